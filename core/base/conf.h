@@ -1,0 +1,49 @@
+/*
+ * Settings: flag, then environment PERFCI_*, then perfci.yaml (nearest upwards), then the user's
+ * config file ($XDG_CONFIG_HOME/perfci/config.yaml). Unknown keys in perfci.yaml are an error with
+ * file, line and the known keys.
+ */
+#ifndef PFC_CORE_BASE_CONF_H
+#define PFC_CORE_BASE_CONF_H
+
+#include "core/base/err.h"
+
+#define PFC_CONF_MAX_BYTES (64 * 1024)
+#define PFC_DEFAULT_LISTEN "127.0.0.1:7420"
+#define PFC_DEFAULT_URL "http://127.0.0.1:7420"
+
+/** perfci.yaml; every string is owned and NULL when the key is absent. */
+typedef struct pfc_conf {
+    char *path;      /* the file it came from, NULL when there is none */
+    char *project;   /* slug */
+    char *branch;    /* e.g. main */
+    char *server;    /* URL */
+    char *build;     /* shell command run in a checkout before measuring */
+    char *measure;   /* shell command that prints a number or JSON */
+    char *suite;     /* suite file or name, relative to the repository */
+    char *relink;    /* shell command that rebuilds with another layout */
+    char *metric;    /* the metric `measure` prints, when it is a bare number */
+    char *unit;      /* its unit */
+    bool higher_is_better; /* its direction; from `better: higher|lower`, default lower */
+    char **paths;    /* globs of the benchmark's files */
+    size_t paths_len;
+    double timeout_s; /* of one build or measurement; default 600 */
+} pfc_conf;
+
+/** Reads perfci.yaml text (bounded, depth-bounded before libfyaml sees it). `name` for errors. */
+pfc_code pfc_conf_parse(const char *text, size_t len, const char *name, pfc_conf *out,
+                        pfc_err *err) PFC_MUSTCHECK;
+/** The nearest perfci.yaml from `dir` upwards; without one *out is all defaults and path NULL. */
+pfc_code pfc_conf_find(const char *dir, pfc_conf *out, pfc_err *err) PFC_MUSTCHECK;
+void pfc_conf_clear(pfc_conf *conf);
+
+/** First of: flag (may be NULL), getenv(env), yaml (may be NULL), fallback. Not owned. */
+const char *pfc_conf_pick(const char *flag, const char *env, const char *yaml,
+                          const char *fallback);
+/** Data folder: flag, PERFCI_DATA, $XDG_DATA_HOME/perfci, ~/.local/share/perfci; caller frees. */
+char *pfc_conf_data_dir(const char *flag);
+/** A secret by NAME: the environment, else the file named by NAME_FILE, else systemd's
+ *  $CREDENTIALS_DIRECTORY/NAME. Trailing newline cut. PFC_ENOTFOUND when none is set; caller frees. */
+pfc_code pfc_conf_secret(const char *name, char **out, pfc_err *err) PFC_MUSTCHECK;
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * Errors: a code to branch on and a sentence to read.
+ *
+ * Functions that can fail return pfc_code and take `pfc_err *err` last (may be NULL). The sentence
+ * is set where the fault is found, names the thing, what was wanted and what came, and is logged
+ * once, by whoever decides.
+ */
+#ifndef PFC_CORE_BASE_ERR_H
+#define PFC_CORE_BASE_ERR_H
+
+#include "core/base/base.h"
+
+typedef enum pfc_code {
+    PFC_OK = 0,
+    PFC_EINVAL = -1,    /* the input is wrong; retrying with the same input is pointless */
+    PFC_ENOTFOUND = -2, /* the named thing does not exist */
+    PFC_ECONFLICT = -3, /* it exists already, or its state forbids this */
+    PFC_EUNAVAIL = -4,  /* a service or resource is away; a retry may help */
+    PFC_ETIMEOUT = -5,  /* a deadline passed */
+    PFC_EIO = -6,       /* the file system or the network failed */
+    PFC_EBUG = -7,      /* our own mistake */
+    PFC_EDENIED = -8,   /* the caller may not do this */
+    PFC_ETOOBIG = -9,   /* over a stated limit */
+    PFC_EBROKEN = -10,  /* the benchmark is broken: build failed or the result is wrong */
+} pfc_code;
+
+#define PFC_ERR_MAX 512
+#define PFC_ERR_FIELD_MAX 128
+
+typedef struct pfc_err {
+    pfc_code code;                 /* PFC_OK until something failed */
+    char msg[PFC_ERR_MAX];         /* one sentence, no newline, no trailing period needed */
+    char field[PFC_ERR_FIELD_MAX]; /* path of the offending input field, or empty */
+} pfc_err;
+
+/** Fills *err (may be NULL) and returns `code`. The text is cut at PFC_ERR_MAX - 1 bytes. */
+pfc_code pfc_err_set(pfc_err *err, pfc_code code, const char *fmt, ...) PFC_PRINTF(3, 4);
+
+/** Like pfc_err_set, also naming the input field, e.g. "measurements[3].samples". */
+pfc_code pfc_err_set_field(pfc_err *err, pfc_code code, const char *field, const char *fmt, ...)
+    PFC_PRINTF(4, 5);
+
+/** Puts "context: " before the message that is there; returns err->code (PFC_EBUG when err is NULL). */
+pfc_code pfc_err_wrap(pfc_err *err, const char *fmt, ...) PFC_PRINTF(2, 3);
+
+/** "EINVAL", "ENOTFOUND", ...: stable names for logs and JSON. */
+const char *pfc_code_name(pfc_code code);
+
+/** The exit status of CONTRACTS: 0, 2 for EINVAL/ENOTFOUND/..., 4 for EBROKEN, 5 for the rest. */
+int pfc_code_exit(pfc_code code);
+
+#endif

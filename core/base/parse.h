@@ -1,0 +1,29 @@
+/*
+ * Strict parsing: the whole string, a range, no locale, no silent overflow.
+ * `what` names the thing in the error sentence, e.g. "--max-runs". Thread-safe.
+ */
+#ifndef PFC_CORE_BASE_PARSE_H
+#define PFC_CORE_BASE_PARSE_H
+
+#include "core/base/err.h"
+
+/** Decimal integer in [min, max]. PFC_EINVAL leaves *out alone. */
+pfc_code pfc_parse_i64(const char *text, int64_t min, int64_t max, const char *what, int64_t *out,
+                       pfc_err *err) PFC_MUSTCHECK;
+/** Finite decimal number in [min, max]; no hexadecimal, no "inf", no "nan". */
+pfc_code pfc_parse_double(const char *text, double min, double max, const char *what, double *out,
+                          pfc_err *err) PFC_MUSTCHECK;
+/** "90", "90s", "5m", "2h", "1d" to seconds. */
+pfc_code pfc_parse_duration_s(const char *text, const char *what, double *out_s,
+                              pfc_err *err) PFC_MUSTCHECK;
+/** RFC 3339 time ("2026-11-22T10:00:00Z", offsets and fractions allowed) to Unix seconds. */
+pfc_code pfc_parse_rfc3339(const char *text, const char *what, double *out_unix_s,
+                           pfc_err *err) PFC_MUSTCHECK;
+/** True for 7..64 lower-case hexadecimal digits (a full or short commit id). */
+bool pfc_is_hex_id(const char *text);
+/** True for names used in URLs and files: [a-z0-9][a-z0-9._-]{0,62}. */
+bool pfc_is_slug(const char *text);
+/** True when the bytes are well-formed UTF-8 (no surrogates, no overlong forms). */
+bool pfc_is_utf8(const char *bytes, size_t len);
+
+#endif

@@ -1,0 +1,169 @@
+/*
+ * The JSON documents that runner, server and CLI exchange, read strictly by jansson.
+ *
+ * Reading is bounded (sizes below), refuses duplicate keys, non-finite numbers and deep nesting,
+ * and names the path of the first fault in err->field, e.g. "measurements[3].samples[0][2]".
+ * Unknown members are refused with their path, so that a typo never loses data silently.
+ * Everything is thread-safe; every struct owns its strings and arrays.
+ */
+#ifndef PFC_CORE_WIRE_WIRE_H
+#define PFC_CORE_WIRE_WIRE_H
+
+#include <jansson.h>
+
+#include "core/base/buf.h"
+
+#define PFC_WIRE_MAX_BODY_BYTES (16u * 1024 * 1024)
+#define PFC_WIRE_MAX_DEPTH 32
+#define PFC_WIRE_MAX_MEASUREMENTS 20000
+#define PFC_WIRE_MAX_SAMPLES 100000 /* of one measurement */
+#define PFC_WIRE_MAX_NAME 200       /* bytes of a benchmark, metric, backend, unit or class name */
+#define PFC_WIRE_MAX_FINGERPRINT 128
+#define PFC_WIRE_MAX_COMMITS 5000 /* of one POST */
+#define PFC_WIRE_MAX_PATHS 2000   /* touched paths of one commit */
+#define PFC_WIRE_MAX_TEXT 4096    /* subjects, reasons, paths */
+
+/** A name and a text, as in fingerprints, parameters and labels. */
+typedef struct pfc_pair {
+    char *name;
+    char *value;
+} pfc_pair;
+
+typedef struct pfc_pairs {
+    pfc_pair *items;
+    size_t len;
+    size_t cap;
+} pfc_pairs;
+
+void pfc_pairs_set(pfc_pairs *pairs, const char *name, const char *value); /* adds or replaces */
+const char *pfc_pairs_get(const pfc_pairs *pairs, const char *name);       /* NULL: absent */
+void pfc_pairs_clear(pfc_pairs *pairs);
+json_t *pfc_pairs_to_json(const pfc_pairs *pairs); /* object, sorted by name */
+
+typedef enum pfc_status {
+    PFC_STATUS_OK,      /* has samples */
+    PFC_STATUS_BROKEN,  /* wrong result or crash: no samples, `reason` says what */
+    PFC_STATUS_SKIPPED, /* not available here: no samples, `reason` says why */
+} pfc_status;
+
+/**
+ * All samples of one benchmark, metric and backend in one run. Samples are raw and lie in blocks,
+ * one block a process launch, because the variance between processes is its own.
+ */
+typedef struct pfc_measurement {
+    char *benchmark;       /* "gemm/f32/m512n512k512"; "headline" for a headline metric */
+    char *metric;          /* "time_ns", "gemm_tflops", "cycles", ... */
+    char *backend;         /* "cpu-avx2", "accel:pfc-edge", "" when it means nothing */
+    char *unit;            /* "ns", "TFLOP/s", "GB/s", "cycles", "bytes" */
+    bool higher_is_better; /* JSON: "direction": "higher" | "lower" */
+    bool exact;            /* deterministic: one repeat is enough, any difference is real */
+    pfc_status status;
+    char *reason;          /* NULL when ok */
+    double *samples;       /* finite; samples_len of them, block after block */
+    size_t samples_len;
+    uint32_t *blocks;      /* samples in each process; sums to samples_len */
+    size_t blocks_len;
+    pfc_pairs params;      /* benchmark parameters: "m", "n", "k", "causal", ... */
+    pfc_pairs extra;       /* further facts: "percent_of_peak", "median_low", ... (numbers as text) */
+} pfc_measurement;
+
+typedef struct pfc_machine {
+    char *name;             /* host label, e.g. the runner's name */
+    char *machine_class;    /* the runner's label, by default the CPU model */
+    pfc_pairs fingerprint;  /* cpu, microcode, governor, turbo, smt, kernel, libc, compiler, flags,
+                               harness, simulator, ... ; "not available" where it cannot be read */
+    char *fingerprint_hash; /* SHA-256 over the sorted pairs; computed, not trusted, on reading */
+} pfc_machine;
+
+/** One execution of a suite at a commit on a machine: the run document (schema/json/run.schema.json). */
+typedef struct pfc_run {
+    char *id;         /* 32 hexadecimal digits, made once by who measured */
+    char *project;    /* slug; NULL in perfci-bench's own output */
+    char *commit;     /* full id; NULL in perfci-bench's own output */
+    char *branch;     /* NULL: the project's default */
+    char *suite;      /* name, e.g. "quick" */
+    char *suite_hash; /* SHA-256 of the suite's text, "" when measured by a command */
+    double started_at;  /* Unix seconds; JSON: RFC 3339 */
+    double finished_at;
+    int64_t job_id;   /* 0: none */
+    bool infra;       /* the canary moved: kept out of detection */
+    pfc_machine machine;
+    pfc_measurement *measurements;
+    size_t measurements_len;
+    size_t measurements_cap;
+} pfc_run;
+
+/** Parses and validates; *out is the caller's to free. */
+pfc_code pfc_run_from_json(const char *text, size_t len, pfc_run **out, pfc_err *err) PFC_MUSTCHECK;
+/** The document as JSON; caller decrefs. Never NULL. */
+json_t *pfc_run_to_json(const pfc_run *run);
+/** Compact text of it; caller frees. */
+char *pfc_run_to_text(const pfc_run *run);
+pfc_run *pfc_run_new(void);
+/** Appends an empty measurement and returns it; valid until the next append. */
+pfc_measurement *pfc_run_add(pfc_run *run);
+void pfc_run_free(pfc_run *run);
+void pfc_measurement_clear(pfc_measurement *m);
+/** Median of the samples; NAN when there are none. */
+double pfc_measurement_median(const pfc_measurement *m);
+/** Sets machine.fingerprint_hash from the pairs. */
+void pfc_machine_hash(pfc_machine *machine);
+/** Splits a run whose text is over max_bytes into several documents with one id; *parts has *len
+ *  texts, caller frees each and the array. */
+pfc_code pfc_run_split(const pfc_run *run, size_t max_bytes, char ***parts, size_t *len,
+                       pfc_err *err) PFC_MUSTCHECK;
+
+/** A commit as the server stores it: it has no repository, so this is all it knows. */
+typedef struct pfc_commit {
+    char *id;          /* 40 hexadecimal digits */
+    char **parents;    /* full ids, first parent first */
+    size_t parents_len;
+    char *author;      /* name, no address */
+    double time;       /* committer time, Unix seconds */
+    char *subject;     /* first line */
+    char **paths;      /* touched paths against the first parent */
+    size_t paths_len;
+} pfc_commit;
+
+/** {"branch": S?, "commits": [{id, parents, author, time, subject, paths?}]}, oldest first. */
+pfc_code pfc_commits_from_json(const char *text, size_t len, char **branch, pfc_commit **out,
+                               size_t *out_len, pfc_err *err) PFC_MUSTCHECK;
+json_t *pfc_commits_to_json(const char *branch, const pfc_commit *commits, size_t len);
+void pfc_commit_clear(pfc_commit *commit);
+void pfc_commits_free(pfc_commit *commits, size_t len);
+
+/* ---- strict reading, for every other document ---- */
+
+/** Parses text as JSON with the limits above: bounded depth, no duplicates, one value, UTF-8. */
+pfc_code pfc_json_parse(const char *text, size_t len, json_t **out, pfc_err *err) PFC_MUSTCHECK;
+
+/** Where we are in a document, for the path in errors. */
+typedef struct pfc_json_at {
+    const struct pfc_json_at *up; /* NULL at the root */
+    const char *key;              /* member name, or NULL for an array index */
+    size_t index;
+} pfc_json_at;
+
+/** Sets err->field to the path of `at` plus `key` (may be NULL) and returns PFC_EINVAL. */
+pfc_code pfc_json_fault(const pfc_json_at *at, const char *key, pfc_err *err, const char *fmt, ...)
+    PFC_PRINTF(4, 5);
+/* Members of an object. `required` false: absent (or null) leaves *out alone. Strings are copied
+ * (caller frees), at most max_len bytes, no NUL or other control characters but newline and tab. */
+pfc_code pfc_json_string(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                         size_t max_len, char **out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_json_i64(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                      int64_t min, int64_t max, int64_t *out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_json_double(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                         double min, double max, double *out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_json_bool(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                       bool *out, pfc_err *err) PFC_MUSTCHECK;
+/** *out is borrowed from obj. */
+pfc_code pfc_json_array(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                        size_t max_len, json_t **out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_json_object(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                         json_t **out, pfc_err *err) PFC_MUSTCHECK;
+/** Refuses members whose name is not in the NULL-terminated list. */
+pfc_code pfc_json_known(const json_t *obj, const pfc_json_at *at, const char *const *names,
+                        pfc_err *err) PFC_MUSTCHECK;
+
+#endif

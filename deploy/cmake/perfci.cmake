@@ -1,0 +1,119 @@
+# Flags, and the three shapes everything in the tree has: a library a folder, a program, a test.
+
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+set(PERFCI_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=")
+option(PERFCI_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
+option(PERFCI_WERROR "Warnings are errors" ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+find_program(PERFCI_CCACHE ccache)
+if(PERFCI_CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${PERFCI_CCACHE})
+endif()
+
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+
+add_library(perfci_flags INTERFACE)
+target_include_directories(perfci_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
+target_compile_definitions(perfci_flags INTERFACE _GNU_SOURCE)
+target_compile_options(perfci_flags INTERFACE -g -fno-omit-frame-pointer -ffp-contract=off)
+target_link_libraries(perfci_flags INTERFACE Threads::Threads m)
+
+# Apart from the flags, so that code with foreign headers can leave some out.
+add_library(perfci_warnings INTERFACE)
+target_compile_options(perfci_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wdouble-promotion -Wshadow -Wundef -Wvla
+  -Wcast-qual -Wwrite-strings -Wpointer-arith -Wformat=2 -Wnull-dereference -Wswitch-enum
+  -Wimplicit-fallthrough -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition)
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(perfci_warnings INTERFACE
+    -Wduplicated-cond -Wduplicated-branches -Wlogical-op -Wjump-misses-init -Wcast-align=strict)
+else()
+  target_compile_options(perfci_warnings INTERFACE
+    -Wcomma -Wconditional-uninitialized -Wcast-align -Wno-gnu-zero-variadic-macro-arguments)
+endif()
+if(PERFCI_WERROR)
+  target_compile_options(perfci_warnings INTERFACE -Werror)
+endif()
+
+if(PERFCI_SANITIZE)
+  target_compile_options(perfci_flags INTERFACE -fsanitize=${PERFCI_SANITIZE} -fno-sanitize-recover=undefined)
+  string(REPLACE "fuzzer-no-link" "" PERFCI_SANITIZE_LINK "${PERFCI_SANITIZE}")
+  string(REGEX REPLACE ",+$" "" PERFCI_SANITIZE_LINK "${PERFCI_SANITIZE_LINK}")
+  target_link_options(perfci_flags INTERFACE -fsanitize=${PERFCI_SANITIZE_LINK})
+elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_options(perfci_flags INTERFACE
+    -O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fPIE)
+  target_link_options(perfci_flags INTERFACE -pie -Wl,-z,relro,-z,now)
+endif()
+
+# perfci_library(NAME SOURCES a.c b.c DEPS other PkgConfig::X): static library `pfc_NAME`.
+function(perfci_library name)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(pfc_${name} STATIC ${A_SOURCES})
+  target_link_libraries(pfc_${name} PUBLIC perfci_flags ${A_DEPS} PRIVATE perfci_warnings)
+endfunction()
+
+# perfci_program(perfci-x SOURCES main.c DEPS ...): lands in build/PRESET/bin.
+function(perfci_program name)
+  cmake_parse_arguments(A "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${A_SOURCES})
+  target_link_libraries(${name} PRIVATE perfci_flags perfci_warnings ${A_DEPS})
+endfunction()
+
+# perfci_pkg(criterion): imported target PkgConfig::criterion, found once.
+macro(perfci_pkg name)
+  if(NOT TARGET PkgConfig::${name})
+    pkg_check_modules(${name} REQUIRED IMPORTED_TARGET GLOBAL ${name})
+  endif()
+endmacro()
+
+# perfci_test(test_x LABEL unit SOURCES test_x.c DEPS pfc_y [TIMEOUT s] [ENV "A=b"...]): a Criterion program.
+function(perfci_test name)
+  cmake_parse_arguments(A "" "LABEL;TIMEOUT" "SOURCES;DEPS;ENV" ${ARGN})
+  perfci_pkg(criterion)
+  add_executable(${name} ${A_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE perfci_flags perfci_warnings ${A_DEPS} PkgConfig::criterion)
+  target_compile_options(${name} PRIVATE -Wno-conversion -Wno-sign-conversion -Wno-write-strings
+    -Wno-double-promotion -Wno-pedantic)
+  target_compile_definitions(${name} PRIVATE
+    PFC_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" PFC_TEST_SOURCE="${PROJECT_SOURCE_DIR}"
+    PFC_TEST_BIN="${CMAKE_BINARY_DIR}/bin")
+  # One process at a time inside a program: tests of one program often share a cluster or a folder.
+  add_test(NAME ${name} COMMAND ${name} --jobs 1)
+  perfci_test_properties(${name} LABEL ${A_LABEL} TIMEOUT ${A_TIMEOUT} ENV ${A_ENV})
+endfunction()
+
+# perfci_script_test(NAME LABEL e2e COMMAND python3 x.py ... [TIMEOUT s] [ENV ...])
+function(perfci_script_test name)
+  cmake_parse_arguments(A "" "LABEL;TIMEOUT" "COMMAND;ENV" ${ARGN})
+  add_test(NAME ${name} COMMAND ${A_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  perfci_test_properties(${name} LABEL ${A_LABEL} TIMEOUT ${A_TIMEOUT} ENV ${A_ENV})
+endfunction()
+
+function(perfci_test_properties name)
+  cmake_parse_arguments(A "" "LABEL;TIMEOUT" "ENV" ${ARGN})
+  if(NOT A_TIMEOUT)
+    set(A_TIMEOUT 300)
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${A_LABEL}" TIMEOUT ${A_TIMEOUT}
+    SKIP_RETURN_CODE 77
+    ENVIRONMENT "PERFCI_SOURCE_DIR=${PROJECT_SOURCE_DIR};PERFCI_BIN_DIR=${CMAKE_BINARY_DIR}/bin;PERFCI_TEST_DIR=${CMAKE_BINARY_DIR}/tests;${A_ENV}")
+  if(PERFCI_SANITIZE)
+    # Criterion reports a leak with status 0; the words in the output are what tells.
+    set_tests_properties(${name} PROPERTIES FAIL_REGULAR_EXPRESSION "Sanitizer|runtime error:")
+  endif()
+  if(NOT A_LABEL STREQUAL "unit")
+    # Real clusters, servers and browsers: one at a time, so that none starves another.
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+endfunction()
