@@ -1,0 +1,124 @@
+/*
+ * Statistics: arrays in, numbers out, deterministic, no I/O, no state kept; every function is
+ * thread-safe and leaves its inputs alone. Inputs are finite unless said.
+ */
+#ifndef PFC_CORE_STATS_STATS_H
+#define PFC_CORE_STATS_STATS_H
+
+#include "core/base/err.h"
+#include "core/base/rng.h"
+
+#define PFC_STATS_MAX_SAMPLES 1000000
+#define PFC_SERIES_MAX_POINTS 1000000
+
+/* ---- summaries: n >= 1 ---- */
+
+double pfc_stats_median(const double *x, size_t n);
+/** Quantile q in [0, 1], linear interpolation between order statistics (R type 7). */
+double pfc_stats_quantile(const double *x, size_t n, double q);
+/** Median absolute deviation times 1.4826 (consistent for the normal); 0 for n == 1. */
+double pfc_stats_mad(const double *x, size_t n);
+double pfc_stats_mean(const double *x, size_t n);
+/** Sample standard deviation (n - 1); 0 for n == 1. */
+double pfc_stats_sd(const double *x, size_t n);
+/** Geometric mean; every x > 0, else NAN. */
+double pfc_stats_geomean(const double *x, size_t n);
+
+typedef struct pfc_interval {
+    double value;
+    double low;
+    double high;
+} pfc_interval;
+
+/** Median with a distribution-free interval from order statistics (binomial); level e.g. 0.95.
+ *  n < 6 gives the range. Source: Hahn & Meeker, Statistical Intervals, 1991. */
+pfc_interval pfc_stats_median_interval(const double *x, size_t n, double level);
+/** Median of samples that lie in blocks (process launches): percentile bootstrap that redraws whole
+ *  blocks, then samples within. One block: as pfc_stats_median_interval. */
+pfc_interval pfc_stats_block_interval(const double *x, const uint32_t *blocks, size_t blocks_len,
+                                      double level, uint64_t seed);
+
+/* ---- two samples ---- */
+
+/** Two-sided Mann-Whitney U test: exact for na + nb <= 20 without ties, else normal with tie and
+ *  continuity correction. 3 <= na, nb. Source: Mann & Whitney 1947. */
+pfc_code pfc_stats_ranktest(const double *a, size_t na, const double *b, size_t nb, double *p,
+                            pfc_err *err) PFC_MUSTCHECK;
+/** Hodges-Lehmann shift b - a with its interval at `level`. Source: Hodges & Lehmann 1963. */
+pfc_code pfc_stats_shift(const double *a, size_t na, const double *b, size_t nb, double level,
+                         pfc_interval *out, pfc_err *err) PFC_MUSTCHECK;
+
+typedef enum pfc_verdict {
+    PFC_VERDICT_INCONCLUSIVE, /* neither shown: more runs are needed */
+    PFC_VERDICT_SAME,         /* the interval lies within the margin */
+    PFC_VERDICT_DIFFERENT,    /* p below alpha and the interval excludes zero and a part of margin */
+} pfc_verdict;
+
+typedef struct pfc_compare_opts {
+    double alpha;  /* level of "different"; 0: 0.01 */
+    double margin; /* relative change that does not matter; 0: 0.01 */
+    bool exact;    /* deterministic metric: any difference is one */
+    bool paired;   /* a[i] and b[i] were measured together */
+} pfc_compare_opts;
+
+typedef struct pfc_compare_result {
+    pfc_verdict verdict;
+    double rel_change; /* (b - a) / a, by the Hodges-Lehmann shift of logarithms */
+    double rel_low, rel_high; /* 1 - alpha interval */
+    double p;
+    double noise_rel;  /* larger of the two sides' relative MAD */
+    double detectable_rel; /* smallest change this n can show at alpha with power 0.8 */
+} pfc_compare_result;
+
+/** Three-way verdict for b against a. Values > 0. Blocks (process launches) may be NULL: with them,
+ *  the block medians are what is compared. Fewer than 3 values a side (and not exact):
+ *  inconclusive. Paired: Wilcoxon signed rank on log ratios. */
+pfc_code pfc_stats_compare(const double *a, size_t na, const double *b, size_t nb,
+                           const pfc_compare_opts *opts, pfc_compare_result *out,
+                           pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- change points of a series ---- */
+
+typedef struct pfc_point {
+    double t;              /* Unix seconds; need not be regular; NAN: unknown */
+    double v;              /* value; NAN: missing */
+    const double *repeats; /* raw repeats behind v, NULL when unknown */
+    size_t repeats_len;
+    uint64_t machine_state; /* hash of the fingerprint; 0: unknown */
+} pfc_point;
+
+typedef struct pfc_detect_opts {
+    bool higher_is_better;
+    bool exact;        /* deterministic metric: any lasting difference is a change */
+    double min_rel;    /* policy floor of a relative change; 0: 0.005 (exact: 0) */
+    double alpha;      /* false alarms wanted per series without change; 0: a default tuned on the
+                          development corpus */
+} pfc_detect_opts;
+
+typedef struct pfc_change {
+    size_t index;                 /* first point of the new level */
+    size_t index_low, index_high; /* 90 % set of where it is */
+    double before, after;         /* levels */
+    double rel_change, rel_low, rel_high;
+    double p;
+    bool regression;              /* worse, by the metric's direction */
+    bool confirmed;               /* else provisional: too few points yet */
+} pfc_change;
+
+typedef struct pfc_detection {
+    pfc_change *changes; /* by index */
+    size_t changes_len;
+    double noise_rel;    /* relative noise of one point around its level */
+    size_t watching;     /* points after an unconfirmed candidate; 0: none */
+} pfc_detection;
+
+/** Change points of one series of n <= PFC_SERIES_MAX_POINTS points; same points, same answer.
+ *  *out is filled on PFC_OK; clear it. */
+pfc_code pfc_stats_detect(const pfc_point *points, size_t n, const pfc_detect_opts *opts,
+                          pfc_detection *out, pfc_err *err) PFC_MUSTCHECK;
+void pfc_detection_clear(pfc_detection *d);
+
+/** Benjamini-Hochberg: keep[i] true for the discoveries at level q among p[0..n). */
+void pfc_stats_fdr(const double *p, size_t n, double q, bool *keep);
+
+#endif
