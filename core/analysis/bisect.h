@@ -13,21 +13,21 @@
 #include "core/base/err.h"
 
 #define PFC_BISECT_MAX_COMMITS 100000
-#define PFC_BISECT_MAX_RUNS 100000
+#define PFC_BISECT_MAX_RUNS    100000
 
 typedef struct pfc_bisect_plan pfc_bisect_plan;
 
 typedef struct pfc_bisect_opts {
-    size_t commits;         /* n >= 2, both ends included */
+    size_t commits; /* n >= 2, both ends included */
     bool higher_is_better;
-    double confidence;      /* 0: 0.99 */
-    double noise_rel;       /* known run-to-run noise (relative sd); 0: estimated */
+    double confidence;       /* 0: 0.99 */
+    double noise_rel;        /* known run-to-run noise (relative sd); 0: estimated */
     double layout_noise_rel; /* known build-to-build noise; 0: none known */
-    double delta_rel;       /* known signed change, bad against good; 0: estimated */
-    bool relink;            /* builds can be redone with another layout (build > 0) */
-    size_t max_runs;        /* 0: a default growing with log2 n */
+    double delta_rel;        /* known signed change, bad against good; 0: estimated */
+    bool relink;             /* builds can be redone with another layout (build > 0) */
+    size_t max_runs;         /* 0: a default growing with log2 n */
     double run_cost, build_cost, checkout_cost; /* relative costs; 0: 1, 0, 0 */
-    const double *prior;    /* weight of each commit (index 1..n-1 used), > 0; NULL: equal */
+    const double *prior; /* weight of each commit (index 1..n-1 used), > 0; NULL: equal */
     uint64_t seed;
 } pfc_bisect_opts;
 
@@ -45,13 +45,13 @@ typedef struct pfc_bisect_step {
 
 typedef enum pfc_bisect_verdict {
     PFC_BISECT_FOUND,
-    PFC_BISECT_RANGE,         /* some commits cannot be told apart */
+    PFC_BISECT_RANGE, /* some commits cannot be told apart */
     PFC_BISECT_NO_REGRESSION,
     PFC_BISECT_INCONCLUSIVE,
 } pfc_bisect_verdict;
 
 typedef struct pfc_culprit {
-    size_t first, last;  /* commits that cannot be told apart, inclusive */
+    size_t first, last; /* commits that cannot be told apart, inclusive */
     double probability;
     double rel_change, rel_low, rel_high;
 } pfc_culprit;
@@ -63,7 +63,8 @@ typedef struct pfc_bisect_report {
     size_t runs, builds, commits_measured;
 } pfc_bisect_report;
 
-pfc_code pfc_bisect_new(pfc_bisect_plan **out, const pfc_bisect_opts *opts, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_bisect_new(pfc_bisect_plan **out, const pfc_bisect_opts *opts,
+                        pfc_err *err) PFC_MUSTCHECK;
 void pfc_bisect_free(pfc_bisect_plan *plan);
 /** What to do next; a pure function of what was told so far. */
 void pfc_bisect_next(pfc_bisect_plan *plan, pfc_bisect_step *out);

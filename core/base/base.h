@@ -12,14 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PFC_MUSTCHECK __attribute__((warn_unused_result))
+#define PFC_MUSTCHECK         __attribute__((warn_unused_result))
 #define PFC_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define PFC_NORETURN __attribute__((noreturn))
-#define PFC_UNUSED __attribute__((unused))
+#define PFC_NORETURN          __attribute__((noreturn))
+#define PFC_UNUSED            __attribute__((unused))
 
 #define PFC_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-#define PFC_MIN(a, b) ((a) < (b) ? (a) : (b))
-#define PFC_MAX(a, b) ((a) > (b) ? (a) : (b))
+#define PFC_MIN(a, b)    ((a) < (b) ? (a) : (b))
+#define PFC_MAX(a, b)    ((a) > (b) ? (a) : (b))
 
 /** Version of every program of this build, as in `--version` and /version. */
 #define PFC_VERSION "0.1.0"

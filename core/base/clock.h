@@ -7,7 +7,7 @@
 
 #include "core/base/base.h"
 
-#define PFC_NS_PER_S 1000000000LL
+#define PFC_NS_PER_S  1000000000LL
 #define PFC_NS_PER_MS 1000000LL
 
 /** Monotonic nanoseconds since an arbitrary start; never goes back. */

@@ -10,22 +10,22 @@
 
 #define PFC_CONF_MAX_BYTES (64 * 1024)
 #define PFC_DEFAULT_LISTEN "127.0.0.1:7420"
-#define PFC_DEFAULT_URL "http://127.0.0.1:7420"
+#define PFC_DEFAULT_URL    "http://127.0.0.1:7420"
 
 /** perfci.yaml; every string is owned and NULL when the key is absent. */
 typedef struct pfc_conf {
-    char *path;      /* the file it came from, NULL when there is none */
-    char *project;   /* slug */
-    char *branch;    /* e.g. main */
-    char *server;    /* URL */
-    char *build;     /* shell command run in a checkout before measuring */
-    char *measure;   /* shell command that prints a number or JSON */
-    char *suite;     /* suite file or name, relative to the repository */
-    char *relink;    /* shell command that rebuilds with another layout */
-    char *metric;    /* the metric `measure` prints, when it is a bare number */
-    char *unit;      /* its unit */
+    char *path;            /* the file it came from, NULL when there is none */
+    char *project;         /* slug */
+    char *branch;          /* e.g. main */
+    char *server;          /* URL */
+    char *build;           /* shell command run in a checkout before measuring */
+    char *measure;         /* shell command that prints a number or JSON */
+    char *suite;           /* suite file or name, relative to the repository */
+    char *relink;          /* shell command that rebuilds with another layout */
+    char *metric;          /* the metric `measure` prints, when it is a bare number */
+    char *unit;            /* its unit */
     bool higher_is_better; /* its direction; from `better: higher|lower`, default lower */
-    char **paths;    /* globs of the benchmark's files */
+    char **paths;          /* globs of the benchmark's files */
     size_t paths_len;
     double timeout_s; /* of one build or measurement; default 600 */
 } pfc_conf;

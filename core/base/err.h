@@ -24,7 +24,7 @@ typedef enum pfc_code {
     PFC_EBROKEN = -10,  /* the benchmark is broken: build failed or the result is wrong */
 } pfc_code;
 
-#define PFC_ERR_MAX 512
+#define PFC_ERR_MAX       512
 #define PFC_ERR_FIELD_MAX 128
 
 typedef struct pfc_err {

@@ -64,26 +64,30 @@ static inline pfc_log_arg pfc_log_arg_bool(const char *key, bool v)
     unsigned char: pfc_log_arg_u64, unsigned short: pfc_log_arg_u64, unsigned int: pfc_log_arg_u64, \
     unsigned long: pfc_log_arg_u64, unsigned long long: pfc_log_arg_u64, \
     default: pfc_log_arg_i64)((k), (v))
-#define PFC_LOG_0() { .key = NULL }
-#define PFC_LOG_2(k, v) PFC_LOG_ARG(k, v)
-#define PFC_LOG_4(k, v, ...) PFC_LOG_ARG(k, v), PFC_LOG_2(__VA_ARGS__)
-#define PFC_LOG_6(k, v, ...) PFC_LOG_ARG(k, v), PFC_LOG_4(__VA_ARGS__)
-#define PFC_LOG_8(k, v, ...) PFC_LOG_ARG(k, v), PFC_LOG_6(__VA_ARGS__)
-#define PFC_LOG_10(k, v, ...) PFC_LOG_ARG(k, v), PFC_LOG_8(__VA_ARGS__)
-#define PFC_LOG_12(k, v, ...) PFC_LOG_ARG(k, v), PFC_LOG_10(__VA_ARGS__)
-#define PFC_LOG_14(k, v, ...) PFC_LOG_ARG(k, v), PFC_LOG_12(__VA_ARGS__)
-#define PFC_LOG_16(k, v, ...) PFC_LOG_ARG(k, v), PFC_LOG_14(__VA_ARGS__)
-#define PFC_LOG_PICK(_0, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, \
+#define PFC_LOG_1(e) { .key = NULL }
+#define PFC_LOG_3(e, k, v) PFC_LOG_ARG(k, v)
+#define PFC_LOG_5(e, k, v, ...) PFC_LOG_ARG(k, v), PFC_LOG_3(e, __VA_ARGS__)
+#define PFC_LOG_7(e, k, v, ...) PFC_LOG_ARG(k, v), PFC_LOG_5(e, __VA_ARGS__)
+#define PFC_LOG_9(e, k, v, ...) PFC_LOG_ARG(k, v), PFC_LOG_7(e, __VA_ARGS__)
+#define PFC_LOG_11(e, k, v, ...) PFC_LOG_ARG(k, v), PFC_LOG_9(e, __VA_ARGS__)
+#define PFC_LOG_13(e, k, v, ...) PFC_LOG_ARG(k, v), PFC_LOG_11(e, __VA_ARGS__)
+#define PFC_LOG_15(e, k, v, ...) PFC_LOG_ARG(k, v), PFC_LOG_13(e, __VA_ARGS__)
+#define PFC_LOG_17(e, k, v, ...) PFC_LOG_ARG(k, v), PFC_LOG_15(e, __VA_ARGS__)
+#define PFC_LOG_PICK(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, \
                      name, ...) name
-#define PFC_LOG_LIST(...) PFC_LOG_PICK(_0 __VA_OPT__(,) __VA_ARGS__, PFC_LOG_16, PFC_LOG_BAD, \
-    PFC_LOG_14, PFC_LOG_BAD, PFC_LOG_12, PFC_LOG_BAD, PFC_LOG_10, PFC_LOG_BAD, PFC_LOG_8, \
-    PFC_LOG_BAD, PFC_LOG_6, PFC_LOG_BAD, PFC_LOG_4, PFC_LOG_BAD, PFC_LOG_2, PFC_LOG_BAD, \
-    PFC_LOG_0)(__VA_ARGS__)
-#define pfc_log(level, event, ...) \
+/* An even count (a key without its value) picks a name that does not exist, so it cannot compile. */
+#define PFC_LOG_LIST(...) PFC_LOG_PICK(__VA_ARGS__, PFC_LOG_17, PFC_LOG_BAD, PFC_LOG_15, \
+    PFC_LOG_BAD, PFC_LOG_13, PFC_LOG_BAD, PFC_LOG_11, PFC_LOG_BAD, PFC_LOG_9, PFC_LOG_BAD, \
+    PFC_LOG_7, PFC_LOG_BAD, PFC_LOG_5, PFC_LOG_BAD, PFC_LOG_3, PFC_LOG_BAD, PFC_LOG_1, \
+    0)(__VA_ARGS__)
+#define PFC_LOG_EVENT(event, ...) event
+/* pfc_log(level, event, key, value, ...) */
+#define pfc_log(level, ...) \
     do { \
         if ((level) >= pfc_log_get_level()) { \
             const pfc_log_arg pfc_log_args_[] = { PFC_LOG_LIST(__VA_ARGS__) }; \
-            pfc_log_write((level), (event), pfc_log_args_, PFC_ARRAY_LEN(pfc_log_args_)); \
+            pfc_log_write((level), PFC_LOG_EVENT(__VA_ARGS__, 0), pfc_log_args_, \
+                          PFC_ARRAY_LEN(pfc_log_args_)); \
         } \
     } while (0)
 /* clang-format on */

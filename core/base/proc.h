@@ -12,35 +12,35 @@
 #include "core/base/buf.h"
 
 typedef struct pfc_proc_opts {
-    const char *const *argv;  /* NULL-terminated; argv[0] is looked up on PATH */
-    const char *const *env;   /* "NAME=value" to add or replace, NULL-terminated; NULL: none.
+    const char *const *argv; /* NULL-terminated; argv[0] is looked up on PATH */
+    const char *const *env;  /* "NAME=value" to add or replace, NULL-terminated; NULL: none.
                                  "NAME" without '=' removes it */
-    const char *cwd;          /* NULL: the caller's */
-    const char *input;        /* text for stdin; NULL: /dev/null */
-    size_t input_len;         /* bytes of input */
-    size_t max_output_bytes;  /* a limit for each of stdout and stderr; 0: 1 MiB. What is over it is
+    const char *cwd;         /* NULL: the caller's */
+    const char *input;       /* text for stdin; NULL: /dev/null */
+    size_t input_len;        /* bytes of input */
+    size_t max_output_bytes; /* a limit for each of stdout and stderr; 0: 1 MiB. What is over it is
                                  read and dropped, and `truncated` is set */
-    double timeout_s;         /* 0: none */
-    double cpu_limit_s;       /* RLIMIT_CPU; 0: none */
+    double timeout_s;        /* 0: none */
+    double cpu_limit_s;      /* RLIMIT_CPU; 0: none */
     uint64_t memory_limit_bytes; /* RLIMIT_AS; 0: none */
-    bool inherit_stderr;      /* stderr goes to the caller's; else it is collected */
-    bool inherit_stdout;      /* likewise */
-    bool merge;               /* stderr into stdout's buffer, in order */
+    bool inherit_stderr;         /* stderr goes to the caller's; else it is collected */
+    bool inherit_stdout;         /* likewise */
+    bool merge;                  /* stderr into stdout's buffer, in order */
     /* asked about ten times a second while it runs; true stops the child; NULL: never */
     bool (*cancelled)(void *arg);
     void *cancelled_arg;
 } pfc_proc_opts;
 
 typedef struct pfc_proc_result {
-    int exit_status;   /* 0..255, or -1 when ended by a signal */
-    int signal;        /* the signal that ended it, or 0 */
-    bool timed_out;    /* the deadline passed */
+    int exit_status;    /* 0..255, or -1 when ended by a signal */
+    int signal;         /* the signal that ended it, or 0 */
+    bool timed_out;     /* the deadline passed */
     bool was_cancelled; /* the callback said so */
-    bool truncated;    /* output over the limit was dropped */
-    double seconds;    /* wall time */
+    bool truncated;     /* output over the limit was dropped */
+    double seconds;     /* wall time */
     double cpu_seconds; /* user and system time of the child and its waited-for children */
-    pfc_buf out;       /* stdout */
-    pfc_buf err;       /* stderr */
+    pfc_buf out;        /* stdout */
+    pfc_buf err;        /* stderr */
 } pfc_proc_result;
 
 /** Runs to its end. PFC_OK also when the child failed (look at *res); PFC_ENOTFOUND when the

@@ -51,7 +51,7 @@ pfc_code pfc_stats_shift(const double *a, size_t na, const double *b, size_t nb,
 typedef enum pfc_verdict {
     PFC_VERDICT_INCONCLUSIVE, /* neither shown: more runs are needed */
     PFC_VERDICT_SAME,         /* the interval lies within the margin */
-    PFC_VERDICT_DIFFERENT,    /* p below alpha and the interval excludes zero and a part of margin */
+    PFC_VERDICT_DIFFERENT, /* p below alpha and the interval excludes zero and a part of margin */
 } pfc_verdict;
 
 typedef struct pfc_compare_opts {
@@ -63,10 +63,10 @@ typedef struct pfc_compare_opts {
 
 typedef struct pfc_compare_result {
     pfc_verdict verdict;
-    double rel_change; /* (b - a) / a, by the Hodges-Lehmann shift of logarithms */
+    double rel_change;        /* (b - a) / a, by the Hodges-Lehmann shift of logarithms */
     double rel_low, rel_high; /* 1 - alpha interval */
     double p;
-    double noise_rel;  /* larger of the two sides' relative MAD */
+    double noise_rel;      /* larger of the two sides' relative MAD */
     double detectable_rel; /* smallest change this n can show at alpha with power 0.8 */
 } pfc_compare_result;
 
@@ -89,9 +89,9 @@ typedef struct pfc_point {
 
 typedef struct pfc_detect_opts {
     bool higher_is_better;
-    bool exact;        /* deterministic metric: any lasting difference is a change */
-    double min_rel;    /* policy floor of a relative change; 0: 0.005 (exact: 0) */
-    double alpha;      /* false alarms wanted per series without change; 0: a default tuned on the
+    bool exact;     /* deterministic metric: any lasting difference is a change */
+    double min_rel; /* policy floor of a relative change; 0: 0.005 (exact: 0) */
+    double alpha;   /* false alarms wanted per series without change; 0: a default tuned on the
                           development corpus */
 } pfc_detect_opts;
 
@@ -101,15 +101,15 @@ typedef struct pfc_change {
     double before, after;         /* levels */
     double rel_change, rel_low, rel_high;
     double p;
-    bool regression;              /* worse, by the metric's direction */
-    bool confirmed;               /* else provisional: too few points yet */
+    bool regression; /* worse, by the metric's direction */
+    bool confirmed;  /* else provisional: too few points yet */
 } pfc_change;
 
 typedef struct pfc_detection {
     pfc_change *changes; /* by index */
     size_t changes_len;
-    double noise_rel;    /* relative noise of one point around its level */
-    size_t watching;     /* points after an unconfirmed candidate; 0: none */
+    double noise_rel; /* relative noise of one point around its level */
+    size_t watching;  /* points after an unconfirmed candidate; 0: none */
 } pfc_detection;
 
 /** Change points of one series of n <= PFC_SERIES_MAX_POINTS points; same points, same answer.

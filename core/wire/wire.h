@@ -13,15 +13,15 @@
 
 #include "core/base/buf.h"
 
-#define PFC_WIRE_MAX_BODY_BYTES (16u * 1024 * 1024)
-#define PFC_WIRE_MAX_DEPTH 32
+#define PFC_WIRE_MAX_BODY_BYTES   (16u * 1024 * 1024)
+#define PFC_WIRE_MAX_DEPTH        32
 #define PFC_WIRE_MAX_MEASUREMENTS 20000
-#define PFC_WIRE_MAX_SAMPLES 100000 /* of one measurement */
-#define PFC_WIRE_MAX_NAME 200       /* bytes of a benchmark, metric, backend, unit or class name */
-#define PFC_WIRE_MAX_FINGERPRINT 128
-#define PFC_WIRE_MAX_COMMITS 5000 /* of one POST */
-#define PFC_WIRE_MAX_PATHS 2000   /* touched paths of one commit */
-#define PFC_WIRE_MAX_TEXT 4096    /* subjects, reasons, paths */
+#define PFC_WIRE_MAX_SAMPLES      100000 /* of one measurement */
+#define PFC_WIRE_MAX_NAME         200 /* bytes of a benchmark, metric, backend, unit or class name */
+#define PFC_WIRE_MAX_FINGERPRINT  128
+#define PFC_WIRE_MAX_COMMITS      5000 /* of one POST */
+#define PFC_WIRE_MAX_PATHS        2000 /* touched paths of one commit */
+#define PFC_WIRE_MAX_TEXT         4096 /* subjects, reasons, paths */
 
 /** A name and a text, as in fingerprints, parameters and labels. */
 typedef struct pfc_pair {
@@ -58,13 +58,13 @@ typedef struct pfc_measurement {
     bool higher_is_better; /* JSON: "direction": "higher" | "lower" */
     bool exact;            /* deterministic: one repeat is enough, any difference is real */
     pfc_status status;
-    char *reason;          /* NULL when ok */
-    double *samples;       /* finite; samples_len of them, block after block */
+    char *reason;    /* NULL when ok */
+    double *samples; /* finite; samples_len of them, block after block */
     size_t samples_len;
-    uint32_t *blocks;      /* samples in each process; sums to samples_len */
+    uint32_t *blocks; /* samples in each process; sums to samples_len */
     size_t blocks_len;
-    pfc_pairs params;      /* benchmark parameters: "m", "n", "k", "causal", ... */
-    pfc_pairs extra;       /* further facts: "percent_of_peak", "median_low", ... (numbers as text) */
+    pfc_pairs params; /* benchmark parameters: "m", "n", "k", "causal", ... */
+    pfc_pairs extra;  /* further facts: "percent_of_peak", "median_low", ... (numbers as text) */
 } pfc_measurement;
 
 typedef struct pfc_machine {
@@ -77,16 +77,16 @@ typedef struct pfc_machine {
 
 /** One execution of a suite at a commit on a machine: the run document (schema/json/run.schema.json). */
 typedef struct pfc_run {
-    char *id;         /* 32 hexadecimal digits, made once by who measured */
-    char *project;    /* slug; NULL in perfci-bench's own output */
-    char *commit;     /* full id; NULL in perfci-bench's own output */
-    char *branch;     /* NULL: the project's default */
-    char *suite;      /* name, e.g. "quick" */
-    char *suite_hash; /* SHA-256 of the suite's text, "" when measured by a command */
-    double started_at;  /* Unix seconds; JSON: RFC 3339 */
+    char *id;          /* 32 hexadecimal digits, made once by who measured */
+    char *project;     /* slug; NULL in perfci-bench's own output */
+    char *commit;      /* full id; NULL in perfci-bench's own output */
+    char *branch;      /* NULL: the project's default */
+    char *suite;       /* name, e.g. "quick" */
+    char *suite_hash;  /* SHA-256 of the suite's text, "" when measured by a command */
+    double started_at; /* Unix seconds; JSON: RFC 3339 */
     double finished_at;
-    int64_t job_id;   /* 0: none */
-    bool infra;       /* the canary moved: kept out of detection */
+    int64_t job_id; /* 0: none */
+    bool infra;     /* the canary moved: kept out of detection */
     pfc_machine machine;
     pfc_measurement *measurements;
     size_t measurements_len;
@@ -115,13 +115,13 @@ pfc_code pfc_run_split(const pfc_run *run, size_t max_bytes, char ***parts, size
 
 /** A commit as the server stores it: it has no repository, so this is all it knows. */
 typedef struct pfc_commit {
-    char *id;          /* 40 hexadecimal digits */
-    char **parents;    /* full ids, first parent first */
+    char *id;       /* 40 hexadecimal digits */
+    char **parents; /* full ids, first parent first */
     size_t parents_len;
-    char *author;      /* name, no address */
-    double time;       /* committer time, Unix seconds */
-    char *subject;     /* first line */
-    char **paths;      /* touched paths against the first parent */
+    char *author;  /* name, no address */
+    double time;   /* committer time, Unix seconds */
+    char *subject; /* first line */
+    char **paths;  /* touched paths against the first parent */
     size_t paths_len;
 } pfc_commit;
 

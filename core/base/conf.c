@@ -1,0 +1,166 @@
+/* Where settings come from: flag, environment, perfci.yaml, the user's file, defaults. */
+#include "core/base/conf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/fs.h"
+
+#define SECRET_MAX_BYTES 65536
+
+void pfc_conf_clear(pfc_conf *conf)
+{
+    if (conf == NULL)
+        return;
+    free(conf->path);
+    free(conf->project);
+    free(conf->branch);
+    free(conf->server);
+    free(conf->build);
+    free(conf->measure);
+    free(conf->suite);
+    free(conf->relink);
+    free(conf->metric);
+    free(conf->unit);
+    for (size_t i = 0; i < conf->paths_len; i++)
+        free(conf->paths[i]);
+    free(conf->paths);
+    *conf = (pfc_conf){ 0 };
+}
+
+static pfc_code read_conf(const char *path, pfc_conf *out, pfc_err *err)
+{
+    char *text = NULL;
+    size_t len = 0;
+    pfc_code code = pfc_fs_read(path, PFC_CONF_MAX_BYTES, &text, &len, err);
+
+    if (code == PFC_OK)
+        code = pfc_conf_parse(text, len, path, out, err);
+    free(text);
+    if (code == PFC_OK)
+        out->path = pfc_strdup(path);
+    return code;
+}
+
+/* The user's own file fills in only what says where the service is. */
+static pfc_code add_user_file(pfc_conf *conf, pfc_err *err)
+{
+    const char *xdg = getenv("XDG_CONFIG_HOME");
+    const char *home = getenv("HOME");
+    pfc_conf user = { 0 };
+    char *path = NULL;
+    pfc_code code = PFC_OK;
+
+    if (xdg != NULL && xdg[0] == '/')
+        path = pfc_format("%s/perfci/config.yaml", xdg);
+    else if (home != NULL && home[0] == '/')
+        path = pfc_format("%s/.config/perfci/config.yaml", home);
+    if (path != NULL && pfc_fs_exists(path)) {
+        code = read_conf(path, &user, err);
+        if (code == PFC_OK && conf->server == NULL) {
+            conf->server = user.server;
+            user.server = NULL;
+        }
+        pfc_conf_clear(&user);
+    }
+    free(path);
+    return code;
+}
+
+pfc_code pfc_conf_find(const char *dir, pfc_conf *out, pfc_err *err)
+{
+    char *at = realpath(dir, NULL);
+    pfc_conf conf = { .timeout_s = 600 };
+    pfc_code code = PFC_OK;
+    bool found = false;
+
+    if (at == NULL)
+        return pfc_err_set(err, PFC_ENOTFOUND, "there is no folder %.300s", dir);
+    while (!found && code == PFC_OK) {
+        char *path = pfc_fs_join(at, "perfci.yaml");
+        char *slash = strrchr(at, '/');
+
+        if (pfc_fs_exists(path)) {
+            code = read_conf(path, &conf, err);
+            found = true;
+        }
+        free(path);
+        if (slash == NULL || at[1] == '\0')
+            break;
+        slash[slash == at ? 1 : 0] = '\0';
+    }
+    free(at);
+    if (code == PFC_OK)
+        code = add_user_file(&conf, err);
+    if (code != PFC_OK) {
+        pfc_conf_clear(&conf);
+        return code;
+    }
+    *out = conf;
+    return PFC_OK;
+}
+
+const char *pfc_conf_pick(const char *flag, const char *env, const char *yaml, const char *fallback)
+{
+    const char *value = flag;
+
+    if (value == NULL && env != NULL)
+        value = getenv(env);
+    /* An empty variable is how shells unset one for a command. */
+    if (value != NULL && flag == NULL && value[0] == '\0')
+        value = NULL;
+    if (value == NULL)
+        value = yaml;
+    return value == NULL ? fallback : value;
+}
+
+char *pfc_conf_data_dir(const char *flag)
+{
+    const char *given = pfc_conf_pick(flag, "PERFCI_DATA", NULL, NULL);
+    const char *xdg = getenv("XDG_DATA_HOME");
+    const char *home = getenv("HOME");
+
+    if (given != NULL)
+        return pfc_strdup(given);
+    if (xdg != NULL && xdg[0] == '/')
+        return pfc_format("%s/perfci", xdg);
+    return pfc_format("%s/.local/share/perfci", home != NULL && home[0] == '/' ? home : "/root");
+}
+
+static pfc_code read_secret_file(const char *path, char **out, pfc_err *err)
+{
+    char *text = NULL;
+    size_t len = 0;
+    pfc_code code = pfc_fs_read(path, SECRET_MAX_BYTES, &text, &len, err);
+
+    if (code != PFC_OK)
+        return code;
+    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
+        text[--len] = '\0';
+    *out = text;
+    return PFC_OK;
+}
+
+pfc_code pfc_conf_secret(const char *name, char **out, pfc_err *err)
+{
+    const char *value = getenv(name);
+    const char *credentials = getenv("CREDENTIALS_DIRECTORY");
+    char *file_name = pfc_format("%s_FILE", name);
+    const char *file = getenv(file_name);
+    char *credential = credentials == NULL ? NULL : pfc_fs_join(credentials, name);
+    pfc_code code;
+
+    if (value != NULL && value[0] != '\0') {
+        *out = pfc_strdup(value);
+        code = PFC_OK;
+    } else if (file != NULL && file[0] != '\0') {
+        code = read_secret_file(file, out, err);
+    } else if (credential != NULL && pfc_fs_exists(credential)) {
+        code = read_secret_file(credential, out, err);
+    } else {
+        code = pfc_err_set(err, PFC_ENOTFOUND, "%s is not set (nor %s_FILE)", name, name);
+    }
+    free(credential);
+    free(file_name);
+    return code;
+}

@@ -1,0 +1,214 @@
+/* perfci.yaml: a flat mapping of scalars and one list, bounded before libfyaml sees it. */
+#include <libfyaml.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/conf.h"
+#include "core/base/parse.h"
+
+#define MAX_NESTING 8
+#define MAX_PATHS   256
+
+static const char known_keys[] = "project, branch, server, build, measure, suite, relink, metric, "
+                                 "unit, better, paths, rerun, timeout";
+
+/* Deep flow nesting makes a recursive parser overflow its stack: count brackets first. Brackets in
+ * quoted text are counted, too, which only makes the limit stricter. */
+static bool nested_too_deep(const char *text, size_t len)
+{
+    int depth = 0;
+    size_t indent_levels = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '[' || text[i] == '{')
+            depth++;
+        else if ((text[i] == ']' || text[i] == '}') && depth > 0)
+            depth--;
+        if (text[i] == '\n')
+            indent_levels = 0;
+        else if (text[i] == '-' && i + 1 < len && text[i + 1] == ' ')
+            indent_levels++;
+        if (depth > MAX_NESTING || indent_levels > 64)
+            return true;
+    }
+    return false;
+}
+
+typedef struct reader {
+    const char *name;
+    pfc_conf *conf;
+    pfc_err *err;
+} reader;
+
+static int line_of(struct fy_node *node)
+{
+    struct fy_token *token = fy_node_get_scalar_token(node);
+    const struct fy_mark *mark = token == NULL ? NULL : fy_token_start_mark(token);
+
+    return mark == NULL ? 0 : mark->line + 1;
+}
+
+static pfc_code scalar(const reader *r, const char *key, int line, struct fy_node *value,
+                       char **out)
+{
+    size_t len = 0;
+    const char *text = fy_node_is_scalar(value) ? fy_node_get_scalar(value, &len) : NULL;
+
+    if (text == NULL)
+        return pfc_err_set_field(r->err, PFC_EINVAL, key, "%.200s:%d: %s: want a text", r->name,
+                                 line, key);
+    if (len > 4096 || memchr(text, '\0', len) != NULL)
+        return pfc_err_set_field(r->err, PFC_EINVAL, key,
+                                 "%.200s:%d: %s: want at most 4096 bytes "
+                                 "of text",
+                                 r->name, line, key);
+    free(*out);
+    *out = pfc_strndup(text, len);
+    return PFC_OK;
+}
+
+static pfc_code path_list(const reader *r, int line, struct fy_node *value)
+{
+    struct fy_node *item;
+    void *iter = NULL;
+
+    if (!fy_node_is_sequence(value))
+        return pfc_err_set_field(r->err, PFC_EINVAL, "paths",
+                                 "%.200s:%d: paths: want a list of globs", r->name, line);
+    while ((item = fy_node_sequence_iterate(value, &iter)) != NULL) {
+        pfc_conf *conf = r->conf;
+        char *glob = NULL;
+        pfc_code code = scalar(r, "paths", line, item, &glob);
+
+        if (code == PFC_OK && conf->paths_len == MAX_PATHS)
+            code = pfc_err_set_field(r->err, PFC_EINVAL, "paths",
+                                     "%.200s:%d: paths: want at most %d globs", r->name, line,
+                                     MAX_PATHS);
+        if (code != PFC_OK) {
+            free(glob);
+            return code;
+        }
+        conf->paths = pfc_realloc(conf->paths, conf->paths_len + 1, sizeof *conf->paths);
+        conf->paths[conf->paths_len++] = glob;
+    }
+    return PFC_OK;
+}
+
+static pfc_code direction(const reader *r, int line, struct fy_node *value)
+{
+    char *word = NULL;
+    pfc_code code = scalar(r, "better", line, value, &word);
+
+    if (code == PFC_OK && !pfc_streq(word, "higher") && !pfc_streq(word, "lower"))
+        code = pfc_err_set_field(r->err, PFC_EINVAL, "better",
+                                 "%.200s:%d: better: want higher or lower, got \"%.40s\"", r->name,
+                                 line, word);
+    if (code == PFC_OK)
+        r->conf->higher_is_better = pfc_streq(word, "higher");
+    free(word);
+    return code;
+}
+
+static pfc_code duration(const reader *r, int line, struct fy_node *value)
+{
+    char *word = NULL;
+    pfc_code code = scalar(r, "timeout", line, value, &word);
+
+    if (code == PFC_OK)
+        code = pfc_parse_duration_s(word, "timeout", &r->conf->timeout_s, r->err);
+    if (code != PFC_OK)
+        pfc_err_wrap(r->err, "%.200s:%d", r->name, line);
+    free(word);
+    return code;
+}
+
+static pfc_code entry(const reader *r, const char *key, int line, struct fy_node *value)
+{
+    pfc_conf *conf = r->conf;
+    const struct {
+        const char *key;
+        char **out;
+    } texts[] = {
+        { "project", &conf->project }, { "branch", &conf->branch },   { "server", &conf->server },
+        { "build", &conf->build },     { "measure", &conf->measure }, { "suite", &conf->suite },
+        { "relink", &conf->relink },   { "metric", &conf->metric },   { "unit", &conf->unit },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts); i++)
+        if (pfc_streq(key, texts[i].key))
+            return scalar(r, key, line, value, texts[i].out);
+    if (pfc_streq(key, "paths"))
+        return path_list(r, line, value);
+    if (pfc_streq(key, "better"))
+        return direction(r, line, value);
+    if (pfc_streq(key, "timeout"))
+        return duration(r, line, value);
+    if (pfc_streq(key, "rerun"))
+        return PFC_OK; /* rules of the service, read there */
+    return pfc_err_set_field(r->err, PFC_EINVAL, key,
+                             "%.200s:%d: unknown key \"%.40s\"; the known ones are %s", r->name,
+                             line, key, known_keys);
+}
+
+static pfc_code mapping(const reader *r, struct fy_node *root)
+{
+    struct fy_node_pair *pair;
+    void *iter = NULL;
+
+    if (root == NULL)
+        return PFC_OK; /* an empty file sets nothing */
+    if (!fy_node_is_mapping(root))
+        return pfc_err_set(r->err, PFC_EINVAL, "%.200s: want a mapping of keys to values", r->name);
+    while ((pair = fy_node_mapping_iterate(root, &iter)) != NULL) {
+        struct fy_node *key_node = fy_node_pair_key(pair);
+        size_t len = 0;
+        const char *text = key_node != NULL && fy_node_is_scalar(key_node)
+                               ? fy_node_get_scalar(key_node, &len)
+                               : NULL;
+        char *key;
+        pfc_code code;
+
+        if (text == NULL || len > 64)
+            return pfc_err_set(r->err, PFC_EINVAL, "%.200s: want plain words as keys", r->name);
+        key = pfc_strndup(text, len);
+        code = entry(r, key, line_of(key_node), fy_node_pair_value(pair));
+        free(key);
+        if (code != PFC_OK)
+            return code;
+    }
+    if (r->conf->project != NULL && !pfc_is_slug(r->conf->project))
+        return pfc_err_set_field(r->err, PFC_EINVAL, "project",
+                                 "%.200s: project: want 1 to 63 of a-z, 0-9, '.', '_', '-', got "
+                                 "\"%.60s\"",
+                                 r->name, r->conf->project);
+    return PFC_OK;
+}
+
+pfc_code pfc_conf_parse(const char *text, size_t len, const char *name, pfc_conf *out, pfc_err *err)
+{
+    struct fy_parse_cfg cfg = { .flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG };
+    pfc_conf conf = { .timeout_s = 600 };
+    reader r = { .name = name, .conf = &conf, .err = err };
+    struct fy_document *doc;
+    pfc_code code;
+
+    if (len > PFC_CONF_MAX_BYTES)
+        return pfc_err_set(err, PFC_ETOOBIG, "%.200s: want at most %d bytes, it has %zu", name,
+                           PFC_CONF_MAX_BYTES, len);
+    if (!pfc_is_utf8(text, len) || memchr(text, '\0', len) != NULL)
+        return pfc_err_set(err, PFC_EINVAL, "%.200s: want UTF-8 text", name);
+    if (nested_too_deep(text, len))
+        return pfc_err_set(err, PFC_EINVAL, "%.200s: nested deeper than %d levels", name,
+                           MAX_NESTING);
+    doc = fy_document_build_from_string(&cfg, text, len);
+    if (doc == NULL)
+        return pfc_err_set(err, PFC_EINVAL, "%.200s: not well-formed YAML", name);
+    code = mapping(&r, fy_document_root(doc));
+    fy_document_destroy(doc);
+    if (code != PFC_OK) {
+        pfc_conf_clear(&conf);
+        return code;
+    }
+    *out = conf;
+    return PFC_OK;
+}

@@ -1,0 +1,255 @@
+/* Files and folders. */
+#include "core/base/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static pfc_code io_error(pfc_err *err, const char *doing, const char *path)
+{
+    int number = errno;
+    pfc_code code = number == ENOENT || number == ENOTDIR ? PFC_ENOTFOUND : PFC_EIO;
+
+    return pfc_err_set(err, code, "cannot %s %.300s: %s", doing, path, strerror(number));
+}
+
+static pfc_code read_fd(int fd, const char *path, size_t max_bytes, char **out, size_t *out_len,
+                        pfc_err *err)
+{
+    pfc_buf buf;
+    char chunk[65536];
+
+    pfc_buf_init(&buf, max_bytes);
+    for (;;) {
+        ssize_t got = read(fd, chunk, sizeof chunk);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            pfc_buf_clear(&buf);
+            return io_error(err, "read", path);
+        }
+        if (got == 0)
+            break;
+        pfc_buf_append(&buf, chunk, (size_t)got);
+        if (buf.overflow) {
+            pfc_buf_clear(&buf);
+            return pfc_err_set(err, PFC_ETOOBIG, "%.300s: want at most %zu bytes, it is larger",
+                               path, max_bytes);
+        }
+    }
+    if (out_len != NULL)
+        *out_len = buf.len;
+    *out = pfc_buf_take(&buf);
+    return PFC_OK;
+}
+
+pfc_code pfc_fs_read(const char *path, size_t max_bytes, char **out, size_t *out_len, pfc_err *err)
+{
+    struct stat st;
+    pfc_code code;
+    int fd;
+
+    if (strcmp(path, "-") == 0)
+        return read_fd(STDIN_FILENO, "standard input", max_bytes, out, out_len, err);
+    /* Non-blocking, so that a FIFO nobody writes to does not hang us before we see what it is. */
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return io_error(err, "open", path);
+    if (fstat(fd, &st) != 0)
+        code = io_error(err, "look at", path);
+    else if (S_ISDIR(st.st_mode))
+        code = pfc_err_set(err, PFC_EINVAL, "%.300s: want a file, it is a folder", path);
+    else if (fcntl(fd, F_SETFL, 0) != 0)
+        code = io_error(err, "open", path);
+    else
+        code = read_fd(fd, path, max_bytes, out, out_len, err);
+    close(fd);
+    return code;
+}
+
+static bool write_all(int fd, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t done = write(fd, bytes, len);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return false;
+        bytes += done;
+        len -= (size_t)done;
+    }
+    return true;
+}
+
+/* The rename is only durable when the folder is, too. */
+static bool sync_folder_of(const char *path)
+{
+    char *folder = pfc_strdup(path);
+    char *slash = strrchr(folder, '/');
+    bool ok;
+    int fd;
+
+    if (slash == folder)
+        slash++;
+    if (slash != NULL)
+        *slash = '\0';
+    fd = open(slash == NULL ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* Some file systems cannot sync a folder (EINVAL); they order renames themselves. */
+    ok = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL);
+    if (fd >= 0)
+        close(fd);
+    free(folder);
+    return ok;
+}
+
+pfc_code pfc_fs_write_atomic(const char *path, const void *bytes, size_t len, unsigned mode,
+                             pfc_err *err)
+{
+    char *temp = pfc_format("%s.XXXXXX", path);
+    pfc_code code = PFC_OK;
+    int fd = mkostemp(temp, O_CLOEXEC);
+
+    if (fd < 0) {
+        code = io_error(err, "create a file beside", path);
+        free(temp);
+        return code;
+    }
+    if (fchmod(fd, (mode_t)mode) != 0 || !write_all(fd, bytes, len) || fsync(fd) != 0)
+        code = io_error(err, "write", path);
+    if (close(fd) != 0 && code == PFC_OK)
+        code = io_error(err, "write", path);
+    if (code == PFC_OK && rename(temp, path) != 0)
+        code = io_error(err, "replace", path);
+    if (code != PFC_OK)
+        unlink(temp);
+    else if (!sync_folder_of(path))
+        code = io_error(err, "make durable", path);
+    free(temp);
+    return code;
+}
+
+pfc_code pfc_fs_mkdirs(const char *path, unsigned mode, pfc_err *err)
+{
+    char *copy = pfc_strdup(path);
+    pfc_code code = PFC_OK;
+
+    for (char *p = copy + 1; code == PFC_OK; p++) {
+        char kept = *p;
+
+        if (kept != '/' && kept != '\0')
+            continue;
+        *p = '\0';
+        if (mkdir(copy, (mode_t)mode) != 0 && !(errno == EEXIST && pfc_fs_is_dir(copy)))
+            code = io_error(err, "make the folder", copy);
+        *p = kept;
+        if (kept == '\0')
+            break;
+    }
+    free(copy);
+    return code;
+}
+
+static pfc_code remove_in(int dir, const char *name, const char *path, int depth, pfc_err *err);
+
+static pfc_code remove_children(int fd, const char *path, int depth, pfc_err *err)
+{
+    DIR *entries = fdopendir(fd);
+    pfc_code code = PFC_OK;
+    struct dirent *entry;
+
+    if (entries == NULL) {
+        code = io_error(err, "list", path);
+        close(fd);
+        return code;
+    }
+    while (code == PFC_OK && (entry = readdir(entries)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            code = remove_in(dirfd(entries), entry->d_name, path, depth + 1, err);
+    closedir(entries);
+    return code;
+}
+
+static pfc_code remove_in(int dir, const char *name, const char *path, int depth, pfc_err *err)
+{
+    pfc_code code;
+    int fd;
+
+    if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+        return PFC_OK;
+    if (errno != EISDIR && errno != EPERM)
+        return io_error(err, "remove", path);
+    if (depth > 200)
+        return pfc_err_set(err, PFC_EIO, "cannot remove %.300s: deeper than 200 folders", path);
+    fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return io_error(err, "remove", path);
+    code = remove_children(fd, path, depth, err);
+    if (code == PFC_OK && unlinkat(dir, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+        code = io_error(err, "remove", path);
+    return code;
+}
+
+pfc_code pfc_fs_remove_tree(const char *path, pfc_err *err)
+{
+    return remove_in(AT_FDCWD, path, path, 0, err);
+}
+
+bool pfc_fs_exists(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0;
+}
+
+bool pfc_fs_is_dir(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+char *pfc_fs_join(const char *a, const char *b)
+{
+    size_t len = strlen(a);
+
+    return pfc_format("%s%s%s", a, len > 0 && a[len - 1] == '/' ? "" : "/", b);
+}
+
+pfc_code pfc_fs_temp_dir(const char *name, char **out, pfc_err *err)
+{
+    const char *base = getenv("TMPDIR");
+    char *path = pfc_format("%s/%s-XXXXXX", base != NULL && base[0] == '/' ? base : "/tmp", name);
+
+    if (mkdtemp(path) == NULL) {
+        pfc_code code = io_error(err, "make the folder", path);
+
+        free(path);
+        return code;
+    }
+    *out = path;
+    return PFC_OK;
+}
+
+pfc_code pfc_fs_program_dir(char **out, pfc_err *err)
+{
+    char path[PFC_PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
+    char *slash;
+
+    if (len <= 0)
+        return io_error(err, "read", "/proc/self/exe");
+    path[len] = '\0';
+    slash = strrchr(path, '/');
+    if (slash == NULL)
+        return pfc_err_set(err, PFC_EBUG, "the program's path \"%.300s\" has no folder", path);
+    *slash = '\0';
+    *out = pfc_strdup(path);
+    return PFC_OK;
+}

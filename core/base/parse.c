@@ -1,0 +1,235 @@
+/* Strict parsing of numbers, durations, times and names. */
+#include "core/base/parse.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+pfc_code pfc_parse_i64(const char *text, int64_t min, int64_t max, const char *what, int64_t *out,
+                       pfc_err *err)
+{
+    const char *digits = text != NULL && text[0] == '-' ? text + 1 : text;
+    char *end = NULL;
+    long long value;
+
+    /* strtoll would also take blanks and a plus sign. */
+    if (text == NULL || !isdigit((unsigned char)digits[0]))
+        return pfc_err_set(err, PFC_EINVAL, "%s: want a whole number, got \"%.40s\"", what,
+                           text == NULL ? "" : text);
+    errno = 0;
+    value = strtoll(text, &end, 10);
+    if (*end != '\0')
+        return pfc_err_set(err, PFC_EINVAL, "%s: want a whole number, got \"%.40s\"", what, text);
+    if (errno == ERANGE || value < min || value > max)
+        return pfc_err_set(err, PFC_EINVAL, "%s: want %lld..%lld, got %.40s", what, (long long)min,
+                           (long long)max, text);
+    *out = value;
+    return PFC_OK;
+}
+
+/* [-]digits[.digits][e[+-]digits], and nothing else. Returns the end, or NULL. */
+static const char *scan_decimal(const char *p)
+{
+    bool any = false;
+
+    if (*p == '-' || *p == '+')
+        p++;
+    for (; isdigit((unsigned char)*p); p++)
+        any = true;
+    if (*p == '.')
+        for (p++; isdigit((unsigned char)*p); p++)
+            any = true;
+    if (!any)
+        return NULL;
+    if (*p == 'e' || *p == 'E') {
+        p++;
+        if (*p == '-' || *p == '+')
+            p++;
+        if (!isdigit((unsigned char)*p))
+            return NULL;
+        while (isdigit((unsigned char)*p))
+            p++;
+    }
+    return p;
+}
+
+pfc_code pfc_parse_double(const char *text, double min, double max, const char *what, double *out,
+                          pfc_err *err)
+{
+    const char *end = text == NULL ? NULL : scan_decimal(text);
+    double value;
+
+    if (end == NULL || *end != '\0')
+        return pfc_err_set(err, PFC_EINVAL, "%s: want a number, got \"%.40s\"", what,
+                           text == NULL ? "" : text);
+    value = strtod(text, NULL);
+    if (!isfinite(value) || value < min || value > max)
+        return pfc_err_set(err, PFC_EINVAL, "%s: want %g..%g, got %.40s", what, min, max, text);
+    *out = value;
+    return PFC_OK;
+}
+
+pfc_code pfc_parse_duration_s(const char *text, const char *what, double *out_s, pfc_err *err)
+{
+    const char *end = text == NULL ? NULL : scan_decimal(text);
+    double factor = 1.0;
+    double value;
+
+    if (end == NULL || text[0] == '-')
+        goto bad;
+    if (strcmp(end, "ms") == 0)
+        factor = 1e-3;
+    else if (strcmp(end, "m") == 0)
+        factor = 60.0;
+    else if (strcmp(end, "h") == 0)
+        factor = 3600.0;
+    else if (strcmp(end, "d") == 0)
+        factor = 86400.0;
+    else if (*end != '\0' && strcmp(end, "s") != 0)
+        goto bad;
+    value = strtod(text, NULL) * factor;
+    if (!isfinite(value) || value > 1e9)
+        goto bad;
+    *out_s = value;
+    return PFC_OK;
+
+bad:
+    return pfc_err_set(err, PFC_EINVAL,
+                       "%s: want a duration such as 90, 90s, 500ms, 5m, 2h or 1d, got \"%.40s\"",
+                       what, text == NULL ? "" : text);
+}
+
+/* Exactly n digits at *p to *out, moving *p on. */
+static bool take_digits(const char **p, int n, int *out)
+{
+    int value = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (!isdigit((unsigned char)(*p)[i]))
+            return false;
+        value = value * 10 + ((*p)[i] - '0');
+    }
+    *p += n;
+    *out = value;
+    return true;
+}
+
+static bool take_char(const char **p, const char *one_of)
+{
+    if (**p == '\0' || strchr(one_of, **p) == NULL)
+        return false;
+    (*p)++;
+    return true;
+}
+
+static int days_in_month(int year, int month)
+{
+    static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+    return month == 2 && leap ? 29 : days[month - 1];
+}
+
+static bool take_offset(const char **p, int *offset_s)
+{
+    int hours = 0;
+    int minutes = 0;
+    int sign;
+
+    *offset_s = 0;
+    if (take_char(p, "Zz"))
+        return true;
+    sign = **p == '-' ? -1 : 1;
+    if (!take_char(p, "+-") || !take_digits(p, 2, &hours) || !take_char(p, ":") ||
+        !take_digits(p, 2, &minutes) || hours > 23 || minutes > 59)
+        return false;
+    *offset_s = sign * (hours * 3600 + minutes * 60);
+    return true;
+}
+
+pfc_code pfc_parse_rfc3339(const char *text, const char *what, double *out_unix_s, pfc_err *err)
+{
+    const char *p = text == NULL ? "" : text;
+    struct tm tm = { 0 };
+    int year = 0;
+    int month = 0;
+    int offset_s = 0;
+    double fraction = 0.0;
+
+    if (!take_digits(&p, 4, &year) || !take_char(&p, "-") || !take_digits(&p, 2, &month) ||
+        !take_char(&p, "-") || !take_digits(&p, 2, &tm.tm_mday) || !take_char(&p, "Tt ") ||
+        !take_digits(&p, 2, &tm.tm_hour) || !take_char(&p, ":") ||
+        !take_digits(&p, 2, &tm.tm_min) || !take_char(&p, ":") || !take_digits(&p, 2, &tm.tm_sec))
+        goto bad;
+    if (take_char(&p, ".")) {
+        double unit = 0.1;
+
+        if (!isdigit((unsigned char)*p))
+            goto bad;
+        for (; isdigit((unsigned char)*p); p++, unit /= 10.0)
+            fraction += unit * (*p - '0');
+    }
+    if (!take_offset(&p, &offset_s) || *p != '\0')
+        goto bad;
+    if (year < 1970 || month < 1 || month > 12 || tm.tm_mday < 1 ||
+        tm.tm_mday > days_in_month(year, month) || tm.tm_hour > 23 || tm.tm_min > 59 ||
+        tm.tm_sec > 60)
+        goto bad;
+    tm.tm_year = year - 1900;
+    tm.tm_mon = month - 1;
+    *out_unix_s = (double)(timegm(&tm) - offset_s) + fraction;
+    return PFC_OK;
+
+bad:
+    return pfc_err_set(err, PFC_EINVAL,
+                       "%s: want a time such as 2026-11-22T10:00:00Z, got \"%.40s\"", what,
+                       text == NULL ? "" : text);
+}
+
+bool pfc_is_hex_id(const char *text)
+{
+    size_t len = text == NULL ? 0 : strlen(text);
+
+    return len >= 7 && len <= 64 && strspn(text, "0123456789abcdef") == len;
+}
+
+bool pfc_is_slug(const char *text)
+{
+    size_t len = text == NULL ? 0 : strlen(text);
+
+    return len >= 1 && len <= 63 &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-") == len &&
+           (islower((unsigned char)text[0]) || isdigit((unsigned char)text[0]));
+}
+
+bool pfc_is_utf8(const char *bytes, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)bytes;
+    const unsigned char *end = p + len;
+
+    while (p < end) {
+        uint32_t c = *p++;
+        unsigned more = c < 0x80                ? 0
+                        : c >= 0xc2 && c < 0xe0 ? 1
+                        : (c & 0xf0) == 0xe0    ? 2
+                        : c >= 0xf0 && c < 0xf5 ? 3
+                                                : 9;
+
+        if (more == 9 || (size_t)(end - p) < more)
+            return false;
+        c &= more == 0 ? 0x7fu : 0x3fu >> more;
+        for (unsigned i = 0; i < more; i++) {
+            if ((p[i] & 0xc0) != 0x80)
+                return false;
+            c = (c << 6) | (p[i] & 0x3fu);
+        }
+        p += more;
+        if ((more == 2 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) ||
+            (more == 3 && (c < 0x10000 || c > 0x10ffff)))
+            return false;
+    }
+    return true;
+}
