@@ -1,0 +1,298 @@
+/*
+ * Rows as structs, and the reads that have no rule of their own.
+ *
+ * A list is `{items, len, next, hold}`: texts of the items point into `hold`, and
+ * pfc_rows_clear(&list) frees both. `next` is the cursor of the following page, 0 at the end.
+ * Texts are NULL, numbers 0 and doubles NAN where the database has NULL. Times are Unix seconds.
+ * Members named *_json are JSON text.
+ *
+ * Functions on `pfc_db` borrow a connection; those on `pfc_tx` are parts of a transaction and are
+ * meant for services. A `get` answers a list of exactly one, or PFC_ENOTFOUND.
+ * Lists take `limit` (1..1000; 0: 100) and `cursor` (0: from the start).
+ */
+#ifndef PFC_SERVER_REPO_REPO_H
+#define PFC_SERVER_REPO_REPO_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/repo/db.h"
+
+#define PFC_LIST_LIMIT 100
+#define PFC_LIST_MAX   1000
+
+#define pfc_rows_clear(rows)                                                                       \
+    do {                                                                                           \
+        free((rows)->items);                                                                       \
+        pfc_res_free((rows)->hold);                                                                \
+        memset((rows), 0, sizeof(*(rows)));                                                        \
+    } while (0)
+
+#define PFC_ROWS(name, type)                                                                       \
+    typedef struct name {                                                                          \
+        type *items;                                                                               \
+        size_t len;                                                                                \
+        int64_t next;                                                                              \
+        pfc_res *hold;                                                                             \
+    } name
+
+typedef struct pfc_page {
+    int64_t cursor;
+    int limit;
+} pfc_page;
+
+/* ---- projects ---- */
+
+typedef struct pfc_project {
+    int64_t id;
+    const char *name;
+    const char *branch; /* the default branch */
+    const char *repo_url;
+    int64_t commits, runs, alerts_open;
+    double last_run_at, created_at;
+} pfc_project;
+PFC_ROWS(pfc_projects, pfc_project);
+
+/** project_id 0: all. Ordered by id. */
+pfc_code pfc_projects_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_projects *out,
+                           pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_projects_get(pfc_db *db, const char *name, pfc_projects *out,
+                          pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- commits ---- */
+
+typedef struct pfc_commit_row {
+    int64_t position; /* along first parents of the branch, from 1; 0: not on that line */
+    int64_t id;
+    const char *sha;
+    const char *parents_json; /* ["sha", ...] */
+    const char *paths_json;
+    const char *author;
+    double time;
+    const char *subject;
+    bool stub; /* known from a run only, until its POST /commits comes */
+    int64_t runs, alerts;
+    const char *branch;
+} pfc_commit_row;
+PFC_ROWS(pfc_commit_rows, pfc_commit_row);
+
+/** Commits on the branch's first-parent line, newest first; the cursor is a position.
+ *  branch NULL: the project's. */
+pfc_code pfc_commits_list(pfc_db *db, int64_t project_id, const char *branch, pfc_page page,
+                          pfc_commit_rows *out, pfc_err *err) PFC_MUSTCHECK;
+/** By full id or a prefix of 7 or more digits; PFC_EINVAL when the prefix fits several. */
+pfc_code pfc_commits_get(pfc_db *db, int64_t project_id, const char *sha, pfc_commit_rows *out,
+                         pfc_err *err) PFC_MUSTCHECK;
+
+typedef struct pfc_commit_value {
+    int64_t series_id;
+    const char *benchmark, *metric, *backend, *machine_class, *unit;
+    bool higher_is_better;
+    double median, low, high;
+    int64_t n;
+    double parent_median; /* of the first parent; NAN: not measured */
+} pfc_commit_value;
+PFC_ROWS(pfc_commit_values, pfc_commit_value);
+/** The newest measurement of every series at one commit. */
+pfc_code pfc_commit_values_list(pfc_db *db, int64_t project_id, int64_t commit_id,
+                                pfc_commit_values *out, pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- series ---- */
+
+typedef struct pfc_series {
+    int64_t id;
+    int64_t project_id;
+    const char *project;
+    const char *benchmark, *metric, *backend, *machine_class, *branch, *unit;
+    bool higher_is_better, exact, headline;
+    int64_t points;
+    const char *last_commit; /* NULL: no point yet */
+    double last_time, last_median;
+    double noise_rel;       /* NAN: not judged yet */
+    const char *spark_json; /* up to 200 last medians, oldest first */
+    double change_rel;      /* the newest change point; NAN: none */
+    bool change_regression, change_confirmed;
+    const char *change_commit;
+} pfc_series;
+PFC_ROWS(pfc_series_rows, pfc_series);
+
+typedef struct pfc_series_filter {
+    const char *metric, *benchmark, *backend, *machine_class, *branch; /* exact; NULL: any */
+    const char *words; /* words anywhere in "benchmark metric backend"; NULL: any */
+    bool headline;     /* only headline metrics */
+    int spark;         /* last N medians, at most 200; 0: none */
+} pfc_series_filter;
+
+/** Ordered by id. Points, last, spark and change are as of the last detection. */
+pfc_code pfc_series_list(pfc_db *db, int64_t project_id, const pfc_series_filter *filter,
+                         pfc_page page, pfc_series_rows *out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_series_get(pfc_db *db, int64_t series_id, pfc_series_rows *out,
+                        pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- runs ---- */
+
+typedef struct pfc_run_row {
+    int64_t run_id; /* ours */
+    const char *id; /* the measurer's: 32 hexadecimal digits */
+    int64_t project_id;
+    const char *project;
+    const char *commit, *branch, *suite, *machine_class;
+    double started_at, finished_at;
+    int64_t measurements;
+    bool infra;
+} pfc_run_row;
+PFC_ROWS(pfc_run_rows, pfc_run_row);
+
+/** Newest first; commit NULL: any (full id, or a prefix of 7 or more digits). */
+pfc_code pfc_runs_list(pfc_db *db, int64_t project_id, const char *commit, pfc_page page,
+                       pfc_run_rows *out, pfc_err *err) PFC_MUSTCHECK;
+/** By our number or by 32 hexadecimal digits; project_id 0: any project. */
+pfc_code pfc_runs_get(pfc_db *db, int64_t project_id, const char *id, pfc_run_rows *out,
+                      pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- alerts ---- */
+
+typedef struct pfc_alert {
+    int64_t id;
+    int64_t project_id, series_id;
+    const char *project, *benchmark, *metric, *backend, *machine_class, *unit, *branch;
+    const char *state;
+    bool higher_is_better, regression;
+    double before, after, rel_change, rel_low, rel_high, p;
+    const char *commit, *commit_low, *commit_high;
+    const char *culprit; /* NULL: none named */
+    double created_at, updated_at;
+    const char *note;
+} pfc_alert;
+PFC_ROWS(pfc_alerts, pfc_alert);
+
+typedef struct pfc_alert_filter {
+    int64_t project_id, series_id; /* 0: any */
+    const char *state;             /* NULL: any; "open": every state that still wants somebody */
+} pfc_alert_filter;
+
+/** Newest first. */
+pfc_code pfc_alerts_list(pfc_db *db, const pfc_alert_filter *filter, pfc_page page, pfc_alerts *out,
+                         pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_alerts_get(pfc_db *db, int64_t id, pfc_alerts *out, pfc_err *err) PFC_MUSTCHECK;
+
+typedef struct pfc_alert_event {
+    int64_t id;
+    double at;
+    const char *actor, *from, *to, *reason;
+} pfc_alert_event;
+PFC_ROWS(pfc_alert_events, pfc_alert_event);
+/** Oldest first. */
+pfc_code pfc_alert_events_list(pfc_db *db, int64_t alert_id, pfc_alert_events *out,
+                               pfc_err *err) PFC_MUSTCHECK;
+
+typedef struct pfc_alert_commit {
+    int64_t position;
+    const char *sha, *author, *subject, *paths_json;
+    double time;
+    bool measured; /* in the alert's series */
+} pfc_alert_commit;
+PFC_ROWS(pfc_alert_commits, pfc_alert_commit);
+/** Commits from commit_low to commit_high on the series' branch, oldest first, at most 1000. */
+pfc_code pfc_alert_commits_list(pfc_db *db, int64_t alert_id, pfc_alert_commits *out,
+                                pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- jobs ---- */
+
+typedef struct pfc_job {
+    int64_t id;
+    int64_t project_id;
+    const char *project;
+    const char *kind, *state;
+    const char *commit, *branch, *suite;
+    const char *source;          /* the job's, else the project's repo_url */
+    const char *build, *measure; /* the project's commands; NULL: the repository's perfci.yaml */
+    const char *labels_json;
+    int64_t priority, tries;
+    const char *runner;
+    int64_t position; /* 1 = next; 0: not queued */
+    const char *reason, *progress;
+    const char *run_ids_json;
+    double created_at, started_at, finished_at;
+    bool cancel_requested;
+    int64_t run_id; /* of detect jobs */
+} pfc_job;
+PFC_ROWS(pfc_jobs, pfc_job);
+
+typedef struct pfc_job_filter {
+    int64_t project_id;       /* 0: any */
+    const char *state, *kind; /* NULL: any; kind NULL leaves the server's own (detect) out */
+} pfc_job_filter;
+
+/** Newest first. */
+pfc_code pfc_jobs_list(pfc_db *db, const pfc_job_filter *filter, pfc_page page, pfc_jobs *out,
+                       pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_jobs_get(pfc_db *db, int64_t id, pfc_jobs *out, pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- runners, machines ---- */
+
+typedef struct pfc_runner {
+    const char *name, *machine_class, *labels_json, *backends_json;
+    double last_seen_at;
+    int64_t job_id; /* 0: idle */
+} pfc_runner;
+PFC_ROWS(pfc_runners, pfc_runner);
+pfc_code pfc_runners_list(pfc_db *db, pfc_runners *out, pfc_err *err) PFC_MUSTCHECK;
+
+typedef struct pfc_machine_row {
+    int64_t id;
+    const char *machine_class, *name, *fingerprint_hash, *fingerprint_json;
+    double first_seen_at, last_seen_at;
+    int64_t runs;
+} pfc_machine_row;
+PFC_ROWS(pfc_machine_rows, pfc_machine_row);
+/** Ordered by id. */
+pfc_code pfc_machines_list(pfc_db *db, pfc_page page, pfc_machine_rows *out,
+                           pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- bisections ---- */
+
+typedef struct pfc_bisection {
+    int64_t id;
+    int64_t project_id;
+    const char *project, *metric, *benchmark, *backend, *good, *bad, *verdict;
+    const char *culprits_json, *steps_json;
+    int64_t runs, builds, commits_measured;
+    double seconds;
+    int64_t alert_id;
+    double created_at;
+    const char *actor;
+} pfc_bisection;
+PFC_ROWS(pfc_bisections, pfc_bisection);
+/** project_id 0: any. Newest first. */
+pfc_code pfc_bisections_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_bisections *out,
+                             pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_bisections_get(pfc_db *db, int64_t id, pfc_bisections *out,
+                            pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- tokens ---- */
+
+typedef struct pfc_token {
+    int64_t id;
+    const char *name;
+    int64_t scopes;      /* PFC_SCOPE_* */
+    int64_t project_id;  /* 0: all */
+    const char *project; /* NULL: all */
+    double created_at, expires_at, revoked_at, last_used_at;
+    const char *hash; /* SHA-256 of the secret; never shown */
+} pfc_token;
+PFC_ROWS(pfc_tokens, pfc_token);
+/** Ordered by id. */
+pfc_code pfc_tokens_list(pfc_db *db, pfc_page page, pfc_tokens *out, pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- figures ---- */
+
+typedef struct pfc_figures {
+    int64_t runs, measurements, series, alerts_open, jobs_queued, jobs_leased;
+    double detection_lag_s; /* age of the oldest run not judged yet; 0: none waits */
+} pfc_figures;
+/** project_id 0: all. */
+pfc_code pfc_figures_get(pfc_db *db, int64_t project_id, pfc_figures *out,
+                         pfc_err *err) PFC_MUSTCHECK;
+
+#endif

@@ -1,0 +1,269 @@
+/*
+ * What the service does: the rules, without HTTP and without JSON of the API.
+ *
+ * Reads that have no rule are the repository's lists (server/repo/repo.h), which handlers may call
+ * as they are. Everything here takes the pool, is thread-safe, and either happens whole or not at
+ * all. `actor` says who did it ("token 3 (ci)", "detector"); every change leaves a row in `audit`.
+ * Changes that others wait for are told through LISTEN/NOTIFY (pfc_listener in db.h).
+ */
+#ifndef PFC_SERVER_SERVICES_SERVICES_H
+#define PFC_SERVER_SERVICES_SERVICES_H
+
+#include "core/stats/stats.h"
+#include "core/wire/wire.h"
+#include "server/repo/repo.h"
+
+/* ---- projects ---- */
+
+/** Creates the project, or finds the same one (*created false). name: a slug; branch NULL: main;
+ *  repo_url may be NULL. PFC_ECONFLICT when it exists with another branch or URL. */
+pfc_code pfc_project_create(pfc_db *db, const char *actor, const char *name, const char *branch,
+                            const char *repo_url, bool *created, pfc_projects *out,
+                            pfc_err *err) PFC_MUSTCHECK;
+/** Headline series of the project, on its default branch. */
+pfc_code pfc_project_headline(pfc_db *db, int64_t project_id, pfc_series_rows *out,
+                              pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- commits ---- */
+
+/** Stores commits of a branch (NULL: the project's), in any order and any number of times;
+ *  completes the ones that were known from a run only. *fresh counts those not known before. */
+pfc_code pfc_commits_store(pfc_db *db, const char *actor, int64_t project_id, const char *branch,
+                           const pfc_commit *commits, size_t len, size_t *fresh,
+                           pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- runs ---- */
+
+typedef struct pfc_ingest_result {
+    int64_t run_id;
+    char id[33];
+    int64_t series;  /* measurements of this document that belong to a series */
+    int64_t samples; /* raw samples of this document */
+    bool repeated;   /* it was stored before: answer 200 instead of 201 */
+} pfc_ingest_result;
+
+/**
+ * Stores a run whole: run, machine, series, measurements, and the job that will judge it.
+ * Idempotent by run->id and by `key` (Idempotency-Key, at most 200 bytes, or NULL): the same
+ * document again gives the same answer; another document under either is PFC_ECONFLICT, unless it
+ * is a further part of a split run (same header, other measurements). project_id is that of
+ * run->project (the caller has checked the token against it). PFC_EINVAL without commit.
+ */
+pfc_code pfc_run_ingest(pfc_db *db, const char *actor, int64_t project_id, const pfc_run *run,
+                        const char *key, pfc_ingest_result *out, pfc_err *err) PFC_MUSTCHECK;
+/** The stored document, measurements of all its parts; caller frees with pfc_run_free. */
+pfc_code pfc_run_load(pfc_db *db, int64_t project_id, int64_t run_id, pfc_run **out,
+                      pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- one series ---- */
+
+typedef struct pfc_window_point {
+    int64_t position;
+    const char *commit, *subject, *author;
+    double time; /* of the commit */
+    double median, low, high, min;
+    int64_t n;
+    int64_t run_id;
+    int64_t machine_id;
+    const char *fingerprint; /* hash */
+    bool infra;
+} pfc_window_point;
+PFC_ROWS(pfc_window_points, pfc_window_point);
+
+typedef struct pfc_window_change {
+    int64_t id;
+    int64_t position, position_low, position_high;
+    const char *commit, *commit_low, *commit_high;
+    double before, after, rel_change, rel_low, rel_high, p;
+    bool regression, confirmed;
+    int64_t alert_id;                     /* 0: none */
+    int64_t index, index_low, index_high; /* into points */
+} pfc_window_change;
+PFC_ROWS(pfc_window_changes, pfc_window_change);
+
+typedef struct pfc_window_boundary {
+    size_t index;  /* first point with the new fingerprint */
+    char **fields; /* names that differ; owned */
+    size_t fields_len;
+} pfc_window_boundary;
+
+typedef struct pfc_window {
+    pfc_series_rows series;     /* one */
+    pfc_window_points points;   /* by position, then by run */
+    pfc_window_changes changes; /* those whose commit lies in the window */
+    pfc_window_boundary *boundaries;
+    size_t boundaries_len;
+    bool bucketed; /* points are buckets: low and high are their extremes, median theirs */
+} pfc_window;
+
+typedef struct pfc_window_opts {
+    const char *from, *to; /* Unix seconds or commit ids (7 or more digits); NULL: open */
+    int points;            /* at most 5000; 0: 2000. More are put into that many buckets */
+} pfc_window_opts;
+
+/** PFC_ENOTFOUND: no such series or commit; PFC_EINVAL: from/to cannot be read. */
+pfc_code pfc_series_window(pfc_db *db, int64_t series_id, const pfc_window_opts *opts,
+                           pfc_window *out, pfc_err *err) PFC_MUSTCHECK;
+void pfc_window_clear(pfc_window *window);
+
+/* ---- comparing ---- */
+
+typedef struct pfc_side_summary {
+    double median, low, high;
+    size_t n;
+} pfc_side_summary;
+
+typedef struct pfc_compare_row {
+    char *benchmark, *metric, *backend, *machine_class, *unit;
+    bool higher_is_better, exact;
+    pfc_side_summary a, b;
+    pfc_compare_result result; /* when the verdict is DIFFERENT, `regression` says which way */
+    bool regression;
+    char **differs; /* names of fingerprint entries that differ */
+    size_t differs_len;
+} pfc_compare_row;
+
+typedef struct pfc_compare_side {
+    char *commit;
+    char **runs; /* their ids, 32 hexadecimal digits */
+    size_t runs_len;
+} pfc_compare_side;
+
+typedef struct pfc_comparison {
+    pfc_compare_side a, b;
+    double margin_rel;
+    pfc_compare_row *rows; /* by benchmark, metric, backend */
+    size_t rows_len;
+    char **only_a, **only_b; /* "benchmark metric backend" measured on one side only */
+    size_t only_a_len, only_b_len;
+    size_t regressions, improvements, same, inconclusive;
+} pfc_comparison;
+
+/** a, b: commits (7 or more digits) or run ids (numbers or 32 hexadecimal digits). All raw samples
+ *  of a commit's runs are used, block medians where processes were repeated. backend NULL: all. */
+pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *b,
+                     const char *backend, pfc_comparison *out, pfc_err *err) PFC_MUSTCHECK;
+void pfc_comparison_clear(pfc_comparison *c);
+
+/* ---- alerts ---- */
+
+typedef struct pfc_alert_change {
+    const char *state;   /* NULL: as it is */
+    const char *reason;  /* for the history */
+    const char *note;    /* NULL: as it is; "": none */
+    const char *culprit; /* commit id of 40 digits; NULL: as it is; "": none */
+} pfc_alert_change;
+
+/** True for the states of the API. */
+bool pfc_alert_state_known(const char *state);
+/** PFC_EINVAL: unknown state or culprit; PFC_ECONFLICT: a step the state machine does not have
+ *  (verified_fixed needs fixed or backed_out before). *out is the alert afterwards. */
+pfc_code pfc_alert_update(pfc_db *db, const char *actor, int64_t id, const pfc_alert_change *change,
+                          pfc_alerts *out, pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- jobs ---- */
+
+#define PFC_LEASE_S       60
+#define PFC_JOB_MAX_TRIES 3
+
+typedef struct pfc_job_spec {
+    const char *kind; /* measure, nightly, pull_request, backfill, bisect, verify */
+    const char *commit, *branch, *suite, *source; /* commit: 40 digits; others may be NULL */
+    const char *labels_json; /* object of texts a runner must have; NULL: any runner */
+    int priority;            /* 0..100 */
+} pfc_job_spec;
+
+/** An open job of the same kind, commit, suite and labels is answered instead (*created false). */
+pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
+                         const pfc_job_spec *spec, bool *created, pfc_jobs *out,
+                         pfc_err *err) PFC_MUSTCHECK;
+
+typedef struct pfc_lease_request {
+    const char *runner, *machine_class;
+    const char *labels_json; /* object of texts; NULL: none */
+    const char *const *backends;
+    size_t backends_len;
+    int64_t project_id; /* the token's project; 0: any */
+    double lease_s;     /* 0: PFC_LEASE_S */
+} pfc_lease_request;
+
+/** The runner's next job. PFC_ENOTFOUND when none fits now (wait for a "job" event and ask again).
+ *  `secret` (33 bytes) is the lease: whoever has it may heartbeat and complete. A job's labels
+ *  must be among the runner's; the labels "machine_class" and "backend" mean the request's. */
+pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *out, char *secret,
+                       pfc_err *err) PFC_MUSTCHECK;
+/** Prolongs. PFC_ECONFLICT: the lease is lost; stop. *cancel: somebody wants it stopped. */
+pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *secret, const char *progress,
+                           double lease_s, bool *cancel, pfc_err *err) PFC_MUSTCHECK;
+/** status: done, failed or broken. PFC_ECONFLICT: the lease is lost; PFC_ENOTFOUND: no such job.
+ *  Repeating the same completion with the same lease is fine. */
+pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *secret, const char *status,
+                          const char *reason, const char *const *run_ids, size_t run_ids_len,
+                          pfc_err *err) PFC_MUSTCHECK;
+/** A queued job is cancelled at once, a leased one when its runner hears of it. */
+pfc_code pfc_job_cancel(pfc_db *db, const char *actor, int64_t job_id, pfc_jobs *out,
+                        pfc_err *err) PFC_MUSTCHECK;
+/** Jobs whose lease ran out go back to the queue, after PFC_JOB_MAX_TRIES tries to failed. */
+pfc_code pfc_jobs_expire(pfc_db *db, size_t *expired, pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- bisections ---- */
+
+typedef struct pfc_bisection_report {
+    const char *metric, *benchmark, *backend, *good, *bad,
+        *verdict;                           /* benchmark, backend: or NULL */
+    const char *culprits_json, *steps_json; /* arrays, checked by the caller; steps may be NULL */
+    const char *culprit; /* the one commit found, 40 digits; NULL: none, or several */
+    int64_t runs, builds, commits_measured;
+    double seconds;
+    int64_t alert_id; /* 0: the open alert of that metric whose range holds the culprit, if any */
+} pfc_bisection_report;
+
+pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
+                             const pfc_bisection_report *report, pfc_bisections *out,
+                             pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- tokens ---- */
+
+enum {
+    PFC_SCOPE_READ = 1,
+    PFC_SCOPE_INGEST = 2,
+    PFC_SCOPE_RUNNER = 4,
+    PFC_SCOPE_TRIAGE = 8,
+    PFC_SCOPE_ADMIN = 16,
+    PFC_SCOPE_ALL = 31,
+};
+
+#define PFC_TOKEN_TEXT 69 /* "pfc_", 64 hexadecimal digits, terminator */
+
+/** "read" and so on to its bit; 0 when unknown. Names in the order of the bits below. */
+int pfc_scope_parse(const char *name);
+extern const char *const pfc_scope_names[5];
+
+typedef struct pfc_principal {
+    int64_t token_id;
+    int64_t scopes;     /* admin implies every other */
+    int64_t project_id; /* 0: all */
+    char actor[96];     /* "token 3 (ci)" */
+} pfc_principal;
+
+/** expires_at: Unix seconds, 0: never. project_id 0: all. The secret is shown this once. */
+pfc_code pfc_token_create(pfc_db *db, const char *actor, const char *name, int64_t scopes,
+                          int64_t project_id, double expires_at, int64_t *id,
+                          char secret[PFC_TOKEN_TEXT], pfc_err *err) PFC_MUSTCHECK;
+/** Makes sure that `secret` (from DIR/admin.token) is a valid admin token called `name`. */
+pfc_code pfc_token_ensure(pfc_db *db, const char *name, const char *secret,
+                          pfc_err *err) PFC_MUSTCHECK;
+/** PFC_EDENIED for every secret that is malformed, unknown, expired or revoked. */
+pfc_code pfc_token_verify(pfc_db *db, const char *secret, pfc_principal *out,
+                          pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_token_revoke(pfc_db *db, const char *actor, int64_t id, pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- work of the server itself ---- */
+
+/** Takes one waiting detect job (and all others of its project that wait), judges every series of
+ *  those runs, stores change points and alerts. PFC_ENOTFOUND when none waits. */
+pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err) PFC_MUSTCHECK;
+/** Monthly partitions of the measurements, for this month and `ahead` more. */
+pfc_code pfc_partitions_create(pfc_db *db, int ahead, pfc_err *err) PFC_MUSTCHECK;
+
+#endif
