@@ -48,9 +48,9 @@ Test(registry, every_operation_ends_with_a_scalar_variant_that_runs_anywhere)
         const pfc_kernel_op *op = pfc_kernel_at(i);
         pfc_kernel_variant last = pfc_kernel_variant_at(op, pfc_kernel_variants(op) - 1);
 
-        cr_assert(eq(str, (char *)last.backend, "cpu-scalar"));
+        cr_assert(eq(str, last.backend, "cpu-scalar"));
         cr_assert(last.runnable);
-        cr_assert(eq(str, (char *)last.reason, ""));
+        cr_assert(eq(str, last.reason, ""));
     }
 }
 
@@ -91,7 +91,7 @@ static pfc_code make(const pfc_kernel_arg *args, size_t len, pfc_err *err)
     pfc_kernel_case *problem = NULL;
     pfc_code code = pfc_kernel_case_new(&problem, gemm(), args, len, 1, err);
 
-    cr_assert((code == PFC_OK) == (problem != NULL));
+    cr_assert(eq(int, code == PFC_OK, problem != NULL));
     pfc_kernel_case_free(problem);
     return code;
 }
@@ -174,7 +174,7 @@ Test(registry, a_label_has_the_parameters_in_order_and_hides_quiet_ones)
     pfc_err err = { 0 };
 
     cr_assert(eq(int, pfc_kernel_case_new(&problem, gemm(), args, 3, 1, &err), PFC_OK));
-    cr_assert(eq(str, (char *)pfc_kernel_label(problem), "gemm/f32/m7n11k5"));
+    cr_assert(eq(str, pfc_kernel_label(problem), "gemm/f32/m7n11k5"));
     /* 2 * 7 * 11 * 5 operations; 35 + 55 + 77 floats of four bytes. */
     cr_assert(epsilon_eq(dbl, pfc_kernel_flops(problem), 770.0, 0.0));
     cr_assert(epsilon_eq(dbl, pfc_kernel_bytes(problem), 668.0, 0.0));
@@ -182,7 +182,7 @@ Test(registry, a_label_has_the_parameters_in_order_and_hides_quiet_ones)
     pfc_kernel_case_free(problem);
 
     cr_assert(eq(int, pfc_kernel_case_new(&problem, gemm(), args, 4, 1, &err), PFC_OK));
-    cr_assert(eq(str, (char *)pfc_kernel_label(problem), "gemm/f32/m7n11k5pad3"));
+    cr_assert(eq(str, pfc_kernel_label(problem), "gemm/f32/m7n11k5pad3"));
     pfc_kernel_case_free(problem);
 }
 
