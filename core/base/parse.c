@@ -196,6 +196,11 @@ bool pfc_is_hex_id(const char *text)
     return len >= 7 && len <= 64 && strspn(text, "0123456789abcdef") == len;
 }
 
+bool pfc_is_commit_id(const char *text)
+{
+    return pfc_is_hex_id(text) && (strlen(text) == 40 || strlen(text) == 64);
+}
+
 bool pfc_is_slug(const char *text)
 {
     size_t len = text == NULL ? 0 : strlen(text);

@@ -21,6 +21,8 @@ pfc_code pfc_parse_rfc3339(const char *text, const char *what, double *out_unix_
                            pfc_err *err) PFC_MUSTCHECK;
 /** True for 7..64 lower-case hexadecimal digits (a full or short commit id). */
 bool pfc_is_hex_id(const char *text);
+/** True for a full commit id: 40 (SHA-1) or 64 (SHA-256) lower-case hexadecimal digits. */
+bool pfc_is_commit_id(const char *text);
 /** True for names used in URLs and files: [a-z0-9][a-z0-9._-]{0,62}. */
 bool pfc_is_slug(const char *text);
 /** True when the bytes are well-formed UTF-8 (no surrogates, no overlong forms). */

@@ -1,0 +1,225 @@
+/* Strict reading of JSON, and the path of a fault. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/parse.h"
+#include "core/wire/wire.h"
+
+/* jansson recurses: count the depth before it sees the text. Brackets inside strings are skipped. */
+static bool deeper_than(const char *text, size_t len, int max)
+{
+    bool quoted = false;
+    int depth = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+
+        if (quoted) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                quoted = false;
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > max)
+                return true;
+        } else if (c == ']' || c == '}') {
+            depth--;
+        }
+    }
+    return false;
+}
+
+pfc_code pfc_json_parse(const char *text, size_t len, json_t **out, pfc_err *err)
+{
+    json_error_t fault;
+    json_t *root;
+
+    if (len == 0)
+        return pfc_err_set(err, PFC_EINVAL, "want a JSON document, got nothing");
+    if (deeper_than(text, len, PFC_WIRE_MAX_DEPTH))
+        return pfc_err_set(err, PFC_EINVAL, "JSON nested deeper than %d levels",
+                           PFC_WIRE_MAX_DEPTH);
+    root = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
+    if (root == NULL)
+        return pfc_err_set(err, PFC_EINVAL, "not valid JSON: line %d, column %d: %.200s",
+                           fault.line, fault.column, fault.text);
+    *out = root;
+    return PFC_OK;
+}
+
+static void put_path(pfc_buf *path, const pfc_json_at *at)
+{
+    if (at == NULL)
+        return;
+    put_path(path, at->up);
+    if (at->key != NULL)
+        pfc_buf_printf(path, "%s%.60s", path->len > 0 ? "." : "", at->key);
+    else if (at->up != NULL)
+        pfc_buf_printf(path, "[%zu]", at->index);
+}
+
+pfc_code pfc_json_fault(const pfc_json_at *at, const char *key, pfc_err *err, const char *fmt, ...)
+{
+    pfc_buf path;
+    char text[PFC_ERR_MAX];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    pfc_buf_init(&path, 4096);
+    put_path(&path, at);
+    if (key != NULL)
+        pfc_buf_printf(&path, "%s%.60s", path.len > 0 ? "." : "", key);
+    pfc_err_set_field(err, PFC_EINVAL, pfc_buf_text(&path), "%.110s%s%.380s", pfc_buf_text(&path),
+                      path.len > 0 ? ": " : "", text);
+    pfc_buf_clear(&path);
+    return PFC_EINVAL;
+}
+
+/* The member, or NULL when it is absent or null; PFC_EINVAL when that is not allowed. */
+static pfc_code member(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                       json_t **out, pfc_err *err)
+{
+    json_t *value = json_object_get(obj, key);
+
+    *out = NULL;
+    if (value == NULL || json_is_null(value))
+        return required ? pfc_json_fault(at, key, err, "is missing") : PFC_OK;
+    *out = value;
+    return PFC_OK;
+}
+
+pfc_code pfc_json_string(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                         size_t max_len, char **out, pfc_err *err)
+{
+    json_t *value = NULL;
+    pfc_code code = member(obj, at, key, required, &value, err);
+    const char *text;
+    size_t len;
+
+    if (code != PFC_OK || value == NULL)
+        return code;
+    if (!json_is_string(value))
+        return pfc_json_fault(at, key, err, "want a string");
+    text = json_string_value(value);
+    len = json_string_length(value);
+    if (len > max_len)
+        return pfc_json_fault(at, key, err, "want at most %zu bytes, got %zu", max_len, len);
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+
+        if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+            return pfc_json_fault(at, key, err, "control character %u at byte %zu", c, i);
+    }
+    *out = pfc_strndup(text, len);
+    return PFC_OK;
+}
+
+pfc_code pfc_json_i64(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                      int64_t min, int64_t max, int64_t *out, pfc_err *err)
+{
+    json_t *value = NULL;
+    pfc_code code = member(obj, at, key, required, &value, err);
+    json_int_t number;
+
+    if (code != PFC_OK || value == NULL)
+        return code;
+    if (!json_is_integer(value))
+        return pfc_json_fault(at, key, err, "want a whole number");
+    number = json_integer_value(value);
+    if (number < min || number > max)
+        return pfc_json_fault(at, key, err, "want %lld..%lld, got %lld", (long long)min,
+                              (long long)max, (long long)number);
+    *out = number;
+    return PFC_OK;
+}
+
+pfc_code pfc_json_double(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                         double min, double max, double *out, pfc_err *err)
+{
+    json_t *value = NULL;
+    pfc_code code = member(obj, at, key, required, &value, err);
+    double number;
+
+    if (code != PFC_OK || value == NULL)
+        return code;
+    if (!json_is_number(value))
+        return pfc_json_fault(at, key, err, "want a number");
+    number = json_number_value(value);
+    if (!isfinite(number) || number < min || number > max)
+        return pfc_json_fault(at, key, err, "want %g..%g, got %g", min, max, number);
+    *out = number;
+    return PFC_OK;
+}
+
+pfc_code pfc_json_bool(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                       bool *out, pfc_err *err)
+{
+    json_t *value = NULL;
+    pfc_code code = member(obj, at, key, required, &value, err);
+
+    if (code != PFC_OK || value == NULL)
+        return code;
+    if (!json_is_boolean(value))
+        return pfc_json_fault(at, key, err, "want true or false");
+    *out = json_is_true(value);
+    return PFC_OK;
+}
+
+pfc_code pfc_json_array(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                        size_t max_len, json_t **out, pfc_err *err)
+{
+    json_t *value = NULL;
+    pfc_code code = member(obj, at, key, required, &value, err);
+
+    if (code != PFC_OK || value == NULL)
+        return code;
+    if (!json_is_array(value))
+        return pfc_json_fault(at, key, err, "want an array");
+    if (json_array_size(value) > max_len)
+        return pfc_json_fault(at, key, err, "want at most %zu entries, got %zu", max_len,
+                              json_array_size(value));
+    *out = value;
+    return PFC_OK;
+}
+
+pfc_code pfc_json_object(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                         json_t **out, pfc_err *err)
+{
+    json_t *value = NULL;
+    pfc_code code = member(obj, at, key, required, &value, err);
+
+    if (code != PFC_OK || value == NULL)
+        return code;
+    if (!json_is_object(value))
+        return pfc_json_fault(at, key, err, "want an object");
+    *out = value;
+    return PFC_OK;
+}
+
+pfc_code pfc_json_known(const json_t *obj, const pfc_json_at *at, const char *const *names,
+                        pfc_err *err)
+{
+    const char *key;
+    json_t *value;
+
+    if (!json_is_object(obj))
+        return pfc_json_fault(at, NULL, err, "want an object");
+    /* The iteration does not change the object; jansson's macro just is not const-correct. */
+    json_object_foreach((json_t *)(uintptr_t)obj, key, value)
+    {
+        bool known = false;
+
+        for (size_t i = 0; names[i] != NULL && !known; i++)
+            known = strcmp(names[i], key) == 0;
+        if (!known)
+            return pfc_json_fault(at, key, err, "is not a member that is known here");
+    }
+    return PFC_OK;
+}

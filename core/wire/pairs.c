@@ -1,0 +1,59 @@
+/* Names and texts: fingerprints, parameters, labels. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/wire/wire.h"
+
+void pfc_pairs_set(pfc_pairs *pairs, const char *name, const char *value)
+{
+    for (size_t i = 0; i < pairs->len; i++) {
+        if (strcmp(pairs->items[i].name, name) == 0) {
+            char *copy = pfc_strdup(value);
+
+            free(pairs->items[i].value);
+            pairs->items[i].value = copy;
+            return;
+        }
+    }
+    pairs->items = pfc_grow(pairs->items, pairs->len, &pairs->cap, sizeof *pairs->items);
+    pairs->items[pairs->len].name = pfc_strdup(name);
+    pairs->items[pairs->len].value = pfc_strdup(value);
+    pairs->len++;
+}
+
+const char *pfc_pairs_get(const pfc_pairs *pairs, const char *name)
+{
+    for (size_t i = 0; i < pairs->len; i++)
+        if (strcmp(pairs->items[i].name, name) == 0)
+            return pairs->items[i].value;
+    return NULL;
+}
+
+void pfc_pairs_clear(pfc_pairs *pairs)
+{
+    for (size_t i = 0; i < pairs->len; i++) {
+        free(pairs->items[i].name);
+        free(pairs->items[i].value);
+    }
+    free(pairs->items);
+    *pairs = (pfc_pairs){ 0 };
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const pfc_pair *)a)->name, ((const pfc_pair *)b)->name);
+}
+
+json_t *pfc_pairs_to_json(const pfc_pairs *pairs)
+{
+    pfc_pair *sorted = pfc_calloc(pairs->len, sizeof *sorted);
+    json_t *obj = json_object();
+
+    if (pairs->len > 0)
+        memcpy(sorted, pairs->items, pairs->len * sizeof *sorted);
+    qsort(sorted, pairs->len, sizeof *sorted, by_name);
+    for (size_t i = 0; i < pairs->len; i++)
+        json_object_set_new(obj, sorted[i].name, json_string(sorted[i].value));
+    free(sorted);
+    return obj;
+}

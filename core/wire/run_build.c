@@ -1,0 +1,142 @@
+/* Making, splitting and freeing run documents. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/stats/stats.h"
+#include "core/wire/wire.h"
+
+pfc_run *pfc_run_new(void)
+{
+    return pfc_alloc(sizeof(pfc_run));
+}
+
+pfc_measurement *pfc_run_add(pfc_run *run)
+{
+    run->measurements = pfc_grow(run->measurements, run->measurements_len, &run->measurements_cap,
+                                 sizeof *run->measurements);
+    run->measurements[run->measurements_len] = (pfc_measurement){ 0 };
+    return &run->measurements[run->measurements_len++];
+}
+
+void pfc_measurement_clear(pfc_measurement *m)
+{
+    if (m == NULL)
+        return;
+    free(m->benchmark);
+    free(m->metric);
+    free(m->backend);
+    free(m->unit);
+    free(m->reason);
+    free(m->samples);
+    free(m->blocks);
+    pfc_pairs_clear(&m->params);
+    pfc_pairs_clear(&m->extra);
+    *m = (pfc_measurement){ 0 };
+}
+
+void pfc_run_free(pfc_run *run)
+{
+    if (run == NULL)
+        return;
+    free(run->id);
+    free(run->project);
+    free(run->commit);
+    free(run->branch);
+    free(run->suite);
+    free(run->suite_hash);
+    free(run->machine.name);
+    free(run->machine.machine_class);
+    free(run->machine.fingerprint_hash);
+    pfc_pairs_clear(&run->machine.fingerprint);
+    for (size_t i = 0; i < run->measurements_len; i++)
+        pfc_measurement_clear(&run->measurements[i]);
+    free(run->measurements);
+    free(run);
+}
+
+double pfc_measurement_median(const pfc_measurement *m)
+{
+    return m->samples_len == 0 ? (double)NAN : pfc_stats_median(m->samples, m->samples_len);
+}
+
+void pfc_machine_hash(pfc_machine *machine)
+{
+    json_t *pairs = pfc_pairs_to_json(&machine->fingerprint);
+    char *text = json_dumps(pairs, JSON_COMPACT);
+    char hex[PFC_SHA256_HEX];
+
+    pfc_sha256_hex(text, strlen(text), hex);
+    free(machine->fingerprint_hash);
+    machine->fingerprint_hash = pfc_strdup(hex);
+    free(text);
+    json_decref(pairs);
+}
+
+char *pfc_run_to_text(const pfc_run *run)
+{
+    json_t *doc = pfc_run_to_json(run);
+    char *text = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17));
+
+    json_decref(doc);
+    if (text == NULL)
+        pfc_die("out of memory while writing a run document");
+    return text;
+}
+
+/* The text of the run with measurements [from, to) only; they are borrowed. */
+static char *slice_text(const pfc_run *run, size_t from, size_t to)
+{
+    pfc_run part = *run;
+
+    part.measurements = run->measurements + from;
+    part.measurements_len = to - from;
+    return pfc_run_to_text(&part);
+}
+
+typedef struct parts {
+    char **texts;
+    size_t len;
+    size_t cap;
+} parts;
+
+/* Halves a range until its text fits: at most log2(n) deep, each text written about twice. */
+static pfc_code split_range(const pfc_run *run, size_t from, size_t to, size_t max_bytes,
+                            parts *out, pfc_err *err)
+{
+    char *text = slice_text(run, from, to);
+    pfc_code code;
+
+    if (strlen(text) <= max_bytes) {
+        out->texts = pfc_grow(out->texts, out->len, &out->cap, sizeof *out->texts);
+        out->texts[out->len++] = text;
+        return PFC_OK;
+    }
+    free(text);
+    if (to - from < 2)
+        return pfc_err_set(err, PFC_ETOOBIG, "measurement %zu (%s) alone is over %zu bytes", from,
+                           from < run->measurements_len ? run->measurements[from].benchmark : "",
+                           max_bytes);
+    code = split_range(run, from, from + (to - from) / 2, max_bytes, out, err);
+    if (code == PFC_OK)
+        code = split_range(run, from + (to - from) / 2, to, max_bytes, out, err);
+    return code;
+}
+
+pfc_code pfc_run_split(const pfc_run *run, size_t max_bytes, char ***texts, size_t *len,
+                       pfc_err *err)
+{
+    parts out = { 0 };
+    pfc_code code = split_range(run, 0, run->measurements_len, max_bytes, &out, err);
+
+    if (code != PFC_OK) {
+        for (size_t i = 0; i < out.len; i++)
+            free(out.texts[i]);
+        free(out.texts);
+        return code;
+    }
+    *texts = out.texts;
+    *len = out.len;
+    return PFC_OK;
+}

@@ -1,0 +1,429 @@
+/* The run document: read with the path of the first fault, written with its keys in one order. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/parse.h"
+#include "core/wire/wire.h"
+
+#define RUN_SCHEMA "perfci.run/1"
+#define MAX_SAMPLE 1e300
+
+static const char *const status_names[] = { "ok", "broken", "skipped" };
+
+/* ---- reading ---- */
+
+static pfc_code read_pairs(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                           pfc_pairs *out, pfc_err *err)
+{
+    pfc_json_at here = { .up = at, .key = key };
+    json_t *pairs = NULL;
+    const char *name;
+    json_t *value;
+    pfc_code code = pfc_json_object(obj, at, key, required, &pairs, err);
+
+    if (code != PFC_OK || pairs == NULL)
+        return code;
+    if (json_object_size(pairs) > PFC_WIRE_MAX_FINGERPRINT)
+        return pfc_json_fault(at, key, err, "want at most %d members, got %zu",
+                              PFC_WIRE_MAX_FINGERPRINT, json_object_size(pairs));
+    json_object_foreach(pairs, name, value)
+    {
+        char *text = NULL;
+
+        if (strlen(name) > PFC_WIRE_MAX_NAME)
+            return pfc_json_fault(at, key, err, "want names of at most %d bytes",
+                                  PFC_WIRE_MAX_NAME);
+        code = pfc_json_string(pairs, &here, name, true, PFC_WIRE_MAX_TEXT, &text, err);
+        if (code != PFC_OK)
+            return code;
+        pfc_pairs_set(out, name, text);
+        free(text);
+    }
+    return PFC_OK;
+}
+
+static pfc_code read_block(const json_t *block, const pfc_json_at *at, pfc_measurement *m,
+                           size_t *cap, pfc_err *err)
+{
+    if (!json_is_array(block) || json_array_size(block) == 0)
+        return pfc_json_fault(at, NULL, err, "want an array of numbers that is not empty");
+    if (json_array_size(block) > PFC_WIRE_MAX_SAMPLES - m->samples_len)
+        return pfc_json_fault(at, NULL, err, "want at most %d samples in a measurement",
+                              PFC_WIRE_MAX_SAMPLES);
+    for (size_t i = 0; i < json_array_size(block); i++) {
+        const json_t *value = json_array_get(block, i);
+        pfc_json_at here = { .up = at, .index = i };
+        double number = json_number_value(value);
+
+        if (!json_is_number(value) || !isfinite(number) || fabs(number) > MAX_SAMPLE)
+            return pfc_json_fault(&here, NULL, err, "want a finite number");
+        m->samples = pfc_grow(m->samples, m->samples_len, cap, sizeof *m->samples);
+        m->samples[m->samples_len++] = number;
+    }
+    return PFC_OK;
+}
+
+static pfc_code read_samples(const json_t *obj, const pfc_json_at *at, pfc_measurement *m,
+                             pfc_err *err)
+{
+    pfc_json_at here = { .up = at, .key = "samples" };
+    json_t *blocks = NULL;
+    size_t cap = 0;
+    pfc_code code =
+        pfc_json_array(obj, at, "samples", m->status == PFC_STATUS_OK, 10000, &blocks, err);
+
+    if (code != PFC_OK)
+        return code;
+    if (m->status != PFC_STATUS_OK) {
+        if (blocks != NULL && json_array_size(blocks) > 0)
+            return pfc_json_fault(at, "samples", err, "a measurement that is not ok has none");
+        return PFC_OK;
+    }
+    if (json_array_size(blocks) == 0)
+        return pfc_json_fault(at, "samples", err, "want at least one block of samples");
+    m->blocks = pfc_calloc(json_array_size(blocks), sizeof *m->blocks);
+    for (size_t i = 0; i < json_array_size(blocks); i++) {
+        pfc_json_at block = { .up = &here, .index = i };
+        size_t before = m->samples_len;
+
+        code = read_block(json_array_get(blocks, i), &block, m, &cap, err);
+        if (code != PFC_OK)
+            return code;
+        m->blocks[m->blocks_len++] = (uint32_t)(m->samples_len - before);
+    }
+    return PFC_OK;
+}
+
+static pfc_code read_word(const json_t *obj, const pfc_json_at *at, const char *key,
+                          const char *const *words, size_t words_len, size_t fallback, size_t *out,
+                          pfc_err *err)
+{
+    char *word = NULL;
+    pfc_code code = pfc_json_string(obj, at, key, false, 32, &word, err);
+    size_t i = 0;
+
+    if (code != PFC_OK)
+        return code;
+    *out = fallback;
+    if (word == NULL)
+        return PFC_OK;
+    while (i < words_len && strcmp(words[i], word) != 0)
+        i++;
+    if (i == words_len)
+        code = pfc_json_fault(at, key, err, "\"%.32s\" is not one of the words known here", word);
+    else
+        *out = i;
+    free(word);
+    return code;
+}
+
+/* A name: visible text without blanks at its ends. */
+static pfc_code read_name(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                          char **out, pfc_err *err)
+{
+    char *name = NULL;
+    pfc_code code = pfc_json_string(obj, at, key, required, PFC_WIRE_MAX_NAME, &name, err);
+    size_t len;
+
+    if (code != PFC_OK || name == NULL)
+        return code;
+    len = strlen(name);
+    if ((required && len == 0) || strpbrk(name, "\n\t") != NULL ||
+        (len > 0 && (name[0] == ' ' || name[len - 1] == ' '))) {
+        free(name);
+        return pfc_json_fault(at, key, err, "want a name%s", required ? " that is not empty" : "");
+    }
+    *out = name;
+    return PFC_OK;
+}
+
+static pfc_code read_measurement(const json_t *obj, const pfc_json_at *at, pfc_measurement *m,
+                                 pfc_err *err)
+{
+    static const char *const known[] = { "benchmark", "metric", "backend", "unit",
+                                         "direction", "exact",  "status",  "reason",
+                                         "params",    "extra",  "samples", NULL };
+    static const char *const directions[] = { "lower", "higher" };
+    size_t direction = 0;
+    size_t status = 0;
+    pfc_code code = pfc_json_known(obj, at, known, err);
+
+    if (code == PFC_OK)
+        code = read_name(obj, at, "benchmark", true, &m->benchmark, err);
+    if (code == PFC_OK)
+        code = read_name(obj, at, "metric", true, &m->metric, err);
+    if (code == PFC_OK)
+        code = read_name(obj, at, "backend", false, &m->backend, err);
+    if (code == PFC_OK)
+        code = read_name(obj, at, "unit", false, &m->unit, err);
+    if (code == PFC_OK)
+        code = read_word(obj, at, "direction", directions, 2, 0, &direction, err);
+    if (code == PFC_OK)
+        code = pfc_json_bool(obj, at, "exact", false, &m->exact, err);
+    if (code == PFC_OK)
+        code = read_word(obj, at, "status", status_names, 3, PFC_STATUS_OK, &status, err);
+    if (code == PFC_OK)
+        code = pfc_json_string(obj, at, "reason", false, PFC_WIRE_MAX_TEXT, &m->reason, err);
+    if (code == PFC_OK)
+        code = read_pairs(obj, at, "params", false, &m->params, err);
+    if (code == PFC_OK)
+        code = read_pairs(obj, at, "extra", false, &m->extra, err);
+    if (code != PFC_OK)
+        return code;
+    m->higher_is_better = direction == 1;
+    m->status = (pfc_status)status;
+    if (m->backend == NULL)
+        m->backend = pfc_strdup("");
+    if (m->unit == NULL)
+        m->unit = pfc_strdup("");
+    if (m->status != PFC_STATUS_OK && m->reason == NULL)
+        return pfc_json_fault(at, "reason", err, "is missing: say why there are no samples");
+    return read_samples(obj, at, m, err);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const pfc_measurement *x = *(const pfc_measurement *const *)a;
+    const pfc_measurement *y = *(const pfc_measurement *const *)b;
+    int order = strcmp(x->benchmark, y->benchmark);
+
+    if (order == 0)
+        order = strcmp(x->metric, y->metric);
+    return order != 0 ? order : strcmp(x->backend, y->backend);
+}
+
+/* One value a series and run: twice the same key would count a result double. */
+static pfc_code refuse_twins(const pfc_run *run, pfc_err *err)
+{
+    const pfc_measurement **order = pfc_calloc(run->measurements_len, sizeof *order);
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < run->measurements_len; i++)
+        order[i] = &run->measurements[i];
+    qsort(order, run->measurements_len, sizeof *order, by_key);
+    for (size_t i = 1; i < run->measurements_len && code == PFC_OK; i++)
+        if (by_key(&order[i - 1], &order[i]) == 0)
+            code = pfc_err_set_field(err, PFC_EINVAL, "measurements",
+                                     "measurements: %.100s, %.60s, %.60s is there twice",
+                                     order[i]->benchmark, order[i]->metric, order[i]->backend);
+    free(order);
+    return code;
+}
+
+static pfc_code read_measurements(const json_t *obj, const pfc_json_at *at, pfc_run *run,
+                                  pfc_err *err)
+{
+    pfc_json_at list = { .up = at, .key = "measurements" };
+    json_t *items = NULL;
+    pfc_code code =
+        pfc_json_array(obj, at, "measurements", true, PFC_WIRE_MAX_MEASUREMENTS, &items, err);
+
+    for (size_t i = 0; code == PFC_OK && i < json_array_size(items); i++) {
+        pfc_json_at here = { .up = &list, .index = i };
+
+        code = read_measurement(json_array_get(items, i), &here, pfc_run_add(run), err);
+    }
+    return code == PFC_OK ? refuse_twins(run, err) : code;
+}
+
+static pfc_code read_machine(const json_t *obj, const pfc_json_at *at, pfc_machine *machine,
+                             pfc_err *err)
+{
+    static const char *const known[] = { "name", "class", "fingerprint", "hash", NULL };
+    pfc_json_at here = { .up = at, .key = "machine" };
+    json_t *m = NULL;
+    pfc_code code = pfc_json_object(obj, at, "machine", true, &m, err);
+
+    if (code == PFC_OK)
+        code = pfc_json_known(m, &here, known, err);
+    if (code == PFC_OK)
+        code = read_name(m, &here, "name", false, &machine->name, err);
+    if (code == PFC_OK)
+        code = read_name(m, &here, "class", true, &machine->machine_class, err);
+    if (code == PFC_OK)
+        code = read_pairs(m, &here, "fingerprint", false, &machine->fingerprint, err);
+    if (code == PFC_OK)
+        pfc_machine_hash(machine);
+    return code;
+}
+
+static pfc_code read_time(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
+                          double *out, pfc_err *err)
+{
+    char *text = NULL;
+    pfc_code code = pfc_json_string(obj, at, key, required, 64, &text, err);
+
+    if (code == PFC_OK && text != NULL && pfc_parse_rfc3339(text, key, out, NULL) != PFC_OK)
+        code = pfc_json_fault(at, key, err, "want a time such as 2026-11-22T10:00:00Z");
+    free(text);
+    return code;
+}
+
+static pfc_code read_head(const json_t *obj, const pfc_json_at *at, pfc_run *run, pfc_err *err)
+{
+    char *schema = NULL;
+    pfc_code code = pfc_json_string(obj, at, "schema", true, 64, &schema, err);
+
+    if (code == PFC_OK && !pfc_streq(schema, RUN_SCHEMA))
+        code = pfc_json_fault(at, "schema", err, "want \"%s\", got \"%.60s\"", RUN_SCHEMA, schema);
+    free(schema);
+    if (code == PFC_OK)
+        code = pfc_json_string(obj, at, "id", true, 32, &run->id, err);
+    if (code == PFC_OK && (strlen(run->id) != 32 || !pfc_is_hex_id(run->id)))
+        code = pfc_json_fault(at, "id", err, "want 32 hexadecimal digits in lower case");
+    if (code == PFC_OK)
+        code = pfc_json_string(obj, at, "project", false, 63, &run->project, err);
+    if (code == PFC_OK && run->project != NULL && !pfc_is_slug(run->project))
+        code = pfc_json_fault(at, "project", err, "want 1 to 63 of a-z, 0-9, '.', '_', '-'");
+    if (code == PFC_OK)
+        code = pfc_json_string(obj, at, "commit", false, 64, &run->commit, err);
+    if (code == PFC_OK && run->commit != NULL && !pfc_is_commit_id(run->commit))
+        code = pfc_json_fault(at, "commit", err, "want a full commit id of 40 hexadecimal digits");
+    if (code == PFC_OK)
+        code = read_name(obj, at, "branch", false, &run->branch, err);
+    if (code == PFC_OK)
+        code = read_name(obj, at, "suite", false, &run->suite, err);
+    if (code == PFC_OK)
+        code = pfc_json_string(obj, at, "suite_hash", false, 64, &run->suite_hash, err);
+    return code;
+}
+
+static pfc_code read_run(const json_t *obj, pfc_run *run, pfc_err *err)
+{
+    static const char *const known[] = { "schema",       "id",     "project",    "commit",
+                                         "branch",       "suite",  "suite_hash", "started_at",
+                                         "finished_at",  "job_id", "infra",      "machine",
+                                         "measurements", NULL };
+    pfc_json_at root = { 0 };
+    pfc_code code = pfc_json_known(obj, &root, known, err);
+
+    if (code == PFC_OK)
+        code = read_head(obj, &root, run, err);
+    if (code == PFC_OK)
+        code = read_time(obj, &root, "started_at", true, &run->started_at, err);
+    run->finished_at = run->started_at;
+    if (code == PFC_OK)
+        code = read_time(obj, &root, "finished_at", false, &run->finished_at, err);
+    if (code == PFC_OK)
+        code = pfc_json_i64(obj, &root, "job_id", false, 0, INT64_MAX, &run->job_id, err);
+    if (code == PFC_OK)
+        code = pfc_json_bool(obj, &root, "infra", false, &run->infra, err);
+    if (code == PFC_OK)
+        code = read_machine(obj, &root, &run->machine, err);
+    if (code == PFC_OK)
+        code = read_measurements(obj, &root, run, err);
+    if (code == PFC_OK && run->suite == NULL)
+        run->suite = pfc_strdup("");
+    if (code == PFC_OK && run->suite_hash == NULL)
+        run->suite_hash = pfc_strdup("");
+    return code;
+}
+
+pfc_code pfc_run_from_json(const char *text, size_t len, pfc_run **out, pfc_err *err)
+{
+    pfc_run *run = NULL;
+    json_t *doc = NULL;
+    pfc_code code;
+
+    if (len > PFC_WIRE_MAX_BODY_BYTES)
+        return pfc_err_set(err, PFC_ETOOBIG, "run document: want at most %u bytes, got %zu",
+                           PFC_WIRE_MAX_BODY_BYTES, len);
+    code = pfc_json_parse(text, len, &doc, err);
+    if (code == PFC_OK) {
+        run = pfc_run_new();
+        code = read_run(doc, run, err);
+    }
+    json_decref(doc);
+    if (code != PFC_OK) {
+        pfc_run_free(run);
+        return code;
+    }
+    *out = run;
+    return PFC_OK;
+}
+
+/* ---- writing ---- */
+
+static void set_text(json_t *obj, const char *key, const char *text)
+{
+    if (text != NULL)
+        json_object_set_new(obj, key, json_string(text));
+}
+
+static void set_time(json_t *obj, const char *key, double unix_s)
+{
+    char text[32];
+
+    pfc_clock_rfc3339(unix_s, text);
+    json_object_set_new(obj, key, json_string(text));
+}
+
+static json_t *samples_to_json(const pfc_measurement *m)
+{
+    json_t *blocks = json_array();
+    size_t at = 0;
+
+    for (size_t b = 0; b < m->blocks_len; b++) {
+        json_t *block = json_array();
+
+        for (uint32_t i = 0; i < m->blocks[b]; i++)
+            json_array_append_new(block, json_real(m->samples[at++]));
+        json_array_append_new(blocks, block);
+    }
+    return blocks;
+}
+
+static json_t *measurement_to_json(const pfc_measurement *m)
+{
+    json_t *obj = json_object();
+
+    set_text(obj, "benchmark", m->benchmark);
+    set_text(obj, "metric", m->metric);
+    set_text(obj, "backend", m->backend);
+    set_text(obj, "unit", m->unit);
+    set_text(obj, "direction", m->higher_is_better ? "higher" : "lower");
+    if (m->exact)
+        json_object_set_new(obj, "exact", json_true());
+    set_text(obj, "status", status_names[m->status]);
+    set_text(obj, "reason", m->reason);
+    if (m->params.len > 0)
+        json_object_set_new(obj, "params", pfc_pairs_to_json(&m->params));
+    if (m->extra.len > 0)
+        json_object_set_new(obj, "extra", pfc_pairs_to_json(&m->extra));
+    if (m->status == PFC_STATUS_OK)
+        json_object_set_new(obj, "samples", samples_to_json(m));
+    return obj;
+}
+
+json_t *pfc_run_to_json(const pfc_run *run)
+{
+    json_t *doc = json_object();
+    json_t *machine = json_object();
+    json_t *list = json_array();
+
+    set_text(doc, "schema", RUN_SCHEMA);
+    set_text(doc, "id", run->id);
+    set_text(doc, "project", run->project);
+    set_text(doc, "commit", run->commit);
+    set_text(doc, "branch", run->branch);
+    set_text(doc, "suite", run->suite);
+    set_text(doc, "suite_hash", run->suite_hash);
+    set_time(doc, "started_at", run->started_at);
+    set_time(doc, "finished_at", run->finished_at);
+    if (run->job_id != 0)
+        json_object_set_new(doc, "job_id", json_integer(run->job_id));
+    if (run->infra)
+        json_object_set_new(doc, "infra", json_true());
+    set_text(machine, "name", run->machine.name);
+    set_text(machine, "class", run->machine.machine_class);
+    json_object_set_new(machine, "fingerprint", pfc_pairs_to_json(&run->machine.fingerprint));
+    set_text(machine, "hash", run->machine.fingerprint_hash);
+    json_object_set_new(doc, "machine", machine);
+    for (size_t i = 0; i < run->measurements_len; i++)
+        json_array_append_new(list, measurement_to_json(&run->measurements[i]));
+    json_object_set_new(doc, "measurements", list);
+    return doc;
+}
