@@ -1,0 +1,232 @@
+/*
+ * Single commits: what the server is told about one, its files, its tree.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/parse.h"
+#include "core/git/repo_priv.h"
+
+#define MAX_SUBMODULES 100
+#define MAX_PARENTS    64 /* an octopus of more is a mistake, and only the first parent counts */
+
+/* One line of at most `max` bytes that the wire takes: anything but well-formed UTF-8 becomes '?',
+ * and so do control characters. Never cut inside a character. */
+static char *clean_line(const char *text, size_t max)
+{
+    size_t left = strlen(text);
+    pfc_buf buf;
+
+    pfc_buf_init(&buf, max);
+    while (left > 0 && *text != '\n' && !buf.overflow) {
+        size_t width = 1;
+
+        while (width < 4 && width < left && !pfc_is_utf8(text, width))
+            width++;
+        if (!pfc_is_utf8(text, width)) {
+            pfc_buf_putc(&buf, '?');
+            width = 1;
+        } else if (width == 1 && ((unsigned char)*text < 0x20 || *text == 0x7f)) {
+            pfc_buf_putc(&buf, '?');
+        } else {
+            pfc_buf_append(&buf, text, width);
+        }
+        text += width;
+        left -= width;
+    }
+    return pfc_buf_take(&buf);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void take_paths(const git_diff *diff, pfc_commit *out)
+{
+    size_t len = PFC_MIN(git_diff_num_deltas(diff), (size_t)PFC_WIRE_MAX_PATHS);
+    size_t kept = 0;
+
+    out->paths = pfc_calloc(len, sizeof(*out->paths));
+    for (size_t i = 0; i < len; i++) {
+        const git_diff_delta *delta = git_diff_get_delta(diff, i);
+        const char *path = delta->new_file.path ? delta->new_file.path : delta->old_file.path;
+
+        out->paths[i] = clean_line(path, PFC_WIRE_MAX_TEXT);
+    }
+    if (len > 1)
+        qsort(out->paths, len, sizeof(*out->paths), compare_texts);
+    for (size_t i = 0; i < len; i++) {
+        /* A file that became a folder or a link shows twice. */
+        if (kept > 0 && strcmp(out->paths[kept - 1], out->paths[i]) == 0)
+            free(out->paths[i]);
+        else
+            out->paths[kept++] = out->paths[i];
+    }
+    out->paths_len = kept;
+}
+
+static pfc_code touched_paths(pfc_repo *repo, git_commit *commit, pfc_commit *out, pfc_err *err)
+{
+    git_diff_options opts;
+    git_commit *parent = NULL;
+    git_tree *old_tree = NULL;
+    git_tree *new_tree = NULL;
+    git_diff *diff = NULL;
+    int rc = 0;
+
+    (void)git_diff_options_init(&opts, GIT_DIFF_OPTIONS_VERSION);
+    opts.flags = GIT_DIFF_SKIP_BINARY_CHECK | GIT_DIFF_IGNORE_FILEMODE;
+    if (git_commit_parentcount(commit) > 0) {
+        rc = git_commit_parent(&parent, commit, 0);
+        /* Beyond the edge of a shallow clone nobody can tell what was touched: none are named. */
+        if (rc == GIT_ENOTFOUND && repo->shallow)
+            return PFC_OK;
+        if (rc == 0)
+            rc = git_commit_tree(&old_tree, parent);
+    }
+    if (rc == 0)
+        rc = git_commit_tree(&new_tree, commit);
+    if (rc == 0)
+        rc = git_diff_tree_to_tree(&diff, repo->git, old_tree, new_tree, &opts);
+    if (rc == 0)
+        take_paths(diff, out);
+    git_diff_free(diff);
+    git_tree_free(new_tree);
+    git_tree_free(old_tree);
+    git_commit_free(parent);
+    return rc ? pfc_git_fault(repo, rc, err, "paths touched by %.12s", out->id) : PFC_OK;
+}
+
+pfc_code pfc_repo_commit(pfc_repo *repo, const pfc_commit_id *id, pfc_commit *out, pfc_err *err)
+{
+    git_commit *commit = NULL;
+    pfc_commit info = { 0 };
+    const git_signature *author;
+    pfc_code code = pfc_git_commit(repo, id, &commit, err);
+
+    if (code)
+        return code;
+    author = git_commit_author(commit);
+    info.id = pfc_strdup(id->hex);
+    info.author = clean_line(author && author->name ? author->name : "", PFC_WIRE_MAX_NAME);
+    info.subject =
+        clean_line(git_commit_summary(commit) ? git_commit_summary(commit) : "", PFC_WIRE_MAX_TEXT);
+    info.time = (double)git_commit_time(commit);
+    info.parents_len = PFC_MIN(git_commit_parentcount(commit), MAX_PARENTS);
+    info.parents = pfc_calloc(info.parents_len, sizeof(*info.parents));
+    for (size_t i = 0; i < info.parents_len; i++) {
+        pfc_commit_id parent;
+
+        pfc_git_id(git_commit_parent_id(commit, (unsigned)i), &parent);
+        info.parents[i] = pfc_strdup(parent.hex);
+    }
+    code = touched_paths(repo, commit, &info, err);
+    git_commit_free(commit);
+    if (code) {
+        pfc_commit_clear(&info);
+        return code;
+    }
+    *out = info;
+    return PFC_OK;
+}
+
+static pfc_code tree_of(pfc_repo *repo, const pfc_commit_id *id, git_tree **out, pfc_err *err)
+{
+    git_commit *commit = NULL;
+    pfc_code code = pfc_git_commit(repo, id, &commit, err);
+    int rc;
+
+    if (code)
+        return code;
+    rc = git_commit_tree(out, commit);
+    git_commit_free(commit);
+    return rc ? pfc_git_fault(repo, rc, err, "tree of %.12s", id->hex) : PFC_OK;
+}
+
+pfc_code pfc_repo_tree(pfc_repo *repo, const pfc_commit_id *id, pfc_commit_id *tree, pfc_err *err)
+{
+    git_commit *commit = NULL;
+    pfc_code code = pfc_git_commit(repo, id, &commit, err);
+
+    if (code)
+        return code;
+    pfc_git_id(git_commit_tree_id(commit), tree);
+    git_commit_free(commit);
+    return PFC_OK;
+}
+
+pfc_code pfc_repo_file(pfc_repo *repo, const pfc_commit_id *id, const char *path, size_t max_bytes,
+                       char **out, size_t *len, pfc_err *err)
+{
+    git_tree *tree = NULL;
+    git_tree_entry *entry = NULL;
+    git_blob *blob = NULL;
+    pfc_code code = tree_of(repo, id, &tree, err);
+    int rc;
+
+    if (code)
+        return code;
+    rc = git_tree_entry_bypath(&entry, tree, path);
+    if (rc == 0 && git_tree_entry_type(entry) != GIT_OBJECT_BLOB)
+        rc = GIT_ENOTFOUND;
+    else if (rc == 0)
+        rc = git_blob_lookup(&blob, repo->git, git_tree_entry_id(entry));
+    if (rc == GIT_ENOTFOUND) {
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no file %s in commit %.12s", path, id->hex);
+    } else if (rc) {
+        code = pfc_git_fault(repo, rc, err, "%s in commit %.12s", path, id->hex);
+    } else if ((uint64_t)git_blob_rawsize(blob) > max_bytes) {
+        code = pfc_err_set(err, PFC_ETOOBIG, "%s in commit %.12s: want at most %zu bytes, got %llu",
+                           path, id->hex, max_bytes, (unsigned long long)git_blob_rawsize(blob));
+    } else {
+        *len = (size_t)git_blob_rawsize(blob);
+        *out = pfc_alloc(*len + 1); /* zeroed, so terminated */
+        if (*len)
+            memcpy(*out, git_blob_rawcontent(blob), *len);
+    }
+    git_blob_free(blob);
+    git_tree_entry_free(entry);
+    git_tree_free(tree);
+    return code;
+}
+
+typedef struct submodule_list {
+    char **paths;
+    size_t len;
+    size_t cap;
+} submodule_list;
+
+static int note_submodule(const char *root, const git_tree_entry *entry, void *arg)
+{
+    submodule_list *list = arg;
+
+    if (git_tree_entry_filemode(entry) != GIT_FILEMODE_COMMIT)
+        return 0;
+    list->paths = pfc_grow(list->paths, list->len, &list->cap, sizeof(*list->paths));
+    list->paths[list->len++] = pfc_format("%s%s", root, git_tree_entry_name(entry));
+    return list->len >= MAX_SUBMODULES ? -1 : 0;
+}
+
+pfc_code pfc_repo_submodules(pfc_repo *repo, const pfc_commit_id *id, char ***paths, size_t *len,
+                             pfc_err *err)
+{
+    submodule_list list = { 0 };
+    git_tree *tree = NULL;
+    pfc_code code = tree_of(repo, id, &tree, err);
+    int rc;
+
+    if (code)
+        return code;
+    rc = git_tree_walk(tree, GIT_TREEWALK_PRE, note_submodule, &list);
+    git_tree_free(tree);
+    if (rc && list.len < MAX_SUBMODULES) {
+        for (size_t i = 0; i < list.len; i++)
+            free(list.paths[i]);
+        free(list.paths);
+        return pfc_git_fault(repo, rc, err, "submodules of %.12s", id->hex);
+    }
+    *paths = list.paths;
+    *len = list.len;
+    return PFC_OK;
+}

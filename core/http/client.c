@@ -1,0 +1,292 @@
+/*
+ * One libcurl easy handle a client, so that connections are kept alive; every option is set anew
+ * for each call, so that nothing of one call leaks into the next.
+ */
+#include "core/http/client.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <curl/curl.h>
+
+#define DEFAULT_CONNECT_S 10.0
+#define DEFAULT_TIMEOUT_S 60.0
+#define DEFAULT_ANSWER    (16u * 1024 * 1024)
+#define MAX_RETRY_AFTER_S 3600.0
+
+struct pfc_http {
+    CURL *curl;
+    char *url;    /* without a slash at its end */
+    char *bearer; /* the whole header, NULL: none */
+    double connect_timeout_s;
+    double timeout_s;
+    size_t max_answer_bytes;
+    bool (*cancelled)(void *arg);
+    void *cancelled_arg;
+};
+
+static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
+
+static void curl_start(void)
+{
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        pfc_die("libcurl does not start");
+}
+
+/* http(s)://host[:port][/prefix]: no user or password, which would end up in logs, and no query. */
+static pfc_code check_url(const char *url, pfc_err *err)
+{
+    const char *host;
+
+    if (strlen(url) > PFC_HTTP_MAX_URL)
+        return pfc_err_set(err, PFC_EINVAL, "server URL: want at most %d bytes, got %zu",
+                           PFC_HTTP_MAX_URL, strlen(url));
+    if (strncmp(url, "http://", 7) == 0)
+        host = url + 7;
+    else if (strncmp(url, "https://", 8) == 0)
+        host = url + 8;
+    else
+        return pfc_err_set(err, PFC_EINVAL,
+                           "server URL: want http://HOST or https://HOST, got '%s'", url);
+    if (!host[0] || host[0] == '/' || host[0] == ':')
+        return pfc_err_set(err, PFC_EINVAL, "server URL '%s' names no host", url);
+    for (const char *at = host; *at; at++) {
+        if (*at == '@')
+            return pfc_err_set(err, PFC_EINVAL,
+                               "server URL: want no user or password in it; give a token instead");
+        if (*at == '?' || *at == '#' || isspace((unsigned char)*at) || !isprint((unsigned char)*at))
+            return pfc_err_set(err, PFC_EINVAL, "server URL '%s': want no query and no spaces",
+                               url);
+    }
+    return PFC_OK;
+}
+
+/* A token goes into a header line, which a newline would end. */
+static pfc_code check_token(const char *token, pfc_err *err)
+{
+    for (const char *at = token; *at; at++) {
+        if (!isgraph((unsigned char)*at))
+            return pfc_err_set(err, PFC_EINVAL, "token: want printable characters without spaces");
+    }
+    return PFC_OK;
+}
+
+pfc_code pfc_http_new(const pfc_http_opts *opts, pfc_http **out, pfc_err *err)
+{
+    pfc_http *http;
+    size_t len;
+    pfc_code code = check_url(opts->url, err);
+
+    if (code == PFC_OK && opts->token)
+        code = check_token(opts->token, err);
+    if (code)
+        return code;
+    (void)pthread_once(&curl_once, curl_start);
+
+    http = pfc_alloc(sizeof(*http));
+    http->curl = curl_easy_init();
+    if (!http->curl)
+        pfc_die("libcurl gives no handle");
+    len = strlen(opts->url);
+    while (len > 0 && opts->url[len - 1] == '/')
+        len--;
+    http->url = pfc_strndup(opts->url, len);
+    if (opts->token && opts->token[0])
+        http->bearer = pfc_format("Authorization: Bearer %s", opts->token);
+    http->connect_timeout_s =
+        opts->connect_timeout_s > 0 ? opts->connect_timeout_s : DEFAULT_CONNECT_S;
+    http->timeout_s = opts->timeout_s > 0 ? opts->timeout_s : DEFAULT_TIMEOUT_S;
+    http->max_answer_bytes = opts->max_answer_bytes
+                                 ? PFC_MIN(opts->max_answer_bytes, (size_t)PFC_HTTP_MAX_ANSWER)
+                                 : DEFAULT_ANSWER;
+    http->cancelled = opts->cancelled;
+    http->cancelled_arg = opts->cancelled_arg;
+    *out = http;
+    return PFC_OK;
+}
+
+void pfc_http_free(pfc_http *http)
+{
+    if (!http)
+        return;
+    curl_easy_cleanup(http->curl);
+    free(http->url);
+    free(http->bearer);
+    free(http);
+}
+
+const char *pfc_http_url(const pfc_http *http)
+{
+    return http->url;
+}
+
+static size_t take_body(char *bytes, size_t size, size_t count, void *arg)
+{
+    pfc_buf *body = arg;
+
+    (void)size; /* libcurl promises 1 */
+    pfc_buf_append(body, bytes, count);
+    return body->overflow ? 0 : count;
+}
+
+static int ask_cancelled(void *arg, curl_off_t dltotal, curl_off_t dlnow, curl_off_t ultotal,
+                         curl_off_t ulnow)
+{
+    const pfc_http *http = arg;
+
+    (void)dltotal, (void)dlnow, (void)ultotal, (void)ulnow;
+    return http->cancelled && http->cancelled(http->cancelled_arg) ? 1 : 0;
+}
+
+static struct curl_slist *add_header(struct curl_slist *list, const char *line)
+{
+    struct curl_slist *longer = curl_slist_append(list, line);
+
+    if (!longer)
+        pfc_die("out of memory for a header");
+    return longer;
+}
+
+static struct curl_slist *make_headers(const pfc_http *http, const pfc_http_req *req)
+{
+    struct curl_slist *list = add_header(NULL, "Accept: application/json");
+    char *type;
+
+    /* Without this libcurl waits a second for "100 Continue" before it sends a large body. */
+    list = add_header(list, "Expect:");
+    if (http->bearer)
+        list = add_header(list, http->bearer);
+    if (req->body) {
+        type = pfc_format("Content-Type: %s",
+                          req->content_type ? req->content_type : "application/json");
+        list = add_header(list, type);
+        free(type);
+    }
+    for (size_t i = 0; req->headers && req->headers[i]; i++)
+        list = add_header(list, req->headers[i]);
+    return list;
+}
+
+static long to_ms(double seconds)
+{
+    return (long)fmin(fmax(ceil(seconds * 1000.0), 1.0), 86400e3);
+}
+
+static void set_options(const pfc_http *http, const pfc_http_req *req, const char *url,
+                        struct curl_slist *headers, char *reason, pfc_buf *body)
+{
+    CURL *curl = http->curl;
+    const char *method = req->method ? req->method : "GET";
+
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "perfci/" PFC_VERSION);
+    curl_easy_setopt(curl, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, body);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, ask_cancelled);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, http);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, to_ms(http->connect_timeout_s));
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
+                     to_ms(req->timeout_s > 0 ? req->timeout_s : http->timeout_s));
+    if (req->body || strcmp(method, "POST") == 0) {
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, req->body ? req->body : "");
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
+                         (curl_off_t)(req->body ? req->body_len : 0));
+    }
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
+}
+
+static double retry_after(CURL *curl)
+{
+    curl_off_t seconds = 0;
+
+    if (curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &seconds) != CURLE_OK || seconds < 0)
+        return 0.0;
+    return fmin((double)seconds, MAX_RETRY_AFTER_S);
+}
+
+/* What to branch on. Whatever may be over in a minute is EUNAVAIL; what needs a person is EIO. */
+static pfc_code code_of(CURLcode rc, bool overflow)
+{
+    if (overflow)
+        return PFC_ETOOBIG;
+    if (rc == CURLE_OPERATION_TIMEDOUT)
+        return PFC_ETIMEOUT;
+    if (rc == CURLE_ABORTED_BY_CALLBACK)
+        return PFC_ECONFLICT;
+    if (rc == CURLE_COULDNT_RESOLVE_HOST || rc == CURLE_COULDNT_RESOLVE_PROXY ||
+        rc == CURLE_COULDNT_CONNECT || rc == CURLE_GOT_NOTHING || rc == CURLE_SEND_ERROR ||
+        rc == CURLE_RECV_ERROR || rc == CURLE_PARTIAL_FILE || rc == CURLE_WEIRD_SERVER_REPLY ||
+        rc == CURLE_HTTP2 || rc == CURLE_HTTP2_STREAM)
+        return PFC_EUNAVAIL;
+    if (rc == CURLE_URL_MALFORMAT || rc == CURLE_UNSUPPORTED_PROTOCOL)
+        return PFC_EINVAL;
+    return PFC_EIO;
+}
+
+static pfc_code explain(const pfc_http_req *req, const char *url, CURLcode rc, const char *reason,
+                        const pfc_buf *body, pfc_err *err)
+{
+    const char *method = req->method ? req->method : "GET";
+
+    if (body->overflow)
+        return pfc_err_set(err, PFC_ETOOBIG, "%s %s: the answer is over %zu bytes", method, url,
+                           body->max_bytes);
+    if (rc == CURLE_ABORTED_BY_CALLBACK)
+        return pfc_err_set(err, PFC_ECONFLICT, "%s %s: cancelled", method, url);
+    return pfc_err_set(err, code_of(rc, false), "%s %s: %s", method, url,
+                       reason[0] ? reason : curl_easy_strerror(rc));
+}
+
+pfc_code pfc_http_send(pfc_http *http, const pfc_http_req *req, pfc_http_answer *answer,
+                       pfc_err *err)
+{
+    char reason[CURL_ERROR_SIZE] = "";
+    char *url = pfc_format("%s%s", http->url, req->path ? req->path : "");
+    struct curl_slist *headers = make_headers(http, req);
+    const char *type = NULL;
+    long status = 0;
+    pfc_code code = PFC_OK;
+    CURLcode rc;
+
+    *answer = (pfc_http_answer){ 0 };
+    pfc_buf_init(&answer->body, http->max_answer_bytes);
+    set_options(http, req, url, headers, reason, &answer->body);
+    rc = curl_easy_perform(http->curl);
+    if (rc != CURLE_OK) {
+        code = explain(req, url, rc, reason, &answer->body, err);
+        pfc_http_answer_clear(answer);
+        goto done;
+    }
+    (void)curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl_easy_getinfo(http->curl, CURLINFO_CONTENT_TYPE, &type);
+    answer->status = (int)status;
+    answer->content_type = pfc_strdup(type);
+    answer->retry_after_s = retry_after(http->curl);
+
+done:
+    curl_slist_free_all(headers);
+    /* The handle must not keep pointers into this call's stack. */
+    curl_easy_reset(http->curl);
+    free(url);
+    return code;
+}
+
+void pfc_http_answer_clear(pfc_http_answer *answer)
+{
+    if (!answer)
+        return;
+    pfc_buf_clear(&answer->body);
+    free(answer->content_type);
+    *answer = (pfc_http_answer){ 0 };
+}
