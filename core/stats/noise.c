@@ -1,0 +1,135 @@
+/* What the residuals say about the noise: scale, tails, correlation. */
+#include <math.h>
+#include <string.h>
+
+#include "core/stats/detect.h"
+#include "core/stats/sort.h"
+
+#define CLIP        2.5 /* sigma at which residuals are cut for the correlation */
+#define SEGMENT_MIN 8   /* points of a level that the correlation is read from */
+#define INFLATE_MAX 8.0
+
+typedef struct tails {
+    double freedom;
+    double quartile; /* of the t distribution */
+    double log_norm; /* log of its density at 0 */
+} tails;
+
+/* Quartiles and densities at 0 of Student t; any table of the distribution has them. */
+static const tails shapes[] = { { 2.0, 0.816497, -1.039721 },
+                                { 3.0, 0.764892, -1.000888 },
+                                { 5.0, 0.726687, -0.968620 },
+                                { 10.0, 0.699812, -0.943898 },
+                                { 30.0, 0.682756, -0.927271 } };
+
+static double fit_freedom(const double *r, size_t n, double sigma)
+{
+    double best = -INFINITY;
+    double freedom = 30.0;
+    for (size_t s = 0; s < PFC_ARRAY_LEN(shapes); s++) {
+        double unit = sigma * 0.67449 / shapes[s].quartile;
+        double half = 0.5 * (shapes[s].freedom + 1.0);
+        double product = 1.0;
+        double logs = 0.0;
+        for (size_t i = 0; i < n; i++) {
+            double x = r[i] / unit;
+            product *= 1.0 + PFC_MIN(x * x, 400.0) / shapes[s].freedom;
+            if (product > 1e200 || i + 1 == n) {
+                logs += log(product);
+                product = 1.0;
+            }
+        }
+        double likelihood = -half * logs + (double)n * (shapes[s].log_norm - log(unit / sigma));
+        if (likelihood > best) {
+            best = likelihood;
+            freedom = shapes[s].freedom;
+        }
+    }
+    return freedom;
+}
+
+static double clipped(double x)
+{
+    return PFC_MAX(-CLIP, PFC_MIN(CLIP, x));
+}
+
+typedef struct sums {
+    double product;
+    double square;
+    double pairs;
+    double levels;
+} sums;
+
+static void add_level(sums *s, const double *r, size_t n, double sigma)
+{
+    if (n < SEGMENT_MIN)
+        return;
+    double before = clipped(r[0] / sigma);
+    for (size_t i = 1; i < n; i++) {
+        double now = clipped(r[i] / sigma);
+        s->product += now * before;
+        s->square += 0.5 * (now * now + before * before);
+        before = now;
+    }
+    s->pairs += (double)(n - 1);
+    s->levels += 1.0;
+}
+
+/* Long-run variance of AR(1) noise over its variance; 1 unless the correlation is beyond chance. */
+static double inflation(const sums *s)
+{
+    if (s->pairs < 2.0 * SEGMENT_MIN || !(s->square > 0.0))
+        return 1.0;
+    double rho = s->product / s->square;
+    rho += (1.0 + 3.0 * rho) * s->levels / s->pairs; /* fitted levels make it too small */
+    if (rho < 1.64 / sqrt(s->pairs))
+        return 1.0;
+    rho = PFC_MIN(rho, 0.9);
+    return PFC_MIN((1.0 + rho) / (1.0 - rho), INFLATE_MAX);
+}
+
+pfc_noise pfc_noise_of(const double *z, size_t n, const uint32_t *starts, size_t changes,
+                       double *scratch)
+{
+    pfc_noise out = { .sigma = 1.0, .freedom = 5.0, .inflate = 1.0 };
+    size_t kept = 0;
+    double *r = scratch; /* residuals of levels of 3 points and more, one after another */
+    double *work = scratch + n;
+    for (size_t k = 0; k <= changes; k++) {
+        size_t from = k ? starts[k - 1] : 0;
+        size_t len = (k < changes ? starts[k] : n) - from;
+        if (len < 3)
+            continue;
+        memcpy(work, z + from, len * sizeof *z);
+        double median = pfc_stats_median_inplace(work, len);
+        double widen = sqrt((double)len / ((double)len - 1.0));
+        for (size_t i = 0; i < len; i++)
+            r[kept++] = (z[from + i] - median) * widen;
+    }
+    if (kept < 4)
+        return out;
+    for (size_t i = 0; i < kept; i++)
+        work[i] = fabs(r[i]);
+    out.sigma = 1.482602218505602 * pfc_stats_median_inplace(work, kept);
+    if (!(out.sigma > 0.0)) {
+        out.sigma = 1.0;
+        return out;
+    }
+    out.freedom = fit_freedom(r, kept, out.sigma);
+    size_t far = 0;
+    for (size_t i = 0; i < kept; i++)
+        far += fabs(r[i]) > 4.0 * out.sigma;
+    out.spikes = (double)far / (double)kept;
+    sums s = { 0 };
+    size_t at = 0;
+    for (size_t k = 0; k <= changes; k++) {
+        size_t from = k ? starts[k - 1] : 0;
+        size_t len = (k < changes ? starts[k] : n) - from;
+        if (len < 3)
+            continue;
+        add_level(&s, r + at, len, out.sigma);
+        at += len;
+    }
+    out.inflate = inflation(&s);
+    return out;
+}

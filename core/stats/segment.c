@@ -1,0 +1,205 @@
+/* Optimal partition on a lattice of levels. */
+#include "core/stats/segment.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LANES   8     /* bands are padded to whole vectors of 16-bit integers */
+#define CHUNK   32768 /* points that are kept for walking back at a time */
+#define OVERLAP 4096  /* points that two chunks share; each answers for its half */
+#define SPREAD  1     /* cells around a visited level that are levels too */
+
+/* A run of neighbouring levels, padded to whole vectors. */
+typedef struct band {
+    int32_t first; /* lowest level */
+    int32_t len;   /* cells, a multiple of LANES */
+    int32_t at;    /* place of its first cell in a row of costs */
+} band;
+
+typedef struct grid {
+    band *bands;
+    size_t bands_len;
+    size_t row; /* cells of one row of costs */
+} grid;
+
+void pfc_loss_init(pfc_loss *loss, double freedom, double scale, double cap_nats)
+{
+    /* Quartile of the t distribution: 0.6745 (1 + 1/(4f) ...) to a part in 100 for f >= 2. */
+    double g = 1.0 / freedom;
+    double quartile = 0.67449 * (1.0 + g * (0.3637 + g * 0.1));
+    double unit = 0.67449 / quartile;
+    for (int i = -PFC_LOSS_HALF; i <= PFC_LOSS_HALF; i++) {
+        int cells = PFC_MIN(abs(i), PFC_LOSS_REACH);
+        double r = (double)cells / PFC_LATTICE / unit;
+        double nats = 0.5 * (freedom + 1.0) * log1p(r * r / freedom);
+        nats = PFC_MIN(nats, cap_nats) / scale;
+        loss->cost[i + PFC_LOSS_HALF] = (int16_t)lrint(nats * PFC_NAT);
+    }
+}
+
+double pfc_loss_at(const pfc_loss *loss, double residual)
+{
+    double cells = PFC_MIN(fabs(residual) * PFC_LATTICE, (double)PFC_LOSS_REACH);
+    int low = (int)cells;
+    double part = cells - (double)low;
+    const int16_t *cost = loss->cost + PFC_LOSS_HALF;
+    return ((1.0 - part) * (double)cost[low] + part * (double)cost[low + 1]) / PFC_NAT;
+}
+
+static int32_t median3(int32_t a, int32_t b, int32_t c)
+{
+    int32_t low = PFC_MIN(a, b);
+    int32_t high = PFC_MAX(a, b);
+    return PFC_MAX(low, PFC_MIN(high, c));
+}
+
+/* Levels are where the running median of three has been: no level of three points or more is
+ * missed by much, and spikes open none. */
+static void mark_levels(const int32_t *q, size_t n, uint8_t *mark)
+{
+    for (size_t i = 0; i < n; i++) {
+        int32_t m = q[i];
+        if (n >= 3)
+            m = median3(q[i ? i - 1 : 2], q[i], q[i + 1 < n ? i + 1 : n - 3]);
+        memset(mark + m + PFC_LATTICE_MAX, 1, 2 * SPREAD + 1);
+    }
+}
+
+static void grid_init(grid *g, const int32_t *q, size_t n)
+{
+    static const size_t cells = 2 * PFC_LATTICE_MAX + 1 + 2 * SPREAD;
+    uint8_t *mark = pfc_calloc(cells + LANES, 1);
+    size_t cap = 0;
+    memset(g, 0, sizeof *g);
+    mark_levels(q, n, mark);
+    for (size_t i = 0; i < cells;) {
+        const uint8_t *next = memchr(mark + i, 1, cells - i);
+        if (!next)
+            break;
+        size_t from = (size_t)(next - mark);
+        size_t to = from + 1;
+        size_t last = from;
+        for (; to < cells && to - from < PFC_BAND_MAX && to - last < LANES; to++) {
+            if (mark[to])
+                last = to;
+        }
+        size_t len = (last - from) / LANES * LANES + LANES;
+        g->bands = pfc_grow(g->bands, g->bands_len, &cap, sizeof *g->bands);
+        g->bands[g->bands_len++] = (band){ .first = (int32_t)from - SPREAD - PFC_LATTICE_MAX,
+                                           .len = (int32_t)len,
+                                           .at = (int32_t)g->row };
+        g->row += len;
+        i = from + len;
+    }
+    free(mark);
+}
+
+/* One point for one band: costs before, loss of each level, costs after; returns the least. */
+static int band_step(const int16_t *restrict before, const int16_t *restrict loss,
+                     int16_t *restrict after, int32_t len, int16_t best, int16_t cap)
+{
+    int16_t least = INT16_MAX;
+    for (int32_t j = 0; j < len; j++) {
+        int16_t c = (int16_t)(before[j] - best);
+        c = c < cap ? c : cap;
+        c = (int16_t)(c + loss[j]);
+        after[j] = c;
+        least = c < least ? c : least;
+    }
+    return least;
+}
+
+static int row_step(const grid *g, const int16_t *before, int16_t *after, const pfc_loss *loss,
+                    int32_t value, int best, int cap)
+{
+    int least = INT16_MAX;
+    for (size_t b = 0; b < g->bands_len; b++) {
+        const band *run = &g->bands[b];
+        int32_t off = run->first - value + PFC_LOSS_HALF;
+        off = PFC_MAX(0, PFC_MIN(off, 2 * PFC_LOSS_HALF + 1 - run->len));
+        int m = band_step(before + run->at, loss->cost + off, after + run->at, run->len,
+                          (int16_t)best, (int16_t)cap);
+        least = PFC_MIN(least, m);
+    }
+    return least;
+}
+
+static size_t cheapest(const int16_t *row, size_t len)
+{
+    size_t at = 0;
+    for (size_t j = 1; j < len; j++) {
+        if (row[j] < row[at])
+            at = j;
+    }
+    return at;
+}
+
+/* Changes of at most CHUNK points, at `offset` in the series; appended to starts. */
+static size_t segment_chunk(const int32_t *q, size_t n, const pfc_loss *loss, int cap,
+                            uint32_t offset, uint32_t *starts, double *cost_nats)
+{
+    grid g;
+    grid_init(&g, q, n);
+    int16_t *rows = pfc_calloc((n + 1) * g.row, sizeof *rows);
+    int best = 0;
+    double total = 0.0;
+    for (size_t t = 0; t < n; t++) {
+        best = row_step(&g, rows + t * g.row, rows + (t + 1) * g.row, loss, q[t], best, cap);
+        total += (double)best;
+    }
+    /* rows[t + 1] holds the costs after point t, not yet lowered by their minimum. */
+    size_t found = 0;
+    size_t j = cheapest(rows + n * g.row, g.row);
+    for (size_t t = n; t-- > 1;) {
+        const int16_t *row = rows + t * g.row;
+        /* The level was entered at t when staying on it was dearer than the best plus a change. */
+        if (row[j] <= cap)
+            continue;
+        size_t best_at = cheapest(row, g.row);
+        if (row[j] - row[best_at] > cap) {
+            starts[found++] = offset + (uint32_t)t;
+            j = best_at;
+        }
+    }
+    free(rows);
+    free(g.bands);
+    for (size_t i = 0; i < found / 2; i++) {
+        uint32_t t = starts[i];
+        starts[i] = starts[found - 1 - i];
+        starts[found - 1 - i] = t;
+    }
+    if (cost_nats)
+        *cost_nats += total / PFC_NAT;
+    return found;
+}
+
+size_t pfc_segment(const int32_t *q, size_t n, const pfc_loss *loss, double penalty_nats,
+                   uint32_t *starts, double *cost_nats)
+{
+    int cap = (int)lrint(penalty_nats * PFC_NAT);
+    assert(cap > 0 && cap < INT16_MAX / 2);
+    if (cost_nats)
+        *cost_nats = 0.0;
+    if (n <= CHUNK)
+        return segment_chunk(q, n, loss, cap, 0, starts, cost_nats);
+    size_t found = 0;
+    size_t from = 0;
+    uint32_t *part = pfc_calloc(CHUNK, sizeof *part);
+    for (;;) {
+        size_t len = PFC_MIN(n - from, (size_t)CHUNK);
+        size_t low = from == 0 ? 0 : from + OVERLAP / 2;
+        size_t high = from + len == n ? n : from + len - OVERLAP / 2;
+        size_t got = segment_chunk(q + from, len, loss, cap, (uint32_t)from, part, cost_nats);
+        for (size_t i = 0; i < got; i++) {
+            if (part[i] >= low && part[i] < high)
+                starts[found++] = part[i];
+        }
+        if (from + len == n)
+            break;
+        from += len - OVERLAP;
+    }
+    free(part);
+    return found;
+}

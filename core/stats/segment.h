@@ -1,0 +1,40 @@
+/*
+ * Penalised segmentation of a series into constant levels, under any noise shape.
+ *
+ * Values and levels live on a lattice of PFC_LATTICE cells to one noise sigma, so that the optimal
+ * partition (Jackson et al. 2005) becomes a walk over the few levels the series visits: for each
+ * point, cost[level] = min(cost[level], best + penalty) + loss(value - level). All costs are 16-bit
+ * integers, so the answer is the same on every machine, and a point costs a few vector
+ * instructions. The loss is a table: a bounded one is what keeps spikes from becoming levels
+ * (Fearnhead & Rigaill, JASA 114, 2019).
+ */
+#ifndef PFC_CORE_STATS_SEGMENT_H
+#define PFC_CORE_STATS_SEGMENT_H
+
+#include "core/base/base.h"
+
+#define PFC_LATTICE     8   /* cells to one sigma */
+#define PFC_NAT         64  /* cost units to one unit of log-likelihood */
+#define PFC_LOSS_REACH  160 /* cells after which the loss no longer grows: 20 sigma */
+#define PFC_BAND_MAX    256 /* levels handled by one stretch of the table */
+#define PFC_LOSS_HALF   (PFC_LOSS_REACH + PFC_BAND_MAX + 8)
+#define PFC_LATTICE_MAX 30000 /* |value| in cells; what lies beyond is put there */
+
+typedef struct pfc_loss {
+    int16_t cost[2 * PFC_LOSS_HALF + 1]; /* of level - value in cells, from -PFC_LOSS_HALF */
+} pfc_loss;
+
+/** Fills the loss of Student t noise with `freedom` degrees whose quartiles match a standard
+ *  normal; `scale` > 1 makes all evidence weaker by that factor (correlated points), `cap_nats`
+ *  bounds what a single point can cost. */
+void pfc_loss_init(pfc_loss *loss, double freedom, double scale, double cap_nats);
+/** Loss of a residual in sigma, in nats. */
+double pfc_loss_at(const pfc_loss *loss, double residual);
+
+/** First points of the levels after the first, ascending, into starts[0..n); returns how many.
+ *  q: values in cells, |q| <= PFC_LATTICE_MAX. penalty_nats: price of one change, below 200.
+ *  *cost_nats (may be NULL): penalised cost of the whole answer. O(n * levels visited). */
+size_t pfc_segment(const int32_t *q, size_t n, const pfc_loss *loss, double penalty_nats,
+                   uint32_t *starts, double *cost_nats);
+
+#endif
