@@ -1,16 +1,12 @@
 /*
  * Opening a repository, with a plain sentence for each kind that cannot be used, and resolving
- * revisions. libgit2 1.5 answers "config value 'safe.directory' was not found" for a foreign owner
- * and "unsupported extension" for SHA-256, so both are looked at here, before its words are used.
+ * revisions. libgit2 1.5 says "unsupported extension name" of a SHA-256 repository, so that is
+ * looked at first; owners are checked in owner.c.
  */
-#include <errno.h>
-#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/base/fs.h"
 #include "core/base/parse.h"
@@ -51,54 +47,6 @@ pfc_code pfc_git_fault(const pfc_repo *repo, int rc, pfc_err *err, const char *f
     return pfc_err_set(err, code, "%s: %s", what, reason);
 }
 
-static void user_name(uid_t uid, char *out, size_t cap)
-{
-    char buf[1024];
-    struct passwd entry;
-    struct passwd *found = NULL;
-
-    if (getpwuid_r(uid, &entry, buf, sizeof(buf), &found) == 0 && found)
-        (void)snprintf(out, cap, "%s (uid %u)", found->pw_name, (unsigned)uid);
-    else
-        (void)snprintf(out, cap, "uid %u", (unsigned)uid);
-}
-
-/* The folder whose owner git asks about: the working tree, or the git folder when bare. */
-static char *owned_folder(const char *git_dir)
-{
-    size_t len = strlen(git_dir);
-
-    while (len > 1 && git_dir[len - 1] == '/')
-        len--;
-    if (len > 5 && memcmp(git_dir + len - 5, "/.git", 5) == 0)
-        len -= 5;
-    return pfc_strndup(git_dir, len);
-}
-
-/* Says who owns what, when that is why libgit2 would not open it; PFC_OK when it is not. */
-static pfc_code explain_owner(const char *git_dir, pfc_err *err)
-{
-    char *folder = owned_folder(git_dir);
-    const char *const paths[] = { folder, git_dir };
-    char owner[160], caller[160];
-    pfc_code code = PFC_OK;
-
-    for (size_t i = 0; i < PFC_ARRAY_LEN(paths) && code == PFC_OK; i++) {
-        struct stat st;
-
-        if (stat(paths[i], &st) != 0 || st.st_uid == geteuid())
-            continue;
-        user_name(st.st_uid, owner, sizeof(owner));
-        user_name(geteuid(), caller, sizeof(caller));
-        code = pfc_err_set(err, PFC_EDENIED,
-                           "%s belongs to %s and this process runs as %s; if you trust it: "
-                           "git config --global --add safe.directory '%s'",
-                           folder, owner, caller, folder);
-    }
-    free(folder);
-    return code;
-}
-
 static pfc_code check_object_format(const char *git_dir, pfc_err *err)
 {
     char *path = pfc_fs_join(git_dir, "config");
@@ -137,10 +85,14 @@ static pfc_code open_found(const char *dir, const char *git_dir, git_repository 
     if (code)
         return code;
     rc = git_repository_open(out, git_dir);
-    if (rc == 0)
-        return PFC_OK;
-    code = explain_owner(git_dir, err);
-    return code ? code : pfc_git_fault(NULL, rc, err, "open the repository of %s", dir);
+    if (rc)
+        return pfc_git_fault(NULL, rc, err, "open the repository of %s", dir);
+    code = pfc_git_check_owner(*out, err);
+    if (code) {
+        git_repository_free(*out);
+        *out = NULL;
+    }
+    return code;
 }
 
 pfc_code pfc_repo_open(const char *dir, pfc_repo **out, pfc_err *err)
@@ -154,6 +106,7 @@ pfc_code pfc_repo_open(const char *dir, pfc_repo **out, pfc_err *err)
 
     if (git_libgit2_init() < 0)
         return pfc_err_set(err, PFC_EIO, "libgit2 does not start: %s", git_reason());
+    (void)git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0); /* pfc_git_check_owner does it */
     if (!pfc_fs_is_dir(dir)) {
         code = pfc_err_set(err, PFC_ENOTFOUND, "%s: no such folder", dir);
         goto fail;

@@ -26,6 +26,9 @@ pfc_code pfc_git_fault(const pfc_repo *repo, int rc, pfc_err *err, const char *f
 pfc_code pfc_git_commit(pfc_repo *repo, const pfc_commit_id *id, git_commit **out,
                         pfc_err *err) PFC_MUSTCHECK;
 
+/** PFC_EDENIED with both names when git's safe.directory rule forbids this user to read it. */
+pfc_code pfc_git_check_owner(git_repository *git, pfc_err *err) PFC_MUSTCHECK;
+
 void pfc_git_id(const git_oid *oid, pfc_commit_id *out);
 
 #endif

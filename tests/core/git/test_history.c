@@ -1,0 +1,226 @@
+/* First-parent lines, merge bases, what is told about a commit; shallow clones. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/fs.h"
+#include "core/git/repo.h"
+
+#include "tests/core/git/fixture.h"
+
+static fixture f;
+static char *base, *side, *merge, *tip; /* base - merge - tip, with side between base and merge */
+static pfc_repo *repo;
+
+static pfc_commit_id id_of(const char *hex)
+{
+    pfc_commit_id id = { 0 };
+
+    memcpy(id.hex, hex, 40);
+    return id;
+}
+
+static void setup(void)
+{
+    pfc_err err = { 0 };
+
+    fixture_init(&f);
+    free(fixture_commit(&f, "a.c", "int a;\n", "root"));
+    base = fixture_commit(&f, "b.c", "int b;\n", "base");
+    fixture_do(&f, "checkout -q -b side");
+    side = fixture_commit(&f, "side.c", "int side;\n", "side work");
+    fixture_do(&f, "checkout -q main");
+    free(fixture_commit(&f, "c.c", "int c;\n", "main goes on"));
+    fixture_do(&f, "merge -q --no-ff -m merge_side side");
+    merge = fixture_git(&f, f.repo, "rev-parse HEAD");
+    tip = fixture_commit(&f, "d.c", "int d;\n", "tip");
+    cr_assert(eq(int, pfc_repo_open(f.repo, &repo, &err), PFC_OK), "%s", err.msg);
+}
+
+static void teardown(void)
+{
+    pfc_repo_close(repo);
+    fixture_clear(&f);
+    free(base);
+    free(side);
+    free(merge);
+    free(tip);
+}
+
+TestSuite(history, .init = setup, .fini = teardown);
+
+Test(history, the_path_is_the_first_parent_line_oldest_first)
+{
+    pfc_commit_id good = id_of(base), bad = id_of(tip), *ids = NULL;
+    size_t len = 0;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_repo_path(repo, &good, &bad, &ids, &len, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, len, 4)); /* base, "main goes on", merge, tip: the side branch is one merge */
+    cr_assert(eq(str, ids[0].hex, base));
+    cr_assert(eq(str, ids[2].hex, merge));
+    cr_assert(eq(str, ids[3].hex, tip));
+    free(ids);
+
+    cr_assert(eq(int, pfc_repo_path(repo, &bad, &bad, &ids, &len, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, len, 1));
+    free(ids);
+}
+
+Test(history, swapped_ends_are_named)
+{
+    pfc_commit_id good = id_of(tip), bad = id_of(base), *ids = NULL;
+    size_t len = 0;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_repo_path(repo, &good, &bad, &ids, &len, &err), PFC_EINVAL));
+    cr_assert(ne(ptr, strstr(err.msg, "swapped"), NULL), "%s", err.msg);
+}
+
+Test(history, a_good_end_on_a_merged_branch_names_the_merge)
+{
+    pfc_commit_id good = id_of(side), bad = id_of(tip), *ids = NULL;
+    size_t len = 0;
+    char small[13] = { 0 };
+    pfc_err err = { 0 };
+
+    memcpy(small, merge, 12);
+    cr_assert(eq(int, pfc_repo_path(repo, &good, &bad, &ids, &len, &err), PFC_EINVAL));
+    cr_assert(ne(ptr, strstr(err.msg, small), NULL), "%s", err.msg);
+    cr_assert(ne(ptr, strstr(err.msg, "first-parent"), NULL), "%s", err.msg);
+}
+
+Test(history, parted_branches_name_their_merge_base)
+{
+    pfc_commit_id good, bad = id_of(tip), found, *ids = NULL;
+    char *lone;
+    size_t len = 0;
+    pfc_err err = { 0 };
+
+    fixture_do(&f, "checkout -q -b apart side");
+    lone = fixture_commit(&f, "e.c", "int e;\n", "apart");
+    good = id_of(lone);
+    cr_assert(eq(int, pfc_repo_path(repo, &good, &bad, &ids, &len, &err), PFC_EINVAL));
+    cr_assert(ne(ptr, strstr(err.msg, side), NULL), "%s", err.msg);
+    cr_assert(eq(int, pfc_repo_merge_base(repo, &good, &bad, &found, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, found.hex, side));
+    free(lone);
+}
+
+Test(history, unrelated_histories_have_no_merge_base)
+{
+    pfc_commit_id one, two = id_of(tip), found;
+    char *lone;
+    pfc_err err = { 0 };
+
+    fixture_do(&f, "checkout -q --orphan fresh");
+    lone = fixture_commit(&f, "z.c", "int z;\n", "fresh root");
+    one = id_of(lone);
+    cr_assert(eq(int, pfc_repo_merge_base(repo, &one, &two, &found, &err), PFC_ENOTFOUND));
+    cr_assert(ne(ptr, strstr(err.msg, "no common ancestor"), NULL), "%s", err.msg);
+    free(lone);
+}
+
+Test(history, the_last_commits_come_oldest_first)
+{
+    pfc_commit_id top = id_of(tip), *ids = NULL;
+    size_t len = 0;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_repo_history(repo, &top, 2, &ids, &len, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, len, 2));
+    cr_assert(eq(str, ids[0].hex, merge));
+    cr_assert(eq(str, ids[1].hex, tip));
+    free(ids);
+    cr_assert(eq(int, pfc_repo_history(repo, &top, 100, &ids, &len, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, len, 5));
+    free(ids);
+    cr_assert(eq(int, pfc_repo_history(repo, &top, 0, &ids, &len, &err), PFC_EINVAL));
+}
+
+Test(history, a_merge_is_told_with_its_parents_and_paths)
+{
+    pfc_commit_id id = id_of(merge);
+    pfc_commit commit;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_repo_commit(repo, &id, &commit, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, commit.id, merge));
+    cr_assert(eq(sz, commit.parents_len, 2));
+    cr_assert(eq(str, commit.parents[1], side));
+    cr_assert(eq(str, commit.subject, "merge side"));
+    cr_assert(eq(str, commit.author, "Ada"));
+    cr_assert(eq(sz, commit.paths_len, 1)); /* against the first parent: what the merge brought */
+    cr_assert(eq(str, commit.paths[0], "side.c"));
+    pfc_commit_clear(&commit);
+}
+
+Test(history, odd_subjects_become_one_clean_line)
+{
+    char *odd = fixture_commit(&f, "x\xff.c", "int x;\n", "caf\xc3\xa9 \x01 end");
+    pfc_commit_id id = id_of(odd);
+    pfc_commit commit;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_repo_commit(repo, &id, &commit, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, commit.subject, "caf\xc3\xa9 ? end"));
+    cr_assert(eq(str, commit.paths[0], "x?.c"));
+    cr_assert(eq(dbl, commit.time, (double)f.time));
+    pfc_commit_clear(&commit);
+    free(odd);
+}
+
+Test(history, a_reverted_commit_has_the_tree_of_before)
+{
+    pfc_commit_id before, after, one = id_of(tip), two;
+    char *undone, *redone;
+    pfc_err err = { 0 };
+
+    undone = fixture_commit(&f, "d.c", "int other;\n", "change");
+    redone = fixture_commit(&f, "d.c", "int d;\n", "change back");
+    two = id_of(redone);
+    cr_assert(eq(int, pfc_repo_tree(repo, &one, &before, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_repo_tree(repo, &two, &after, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, before.hex, after.hex));
+    two = id_of(undone);
+    cr_assert(eq(int, pfc_repo_tree(repo, &two, &after, &err), PFC_OK), "%s", err.msg);
+    cr_assert(ne(str, before.hex, after.hex));
+    free(undone);
+    free(redone);
+}
+
+Test(history, a_shallow_clone_says_how_to_get_the_rest)
+{
+    pfc_commit_id good = id_of(base), bad = id_of(tip), id, *ids = NULL;
+    char *dir = pfc_fs_join(f.dir, "thin");
+    char *words = pfc_format("clone -q --depth 2 file://%s thin", f.repo);
+    pfc_repo *thin = NULL;
+    pfc_commit commit;
+    size_t len = 0;
+    pfc_err err = { 0 };
+
+    free(fixture_git(&f, f.dir, words));
+    cr_assert(eq(int, pfc_repo_open(dir, &thin, &err), PFC_OK), "%s", err.msg);
+    cr_assert(pfc_repo_is_shallow(thin));
+    cr_assert(eq(int, pfc_repo_resolve(thin, "HEAD", &id, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, id.hex, tip));
+
+    cr_assert(eq(int, pfc_repo_resolve(thin, base, &id, &err), PFC_ENOTFOUND), "%s", err.msg);
+    cr_assert(ne(ptr, strstr(err.msg, "--unshallow"), NULL), "%s", err.msg);
+    cr_assert(eq(int, pfc_repo_path(thin, &good, &bad, &ids, &len, &err), PFC_ENOTFOUND));
+    cr_assert(ne(ptr, strstr(err.msg, "--unshallow"), NULL), "%s", err.msg);
+
+    cr_assert(eq(int, pfc_repo_history(thin, &bad, 100, &ids, &len, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, len, 2));
+    free(ids);
+    good = id_of(merge); /* at the edge: its parents are named, what it touched nobody knows */
+    cr_assert(eq(int, pfc_repo_commit(thin, &good, &commit, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, commit.parents_len, 2));
+    cr_assert(eq(sz, commit.paths_len, 0));
+    pfc_commit_clear(&commit);
+    pfc_repo_close(thin);
+    free(dir);
+    free(words);
+}
