@@ -262,7 +262,8 @@ pfc_code pfc_http_send(pfc_http *http, const pfc_http_req *req, pfc_http_answer 
     *answer = (pfc_http_answer){ 0 };
     pfc_buf_init(&answer->body, http->max_answer_bytes);
     set_options(http, req, url, headers, reason, &answer->body);
-    rc = curl_easy_perform(http->curl);
+    rc =
+        ask_cancelled(http, 0, 0, 0, 0) ? CURLE_ABORTED_BY_CALLBACK : curl_easy_perform(http->curl);
     if (rc != CURLE_OK) {
         code = explain(req, url, rc, reason, &answer->body, err);
         pfc_http_answer_clear(answer);
