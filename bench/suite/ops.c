@@ -1,0 +1,125 @@
+/* The operations that suites may name: their parameters and how much work a call is. */
+#include <string.h>
+
+#include "bench/suite/suite.h"
+#include "core/base/buf.h"
+
+#define DIM_MAX 65536
+
+static double gemm_work(const int64_t *p, double elem_bytes)
+{
+    (void)elem_bytes;
+    return 2e-12 * (double)p[0] * (double)p[1] * (double)p[2];
+}
+
+/* QK^T and PV are 2 flops for each of d columns; a causal mask leaves the lower triangle. */
+static double attention_work(const int64_t *p, double elem_bytes)
+{
+    const double heads = (double)p[0] * (double)p[1];
+    const double s = (double)p[2];
+    const double pairs = p[4] ? s * (s + 1.0) / 2.0 : s * s;
+
+    (void)elem_bytes;
+    return 4e-12 * heads * pairs * (double)p[3];
+}
+
+/* Read once and written once; weights are small beside it. */
+static double norm_work(const int64_t *p, double elem_bytes)
+{
+    return 2e-9 * (double)p[0] * (double)p[1] * elem_bytes;
+}
+
+#define NORM_PARAMS                                                                                \
+    {                                                                                              \
+        { .name = "r", .min = 1, .max = DIM_MAX, .fallback = -1 },                                 \
+        { .name = "c", .min = 1, .max = DIM_MAX, .fallback = -1 },                                 \
+    }
+
+static const pfc_op ops[] = {
+    {
+        .name = "gemm",
+        .metric = "gemm_tflops",
+        .unit = "TFLOP/s",
+        .params = {
+            { .name = "m", .min = 1, .max = DIM_MAX, .fallback = -1 },
+            { .name = "n", .min = 1, .max = DIM_MAX, .fallback = -1 },
+            { .name = "k", .min = 1, .max = DIM_MAX, .fallback = -1 },
+        },
+        .params_len = 3,
+        .work = gemm_work,
+    },
+    {
+        .name = "attention",
+        .metric = "attention_tflops",
+        .unit = "TFLOP/s",
+        .params = {
+            { .name = "b", .min = 1, .max = 1024, .fallback = 1 },
+            { .name = "h", .min = 1, .max = 1024, .fallback = -1 },
+            { .name = "s", .min = 1, .max = DIM_MAX, .fallback = -1 },
+            { .name = "d", .min = 1, .max = 1024, .fallback = -1 },
+            { .name = "causal", .min = 0, .max = 1, .fallback = 0 },
+        },
+        .params_len = 5,
+        .work = attention_work,
+    },
+    { .name = "layernorm", .metric = "norm_gbps", .unit = "GB/s", .params = NORM_PARAMS,
+      .params_len = 2, .work = norm_work },
+    { .name = "rmsnorm", .metric = "norm_gbps", .unit = "GB/s", .params = NORM_PARAMS,
+      .params_len = 2, .work = norm_work },
+    { .name = "softmax", .metric = "norm_gbps", .unit = "GB/s", .params = NORM_PARAMS,
+      .params_len = 2, .work = norm_work },
+};
+
+const pfc_op *pfc_op_find(const char *name)
+{
+    for (size_t i = 0; i < PFC_ARRAY_LEN(ops); i++) {
+        if (strcmp(ops[i].name, name) == 0)
+            return &ops[i];
+    }
+    return NULL;
+}
+
+const pfc_op *pfc_op_list(size_t *len)
+{
+    *len = PFC_ARRAY_LEN(ops);
+    return ops;
+}
+
+double pfc_dtype_bytes(const char *dtype)
+{
+    if (strcmp(dtype, "f32") == 0)
+        return 4.0;
+    if (strcmp(dtype, "bf16") == 0)
+        return 2.0;
+    return strcmp(dtype, "int8") == 0 ? 1.0 : 0.0;
+}
+
+char *pfc_case_name(const pfc_op *op, const char *dtype, const int64_t *params)
+{
+    pfc_buf buf;
+
+    pfc_buf_init(&buf, 512);
+    pfc_buf_printf(&buf, "%s/%s/", op->name, dtype);
+    for (size_t i = 0; i < op->params_len; i++) {
+        if (params[i] != op->params[i].fallback)
+            pfc_buf_printf(&buf, "%s%lld", op->params[i].name, (long long)params[i]);
+    }
+    return pfc_buf_take(&buf);
+}
+
+double pfc_case_work(const pfc_case *c)
+{
+    return c->op->work(c->params, pfc_dtype_bytes(c->dtype));
+}
+
+bool pfc_case_wants(const pfc_case *c, const char *backend)
+{
+    for (size_t i = 0; i < c->backends_len; i++) {
+        const char *want = c->backends[i];
+        if (strcmp(want, backend) == 0)
+            return true;
+        if (strcmp(want, "accel:*") == 0 && strncmp(backend, "accel:", 6) == 0)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,98 @@
+/*
+ * Suites: which kernels are measured, in which shapes, on which backends, and how long.
+ *
+ * A suite is a YAML file (bench/README.md shows one). It is input from outside, so it is bounded:
+ * its bytes, its depth (checked before the YAML library sees it) and the number of benchmarks it
+ * expands to; aliases and unknown keys are refused with file and line. Everything here is plain
+ * data; thread-safe.
+ */
+#ifndef PFC_BENCH_SUITE_SUITE_H
+#define PFC_BENCH_SUITE_SUITE_H
+
+#include "core/base/err.h"
+#include "core/base/hash.h"
+
+#define PFC_SUITE_MAX_BYTES (256u * 1024)
+#define PFC_SUITE_MAX_DEPTH 16
+#define PFC_SUITE_MAX_CASES 5000
+#define PFC_SUITE_MAX_BACKENDS 32
+#define PFC_OP_MAX_PARAMS 8
+
+/** One parameter of an operation: a dimension or a switch. */
+typedef struct pfc_op_param {
+    const char *name; /* "m"; also its letter in the benchmark's name */
+    int64_t min, max;
+    int64_t fallback; /* value when the suite does not give it; -1: it must */
+} pfc_op_param;
+
+/** An operation that suites may name. */
+typedef struct pfc_op {
+    const char *name;   /* "gemm" */
+    const char *metric; /* its throughput, also the headline metric: "gemm_tflops" */
+    const char *unit;   /* "TFLOP/s" or "GB/s" */
+    pfc_op_param params[PFC_OP_MAX_PARAMS];
+    size_t params_len;
+    /* work of one call in units of 1e12 flops or 1e9 bytes; elem_bytes of one element */
+    double (*work)(const int64_t *params, double elem_bytes);
+} pfc_op;
+
+/** The operation of that name, or NULL. */
+const pfc_op *pfc_op_find(const char *name);
+/** All of them; *len is their number. */
+const pfc_op *pfc_op_list(size_t *len);
+/** Bytes of one element of "f32", "bf16" or "int8"; 0 when the type is unknown. */
+double pfc_dtype_bytes(const char *dtype);
+
+/** How one benchmark is measured. */
+typedef struct pfc_case_settings {
+    int64_t processes;      /* launches at least; 1..64 */
+    int64_t min_samples;    /* over all launches; 1..100000 */
+    int64_t max_samples;    /* likewise; >= min_samples */
+    double max_seconds;     /* of timing, over all launches, on one backend */
+    double warmup_seconds;  /* at most, in each launch */
+    double interval_rel;    /* wanted width of the 95 % interval, relative; stop when reached */
+} pfc_case_settings;
+
+/** One benchmark: an operation with all its parameters. */
+typedef struct pfc_case {
+    char *name; /* "gemm/f32/m512n512k512" */
+    const pfc_op *op;
+    char dtype[8];
+    int64_t params[PFC_OP_MAX_PARAMS]; /* as op->params */
+    bool headline;                     /* counts in the headline metric */
+    char **backends;                   /* as the suite says: "cpu-avx2", "accel:*" */
+    size_t backends_len;
+    pfc_case_settings settings;
+} pfc_case;
+
+typedef struct pfc_suite {
+    char *name;
+    char hash[PFC_SHA256_HEX]; /* of the text */
+    pfc_case *cases;           /* names are unique */
+    size_t cases_len;
+    size_t cases_cap;
+} pfc_suite;
+
+/** The benchmark's name from its operation, type and parameters; caller frees. Parameters that
+ *  have their fallback value are left out, so that adding a parameter renames nothing. */
+char *pfc_case_name(const pfc_op *op, const char *dtype, const int64_t *params);
+/** Work of one call (TFLOP or GB). */
+double pfc_case_work(const pfc_case *c);
+/** True when the suite wants the benchmark on that backend ("accel:*" matches every chip). */
+bool pfc_case_wants(const pfc_case *c, const char *backend);
+
+/**
+ * Parses a suite's text. `name` is for errors ("suite.yaml").
+ * PFC_EINVAL with "name:line: what was wanted and what came"; *out is the caller's to free.
+ */
+pfc_code pfc_suite_parse(const char *text, size_t len, const char *name, pfc_suite **out,
+                         pfc_err *err) PFC_MUSTCHECK;
+/** A suite by path, or by name: "quick" is built in. PFC_ENOTFOUND lists the built-in names. */
+pfc_code pfc_suite_load(const char *path_or_name, pfc_suite **out, pfc_err *err) PFC_MUSTCHECK;
+void pfc_suite_free(pfc_suite *suite);
+
+/** The text of a built-in suite, or NULL; and their names, NULL-terminated. */
+const char *pfc_suite_builtin(const char *name);
+const char *const *pfc_suite_builtin_names(void);
+
+#endif
