@@ -1,0 +1,45 @@
+/* The list of backends: every family adds its own. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/harness/backend.h"
+
+static void (*const providers[])(pfc_backends *) = {
+    pfc_backends_cpu,
+};
+
+void pfc_backends_list(pfc_backends *out)
+{
+    *out = (pfc_backends){ 0 };
+    for (size_t i = 0; i < PFC_ARRAY_LEN(providers); i++)
+        providers[i](out);
+}
+
+void pfc_backends_clear(pfc_backends *backends)
+{
+    free(backends->items);
+    *backends = (pfc_backends){ 0 };
+}
+
+void pfc_backends_add(pfc_backends *backends, const char *name, const char *missing, bool exact,
+                      const pfc_backend_ops *ops, const void *arg)
+{
+    pfc_backend *b;
+
+    backends->items =
+        pfc_grow(backends->items, backends->len, &backends->cap, sizeof(*backends->items));
+    b = &backends->items[backends->len++];
+    *b = (pfc_backend){ .exact = exact, .ops = ops, .arg = arg };
+    snprintf(b->name, sizeof(b->name), "%s", name);
+    snprintf(b->missing, sizeof(b->missing), "%s", missing ? missing : "");
+}
+
+const pfc_backend *pfc_backends_find(const pfc_backends *backends, const char *name)
+{
+    for (size_t i = 0; i < backends->len; i++) {
+        if (strcmp(backends->items[i].name, name) == 0)
+            return &backends->items[i];
+    }
+    return NULL;
+}

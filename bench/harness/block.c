@@ -1,0 +1,187 @@
+/*
+ * One block: check, warm-up until steady, batch, samples.
+ */
+#include <math.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "bench/harness/harness.h"
+#include "core/stats/stats.h"
+
+#define WARMUP_WINDOW 5        /* samples whose medians are compared */
+#define WARMUP_STEADY_REL 0.02 /* two windows closer than this: steady */
+
+static bool pin(int cpu)
+{
+    cpu_set_t set;
+
+    if (cpu < 0 || cpu >= CPU_SETSIZE)
+        return false;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    return sched_setaffinity(0, sizeof(set), &set) == 0;
+}
+
+/* ns a call over `batch` calls. */
+static double sample(const pfc_backend *backend, void *inst, uint64_t batch, const pfc_timer *timer)
+{
+    const double start = timer->now_ns(timer->arg);
+
+    backend->ops->run(inst, batch);
+    return (timer->now_ns(timer->arg) - start) / (double)batch;
+}
+
+/* Calls that make a sample long enough, when one call takes call_ns. */
+static uint64_t batch_for(double call_ns, const pfc_timer *timer)
+{
+    const double want = fmax(PFC_SAMPLE_TARGET_NS, PFC_SAMPLE_MIN_STEPS * timer->resolution_ns);
+    const double calls = ceil(want / fmax(call_ns, 0.01));
+
+    return calls < 1.0 ? 1 : calls > 1e9 ? 1000000000u : (uint64_t)calls;
+}
+
+/* A first guess of the time of a call: doubles the batch until the clock can see it. */
+static double probe(const pfc_backend *backend, void *inst, const pfc_timer *timer)
+{
+    uint64_t batch = 1;
+    double call_ns = sample(backend, inst, batch, timer);
+
+    while (call_ns * (double)batch < PFC_SAMPLE_MIN_STEPS * timer->resolution_ns &&
+           batch < (1u << 30)) {
+        batch *= 2;
+        call_ns = sample(backend, inst, batch, timer);
+    }
+    return call_ns;
+}
+
+/* Runs until two windows of samples agree, or the budget is spent. Returns the last median. */
+static double warm_up(const pfc_backend *backend, void *inst, const pfc_timer *wall,
+                      double budget_s, double call_ns, bool *steady)
+{
+    const double start = wall->now_ns(wall->arg);
+    double before = 0.0;
+
+    *steady = false;
+    do {
+        double window[WARMUP_WINDOW];
+        const uint64_t batch = batch_for(call_ns, wall);
+        for (size_t i = 0; i < WARMUP_WINDOW; i++)
+            window[i] = sample(backend, inst, batch, wall);
+        call_ns = pfc_stats_median(window, WARMUP_WINDOW);
+        *steady = before > 0.0 && fabs(call_ns - before) <= WARMUP_STEADY_REL * before;
+        before = call_ns;
+    } while (!*steady && (wall->now_ns(wall->arg) - start) * 1e-9 < budget_s);
+    return call_ns;
+}
+
+static void take_samples(const pfc_backend *backend, void *inst, const pfc_block_spec *spec,
+                         const pfc_timer *wall, const pfc_timer *timer, pfc_block *out)
+{
+    const double start = wall->now_ns(wall->arg);
+    struct rusage before;
+    struct rusage after;
+
+    out->samples = pfc_calloc(PFC_MAX(spec->samples, 1), sizeof(*out->samples));
+    getrusage(RUSAGE_THREAD, &before);
+    do {
+        const double ns = sample(backend, inst, out->batch, timer);
+        /* A clock that did not move would say "infinitely fast": never stored. */
+        if (ns > 0.0)
+            out->samples[out->len++] = ns;
+    } while (out->len < spec->samples &&
+             (wall->now_ns(wall->arg) - start) * 1e-9 < spec->max_seconds);
+    getrusage(RUSAGE_THREAD, &after);
+    out->preempted = after.ru_nivcsw - before.ru_nivcsw;
+    out->page_faults =
+        after.ru_minflt - before.ru_minflt + after.ru_majflt - before.ru_majflt;
+}
+
+static void timed(const pfc_backend *backend, void *inst, const pfc_block_spec *spec,
+                  const pfc_timer *wall, const pfc_timer *cpu, pfc_block *out)
+{
+    double call_ns = probe(backend, inst, wall);
+    const pfc_timer *timer;
+
+    call_ns = warm_up(backend, inst, wall, spec->warmup_seconds, call_ns, &out->steady);
+    timer = call_ns > PFC_SAMPLE_LONG_NS ? cpu : wall;
+    out->batch = batch_for(call_ns, timer);
+    out->resolution_ns = timer->resolution_ns;
+    strncpy(out->clock, timer->name, sizeof(out->clock) - 1);
+    take_samples(backend, inst, spec, wall, timer, out);
+    if (out->len == 0) {
+        out->status = PFC_STATUS_BROKEN;
+        out->reason = pfc_format("the %s clock did not move during a sample", timer->name);
+    }
+}
+
+/* Twice: an exact backend that answers differently is wrong by definition. */
+static pfc_code exact(const pfc_backend *backend, void *inst, pfc_block *out, pfc_err *err)
+{
+    pfc_exact again = { 0 };
+    pfc_code code = backend->ops->exact(inst, &out->exact, err);
+
+    if (!code)
+        code = backend->ops->exact(inst, &again, err);
+    if (code)
+        return code;
+    if (again.cycles != out->exact.cycles || again.time_ns != out->exact.time_ns)
+        return pfc_err_set(err, PFC_EBROKEN, "two runs of an exact backend differ: %llu and %llu cycles",
+                           (unsigned long long)out->exact.cycles, (unsigned long long)again.cycles);
+    out->has_exact = true;
+    out->samples = pfc_alloc(sizeof(*out->samples));
+    out->samples[out->len++] = out->exact.time_ns;
+    out->batch = 1;
+    out->steady = true;
+    strncpy(out->clock, "simulated", sizeof(out->clock) - 1);
+    return PFC_OK;
+}
+
+pfc_code pfc_block_run(const pfc_backend *backend, const pfc_block_spec *spec,
+                       const pfc_timer *wall, const pfc_timer *cpu, pfc_block *out, pfc_err *err)
+{
+    const double start = wall->now_ns(wall->arg);
+    pfc_err inner = { 0 };
+    void *inst = NULL;
+    double ready;
+    pfc_code code = PFC_OK;
+
+    *out = (pfc_block){ .status = PFC_STATUS_OK };
+    if (backend->missing[0]) {
+        out->status = PFC_STATUS_SKIPPED;
+        out->reason = pfc_strdup(backend->missing);
+        return PFC_OK;
+    }
+    out->pinned = pin(spec->cpu);
+    code = backend->ops->open(backend, spec->c, spec->seed, &inst, &inner);
+    if (!code && spec->check)
+        code = backend->ops->check(inst, &inner);
+    ready = wall->now_ns(wall->arg);
+    out->setup_seconds = (ready - start) * 1e-9;
+    if (!code && backend->exact)
+        code = exact(backend, inst, out, &inner);
+    else if (!code)
+        timed(backend, inst, spec, wall, cpu, out);
+    out->seconds = (wall->now_ns(wall->arg) - ready) * 1e-9;
+    if (inst)
+        backend->ops->close(inst);
+    if (code == PFC_EBROKEN || code == PFC_EUNAVAIL) {
+        pfc_block_clear(out);
+        out->status = code == PFC_EBROKEN ? PFC_STATUS_BROKEN : PFC_STATUS_SKIPPED;
+        out->reason = pfc_strdup(inner.msg);
+        return PFC_OK;
+    }
+    if (code) {
+        pfc_block_clear(out);
+        return pfc_err_set(err, code, "%s on %s: %s", spec->c->name, backend->name, inner.msg);
+    }
+    return PFC_OK;
+}
+
+void pfc_block_clear(pfc_block *block)
+{
+    free(block->reason);
+    free(block->samples);
+    *block = (pfc_block){ 0 };
+}
