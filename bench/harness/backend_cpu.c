@@ -30,8 +30,7 @@ static pfc_code cpu_open(const pfc_backend *self, const pfc_case *c, uint64_t se
     if (!code)
         code = pfc_kernel_variant_find(op, self->name, &variant, err);
     if (code == PFC_ENOTFOUND)
-        return pfc_err_set(err, PFC_EUNAVAIL, "%s has no %s %s", self->name, c->dtype,
-                           c->op->name);
+        return pfc_err_set(err, PFC_EUNAVAIL, "%s has no %s %s", self->name, c->dtype, c->op->name);
     if (code)
         return code;
     for (size_t i = 0; i < c->op->params_len; i++)
@@ -81,8 +80,8 @@ void pfc_backends_cpu(pfc_backends *backends)
         for (size_t v = pfc_kernel_variants(op); v-- > 0;) {
             const pfc_kernel_variant variant = pfc_kernel_variant_at(op, v);
             if (!pfc_backends_find(backends, variant.backend))
-                pfc_backends_add(backends, variant.backend,
-                                 variant.runnable ? "" : variant.reason, false, &cpu_ops, NULL);
+                pfc_backends_add(backends, variant.backend, variant.runnable ? "" : variant.reason,
+                                 false, &cpu_ops, NULL);
         }
     }
 }

@@ -10,7 +10,7 @@
 #include "bench/harness/harness.h"
 #include "core/stats/stats.h"
 
-#define WARMUP_WINDOW 5        /* samples whose medians are compared */
+#define WARMUP_WINDOW     5    /* samples whose medians are compared */
 #define WARMUP_STEADY_REL 0.02 /* two windows closer than this: steady */
 
 static bool pin(int cpu)
@@ -20,7 +20,7 @@ static bool pin(int cpu)
     if (cpu < 0 || cpu >= CPU_SETSIZE)
         return false;
     CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
+    CPU_SET((size_t)cpu, &set);
     return sched_setaffinity(0, sizeof(set), &set) == 0;
 }
 
@@ -94,8 +94,7 @@ static void take_samples(const pfc_backend *backend, void *inst, const pfc_block
              (wall->now_ns(wall->arg) - start) * 1e-9 < spec->max_seconds);
     getrusage(RUSAGE_THREAD, &after);
     out->preempted = after.ru_nivcsw - before.ru_nivcsw;
-    out->page_faults =
-        after.ru_minflt - before.ru_minflt + after.ru_majflt - before.ru_majflt;
+    out->page_faults = after.ru_minflt - before.ru_minflt + after.ru_majflt - before.ru_majflt;
 }
 
 static void timed(const pfc_backend *backend, void *inst, const pfc_block_spec *spec,
@@ -127,7 +126,8 @@ static pfc_code exact(const pfc_backend *backend, void *inst, pfc_block *out, pf
     if (code)
         return code;
     if (again.cycles != out->exact.cycles || again.time_ns != out->exact.time_ns)
-        return pfc_err_set(err, PFC_EBROKEN, "two runs of an exact backend differ: %llu and %llu cycles",
+        return pfc_err_set(err, PFC_EBROKEN,
+                           "two runs of an exact backend differ: %llu and %llu cycles",
                            (unsigned long long)out->exact.cycles, (unsigned long long)again.cycles);
     out->has_exact = true;
     out->samples = pfc_alloc(sizeof(*out->samples));

@@ -1,9 +1,10 @@
 /* The two small documents between perfci-bench and its child processes. */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <jansson.h>
 
 #include "bench/harness/harness.h"
 
@@ -24,14 +25,12 @@ char *pfc_block_spec_to_text(const pfc_block_spec *spec)
     json_t *params = json_object();
 
     for (size_t i = 0; i < spec->c->op->params_len; i++)
-        json_object_set_new(params, spec->c->op->params[i].name,
-                            json_integer(spec->c->params[i]));
-    return dump(json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:f, s:f, s:b, s:i}", "op",
-                          spec->c->op->name, "dtype", spec->c->dtype, "params", params, "backend",
-                          spec->backend, "seed", (json_int_t)spec->seed, "samples",
-                          (json_int_t)spec->samples, "max_seconds", spec->max_seconds,
-                          "warmup_seconds", spec->warmup_seconds, "check", (int)spec->check, "cpu",
-                          spec->cpu));
+        json_object_set_new(params, spec->c->op->params[i].name, json_integer(spec->c->params[i]));
+    return dump(json_pack(
+        "{s:s, s:s, s:o, s:s, s:I, s:I, s:f, s:f, s:b, s:i}", "op", spec->c->op->name, "dtype",
+        spec->c->dtype, "params", params, "backend", spec->backend, "seed", (json_int_t)spec->seed,
+        "samples", (json_int_t)spec->samples, "max_seconds", spec->max_seconds, "warmup_seconds",
+        spec->warmup_seconds, "check", (int)spec->check, "cpu", spec->cpu));
 }
 
 static pfc_code read_case(const json_t *doc, pfc_case *c, pfc_err *err)
@@ -90,8 +89,8 @@ pfc_code pfc_block_spec_from_text(const char *text, size_t len, pfc_block_spec *
     if (!code)
         code = pfc_json_double(doc, NULL, "max_seconds", true, 0.0, 1e6, &out->max_seconds, err);
     if (!code)
-        code = pfc_json_double(doc, NULL, "warmup_seconds", true, 0.0, 1e6, &out->warmup_seconds,
-                               err);
+        code =
+            pfc_json_double(doc, NULL, "warmup_seconds", true, 0.0, 1e6, &out->warmup_seconds, err);
     if (!code)
         code = pfc_json_bool(doc, NULL, "check", true, &out->check, err);
     json_decref(doc);

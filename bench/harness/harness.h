@@ -34,9 +34,9 @@ pfc_timer pfc_timer_cpu(void);
 
 /* ---- one block ---- */
 
-#define PFC_SAMPLE_TARGET_NS 20000.0 /* wanted length of a sample */
-#define PFC_SAMPLE_LONG_NS 300000.0  /* a call longer than this is timed by the CPU clock */
-#define PFC_SAMPLE_MIN_STEPS 100.0   /* a sample is at least so many clock resolutions */
+#define PFC_SAMPLE_TARGET_NS 20000.0  /* wanted length of a sample */
+#define PFC_SAMPLE_LONG_NS   300000.0 /* a call longer than this is timed by the CPU clock */
+#define PFC_SAMPLE_MIN_STEPS 100.0    /* a sample is at least so many clock resolutions */
 
 /** What one block shall do. */
 typedef struct pfc_block_spec {
@@ -52,21 +52,21 @@ typedef struct pfc_block_spec {
 
 /** What one block found. */
 typedef struct pfc_block {
-    pfc_status status;  /* broken or skipped: `reason` says why, no samples */
+    pfc_status status; /* broken or skipped: `reason` says why, no samples */
     char *reason;
-    double *samples;    /* ns a call */
+    double *samples; /* ns a call */
     size_t len;
-    uint64_t batch;     /* calls a sample */
-    bool steady;        /* warm-up ended because times were steady, not because it was spent */
-    char clock[16];     /* "monotonic" or "thread-cpu" */
+    uint64_t batch;       /* calls a sample */
+    bool steady;          /* warm-up ended because times were steady, not because it was spent */
+    char clock[16];       /* "monotonic" or "thread-cpu" */
     double resolution_ns; /* of that clock */
     double setup_seconds; /* opening and checking */
-    double seconds;     /* warm-up and sampling */
+    double seconds;       /* warm-up and sampling */
     bool pinned;
-    int64_t preempted;  /* involuntary context switches while sampling */
+    int64_t preempted;   /* involuntary context switches while sampling */
     int64_t page_faults; /* minor and major, while sampling */
     bool has_exact;
-    pfc_exact exact;    /* of an exact backend */
+    pfc_exact exact; /* of an exact backend */
 } pfc_block;
 
 /** Runs a block in this process. PFC_OK also when it is broken or skipped (out->status). */
@@ -97,7 +97,7 @@ pfc_code pfc_block_launch(void *arg, const pfc_block_spec *spec, pfc_block *out,
 
 /** Where a run stands, for a progress bar. */
 typedef struct pfc_progress {
-    size_t done, total;    /* benchmarks (on a backend) that are finished; all of them */
+    size_t done, total; /* benchmarks (on a backend) that are finished; all of them */
     double elapsed_s;
     double estimate_s;     /* of the whole run, an upper bound by the budgets */
     const char *benchmark; /* being measured now */
@@ -108,10 +108,10 @@ typedef struct pfc_measure_opts {
     const char *filter;          /* POSIX extended regular expression on names; NULL: all */
     const char *const *backends; /* only these; NULL: as the suite says */
     size_t backends_len;
-    uint64_t seed;               /* of inputs; 0: 1 */
-    pfc_block_fn block;          /* how blocks are run */
+    uint64_t seed;      /* of inputs; 0: 1 */
+    pfc_block_fn block; /* how blocks are run */
     void *block_arg;
-    int cpu;                     /* to pin to; -1: none */
+    int cpu;                                             /* to pin to; -1: none */
     void (*progress)(void *arg, const pfc_progress *at); /* may be NULL */
     void *progress_arg;
     bool (*cancelled)(void *arg); /* asked between blocks; may be NULL */
@@ -138,6 +138,6 @@ pfc_code pfc_suite_measure(const pfc_suite *suite, const pfc_backends *backends,
 bool pfc_run_is_broken(const pfc_run *run);
 
 /** Adds the headline measurements of what is in `run`; called by pfc_suite_measure. */
-void pfc_headline_add(const pfc_suite *suite, const pfc_backends *backends, pfc_run *run);
+void pfc_headline_add(const pfc_suite *suite, pfc_run *run);
 
 #endif

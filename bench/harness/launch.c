@@ -34,8 +34,8 @@ pfc_code pfc_block_launch(void *arg, const pfc_block_spec *spec, pfc_block *out,
                                  .input = input,
                                  .input_len = strlen(input),
                                  .max_output_bytes = 8u << 20,
-                                 .timeout_s =
-                                     BLOCK_GRACE_S + 4.0 * (spec->max_seconds + spec->warmup_seconds) };
+                                 .timeout_s = BLOCK_GRACE_S +
+                                              4.0 * (spec->max_seconds + spec->warmup_seconds) };
     pfc_proc_result res;
     pfc_err inner = { 0 };
     pfc_code code = pfc_proc_run(&opts, &res, err);

@@ -32,7 +32,7 @@ static double norm_work(const int64_t *p, double elem_bytes)
 #define NORM_PARAMS                                                                                \
     {                                                                                              \
         { .name = "r", .min = 1, .max = DIM_MAX, .fallback = -1 },                                 \
-        { .name = "c", .min = 1, .max = DIM_MAX, .fallback = -1 },                                 \
+            { .name = "c", .min = 1, .max = DIM_MAX, .fallback = -1 },                             \
     }
 
 static const pfc_op ops[] = {

@@ -1,11 +1,12 @@
 /*
  * Reads suites: settings, named groups of shapes, and benchmarks that expand to cases.
  */
+#include "bench/suite/suite.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/suite/suite.h"
 #include "bench/suite/yaml.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
@@ -82,8 +83,7 @@ static pfc_code check_backend(const reader *r, struct fy_node *node, const char 
         if (strcmp(name, known_backends[i]) == 0)
             return PFC_OK;
     }
-    if (strncmp(name, "accel:", 6) == 0 &&
-        (strcmp(name + 6, "*") == 0 || pfc_is_slug(name + 6)))
+    if (strncmp(name, "accel:", 6) == 0 && (strcmp(name + 6, "*") == 0 || pfc_is_slug(name + 6)))
         return PFC_OK;
     return pfc_yaml_fault(&r->yaml, node, err,
                           "backends: unknown backend '%s' (known: cpu-scalar, cpu-avx2, "
@@ -209,8 +209,8 @@ static pfc_code add_shape(reader *r, const entry *e, struct fy_node *node, pfc_e
         if (value)
             code = read_param(r, p, value, &params[i], err);
         else if (p->fallback < 0)
-            code = pfc_yaml_fault(&r->yaml, node, err, "%s: shape lacks '%s'", e->op->name,
-                                  p->name);
+            code =
+                pfc_yaml_fault(&r->yaml, node, err, "%s: shape lacks '%s'", e->op->name, p->name);
     }
     return code ? code : add_case(r, e, node, params, err);
 }
@@ -329,7 +329,7 @@ static pfc_code read_op(const reader *r, struct fy_node *node, entry *e, pfc_err
 
 static pfc_code read_entry(reader *r, struct fy_node *node, pfc_err *err)
 {
-    static const char *const known[] = { "op",    "dtype",    "shapes",   "cross", "group",
+    static const char *const known[] = { "op",       "dtype",    "shapes",   "cross", "group",
                                          "backends", "headline", "settings", NULL };
     entry e = { .dtype = "f32",
                 .headline = true,
@@ -370,8 +370,8 @@ static pfc_code read_entry(reader *r, struct fy_node *node, pfc_err *err)
 
 static pfc_code read_suite(reader *r, struct fy_node *root, pfc_err *err)
 {
-    static const char *const known[] = { "suite", "settings", "backends", "groups", "benchmarks",
-                                         NULL };
+    static const char *const known[] = { "suite",  "settings",   "backends",
+                                         "groups", "benchmarks", NULL };
     const pfc_yaml *y = &r->yaml;
     struct fy_node *v;
     void *prev = NULL;

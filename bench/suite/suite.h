@@ -12,11 +12,11 @@
 #include "core/base/err.h"
 #include "core/base/hash.h"
 
-#define PFC_SUITE_MAX_BYTES (256u * 1024)
-#define PFC_SUITE_MAX_DEPTH 16
-#define PFC_SUITE_MAX_CASES 5000
+#define PFC_SUITE_MAX_BYTES    (256u * 1024)
+#define PFC_SUITE_MAX_DEPTH    16
+#define PFC_SUITE_MAX_CASES    5000
 #define PFC_SUITE_MAX_BACKENDS 32
-#define PFC_OP_MAX_PARAMS 8
+#define PFC_OP_MAX_PARAMS      8
 
 /** One parameter of an operation: a dimension or a switch. */
 typedef struct pfc_op_param {
@@ -45,12 +45,12 @@ double pfc_dtype_bytes(const char *dtype);
 
 /** How one benchmark is measured. */
 typedef struct pfc_case_settings {
-    int64_t processes;      /* launches at least; 1..64 */
-    int64_t min_samples;    /* over all launches; 1..100000 */
-    int64_t max_samples;    /* likewise; >= min_samples */
-    double max_seconds;     /* of timing, over all launches, on one backend */
-    double warmup_seconds;  /* at most, in each launch */
-    double interval_rel;    /* wanted width of the 95 % interval, relative; stop when reached */
+    int64_t processes;     /* launches at least; 1..64 */
+    int64_t min_samples;   /* over all launches; 1..100000 */
+    int64_t max_samples;   /* likewise; >= min_samples */
+    double max_seconds;    /* of timing, over all launches, on one backend */
+    double warmup_seconds; /* at most, in each launch */
+    double interval_rel;   /* wanted width of the 95 % interval, relative; stop when reached */
 } pfc_case_settings;
 
 /** One benchmark: an operation with all its parameters. */

@@ -1,10 +1,11 @@
 /* Bounded YAML with faults that name file and line. */
+#include "bench/suite/yaml.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/suite/yaml.h"
 #include "core/base/buf.h"
 #include "core/base/parse.h"
 
@@ -25,8 +26,8 @@ size_t pfc_yaml_depth(const char *text, size_t len, size_t limit, int *line)
         size_t pos = at;
 
         /* Each "- " (or "? ") before the content opens a level of its own. */
-        while (pos < end && (text[pos] == ' ' || text[pos] == '\t' || text[pos] == '-' ||
-                             text[pos] == '?')) {
+        while (pos < end &&
+               (text[pos] == ' ' || text[pos] == '\t' || text[pos] == '-' || text[pos] == '?')) {
             if (text[pos] == '-' || text[pos] == '?') {
                 const size_t column = pos - at;
                 while (levels > 0 && indents[levels - 1] >= column)

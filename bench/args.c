@@ -1,0 +1,114 @@
+/* The command line of perfci-bench. */
+#include <argp.h>
+#include <string.h>
+
+#include "bench/program.h"
+#include "core/base/parse.h"
+
+static const char doc[] =
+    "Measures the kernels of a suite on this machine and writes the run document.\v"
+    "Examples:\n"
+    "  perfci-bench                                   the quick suite, as a table\n"
+    "  perfci-bench --suite quick --out run.json      the run document, for perfci push\n"
+    "  perfci-bench --filter '^gemm/' --backend cpu-avx2\n"
+    "  perfci-bench --suite ./mine.yaml --json | jq .measurements\n"
+    "  perfci-bench --list; perfci-bench --coverage; perfci-bench --peers\n"
+    "\n"
+    "A suite is a file, or the name of a built-in one (quick).\n"
+    "Exit status: 0 measured, 2 usage, 4 a benchmark is broken (wrong result), 5 infrastructure.";
+
+enum {
+    KEY_LIST = 256,
+    KEY_COVERAGE,
+    KEY_PEERS,
+    KEY_BLOCK,
+    KEY_SEED,
+    KEY_NO_PIN,
+};
+
+static const struct argp_option options[] = {
+    { "suite", 's', "FILE|NAME", 0, "suite to measure (default: quick)", 0 },
+    { "filter", 'f', "RE", 0, "only benchmarks whose name matches this extended expression", 0 },
+    { "backend", 'b', "NAME", 0, "only this backend; may be repeated", 0 },
+    { "out", 'o', "FILE", 0, "write the run document there (- is standard output)", 0 },
+    { "json", 'j', NULL, 0, "print the run document (or list) as JSON, nothing else", 0 },
+    { "list", KEY_LIST, NULL, 0, "show the suite's benchmarks and stop", 0 },
+    { "coverage", KEY_COVERAGE, NULL, 0, "show operations by type and backend, and the gaps", 0 },
+    { "peers", KEY_PEERS, NULL, 0, "compare with OpenBLAS, BLIS and oneDNN where installed", 0 },
+    { "seed", KEY_SEED, "N", 0, "seed of the inputs (default: 1)", 0 },
+    { "no-pin", KEY_NO_PIN, NULL, 0, "let the system move the measuring process between CPUs", 0 },
+    { "quiet", 'q', NULL, 0, "no progress and no notes on standard error", 0 },
+    { "color", 'c', "WHEN", 0, "accepted like in every perfci program; this one prints no colour",
+      0 },
+    { "block", KEY_BLOCK, NULL, OPTION_HIDDEN, NULL, 0 },
+    { 0 },
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+    pfc_bench_args *args = state->input;
+    pfc_err err = { 0 };
+
+    switch (key) {
+    case 's':
+        args->suite = arg;
+        break;
+    case 'f':
+        args->filter = arg;
+        break;
+    case 'b':
+        if (args->backends_len == PFC_BENCH_MAX_BACKENDS)
+            argp_error(state, "--backend: at most %d", PFC_BENCH_MAX_BACKENDS);
+        else
+            args->backends[args->backends_len++] = arg;
+        break;
+    case 'o':
+        args->out = arg;
+        break;
+    case 'j':
+        args->json = true;
+        break;
+    case 'q':
+        args->quiet = true;
+        break;
+    case 'c':
+        if (strcmp(arg, "always") != 0 && strcmp(arg, "never") != 0 && strcmp(arg, "auto") != 0)
+            argp_error(state, "--color: want always, never or auto, got '%s'", arg);
+        break;
+    case KEY_LIST:
+        args->mode = PFC_BENCH_LIST;
+        break;
+    case KEY_COVERAGE:
+        args->mode = PFC_BENCH_COVERAGE;
+        break;
+    case KEY_PEERS:
+        args->mode = PFC_BENCH_PEERS;
+        break;
+    case KEY_BLOCK:
+        args->mode = PFC_BENCH_BLOCK;
+        break;
+    case KEY_SEED:
+        if (pfc_parse_i64(arg, 1, INT64_MAX, "--seed", &args->seed, &err))
+            argp_error(state, "%s", err.msg);
+        break;
+    case KEY_NO_PIN:
+        args->pin = false;
+        break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "want no arguments, got '%s' (a suite is given with --suite)", arg);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+void pfc_bench_args_parse(int argc, char **argv, pfc_bench_args *out)
+{
+    static const struct argp argp = { options, parse_option, NULL, doc, NULL, NULL, NULL };
+
+    *out = (pfc_bench_args){ .suite = "quick", .seed = 1, .pin = true };
+    argp_program_version = "perfci-bench " PFC_VERSION;
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, out);
+}

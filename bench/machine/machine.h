@@ -1,0 +1,57 @@
+/*
+ * The machine that measures: what it is (fingerprint), how busy it is, and whether it stood still
+ * (canary). Reads /proc and /sys only; what cannot be read is "not available", never guessed and
+ * never empty. Thread-safe but for the canary, which wants a quiet thread of its own.
+ */
+#ifndef PFC_BENCH_MACHINE_MACHINE_H
+#define PFC_BENCH_MACHINE_MACHINE_H
+
+#include "core/wire/wire.h"
+
+#define PFC_NOT_AVAILABLE "not available"
+
+typedef struct pfc_machine_opts {
+    const char *root;       /* where /proc and /sys are; NULL: "" (the real ones) */
+    const char *suite_hash; /* NULL: not available */
+    const char *simulator;  /* version of the simulated accelerator; NULL: not available */
+} pfc_machine_opts;
+
+/**
+ * Name (host name), class (CPU model) and fingerprint of this machine and build, with its hash:
+ * cpu, cpus, microcode, governor, turbo, smt, kernel, libc, compiler, flags, harness, simulator,
+ * suite, hypervisor, hugepages, aslr. Every value is non-empty. `out` is overwritten (cleared by
+ * pfc_run_free).
+ */
+void pfc_machine_read(const pfc_machine_opts *opts, pfc_machine *out);
+
+/** SHA-256 over the version and the sources that make numbers; changes when they change. */
+const char *pfc_harness_hash(void);
+
+/** How busy the machine is; a field that cannot be read is NAN. */
+typedef struct pfc_load {
+    double load1;         /* load average of a minute */
+    double steal_seconds; /* taken by the hypervisor since boot, all CPUs */
+    double busy_seconds;  /* user, nice, system, irq since boot, all CPUs */
+    double total_seconds; /* everything since boot, all CPUs */
+} pfc_load;
+
+/** root as in pfc_machine_opts. */
+void pfc_load_read(const char *root, pfc_load *out);
+
+/**
+ * The canary: a fixed piece of work (a chain of dependent multiply-adds in registers and L1), whose
+ * time says whether the machine itself moved. One reading is the lower quartile of `samples` short
+ * samples, ns each; the quartile because preemption only ever adds.
+ */
+#define PFC_CANARY_SAMPLES  41
+#define PFC_CANARY_BAND_REL 0.25
+void pfc_canary_measure(double *samples_ns, size_t samples);
+/** The reading of those samples. */
+double pfc_canary_reading(const double *samples_ns, size_t samples);
+/** True when two readings differ by more than the band: the machine moved. */
+bool pfc_canary_moved(double before_ns, double after_ns);
+
+/** The last CPU this process may run on, to pin to; -1 when it cannot be known. */
+int pfc_machine_pin_cpu(void);
+
+#endif

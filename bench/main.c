@@ -1,0 +1,280 @@
+/*
+ * perfci-bench: measures a suite on this machine and writes the run document.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/machine/machine.h"
+#include "bench/program.h"
+#include "core/base/fs.h"
+#include "core/base/log.h"
+#include "core/base/rng.h"
+
+#define MAX_SPEC_BYTES (64u * 1024)
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int sig)
+{
+    (void)sig;
+    interrupted = 1;
+}
+
+static bool is_cancelled(void *arg)
+{
+    (void)arg;
+    return interrupted != 0;
+}
+
+static int fail(const pfc_err *err)
+{
+    fprintf(stderr, "perfci-bench: %s\n", err->msg);
+    return pfc_code_exit(err->code);
+}
+
+/* As a child: reads one spec, answers one block. */
+static int run_block(void)
+{
+    const pfc_timer wall = pfc_timer_wall();
+    const pfc_timer cpu = pfc_timer_cpu();
+    pfc_backends backends;
+    const pfc_backend *backend;
+    pfc_block_spec spec;
+    pfc_block block = { 0 };
+    pfc_case c = { 0 };
+    pfc_err err = { 0 };
+    char *backend_name = NULL;
+    char *text = NULL;
+    size_t len = 0;
+    pfc_code code;
+
+    pfc_backends_list(&backends);
+    code = pfc_fs_read("-", MAX_SPEC_BYTES, &text, &len, &err);
+    if (!code)
+        code = pfc_block_spec_from_text(text, len, &spec, &c, &backend_name, &err);
+    if (!code) {
+        backend = pfc_backends_find(&backends, backend_name);
+        code = backend ? pfc_block_run(backend, &spec, &wall, &cpu, &block, &err)
+                       : pfc_err_set(&err, PFC_EINVAL, "unknown backend '%s'", backend_name);
+    }
+    free(text);
+    if (!code) {
+        text = pfc_block_to_text(&block);
+        puts(text);
+        free(text);
+    }
+    pfc_block_clear(&block);
+    free(c.name);
+    free(backend_name);
+    pfc_backends_clear(&backends);
+    return code ? fail(&err) : 0;
+}
+
+/* Side-by-side with other libraries is a program of its own, because it loads them. */
+static int run_peers(const pfc_bench_args *args)
+{
+    pfc_err err = { 0 };
+    char *dir = NULL;
+    char *path = NULL;
+    char *argv[] = { NULL, args->json ? (char[]){ "--json" } : NULL, NULL };
+
+    if (pfc_fs_program_dir(&dir, &err))
+        return fail(&err);
+    path = pfc_fs_join(dir, "perfci-peers");
+    argv[0] = path;
+    execv(path, argv);
+    fprintf(stderr, "perfci-bench: %s: %s\n", path, strerror(errno));
+    free(path);
+    free(dir);
+    return 5;
+}
+
+/* The canary's own measurement: two blocks, before and after, with how busy the machine was. */
+static void add_canary(pfc_run *run, const double *before, const double *after,
+                       const pfc_load *load_before, const pfc_load *load_after)
+{
+    const size_t n = PFC_CANARY_SAMPLES;
+    pfc_measurement *m = pfc_run_add(run);
+    char text[40];
+
+    m->benchmark = pfc_strdup("canary");
+    m->metric = pfc_strdup("canary_ns");
+    m->backend = pfc_strdup("");
+    m->unit = pfc_strdup("ns");
+    m->samples = pfc_calloc(2 * n, sizeof(*m->samples));
+    memcpy(m->samples, before, n * sizeof(*before));
+    memcpy(m->samples + n, after, n * sizeof(*after));
+    m->samples_len = 2 * n;
+    m->blocks = pfc_calloc(2, sizeof(*m->blocks));
+    m->blocks[0] = m->blocks[1] = (uint32_t)n;
+    m->blocks_len = 2;
+    const struct {
+        const char *name;
+        double value;
+    } facts[] = {
+        { "before_ns", pfc_canary_reading(before, n) },
+        { "after_ns", pfc_canary_reading(after, n) },
+        { "load_before", load_before->load1 },
+        { "load_after", load_after->load1 },
+        { "steal_seconds", load_after->steal_seconds - load_before->steal_seconds },
+        { "busy_seconds", load_after->busy_seconds - load_before->busy_seconds },
+        { "total_seconds", load_after->total_seconds - load_before->total_seconds },
+    };
+    for (size_t i = 0; i < PFC_ARRAY_LEN(facts); i++) {
+        snprintf(text, sizeof(text), "%.9g", facts[i].value);
+        /* NAN: the file was not there */
+        pfc_pairs_set(&m->extra, facts[i].name,
+                      facts[i].value == facts[i].value ? text : PFC_NOT_AVAILABLE);
+    }
+}
+
+/* One look may fall into a bad moment; the machine has moved only when three agree. */
+static void canary_after(const double *before, double *after, bool *moved)
+{
+    const double reading = pfc_canary_reading(before, PFC_CANARY_SAMPLES);
+
+    for (int i = 0; i < 3; i++) {
+        pfc_canary_measure(after, PFC_CANARY_SAMPLES);
+        *moved = pfc_canary_moved(reading, pfc_canary_reading(after, PFC_CANARY_SAMPLES));
+        if (!*moved)
+            return;
+    }
+}
+
+static pfc_code write_results(const pfc_bench_args *args, const pfc_run *run, pfc_err *err)
+{
+    char *text = NULL;
+    pfc_code code = PFC_OK;
+
+    if (args->out || args->json)
+        text = pfc_run_to_text(run);
+    if (args->out && strcmp(args->out, "-") != 0)
+        code = pfc_fs_write_atomic(args->out, text, strlen(text), 0644, err);
+    if (args->json || (args->out && strcmp(args->out, "-") == 0))
+        puts(text);
+    else if (!args->out)
+        pfc_bench_table(stdout, run);
+    free(text);
+    if (!code && fflush(stdout) != 0)
+        code = pfc_err_set(err, PFC_EIO, "standard output: %s", strerror(errno));
+    return code;
+}
+
+static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
+                        const pfc_backends *backends, pfc_run *run, pfc_err *err)
+{
+    double before[PFC_CANARY_SAMPLES];
+    double after[PFC_CANARY_SAMPLES];
+    const pfc_machine_opts machine = { .suite_hash = suite->hash };
+    pfc_measure_opts opts = { .filter = args->filter,
+                              .backends = args->backends,
+                              .backends_len = args->backends_len,
+                              .seed = (uint64_t)args->seed,
+                              .block = pfc_block_launch,
+                              .cpu = args->pin ? pfc_machine_pin_cpu() : -1,
+                              .cancelled = is_cancelled };
+    pfc_load load_before;
+    pfc_load load_after;
+    double seconds = 0.0;
+    size_t cells = 0;
+    char *dir = NULL;
+    char *self = NULL;
+    pfc_code code = pfc_suite_estimate(suite, backends, &opts, &seconds, &cells, err);
+
+    if (!code)
+        code = pfc_fs_program_dir(&dir, err);
+    if (code)
+        return code;
+    self = pfc_fs_join(dir, "perfci-bench");
+    opts.block_arg = self;
+    if (!args->quiet)
+        fprintf(stderr, "perfci-bench: suite %s, %zu measurements, at most about %.0f s\n",
+                suite->name, cells, seconds + 1.0);
+    if (!args->quiet && isatty(STDERR_FILENO))
+        opts.progress = pfc_bench_progress;
+
+    pfc_machine_read(&machine, &run->machine);
+    pfc_load_read(NULL, &load_before);
+    pfc_canary_measure(before, PFC_CANARY_SAMPLES);
+    code = pfc_suite_measure(suite, backends, &opts, run, err);
+    if (!code) {
+        canary_after(before, after, &run->infra);
+        pfc_load_read(NULL, &load_after);
+        add_canary(run, before, after, &load_before, &load_after);
+    }
+    free(self);
+    free(dir);
+    return code;
+}
+
+static pfc_code check_backends(const pfc_bench_args *args, const pfc_backends *backends,
+                               pfc_err *err)
+{
+    for (size_t i = 0; i < args->backends_len; i++) {
+        pfc_buf known;
+        pfc_code code;
+        if (pfc_backends_find(backends, args->backends[i]))
+            continue;
+        pfc_buf_init(&known, 400);
+        for (size_t b = 0; b < backends->len; b++)
+            pfc_buf_printf(&known, "%s%s", b ? ", " : "", backends->items[b].name);
+        code = pfc_err_set(err, PFC_EINVAL, "--backend: unknown backend '%.64s' (known: %s)",
+                           args->backends[i], pfc_buf_text(&known));
+        pfc_buf_clear(&known);
+        return code;
+    }
+    return PFC_OK;
+}
+
+static int run_suite(const pfc_bench_args *args)
+{
+    pfc_suite *suite = NULL;
+    pfc_run *run = NULL;
+    pfc_backends backends;
+    pfc_err err = { 0 };
+    bool broken = false;
+    pfc_code code;
+
+    pfc_backends_list(&backends);
+    code = check_backends(args, &backends, &err);
+    if (!code)
+        code = pfc_suite_load(args->suite, &suite, &err);
+    if (!code && args->mode == PFC_BENCH_LIST) {
+        pfc_bench_list(stdout, suite, &backends, args->json);
+    } else if (!code && args->mode == PFC_BENCH_COVERAGE) {
+        pfc_bench_coverage(stdout, suite, &backends, args->json);
+    } else if (!code) {
+        run = pfc_run_new();
+        run->id = pfc_alloc(33);
+        pfc_random_id(run->id);
+        code = measure(args, suite, &backends, run, &err);
+        if (!code)
+            code = write_results(args, run, &err);
+        broken = !code && pfc_run_is_broken(run);
+    }
+    pfc_run_free(run);
+    pfc_suite_free(suite);
+    pfc_backends_clear(&backends);
+    if (code)
+        return fail(&err);
+    return broken ? 4 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct sigaction action = { .sa_handler = on_signal };
+    pfc_bench_args args;
+
+    pfc_log_set_program("perfci-bench");
+    pfc_bench_args_parse(argc, argv, &args);
+    if (args.mode == PFC_BENCH_BLOCK)
+        return run_block();
+    if (args.mode == PFC_BENCH_PEERS)
+        return run_peers(&args);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    return run_suite(&args);
+}

@@ -1,0 +1,45 @@
+/* What the files of perfci-bench share. */
+#ifndef PFC_BENCH_PROGRAM_H
+#define PFC_BENCH_PROGRAM_H
+
+#include <stdio.h>
+
+#include "bench/harness/harness.h"
+
+#define PFC_BENCH_MAX_BACKENDS 16
+
+typedef enum pfc_bench_mode {
+    PFC_BENCH_MEASURE,
+    PFC_BENCH_LIST,
+    PFC_BENCH_COVERAGE,
+    PFC_BENCH_PEERS,
+    PFC_BENCH_BLOCK, /* as a child: one block, spec on stdin, answer on stdout */
+} pfc_bench_mode;
+
+/** The command line; strings belong to argv. */
+typedef struct pfc_bench_args {
+    pfc_bench_mode mode;
+    const char *suite;  /* path or name; "quick" when not given */
+    const char *filter; /* NULL: all */
+    const char *backends[PFC_BENCH_MAX_BACKENDS];
+    size_t backends_len;
+    const char *out; /* file for the run document; "-" is stdout; NULL: none */
+    bool json;       /* the run document (or the list) on stdout */
+    bool quiet;      /* no progress, no notes */
+    int64_t seed;
+    bool pin;
+} pfc_bench_args;
+
+/** Parses argv; prints and exits with status 2 on misuse, 0 on --help and --version. */
+void pfc_bench_args_parse(int argc, char **argv, pfc_bench_args *out);
+
+/** The results as a table: benchmark, backend, metric, median, interval, n, noise. */
+void pfc_bench_table(FILE *out, const pfc_run *run);
+/** Benchmarks of a suite and the backends they want, as text or JSON. */
+void pfc_bench_list(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json);
+/** Operations x types x backends: how many benchmarks the suite has of each; gaps are shown. */
+void pfc_bench_coverage(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json);
+/** One line on stderr that is overwritten; for pfc_measure_opts.progress. */
+void pfc_bench_progress(void *arg, const pfc_progress *at);
+
+#endif

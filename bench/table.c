@@ -1,0 +1,161 @@
+/* Results for people: the table, the list, the coverage, the progress line. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/program.h"
+#include "core/stats/stats.h"
+
+#define BAR_WIDTH 24
+
+static int widest(const pfc_run *run)
+{
+    size_t width = 9;
+
+    for (size_t i = 0; i < run->measurements_len; i++)
+        width = PFC_MAX(width, strlen(run->measurements[i].benchmark));
+    return (int)PFC_MIN(width, (size_t)60);
+}
+
+/* 95 % interval and noise of one measurement. */
+static void print_ok(FILE *out, const pfc_measurement *m)
+{
+    const pfc_interval iv = pfc_stats_block_interval(m->samples, m->blocks, m->blocks_len, 0.95, 1);
+    const double noise = 100.0 * pfc_stats_mad(m->samples, m->samples_len) / fabs(iv.value);
+    char interval[64];
+
+    if (m->exact) {
+        fprintf(out, "%12.6g %-8s %-23s %5zu %7s\n", iv.value, m->unit, "exact", m->samples_len,
+                "0");
+        return;
+    }
+    snprintf(interval, sizeof(interval), "[%.4g, %.4g]", iv.low, iv.high);
+    fprintf(out, "%12.4g %-8s %-23s %5zu %7.2f\n", iv.value, m->unit, interval, m->samples_len,
+            noise);
+}
+
+void pfc_bench_table(FILE *out, const pfc_run *run)
+{
+    const int width = widest(run);
+    size_t skipped = 0;
+
+    fprintf(out, "%-*s %-12s %-16s %12s %-8s %-23s %5s %7s\n", width, "benchmark", "backend",
+            "metric", "median", "unit", "95 % interval", "n", "noise %");
+    for (size_t i = 0; i < run->measurements_len; i++) {
+        const pfc_measurement *m = &run->measurements[i];
+        /* One row a benchmark: its throughput; time says the same. */
+        if (m->status == PFC_STATUS_OK && strcmp(m->metric, "time_ns") == 0)
+            continue;
+        if (m->status == PFC_STATUS_SKIPPED) {
+            skipped++;
+            continue;
+        }
+        fprintf(out, "%-*s %-12s %-16s ", width, m->benchmark, m->backend, m->metric);
+        if (m->status == PFC_STATUS_BROKEN)
+            fprintf(out, "BROKEN: %s\n", m->reason);
+        else
+            print_ok(out, m);
+    }
+    for (size_t i = 0; skipped && i < run->measurements_len; i++) {
+        const pfc_measurement *m = &run->measurements[i];
+        if (m->status == PFC_STATUS_SKIPPED)
+            fprintf(out, "%-*s %-12s skipped: %s\n", width, m->benchmark, m->backend, m->reason);
+    }
+    if (run->infra)
+        fprintf(out, "The canary moved: the machine changed speed during this run, so its values "
+                     "are kept out of detection.\n");
+}
+
+void pfc_bench_list(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json)
+{
+    for (size_t i = 0; i < suite->cases_len; i++) {
+        const pfc_case *c = &suite->cases[i];
+        json_t *names = json_array();
+
+        for (size_t b = 0; b < backends->len; b++) {
+            if (pfc_case_wants(c, backends->items[b].name))
+                json_array_append_new(names, json_string(backends->items[b].name));
+        }
+        if (json) {
+            json_t *line = json_pack("{s:s, s:s, s:s, s:s, s:b, s:O}", "benchmark", c->name, "op",
+                                     c->op->name, "dtype", c->dtype, "metric", c->op->metric,
+                                     "headline", (int)c->headline, "backends", names);
+            char *text = json_dumps(line, JSON_COMPACT);
+            fprintf(out, "%s\n", text);
+            free(text);
+            json_decref(line);
+        } else {
+            fprintf(out, "%-40s %-18s", c->name, c->op->metric);
+            for (size_t b = 0; b < json_array_size(names); b++) {
+                const char *name = json_string_value(json_array_get(names, b));
+                const pfc_backend *backend = pfc_backends_find(backends, name);
+                fprintf(out, " %s%s", name, backend && backend->missing[0] ? " (not here)" : "");
+            }
+            fprintf(out, "\n");
+        }
+        json_decref(names);
+    }
+}
+
+static size_t count_cases(const pfc_suite *suite, const pfc_op *op, const char *dtype,
+                          const char *backend)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < suite->cases_len; i++) {
+        const pfc_case *c = &suite->cases[i];
+        n += c->op == op && strcmp(c->dtype, dtype) == 0 && pfc_case_wants(c, backend);
+    }
+    return n;
+}
+
+void pfc_bench_coverage(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json)
+{
+    static const char *const dtypes[] = { "f32", "bf16", "int8" };
+    size_t ops_len = 0;
+    const pfc_op *ops = pfc_op_list(&ops_len);
+
+    if (!json) {
+        fprintf(out, "%-18s", "benchmarks of");
+        for (size_t b = 0; b < backends->len; b++)
+            fprintf(out, " %14s", backends->items[b].name);
+        fprintf(out, "\n");
+    }
+    for (size_t o = 0; o < ops_len; o++) {
+        for (size_t d = 0; d < PFC_ARRAY_LEN(dtypes); d++) {
+            if (!json)
+                fprintf(out, "%-12s %-5s", ops[o].name, dtypes[d]);
+            for (size_t b = 0; b < backends->len; b++) {
+                const char *name = backends->items[b].name;
+                const size_t n = count_cases(suite, &ops[o], dtypes[d], name);
+                if (json)
+                    fprintf(
+                        out,
+                        "{\"op\":\"%s\",\"dtype\":\"%s\",\"backend\":\"%s\",\"benchmarks\":%zu}\n",
+                        ops[o].name, dtypes[d], name, n);
+                else if (n)
+                    fprintf(out, " %14zu", n);
+                else
+                    fprintf(out, " %14s", "gap");
+            }
+            if (!json)
+                fprintf(out, "\n");
+        }
+    }
+}
+
+void pfc_bench_progress(void *arg, const pfc_progress *at)
+{
+    char bar[BAR_WIDTH + 1];
+    const size_t filled = at->total ? at->done * BAR_WIDTH / at->total : 0;
+
+    (void)arg;
+    memset(bar, '.', BAR_WIDTH);
+    memset(bar, '#', filled);
+    bar[BAR_WIDTH] = '\0';
+    fprintf(stderr, "\r\033[K[%s] %zu/%zu  %.0f s of at most %.0f s  %s %s", bar, at->done,
+            at->total, at->elapsed_s, at->estimate_s, at->benchmark, at->backend);
+    if (at->done == at->total)
+        fprintf(stderr, "\r\033[K");
+    fflush(stderr);
+}
