@@ -1,0 +1,260 @@
+/*
+ * perfci detect: change points of series from stdin or files, no server needed. Each series is
+ * judged and answered as soon as it is read, so any number of them passes through.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/series_read.h"
+#include "core/base/buf.h"
+
+enum { KEY_MIN_CHANGE = 0x100, KEY_HIGHER };
+
+typedef struct detect {
+    const pfc_cli *cli;
+    char **files; /* of argv */
+    size_t files_len;
+    double min_rel;
+    bool higher_is_better;
+
+    const char *name; /* of the input being read, for messages */
+    bool flush;       /* somebody may be waiting for each line */
+    pfc_buf line;
+    pfc_table *table; /* NULL until the first change */
+    size_t series;
+    size_t bad;
+    size_t changes;
+    bool regression; /* a confirmed one */
+    bool failed;     /* an input could not be read */
+} detect;
+
+static const struct argp_option options[] = {
+    { "min-change", KEY_MIN_CHANGE, "R", 0, "Smallest relative change that counts (default 0.005)",
+      0 },
+    { "higher-is-better", KEY_HIGHER, 0, 0, "For series that do not say, CSV among them", 0 },
+    { 0 },
+};
+
+static const char detect_doc[] =
+    "Finds change points in series of measurements."
+    "\vInput: JSON lines, a JSON array or a JSON document of {\"id\", \"unit\", "
+    "\"higher_is_better\", \"points\": [{\"t\", \"v\", \"repeats\"?}]}, or CSV whose header begins "
+    "with \"time\". Without FILE, or with -, standard input.\n"
+    "\n"
+    "Exit status 1 when a change is a confirmed regression, 2 when a line could not be used (the "
+    "others are answered all the same).\n"
+    "\n"
+    "Examples:\n"
+    "  perfci detect history.csv\n"
+    "  perfci detect --json < series.jsonl > changes.jsonl\n"
+    "  perfci detect --min-change 0.02 series/*.json\n";
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    detect *d = state->input;
+
+    switch (key) {
+    case KEY_MIN_CHANGE:
+        d->min_rel = pfc_arg_double(state, arg, 1e-9, 1e6, "--min-change");
+        return 0;
+    case KEY_HIGHER:
+        d->higher_is_better = true;
+        return 0;
+    case ARGP_KEY_ARGS:
+        d->files = state->argv + state->next;
+        d->files_len = (size_t)(state->argc - state->next);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void put_string(pfc_buf *out, const char *text)
+{
+    pfc_buf_putc(out, '"');
+    for (const char *p = text; *p; p++) {
+        if (*p == '"' || *p == '\\')
+            pfc_buf_printf(out, "\\%c", *p);
+        else if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            pfc_buf_printf(out, "\\u%04x", (unsigned)*p);
+        else
+            pfc_buf_putc(out, *p);
+    }
+    pfc_buf_putc(out, '"');
+}
+
+/* JSON has no infinity: a relative change from zero is null. */
+static void put_number(pfc_buf *out, const char *key, double v)
+{
+    if (isfinite(v))
+        pfc_buf_printf(out, ",\"%s\":%.12g", key, v);
+    else
+        pfc_buf_printf(out, ",\"%s\":null", key);
+}
+
+static void put_json(detect *d, const pfc_series_in *s, const pfc_detection *found)
+{
+    pfc_buf *out = &d->line;
+
+    pfc_buf_reset(out);
+    pfc_buf_puts(out, "{\"id\":");
+    put_string(out, s->id);
+    pfc_buf_puts(out, ",\"changes\":[");
+    for (size_t i = 0; i < found->changes_len; i++) {
+        const pfc_change *c = &found->changes[i];
+
+        pfc_buf_printf(out, "%s{\"index\":%zu,\"index_low\":%zu,\"index_high\":%zu", i ? "," : "",
+                       c->index, c->index_low, c->index_high);
+        put_number(out, "before", c->before);
+        put_number(out, "after", c->after);
+        put_number(out, "rel_change", c->rel_change);
+        put_number(out, "rel_low", c->rel_low);
+        put_number(out, "rel_high", c->rel_high);
+        put_number(out, "p", c->p);
+        pfc_buf_printf(out, ",\"direction\":\"%s\",\"status\":\"%s\"}",
+                       c->regression ? "regression" : "improvement",
+                       c->confirmed ? "confirmed" : "provisional");
+    }
+    pfc_buf_puts(out, "]}\n");
+    fwrite(pfc_buf_text(out), 1, out->len, stdout);
+    if (d->flush)
+        fflush(stdout);
+}
+
+static const pfc_col columns[] = {
+    { "SERIES", false }, { "AT", true },    { "WITHIN", true },  { "BEFORE", true },
+    { "AFTER", true },   { "UNIT", false }, { "CHANGE", true },  { "INTERVAL", true },
+    { "P", true },       { "WHAT", false }, { "STATUS", false },
+};
+
+static void put_rows(detect *d, const pfc_series_in *s, const pfc_detection *found)
+{
+    for (size_t i = 0; i < found->changes_len; i++) {
+        const pfc_change *c = &found->changes[i];
+        char text[32];
+        char low[32];
+
+        if (!d->table)
+            d->table = pfc_table_new(d->cli, columns, PFC_ARRAY_LEN(columns));
+        pfc_table_row(d->table);
+        pfc_table_set(d->table, 0, s->id);
+        pfc_table_setf(d->table, 1, "%zu", c->index);
+        pfc_table_setf(d->table, 2, "%zu..%zu", c->index_low, c->index_high);
+        pfc_show_value(c->before, text);
+        pfc_table_set(d->table, 3, text);
+        pfc_show_value(c->after, text);
+        pfc_table_set(d->table, 4, text);
+        pfc_table_set(d->table, 5, s->unit);
+        pfc_show_percent(c->rel_change, text);
+        pfc_table_set(d->table, 6, text);
+        pfc_show_percent(c->rel_low, low);
+        pfc_show_percent(c->rel_high, text);
+        pfc_table_setf(d->table, 7, "%s .. %s", low, text);
+        pfc_table_setf(d->table, 8, "%.2g", c->p);
+        pfc_table_set(d->table, 9, c->regression ? "regression" : "improvement");
+        pfc_table_color(d->table, 9, c->regression ? "red" : "green");
+        pfc_table_set(d->table, 10, c->confirmed ? "confirmed" : "provisional");
+    }
+}
+
+static void on_bad(void *arg, size_t line, const char *why)
+{
+    detect *d = arg;
+
+    d->bad++;
+    pfc_cli_warn(d->cli, "%s: line %zu: %s", d->name, line, why);
+}
+
+static void on_series(void *arg, const pfc_series_in *s, size_t line)
+{
+    detect *d = arg;
+    const pfc_detect_opts opts = { .higher_is_better = s->higher_is_better, .min_rel = d->min_rel };
+    pfc_detection found = { 0 };
+    pfc_err err = { 0 };
+
+    if (s->len > 0 && pfc_stats_detect(s->points, s->len, &opts, &found, &err)) {
+        on_bad(d, line, err.msg);
+        return;
+    }
+    d->series++;
+    d->changes += found.changes_len;
+    for (size_t i = 0; i < found.changes_len; i++)
+        d->regression |= found.changes[i].regression && found.changes[i].confirmed;
+    if (d->cli->json)
+        put_json(d, s, &found);
+    else
+        put_rows(d, s, &found);
+    pfc_detection_clear(&found);
+}
+
+/* "dir/gemm.json" is the series gemm, when it does not name itself. */
+static char *stem_of(const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    const char *base = slash ? slash + 1 : file;
+    const char *dot = strrchr(base, '.');
+
+    if (!dot || dot == base || strcmp(dot, ".json") != 0)
+        return NULL;
+    return pfc_strndup(base, (size_t)(dot - base));
+}
+
+static void read_input(detect *d, const char *file)
+{
+    const bool is_stdin = pfc_streq(file, "-");
+    const pfc_series_sink sink = {
+        .series = on_series, .bad = on_bad, .arg = d, .higher_is_better = d->higher_is_better
+    };
+    char *stem = is_stdin ? NULL : stem_of(file);
+    pfc_err err = { 0 };
+    struct stat st;
+    int fd = STDIN_FILENO;
+
+    d->name = is_stdin ? "standard input" : file;
+    if (!is_stdin && (fd = open(file, O_RDONLY | O_CLOEXEC)) < 0) {
+        pfc_cli_warn(d->cli, "%s: cannot open: %s", file, strerror(errno));
+        d->failed = true;
+        goto done;
+    }
+    d->flush = fstat(fd, &st) || !S_ISREG(st.st_mode);
+    if (pfc_series_read(fd, stem, &sink, &err)) {
+        pfc_cli_warn(d->cli, "%s: %s", d->name, err.msg);
+        d->failed = true;
+    }
+    if (!is_stdin)
+        close(fd);
+
+done:
+    free(stem);
+}
+
+int pfc_cmd_detect(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { options, parse, "[FILE...]", detect_doc };
+    detect d = { .cli = cli };
+
+    pfc_cli_parse(cli, &args, argc, argv, &d);
+    pfc_buf_init(&d.line, 256u * 1024 * 1024);
+    if (d.files_len == 0)
+        read_input(&d, "-");
+    for (size_t i = 0; i < d.files_len; i++)
+        read_input(&d, d.files[i]);
+    pfc_buf_clear(&d.line);
+
+    if (d.table)
+        pfc_table_print(d.table);
+    if (!cli->json)
+        pfc_cli_note(cli, "%zu series, %zu changes%s", d.series, d.changes,
+                     d.bad ? "; some lines could not be used" : "");
+    if (d.bad || d.failed)
+        return PFC_EXIT_USAGE;
+    return d.regression ? PFC_EXIT_REGRESSION : PFC_EXIT_OK;
+}

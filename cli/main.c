@@ -1,0 +1,140 @@
+/*
+ * perfci: the command line. This file holds the table of subcommands and nothing they do.
+ */
+#include <fcntl.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "core/base/log.h"
+
+struct command {
+    const char *name;
+    pfc_cmd_fn run;
+    const char *summary;
+};
+
+/* In the order in which a person meets them. */
+static const struct command commands[] = {
+    { "up", pfc_cmd_up, "start the service: private PostgreSQL, server, runner" },
+    { "down", pfc_cmd_down, "stop it" },
+    { "status", pfc_cmd_status, "show what runs" },
+    { "detect", pfc_cmd_detect, "find change points in series, no server needed" },
+};
+
+static void print_help(FILE *to)
+{
+    fputs("Usage: perfci COMMAND [OPTION...] [ARGUMENT...]\n"
+          "\n"
+          "Performance regressions of ML kernels: measured, detected, attributed.\n"
+          "\n"
+          "Commands:\n",
+          to);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(commands); i++)
+        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n"
+          "Every command takes --help (with examples), --json, --quiet and --color=WHEN.\n"
+          "Exit status: 0 no regression or done, 1 regression, 2 usage, 3 inconclusive,\n"
+          "4 benchmark broken, 5 infrastructure.\n"
+          "\n"
+          "Examples:\n"
+          "  perfci up --detach\n"
+          "  perfci run --suite quick\n"
+          "  perfci compare main HEAD\n"
+          "  perfci bisect --metric gemm_tflops --good v1.2 --bad main\n",
+          to);
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; i < PFC_ARRAY_LEN(commands); i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[PFC_ARRAY_LEN(commands) + 1] = { 0 };
+    const char *near;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(commands); i++)
+        names[i] = commands[i].name;
+    near = pfc_cli_nearest(name, names);
+    fprintf(stderr, "perfci: there is no command \"%.40s\"", name);
+    if (near)
+        fprintf(stderr, "; did you mean \"%s\"?", near);
+    fputs("\nTry `perfci --help'.\n", stderr);
+    return PFC_EXIT_USAGE;
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    char *name = pfc_format("perfci %s", command->name);
+    pfc_cli cli = { .name = name };
+    int status;
+
+    argv[0] = name; /* how argp names the program in its messages */
+    argp_program_version = "perfci " PFC_VERSION;
+    status = command->run(&cli, argc, argv);
+    /* A full disk or a closed pipe must not look like success. */
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "%s: cannot write to stdout\n", name);
+        status = PFC_EXIT_INFRA;
+    }
+    free(name);
+    return status;
+}
+
+/* Started with a standard descriptor closed (cron, CI), the next file opened would take its number
+ * and be written to by whoever prints. */
+static void open_standard_files(void)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+int main(int argc, char **argv)
+{
+    const struct command *command;
+
+    open_standard_files();
+    /* Letters are the user's, numbers are everyone's: LC_NUMERIC stays "C". */
+    if (!setlocale(LC_CTYPE, "") || strcmp(setlocale(LC_CTYPE, NULL), "C") == 0)
+        setlocale(LC_CTYPE, "C.UTF-8");
+    signal(SIGPIPE, SIG_IGN);
+    pfc_log_set_program("perfci");
+    pfc_log_set_level(PFC_WARN);
+
+    if (argc < 2) {
+        print_help(stderr);
+        return PFC_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0 ||
+        strcmp(argv[1], "-h") == 0) {
+        if (argc > 2 && (command = find_command(argv[2])) != NULL) {
+            char *help_argv[] = { argv[0], (char[]){ "--help" }, NULL };
+
+            return run_command(command, 2, help_argv);
+        }
+        print_help(stdout);
+        return PFC_EXIT_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        puts("perfci " PFC_VERSION);
+        return PFC_EXIT_OK;
+    }
+    command = find_command(argv[1]);
+    if (!command)
+        return unknown_command(argv[1]);
+    return run_command(command, argc - 1, argv + 1);
+}

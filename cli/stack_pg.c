@@ -1,0 +1,557 @@
+/*
+ * The private PostgreSQL cluster of a data folder.
+ *
+ * It listens on a Unix socket alone, in a folder of mode 0700, and asks the kernel who is calling
+ * (peer): only the user who started it, and the user it runs as, come in.
+ *
+ * PostgreSQL refuses to run as root. Started by root it therefore runs as `postgres` (the account
+ * that the distribution's package makes), or `nobody` where that is missing, and owns its cluster
+ * and socket folders alone. Such a user must be able to reach them; where the data folder lies
+ * below a closed one (/root), the cluster goes to /var/lib/perfci instead.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/stack.h"
+#include "core/base/clock.h"
+#include "core/base/fs.h"
+#include "core/base/hash.h"
+#include "core/base/parse.h"
+#include "core/base/proc.h"
+#include "core/base/rng.h"
+#include "core/http/client.h"
+
+#define PG_MAJOR         15
+#define SOCKET_NAME      "/.s.PGSQL.5432"
+#define SOCKET_MAX_BYTES 107 /* sockaddr_un.sun_path, without its terminator */
+#define FAR_ROOT         "/var/lib/perfci"
+
+enum { START_TIMEOUT_S = 60, STOP_TIMEOUT_S = 60, INIT_TIMEOUT_S = 120, POLL_MS = 20 };
+
+/* Who the cluster runs as, and where its programs are. */
+typedef struct cluster_host {
+    uid_t uid;
+    gid_t gid;
+    bool other;      /* not us: programs are started through setpriv */
+    char user[64];   /* its name */
+    char caller[64]; /* our own name */
+    char bin[PFC_PATH_MAX / 2];
+} cluster_host;
+
+/* ---- programs ---- */
+
+static pfc_code find_bin(cluster_host *host, pfc_err *err)
+{
+    static const char *const places[] = { "/usr/lib/postgresql/15/bin", "/usr/pgsql-15/bin",
+                                          "/usr/local/pgsql/bin", "/usr/local/bin", "/usr/bin" };
+    const char *own = getenv("PERFCI_PG_BIN");
+    char path[PFC_PATH_MAX];
+
+    if (own && *own) {
+        snprintf(host->bin, sizeof(host->bin), "%s", own);
+        snprintf(path, sizeof(path), "%s/initdb", host->bin);
+        if (access(path, X_OK) == 0)
+            return PFC_OK;
+        return pfc_err_set(err, PFC_EUNAVAIL, "PERFCI_PG_BIN: there is no initdb in %.300s", own);
+    }
+    for (size_t i = 0; i < PFC_ARRAY_LEN(places); i++) {
+        snprintf(path, sizeof(path), "%s/initdb", places[i]);
+        if (access(path, X_OK) == 0) {
+            snprintf(host->bin, sizeof(host->bin), "%s", places[i]);
+            return PFC_OK;
+        }
+    }
+    return pfc_err_set(err, PFC_EUNAVAIL,
+                       "PostgreSQL %d is not installed (package postgresql-%d), and PERFCI_PG_BIN "
+                       "names no other place",
+                       PG_MAJOR, PG_MAJOR);
+}
+
+static pfc_code find_host(cluster_host *host, pfc_err *err)
+{
+    const struct passwd *pw = getpwuid(geteuid());
+
+    *host = (cluster_host){ .uid = geteuid(), .gid = getegid() };
+    if (!pw)
+        return pfc_err_set(err, PFC_EUNAVAIL,
+                           "user id %u has no name, and PostgreSQL wants one (/etc/passwd)",
+                           (unsigned)geteuid());
+    snprintf(host->caller, sizeof(host->caller), "%s", pw->pw_name);
+    snprintf(host->user, sizeof(host->user), "%s", pw->pw_name);
+    if (geteuid() == 0) {
+        pw = getpwnam("postgres");
+        if (!pw)
+            pw = getpwnam("nobody");
+        if (!pw)
+            return pfc_err_set(err, PFC_EUNAVAIL,
+                               "PostgreSQL does not run as root, and there is neither a user "
+                               "\"postgres\" nor \"nobody\"");
+        host->uid = pw->pw_uid;
+        host->gid = pw->pw_gid;
+        host->other = true;
+        snprintf(host->user, sizeof(host->user), "%s", pw->pw_name);
+    }
+    return find_bin(host, err);
+}
+
+/* Runs bin/PROGRAM ARGS as the cluster's user. Its environment carries none of our settings:
+ * secrets are no business of the database, and PG* would change what the programs do. */
+static pfc_code run_as(const cluster_host *host, const char *program, const char *const *args,
+                       pfc_buf *out, pfc_err *err)
+{
+    extern char **environ;
+    char *path = pfc_fs_join(host->bin, program);
+    char *uid = pfc_format("--reuid=%u", (unsigned)host->uid);
+    char *gid = pfc_format("--regid=%u", (unsigned)host->gid);
+    const char *argv[32] = { 0 };
+    char *drop[256] = { 0 };
+    size_t n = 0;
+    size_t dropped = 0;
+    pfc_proc_result res;
+    pfc_proc_opts opts = { .argv = argv, .cwd = "/", .timeout_s = INIT_TIMEOUT_S, .merge = true };
+    pfc_code code;
+
+    for (char **e = environ; *e && dropped + 1 < PFC_ARRAY_LEN(drop); e++)
+        if (strncmp(*e, "PG", 2) == 0 || strncmp(*e, "PERFCI_", 7) == 0)
+            drop[dropped++] = pfc_strndup(*e, strcspn(*e, "="));
+    opts.env = (const char *const *)drop;
+    if (host->other) {
+        argv[n++] = "setpriv";
+        argv[n++] = uid;
+        argv[n++] = gid;
+        argv[n++] = "--init-groups";
+        argv[n++] = "--";
+    }
+    argv[n++] = path;
+    for (size_t i = 0; args[i] && n + 1 < PFC_ARRAY_LEN(argv); i++)
+        argv[n++] = args[i];
+    code = pfc_proc_run(&opts, &res, err);
+    if (code)
+        goto done;
+    if (res.exit_status != 0) {
+        char how[64];
+        char *said = pfc_strdup(pfc_buf_text(&res.out));
+        const size_t len = strlen(said);
+
+        pfc_proc_describe(&res, how, sizeof(how));
+        for (char *p = said; *p; p++)
+            if (*p == '\n')
+                *p = ' ';
+        code = pfc_err_set(err, PFC_EUNAVAIL, "%s: %s: %s", program, how,
+                           len > 300 ? said + len - 300 : said);
+        free(said);
+    } else if (out) {
+        pfc_buf_puts(out, pfc_buf_text(&res.out));
+    }
+    pfc_proc_result_clear(&res);
+
+done:
+    for (size_t i = 0; i < dropped; i++)
+        free(drop[i]);
+    free(gid);
+    free(uid);
+    free(path);
+    return code;
+}
+
+/* ---- places ---- */
+
+/* Can this user pass through every folder down to `path`? Group rights are not counted on. */
+static bool reachable(const char *path, const cluster_host *host)
+{
+    char part[PFC_PATH_MAX];
+    struct stat st;
+
+    snprintf(part, sizeof(part), "%s", path);
+    for (char *p = part + 1;; p++) {
+        const char was = *p;
+
+        if (was != '/' && was != '\0')
+            continue;
+        *p = '\0';
+        if (stat(part, &st))
+            return false;
+        if (!(st.st_mode & S_IXOTH) && !(st.st_uid == host->uid && (st.st_mode & S_IXUSR)))
+            return false;
+        *p = was;
+        if (was == '\0')
+            return true;
+    }
+}
+
+/* A folder 0700 of the cluster's user. One that is there already must be exactly that: in /tmp
+ * anybody might have made it before us. */
+static pfc_code own_folder(const char *path, const cluster_host *host, pfc_err *err)
+{
+    struct stat st;
+
+    if (mkdir(path, 0700) == 0) {
+        if (host->other && chown(path, host->uid, host->gid))
+            return pfc_err_set(err, PFC_EIO, "%.300s: %s", path, strerror(errno));
+        return PFC_OK;
+    }
+    if (errno != EEXIST)
+        return pfc_err_set(err, PFC_EIO, "cannot make %.300s: %s", path, strerror(errno));
+    if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != host->uid ||
+        (st.st_mode & 0777) != 0700)
+        return pfc_err_set(err, PFC_EDENIED,
+                           "%.300s exists and is no folder of mode 0700 of user %s", path,
+                           host->user);
+    return PFC_OK;
+}
+
+static pfc_code choose_cluster(pfc_stack *stack, const cluster_host *host, const pfc_cli *cli,
+                               pfc_err *err)
+{
+    char id[33];
+    pfc_code code;
+
+    if (stack->cluster)
+        return PFC_OK;
+    if (!host->other || reachable(stack->data, host)) {
+        stack->cluster = pfc_stack_path(stack, "pg");
+        return PFC_OK;
+    }
+    code = pfc_fs_mkdirs(FAR_ROOT, 0711, err);
+    if (code)
+        return pfc_err_wrap(err, "user %s cannot reach %.200s", host->user, stack->data);
+    pfc_random_id(id);
+    stack->cluster = pfc_format(FAR_ROOT "/pg-%.12s", id);
+    pfc_cli_note(cli, "user %s cannot reach %s: the database goes to %s", host->user, stack->data,
+                 stack->cluster);
+    return PFC_OK;
+}
+
+static pfc_code choose_socket(pfc_stack *stack, const cluster_host *host, pfc_err *err)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    char hash[PFC_SHA256_HEX];
+
+    free(stack->socket);
+    stack->socket = pfc_stack_path(stack, "run");
+    if (strlen(stack->socket) + strlen(SOCKET_NAME) > SOCKET_MAX_BYTES ||
+        (host->other && !reachable(stack->data, host))) {
+        free(stack->socket);
+        pfc_sha256_hex(stack->data, strlen(stack->data), hash);
+        if (!host->other && runtime && strlen(runtime) < 60 && pfc_fs_is_dir(runtime))
+            stack->socket = pfc_format("%s/pfc-%.12s", runtime, hash);
+        else
+            stack->socket = pfc_format("/tmp/pfc-%u-%.12s", (unsigned)host->uid, hash);
+    }
+    return own_folder(stack->socket, host, err);
+}
+
+/* ---- settings ---- */
+
+/* 'text' for postgresql.conf: quotes and backslashes doubled. */
+static void put_quoted(pfc_buf *out, const char *text)
+{
+    pfc_buf_putc(out, '\'');
+    for (const char *p = text; *p; p++) {
+        if (*p == '\'' || *p == '\\')
+            pfc_buf_putc(out, *p);
+        pfc_buf_putc(out, *p);
+    }
+    pfc_buf_puts(out, "'\n");
+}
+
+static pfc_code write_owned(const char *folder, const char *name, const pfc_buf *text,
+                            const cluster_host *host, pfc_err *err)
+{
+    char *path = pfc_fs_join(folder, name);
+    pfc_code code = pfc_buf_check(text, name, err);
+
+    if (!code)
+        code = pfc_fs_write_atomic(path, pfc_buf_text(text), text->len, 0600, err);
+    if (!code && host->other && chown(path, host->uid, host->gid))
+        code = pfc_err_set(err, PFC_EIO, "%.300s: %s", path, strerror(errno));
+    free(path);
+    return code;
+}
+
+/* Written at every start: the socket may have moved with the data folder. */
+static pfc_code write_settings(const pfc_stack *stack, const cluster_host *host, pfc_err *err)
+{
+    const char *volatile_stack = getenv("PERFCI_UP_VOLATILE");
+    pfc_buf text;
+    pfc_code code;
+
+    pfc_buf_init(&text, 64 * 1024);
+    pfc_buf_puts(&text, "listen_addresses = ''\n"
+                        "port = 5432\n"
+                        "unix_socket_permissions = 0700\n"
+                        "max_connections = 60\n"
+                        "shared_buffers = '128MB'\n"
+                        "wal_compression = on\n"
+                        "log_min_messages = warning\n"
+                        "log_line_prefix = '%m [%p] '\n"
+                        "logging_collector = off\n");
+    pfc_buf_puts(&text, "unix_socket_directories = ");
+    put_quoted(&text, stack->socket);
+    /* For stacks that are thrown away, such as a test's: a crash of the machine may lose them. */
+    if (volatile_stack && pfc_streq(volatile_stack, "1"))
+        pfc_buf_puts(&text, "fsync = off\nsynchronous_commit = off\nfull_page_writes = off\n");
+    code = write_owned(stack->cluster, "perfci.conf", &text, host, err);
+    pfc_buf_reset(&text);
+    if (!code) {
+        pfc_buf_puts(&text, "local all all peer map=perfci\n");
+        code = write_owned(stack->cluster, "pg_hba.conf", &text, host, err);
+    }
+    pfc_buf_reset(&text);
+    if (!code) {
+        pfc_buf_printf(&text, "perfci \"%s\" perfci\nperfci \"%s\" perfci\n", host->user,
+                       host->caller);
+        code = write_owned(stack->cluster, "pg_ident.conf", &text, host, err);
+    }
+    pfc_buf_clear(&text);
+    return code;
+}
+
+/* ---- making and starting ---- */
+
+/* Beside its place first and renamed when complete, so that an interrupted initdb leaves nothing
+ * that looks like a cluster. */
+static pfc_code make_cluster(pfc_stack *stack, const cluster_host *host, pfc_err *err)
+{
+    const char *volatile_stack = getenv("PERFCI_UP_VOLATILE");
+    char *fresh = pfc_format("%s.new", stack->cluster);
+    char *conf = pfc_fs_join(fresh, "postgresql.conf");
+    const char *args[] = { "-D",
+                           fresh,
+                           "-U",
+                           "perfci",
+                           "-A",
+                           "peer",
+                           "-E",
+                           "UTF8",
+                           "--locale=C.UTF-8",
+                           "--no-instructions",
+                           volatile_stack && *volatile_stack ? "--no-sync" : NULL,
+                           NULL };
+    static const char include[] = "\ninclude 'perfci.conf'\n";
+    pfc_code code;
+    int fd = -1;
+
+    code = pfc_fs_remove_tree(fresh, err);
+    if (!code)
+        code = own_folder(fresh, host, err);
+    if (!code)
+        code = run_as(host, "initdb", args, NULL, err);
+    if (code)
+        goto done;
+    fd = open(conf, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (fd < 0 || write(fd, include, sizeof(include) - 1) != (ssize_t)sizeof(include) - 1 ||
+        fsync(fd)) {
+        code = pfc_err_set(err, PFC_EIO, "%.300s: %s", conf, strerror(errno));
+        goto done;
+    }
+    if (rename(fresh, stack->cluster))
+        code = pfc_err_set(err, PFC_EIO, "%.300s: %s", stack->cluster, strerror(errno));
+
+done:
+    if (fd >= 0)
+        close(fd);
+    free(conf);
+    free(fresh);
+    return code;
+}
+
+static pfc_code check_version(const pfc_stack *stack, pfc_err *err)
+{
+    char *path = pfc_fs_join(stack->cluster, "PG_VERSION");
+    char *text = NULL;
+    size_t len = 0;
+    pfc_code code = pfc_fs_read(path, 64, &text, &len, err);
+
+    if (!code && strtol(text, NULL, 10) != PG_MAJOR)
+        code = pfc_err_set(err, PFC_ECONFLICT,
+                           "%.300s was made by PostgreSQL %.8s, this perfci runs %d: convert it "
+                           "with pg_upgrade, or use another --data",
+                           stack->cluster, strtok(text, "\n"), PG_MAJOR);
+    free(text);
+    free(path);
+    return code;
+}
+
+/* The process on the first line of postmaster.pid, 0 when there is none. */
+static pid_t postmaster_pid(const pfc_stack *stack)
+{
+    char *path = pfc_fs_join(stack->cluster, "postmaster.pid");
+    char *text = NULL;
+    size_t len = 0;
+    int64_t pid = 0;
+
+    if (!pfc_fs_read(path, 4096, &text, &len, NULL)) {
+        text[strcspn(text, "\n")] = '\0';
+        if (pfc_parse_i64(text, 1, INT32_MAX, "pid", &pid, NULL))
+            pid = 0;
+    }
+    free(text);
+    free(path);
+    return (pid_t)pid;
+}
+
+/* Is that process a postgres whose working folder is this cluster? */
+static bool is_postmaster(const pfc_stack *stack, pid_t pid)
+{
+    char path[64];
+    char target[PFC_PATH_MAX];
+    pfc_member probe = { .name = "postgres" };
+    ssize_t n;
+
+    if (pid <= 0 || pfc_member_set(&probe, pid, NULL) || strcmp(probe.exe, "postgres") != 0)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%ld/cwd", (long)pid);
+    n = readlink(path, target, sizeof(target) - 1);
+    if (n <= 0)
+        return false;
+    target[n] = '\0';
+    return strcmp(target, stack->cluster) == 0;
+}
+
+/* A kill -9 leaves the file behind. PostgreSQL clears it up itself unless the number has been given
+ * to another process since, which it takes for a postmaster: that case is ours to tell apart. */
+static void clear_stale_pid(const pfc_stack *stack)
+{
+    const pid_t pid = postmaster_pid(stack);
+
+    if (pid > 0 && !is_postmaster(stack, pid)) {
+        char *path = pfc_fs_join(stack->cluster, "postmaster.pid");
+
+        unlink(path);
+        free(path);
+    }
+}
+
+static pfc_code log_file(const pfc_stack *stack, const cluster_host *host, char **out, pfc_err *err)
+{
+    /* Beside the cluster: logs/ belongs to us, and pg_ctl opens the file as its own user. */
+    char *path = pfc_fs_join(stack->cluster, "postgres.log");
+    char *link = pfc_stack_path(stack, "logs/postgres.log");
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    pfc_code code = PFC_OK;
+
+    if (fd < 0 || (host->other && fchown(fd, host->uid, host->gid)))
+        code = pfc_err_set(err, PFC_EIO, "%.300s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    unlink(link);
+    if (!code && symlink(path, link))
+        code = pfc_err_set(err, PFC_EIO, "%.300s: %s", link, strerror(errno));
+    free(link);
+    if (code)
+        free(path);
+    else
+        *out = path;
+    return code;
+}
+
+/* pg_ctl waits until the postmaster takes connections. After a kill -9 the old backends may hold
+ * the shared memory for a moment longer, hence the repetition. */
+static pfc_code start_postmaster(pfc_stack *stack, const cluster_host *host, pfc_err *err)
+{
+    const int64_t end = pfc_clock_ns() + START_TIMEOUT_S * PFC_NS_PER_S;
+    char *log = NULL;
+    pfc_code code = log_file(stack, host, &log, err);
+
+    if (code)
+        return code;
+    for (;;) {
+        const char *args[] = { "start", "-D", stack->cluster, "-l", log,
+                               "-w",    "-t", "60",           "-s", NULL };
+
+        clear_stale_pid(stack);
+        code = run_as(host, "pg_ctl", args, NULL, err);
+        if (!code || pfc_clock_ns() >= end || pfc_cli_interrupted(NULL))
+            break;
+        pfc_clock_sleep_ns(10 * POLL_MS * PFC_NS_PER_MS);
+    }
+    if (code)
+        pfc_err_wrap(err, "PostgreSQL does not start (see %.200s)", log);
+    free(log);
+    return code;
+}
+
+static pfc_code make_database(const pfc_stack *stack, const cluster_host *host, pfc_err *err)
+{
+    const char *look[] = {
+        "-X",       "-h",     stack->socket,
+        "-U",       "perfci", "-d",
+        "postgres", "-Atc",   "SELECT 1 FROM pg_database WHERE datname = 'perfci'",
+        NULL
+    };
+    const char *make[] = { "-X",       "-h",     stack->socket,
+                           "-U",       "perfci", "-d",
+                           "postgres", "-qc",    "CREATE DATABASE perfci",
+                           NULL };
+    pfc_buf out;
+    pfc_code code;
+
+    pfc_buf_init(&out, 64 * 1024);
+    code = run_as(host, "psql", look, &out, err);
+    if (!code && strncmp(pfc_buf_text(&out), "1", 1) != 0)
+        code = run_as(host, "psql", make, NULL, err);
+    pfc_buf_clear(&out);
+    return code;
+}
+
+pfc_code pfc_cluster_start(pfc_stack *stack, const pfc_cli *cli, pfc_err *err)
+{
+    cluster_host host;
+    pfc_code code;
+
+    if (pfc_member_alive(&stack->postgres))
+        return PFC_OK;
+    stack->postgres.pid = 0;
+    code = find_host(&host, err);
+    if (!code)
+        code = choose_cluster(stack, &host, cli, err);
+    if (!code)
+        code = choose_socket(stack, &host, err);
+    if (!code)
+        code = pfc_stack_save(stack, err); /* before there is anything that could be forgotten */
+    if (!code && !pfc_fs_exists(stack->cluster)) {
+        pfc_cli_note(cli, "making a private PostgreSQL cluster in %s", stack->cluster);
+        code = make_cluster(stack, &host, err);
+    }
+    if (!code)
+        code = check_version(stack, err);
+    /* It may run although our record does not know: `up` was killed between start and record. */
+    if (!code && !is_postmaster(stack, postmaster_pid(stack))) {
+        code = write_settings(stack, &host, err);
+        if (!code)
+            code = start_postmaster(stack, &host, err);
+    }
+    if (!code)
+        code = pfc_member_set(&stack->postgres, postmaster_pid(stack), err);
+    if (!code)
+        code = make_database(stack, &host, err);
+    return code;
+}
+
+void pfc_cluster_stop(pfc_stack *stack)
+{
+    /* SIGINT is PostgreSQL's fast shutdown; SIGTERM would wait for sessions to end. */
+    if (stack->cluster && !pfc_member_alive(&stack->postgres) &&
+        is_postmaster(stack, postmaster_pid(stack)) &&
+        pfc_member_set(&stack->postgres, postmaster_pid(stack), NULL))
+        return;
+    pfc_member_stop(&stack->postgres, SIGINT, STOP_TIMEOUT_S);
+}
+
+char *pfc_cluster_url(const pfc_stack *stack)
+{
+    char *host = pfc_http_escape(stack->socket);
+    char *url = pfc_format("postgresql://perfci@/perfci?host=%s", host);
+
+    free(host);
+    return url;
+}

@@ -1,0 +1,194 @@
+"""perfci detect holds its contract: what it reads, what it answers, how it ends."""
+
+import json
+import random
+import subprocess
+
+import support
+
+
+def series(name, values, **more):
+    points = [{"t": 1700000000 + 3600 * i, "v": v} for i, v in enumerate(values)]
+    return {"id": name, "unit": "ms", "points": points, **more}
+
+
+def noisy(seed, *levels):
+    """Up to one percent of noise around each (level, count), balanced: every ten points hold the same
+    ten errors in another order, so that no stretch of it has a level of its own by chance."""
+    g = random.Random(seed)
+    errors = [(i - 4.5) / 450 for i in range(10)]
+    out = []
+    for level, count in levels:
+        for _ in range(count // 10):
+            g.shuffle(errors)
+            out += [level * (1 + e) for e in errors]
+    return out
+
+
+SLOWER = series("slower", noisy(1, (100, 60), (130, 60)))
+STEADY = series("steady", noisy(2, (100, 120)))
+
+
+class Detect(support.Case):
+    def lines(self, done):
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_a_step_up_of_a_cost_is_a_confirmed_regression_at_its_index(self):
+        done = self.expect(self.perfci("detect", "--json", text=json.dumps(SLOWER) + "\n"), 1)
+        answer, = self.lines(done)
+        self.assertEqual(answer["id"], "slower")
+        change, = answer["changes"]
+        self.assertEqual(set(change), {"index", "index_low", "index_high", "before", "after", "rel_change", "rel_low",
+                                       "rel_high", "p", "direction", "status"})
+        self.assertEqual(change["index"], 60)
+        self.assertLessEqual(change["index_low"], 60)
+        self.assertGreaterEqual(change["index_high"], 60)
+        # 100 to 130 with errors of at most 1 %, the same ones on both sides.
+        self.assertAlmostEqual(change["rel_change"], 0.30, delta=0.02)
+        self.assertLess(change["rel_low"], change["rel_high"])
+        self.assertEqual((change["direction"], change["status"]), ("regression", "confirmed"))
+
+    def test_the_same_step_of_a_throughput_is_an_improvement(self):
+        text = json.dumps({**SLOWER, "higher_is_better": True})
+        answer, = self.lines(self.expect(self.perfci("detect", "--json", text=text), 0))
+        self.assertEqual([c["direction"] for c in answer["changes"]], ["improvement"])
+
+    def test_a_steady_series_has_no_changes_and_status_zero(self):
+        answer, = self.lines(self.expect(self.perfci("detect", "--json", text=json.dumps(STEADY)), 0))
+        self.assertEqual(answer, {"id": "steady", "changes": []})
+
+    def test_lines_array_pretty_document_and_files_give_the_same_answer(self):
+        both = [SLOWER, STEADY]
+        lines = "".join(json.dumps(s) + "\n" for s in both)
+        want = self.expect(self.perfci("detect", "--json", text=lines), 1).stdout
+        self.assertEqual(want.count("\n"), 2)
+        self.assertEqual(self.perfci("detect", "--json", text=json.dumps(both)).stdout, want)
+        self.assertEqual(self.perfci("detect", "--json", text=json.dumps(both, indent=1)).stdout, want)
+        self.assertEqual(self.perfci("detect", "--json", text=lines.replace("\n", "\r\n")).stdout, want)
+        names = []
+        for s in both:
+            # The file's name stands in for an id that is not there.
+            text = json.dumps({k: v for k, v in s.items() if k != "id"}, indent=2)
+            names.append(self.write(f"{s['id']}.json", text))
+        self.assertEqual(self.expect(self.perfci("detect", "--json", *names), 1).stdout, want)
+
+    def test_csv_has_a_series_a_metric_and_skips_columns_of_text(self):
+        rows = ["time,commit,slower,steady"]
+        for i, (a, b) in enumerate(zip(SLOWER["points"], STEADY["points"])):
+            rows.append(f"{a['t']},c{i},{a['v']!r},{b['v']!r}")
+        want = self.perfci("detect", "--json", text=json.dumps([SLOWER, STEADY])).stdout
+        done = self.expect(self.perfci("detect", "--json", text="\n".join(rows)), 1)
+        self.assertEqual(done.stdout, want)
+
+    def test_missing_values_keep_their_place(self):
+        values = noisy(3, (100, 60), (130, 60))
+        for i in (5, 30, 59, 61, 100):
+            values[i] = None
+        answer, = self.lines(self.perfci("detect", "--json", text=json.dumps(series("gaps", values))))
+        change, = answer["changes"]
+        self.assertIn(change["index"], (58, 59, 60))
+
+    def test_unknown_members_and_escapes_are_read(self):
+        s = {**STEADY, "id": "a \"b\" \\ \u00e9 \U0001f600\n", "note": {"deep": [1, {"er": None}]}, "labels": [True, 1e3]}
+        for ascii_only in (True, False):
+            text = json.dumps(s, ensure_ascii=ascii_only)
+            answer, = self.lines(self.expect(self.perfci("detect", "--json", text=text), 0))
+            self.assertEqual(answer["id"], s["id"])
+
+    def test_bad_lines_are_named_and_good_lines_answered(self):
+        good = json.dumps(STEADY)
+        bad = {
+            2: '{"id": "x", "points": [{"t": 1, "v": 1}',
+            3: "nonsense",
+            5: '{"id": 7, "points": []}',
+            6: '{"id": "x", "points": [{"t": 1, "v": NaN}]}',
+            7: '{"id": "x", "points": [{"t": 1, "v": 1e999}]}',
+            8: '{"id": "x", "points": [{"t": 1}]}',
+            9: '{"id": "x"}',
+            10: '{"points": []}',
+            11: '{"id": "x", "id": "y", "points": []}',
+            12: '{"id": "x", "points": [], "z": ' + "[" * 100 + "]" * 100 + "}",
+            13: '{"id": "x", "points": []} {"id": "y", "points": []}',
+            14: '{"id": "\\ud800", "points": []}',
+            15: '{"id": "x", "points": [{"t": 1, "v": 01}]}',
+        }
+        lines = [bad.get(i, good) for i in range(1, 17)]
+        done = self.expect(self.perfci("detect", "--json", text="\n".join(lines) + "\n"), 2)
+        self.assertEqual(len(self.lines(done)), 16 - len(bad))
+        complaints = done.stderr.splitlines()
+        self.assertEqual(len(complaints), len(bad), done.stderr)
+        for number, said in zip(sorted(bad), complaints):
+            self.assertIn(f"line {number}: ", said)
+
+    def test_bad_lines_outweigh_a_regression_in_the_exit_status(self):
+        text = json.dumps(SLOWER) + "\n{}\n"
+        self.expect(self.perfci("detect", "--json", text=text), 2)
+
+    def test_bad_csv_rows_are_named_and_left_out(self):
+        rows = ["time,a"] + [f"{1700000000 + i},{100 + i % 3}" for i in range(40)]
+        rows[10] = "yesterday,100"
+        rows[20] = "1700000020,fast"
+        rows[30] = "1700000030,1,2"
+        done = self.expect(self.perfci("detect", "--json", text="\n".join(rows)), 2)
+        self.assertEqual([line["id"] for line in self.lines(done)], ["a"])
+        for number in (11, 21, 31):
+            self.assertIn(f"line {number}: ", done.stderr)
+
+    def test_inputs_that_are_nothing_say_so(self):
+        self.assertIn("line 1", self.expect(self.perfci("detect", "--json", text="hello\n"), 2).stderr)
+        self.assertIn("nowhere", self.expect(self.perfci("detect", self.path("nowhere.json")), 2).stderr)
+        self.assertEqual(self.expect(self.perfci("detect", "--json", text=""), 0).stdout, "")
+        self.expect(self.perfci("detect", "--json", text="[]"), 0)
+        self.assertIn("not closed", self.expect(self.perfci("detect", text='[{"id":"a","points":[]}'), 2).stderr)
+
+    def test_a_line_is_answered_before_the_next_is_read(self):
+        with subprocess.Popen([support.PERFCI, "detect", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, env=self.env, text=True, bufsize=1) as p:
+            for name in ("one", "two"):
+                p.stdin.write(json.dumps({**STEADY, "id": name}) + "\n")
+                p.stdin.flush()
+                self.assertEqual(json.loads(p.stdout.readline())["id"], name)
+            p.stdin.close()
+            self.assertEqual(p.wait(support.DEADLINE_S), 0)
+
+    def test_the_table_names_series_place_and_change(self):
+        done = self.expect(self.perfci("detect", "--color=never", text=json.dumps(SLOWER)), 1)
+        self.assertRegex(done.stdout, r"slower +60 ")
+        self.assertIn("regression", done.stdout)
+        self.assertNotIn("\x1b", done.stdout)
+
+    def test_a_full_disk_is_no_success(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([support.PERFCI, "detect", "--json"], input=json.dumps(STEADY), stdout=full,
+                                  stderr=subprocess.PIPE, env=self.env, text=True, check=False, timeout=60)
+        self.assertEqual(done.returncode, 5)
+
+
+class Frame(support.Case):
+    def test_help_version_and_unknown_commands(self):
+        self.assertIn("perfci detect", self.expect(self.perfci("detect", "--help"), 0).stdout)
+        self.assertRegex(self.expect(self.perfci("--version"), 0).stdout, r"^perfci \d+\.\d+")
+        self.assertIn("Commands:", self.expect(self.perfci("--help"), 0).stdout)
+        done = self.expect(self.perfci("dtect"), 2)
+        self.assertIn('did you mean "detect"', done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.expect(self.perfci(), 2)
+        self.expect(self.perfci("detect", "--no-such-flag"), 2)
+        self.expect(self.perfci("detect", "--min-change", "many"), 2)
+
+    def test_every_command_has_help_with_examples(self):
+        listed = self.perfci("--help").stdout.split("Commands:\n")[1].split("\n\n")[0]
+        for line in listed.splitlines():
+            name = line.split()[0]
+            text = self.expect(self.perfci(name, "--help"), 0).stdout
+            self.assertIn("Examples:", text, name)
+            self.assertIn("--json", text, name)
+
+    def test_standard_descriptors_may_be_closed(self):
+        done = subprocess.run(["sh", "-c", f'"{support.PERFCI}" detect --json <&- 2>&-; echo "status $?"'],
+                              capture_output=True, text=True, env=self.env, check=False, timeout=60)
+        self.assertEqual(done.stdout, "status 0\n")
+
+
+if __name__ == "__main__":
+    support.main()
