@@ -23,14 +23,6 @@ static const pfc_kernel_param params[] = {
     [PAD] = { "pad", "floats between the end of a row and the next", 0, MAX_PAD, 0, true },
 };
 
-size_t pfc_gemm_f32_work_len(size_t m, size_t n, size_t k)
-{
-    (void)m;
-    (void)n;
-    (void)k;
-    return 0;
-}
-
 static void plan(const int64_t *values, pfc_kernel_plan *out)
 {
     size_t m = (size_t)values[M];
