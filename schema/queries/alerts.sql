@@ -1,0 +1,107 @@
+-- name: alerts_list
+-- $1 project_id, $2 series_id, $3 state or 'open', $4 alert_id, $5 cursor, $6 limit; NULL: any
+SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, s.metric, s.backend,
+       s.machine_class, s.unit, s.branch, s.higher_is_better, a.state, x.regression, x.before,
+       x.after, x.rel_change, x.rel_low, x.rel_high, x.p, c.sha AS commit, cl.sha AS commit_low,
+       ch.sha AS commit_high, a.culprit, extract(epoch FROM a.created_at)::float8 AS created_at,
+       extract(epoch FROM a.updated_at)::float8 AS updated_at, a.note
+FROM alerts a
+JOIN projects p ON p.id = a.project_id
+JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
+JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+JOIN commits c ON c.project_id = x.project_id AND c.id = x.commit_id
+JOIN commits cl ON cl.project_id = x.project_id AND cl.id = x.commit_low_id
+JOIN commits ch ON ch.project_id = x.project_id AND ch.id = x.commit_high_id
+WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.series_id = $2)
+  AND ($3::text IS NULL OR a.state = $3
+       OR ($3 = 'open' AND a.state IN ('untriaged', 'acknowledged', 'investigating')))
+  AND ($4::bigint IS NULL OR a.id = $4) AND ($5::bigint IS NULL OR a.id < $5)
+ORDER BY a.id DESC LIMIT $6::int;
+
+-- name: alert_events
+-- $1 alert_id
+SELECT e.id, extract(epoch FROM e.at)::float8 AS at, e.actor, e.state_from, e.state_to, e.reason
+FROM alert_events e JOIN alerts a ON a.project_id = e.project_id AND a.id = e.alert_id
+WHERE a.id = $1::bigint ORDER BY e.id;
+
+-- name: alert_commits
+-- $1 alert_id  -> the commits that the change may lie in, on the series' branch
+SELECT bc.position, c.sha, c.author, c.subject, to_json(c.paths)::text AS paths,
+       extract(epoch FROM c.time)::float8 AS time,
+       EXISTS (SELECT 1 FROM measurements m WHERE m.project_id = c.project_id
+               AND m.series_id = a.series_id AND m.commit_id = c.id) AS measured
+FROM alerts a
+JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
+JOIN branch_commits bl ON bl.project_id = a.project_id AND bl.branch = s.branch
+    AND bl.commit_id = x.commit_low_id
+JOIN branch_commits bh ON bh.project_id = a.project_id AND bh.branch = s.branch
+    AND bh.commit_id = x.commit_high_id
+JOIN branch_commits bc ON bc.project_id = a.project_id AND bc.branch = s.branch
+    AND bc.position BETWEEN bl.position AND bh.position
+JOIN commits c ON c.project_id = bc.project_id AND c.id = bc.commit_id
+WHERE a.id = $1::bigint
+ORDER BY bc.position LIMIT 1000;
+
+-- name: alert_lock
+-- $1 alert_id  -> project_id, state, culprit
+SELECT project_id, state, culprit FROM alerts WHERE id = $1::bigint FOR UPDATE;
+
+-- name: alert_set
+-- $1 project_id, $2 alert_id, $3 state, $4 note or NULL, $5 culprit or NULL ('' removes)
+UPDATE alerts SET state = $3, note = coalesce($4, note),
+       culprit = CASE WHEN $5::text IS NULL THEN culprit ELSE nullif($5, '') END, updated_at = now()
+WHERE project_id = $1::bigint AND id = $2::bigint;
+
+-- name: alert_event_insert
+-- $1 project_id, $2 alert_id, $3 actor, $4 from, $5 to, $6 reason
+INSERT INTO alert_events (project_id, alert_id, actor, state_from, state_to, reason)
+VALUES ($1::bigint, $2::bigint, $3, $4, $5, coalesce($6, ''));
+
+-- name: alert_open
+-- $1 project_id, $2 change_point_id, $3 series_id  -> id, when there was none for this change
+INSERT INTO alerts (project_id, change_point_id, series_id) VALUES ($1::bigint, $2::bigint, $3::bigint)
+ON CONFLICT (project_id, change_point_id) DO NOTHING RETURNING id;
+
+-- name: alert_for_culprit
+-- $1 project_id, $2 metric, $3 benchmark or NULL, $4 backend or NULL, $5 culprit sha
+-- -> id of the open alert of that metric whose range holds the commit, the largest change first
+SELECT a.id
+FROM alerts a
+JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
+JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+JOIN commits c ON c.project_id = a.project_id AND c.sha = $5
+JOIN branch_commits bc ON bc.project_id = a.project_id AND bc.branch = s.branch
+    AND bc.commit_id = c.id
+JOIN branch_commits bl ON bl.project_id = a.project_id AND bl.branch = s.branch
+    AND bl.commit_id = x.commit_low_id
+JOIN branch_commits bh ON bh.project_id = a.project_id AND bh.branch = s.branch
+    AND bh.commit_id = x.commit_high_id
+WHERE a.project_id = $1::bigint AND s.metric = $2
+  AND (b.name = $3 OR ($3::text IS NULL AND s.headline))
+  AND ($4::text IS NULL OR s.backend = $4)
+  AND a.state IN ('untriaged', 'acknowledged', 'investigating')
+  AND bc.position BETWEEN bl.position AND bh.position
+ORDER BY abs(x.rel_change) DESC, a.id LIMIT 1;
+
+-- name: bisections_list
+-- $1 project_id, $2 id, $3 cursor, $4 limit; NULL: any
+SELECT x.id, x.project_id, p.name AS project, x.metric, x.benchmark, x.backend, x.good, x.bad,
+       x.verdict, x.culprits::text AS culprits, x.steps::text AS steps, x.runs, x.builds,
+       x.commits_measured, x.seconds, x.alert_id, x.actor,
+       extract(epoch FROM x.created_at)::float8 AS created_at
+FROM bisections x JOIN projects p ON p.id = x.project_id
+WHERE ($1::bigint IS NULL OR x.project_id = $1) AND ($2::bigint IS NULL OR x.id = $2)
+  AND ($3::bigint IS NULL OR x.id < $3)
+ORDER BY x.id DESC LIMIT $4::int;
+
+-- name: bisection_insert
+-- $1 project_id, $2 metric, $3 benchmark, $4 backend, $5 good, $6 bad, $7 verdict, $8 culprits,
+-- $9 steps, $10 runs, $11 builds, $12 commits_measured, $13 seconds, $14 alert_id, $15 actor  -> id
+INSERT INTO bisections (project_id, metric, benchmark, backend, good, bad, verdict, culprits, steps,
+                        runs, builds, commits_measured, seconds, alert_id, actor)
+VALUES ($1::bigint, $2, $3, $4, $5, $6, $7, $8::jsonb, coalesce($9, '[]')::jsonb, $10::bigint,
+        $11::bigint, $12::bigint, $13::float8, $14::bigint, $15)
+RETURNING id;

@@ -1,0 +1,119 @@
+-- name: commits_list
+-- $1 project_id, $2 branch or NULL, $3 cursor (position) or NULL, $4 limit
+SELECT b.position, c.id, c.sha, to_json(c.parents)::text AS parents, to_json(c.paths)::text AS paths,
+       c.author, extract(epoch FROM c.time)::float8 AS time, c.subject, c.stub, b.branch,
+       (SELECT count(*) FROM runs r WHERE r.project_id = c.project_id AND r.commit_id = c.id) AS runs,
+       (SELECT count(*) FROM change_points p JOIN alerts a ON a.project_id = p.project_id
+            AND a.change_point_id = p.id
+        WHERE p.project_id = c.project_id AND p.commit_id = c.id AND p.gone_at IS NULL) AS alerts
+FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
+WHERE b.project_id = $1::bigint
+  AND b.branch = coalesce($2, (SELECT branch FROM projects WHERE id = $1::bigint))
+  AND b.position IS NOT NULL AND ($3::bigint IS NULL OR b.position < $3)
+ORDER BY b.position DESC LIMIT $4::int;
+
+-- name: commits_get
+-- $1 project_id, $2 sha or its beginning  -> at most two rows: two mean that it fits several
+SELECT coalesce(b.position, 0) AS position, c.id, c.sha, to_json(c.parents)::text AS parents,
+       to_json(c.paths)::text AS paths, c.author, extract(epoch FROM c.time)::float8 AS time,
+       c.subject, c.stub, b.branch,
+       (SELECT count(*) FROM runs r WHERE r.project_id = c.project_id AND r.commit_id = c.id) AS runs,
+       (SELECT count(*) FROM change_points p JOIN alerts a ON a.project_id = p.project_id
+            AND a.change_point_id = p.id
+        WHERE p.project_id = c.project_id AND p.commit_id = c.id AND p.gone_at IS NULL) AS alerts
+FROM commits c
+LEFT JOIN LATERAL (
+    SELECT x.position, x.branch FROM branch_commits x JOIN projects p ON p.id = x.project_id
+    WHERE x.project_id = c.project_id AND x.commit_id = c.id
+    ORDER BY x.branch = p.branch DESC, x.position IS NULL, x.branch LIMIT 1) b ON true
+WHERE c.project_id = $1::bigint AND c.sha LIKE $2 || '%'
+ORDER BY c.sha LIMIT 2;
+
+-- name: commit_values
+-- $1 project_id, $2 commit_id
+SELECT DISTINCT ON (b.name, s.metric, s.backend, s.machine_class, s.id)
+       s.id AS series_id, b.name AS benchmark, s.metric, s.backend, s.machine_class, s.unit,
+       s.higher_is_better, m.median, m.low, m.high, m.n,
+       (SELECT pm.median FROM measurements pm
+        JOIN commits pc ON pc.project_id = pm.project_id AND pc.id = pm.commit_id
+        WHERE pm.project_id = m.project_id AND pm.series_id = m.series_id AND pc.sha = c.parents[1]
+        ORDER BY pm.run_id DESC LIMIT 1) AS parent_median
+FROM measurements m
+JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
+JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
+JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+WHERE m.project_id = $1::bigint AND m.commit_id = $2::bigint
+ORDER BY b.name, s.metric, s.backend, s.machine_class, s.id, m.run_id DESC;
+
+-- name: commits_upsert
+-- $1 project_id, $2 sha[], $3 parents[] (joined by spaces), $4 author[], $5 time float8[],
+-- $6 subject[], $7 paths[] (array literals)  -> id, sha, fresh
+-- In the order of ids, so that two servers storing the same commits do not wait for each other in a
+-- circle. A commit never changes, but a stub is completed.
+INSERT INTO commits AS c (project_id, sha, parents, author, time, subject, paths)
+SELECT $1::bigint, u.sha, string_to_array(u.parents, ' '), u.author, to_timestamp(u.time), u.subject,
+       u.paths::text[]
+FROM unnest($2::text[], $3::text[], $4::text[], $5::float8[], $6::text[], $7::text[])
+     AS u (sha, parents, author, time, subject, paths)
+ORDER BY u.sha
+ON CONFLICT (project_id, sha) DO UPDATE
+SET parents = excluded.parents, author = excluded.author, time = excluded.time,
+    subject = excluded.subject, paths = excluded.paths, stub = false
+WHERE c.stub
+RETURNING c.id, c.sha, (xmax = 0) AS fresh;
+
+-- name: commit_stub
+-- $1 project_id, $2 sha, $3 time float8
+INSERT INTO commits (project_id, sha, time, stub)
+VALUES ($1::bigint, $2, to_timestamp($3::float8), true)
+ON CONFLICT (project_id, sha) DO NOTHING;
+
+-- name: commit_id
+-- $1 project_id, $2 sha, $3 branch  -> id, member (posted for this branch), time
+SELECT c.id, extract(epoch FROM c.time)::float8 AS time, c.stub,
+       EXISTS (SELECT 1 FROM branch_commits b WHERE b.project_id = c.project_id
+               AND b.branch = $3 AND b.commit_id = c.id) AS member
+FROM commits c WHERE c.project_id = $1::bigint AND c.sha = $2;
+
+-- name: branch_ensure
+-- $1 project_id, $2 name
+INSERT INTO branches (project_id, name) VALUES ($1::bigint, $2) ON CONFLICT DO NOTHING;
+
+-- name: branch_lock
+-- $1 project_id, $2 name: one writer of positions at a time
+SELECT name FROM branches WHERE project_id = $1::bigint AND name = $2 FOR UPDATE;
+
+-- name: branch_tip
+-- $1 project_id, $2 branch  -> sha, position, time
+SELECT c.sha, b.position, extract(epoch FROM c.time)::float8 AS time
+FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
+WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position IS NOT NULL
+ORDER BY b.position DESC LIMIT 1;
+
+-- name: branch_members_add
+-- $1 project_id, $2 branch, $3 sha[]  -> sha of those that are new on the branch
+INSERT INTO branch_commits (project_id, branch, commit_id)
+SELECT c.project_id, $2, c.id FROM commits c
+WHERE c.project_id = $1::bigint AND c.sha = ANY ($3::text[])
+ON CONFLICT DO NOTHING
+RETURNING commit_id;
+
+-- name: branch_members
+-- $1 project_id, $2 branch  -> id, sha, parents, time, position
+SELECT c.id, c.sha, array_to_string(c.parents, ' ') AS parents,
+       extract(epoch FROM c.time)::float8 AS time, b.position
+FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
+WHERE b.project_id = $1::bigint AND b.branch = $2;
+
+-- name: branch_positions_set
+-- $1 project_id, $2 branch, $3 commit_id[], $4 position[] (0: off the line)
+UPDATE branch_commits b SET position = nullif(u.position, 0)
+FROM unnest($3::bigint[], $4::bigint[]) AS u (commit_id, position)
+WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.commit_id = u.commit_id;
+
+-- name: branch_append
+-- $1 project_id, $2 branch, $3 sha[] (oldest first), $4 position before the first
+UPDATE branch_commits b SET position = $4::bigint + u.ordinal
+FROM unnest($3::text[]) WITH ORDINALITY AS u (sha, ordinal)
+JOIN commits c ON c.project_id = $1::bigint AND c.sha = u.sha
+WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.commit_id = c.id;

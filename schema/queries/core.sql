@@ -1,0 +1,40 @@
+-- Housekeeping: schema, events, audit, partitions, figures.
+
+-- name: migration_insert
+-- $1 version int, $2 name text
+INSERT INTO schema_migrations (version, name) VALUES ($1::int, $2);
+
+-- name: event_notify
+-- $1 payload text
+SELECT pg_notify('perfci', $1);
+
+-- name: audit_insert
+-- $1 actor, $2 action, $3 project_id, $4 object, $5 detail
+INSERT INTO audit (actor, action, project_id, object, detail)
+VALUES ($1, $2, $3::bigint, $4, coalesce($5, ''));
+
+-- name: partition_months
+-- $1 months ahead int  -> name text, low text, high text: the partitions that do not exist yet
+SELECT 'measurements_' || to_char(m, 'YYYYMM') AS name, to_char(m, 'YYYY-MM-DD') AS low,
+       to_char(m + interval '1 month', 'YYYY-MM-DD') AS high
+FROM generate_series(date_trunc('month', now()),
+                     date_trunc('month', now()) + make_interval(months => $1::int),
+                     interval '1 month') AS m
+WHERE to_regclass('measurements_' || to_char(m, 'YYYYMM')) IS NULL
+ORDER BY m;
+
+-- name: figures
+-- $1 project_id bigint or NULL
+SELECT (SELECT count(*) FROM runs WHERE $1::bigint IS NULL OR project_id = $1) AS runs,
+       (SELECT coalesce(sum(measurements), 0)::bigint FROM run_parts
+        WHERE $1::bigint IS NULL OR project_id = $1) AS measurements,
+       (SELECT count(*) FROM series WHERE $1::bigint IS NULL OR project_id = $1) AS series,
+       (SELECT count(*) FROM alerts WHERE ($1::bigint IS NULL OR project_id = $1)
+        AND state IN ('untriaged', 'acknowledged', 'investigating')) AS alerts_open,
+       (SELECT count(*) FROM jobs WHERE ($1::bigint IS NULL OR project_id = $1)
+        AND state = 'queued' AND kind <> 'detect') AS jobs_queued,
+       (SELECT count(*) FROM jobs WHERE ($1::bigint IS NULL OR project_id = $1)
+        AND state = 'leased' AND kind <> 'detect') AS jobs_leased,
+       (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 FROM jobs
+        WHERE ($1::bigint IS NULL OR project_id = $1) AND kind = 'detect'
+        AND state IN ('queued', 'leased')) AS detection_lag_s;

@@ -1,0 +1,200 @@
+-- name: jobs_list
+-- $1 project_id, $2 state, $3 kind, $4 job_id, $5 cursor, $6 limit; NULL: any, but detect jobs only
+-- when asked for
+SELECT j.id, j.project_id, p.name AS project, j.kind, j.state, j.sha AS commit, j.branch, j.suite,
+       coalesce(j.source, p.repo_url) AS source, p.build, p.measure, j.labels::text AS labels,
+       j.priority, j.tries, j.runner, j.reason, j.progress, to_json(j.run_ids)::text AS run_ids,
+       j.cancel_requested, j.run_id, extract(epoch FROM j.created_at)::float8 AS created_at,
+       extract(epoch FROM j.started_at)::float8 AS started_at,
+       extract(epoch FROM j.finished_at)::float8 AS finished_at,
+       CASE WHEN j.state = 'queued' AND j.kind <> 'detect' THEN (
+           SELECT count(*) + 1 FROM jobs o WHERE o.state = 'queued' AND o.kind <> 'detect'
+           AND (o.priority > j.priority OR (o.priority = j.priority AND o.id < j.id)))
+       END AS position
+FROM jobs j JOIN projects p ON p.id = j.project_id
+WHERE ($1::bigint IS NULL OR j.project_id = $1) AND ($2::text IS NULL OR j.state = $2)
+  AND (j.kind = $3 OR ($3::text IS NULL AND (j.kind <> 'detect' OR $4::bigint IS NOT NULL)))
+  AND ($4::bigint IS NULL OR j.id = $4) AND ($5::bigint IS NULL OR j.id < $5)
+ORDER BY j.id DESC LIMIT $6::int;
+
+-- name: job_insert
+-- $1 project_id, $2 kind, $3 priority, $4 sha, $5 branch, $6 suite, $7 source, $8 labels, $9 run,
+-- $10 dedupe  -> id, unless an open job has the same dedupe
+INSERT INTO jobs (project_id, kind, priority, sha, branch, suite, source, labels, run_id, dedupe)
+VALUES ($1::bigint, $2, $3::int, $4, $5, $6, $7, coalesce($8, '{}')::jsonb, $9::bigint, $10)
+ON CONFLICT (project_id, dedupe) WHERE state IN ('queued', 'leased') DO NOTHING
+RETURNING id;
+
+-- name: job_open
+-- $1 project_id, $2 dedupe  -> id
+SELECT id FROM jobs
+WHERE project_id = $1::bigint AND dedupe = $2 AND state IN ('queued', 'leased');
+
+-- name: job_lease
+-- $1 runner, $2 machine_class, $3 labels, $4 backends[], $5 project_id or NULL, $6 lease_hash,
+-- $7 seconds  -> id
+-- Materialized, so that the subquery with its lock is evaluated once and picks one row.
+WITH pick AS MATERIALIZED (
+    SELECT project_id, id FROM jobs
+    WHERE state = 'queued' AND kind <> 'detect' AND ($5::bigint IS NULL OR project_id = $5)
+      AND labels - 'backend' <@ (coalesce($3, '{}')::jsonb
+                                 || jsonb_build_object('machine_class', $2::text))
+      AND (labels ->> 'backend' IS NULL OR labels ->> 'backend' = ANY ($4::text[]))
+    ORDER BY priority DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+UPDATE jobs j
+SET state = 'leased', runner = $1, lease_hash = $6, tries = j.tries + 1, progress = NULL,
+    lease_until = clock_timestamp() + make_interval(secs => $7::float8),
+    started_at = coalesce(j.started_at, now())
+FROM pick WHERE j.project_id = pick.project_id AND j.id = pick.id
+RETURNING j.id;
+
+-- name: job_heartbeat
+-- $1 job_id, $2 lease_hash, $3 seconds, $4 progress  -> cancel_requested
+UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => $3::float8),
+       progress = coalesce($4, progress)
+WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2
+RETURNING cancel_requested;
+
+-- name: job_complete
+-- $1 job_id, $2 lease_hash, $3 state, $4 reason, $5 run_ids[]  -> project_id, state
+-- The hash stays: the same completion again, its answer lost, finds what it did.
+UPDATE jobs SET state = CASE WHEN cancel_requested AND $3 <> 'done' THEN 'cancelled' ELSE $3 END,
+       reason = $4, run_ids = $5::text[], lease_until = NULL, finished_at = now()
+WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2
+RETURNING project_id, state;
+
+-- name: job_state
+-- $1 job_id  -> project_id, state, lease_hash
+SELECT project_id, state, lease_hash FROM jobs WHERE id = $1::bigint;
+
+-- name: job_cancel
+-- $1 job_id  -> project_id, state
+UPDATE jobs SET cancel_requested = true,
+       state = CASE WHEN state = 'queued' THEN 'cancelled' ELSE state END,
+       finished_at = CASE WHEN state = 'queued' THEN now() ELSE finished_at END
+WHERE id = $1::bigint AND state IN ('queued', 'leased') AND kind <> 'detect'
+RETURNING project_id, state;
+
+-- name: jobs_expire
+-- $1 most tries  -> id, state, kind, project
+WITH late AS MATERIALIZED (
+    SELECT project_id, id FROM jobs
+    WHERE state = 'leased' AND lease_until < clock_timestamp()
+    ORDER BY id LIMIT 1000 FOR UPDATE SKIP LOCKED)
+UPDATE jobs j
+SET state = CASE WHEN j.cancel_requested THEN 'cancelled' WHEN j.tries >= $1::int THEN 'failed'
+                 ELSE 'queued' END,
+    reason = CASE WHEN j.tries >= $1::int
+             THEN format('the lease ran out %s times, last with %s', j.tries, j.runner) END,
+    finished_at = CASE WHEN j.cancel_requested OR j.tries >= $1::int THEN now() END,
+    lease_until = NULL, lease_hash = NULL
+FROM late JOIN projects p ON p.id = late.project_id
+WHERE j.project_id = late.project_id AND j.id = late.id
+RETURNING j.id, j.state, j.kind, p.name AS project;
+
+-- name: detect_take
+-- $1 lease_hash, $2 seconds, $3 most jobs  -> id, project_id, run_id, branch
+-- The oldest waiting one and the others of its project: judging a series once serves all of them.
+WITH first AS MATERIALIZED (
+    SELECT project_id FROM jobs WHERE state = 'queued' AND kind = 'detect'
+    ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED),
+batch AS MATERIALIZED (
+    SELECT j.project_id, j.id FROM jobs j
+    WHERE j.project_id = (SELECT project_id FROM first) AND j.state = 'queued' AND j.kind = 'detect'
+    ORDER BY j.id LIMIT $3::int FOR UPDATE SKIP LOCKED)
+UPDATE jobs j
+SET state = 'leased', runner = 'server', lease_hash = $1, tries = j.tries + 1,
+    lease_until = clock_timestamp() + make_interval(secs => $2::float8),
+    started_at = coalesce(j.started_at, now())
+FROM batch WHERE j.project_id = batch.project_id AND j.id = batch.id
+RETURNING j.id, j.project_id, j.run_id, j.branch;
+
+-- name: detect_prolong
+-- $1 lease_hash, $2 seconds
+UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => $2::float8)
+WHERE state = 'leased' AND lease_hash = $1;
+
+-- name: detect_finish
+-- $1 lease_hash, $2 state, $3 reason
+UPDATE jobs SET state = $2, reason = $3, lease_until = NULL, finished_at = now()
+WHERE state = 'leased' AND lease_hash = $1;
+
+-- name: detect_series
+-- $1 project_id, $2 run[], $3 branch[]  -> series_id, branch, higher_is_better, exact
+SELECT s.id, s.branch, s.higher_is_better, s.exact FROM series s
+WHERE s.project_id = $1::bigint
+  AND (s.branch = ANY ($3::text[]) OR s.id IN (
+      SELECT m.series_id FROM measurements m
+      WHERE m.project_id = $1::bigint AND m.run_id = ANY ($2::bigint[])))
+ORDER BY s.id;
+
+-- name: series_lock
+-- $1 project_id, $2 series_id
+SELECT id FROM series WHERE project_id = $1::bigint AND id = $2::bigint FOR UPDATE;
+
+-- name: detect_points
+-- $1 project_id, $2 series_id, $3 branch, $4 with samples
+SELECT m.commit_id, b.position, extract(epoch FROM c.time)::float8 AS time, m.median,
+       CASE WHEN $4::boolean THEN m.samples END AS samples, k.fingerprint_hash
+FROM measurements m
+JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id AND b.branch = $3
+JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
+JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
+JOIN machines k ON k.id = r.machine_id
+WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS NOT NULL
+  AND NOT r.infra
+ORDER BY b.position, r.started_at, r.run_id;
+
+-- name: detect_size
+-- $1 project_id, $2 series_id
+SELECT count(*) FROM measurements WHERE project_id = $1::bigint AND series_id = $2::bigint;
+
+-- name: change_points_of_series
+-- $1 project_id, $2 series_id, $3 branch  -> also those that are gone: they may come back
+SELECT x.id, b.position, coalesce(bl.position, b.position) AS position_low,
+       coalesce(bh.position, b.position) AS position_high, x.regression, x.gone_at IS NOT NULL AS gone,
+       a.id AS alert_id, a.state,
+       (SELECT e.actor FROM alert_events e WHERE e.project_id = a.project_id AND e.alert_id = a.id
+        ORDER BY e.id DESC LIMIT 1) AS last_actor
+FROM change_points x
+LEFT JOIN branch_commits b ON b.project_id = x.project_id AND b.commit_id = x.commit_id
+    AND b.branch = $3
+LEFT JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.commit_id = x.commit_low_id
+    AND bl.branch = $3
+LEFT JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.commit_id = x.commit_high_id
+    AND bh.branch = $3
+LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
+WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint
+ORDER BY x.gone_at IS NOT NULL, x.id;
+
+-- name: change_point_put
+-- $1 project_id, $2 id or NULL (new), $3 series_id, $4 branch, $5 commit_id, $6 position of the first
+-- suspect, $7 commit_high_id, $8 before, $9 after, $10 rel_change, $11 rel_low, $12 rel_high, $13 p,
+-- $14 regression, $15 confirmed  -> id
+WITH low AS MATERIALIZED (
+    SELECT coalesce((SELECT commit_id FROM branch_commits WHERE project_id = $1::bigint
+                     AND branch = $4 AND position = $6::bigint), $5::bigint) AS commit_id),
+changed AS (
+    UPDATE change_points SET commit_id = $5::bigint, commit_low_id = (SELECT commit_id FROM low),
+           commit_high_id = $7::bigint, before = $8::float8, after = $9::float8,
+           rel_change = $10::float8, rel_low = $11::float8, rel_high = $12::float8, p = $13::float8,
+           regression = $14::boolean, confirmed = $15::boolean, updated_at = now(), gone_at = NULL
+    WHERE project_id = $1::bigint AND id = $2::bigint RETURNING id),
+made AS (
+    INSERT INTO change_points (project_id, series_id, commit_id, commit_low_id, commit_high_id,
+                               before, after, rel_change, rel_low, rel_high, p, regression, confirmed)
+    SELECT $1::bigint, $3::bigint, $5::bigint, (SELECT commit_id FROM low), $7::bigint, $8::float8,
+           $9::float8, $10::float8, $11::float8, $12::float8, $13::float8, $14::boolean, $15::boolean
+    WHERE $2::bigint IS NULL RETURNING id)
+SELECT id FROM changed UNION ALL SELECT id FROM made;
+
+-- name: change_points_gone
+-- $1 project_id, $2 id[]
+UPDATE change_points SET gone_at = now()
+WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]) AND gone_at IS NULL;
+
+-- name: series_judged
+-- $1 project_id, $2 series_id, $3 points, $4 last_commit_id, $5 last_median, $6 spark, $7 noise_rel
+UPDATE series SET points = $3::bigint, last_commit_id = $4::bigint, last_median = $5::float8,
+       spark = $6::float8[], noise_rel = $7::float8, judged_at = now()
+WHERE project_id = $1::bigint AND id = $2::bigint;

@@ -1,0 +1,23 @@
+-- name: projects_list
+-- $1 project_id or NULL, $2 name or NULL, $3 cursor or NULL, $4 limit
+SELECT p.id, p.name, p.branch, p.repo_url,
+       (SELECT count(*) FROM commits c WHERE c.project_id = p.id) AS commits,
+       (SELECT count(*) FROM runs r WHERE r.project_id = p.id) AS runs,
+       (SELECT count(*) FROM alerts a WHERE a.project_id = p.id
+        AND a.state IN ('untriaged', 'acknowledged', 'investigating')) AS alerts_open,
+       (SELECT extract(epoch FROM r.received_at)::float8 FROM runs r WHERE r.project_id = p.id
+        ORDER BY r.id DESC LIMIT 1) AS last_run_at,
+       extract(epoch FROM p.created_at)::float8 AS created_at
+FROM projects p
+WHERE ($1::bigint IS NULL OR p.id = $1) AND ($2::text IS NULL OR p.name = $2)
+  AND ($3::bigint IS NULL OR p.id > $3)
+ORDER BY p.id LIMIT $4::int;
+
+-- name: project_insert
+-- $1 name, $2 branch, $3 repo_url  -> id, when it is new
+INSERT INTO projects (name, branch, repo_url) VALUES ($1, coalesce($2, 'main'), $3)
+ON CONFLICT (name) DO NOTHING RETURNING id;
+
+-- name: project_branch
+-- $1 project_id  -> name, branch
+SELECT name, branch FROM projects WHERE id = $1::bigint;

@@ -1,0 +1,25 @@
+-- name: runner_seen
+-- $1 name, $2 machine_class, $3 labels, $4 backends[]: written only when there is something new, or
+-- the last time is some seconds old
+INSERT INTO runners AS r (name, machine_class, labels, backends)
+VALUES ($1, $2, coalesce($3, '{}')::jsonb, $4::text[])
+ON CONFLICT (name) DO UPDATE
+SET machine_class = excluded.machine_class, labels = excluded.labels,
+    backends = excluded.backends, last_seen_at = now()
+WHERE r.last_seen_at < now() - interval '5 seconds' OR r.machine_class <> excluded.machine_class
+   OR r.labels <> excluded.labels OR r.backends <> excluded.backends;
+
+-- name: runners_list
+SELECT r.name, r.machine_class, r.labels::text AS labels, to_json(r.backends)::text AS backends,
+       extract(epoch FROM r.last_seen_at)::float8 AS last_seen_at,
+       (SELECT j.id FROM jobs j WHERE j.state = 'leased' AND j.runner = r.name
+        ORDER BY j.id DESC LIMIT 1) AS job_id
+FROM runners r ORDER BY r.name LIMIT 1000;
+
+-- name: machines_list
+-- $1 cursor, $2 limit
+SELECT k.id, k.class, k.name, k.fingerprint_hash, k.fingerprint::text AS fingerprint,
+       extract(epoch FROM k.first_seen_at)::float8 AS first_seen_at,
+       extract(epoch FROM k.last_seen_at)::float8 AS last_seen_at,
+       (SELECT count(*) FROM runs r WHERE r.machine_id = k.id) AS runs
+FROM machines k WHERE $1::bigint IS NULL OR k.id > $1 ORDER BY k.id LIMIT $2::int;

@@ -1,0 +1,177 @@
+-- name: runs_list
+-- $1 project_id, $2 commit or its beginning or NULL, $3 cursor, $4 limit
+SELECT r.id AS run_id, r.run_id AS id, r.project_id, p.name AS project, c.sha AS commit, r.branch,
+       r.suite, k.class AS machine_class, extract(epoch FROM r.started_at)::float8 AS started_at,
+       extract(epoch FROM r.finished_at)::float8 AS finished_at, r.infra,
+       (SELECT sum(q.measurements)::bigint FROM run_parts q
+        WHERE q.project_id = r.project_id AND q.run_id = r.id) AS measurements
+FROM runs r
+JOIN projects p ON p.id = r.project_id
+JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
+JOIN machines k ON k.id = r.machine_id
+WHERE r.project_id = $1::bigint AND ($2::text IS NULL OR c.sha LIKE $2 || '%')
+  AND ($3::bigint IS NULL OR r.id < $3)
+ORDER BY r.id DESC LIMIT $4::int;
+
+-- name: runs_get
+-- $1 project_id or NULL, $2 our id or NULL, $3 the measurer's id or NULL  -> one row, or two where
+-- several projects have it
+SELECT r.id AS run_id, r.run_id AS id, r.project_id, p.name AS project, c.sha AS commit, r.branch,
+       r.suite, k.class AS machine_class, extract(epoch FROM r.started_at)::float8 AS started_at,
+       extract(epoch FROM r.finished_at)::float8 AS finished_at, r.infra,
+       (SELECT sum(q.measurements)::bigint FROM run_parts q
+        WHERE q.project_id = r.project_id AND q.run_id = r.id) AS measurements
+FROM runs r
+JOIN projects p ON p.id = r.project_id
+JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
+JOIN machines k ON k.id = r.machine_id
+WHERE ($1::bigint IS NULL OR r.project_id = $1)
+  AND (r.id = $2::bigint OR r.run_id = $3)
+ORDER BY r.id LIMIT 2;
+
+-- name: machine_find
+-- $1 class, $2 name, $3 fingerprint_hash  -> id, stale
+SELECT id, last_seen_at < now() - interval '1 minute' AS stale FROM machines
+WHERE class = $1 AND name = $2 AND fingerprint_hash = $3;
+
+-- name: machine_insert
+-- $1 class, $2 name, $3 fingerprint_hash, $4 fingerprint
+INSERT INTO machines (class, name, fingerprint_hash, fingerprint) VALUES ($1, $2, $3, $4::jsonb)
+ON CONFLICT DO NOTHING;
+
+-- name: machine_touch
+-- $1 id
+UPDATE machines SET last_seen_at = now() WHERE id = $1::bigint;
+
+-- name: run_insert
+-- $1 project_id, $2 run_id, $3 header_hash, $4 commit_id, $5 branch, $6 suite, $7 suite_hash,
+-- $8 machine_id, $9 job_id, $10 infra, $11 started, $12 finished  -> id, when it is new
+INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash, machine_id,
+                  job_id, infra, started_at, finished_at)
+VALUES ($1::bigint, $2, $3, $4::bigint, $5, $6, $7, $8::bigint, $9::bigint, $10::boolean,
+        to_timestamp($11::float8), to_timestamp($12::float8))
+ON CONFLICT (project_id, run_id) DO NOTHING RETURNING id;
+
+-- name: run_lock
+-- $1 project_id, $2 run_id  -> id, header_hash
+SELECT id, header_hash FROM runs WHERE project_id = $1::bigint AND run_id = $2 FOR UPDATE;
+
+-- name: run_part_find
+-- $1 project_id, $2 run (ours), $3 body_hash  -> the stored answer
+SELECT series, samples FROM run_parts
+WHERE project_id = $1::bigint AND run_id = $2::bigint AND body_hash = $3;
+
+-- name: run_part_by_key
+-- $1 project_id, $2 key  -> what it was used for
+SELECT q.run_id, r.run_id AS id, q.body_hash, q.series, q.samples
+FROM run_parts q JOIN runs r ON r.project_id = q.project_id AND r.id = q.run_id
+WHERE q.project_id = $1::bigint AND q.key = $2;
+
+-- name: run_part_insert
+-- $1 project_id, $2 run, $3 body_hash, $4 key, $5 measurements, $6 series, $7 samples
+INSERT INTO run_parts (project_id, run_id, body_hash, key, measurements, series, samples)
+VALUES ($1::bigint, $2::bigint, $3, $4, $5::bigint, $6::bigint, $7::bigint);
+
+-- name: benchmarks_ensure
+-- $1 project_id, $2 name[], $3 params[]: in the order of names, so that no two wait in a circle
+INSERT INTO benchmarks (project_id, name, params)
+SELECT DISTINCT ON (u.name) $1::bigint, u.name, u.params::jsonb
+FROM unnest($2::text[], $3::text[]) AS u (name, params)
+WHERE NOT EXISTS (SELECT 1 FROM benchmarks b WHERE b.project_id = $1::bigint AND b.name = u.name)
+ORDER BY u.name
+ON CONFLICT DO NOTHING;
+
+-- name: series_ensure
+-- $1 project_id, $2 machine_class, $3 branch, $4 benchmark[], $5 metric[], $6 backend[], $7 unit[],
+-- $8 higher_is_better[], $9 exact[]
+INSERT INTO series (project_id, benchmark_id, metric, backend, machine_class, branch, unit,
+                    higher_is_better, exact, headline)
+SELECT $1::bigint, b.id, u.metric, u.backend, $2, $3, u.unit, u.higher, u.exact, b.name = 'headline'
+FROM unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::boolean[], $9::boolean[])
+     AS u (benchmark, metric, backend, unit, higher, exact)
+JOIN benchmarks b ON b.project_id = $1::bigint AND b.name = u.benchmark
+WHERE NOT EXISTS (
+    SELECT 1 FROM series s WHERE s.project_id = $1::bigint AND s.benchmark_id = b.id
+    AND s.metric = u.metric AND s.backend = u.backend AND s.machine_class = $2 AND s.branch = $3)
+ORDER BY b.id, u.metric, u.backend
+ON CONFLICT DO NOTHING;
+
+-- name: series_resolve
+-- $1 project_id, $2 machine_class, $3 branch, $4 benchmark[], $5 metric[], $6 backend[]
+-- -> id, unit, higher_is_better, exact, in the order asked
+SELECT s.id, s.unit, s.higher_is_better, s.exact
+FROM unnest($4::text[], $5::text[], $6::text[]) WITH ORDINALITY
+     AS u (benchmark, metric, backend, ordinal)
+JOIN benchmarks b ON b.project_id = $1::bigint AND b.name = u.benchmark
+JOIN series s ON s.project_id = b.project_id AND s.benchmark_id = b.id AND s.metric = u.metric
+    AND s.backend = u.backend AND s.machine_class = $2 AND s.branch = $3
+ORDER BY u.ordinal;
+
+-- name: measurements_overlap
+-- $1 project_id, $2 run, $3 series_id[]  -> those that the run has already
+SELECT series_id FROM measurements
+WHERE project_id = $1::bigint AND run_id = $2::bigint AND series_id = ANY ($3::bigint[]) LIMIT 1;
+
+-- name: measurements_insert
+-- $1 project_id, $2 run, $3 commit_id, $4 series_id[], $5 n[], $6 median[], $7 low[], $8 high[],
+-- $9 min[], $10 samples[] and $11 blocks[] (array literals), $12 extra[]
+INSERT INTO measurements (project_id, series_id, run_id, commit_id, stored_at, n, median, low, high,
+                          min, samples, blocks, extra)
+SELECT $1::bigint, u.series_id, $2::bigint, $3::bigint, now(), u.n, u.median, u.low, u.high, u.min,
+       u.samples::float8[], u.blocks::int[], u.extra::jsonb
+FROM unnest($4::bigint[], $5::bigint[], $6::float8[], $7::float8[], $8::float8[], $9::float8[],
+            $10::text[], $11::text[], $12::text[])
+     AS u (series_id, n, median, low, high, min, samples, blocks, extra);
+
+-- name: unmeasured_insert
+-- $1 project_id, $2 run, $3 benchmark[], $4 metric[], $5 backend[], $6 unit[], $7 higher[],
+-- $8 exact[], $9 broken[], $10 reason[], $11 params[]
+INSERT INTO unmeasured (project_id, run_id, benchmark, metric, backend, unit, higher_is_better,
+                        exact, broken, reason, params)
+SELECT $1::bigint, $2::bigint, u.benchmark, u.metric, u.backend, u.unit, u.higher, u.exact,
+       u.broken, u.reason, u.params::jsonb
+FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::boolean[],
+            $9::boolean[], $10::text[], $11::text[])
+     AS u (benchmark, metric, backend, unit, higher, exact, broken, reason, params);
+
+-- name: run_document
+-- $1 project_id, $2 run  -> the header
+SELECT r.run_id, p.name AS project, c.sha, r.branch, r.suite, r.suite_hash, r.job_id, r.infra,
+       extract(epoch FROM r.started_at)::float8 AS started_at,
+       extract(epoch FROM r.finished_at)::float8 AS finished_at,
+       k.name AS machine, k.class, k.fingerprint::text AS fingerprint
+FROM runs r
+JOIN projects p ON p.id = r.project_id
+JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
+JOIN machines k ON k.id = r.machine_id
+WHERE r.project_id = $1::bigint AND r.id = $2::bigint;
+
+-- name: run_measurements
+-- $1 project_id, $2 run  -> measured and not, by name
+SELECT b.name AS benchmark, s.metric, s.backend, s.unit, s.higher_is_better, s.exact, 0 AS status,
+       NULL AS reason, m.samples, m.blocks, b.params::text AS params, m.extra::text AS extra
+FROM measurements m
+JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
+JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+WHERE m.project_id = $1::bigint AND m.run_id = $2::bigint
+UNION ALL
+SELECT benchmark, metric, backend, unit, higher_is_better, exact,
+       CASE WHEN broken THEN 1 ELSE 2 END, reason, '{}', '{}', params::text, '{}'
+FROM unmeasured WHERE project_id = $1::bigint AND run_id = $2::bigint
+ORDER BY benchmark, metric, backend;
+
+-- name: compare_side
+-- $1 project_id, $2 commit_id or NULL, $3 run or NULL, $4 backend or NULL
+-- Runs whose canary moved count only when there is nothing else.
+SELECT b.name AS benchmark, s.metric, s.backend, s.machine_class, s.unit, s.higher_is_better, s.exact,
+       m.samples, m.blocks, r.run_id AS run, r.machine_id
+FROM measurements m
+JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
+JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
+JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+WHERE m.project_id = $1::bigint AND ($2::bigint IS NULL OR m.commit_id = $2)
+  AND ($3::bigint IS NULL OR m.run_id = $3) AND ($4::text IS NULL OR s.backend = $4)
+  AND (NOT r.infra OR $3::bigint IS NOT NULL OR NOT EXISTS (
+      SELECT 1 FROM runs o WHERE o.project_id = $1::bigint AND o.commit_id = $2 AND NOT o.infra))
+ORDER BY b.name COLLATE "C", s.metric COLLATE "C", s.backend COLLATE "C",
+         s.machine_class COLLATE "C", r.id;

@@ -1,0 +1,120 @@
+-- name: series_list
+-- $1 project_id or NULL, $2 series_id or NULL, $3 metric, $4 benchmark, $5 backend, $6 machine_class,
+-- $7 branch, $8 words, $9 headline only, $10 spark length, $11 cursor, $12 limit; NULL: any
+SELECT s.id, s.project_id, p.name AS project, b.name AS benchmark, s.metric, s.backend,
+       s.machine_class, s.branch, s.unit, s.higher_is_better, s.exact, s.headline, s.points,
+       c.sha AS last_commit, extract(epoch FROM c.time)::float8 AS last_time, s.last_median,
+       s.noise_rel,
+       to_json(s.spark[greatest(1, cardinality(s.spark) - $10::int + 1):])::text AS spark,
+       g.rel_change AS change_rel, g.regression AS change_regression,
+       g.confirmed AS change_confirmed, g.sha AS change_commit
+FROM series s
+JOIN projects p ON p.id = s.project_id
+JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+LEFT JOIN commits c ON c.project_id = s.project_id AND c.id = s.last_commit_id
+LEFT JOIN LATERAL (
+    SELECT x.rel_change, x.regression, x.confirmed, xc.sha
+    FROM change_points x
+    JOIN commits xc ON xc.project_id = x.project_id AND xc.id = x.commit_id
+    JOIN branch_commits xb ON xb.project_id = x.project_id AND xb.commit_id = x.commit_id
+        AND xb.branch = s.branch
+    WHERE x.project_id = s.project_id AND x.series_id = s.id AND x.gone_at IS NULL
+    ORDER BY xb.position DESC NULLS LAST LIMIT 1) g ON true
+WHERE ($1::bigint IS NULL OR s.project_id = $1) AND ($2::bigint IS NULL OR s.id = $2)
+  AND ($3::text IS NULL OR s.metric = $3) AND ($4::text IS NULL OR b.name = $4)
+  AND ($5::text IS NULL OR s.backend = $5) AND ($6::text IS NULL OR s.machine_class = $6)
+  AND ($7::text IS NULL OR s.branch = $7)
+  AND ($8::text IS NULL OR NOT EXISTS (
+      SELECT 1 FROM unnest(string_to_array(lower($8), ' ')) AS w
+      WHERE position(w IN lower(b.name || ' ' || s.metric || ' ' || s.backend)) = 0))
+  AND (NOT $9::boolean OR s.headline)
+  AND ($11::bigint IS NULL OR s.id > $11)
+ORDER BY s.id LIMIT $12::int;
+
+-- name: window_size
+-- $1 project_id, $2 series_id, $3 branch, $4 position from, $5 position to, $6 time from, $7 time to
+-- -> points
+SELECT count(*) AS points
+FROM measurements m
+JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id AND b.branch = $3
+JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
+WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS NOT NULL
+  AND ($4::bigint IS NULL OR b.position >= $4) AND ($5::bigint IS NULL OR b.position <= $5)
+  AND ($6::float8 IS NULL OR c.time >= to_timestamp($6))
+  AND ($7::float8 IS NULL OR c.time <= to_timestamp($7));
+
+-- name: window_points
+-- as window_size
+SELECT b.position, c.sha AS commit, c.subject, c.author,
+       extract(epoch FROM c.time)::float8 AS time, m.median, m.low, m.high, m.min, m.n, m.run_id,
+       r.machine_id, k.fingerprint_hash AS fingerprint, r.infra
+FROM measurements m
+JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id AND b.branch = $3
+JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
+JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
+JOIN machines k ON k.id = r.machine_id
+WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS NOT NULL
+  AND ($4::bigint IS NULL OR b.position >= $4) AND ($5::bigint IS NULL OR b.position <= $5)
+  AND ($6::float8 IS NULL OR c.time >= to_timestamp($6))
+  AND ($7::float8 IS NULL OR c.time <= to_timestamp($7))
+ORDER BY b.position, r.started_at, r.run_id;
+
+-- name: window_buckets
+-- as window_size, $8 buckets: the newest commit of each bucket stands for it; low and high are the
+-- extremes of the medians, so that no spike is lost
+WITH points AS (
+    SELECT b.position, c.sha, c.subject, c.author, c.time, m.median, m.min, m.n, m.run_id,
+           r.machine_id, k.fingerprint_hash, r.infra,
+           ntile($8::int) OVER (ORDER BY b.position, r.started_at, r.run_id) AS bucket,
+           row_number() OVER (ORDER BY b.position, r.started_at, r.run_id) AS place
+    FROM measurements m
+    JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id
+        AND b.branch = $3
+    JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
+    JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
+    JOIN machines k ON k.id = r.machine_id
+    WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS NOT NULL
+      AND ($4::bigint IS NULL OR b.position >= $4) AND ($5::bigint IS NULL OR b.position <= $5)
+      AND ($6::float8 IS NULL OR c.time >= to_timestamp($6))
+      AND ($7::float8 IS NULL OR c.time <= to_timestamp($7)))
+SELECT max(position) AS position, (array_agg(sha ORDER BY place DESC))[1] AS commit,
+       (array_agg(subject ORDER BY place DESC))[1] AS subject,
+       (array_agg(author ORDER BY place DESC))[1] AS author,
+       extract(epoch FROM (array_agg(time ORDER BY place DESC))[1])::float8 AS time,
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY median) AS median,
+       min(median) AS low, max(median) AS high, min(min) AS min, sum(n) AS n,
+       (array_agg(run_id ORDER BY place DESC))[1] AS run_id,
+       (array_agg(machine_id ORDER BY place DESC))[1] AS machine_id,
+       (array_agg(fingerprint_hash ORDER BY place DESC))[1] AS fingerprint,
+       bool_or(infra) AS infra
+FROM points GROUP BY bucket ORDER BY bucket;
+
+-- name: window_changes
+-- $1 project_id, $2 series_id, $3 branch
+SELECT x.id, b.position, coalesce(bl.position, b.position) AS position_low,
+       coalesce(bh.position, b.position) AS position_high, c.sha AS commit, cl.sha AS commit_low,
+       ch.sha AS commit_high, x.before, x.after, x.rel_change, x.rel_low, x.rel_high, x.p,
+       x.regression, x.confirmed, a.id AS alert_id, 0 AS index, 0 AS index_low, 0 AS index_high
+FROM change_points x
+JOIN branch_commits b ON b.project_id = x.project_id AND b.commit_id = x.commit_id AND b.branch = $3
+JOIN commits c ON c.project_id = x.project_id AND c.id = x.commit_id
+JOIN commits cl ON cl.project_id = x.project_id AND cl.id = x.commit_low_id
+JOIN commits ch ON ch.project_id = x.project_id AND ch.id = x.commit_high_id
+LEFT JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.commit_id = x.commit_low_id
+    AND bl.branch = $3
+LEFT JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.commit_id = x.commit_high_id
+    AND bh.branch = $3
+LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
+WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.gone_at IS NULL
+  AND b.position IS NOT NULL
+ORDER BY b.position;
+
+-- name: machine_fingerprints
+-- $1 machine_id[]  -> id, fingerprint
+SELECT id, fingerprint::text AS fingerprint FROM machines WHERE id = ANY ($1::bigint[]);
+
+-- name: commit_position
+-- $1 project_id, $2 branch, $3 sha or its beginning  -> position (NULL: off the line)
+SELECT b.position FROM commits c
+LEFT JOIN branch_commits b ON b.project_id = c.project_id AND b.commit_id = c.id AND b.branch = $2
+WHERE c.project_id = $1::bigint AND c.sha LIKE $3 || '%' ORDER BY c.sha LIMIT 2;

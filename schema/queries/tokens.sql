@@ -1,0 +1,39 @@
+-- name: tokens_list
+-- $1 id, $2 hash, $3 cursor, $4 limit; NULL: any
+SELECT t.id, t.name, t.scopes, t.project_id, p.name AS project, t.hash,
+       extract(epoch FROM t.created_at)::float8 AS created_at,
+       extract(epoch FROM t.expires_at)::float8 AS expires_at,
+       extract(epoch FROM t.revoked_at)::float8 AS revoked_at,
+       extract(epoch FROM t.last_used_at)::float8 AS last_used_at
+FROM tokens t LEFT JOIN projects p ON p.id = t.project_id
+WHERE ($1::bigint IS NULL OR t.id = $1) AND ($2::text IS NULL OR t.hash = $2)
+  AND ($3::bigint IS NULL OR t.id > $3)
+ORDER BY t.id LIMIT $4::int;
+
+-- name: token_find
+-- $1 hash  -> valid or not, and whether last_used_at is old
+SELECT id, name, scopes, project_id, hash,
+       revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) AS valid,
+       coalesce(last_used_at < now() - interval '1 minute', true) AS stale
+FROM tokens WHERE hash = $1;
+
+-- name: token_insert
+-- $1 hash, $2 name, $3 scopes, $4 project_id, $5 expires (Unix seconds or NULL)  -> id
+INSERT INTO tokens (hash, name, scopes, project_id, expires_at)
+VALUES ($1, coalesce($2, ''), $3::int, $4::bigint, to_timestamp($5::float8))
+RETURNING id;
+
+-- name: token_ensure
+-- $1 hash, $2 name: an admin token of every project, valid again if it was revoked
+INSERT INTO tokens (hash, name, scopes) VALUES ($1, $2, 31)
+ON CONFLICT (hash) DO UPDATE SET scopes = 31, project_id = NULL, expires_at = NULL, revoked_at = NULL
+WHERE tokens.scopes <> 31 OR tokens.project_id IS NOT NULL OR tokens.expires_at IS NOT NULL
+   OR tokens.revoked_at IS NOT NULL;
+
+-- name: token_used
+-- $1 id
+UPDATE tokens SET last_used_at = now() WHERE id = $1::bigint;
+
+-- name: token_revoke
+-- $1 id  -> id
+UPDATE tokens SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1::bigint RETURNING id;

@@ -1,0 +1,29 @@
+/*
+ * The SQL of schema/, as embed.py puts it into the program at build time.
+ */
+#ifndef PFC_SCHEMA_SCHEMA_H
+#define PFC_SCHEMA_SCHEMA_H
+
+#include <stddef.h>
+
+/** One numbered migration; versions go up from 1 without gaps. */
+typedef struct pfc_migration {
+    int version;
+    const char *name; /* "0001_initial" */
+    const char *sql;
+} pfc_migration;
+
+/** One named statement. */
+typedef struct pfc_statement {
+    const char *name;
+    const char *sql;
+} pfc_statement;
+
+extern const pfc_migration pfc_migrations[];
+extern const size_t pfc_migrations_len;
+
+/** Sorted by name. */
+extern const pfc_statement pfc_statements[];
+extern const size_t pfc_statements_len;
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * Alerts, their history, and the commits that they may be about.
+ */
+#include "server/repo/rows.h"
+
+static const pfc_col alert_cols[] = {
+    PFC_COL(pfc_alert, id, "id", I64),
+    PFC_COL(pfc_alert, project_id, "project_id", I64),
+    PFC_COL(pfc_alert, series_id, "series_id", I64),
+    PFC_COL(pfc_alert, project, "project", TEXT),
+    PFC_COL(pfc_alert, benchmark, "benchmark", TEXT),
+    PFC_COL(pfc_alert, metric, "metric", TEXT),
+    PFC_COL(pfc_alert, backend, "backend", TEXT),
+    PFC_COL(pfc_alert, machine_class, "machine_class", TEXT),
+    PFC_COL(pfc_alert, unit, "unit", TEXT),
+    PFC_COL(pfc_alert, branch, "branch", TEXT),
+    PFC_COL(pfc_alert, state, "state", TEXT),
+    PFC_COL(pfc_alert, higher_is_better, "higher_is_better", BOOL),
+    PFC_COL(pfc_alert, regression, "regression", BOOL),
+    PFC_COL(pfc_alert, before, "before", F64),
+    PFC_COL(pfc_alert, after, "after", F64),
+    PFC_COL(pfc_alert, rel_change, "rel_change", F64),
+    PFC_COL(pfc_alert, rel_low, "rel_low", F64),
+    PFC_COL(pfc_alert, rel_high, "rel_high", F64),
+    PFC_COL(pfc_alert, p, "p", F64),
+    PFC_COL(pfc_alert, commit, "commit", TEXT),
+    PFC_COL(pfc_alert, commit_low, "commit_low", TEXT),
+    PFC_COL(pfc_alert, commit_high, "commit_high", TEXT),
+    PFC_COL(pfc_alert, culprit, "culprit", TEXT),
+    PFC_COL(pfc_alert, created_at, "created_at", F64),
+    PFC_COL(pfc_alert, updated_at, "updated_at", F64),
+    PFC_COL(pfc_alert, note, "note", TEXT),
+};
+static const pfc_shape alert_shape = PFC_SHAPE(alert_cols, pfc_alert);
+
+static void alert_args(pfc_args *args, const pfc_alert_filter *f, int64_t id, pfc_page page)
+{
+    pfc_args_id(args, f->project_id);
+    pfc_args_id(args, f->series_id);
+    pfc_args_text(args, f->state);
+    pfc_args_id(args, id);
+    pfc_args_cursor(args, page);
+    pfc_args_i64(args, pfc_page_fetch(page));
+}
+
+pfc_code pfc_alerts_list(pfc_db *db, const pfc_alert_filter *filter, pfc_page page, pfc_alerts *out,
+                         pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_rows rows = { 0 };
+    pfc_code code;
+
+    alert_args(&args, filter, 0, page);
+    code = pfc_rows_read(db, "alerts_list", &args, &alert_shape, &page, &rows, err);
+    if (!code)
+        PFC_ROWS_INTO(out, rows);
+    return code;
+}
+
+pfc_code pfc_alerts_get(pfc_db *db, int64_t id, pfc_alerts *out, pfc_err *err)
+{
+    const pfc_alert_filter any = { 0 };
+    pfc_args args = { 0 };
+    pfc_rows rows = { 0 };
+    pfc_code code;
+
+    if (id <= 0)
+        return pfc_err_set(err, PFC_ENOTFOUND, "no such alert");
+    alert_args(&args, &any, id, (pfc_page){ 0 });
+    code = pfc_rows_one(db, "alerts_list", &args, &alert_shape, &rows, "such alert", err);
+    if (!code)
+        PFC_ROWS_INTO(out, rows);
+    return code;
+}
+
+static const pfc_col event_cols[] = {
+    PFC_COL(pfc_alert_event, id, "id", I64),
+    PFC_COL(pfc_alert_event, at, "at", F64),
+    PFC_COL(pfc_alert_event, actor, "actor", TEXT),
+    PFC_COL(pfc_alert_event, from, "state_from", TEXT),
+    PFC_COL(pfc_alert_event, to, "state_to", TEXT),
+    PFC_COL(pfc_alert_event, reason, "reason", TEXT),
+};
+static const pfc_shape event_shape = PFC_SHAPE(event_cols, pfc_alert_event);
+
+pfc_code pfc_alert_events_list(pfc_db *db, int64_t alert_id, pfc_alert_events *out, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_rows rows = { 0 };
+    pfc_code code;
+
+    pfc_args_i64(&args, alert_id);
+    code = pfc_rows_read(db, "alert_events", &args, &event_shape, NULL, &rows, err);
+    if (!code)
+        PFC_ROWS_INTO(out, rows);
+    return code;
+}
+
+static const pfc_col range_cols[] = {
+    PFC_COL(pfc_alert_commit, position, "position", I64),
+    PFC_COL(pfc_alert_commit, sha, "sha", TEXT),
+    PFC_COL(pfc_alert_commit, author, "author", TEXT),
+    PFC_COL(pfc_alert_commit, subject, "subject", TEXT),
+    PFC_COL(pfc_alert_commit, paths_json, "paths", TEXT),
+    PFC_COL(pfc_alert_commit, time, "time", F64),
+    PFC_COL(pfc_alert_commit, measured, "measured", BOOL),
+};
+static const pfc_shape range_shape = PFC_SHAPE(range_cols, pfc_alert_commit);
+
+pfc_code pfc_alert_commits_list(pfc_db *db, int64_t alert_id, pfc_alert_commits *out, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_rows rows = { 0 };
+    pfc_code code;
+
+    pfc_args_i64(&args, alert_id);
+    code = pfc_rows_read(db, "alert_commits", &args, &range_shape, NULL, &rows, err);
+    if (!code)
+        PFC_ROWS_INTO(out, rows);
+    return code;
+}

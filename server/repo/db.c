@@ -1,0 +1,366 @@
+/*
+ * The pool: N connections, made when first needed, replaced when broken, lent to one transaction at
+ * a time. Statements are prepared on a connection when it first sees them.
+ */
+#include "server/repo/db.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <libpq-fe.h>
+
+#include "server/repo/db_internal.h"
+
+#include "schema/schema.h"
+
+struct pfc_db {
+    char *url;
+    unsigned statement_ms, wait_ms;
+    pthread_mutex_t lock;
+    pthread_cond_t freed;
+    pfc_conn *conns;
+    pfc_conn **idle; /* guarded by lock */
+    size_t idle_len; /* guarded by lock */
+    size_t len;
+};
+
+void pfc_conn_message(const PGconn *pg, char *out, size_t cap)
+{
+    const char *text = pg ? PQerrorMessage(pg) : "out of memory";
+    size_t n = strcspn(text, "\n");
+
+    n = PFC_MIN(n, cap - 1);
+    memcpy(out, text, n);
+    out[n] = '\0';
+}
+
+static pfc_code code_of_sqlstate(const char *state)
+{
+    static const struct {
+        const char *prefix;
+        pfc_code code;
+    } table[] = {
+        { "23505", PFC_ECONFLICT }, { "23503", PFC_ENOTFOUND }, { "23", PFC_EINVAL },
+        { "22", PFC_EINVAL },       { "57014", PFC_ETIMEOUT },  { "57", PFC_EUNAVAIL },
+        { "08", PFC_EUNAVAIL },     { "53", PFC_EUNAVAIL },     { "40", PFC_EUNAVAIL },
+        { "55P03", PFC_EUNAVAIL },  { "25006", PFC_EUNAVAIL },  { "25P03", PFC_EUNAVAIL },
+        { "58", PFC_EUNAVAIL },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(table); i++) {
+        if (strncmp(state, table[i].prefix, strlen(table[i].prefix)) == 0)
+            return table[i].code;
+    }
+    return PFC_EBUG;
+}
+
+pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc_err *err)
+{
+    const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
+    const char *text = res ? PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+    char message[256];
+
+    if (state && text) /* also when the connection ended: the server's reason is the better one */
+        return pfc_err_set(err, code_of_sqlstate(state), "database: %s: %s", what, text);
+    pfc_conn_message(pg, message, sizeof(message));
+    return pfc_err_set(err, PFC_EUNAVAIL, "database: %s: %s", what, message);
+}
+
+pfc_code pfc_conn_exec(PGconn *pg, const char *sql, const char *what, pfc_err *err)
+{
+    PGresult *res = PQexec(pg, sql);
+    ExecStatusType status = PQresultStatus(res);
+    pfc_code code = PFC_OK;
+
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+        code = pfc_result_fault(pg, res, what, err);
+    PQclear(res);
+    return code;
+}
+
+static void drop_notice(void *arg, const PGresult *res)
+{
+    (void)arg;
+    (void)res;
+}
+
+pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc_err *err)
+{
+    /* The URL comes after our defaults, so that it may override them. */
+    const char *keys[] = { "connect_timeout", "application_name", "dbname", NULL };
+    const char *values[] = { PFC_DB_CONNECT_S, "perfci", url, NULL };
+    char limit[16];
+    const char *params[] = { limit };
+    PGconn *pg = PQconnectdbParams(keys, values, 1);
+    PGresult *res = NULL;
+    char message[256];
+    pfc_code code = PFC_OK;
+
+    if (PQstatus(pg) != CONNECTION_OK) {
+        pfc_conn_message(pg, message, sizeof(message));
+        PQfinish(pg);
+        return pfc_err_set(err, PFC_EUNAVAIL, "database: %s", message);
+    }
+    PQsetNoticeReceiver(pg, drop_notice, NULL);
+    (void)snprintf(limit, sizeof(limit), "%u", statement_ms);
+    res = PQexecParams(pg,
+                       "SELECT set_config('statement_timeout', $1, false),"
+                       " set_config('idle_in_transaction_session_timeout', '60s', false),"
+                       " set_config('timezone', 'UTC', false),"
+                       " set_config('extra_float_digits', '1', false)",
+                       1, NULL, params, NULL, NULL, 0);
+    if (PQresultStatus(res) != PGRES_TUPLES_OK)
+        code = pfc_result_fault(pg, res, "settings", err);
+    PQclear(res);
+    if (code) {
+        PQfinish(pg);
+        return code;
+    }
+    *out = pg;
+    return PFC_OK;
+}
+
+pfc_code pfc_db_open(pfc_db **out, const pfc_db_opts *opts, pfc_err *err)
+{
+    char *why = NULL;
+    PQconninfoOption *info = PQconninfoParse(opts->url ? opts->url : "", &why);
+    pthread_condattr_t attr;
+    pfc_db *db;
+
+    if (!info) {
+        /* libpq's reason may quote the URL, and with it a password. */
+        PQfreemem(why);
+        return pfc_err_set(err, PFC_EINVAL, "database URL: want a libpq URI or key=value pairs");
+    }
+    PQconninfoFree(info);
+    if (opts->connections > PFC_DB_MAX_CONNECTIONS)
+        return pfc_err_set(err, PFC_EINVAL, "database: want at most %d connections, got %u",
+                           PFC_DB_MAX_CONNECTIONS, opts->connections);
+    db = pfc_alloc(sizeof(*db));
+    db->url = pfc_strdup(opts->url);
+    db->statement_ms = opts->statement_ms ? opts->statement_ms : 10000;
+    db->wait_ms = opts->wait_ms ? opts->wait_ms : 5000;
+    db->len = opts->connections ? opts->connections : 8;
+    db->conns = pfc_calloc(db->len, sizeof(*db->conns));
+    db->idle = pfc_calloc(db->len, sizeof(pfc_conn *));
+    for (size_t i = 0; i < db->len; i++) {
+        db->conns[i].prepared = pfc_calloc(pfc_statements_len, sizeof(bool));
+        db->idle[db->idle_len++] = &db->conns[i];
+    }
+    pthread_mutex_init(&db->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&db->freed, &attr);
+    pthread_condattr_destroy(&attr);
+    *out = db;
+    return PFC_OK;
+}
+
+void pfc_db_close(pfc_db *db)
+{
+    if (!db)
+        return;
+    for (size_t i = 0; i < db->len; i++) {
+        PQfinish(db->conns[i].pg);
+        free(db->conns[i].prepared);
+    }
+    pthread_cond_destroy(&db->freed);
+    pthread_mutex_destroy(&db->lock);
+    free(db->conns);
+    free(db->idle);
+    free(db->url);
+    free(db);
+}
+
+static pfc_code borrow(pfc_db *db, pfc_conn **out, pfc_err *err)
+{
+    struct timespec until;
+    int rc = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)(db->wait_ms / 1000);
+    until.tv_nsec += (long)(db->wait_ms % 1000) * 1000000L;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
+    pthread_mutex_lock(&db->lock);
+    while (db->idle_len == 0 && rc != ETIMEDOUT)
+        rc = pthread_cond_timedwait(&db->freed, &db->lock, &until);
+    *out = db->idle_len ? db->idle[--db->idle_len] : NULL;
+    pthread_mutex_unlock(&db->lock);
+    if (!*out)
+        return pfc_err_set(err, PFC_EUNAVAIL, "database: all %zu connections busy for %u ms",
+                           db->len, db->wait_ms);
+    return PFC_OK;
+}
+
+static void give_back(pfc_db *db, pfc_conn *conn)
+{
+    pthread_mutex_lock(&db->lock);
+    db->idle[db->idle_len++] = conn; /* last in, first out: the busy ones stay warm */
+    pthread_cond_signal(&db->freed);
+    pthread_mutex_unlock(&db->lock);
+}
+
+static void disconnect(pfc_conn *conn)
+{
+    PQfinish(conn->pg);
+    conn->pg = NULL;
+    memset(conn->prepared, 0, pfc_statements_len * sizeof(bool));
+}
+
+/* An idle connection has nothing to say unless the server ended it: looking costs no round trip,
+ * and finds restarts before a statement is sent whose fate would be unknown. */
+static bool still_good(PGconn *pg)
+{
+    struct pollfd fd = { .fd = PQsocket(pg), .events = POLLIN };
+
+    if (PQstatus(pg) != CONNECTION_OK || PQtransactionStatus(pg) != PQTRANS_IDLE)
+        return false;
+    if (poll(&fd, 1, 0) <= 0)
+        return true;
+    return PQconsumeInput(pg) && PQstatus(pg) == CONNECTION_OK && !PQisBusy(pg);
+}
+
+pfc_code pfc_tx_begin(pfc_tx **out, pfc_db *db, pfc_tx_mode mode, pfc_err *err)
+{
+    pfc_conn *conn = NULL;
+    pfc_tx *tx;
+    pfc_code code;
+
+    code = borrow(db, &conn, err);
+    if (code)
+        return code;
+    if (conn->pg && !still_good(conn->pg))
+        disconnect(conn);
+    if (!conn->pg)
+        code = pfc_conn_open(db->url, db->statement_ms, &conn->pg, err);
+    if (!code && mode == PFC_TX_WRITE)
+        code = pfc_conn_exec(conn->pg, "BEGIN", "begin", err);
+    if (!code && mode == PFC_TX_SNAPSHOT)
+        code = pfc_conn_exec(conn->pg, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "begin",
+                             err);
+    if (code) {
+        give_back(db, conn);
+        return code;
+    }
+    tx = pfc_alloc(sizeof(*tx));
+    *tx = (pfc_tx){ .db = db, .conn = conn, .mode = mode, .open = mode != PFC_TX_AUTO };
+    *out = tx;
+    return PFC_OK;
+}
+
+pfc_code pfc_tx_commit(pfc_tx *tx, pfc_err *err)
+{
+    PGresult *res;
+    pfc_code code = PFC_OK;
+
+    if (!tx->open)
+        return PFC_OK;
+    tx->open = false;
+    res = PQexec(tx->conn->pg, "COMMIT");
+    if (PQresultStatus(res) != PGRES_COMMAND_OK)
+        code = pfc_result_fault(tx->conn->pg, res, "commit", err);
+    else if (strcmp(PQcmdStatus(res), "COMMIT") != 0)
+        /* A failed transaction answers COMMIT with ROLLBACK, and calls that a success. */
+        code = pfc_err_set(err, PFC_EBUG, "database: commit of a transaction that had failed");
+    PQclear(res);
+    return code;
+}
+
+void pfc_tx_free(pfc_tx *tx)
+{
+    if (!tx)
+        return;
+    if (tx->open && PQstatus(tx->conn->pg) == CONNECTION_OK)
+        (void)pfc_conn_exec(tx->conn->pg, "ROLLBACK", "rollback", NULL);
+    if (PQstatus(tx->conn->pg) != CONNECTION_OK ||
+        PQtransactionStatus(tx->conn->pg) != PQTRANS_IDLE)
+        disconnect(tx->conn);
+    give_back(tx->db, tx->conn);
+    free(tx);
+}
+
+static int by_name(const void *key, const void *item)
+{
+    return strcmp(key, ((const pfc_statement *)item)->name);
+}
+
+static pfc_code prepare(pfc_conn *conn, const pfc_statement *statement, pfc_err *err)
+{
+    size_t index = (size_t)(statement - pfc_statements);
+    PGresult *res;
+    pfc_code code = PFC_OK;
+
+    if (conn->prepared[index])
+        return PFC_OK;
+    res = PQprepare(conn->pg, statement->name, statement->sql, 0, NULL);
+    if (PQresultStatus(res) != PGRES_COMMAND_OK)
+        code = pfc_result_fault(conn->pg, res, statement->name, err);
+    else
+        conn->prepared[index] = true;
+    PQclear(res);
+    return code;
+}
+
+pfc_code pfc_tx_query(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **out, pfc_err *err)
+{
+    const pfc_statement *statement =
+        bsearch(name, pfc_statements, pfc_statements_len, sizeof(pfc_statement), by_name);
+    PGresult *res = NULL;
+    ExecStatusType status;
+    pfc_code code;
+
+    if (!statement) {
+        code = pfc_err_set(err, PFC_EBUG, "database: no statement is called %s", name);
+        goto done;
+    }
+    code = prepare(tx->conn, statement, err);
+    if (code)
+        goto done;
+    res = PQexecPrepared(tx->conn->pg, name, args ? args->len : 0, args ? args->values : NULL, NULL,
+                         NULL, 0);
+    status = PQresultStatus(res);
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
+        code = pfc_result_fault(tx->conn->pg, res, name, err);
+        goto done;
+    }
+    if (out) {
+        *out = pfc_res_wrap(res);
+        res = NULL;
+    }
+
+done:
+    PQclear(res);
+    if (args)
+        pfc_args_clear(args);
+    return code;
+}
+
+pfc_code pfc_tx_prepare_all(pfc_tx *tx, size_t *prepared, pfc_err *err)
+{
+    for (size_t i = 0; i < pfc_statements_len; i++) {
+        pfc_code code = prepare(tx->conn, &pfc_statements[i], err);
+
+        if (code)
+            return code;
+    }
+    *prepared = pfc_statements_len;
+    return PFC_OK;
+}
+
+pfc_code pfc_db_ping(pfc_db *db, pfc_err *err)
+{
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    if (!code)
+        code = pfc_conn_exec(tx->conn->pg, "SELECT 1", "ping", err);
+    pfc_tx_free(tx);
+    return code;
+}

@@ -1,0 +1,36 @@
+/*
+ * What the files of the pool share; nobody else includes this.
+ */
+#ifndef PFC_SERVER_REPO_DB_INTERNAL_H
+#define PFC_SERVER_REPO_DB_INTERNAL_H
+
+#include <libpq-fe.h>
+
+#include "server/repo/db.h"
+
+#define PFC_DB_CONNECT_S "5"
+
+typedef struct pfc_conn {
+    PGconn *pg;     /* NULL: not connected */
+    bool *prepared; /* by index into pfc_statements */
+} pfc_conn;
+
+struct pfc_tx {
+    pfc_db *db;
+    pfc_conn *conn;
+    pfc_tx_mode mode;
+    bool open; /* a transaction is under way */
+};
+
+/** A connection to `url`, set up by `statement_ms` (0: no limit). */
+pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc_err *err);
+/** The first line of libpq's message, without its newline. */
+void pfc_conn_message(const PGconn *pg, char *out, size_t cap);
+/** The code and the sentence of a failed result; frees nothing. */
+pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc_err *err);
+/** Runs a fixed text, possibly of several statements, without parameters. */
+pfc_code pfc_conn_exec(PGconn *pg, const char *sql, const char *what, pfc_err *err);
+/** Takes res. */
+pfc_res *pfc_res_wrap(PGresult *res);
+
+#endif

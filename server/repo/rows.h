@@ -1,0 +1,57 @@
+/*
+ * From a named query to a typed list, once for all table families.
+ */
+#ifndef PFC_SERVER_REPO_ROWS_H
+#define PFC_SERVER_REPO_ROWS_H
+
+#include "server/repo/repo.h"
+
+/** Any list, before it gets its type. */
+typedef struct pfc_rows {
+    void *items;
+    size_t len;
+    int64_t next;
+    pfc_res *hold;
+} pfc_rows;
+
+/** How a row becomes a struct. The first column is the one that the cursor counts. */
+typedef struct pfc_shape {
+    const pfc_col *cols;
+    size_t cols_len;
+    size_t size;
+} pfc_shape;
+
+#define PFC_SHAPE(columns, type)                                                                   \
+    {                                                                                              \
+        (columns), PFC_ARRAY_LEN(columns), sizeof(type)                                            \
+    }
+#define PFC_COL(type, field, column, kind_)                                                        \
+    {                                                                                              \
+        .name = (column), .kind = PFC_COL_##kind_, .offset = offsetof(type, field)                 \
+    }
+
+/** Moves untyped rows into a typed list. */
+#define PFC_ROWS_INTO(out, rows)                                                                   \
+    do {                                                                                           \
+        (out)->items = (rows).items;                                                               \
+        (out)->len = (rows).len;                                                                   \
+        (out)->next = (rows).next;                                                                 \
+        (out)->hold = (rows).hold;                                                                 \
+    } while (0)
+
+/** Limit of a page, with one more row to see whether there is a next page. */
+int pfc_page_fetch(pfc_page page);
+/** Pushes the cursor (0: NULL). */
+void pfc_args_cursor(pfc_args *args, pfc_page page);
+
+/** Queries on tx. page NULL: all rows, no cursor. Clears args. */
+pfc_code pfc_rows_query(pfc_tx *tx, const char *name, pfc_args *args, const pfc_shape *shape,
+                        const pfc_page *page, pfc_rows *out, pfc_err *err) PFC_MUSTCHECK;
+/** The same on a connection of its own. */
+pfc_code pfc_rows_read(pfc_db *db, const char *name, pfc_args *args, const pfc_shape *shape,
+                       const pfc_page *page, pfc_rows *out, pfc_err *err) PFC_MUSTCHECK;
+/** pfc_rows_read for exactly one row; none: PFC_ENOTFOUND "no WHAT"; several: PFC_EINVAL. */
+pfc_code pfc_rows_one(pfc_db *db, const char *name, pfc_args *args, const pfc_shape *shape,
+                      pfc_rows *out, const char *what, pfc_err *err) PFC_MUSTCHECK;
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * Threads of the server that work without a request: they judge runs (detect jobs of the queue),
+ * give expired leases back, and create partitions ahead. Any number of servers may run them on one
+ * database. They wake on the database's events and, because an event can be missed, every few
+ * seconds by themselves.
+ */
+#ifndef PFC_SERVER_WORKERS_WORKERS_H
+#define PFC_SERVER_WORKERS_WORKERS_H
+
+#include "server/repo/db.h"
+
+typedef struct pfc_workers pfc_workers;
+
+typedef struct pfc_workers_opts {
+    pfc_db *db;         /* outlives the workers */
+    const char *url;    /* for the connection that hears events */
+    unsigned detectors; /* threads that judge; 0: 1 */
+    unsigned idle_ms;   /* longest wait between looks at the queue; 0: 5000 */
+} pfc_workers_opts;
+
+pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts,
+                           pfc_err *err) PFC_MUSTCHECK;
+/** Lets the work in hand finish, ends the threads, frees. Accepts NULL. */
+void pfc_workers_stop(pfc_workers *workers);
+
+#endif

@@ -1,0 +1,104 @@
+/* Migrations and named statements, on real PostgreSQL. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "server/repo/db.h"
+
+#include "schema/schema.h"
+#include "tests/support/cluster_hooks.h"
+
+static pfc_db *open_pool(const char *url, unsigned connections)
+{
+    const pfc_db_opts opts = { .url = url, .connections = connections, .statement_ms = 120000 };
+    pfc_err err = { 0 };
+    pfc_db *db = NULL;
+
+    cr_assert(eq(int, pfc_db_open(&db, &opts, &err), PFC_OK), "%s", err.msg);
+    return db;
+}
+
+Test(schema, migrations_apply_to_an_empty_database_and_again_change_nothing)
+{
+    char *url = pfc_test_db_url(true);
+    pfc_db *db = open_pool(url, 1);
+    pfc_err err = { 0 };
+    int version = -1;
+
+    cr_assert(eq(int, pfc_db_version(db, &version, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, version, 0));
+    cr_assert(eq(int, pfc_db_migrate(db, &version, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, version, pfc_schema_newest()));
+    cr_assert(eq(int, pfc_db_migrate(db, &version, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, version, pfc_schema_newest()));
+
+    char *rows = pfc_test_sql_value(url, "SELECT count(*) FROM schema_migrations");
+    char *want = pfc_format("%zu", pfc_migrations_len);
+    cr_assert(eq(str, rows, want));
+    free(rows);
+    free(want);
+    pfc_db_close(db);
+    free(url);
+}
+
+Test(schema, a_newer_database_is_refused_with_a_sentence)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(1, &url);
+    pfc_err err = { 0 };
+
+    pfc_test_sql(url, "INSERT INTO schema_migrations VALUES (9999, 'from_the_future')");
+    cr_assert(eq(int, pfc_db_migrate(db, NULL, &err), PFC_ECONFLICT));
+    cr_assert(ne(ptr, strstr(err.msg, "9999"), NULL), "%s", err.msg);
+    pfc_db_close(db);
+    free(url);
+}
+
+Test(schema, every_named_statement_fits_the_schema)
+{
+    pfc_db *db = pfc_test_db_open(1, NULL);
+    pfc_tx *tx = NULL;
+    pfc_err err = { 0 };
+    size_t n = 0;
+
+    cr_assert(eq(int, pfc_tx_begin(&tx, db, PFC_TX_AUTO, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_tx_prepare_all(tx, &n, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, n, pfc_statements_len));
+    cr_assert(gt(sz, n, 50));
+    pfc_tx_free(tx);
+    pfc_db_close(db);
+}
+
+Test(schema, statements_are_sorted_for_the_search)
+{
+    for (size_t i = 1; i < pfc_statements_len; i++)
+        cr_assert(lt(int, strcmp(pfc_statements[i - 1].name, pfc_statements[i].name), 0));
+}
+
+Test(schema, an_unknown_statement_is_our_fault)
+{
+    pfc_db *db = pfc_test_db_open(1, NULL);
+    pfc_tx *tx = NULL;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_tx_begin(&tx, db, PFC_TX_WRITE, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_tx_query(tx, "no_such_statement", NULL, NULL, &err), PFC_EBUG));
+    pfc_tx_free(tx);
+    pfc_db_close(db);
+}
+
+Test(schema, a_value_that_the_database_refuses_is_the_callers_fault)
+{
+    pfc_db *db = pfc_test_db_open(1, NULL);
+    pfc_tx *tx = NULL;
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_tx_begin(&tx, db, PFC_TX_WRITE, &err), PFC_OK), "%s", err.msg);
+    pfc_args_text(&args, "not a slug");
+    pfc_args_text(&args, "main");
+    pfc_args_text(&args, NULL);
+    cr_assert(eq(int, pfc_tx_query(tx, "project_insert", &args, &res, &err), PFC_EINVAL));
+    pfc_tx_free(tx);
+    pfc_db_close(db);
+}
