@@ -1,0 +1,74 @@
+/*
+ * pytest-benchmark --benchmark-json: stats.data holds seconds a call of each round (--benchmark-
+ * save-data), else the median stands as one sample. Numbers in extra_info are metrics of their own.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/import/reader.h"
+
+static bool match(const json_t *doc)
+{
+    const json_t *list = json_object_get(doc, "benchmarks");
+
+    return json_is_array(list) && (json_object_get(doc, "machine_info") ||
+                                   json_object_get(json_array_get(list, 0), "stats"));
+}
+
+static pfc_code read_extra(pfc_import *in, const char *name, const json_t *extra)
+{
+    for (void *it = json_object_iter((json_t *)(uintptr_t)extra); it;
+         it = json_object_iter_next((json_t *)(uintptr_t)extra, it)) {
+        const pfc_import_key key = { .benchmark = name, .metric = json_object_iter_key(it) };
+        const json_t *v = json_object_iter_value(it);
+        pfc_code code;
+        if (!json_is_number(v))
+            continue;
+        code = pfc_import_sample(in, &key, json_number_value(v));
+        if (code)
+            return code;
+    }
+    return PFC_OK;
+}
+
+static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
+{
+    const char *full = pfc_import_string(b, "fullname");
+    const char *name = full ? full : pfc_import_string(b, "name");
+    const json_t *stats = json_object_get(b, "stats");
+    const json_t *data = json_object_get(stats, "data");
+    const pfc_import_key key = { name, "time_ns", "ns", true, false };
+    pfc_code code = PFC_OK;
+
+    if (!name || !*name)
+        return pfc_json_fault(at, "fullname", in->err, "want the test's name");
+    if (!json_is_object(stats))
+        return pfc_json_fault(at, "stats", in->err, "%.80s: want an object", name);
+    for (size_t i = 0; !code && i < json_array_size(data); i++) {
+        const json_t *v = json_array_get(data, i);
+        if (!json_is_number(v))
+            return pfc_json_fault(at, "stats", in->err, "%.80s: data: want numbers", name);
+        code = pfc_import_sample(in, &key, 1e9 * json_number_value(v));
+    }
+    if (json_array_size(data) == 0)
+        code = pfc_import_sample(in, &key, 1e9 * pfc_import_number(stats, "median"));
+    return code ? code : read_extra(in, name, json_object_get(b, "extra_info"));
+}
+
+static pfc_code read_doc(pfc_import *in, const json_t *doc)
+{
+    const json_t *list = json_object_get(doc, "benchmarks");
+    const pfc_json_at root = { .key = "benchmarks" };
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const pfc_json_at at = { .up = &root, .index = i };
+        const pfc_code code = read_one(in, json_array_get(list, i), &at);
+        if (code)
+            return code;
+    }
+    return PFC_OK;
+}
+
+const pfc_import_format pfc_import_pytest_benchmark = { .name = "pytest-benchmark",
+                                                        .match_json = match,
+                                                        .read_json = read_doc };
