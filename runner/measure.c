@@ -1,0 +1,272 @@
+/*
+ * One measurement in a folder: by the project's command, or by a suite of perfci-bench.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fs.h"
+#include "core/base/log.h"
+#include "core/base/rng.h"
+#include "runner/priv.h"
+
+#define BENCH_IN_CHECKOUT "build/release/bin/perfci-bench"
+#define MAX_COMMIT_TEXT   64
+
+void pfc_outcome_clear(pfc_outcome *outcome)
+{
+    if (!outcome)
+        return;
+    pfc_run_free(outcome->run);
+    free(outcome->log_path);
+    *outcome = (pfc_outcome){ 0 };
+}
+
+const char *pfc_outcome_name(pfc_outcome_kind kind)
+{
+    switch (kind) {
+    case PFC_OUTCOME_MEASURED:
+        return "measured";
+    case PFC_OUTCOME_BROKEN:
+        return "broken";
+    case PFC_OUTCOME_FAILED:
+        return "failed";
+    case PFC_OUTCOME_TIMED_OUT:
+        return "timed out";
+    case PFC_OUTCOME_CANCELLED:
+        return "cancelled";
+    }
+    return "unknown";
+}
+
+/* What a child's end says before its output is looked at; MEASURED: look at it. */
+static pfc_outcome_kind classify(const pfc_proc_result *res, const char *what, char *reason)
+{
+    char how[128];
+    char line[200];
+
+    pfc_proc_describe(res, how, sizeof(how));
+    pfc_command_telling_line(pfc_buf_text(&res->err), line, sizeof(line));
+    (void)snprintf(reason, PFC_WORKSPACE_REASON_BYTES, "%s: %s%s%s", what, how, line[0] ? ": " : "",
+                   line);
+    if (res->was_cancelled)
+        return PFC_OUTCOME_CANCELLED;
+    if (res->timed_out)
+        return PFC_OUTCOME_TIMED_OUT;
+    if (res->exit_status == PFC_MEASURE_CANNOT)
+        return PFC_OUTCOME_BROKEN;
+    if (res->exit_status != 0)
+        return PFC_OUTCOME_FAILED;
+    reason[0] = '\0';
+    return PFC_OUTCOME_MEASURED;
+}
+
+static void finish_run(const pfc_measure_opts *opts, const char *commit, double started_at,
+                       pfc_run *run)
+{
+    char id[33];
+
+    pfc_random_id(id);
+    free(run->id);
+    run->id = pfc_strdup(id);
+    free(run->commit);
+    run->commit = pfc_strdup(commit);
+    if (!run->suite_hash)
+        run->suite_hash = pfc_strdup("");
+    if (!run->suite)
+        run->suite = pfc_strdup(opts->measure ? "command" : opts->suite);
+    run->started_at = started_at;
+    run->finished_at = pfc_clock_unix_s();
+    pfc_host_describe(&run->machine, opts->machine_name, opts->machine_class);
+}
+
+static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_outcome *out,
+                           pfc_err *err)
+{
+    pfc_proc_result res;
+    pfc_err fault = { 0 };
+    pfc_code code;
+
+    cmd->text = opts->measure;
+    cmd->max_output_bytes = PFC_WIRE_MAX_BODY_BYTES;
+    code = pfc_command_run(cmd, &res, err);
+    if (code)
+        return pfc_err_wrap(err, "measure");
+    out->measure_s = res.seconds;
+    out->kind = classify(&res, "the measuring command", out->reason);
+    if (out->kind == PFC_OUTCOME_MEASURED) {
+        if (res.truncated)
+            code = pfc_err_set(&fault, PFC_ETOOBIG, "it printed more than %u bytes",
+                               PFC_WIRE_MAX_BODY_BYTES);
+        else
+            code = pfc_output_read(opts, pfc_buf_text(&res.out), res.out.len, &out->run, &fault);
+        if (code) {
+            out->kind = PFC_OUTCOME_FAILED;
+            (void)snprintf(out->reason, sizeof(out->reason),
+                           "the measuring command printed no result: %.300s", fault.msg);
+        }
+    }
+    pfc_proc_result_clear(&res);
+    return PFC_OK;
+}
+
+static pfc_code find_bench(const pfc_measure_opts *opts, const char *dir, char **out, pfc_err *err)
+{
+    char *in_checkout = pfc_fs_join(dir, BENCH_IN_CHECKOUT);
+    char *program_dir = NULL;
+    char *beside = NULL;
+    pfc_code code = PFC_OK;
+
+    if (opts->bench) {
+        *out = pfc_strdup(opts->bench);
+    } else if (access(in_checkout, X_OK) == 0) {
+        *out = pfc_strdup(in_checkout);
+    } else {
+        code = pfc_fs_program_dir(&program_dir, err);
+        beside = code ? NULL : pfc_fs_join(program_dir, "perfci-bench");
+        if (beside && access(beside, X_OK) == 0)
+            *out = pfc_strdup(beside);
+        else if (code == PFC_OK)
+            code = pfc_err_set(err, PFC_ENOTFOUND, "no perfci-bench: neither %s nor %s",
+                               in_checkout, beside);
+    }
+    free(in_checkout);
+    free(program_dir);
+    free(beside);
+    return code;
+}
+
+/* A suite none of whose benchmarks gave a number measured nothing. */
+static void judge_suite(pfc_outcome *out)
+{
+    const pfc_run *run = out->run;
+    const char *reason = "the suite has no benchmark";
+
+    for (size_t i = 0; i < run->measurements_len; i++) {
+        const pfc_measurement *m = &run->measurements[i];
+
+        if (m->status == PFC_STATUS_OK)
+            return;
+        if (m->reason && (i == 0 || m->status == PFC_STATUS_BROKEN))
+            reason = m->reason;
+    }
+    out->kind = PFC_OUTCOME_BROKEN;
+    (void)snprintf(out->reason, sizeof(out->reason), "no benchmark gave a result: %.300s", reason);
+    pfc_run_free(out->run);
+    out->run = NULL;
+}
+
+static pfc_code run_bench(const pfc_measure_opts *opts, pfc_command *cmd, const char *bench,
+                          const char *result, pfc_outcome *out, pfc_err *err)
+{
+    const char *argv[16] = { bench, "--suite", opts->suite, "--out", result };
+    size_t n = 5;
+    pfc_proc_result res;
+    pfc_err fault = { 0 };
+    char *text = NULL;
+    size_t len = 0;
+    pfc_code code;
+
+    if (opts->filter) {
+        argv[n++] = "--filter";
+        argv[n++] = opts->filter;
+    }
+    if (opts->backend) {
+        argv[n++] = "--backend";
+        argv[n++] = opts->backend;
+    }
+    cmd->argv = argv;
+    code = pfc_command_run(cmd, &res, err);
+    if (code)
+        return pfc_err_wrap(err, "suite %s", opts->suite);
+    out->measure_s = res.seconds;
+    out->kind = classify(&res, "perfci-bench", out->reason);
+    /* Status 4: a kernel gave a wrong result. The document says which, the other numbers stand. */
+    if (out->kind == PFC_OUTCOME_FAILED && res.exit_status == 4)
+        out->kind = PFC_OUTCOME_MEASURED;
+    if (out->kind == PFC_OUTCOME_MEASURED) {
+        code = pfc_fs_read(result, PFC_WIRE_MAX_BODY_BYTES, &text, &len, &fault);
+        if (code == PFC_OK)
+            code = pfc_run_from_json(text, len, &out->run, &fault);
+        if (code) {
+            out->kind = PFC_OUTCOME_FAILED;
+            (void)snprintf(out->reason, sizeof(out->reason),
+                           "perfci-bench wrote no run document: %.300s", fault.msg);
+        } else {
+            out->reason[0] = '\0';
+            judge_suite(out);
+        }
+        free(text);
+    }
+    pfc_proc_result_clear(&res);
+    return PFC_OK;
+}
+
+static pfc_code by_suite(const pfc_measure_opts *opts, pfc_command *cmd, pfc_outcome *out,
+                         pfc_err *err)
+{
+    char *bench = NULL;
+    char *temp = NULL;
+    char *result = NULL;
+    pfc_err leftover = { 0 };
+    pfc_code code = find_bench(opts, cmd->dir, &bench, err);
+
+    if (code == PFC_OK)
+        code = pfc_fs_temp_dir("perfci-run", &temp, err);
+    if (code == PFC_OK) {
+        result = pfc_fs_join(temp, "run.json");
+        code = run_bench(opts, cmd, bench, result, out, err);
+        if (pfc_fs_remove_tree(temp, &leftover) != PFC_OK)
+            pfc_log(PFC_WARN, "temporary folder left behind", "reason", leftover.msg);
+    }
+    free(bench);
+    free(temp);
+    free(result);
+    return code;
+}
+
+static pfc_code check_opts(const pfc_measure_opts *opts, const char *commit, pfc_err *err)
+{
+    size_t len = commit ? strlen(commit) : 0;
+
+    if (!opts->measure && !opts->suite)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "nothing to measure with: give a measure command or a suite");
+    if (commit && (len < 1 || len > MAX_COMMIT_TEXT))
+        return pfc_err_set(err, PFC_EINVAL, "commit id: want 1..%d bytes, got %zu", MAX_COMMIT_TEXT,
+                           len);
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)commit[i] <= 0x20 || commit[i] == 0x7f)
+            return pfc_err_set(err, PFC_EINVAL,
+                               "commit id: want printable characters without spaces");
+    }
+    return PFC_OK;
+}
+
+pfc_code pfc_measure(const pfc_measure_opts *opts, const char *dir, const char *commit,
+                     unsigned build, pfc_outcome *out, pfc_err *err)
+{
+    pfc_command cmd = {
+        .dir = dir,
+        .commit = commit,
+        .build = build,
+        .timeout_s = opts->timeout_s > 0 ? opts->timeout_s : PFC_WORKSPACE_TIMEOUT_S,
+        .cancelled = opts->cancelled,
+        .cancelled_arg = opts->cancelled_arg,
+    };
+    double started_at = pfc_clock_unix_s();
+    pfc_code code;
+
+    *out = (pfc_outcome){ 0 };
+    code = check_opts(opts, commit, err);
+    if (code)
+        return code;
+    code = opts->measure ? by_command(opts, &cmd, out, err) : by_suite(opts, &cmd, out, err);
+    if (code == PFC_OK && out->run)
+        finish_run(opts, commit, started_at, out->run);
+    if (code)
+        pfc_outcome_clear(out);
+    return code;
+}
