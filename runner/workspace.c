@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base/fs.h"
@@ -140,6 +141,17 @@ static void checkout_clear(checkout *co)
     free(co->state);
 }
 
+/* "Used now". The time is given, because the file system's own stands still for some milliseconds
+ * and two uses would look like one. */
+static void touch(const char *path)
+{
+    struct timespec now[2];
+
+    (void)clock_gettime(CLOCK_REALTIME, &now[0]);
+    now[1] = now[0];
+    (void)utimensat(AT_FDCWD, path, now, 0);
+}
+
 /* The cached verdict; false when the entry is missing or unfinished. */
 static bool read_state(const checkout *co, pfc_outcome *out)
 {
@@ -161,7 +173,7 @@ static bool read_state(const checkout *co, pfc_outcome *out)
     }
     free(text);
     if (known)
-        (void)utimensat(AT_FDCWD, co->state, NULL, 0); /* used now */
+        touch(co->state);
     return known;
 }
 
@@ -171,6 +183,8 @@ static pfc_code write_state(const checkout *co, const pfc_outcome *out, pfc_err 
                                                    : pfc_format("broken\n%s\n", out->reason);
     pfc_code code = pfc_fs_write_atomic(co->state, text, strlen(text), 0600, err);
 
+    if (code == PFC_OK)
+        touch(co->state);
     free(text);
     return code;
 }

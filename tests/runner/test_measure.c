@@ -8,6 +8,8 @@
 #include "core/base/fs.h"
 #include "runner/workspace.h"
 
+#define COMMIT "0123456789abcdef0123456789abcdef01234567"
+
 static char *dir;
 
 static void setup(void)
@@ -35,7 +37,7 @@ static pfc_outcome measure_with(pfc_measure_opts opts, const char *command)
     opts.measure = command;
     if (opts.timeout_s <= 0)
         opts.timeout_s = 120;
-    cr_assert(eq(int, pfc_measure(&opts, dir, "abc1234", 3, &out, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_measure(&opts, dir, COMMIT, 3, &out, &err), PFC_OK), "%s", err.msg);
     return out;
 }
 
@@ -119,7 +121,7 @@ Test(measure, commit_and_build_and_other_settings_are_in_the_environment)
 {
     setenv("PERFCI_MY_NOISE", "4", 1);
     cr_assert(
-        eq(dbl, value_of("test \"$PERFCI_COMMIT\" = abc1234 && echo $PERFCI_BUILD", NULL), 3.0));
+        eq(dbl, value_of("test \"$PERFCI_COMMIT\" = " COMMIT " && echo $PERFCI_BUILD", NULL), 3.0));
     cr_assert(eq(dbl, value_of("echo $PERFCI_MY_NOISE", NULL), 4.0));
 }
 
@@ -138,7 +140,7 @@ Test(measure, a_run_carries_its_commit_and_machine)
 
     cr_assert(eq(int, out.kind, PFC_OUTCOME_MEASURED), "%s", out.reason);
     cr_assert(eq(sz, strlen(out.run->id), 32));
-    cr_assert(eq(str, out.run->commit, "abc1234"));
+    cr_assert(eq(str, out.run->commit, COMMIT));
     cr_assert(eq(str, out.run->machine.machine_class, "lab"));
     cr_assert(ne(ptr, (void *)pfc_pairs_get(&out.run->machine.fingerprint, "kernel"), NULL));
     cr_assert(eq(int, pfc_run_value(out.run, "gemm_tflops", NULL, NULL, &m, &err), PFC_OK), "%s",
@@ -186,7 +188,7 @@ static pfc_outcome run_suite(const char *body)
     pfc_outcome out;
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_measure(&opts, dir, "abc1234", 0, &out, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_measure(&opts, dir, COMMIT, 0, &out, &err), PFC_OK), "%s", err.msg);
     free(bench);
     return out;
 }
@@ -232,7 +234,7 @@ Test(measure, a_suite_is_run_by_perfci_bench)
     pfc_outcome out = run_suite(body);
 
     cr_assert(eq(int, out.kind, PFC_OUTCOME_MEASURED), "%s", out.reason);
-    cr_assert(eq(str, out.run->commit, "abc1234"));
+    cr_assert(eq(str, out.run->commit, COMMIT));
     cr_assert(eq(str, out.run->machine.machine_class, "bench machine"));
     pfc_outcome_clear(&out);
     free(body);
