@@ -1,0 +1,182 @@
+/*
+ * The HTTP floor of the server: libmicrohttpd with epoll and a fixed pool of threads, a route table
+ * that main.c passes in, strict requests, and replies whose statuses only reply.c decides.
+ *
+ * A handler runs on a pool thread, keeps no state between calls and answers in one of four ways:
+ * with JSON or text; with nothing (204); "not yet" (pfc_reply_wait: the connection is suspended and
+ * the same handler is called again after the topic was published, or at the deadline); or with a
+ * stream of events (pfc_reply_events). A failure code becomes {"error": {...}} with its status.
+ *
+ * What libmicrohttpd 0.9.75 leaves open is closed here: its time-out counts inactivity only, so a
+ * clock of our own ends sockets whose request is not complete in time; Content-Length together with
+ * Transfer-Encoding is refused; a suspended connection has no time-out, so every wait has a deadline
+ * and every stream gets a comment line from time to time; all are resumed before the daemon stops.
+ * Requests that libmicrohttpd refuses before our code runs (an unreadable request line, headers over
+ * its memory) get its own HTML answers: no JSON there.
+ */
+#ifndef PFC_SERVER_HTTP_HTTP_H
+#define PFC_SERVER_HTTP_HTTP_H
+
+#include <jansson.h>
+
+#include "core/base/buf.h"
+
+#define PFC_HTTP_MAX_URI 8192
+#define PFC_HTTP_MAX_HEADER 8192                   /* bytes of one header's value */
+#define PFC_HTTP_MAX_BODY (16u * 1024 * 1024)      /* as sent, and after gunzip */
+#define PFC_HTTP_MAX_PARAMS 4                      /* {names} in a pattern */
+#define PFC_HTTP_MAX_QUERY 24                      /* parameters in a query */
+#define PFC_HTTP_MAX_ROUTES 96
+#define PFC_HTTP_MAX_WAIT_S 30
+
+/** Scopes of a token, and of a route (any of them opens it). PFC_SCOPE_ADMIN opens every route. */
+enum {
+    PFC_HTTP_OPEN = 0,
+    PFC_HTTP_READ = 1 << 0,
+    PFC_HTTP_INGEST = 1 << 1,
+    PFC_HTTP_RUNNER = 1 << 2,
+    PFC_HTTP_TRIAGE = 1 << 3,
+    PFC_HTTP_ADMIN = 1 << 4,
+};
+
+typedef struct pfc_app pfc_app;   /* what handlers share; defined in server/handlers/handlers.h */
+typedef struct pfc_http pfc_http; /* the running server */
+
+/** Who asks. */
+typedef struct pfc_http_auth {
+    int64_t token_id;   /* 0: no token (an open route, or public_read) */
+    unsigned scopes;    /* PFC_HTTP_* */
+    int64_t project_id; /* 0: every project */
+    char project[64];   /* its slug, "" for every project */
+    char actor[64];     /* for histories: the token's name, or "anonymous" */
+} pfc_http_auth;
+
+typedef struct pfc_http_pair {
+    const char *name;
+    const char *value;
+} pfc_http_pair;
+
+struct pfc_route;
+
+/** A complete request; everything lives until the handler returns. */
+typedef struct pfc_req {
+    const struct pfc_route *route;
+    const char *method; /* "GET" for HEAD, too: libmicrohttpd leaves the body out */
+    const char *path;   /* as sent, without query */
+    const char *id;     /* request id, also in the X-Request-Id header and on log lines */
+    pfc_http_pair params[PFC_HTTP_MAX_PARAMS]; /* decoded path parameters */
+    size_t params_len;
+    pfc_http_pair query[PFC_HTTP_MAX_QUERY]; /* decoded, each name once */
+    size_t query_len;
+    const char *body; /* NUL-terminated, decompressed; "" without one */
+    size_t body_len;
+    const char *idempotency_key; /* header, NULL when absent */
+    pfc_http_auth auth;
+    double waited_s; /* since the first call, for handlers that wait */
+    bool stopping;   /* the server is shutting down: do not wait */
+} pfc_req;
+
+typedef struct pfc_reply {
+    int status;
+    char *body; /* owned */
+    size_t body_len;
+    const char *content_type; /* static */
+    const char *cache;        /* Cache-Control, static; NULL: "private, no-cache" */
+    const char *encoding;     /* Content-Encoding of body as it is, static; NULL: plain */
+    bool borrowed;            /* body is static and not freed */
+    const char *wait_topic;   /* set by pfc_reply_wait, static */
+    double wait_s;            /* at most this long after the first call */
+    bool events;              /* set by pfc_reply_events */
+    char allow[64];           /* Allow header of a 405 or an OPTIONS answer */
+} pfc_reply;
+
+typedef pfc_code (*pfc_handler)(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err *err);
+
+/** One row of the table. The query list both refuses unknown names and feeds openapi.json. */
+typedef struct pfc_route {
+    const char *method;  /* "GET", "POST", "PATCH", "DELETE" */
+    const char *pattern; /* "/api/v1/projects/{p}/series"; {p} is also checked against the token */
+    unsigned scopes;     /* any of PFC_HTTP_*; PFC_HTTP_OPEN: no token needed */
+    pfc_handler handle;
+    const char *query;   /* "limit:integer cursor:string", NULL: none */
+    const char *body;    /* name of the body's schema in openapi.json, NULL: none */
+    const char *summary; /* one sentence for openapi.json */
+    const char *statuses; /* what it answers beside errors: "200", "200 201" */
+} pfc_route;
+
+/** Looks a token up; PFC_EDENIED when it is unknown, expired or revoked. */
+typedef pfc_code (*pfc_http_check_token)(pfc_app *app, const char *token, pfc_http_auth *out,
+                                         pfc_err *err);
+
+typedef struct pfc_http_opts {
+    const char *listen;         /* "127.0.0.1:7420", "[::1]:0", "host:port" */
+    unsigned threads;           /* 0: 8 */
+    double request_timeout_s;   /* for a request to be complete; 0: 30 */
+    bool public_read;           /* routes of PFC_HTTP_READ need no token */
+    const pfc_route *routes;    /* lives as long as the server */
+    size_t routes_len;          /* at most PFC_HTTP_MAX_ROUTES */
+    pfc_http_check_token check; /* NULL: no token is ever right */
+    pfc_app *app;
+} pfc_http_opts;
+
+/** Starts listening; *out is the caller's to free. PFC_EIO when the address is taken or wrong. */
+pfc_code pfc_http_start(const pfc_http_opts *opts, pfc_http **out, pfc_err *err) PFC_MUSTCHECK;
+/** "http://127.0.0.1:7420": where it listens, with the real port. Lives as long as the server. */
+const char *pfc_http_url(const pfc_http *http);
+/** Stops accepting, answers what waits, ends streams, and lets running requests finish within
+ *  grace_s, after which their sockets are shut. Then only pfc_http_free is left to call. */
+void pfc_http_stop(pfc_http *http, double grace_s);
+/** True since pfc_http_stop, or pfc_http_drain, was called: /readyz answers 503. */
+bool pfc_http_stopping(const pfc_http *http);
+/** Stops first when that has not been done. Accepts NULL. */
+void pfc_http_free(pfc_http *http);
+
+/** Tells waiting handlers and event streams. `topic` is one word; `json` a small document, may be
+ *  NULL (then only waiting handlers are woken). project "" concerns everyone. Thread-safe. */
+void pfc_http_publish(pfc_http *http, const char *topic, const char *project, const char *json);
+/** Wakes every waiting handler: after news may have been missed. Thread-safe. */
+void pfc_http_wake_all(pfc_http *http);
+/** Requests, durations, connections and streams in OpenMetrics text, without the final # EOF. */
+void pfc_http_metrics(const pfc_http *http, pfc_buf *out);
+
+/* ---- for handlers ---- */
+
+/** A path parameter; ends the process when the pattern has none of that name. */
+const char *pfc_req_param(const pfc_req *req, const char *name);
+/** A path parameter that is a positive number; PFC_ENOTFOUND when it is none. */
+pfc_code pfc_req_param_id(const pfc_req *req, const char *name, int64_t *out,
+                          pfc_err *err) PFC_MUSTCHECK;
+/** A query parameter of at most max_len bytes; *out NULL when absent. */
+pfc_code pfc_req_query(const pfc_req *req, const char *name, size_t max_len, const char **out,
+                       pfc_err *err) PFC_MUSTCHECK;
+/** Likewise, and PFC_EINVAL when it is absent or empty. */
+pfc_code pfc_req_query_required(const pfc_req *req, const char *name, size_t max_len,
+                                const char **out, pfc_err *err) PFC_MUSTCHECK;
+/** A whole number in [min, max]; absent leaves *out alone. */
+pfc_code pfc_req_query_i64(const pfc_req *req, const char *name, int64_t min, int64_t max,
+                           int64_t *out, pfc_err *err) PFC_MUSTCHECK;
+/** "1", "true", "0" or "false"; absent leaves *out alone. */
+pfc_code pfc_req_query_bool(const pfc_req *req, const char *name, bool *out,
+                            pfc_err *err) PFC_MUSTCHECK;
+/** PFC_EDENIED unless the caller's token is bound to `project` or to none. */
+pfc_code pfc_req_allow_project(const pfc_req *req, const char *project,
+                               pfc_err *err) PFC_MUSTCHECK;
+
+/** Takes `json` (also on failure). PFC_EBUG when it is NULL: a value could not be encoded. */
+pfc_code pfc_reply_json(pfc_reply *reply, int status, json_t *json, pfc_err *err) PFC_MUSTCHECK;
+/** Takes `text`. */
+pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, char *text);
+pfc_code pfc_reply_empty(pfc_reply *reply);
+/** Not yet: suspends until `topic` is published, at most wait_s after the first call. */
+pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s);
+/** Answers with server-sent events, of the token's project when it is bound to one. */
+pfc_code pfc_reply_events(pfc_reply *reply);
+/** A JSON number, or null when it is not finite. */
+json_t *pfc_reply_number(double value);
+/** A JSON string, or null when text is NULL or no UTF-8. */
+json_t *pfc_reply_string(const char *text);
+
+/** The dashboard's page or file for a path; PFC_ENOTFOUND when it is neither. */
+pfc_code pfc_static_serve(const char *path, pfc_reply *reply, pfc_err *err) PFC_MUSTCHECK;
+
+#endif

@@ -1,0 +1,107 @@
+/* Address to listening socket: our own, so that a taken port is a sentence and port 0 is told. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/base/parse.h"
+#include "server/http/internal.h"
+
+/* "127.0.0.1:7420", "[::1]:7420": host without brackets, port as text. */
+static pfc_code split(const char *address, char *host, size_t host_cap, const char **port,
+                      pfc_err *err)
+{
+    const char *colon = strrchr(address, ':');
+    const char *begin = address;
+    size_t len;
+    int64_t number = 0;
+    pfc_code code;
+
+    if (!colon)
+        return pfc_err_set(err, PFC_EINVAL, "--listen: want ADDRESS:PORT, got \"%.200s\"", address);
+    code = pfc_parse_i64(colon + 1, 0, 65535, "--listen: port", &number, err);
+    if (code)
+        return code;
+
+    len = (size_t)(colon - address);
+    if (len >= 2 && begin[0] == '[' && begin[len - 1] == ']') {
+        begin++;
+        len -= 2;
+    }
+    if (len >= host_cap)
+        return pfc_err_set(err, PFC_EINVAL, "--listen: the address is over %zu bytes", host_cap);
+    memcpy(host, begin, len);
+    host[len] = '\0';
+    *port = colon + 1;
+    return PFC_OK;
+}
+
+static void describe(int fd, char *url, size_t cap)
+{
+    struct sockaddr_storage storage = { 0 };
+    socklen_t len = sizeof(storage);
+    char host[NI_MAXHOST] = "";
+    char port[NI_MAXSERV] = "";
+
+    if (getsockname(fd, (struct sockaddr *)&storage, &len) != 0 ||
+        getnameinfo((struct sockaddr *)&storage, len, host, sizeof(host), port, sizeof(port),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        pfc_die("http: the listening socket has no name: %s", strerror(errno));
+    (void)snprintf(url, cap, strchr(host, ':') ? "http://[%.200s]:%s" : "http://%.200s:%s", host,
+                   port);
+}
+
+pfc_code http_listen(const char *address, int *out_fd, char *url, size_t url_cap, pfc_err *err)
+{
+    const struct addrinfo hints = {
+        .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
+        .ai_family = AF_UNSPEC,
+        .ai_socktype = SOCK_STREAM,
+    };
+    struct addrinfo *list = NULL;
+    char host[256] = "";
+    const char *port = NULL;
+    const int on = 1;
+    int fd = -1;
+    int found;
+    pfc_code code;
+
+    code = split(address, host, sizeof(host), &port, err);
+    if (code)
+        return code;
+    found = getaddrinfo(host[0] ? host : NULL, port, &hints, &list);
+    if (found != 0)
+        return pfc_err_set(err, PFC_EINVAL, "--listen: cannot resolve \"%s\": %s", host,
+                           gai_strerror(found));
+
+    fd = socket(list->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        code = pfc_err_set(err, PFC_EIO, "listen on %s: %s", address, strerror(errno));
+        goto done;
+    }
+    /* A restarted server may take the port while old connections linger; a live one still fails. */
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (bind(fd, list->ai_addr, list->ai_addrlen) != 0 || listen(fd, SOMAXCONN) != 0) {
+        if (errno == EADDRINUSE)
+            code = pfc_err_set(err, PFC_EIO,
+                               "listen on %s: the port is in use by another program; stop it or "
+                               "choose another with --listen",
+                               address);
+        else
+            code = pfc_err_set(err, PFC_EIO, "listen on %s: %s", address, strerror(errno));
+        goto done;
+    }
+    describe(fd, url, url_cap);
+    *out_fd = fd;
+    fd = -1;
+
+done:
+    if (fd >= 0)
+        close(fd);
+    freeaddrinfo(list);
+    return code;
+}

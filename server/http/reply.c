@@ -1,0 +1,252 @@
+/* Replies: the one place that maps codes to statuses, adds headers and compresses. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "core/base/hash.h"
+#include "core/base/parse.h"
+#include "server/http/internal.h"
+
+#define GZIP_FROM_BYTES 1024
+#define JSON_TYPE "application/json"
+
+int http_status_of(pfc_code code)
+{
+    switch (code) {
+    case PFC_OK:
+        return 200;
+    case PFC_EINVAL:
+    case PFC_EBROKEN:
+        return 400;
+    case PFC_ENOTFOUND:
+        return 404;
+    case PFC_ECONFLICT:
+        return 409;
+    case PFC_EDENIED:
+        return 403;
+    case PFC_ETOOBIG:
+        return 413;
+    case PFC_EUNAVAIL:
+    case PFC_ETIMEOUT:
+        return 503;
+    case PFC_EIO:
+    case PFC_EBUG:
+        return 500;
+    }
+    return 500;
+}
+
+const char *http_error_word(int status)
+{
+    static const struct {
+        int status;
+        const char *word;
+    } words[] = {
+        { 400, "invalid" },      { 401, "unauthorized" },       { 403, "forbidden" },
+        { 404, "not_found" },    { 405, "method_not_allowed" }, { 409, "conflict" },
+        { 413, "too_large" },    { 414, "too_large" },          { 415, "unsupported" },
+        { 501, "unsupported" },  { 503, "unavailable" },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++) {
+        if (words[i].status == status)
+            return words[i].word;
+    }
+    return "internal";
+}
+
+json_t *pfc_reply_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *pfc_reply_string(const char *text)
+{
+    json_t *json = text ? json_string(text) : NULL;
+
+    return json ? json : json_null();
+}
+
+void http_reply_clear(pfc_reply *reply)
+{
+    if (!reply->borrowed)
+        free(reply->body);
+    memset(reply, 0, sizeof(*reply));
+}
+
+pfc_code pfc_reply_json(pfc_reply *reply, int status, json_t *json, pfc_err *err)
+{
+    char *text = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+    char *body;
+
+    json_decref(json);
+    if (!text)
+        return pfc_err_set(err, PFC_EBUG, "reply: a value could not be encoded as JSON");
+    body = pfc_format("%s\n", text);
+    free(text);
+    return pfc_reply_text(reply, status, JSON_TYPE, body);
+}
+
+pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, char *text)
+{
+    http_reply_clear(reply);
+    reply->status = status;
+    reply->content_type = content_type;
+    reply->body = text;
+    reply->body_len = strlen(text);
+    return PFC_OK;
+}
+
+pfc_code pfc_reply_empty(pfc_reply *reply)
+{
+    http_reply_clear(reply);
+    reply->status = 204;
+    return PFC_OK;
+}
+
+pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s)
+{
+    reply->wait_topic = topic;
+    reply->wait_s = wait_s;
+    return PFC_OK;
+}
+
+pfc_code pfc_reply_events(pfc_reply *reply)
+{
+    reply->events = true;
+    return PFC_OK;
+}
+
+void http_reply_error(pfc_reply *reply, int status, const pfc_err *err)
+{
+    char allow[sizeof(reply->allow)];
+    json_t *error = json_object();
+    const char *message = err->msg;
+
+    memcpy(allow, reply->allow, sizeof(allow));
+    if (status == 0)
+        status = http_status_of(err->code);
+    /* Our own faults are for the log; the caller gets the request id to quote. */
+    if (status == 500)
+        message = "the server failed; its log has the request id";
+    json_object_set_new(error, "code", json_string(http_error_word(status)));
+    json_object_set_new(error, "message", pfc_reply_string(message));
+    if (err->field[0] && pfc_is_utf8(err->field, strlen(err->field)))
+        json_object_set_new(error, "field", json_string(err->field));
+    if (pfc_reply_json(reply, status, json_pack("{s:o}", "error", error), NULL))
+        pfc_die("http: an error could not be encoded");
+    reply->cache = "no-store";
+    memcpy(reply->allow, allow, sizeof(allow));
+}
+
+void http_security_headers(struct MHD_Response *response, const char *request_id)
+{
+    MHD_add_response_header(response, "Content-Security-Policy",
+                            "default-src 'none'; script-src 'self'; style-src 'self'; "
+                            "img-src 'self' data:; connect-src 'self'; font-src 'self'; "
+                            "manifest-src 'self'; base-uri 'none'; form-action 'self'; "
+                            "frame-ancestors 'none'");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "X-Frame-Options", "DENY");
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+    MHD_add_response_header(response, "X-Request-Id", request_id);
+}
+
+/* Compresses in place; leaves the reply plain when that does not help. */
+static void compress_body(pfc_reply *reply)
+{
+    z_stream stream = { 0 };
+    uLong bound = compressBound((uLong)reply->body_len) + 32;
+    char *out;
+
+    /* 16 + 15: gzip framing; level 1 costs a third of the default for 10 % more bytes. */
+    if (deflateInit2(&stream, 1, Z_DEFLATED, 16 + 15, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return;
+    out = pfc_alloc(bound);
+    stream.next_in = (Bytef *)reply->body;
+    stream.avail_in = (uInt)reply->body_len;
+    stream.next_out = (Bytef *)out;
+    stream.avail_out = (uInt)bound;
+    if (deflate(&stream, Z_FINISH) == Z_STREAM_END && stream.total_out < reply->body_len) {
+        if (!reply->borrowed)
+            free(reply->body);
+        reply->body = out;
+        reply->body_len = stream.total_out;
+        reply->borrowed = false;
+        reply->encoding = "gzip";
+    } else {
+        free(out);
+    }
+    deflateEnd(&stream);
+}
+
+/* Is the tag one of those in If-None-Match? Tags are weak: one for plain and compressed. */
+static bool tag_listed(const char *header, const char *tag)
+{
+    return header && (strcmp(header, "*") == 0 || strstr(header, tag));
+}
+
+/* "W/" and 32 digits of the body's hash: the body is built either way, so hashing it is cheap. */
+static void tag_of(const pfc_reply *reply, char out[48])
+{
+    char digest[PFC_SHA256_HEX];
+
+    pfc_sha256_hex(reply->body, reply->body_len, digest);
+    (void)snprintf(out, 48, "W/\"%.32s\"", digest);
+}
+
+enum MHD_Result http_reply_send(http_exchange *x, pfc_reply *reply, bool close)
+{
+    struct MHD_Response *response;
+    enum MHD_Result sent;
+    char tag[48] = "";
+    bool safe = strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0;
+
+    if (safe && reply->status == 200 && reply->body_len > 0) {
+        tag_of(reply, tag);
+        if (tag_listed(x->match_text, tag)) {
+            const char *cache = reply->cache;
+
+            http_reply_clear(reply);
+            reply->status = 304;
+            reply->cache = cache;
+        }
+    }
+    if (x->accepts_gzip && !reply->encoding && reply->body_len > GZIP_FROM_BYTES)
+        compress_body(reply);
+
+    x->status = reply->status;
+    x->sent_bytes = reply->body_len;
+    response = MHD_create_response_from_buffer(reply->body_len, reply->body,
+                                               reply->borrowed ? MHD_RESPMEM_PERSISTENT
+                                                               : MHD_RESPMEM_MUST_FREE);
+    if (!response)
+        return MHD_NO;
+    reply->body = NULL; /* libmicrohttpd's now */
+    reply->borrowed = false;
+
+    http_security_headers(response, x->id);
+    if (reply->content_type && reply->body_len > 0)
+        MHD_add_response_header(response, "Content-Type", reply->content_type);
+    if (reply->encoding)
+        MHD_add_response_header(response, "Content-Encoding", reply->encoding);
+    MHD_add_response_header(response, "Vary", "Accept-Encoding, Authorization");
+    MHD_add_response_header(response, "Cache-Control",
+                            reply->cache ? reply->cache : "private, no-cache");
+    if (tag[0])
+        MHD_add_response_header(response, "ETag", tag);
+    if (reply->allow[0])
+        MHD_add_response_header(response, "Allow", reply->allow);
+    if (reply->status == 401)
+        MHD_add_response_header(response, "WWW-Authenticate", "Bearer realm=\"perfci\"");
+    if (reply->status == 503)
+        MHD_add_response_header(response, "Retry-After", "1");
+    if (close)
+        MHD_add_response_header(response, "Connection", "close");
+    sent = MHD_queue_response(x->mhd, (unsigned)reply->status, response);
+    MHD_destroy_response(response);
+    return sent;
+}

@@ -1,0 +1,99 @@
+/* Method and path to a row of the table. Patterns have {names} that stand for one segment. */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/http/internal.h"
+
+/* One pattern against one path; {names} are recorded undecoded in params. */
+static bool matches(const char *pattern, const char *path, size_t path_len, pfc_http_pair *params,
+                    size_t *lens, size_t *params_len)
+{
+    const char *end = path + path_len;
+
+    *params_len = 0;
+    while (*pattern) {
+        if (*pattern == '{') {
+            const char *close = strchr(pattern, '}');
+            const char *begin = path;
+
+            while (path < end && *path != '/')
+                path++;
+            if (path == begin || *params_len == PFC_HTTP_MAX_PARAMS)
+                return false;
+            params[*params_len] = (pfc_http_pair){ .name = pattern + 1, .value = begin };
+            lens[(*params_len)++] = (size_t)(path - begin);
+            pattern = close + 1;
+        } else {
+            if (path == end || *path != *pattern)
+                return false;
+            path++;
+            pattern++;
+        }
+    }
+    return path == end;
+}
+
+bool http_pattern_has(const pfc_route *route, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (const char *at = strchr(route->pattern, '{'); at; at = strchr(at + 1, '{')) {
+        if (strncmp(at + 1, name, len) == 0 && at[1 + len] == '}')
+            return true;
+    }
+    return false;
+}
+
+/* Copies names and decoded values behind one another into storage. */
+static bool keep(pfc_req *req, const size_t *lens, char *storage, size_t *used)
+{
+    char *at = storage;
+
+    for (size_t i = 0; i < req->params_len; i++) {
+        size_t name_len = strcspn(req->params[i].name, "}");
+        long n;
+
+        memcpy(at, req->params[i].name, name_len);
+        at[name_len] = '\0';
+        req->params[i].name = at;
+        at += name_len + 1;
+        n = http_decode(req->params[i].value, lens[i], false, at);
+        if (n < 0)
+            return false;
+        req->params[i].value = at;
+        at += n + 1;
+    }
+    *used = (size_t)(at - storage);
+    return true;
+}
+
+http_match http_route(const pfc_route *routes, size_t len, const char *method, const char *path,
+                      size_t path_len, char *storage, size_t *used, pfc_req *req, size_t *index,
+                      char *allow, size_t allow_cap)
+{
+    size_t allow_len = 0;
+
+    *used = 0;
+    if (allow_cap > 0)
+        allow[0] = '\0';
+    for (size_t i = 0; i < len; i++) {
+        size_t lens[PFC_HTTP_MAX_PARAMS] = { 0 };
+
+        if (!matches(routes[i].pattern, path, path_len, req->params, lens, &req->params_len))
+            continue;
+        if (strcmp(routes[i].method, method) == 0) {
+            req->route = &routes[i];
+            *index = i;
+            return keep(req, lens, storage, used) ? HTTP_MATCH : HTTP_BAD_PATH;
+        }
+        if (allow_len < allow_cap) {
+            int n = snprintf(allow + allow_len, allow_cap - allow_len, "%s%s%s",
+                             allow_len ? ", " : "", routes[i].method,
+                             strcmp(routes[i].method, "GET") == 0 ? ", HEAD" : "");
+
+            allow_len += n > 0 ? (size_t)n : 0;
+        }
+    }
+    req->params_len = 0;
+    return allow_len ? HTTP_NO_METHOD : HTTP_NO_PATH;
+}
