@@ -20,41 +20,26 @@
 #include <jansson.h>
 
 #include "core/base/buf.h"
+#include "server/services/services.h"
 
-#define PFC_HTTP_MAX_URI 8192
-#define PFC_HTTP_MAX_HEADER 8192                   /* bytes of one header's value */
-#define PFC_HTTP_MAX_BODY (16u * 1024 * 1024)      /* as sent, and after gunzip */
-#define PFC_HTTP_MAX_PARAMS 4                      /* {names} in a pattern */
-#define PFC_HTTP_MAX_QUERY 24                      /* parameters in a query */
-#define PFC_HTTP_MAX_ROUTES 96
-#define PFC_HTTP_MAX_WAIT_S 30
+#define PFC_HTTPD_MAX_URI 8192
+#define PFC_HTTPD_MAX_HEADER 8192                   /* bytes of one header's value */
+#define PFC_HTTPD_MAX_BODY (16u * 1024 * 1024)      /* as sent, and after gunzip */
+#define PFC_HTTPD_MAX_PARAMS 4                      /* {names} in a pattern */
+#define PFC_HTTPD_MAX_QUERY 24                      /* parameters in a query */
+#define PFC_HTTPD_MAX_ROUTES 96
+#define PFC_HTTPD_MAX_WAIT_S 30
 
-/** Scopes of a token, and of a route (any of them opens it). PFC_SCOPE_ADMIN opens every route. */
-enum {
-    PFC_HTTP_OPEN = 0,
-    PFC_HTTP_READ = 1 << 0,
-    PFC_HTTP_INGEST = 1 << 1,
-    PFC_HTTP_RUNNER = 1 << 2,
-    PFC_HTTP_TRIAGE = 1 << 3,
-    PFC_HTTP_ADMIN = 1 << 4,
-};
+/** Routes name scopes (PFC_SCOPE_*, any of them opens it); 0: no token is needed. */
+#define PFC_HTTPD_OPEN 0
 
 typedef struct pfc_app pfc_app;   /* what handlers share; defined in server/handlers/handlers.h */
-typedef struct pfc_http pfc_http; /* the running server */
+typedef struct pfc_httpd pfc_httpd; /* the running server */
 
-/** Who asks. */
-typedef struct pfc_http_auth {
-    int64_t token_id;   /* 0: no token (an open route, or public_read) */
-    unsigned scopes;    /* PFC_HTTP_* */
-    int64_t project_id; /* 0: every project */
-    char project[64];   /* its slug, "" for every project */
-    char actor[64];     /* for histories: the token's name, or "anonymous" */
-} pfc_http_auth;
-
-typedef struct pfc_http_pair {
+typedef struct pfc_httpd_pair {
     const char *name;
     const char *value;
-} pfc_http_pair;
+} pfc_httpd_pair;
 
 struct pfc_route;
 
@@ -64,14 +49,14 @@ typedef struct pfc_req {
     const char *method; /* "GET" for HEAD, too: libmicrohttpd leaves the body out */
     const char *path;   /* as sent, without query */
     const char *id;     /* request id, also in the X-Request-Id header and on log lines */
-    pfc_http_pair params[PFC_HTTP_MAX_PARAMS]; /* decoded path parameters */
+    pfc_httpd_pair params[PFC_HTTPD_MAX_PARAMS]; /* decoded path parameters */
     size_t params_len;
-    pfc_http_pair query[PFC_HTTP_MAX_QUERY]; /* decoded, each name once */
+    pfc_httpd_pair query[PFC_HTTPD_MAX_QUERY]; /* decoded, each name once */
     size_t query_len;
     const char *body; /* NUL-terminated, decompressed; "" without one */
     size_t body_len;
     const char *idempotency_key; /* header, NULL when absent */
-    pfc_http_auth auth;
+    pfc_principal auth; /* token_id 0: no token (an open route, or public_read) */
     double waited_s; /* since the first call, for handlers that wait */
     bool stopping;   /* the server is shutting down: do not wait */
 } pfc_req;
@@ -84,9 +69,12 @@ typedef struct pfc_reply {
     const char *cache;        /* Cache-Control, static; NULL: "private, no-cache" */
     const char *encoding;     /* Content-Encoding of body as it is, static; NULL: plain */
     bool borrowed;            /* body is static and not freed */
+    const char *gzip_body;    /* static, the same compressed beforehand; NULL: none */
+    size_t gzip_len;
     const char *wait_topic;   /* set by pfc_reply_wait, static */
     double wait_s;            /* at most this long after the first call */
     bool events;              /* set by pfc_reply_events */
+    char project[64];         /* whose events */
     char allow[64];           /* Allow header of a 405 or an OPTIONS answer */
 } pfc_reply;
 
@@ -95,8 +83,8 @@ typedef pfc_code (*pfc_handler)(pfc_app *app, const pfc_req *req, pfc_reply *rep
 /** One row of the table. The query list both refuses unknown names and feeds openapi.json. */
 typedef struct pfc_route {
     const char *method;  /* "GET", "POST", "PATCH", "DELETE" */
-    const char *pattern; /* "/api/v1/projects/{p}/series"; {p} is also checked against the token */
-    unsigned scopes;     /* any of PFC_HTTP_*; PFC_HTTP_OPEN: no token needed */
+    const char *pattern; /* "/api/v1/projects/{p}/series" */
+    int64_t scopes;       /* any of PFC_SCOPE_*; PFC_HTTPD_OPEN: no token needed */
     pfc_handler handle;
     const char *query;   /* "limit:integer cursor:string", NULL: none */
     const char *body;    /* name of the body's schema in openapi.json, NULL: none */
@@ -105,39 +93,41 @@ typedef struct pfc_route {
 } pfc_route;
 
 /** Looks a token up; PFC_EDENIED when it is unknown, expired or revoked. */
-typedef pfc_code (*pfc_http_check_token)(pfc_app *app, const char *token, pfc_http_auth *out,
+typedef pfc_code (*pfc_httpd_check_token)(pfc_app *app, const char *token, pfc_principal *out,
                                          pfc_err *err);
 
-typedef struct pfc_http_opts {
+typedef struct pfc_httpd_opts {
     const char *listen;         /* "127.0.0.1:7420", "[::1]:0", "host:port" */
     unsigned threads;           /* 0: 8 */
     double request_timeout_s;   /* for a request to be complete; 0: 30 */
-    bool public_read;           /* routes of PFC_HTTP_READ need no token */
+    bool public_read;           /* routes of PFC_SCOPE_READ need no token */
     const pfc_route *routes;    /* lives as long as the server */
-    size_t routes_len;          /* at most PFC_HTTP_MAX_ROUTES */
-    pfc_http_check_token check; /* NULL: no token is ever right */
+    size_t routes_len;          /* at most PFC_HTTPD_MAX_ROUTES */
+    pfc_httpd_check_token check; /* NULL: no token is ever right */
     pfc_app *app;
-} pfc_http_opts;
+} pfc_httpd_opts;
 
 /** Starts listening; *out is the caller's to free. PFC_EIO when the address is taken or wrong. */
-pfc_code pfc_http_start(const pfc_http_opts *opts, pfc_http **out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *err) PFC_MUSTCHECK;
 /** "http://127.0.0.1:7420": where it listens, with the real port. Lives as long as the server. */
-const char *pfc_http_url(const pfc_http *http);
+const char *pfc_httpd_url(const pfc_httpd *http);
 /** Stops accepting, answers what waits, ends streams, and lets running requests finish within
- *  grace_s, after which their sockets are shut. Then only pfc_http_free is left to call. */
-void pfc_http_stop(pfc_http *http, double grace_s);
-/** True since pfc_http_stop, or pfc_http_drain, was called: /readyz answers 503. */
-bool pfc_http_stopping(const pfc_http *http);
+ *  grace_s, after which their sockets are shut. Then only pfc_httpd_free is left to call. */
+void pfc_httpd_stop(pfc_httpd *http, double grace_s);
+/** From now on pfc_httpd_stopping is true, connections end after their answer; all is answered. */
+void pfc_httpd_drain(pfc_httpd *http);
+/** True since pfc_httpd_drain or pfc_httpd_stop was called: /readyz answers 503. */
+bool pfc_httpd_stopping(const pfc_httpd *http);
 /** Stops first when that has not been done. Accepts NULL. */
-void pfc_http_free(pfc_http *http);
+void pfc_httpd_free(pfc_httpd *http);
 
 /** Tells waiting handlers and event streams. `topic` is one word; `json` a small document, may be
  *  NULL (then only waiting handlers are woken). project "" concerns everyone. Thread-safe. */
-void pfc_http_publish(pfc_http *http, const char *topic, const char *project, const char *json);
+void pfc_httpd_publish(pfc_httpd *http, const char *topic, const char *project, const char *json);
 /** Wakes every waiting handler: after news may have been missed. Thread-safe. */
-void pfc_http_wake_all(pfc_http *http);
+void pfc_httpd_wake_all(pfc_httpd *http);
 /** Requests, durations, connections and streams in OpenMetrics text, without the final # EOF. */
-void pfc_http_metrics(const pfc_http *http, pfc_buf *out);
+void pfc_httpd_metrics(pfc_httpd *http, pfc_buf *out);
 
 /* ---- for handlers ---- */
 
@@ -158,8 +148,8 @@ pfc_code pfc_req_query_i64(const pfc_req *req, const char *name, int64_t min, in
 /** "1", "true", "0" or "false"; absent leaves *out alone. */
 pfc_code pfc_req_query_bool(const pfc_req *req, const char *name, bool *out,
                             pfc_err *err) PFC_MUSTCHECK;
-/** PFC_EDENIED unless the caller's token is bound to `project` or to none. */
-pfc_code pfc_req_allow_project(const pfc_req *req, const char *project,
+/** PFC_EDENIED unless the caller's token is bound to this project or to none. */
+pfc_code pfc_req_allow_project(const pfc_req *req, int64_t project_id,
                                pfc_err *err) PFC_MUSTCHECK;
 
 /** Takes `json` (also on failure). PFC_EBUG when it is NULL: a value could not be encoded. */
@@ -169,8 +159,8 @@ pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, 
 pfc_code pfc_reply_empty(pfc_reply *reply);
 /** Not yet: suspends until `topic` is published, at most wait_s after the first call. */
 pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s);
-/** Answers with server-sent events, of the token's project when it is bound to one. */
-pfc_code pfc_reply_events(pfc_reply *reply);
+/** Answers with server-sent events; project "": of all. */
+pfc_code pfc_reply_events(pfc_reply *reply, const char *project);
 /** A JSON number, or null when it is not finite. */
 json_t *pfc_reply_number(double value);
 /** A JSON string, or null when text is NULL or no UTF-8. */

@@ -55,7 +55,7 @@ static void describe(int fd, char *url, size_t cap)
                    port);
 }
 
-pfc_code http_listen(const char *address, int *out_fd, char *url, size_t url_cap, pfc_err *err)
+pfc_code httpd_listen(const char *address, int *out_fd, char *url, size_t url_cap, pfc_err *err)
 {
     const struct addrinfo hints = {
         .ai_flags = AI_PASSIVE | AI_NUMERICSERV,

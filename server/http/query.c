@@ -15,7 +15,7 @@ static int hex_digit(char c)
     return -1;
 }
 
-long http_decode(const char *text, size_t len, bool plus, char *out)
+long httpd_decode(const char *text, size_t len, bool plus, char *out)
 {
     size_t n = 0;
 
@@ -65,14 +65,14 @@ static pfc_code add(const char *allowed, char *name, char *value, pfc_req *req, 
         if (strcmp(req->query[i].name, name) == 0)
             return pfc_err_set_field(err, PFC_EINVAL, name, "query: \"%.64s\" is given twice", name);
     }
-    if (req->query_len == PFC_HTTP_MAX_QUERY)
+    if (req->query_len == PFC_HTTPD_MAX_QUERY)
         return pfc_err_set(err, PFC_EINVAL, "query: want at most %d parameters",
-                           PFC_HTTP_MAX_QUERY);
-    req->query[req->query_len++] = (pfc_http_pair){ .name = name, .value = value };
+                           PFC_HTTPD_MAX_QUERY);
+    req->query[req->query_len++] = (pfc_httpd_pair){ .name = name, .value = value };
     return PFC_OK;
 }
 
-pfc_code http_query_parse(const char *query, const char *allowed, char *storage, pfc_req *req,
+pfc_code httpd_query_parse(const char *query, const char *allowed, char *storage, pfc_req *req,
                           pfc_err *err)
 {
     req->query_len = 0;
@@ -86,14 +86,14 @@ pfc_code http_query_parse(const char *query, const char *allowed, char *storage,
         pfc_code code;
 
         if (len > 0) {
-            n = http_decode(query, name_len, true, name);
+            n = httpd_decode(query, name_len, true, name);
             if (n < 0)
                 return pfc_err_set(err, PFC_EINVAL, "query: broken escape in a parameter's name");
             value = name + n + 1;
             storage = value;
             *value = '\0';
             if (equals) {
-                n = http_decode(equals + 1, len - name_len - 1, true, value);
+                n = httpd_decode(equals + 1, len - name_len - 1, true, value);
                 if (n < 0)
                     return pfc_err_set_field(err, PFC_EINVAL, name,
                                              "query: broken escape or control byte in \"%.64s\"",

@@ -12,7 +12,7 @@
 #define GZIP_FROM_BYTES 1024
 #define JSON_TYPE "application/json"
 
-int http_status_of(pfc_code code)
+int httpd_status_of(pfc_code code)
 {
     switch (code) {
     case PFC_OK:
@@ -38,7 +38,7 @@ int http_status_of(pfc_code code)
     return 500;
 }
 
-const char *http_error_word(int status)
+const char *httpd_error_word(int status)
 {
     static const struct {
         int status;
@@ -69,7 +69,7 @@ json_t *pfc_reply_string(const char *text)
     return json ? json : json_null();
 }
 
-void http_reply_clear(pfc_reply *reply)
+void httpd_reply_clear(pfc_reply *reply)
 {
     if (!reply->borrowed)
         free(reply->body);
@@ -91,7 +91,7 @@ pfc_code pfc_reply_json(pfc_reply *reply, int status, json_t *json, pfc_err *err
 
 pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, char *text)
 {
-    http_reply_clear(reply);
+    httpd_reply_clear(reply);
     reply->status = status;
     reply->content_type = content_type;
     reply->body = text;
@@ -101,7 +101,7 @@ pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, 
 
 pfc_code pfc_reply_empty(pfc_reply *reply)
 {
-    http_reply_clear(reply);
+    httpd_reply_clear(reply);
     reply->status = 204;
     return PFC_OK;
 }
@@ -113,13 +113,14 @@ pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s)
     return PFC_OK;
 }
 
-pfc_code pfc_reply_events(pfc_reply *reply)
+pfc_code pfc_reply_events(pfc_reply *reply, const char *project)
 {
     reply->events = true;
+    (void)snprintf(reply->project, sizeof(reply->project), "%s", project);
     return PFC_OK;
 }
 
-void http_reply_error(pfc_reply *reply, int status, const pfc_err *err)
+void httpd_reply_error(pfc_reply *reply, int status, const pfc_err *err)
 {
     char allow[sizeof(reply->allow)];
     json_t *error = json_object();
@@ -127,11 +128,11 @@ void http_reply_error(pfc_reply *reply, int status, const pfc_err *err)
 
     memcpy(allow, reply->allow, sizeof(allow));
     if (status == 0)
-        status = http_status_of(err->code);
+        status = httpd_status_of(err->code);
     /* Our own faults are for the log; the caller gets the request id to quote. */
     if (status == 500)
         message = "the server failed; its log has the request id";
-    json_object_set_new(error, "code", json_string(http_error_word(status)));
+    json_object_set_new(error, "code", json_string(httpd_error_word(status)));
     json_object_set_new(error, "message", pfc_reply_string(message));
     if (err->field[0] && pfc_is_utf8(err->field, strlen(err->field)))
         json_object_set_new(error, "field", json_string(err->field));
@@ -141,7 +142,7 @@ void http_reply_error(pfc_reply *reply, int status, const pfc_err *err)
     memcpy(reply->allow, allow, sizeof(allow));
 }
 
-void http_security_headers(struct MHD_Response *response, const char *request_id)
+void httpd_security_headers(struct MHD_Response *response, const char *request_id)
 {
     MHD_add_response_header(response, "Content-Security-Policy",
                             "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -183,6 +184,11 @@ static void compress_body(pfc_reply *reply)
     deflateEnd(&stream);
 }
 
+static bool compressible(const pfc_reply *reply)
+{
+    return !reply->encoding && reply->content_type && strcmp(reply->content_type, "font/woff2") != 0;
+}
+
 /* Is the tag one of those in If-None-Match? Tags are weak: one for plain and compressed. */
 static bool tag_listed(const char *header, const char *tag)
 {
@@ -198,7 +204,7 @@ static void tag_of(const pfc_reply *reply, char out[48])
     (void)snprintf(out, 48, "W/\"%.32s\"", digest);
 }
 
-enum MHD_Result http_reply_send(http_exchange *x, pfc_reply *reply, bool close)
+enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close)
 {
     struct MHD_Response *response;
     enum MHD_Result sent;
@@ -210,13 +216,18 @@ enum MHD_Result http_reply_send(http_exchange *x, pfc_reply *reply, bool close)
         if (tag_listed(x->match_text, tag)) {
             const char *cache = reply->cache;
 
-            http_reply_clear(reply);
+            httpd_reply_clear(reply);
             reply->status = 304;
             reply->cache = cache;
         }
     }
-    if (x->accepts_gzip && !reply->encoding && reply->body_len > GZIP_FROM_BYTES)
+    if (x->accepts_gzip && reply->body_len > 0 && reply->gzip_body) {
+        reply->body = (char *)(uintptr_t)reply->gzip_body; /* persistent: never written */
+        reply->body_len = reply->gzip_len;
+        reply->encoding = "gzip";
+    } else if (x->accepts_gzip && reply->body_len > GZIP_FROM_BYTES && compressible(reply)) {
         compress_body(reply);
+    }
 
     x->status = reply->status;
     x->sent_bytes = reply->body_len;
@@ -228,7 +239,7 @@ enum MHD_Result http_reply_send(http_exchange *x, pfc_reply *reply, bool close)
     reply->body = NULL; /* libmicrohttpd's now */
     reply->borrowed = false;
 
-    http_security_headers(response, x->id);
+    httpd_security_headers(response, x->id);
     if (reply->content_type && reply->body_len > 0)
         MHD_add_response_header(response, "Content-Type", reply->content_type);
     if (reply->encoding)

@@ -5,7 +5,7 @@
 #include "server/http/internal.h"
 
 /* One pattern against one path; {names} are recorded undecoded in params. */
-static bool matches(const char *pattern, const char *path, size_t path_len, pfc_http_pair *params,
+static bool matches(const char *pattern, const char *path, size_t path_len, pfc_httpd_pair *params,
                     size_t *lens, size_t *params_len)
 {
     const char *end = path + path_len;
@@ -18,9 +18,9 @@ static bool matches(const char *pattern, const char *path, size_t path_len, pfc_
 
             while (path < end && *path != '/')
                 path++;
-            if (path == begin || *params_len == PFC_HTTP_MAX_PARAMS)
+            if (path == begin || *params_len == PFC_HTTPD_MAX_PARAMS)
                 return false;
-            params[*params_len] = (pfc_http_pair){ .name = pattern + 1, .value = begin };
+            params[*params_len] = (pfc_httpd_pair){ .name = pattern + 1, .value = begin };
             lens[(*params_len)++] = (size_t)(path - begin);
             pattern = close + 1;
         } else {
@@ -31,17 +31,6 @@ static bool matches(const char *pattern, const char *path, size_t path_len, pfc_
         }
     }
     return path == end;
-}
-
-bool http_pattern_has(const pfc_route *route, const char *name)
-{
-    size_t len = strlen(name);
-
-    for (const char *at = strchr(route->pattern, '{'); at; at = strchr(at + 1, '{')) {
-        if (strncmp(at + 1, name, len) == 0 && at[1 + len] == '}')
-            return true;
-    }
-    return false;
 }
 
 /* Copies names and decoded values behind one another into storage. */
@@ -57,7 +46,7 @@ static bool keep(pfc_req *req, const size_t *lens, char *storage, size_t *used)
         at[name_len] = '\0';
         req->params[i].name = at;
         at += name_len + 1;
-        n = http_decode(req->params[i].value, lens[i], false, at);
+        n = httpd_decode(req->params[i].value, lens[i], false, at);
         if (n < 0)
             return false;
         req->params[i].value = at;
@@ -67,7 +56,7 @@ static bool keep(pfc_req *req, const size_t *lens, char *storage, size_t *used)
     return true;
 }
 
-http_match http_route(const pfc_route *routes, size_t len, const char *method, const char *path,
+httpd_match httpd_route(const pfc_route *routes, size_t len, const char *method, const char *path,
                       size_t path_len, char *storage, size_t *used, pfc_req *req, size_t *index,
                       char *allow, size_t allow_cap)
 {
@@ -77,14 +66,14 @@ http_match http_route(const pfc_route *routes, size_t len, const char *method, c
     if (allow_cap > 0)
         allow[0] = '\0';
     for (size_t i = 0; i < len; i++) {
-        size_t lens[PFC_HTTP_MAX_PARAMS] = { 0 };
+        size_t lens[PFC_HTTPD_MAX_PARAMS] = { 0 };
 
         if (!matches(routes[i].pattern, path, path_len, req->params, lens, &req->params_len))
             continue;
         if (strcmp(routes[i].method, method) == 0) {
             req->route = &routes[i];
             *index = i;
-            return keep(req, lens, storage, used) ? HTTP_MATCH : HTTP_BAD_PATH;
+            return keep(req, lens, storage, used) ? HTTPD_MATCH : HTTPD_BAD_PATH;
         }
         if (allow_len < allow_cap) {
             int n = snprintf(allow + allow_len, allow_cap - allow_len, "%s%s%s",
@@ -95,5 +84,5 @@ http_match http_route(const pfc_route *routes, size_t len, const char *method, c
         }
     }
     req->params_len = 0;
-    return allow_len ? HTTP_NO_METHOD : HTTP_NO_PATH;
+    return allow_len ? HTTPD_NO_METHOD : HTTPD_NO_PATH;
 }

@@ -1,0 +1,268 @@
+/*
+ * Who waits for news: suspended requests, which are called again, and event streams.
+ *
+ * Publishing bumps a generation; a request that would wait names the generation it began with, so
+ * news that came while its handler ran is never slept through. libmicrohttpd aborts when it is
+ * stopped with a suspended connection, so after httpd_hub_stop nothing suspends any more.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "server/http/internal.h"
+
+void httpd_hub_init(httpd_hub *hub)
+{
+    memset(hub, 0, sizeof(*hub));
+    pthread_mutex_init(&hub->lock, NULL);
+}
+
+void httpd_hub_clear(httpd_hub *hub)
+{
+    pthread_mutex_destroy(&hub->lock);
+}
+
+uint64_t httpd_hub_generation(httpd_hub *hub)
+{
+    uint64_t generation;
+
+    pthread_mutex_lock(&hub->lock);
+    generation = hub->generation;
+    pthread_mutex_unlock(&hub->lock);
+    return generation;
+}
+
+/* ---- waiting requests ---- */
+
+bool httpd_hub_wait(httpd_exchange *x, const char *topic, uint64_t generation, int64_t wake_ns)
+{
+    httpd_hub *hub = &x->http->hub;
+    bool waits = false;
+
+    pthread_mutex_lock(&hub->lock);
+    if (!hub->stopping && hub->generation == generation) {
+        x->waiting = true;
+        x->wait_topic = topic;
+        x->wait_wake_ns = wake_ns;
+        x->wait_prev = NULL;
+        x->wait_next = hub->waiters;
+        if (hub->waiters)
+            hub->waiters->wait_prev = x;
+        hub->waiters = x;
+        hub->waiters_len++;
+        MHD_suspend_connection(x->mhd);
+        waits = true;
+    }
+    pthread_mutex_unlock(&hub->lock);
+    return waits;
+}
+
+/* Called with the lock held. */
+static void unlink_waiter(httpd_hub *hub, httpd_exchange *x)
+{
+    if (x->wait_prev)
+        x->wait_prev->wait_next = x->wait_next;
+    else
+        hub->waiters = x->wait_next;
+    if (x->wait_next)
+        x->wait_next->wait_prev = x->wait_prev;
+    x->waiting = false;
+    hub->waiters_len--;
+}
+
+static void wake(httpd_hub *hub, httpd_exchange *x)
+{
+    unlink_waiter(hub, x);
+    MHD_resume_connection(x->mhd);
+}
+
+void httpd_hub_forget(httpd_exchange *x)
+{
+    httpd_hub *hub = &x->http->hub;
+
+    pthread_mutex_lock(&hub->lock);
+    if (x->waiting)
+        unlink_waiter(hub, x);
+    pthread_mutex_unlock(&hub->lock);
+}
+
+/* topic NULL: everyone. Called with the lock held. */
+static void wake_topic(httpd_hub *hub, const char *topic)
+{
+    httpd_exchange *next;
+
+    for (httpd_exchange *x = hub->waiters; x; x = next) {
+        next = x->wait_next;
+        if (!topic || strcmp(x->wait_topic, topic) == 0)
+            wake(hub, x);
+    }
+}
+
+/* ---- streams ---- */
+
+/* Called with the lock held. */
+static void resume_stream(httpd_stream *stream)
+{
+    if (stream->suspended) {
+        stream->suspended = false;
+        MHD_resume_connection(stream->mhd);
+    }
+}
+
+static void stream_append(httpd_stream *stream, const char *text)
+{
+    if (stream->taken == stream->pending.len) {
+        pfc_buf_reset(&stream->pending);
+        stream->taken = 0;
+    }
+    pfc_buf_puts(&stream->pending, text);
+    /* Too slow for the news: ended; an EventSource connects again by itself. */
+    if (stream->pending.overflow)
+        stream->ended = true;
+    resume_stream(stream);
+}
+
+static ssize_t on_stream_read(void *cls, uint64_t pos, char *out, size_t max)
+{
+    httpd_stream *stream = cls;
+    httpd_hub *hub = &stream->http->hub;
+    ssize_t n = 0;
+
+    (void)pos;
+    pthread_mutex_lock(&hub->lock);
+    if (stream->ended) {
+        n = MHD_CONTENT_READER_END_OF_STREAM;
+    } else if (stream->taken < stream->pending.len) {
+        size_t left = PFC_MIN(stream->pending.len - stream->taken, max);
+
+        memcpy(out, stream->pending.data + stream->taken, left);
+        stream->taken += left;
+        n = (ssize_t)left;
+    } else {
+        /* Returning 0 without suspending would spin. */
+        stream->suspended = true;
+        MHD_suspend_connection(stream->mhd);
+    }
+    pthread_mutex_unlock(&hub->lock);
+    return n;
+}
+
+static void on_stream_free(void *cls)
+{
+    httpd_stream *stream = cls;
+    httpd_hub *hub = &stream->http->hub;
+
+    pthread_mutex_lock(&hub->lock);
+    if (stream->prev)
+        stream->prev->next = stream->next;
+    else
+        hub->streams = stream->next;
+    if (stream->next)
+        stream->next->prev = stream->prev;
+    hub->streams_len--;
+    pthread_mutex_unlock(&hub->lock);
+    pfc_buf_clear(&stream->pending);
+    free(stream);
+}
+
+enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project)
+{
+    httpd_hub *hub = &x->http->hub;
+    httpd_stream *stream = pfc_alloc(sizeof(*stream));
+    struct MHD_Response *response;
+    enum MHD_Result sent;
+
+    stream->http = x->http;
+    stream->mhd = x->mhd;
+    stream->ping_ns = pfc_clock_ns() + PFC_HTTPD_PING_S * PFC_NS_PER_S;
+    (void)snprintf(stream->project, sizeof(stream->project), "%s", project);
+    pfc_buf_init(&stream->pending, PFC_HTTPD_STREAM_BYTES);
+    /* A first line at once, so that the client knows it is heard. */
+    pfc_buf_puts(&stream->pending, "retry: 2000\n: open\n\n");
+
+    pthread_mutex_lock(&hub->lock);
+    stream->ended = hub->stopping;
+    stream->next = hub->streams;
+    if (hub->streams)
+        hub->streams->prev = stream;
+    hub->streams = stream;
+    hub->streams_len++;
+    pthread_mutex_unlock(&hub->lock);
+
+    response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 4096, on_stream_read, stream,
+                                                 on_stream_free);
+    if (!response) {
+        on_stream_free(stream);
+        return MHD_NO;
+    }
+    httpd_security_headers(response, x->id);
+    MHD_add_response_header(response, "Content-Type", "text/event-stream");
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    MHD_add_response_header(response, "X-Accel-Buffering", "no");
+    x->status = 200;
+    sent = MHD_queue_response(x->mhd, 200, response);
+    MHD_destroy_response(response);
+    return sent;
+}
+
+/* ---- news ---- */
+
+void pfc_httpd_publish(pfc_httpd *http, const char *topic, const char *project, const char *json)
+{
+    httpd_hub *hub = &http->hub;
+    char *text = json ? pfc_format("event: %s\ndata: %s\n\n", topic, json) : NULL;
+
+    pthread_mutex_lock(&hub->lock);
+    hub->generation++;
+    wake_topic(hub, topic);
+    for (httpd_stream *stream = text ? hub->streams : NULL; stream; stream = stream->next) {
+        if (!stream->project[0] || !project[0] || strcmp(stream->project, project) == 0)
+            stream_append(stream, text);
+    }
+    pthread_mutex_unlock(&hub->lock);
+    free(text);
+}
+
+void pfc_httpd_wake_all(pfc_httpd *http)
+{
+    pthread_mutex_lock(&http->hub.lock);
+    http->hub.generation++;
+    wake_topic(&http->hub, NULL);
+    pthread_mutex_unlock(&http->hub.lock);
+}
+
+int64_t httpd_hub_tick(httpd_hub *hub, int64_t now_ns)
+{
+    int64_t next_ns = now_ns + PFC_NS_PER_S;
+    httpd_exchange *next;
+
+    pthread_mutex_lock(&hub->lock);
+    for (httpd_exchange *x = hub->waiters; x; x = next) {
+        next = x->wait_next;
+        if (x->wait_wake_ns <= now_ns)
+            wake(hub, x);
+        else
+            next_ns = PFC_MIN(next_ns, x->wait_wake_ns);
+    }
+    for (httpd_stream *stream = hub->streams; stream; stream = stream->next) {
+        if (stream->ping_ns <= now_ns) {
+            stream->ping_ns = now_ns + PFC_HTTPD_PING_S * PFC_NS_PER_S;
+            stream_append(stream, ": ping\n\n");
+        }
+    }
+    pthread_mutex_unlock(&hub->lock);
+    return next_ns;
+}
+
+void httpd_hub_stop(httpd_hub *hub)
+{
+    pthread_mutex_lock(&hub->lock);
+    hub->stopping = true;
+    wake_topic(hub, NULL);
+    for (httpd_stream *stream = hub->streams; stream; stream = stream->next) {
+        stream->ended = true;
+        resume_stream(stream);
+    }
+    pthread_mutex_unlock(&hub->lock);
+}

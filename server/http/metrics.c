@@ -1,0 +1,112 @@
+/* Counters of requests, in OpenMetrics text. */
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "server/http/internal.h"
+
+static const double bounds_s[PFC_HTTPD_BUCKETS - 1] = { 0.001, 0.005, 0.025, 0.1,
+                                                       0.5,   1,     5,     30 };
+
+void httpd_metrics_count(pfc_httpd *http, const httpd_exchange *x, int64_t now_ns)
+{
+    httpd_route_stats *stats = &http->stats[x->route_index];
+    int64_t took_ns = now_ns - (x->complete_ns ? x->complete_ns : x->begin_ns);
+    size_t class = (size_t)(x->status / 100);
+    size_t bucket = 0;
+
+    atomic_fetch_add(&stats->by_class[class < 6 ? class : 0], 1);
+    while (bucket < PFC_HTTPD_BUCKETS - 1 && (double)took_ns * 1e-9 > bounds_s[bucket])
+        bucket++;
+    atomic_fetch_add(&stats->buckets[bucket], 1);
+    atomic_fetch_add(&stats->sum_ns, (uint64_t)took_ns);
+}
+
+static const char *route_name(const pfc_httpd *http, size_t i, const char **method)
+{
+    *method = i < http->opts.routes_len ? http->opts.routes[i].method : "";
+    return i < http->opts.routes_len ? http->opts.routes[i].pattern : "(none)";
+}
+
+static uint64_t served(httpd_route_stats *stats)
+{
+    uint64_t all = 0;
+
+    for (size_t b = 0; b < PFC_HTTPD_BUCKETS; b++)
+        all += atomic_load(&stats->buckets[b]);
+    return all;
+}
+
+static void put_counts(pfc_httpd *http, pfc_buf *out)
+{
+    pfc_buf_puts(out, "# TYPE perfci_http_requests counter\n"
+                      "# HELP perfci_http_requests Requests answered, by route and status class.\n");
+    for (size_t i = 0; i <= http->opts.routes_len; i++) {
+        const char *method;
+        const char *name = route_name(http, i, &method);
+
+        for (size_t class = 0; class < 6; class ++) {
+            uint64_t n = atomic_load(&http->stats[i].by_class[class]);
+
+            if (n > 0)
+                pfc_buf_printf(out,
+                               "perfci_http_requests_total{method=\"%s\",route=\"%s\","
+                               "status=\"%zuxx\"} %llu\n",
+                               method, name, class, (unsigned long long)n);
+        }
+    }
+}
+
+static void put_durations(pfc_httpd *http, pfc_buf *out)
+{
+    pfc_buf_puts(out, "# TYPE perfci_http_request_seconds histogram\n"
+                      "# UNIT perfci_http_request_seconds seconds\n"
+                      "# HELP perfci_http_request_seconds From the request's last byte to the "
+                      "answer's.\n");
+    for (size_t i = 0; i <= http->opts.routes_len; i++) {
+        const char *method;
+        const char *name = route_name(http, i, &method);
+        uint64_t all = served(&http->stats[i]);
+        uint64_t below = 0;
+
+        if (all == 0)
+            continue;
+        for (size_t b = 0; b < PFC_HTTPD_BUCKETS - 1; b++) {
+            below += atomic_load(&http->stats[i].buckets[b]);
+            pfc_buf_printf(out,
+                           "perfci_http_request_seconds_bucket{method=\"%s\",route=\"%s\","
+                           "le=\"%g\"} %llu\n",
+                           method, name, bounds_s[b], (unsigned long long)below);
+        }
+        /* Summed here, not `all`: requests answered meanwhile must not make +Inf the smaller. */
+        below += atomic_load(&http->stats[i].buckets[PFC_HTTPD_BUCKETS - 1]);
+        pfc_buf_printf(out,
+                       "perfci_http_request_seconds_bucket{method=\"%s\",route=\"%s\",le=\"+Inf\"} "
+                       "%llu\nperfci_http_request_seconds_count{method=\"%s\",route=\"%s\"} %llu\n"
+                       "perfci_http_request_seconds_sum{method=\"%s\",route=\"%s\"} %.9g\n",
+                       method, name, (unsigned long long)below, method, name,
+                       (unsigned long long)below, method, name,
+                       (double)atomic_load(&http->stats[i].sum_ns) * 1e-9);
+    }
+}
+
+void pfc_httpd_metrics(pfc_httpd *http, pfc_buf *out)
+{
+    size_t conns, streams, waiters;
+
+    pthread_mutex_lock(&http->lock);
+    conns = http->conns_len;
+    pthread_mutex_unlock(&http->lock);
+    pthread_mutex_lock(&http->hub.lock);
+    streams = http->hub.streams_len;
+    waiters = http->hub.waiters_len;
+    pthread_mutex_unlock(&http->hub.lock);
+
+    put_counts(http, out);
+    put_durations(http, out);
+    pfc_buf_printf(out,
+                   "# TYPE perfci_http_connections gauge\nperfci_http_connections %zu\n"
+                   "# TYPE perfci_http_streams gauge\nperfci_http_streams %zu\n"
+                   "# TYPE perfci_http_waiting gauge\nperfci_http_waiting %zu\n"
+                   "# TYPE perfci_http_timeouts counter\nperfci_http_timeouts_total %llu\n",
+                   conns, streams, waiters, (unsigned long long)atomic_load(&http->timeouts));
+}

@@ -1,0 +1,192 @@
+/* A request's headers and body: what libmicrohttpd lets through and we do not. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <zlib.h>
+
+#include "core/base/parse.h"
+#include "server/http/internal.h"
+
+/* What one pass over the headers finds. */
+typedef struct headers {
+    httpd_exchange *x;
+    size_t hosts;
+    size_t lengths;
+    size_t encodings; /* Transfer-Encoding */
+    bool bad_encoding;
+    bool control_bytes;
+    bool bad_length;
+    uint64_t length;
+    const char *content_encoding;
+} headers;
+
+static bool clean(const char *value, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)value[i];
+
+        if ((c < 0x20 && c != '\t') || c == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+static void keep(char **slot, const char *value)
+{
+    free(*slot);
+    *slot = pfc_strdup(value);
+}
+
+static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char *name,
+                                 size_t name_size, const char *value, size_t value_size)
+{
+    headers *h = cls;
+    int64_t length = 0;
+
+    (void)kind;
+    (void)name_size;
+    if (!value)
+        value = "";
+    if (value_size > PFC_HTTPD_MAX_HEADER || !clean(value, value_size)) {
+        h->control_bytes = true;
+    } else if (strcasecmp(name, "Host") == 0) {
+        h->hosts++;
+    } else if (strcasecmp(name, "Content-Length") == 0) {
+        h->lengths++;
+        if (pfc_parse_i64(value, 0, INT64_MAX, name, &length, NULL))
+            h->bad_length = true;
+        h->length = (uint64_t)length;
+    } else if (strcasecmp(name, "Transfer-Encoding") == 0) {
+        h->encodings++;
+        h->bad_encoding = h->bad_encoding || strcasecmp(value, "chunked") != 0;
+    } else if (strcasecmp(name, "Content-Encoding") == 0) {
+        h->content_encoding = value;
+    } else if (strcasecmp(name, "Authorization") == 0) {
+        keep(&h->x->auth_text, value);
+    } else if (strcasecmp(name, "Idempotency-Key") == 0) {
+        keep(&h->x->key_text, value);
+    } else if (strcasecmp(name, "If-None-Match") == 0) {
+        keep(&h->x->match_text, value);
+    } else if (strcasecmp(name, "Accept-Encoding") == 0) {
+        h->x->accepts_gzip = strstr(value, "gzip") && !strstr(value, "gzip;q=0");
+    }
+    return MHD_YES;
+}
+
+/* The first fault wins; it is told once the body was read, so that the client gets to see it. */
+static void fault(httpd_exchange *x, int status, const char *message)
+{
+    if (x->fault_status)
+        return;
+    x->fault_status = status;
+    (void)pfc_err_set(&x->fault, PFC_EINVAL, "%s", message);
+}
+
+int httpd_request_headers(httpd_exchange *x)
+{
+    headers h = { .x = x };
+
+    MHD_get_connection_values_n(x->mhd, MHD_HEADER_KIND, on_header, &h);
+    if (h.bad_encoding) {
+        fault(x, 501, "Transfer-Encoding: only \"chunked\" is understood");
+        return 501;
+    }
+    if ((h.encodings && h.lengths) || h.encodings > 1 || h.lengths > 1 || h.bad_length) {
+        fault(x, 400, "want one Content-Length or one Transfer-Encoding, not both");
+        return 400;
+    }
+    if (h.control_bytes)
+        fault(x, 400, "a header holds control bytes or is over its limit");
+    if (h.hosts > 1)
+        fault(x, 400, "want one Host header");
+    if (x->key_text && (!x->key_text[0] || strlen(x->key_text) > 200))
+        fault(x, 400, "Idempotency-Key: want 1 to 200 bytes");
+    if (h.content_encoding && strcasecmp(h.content_encoding, "gzip") == 0)
+        x->body_gzip = true;
+    else if (h.content_encoding && strcasecmp(h.content_encoding, "identity") != 0)
+        fault(x, 415, "Content-Encoding: want gzip or none");
+    if (h.length > PFC_HTTPD_DRAIN_BYTES) {
+        fault(x, 413, "the body is over 16 MiB");
+        return 413;
+    }
+    return 0;
+}
+
+uint64_t httpd_request_length(httpd_exchange *x)
+{
+    const char *value = MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, "Content-Length");
+    int64_t length = 0;
+
+    if (!value || pfc_parse_i64(value, 0, INT64_MAX, "Content-Length", &length, NULL))
+        return 0;
+    return (uint64_t)length;
+}
+
+void httpd_request_data(httpd_exchange *x, const char *data, size_t len)
+{
+    if (!x->over) {
+        pfc_buf_append(&x->body, data, len);
+        if (x->body.overflow) {
+            x->over = true;
+            pfc_buf_clear(&x->body);
+            fault(x, 413, "the body is over 16 MiB");
+        }
+    }
+    if (x->over)
+        x->dropped += len;
+}
+
+/* Output is bounded like a plain body, so a small bomb costs at most that much. */
+static pfc_code gunzip(pfc_buf *body, pfc_err *err)
+{
+    z_stream stream = { 0 };
+    pfc_buf out;
+    char chunk[16384];
+    int state;
+    pfc_code code = PFC_OK;
+
+    pfc_buf_init(&out, PFC_HTTPD_MAX_BODY);
+    if (inflateInit2(&stream, 16 + 15) != Z_OK)
+        return pfc_err_set(err, PFC_EBUG, "gunzip: zlib does not start");
+    stream.next_in = (Bytef *)body->data;
+    stream.avail_in = (uInt)body->len;
+    do {
+        stream.next_out = (Bytef *)chunk;
+        stream.avail_out = sizeof(chunk);
+        state = inflate(&stream, Z_NO_FLUSH);
+        if (state != Z_OK && state != Z_STREAM_END) {
+            code = pfc_err_set(err, PFC_EINVAL, "the body is no complete gzip stream");
+            break;
+        }
+        pfc_buf_append(&out, chunk, sizeof(chunk) - stream.avail_out);
+        if (out.overflow) {
+            code = pfc_err_set(err, PFC_ETOOBIG, "the body is over 16 MiB after gunzip");
+            break;
+        }
+    } while (state != Z_STREAM_END);
+    if (!code && stream.avail_in > 0)
+        code = pfc_err_set(err, PFC_EINVAL, "bytes follow the body's gzip stream");
+    inflateEnd(&stream);
+    if (code) {
+        pfc_buf_clear(&out);
+        return code;
+    }
+    pfc_buf_clear(body);
+    *body = out;
+    return PFC_OK;
+}
+
+pfc_code httpd_request_body(httpd_exchange *x, pfc_req *req, pfc_err *err)
+{
+    pfc_code code;
+
+    if (x->body_gzip && x->body.len > 0) {
+        code = gunzip(&x->body, err);
+        if (code)
+            return code;
+        x->body_gzip = false;
+    }
+    req->body = pfc_buf_text(&x->body);
+    req->body_len = x->body.len;
+    return PFC_OK;
+}
