@@ -19,7 +19,7 @@ const char *httpd_bearer(const char *header)
 }
 
 pfc_code httpd_authorise(const pfc_httpd *http, const httpd_exchange *x, pfc_req *req, int *status,
-                        pfc_err *err)
+                         pfc_err *err)
 {
     const pfc_route *route = req->route;
     const char *token;
@@ -27,6 +27,11 @@ pfc_code httpd_authorise(const pfc_httpd *http, const httpd_exchange *x, pfc_req
 
     memset(&req->auth, 0, sizeof(req->auth));
     memcpy(req->auth.actor, "anonymous", sizeof("anonymous"));
+    if (route->scopes != PFC_HTTPD_OPEN && http->opts.gate) {
+        code = http->opts.gate(http->opts.app, err);
+        if (code)
+            return code;
+    }
     if (!x->auth_text) {
         if (route->scopes == PFC_HTTPD_OPEN ||
             ((route->scopes & PFC_SCOPE_READ) && http->opts.public_read))

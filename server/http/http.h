@@ -22,18 +22,18 @@
 #include "core/base/buf.h"
 #include "server/services/services.h"
 
-#define PFC_HTTPD_MAX_URI 8192
-#define PFC_HTTPD_MAX_HEADER 8192                   /* bytes of one header's value */
-#define PFC_HTTPD_MAX_BODY (16u * 1024 * 1024)      /* as sent, and after gunzip */
-#define PFC_HTTPD_MAX_PARAMS 4                      /* {names} in a pattern */
-#define PFC_HTTPD_MAX_QUERY 24                      /* parameters in a query */
+#define PFC_HTTPD_MAX_URI    8192
+#define PFC_HTTPD_MAX_HEADER 8192                /* bytes of one header's value */
+#define PFC_HTTPD_MAX_BODY   (16u * 1024 * 1024) /* as sent, and after gunzip */
+#define PFC_HTTPD_MAX_PARAMS 4                   /* {names} in a pattern */
+#define PFC_HTTPD_MAX_QUERY  24                  /* parameters in a query */
 #define PFC_HTTPD_MAX_ROUTES 96
 #define PFC_HTTPD_MAX_WAIT_S 30
 
 /** Routes name scopes (PFC_SCOPE_*, any of them opens it); 0: no token is needed. */
 #define PFC_HTTPD_OPEN 0
 
-typedef struct pfc_app pfc_app;   /* what handlers share; defined in server/handlers/handlers.h */
+typedef struct pfc_app pfc_app;     /* what handlers share; defined in server/handlers/handlers.h */
 typedef struct pfc_httpd pfc_httpd; /* the running server */
 
 typedef struct pfc_httpd_pair {
@@ -56,9 +56,9 @@ typedef struct pfc_req {
     const char *body; /* NUL-terminated, decompressed; "" without one */
     size_t body_len;
     const char *idempotency_key; /* header, NULL when absent */
-    pfc_principal auth; /* token_id 0: no token (an open route, or public_read) */
-    double waited_s; /* since the first call, for handlers that wait */
-    bool stopping;   /* the server is shutting down: do not wait */
+    pfc_principal auth;          /* token_id 0: no token (an open route, or public_read) */
+    double waited_s;             /* since the first call, for handlers that wait */
+    bool stopping;               /* the server is shutting down: do not wait */
 } pfc_req;
 
 typedef struct pfc_reply {
@@ -71,11 +71,11 @@ typedef struct pfc_reply {
     bool borrowed;            /* body is static and not freed */
     const char *gzip_body;    /* static, the same compressed beforehand; NULL: none */
     size_t gzip_len;
-    const char *wait_topic;   /* set by pfc_reply_wait, static */
-    double wait_s;            /* at most this long after the first call */
-    bool events;              /* set by pfc_reply_events */
-    char project[64];         /* whose events */
-    char allow[64];           /* Allow header of a 405 or an OPTIONS answer */
+    const char *wait_topic; /* set by pfc_reply_wait, static */
+    double wait_s;          /* at most this long after the first call */
+    bool events;            /* set by pfc_reply_events */
+    char project[64];       /* whose events */
+    char allow[64];         /* Allow header of a 405 or an OPTIONS answer */
 } pfc_reply;
 
 typedef pfc_code (*pfc_handler)(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err *err);
@@ -84,26 +84,30 @@ typedef pfc_code (*pfc_handler)(pfc_app *app, const pfc_req *req, pfc_reply *rep
 typedef struct pfc_route {
     const char *method;  /* "GET", "POST", "PATCH", "DELETE" */
     const char *pattern; /* "/api/v1/projects/{p}/series" */
-    int64_t scopes;       /* any of PFC_SCOPE_*; PFC_HTTPD_OPEN: no token needed */
+    int64_t scopes;      /* any of PFC_SCOPE_*; PFC_HTTPD_OPEN: no token needed */
     pfc_handler handle;
-    const char *query;   /* "limit:integer cursor:string", NULL: none */
-    const char *body;    /* name of the body's schema in openapi.json, NULL: none */
-    const char *summary; /* one sentence for openapi.json */
+    const char *query;    /* "limit:integer cursor:string", NULL: none */
+    const char *body;     /* name of the body's schema in openapi.json, NULL: none */
+    const char *summary;  /* one sentence for openapi.json */
     const char *statuses; /* what it answers beside errors: "200", "200 201" */
 } pfc_route;
 
 /** Looks a token up; PFC_EDENIED when it is unknown, expired or revoked. */
 typedef pfc_code (*pfc_httpd_check_token)(pfc_app *app, const char *token, pfc_principal *out,
-                                         pfc_err *err);
+                                          pfc_err *err);
+
+/** May the routes that are not open be answered at all? PFC_EUNAVAIL while they may not. */
+typedef pfc_code (*pfc_httpd_gate)(pfc_app *app, pfc_err *err);
 
 typedef struct pfc_httpd_opts {
-    const char *listen;         /* "127.0.0.1:7420", "[::1]:0", "host:port" */
-    unsigned threads;           /* 0: 8 */
-    double request_timeout_s;   /* for a request to be complete; 0: 30 */
-    bool public_read;           /* routes of PFC_SCOPE_READ need no token */
-    const pfc_route *routes;    /* lives as long as the server */
-    size_t routes_len;          /* at most PFC_HTTPD_MAX_ROUTES */
+    const char *listen;          /* "127.0.0.1:7420", "[::1]:0", "host:port" */
+    unsigned threads;            /* 0: 8 */
+    double request_timeout_s;    /* for a request to be complete; 0: 30 */
+    bool public_read;            /* routes of PFC_SCOPE_READ need no token */
+    const pfc_route *routes;     /* lives as long as the server */
+    size_t routes_len;           /* at most PFC_HTTPD_MAX_ROUTES */
     pfc_httpd_check_token check; /* NULL: no token is ever right */
+    pfc_httpd_gate gate;         /* NULL: always */
     pfc_app *app;
 } pfc_httpd_opts;
 
@@ -149,8 +153,7 @@ pfc_code pfc_req_query_i64(const pfc_req *req, const char *name, int64_t min, in
 pfc_code pfc_req_query_bool(const pfc_req *req, const char *name, bool *out,
                             pfc_err *err) PFC_MUSTCHECK;
 /** PFC_EDENIED unless the caller's token is bound to this project or to none. */
-pfc_code pfc_req_allow_project(const pfc_req *req, int64_t project_id,
-                               pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_req_allow_project(const pfc_req *req, int64_t project_id, pfc_err *err) PFC_MUSTCHECK;
 
 /** Takes `json` (also on failure). PFC_EBUG when it is NULL: a value could not be encoded. */
 pfc_code pfc_reply_json(pfc_reply *reply, int status, json_t *json, pfc_err *err) PFC_MUSTCHECK;

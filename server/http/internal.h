@@ -7,20 +7,21 @@
 #ifndef PFC_SERVER_HTTP_INTERNAL_H
 #define PFC_SERVER_HTTP_INTERNAL_H
 
-#include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include <microhttpd.h>
+
 #include "server/http/http.h"
 
-#define PFC_HTTPD_BUCKETS 9
-#define PFC_HTTPD_IDLE_S 60      /* between two requests of one connection */
-#define PFC_HTTPD_WRITE_S 120    /* for a client to take a reply */
-#define PFC_HTTPD_PING_S 15      /* a comment line on every stream: finds clients that left */
-#define PFC_HTTPD_RECHECK_S 5    /* waiting handlers look again even when nobody told them */
-#define PFC_HTTPD_BODY_RATE (256.0 * 1024) /* bytes/s that a body must keep up with */
-#define PFC_HTTPD_DRAIN_BYTES (64u * 1024 * 1024) /* read and dropped, to answer 413 in order */
-#define PFC_HTTPD_STREAM_BYTES (256u * 1024)      /* queued for one stream; over it, it is ended */
+#define PFC_HTTPD_BUCKETS      9
+#define PFC_HTTPD_IDLE_S       60  /* between two requests of one connection */
+#define PFC_HTTPD_WRITE_S      120 /* for a client to take a reply */
+#define PFC_HTTPD_PING_S       15  /* a comment line on every stream: finds clients that left */
+#define PFC_HTTPD_RECHECK_S    5   /* waiting handlers look again even when nobody told them */
+#define PFC_HTTPD_BODY_RATE    (256.0 * 1024)      /* bytes/s that a body must keep up with */
+#define PFC_HTTPD_DRAIN_BYTES  (64u * 1024 * 1024) /* read and dropped, to answer 413 in order */
+#define PFC_HTTPD_STREAM_BYTES (256u * 1024)       /* queued for one stream; over it, it is ended */
 
 /** One socket. */
 typedef struct httpd_conn {
@@ -80,12 +81,12 @@ typedef struct httpd_stream {
 
 typedef struct httpd_hub {
     pthread_mutex_t lock;
-    httpd_exchange *waiters;               /* guarded by lock */
-    httpd_stream *streams;                 /* guarded by lock */
-    size_t streams_len;                   /* guarded by lock */
-    size_t waiters_len;                   /* guarded by lock */
-    uint64_t generation; /* of news published; guarded by lock */
-    bool stopping;       /* guarded by lock */
+    httpd_exchange *waiters; /* guarded by lock */
+    httpd_stream *streams;   /* guarded by lock */
+    size_t streams_len;      /* guarded by lock */
+    size_t waiters_len;      /* guarded by lock */
+    uint64_t generation;     /* of news published; guarded by lock */
+    bool stopping;           /* guarded by lock */
 } httpd_hub;
 
 /** Counters of one route; the last row is for what matched none. */
@@ -103,19 +104,19 @@ struct pfc_httpd {
     pthread_t timer;
     bool timer_running;
     atomic_bool stopping;
-    atomic_int active; /* exchanges between request line and completion */
+    atomic_int active;        /* exchanges between request line and completion */
     httpd_route_stats *stats; /* routes_len + 1 */
     atomic_uint_fast64_t timeouts;
     pthread_mutex_t lock;
     httpd_conn *conns; /* guarded by lock */
-    size_t conns_len; /* guarded by lock */
-    bool timer_stop;  /* guarded by lock */
+    size_t conns_len;  /* guarded by lock */
+    bool timer_stop;   /* guarded by lock */
     pthread_cond_t timer_wake;
 };
 
 /* listen.c */
 pfc_code httpd_listen(const char *address, int *out_fd, char *url, size_t url_cap,
-                     pfc_err *err) PFC_MUSTCHECK;
+                      pfc_err *err) PFC_MUSTCHECK;
 
 /* request.c */
 /** Looks at the headers once. Returns a status to answer at once with a closed connection (the body
@@ -133,22 +134,27 @@ uint64_t httpd_request_length(httpd_exchange *x);
 long httpd_decode(const char *text, size_t len, bool plus, char *out);
 /** Splits "a=1&b=2" into req->query, each name once, all named in route->query. */
 pfc_code httpd_query_parse(const char *query, const char *allowed, char *storage, pfc_req *req,
-                          pfc_err *err) PFC_MUSTCHECK;
+                           pfc_err *err) PFC_MUSTCHECK;
 
 /* router.c */
-typedef enum httpd_match { HTTPD_NO_PATH, HTTPD_NO_METHOD, HTTPD_MATCH, HTTPD_BAD_PATH } httpd_match;
+typedef enum httpd_match {
+    HTTPD_NO_PATH,
+    HTTPD_NO_METHOD,
+    HTTPD_MATCH,
+    HTTPD_BAD_PATH
+} httpd_match;
 /** Finds the route; fills req->params from `storage` (3 * strlen(path) + 1 bytes are enough) and
  *  `allow` with the methods of the path. */
 httpd_match httpd_route(const pfc_route *routes, size_t len, const char *method, const char *path,
-                      size_t path_len, char *storage, size_t *used, pfc_req *req, size_t *index,
-                      char *allow, size_t allow_cap);
+                        size_t path_len, char *storage, size_t *used, pfc_req *req, size_t *index,
+                        char *allow, size_t allow_cap);
 
 /* auth.c */
 /** The token of "Bearer pfc_..."; NULL when the header has another form. Points into `header`. */
 const char *httpd_bearer(const char *header);
 /** Decides who asks and whether the route is open to them. Sets *status to 401, 403 or 503. */
 pfc_code httpd_authorise(const pfc_httpd *http, const httpd_exchange *x, pfc_req *req, int *status,
-                        pfc_err *err) PFC_MUSTCHECK;
+                         pfc_err *err) PFC_MUSTCHECK;
 
 /* reply.c */
 int httpd_status_of(pfc_code code);

@@ -4,8 +4,7 @@
 #include "core/base/clock.h"
 #include "server/http/internal.h"
 
-static const double bounds_s[PFC_HTTPD_BUCKETS - 1] = { 0.001, 0.005, 0.025, 0.1,
-                                                       0.5,   1,     5,     30 };
+static const double bounds_s[PFC_HTTPD_BUCKETS - 1] = { 0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 30 };
 
 void httpd_metrics_count(pfc_httpd *http, const httpd_exchange *x, int64_t now_ns)
 {
@@ -38,8 +37,9 @@ static uint64_t served(httpd_route_stats *stats)
 
 static void put_counts(pfc_httpd *http, pfc_buf *out)
 {
-    pfc_buf_puts(out, "# TYPE perfci_http_requests counter\n"
-                      "# HELP perfci_http_requests Requests answered, by route and status class.\n");
+    pfc_buf_puts(out,
+                 "# TYPE perfci_http_requests counter\n"
+                 "# HELP perfci_http_requests Requests answered, by route and status class.\n");
     for (size_t i = 0; i <= http->opts.routes_len; i++) {
         const char *method;
         const char *name = route_name(http, i, &method);

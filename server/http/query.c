@@ -63,7 +63,8 @@ static pfc_code add(const char *allowed, char *name, char *value, pfc_req *req, 
         return pfc_err_set_field(err, PFC_EINVAL, name, "query: unknown parameter \"%.64s\"", name);
     for (size_t i = 0; i < req->query_len; i++) {
         if (strcmp(req->query[i].name, name) == 0)
-            return pfc_err_set_field(err, PFC_EINVAL, name, "query: \"%.64s\" is given twice", name);
+            return pfc_err_set_field(err, PFC_EINVAL, name, "query: \"%.64s\" is given twice",
+                                     name);
     }
     if (req->query_len == PFC_HTTPD_MAX_QUERY)
         return pfc_err_set(err, PFC_EINVAL, "query: want at most %d parameters",
@@ -73,7 +74,7 @@ static pfc_code add(const char *allowed, char *name, char *value, pfc_req *req, 
 }
 
 pfc_code httpd_query_parse(const char *query, const char *allowed, char *storage, pfc_req *req,
-                          pfc_err *err)
+                           pfc_err *err)
 {
     req->query_len = 0;
     while (*query) {

@@ -10,7 +10,7 @@
 #include "server/http/internal.h"
 
 #define GZIP_FROM_BYTES 1024
-#define JSON_TYPE "application/json"
+#define JSON_TYPE       "application/json"
 
 int httpd_status_of(pfc_code code)
 {
@@ -44,10 +44,10 @@ const char *httpd_error_word(int status)
         int status;
         const char *word;
     } words[] = {
-        { 400, "invalid" },      { 401, "unauthorized" },       { 403, "forbidden" },
-        { 404, "not_found" },    { 405, "method_not_allowed" }, { 409, "conflict" },
-        { 413, "too_large" },    { 414, "too_large" },          { 415, "unsupported" },
-        { 501, "unsupported" },  { 503, "unavailable" },
+        { 400, "invalid" },     { 401, "unauthorized" },       { 403, "forbidden" },
+        { 404, "not_found" },   { 405, "method_not_allowed" }, { 409, "conflict" },
+        { 413, "too_large" },   { 414, "too_large" },          { 415, "unsupported" },
+        { 501, "unsupported" }, { 503, "unavailable" },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++) {
@@ -186,7 +186,8 @@ static void compress_body(pfc_reply *reply)
 
 static bool compressible(const pfc_reply *reply)
 {
-    return !reply->encoding && reply->content_type && strcmp(reply->content_type, "font/woff2") != 0;
+    return !reply->encoding && reply->content_type &&
+           strcmp(reply->content_type, "font/woff2") != 0;
 }
 
 /* Is the tag one of those in If-None-Match? Tags are weak: one for plain and compressed. */

@@ -57,8 +57,8 @@ static bool keep(pfc_req *req, const size_t *lens, char *storage, size_t *used)
 }
 
 httpd_match httpd_route(const pfc_route *routes, size_t len, const char *method, const char *path,
-                      size_t path_len, char *storage, size_t *used, pfc_req *req, size_t *index,
-                      char *allow, size_t allow_cap)
+                        size_t path_len, char *storage, size_t *used, pfc_req *req, size_t *index,
+                        char *allow, size_t allow_cap)
 {
     size_t allow_len = 0;
 
@@ -76,9 +76,9 @@ httpd_match httpd_route(const pfc_route *routes, size_t len, const char *method,
             return keep(req, lens, storage, used) ? HTTPD_MATCH : HTTPD_BAD_PATH;
         }
         if (allow_len < allow_cap) {
-            int n = snprintf(allow + allow_len, allow_cap - allow_len, "%s%s%s",
-                             allow_len ? ", " : "", routes[i].method,
-                             strcmp(routes[i].method, "GET") == 0 ? ", HEAD" : "");
+            int n =
+                snprintf(allow + allow_len, allow_cap - allow_len, "%s%s%s", allow_len ? ", " : "",
+                         routes[i].method, strcmp(routes[i].method, "GET") == 0 ? ", HEAD" : "");
 
             allow_len += n > 0 ? (size_t)n : 0;
         }

@@ -141,9 +141,9 @@ static void log_exchange(const httpd_exchange *x, int64_t now_ns,
     /* Without the query: it may hold names that are nobody's business. */
     (void)snprintf(path, sizeof(path), "%.*s", (int)PFC_MIN(len, sizeof(path) - 1), x->uri);
     pfc_log(PFC_INFO, "request", "method", (const char *)x->method, "path", (const char *)path,
-            "status", x->status, "bytes", x->sent_bytes, "ms", (double)(now_ns - x->begin_ns) * 1e-6,
-            "complete", how == MHD_REQUEST_TERMINATED_COMPLETED_OK, "request",
-            (const char *)x->id);
+            "status", x->status, "bytes", x->sent_bytes, "ms",
+            (double)(now_ns - x->begin_ns) * 1e-6, "complete",
+            how == MHD_REQUEST_TERMINATED_COMPLETED_OK, "request", (const char *)x->id);
 }
 
 static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
@@ -196,9 +196,9 @@ static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, in
     /* Parameters never grow by decoding; names and terminators take the rest. */
     free(x->decoded);
     x->decoded = pfc_alloc(2 * strlen(x->uri) + 256);
-    match = httpd_route(http->opts.routes, http->opts.routes_len, req->method, x->uri, path_len,
-                       x->decoded, &used, req, &x->route_index, reply->allow,
-                       sizeof(reply->allow));
+    match =
+        httpd_route(http->opts.routes, http->opts.routes_len, req->method, x->uri, path_len,
+                    x->decoded, &used, req, &x->route_index, reply->allow, sizeof(reply->allow));
     if (match == HTTPD_BAD_PATH)
         return pfc_err_set(err, PFC_EINVAL, "the path holds a broken escape or control byte");
     if (match == HTTPD_NO_METHOD && strcmp(req->method, "OPTIONS") == 0) {
@@ -226,7 +226,7 @@ static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, in
         return code;
     }
     return httpd_query_parse(x->uri[path_len] ? x->uri + path_len + 1 : "", req->route->query,
-                            x->decoded + used, req, err);
+                             x->decoded + used, req, err);
 }
 
 /* Fills *reply, whatever happens. */

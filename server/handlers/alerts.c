@@ -1,0 +1,191 @@
+/* Alerts: the list, one with its history and range, and triage. */
+#include <stdlib.h>
+
+#include "server/handlers/handlers.h"
+
+static json_t *encode_alert(const pfc_alert *a)
+{
+    json_t *json = json_pack(
+        "{s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", (json_int_t)a->id, "project",
+        pfc_reply_string(a->project), "series_id", (json_int_t)a->series_id, "benchmark",
+        pfc_reply_string(a->benchmark), "metric", pfc_reply_string(a->metric), "backend",
+        pfc_reply_string(a->backend), "machine_class", pfc_reply_string(a->machine_class), "branch",
+        pfc_reply_string(a->branch), "unit", pfc_reply_string(a->unit), "state",
+        pfc_reply_string(a->state));
+
+    json_object_set_new(json, "direction", pfc_encode_change(a->regression));
+    json_object_set_new(json, "better", pfc_encode_direction(a->higher_is_better));
+    json_object_set_new(json, "before", pfc_reply_number(a->before));
+    json_object_set_new(json, "after", pfc_reply_number(a->after));
+    json_object_set_new(json, "rel_change", pfc_reply_number(a->rel_change));
+    json_object_set_new(json, "rel_low", pfc_reply_number(a->rel_low));
+    json_object_set_new(json, "rel_high", pfc_reply_number(a->rel_high));
+    json_object_set_new(json, "p", pfc_reply_number(a->p));
+    json_object_set_new(json, "commit", pfc_reply_string(a->commit));
+    json_object_set_new(json, "commit_low", pfc_reply_string(a->commit_low));
+    json_object_set_new(json, "commit_high", pfc_reply_string(a->commit_high));
+    json_object_set_new(json, "culprit", pfc_reply_string(a->culprit));
+    json_object_set_new(json, "created_at", pfc_encode_time(a->created_at));
+    json_object_set_new(json, "updated_at", pfc_encode_time(a->updated_at));
+    json_object_set_new(json, "note", pfc_reply_string(a->note));
+    return json;
+}
+
+/* GET /api/v1/alerts */
+PFC_HANDLER(alerts_list)
+{
+    pfc_alert_filter filter = { 0 };
+    pfc_alerts rows = { 0 };
+    pfc_page page;
+    json_t *items;
+    pfc_code code;
+
+    code = pfc_decode_page(req, &page, err);
+    if (!code)
+        code = pfc_req_query(req, "state", 32, &filter.state, err);
+    if (!code && filter.state && strcmp(filter.state, "open") != 0 &&
+        !pfc_alert_state_known(filter.state))
+        code = pfc_err_set_field(err, PFC_EINVAL, "state", "query: unknown state \"%.32s\"",
+                                 filter.state);
+    if (!code)
+        code = pfc_req_query_i64(req, "series", 1, INT64_MAX, &filter.series_id, err);
+    if (!code)
+        code = pfc_query_project(app, req, &filter.project_id, err);
+    if (!code)
+        code = pfc_alerts_list(app->db, &filter, page, &rows, err);
+    if (code)
+        return code;
+    items = json_array();
+    for (size_t i = 0; i < rows.len; i++)
+        json_array_append_new(items, encode_alert(&rows.items[i]));
+    code = pfc_reply_json(reply, 200, pfc_encode_list("alerts", items, rows.next), err);
+    pfc_rows_clear(&rows);
+    return code;
+}
+
+static pfc_code load(pfc_app *app, const pfc_req *req, int64_t *id, pfc_alerts *out, pfc_err *err)
+{
+    pfc_alerts row = { 0 };
+    pfc_code code;
+
+    code = pfc_req_param_id(req, "id", id, err);
+    if (!code)
+        code = pfc_alerts_get(app->db, *id, &row, err);
+    if (!code)
+        code = pfc_req_allow_project(req, row.items[0].project_id, err);
+    if (code) {
+        pfc_rows_clear(&row);
+        return code;
+    }
+    *out = row;
+    return PFC_OK;
+}
+
+static json_t *encode_history(const pfc_alert_events *events)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < events->len; i++) {
+        const pfc_alert_event *e = &events->items[i];
+
+        json_array_append_new(
+            list, json_pack("{s:o, s:o, s:o, s:o, s:o}", "at", pfc_encode_time(e->at), "actor",
+                            pfc_reply_string(e->actor), "from", pfc_reply_string(e->from), "to",
+                            pfc_reply_string(e->to), "reason", pfc_reply_string(e->reason)));
+    }
+    return list;
+}
+
+static json_t *encode_range(const pfc_alert_commits *commits)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < commits->len; i++) {
+        const pfc_alert_commit *c = &commits->items[i];
+
+        json_array_append_new(
+            list,
+            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "id", pfc_reply_string(c->sha),
+                      "position", pfc_encode_id(c->position), "author", pfc_reply_string(c->author),
+                      "time", pfc_encode_time(c->time), "subject", pfc_reply_string(c->subject),
+                      "paths", pfc_encode_json_text(c->paths_json ? c->paths_json : "[]"),
+                      "measured", c->measured));
+    }
+    return list;
+}
+
+/* GET /api/v1/alerts/{id} */
+PFC_HANDLER(alerts_get)
+{
+    pfc_alerts row = { 0 };
+    pfc_alert_events events = { 0 };
+    pfc_alert_commits commits = { 0 };
+    int64_t id = 0;
+    json_t *json;
+    pfc_code code;
+
+    code = load(app, req, &id, &row, err);
+    if (!code)
+        code = pfc_alert_events_list(app->db, id, &events, err);
+    if (!code)
+        code = pfc_alert_commits_list(app->db, id, &commits, err);
+    if (!code) {
+        json = encode_alert(&row.items[0]);
+        json_object_set_new(json, "history", encode_history(&events));
+        json_object_set_new(json, "range", encode_range(&commits));
+        code = pfc_reply_json(reply, 200, json, err);
+    }
+    pfc_rows_clear(&commits);
+    pfc_rows_clear(&events);
+    pfc_rows_clear(&row);
+    return code;
+}
+
+/* PATCH /api/v1/alerts/{id}   {"state"?, "reason"?, "note"?, "culprit"?} */
+PFC_HANDLER(alerts_patch)
+{
+    static const char *const known[] = { "state", "reason", "note", "culprit", NULL };
+    pfc_alert_change change = { 0 };
+    pfc_alerts before = { 0 }, after = { 0 };
+    char *state = NULL, *reason = NULL, *note = NULL, *culprit = NULL;
+    json_t *body = NULL;
+    int64_t id = 0;
+    pfc_code code;
+
+    code = load(app, req, &id, &before, err);
+    if (!code)
+        code = pfc_decode_object(req, known, &body, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "state", false, 32, &state, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "reason", false, PFC_WIRE_MAX_TEXT, &reason, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "note", false, PFC_WIRE_MAX_TEXT, &note, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "culprit", false, 64, &culprit, err);
+    if (code)
+        goto done;
+    if (state && !pfc_alert_state_known(state)) {
+        code = pfc_json_fault(NULL, "state", err, "unknown state \"%.32s\"", state);
+        goto done;
+    }
+    if (culprit && *culprit && !pfc_is_commit_id(culprit)) {
+        code = pfc_json_fault(NULL, "culprit", err, "want a commit id of 40 hexadecimal digits");
+        goto done;
+    }
+    change =
+        (pfc_alert_change){ .state = state, .reason = reason, .note = note, .culprit = culprit };
+    code = pfc_alert_update(app->db, req->auth.actor, id, &change, &after, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, encode_alert(&after.items[0]), err);
+
+done:
+    pfc_rows_clear(&after);
+    pfc_rows_clear(&before);
+    free(state);
+    free(reason);
+    free(note);
+    free(culprit);
+    json_decref(body);
+    return code;
+}

@@ -1,0 +1,303 @@
+/* Bisections: reports of those that ran at somebody's desk, or on the runners. */
+#include <stdlib.h>
+
+#include "server/handlers/handlers.h"
+
+#define MAX_CULPRITS 100
+#define MAX_RANGE    5000
+#define MAX_STEPS    10000
+#define MAX_COUNT    1000000000
+
+static json_t *encode_bisection(const pfc_bisection *b)
+{
+    json_t *json =
+        json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", (json_int_t)b->id,
+                  "project", pfc_reply_string(b->project), "metric", pfc_reply_string(b->metric),
+                  "benchmark", pfc_reply_string(b->benchmark), "backend",
+                  pfc_reply_string(b->backend), "good", pfc_reply_string(b->good), "bad",
+                  pfc_reply_string(b->bad), "verdict", pfc_reply_string(b->verdict), "culprits",
+                  pfc_encode_json_text(b->culprits_json ? b->culprits_json : "[]"));
+
+    json_object_set_new(json, "runs", json_integer(b->runs));
+    json_object_set_new(json, "builds", json_integer(b->builds));
+    json_object_set_new(json, "commits_measured", json_integer(b->commits_measured));
+    json_object_set_new(json, "seconds", pfc_reply_number(b->seconds));
+    json_object_set_new(json, "steps", pfc_encode_json_text(b->steps_json ? b->steps_json : "[]"));
+    json_object_set_new(json, "alert_id", pfc_encode_id(b->alert_id));
+    json_object_set_new(json, "created_at", pfc_encode_time(b->created_at));
+    json_object_set_new(json, "actor", pfc_reply_string(b->actor));
+    return json;
+}
+
+/* GET /api/v1/bisections */
+PFC_HANDLER(bisections_list)
+{
+    pfc_bisections rows = { 0 };
+    int64_t project_id = 0;
+    pfc_page page;
+    json_t *items;
+    pfc_code code;
+
+    code = pfc_decode_page(req, &page, err);
+    if (!code)
+        code = pfc_query_project(app, req, &project_id, err);
+    if (!code)
+        code = pfc_bisections_list(app->db, project_id, page, &rows, err);
+    if (code)
+        return code;
+    items = json_array();
+    for (size_t i = 0; i < rows.len; i++)
+        json_array_append_new(items, encode_bisection(&rows.items[i]));
+    code = pfc_reply_json(reply, 200, pfc_encode_list("bisections", items, rows.next), err);
+    pfc_rows_clear(&rows);
+    return code;
+}
+
+/* GET /api/v1/bisections/{id} */
+PFC_HANDLER(bisections_get)
+{
+    pfc_bisections row = { 0 };
+    int64_t id = 0;
+    pfc_code code;
+
+    code = pfc_req_param_id(req, "id", &id, err);
+    if (!code)
+        code = pfc_bisections_get(app->db, id, &row, err);
+    if (!code)
+        code = pfc_req_allow_project(req, row.items[0].project_id, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, encode_bisection(&row.items[0]), err);
+    pfc_rows_clear(&row);
+    return code;
+}
+
+/* ---- POST ---- */
+
+/* What the report's body holds; strings and `culprits` are owned. */
+typedef struct report_body {
+    char *project, *metric, *benchmark, *backend, *good, *bad, *verdict;
+    char *culprits, *steps; /* JSON text */
+    char *culprit;          /* the one commit */
+    int64_t runs, builds, commits_measured, alert_id;
+    double seconds;
+} report_body;
+
+static void report_clear(report_body *r)
+{
+    free(r->project);
+    free(r->metric);
+    free(r->benchmark);
+    free(r->backend);
+    free(r->good);
+    free(r->bad);
+    free(r->verdict);
+    free(r->culprits);
+    free(r->steps);
+    free(r->culprit);
+}
+
+static pfc_code check_commits(const json_t *entry, const pfc_json_at *at, pfc_err *err)
+{
+    const pfc_json_at commits_at = { .up = at, .key = "commits" };
+    json_t *commits = NULL;
+    pfc_code code = pfc_json_array(entry, at, "commits", true, MAX_RANGE, &commits, err);
+
+    if (!code && json_array_size(commits) == 0)
+        code = pfc_json_fault(&commits_at, NULL, err, "want at least one commit");
+    for (size_t i = 0; !code && i < json_array_size(commits); i++) {
+        const pfc_json_at item = { .up = &commits_at, .index = i };
+        size_t len = json_string_length(json_array_get(commits, i));
+
+        if (len == 0 || len > PFC_WIRE_MAX_NAME)
+            code = pfc_json_fault(&item, NULL, err, "want a commit id");
+    }
+    return code;
+}
+
+static pfc_code decode_culprits(const json_t *body, report_body *r, pfc_err *err)
+{
+    static const char *const known[] = { "commits", "probability", "rel_change",
+                                         "rel_low", "rel_high",    NULL };
+    const pfc_json_at here = { .key = "culprits" };
+    json_t *list = NULL;
+    pfc_code code = pfc_json_array(body, NULL, "culprits", true, MAX_CULPRITS, &list, err);
+
+    for (size_t i = 0; !code && i < json_array_size(list); i++) {
+        const json_t *entry = json_array_get(list, i);
+        const pfc_json_at at = { .up = &here, .index = i };
+        double x = 0;
+
+        if (!json_is_object(entry))
+            return pfc_json_fault(&at, NULL, err, "want an object");
+        code = pfc_json_known(entry, &at, known, err);
+        if (!code)
+            code = check_commits(entry, &at, err);
+        if (!code)
+            code = pfc_json_double(entry, &at, "probability", false, 0, 1, &x, err);
+        for (size_t k = 2; known[k] && !code; k++)
+            code = pfc_json_double(entry, &at, known[k], false, -1e12, 1e12, &x, err);
+    }
+    if (code)
+        return code;
+    /* One entry with one commit is a culprit; more are a range or several. */
+    if (json_array_size(list) == 1) {
+        const json_t *commits = json_object_get(json_array_get(list, 0), "commits");
+        const char *id = json_string_value(json_array_get(commits, 0));
+
+        if (json_array_size(commits) == 1 && pfc_is_commit_id(id))
+            r->culprit = pfc_strdup(id);
+    }
+    r->culprits = json_dumps(list, JSON_COMPACT);
+    return PFC_OK;
+}
+
+static pfc_code decode_steps(const json_t *body, report_body *r, pfc_err *err)
+{
+    static const char *const known[] = { "commit", "value", "build", NULL };
+    const pfc_json_at here = { .key = "steps" };
+    json_t *list = NULL;
+    pfc_code code = pfc_json_array(body, NULL, "steps", false, MAX_STEPS, &list, err);
+
+    for (size_t i = 0; !code && i < json_array_size(list); i++) {
+        const json_t *entry = json_array_get(list, i);
+        const pfc_json_at at = { .up = &here, .index = i };
+        char *commit = NULL;
+        double value = 0;
+        int64_t build = 0;
+
+        if (!json_is_object(entry))
+            return pfc_json_fault(&at, NULL, err, "want an object");
+        code = pfc_json_known(entry, &at, known, err);
+        if (!code)
+            code = pfc_json_string(entry, &at, "commit", true, PFC_WIRE_MAX_NAME, &commit, err);
+        if (!code)
+            code = pfc_json_double(entry, &at, "value", false, -1e300, 1e300, &value, err);
+        if (!code)
+            code = pfc_json_i64(entry, &at, "build", false, 0, MAX_COUNT, &build, err);
+        free(commit);
+    }
+    if (!code && list)
+        r->steps = json_dumps(list, JSON_COMPACT);
+    return code;
+}
+
+static pfc_code decode_texts(const json_t *body, report_body *r, pfc_err *err)
+{
+    const struct {
+        const char *key;
+        bool required;
+        char **out;
+    } texts[] = {
+        { "project", true, &r->project },
+        { "metric", true, &r->metric },
+        { "benchmark", false, &r->benchmark },
+        { "backend", false, &r->backend },
+        { "good", true, &r->good },
+        { "bad", true, &r->bad },
+        { "verdict", true, &r->verdict },
+    };
+    static const char *const verdicts[] = { "found", "range", "no-regression", "inconclusive" };
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && !code; i++)
+        code = pfc_json_string(body, NULL, texts[i].key, texts[i].required, PFC_WIRE_MAX_NAME,
+                               texts[i].out, err);
+    if (code)
+        return code;
+    for (size_t i = 0; i < PFC_ARRAY_LEN(verdicts); i++) {
+        if (strcmp(r->verdict, verdicts[i]) == 0)
+            return PFC_OK;
+    }
+    return pfc_json_fault(NULL, "verdict", err,
+                          "want found, range, no-regression or inconclusive, got \"%.32s\"",
+                          r->verdict);
+}
+
+static pfc_code decode_numbers(const json_t *body, report_body *r, pfc_err *err)
+{
+    pfc_code code = pfc_json_i64(body, NULL, "runs", true, 0, MAX_COUNT, &r->runs, err);
+
+    if (!code)
+        code = pfc_json_i64(body, NULL, "builds", true, 0, MAX_COUNT, &r->builds, err);
+    if (!code)
+        code = pfc_json_i64(body, NULL, "commits_measured", true, 0, MAX_COUNT,
+                            &r->commits_measured, err);
+    if (!code)
+        code = pfc_json_double(body, NULL, "seconds", true, 0, 1e9, &r->seconds, err);
+    if (!code)
+        code = pfc_json_i64(body, NULL, "alert_id", false, 1, INT64_MAX, &r->alert_id, err);
+    return code;
+}
+
+/* The alert must be of a project that the caller may touch. */
+static pfc_code check_alert(pfc_app *app, int64_t project_id, int64_t alert_id, pfc_err *err)
+{
+    pfc_alerts alert = { 0 };
+    pfc_code code;
+
+    if (alert_id == 0)
+        return PFC_OK;
+    code = pfc_alerts_get(app->db, alert_id, &alert, err);
+    if (code == PFC_ENOTFOUND || (!code && alert.items[0].project_id != project_id))
+        code = pfc_json_fault(NULL, "alert_id", err, "the project has no alert %lld",
+                              (long long)alert_id);
+    pfc_rows_clear(&alert);
+    return code;
+}
+
+/* POST /api/v1/bisections */
+PFC_HANDLER(bisections_post)
+{
+    static const char *const known[] = {
+        "project",  "metric", "benchmark", "backend",          "good",    "bad",   "verdict",
+        "culprits", "runs",   "builds",    "commits_measured", "seconds", "steps", "alert_id",
+        NULL
+    };
+    report_body r = { 0 };
+    pfc_projects project = { 0 };
+    pfc_bisections row = { 0 };
+    json_t *body = NULL;
+    pfc_code code;
+
+    code = pfc_decode_object(req, known, &body, err);
+    if (!code)
+        code = decode_texts(body, &r, err);
+    if (!code)
+        code = decode_numbers(body, &r, err);
+    if (!code)
+        code = decode_culprits(body, &r, err);
+    if (!code)
+        code = decode_steps(body, &r, err);
+    if (!code)
+        code = pfc_decode_project(app, req, r.project, "project", &project, err);
+    if (!code)
+        code = check_alert(app, project.items[0].id, r.alert_id, err);
+    if (!code) {
+        const pfc_bisection_report report = {
+            .metric = r.metric,
+            .benchmark = r.benchmark,
+            .backend = r.backend,
+            .good = r.good,
+            .bad = r.bad,
+            .verdict = r.verdict,
+            .culprits_json = r.culprits,
+            .steps_json = r.steps,
+            .culprit = strcmp(r.verdict, "found") == 0 ? r.culprit : NULL,
+            .runs = r.runs,
+            .builds = r.builds,
+            .commits_measured = r.commits_measured,
+            .seconds = r.seconds,
+            .alert_id = r.alert_id,
+        };
+
+        code =
+            pfc_bisection_store(app->db, req->auth.actor, project.items[0].id, &report, &row, err);
+    }
+    if (!code)
+        code = pfc_reply_json(reply, 201, encode_bisection(&row.items[0]), err);
+    pfc_rows_clear(&row);
+    pfc_rows_clear(&project);
+    report_clear(&r);
+    json_decref(body);
+    return code;
+}

@@ -1,0 +1,132 @@
+/* Commits: stored by whoever has the repository, read by everyone. */
+#include <stdlib.h>
+
+#include "core/base/parse.h"
+#include "server/handlers/handlers.h"
+
+static json_t *encode_commit(const pfc_commit_row *c)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "id", pfc_reply_string(c->sha),
+                     "parents", pfc_encode_json_text(c->parents_json ? c->parents_json : "[]"),
+                     "author", pfc_reply_string(c->author), "time", pfc_encode_time(c->time),
+                     "subject", pfc_reply_string(c->subject), "position",
+                     pfc_encode_id(c->position), "runs", (json_int_t)c->runs, "alerts",
+                     (json_int_t)c->alerts);
+}
+
+/* POST /api/v1/projects/{p}/commits */
+PFC_HANDLER(commits_post)
+{
+    pfc_projects project = { 0 };
+    char *branch = NULL;
+    pfc_commit *commits = NULL;
+    size_t len = 0, fresh = 0;
+    pfc_code code;
+
+    code = pfc_path_project(app, req, &project, err);
+    if (!code)
+        code = pfc_commits_from_json(req->body, req->body_len, &branch, &commits, &len, err);
+    if (!code)
+        code = pfc_commits_store(app->db, req->auth.actor, project.items[0].id, branch, commits,
+                                 len, &fresh, err);
+    if (!code)
+        code = pfc_reply_json(
+            reply, 200,
+            json_pack("{s:I, s:I}", "received", (json_int_t)len, "new", (json_int_t)fresh), err);
+    pfc_commits_free(commits, len);
+    free(branch);
+    pfc_rows_clear(&project);
+    return code;
+}
+
+/* GET /api/v1/projects/{p}/commits */
+PFC_HANDLER(commits_list)
+{
+    pfc_projects project = { 0 };
+    pfc_commit_rows rows = { 0 };
+    const char *branch = NULL;
+    pfc_page page;
+    json_t *items;
+    pfc_code code;
+
+    code = pfc_decode_page(req, &page, err);
+    if (!code)
+        code = pfc_req_query(req, "branch", PFC_WIRE_MAX_NAME, &branch, err);
+    if (!code)
+        code = pfc_path_project(app, req, &project, err);
+    if (!code)
+        code = pfc_commits_list(app->db, project.items[0].id, branch, page, &rows, err);
+    if (code)
+        goto done;
+    items = json_array();
+    for (size_t i = 0; i < rows.len; i++)
+        json_array_append_new(items, encode_commit(&rows.items[i]));
+    code = pfc_reply_json(reply, 200, pfc_encode_list("commits", items, rows.next), err);
+
+done:
+    pfc_rows_clear(&rows);
+    pfc_rows_clear(&project);
+    return code;
+}
+
+static json_t *encode_value(const pfc_commit_value *v)
+{
+    return json_pack(
+        "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "series_id",
+        (json_int_t)v->series_id, "benchmark", pfc_reply_string(v->benchmark), "metric",
+        pfc_reply_string(v->metric), "backend", pfc_reply_string(v->backend), "machine_class",
+        pfc_reply_string(v->machine_class), "unit", pfc_reply_string(v->unit), "direction",
+        pfc_encode_direction(v->higher_is_better), "median", pfc_reply_number(v->median), "low",
+        pfc_reply_number(v->low), "high", pfc_reply_number(v->high), "n", (json_int_t)v->n,
+        "parent_median", pfc_reply_number(v->parent_median));
+}
+
+/* GET /api/v1/projects/{p}/commits/{id} */
+PFC_HANDLER(commits_get)
+{
+    const char *id = pfc_req_param(req, "id");
+    pfc_projects project = { 0 };
+    pfc_commit_rows row = { 0 };
+    pfc_commit_values values = { 0 };
+    pfc_run_rows runs = { 0 };
+    json_t *json, *list;
+    pfc_code code;
+
+    code = pfc_path_project(app, req, &project, err);
+    if (code)
+        goto done;
+    if (!pfc_is_hex_id(id)) {
+        code = pfc_err_set(err, PFC_ENOTFOUND,
+                           "want a commit id of 7 to 40 hexadecimal digits, got \"%.64s\"", id);
+        goto done;
+    }
+    code = pfc_commits_get(app->db, project.items[0].id, id, &row, err);
+    if (!code)
+        code = pfc_commit_values_list(app->db, project.items[0].id, row.items[0].id, &values, err);
+    if (!code)
+        code = pfc_runs_list(app->db, project.items[0].id, row.items[0].sha,
+                             (pfc_page){ .limit = PFC_LIST_MAX }, &runs, err);
+    if (code)
+        goto done;
+    json = encode_commit(&row.items[0]);
+    json_object_set_new(
+        json, "paths",
+        pfc_encode_json_text(row.items[0].paths_json ? row.items[0].paths_json : "[]"));
+    /* Here the count gives way to the rows themselves. */
+    list = json_array();
+    for (size_t i = 0; i < runs.len; i++)
+        json_array_append_new(list, pfc_encode_run_row(&runs.items[i]));
+    json_object_set_new(json, "runs", list);
+    list = json_array();
+    for (size_t i = 0; i < values.len; i++)
+        json_array_append_new(list, encode_value(&values.items[i]));
+    json_object_set_new(json, "values", list);
+    code = pfc_reply_json(reply, 200, json, err);
+
+done:
+    pfc_rows_clear(&runs);
+    pfc_rows_clear(&values);
+    pfc_rows_clear(&row);
+    pfc_rows_clear(&project);
+    return code;
+}

@@ -1,0 +1,85 @@
+/* Comparing two commits or runs. */
+#include "server/handlers/handlers.h"
+
+static json_t *encode_side(const pfc_side_summary *s)
+{
+    return json_pack("{s:o, s:o, s:o, s:I}", "median", pfc_reply_number(s->median), "low",
+                     pfc_reply_number(s->low), "high", pfc_reply_number(s->high), "n",
+                     (json_int_t)s->n);
+}
+
+static const char *verdict_word(const pfc_compare_row *r)
+{
+    switch (r->result.verdict) {
+    case PFC_VERDICT_SAME:
+        return "same";
+    case PFC_VERDICT_DIFFERENT:
+        return r->regression ? "regression" : "improvement";
+    case PFC_VERDICT_INCONCLUSIVE:
+        break;
+    }
+    return "inconclusive";
+}
+
+static json_t *encode_row(const pfc_compare_row *r)
+{
+    json_t *json = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "benchmark",
+                             pfc_reply_string(r->benchmark), "metric", pfc_reply_string(r->metric),
+                             "backend", pfc_reply_string(r->backend), "machine_class",
+                             pfc_reply_string(r->machine_class), "unit", pfc_reply_string(r->unit),
+                             "direction", pfc_encode_direction(r->higher_is_better), "exact",
+                             r->exact, "a", encode_side(&r->a), "b", encode_side(&r->b));
+
+    json_object_set_new(json, "rel_change", pfc_reply_number(r->result.rel_change));
+    json_object_set_new(json, "rel_low", pfc_reply_number(r->result.rel_low));
+    json_object_set_new(json, "rel_high", pfc_reply_number(r->result.rel_high));
+    json_object_set_new(json, "p", pfc_reply_number(r->result.p));
+    json_object_set_new(json, "verdict", json_string(verdict_word(r)));
+    json_object_set_new(json, "noise_rel", pfc_reply_number(r->result.noise_rel));
+    json_object_set_new(json, "detectable_rel", pfc_reply_number(r->result.detectable_rel));
+    json_object_set_new(json, "fingerprint_differs", pfc_encode_texts(r->differs, r->differs_len));
+    return json;
+}
+
+static json_t *encode_comparison(const pfc_comparison *c)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < c->rows_len; i++)
+        json_array_append_new(rows, encode_row(&c->rows[i]));
+    return json_pack(
+        "{s:{s:o, s:o}, s:{s:o, s:o}, s:o, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}}", "a", "commit",
+        pfc_reply_string(c->a.commit), "runs", pfc_encode_texts(c->a.runs, c->a.runs_len), "b",
+        "commit", pfc_reply_string(c->b.commit), "runs", pfc_encode_texts(c->b.runs, c->b.runs_len),
+        "margin_rel", pfc_reply_number(c->margin_rel), "rows", rows, "only_a",
+        pfc_encode_texts(c->only_a, c->only_a_len), "only_b",
+        pfc_encode_texts(c->only_b, c->only_b_len), "summary", "regression",
+        (json_int_t)c->regressions, "improvement", (json_int_t)c->improvements, "same",
+        (json_int_t)c->same, "inconclusive", (json_int_t)c->inconclusive);
+}
+
+/* GET /api/v1/compare?project=&a=&b=&backend= */
+PFC_HANDLER(compare)
+{
+    const char *name = NULL, *a = NULL, *b = NULL, *backend = NULL;
+    pfc_projects project = { 0 };
+    pfc_comparison comparison = { 0 };
+    pfc_code code;
+
+    code = pfc_req_query_required(req, "project", 64, &name, err);
+    if (!code)
+        code = pfc_req_query_required(req, "a", 64, &a, err);
+    if (!code)
+        code = pfc_req_query_required(req, "b", 64, &b, err);
+    if (!code)
+        code = pfc_req_query(req, "backend", PFC_WIRE_MAX_NAME, &backend, err);
+    if (!code)
+        code = pfc_decode_project(app, req, name, "project", &project, err);
+    if (!code)
+        code = pfc_compare(app->db, project.items[0].id, a, b, backend, &comparison, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, encode_comparison(&comparison), err);
+    pfc_comparison_clear(&comparison);
+    pfc_rows_clear(&project);
+    return code;
+}

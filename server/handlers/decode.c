@@ -1,0 +1,182 @@
+/* Decoding that several handlers share: pages, projects, labels, lists of texts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/parse.h"
+#include "server/handlers/handlers.h"
+
+#define MAX_LABELS 64
+
+pfc_code pfc_app_check_token(pfc_app *app, const char *token, pfc_principal *out, pfc_err *err)
+{
+    return pfc_token_verify(app->db, token, out, err);
+}
+
+pfc_code pfc_decode_page(const pfc_req *req, pfc_page *out, pfc_err *err)
+{
+    int64_t limit = PFC_LIST_LIMIT;
+    pfc_code code;
+
+    out->cursor = 0;
+    code = pfc_req_query_i64(req, "limit", 1, PFC_LIST_MAX, &limit, err);
+    if (code)
+        return code;
+    out->limit = (int)limit;
+    return pfc_req_query_i64(req, "cursor", 1, INT64_MAX, &out->cursor, err);
+}
+
+pfc_code pfc_decode_object(const pfc_req *req, const char *const *known, json_t **out, pfc_err *err)
+{
+    json_t *json = NULL;
+    pfc_code code;
+
+    code = pfc_json_parse(req->body, req->body_len, &json, err);
+    if (code)
+        return code;
+    if (!json_is_object(json))
+        code = pfc_err_set(err, PFC_EINVAL, "body: want a JSON object");
+    else
+        code = pfc_json_known(json, NULL, known, err);
+    if (code) {
+        json_decref(json);
+        return code;
+    }
+    *out = json;
+    return PFC_OK;
+}
+
+pfc_code pfc_decode_project(pfc_app *app, const pfc_req *req, const char *name, const char *field,
+                            pfc_projects *out, pfc_err *err)
+{
+    pfc_projects found = { 0 };
+    pfc_code code;
+
+    if (!pfc_is_slug(name))
+        return field ? pfc_err_set_field(err, PFC_EINVAL, field,
+                                         "want a project's name of lower-case letters, digits, "
+                                         "dots, dashes and underscores, got \"%.64s\"",
+                                         name)
+                     : pfc_err_set(err, PFC_ENOTFOUND, "there is no project \"%.64s\"", name);
+    code = pfc_projects_get(app->db, name, &found, err);
+    if (!code)
+        code = pfc_req_allow_project(req, found.items[0].id, err);
+    else if (code == PFC_ENOTFOUND && field)
+        (void)pfc_err_set_field(err, code, field, "there is no project \"%.64s\"", name);
+    if (code) {
+        pfc_rows_clear(&found);
+        return code;
+    }
+    *out = found;
+    return PFC_OK;
+}
+
+pfc_code pfc_path_project(pfc_app *app, const pfc_req *req, pfc_projects *out, pfc_err *err)
+{
+    return pfc_decode_project(app, req, pfc_req_param(req, "p"), NULL, out, err);
+}
+
+pfc_code pfc_query_project(pfc_app *app, const pfc_req *req, int64_t *project_id, pfc_err *err)
+{
+    pfc_projects found = { 0 };
+    const char *name = NULL;
+    pfc_code code;
+
+    code = pfc_req_query(req, "project", 64, &name, err);
+    if (code)
+        return code;
+    if (!name) {
+        *project_id = req->auth.project_id;
+        return PFC_OK;
+    }
+    code = pfc_decode_project(app, req, name, "project", &found, err);
+    if (code)
+        return code;
+    *project_id = found.items[0].id;
+    pfc_rows_clear(&found);
+    return PFC_OK;
+}
+
+pfc_code pfc_decode_labels(const json_t *obj, const char *key, char **out, pfc_err *err)
+{
+    json_t *labels = NULL;
+    const pfc_json_at here = { .key = key };
+    const char *name;
+    json_t *value;
+    char *text;
+    pfc_code code;
+
+    code = pfc_json_object(obj, NULL, key, false, &labels, err);
+    if (code || !labels)
+        return code;
+    if (json_object_size(labels) > MAX_LABELS)
+        return pfc_json_fault(NULL, key, err, "want at most %d labels", MAX_LABELS);
+    json_object_foreach(labels, name, value)
+    {
+        char *copy = NULL;
+
+        (void)value;
+        if (!*name || strlen(name) > PFC_WIRE_MAX_NAME)
+            return pfc_json_fault(NULL, key, err, "want labels' names of 1 to %d bytes",
+                                  PFC_WIRE_MAX_NAME);
+        code = pfc_json_string(labels, &here, name, true, PFC_WIRE_MAX_NAME, &copy, err);
+        free(copy);
+        if (code)
+            return code;
+    }
+    text = json_dumps(labels, JSON_COMPACT | JSON_SORT_KEYS);
+    if (!text)
+        return pfc_err_set(err, PFC_EBUG, "labels cannot be encoded");
+    *out = text;
+    return PFC_OK;
+}
+
+void pfc_texts_free(char **texts, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        free(texts[i]);
+    free(texts);
+}
+
+pfc_code pfc_decode_texts(const json_t *obj, const char *key, bool required, size_t max_len,
+                          size_t max_bytes, char ***out, size_t *out_len, pfc_err *err)
+{
+    const pfc_json_at here = { .key = key };
+    json_t *array = NULL;
+    char **texts;
+    size_t len;
+    pfc_code code;
+
+    code = pfc_json_array(obj, NULL, key, required, max_len, &array, err);
+    if (code || !array)
+        return code;
+    len = json_array_size(array);
+    texts = pfc_calloc(len, sizeof(*texts));
+    for (size_t i = 0; i < len; i++) {
+        const json_t *item = json_array_get(array, i);
+        const pfc_json_at at = { .up = &here, .index = i };
+        size_t bytes = json_string_length(item);
+
+        if (!json_is_string(item) || bytes == 0 || bytes > max_bytes ||
+            strlen(json_string_value(item)) != bytes) {
+            pfc_texts_free(texts, i);
+            return pfc_json_fault(&at, NULL, err, "want a text of 1 to %zu bytes", max_bytes);
+        }
+        texts[i] = pfc_strdup(json_string_value(item));
+    }
+    *out = texts;
+    *out_len = len;
+    return PFC_OK;
+}
+
+bool pfc_is_commit_id(const char *text)
+{
+    return strlen(text) == 40 && pfc_is_hex_id(text);
+}
+
+pfc_code pfc_decode_unbound(const pfc_req *req, pfc_err *err)
+{
+    if (req->auth.project_id == 0)
+        return PFC_OK;
+    return pfc_err_set(err, PFC_EDENIED,
+                       "this concerns the whole service; the token is bound to one project");
+}

@@ -1,0 +1,12 @@
+#!/usr/bin/env python3
+"""Writes components.json, compacted, as a C array: embed.py IN.json OUT.c."""
+import json
+import pathlib
+import sys
+
+data = json.dumps(json.loads(pathlib.Path(sys.argv[1]).read_text()), separators=(",", ":")).encode()
+rows = [",".join(str(b) for b in data[i : i + 32]) for i in range(0, len(data), 32)]
+pathlib.Path(sys.argv[2]).write_text(
+    '/* Written by server/handlers/embed.py. */\n#include "server/handlers/components.h"\n\n'
+    "const unsigned char pfc_components_json[] = {\n" + ",\n".join(rows) + "\n};\n"
+    f"const size_t pfc_components_json_len = {len(data)};\n")

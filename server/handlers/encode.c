@@ -1,0 +1,103 @@
+/* Encoding that several handlers share. */
+#include <math.h>
+
+#include "core/base/clock.h"
+#include "server/handlers/handlers.h"
+
+json_t *pfc_encode_time(double unix_s)
+{
+    char text[32];
+
+    if (!isfinite(unix_s) || unix_s == 0)
+        return json_null();
+    pfc_clock_rfc3339(unix_s, text);
+    return json_string(text);
+}
+
+json_t *pfc_encode_json_text(const char *text)
+{
+    json_t *json = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
+
+    return json ? json : json_null();
+}
+
+json_t *pfc_encode_id(int64_t id)
+{
+    return id ? json_integer(id) : json_null();
+}
+
+json_t *pfc_encode_texts(char *const *texts, size_t len)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; i < len; i++)
+        json_array_append_new(array, pfc_reply_string(texts[i]));
+    return array;
+}
+
+json_t *pfc_encode_direction(bool higher_is_better)
+{
+    return json_string(higher_is_better ? "higher" : "lower");
+}
+
+json_t *pfc_encode_change(bool regression)
+{
+    return json_string(regression ? "regression" : "improvement");
+}
+
+json_t *pfc_encode_list(const char *name, json_t *items, int64_t next)
+{
+    return json_pack("{s:o, s:o}", name, items, "next_cursor", pfc_encode_id(next));
+}
+
+/* The last `spark` of the stored medians. */
+static json_t *encode_spark(const char *text, int spark)
+{
+    json_t *all = pfc_encode_json_text(text);
+    json_t *tail = json_array();
+    size_t len = json_array_size(all);
+
+    for (size_t i = len > (size_t)spark ? len - (size_t)spark : 0; i < len; i++)
+        json_array_append(tail, json_array_get(all, i));
+    json_decref(all);
+    return tail;
+}
+
+json_t *pfc_encode_series(const pfc_series *s, int spark)
+{
+    json_t *last = json_null();
+    json_t *change = json_null();
+    json_t *json;
+
+    if (s->last_commit)
+        last = json_pack("{s:o, s:o, s:o}", "commit", pfc_reply_string(s->last_commit), "time",
+                         pfc_encode_time(s->last_time), "median", pfc_reply_number(s->last_median));
+    if (isfinite(s->change_rel))
+        change = json_pack("{s:f, s:o, s:s, s:o}", "rel_change", s->change_rel, "direction",
+                           pfc_encode_change(s->change_regression), "status",
+                           s->change_confirmed ? "confirmed" : "provisional", "commit",
+                           pfc_reply_string(s->change_commit));
+    json = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:I}", "id",
+                     (json_int_t)s->id, "benchmark", pfc_reply_string(s->benchmark), "metric",
+                     pfc_reply_string(s->metric), "backend", pfc_reply_string(s->backend),
+                     "machine_class", pfc_reply_string(s->machine_class), "branch",
+                     pfc_reply_string(s->branch), "unit", pfc_reply_string(s->unit), "direction",
+                     pfc_encode_direction(s->higher_is_better), "exact", s->exact, "headline",
+                     s->headline, "points", (json_int_t)s->points);
+    json_object_set_new(json, "last", last);
+    json_object_set_new(json, "change", change);
+    json_object_set_new(json, "noise_rel", pfc_reply_number(s->noise_rel));
+    if (spark > 0)
+        json_object_set_new(json, "spark", encode_spark(s->spark_json, spark));
+    return json;
+}
+
+json_t *pfc_encode_run_row(const pfc_run_row *r)
+{
+    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b}", "run_id",
+                     (json_int_t)r->run_id, "id", pfc_reply_string(r->id), "commit",
+                     pfc_reply_string(r->commit), "suite", pfc_reply_string(r->suite),
+                     "machine_class", pfc_reply_string(r->machine_class), "started_at",
+                     pfc_encode_time(r->started_at), "finished_at", pfc_encode_time(r->finished_at),
+                     "measurements", (json_int_t)r->measurements, "infra", r->infra);
+}

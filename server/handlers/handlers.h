@@ -1,0 +1,122 @@
+/*
+ * The handlers of server/API.md: decode strictly, call one service, encode.
+ *
+ * One file a family. A handler keeps no state between calls; what they share is in pfc_app. The
+ * route table (routes.c) is what main.c passes to the HTTP floor, and what openapi.json is made of.
+ */
+#ifndef PFC_SERVER_HANDLERS_HANDLERS_H
+#define PFC_SERVER_HANDLERS_HANDLERS_H
+
+#include <stdatomic.h>
+
+#include "server/http/http.h"
+
+struct pfc_app {
+    pfc_db *db;        /* writes, and reads that must see them */
+    pfc_httpd *http;   /* set once the server listens */
+    atomic_bool ready; /* the schema is in place */
+    atomic_int schema_version;
+};
+
+/* What a route may be opened by: a runner posts what it measured. */
+#define PFC_MAY_READ   PFC_SCOPE_READ
+#define PFC_MAY_POST   (PFC_SCOPE_INGEST | PFC_SCOPE_RUNNER)
+#define PFC_MAY_INGEST PFC_SCOPE_INGEST
+
+extern const pfc_route pfc_routes[];
+extern const size_t pfc_routes_len;
+
+/** The token's owner, for the HTTP floor. */
+pfc_code pfc_app_check_token(pfc_app *app, const char *token, pfc_principal *out, pfc_err *err);
+
+/* ---- decoding that several share (decode.c) ---- */
+
+/** limit and cursor. */
+pfc_code pfc_decode_page(const pfc_req *req, pfc_page *out, pfc_err *err) PFC_MUSTCHECK;
+/** The body as a JSON object whose members are all in `known` (NULL-terminated); caller decrefs. */
+pfc_code pfc_decode_object(const pfc_req *req, const char *const *known, json_t **out,
+                           pfc_err *err) PFC_MUSTCHECK;
+/** The project of that name, when the caller may touch it; clear *out. `field` names it in errors. */
+pfc_code pfc_decode_project(pfc_app *app, const pfc_req *req, const char *name, const char *field,
+                            pfc_projects *out, pfc_err *err) PFC_MUSTCHECK;
+/** The project of the path's {p}. */
+pfc_code pfc_path_project(pfc_app *app, const pfc_req *req, pfc_projects *out,
+                          pfc_err *err) PFC_MUSTCHECK;
+/** The query's `project`, else the one the token is bound to, else 0. */
+pfc_code pfc_query_project(pfc_app *app, const pfc_req *req, int64_t *project_id,
+                           pfc_err *err) PFC_MUSTCHECK;
+/** An object of texts, as canonical JSON text; *out NULL when absent. Caller frees. */
+pfc_code pfc_decode_labels(const json_t *obj, const char *key, char **out,
+                           pfc_err *err) PFC_MUSTCHECK;
+/** An array of texts; caller frees with pfc_texts_free. */
+pfc_code pfc_decode_texts(const json_t *obj, const char *key, bool required, size_t max_len,
+                          size_t max_bytes, char ***out, size_t *out_len,
+                          pfc_err *err) PFC_MUSTCHECK;
+void pfc_texts_free(char **texts, size_t len);
+/** 40 hexadecimal digits. */
+bool pfc_is_commit_id(const char *text);
+/** PFC_EDENIED for a token that is bound to a project: the route concerns the whole service. */
+pfc_code pfc_decode_unbound(const pfc_req *req, pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- encoding that several share (encode.c) ---- */
+
+json_t *pfc_encode_time(double unix_s);         /* RFC 3339; null when not finite or 0 */
+json_t *pfc_encode_json_text(const char *text); /* parsed; null when NULL */
+json_t *pfc_encode_id(int64_t id);              /* null when 0 */
+json_t *pfc_encode_texts(char *const *texts, size_t len);
+json_t *pfc_encode_direction(bool higher_is_better); /* "higher" | "lower" */
+json_t *pfc_encode_change(bool regression);          /* "regression" | "improvement" */
+/** {NAME: items, "next_cursor": next or null}; takes items. */
+json_t *pfc_encode_list(const char *name, json_t *items, int64_t next);
+json_t *pfc_encode_series(const pfc_series *s, int spark);
+json_t *pfc_encode_run_row(const pfc_run_row *r);
+
+/** openapi.json of a table; caller decrefs. */
+json_t *pfc_openapi(const pfc_route *routes, size_t len);
+
+/* ---- the handlers, by family ---- */
+
+#define PFC_HANDLER(name)                                                                          \
+    pfc_code pfc_handle_##name(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err *err)
+
+PFC_HANDLER(version); /* ops.c */
+PFC_HANDLER(healthz);
+PFC_HANDLER(readyz);
+PFC_HANDLER(metrics);
+PFC_HANDLER(stats);
+PFC_HANDLER(events);
+PFC_HANDLER(openapi);
+PFC_HANDLER(projects_list); /* projects.c */
+PFC_HANDLER(projects_post);
+PFC_HANDLER(projects_get);
+PFC_HANDLER(commits_post); /* commits.c */
+PFC_HANDLER(commits_list);
+PFC_HANDLER(commits_get);
+PFC_HANDLER(series_list); /* series.c */
+PFC_HANDLER(series_get);
+PFC_HANDLER(runs_post); /* runs.c */
+PFC_HANDLER(runs_get);
+PFC_HANDLER(runs_list);
+PFC_HANDLER(compare);     /* compare.c */
+PFC_HANDLER(alerts_list); /* alerts.c */
+PFC_HANDLER(alerts_get);
+PFC_HANDLER(alerts_patch);
+PFC_HANDLER(jobs_post); /* jobs.c */
+PFC_HANDLER(jobs_list);
+PFC_HANDLER(jobs_get);
+PFC_HANDLER(jobs_delete);
+PFC_HANDLER(jobs_lease); /* leases.c */
+PFC_HANDLER(jobs_heartbeat);
+PFC_HANDLER(jobs_complete);
+PFC_HANDLER(runners_list); /* machines.c */
+PFC_HANDLER(machines_list);
+PFC_HANDLER(bisections_list); /* bisections.c */
+PFC_HANDLER(bisections_get);
+PFC_HANDLER(bisections_post);
+PFC_HANDLER(tokens_list); /* tokens.c */
+PFC_HANDLER(tokens_post);
+PFC_HANDLER(tokens_delete);
+
+json_t *pfc_encode_job(const pfc_job *j);
+
+#endif

@@ -1,0 +1,213 @@
+/* Jobs as people see them: asked for, listed, cancelled. */
+#include <stdlib.h>
+
+#include "server/handlers/handlers.h"
+
+static const char *const kinds[] = { "measure",  "nightly", "pull_request",
+                                     "backfill", "bisect",  "verify" };
+static const char *const states[] = { "queued", "leased", "done", "failed", "cancelled" };
+
+static bool is_one_of(const char *word, const char *const *words, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+json_t *pfc_encode_job(const pfc_job *j)
+{
+    json_t *json =
+        json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "id", (json_int_t)j->id,
+                  "project", pfc_reply_string(j->project), "kind", pfc_reply_string(j->kind),
+                  "state", pfc_reply_string(j->state), "commit", pfc_reply_string(j->commit),
+                  "branch", pfc_reply_string(j->branch), "suite", pfc_reply_string(j->suite),
+                  "priority", (json_int_t)j->priority, "tries", (json_int_t)j->tries);
+
+    json_object_set_new(json, "labels",
+                        pfc_encode_json_text(j->labels_json ? j->labels_json : "{}"));
+    json_object_set_new(json, "runner", pfc_reply_string(j->runner));
+    json_object_set_new(json, "position", pfc_encode_id(j->position));
+    json_object_set_new(json, "reason", pfc_reply_string(j->reason));
+    json_object_set_new(json, "progress", pfc_reply_string(j->progress));
+    json_object_set_new(json, "run_ids",
+                        pfc_encode_json_text(j->run_ids_json ? j->run_ids_json : "[]"));
+    json_object_set_new(json, "cancel_requested", json_boolean(j->cancel_requested));
+    json_object_set_new(json, "created_at", pfc_encode_time(j->created_at));
+    json_object_set_new(json, "started_at", pfc_encode_time(j->started_at));
+    json_object_set_new(json, "finished_at", pfc_encode_time(j->finished_at));
+    return json;
+}
+
+/* GET /api/v1/jobs */
+PFC_HANDLER(jobs_list)
+{
+    pfc_job_filter filter = { 0 };
+    pfc_jobs rows = { 0 };
+    pfc_page page;
+    json_t *items;
+    pfc_code code;
+
+    code = pfc_decode_page(req, &page, err);
+    if (!code)
+        code = pfc_req_query(req, "state", 32, &filter.state, err);
+    if (!code)
+        code = pfc_req_query(req, "kind", 32, &filter.kind, err);
+    if (!code && filter.state && !is_one_of(filter.state, states, PFC_ARRAY_LEN(states)))
+        code = pfc_err_set_field(err, PFC_EINVAL, "state", "query: unknown state \"%.32s\"",
+                                 filter.state);
+    if (!code && filter.kind && strcmp(filter.kind, "detect") != 0 &&
+        !is_one_of(filter.kind, kinds, PFC_ARRAY_LEN(kinds)))
+        code = pfc_err_set_field(err, PFC_EINVAL, "kind", "query: unknown kind \"%.32s\"",
+                                 filter.kind);
+    if (!code)
+        code = pfc_query_project(app, req, &filter.project_id, err);
+    if (!code)
+        code = pfc_jobs_list(app->db, &filter, page, &rows, err);
+    if (code)
+        return code;
+    items = json_array();
+    for (size_t i = 0; i < rows.len; i++)
+        json_array_append_new(items, pfc_encode_job(&rows.items[i]));
+    code = pfc_reply_json(reply, 200, pfc_encode_list("jobs", items, rows.next), err);
+    pfc_rows_clear(&rows);
+    return code;
+}
+
+static pfc_code load(pfc_app *app, const pfc_req *req, int64_t *id, pfc_jobs *out, pfc_err *err)
+{
+    pfc_jobs row = { 0 };
+    pfc_code code;
+
+    code = pfc_req_param_id(req, "id", id, err);
+    if (!code)
+        code = pfc_jobs_get(app->db, *id, &row, err);
+    if (!code)
+        code = pfc_req_allow_project(req, row.items[0].project_id, err);
+    if (code) {
+        pfc_rows_clear(&row);
+        return code;
+    }
+    *out = row;
+    return PFC_OK;
+}
+
+/* GET /api/v1/jobs/{id} */
+PFC_HANDLER(jobs_get)
+{
+    pfc_jobs row = { 0 };
+    int64_t id = 0;
+    pfc_code code = load(app, req, &id, &row, err);
+
+    if (!code)
+        code = pfc_reply_json(reply, 200, pfc_encode_job(&row.items[0]), err);
+    pfc_rows_clear(&row);
+    return code;
+}
+
+/* DELETE /api/v1/jobs/{id} */
+PFC_HANDLER(jobs_delete)
+{
+    pfc_jobs before = { 0 }, after = { 0 };
+    int64_t id = 0;
+    pfc_code code = load(app, req, &id, &before, err);
+
+    if (!code)
+        code = pfc_job_cancel(app->db, req->auth.actor, id, &after, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, pfc_encode_job(&after.items[0]), err);
+    pfc_rows_clear(&after);
+    pfc_rows_clear(&before);
+    return code;
+}
+
+/* What a job's body holds; strings are owned. */
+typedef struct job_body {
+    char *project, *kind, *commit, *branch, *suite, *source, *labels;
+    int64_t priority;
+} job_body;
+
+static void job_body_clear(job_body *b)
+{
+    free(b->project);
+    free(b->kind);
+    free(b->commit);
+    free(b->branch);
+    free(b->suite);
+    free(b->source);
+    free(b->labels);
+}
+
+static pfc_code decode_job(const json_t *json, job_body *b, pfc_err *err)
+{
+    const struct {
+        const char *key;
+        bool required;
+        size_t max;
+        char **out;
+    } texts[] = {
+        { "project", true, 64, &b->project },
+        { "kind", true, 32, &b->kind },
+        { "commit", true, 64, &b->commit },
+        { "branch", false, PFC_WIRE_MAX_NAME, &b->branch },
+        { "suite", false, PFC_WIRE_MAX_NAME, &b->suite },
+        { "source", false, PFC_WIRE_MAX_TEXT, &b->source },
+    };
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && !code; i++)
+        code = pfc_json_string(json, NULL, texts[i].key, texts[i].required, texts[i].max,
+                               texts[i].out, err);
+    if (!code)
+        code = pfc_json_i64(json, NULL, "priority", false, 0, 100, &b->priority, err);
+    if (!code)
+        code = pfc_decode_labels(json, "labels", &b->labels, err);
+    if (code)
+        return code;
+    if (!is_one_of(b->kind, kinds, PFC_ARRAY_LEN(kinds)))
+        return pfc_json_fault(NULL, "kind", err, "unknown kind \"%.32s\"", b->kind);
+    if (!pfc_is_commit_id(b->commit))
+        return pfc_json_fault(NULL, "commit", err, "want a commit id of 40 hexadecimal digits");
+    return PFC_OK;
+}
+
+/* POST /api/v1/jobs */
+PFC_HANDLER(jobs_post)
+{
+    static const char *const known[] = { "project", "kind",     "commit", "branch", "suite",
+                                         "labels",  "priority", "source", NULL };
+    job_body b = { .priority = 50 };
+    pfc_projects project = { 0 };
+    pfc_jobs row = { 0 };
+    json_t *body = NULL;
+    bool created = false;
+    pfc_code code;
+
+    code = pfc_decode_object(req, known, &body, err);
+    if (!code)
+        code = decode_job(body, &b, err);
+    if (!code)
+        code = pfc_decode_project(app, req, b.project, "project", &project, err);
+    if (!code) {
+        const pfc_job_spec spec = {
+            .kind = b.kind,
+            .commit = b.commit,
+            .branch = b.branch,
+            .suite = b.suite,
+            .source = b.source,
+            .labels_json = b.labels,
+            .priority = (int)b.priority,
+        };
+
+        code = pfc_job_enqueue(app->db, req->auth.actor, project.items[0].id, &spec, &created, &row,
+                               err);
+    }
+    if (!code)
+        code = pfc_reply_json(reply, created ? 201 : 200, pfc_encode_job(&row.items[0]), err);
+    pfc_rows_clear(&row);
+    pfc_rows_clear(&project);
+    job_body_clear(&b);
+    json_decref(body);
+    return code;
+}

@@ -1,0 +1,61 @@
+/* Runners and machines. */
+#include "server/handlers/handlers.h"
+
+/* GET /api/v1/runners */
+PFC_HANDLER(runners_list)
+{
+    pfc_runners rows = { 0 };
+    json_t *items;
+    pfc_code code;
+
+    (void)req;
+    code = pfc_runners_list(app->db, &rows, err);
+    if (code)
+        return code;
+    items = json_array();
+    for (size_t i = 0; i < rows.len; i++) {
+        const pfc_runner *r = &rows.items[i];
+
+        json_array_append_new(
+            items, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "name", pfc_reply_string(r->name),
+                             "machine_class", pfc_reply_string(r->machine_class), "last_seen_at",
+                             pfc_encode_time(r->last_seen_at), "job_id", pfc_encode_id(r->job_id),
+                             "labels", pfc_encode_json_text(r->labels_json ? r->labels_json : "{}"),
+                             "backends",
+                             pfc_encode_json_text(r->backends_json ? r->backends_json : "[]")));
+    }
+    code = pfc_reply_json(reply, 200, json_pack("{s:o}", "runners", items), err);
+    pfc_rows_clear(&rows);
+    return code;
+}
+
+/* GET /api/v1/machines */
+PFC_HANDLER(machines_list)
+{
+    pfc_machine_rows rows = { 0 };
+    pfc_page page;
+    json_t *items;
+    pfc_code code;
+
+    code = pfc_decode_page(req, &page, err);
+    if (!code)
+        code = pfc_machines_list(app->db, page, &rows, err);
+    if (code)
+        return code;
+    items = json_array();
+    for (size_t i = 0; i < rows.len; i++) {
+        const pfc_machine_row *m = &rows.items[i];
+
+        json_array_append_new(
+            items, json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "id", (json_int_t)m->id,
+                             "machine_class", pfc_reply_string(m->machine_class), "name",
+                             pfc_reply_string(m->name), "fingerprint_hash",
+                             pfc_reply_string(m->fingerprint_hash), "fingerprint",
+                             pfc_encode_json_text(m->fingerprint_json ? m->fingerprint_json : "{}"),
+                             "first_seen_at", pfc_encode_time(m->first_seen_at), "last_seen_at",
+                             pfc_encode_time(m->last_seen_at), "runs", (json_int_t)m->runs));
+    }
+    code = pfc_reply_json(reply, 200, pfc_encode_list("machines", items, rows.next), err);
+    pfc_rows_clear(&rows);
+    return code;
+}

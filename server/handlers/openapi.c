@@ -1,0 +1,151 @@
+/*
+ * openapi.json out of the route table, so that it cannot say less or more than what is served. Only
+ * the bodies are described by hand, in components.json.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/handlers/components.h"
+#include "server/handlers/handlers.h"
+
+static json_t *parameter(const char *name, const char *where, const char *type, bool required)
+{
+    return json_pack("{s:s, s:s, s:b, s:{s:s}}", "name", name, "in", where, "required", required,
+                     "schema", "type", type);
+}
+
+static json_t *encode_parameters(const pfc_route *route)
+{
+    json_t *list = json_array();
+    char *query = pfc_strdup(route->query ? route->query : "");
+    char *save = NULL;
+
+    for (const char *at = strchr(route->pattern, '{'); at; at = strchr(at + 1, '{')) {
+        char *name = pfc_strndup(at + 1, strcspn(at + 1, "}"));
+
+        json_array_append_new(list, parameter(name, "path", "string", true));
+        free(name);
+    }
+    for (char *word = strtok_r(query, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+        char *type = strchr(word, ':');
+
+        *type++ = '\0';
+        json_array_append_new(list, parameter(word, "query", type, false));
+    }
+    free(query);
+    return list;
+}
+
+static const char *answer_type(const pfc_route *route)
+{
+    if (strcmp(route->pattern, "/metrics") == 0)
+        return "application/openmetrics-text";
+    if (strstr(route->pattern, "/events"))
+        return "text/event-stream";
+    return "application/json";
+}
+
+static json_t *encode_responses(const pfc_route *route)
+{
+    json_t *responses = json_object();
+    char *statuses = pfc_strdup(route->statuses);
+    char *save = NULL;
+
+    for (char *word = strtok_r(statuses, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+        json_t *answer = json_pack("{s:s}", "description", route->summary);
+
+        if (strcmp(word, "204") != 0)
+            json_object_set_new(answer, "content", json_pack("{s:{}}", answer_type(route)));
+        json_object_set_new(responses, word, answer);
+    }
+    free(statuses);
+    json_object_set_new(responses, "default",
+                        json_pack("{s:s}", "$ref", "#/components/responses/Error"));
+    return responses;
+}
+
+/* "GET /api/v1/projects/{p}" to "get_projects_p". */
+static char *operation_id(const pfc_route *route)
+{
+    const char *path = route->pattern;
+    pfc_buf out;
+    bool gap = true;
+
+    pfc_buf_init(&out, 256);
+    if (strncmp(path, "/api/v1", 7) == 0)
+        path += 7;
+    for (const char *c = route->method; *c; c++)
+        pfc_buf_putc(&out, (char)tolower((unsigned char)*c));
+    for (const char *c = path; *c; c++) {
+        if (isalnum((unsigned char)*c)) {
+            if (gap)
+                pfc_buf_putc(&out, '_');
+            pfc_buf_putc(&out, *c);
+            gap = false;
+        } else {
+            gap = true;
+        }
+    }
+    return pfc_buf_take(&out);
+}
+
+/* Any one of the route's scopes opens it: a list of alternatives. */
+static json_t *encode_security(const pfc_route *route)
+{
+    json_t *list = json_array();
+
+    if (route->scopes == PFC_HTTPD_OPEN)
+        json_array_append_new(list, json_object());
+    for (size_t i = 0; i < PFC_ARRAY_LEN(pfc_scope_names); i++) {
+        if (route->scopes & (1 << i))
+            json_array_append_new(list, json_pack("{s:[s]}", "token", pfc_scope_names[i]));
+    }
+    return list;
+}
+
+static json_t *encode_operation(const pfc_route *route)
+{
+    char *id = operation_id(route);
+    json_t *operation =
+        json_pack("{s:s, s:s, s:o, s:o, s:o}", "operationId", id, "summary", route->summary,
+                  "parameters", encode_parameters(route), "responses", encode_responses(route),
+                  "security", encode_security(route));
+
+    free(id);
+    if (route->body) {
+        char *ref = pfc_format("#/components/schemas/%s", route->body);
+
+        json_object_set_new(operation, "requestBody",
+                            json_pack("{s:b, s:{s:{s:{s:s}}}}", "required", 1, "content",
+                                      "application/json", "schema", "$ref", ref));
+        free(ref);
+    }
+    return operation;
+}
+
+json_t *pfc_openapi(const pfc_route *routes, size_t len)
+{
+    json_t *paths = json_object();
+    json_t *components =
+        json_loadb((const char *)pfc_components_json, pfc_components_json_len, 0, NULL);
+
+    if (!components)
+        pfc_die("openapi: components.json cannot be read");
+    for (size_t i = 0; i < len; i++) {
+        json_t *path = json_object_get(paths, routes[i].pattern);
+        char method[8] = "";
+
+        if (!path) {
+            path = json_object();
+            json_object_set_new(paths, routes[i].pattern, path);
+        }
+        for (size_t c = 0; routes[i].method[c] && c + 1 < sizeof(method); c++)
+            method[c] = (char)tolower((unsigned char)routes[i].method[c]);
+        json_object_set_new(path, method, encode_operation(&routes[i]));
+    }
+    return json_pack("{s:s, s:{s:s, s:s, s:s, s:{s:s}}, s:o, s:o}", "openapi", "3.1.0", "info",
+                     "title", "perfci", "version", PFC_VERSION, "description",
+                     "Performance regressions of ML kernels: runs, series, alerts, jobs.",
+                     "license", "name", "Apache-2.0", "paths", paths, "components", components);
+}

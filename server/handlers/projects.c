@@ -1,0 +1,109 @@
+/* Projects. */
+#include <stdlib.h>
+
+#include "core/base/parse.h"
+#include "server/handlers/handlers.h"
+
+static json_t *encode_project(const pfc_project *p)
+{
+    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "name", pfc_reply_string(p->name),
+                     "branch", pfc_reply_string(p->branch), "repo_url",
+                     pfc_reply_string(p->repo_url), "commits", (json_int_t)p->commits, "runs",
+                     (json_int_t)p->runs, "alerts_open", (json_int_t)p->alerts_open, "last_run_at",
+                     pfc_encode_time(p->last_run_at), "created_at", pfc_encode_time(p->created_at));
+}
+
+/* GET /api/v1/projects */
+PFC_HANDLER(projects_list)
+{
+    pfc_projects rows = { 0 };
+    pfc_page page;
+    json_t *items;
+    pfc_code code;
+
+    code = pfc_decode_page(req, &page, err);
+    if (!code)
+        code = pfc_projects_list(app->db, req->auth.project_id, page, &rows, err);
+    if (code)
+        return code;
+    items = json_array();
+    for (size_t i = 0; i < rows.len; i++)
+        json_array_append_new(items, encode_project(&rows.items[i]));
+    code = pfc_reply_json(reply, 200, pfc_encode_list("projects", items, rows.next), err);
+    pfc_rows_clear(&rows);
+    return code;
+}
+
+/* POST /api/v1/projects   {"name", "branch"?, "repo_url"?} */
+PFC_HANDLER(projects_post)
+{
+    static const char *const known[] = { "name", "branch", "repo_url", NULL };
+    json_t *body = NULL;
+    char *name = NULL, *branch = NULL, *url = NULL;
+    pfc_projects row = { 0 };
+    bool created = false;
+    pfc_code code;
+
+    code = pfc_decode_unbound(req, err);
+    if (!code)
+        code = pfc_decode_object(req, known, &body, err);
+    if (code)
+        goto done;
+    code = pfc_json_string(body, NULL, "name", true, 63, &name, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "branch", false, PFC_WIRE_MAX_NAME, &branch, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "repo_url", false, PFC_WIRE_MAX_TEXT, &url, err);
+    if (code)
+        goto done;
+    if (!pfc_is_slug(name)) {
+        code = pfc_json_fault(NULL, "name", err,
+                              "want lower-case letters, digits, dots, dashes and underscores");
+        goto done;
+    }
+    code = pfc_project_create(app->db, req->auth.actor, name, branch, url, &created, &row, err);
+    if (!code)
+        code = pfc_reply_json(reply, created ? 201 : 200, encode_project(&row.items[0]), err);
+
+done:
+    pfc_rows_clear(&row);
+    free(name);
+    free(branch);
+    free(url);
+    json_decref(body);
+    return code;
+}
+
+/* GET /api/v1/projects/{p} */
+PFC_HANDLER(projects_get)
+{
+    pfc_projects row = { 0 };
+    pfc_series_rows headline = { 0 };
+    json_t *json, *list;
+    pfc_code code;
+
+    code = pfc_path_project(app, req, &row, err);
+    if (!code)
+        code = pfc_project_headline(app->db, row.items[0].id, &headline, err);
+    if (code)
+        goto done;
+    json = encode_project(&row.items[0]);
+    list = json_array();
+    for (size_t i = 0; i < headline.len; i++) {
+        const pfc_series *s = &headline.items[i];
+
+        json_array_append_new(
+            list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:I}", "metric", pfc_reply_string(s->metric),
+                            "backend", pfc_reply_string(s->backend), "machine_class",
+                            pfc_reply_string(s->machine_class), "unit", pfc_reply_string(s->unit),
+                            "direction", pfc_encode_direction(s->higher_is_better), "series_id",
+                            (json_int_t)s->id));
+    }
+    json_object_set_new(json, "headline", list);
+    code = pfc_reply_json(reply, 200, json, err);
+
+done:
+    pfc_rows_clear(&headline);
+    pfc_rows_clear(&row);
+    return code;
+}

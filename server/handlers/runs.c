@@ -1,0 +1,109 @@
+/* Runs: what was measured, raw. */
+#include <string.h>
+
+#include "core/base/parse.h"
+#include "server/handlers/handlers.h"
+
+static json_t *encode_ingested(const pfc_ingest_result *r)
+{
+    return json_pack("{s:I, s:s, s:I, s:I}", "run_id", (json_int_t)r->run_id, "id", r->id, "series",
+                     (json_int_t)r->series, "samples", (json_int_t)r->samples);
+}
+
+/* POST /api/v1/runs   body: schema/json/run.schema.json */
+PFC_HANDLER(runs_post)
+{
+    pfc_run *run = NULL;
+    pfc_projects project = { 0 };
+    pfc_ingest_result result = { 0 };
+    pfc_code code;
+
+    code = pfc_run_from_json(req->body, req->body_len, &run, err);
+    if (code)
+        goto done;
+    if (!run->project) {
+        code = pfc_err_set_field(err, PFC_EINVAL, "project", "a run needs its project");
+        goto done;
+    }
+    if (!run->commit) {
+        code = pfc_err_set_field(err, PFC_EINVAL, "commit", "a run needs its commit");
+        goto done;
+    }
+    code = pfc_decode_project(app, req, run->project, "project", &project, err);
+    if (!code)
+        code = pfc_run_ingest(app->db, req->auth.actor, project.items[0].id, run,
+                              req->idempotency_key, &result, err);
+    if (!code)
+        code = pfc_reply_json(reply, result.repeated ? 200 : 201, encode_ingested(&result), err);
+
+done:
+    pfc_rows_clear(&project);
+    pfc_run_free(run);
+    return code;
+}
+
+static bool is_run_id(const char *text)
+{
+    int64_t number;
+
+    if (strlen(text) == 32 && pfc_is_hex_id(text))
+        return true;
+    return pfc_parse_i64(text, 1, INT64_MAX, "run", &number, NULL) == PFC_OK;
+}
+
+/* GET /api/v1/runs/{id} */
+PFC_HANDLER(runs_get)
+{
+    const char *id = pfc_req_param(req, "id");
+    pfc_run_rows row = { 0 };
+    pfc_run *run = NULL;
+    json_t *json;
+    pfc_code code;
+
+    if (!is_run_id(id))
+        return pfc_err_set(err, PFC_ENOTFOUND, "there is no run \"%.40s\"", id);
+    code = pfc_runs_get(app->db, req->auth.project_id, id, &row, err);
+    if (!code)
+        code = pfc_run_load(app->db, row.items[0].project_id, row.items[0].run_id, &run, err);
+    if (!code) {
+        json = pfc_run_to_json(run);
+        json_object_set_new(json, "run_id", json_integer(row.items[0].run_id));
+        code = pfc_reply_json(reply, 200, json, err);
+    }
+    pfc_run_free(run);
+    pfc_rows_clear(&row);
+    return code;
+}
+
+/* GET /api/v1/projects/{p}/runs */
+PFC_HANDLER(runs_list)
+{
+    pfc_projects project = { 0 };
+    pfc_run_rows rows = { 0 };
+    const char *commit = NULL;
+    pfc_page page;
+    json_t *items;
+    pfc_code code;
+
+    code = pfc_decode_page(req, &page, err);
+    if (!code)
+        code = pfc_req_query(req, "commit", 40, &commit, err);
+    if (!code && commit && !pfc_is_hex_id(commit))
+        code = pfc_err_set_field(err, PFC_EINVAL, "commit",
+                                 "query: want a commit id of 7 to 40 hexadecimal digits");
+    if (!code)
+        code = pfc_path_project(app, req, &project, err);
+    if (!code)
+        code = pfc_runs_list(app->db, project.items[0].id, commit, page, &rows, err);
+    if (code)
+        goto done;
+    items = json_array();
+    for (size_t i = 0; i < rows.len; i++)
+        json_array_append_new(items, pfc_encode_run_row(&rows.items[i]));
+    code = pfc_reply_json(reply, 200, pfc_encode_list("runs", items, rows.next), err);
+
+done:
+    pfc_rows_clear(&rows);
+    pfc_rows_clear(&project);
+    return code;
+}

@@ -1,0 +1,155 @@
+/* Series: the list with sparklines, and one series in columns. */
+#include "server/handlers/handlers.h"
+
+#define MAX_SPARK  200
+#define MAX_POINTS 5000
+
+static pfc_code decode_filter(const pfc_req *req, pfc_series_filter *f, pfc_err *err)
+{
+    const struct {
+        const char *name;
+        const char **out;
+    } texts[] = {
+        { "metric", &f->metric },   { "benchmark", &f->benchmark },
+        { "backend", &f->backend }, { "machine_class", &f->machine_class },
+        { "branch", &f->branch },   { "q", &f->words },
+    };
+    int64_t spark = 0;
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && !code; i++)
+        code = pfc_req_query(req, texts[i].name, PFC_WIRE_MAX_NAME, texts[i].out, err);
+    if (!code)
+        code = pfc_req_query_bool(req, "headline", &f->headline, err);
+    if (!code)
+        code = pfc_req_query_i64(req, "spark", 0, MAX_SPARK, &spark, err);
+    f->spark = (int)spark;
+    return code;
+}
+
+/* GET /api/v1/projects/{p}/series */
+PFC_HANDLER(series_list)
+{
+    pfc_projects project = { 0 };
+    pfc_series_rows rows = { 0 };
+    pfc_series_filter filter = { 0 };
+    pfc_page page;
+    json_t *items;
+    pfc_code code;
+
+    code = pfc_decode_page(req, &page, err);
+    if (!code)
+        code = decode_filter(req, &filter, err);
+    if (!code)
+        code = pfc_path_project(app, req, &project, err);
+    if (!code)
+        code = pfc_series_list(app->db, project.items[0].id, &filter, page, &rows, err);
+    if (code)
+        goto done;
+    items = json_array();
+    for (size_t i = 0; i < rows.len; i++)
+        json_array_append_new(items, pfc_encode_series(&rows.items[i], filter.spark));
+    code = pfc_reply_json(reply, 200, pfc_encode_list("series", items, rows.next), err);
+
+done:
+    pfc_rows_clear(&rows);
+    pfc_rows_clear(&project);
+    return code;
+}
+
+/* One array a member: that is what a chart takes, and what compresses best. */
+static json_t *encode_columns(const pfc_window_points *points)
+{
+    static const char *const names[] = { "commit", "time",        "subject", "author", "position",
+                                         "median", "low",         "high",    "min",    "n",
+                                         "run_id", "fingerprint", "infra" };
+    json_t *columns[PFC_ARRAY_LEN(names)];
+    json_t *json = json_object();
+
+    for (size_t c = 0; c < PFC_ARRAY_LEN(names); c++)
+        columns[c] = json_array();
+    for (size_t i = 0; i < points->len; i++) {
+        const pfc_window_point *p = &points->items[i];
+        json_t *values[PFC_ARRAY_LEN(names)] = {
+            pfc_reply_string(p->commit),  pfc_encode_time(p->time),
+            pfc_reply_string(p->subject), pfc_reply_string(p->author),
+            json_integer(p->position),    pfc_reply_number(p->median),
+            pfc_reply_number(p->low),     pfc_reply_number(p->high),
+            pfc_reply_number(p->min),     json_integer(p->n),
+            json_integer(p->run_id),      pfc_reply_string(p->fingerprint),
+            json_boolean(p->infra),
+        };
+
+        for (size_t c = 0; c < PFC_ARRAY_LEN(names); c++)
+            json_array_append_new(columns[c], values[c]);
+    }
+    for (size_t c = 0; c < PFC_ARRAY_LEN(names); c++)
+        json_object_set_new(json, names[c], columns[c]);
+    return json;
+}
+
+static json_t *encode_change(const pfc_window_change *c)
+{
+    return json_pack(
+        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "index",
+        (json_int_t)c->index, "index_low", (json_int_t)c->index_low, "index_high",
+        (json_int_t)c->index_high, "commit", pfc_reply_string(c->commit), "commit_low",
+        pfc_reply_string(c->commit_low), "commit_high", pfc_reply_string(c->commit_high), "before",
+        pfc_reply_number(c->before), "after", pfc_reply_number(c->after), "rel_change",
+        pfc_reply_number(c->rel_change), "rel_low", pfc_reply_number(c->rel_low), "rel_high",
+        pfc_reply_number(c->rel_high), "p", pfc_reply_number(c->p), "direction",
+        pfc_encode_change(c->regression), "status", c->confirmed ? "confirmed" : "provisional",
+        "alert_id", pfc_encode_id(c->alert_id));
+}
+
+static json_t *encode_window(const pfc_window *w)
+{
+    json_t *series = pfc_encode_series(&w->series.items[0], 0);
+    json_t *changes = json_array();
+    json_t *boundaries = json_array();
+
+    json_object_set_new(series, "project", pfc_reply_string(w->series.items[0].project));
+    for (size_t i = 0; i < w->changes.len; i++)
+        json_array_append_new(changes, encode_change(&w->changes.items[i]));
+    for (size_t i = 0; i < w->boundaries_len; i++) {
+        const pfc_window_boundary *b = &w->boundaries[i];
+
+        json_array_append_new(boundaries,
+                              json_pack("{s:I, s:o}", "index", (json_int_t)b->index, "fields",
+                                        pfc_encode_texts(b->fields, b->fields_len)));
+    }
+    return json_pack("{s:o, s:o, s:o, s:o, s:b}", "series", series, "columns",
+                     encode_columns(&w->points), "changes", changes, "boundaries", boundaries,
+                     "bucketed", w->bucketed);
+}
+
+/* GET /api/v1/series/{id} */
+PFC_HANDLER(series_get)
+{
+    pfc_window window = { 0 };
+    pfc_series_rows series = { 0 };
+    pfc_window_opts opts = { 0 };
+    int64_t id = 0, points = 0;
+    pfc_code code;
+
+    code = pfc_req_param_id(req, "id", &id, err);
+    if (!code)
+        code = pfc_req_query(req, "from", 64, &opts.from, err);
+    if (!code)
+        code = pfc_req_query(req, "to", 64, &opts.to, err);
+    if (!code)
+        code = pfc_req_query_i64(req, "points", 1, MAX_POINTS, &points, err);
+    if (code)
+        return code;
+    opts.points = (int)points;
+    code = pfc_series_get(app->db, id, &series, err);
+    if (!code)
+        code = pfc_req_allow_project(req, series.items[0].project_id, err);
+    if (!code)
+        code = pfc_series_window(app->db, id, &opts, &window, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, encode_window(&window), err);
+    pfc_window_clear(&window);
+    pfc_rows_clear(&series);
+    return code;
+}

@@ -1,0 +1,322 @@
+/*
+ * perfci-server: listens, brings the schema up to date, relays the database's events to those who
+ * wait, and stops in order.
+ *
+ * It listens before the database answers, so that a taken port is told at once and /healthz says
+ * that the process lives; everything else is 503 until the schema is in place.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/fs.h"
+#include "core/base/log.h"
+#include "server/handlers/handlers.h"
+#include "server/settings.h"
+#include "server/workers/workers.h"
+
+#define STOP_GRACE_S 10
+#define RETRY_MS     500
+
+typedef struct server {
+    pfc_server_settings settings;
+    pfc_app app;
+    pfc_listener *listener;
+    pfc_workers *workers;
+    pthread_t signals;
+    bool signals_running;
+    atomic_bool stop;
+} server;
+
+/* ---- signals ---- */
+
+static void stop_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGINT);
+}
+
+static void *signals_main(void *arg)
+{
+    server *s = arg;
+    sigset_t set;
+    int signal_number = 0;
+
+    stop_signals(&set);
+    (void)sigwait(&set, &signal_number);
+    atomic_store(&s->stop, true);
+    pfc_listener_wake(s->listener);
+    return NULL;
+}
+
+/* Before any thread: all inherit the mask, and one waits for the signals. */
+static pfc_code start_signals(server *s, pfc_err *err)
+{
+    sigset_t set;
+
+    stop_signals(&set);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+    if (pthread_create(&s->signals, NULL, signals_main, s) != 0)
+        return pfc_err_set(err, PFC_EIO, "no thread for the signals");
+    s->signals_running = true;
+    return PFC_OK;
+}
+
+/* Waits between two tries, ended early by a signal. */
+static void pause_ms(server *s, int ms)
+{
+    for (int waited = 0; waited < ms && !atomic_load(&s->stop); waited += 50)
+        pfc_clock_sleep_ns(50 * PFC_NS_PER_MS);
+}
+
+/* ---- start ---- */
+
+static pfc_code gate(pfc_app *app, pfc_err *err)
+{
+    if (atomic_load(&app->ready))
+        return PFC_OK;
+    return pfc_err_set(err, PFC_EUNAVAIL, "the service is starting: its database is not ready yet");
+}
+
+static pfc_code write_endpoint(const server *s, pfc_err *err)
+{
+    char *path = NULL;
+    char *text = NULL;
+    pfc_code code;
+
+    if (!s->settings.data)
+        return PFC_OK;
+    code = pfc_fs_mkdirs(s->settings.data, 0700, err);
+    if (code)
+        return code;
+    path = pfc_fs_join(s->settings.data, "endpoint");
+    text = pfc_format("%s\n", pfc_httpd_url(s->app.http));
+    code = pfc_fs_write_atomic(path, text, strlen(text), 0644, err);
+    free(text);
+    free(path);
+    return code;
+}
+
+static pfc_code start_http(server *s, pfc_err *err)
+{
+    const pfc_httpd_opts opts = {
+        .listen = s->settings.listen,
+        .threads = (unsigned)s->settings.threads,
+        .request_timeout_s = s->settings.request_timeout_s,
+        .public_read = s->settings.public_read,
+        .routes = pfc_routes,
+        .routes_len = pfc_routes_len,
+        .check = pfc_app_check_token,
+        .gate = gate,
+        .app = &s->app,
+    };
+    pfc_code code = pfc_httpd_start(&opts, &s->app.http, err);
+
+    if (code)
+        return code;
+    pfc_log(PFC_INFO, "listening", "url", pfc_httpd_url(s->app.http), "version", PFC_VERSION);
+    return write_endpoint(s, err);
+}
+
+/* Applies migrations; a database that is away is waited for. */
+static pfc_code migrate(server *s, pfc_err *err)
+{
+    const int64_t end_ns = pfc_clock_ns() + (int64_t)(s->settings.database_wait_s * 1e9);
+    int version = 0;
+    bool told = false;
+    pfc_code code;
+
+    while ((code = pfc_db_migrate(s->app.db, &version, err)) != PFC_OK) {
+        if ((code != PFC_EUNAVAIL && code != PFC_ETIMEOUT) || pfc_clock_ns() >= end_ns)
+            return code;
+        if (atomic_load(&s->stop))
+            return PFC_OK;
+        if (!told)
+            pfc_log(PFC_WARN, "database away, waiting", "reason",
+                    (const char *)(err ? err->msg : ""), "wait_s", s->settings.database_wait_s);
+        told = true;
+        pause_ms(s, RETRY_MS);
+    }
+    atomic_store(&s->app.schema_version, version);
+    pfc_log(PFC_INFO, "schema in place", "version", version);
+    return PFC_OK;
+}
+
+/* Is the file's first line a token that works? */
+static bool token_file_works(server *s, const char *path)
+{
+    pfc_principal who = { 0 };
+    char *text = NULL;
+    size_t len = 0;
+    bool works = false;
+
+    if (pfc_fs_read(path, 4096, &text, &len, NULL) == PFC_OK) {
+        text[strcspn(text, "\r\n")] = '\0';
+        works = pfc_token_verify(s->app.db, text, &who, NULL) == PFC_OK &&
+                (who.scopes & PFC_SCOPE_ADMIN) && who.project_id == 0;
+    }
+    free(text);
+    return works;
+}
+
+static pfc_code bootstrap_token(server *s, pfc_err *err)
+{
+    const char *path = s->settings.bootstrap_token;
+    char secret[PFC_TOKEN_TEXT] = "";
+    char *line;
+    int64_t id = 0;
+    pfc_code code;
+
+    if (!path || token_file_works(s, path))
+        return PFC_OK;
+    code = pfc_token_create(s->app.db, "perfci-server", "bootstrap", PFC_SCOPE_ALL, 0, 0, &id,
+                            secret, err);
+    if (code)
+        return code;
+    line = pfc_format("%s\n", secret);
+    code = pfc_fs_write_atomic(path, line, strlen(line), 0600, err);
+    free(line);
+    if (!code)
+        pfc_log(PFC_INFO, "admin token written", "file", path, "token_id", id);
+    return code;
+}
+
+static pfc_code start_workers(server *s, pfc_err *err)
+{
+    const pfc_workers_opts opts = {
+        .db = s->app.db,
+        .url = s->settings.database,
+        .detectors = (unsigned)s->settings.workers,
+    };
+
+    return s->settings.workers > 0 ? pfc_workers_start(&s->workers, &opts, err) : PFC_OK;
+}
+
+static pfc_code start(server *s, pfc_err *err)
+{
+    /* As many connections as may be asked for at once, so that no thread waits for another's. */
+    const pfc_db_opts db = {
+        .url = s->settings.database,
+        .connections = (unsigned)(s->settings.threads + s->settings.workers + 2),
+    };
+    pfc_code code;
+
+    code = pfc_db_open(&s->app.db, &db, err);
+    if (!code)
+        code = pfc_listener_open(&s->listener, s->settings.database, err);
+    if (!code)
+        code = start_signals(s, err);
+    if (!code)
+        code = start_http(s, err);
+    if (!code)
+        code = migrate(s, err);
+    if (!code && !atomic_load(&s->stop))
+        code = bootstrap_token(s, err);
+    if (!code && !atomic_load(&s->stop))
+        code = start_workers(s, err);
+    if (!code && !atomic_load(&s->stop)) {
+        atomic_store(&s->app.ready, true);
+        pfc_log(PFC_INFO, "ready", "url", pfc_httpd_url(s->app.http));
+    }
+    return code;
+}
+
+/* ---- events ---- */
+
+static void relay(server *s, const char *event)
+{
+    static const char *const topics[] = { "run", "alert", "job" };
+    json_t *json = json_loads(event, 0, NULL);
+    const char *type = json_string_value(json_object_get(json, "type"));
+    const char *project = json_string_value(json_object_get(json, "project"));
+
+    for (size_t i = 0; type && i < PFC_ARRAY_LEN(topics); i++) {
+        if (strcmp(type, topics[i]) == 0)
+            pfc_httpd_publish(s->app.http, topics[i], project ? project : "", event);
+    }
+    json_decref(json);
+}
+
+/* Until told to stop. After a gap all who wait look again: news may have been missed. */
+static void relay_events(server *s)
+{
+    char event[PFC_EVENT_MAX];
+    bool down = false;
+
+    while (!atomic_load(&s->stop)) {
+        pfc_err err = { 0 };
+        pfc_code code = pfc_listener_next(s->listener, 5000, event, &err);
+
+        if (code == PFC_OK || code == PFC_ETIMEOUT) {
+            if (down) {
+                pfc_log(PFC_INFO, "database back");
+                pfc_httpd_wake_all(s->app.http);
+            }
+            down = false;
+            if (code == PFC_OK)
+                relay(s, event);
+            continue;
+        }
+        if (!down)
+            pfc_log(PFC_WARN, "database away", "reason", (const char *)err.msg);
+        down = true;
+        pause_ms(s, RETRY_MS);
+    }
+}
+
+/* ---- stop ---- */
+
+static void stop(server *s)
+{
+    if (s->app.http) {
+        pfc_log(PFC_INFO, "stopping");
+        pfc_httpd_stop(s->app.http, STOP_GRACE_S);
+    }
+    pfc_workers_stop(s->workers);
+    if (s->signals_running) {
+        /* Already gone after a signal; otherwise it still waits for one. */
+        (void)pthread_kill(s->signals, SIGTERM);
+        pthread_join(s->signals, NULL);
+    }
+    pfc_httpd_free(s->app.http);
+    if (s->listener)
+        pfc_listener_close(s->listener);
+    pfc_db_close(s->app.db);
+    pfc_server_settings_clear(&s->settings);
+}
+
+int main(int argc, char **argv)
+{
+    static server s;
+    pfc_err err = { 0 };
+    pfc_code code;
+    int status;
+
+    pfc_log_set_program("perfci-server");
+    code = pfc_server_settings_read(argc, argv, &s.settings, &err);
+    if (code || s.settings.done) {
+        if (code)
+            fprintf(stderr, "perfci-server: %s\n", err.msg);
+        pfc_server_settings_clear(&s.settings);
+        return code ? 2 : 0;
+    }
+    pfc_log_set_level(s.settings.log_level);
+
+    code = start(&s, &err);
+    if (!code)
+        relay_events(&s);
+    stop(&s);
+    status = code ? 5 : 0;
+    if (code == PFC_EINVAL)
+        status = 2;
+    if (code)
+        fprintf(stderr, "perfci-server: %s\n", err.msg);
+    else
+        pfc_log(PFC_INFO, "stopped");
+    return status;
+}

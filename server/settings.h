@@ -1,0 +1,27 @@
+/* Settings of perfci-server: flag, then environment. */
+#ifndef PFC_SERVER_SETTINGS_H
+#define PFC_SERVER_SETTINGS_H
+
+#include "core/base/err.h"
+#include "core/base/log.h"
+
+typedef struct pfc_server_settings {
+    const char *listen;          /* --listen, PERFCI_LISTEN */
+    char *database;              /* --database, PERFCI_DATABASE_URL or its _FILE; owned */
+    const char *data;            /* --data, PERFCI_DATA; NULL: nothing is written */
+    const char *bootstrap_token; /* --bootstrap-token-file; NULL: none */
+    bool public_read;            /* --public-read, PERFCI_PUBLIC_READ=1 */
+    int64_t workers;             /* --workers, PERFCI_WORKERS; 0: this server only answers */
+    int64_t threads;             /* --threads, PERFCI_HTTP_THREADS */
+    double request_timeout_s;    /* --request-timeout, PERFCI_REQUEST_TIMEOUT */
+    double database_wait_s;      /* --database-wait, PERFCI_DATABASE_WAIT */
+    pfc_log_level log_level;     /* --log-level, PERFCI_LOG_LEVEL */
+    bool done;                   /* --help or --version was answered */
+} pfc_server_settings;
+
+/** Clear *out, also on failure. PFC_EINVAL with a sentence for a usage error. */
+pfc_code pfc_server_settings_read(int argc, char **argv, pfc_server_settings *out,
+                                  pfc_err *err) PFC_MUSTCHECK;
+void pfc_server_settings_clear(pfc_server_settings *settings);
+
+#endif
