@@ -1,0 +1,266 @@
+/* Router, decoding, queries, authorisation and statuses, without a socket. */
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "server/http/internal.h"
+
+static pfc_code nothing(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err *err)
+{
+    (void)app;
+    (void)req;
+    (void)err;
+    return pfc_reply_empty(reply);
+}
+
+static const pfc_route table[] = {
+    { "GET", "/healthz", PFC_HTTPD_OPEN, nothing, NULL, NULL, "", "200" },
+    { "GET", "/p/{p}/series", PFC_SCOPE_READ, nothing, "limit:integer q:string", NULL, "", "200" },
+    { "POST", "/p/{p}/commits", PFC_SCOPE_INGEST | PFC_SCOPE_RUNNER, nothing, NULL, NULL, "",
+      "200" },
+    { "GET", "/p/{p}/commits/{id}", PFC_SCOPE_READ, nothing, NULL, NULL, "", "200" },
+    { "POST", "/jobs/lease", PFC_SCOPE_RUNNER, nothing, NULL, NULL, "", "200" },
+    { "GET", "/jobs/{id}", PFC_SCOPE_READ, nothing, NULL, NULL, "", "200" },
+    { "DELETE", "/jobs/{id}", PFC_SCOPE_INGEST, nothing, NULL, NULL, "", "204" },
+};
+
+static httpd_match find(const char *method, const char *path, pfc_req *req, char *storage,
+                        char *allow)
+{
+    size_t used = 0, index = 0;
+
+    memset(req, 0, sizeof(*req));
+    return httpd_route(table, PFC_ARRAY_LEN(table), method, path, strlen(path), storage, &used, req,
+                       &index, allow, 64);
+}
+
+Test(router, finds_a_route_and_its_parameters)
+{
+    char storage[256], allow[64];
+    pfc_req req;
+
+    cr_assert(eq(int, find("GET", "/p/demo/commits/abc%20d", &req, storage, allow), HTTPD_MATCH));
+    cr_assert(eq(sz, req.params_len, 2));
+    cr_assert(eq(str, (char *)pfc_req_param(&req, "p"), "demo"));
+    cr_assert(eq(str, (char *)pfc_req_param(&req, "id"), "abc d"));
+}
+
+Test(router, says_which_methods_a_path_has)
+{
+    char storage[256], allow[64];
+    pfc_req req;
+
+    cr_assert(eq(int, find("PUT", "/jobs/7", &req, storage, allow), HTTPD_NO_METHOD));
+    cr_assert(eq(str, allow, "GET, HEAD, DELETE"));
+    cr_assert(eq(int, find("GET", "/healthz", &req, storage, allow), HTTPD_MATCH));
+}
+
+Test(router, refuses_what_is_nearly_a_path)
+{
+    static const char *const paths[] = { "/",          "/healthz/",  "/healthzz",
+                                         "/p//series", "/p/a/serie", "/p/a/b/commits",
+                                         "//healthz",  "/jobs/",     "/P/a/series" };
+    char storage[256], allow[64];
+    pfc_req req;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(paths); i++)
+        cr_assert(eq(int, find("GET", paths[i], &req, storage, allow), HTTPD_NO_PATH), "%s",
+                  paths[i]);
+}
+
+Test(router, refuses_broken_escapes_and_control_bytes_in_parameters)
+{
+    static const char *const paths[] = { "/jobs/%",   "/jobs/%4",  "/jobs/%zz",  "/jobs/%00",
+                                         "/jobs/%0a", "/jobs/%ff", "/jobs/a%7fb" };
+    char storage[256], allow[64];
+    pfc_req req;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(paths); i++)
+        cr_assert(eq(int, find("GET", paths[i], &req, storage, allow), HTTPD_BAD_PATH), "%s",
+                  paths[i]);
+}
+
+Test(decode, handles_escapes_at_the_very_end)
+{
+    char out[16];
+
+    cr_assert(eq(long, httpd_decode("a%2Fb", 5, false, out), 3));
+    cr_assert(eq(str, out, "a/b"));
+    cr_assert(eq(long, httpd_decode("%41", 3, false, out), 1));
+    cr_assert(eq(str, out, "A"));
+    cr_assert(eq(long, httpd_decode("a+b", 3, true, out), 3));
+    cr_assert(eq(str, out, "a b"));
+    cr_assert(eq(long, httpd_decode("a+b", 3, false, out), 3));
+    cr_assert(eq(str, out, "a+b"));
+    cr_assert(eq(long, httpd_decode("", 0, false, out), 0));
+    cr_assert(eq(long, httpd_decode("%4", 2, false, out), -1));
+}
+
+static pfc_code query(const char *text, pfc_req *req, char *storage, pfc_err *err)
+{
+    memset(req, 0, sizeof(*req));
+    req->route = &table[1];
+    return httpd_query_parse(text, "limit:integer q:string", storage, req, err);
+}
+
+Test(query, reads_named_parameters)
+{
+    char storage[256];
+    pfc_err err = { 0 };
+    pfc_req req;
+    int64_t limit = 0;
+    const char *q = NULL;
+
+    cr_assert(eq(int, query("limit=12&q=gemm%20f32+x", &req, storage, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(int, pfc_req_query_i64(&req, "limit", 1, 1000, &limit, &err), PFC_OK));
+    cr_assert(eq(i64, limit, 12));
+    cr_assert(eq(int, pfc_req_query(&req, "q", 100, &q, &err), PFC_OK));
+    cr_assert(eq(str, (char *)q, "gemm f32 x"));
+    cr_assert(eq(int, query("", &req, storage, &err), PFC_OK));
+    cr_assert(eq(int, pfc_req_query(&req, "q", 100, &q, &err), PFC_OK));
+    cr_assert(eq(ptr, (void *)q, NULL));
+}
+
+Test(query, refuses_unknown_doubled_and_broken_parameters)
+{
+    static const char *const bad[] = { "x=1",   "limit=1&limit=2", "limi=1", "limitx=1",
+                                       "q=%zz", "q=%00",           "%=1",    "q=%c3%28",
+                                       "=1",    "limit:integer=1" };
+    char storage[256];
+    pfc_req req;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++) {
+        pfc_err err = { 0 };
+
+        cr_assert(eq(int, query(bad[i], &req, storage, &err), PFC_EINVAL), "%s", bad[i]);
+        cr_assert(ne(chr, err.msg[0], '\0'));
+    }
+}
+
+Test(query, refuses_numbers_that_are_none_and_names_the_field)
+{
+    static const char *const bad[] = { "limit=",
+                                       "limit=0",
+                                       "limit=1001",
+                                       "limit=1e3",
+                                       "limit=-1",
+                                       "limit=0x10",
+                                       "limit=99999999999999999999",
+                                       "limit=1%20" };
+    char storage[256];
+    pfc_req req;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++) {
+        pfc_err err = { 0 };
+        int64_t limit = 77;
+
+        cr_assert(eq(int, query(bad[i], &req, storage, &err), PFC_OK), "%s", bad[i]);
+        cr_assert(eq(int, pfc_req_query_i64(&req, "limit", 1, 1000, &limit, &err), PFC_EINVAL),
+                  "%s", bad[i]);
+        cr_assert(eq(str, err.field, "limit"));
+        cr_assert(eq(i64, limit, 77));
+    }
+}
+
+Test(auth, reads_only_a_well_formed_bearer_token)
+{
+    cr_assert(eq(str, (char *)httpd_bearer("Bearer pfc_12"), "pfc_12"));
+    cr_assert(eq(str, (char *)httpd_bearer("bearer   pfc_12"), "pfc_12"));
+    cr_assert(eq(ptr, (void *)httpd_bearer("Basic abc"), NULL));
+    cr_assert(eq(ptr, (void *)httpd_bearer("Bearer "), NULL));
+    cr_assert(eq(ptr, (void *)httpd_bearer("Bearer a b"), NULL));
+    cr_assert(eq(ptr, (void *)httpd_bearer("Bearer a, Bearer b"), NULL));
+    cr_assert(eq(ptr, (void *)httpd_bearer("Bearerpfc_12"), NULL));
+}
+
+/* A token `pfc_N` has the scopes N. */
+static pfc_code check(pfc_app *app, const char *token, pfc_principal *out, pfc_err *err)
+{
+    (void)app;
+    if (strncmp(token, "pfc_", 4) != 0)
+        return pfc_err_set(err, PFC_EDENIED, "unknown token");
+    *out = (pfc_principal){ .token_id = 1, .scopes = atoi(token + 4) };
+    return PFC_OK;
+}
+
+static int authorise(const pfc_route *route, const char *header, bool public_read)
+{
+    pfc_httpd http = { .opts = { .check = check, .public_read = public_read } };
+    httpd_exchange x = { .auth_text = (char *)header };
+    pfc_req req = { .route = route };
+    pfc_err err = { 0 };
+    int status = 0;
+    pfc_code code = httpd_authorise(&http, &x, &req, &status, &err);
+
+    return !code ? 200 : status ? status : httpd_status_of(code);
+}
+
+Test(auth, opens_a_route_to_its_scopes_and_to_admin)
+{
+    const pfc_route *read = &table[1], *post = &table[2], *open = &table[0];
+
+    cr_assert(eq(int, authorise(open, NULL, false), 200));
+    cr_assert(eq(int, authorise(open, "Bearer nonsense", false), 200));
+    cr_assert(eq(int, authorise(read, NULL, false), 401));
+    cr_assert(eq(int, authorise(read, NULL, true), 200));
+    cr_assert(eq(int, authorise(read, "Bearer pfc_1", false), 200));
+    cr_assert(eq(int, authorise(read, "Bearer pfc_2", false), 403));
+    cr_assert(eq(int, authorise(read, "Bearer wrong", true), 401));
+    cr_assert(eq(int, authorise(read, "Basic abc", true), 401));
+    cr_assert(eq(int, authorise(post, NULL, true), 401));
+    cr_assert(eq(int, authorise(post, "Bearer pfc_1", true), 403));
+    cr_assert(eq(int, authorise(post, "Bearer pfc_2", false), 200));
+    cr_assert(eq(int, authorise(post, "Bearer pfc_4", false), 200));
+    cr_assert(eq(int, authorise(post, "Bearer pfc_8", false), 403));
+    cr_assert(eq(int, authorise(post, "Bearer pfc_16", false), 200));
+}
+
+Test(auth, a_bound_token_touches_its_own_project_only)
+{
+    pfc_req req = { .auth = { .project_id = 7 } };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_req_allow_project(&req, 7, &err), PFC_OK));
+    cr_assert(eq(int, pfc_req_allow_project(&req, 8, &err), PFC_EDENIED));
+    req.auth.project_id = 0;
+    cr_assert(eq(int, pfc_req_allow_project(&req, 8, &err), PFC_OK));
+}
+
+Test(reply, has_a_status_for_every_code_and_never_a_5xx_for_input)
+{
+    cr_assert(eq(int, httpd_status_of(PFC_EINVAL), 400));
+    cr_assert(eq(int, httpd_status_of(PFC_ENOTFOUND), 404));
+    cr_assert(eq(int, httpd_status_of(PFC_ECONFLICT), 409));
+    cr_assert(eq(int, httpd_status_of(PFC_EDENIED), 403));
+    cr_assert(eq(int, httpd_status_of(PFC_ETOOBIG), 413));
+    cr_assert(eq(int, httpd_status_of(PFC_EUNAVAIL), 503));
+    cr_assert(eq(int, httpd_status_of(PFC_EBUG), 500));
+}
+
+Test(reply, an_error_names_code_message_and_field)
+{
+    pfc_reply reply = { 0 };
+    pfc_err err = { 0 };
+
+    pfc_err_set_field(&err, PFC_EINVAL, "a[0].b", "want \"x\"");
+    httpd_reply_error(&reply, 0, &err);
+    cr_assert(eq(int, reply.status, 400));
+    cr_assert(eq(str, reply.body,
+                 "{\"error\":{\"code\":\"invalid\",\"message\":\"want \\\"x\\\"\","
+                 "\"field\":\"a[0].b\"}}\n"));
+    httpd_reply_clear(&reply);
+}
+
+Test(reply, our_own_fault_is_not_told)
+{
+    pfc_reply reply = { 0 };
+    pfc_err err = { 0 };
+
+    pfc_err_set(&err, PFC_EBUG, "relation secret does not exist");
+    httpd_reply_error(&reply, 0, &err);
+    cr_assert(eq(int, reply.status, 500));
+    cr_assert(eq(ptr, strstr(reply.body, "secret"), NULL));
+    httpd_reply_clear(&reply);
+}
