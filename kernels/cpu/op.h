@@ -72,5 +72,9 @@ void pfc_kernel_compare(pfc_kernel_check *check, size_t row, size_t col, double 
 double pfc_kernel_sum_tolerance(size_t terms);
 
 extern const pfc_kernel_op pfc_kernel_op_gemm_f32;
+extern const pfc_kernel_op pfc_kernel_op_attention_f32;
+extern const pfc_kernel_op pfc_kernel_op_layernorm_f32;
+extern const pfc_kernel_op pfc_kernel_op_rmsnorm_f32;
+extern const pfc_kernel_op pfc_kernel_op_softmax_f32;
 
 #endif

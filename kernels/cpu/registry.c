@@ -8,7 +8,8 @@
 #define NAMES_MAX_BYTES 256 /* a list of names inside an error sentence */
 
 static const pfc_kernel_op *const ops[] = {
-    &pfc_kernel_op_gemm_f32,
+    &pfc_kernel_op_gemm_f32,    &pfc_kernel_op_attention_f32, &pfc_kernel_op_layernorm_f32,
+    &pfc_kernel_op_rmsnorm_f32, &pfc_kernel_op_softmax_f32,
 };
 
 size_t pfc_kernel_count(void)

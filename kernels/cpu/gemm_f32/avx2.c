@@ -311,7 +311,7 @@ static void block(size_t m, size_t n, size_t k, const float *a, const float *b, 
 
 /* A block of 384 x 256 floats is 384 KiB of an L2 of 512; a sliver of B is 16 of the 32 KiB of L1.
    Measured best of (mc, kc) in 96..384 x 256..512 on Zen 3. */
-static const pfc_gemm_f32_tile avx2_tile = {
+const pfc_gemm_f32_tile pfc_gemm_f32_tile_avx2 = {
     .mr = MR,
     .nr = NR,
     .mc = 384,
@@ -328,5 +328,6 @@ static const pfc_gemm_f32_tile avx2_tile = {
 void pfc_gemm_f32_avx2(size_t m, size_t n, size_t k, float alpha, const float *a, size_t lda,
                        const float *b, size_t ldb, float beta, float *c, size_t ldc, float *work)
 {
-    pfc_gemm_f32_blocked(&avx2_tile, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, work);
+    pfc_gemm_f32_blocked(&pfc_gemm_f32_tile_avx2, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc,
+                         work);
 }

@@ -1,5 +1,6 @@
 /*
- * The loops around a register tile, shared by the wide variants; private to gemm_f32.
+ * The loops around a register tile, shared by the wide variants and by attention_f32; private to
+ * kernels/cpu.
  *
  * The scheme is that of Goto & van de Geijn (ACM TOMS 34(3), 2008) in the form of BLIS (Van Zee &
  * van de Geijn, ACM TOMS 41(3), 2015): B is packed into slivers of `nr` columns that stay in L1 one
@@ -40,6 +41,9 @@ typedef struct pfc_gemm_f32_tile {
     void (*block)(size_t m, size_t n, size_t k, const float *a, const float *b, float beta,
                   float *c, size_t ldc);
 } pfc_gemm_f32_tile;
+
+/** The parts of each instruction set, for kernels that are built on products (x86-64 only). */
+extern const pfc_gemm_f32_tile pfc_gemm_f32_tile_avx2;
 
 /** The product by `tile`; the rest as pfc_gemm_f32_scalar. */
 void pfc_gemm_f32_blocked(const pfc_gemm_f32_tile *tile, size_t m, size_t n, size_t k, float alpha,

@@ -65,3 +65,65 @@ Test(gemm, sizes_larger_than_a_block_are_right)
     check_gemm(3, 77, 1025, 2);
     check_gemm(1000, 10, 700, 0);
 }
+
+/* 8 lanes, 32 to a step (64 in the sum of squares), and rows past the first cache. */
+static void check_rows(const char *name)
+{
+    static const int64_t cols[] = { 0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 72, 127, 1000, 8193 };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cols); i++) {
+        const pfc_kernel_arg none[] = { { "rows", 0 }, { "cols", cols[i] } };
+        const pfc_kernel_arg one[] = { { "rows", 1 }, { "cols", cols[i] } };
+        const pfc_kernel_arg few[] = { { "rows", 5 }, { "cols", cols[i] } };
+
+        check_all(name, none, 2);
+        check_all(name, one, 2);
+        check_all(name, few, 2);
+    }
+}
+
+Test(layernorm, every_length_of_row_is_right)
+{
+    check_rows("layernorm");
+}
+
+Test(rmsnorm, every_length_of_row_is_right)
+{
+    check_rows("rmsnorm");
+}
+
+Test(softmax, every_length_of_row_is_right)
+{
+    check_rows("softmax");
+}
+
+static void check_attention(int64_t heads, int64_t seq, int64_t dim)
+{
+    for (int64_t causal = 0; causal <= 1; causal++) {
+        const pfc_kernel_arg args[] = {
+            { "h", heads }, { "s", seq }, { "d", dim }, { "causal", causal }
+        };
+
+        check_all("attention", args, 4);
+    }
+}
+
+Test(attention, every_small_size_is_right_causal_and_not)
+{
+    static const int64_t lengths[] = { 0, 1, 5, 6, 7, 15, 16, 17, 47, 48, 49 };
+    static const int64_t dims[] = { 0, 1, 7, 8, 9, 16, 17, 64 };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(lengths); i++)
+        for (size_t j = 0; j < PFC_ARRAY_LEN(dims); j++)
+            check_attention((int64_t)((i + j) % 3), lengths[i], dims[j]);
+}
+
+/* 128 keys are a block, 48 queries are one, and the two do not share a border until 384. */
+Test(attention, sequences_longer_than_a_block_are_right_causal_and_not)
+{
+    check_attention(1, 127, 33);
+    check_attention(2, 128, 40);
+    check_attention(1, 129, 64);
+    check_attention(1, 385, 17);
+    check_attention(1, 300, 256);
+}
