@@ -229,6 +229,22 @@ static pfc_code check_backends(const pfc_bench_args *args, const pfc_backends *b
     return PFC_OK;
 }
 
+/* Before a minute is spent on measuring. */
+static pfc_code check_out(const pfc_bench_args *args, pfc_err *err)
+{
+    const char *slash = args->out ? strrchr(args->out, '/') : NULL;
+    char *dir = NULL;
+    pfc_code code = PFC_OK;
+
+    if (!slash || slash == args->out || args->mode != PFC_BENCH_MEASURE)
+        return PFC_OK;
+    dir = pfc_strndup(args->out, (size_t)(slash - args->out));
+    if (!pfc_fs_is_dir(dir))
+        code = pfc_err_set(err, PFC_EINVAL, "--out: no folder %.300s", dir);
+    free(dir);
+    return code;
+}
+
 static int run_suite(const pfc_bench_args *args)
 {
     pfc_suite *suite = NULL;
@@ -240,6 +256,8 @@ static int run_suite(const pfc_bench_args *args)
 
     pfc_backends_list(&backends);
     code = check_backends(args, &backends, &err);
+    if (!code)
+        code = check_out(args, &err);
     if (!code)
         code = pfc_suite_load(args->suite, &suite, &err);
     if (!code && args->mode == PFC_BENCH_LIST) {

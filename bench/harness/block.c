@@ -12,6 +12,7 @@
 
 #define WARMUP_WINDOW     5    /* samples whose medians are compared */
 #define WARMUP_STEADY_REL 0.02 /* two windows closer than this: steady */
+#define WARMUP_LEAST      0.25 /* of the budget: a cold machine is steady, too, for a while */
 
 static bool pin(int cpu)
 {
@@ -62,6 +63,7 @@ static double warm_up(const pfc_backend *backend, void *inst, const pfc_timer *w
 {
     const double start = wall->now_ns(wall->arg);
     double before = 0.0;
+    double spent_s;
 
     *steady = false;
     do {
@@ -72,7 +74,8 @@ static double warm_up(const pfc_backend *backend, void *inst, const pfc_timer *w
         call_ns = pfc_stats_median(window, WARMUP_WINDOW);
         *steady = before > 0.0 && fabs(call_ns - before) <= WARMUP_STEADY_REL * before;
         before = call_ns;
-    } while (!*steady && (wall->now_ns(wall->arg) - start) * 1e-9 < budget_s);
+        spent_s = (wall->now_ns(wall->arg) - start) * 1e-9;
+    } while (spent_s < (*steady ? WARMUP_LEAST * budget_s : budget_s));
     return call_ns;
 }
 

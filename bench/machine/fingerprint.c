@@ -45,10 +45,11 @@ static char *cpuinfo(const char *root, const char *key)
 
     free(full);
     while (f && !out && fgets(line, sizeof(line), f)) {
+        const size_t len = strlen(key);
         char *colon = strchr(line, ':');
-        size_t len = strlen(key);
+        /* only blanks between key and colon: "model" is not "model name" */
         if (!colon || strncmp(line, key, len) != 0 ||
-            (line[len] != ' ' && line[len] != '\t' && line[len] != ':'))
+            line + len + strspn(line + len, " \t") != colon)
             continue;
         colon++;
         colon += strspn(colon, " \t");

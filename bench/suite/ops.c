@@ -15,24 +15,33 @@ static double gemm_work(const int64_t *p, double elem_bytes)
 /* QK^T and PV are 2 flops for each of d columns; a causal mask leaves the lower triangle. */
 static double attention_work(const int64_t *p, double elem_bytes)
 {
-    const double heads = (double)p[0] * (double)p[1];
-    const double s = (double)p[2];
-    const double pairs = p[4] ? s * (s + 1.0) / 2.0 : s * s;
+    const double s = (double)p[1];
+    const double pairs = p[3] ? s * (s + 1.0) / 2.0 : s * s;
 
     (void)elem_bytes;
-    return 4e-12 * heads * pairs * (double)p[3];
+    return 4e-12 * (double)p[0] * pairs * (double)p[2];
 }
 
-/* Read once and written once; weights are small beside it. */
-static double norm_work(const int64_t *p, double elem_bytes)
+/* The matrix read once and written once, and the weights: gamma and beta, gamma alone, or none. */
+static double layernorm_work(const int64_t *p, double elem_bytes)
 {
-    return 2e-9 * (double)p[0] * (double)p[1] * elem_bytes;
+    return 1e-9 * (2.0 * (double)p[0] + 2.0) * (double)p[1] * elem_bytes;
+}
+
+static double rmsnorm_work(const int64_t *p, double elem_bytes)
+{
+    return 1e-9 * (2.0 * (double)p[0] + 1.0) * (double)p[1] * elem_bytes;
+}
+
+static double softmax_work(const int64_t *p, double elem_bytes)
+{
+    return 1e-9 * 2.0 * (double)p[0] * (double)p[1] * elem_bytes;
 }
 
 #define NORM_PARAMS                                                                                \
     {                                                                                              \
-        { .name = "r", .min = 1, .max = DIM_MAX, .fallback = -1 },                                 \
-            { .name = "c", .min = 1, .max = DIM_MAX, .fallback = -1 },                             \
+        { .name = "rows", .min = 1, .max = DIM_MAX, .fallback = -1 },                              \
+            { .name = "cols", .min = 1, .max = DIM_MAX, .fallback = -1 },                          \
     }
 
 static const pfc_op ops[] = {
@@ -53,21 +62,20 @@ static const pfc_op ops[] = {
         .metric = "attention_tflops",
         .unit = "TFLOP/s",
         .params = {
-            { .name = "b", .min = 1, .max = 1024, .fallback = 1 },
             { .name = "h", .min = 1, .max = 1024, .fallback = -1 },
             { .name = "s", .min = 1, .max = DIM_MAX, .fallback = -1 },
             { .name = "d", .min = 1, .max = 1024, .fallback = -1 },
             { .name = "causal", .min = 0, .max = 1, .fallback = 0 },
         },
-        .params_len = 5,
+        .params_len = 4,
         .work = attention_work,
     },
     { .name = "layernorm", .metric = "norm_gbps", .unit = "GB/s", .params = NORM_PARAMS,
-      .params_len = 2, .work = norm_work },
+      .params_len = 2, .work = layernorm_work },
     { .name = "rmsnorm", .metric = "norm_gbps", .unit = "GB/s", .params = NORM_PARAMS,
-      .params_len = 2, .work = norm_work },
+      .params_len = 2, .work = rmsnorm_work },
     { .name = "softmax", .metric = "norm_gbps", .unit = "GB/s", .params = NORM_PARAMS,
-      .params_len = 2, .work = norm_work },
+      .params_len = 2, .work = softmax_work },
 };
 
 const pfc_op *pfc_op_find(const char *name)

@@ -62,6 +62,15 @@ size_t pfc_yaml_depth(const char *text, size_t len, size_t limit, int *line)
     return deepest;
 }
 
+/* libfyaml prints some summaries even when it collects errors; ours says the same and more. */
+static void swallow(struct fy_diag *diag, void *user, const char *buf, size_t len)
+{
+    (void)diag;
+    (void)user;
+    (void)buf;
+    (void)len;
+}
+
 static pfc_code syntax_fault(const pfc_yaml *yaml, pfc_err *err)
 {
     void *prev = NULL;
@@ -93,6 +102,8 @@ pfc_code pfc_yaml_load(const char *text, size_t len, size_t max_depth, const cha
                            max_depth);
 
     fy_diag_cfg_default(&diag_cfg);
+    diag_cfg.fp = NULL;
+    diag_cfg.output_fn = swallow;
     out->diag = fy_diag_create(&diag_cfg);
     if (!out->diag)
         return pfc_err_set(err, PFC_EBUG, "%s: no YAML diagnostics", name);

@@ -1,0 +1,175 @@
+/* The program itself: what it prints, what it writes, how it ends. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/fs.h"
+#include "core/base/proc.h"
+#include "core/wire/wire.h"
+
+#define SUITE                                                                                      \
+    "suite: tiny\n"                                                                                \
+    "settings: {processes: 2, min_samples: 4, max_samples: 8, max_seconds: 0.05,"                  \
+    " warmup_seconds: 0.01}\n"                                                                     \
+    "backends: [cpu-scalar, cpu-avx512]\n"                                                         \
+    "benchmarks:\n"                                                                                \
+    "  - {op: gemm, shapes: [{m: 8, n: 8, k: 8}, {m: 7, n: 5, k: 3}]}\n"
+
+static char *dir;
+static char *suite_path;
+static pfc_proc_result res;
+
+static void setup(void)
+{
+    cr_assert(eq(int, pfc_fs_temp_dir("bench", &dir, NULL), PFC_OK));
+    suite_path = pfc_fs_join(dir, "tiny.yaml");
+    cr_assert(eq(int, pfc_fs_write_atomic(suite_path, SUITE, strlen(SUITE), 0600, NULL), PFC_OK));
+}
+
+static void teardown(void)
+{
+    cr_assert(eq(int, pfc_fs_remove_tree(dir, NULL), PFC_OK));
+    free(suite_path);
+    free(dir);
+}
+
+static int run(const char *const *args)
+{
+    const char *argv[16] = { PFC_TEST_BIN "/perfci-bench" };
+    const pfc_proc_opts opts = { .argv = argv, .timeout_s = 240, .max_output_bytes = 4 << 20 };
+    pfc_err err = { 0 };
+
+    for (size_t i = 0; args[i]; i++)
+        argv[i + 1] = args[i];
+    cr_assert(eq(int, pfc_proc_run(&opts, &res, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, res.signal, 0));
+    return res.exit_status;
+}
+
+#define RUN(...) run((const char *const[]){ __VA_ARGS__, NULL })
+
+static bool out_has(const char *text)
+{
+    return strstr(pfc_buf_text(&res.out), text) != NULL;
+}
+
+static bool err_has(const char *text)
+{
+    return strstr(pfc_buf_text(&res.err), text) != NULL;
+}
+
+TestSuite(perfci_bench, .init = setup, .fini = teardown);
+
+Test(perfci_bench, a_suite_is_measured_into_a_document_that_the_wire_reads)
+{
+    char *out = pfc_fs_join(dir, "run.json");
+    char *text = NULL;
+    size_t len = 0;
+    pfc_run *doc = NULL;
+    pfc_err err = { 0 };
+    size_t ok = 0;
+
+    cr_assert(eq(int, RUN("--suite", suite_path, "--out", out), 0), "%s", pfc_buf_text(&res.err));
+    cr_assert(eq(sz, res.out.len, 0));
+    cr_assert(eq(int, pfc_fs_read(out, PFC_WIRE_MAX_BODY_BYTES, &text, &len, &err), PFC_OK));
+    cr_assert(eq(int, pfc_run_from_json(text, len, &doc, &err), PFC_OK), "%s %s", err.field,
+              err.msg);
+    cr_assert(eq(ptr, doc->commit, NULL));
+    cr_assert(eq(sz, strlen(doc->id), 32));
+    cr_assert(eq(str, doc->suite, "tiny"));
+    for (size_t i = 0; i < doc->measurements_len; i++) {
+        const pfc_measurement *m = &doc->measurements[i];
+        if (!pfc_streq(m->metric, "gemm_tflops") || m->status != PFC_STATUS_OK)
+            continue;
+        ok++;
+        cr_assert(ge(sz, m->blocks_len, 2));
+        for (size_t s = 0; s < m->samples_len; s++)
+            cr_assert(gt(dbl, m->samples[s], 0));
+    }
+    cr_assert(ge(sz, ok, 3)); /* two shapes and the headline, on cpu-scalar at least */
+    pfc_run_free(doc);
+    free(text);
+    free(out);
+    pfc_proc_result_clear(&res);
+}
+
+Test(perfci_bench, json_is_the_document_and_nothing_else)
+{
+    pfc_run *doc = NULL;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int,
+                 RUN("--suite", suite_path, "--backend", "cpu-scalar", "--filter", "m8", "--json",
+                     "--quiet"),
+                 0));
+    cr_assert(eq(sz, res.err.len, 0));
+    cr_assert(eq(int, pfc_run_from_json(pfc_buf_text(&res.out), res.out.len, &doc, &err), PFC_OK),
+              "%s", err.msg);
+    pfc_run_free(doc);
+    pfc_proc_result_clear(&res);
+}
+
+Test(perfci_bench, without_json_it_prints_a_table)
+{
+    cr_assert(eq(int, RUN("--suite", suite_path, "--backend", "cpu-scalar"), 0));
+    cr_assert(out_has("95 % interval"));
+    cr_assert(out_has("gemm/f32/m7n5k3"));
+    cr_assert(out_has("headline"));
+    cr_assert(err_has("at most about"));
+    cr_assert(not(err_has("\r"))); /* no bar without a terminal */
+    pfc_proc_result_clear(&res);
+}
+
+Test(perfci_bench, list_and_coverage_measure_nothing)
+{
+    cr_assert(eq(int, RUN("--suite", suite_path, "--list"), 0));
+    cr_assert(out_has("gemm/f32/m8n8k8"));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN("--list", "--json"), 0));
+    cr_assert(out_has("\"benchmark\":\"gemm/f32/"));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN("--coverage"), 0));
+    cr_assert(out_has("gap"));
+    pfc_proc_result_clear(&res);
+}
+
+Test(perfci_bench, misuse_ends_with_status_two_and_a_sentence)
+{
+    cr_assert(eq(int, RUN("--suite", "no-such"), 2));
+    cr_assert(err_has("no-such"));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN("--suite", suite_path, "--backend", "cpu-x"), 2));
+    cr_assert(err_has("cpu-scalar"));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN("--suite", suite_path, "--filter", "("), 2));
+    cr_assert(err_has("filter"));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN("--suite", suite_path, "--filter", "no-benchmark-like-this"), 2));
+    cr_assert(err_has("no benchmark is left"));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN("--nonsense"), 2));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN("argument"), 2));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN("--block"), 2)); /* nothing on standard input */
+    pfc_proc_result_clear(&res);
+}
+
+Test(perfci_bench, an_output_without_a_folder_is_told_before_measuring)
+{
+    cr_assert(eq(int,
+                 RUN("--suite", suite_path, "--backend", "cpu-scalar", "--filter", "m8", "--out",
+                     "/dev/null/x/run.json"),
+                 2));
+    cr_assert(err_has("/dev/null/x"));
+    pfc_proc_result_clear(&res);
+}
+
+Test(perfci_bench, help_has_examples)
+{
+    cr_assert(eq(int, RUN("--help"), 0));
+    cr_assert(out_has("Examples:"));
+    pfc_proc_result_clear(&res);
+}
