@@ -53,8 +53,10 @@ static const pfc_op ops[] = {
             { .name = "m", .min = 1, .max = DIM_MAX, .fallback = -1 },
             { .name = "n", .min = 1, .max = DIM_MAX, .fallback = -1 },
             { .name = "k", .min = 1, .max = DIM_MAX, .fallback = -1 },
+            /* floats between the end of a row and the next */
+            { .name = "pad", .min = 0, .max = 64, .fallback = 0 },
         },
-        .params_len = 3,
+        .params_len = 4,
         .work = gemm_work,
     },
     {
