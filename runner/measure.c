@@ -10,6 +10,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/rng.h"
+#include "core/import/import.h"
 #include "runner/priv.h"
 
 #define BENCH_IN_CHECKOUT "build/release/bin/perfci-bench"
@@ -85,12 +86,16 @@ static void finish_run(const pfc_measure_opts *opts, const char *commit, double 
 static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_outcome *out,
                            pfc_err *err)
 {
+    const pfc_import_opts import = { .metric = opts->metric,
+                                     .unit = opts->unit,
+                                     .has_direction = opts->has_direction,
+                                     .higher_is_better = opts->higher_is_better };
     pfc_proc_result res;
     pfc_err fault = { 0 };
     pfc_code code;
 
     cmd->text = opts->measure;
-    cmd->max_output_bytes = PFC_WIRE_MAX_BODY_BYTES;
+    cmd->max_output_bytes = PFC_IMPORT_MAX_BYTES;
     code = pfc_command_run(cmd, &res, err);
     if (code)
         return pfc_err_wrap(err, "measure");
@@ -101,7 +106,7 @@ static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_o
             code = pfc_err_set(&fault, PFC_ETOOBIG, "it printed more than %u bytes",
                                PFC_WIRE_MAX_BODY_BYTES);
         else
-            code = pfc_output_read(opts, pfc_buf_text(&res.out), res.out.len, &out->run, &fault);
+            code = pfc_import_text(&import, pfc_buf_text(&res.out), res.out.len, &out->run, &fault);
         if (code) {
             out->kind = PFC_OUTCOME_FAILED;
             (void)snprintf(out->reason, sizeof(out->reason),

@@ -47,8 +47,4 @@ pfc_code pfc_source_open(const pfc_workspace_opts *opts, pfc_repo **repo, char *
 pfc_code pfc_source_fetch(const char *mirror, const pfc_workspace_opts *opts,
                           pfc_err *err) PFC_MUSTCHECK;
 
-/** What a measuring command printed, as a new run; PFC_EINVAL when it is no result. */
-pfc_code pfc_output_read(const pfc_measure_opts *opts, const char *text, size_t len, pfc_run **out,
-                         pfc_err *err) PFC_MUSTCHECK;
-
 #endif
