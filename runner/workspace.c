@@ -68,10 +68,7 @@ pfc_code pfc_workspace_open(const pfc_workspace_opts *opts, pfc_workspace **out,
     ws->checkouts = pfc_fs_join(ws->dir, "checkouts");
     if (ws->opts.max_checkouts == 0)
         ws->opts.max_checkouts = PFC_WORKSPACE_CHECKOUTS;
-    if (ws->opts.build_timeout_s <= 0)
-        ws->opts.build_timeout_s = PFC_WORKSPACE_TIMEOUT_S;
-    if (ws->opts.build && !ws->opts.build[0])
-        ws->opts.build = NULL;
+    pfc_workspace_build_by(ws, opts->build, opts->relink, opts->build_timeout_s);
     code = pfc_fs_mkdirs(ws->checkouts, 0700, err);
     if (code == PFC_OK)
         code = take_lock(ws, err);
@@ -272,18 +269,25 @@ static pfc_code make_entry(pfc_workspace *ws, const checkout *co, const pfc_comm
     return write_state(co, out, err);
 }
 
-/* The source must have the commit; a mirror is fetched once when it lacks it. */
-static pfc_code find_commit(pfc_workspace *ws, const pfc_commit_id *id, pfc_err *err)
+pfc_code pfc_workspace_find(pfc_workspace *ws, const char *revision, pfc_commit_id *out,
+                            pfc_err *err)
 {
-    pfc_commit_id found;
-    pfc_code code = pfc_repo_resolve(ws->repo, id->hex, &found, err);
+    pfc_code code = pfc_repo_resolve(ws->repo, revision, out, err);
 
     if (code == PFC_ENOTFOUND && ws->mirror) {
         code = pfc_source_fetch(ws->mirror, &ws->opts, err);
         if (code == PFC_OK)
-            code = pfc_repo_resolve(ws->repo, id->hex, &found, err);
+            code = pfc_repo_resolve(ws->repo, revision, out, err);
     }
     return code;
+}
+
+void pfc_workspace_build_by(pfc_workspace *ws, const char *build, const char *relink,
+                            double build_timeout_s)
+{
+    ws->opts.build = build && build[0] ? build : NULL;
+    ws->opts.relink = relink && relink[0] ? relink : NULL;
+    ws->opts.build_timeout_s = build_timeout_s > 0 ? build_timeout_s : PFC_WORKSPACE_TIMEOUT_S;
 }
 
 static void note_submodules(pfc_workspace *ws, const pfc_commit_id *id)
@@ -308,11 +312,12 @@ pfc_code pfc_workspace_prepare(pfc_workspace *ws, const pfc_commit_id *id, unsig
                                char **dir, pfc_outcome *out, pfc_err *err)
 {
     checkout co = { 0 };
+    pfc_commit_id found;
     pfc_code code;
 
     *dir = NULL;
     *out = (pfc_outcome){ 0 };
-    code = find_commit(ws, id, err);
+    code = pfc_workspace_find(ws, id->hex, &found, err);
     if (code)
         return code;
     checkout_init(ws, id, build, &co);

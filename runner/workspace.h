@@ -110,6 +110,13 @@ void pfc_workspace_close(pfc_workspace *ws);
 /** The repository that is read; lives as long as the workspace. */
 pfc_repo *pfc_workspace_repo(pfc_workspace *ws);
 
+/** The commit that `revision` names, after a fetch when the source is a URL and it is missing. */
+pfc_code pfc_workspace_find(pfc_workspace *ws, const char *revision, pfc_commit_id *out,
+                            pfc_err *err) PFC_MUSTCHECK;
+/** Replaces the build commands, for who reads them from the repository; they must outlive it. */
+void pfc_workspace_build_by(pfc_workspace *ws, const char *build, const char *relink,
+                            double build_timeout_s);
+
 /**
  * Makes the commit available: fetched (when the source is a URL and it is missing), checked out,
  * built, or found so in the cache, where a failed build is remembered, too.

@@ -1,0 +1,439 @@
+/*
+ * The loop. Each round: empty the spool, see that a result could be kept, ask for a job, do it.
+ * In that order, so that nothing is measured that could not be stored, and what a killed
+ * predecessor left is uploaded first.
+ */
+#include "runner/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fs.h"
+#include "core/base/hash.h"
+#include "core/base/log.h"
+#include "core/base/rng.h"
+#include "runner/job.h"
+#include "runner/priv.h"
+#include "runner/spool.h"
+
+#define DEFAULT_POLL_S    20.0
+#define DEFAULT_BACKOFF_S 0.5
+#define MAX_BACKOFF_S     60.0
+#define ONCE_TRIES        5 /* with --once: questions to a server that does not answer */
+#define MEASURE_TRIES     3
+#define COMPLETE_TRIES    5
+#define SLICE_S           0.5 /* between two looks at the lease while waiting */
+
+typedef struct agent {
+    const pfc_agent_opts *opts;
+    pfc_agent_report *report;
+    pfc_http *http;
+    pfc_spool *spool;
+    pfc_machine machine; /* name and class */
+    pfc_rng rng;
+    int lock_fd;
+    unsigned failures; /* in a row, for the back-off */
+} agent;
+
+static bool stopped(const agent *a)
+{
+    return pfc_stop_wait(a->opts->stop_fd, 0.0);
+}
+
+static bool http_cancelled(void *arg)
+{
+    return stopped(arg);
+}
+
+/* Waits after a failure: twice as long each time, with jitter, so that a hundred runners do not
+ * come back at one instant; keeps the lease (may be NULL) meanwhile. True: stop. */
+static bool pause_after_failure(agent *a, pfc_lease *lease, double at_least_s)
+{
+    double first = a->opts->backoff_s > 0 ? a->opts->backoff_s : DEFAULT_BACKOFF_S;
+    double wait_s = fmin(MAX_BACKOFF_S, ldexp(first, (int)PFC_MIN(a->failures, 20u)));
+
+    a->failures++;
+    wait_s = fmax(wait_s * (0.5 + 0.5 * pfc_rng_double(&a->rng)), at_least_s);
+    while (wait_s > 0.0) {
+        double slice = fmin(wait_s, SLICE_S);
+
+        if (pfc_stop_wait(a->opts->stop_fd, slice))
+            return true;
+        if (lease && pfc_lease_cancelled(lease))
+            return true;
+        wait_s -= slice;
+    }
+    return false;
+}
+
+/* Uploads until the spool is empty, for at most `tries` failures (0: until stopped or the lease is
+ * lost). What remains stays on disk. */
+static pfc_code drain(agent *a, pfc_lease *lease, unsigned tries, pfc_spool_report *sum,
+                      pfc_err *err)
+{
+    pfc_spool_report report;
+    pfc_code code;
+
+    *sum = (pfc_spool_report){ 0 };
+    a->failures = 0;
+    for (unsigned n = 1;; n++) {
+        code = pfc_spool_upload(a->spool, a->http, &report, err);
+        sum->uploaded += report.uploaded;
+        sum->rejected += report.rejected;
+        sum->waiting = report.waiting;
+        if (report.rejected)
+            memcpy(sum->rejection, report.rejection, sizeof(sum->rejection));
+        if (code == PFC_OK) {
+            a->failures = 0;
+            return PFC_OK;
+        }
+        if (stopped(a) || n == tries)
+            return code;
+        pfc_log(code == PFC_EDENIED ? PFC_ERROR : PFC_WARN, "upload failed, will be repeated",
+                "reason", err->msg, "waiting", report.waiting);
+        if (pause_after_failure(a, lease, report.retry_after_s))
+            return code;
+    }
+}
+
+/* The disk takes nothing: the result goes to the server straight from memory. */
+static pfc_code send_unspooled(agent *a, pfc_lease *lease, const pfc_run *run, pfc_err *err)
+{
+    pfc_code code;
+
+    a->failures = 0;
+    for (;;) {
+        code = pfc_spool_bypass(a->http, run, err);
+        if (code == PFC_OK || !pfc_http_retryable(code) || stopped(a))
+            return code;
+        pfc_log(PFC_ERROR, "result is in memory only and the server is away", "reason", err->msg);
+        if (pause_after_failure(a, lease, 0.0))
+            return code;
+    }
+}
+
+/* What a job came to, for the server. */
+typedef struct verdict {
+    const char *status; /* NULL: abandoned, nothing is said */
+    char reason[PFC_ERR_MAX];
+    char run_id[33];
+} verdict;
+
+static void set_verdict(verdict *v, const char *status, const char *reason)
+{
+    v->status = status;
+    (void)snprintf(v->reason, sizeof(v->reason), "%s", reason);
+}
+
+static void store(agent *a, pfc_lease *lease, const pfc_run *run, verdict *v)
+{
+    pfc_spool_report report = { 0 };
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    (void)snprintf(v->run_id, sizeof(v->run_id), "%s", run->id);
+    set_verdict(v, "done", "");
+    if (pfc_spool_add(a->spool, run, &err) != PFC_OK) {
+        pfc_log(PFC_ERROR, "spool refuses a result", "reason", err.msg);
+        if (send_unspooled(a, lease, run, &err) != PFC_OK)
+            set_verdict(v, "failed", err.msg);
+        return;
+    }
+    lease->progress = "uploading";
+    code = drain(a, lease, a->opts->once ? ONCE_TRIES : 0, &report, &err);
+    if (report.rejected)
+        set_verdict(v, "failed", report.rejection);
+    else if (code)
+        set_verdict(v, NULL, err.msg); /* on disk: the next round or the next start uploads it */
+}
+
+static void label_run(const pfc_job *job, pfc_run *run)
+{
+    free(run->project);
+    run->project = pfc_strdup(job->project);
+    free(run->branch);
+    run->branch = pfc_strdup(job->branch);
+    run->job_id = job->id;
+}
+
+static pfc_code measure(agent *a, pfc_workspace *ws, const pfc_conf *conf, const pfc_commit_id *id,
+                        pfc_lease *lease, pfc_outcome *out, pfc_err *err)
+{
+    const pfc_measure_opts opts = {
+        .measure = conf->measure,
+        .suite = conf->suite,
+        .bench = a->opts->bench,
+        .metric = conf->metric,
+        .unit = conf->unit,
+        .has_direction = conf->metric != NULL,
+        .higher_is_better = conf->higher_is_better,
+        .machine_class = a->machine.machine_class,
+        .machine_name = a->machine.name,
+        .timeout_s = conf->timeout_s,
+        .cancelled = pfc_lease_cancelled,
+        .cancelled_arg = lease,
+    };
+    pfc_code code = PFC_OK;
+
+    lease->progress = "building and measuring";
+    for (int n = 1; n <= MEASURE_TRIES; n++) {
+        code = pfc_workspace_measure(ws, &opts, id, 0, out, err);
+        if (code || (out->kind != PFC_OUTCOME_FAILED && out->kind != PFC_OUTCOME_TIMED_OUT))
+            return code;
+        pfc_log(PFC_WARN, "measurement failed", "job", lease->job->id, "try", n, "reason",
+                out->reason);
+        if (n < MEASURE_TRIES)
+            pfc_outcome_clear(out);
+    }
+    return code;
+}
+
+static void judge(agent *a, pfc_lease *lease, pfc_outcome *out, verdict *v)
+{
+    switch (out->kind) {
+    case PFC_OUTCOME_MEASURED:
+        label_run(lease->job, out->run);
+        store(a, lease, out->run, v);
+        break;
+    case PFC_OUTCOME_BROKEN:
+        set_verdict(v, "broken", out->reason);
+        break;
+    case PFC_OUTCOME_FAILED:
+    case PFC_OUTCOME_TIMED_OUT:
+        set_verdict(v, "failed", out->reason);
+        break;
+    case PFC_OUTCOME_CANCELLED:
+        set_verdict(v, NULL, out->reason);
+        break;
+    }
+}
+
+/* Everything between lease and completion; an error is a sentence for the server. */
+static pfc_code work_on(agent *a, const pfc_job *job, pfc_lease *lease, verdict *v, pfc_err *err)
+{
+    char hash[PFC_SHA256_HEX];
+    char *dir = NULL;
+    pfc_workspace_opts opts = { .source = job->source ? job->source : "",
+                                .build_timeout_s = a->opts->timeout_s,
+                                .cancelled = pfc_lease_cancelled,
+                                .cancelled_arg = lease };
+    pfc_workspace *ws = NULL;
+    pfc_conf conf = { 0 };
+    pfc_commit_id id;
+    pfc_outcome out = { 0 };
+    pfc_code code;
+
+    pfc_sha256_hex(opts.source, strlen(opts.source), hash);
+    dir = pfc_format("%s/cache-%.12s", a->opts->dir, hash);
+    opts.dir = dir;
+    lease->progress = "fetching";
+    code = pfc_workspace_open(&opts, &ws, err);
+    if (code == PFC_OK)
+        code = pfc_workspace_find(ws, job->commit, &id, err);
+    if (code == PFC_OK)
+        code = pfc_job_settings(job, pfc_workspace_repo(ws), &conf, err);
+    if (code == PFC_OK) {
+        if (conf.timeout_s <= 0)
+            conf.timeout_s = a->opts->timeout_s;
+        pfc_workspace_build_by(ws, conf.build, NULL, conf.timeout_s);
+        code = measure(a, ws, &conf, &id, lease, &out, err);
+    }
+    if (code == PFC_OK)
+        judge(a, lease, &out, v);
+    pfc_outcome_clear(&out);
+    pfc_workspace_close(ws);
+    pfc_conf_clear(&conf);
+    free(dir);
+    return code;
+}
+
+static void complete(agent *a, const pfc_job *job, pfc_lease *lease, const verdict *v)
+{
+    pfc_err err = { 0 };
+    pfc_code code = PFC_OK;
+
+    a->failures = 0;
+    for (int n = 1; n <= COMPLETE_TRIES; n++) {
+        code = pfc_job_complete(a->http, job, v->status, v->reason, v->run_id[0] ? v->run_id : NULL,
+                                &err);
+        if (!pfc_http_retryable(code) || stopped(a) || pause_after_failure(a, lease, 0.0))
+            break;
+    }
+    a->failures = 0;
+    if (code)
+        pfc_log(PFC_WARN, "job not completed", "job", job->id, "reason", err.msg);
+    else
+        pfc_log(PFC_INFO, "job completed", "job", job->id, "status", v->status, "reason",
+                v->reason);
+}
+
+static void do_job(agent *a, const pfc_job *job)
+{
+    pfc_lease lease = { .http = a->http,
+                        .job = job,
+                        .stop_fd = a->opts->stop_fd,
+                        .next_beat_ns = pfc_clock_ns() + (int64_t)(job->lease_s / 3.0 * 1e9) };
+    verdict v = { 0 };
+    pfc_err err = { 0 };
+
+    a->report->jobs++;
+    pfc_log(PFC_INFO, "job leased", "job", job->id, "project", job->project, "commit", job->commit);
+    if (work_on(a, job, &lease, &v, &err) != PFC_OK)
+        set_verdict(&v, "failed", err.msg);
+    if (lease.lost || lease.stopped || !v.status) {
+        a->report->abandoned++;
+        pfc_log(PFC_INFO, "job left", "job", job->id, "reason",
+                lease.lost      ? "lease lost or cancelled"
+                : lease.stopped ? "stopped"
+                                : v.reason);
+        return;
+    }
+    if (strcmp(v.status, "done") == 0)
+        a->report->done++;
+    else if (strcmp(v.status, "broken") == 0)
+        a->report->broken++;
+    else
+        a->report->failed++;
+    complete(a, job, &lease, &v);
+}
+
+/* *leased false and PFC_OK: there is no job now. */
+static pfc_code ask_for_job(agent *a, pfc_job *job, bool *leased, pfc_err *err)
+{
+    double poll_s =
+        a->opts->once
+            ? 0.0
+            : fmin(fmax(a->opts->poll_s > 0 ? a->opts->poll_s : DEFAULT_POLL_S, 1.0), 30.0);
+    json_t *body = json_pack("{s:s, s:s, s:f}", "runner", a->machine.name, "machine_class",
+                             a->machine.machine_class, "wait", poll_s);
+    char *text = json_dumps(body, JSON_COMPACT);
+    pfc_http_req req = { .method = "POST",
+                         .path = "/api/v1/jobs/lease",
+                         .body = text,
+                         .body_len = text ? strlen(text) : 0,
+                         .timeout_s = poll_s + 30.0 };
+    pfc_http_answer answer = { 0 };
+    int64_t asked_ns = pfc_clock_ns();
+    json_t *doc = NULL;
+    pfc_code code = pfc_http_send(a->http, &req, &answer, err);
+
+    *leased = false;
+    if (code == PFC_OK)
+        code = pfc_http_check(a->http, &answer, err);
+    if (code == PFC_OK && answer.status != 204) {
+        code = pfc_json_parse(pfc_buf_text(&answer.body), answer.body.len, &doc, err);
+        if (code == PFC_OK)
+            code = pfc_job_from_json(doc, job, err);
+        *leased = code == PFC_OK;
+        json_decref(doc);
+    } else if (code == PFC_OK && !a->opts->once && pfc_clock_ns() - asked_ns < PFC_NS_PER_S) {
+        /* A server that does not hold the question open is not asked a thousand times a second;
+         * whether we are stopped meanwhile is looked at by the loop. */
+        (void)pfc_stop_wait(a->opts->stop_fd, 1.0);
+    }
+    pfc_http_answer_clear(&answer);
+    json_decref(body);
+    free(text);
+    return code;
+}
+
+/* One round; PFC_OK and *leased, or why there is no job. */
+static pfc_code next_job(agent *a, pfc_job *job, bool *leased, pfc_err *err)
+{
+    pfc_spool_report report;
+    pfc_code code;
+
+    *leased = false;
+    code = drain(a, NULL, 1, &report, err);
+    if (code == PFC_OK)
+        code = pfc_spool_probe(a->spool, err);
+    return code ? code : ask_for_job(a, job, leased, err);
+}
+
+static pfc_code loop(agent *a, pfc_err *err)
+{
+    unsigned tries = 0;
+
+    while (!stopped(a)) {
+        pfc_job job = { 0 };
+        bool leased = false;
+        unsigned before = a->failures;
+        pfc_code code = next_job(a, &job, &leased, err);
+
+        a->failures = code ? before : 0;
+        if (leased) {
+            do_job(a, &job);
+            pfc_job_clear(&job);
+        }
+        if (stopped(a))
+            break;
+        if (code) {
+            if (a->opts->once && (++tries >= ONCE_TRIES || !pfc_http_retryable(code)))
+                return code;
+            pfc_log(PFC_ERROR, "no job can be taken, will be repeated", "reason", err->msg);
+            if (pause_after_failure(a, NULL, 0.0))
+                break;
+        } else if (a->opts->once) {
+            break;
+        }
+    }
+    return PFC_OK;
+}
+
+static pfc_code take_lock(agent *a, pfc_err *err)
+{
+    char *path = pfc_fs_join(a->opts->dir, "lock");
+    pfc_code code = PFC_OK;
+
+    a->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (a->lock_fd < 0)
+        code = pfc_err_set(err, PFC_EIO, "open %s: %s", path, strerror(errno));
+    else if (flock(a->lock_fd, LOCK_EX | LOCK_NB) != 0)
+        code = pfc_err_set(err, PFC_ECONFLICT, "another runner works in %s", a->opts->dir);
+    free(path);
+    return code;
+}
+
+pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc_err *err)
+{
+    agent a = { .opts = opts, .report = report, .lock_fd = -1 };
+    const pfc_http_opts http = {
+        .url = opts->url, .token = opts->token, .cancelled = http_cancelled, .cancelled_arg = &a
+    };
+    pfc_err own = { 0 };
+    char *spool_dir = pfc_fs_join(opts->dir, "spool");
+    pfc_code code;
+
+    *report = (pfc_agent_report){ 0 };
+    pfc_rng_seed(&a.rng, opts->seed);
+    pfc_host_describe(&a.machine, opts->name, opts->machine_class);
+    code = pfc_fs_mkdirs(opts->dir, 0700, &own);
+    if (code == PFC_OK)
+        code = take_lock(&a, &own);
+    if (code == PFC_OK)
+        code = pfc_spool_open(spool_dir, &a.spool, &own);
+    if (code == PFC_OK)
+        code = pfc_http_new(&http, &a.http, &own);
+    if (code == PFC_OK) {
+        code = loop(&a, &own);
+        report->waiting = pfc_spool_waiting(a.spool);
+    }
+    pfc_http_free(a.http);
+    pfc_spool_close(a.spool);
+    if (a.lock_fd >= 0)
+        (void)close(a.lock_fd);
+    free(a.machine.name);
+    free(a.machine.machine_class);
+    free(a.machine.fingerprint_hash);
+    pfc_pairs_clear(&a.machine.fingerprint);
+    free(spool_dir);
+    if (code && err)
+        *err = own;
+    return code;
+}

@@ -1,0 +1,216 @@
+/*
+ * One job's papers: reading it, keeping its lease, handing it back.
+ */
+#include "runner/job.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "core/wire/wire.h"
+
+#define BEAT_TIMEOUT_S 5.0 /* the measured child goes on meanwhile */
+#define MAX_COMMAND    65536
+#define MAX_SOURCE     2048
+#define MAX_LEASE_S    86400.0
+#define CONF_FILE      "perfci.yaml"
+
+void pfc_job_clear(pfc_job *job)
+{
+    free(job->lease);
+    free(job->project);
+    free(job->commit);
+    free(job->branch);
+    free(job->source);
+    free(job->build);
+    free(job->measure);
+    free(job->suite);
+    *job = (pfc_job){ 0 };
+}
+
+pfc_code pfc_job_from_json(const json_t *doc, pfc_job *out, pfc_err *err)
+{
+    const pfc_json_at at = { .up = NULL, .key = "job" };
+    json_t *obj = NULL;
+    pfc_job job = { .lease_s = 60.0 };
+    pfc_code code = pfc_json_object(doc, NULL, "job", true, &obj, err);
+    const struct {
+        const char *key;
+        bool required;
+        size_t max_len;
+        char **to;
+    } texts[] = {
+        { "lease", true, 256, &job.lease },
+        { "project", true, 63, &job.project },
+        { "commit", true, PFC_REPO_MAX_REVISION, &job.commit },
+        { "branch", false, PFC_WIRE_MAX_NAME, &job.branch },
+        { "source", false, MAX_SOURCE, &job.source },
+        { "build", false, MAX_COMMAND, &job.build },
+        { "measure", false, MAX_COMMAND, &job.measure },
+        { "suite", false, PFC_WIRE_MAX_TEXT, &job.suite },
+    };
+
+    if (code == PFC_OK)
+        code = pfc_json_i64(obj, &at, "id", true, 1, INT64_MAX, &job.id, err);
+    if (code == PFC_OK)
+        code = pfc_json_double(obj, &at, "lease_s", false, 1.0, MAX_LEASE_S, &job.lease_s, err);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && code == PFC_OK; i++)
+        code = pfc_json_string(obj, &at, texts[i].key, texts[i].required, texts[i].max_len,
+                               texts[i].to, err);
+    if (code) {
+        pfc_job_clear(&job);
+        return pfc_err_wrap(err, "the server's job");
+    }
+    *out = job;
+    return PFC_OK;
+}
+
+static void put_over(char **setting, const char *text)
+{
+    if (!text || !text[0])
+        return;
+    free(*setting);
+    *setting = pfc_strdup(text);
+}
+
+/* The branch as the source knows it; a mirror or clone may have it under origin only. */
+static pfc_code find_tip(const pfc_job *job, pfc_repo *repo, pfc_commit_id *tip, pfc_err *err)
+{
+    char *remote;
+    pfc_code code;
+
+    if (!job->branch || !job->branch[0])
+        return pfc_repo_resolve(repo, "HEAD", tip, err);
+    code = pfc_repo_resolve(repo, job->branch, tip, err);
+    if (code != PFC_ENOTFOUND)
+        return code;
+    remote = pfc_format("origin/%s", job->branch);
+    code = pfc_repo_resolve(repo, remote, tip, NULL);
+    free(remote);
+    return code ? pfc_repo_resolve(repo, "HEAD", tip, err) : PFC_OK;
+}
+
+pfc_code pfc_job_settings(const pfc_job *job, pfc_repo *repo, pfc_conf *conf, pfc_err *err)
+{
+    pfc_commit_id tip;
+    char *text = NULL;
+    size_t len = 0;
+    pfc_code code = find_tip(job, repo, &tip, err);
+
+    *conf = (pfc_conf){ 0 };
+    if (code)
+        return code;
+    code = pfc_repo_file(repo, &tip, CONF_FILE, PFC_CONF_MAX_BYTES, &text, &len, err);
+    if (code == PFC_OK)
+        code = pfc_conf_parse(text, len, CONF_FILE, conf, err);
+    else if (code == PFC_ENOTFOUND)
+        code = PFC_OK; /* then the job must say it all */
+    free(text);
+    if (code)
+        return code;
+    put_over(&conf->build, job->build);
+    if (job->measure && job->measure[0])
+        put_over(&conf->measure, job->measure);
+    else if (job->suite && job->suite[0] && !conf->measure)
+        put_over(&conf->suite, job->suite);
+    if (conf->measure || conf->suite)
+        return PFC_OK;
+    pfc_conf_clear(conf);
+    return pfc_err_set(err, PFC_EINVAL,
+                       "nothing to measure with: %s on %s names neither `measure` nor `suite`",
+                       CONF_FILE, job->branch ? job->branch : "HEAD");
+}
+
+bool pfc_stop_wait(int fd, double wait_s)
+{
+    struct pollfd at = { .fd = fd, .events = POLLIN };
+    int64_t until = pfc_clock_ns() + (int64_t)(wait_s * 1e9);
+
+    for (;;) {
+        int64_t left_ms = (until - pfc_clock_ns() + PFC_NS_PER_MS - 1) / PFC_NS_PER_MS;
+        int rc = poll(&at, 1, (int)PFC_MAX(0, PFC_MIN(left_ms, 3600000))); /* fd < 0 is ignored */
+
+        if (rc > 0)
+            return true;
+        if (rc == 0 && pfc_clock_ns() >= until)
+            return false;
+        if (rc < 0 && errno != EINTR)
+            return true; /* without a way to be told to stop, stopping is the safe side */
+    }
+}
+
+static void beat(pfc_lease *lease)
+{
+    char path[64];
+    json_t *body =
+        json_pack("{s:s, s:s*}", "lease", lease->job->lease, "progress", lease->progress);
+    char *text = json_dumps(body, JSON_COMPACT);
+    pfc_http_req req = { .method = "POST",
+                         .path = path,
+                         .body = text,
+                         .body_len = text ? strlen(text) : 0,
+                         .timeout_s = BEAT_TIMEOUT_S };
+    pfc_http_answer answer = { 0 };
+    json_t *doc = NULL;
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    (void)snprintf(path, sizeof(path), "/api/v1/jobs/%lld/heartbeat", (long long)lease->job->id);
+    code = pfc_http_send(lease->http, &req, &answer, &err);
+    if (code == PFC_OK)
+        code = pfc_http_check(lease->http, &answer, &err);
+    if (code == PFC_OK) {
+        doc = json_loadb(answer.body.data, answer.body.len, 0, NULL);
+        lease->lost = json_is_true(json_object_get(doc, "cancel"));
+        if (lease->lost)
+            pfc_log(PFC_INFO, "job cancelled", "job", lease->job->id);
+    } else if (code == PFC_ECONFLICT && answer.status == 409) {
+        lease->lost = true;
+        pfc_log(PFC_WARN, "lease lost", "job", lease->job->id, "reason", err.msg);
+    } else if (code == PFC_ENOTFOUND) {
+        lease->lost = true;
+        pfc_log(PFC_WARN, "job is gone", "job", lease->job->id);
+    } else {
+        pfc_log(PFC_WARN, "heartbeat failed", "job", lease->job->id, "reason", err.msg);
+    }
+    json_decref(doc);
+    json_decref(body);
+    free(text);
+    pfc_http_answer_clear(&answer);
+}
+
+bool pfc_lease_cancelled(void *arg)
+{
+    pfc_lease *lease = arg;
+
+    if (!lease->stopped && pfc_stop_wait(lease->stop_fd, 0.0))
+        lease->stopped = true;
+    if (!lease->stopped && !lease->lost && pfc_clock_ns() >= lease->next_beat_ns) {
+        beat(lease);
+        /* A third of the lease: two beats may fail before it runs out. */
+        lease->next_beat_ns = pfc_clock_ns() + (int64_t)(lease->job->lease_s / 3.0 * 1e9);
+    }
+    return lease->stopped || lease->lost;
+}
+
+pfc_code pfc_job_complete(pfc_http *http, const pfc_job *job, const char *status,
+                          const char *reason, const char *run_id, pfc_err *err)
+{
+    char path[64];
+    json_t *ids = json_array();
+    json_t *body;
+    pfc_code code;
+
+    (void)snprintf(path, sizeof(path), "/api/v1/jobs/%lld/complete", (long long)job->id);
+    if (run_id)
+        json_array_append_new(ids, json_string(run_id));
+    body = json_pack("{s:s, s:s, s:o}", "lease", job->lease, "status", status, "run_ids", ids);
+    if (reason && reason[0])
+        json_object_set_new(body, "reason", json_string(reason));
+    code = pfc_http_json(http, "POST", path, body, NULL, NULL, err);
+    json_decref(body);
+    return code;
+}

@@ -1,0 +1,218 @@
+/*
+ * perfci-runner: takes jobs from a perfci server and measures commits on this machine.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/conf.h"
+#include "core/base/fs.h"
+#include "core/base/log.h"
+#include "core/base/parse.h"
+#include "core/base/rng.h"
+#include "runner/agent.h"
+
+#define MAX_TOKEN_BYTES 4096
+
+static int stop_pipe[2] = { -1, -1 };
+
+/* The byte stays in the pipe: whoever polls it sees it from now on. */
+static void on_signal(int signo)
+{
+    int kept = errno;
+    ssize_t put = write(stop_pipe[1], "x", 1);
+
+    (void)signo, (void)put;
+    errno = kept;
+}
+
+static void usage(FILE *to)
+{
+    (void)fputs(
+        "perfci-runner --url URL --token-file FILE --work DIR [options]\n"
+        "\n"
+        "Takes jobs from a perfci server, checks commits out, builds and measures them here.\n"
+        "\n"
+        "  --url URL         the server (PERFCI_URL; default " PFC_DEFAULT_URL ")\n"
+        "  --token-file FILE holds the token, with scopes runner and ingest (PERFCI_TOKEN,\n"
+        "                    PERFCI_TOKEN_FILE, or the systemd credential PERFCI_TOKEN)\n"
+        "  --work DIR        lock, spool and checkouts; one runner a folder\n"
+        "  --name NAME       of this runner; default: the host's name\n"
+        "  --class CLASS     of this machine; default: the CPU's model\n"
+        "  --poll SECONDS    how long one question for a job waits, 1 to 30; default 20\n"
+        "  --timeout TIME    of a build or measurement unless perfci.yaml says; default 10m\n"
+        "  --executor local  where jobs run\n"
+        "  --once            at most one job, then end\n"
+        "  --log LEVEL       debug, info, warn, error; default info\n"
+        "  --version, --help\n"
+        "\n"
+        "Example: perfci-runner --token-file ~/runner.token --work /var/lib/perfci/runner\n"
+        "Ends with 0 when stopped, 2 on wrong usage, 5 when it cannot work.\n",
+        to);
+}
+
+enum {
+    OPT_URL = 256,
+    OPT_TOKEN,
+    OPT_WORK,
+    OPT_NAME,
+    OPT_CLASS,
+    OPT_POLL,
+    OPT_TIMEOUT,
+    OPT_EXECUTOR,
+    OPT_ONCE,
+    OPT_LOG,
+    OPT_VERSION,
+    OPT_HELP,
+};
+
+typedef struct flags {
+    const char *token_file;
+    bool done; /* --help or --version was answered */
+} flags;
+
+static pfc_code take_flag(int flag, pfc_agent_opts *opts, flags *more, pfc_err *err)
+{
+    pfc_log_level level;
+
+    switch (flag) {
+    case OPT_URL:
+        opts->url = optarg;
+        return PFC_OK;
+    case OPT_TOKEN:
+        more->token_file = optarg;
+        return PFC_OK;
+    case OPT_WORK:
+        opts->dir = optarg;
+        return PFC_OK;
+    case OPT_NAME:
+        opts->name = optarg;
+        return PFC_OK;
+    case OPT_CLASS:
+        opts->machine_class = optarg;
+        return PFC_OK;
+    case OPT_POLL:
+        return pfc_parse_double(optarg, 1.0, 30.0, "--poll", &opts->poll_s, err);
+    case OPT_TIMEOUT:
+        return pfc_parse_duration_s(optarg, "--timeout", &opts->timeout_s, err);
+    case OPT_EXECUTOR:
+        return pfc_streq(optarg, "local")
+                   ? PFC_OK
+                   : pfc_err_set(err, PFC_EINVAL, "--executor: want local, got '%s'", optarg);
+    case OPT_ONCE:
+        opts->once = true;
+        return PFC_OK;
+    case OPT_LOG:
+        if (!pfc_log_level_parse(optarg, &level))
+            return pfc_err_set(err, PFC_EINVAL, "--log: want debug, info, warn or error, got '%s'",
+                               optarg);
+        pfc_log_set_level(level);
+        return PFC_OK;
+    case OPT_VERSION:
+        more->done = puts("perfci-runner " PFC_VERSION) >= 0;
+        return PFC_OK;
+    case OPT_HELP:
+        usage(stdout);
+        more->done = true;
+        return PFC_OK;
+    default:
+        return pfc_err_set(err, PFC_EINVAL, "unknown flag; see perfci-runner --help");
+    }
+}
+
+static pfc_code parse(int argc, char **argv, pfc_agent_opts *opts, flags *more, pfc_err *err)
+{
+    static const struct option known[] = {
+        { "url", required_argument, NULL, OPT_URL },
+        { "token-file", required_argument, NULL, OPT_TOKEN },
+        { "work", required_argument, NULL, OPT_WORK },
+        { "name", required_argument, NULL, OPT_NAME },
+        { "class", required_argument, NULL, OPT_CLASS },
+        { "poll", required_argument, NULL, OPT_POLL },
+        { "timeout", required_argument, NULL, OPT_TIMEOUT },
+        { "executor", required_argument, NULL, OPT_EXECUTOR },
+        { "once", no_argument, NULL, OPT_ONCE },
+        { "log", required_argument, NULL, OPT_LOG },
+        { "version", no_argument, NULL, OPT_VERSION },
+        { "help", no_argument, NULL, OPT_HELP },
+        { NULL, 0, NULL, 0 },
+    };
+    pfc_code code = PFC_OK;
+    int flag;
+
+    while (code == PFC_OK && !more->done && (flag = getopt_long(argc, argv, "", known, NULL)) != -1)
+        code = take_flag(flag, opts, more, err);
+    if (code || more->done)
+        return code;
+    if (optind < argc)
+        return pfc_err_set(err, PFC_EINVAL, "unexpected argument '%s'", argv[optind]);
+    if (!opts->dir)
+        return pfc_err_set(err, PFC_EINVAL, "--work DIR is missing");
+    return PFC_OK;
+}
+
+static pfc_code read_token(const char *file, char **token, pfc_err *err)
+{
+    size_t len = 0;
+    pfc_code code;
+
+    if (!file)
+        return pfc_conf_secret("PERFCI_TOKEN", token, err);
+    code = pfc_fs_read(file, MAX_TOKEN_BYTES, token, &len, err);
+    if (code)
+        return pfc_err_wrap(err, "--token-file");
+    (*token)[strcspn(*token, "\r\n")] = '\0';
+    return (*token)[0] ? PFC_OK : pfc_err_set(err, PFC_EINVAL, "--token-file %s is empty", file);
+}
+
+static pfc_code catch_signals(pfc_err *err)
+{
+    struct sigaction act = { .sa_handler = on_signal };
+    struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+    if (pipe2(stop_pipe, O_CLOEXEC | O_NONBLOCK) != 0 || sigaction(SIGTERM, &act, NULL) != 0 ||
+        sigaction(SIGINT, &act, NULL) != 0 || sigaction(SIGPIPE, &ignore, NULL) != 0 ||
+        sigaction(SIGXFSZ, &ignore, NULL) != 0)
+        return pfc_err_set(err, PFC_EIO, "signals: %s", strerror(errno));
+    return PFC_OK;
+}
+
+int main(int argc, char **argv)
+{
+    pfc_agent_opts opts = { .stop_fd = -1 };
+    pfc_agent_report report = { 0 };
+    flags more = { 0 };
+    char *token = NULL;
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    pfc_log_set_program("perfci-runner");
+    code = parse(argc, argv, &opts, &more, &err);
+    if (code || more.done)
+        goto done;
+    opts.url = pfc_conf_pick(opts.url, "PERFCI_URL", NULL, PFC_DEFAULT_URL);
+    code = read_token(more.token_file, &token, &err);
+    if (code == PFC_OK)
+        code = catch_signals(&err);
+    if (code)
+        goto done;
+    opts.token = token;
+    opts.stop_fd = stop_pipe[0];
+    pfc_random_bytes(&opts.seed, sizeof(opts.seed));
+    pfc_log(PFC_INFO, "runner started", "url", opts.url, "work", opts.dir);
+    code = pfc_agent_run(&opts, &report, &err);
+    pfc_log(PFC_INFO, "runner ended", "jobs", report.jobs, "done", report.done, "broken",
+            report.broken, "failed", report.failed, "abandoned", report.abandoned, "waiting",
+            report.waiting);
+
+done:
+    if (code)
+        (void)fprintf(stderr, "perfci-runner: %s\n", err.msg);
+    free(token);
+    return code == PFC_EINVAL ? 2 : code ? 5 : 0;
+}
