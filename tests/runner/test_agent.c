@@ -1,0 +1,342 @@
+/* The whole loop against a stand-in server: real repository, real children, real files. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/fs.h"
+#include "core/wire/wire.h"
+#include "runner/agent.h"
+
+#include "tests/core/git/fixture.h"
+#include "tests/core/http/stand_in.h"
+
+static fixture f;
+static char *work;
+static stand_in server;
+static int stop_pipe[2];
+
+/* What the server does and what it was told. Only its thread touches it while it runs. */
+static struct {
+    char *job;         /* answer to the first lease; NULL: 204 */
+    bool keep_leasing; /* the same job again and again */
+    int runs_status;   /* answer to POST /runs */
+    int beat_status;
+    const char *beat_body;
+    int lease_status; /* not 0: instead of a job */
+    int leases, runs, beats, completions;
+    bool stop_at_beat; /* the first heartbeat stops the agent */
+    char *completed;   /* body of the last completion */
+    pfc_run *run;      /* the last run */
+    char token[64];
+} s;
+
+static void note_token(const stand_in_req *req)
+{
+    const char *at = strstr(req->headers, "Authorization: Bearer ");
+
+    (void)snprintf(s.token, sizeof(s.token), "%.*s", at ? (int)strcspn(at + 22, "\r") : 0,
+                   at ? at + 22 : "");
+}
+
+static void serve(const stand_in_req *req, pfc_buf *out, void *arg)
+{
+    pfc_err err = { 0 };
+
+    (void)arg;
+    note_token(req);
+    if (strcmp(req->path, "/api/v1/jobs/lease") == 0) {
+        s.leases++;
+        if (s.lease_status)
+            stand_in_json(out, s.lease_status, "{\"error\": {\"message\": \"go away\"}}");
+        else if (s.job && (s.leases == 1 || s.keep_leasing))
+            stand_in_json(out, 200, s.job);
+        else
+            pfc_buf_puts(out, "HTTP/1.1 204 None\r\nConnection: close\r\n\r\n");
+    } else if (strcmp(req->path, "/api/v1/runs") == 0) {
+        s.runs++;
+        pfc_run_free(s.run);
+        s.run = NULL;
+        if (pfc_run_from_json(req->body, req->body_len, &s.run, &err) != PFC_OK)
+            stand_in_json(out, 400, "{\"error\": {\"message\": \"bad document\"}}");
+        else
+            stand_in_json(out, s.runs_status ? s.runs_status : 201, "{\"run_id\": 5}");
+    } else if (strcmp(req->path, "/api/v1/jobs/17/heartbeat") == 0) {
+        s.beats++;
+        if (s.stop_at_beat)
+            (void)!write(stop_pipe[1], "x", 1);
+        stand_in_json(out, s.beat_status ? s.beat_status : 200,
+                      s.beat_body ? s.beat_body : "{\"lease_s\": 60, \"cancel\": false}");
+    } else if (strcmp(req->path, "/api/v1/jobs/17/complete") == 0) {
+        s.completions++;
+        free(s.completed);
+        s.completed = pfc_strdup(req->body);
+        stand_in_json(out, 200, "{}");
+    } else {
+        stand_in_json(out, 404, "{\"error\": {\"message\": \"no such path\"}}");
+    }
+}
+
+static void setup(void)
+{
+    fixture_init(&f);
+    work = pfc_fs_join(f.dir, "work");
+    memset(&s, 0, sizeof(s));
+    cr_assert(eq(int, pipe(stop_pipe), 0));
+    stand_in_start(&server, serve, NULL);
+}
+
+static void teardown(void)
+{
+    stand_in_stop(&server);
+    close(stop_pipe[0]);
+    close(stop_pipe[1]);
+    pfc_run_free(s.run);
+    free(s.completed);
+    free(s.job);
+    free(work);
+    fixture_clear(&f);
+}
+
+TestSuite(agent, .init = setup, .fini = teardown, .timeout = 240);
+
+/* A repository with perfci.yaml and one commit to measure. */
+static void offer_job(const char *yaml, double lease_s)
+{
+    char *id;
+
+    fixture_write(&f, "perfci.yaml", yaml);
+    id = fixture_commit(&f, "value", "12.5\n", "measure me");
+    s.job = pfc_format("{\"job\": {\"id\": 17, \"lease\": \"secret\", \"lease_s\": %g, "
+                       "\"kind\": \"measure\", \"project\": \"demo\", \"commit\": \"%s\", "
+                       "\"branch\": \"main\", \"source\": \"%s\", \"build\": null, "
+                       "\"future_member\": [1]}}",
+                       lease_s, id, f.repo);
+    free(id);
+}
+
+static pfc_code run_agent(bool once, pfc_agent_report *report, pfc_err *err)
+{
+    const pfc_agent_opts opts = { .url = server.url,
+                                  .token = "pfc_token",
+                                  .dir = work,
+                                  .name = "tester",
+                                  .machine_class = "lab",
+                                  .once = once,
+                                  .poll_s = 1.0,
+                                  .stop_fd = stop_pipe[0],
+                                  .seed = 1,
+                                  .backoff_s = 0.01 };
+
+    return pfc_agent_run(&opts, report, err);
+}
+
+static void want_completed(const char *words)
+{
+    cr_assert(eq(int, s.completions, 1));
+    cr_assert(ne(ptr, strstr(s.completed, words), NULL), "%s", s.completed);
+    cr_assert(ne(ptr, strstr(s.completed, "\"lease\":\"secret\""), NULL), "%s", s.completed);
+}
+
+#define YAML                                                                                       \
+    "project: demo\nbuild: cp value built\nmeasure: cat built\nmetric: gemm_tflops\n"              \
+    "unit: TFLOP/s\nbetter: higher\n"
+
+Test(agent, a_job_becomes_a_run_and_a_completion)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    offer_job(YAML, 60);
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.done, 1));
+    cr_assert(eq(sz, report.waiting, 0));
+    cr_assert(eq(int, s.runs, 1));
+    cr_assert(eq(str, s.token, "pfc_token"));
+    cr_assert(eq(str, s.run->project, "demo"));
+    cr_assert(eq(str, s.run->branch, "main"));
+    cr_assert(eq(int, (int)s.run->job_id, 17));
+    cr_assert(eq(str, s.run->machine.name, "tester"));
+    cr_assert(eq(str, s.run->machine.machine_class, "lab"));
+    cr_assert(eq(str, s.run->measurements[0].metric, "gemm_tflops"));
+    cr_assert(eq(dbl, pfc_measurement_median(&s.run->measurements[0]), 12.5));
+    want_completed("\"status\":\"done\"");
+    cr_assert(ne(ptr, strstr(s.completed, s.run->id), NULL), "%s", s.completed);
+}
+
+Test(agent, a_build_failure_is_told_as_broken)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    offer_job("build: 'echo k.c:3: error: no such type; exit 1'\nmeasure: cat built\n", 60);
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.broken, 1));
+    cr_assert(eq(int, s.runs, 0));
+    want_completed("\"status\":\"broken\"");
+    cr_assert(ne(ptr, strstr(s.completed, "no such type"), NULL), "%s", s.completed);
+}
+
+Test(agent, a_measurement_that_fails_is_tried_three_times)
+{
+    char *tries = pfc_fs_join(f.dir, "tries");
+    char *text = NULL;
+    size_t len = 0;
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    setenv("TRIES", tries, 1);
+    offer_job("measure: 'echo x >> $TRIES; exit 3'\n", 60);
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.failed, 1));
+    want_completed("\"status\":\"failed\"");
+    cr_assert(eq(int, pfc_fs_read(tries, 100, &text, &len, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, text, "x\nx\nx\n"));
+    free(text);
+    free(tries);
+}
+
+Test(agent, nothing_to_measure_with_is_told)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    offer_job("project: demo\n", 60);
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    want_completed("nothing to measure with");
+}
+
+/* The measured commit cannot choose its own command: perfci.yaml of the branch counts. */
+Test(agent, the_branch_and_not_the_commit_says_how_to_measure)
+{
+    pfc_agent_report report;
+    char *evil;
+    pfc_err err = { 0 };
+
+    fixture_write(&f, "perfci.yaml", YAML);
+    free(fixture_commit(&f, "value", "12.5\n", "base"));
+    fixture_do(&f, "checkout -q -b fork");
+    evil = fixture_commit(&f, "perfci.yaml", "measure: echo 999\n", "own command");
+    s.job = pfc_format("{\"job\": {\"id\": 17, \"lease\": \"secret\", \"project\": \"demo\", "
+                       "\"commit\": \"%s\", \"branch\": \"main\", \"source\": \"%s\"}}",
+                       evil, f.repo);
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.done, 1));
+    cr_assert(eq(str, s.run->commit, evil));
+    cr_assert(eq(dbl, pfc_measurement_median(&s.run->measurements[0]), 12.5));
+    free(evil);
+}
+
+Test(agent, no_job_is_a_clean_end)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.jobs, 0));
+    cr_assert(eq(int, s.leases, 1));
+}
+
+Test(agent, a_refused_token_ends_one_round)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    s.lease_status = 401;
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_EDENIED));
+    cr_assert(ne(ptr, strstr(err.msg, "go away"), NULL), "%s", err.msg);
+    cr_assert(eq(ptr, strstr(err.msg, "pfc_token"), NULL), "%s", err.msg);
+}
+
+Test(agent, a_server_that_takes_no_run_now_gets_it_at_the_next_start)
+{
+    pfc_agent_report report;
+    char *first_id;
+    pfc_err err = { 0 };
+
+    offer_job(YAML, 60);
+    s.runs_status = 503;
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.abandoned, 1));
+    cr_assert(eq(sz, report.waiting, 1));
+    cr_assert(eq(int, s.completions, 0));
+    first_id = pfc_strdup(s.run->id);
+
+    s.runs_status = 201;
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.waiting, 0));
+    cr_assert(eq(str, s.run->id, first_id)); /* the same run, so that it counts once */
+    free(first_id);
+}
+
+Test(agent, a_lost_lease_stops_the_measurement)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    offer_job("measure: sleep 600\n", 1);
+    s.beat_status = 409;
+    s.beat_body = "{\"error\": {\"message\": \"the lease is lost\"}}";
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.abandoned, 1));
+    cr_assert(ge(int, s.beats, 1));
+    cr_assert(eq(int, s.completions, 0));
+    cr_assert(eq(int, s.runs, 0));
+}
+
+Test(agent, a_cancelled_job_stops_the_measurement)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    offer_job("measure: sleep 600\n", 1);
+    s.beat_body = "{\"lease_s\": 60, \"cancel\": true}";
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.abandoned, 1));
+}
+
+Test(agent, being_stopped_ends_the_child_and_the_loop)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    offer_job("measure: sleep 600\n", 1);
+    s.stop_at_beat = true;
+    cr_assert(eq(int, run_agent(false, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.abandoned, 1));
+    cr_assert(eq(int, s.completions, 0));
+}
+
+typedef struct second {
+    pfc_code code;
+    pfc_err err;
+} second;
+
+static void try_second(const stand_in_req *req, pfc_buf *out, void *arg)
+{
+    second *two = arg;
+    pfc_agent_report report;
+
+    if (strcmp(req->path, "/api/v1/jobs/lease") == 0)
+        two->code = run_agent(true, &report, &two->err);
+    pfc_buf_puts(out, "HTTP/1.1 204 None\r\nConnection: close\r\n\r\n");
+}
+
+Test(agent, one_runner_a_work_folder)
+{
+    pfc_agent_report report;
+    second two = { .code = PFC_OK };
+    stand_in other;
+    pfc_agent_opts opts = { .token = "t", .dir = work, .once = true, .stop_fd = -1 };
+    pfc_err err = { 0 };
+
+    stand_in_start(&other, try_second, &two); /* starts the second while the first asks for a job */
+    opts.url = other.url;
+    cr_assert(eq(int, pfc_agent_run(&opts, &report, &err), PFC_OK), "%s", err.msg);
+    stand_in_stop(&other);
+    cr_assert(eq(int, two.code, PFC_ECONFLICT), "%s", two.err.msg);
+    cr_assert(ne(ptr, strstr(two.err.msg, "another runner"), NULL), "%s", two.err.msg);
+}
