@@ -1,0 +1,175 @@
+"""What the tests of the running server share: a private cluster, a server process, requests.
+
+Nothing here sleeps to order things: conditions are polled with a deadline of a minute.
+"""
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+BIN = pathlib.Path(os.environ["PERFCI_BIN_DIR"])
+TESTS = pathlib.Path(os.environ["PERFCI_TEST_DIR"])
+DEADLINE_S = 60
+
+
+def until(what, condition, seconds=DEADLINE_S):
+    """Polls until condition() is true and returns its value."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"never came true within {seconds} s: {what}")
+        time.sleep(0.02)
+
+
+class Cluster:
+    """A PostgreSQL of our own; it ends with this process, however that ends."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([TESTS / "pfc-cluster"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.url = self._line()
+        self.count = 0
+
+    def _line(self):
+        line = self.process.stdout.readline().strip()
+        if not line:
+            raise AssertionError("the test cluster ended")
+        return line
+
+    def order(self, word):
+        self.process.stdin.write(word + "\n")
+        self.process.stdin.flush()
+        return self._line()
+
+    def database(self):
+        """The connection string of a new, empty database."""
+        self.count += 1
+        return self.order(f"database test{self.count}")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=DEADLINE_S)
+        self.process.stdout.close()
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    def __repr__(self):
+        return f"<{self.status} {self.body[:400]!r}>"
+
+
+class Server:
+    """perfci-server on a free port of 127.0.0.1."""
+
+    def __init__(self, database, *flags, ready=True):
+        self.database, self.flags = database, flags
+        self.dir = tempfile.mkdtemp(prefix="pfc-server-")
+        self.log_path = os.path.join(self.dir, "log")
+        self.port = 0
+        self.start(ready)
+
+    def start(self, ready=True):
+        """Starts again on the same port, as a supervisor would."""
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("PERFCI_", "PG"))}
+        env["PERFCI_DATABASE_URL"] = self.database
+        endpoint = os.path.join(self.dir, "endpoint")
+        if os.path.exists(endpoint):
+            os.unlink(endpoint)
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(
+                [BIN / "perfci-server", "--listen", f"127.0.0.1:{self.port}", "--data", self.dir,
+                 "--bootstrap-token-file", self.token_path, *self.flags],
+                env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.port = int(until("endpoint written", lambda: self._endpoint(endpoint)).rsplit(":", 1)[1])
+        if ready:
+            until("ready", lambda: self.call("GET", "/readyz").status == 200)
+
+    def _endpoint(self, path):
+        if self.process.poll() is not None:
+            raise AssertionError(f"the server ended with {self.process.returncode}: {self.log()}")
+        return pathlib.Path(path).read_text() if os.path.exists(path) else None
+
+    @property
+    def token_path(self):
+        return os.path.join(self.dir, "admin.token")
+
+    @property
+    def admin(self):
+        return pathlib.Path(self.token_path).read_text().strip()
+
+    def log(self):
+        return pathlib.Path(self.log_path).read_text(errors="replace")
+
+    def call(self, method, path, body=None, token=None, headers=None, raw=None):
+        """One request on a connection of its own. `body` is sent as JSON, `raw` as it is."""
+        head = dict(headers or {})
+        if token:
+            head["Authorization"] = "Bearer " + token
+        data = json.dumps(body).encode() if body is not None else raw
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
+        try:
+            connection.request(method, path, body=data, headers=head)
+            reply = connection.getresponse()
+            return Answer(reply.status, dict((k.lower(), v) for k, v in reply.getheaders()), reply.read())
+        finally:
+            connection.close()
+
+    def as_admin(self, method, path, body=None, **more):
+        return self.call(method, path, body, token=self.admin, **more)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(timeout=DEADLINE_S)
+
+    def stop(self):
+        """SIGTERM; returns the exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=DEADLINE_S)
+
+    def close(self):
+        status = self.stop()
+        text = self.log()
+        shutil.rmtree(self.dir, ignore_errors=True)
+        if "Sanitizer" in text or "runtime error:" in text:
+            raise AssertionError(text)
+        return status
+
+
+def commit_id(n):
+    return f"{n:040x}"
+
+
+def commits(first, last):
+    """A line of commits, oldest first; the ids count up from 1."""
+    return {"commits": [{"id": commit_id(n), "parents": [commit_id(n - 1)] if n > 1 else [],
+                         "author": "Ada", "time": f"2026-01-01T00:{n // 60:02d}:{n % 60:02d}Z",
+                         "subject": f"change {n}", "paths": [f"src/file{n}.c"]}
+                        for n in range(first, last + 1)]}
+
+
+def run_document(n, commit, value=100.0, project="demo", **more):
+    """Run number n: one benchmark, 3 processes of 4 samples near `value`, the same for the same n."""
+    blocks = [[value * (1 + 0.001 * ((7 * n + 3 * b + s) % 5)) for s in range(4)] for b in range(3)]
+    document = {"schema": "perfci.run/1", "id": f"{n:032x}", "project": project, "commit": commit_id(commit),
+                "suite": "quick", "suite_hash": "ab" * 32, "started_at": "2026-01-02T00:00:00Z",
+                "finished_at": "2026-01-02T00:01:00Z",
+                "machine": {"name": "host", "class": "test-cpu", "fingerprint": {"cpu": "test", "compiler": "cc 1"}},
+                "measurements": [{"benchmark": "gemm/f32/m64n64k64", "metric": "time_ns", "backend": "cpu-scalar",
+                                  "unit": "ns", "direction": "lower", "samples": blocks}]}
+    document.update(more)
+    return document

@@ -1,0 +1,421 @@
+"""What the running server promises beyond single requests: idempotent runs, leases, tokens, events,
+pages, conditional requests, and hostile clients."""
+import concurrent.futures
+import copy
+import gzip
+import json
+import os
+import socket
+import stat
+import subprocess
+import unittest
+
+import support
+
+
+def setUpModule():
+    global cluster, server
+    cluster = support.Cluster()
+    server = support.Server(cluster.database(), "--public-read", "--request-timeout", "2s")
+
+
+def tearDownModule():
+    server.close()
+    cluster.close()
+
+
+def project(name):
+    made = server.as_admin("POST", "/api/v1/projects", {"name": name})
+    assert made.status in (200, 201), made
+    return name
+
+
+def token(*scopes, **more):
+    made = server.as_admin("POST", "/api/v1/tokens", {"scopes": list(scopes), **more})
+    assert made.status == 201, made
+    return made.json["token"]
+
+
+def figures():
+    """What the database holds: unchanged means that nothing was stored."""
+    f = server.call("GET", "/api/v1/stats").json
+    return f["runs"], f["measurements"], f["series"]
+
+
+class Runs(unittest.TestCase):
+    def setUp(self):
+        project("runs")
+
+    def test_a_second_post_changes_nothing(self):
+        document = support.run_document(1001, 1, project="runs")
+        first = server.as_admin("POST", "/api/v1/runs", document)
+        self.assertEqual(first.status, 201, first)
+        before = figures()
+        again = server.as_admin("POST", "/api/v1/runs", document)
+        self.assertEqual((again.status, again.json), (200, first.json))
+        self.assertEqual(figures(), before)
+        self.assertEqual(first.json["samples"], 12)
+        stored = server.call("GET", f"/api/v1/runs/{first.json['run_id']}").json
+        self.assertEqual(stored["measurements"][0]["samples"], document["measurements"][0]["samples"])
+        self.assertEqual(stored["id"], document["id"])
+
+    def test_another_body_under_the_same_id_is_a_conflict(self):
+        document = support.run_document(1002, 1, project="runs")
+        self.assertEqual(server.as_admin("POST", "/api/v1/runs", document).status, 201)
+        before = figures()
+        other = copy.deepcopy(document)
+        other["measurements"][0]["samples"][0][0] += 1
+        answer = server.as_admin("POST", "/api/v1/runs", other)
+        self.assertEqual(answer.status, 409, answer)
+        self.assertEqual(answer.json["error"]["code"], "conflict")
+        self.assertEqual(figures(), before)
+
+    def test_a_key_belongs_to_one_document(self):
+        key = {"Idempotency-Key": "nightly-7"}
+        first = server.as_admin("POST", "/api/v1/runs", support.run_document(1003, 1, project="runs"), headers=key)
+        self.assertEqual(first.status, 201, first)
+        again = server.as_admin("POST", "/api/v1/runs", support.run_document(1003, 1, project="runs"), headers=key)
+        self.assertEqual((again.status, again.json), (200, first.json))
+        other = server.as_admin("POST", "/api/v1/runs", support.run_document(1004, 1, project="runs"), headers=key)
+        self.assertEqual(other.status, 409, other)
+        empty = server.as_admin("POST", "/api/v1/runs", support.run_document(1005, 1, project="runs"),
+                                headers={"Idempotency-Key": "x" * 201})
+        self.assertEqual(empty.status, 400)
+
+    def test_many_at_once_store_one(self):
+        document = support.run_document(1006, 2, project="runs")
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda _: server.as_admin("POST", "/api/v1/runs", document), range(16)))
+        self.assertEqual(sorted(a.status for a in answers), [200] * 15 + [201])
+        self.assertEqual(len({a.body for a in answers}), 1)
+
+    def test_bad_documents_name_the_member_and_store_nothing(self):
+        good = support.run_document(1007, 1, project="runs")
+        before = figures()
+
+        def changed(**members):
+            return {**good, **members}
+
+        def measurement(**members):
+            return changed(measurements=[{**good["measurements"][0], **members}])
+
+        bad = {"project": changed(project=None), "commit": {k: v for k, v in good.items() if k != "commit"},
+               "id": changed(id="xyz"), "typo": changed(typo=1), "measurements": changed(measurements=[]),
+               "measurements[0].benchmark": measurement(benchmark="x" * 300),
+               "measurements[0].direction": measurement(direction="up"),
+               "started_at": changed(started_at="yesterday")}
+        for field, document in bad.items():
+            with self.subTest(field=field):
+                answer = server.as_admin("POST", "/api/v1/runs", document)
+                self.assertEqual(answer.status, 400, answer)
+                self.assertTrue(answer.json["error"].get("field", "").startswith(field), answer)
+        unknown = server.as_admin("POST", "/api/v1/runs", changed(project="unknown"))
+        self.assertEqual((unknown.status, unknown.json["error"]["field"]), (404, "project"))
+        raw = json.dumps(good).replace("100.0", "1e999", 1).encode()
+        self.assertEqual(server.as_admin("POST", "/api/v1/runs", raw=raw).status, 400)
+        self.assertEqual(figures(), before)
+
+    def test_an_oversized_body_is_413(self):
+        answer = server.as_admin("POST", "/api/v1/runs", raw=b" " * (16 * 1024 * 1024 + 1))
+        self.assertEqual(answer.status, 413, answer)
+        self.assertEqual(answer.json["error"]["code"], "too_large")
+
+    def test_a_compressed_body_is_the_same_body(self):
+        raw = gzip.compress(json.dumps(support.run_document(1008, 1, project="runs")).encode())
+        answer = server.as_admin("POST", "/api/v1/runs", raw=raw, headers={"Content-Encoding": "gzip"})
+        self.assertEqual(answer.status, 201, answer)
+        bomb = gzip.compress(b" " * (64 * 1024 * 1024))
+        self.assertEqual(server.as_admin("POST", "/api/v1/runs", raw=bomb,
+                                         headers={"Content-Encoding": "gzip"}).status, 413)
+
+    def test_unknown_benchmarks_are_an_empty_list(self):
+        answer = server.call("GET", "/api/v1/projects/runs/series?benchmark=no/such/thing")
+        self.assertEqual((answer.status, answer.json["series"]), (200, []))
+
+
+class Reading(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        project("reading")
+        assert server.as_admin("POST", "/api/v1/projects/reading/commits", support.commits(1, 30)).status == 200
+        for n in range(1, 31):
+            value = 100.0 if n < 16 else 130.0
+            posted = server.as_admin("POST", "/api/v1/runs", support.run_document(2000 + n, n, value, "reading"))
+            assert posted.status == 201, posted
+
+    def series(self):
+        return server.call("GET", "/api/v1/projects/reading/series?spark=30").json["series"][0]
+
+    def test_a_series_tells_its_change(self):
+        series = support.until("detection", lambda: (lambda s: s if s["points"] == 30 and s["change"] else None)(
+            self.series()))
+        self.assertEqual(len(series["spark"]), 30)
+        window = server.call("GET", f"/api/v1/series/{series['id']}").json
+        columns = window["columns"]
+        self.assertEqual({len(column) for column in columns.values()}, {30})
+        self.assertEqual(columns["commit"], [support.commit_id(n) for n in range(1, 31)])
+        change = window["changes"][0]
+        self.assertEqual((change["commit"], change["direction"]), (support.commit_id(16), "regression"))
+        self.assertAlmostEqual(change["rel_change"], 0.3, delta=0.03)
+        alert = server.call("GET", "/api/v1/alerts?project=reading").json["alerts"][0]
+        self.assertEqual((alert["state"], alert["commit"]), ("untriaged", support.commit_id(16)))
+
+    def test_comparing_two_commits(self):
+        answer = server.call("GET", f"/api/v1/compare?project=reading&a={support.commit_id(15)}&b={support.commit_id(16)}")
+        self.assertEqual(answer.status, 200, answer)
+        self.assertEqual(len(answer.json["rows"]), 1)
+        self.assertAlmostEqual(answer.json["rows"][0]["rel_change"], 0.3, delta=0.03)
+        for query in ("", "?project=reading", f"?project=reading&a={support.commit_id(1)}&b="):
+            self.assertEqual(server.call("GET", "/api/v1/compare" + query).status, 400)
+        unknown = server.call("GET", f"/api/v1/compare?project=reading&a={support.commit_id(1)}&b={'e' * 40}")
+        self.assertEqual(unknown.status, 404, unknown)
+
+    def test_lists_are_paged_without_gaps(self):
+        seen, cursor = [], None
+        while True:
+            page = server.call("GET", "/api/v1/projects/reading/commits?limit=7"
+                               + (f"&cursor={cursor}" if cursor else "")).json
+            seen += [c["id"] for c in page["commits"]]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                break
+        self.assertEqual(seen, [support.commit_id(n) for n in range(30, 0, -1)])
+
+    def test_conditional_and_compressed(self):
+        path = "/api/v1/projects/reading/commits"
+        plain = server.call("GET", path)
+        same = server.call("GET", path, headers={"If-None-Match": plain.headers["etag"]})
+        self.assertEqual((same.status, same.body), (304, b""))
+        packed = server.call("GET", path, headers={"Accept-Encoding": "gzip"})
+        self.assertEqual(packed.headers["content-encoding"], "gzip")
+        self.assertEqual(gzip.decompress(packed.body), plain.body)
+        self.assertEqual(packed.headers["etag"], plain.headers["etag"])
+
+    def test_pages_and_unknown_paths(self):
+        page = server.call("GET", "/")
+        self.assertEqual(page.status, 200)
+        self.assertTrue(page.headers["content-type"].startswith("text/html"))
+        self.assertIn("default-src 'none'", page.headers["content-security-policy"])
+        self.assertNotIn("unsafe", page.headers["content-security-policy"])
+        for path in ("/nothing", "/api", "/api/v2/projects", "/api/v1/projects/", "/assets/../main.c",
+                     "/%2e%2e/etc/passwd", "/assets/%2e%2e%2f%2e%2e%2fetc%2fpasswd", "//", "/index.html/x"):
+            with self.subTest(path=path):
+                answer = server.call("GET", path)
+                self.assertEqual(answer.status, 404)
+                self.assertEqual(answer.json["error"]["code"], "not_found")
+
+    def test_metrics_are_openmetrics(self):
+        text = server.call("GET", "/metrics").body.decode()
+        self.assertTrue(text.endswith("# EOF\n"))
+        self.assertIn("perfci_database_up 1\n", text)
+        for line in text.splitlines():
+            if not line.startswith("#"):
+                float(line.rsplit(" ", 1)[1])
+
+
+class Tokens(unittest.TestCase):
+    def test_a_token_is_shown_once_and_dies_when_revoked(self):
+        made = server.as_admin("POST", "/api/v1/tokens", {"name": "ci", "scopes": ["ingest"]}).json
+        self.assertTrue(made["token"].startswith("pfc_"))
+        listed = server.as_admin("GET", "/api/v1/tokens?limit=1000").body.decode()
+        self.assertNotIn(made["token"], listed)
+        project("tokens")
+        document = support.run_document(3001, 1, project="tokens")
+        self.assertEqual(server.call("POST", "/api/v1/runs", document, token=made["token"]).status, 201)
+        self.assertEqual(server.as_admin("DELETE", f"/api/v1/tokens/{made['id']}").status, 204)
+        self.assertEqual(server.call("POST", "/api/v1/runs", document, token=made["token"]).status, 401)
+        self.assertNotIn(made["token"], server.log())
+        self.assertNotIn(server.admin, server.log())
+
+    def test_a_token_bound_to_a_project_stays_there(self):
+        project("mine")
+        project("theirs")
+        bound = token("read", "ingest", "admin", project="mine")
+        self.assertEqual(server.call("POST", "/api/v1/runs", support.run_document(3002, 1, project="mine"),
+                                     token=bound).status, 201)
+        foreign = server.call("POST", "/api/v1/runs", support.run_document(3003, 1, project="theirs"), token=bound)
+        self.assertEqual(foreign.status, 403, foreign)
+        for method, path, body in [
+                ("GET", "/api/v1/projects/theirs", None), ("GET", "/api/v1/projects/theirs/series", None),
+                ("GET", "/api/v1/alerts?project=theirs", None), ("GET", "/api/v1/tokens", None),
+                ("POST", "/api/v1/tokens", {"scopes": ["admin"]}), ("POST", "/api/v1/projects", {"name": "other"}),
+                ("POST", "/api/v1/tokens", {"scopes": ["read"], "project": "theirs"}),
+                ("POST", "/api/v1/projects/theirs/commits", support.commits(1, 1))]:
+            with self.subTest(path=path, method=method):
+                answer = server.call(method, path, body, token=bound)
+                self.assertEqual(answer.status, 403, answer)
+        names = [p["name"] for p in server.call("GET", "/api/v1/projects", token=bound).json["projects"]]
+        self.assertEqual(names, ["mine"])
+
+    def test_the_bootstrap_file_is_private_and_kept(self):
+        self.assertEqual(stat.S_IMODE(os.stat(server.token_path).st_mode), 0o600)
+        self.assertTrue(server.admin.startswith("pfc_"))
+
+    def test_wrong_tokens_are_401_and_told_how(self):
+        for header in ("Bearer pfc_" + "1" * 64, "Bearer x", "Basic YTpi", "Bearer ", "pfc_1"):
+            with self.subTest(header=header):
+                answer = server.call("GET", "/api/v1/tokens", headers={"Authorization": header})
+                self.assertEqual(answer.status, 401, answer)
+                self.assertEqual(answer.json["error"]["code"], "unauthorized")
+                self.assertIn("Bearer", answer.headers["www-authenticate"])
+
+
+class Jobs(unittest.TestCase):
+    def setUp(self):
+        project("jobs")
+        self.runner = token("runner")
+
+    def lease(self, machine_class, wait=0):
+        return server.call("POST", f"/api/v1/jobs/lease?wait={wait}",
+                           {"runner": "r-" + machine_class, "machine_class": machine_class}, token=self.runner)
+
+    def enqueue(self, commit, machine_class):
+        return server.as_admin("POST", "/api/v1/jobs", {
+            "project": "jobs", "kind": "measure", "commit": support.commit_id(commit),
+            "labels": {"machine_class": machine_class}})
+
+    def test_the_life_of_a_job(self):
+        made = self.enqueue(1, "life")
+        self.assertEqual(made.status, 201, made)
+        again = self.enqueue(1, "life")
+        self.assertEqual((again.status, again.json["id"]), (200, made.json["id"]))
+        job = self.lease("life").json["job"]
+        self.assertEqual((job["id"], job["project"], job["state"]), (made.json["id"], "jobs", "leased"))
+        self.assertEqual(self.lease("life").status, 204)
+        beat = server.call("POST", f"/api/v1/jobs/{job['id']}/heartbeat",
+                           {"lease": job["lease"], "progress": "building"}, token=self.runner)
+        self.assertEqual((beat.status, beat.json["cancel"]), (200, False), beat)
+        stolen = server.call("POST", f"/api/v1/jobs/{job['id']}/heartbeat", {"lease": "0" * 32}, token=self.runner)
+        self.assertEqual(stolen.status, 409, stolen)
+        end = {"lease": job["lease"], "status": "done", "run_ids": [f"{1:032x}"]}
+        done = server.call("POST", f"/api/v1/jobs/{job['id']}/complete", end, token=self.runner)
+        self.assertEqual((done.status, done.json["state"]), (200, "done"), done)
+        self.assertEqual(server.call("POST", f"/api/v1/jobs/{job['id']}/complete", end, token=self.runner).status, 200)
+        self.assertEqual(server.call("GET", f"/api/v1/jobs/{job['id']}").json["state"], "done")
+
+    def test_a_waiting_lease_gets_the_job_that_comes(self):
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(self.lease, "waiting", 30)
+            support.until("a request that waits", lambda: b"perfci_http_waiting 1\n" in
+                          server.call("GET", "/metrics").body)
+            made = self.enqueue(2, "waiting")
+            answer = waiting.result(timeout=support.DEADLINE_S)
+        self.assertEqual(answer.status, 200, answer)
+        self.assertEqual(answer.json["job"]["id"], made.json["id"])
+
+    def test_a_wait_without_a_job_is_204(self):
+        self.assertEqual(self.lease("lonely", 1).status, 204)
+        self.assertEqual(server.call("POST", "/api/v1/jobs/lease?wait=31",
+                                     {"runner": "r", "machine_class": "m"}, token=self.runner).status, 400)
+
+    def test_a_queued_job_is_cancelled(self):
+        made = self.enqueue(3, "cancelled").json
+        answer = server.as_admin("DELETE", f"/api/v1/jobs/{made['id']}")
+        self.assertEqual((answer.status, answer.json["state"]), (200, "cancelled"), answer)
+        self.assertEqual(self.lease("cancelled").status, 204)
+
+
+class Events(unittest.TestCase):
+    def test_a_stream_hears_of_a_run(self):
+        project("events")
+        with socket.create_connection(("127.0.0.1", server.port), timeout=support.DEADLINE_S) as stream:
+            stream.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
+            text = b""
+            while b": open" not in text:
+                text += self.more(stream)
+            self.assertIn(b"text/event-stream", text)
+            posted = server.as_admin("POST", "/api/v1/runs", support.run_document(4001, 1, project="events"))
+            self.assertEqual(posted.status, 201, posted)
+            while b"event: run\n" not in text:
+                text += self.more(stream)
+        line = text.split(b"event: run\ndata: ")[1].split(b"\n")[0]
+        self.assertEqual(json.loads(line)["project"], "events")
+
+    def more(self, stream):
+        data = stream.recv(4096)
+        self.assertTrue(data, "the stream ended")
+        return data
+
+
+class Hostile(unittest.TestCase):
+    def raw(self, data):
+        """Sends bytes and reads to the end of the connection."""
+        with socket.create_connection(("127.0.0.1", server.port), timeout=support.DEADLINE_S) as s:
+            s.sendall(data)
+            text = b""
+            while True:
+                try:
+                    part = s.recv(65536)
+                except ConnectionResetError:
+                    return text
+                if not part:
+                    return text
+                text += part
+
+    def test_slow_clients_are_ended_and_others_served(self):
+        slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(50)]
+        try:
+            for i, s in enumerate(slow):
+                s.sendall([b"GET /heal", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: ",
+                           b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"][i % 3])
+            self.assertEqual(server.call("GET", "/healthz").status, 200)
+            for s in slow:
+                s.settimeout(support.DEADLINE_S)
+                try:
+                    self.assertEqual(s.recv(1), b"")
+                except ConnectionResetError:
+                    pass
+        finally:
+            for s in slow:
+                s.close()
+        self.assertIn(b"perfci_http_timeouts_total", server.call("GET", "/metrics").body)
+
+    # The only answers that are not ours: libmicrohttpd gives them before our code runs.
+    def test_broken_requests_never_reach_a_handler(self):
+        for data in (b"GET\r\n\r\n", b"\x00\x01\x02\r\n\r\n", b"GET /healthz HTTP/9.9\r\n\r\n",
+                     b"GET /healthz HTTP/1.1\r\n\r\n", b"GET /" + b"a" * 70000 + b" HTTP/1.1\r\nHost: x\r\n\r\n"):
+            with self.subTest(data=data[:30]):
+                answer = self.raw(data)
+                if answer:
+                    self.assertIn(answer.split(b" ")[1], (b"400", b"414", b"431", b"505"), answer[:200])
+        self.assertEqual(server.call("GET", "/healthz").status, 200)
+
+    def test_length_and_chunks_together_are_refused(self):
+        answer = self.raw(b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n"
+                          b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        self.assertTrue(answer.startswith(b"HTTP/1.1 400 "), answer)
+        self.assertEqual(answer.count(b"HTTP/1.1 "), 1)
+
+    def test_a_long_address_is_414(self):
+        answer = server.call("GET", "/api/v1/projects?q=" + "a" * 9000)
+        self.assertEqual(answer.status, 414)
+
+
+class Starting(unittest.TestCase):
+    def run_server(self, *flags):
+        return subprocess.run([support.BIN / "perfci-server", *flags], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=support.DEADLINE_S, check=False,
+                              env={k: v for k, v in os.environ.items() if not k.startswith(("PERFCI_", "PG"))})
+
+    def test_a_port_in_use_is_one_sentence_and_5(self):
+        done = self.run_server("--database", server.database, "--listen", f"127.0.0.1:{server.port}",
+                               "--log-level", "off")
+        self.assertEqual(done.returncode, 5, done)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        self.assertIn("in use", done.stderr)
+
+    def test_usage(self):
+        self.assertEqual(self.run_server("--help").returncode, 0)
+        self.assertIn("usage:", self.run_server("--help").stdout)
+        self.assertEqual(self.run_server("--version").returncode, 0)
+        for flags in (["--nonsense"], ["--listen"], ["--workers", "x", "--database", "d"], [], ["extra"],
+                      ["--listen", "nowhere", "--database", "host=/tmp"],
+                      ["--log-level", "loud", "--database", "d"]):
+            with self.subTest(flags=flags):
+                done = self.run_server(*flags)
+                self.assertEqual(done.returncode, 2, done)
+                self.assertTrue(done.stderr.startswith("perfci-server: "), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

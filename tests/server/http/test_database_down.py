@@ -1,0 +1,63 @@
+"""The database goes away and comes back: 503 with a sentence meanwhile, and nothing to repair."""
+import unittest
+
+import support
+
+
+class DatabaseDown(unittest.TestCase):
+    def setUp(self):
+        self.cluster = support.Cluster()
+        self.addCleanup(self.cluster.close)
+
+    def server(self, *flags, **more):
+        server = support.Server(self.cluster.url, "--public-read", *flags, **more)
+        self.addCleanup(server.close)
+        return server
+
+    def is_unavailable(self, answer):
+        return answer.status == 503 and answer.json["error"]["code"] == "unavailable"
+
+    def test_down_and_back_while_it_runs(self):
+        server = self.server()
+        self.assertEqual(server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status, 201)
+        for order in ("halt", "crash"):
+            self.cluster.order(order)
+            support.until("not ready", lambda: server.call("GET", "/readyz").status == 503)
+            for method, path, body in (("GET", "/api/v1/projects", None), ("GET", "/api/v1/projects/demo", None),
+                                       ("POST", "/api/v1/runs", support.run_document(1, 1))):
+                with self.subTest(order=order, path=path):
+                    answer = server.call(method, path, body, token=server.admin)
+                    self.assertTrue(self.is_unavailable(answer), answer)
+                    self.assertIn("retry-after", answer.headers)
+            self.assertEqual(server.call("GET", "/healthz").status, 200)
+            self.assertIn(b"perfci_database_up 0\n", server.call("GET", "/metrics").body)
+            self.cluster.order("resume")
+            support.until("ready again", lambda: server.call("GET", "/readyz").status == 200)
+            answer = server.as_admin("POST", "/api/v1/runs", support.run_document(1, 1))
+            self.assertIn(answer.status, (200, 201), answer)
+        self.assertEqual(server.call("GET", "/api/v1/stats").json["runs"], 1)
+        # The worker came back by itself, too: the run is judged.
+        support.until("the run is judged", lambda: server.call(
+            "GET", "/api/v1/projects/demo/series").json["series"][0]["points"] == 1)
+
+    def test_away_at_start_then_there(self):
+        self.cluster.order("halt")
+        server = self.server(ready=False)
+        self.assertEqual(server.call("GET", "/healthz").status, 200)
+        self.assertTrue(self.is_unavailable(server.call("GET", "/api/v1/projects")))
+        self.assertEqual(server.call("GET", "/readyz").status, 503)
+        support.until("a line about it", lambda: "database away" in server.log())
+        self.cluster.order("resume")
+        support.until("ready", lambda: server.call("GET", "/readyz").status == 200)
+        self.assertEqual(server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status, 201)
+
+    def test_away_at_start_for_good_is_5(self):
+        self.cluster.order("halt")
+        server = support.Server(self.cluster.url, "--database-wait", "1s", ready=False)
+        self.assertEqual(server.process.wait(timeout=support.DEADLINE_S), 5)
+        self.assertIn("perfci-server: ", server.log().splitlines()[-1])
+        self.assertEqual(server.close(), 5)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
