@@ -29,6 +29,7 @@ typedef struct httpd_conn {
     struct httpd_conn *next;
     int fd;
     int64_t deadline_ns; /* shut down after it; 0: none */
+    bool reading;        /* it is the client that has to send */
 } httpd_conn;
 
 /** One request and its answer, from the request line to the last byte. */

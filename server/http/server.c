@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,10 +22,11 @@ static int64_t seconds_ns(double s)
 
 /* ---- connections and their deadlines ---- */
 
-static void set_deadline(pfc_httpd *http, httpd_conn *conn, int64_t deadline_ns)
+static void set_deadline(pfc_httpd *http, httpd_conn *conn, int64_t deadline_ns, bool reading)
 {
     pthread_mutex_lock(&http->lock);
     conn->deadline_ns = deadline_ns;
+    conn->reading = reading;
     pthread_mutex_unlock(&http->lock);
 }
 
@@ -41,6 +43,7 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_c
         conn = pfc_alloc(sizeof(*conn));
         conn->fd = info ? info->connect_fd : -1;
         conn->deadline_ns = pfc_clock_ns() + seconds_ns(http->opts.request_timeout_s);
+        conn->reading = true;
         pthread_mutex_lock(&http->lock);
         conn->next = http->conns;
         if (http->conns)
@@ -65,14 +68,28 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_c
     }
 }
 
-/* Ends sockets past their deadline, or all with a request under way when `all`. */
+/* Bytes that came and that we have not read: then it is we who are slow, not the client. */
+static bool has_unread(int fd)
+{
+    int unread = 0;
+
+    return ioctl(fd, FIONREAD, &unread) == 0 && unread > 0;
+}
+
+static bool is_late(const httpd_conn *conn, int64_t now_ns)
+{
+    return conn->deadline_ns && conn->deadline_ns <= now_ns &&
+           !(conn->reading && has_unread(conn->fd));
+}
+
+/* Ends sockets past their deadline, or all of them. */
 static void reap(pfc_httpd *http, int64_t now_ns, bool all)
 {
     uint64_t ended = 0;
 
     pthread_mutex_lock(&http->lock);
     for (httpd_conn *conn = http->conns; conn; conn = conn->next) {
-        if (all || (conn->deadline_ns && conn->deadline_ns <= now_ns)) {
+        if (all || is_late(conn, now_ns)) {
             conn->deadline_ns = 0;
             (void)shutdown(conn->fd, SHUT_RDWR);
             ended++;
@@ -128,7 +145,7 @@ static void *on_request_line(void *cls, const char *uri, struct MHD_Connection *
     pfc_random_id(x->id);
     pfc_buf_init(&x->body, PFC_HTTPD_MAX_BODY);
     if (x->conn)
-        set_deadline(http, x->conn, x->begin_ns + seconds_ns(http->opts.request_timeout_s));
+        set_deadline(http, x->conn, x->begin_ns + seconds_ns(http->opts.request_timeout_s), true);
     return x;
 }
 
@@ -162,7 +179,7 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     log_exchange(x, now_ns, how);
     if (x->conn)
         set_deadline(http, x->conn,
-                     now_ns + seconds_ns(PFC_HTTPD_IDLE_S + http->opts.request_timeout_s));
+                     now_ns + seconds_ns(PFC_HTTPD_IDLE_S + http->opts.request_timeout_s), true);
     free(x->uri);
     free(x->decoded);
     free(x->auth_text);
@@ -288,7 +305,7 @@ static enum MHD_Result dispatch(httpd_exchange *x)
             return httpd_hub_stream(x, reply.project);
         if (!reply.wait_topic) {
             if (x->conn)
-                set_deadline(http, x->conn, now_ns + seconds_ns(PFC_HTTPD_WRITE_S));
+                set_deadline(http, x->conn, now_ns + seconds_ns(PFC_HTTPD_WRITE_S), false);
             return httpd_reply_send(x, &reply, atomic_load(&http->stopping));
         }
         end_ns = x->complete_ns + seconds_ns(reply.wait_s);
@@ -316,8 +333,8 @@ static enum MHD_Result begin(httpd_exchange *x, const char *method)
     }
     body_s = (double)httpd_request_length(x) / PFC_HTTPD_BODY_RATE;
     if (x->conn)
-        set_deadline(http, x->conn,
-                     x->begin_ns + seconds_ns(http->opts.request_timeout_s + body_s));
+        set_deadline(http, x->conn, x->begin_ns + seconds_ns(http->opts.request_timeout_s + body_s),
+                     true);
     return MHD_YES;
 }
 
@@ -344,7 +361,7 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd, const ch
         x->complete = true;
         x->complete_ns = pfc_clock_ns();
         if (x->conn)
-            set_deadline(x->http, x->conn, 0);
+            set_deadline(x->http, x->conn, 0, false);
     }
     return dispatch(x);
 }
