@@ -76,6 +76,20 @@ done:
     return code;
 }
 
+/* The path's job, when it exists and the token may touch its project. */
+static pfc_code check_job(pfc_app *app, const pfc_req *req, int64_t *id, pfc_err *err)
+{
+    pfc_jobs row = { 0 };
+    pfc_code code = pfc_req_param_id(req, "id", id, err);
+
+    if (!code)
+        code = pfc_jobs_get(app->db, *id, &row, err);
+    if (!code)
+        code = pfc_req_allow_project(req, row.items[0].project_id, err);
+    pfc_rows_clear(&row);
+    return code;
+}
+
 /* POST /api/v1/jobs/{id}/heartbeat   {"lease", "progress"?} */
 PFC_HANDLER(jobs_heartbeat)
 {
@@ -86,13 +100,13 @@ PFC_HANDLER(jobs_heartbeat)
     bool cancel = false;
     pfc_code code;
 
-    code = pfc_req_param_id(req, "id", &id, err);
-    if (!code)
-        code = pfc_decode_object(req, known, &body, err);
+    code = pfc_decode_object(req, known, &body, err);
     if (!code)
         code = pfc_json_string(body, NULL, "lease", true, 64, &lease, err);
     if (!code)
         code = pfc_json_string(body, NULL, "progress", false, PFC_WIRE_MAX_TEXT, &progress, err);
+    if (!code)
+        code = check_job(app, req, &id, err);
     if (!code)
         code = pfc_job_heartbeat(app->db, id, lease, progress, PFC_LEASE_S, &cancel, err);
     if (!code)
@@ -116,9 +130,7 @@ PFC_HANDLER(jobs_complete)
     int64_t id = 0;
     pfc_code code;
 
-    code = pfc_req_param_id(req, "id", &id, err);
-    if (!code)
-        code = pfc_decode_object(req, known, &body, err);
+    code = pfc_decode_object(req, known, &body, err);
     if (!code)
         code = pfc_json_string(body, NULL, "lease", true, 64, &lease, err);
     if (!code)
@@ -136,8 +148,10 @@ PFC_HANDLER(jobs_complete)
                               status);
         goto done;
     }
-    code = pfc_job_complete(app->db, id, lease, status, reason, (const char *const *)run_ids,
-                            run_ids_len, err);
+    code = check_job(app, req, &id, err);
+    if (!code)
+        code = pfc_job_complete(app->db, id, lease, status, reason, (const char *const *)run_ids,
+                                run_ids_len, err);
     if (!code)
         code = pfc_jobs_get(app->db, id, &row, err);
     if (!code)
