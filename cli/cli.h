@@ -104,5 +104,17 @@ int pfc_cmd_up(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_down(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_status(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_detect(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_run(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_push(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_compare(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_check(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_init(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_token(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_project(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_series(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_comment(pfc_cli *cli, int argc, char **argv);
 
 #endif

@@ -23,6 +23,10 @@ static const struct command commands[] = {
     { "up", pfc_cmd_up, "start the service: private PostgreSQL, server, runner" },
     { "down", pfc_cmd_down, "stop it" },
     { "status", pfc_cmd_status, "show what runs" },
+    { "run", pfc_cmd_run, "measure the working tree, a commit, or any command" },
+    { "compare", pfc_cmd_compare, "verdict of B against A: files, revisions, stored runs" },
+    { "check", pfc_cmd_check, "measure HEAD against its merge base: the gate for CI" },
+    { "push", pfc_cmd_push, "upload results, also of other tools" },
     { "detect", pfc_cmd_detect, "find change points in series, no server needed" },
 };
 

@@ -1,0 +1,50 @@
+/*
+ * The service's HTTP API as the subcommands use it: which service, whose token, which project.
+ */
+#ifndef PFC_CLI_API_H
+#define PFC_CLI_API_H
+
+#include "cli/cli.h"
+#include "core/base/conf.h"
+#include "core/git/repo.h"
+#include "core/http/client.h"
+
+/**
+ * A client of the service.
+ *
+ * url   --url or NULL: then PERFCI_URL, perfci.yaml's `server`, DATA/endpoint.json, the default
+ * data  --data or NULL; conf may be NULL
+ *
+ * The token is PERFCI_TOKEN (or its file); without one, DATA/admin.token, but only for the service
+ * that DATA/endpoint.json names: it is never sent anywhere else. No token at all is fine, too: what
+ * is open to everybody can be asked. Free *out with pfc_http_free.
+ */
+pfc_code pfc_api_open(const char *url, const char *data, const pfc_conf *conf, pfc_http **out,
+                      pfc_err *err) PFC_MUSTCHECK;
+
+/** The project's name: flag, PERFCI_PROJECT, perfci.yaml, else the folder's name as a slug.
+ *  `dir` may be NULL. PFC_EINVAL when none of them gives a slug; caller frees. */
+pfc_code pfc_api_project(const char *flag, const pfc_conf *conf, const char *dir, char **out,
+                         pfc_err *err) PFC_MUSTCHECK;
+
+/** POST /projects: makes it, or finds it. branch and repo_url may be NULL. */
+pfc_code pfc_api_ensure_project(pfc_http *http, const char *project, const char *branch,
+                                const char *repo_url, pfc_err *err) PFC_MUSTCHECK;
+
+/** Tells the service about `ids` (oldest first), in as many posts as needed. *fresh, which may be
+ *  NULL: how many it did not know. */
+pfc_code pfc_api_post_commits(pfc_http *http, const char *project, const char *branch,
+                              pfc_repo *repo, const pfc_commit_id *ids, size_t len, int64_t *fresh,
+                              pfc_err *err) PFC_MUSTCHECK;
+
+/** Tells the service about the last 200 first-parent commits up to `tip`, so that a run of it finds
+ *  its place in history. */
+pfc_code pfc_api_post_history(pfc_http *http, const char *project, const char *branch,
+                              pfc_repo *repo, const pfc_commit_id *tip, pfc_err *err) PFC_MUSTCHECK;
+
+/** Posts a run (with project and commit), in parts when it is too large. *run_id, which may be
+ *  NULL: its number; *repeated, which may be NULL: it was there already. */
+pfc_code pfc_api_post_run(pfc_http *http, const pfc_run *run, int64_t *run_id, bool *repeated,
+                          pfc_err *err) PFC_MUSTCHECK;
+
+#endif

@@ -1,0 +1,257 @@
+/*
+ * perfci bisect: finds the commits that made a metric worse.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/hunt.h"
+#include "core/base/parse.h"
+
+enum {
+    KEY_REPO = 0x100,
+    KEY_GOOD,
+    KEY_BAD,
+    KEY_METRIC,
+    KEY_BENCHMARK,
+    KEY_BACKEND,
+    KEY_CONFIDENCE,
+    KEY_MAX_RUNS,
+    KEY_NOISE,
+    KEY_LAYOUT,
+    KEY_DELTA,
+    KEY_RELINK,
+    KEY_PATHS,
+    KEY_DRY_RUN,
+    KEY_RESUME,
+    KEY_MEASURE,
+    KEY_SUITE,
+    KEY_BUILD,
+    KEY_COMMITS,
+    KEY_NO_CHECKOUT,
+    KEY_WORK,
+    KEY_TIMEOUT,
+    KEY_HIGHER,
+    KEY_LOWER,
+    KEY_POST,
+    KEY_URL,
+    KEY_DATA,
+    KEY_PROJECT,
+};
+
+static const struct argp_option bisect_options[] = {
+    { 0, 0, 0, 0, "Where to look:", 1 },
+    { "repo", KEY_REPO, "DIR", 0, "The repository (default: here)", 1 },
+    { "good", KEY_GOOD, "REV", 0, "A commit before the regression", 1 },
+    { "bad", KEY_BAD, "REV", 0, "A commit with it", 1 },
+    { "commits", KEY_COMMITS, "FILE", 0,
+      "Ids instead of history: oldest first, the good one first, perhaps a tab and touched paths",
+      1 },
+    { "paths", KEY_PATHS, "GLOB", 0, "The benchmark's files, for the prior; repeatable", 1 },
+    { 0, 0, 0, 0, "How to measure:", 2 },
+    { "metric", KEY_METRIC, "M", 0, "E.g. gemm_tflops", 2 },
+    { "benchmark", KEY_BENCHMARK, "B", 0, "One benchmark instead of the headline", 2 },
+    { "backend", KEY_BACKEND, "B", 0, "E.g. cpu-avx2", 2 },
+    { "measure", KEY_MEASURE, "CMD", 0,
+      "Shell command that prints a number or JSON; 125 = cannot be measured", 2 },
+    { "suite", KEY_SUITE, "F", 0, "Suite for perfci-bench", 2 },
+    { "build", KEY_BUILD, "CMD", 0, "Shell command that builds a checkout", 2 },
+    { "no-checkout", KEY_NO_CHECKOUT, 0, 0, "Run --measure here; it finds PERFCI_COMMIT by itself",
+      2 },
+    { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 2 },
+    { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 2 },
+    { "higher-is-better", KEY_HIGHER, 0, 0, "The metric's direction, when it does not say", 2 },
+    { "lower-is-better", KEY_LOWER, 0, 0, "Likewise", 2 },
+    { 0, 0, 0, 0, "What is known, and how sure to be:", 3 },
+    { "confidence", KEY_CONFIDENCE, "P", 0, "Stop at this probability (default 0.99)", 3 },
+    { "max-runs", KEY_MAX_RUNS, "N", 0, "Give up after N runs", 3 },
+    { "noise", KEY_NOISE, "R", 0, "Relative noise of one run", 3 },
+    { "layout-noise", KEY_LAYOUT, "R", 0, "Relative noise between builds", 3 },
+    { "delta", KEY_DELTA, "R", 0, "Relative change, signed: 0.05 = the bad end is 5 % larger", 3 },
+    { "relink", KEY_RELINK, 0, 0, "Allow rebuilds with another layout (PERFCI_BUILD > 0)", 3 },
+    { "dry-run", KEY_DRY_RUN, 0, 0, "Print the expected cost and measure nothing", 3 },
+    { "resume", KEY_RESUME, 0, 0, "Go on where the same command stopped", 3 },
+    { 0, 0, 0, 0, "Telling the service:", 4 },
+    { "post", KEY_POST, 0, 0, "Post the report", 4 },
+    { "url", KEY_URL, "U", 0, "The service (implies --post)", 4 },
+    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 4 },
+    { "project", KEY_PROJECT, "P", 0, "The project's name", 4 },
+    { 0 },
+};
+
+static const char bisect_doc[] =
+    "Finds the commits that made a metric worse, with as few runs as possible."
+    "\vNoise is expected: commits are measured as often as it takes to be sure, the ends first. "
+    "Commits that do not build are stepped over. Every measurement is kept as soon as it is made; "
+    "--resume goes on after Ctrl-C or a crash.\n"
+    "\n"
+    "Exit status 1 when a culprit was found or narrowed down, 0 when there is no regression, 3 "
+    "when "
+    "it stays open, 4 when an end cannot be measured.\n"
+    "\n"
+    "Examples:\n"
+    "  perfci bisect --metric gemm_tflops --good v1.2 --bad main\n"
+    "  perfci bisect --good HEAD~40 --bad HEAD --build 'make -j2' --measure './bench --json'\n"
+    "  perfci bisect --commits ids.txt --no-checkout --measure './measure.sh \"$PERFCI_COMMIT\"'\n";
+
+/* Flags that are texts go straight to their field. */
+static const char **text_field(pfc_hunt_opts *o, int key)
+{
+    switch (key) {
+    case KEY_REPO:
+        return &o->repo;
+    case KEY_GOOD:
+        return &o->good;
+    case KEY_BAD:
+        return &o->bad;
+    case KEY_METRIC:
+        return &o->metric;
+    case KEY_BENCHMARK:
+        return &o->benchmark;
+    case KEY_BACKEND:
+        return &o->backend;
+    case KEY_MEASURE:
+        return &o->measure;
+    case KEY_SUITE:
+        return &o->suite;
+    case KEY_BUILD:
+        return &o->build;
+    case KEY_COMMITS:
+        return &o->commits_file;
+    case KEY_WORK:
+        return &o->work;
+    case KEY_URL:
+        return &o->url;
+    case KEY_DATA:
+        return &o->data;
+    case KEY_PROJECT:
+        return &o->project;
+    default:
+        return NULL;
+    }
+}
+
+static bool take_switch(pfc_hunt_opts *o, int key)
+{
+    switch (key) {
+    case KEY_RELINK:
+        o->relink = true;
+        return true;
+    case KEY_DRY_RUN:
+        o->dry_run = true;
+        return true;
+    case KEY_RESUME:
+        o->resume = true;
+        return true;
+    case KEY_NO_CHECKOUT:
+        o->no_checkout = true;
+        return true;
+    case KEY_HIGHER:
+        o->better = 1;
+        return true;
+    case KEY_LOWER:
+        o->better = -1;
+        return true;
+    case KEY_POST:
+        o->post = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static error_t parse_bisect(int key, char *arg, struct argp_state *state)
+{
+    pfc_hunt_opts *o = state->input;
+    const char **text = text_field(o, key);
+    pfc_err err = { 0 };
+
+    if (text) {
+        *text = arg;
+        o->post = o->post || key == KEY_URL;
+        return 0;
+    }
+    if (take_switch(o, key))
+        return 0;
+    switch (key) {
+    case KEY_CONFIDENCE:
+        o->confidence = pfc_arg_double(state, arg, 0.5, 0.999999, "--confidence");
+        return 0;
+    case KEY_MAX_RUNS:
+        o->max_runs = pfc_arg_i64(state, arg, 2, PFC_BISECT_MAX_RUNS, "--max-runs");
+        return 0;
+    case KEY_NOISE:
+        o->noise = pfc_arg_double(state, arg, 0, 10, "--noise");
+        return 0;
+    case KEY_LAYOUT:
+        o->layout_noise = pfc_arg_double(state, arg, 0, 10, "--layout-noise");
+        return 0;
+    case KEY_DELTA:
+        o->delta = pfc_arg_double(state, arg, -0.999, 1000, "--delta");
+        return 0;
+    case KEY_TIMEOUT:
+        if (pfc_parse_duration_s(arg, "--timeout", &o->timeout_s, &err))
+            argp_error(state, "%s", err.msg);
+        return 0;
+    case KEY_PATHS:
+        if (o->globs_len == PFC_HUNT_MAX_GLOBS)
+            argp_error(state, "--paths: at most %d", PFC_HUNT_MAX_GLOBS);
+        o->globs[o->globs_len++] = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "there is no argument to give, got \"%s\"", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Expected runs always; time only when an earlier call has shown how long things take. */
+static int dry_run(pfc_hunt *h)
+{
+    const double runs = pfc_bisect_expected_runs(h->plan);
+    double measure_s = 0;
+    double build_s = 0;
+    double seconds;
+    char text[32];
+
+    pfc_hunt_costs(h, &measure_s, &build_s);
+    seconds = runs * (measure_s + build_s);
+    if (h->cli->json) {
+        pfc_cli_print_json(json_pack("{s:I,s:f,s:o}", "commits", (json_int_t)h->commits.len,
+                                     "expected_runs", runs, "expected_seconds",
+                                     measure_s > 0 ? json_real(seconds) : json_null()));
+        return PFC_EXIT_OK;
+    }
+    printf("%zu commits, about %.0f runs", h->commits.len, runs);
+    if (measure_s > 0) {
+        pfc_show_seconds(seconds, text);
+        printf(", about %s", text);
+    }
+    putchar('\n');
+    return PFC_EXIT_OK;
+}
+
+int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { bisect_options, parse_bisect, NULL, bisect_doc };
+    pfc_hunt_opts *opts = pfc_alloc(sizeof(*opts));
+    pfc_hunt hunt;
+    pfc_err err = { 0 };
+    int status;
+
+    pfc_cli_parse(cli, &args, argc, argv, opts);
+    pfc_cli_catch_signals();
+    /* A dry run looks at what was kept, to know how long things take. */
+    opts->resume = opts->resume || opts->dry_run;
+    if (pfc_hunt_open(&hunt, cli, opts, &err))
+        status = pfc_cli_fail(cli, &err);
+    else if (opts->dry_run)
+        status = dry_run(&hunt);
+    else if (pfc_hunt_run(&hunt, &err))
+        status = pfc_cli_fail(cli, &err);
+    else
+        status = pfc_hunt_report(&hunt);
+    pfc_hunt_close(&hunt);
+    free(opts);
+    return status;
+}

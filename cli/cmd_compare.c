@@ -1,0 +1,396 @@
+/*
+ * perfci compare and perfci check: is B slower than A?
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/api.h"
+#include "cli/cmp.h"
+#include "cli/take.h"
+#include "core/base/fs.h"
+#include "core/base/parse.h"
+
+enum {
+    KEY_SUITE = 0x100,
+    KEY_FILTER,
+    KEY_BACKEND,
+    KEY_MEASURE,
+    KEY_BUILD,
+    KEY_ROUNDS,
+    KEY_SEED,
+    KEY_MARGIN,
+    KEY_STORED,
+    KEY_BASE,
+    KEY_TIMEOUT,
+    KEY_WORK,
+    KEY_PROJECT,
+    KEY_URL,
+    KEY_DATA,
+    KEY_GIT_BISECT,
+};
+
+enum { DEFAULT_ROUNDS = 5 };
+
+typedef struct compare_opts {
+    pfc_take_opts take;
+    const char *sides[2];
+    size_t sides_len;
+    const char *base, *project, *url, *data;
+    size_t rounds;
+    double margin;
+    bool stored;
+    bool git_bisect;
+    bool check; /* `perfci check`: no arguments */
+} compare_opts;
+
+#define COMMON_OPTIONS                                                                              \
+    { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },                                        \
+        { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },                 \
+        { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },                     \
+        { "measure", KEY_MEASURE, "CMD", 0, "Shell command instead of a suite", 0 },                \
+        { "build", KEY_BUILD, "CMD", 0, "Shell command that builds a checkout", 0 },                \
+        { "rounds", KEY_ROUNDS, "N", 0, "Rounds of two measurements a side (default 5)", 0 },       \
+        { "seed", KEY_SEED, "N", 0, "Of the order of turns (default 1)", 0 },                       \
+        { "margin", KEY_MARGIN, "R", 0, "Relative change that does not matter (default 0.01)", 0 }, \
+        { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 0 },                \
+        { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },                              \
+    {                                                                                               \
+        "git-bisect", KEY_GIT_BISECT, 0, 0, "Exit status for `git bisect run`: 0, 1 or 125", 0      \
+    }
+
+static const struct argp_option compare_options[] = {
+    COMMON_OPTIONS,
+    { "stored", KEY_STORED, 0, 0, "Compare what the service has of both", 0 },
+    { "project", KEY_PROJECT, "P", 0, "The project's name, for stored results", 0 },
+    { "url", KEY_URL, "U", 0, "The service", 0 },
+    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0 },
+    { 0 },
+};
+
+static const struct argp_option check_options[] = {
+    COMMON_OPTIONS,
+    { "base", KEY_BASE, "REV", 0, "Branch to compare with (default: perfci.yaml's, else main)", 0 },
+    { 0 },
+};
+
+static const char compare_doc[] =
+    "Says benchmark by benchmark whether B is slower than A."
+    "\vA and B are files (any supported format), else revisions of this repository, else numbers "
+    "or "
+    "ids of stored runs. Two revisions are built and measured here in turns, unless --stored.\n"
+    "\n"
+    "Exit status 1 regression, 0 none, 3 not decided, 4 a benchmark is broken.\n"
+    "\n"
+    "Examples:\n"
+    "  perfci compare main HEAD\n"
+    "  perfci compare before.json after.json --json\n"
+    "  perfci compare --stored v1.2 main\n";
+
+static const char check_doc[] =
+    "Measures HEAD against the commit where it left its base branch, in turns: the gate for CI."
+    "\vExit status 1 regression, 0 none, 3 not decided, 4 a benchmark is broken.\n"
+    "\n"
+    "Examples:\n"
+    "  perfci check\n"
+    "  perfci check --base origin/main --json > comparison.json\n";
+
+static const char **text_field(compare_opts *o, int key)
+{
+    switch (key) {
+    case KEY_SUITE:
+        return &o->take.suite;
+    case KEY_FILTER:
+        return &o->take.filter;
+    case KEY_MEASURE:
+        return &o->take.measure;
+    case KEY_BUILD:
+        return &o->take.build;
+    case KEY_WORK:
+        return &o->take.work;
+    case KEY_BASE:
+        return &o->base;
+    case KEY_PROJECT:
+        return &o->project;
+    case KEY_URL:
+        return &o->url;
+    case KEY_DATA:
+        return &o->data;
+    default:
+        return NULL;
+    }
+}
+
+static error_t parse_compare(int key, char *arg, struct argp_state *state)
+{
+    compare_opts *o = state->input;
+    const char **text = text_field(o, key);
+    pfc_err err = { 0 };
+
+    if (text) {
+        *text = arg;
+        return 0;
+    }
+    switch (key) {
+    case KEY_BACKEND:
+        if (o->take.backends_len == PFC_TAKE_MAX_BACKENDS)
+            argp_error(state, "--backend: at most %d", PFC_TAKE_MAX_BACKENDS);
+        o->take.backends[o->take.backends_len++] = arg;
+        return 0;
+    case KEY_ROUNDS:
+        o->rounds = (size_t)pfc_arg_i64(state, arg, 1, PFC_TAKE_MAX_REPEATS, "--rounds");
+        return 0;
+    case KEY_SEED:
+        o->take.seed = (uint64_t)pfc_arg_i64(state, arg, 0, INT64_MAX, "--seed");
+        return 0;
+    case KEY_MARGIN:
+        o->margin = pfc_arg_double(state, arg, 1e-9, 10, "--margin");
+        return 0;
+    case KEY_TIMEOUT:
+        if (pfc_parse_duration_s(arg, "--timeout", &o->take.timeout_s, &err))
+            argp_error(state, "%s", err.msg);
+        return 0;
+    case KEY_STORED:
+        o->stored = true;
+        return 0;
+    case KEY_GIT_BISECT:
+        o->git_bisect = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->check || o->sides_len == 2)
+            argp_error(state, "one argument too many: \"%s\"", arg);
+        o->sides[o->sides_len++] = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->check && o->sides_len != 2)
+            argp_error(state, "want two things to compare, A and B");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- where a side comes from ---- */
+
+typedef enum side_kind { SIDE_FILE, SIDE_REVISION, SIDE_RUN } side_kind;
+
+/* A run's number or id: what could be nothing else. */
+static bool is_run_id(const char *text)
+{
+    const size_t len = strlen(text);
+
+    if (len == 32)
+        return pfc_is_hex_id(text);
+    for (size_t i = 0; i < len; i++)
+        if (!isdigit((unsigned char)text[i]))
+            return false;
+    return len > 0 && len < 19;
+}
+
+static pfc_code kind_of(const pfc_take *t, const char *text, side_kind *kind, pfc_commit_id *id,
+                        pfc_err *err)
+{
+    pfc_code code = PFC_ENOTFOUND;
+
+    *kind = SIDE_FILE;
+    if (pfc_fs_exists(text) && !pfc_fs_is_dir(text))
+        return PFC_OK;
+    *kind = SIDE_REVISION;
+    if (t->repo)
+        code = pfc_repo_resolve(t->repo, text, id, err);
+    else
+        pfc_err_set(err, PFC_ENOTFOUND, "\"%.200s\" is no file, and there is no repository here",
+                    text);
+    if (code && is_run_id(text)) {
+        *kind = SIDE_RUN;
+        code = PFC_OK;
+        *err = (pfc_err){ 0 };
+    }
+    return code;
+}
+
+/* GET /runs/{id} as a run. */
+static pfc_code fetch_run(pfc_http *http, const char *id, pfc_run **out, pfc_err *err)
+{
+    char *path = pfc_format("/api/v1/runs/%s", id);
+    json_t *doc = NULL;
+    char *text = NULL;
+    pfc_code code = pfc_http_json(http, "GET", path, NULL, NULL, &doc, err);
+
+    if (!code) {
+        json_object_del(doc, "run_id"); /* the service's own, no part of the document */
+        text = json_dumps(doc, JSON_COMPACT);
+        code = pfc_run_from_json(text, strlen(text), out, err);
+    }
+    free(text);
+    json_decref(doc);
+    free(path);
+    return code;
+}
+
+static pfc_code load_side(const compare_opts *o, const pfc_take *t, const char *text,
+                          side_kind kind, pfc_run **out, pfc_err *err)
+{
+    pfc_http *http = NULL;
+    pfc_code code;
+
+    if (kind == SIDE_FILE)
+        return pfc_take_file(text, NULL, out, err);
+    if (kind == SIDE_REVISION)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "\"%.100s\" is a revision and the other side is none: measure it first "
+                           "(perfci run --commit %.100s --out FILE), or use --stored",
+                           text, text);
+    code = pfc_api_open(o->url, o->data, &t->conf, &http, err);
+    if (!code)
+        code = fetch_run(http, text, out, err);
+    pfc_http_free(http);
+    return code;
+}
+
+/* The service judges what it has. */
+static pfc_code compare_stored(const compare_opts *o, const pfc_take *t, const char *const *ids,
+                               pfc_cmp *out, pfc_err *err)
+{
+    char *project = NULL;
+    char *a = pfc_http_escape(ids[0]);
+    char *b = pfc_http_escape(ids[1]);
+    char *path = NULL;
+    pfc_http *http = NULL;
+    json_t *doc = NULL;
+    pfc_code code = pfc_api_open(o->url, o->data, &t->conf, &http, err);
+
+    if (!code)
+        code = pfc_api_project(o->project, &t->conf, t->root, &project, err);
+    if (!code) {
+        path = pfc_format("/api/v1/compare?project=%s&a=%s&b=%s", project, a, b);
+        code = pfc_http_json(http, "GET", path, NULL, NULL, &doc, err);
+    }
+    if (!code)
+        code = pfc_cmp_from_json(doc, out, err);
+    json_decref(doc);
+    pfc_http_free(http);
+    free(path);
+    free(b);
+    free(a);
+    free(project);
+    return code;
+}
+
+static pfc_code compare_measured(const compare_opts *o, pfc_take *t, const pfc_commit_id *ids,
+                                 pfc_cmp *out, pfc_err *err)
+{
+    pfc_run *a = NULL;
+    pfc_run *b = NULL;
+    pfc_code code = pfc_take_pair(t, &ids[0], &ids[1], o->rounds, &a, &b, err);
+
+    if (!code)
+        code = pfc_cmp_runs(a, b, ids[0].hex, ids[1].hex, o->margin, out, err);
+    pfc_run_free(a);
+    pfc_run_free(b);
+    return code;
+}
+
+static pfc_code compare(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_err *err)
+{
+    const char *stored[2];
+    pfc_commit_id ids[2] = { { "" }, { "" } };
+    side_kind kinds[2] = { SIDE_FILE, SIDE_FILE };
+    pfc_run *runs[2] = { NULL, NULL };
+    pfc_code code = PFC_OK;
+
+    for (int i = 0; i < 2 && !code; i++) {
+        code = kind_of(t, o->sides[i], &kinds[i], &ids[i], err);
+        stored[i] = kinds[i] == SIDE_REVISION ? ids[i].hex : o->sides[i];
+    }
+    if (code)
+        return code;
+    if (kinds[0] != SIDE_FILE && kinds[1] != SIDE_FILE &&
+        (o->stored || kinds[0] == SIDE_RUN || kinds[1] == SIDE_RUN))
+        return compare_stored(o, t, stored, out, err);
+    if (kinds[0] == SIDE_REVISION && kinds[1] == SIDE_REVISION)
+        return compare_measured(o, t, ids, out, err);
+    for (int i = 0; i < 2 && !code; i++)
+        code = load_side(o, t, o->sides[i], kinds[i], &runs[i], err);
+    if (!code)
+        code = pfc_cmp_runs(runs[0], runs[1], o->sides[0], o->sides[1], o->margin, out, err);
+    pfc_run_free(runs[0]);
+    pfc_run_free(runs[1]);
+    return code;
+}
+
+/* HEAD against where it left the base branch; on the base branch itself, against its parent. */
+static pfc_code check(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_err *err)
+{
+    const char *base = o->base ? o->base : t->conf.branch ? t->conf.branch : "main";
+    pfc_commit_id ids[2];
+    pfc_commit_id tip;
+    size_t changed = 0;
+    pfc_code code = pfc_repo_resolve(t->repo, "HEAD", &ids[1], err);
+
+    if (!code && !pfc_repo_dirty(t->repo, &changed, NULL, NULL) && changed)
+        pfc_cli_warn(t->cli, "%zu tracked files differ from HEAD; HEAD is what is measured",
+                     changed);
+    if (!code)
+        code = pfc_repo_resolve(t->repo, base, &tip, err);
+    if (!code)
+        code = pfc_repo_merge_base(t->repo, &tip, &ids[1], &ids[0], err);
+    if (!code && strcmp(ids[0].hex, ids[1].hex) == 0)
+        code = pfc_repo_resolve(t->repo, "HEAD^", &ids[0], err);
+    return code ? code : compare_measured(o, t, ids, out, err);
+}
+
+static int finish(const pfc_cli *cli, const compare_opts *o, const pfc_cmp *cmp)
+{
+    int status = pfc_cmp_exit(cmp);
+
+    if (cli->json)
+        pfc_cli_print_json(pfc_cmp_to_json(cmp));
+    else
+        pfc_cmp_print(cli, cmp);
+    if (o->git_bisect && status != PFC_EXIT_OK && status != PFC_EXIT_REGRESSION)
+        status = PFC_MEASURE_CANNOT;
+    return status;
+}
+
+static int run_compare(pfc_cli *cli, compare_opts *o)
+{
+    pfc_take t = { 0 };
+    pfc_cmp cmp = { 0 };
+    pfc_err err = { 0 };
+    int status;
+    pfc_code code;
+
+    pfc_cli_catch_signals();
+    code = pfc_take_open(&t, cli, &o->take, NULL, o->check, &err);
+    if (!code)
+        code = o->check ? check(o, &t, &cmp, &err) : compare(o, &t, &cmp, &err);
+    if (code) {
+        status = pfc_cli_fail(cli, &err);
+        status = o->git_bisect ? PFC_MEASURE_CANNOT : status;
+    } else {
+        status = finish(cli, o, &cmp);
+    }
+    pfc_cmp_clear(&cmp);
+    pfc_take_close(&t);
+    return status;
+}
+
+int pfc_cmd_compare(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { compare_options, parse_compare, "A B", compare_doc };
+    compare_opts o = { .rounds = DEFAULT_ROUNDS, .take.repeats = 1, .take.seed = 1 };
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    return run_compare(cli, &o);
+}
+
+int pfc_cmd_check(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { check_options, parse_compare, NULL, check_doc };
+    compare_opts o = { .check = true, .rounds = DEFAULT_ROUNDS, .take.repeats = 1, .take.seed = 1 };
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    return run_compare(cli, &o);
+}

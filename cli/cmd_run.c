@@ -1,0 +1,243 @@
+/*
+ * perfci run: measures the working tree, a commit, or any command.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/api.h"
+#include "cli/take.h"
+#include "core/base/fs.h"
+#include "core/base/parse.h"
+
+enum {
+    KEY_SUITE = 0x100,
+    KEY_FILTER,
+    KEY_BACKEND,
+    KEY_COMMIT,
+    KEY_REPEATS,
+    KEY_OUT,
+    KEY_TIMEOUT,
+    KEY_WORK,
+    KEY_PUSH,
+    KEY_PROJECT,
+    KEY_URL,
+    KEY_DATA,
+    KEY_GIT_BISECT,
+};
+
+typedef struct run_opts {
+    pfc_take_opts take;
+    const char *commit, *out, *project, *url, *data;
+    char *command; /* of `-- CMD`, quoted for the shell */
+    bool push;
+    bool git_bisect;
+} run_opts;
+
+static const struct argp_option run_options[] = {
+    { "suite", KEY_SUITE, "F", 0, "Suite file or name (default: perfci.yaml's, else quick)", 0 },
+    { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },
+    { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },
+    { "commit", KEY_COMMIT, "C", 0, "Measure this commit in a checkout of its own", 0 },
+    { "repeats", KEY_REPEATS, "N", 0, "Times to run (default: 1 a suite, 5 a command)", 0 },
+    { "out", KEY_OUT, "FILE", 0, "Also write the run document", 0 },
+    { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 0 },
+    { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },
+    { "push", KEY_PUSH, 0, 0, "Upload the result", 0 },
+    { "project", KEY_PROJECT, "P", 0, "The project's name, for --push", 0 },
+    { "url", KEY_URL, "U", 0, "The service, for --push", 0 },
+    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`, for --push", 0 },
+    { "git-bisect", KEY_GIT_BISECT, 0, 0, "Exit status for `git bisect run`: 0, or 125 when broken",
+      0 },
+    { 0 },
+};
+
+static const char run_doc[] =
+    "Measures the working tree and prints a table."
+    "\vWith -- CMD any command is measured: what it prints is read as a number, {\"value\": x}, "
+    "Google Benchmark JSON, or another supported format. --json prints the run document.\n"
+    "\n"
+    "Exit status 4 when a build fails or a result is wrong.\n"
+    "\n"
+    "Examples:\n"
+    "  perfci run --suite quick --filter gemm\n"
+    "  perfci run --commit v1.2 --json > v1.2.json\n"
+    "  perfci run --repeats 10 -- ./bench --benchmark_format=json\n";
+
+static void quote(pfc_buf *out, const char *arg)
+{
+    pfc_buf_puts(out, out->len ? " '" : "'");
+    for (const char *p = arg; *p; p++)
+        if (*p == '\'')
+            pfc_buf_puts(out, "'\\''");
+        else
+            pfc_buf_putc(out, *p);
+    pfc_buf_putc(out, '\'');
+}
+
+/* The words after `--` as one shell command that runs exactly them. */
+static char *command_of(struct argp_state *state)
+{
+    pfc_buf buf;
+
+    pfc_buf_init(&buf, PFC_WORKSPACE_MAX_COMMAND);
+    for (int i = state->next; i < state->argc; i++)
+        quote(&buf, state->argv[i]);
+    if (buf.overflow)
+        argp_error(state, "the command is longer than %d bytes", PFC_WORKSPACE_MAX_COMMAND);
+    return pfc_buf_take(&buf);
+}
+
+static const char **text_field(run_opts *o, int key)
+{
+    switch (key) {
+    case KEY_SUITE:
+        return &o->take.suite;
+    case KEY_FILTER:
+        return &o->take.filter;
+    case KEY_COMMIT:
+        return &o->commit;
+    case KEY_OUT:
+        return &o->out;
+    case KEY_WORK:
+        return &o->take.work;
+    case KEY_PROJECT:
+        return &o->project;
+    case KEY_URL:
+        return &o->url;
+    case KEY_DATA:
+        return &o->data;
+    default:
+        return NULL;
+    }
+}
+
+static error_t parse_run(int key, char *arg, struct argp_state *state)
+{
+    run_opts *o = state->input;
+    const char **text = text_field(o, key);
+    pfc_err err = { 0 };
+
+    if (text) {
+        *text = arg;
+        return 0;
+    }
+    switch (key) {
+    case KEY_BACKEND:
+        if (o->take.backends_len == PFC_TAKE_MAX_BACKENDS)
+            argp_error(state, "--backend: at most %d", PFC_TAKE_MAX_BACKENDS);
+        o->take.backends[o->take.backends_len++] = arg;
+        return 0;
+    case KEY_REPEATS:
+        o->take.repeats = (size_t)pfc_arg_i64(state, arg, 1, PFC_TAKE_MAX_REPEATS, "--repeats");
+        return 0;
+    case KEY_TIMEOUT:
+        if (pfc_parse_duration_s(arg, "--timeout", &o->take.timeout_s, &err))
+            argp_error(state, "%s", err.msg);
+        return 0;
+    case KEY_PUSH:
+        o->push = true;
+        return 0;
+    case KEY_GIT_BISECT:
+        o->git_bisect = true;
+        return 0;
+    case ARGP_KEY_ARGS:
+        /* Whatever stands after `--`; before it there is nothing but flags. */
+        if (!pfc_streq(state->argv[state->next - 1], "--"))
+            argp_error(state, "a command to measure goes after --, got \"%s\"",
+                       state->argv[state->next]);
+        o->command = command_of(state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static pfc_code push(const run_opts *o, const pfc_take *t, pfc_run *run, pfc_err *err)
+{
+    char *branch = t->repo ? pfc_repo_branch(t->repo) : NULL;
+    char *project = NULL;
+    pfc_http *http = NULL;
+    int64_t run_id = 0;
+    pfc_commit_id id = { "" };
+    pfc_code code = PFC_OK;
+
+    if (!run->commit)
+        code = pfc_err_set(err, PFC_EINVAL,
+                           "what was measured is no commit (tracked files differ from HEAD, or "
+                           "there is no repository), so it is not pushed");
+    if (!code)
+        code = pfc_api_open(o->url, o->data, &t->conf, &http, err);
+    if (!code)
+        code = pfc_api_project(o->project, &t->conf, t->root, &project, err);
+    if (!code)
+        code = pfc_api_ensure_project(http, project, t->conf.branch, NULL, err);
+    if (!code) {
+        memcpy(id.hex, run->commit, PFC_COMMIT_HEX - 1);
+        code = pfc_api_post_history(http, project, branch, t->repo, &id, err);
+    }
+    if (!code) {
+        free(run->project);
+        run->project = pfc_strdup(project);
+        code = pfc_api_post_run(http, run, &run_id, NULL, err);
+    }
+    if (!code)
+        pfc_cli_note(t->cli, "stored as run %lld of %s", (long long)run_id, project);
+    pfc_http_free(http);
+    free(project);
+    free(branch);
+    return code;
+}
+
+static pfc_code take(const run_opts *o, pfc_take *t, pfc_run **run, pfc_err *err)
+{
+    pfc_commit_id id;
+    pfc_code code;
+
+    if (!o->commit)
+        return pfc_take_tree(t, run, err);
+    code = pfc_repo_resolve(t->repo, o->commit, &id, err);
+    return code ? code : pfc_take_commit(t, &id, run, err);
+}
+
+int pfc_cmd_run(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { run_options, parse_run, "[-- CMD...]", run_doc };
+    run_opts o = { 0 };
+    pfc_take t = { 0 };
+    pfc_run *run = NULL;
+    char *text = NULL;
+    pfc_err err = { 0 };
+    int status = PFC_EXIT_OK;
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_catch_signals();
+    o.take.measure = o.command;
+    /* A command is measured where the user stands and nothing is built for it. */
+    if (o.command)
+        o.take.build = "";
+    if (pfc_take_open(&t, cli, &o.take, NULL, o.commit != NULL, &err) || take(&o, &t, &run, &err)) {
+        status = pfc_cli_fail(cli, &err);
+        goto done;
+    }
+    if (pfc_take_broken(run))
+        status = PFC_EXIT_BROKEN;
+    text = pfc_run_to_text(run);
+    if (o.out && pfc_fs_write_atomic(o.out, text, strlen(text), 0644, &err))
+        status = pfc_cli_fail(cli, &err);
+    if (cli->json)
+        puts(text);
+    else
+        pfc_take_print(cli, run);
+    if (o.push && push(&o, &t, run, &err))
+        status = pfc_cli_fail(cli, &err);
+
+done:
+    if (o.git_bisect && status != PFC_EXIT_OK)
+        status = PFC_MEASURE_CANNOT;
+    free(text);
+    pfc_run_free(run);
+    pfc_take_close(&t);
+    free(o.command);
+    return status;
+}

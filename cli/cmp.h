@@ -1,0 +1,65 @@
+/*
+ * Comparisons: two runs judged benchmark by benchmark, or the service's own judgement of stored
+ * ones, in one shape; as table, JSON and (comment.h) Markdown.
+ */
+#ifndef PFC_CLI_CMP_H
+#define PFC_CLI_CMP_H
+
+#include "cli/cli.h"
+#include "core/stats/stats.h"
+#include "core/wire/wire.h"
+
+#define PFC_CMP_MAX_ROWS PFC_WIRE_MAX_MEASUREMENTS
+
+typedef enum pfc_cmp_verdict {
+    PFC_CMP_SAME,
+    PFC_CMP_IMPROVEMENT,
+    PFC_CMP_INCONCLUSIVE,
+    PFC_CMP_REGRESSION,
+    PFC_CMP_BROKEN, /* no samples on one side: `reason` says why */
+    PFC_CMP_VERDICTS,
+} pfc_cmp_verdict;
+
+typedef struct pfc_cmp_side {
+    double median, low, high;
+    int64_t n;
+} pfc_cmp_side;
+
+typedef struct pfc_cmp_row {
+    char *benchmark, *metric, *backend, *unit;
+    char *reason; /* when broken */
+    bool higher_is_better;
+    pfc_cmp_side a, b;
+    double rel_change, rel_low, rel_high, p, noise_rel; /* NAN: unknown */
+    pfc_cmp_verdict verdict;
+} pfc_cmp_row;
+
+typedef struct pfc_cmp {
+    char *a, *b; /* what was compared: a commit, file or run */
+    pfc_cmp_row *rows;
+    size_t len, cap;
+    char *fingerprint; /* names of what differs between the machines, ", " between; NULL: nothing */
+    size_t only_a, only_b; /* benchmarks of one side alone */
+    size_t count[PFC_CMP_VERDICTS];
+} pfc_cmp;
+
+/**
+ * Judges `b` against `a`. Values of one process launch hang together, so that blocks' medians are
+ * compared where there are three or more blocks a side, else the samples themselves. Differences
+ * that would not stand a false discovery rate of 5 % over all rows become inconclusive.
+ * margin: relative change that does not matter; 0: 0.01. Clear *out in every case.
+ */
+pfc_code pfc_cmp_runs(const pfc_run *a, const pfc_run *b, const char *name_a, const char *name_b,
+                      double margin, pfc_cmp *out, pfc_err *err) PFC_MUSTCHECK;
+/** Reads the JSON of pfc_cmp_to_json or of GET /compare. */
+pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err) PFC_MUSTCHECK;
+/** In the shape of GET /compare; caller decrefs. */
+json_t *pfc_cmp_to_json(const pfc_cmp *cmp);
+void pfc_cmp_clear(pfc_cmp *cmp);
+void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp);
+/** "regression", "improvement", "same", "inconclusive", "broken". */
+const char *pfc_cmp_name(pfc_cmp_verdict verdict);
+/** 4 broken, 1 regression, 3 inconclusive (or nothing to compare), 0. */
+int pfc_cmp_exit(const pfc_cmp *cmp);
+
+#endif

@@ -1,0 +1,501 @@
+/*
+ * The loop of a local bisection: ask the plan, measure, keep, tell the plan.
+ */
+#include "cli/hunt.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/fs.h"
+#include "core/import/import.h"
+#include "core/stats/stats.h"
+
+/* An end must be measured, whatever it takes; any other commit the plan gives up after three. */
+enum { END_TRIES = 8, YAML_MAX_BYTES = PFC_CONF_MAX_BYTES, SUITE_MAX_BYTES = 1024 * 1024 };
+
+/* ---- opening ---- */
+
+static const char *pick(const char *flag, const char *yaml)
+{
+    return flag ? flag : yaml;
+}
+
+/* perfci.yaml of the bad end: one way to measure for all commits, and the newest knows it best. */
+static pfc_code read_conf(pfc_hunt *h, pfc_err *err)
+{
+    const char *bad = h->opts->bad;
+    pfc_commit_id id;
+    char *text = NULL;
+    size_t len = 0;
+    pfc_code code;
+
+    if (!h->repo || !bad)
+        return pfc_conf_find(".", &h->conf, err);
+    code = pfc_repo_resolve(h->repo, bad, &id, err);
+    if (code)
+        return pfc_err_wrap(err, "--bad");
+    code = pfc_repo_file(h->repo, &id, "perfci.yaml", YAML_MAX_BYTES, &text, &len, err);
+    if (code == PFC_ENOTFOUND)
+        code = pfc_conf_parse("{}", 2, "perfci.yaml", &h->conf, err);
+    else if (!code)
+        code = pfc_conf_parse(text, len, "perfci.yaml of the bad end", &h->conf, err);
+    free(text);
+    return code;
+}
+
+/* The globs that count: the flags', else perfci.yaml's. */
+static pfc_code read_commits(pfc_hunt *h, pfc_err *err)
+{
+    const pfc_hunt_opts *o = h->opts;
+    char *const *globs = o->globs_len ? o->globs : h->conf.paths;
+    const size_t len = o->globs_len ? o->globs_len : h->conf.paths_len;
+
+    if (o->commits_file)
+        return pfc_hunt_commits_file(o->commits_file, o->good, o->bad, globs, len, &h->commits,
+                                     err);
+    if (!o->good || !o->bad)
+        return pfc_err_set(err, PFC_EINVAL, "want --good and --bad, or --commits FILE");
+    return pfc_hunt_commits_repo(h->repo, o->good, o->bad, globs, len, &h->commits, err);
+}
+
+/* The bad end's suite file for every commit: an older one may lack it or measure something else.
+ * A name that is no file there is one that perfci-bench knows itself. */
+static pfc_code take_suite(pfc_hunt *h, const char *suite, pfc_err *err)
+{
+    pfc_commit_id id = { "" };
+    char *text = NULL;
+    size_t len = 0;
+    pfc_code code = PFC_OK;
+
+    h->measure.suite = suite;
+    if (!h->repo)
+        return PFC_OK;
+    memcpy(id.hex, h->commits.items[h->commits.len - 1].id, PFC_COMMIT_HEX - 1);
+    code = pfc_repo_file(h->repo, &id, suite, SUITE_MAX_BYTES, &text, &len, err);
+    if (code)
+        return code == PFC_ENOTFOUND ? PFC_OK : code;
+    code = pfc_fs_temp_dir("perfci-bisect", &h->temp, err);
+    if (!code) {
+        h->suite_file = pfc_fs_join(h->temp, "suite.yaml");
+        code = pfc_fs_write_atomic(h->suite_file, text, len, 0644, err);
+        h->measure.suite = h->suite_file;
+    }
+    free(text);
+    return code;
+}
+
+static pfc_code settle_measure(pfc_hunt *h, pfc_err *err)
+{
+    const pfc_hunt_opts *o = h->opts;
+    pfc_measure_opts *m = &h->measure;
+    const char *suite = pick(o->suite, h->conf.suite);
+
+    m->measure = o->suite ? NULL : pick(o->measure, h->conf.measure);
+    m->metric = pick(o->metric, h->conf.metric);
+    m->unit = h->conf.unit;
+    m->backend = o->backend;
+    m->timeout_s = o->timeout_s > 0 ? o->timeout_s : h->conf.timeout_s;
+    m->cancelled = pfc_cli_interrupted;
+    if (o->better || o->delta != 0) {
+        /* "--bad is 5 % larger" also says that larger is worse. */
+        m->has_direction = true;
+        m->higher_is_better = o->better ? o->better > 0 : o->delta < 0;
+    } else if (h->conf.higher_is_better) {
+        m->has_direction = true;
+        m->higher_is_better = true;
+    }
+    if (!m->measure && o->no_checkout)
+        return pfc_err_set(err, PFC_EINVAL, "--no-checkout needs --measure CMD");
+    if (!m->measure && !m->metric)
+        return pfc_err_set(err, PFC_EINVAL, "which metric? Give --metric M, e.g. gemm_tflops");
+    if (!m->metric)
+        m->metric = "value";
+    return m->measure ? PFC_OK : take_suite(h, suite ? suite : "quick", err);
+}
+
+static void key_add(pfc_buf *buf, const char *text)
+{
+    pfc_buf_puts(buf, text ? text : "");
+    pfc_buf_putc(buf, '\n');
+}
+
+/* What decides what a measurement means; confidence and the like may change between calls. */
+static void make_key(pfc_hunt *h)
+{
+    const pfc_hunt_opts *o = h->opts;
+    pfc_buf buf;
+
+    pfc_buf_init(&buf, 64u * 1024 * 1024);
+    key_add(&buf, h->measure.metric);
+    key_add(&buf, o->benchmark);
+    key_add(&buf, o->backend);
+    key_add(&buf, h->measure.measure ? h->measure.measure : pick(o->suite, h->conf.suite));
+    key_add(&buf, h->ws_opts.build);
+    key_add(&buf, h->ws_opts.relink);
+    key_add(&buf, o->no_checkout ? "here" : "checkout");
+    for (size_t i = 0; i < h->commits.len; i++)
+        key_add(&buf, h->commits.items[i].id);
+    pfc_sha256_hex(pfc_buf_text(&buf), buf.len, h->state.key);
+    pfc_buf_clear(&buf);
+}
+
+static void place_state(pfc_hunt *h)
+{
+    if (h->opts->commits_file || !h->repo)
+        h->state.path = pfc_format("./.perfci/bisect-%.12s.json", h->state.key);
+    else
+        h->state.path =
+            pfc_format("%s/perfci/bisect-%.12s.json", pfc_repo_git_dir(h->repo), h->state.key);
+}
+
+static pfc_code replan(pfc_hunt *h, pfc_err *err);
+
+pfc_code pfc_hunt_open(pfc_hunt *h, const pfc_cli *cli, const pfc_hunt_opts *o, pfc_err *err)
+{
+    bool found = false;
+    pfc_code code = PFC_OK;
+
+    *h = (pfc_hunt){ .cli = cli, .opts = o, .started_ns = pfc_clock_ns() };
+    if (!o->no_checkout || !o->commits_file)
+        code = pfc_repo_open(o->repo ? o->repo : ".", &h->repo, err);
+    if (!code && h->repo && pfc_repo_is_shallow(h->repo))
+        pfc_cli_note(cli, "the repository is shallow: only commits it holds can be measured");
+    if (!code)
+        code = read_conf(h, err);
+    if (!code)
+        code = read_commits(h, err);
+    h->ws_opts = (pfc_workspace_opts){ .build = pick(o->build, h->conf.build),
+                                       .relink = pick(o->relink_command, h->conf.relink),
+                                       .cancelled = pfc_cli_interrupted };
+    if (!code)
+        code = settle_measure(h, err);
+    if (code)
+        return code;
+    make_key(h);
+    place_state(h);
+    if (o->resume) {
+        code = pfc_hunt_state_load(&h->state, h->commits.len, &found, err);
+        if (!code && found)
+            pfc_cli_note(cli, "going on after %zu measurements", h->state.len);
+        else if (!code)
+            pfc_cli_note(cli, "nothing was kept of this bisection: it starts afresh");
+    }
+    h->seconds_before = h->state.seconds;
+    return code ? code : replan(h, err);
+}
+
+void pfc_hunt_close(pfc_hunt *h)
+{
+    pfc_workspace_close(h->ws);
+    pfc_bisect_free(h->plan);
+    pfc_hunt_state_clear(&h->state);
+    pfc_hunt_commits_clear(&h->commits);
+    pfc_repo_close(h->repo);
+    pfc_conf_clear(&h->conf);
+    if (h->temp)
+        (void)!pfc_fs_remove_tree(h->temp, NULL);
+    free(h->temp);
+    free(h->suite_file);
+    free(h->work);
+    *h = (pfc_hunt){ 0 };
+}
+
+/* ---- the plan ---- */
+
+static bool is_end(const pfc_hunt *h, size_t commit)
+{
+    return commit == 0 || commit == h->commits.len - 1;
+}
+
+static pfc_code tell(pfc_hunt *h, const pfc_hunt_step *s, pfc_err *err)
+{
+    switch (s->kind) {
+    case PFC_OUTCOME_MEASURED:
+        return pfc_bisect_tell(h->plan, s->commit, s->build, s->value, err);
+    case PFC_OUTCOME_BROKEN:
+        pfc_bisect_skip(h->plan, s->commit);
+        return PFC_OK;
+    case PFC_OUTCOME_TIMED_OUT:
+        pfc_bisect_timed_out(h->plan, s->commit);
+        return PFC_OK;
+    case PFC_OUTCOME_FAILED:
+    case PFC_OUTCOME_CANCELLED:
+        /* Ends are tried again and again by us; the plan would give them up. */
+        if (!is_end(h, s->commit))
+            pfc_bisect_failed(h->plan, s->commit);
+        return PFC_OK;
+    }
+    return PFC_OK;
+}
+
+static const pfc_hunt_step *first_measured(const pfc_hunt *h)
+{
+    for (size_t i = 0; i < h->state.len; i++)
+        if (h->state.steps[i].kind == PFC_OUTCOME_MEASURED)
+            return &h->state.steps[i];
+    return NULL;
+}
+
+/* What a build costs against a run, from the first of each; 0 while either is unknown. Only the
+ * first ones, so that a resumed bisection plans as the interrupted one did. */
+static double build_cost(const pfc_hunt *h)
+{
+    const pfc_hunt_step *run = first_measured(h);
+    double build_s = 0;
+
+    for (size_t i = 0; i < h->state.len && build_s <= 0; i++)
+        if (h->state.steps[i].built)
+            build_s = h->state.steps[i].build_s;
+    if (!run || run->measure_s <= 0 || build_s <= 0)
+        return 0;
+    return PFC_MIN(build_s / run->measure_s, 1000.0);
+}
+
+/* A plan that knows all steps so far. Made anew when the first measurement brought news about the
+ * metric itself: its direction, that it is exact, what a build costs. */
+static pfc_code replan(pfc_hunt *h, pfc_err *err)
+{
+    const pfc_hunt_opts *o = h->opts;
+    const pfc_hunt_step *first = first_measured(h);
+    double *prior = pfc_hunt_prior(&h->commits);
+    pfc_bisect_opts opts = {
+        .commits = h->commits.len,
+        .confidence = o->confidence,
+        .noise_rel = o->noise,
+        .layout_noise_rel = o->layout_noise,
+        .delta_rel = o->delta,
+        .relink = o->relink,
+        .max_runs = (size_t)o->max_runs,
+        .run_cost = 1,
+        .build_cost = build_cost(h),
+        .prior = prior,
+        .seed = 1,
+    };
+    pfc_code code;
+
+    if (h->measure.has_direction)
+        h->higher_is_better = h->measure.higher_is_better;
+    else if (first)
+        h->higher_is_better = first->higher_is_better;
+    else
+        h->higher_is_better = pfc_import_higher_is_better(h->measure.metric, h->measure.unit);
+    opts.higher_is_better = h->higher_is_better;
+    /* A deterministic metric has no noise; the planner wants something above zero. */
+    if (first && first->exact && opts.noise_rel <= 0)
+        opts.noise_rel = 1e-6;
+    pfc_bisect_free(h->plan);
+    h->plan = NULL;
+    code = pfc_bisect_new(&h->plan, &opts, err);
+    for (size_t i = 0; i < h->state.len && !code; i++)
+        code = tell(h, &h->state.steps[i], err);
+    free(prior);
+    return code;
+}
+
+/* ---- measuring ---- */
+
+static pfc_code open_workspace(pfc_hunt *h, pfc_err *err)
+{
+    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    const char *git_dir = pfc_repo_git_dir(h->repo);
+    char hash[PFC_SHA256_HEX];
+
+    pfc_sha256_hex(git_dir, strlen(git_dir), hash);
+    if (h->opts->work)
+        h->work = pfc_strdup(h->opts->work);
+    else if (cache && cache[0] == '/')
+        h->work = pfc_format("%s/perfci/work-%.12s", cache, hash);
+    else
+        h->work =
+            pfc_format("%s/.cache/perfci/work-%.12s", home && home[0] == '/' ? home : "/tmp", hash);
+    h->ws_opts.dir = h->work;
+    h->ws_opts.source = pfc_repo_root(h->repo);
+    h->ws_opts.build_timeout_s = h->conf.timeout_s;
+    return pfc_workspace_open(&h->ws_opts, &h->ws, err);
+}
+
+static pfc_code measure(pfc_hunt *h, const pfc_bisect_step *next, pfc_outcome *out, pfc_err *err)
+{
+    const char *id = h->commits.items[next->commit].id;
+    pfc_commit_id commit;
+    pfc_code code;
+
+    if (h->opts->no_checkout)
+        return pfc_measure(&h->measure, ".", id, next->build, out, err);
+    if (!h->ws) {
+        code = open_workspace(h, err);
+        if (code)
+            return code;
+    }
+    code = pfc_repo_resolve(h->repo, id, &commit, err);
+    if (code)
+        return code;
+    return pfc_workspace_measure(h->ws, &h->measure, &commit, next->build, out, err);
+}
+
+/* The number in an outcome; what cannot be used becomes a failed or broken one with its reason. */
+static pfc_code take_value(pfc_hunt *h, size_t commit, pfc_outcome *out, pfc_hunt_step *step,
+                           pfc_err *err)
+{
+    const pfc_measurement *m = NULL;
+    pfc_code code;
+
+    step->kind = out->kind;
+    if (out->kind != PFC_OUTCOME_MEASURED)
+        return PFC_OK;
+    code =
+        pfc_run_value(out->run, h->measure.metric, h->opts->benchmark, h->opts->backend, &m, err);
+    if (code == PFC_ENOTFOUND && !is_end(h, commit)) {
+        /* An older commit may lack the benchmark: no run of it will ever tell. */
+        step->kind = PFC_OUTCOME_BROKEN;
+        memcpy(out->reason, err->msg, PFC_MIN(sizeof(out->reason), sizeof(err->msg)));
+        out->reason[sizeof(out->reason) - 1] = '\0';
+        *err = (pfc_err){ 0 };
+        return PFC_OK;
+    }
+    if (code)
+        return code;
+    step->value = pfc_measurement_median(m);
+    step->higher_is_better = m->higher_is_better;
+    step->exact = m->exact;
+    if (!isfinite(step->value) || step->value <= 0) {
+        step->kind = PFC_OUTCOME_FAILED;
+        snprintf(out->reason, sizeof(out->reason), "want a value above zero, got %g", step->value);
+    }
+    return PFC_OK;
+}
+
+/* An end that cannot be measured leaves nothing to compare with. */
+static pfc_code check_end(const pfc_hunt *h, const pfc_hunt_step *step, const char *reason,
+                          size_t *failed, pfc_err *err)
+{
+    const char *which = step->commit == 0 ? "good" : "bad";
+
+    if (!is_end(h, step->commit) || step->kind == PFC_OUTCOME_MEASURED) {
+        *failed = 0;
+        return PFC_OK;
+    }
+    if (step->kind == PFC_OUTCOME_TIMED_OUT && step->commit != 0)
+        return PFC_OK;
+    if (step->kind == PFC_OUTCOME_BROKEN || ++*failed >= END_TRIES)
+        return pfc_err_set(err, PFC_EBROKEN, "the %s end, %.12s, cannot be measured: %.350s", which,
+                           h->commits.items[step->commit].id, reason);
+    return PFC_OK;
+}
+
+static void show_next(const pfc_hunt *h, const pfc_bisect_step *next)
+{
+    if (!h->cli->progress)
+        return;
+    pfc_cli_progress(h->cli, "run %zu, about %.0f to go: %.12s%s", h->state.len + 1,
+                     pfc_bisect_expected_runs(h->plan), h->commits.items[next->commit].id,
+                     next->build ? " (another layout)" : "");
+}
+
+static void show_step(const pfc_hunt *h, const pfc_hunt_step *step, const char *reason)
+{
+    const char *id = h->commits.items[step->commit].id;
+    char value[32];
+
+    if (step->kind != PFC_OUTCOME_MEASURED) {
+        pfc_cli_note(h->cli, "%.12s: %s: %s", id, pfc_outcome_name(step->kind), reason);
+    } else if (!h->cli->progress) {
+        pfc_show_value(step->value, value);
+        pfc_cli_note(h->cli, "%.12s: %s", id, value);
+    }
+}
+
+static double seconds_now(const pfc_hunt *h)
+{
+    return h->seconds_before + (double)(pfc_clock_ns() - h->started_ns) * 1e-9;
+}
+
+/* One measurement, kept before the plan hears of it. */
+static pfc_code one_step(pfc_hunt *h, const pfc_bisect_step *next, size_t *failed, pfc_err *err)
+{
+    pfc_outcome out = { 0 };
+    pfc_hunt_step step = { .commit = next->commit, .build = next->build };
+    const bool was_news = build_cost(h) <= 0 || !first_measured(h);
+    pfc_code code = measure(h, next, &out, err);
+
+    if (!code)
+        code = take_value(h, next->commit, &out, &step, err);
+    if (code)
+        goto done;
+    if (step.kind == PFC_OUTCOME_CANCELLED || pfc_cli_interrupted(NULL)) {
+        h->interrupted = true;
+        if (step.kind != PFC_OUTCOME_MEASURED)
+            goto done; /* our own doing, no fault of the commit's */
+    }
+    /* Slow is what a time-out says, and of the good end that would be wrong. */
+    if (step.kind == PFC_OUTCOME_TIMED_OUT && step.commit == 0)
+        step.kind = PFC_OUTCOME_FAILED;
+    step.built = out.built;
+    step.build_s = out.build_s;
+    step.measure_s = out.measure_s;
+    pfc_hunt_state_add(&h->state, &step);
+    h->state.seconds = seconds_now(h);
+    code = pfc_hunt_state_save(&h->state, err);
+    if (code)
+        goto done;
+    show_step(h, &step, out.reason);
+    code = check_end(h, &step, out.reason, failed, err);
+    if (code)
+        goto done;
+    if (was_news && step.kind == PFC_OUTCOME_MEASURED &&
+        (build_cost(h) > 0 || first_measured(h) == &h->state.steps[h->state.len - 1]))
+        code = replan(h, err);
+    else
+        code = tell(h, &step, err);
+
+done:
+    pfc_outcome_clear(&out);
+    return code;
+}
+
+pfc_code pfc_hunt_run(pfc_hunt *h, pfc_err *err)
+{
+    size_t failed = 0;
+    pfc_code code = PFC_OK;
+
+    while (!code && !h->interrupted) {
+        pfc_bisect_step next;
+
+        if (pfc_cli_interrupted(NULL)) {
+            h->interrupted = true;
+            break;
+        }
+        pfc_bisect_next(h->plan, &next);
+        if (next.act == PFC_BISECT_STOP)
+            break;
+        show_next(h, &next);
+        code = one_step(h, &next, &failed, err);
+    }
+    pfc_cli_progress(h->cli, "%s", "");
+    return code;
+}
+
+void pfc_hunt_costs(const pfc_hunt *h, double *measure_s, double *build_s)
+{
+    double *runs = pfc_calloc(h->state.len + 1, sizeof(double));
+    double *builds = pfc_calloc(h->state.len + 1, sizeof(double));
+    size_t n_runs = 0;
+    size_t n_builds = 0;
+
+    for (size_t i = 0; i < h->state.len; i++) {
+        const pfc_hunt_step *s = &h->state.steps[i];
+
+        if (s->kind == PFC_OUTCOME_MEASURED)
+            runs[n_runs++] = s->measure_s;
+        if (s->built)
+            builds[n_builds++] = s->build_s;
+    }
+    *measure_s = n_runs ? pfc_stats_median(runs, n_runs) : 0;
+    *build_s = n_builds ? pfc_stats_median(builds, n_builds) : 0;
+    free(builds);
+    free(runs);
+}

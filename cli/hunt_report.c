@@ -1,0 +1,205 @@
+/*
+ * The answer of a bisection: table, JSON, post to the service.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/api.h"
+#include "cli/hunt.h"
+
+static const char *verdict_name(pfc_bisect_verdict verdict)
+{
+    switch (verdict) {
+    case PFC_BISECT_FOUND:
+        return "found";
+    case PFC_BISECT_RANGE:
+        return "range";
+    case PFC_BISECT_NO_REGRESSION:
+        return "no-regression";
+    case PFC_BISECT_INCONCLUSIVE:
+        break;
+    }
+    return "inconclusive";
+}
+
+static bool names_culprits(const pfc_bisect_report *report)
+{
+    return report->verdict == PFC_BISECT_FOUND || report->verdict == PFC_BISECT_RANGE;
+}
+
+/* JSON knows no infinity and no NaN. */
+static json_t *number(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *culprits_json(const pfc_hunt *h, const pfc_bisect_report *report)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; names_culprits(report) && i < report->culprits_len; i++) {
+        const pfc_culprit *c = &report->culprits[i];
+        json_t *ids = json_array();
+
+        for (size_t k = c->first; k <= c->last; k++)
+            json_array_append_new(ids, json_string(h->commits.items[k].id));
+        json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:o,s:o}", "commits", ids,
+                                              "probability", number(c->probability), "rel_change",
+                                              number(c->rel_change), "rel_low", number(c->rel_low),
+                                              "rel_high", number(c->rel_high)));
+    }
+    return list;
+}
+
+static json_t *report_json(const pfc_hunt *h, const pfc_bisect_report *report)
+{
+    return json_pack("{s:s,s:o,s:I,s:I,s:I,s:o}", "verdict", verdict_name(report->verdict),
+                     "culprits", culprits_json(h, report), "runs", (json_int_t)report->runs,
+                     "builds", (json_int_t)report->builds, "commits_measured",
+                     (json_int_t)report->commits_measured, "seconds", number(h->state.seconds));
+}
+
+/* First line of the commit's message, "" when there is no repository. */
+static char *subject_of(const pfc_hunt *h, size_t commit)
+{
+    pfc_commit c = { 0 };
+    pfc_commit_id id;
+    char *subject = NULL;
+
+    if (h->repo && !pfc_repo_resolve(h->repo, h->commits.items[commit].id, &id, NULL) &&
+        !pfc_repo_commit(h->repo, &id, &c, NULL)) {
+        subject = pfc_strdup(c.subject);
+        pfc_commit_clear(&c);
+    }
+    return subject ? subject : pfc_strdup("");
+}
+
+static void culprit_rows(pfc_table *table, const pfc_hunt *h, const pfc_culprit *c)
+{
+    char change[32];
+    char low[32];
+    char high[32];
+
+    pfc_show_percent(c->rel_change, change);
+    pfc_show_percent(c->rel_low, low);
+    pfc_show_percent(c->rel_high, high);
+    for (size_t k = c->first; k <= c->last; k++) {
+        char *subject = subject_of(h, k);
+
+        pfc_table_row(table);
+        pfc_table_setf(table, 0, "%.12s", h->commits.items[k].id);
+        pfc_table_color(table, 0, "red");
+        /* The numbers belong to the set; its first line carries them. */
+        if (k == c->first) {
+            pfc_table_setf(table, 1, "%.4f", c->probability);
+            pfc_table_set(table, 2, change);
+            pfc_table_setf(table, 3, "%s .. %s", low, high);
+        } else {
+            pfc_table_set(table, 1, "or");
+        }
+        pfc_table_set(table, 4, subject);
+        free(subject);
+    }
+}
+
+static void print_report(const pfc_hunt *h, const pfc_bisect_report *report)
+{
+    static const pfc_col cols[] = { { "CULPRIT", false },
+                                    { "PROBABILITY", true },
+                                    { "CHANGE", true },
+                                    { "INTERVAL", true },
+                                    { "SUBJECT", false } };
+    char seconds[32];
+
+    if (names_culprits(report) && report->culprits_len > 0) {
+        pfc_table *table = pfc_table_new(h->cli, cols, PFC_ARRAY_LEN(cols));
+
+        for (size_t i = 0; i < report->culprits_len; i++)
+            culprit_rows(table, h, &report->culprits[i]);
+        pfc_table_print(table);
+    } else if (report->verdict == PFC_BISECT_NO_REGRESSION) {
+        printf("no regression between %.12s and %.12s\n", h->commits.items[0].id,
+               h->commits.items[h->commits.len - 1].id);
+    } else {
+        puts("inconclusive: more runs are needed (--resume goes on, --max-runs allows more)");
+    }
+    pfc_show_seconds(h->state.seconds, seconds);
+    printf("%zu runs, %zu builds, %zu of %zu commits measured, %s\n", report->runs, report->builds,
+           report->commits_measured, h->commits.len, seconds);
+}
+
+static json_t *steps_json(const pfc_hunt *h)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < h->state.len; i++) {
+        const pfc_hunt_step *s = &h->state.steps[i];
+
+        if (s->kind == PFC_OUTCOME_MEASURED)
+            json_array_append_new(list, json_pack("{s:s,s:f,s:I}", "commit",
+                                                  h->commits.items[s->commit].id, "value", s->value,
+                                                  "build", (json_int_t)s->build));
+    }
+    return list;
+}
+
+static pfc_code post(const pfc_hunt *h, const pfc_bisect_report *report, pfc_err *err)
+{
+    const pfc_hunt_opts *o = h->opts;
+    json_t *body = report_json(h, report);
+    char *project = NULL;
+    pfc_http *http = NULL;
+    pfc_code code = pfc_api_open(o->url, o->data, &h->conf, &http, err);
+
+    if (!code)
+        code = pfc_api_project(o->project, &h->conf, h->repo ? pfc_repo_root(h->repo) : NULL,
+                               &project, err);
+    if (code)
+        goto done;
+    json_object_set_new(body, "project", json_string(project));
+    json_object_set_new(body, "metric", json_string(h->measure.metric));
+    if (o->benchmark)
+        json_object_set_new(body, "benchmark", json_string(o->benchmark));
+    if (o->backend)
+        json_object_set_new(body, "backend", json_string(o->backend));
+    json_object_set_new(body, "good", json_string(h->commits.items[0].id));
+    json_object_set_new(body, "bad", json_string(h->commits.items[h->commits.len - 1].id));
+    json_object_set_new(body, "steps", steps_json(h));
+    code = pfc_http_json(http, "POST", "/api/v1/bisections", body, NULL, NULL, err);
+
+done:
+    pfc_http_free(http);
+    free(project);
+    json_decref(body);
+    return code;
+}
+
+int pfc_hunt_report(pfc_hunt *h)
+{
+    pfc_bisect_report report = { 0 };
+    pfc_err err = { 0 };
+    int status = PFC_EXIT_INCONCLUSIVE;
+
+    pfc_bisect_report_get(h->plan, &report);
+    /* What was cut short is no verdict, whatever the posterior says at that moment. */
+    if (h->interrupted) {
+        report.verdict = PFC_BISECT_INCONCLUSIVE;
+        pfc_cli_warn(h->cli, "interrupted; every measurement is kept, the same command with "
+                             "--resume goes on");
+    }
+    if (h->cli->json)
+        pfc_cli_print_json(report_json(h, &report));
+    else
+        print_report(h, &report);
+    if (names_culprits(&report))
+        status = PFC_EXIT_REGRESSION;
+    else if (report.verdict == PFC_BISECT_NO_REGRESSION)
+        status = PFC_EXIT_OK;
+    /* The verdict is the result; that it could not be told is said, and changes nothing. */
+    if (h->opts->post && !h->interrupted && post(h, &report, &err))
+        pfc_cli_warn(h->cli, "the report was not posted: %s", err.msg);
+    pfc_bisect_report_clear(&report);
+    return status;
+}

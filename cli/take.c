@@ -1,0 +1,274 @@
+/*
+ * Measuring for run, compare, check and nightly.
+ */
+#include "cli/take.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/fs.h"
+#include "core/base/hash.h"
+#include "core/base/proc.h"
+#include "core/base/rng.h"
+
+enum { COMMAND_REPEATS = 5, SUITE_REPEATS = 1, ERROR_BYTES = 64 * 1024 };
+
+/* ---- opening ---- */
+
+static void settle(pfc_take *t)
+{
+    const pfc_take_opts *o = t->opts;
+    pfc_measure_opts *m = &t->measure;
+
+    m->measure = o->measure ? o->measure : o->suite || o->filter ? NULL : t->conf.measure;
+    m->suite = o->suite ? o->suite : t->conf.suite ? t->conf.suite : "quick";
+    m->filter = o->filter;
+    m->metric = t->conf.metric;
+    m->unit = t->conf.unit;
+    m->has_direction = t->conf.higher_is_better;
+    m->higher_is_better = t->conf.higher_is_better;
+    m->timeout_s = o->timeout_s > 0 ? o->timeout_s : t->conf.timeout_s;
+    m->cancelled = pfc_cli_interrupted;
+}
+
+pfc_code pfc_take_open(pfc_take *t, const pfc_cli *cli, const pfc_take_opts *opts, const char *dir,
+                       bool need_repo, pfc_err *err)
+{
+    pfc_code code;
+
+    *t = (pfc_take){ .cli = cli, .opts = opts };
+    code = pfc_repo_open(dir ? dir : ".", &t->repo, err);
+    if (code == PFC_ENOTFOUND && !need_repo) {
+        *err = (pfc_err){ 0 };
+        code = PFC_OK;
+    }
+    if (code)
+        return code;
+    if (t->repo && !pfc_repo_is_bare(t->repo))
+        t->root = pfc_strdup(pfc_repo_root(t->repo));
+    else
+        t->root = realpath(dir ? dir : ".", NULL);
+    if (!t->root)
+        return pfc_err_set(err, PFC_ENOTFOUND, "%.300s: there is no such folder", dir);
+    code = pfc_conf_find(dir ? dir : ".", &t->conf, err);
+    settle(t);
+    return code;
+}
+
+void pfc_take_close(pfc_take *t)
+{
+    pfc_workspace_close(t->ws);
+    pfc_repo_close(t->repo);
+    pfc_conf_clear(&t->conf);
+    free(t->root);
+    free(t->work);
+    *t = (pfc_take){ 0 };
+}
+
+static pfc_code open_workspace(pfc_take *t, pfc_err *err)
+{
+    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    const char *git_dir = pfc_repo_git_dir(t->repo);
+    char hash[PFC_SHA256_HEX];
+
+    if (t->ws)
+        return PFC_OK;
+    pfc_sha256_hex(git_dir, strlen(git_dir), hash);
+    if (t->opts->work)
+        t->work = pfc_strdup(t->opts->work);
+    else if (cache && cache[0] == '/')
+        t->work = pfc_format("%s/perfci/work-%.12s", cache, hash);
+    else
+        t->work =
+            pfc_format("%s/.cache/perfci/work-%.12s", home && home[0] == '/' ? home : "/tmp", hash);
+    t->ws_opts = (pfc_workspace_opts){
+        .dir = t->work,
+        .source = pfc_repo_root(t->repo),
+        .build = t->opts->build ? t->opts->build : t->conf.build,
+        .relink = t->conf.relink,
+        .build_timeout_s = t->conf.timeout_s,
+        .cancelled = pfc_cli_interrupted,
+    };
+    return pfc_workspace_open(&t->ws_opts, &t->ws, err);
+}
+
+/* ---- one measurement ---- */
+
+static pfc_code outcome_error(const pfc_outcome *out, pfc_err *err)
+{
+    switch (out->kind) {
+    case PFC_OUTCOME_MEASURED:
+        return PFC_OK;
+    case PFC_OUTCOME_BROKEN:
+    case PFC_OUTCOME_FAILED:
+        return pfc_err_set(err, PFC_EBROKEN, "%s", out->reason);
+    case PFC_OUTCOME_TIMED_OUT:
+        return pfc_err_set(err, PFC_ETIMEOUT, "%s", out->reason);
+    case PFC_OUTCOME_CANCELLED:
+        break;
+    }
+    return pfc_err_set(err, PFC_EUNAVAIL, "interrupted");
+}
+
+/* id NULL: the working tree. One run of all wanted backends. */
+static pfc_code once(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pfc_err *err)
+{
+    const size_t backends = PFC_MAX(t->opts->backends_len, (size_t)1);
+    pfc_run *run = NULL;
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < backends && !code; i++) {
+        pfc_outcome outcome = { 0 };
+
+        t->measure.backend = t->opts->backends_len ? t->opts->backends[i] : NULL;
+        if (id)
+            code = pfc_workspace_measure(t->ws, &t->measure, id, 0, &outcome, err);
+        else
+            code = pfc_measure(&t->measure, t->root, NULL, 0, &outcome, err);
+        if (!code)
+            code = outcome_error(&outcome, err);
+        if (!code && run) {
+            pfc_take_merge(run, outcome.run);
+            outcome.run = NULL;
+        } else if (!code) {
+            run = outcome.run;
+            outcome.run = NULL;
+        }
+        pfc_outcome_clear(&outcome);
+    }
+    if (code)
+        pfc_run_free(run);
+    else
+        *out = run;
+    return code;
+}
+
+static size_t repeats(const pfc_take *t)
+{
+    if (t->opts->repeats)
+        return t->opts->repeats;
+    return t->measure.measure ? COMMAND_REPEATS : SUITE_REPEATS;
+}
+
+/* One more measurement into *run. */
+static pfc_code once_more(pfc_take *t, const pfc_commit_id *id, pfc_run **run, pfc_err *err)
+{
+    pfc_run *more = NULL;
+    pfc_code code = once(t, id, &more, err);
+
+    if (!code && *run)
+        pfc_take_merge(*run, more);
+    else if (!code)
+        *run = more;
+    return code;
+}
+
+static pfc_code repeat(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pfc_err *err)
+{
+    const size_t n = repeats(t);
+    pfc_run *run = NULL;
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < n && !code; i++) {
+        pfc_cli_progress(t->cli, "measuring %zu of %zu", i + 1, n);
+        code = once_more(t, id, &run, err);
+    }
+    pfc_cli_progress(t->cli, "%s", "");
+    if (code)
+        pfc_run_free(run);
+    else
+        *out = run;
+    return code;
+}
+
+/* ---- what is measured ---- */
+
+static pfc_code build_tree(pfc_take *t, pfc_err *err)
+{
+    const char *build = t->opts->build ? t->opts->build : t->conf.build;
+    const char *argv[] = { "/bin/sh", "-c", build, NULL };
+    const pfc_proc_opts opts = { .argv = argv,
+                                 .cwd = t->root,
+                                 .timeout_s = t->conf.timeout_s,
+                                 .merge = true,
+                                 .max_output_bytes = ERROR_BYTES,
+                                 .cancelled = pfc_cli_interrupted };
+    pfc_proc_result res;
+    pfc_code code;
+
+    if (!build || !*build)
+        return PFC_OK;
+    pfc_cli_progress(t->cli, "building");
+    code = pfc_proc_run(&opts, &res, err);
+    if (code)
+        return code;
+    if (res.exit_status != 0) {
+        char how[64];
+
+        pfc_proc_describe(&res, how, sizeof(how));
+        fputs(pfc_buf_text(&res.out), stderr);
+        code = pfc_err_set(err, PFC_EBROKEN, "the build failed: %s", how);
+    }
+    pfc_proc_result_clear(&res);
+    return code;
+}
+
+pfc_code pfc_take_tree(pfc_take *t, pfc_run **out, pfc_err *err)
+{
+    size_t changed = 0;
+    pfc_commit_id head;
+    pfc_code code = build_tree(t, err);
+
+    if (!code)
+        code = repeat(t, NULL, out, err);
+    if (code)
+        return code;
+    free((*out)->commit);
+    (*out)->commit = NULL;
+    /* A tree with changes is no commit: its numbers must not stand in the commit's series. */
+    if (t->repo && !pfc_repo_dirty(t->repo, &changed, NULL, NULL) && changed == 0 &&
+        !pfc_repo_resolve(t->repo, "HEAD", &head, NULL))
+        (*out)->commit = pfc_strdup(head.hex);
+    return PFC_OK;
+}
+
+pfc_code pfc_take_commit(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pfc_err *err)
+{
+    pfc_code code = open_workspace(t, err);
+
+    return code ? code : repeat(t, id, out, err);
+}
+
+pfc_code pfc_take_pair(pfc_take *t, const pfc_commit_id *a, const pfc_commit_id *b, size_t rounds,
+                       pfc_run **run_a, pfc_run **run_b, pfc_err *err)
+{
+    const pfc_commit_id *const sides[2] = { a, b };
+    pfc_run *runs[2] = { NULL, NULL };
+    pfc_rng rng;
+    pfc_code code = open_workspace(t, err);
+
+    pfc_rng_seed(&rng, t->opts->seed);
+    for (size_t i = 0; i < rounds && !code; i++) {
+        const size_t first = (size_t)pfc_rng_below(&rng, 2);
+        const size_t turns[4] = { first, 1 - first, 1 - first, first };
+
+        for (size_t k = 0; k < 4 && !code; k++) {
+            pfc_cli_progress(t->cli, "round %zu of %zu: %.12s", i + 1, rounds,
+                             sides[turns[k]]->hex);
+            code = once_more(t, sides[turns[k]], &runs[turns[k]], err);
+            if (code)
+                pfc_err_wrap(err, "%.12s", sides[turns[k]]->hex);
+        }
+    }
+    pfc_cli_progress(t->cli, "%s", "");
+    if (code) {
+        pfc_run_free(runs[0]);
+        pfc_run_free(runs[1]);
+        return code;
+    }
+    *run_a = runs[0];
+    *run_b = runs[1];
+    return PFC_OK;
+}

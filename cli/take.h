@@ -1,0 +1,68 @@
+/*
+ * Getting runs: by measuring (working tree, a commit, two commits in turns), or from files in any
+ * supported format.
+ */
+#ifndef PFC_CLI_TAKE_H
+#define PFC_CLI_TAKE_H
+
+#include "cli/cli.h"
+#include "core/base/conf.h"
+#include "runner/workspace.h"
+
+#define PFC_TAKE_MAX_BACKENDS 8
+#define PFC_TAKE_MAX_REPEATS  1000
+
+/** What to measure and how; texts of flags, NULL where not given. */
+typedef struct pfc_take_opts {
+    const char *suite, *filter, *measure, *build;
+    const char *backends[PFC_TAKE_MAX_BACKENDS];
+    size_t backends_len;
+    const char *work; /* checkouts; NULL: below the user's cache folder */
+    double timeout_s; /* 0: perfci.yaml's */
+    size_t repeats;   /* of the whole suite or command; 0: 1 for a suite, 5 for a command */
+    uint64_t seed;    /* of the order of turns */
+} pfc_take_opts;
+
+/** Where measuring happens: the repository here, if any, and its settings. Open once. */
+typedef struct pfc_take {
+    const pfc_cli *cli;
+    const pfc_take_opts *opts;
+    pfc_conf conf;
+    pfc_repo *repo; /* NULL outside any repository */
+    char *root;     /* of the working tree, or the current folder */
+    char *work;
+    pfc_workspace *ws;
+    pfc_workspace_opts ws_opts;
+    pfc_measure_opts measure;
+} pfc_take;
+
+/** Reads perfci.yaml and opens the repository around `dir` (NULL: here). `need_repo` makes its
+ *  absence an error. Close in every case. */
+pfc_code pfc_take_open(pfc_take *take, const pfc_cli *cli, const pfc_take_opts *opts,
+                       const char *dir, bool need_repo, pfc_err *err) PFC_MUSTCHECK;
+void pfc_take_close(pfc_take *take);
+
+/** Measures the working tree as it is, after perfci.yaml's `build`. The run names HEAD as its
+ *  commit only when no tracked file differs from it. PFC_EBROKEN with the reason. */
+pfc_code pfc_take_tree(pfc_take *take, pfc_run **out, pfc_err *err) PFC_MUSTCHECK;
+/** Measures a commit in a checkout of its own. */
+pfc_code pfc_take_commit(pfc_take *take, const pfc_commit_id *id, pfc_run **out,
+                         pfc_err *err) PFC_MUSTCHECK;
+/** Measures two commits in turns (ABBA or BAAB, drawn anew for each round), so that whatever the
+ *  machine does meets both alike. `rounds` of two measurements each side. */
+pfc_code pfc_take_pair(pfc_take *take, const pfc_commit_id *a, const pfc_commit_id *b,
+                       size_t rounds, pfc_run **run_a, pfc_run **run_b, pfc_err *err) PFC_MUSTCHECK;
+
+/** Reads a file in any supported format ("auto" or NULL: found by content). */
+pfc_code pfc_take_file(const char *path, const char *format, pfc_run **out,
+                       pfc_err *err) PFC_MUSTCHECK;
+/** Adds the samples of `more` to the same measurements of `run`, as further blocks; measurements
+ *  that `run` lacks are added. Takes `more`. */
+void pfc_take_merge(pfc_run *run, pfc_run *more);
+
+/** Table of a run: median, interval, n. */
+void pfc_take_print(const pfc_cli *cli, const pfc_run *run);
+/** True when a measurement is broken. */
+bool pfc_take_broken(const pfc_run *run);
+
+#endif
