@@ -12,7 +12,7 @@ static const char doc[] =
     "  perfci-bench --suite quick --out run.json      the run document, for perfci push\n"
     "  perfci-bench --filter '^gemm/' --backend cpu-avx2\n"
     "  perfci-bench --suite ./mine.yaml --json | jq .measurements\n"
-    "  perfci-bench --list; perfci-bench --coverage; perfci-bench --peers\n"
+    "  perfci-bench --list; perfci-bench --coverage; perfci-bench --noise; perfci-bench --peers\n"
     "\n"
     "A suite is a file, or the name of a built-in one (quick).\n"
     "Exit status: 0 measured, 2 usage, 4 a benchmark is broken (wrong result), 5 infrastructure.";
@@ -21,6 +21,7 @@ enum {
     KEY_LIST = 256,
     KEY_COVERAGE,
     KEY_PEERS,
+    KEY_NOISE,
     KEY_BLOCK,
     KEY_SEED,
     KEY_NO_PIN,
@@ -35,6 +36,8 @@ static const struct argp_option options[] = {
     { "list", KEY_LIST, NULL, 0, "show the suite's benchmarks and stop", 0 },
     { "coverage", KEY_COVERAGE, NULL, 0, "show operations by type and backend, and the gaps", 0 },
     { "peers", KEY_PEERS, NULL, 0, "compare with OpenBLAS, BLIS and oneDNN where installed", 0 },
+    { "noise", KEY_NOISE, NULL, 0, "measure, then show noise and the smallest confirmable change",
+      0 },
     { "seed", KEY_SEED, "N", 0, "seed of the inputs (default: 1)", 0 },
     { "no-pin", KEY_NO_PIN, NULL, 0, "let the system move the measuring process between CPUs", 0 },
     { "quiet", 'q', NULL, 0, "no progress and no notes on standard error", 0 },
@@ -83,6 +86,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         break;
     case KEY_PEERS:
         args->mode = PFC_BENCH_PEERS;
+        break;
+    case KEY_NOISE:
+        args->noise = true;
         break;
     case KEY_BLOCK:
         args->mode = PFC_BENCH_BLOCK;

@@ -149,11 +149,13 @@ static pfc_code write_results(const pfc_bench_args *args, const pfc_run *run, pf
     char *text = NULL;
     pfc_code code = PFC_OK;
 
-    if (args->out || args->json)
+    if (args->out || (args->json && !args->noise))
         text = pfc_run_to_text(run);
     if (args->out && strcmp(args->out, "-") != 0)
         code = pfc_fs_write_atomic(args->out, text, strlen(text), 0644, err);
-    if (args->json || (args->out && strcmp(args->out, "-") == 0))
+    if (args->noise)
+        pfc_bench_noise(stdout, run, args->json);
+    else if (args->json || (args->out && strcmp(args->out, "-") == 0))
         puts(text);
     else if (!args->out)
         pfc_bench_table(stdout, run);
@@ -168,7 +170,8 @@ static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
 {
     double before[PFC_CANARY_SAMPLES];
     double after[PFC_CANARY_SAMPLES];
-    const pfc_machine_opts machine = { .suite_hash = suite->hash };
+    const pfc_machine_opts machine = { .suite_hash = suite->hash,
+                                       .simulator = backends->simulator };
     pfc_measure_opts opts = { .filter = args->filter,
                               .backends = args->backends,
                               .backends_len = args->backends_len,

@@ -19,6 +19,7 @@ typedef enum pfc_bench_mode {
 /** The command line; strings belong to argv. */
 typedef struct pfc_bench_args {
     pfc_bench_mode mode;
+    bool noise;         /* measure, then report noise instead of values */
     const char *suite;  /* path or name; "quick" when not given */
     const char *filter; /* NULL: all */
     const char *backends[PFC_BENCH_MAX_BACKENDS];
@@ -39,6 +40,8 @@ void pfc_bench_table(FILE *out, const pfc_run *run);
 void pfc_bench_list(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json);
 /** Operations x types x backends: how many benchmarks the suite has of each; gaps are shown. */
 void pfc_bench_coverage(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json);
+/** The noise of every benchmark of an A/A run, and what changes it can confirm. */
+void pfc_bench_noise(FILE *out, const pfc_run *run, bool json);
 /** One line on stderr that is overwritten; for pfc_measure_opts.progress. */
 void pfc_bench_progress(void *arg, const pfc_progress *at);
 

@@ -55,6 +55,8 @@ typedef struct pfc_backends {
     pfc_backend *items;
     size_t len;
     size_t cap;
+    const char
+        *simulator; /* version of the simulated accelerator, set by its provider; NULL: none */
 } pfc_backends;
 
 /** All backends of this program; clear them. */
