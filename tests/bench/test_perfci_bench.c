@@ -125,10 +125,11 @@ Test(perfci_bench, without_json_it_prints_a_table)
 Test(perfci_bench, noise_shows_what_can_be_confirmed)
 {
     char *path = pfc_fs_join(dir, "noise.yaml");
-    const char *text = "suite: noise\n"
-                       "settings: {processes: 6, min_samples: 12, max_samples: 12}\n"
-                       "backends: [cpu-scalar]\n"
-                       "benchmarks: [{op: gemm, shapes: [{m: 8, n: 8, k: 8}]}]\n";
+    const char *text =
+        "suite: noise\n"
+        "settings: {processes: 6, min_samples: 12, max_samples: 12, max_seconds: 60}\n"
+        "backends: [cpu-scalar]\n"
+        "benchmarks: [{op: gemm, shapes: [{m: 8, n: 8, k: 8}]}]\n";
 
     cr_assert(eq(int, pfc_fs_write_atomic(path, text, strlen(text), 0600, NULL), PFC_OK));
     cr_assert(eq(int, RUN("--suite", path, "--noise", "--json"), 0), "%s", pfc_buf_text(&res.err));
