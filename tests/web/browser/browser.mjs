@@ -1,0 +1,68 @@
+// A headless Chromium that reports everything that goes wrong in a page.
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const modules = process.env.PERFCI_WEB_MODULES;
+if (!modules) throw new Error("PERFCI_WEB_MODULES names no folder: run this through ctest");
+const require = createRequire(join(modules, "any.js"));
+const { chromium } = require("playwright-core");
+const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const shots = process.env.PERFCI_WEB_SHOTS ?? "";
+if (shots) mkdirSync(shots, { recursive: true });
+
+export const WAIT_MS = 60_000; /* a deadline for a busy machine, not an expectation */
+
+export async function startBrowser() {
+  const executablePath = [process.env.PERFCI_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
+    .find((p) => p && existsSync(p));
+  if (!executablePath) {
+    console.log("not available: no Chromium on this machine");
+    process.exit(77);
+  }
+  return chromium.launch({ executablePath, timeout: 120_000, args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+    "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"] });
+}
+
+/** A page whose complaints are collected in `faults`; `allow` is a pattern of what a test provokes on purpose. */
+export async function openPage(browser, { width, theme, allow }) {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, locale: "en-GB",
+    timezoneId: "UTC", reducedMotion: "reduce" });
+  const page = await context.newPage();
+  page.setDefaultTimeout(WAIT_MS);
+  const faults = [];
+  const note = (text) => { if (!allow?.test(text)) faults.push(text); };
+  page.on("console", (m) => { if (m.type() === "error" || m.type() === "warning") note(`console ${m.type()}: ${m.text()}`); });
+  page.on("pageerror", (e) => note(`page error: ${e.message}`));
+  page.on("request", (r) => { if (!r.url().startsWith("http://127.0.0.1:")) note(`asks another host: ${r.url()}`); });
+  return { page, faults, close: () => context.close() };
+}
+
+/** Until the page shows data, an empty state or a failure, and the fonts are there. */
+export async function settled(page) {
+  await page.waitForSelector("main h1, main .failed");
+  await page.waitForFunction(() => !document.querySelector(".loading"));
+  await page.evaluate(() => document.fonts.ready.then(() => undefined));
+}
+
+export async function overflow(page) {
+  return page.evaluate(() => {
+    const width = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= width) return [];
+    return [...document.querySelectorAll("main *, header *")].filter((e) => e.getBoundingClientRect().right > width + 1)
+      .slice(0, 5).map((e) => `${e.tagName}.${e.className?.baseVal ?? e.className}`);
+  });
+}
+
+/** Violations of WCAG 2.2 A and AA. Evaluated, not added as a script, because the page's policy rightly refuses those. */
+export async function violations(page) {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const result = await window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] });
+    return result.violations.map((v) => `${v.id}: ${v.help} (${v.nodes.slice(0, 3).map((n) => n.target.join(" ")).join("; ")})`);
+  });
+}
+
+export async function shoot(page, name) {
+  if (shots) await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
+}

@@ -1,0 +1,130 @@
+// Answers like perfci-server: the bundle under its own headers, and the API from recorded shapes.
+import { createServer } from "node:http";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const fixture = (name) => JSON.parse(readFileSync(join(here, "../fixtures", `${name}.json`), "utf8"));
+
+/** What the server sends with every page; a violation shows up as a console error, which fails the test. */
+export const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
+  + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const json = (res, status, body) => {
+  res.writeHead(status, { "Content-Type": "application/json" });
+  res.end(JSON.stringify(body));
+};
+const refuse = (res, status, code, message) => json(res, status, { error: { code, message } });
+
+/** A series of `n` points with two steps, to see how the pages take size. Seeded, so always the same. */
+export function longSeries(n) {
+  const base = fixture("series");
+  let seed = 12345;
+  const random = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648;
+  const level = (i) => (i < n * 0.4 ? 0.083 : i < n * 0.8 ? 0.088 : 0.078);
+  const rows = Array.from({ length: n }, (_, i) => i);
+  const median = rows.map((i) => level(i) * (1 + (random() - 0.5) * 0.02));
+  return {
+    ...base, bucketed: false, boundaries: [],
+    changes: base.changes.map((c, k) => ({ ...c, index: Math.round(n * (k ? 0.8 : 0.4)),
+      index_low: Math.round(n * (k ? 0.8 : 0.4)) - 5, index_high: Math.round(n * (k ? 0.8 : 0.4)) + 5 })),
+    series: { ...base.series, points: n },
+    columns: {
+      commit: rows.map((i) => i.toString(16).padStart(40, "0")), time: rows.map((i) => 1700000000 + i * 600),
+      subject: rows.map((i) => `change number ${i}`), author: rows.map(() => "Mara Lindqvist"),
+      position: rows.map((i) => i + 1), median, low: median.map((v) => v * 0.99), high: median.map((v) => v * 1.01),
+      min: median.map((v) => v * 0.985), n: rows.map(() => 25), run_id: rows.map((i) => i + 1),
+      fingerprint: rows.map(() => "f"), infra: rows.map((i) => i % 997 === 0),
+    },
+  };
+}
+
+function manySeries(n) {
+  const { series } = fixture("series_list");
+  return { next_cursor: null, series: Array.from({ length: n }, (_, i) => ({
+    ...series[i % series.length], id: 10000 + i, headline: false, benchmark: `gemm/f32/case${i}`,
+    spark: Array.from({ length: 60 }, (_, k) => 1 + Math.sin(i + k / 5) * 0.03),
+  })) };
+}
+
+/** state: {empty, broken, token, long, many} switches what the API answers; `patches` collects what was sent. */
+export function startMock(dist, state) {
+  const manifest = JSON.parse(readFileSync(join(dist, "manifest.json"), "utf8"));
+  const files = new Map(manifest.files.map((f) => [`/${f.path}`, f]));
+  const streams = new Set();
+  const empty = (name) => ({ [name]: [], next_cursor: null });
+  const list = (name, key = name) => (state.empty ? empty(key) : fixture(name));
+  const routes = [
+    [/^\/projects$/, () => list("projects")],
+    [/^\/projects\/[^/]+\/series$/, (url) => {
+      if (state.many) return manySeries(state.many);
+      const all = list("series_list", "series");
+      const words = (url.searchParams.get("q") ?? "").toLowerCase().split(/\s+/).filter((w) => w);
+      return { ...all, series: all.series.filter((s) => (!url.searchParams.has("headline") || s.headline)
+        && words.every((w) => `${s.benchmark} ${s.metric} ${s.backend}`.toLowerCase().includes(w))) };
+    }],
+    [/^\/projects\/[^/]+\/commits$/, () => list("commits")],
+    [/^\/projects\/[^/]+\/commits\/[^/]+$/, () => fixture("commit")],
+    [/^\/projects\/[^/]+\/runs$/, () => list("runs")],
+    [/^\/series\/\d+$/, () => (state.long ? longSeries(state.long) : fixture("series"))],
+    [/^\/compare$/, () => fixture("compare")],
+    [/^\/alerts$/, (url) => {
+      const all = list("alerts");
+      const want = url.searchParams.get("state");
+      return { ...all, alerts: all.alerts.filter((a) => !want || a.state === want) };
+    }],
+    [/^\/alerts\/\d+$/, () => ({ ...fixture("alert"), ...state.alert })],
+    [/^\/jobs$/, () => list("jobs")],
+    [/^\/runners$/, () => list("runners")],
+    [/^\/runs\/\w+$/, () => fixture("run")],
+    [/^\/machines$/, () => list("machines")],
+    [/^\/bisections$/, () => list("bisections")],
+    [/^\/bisections\/\d+$/, () => fixture("bisection")],
+  ];
+
+  function api(req, res, url) {
+    const path = url.pathname.slice("/api/v1".length);
+    if (state.token && req.headers.authorization !== `Bearer ${state.token}`) {
+      return refuse(res, 401, "unauthorized", "This service is read with a token only.");
+    }
+    if (path === "/events") {
+      res.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
+      res.write(": here\n\n");
+      streams.add(res);
+      req.on("close", () => streams.delete(res));
+      return undefined;
+    }
+    if (state.broken) return refuse(res, 503, "unavailable", "The database does not answer; the service tries again.");
+    if (req.method === "PATCH" && /^\/alerts\/\d+$/.test(path)) {
+      let body = "";
+      req.on("data", (chunk) => { body += chunk; });
+      req.on("end", () => {
+        if (!req.headers.authorization) return refuse(res, 401, "unauthorized", "Triage needs a token with the scope triage.");
+        const change = JSON.parse(body);
+        state.patches.push({ token: req.headers.authorization, change });
+        state.alert = { state: change.state };
+        return json(res, 200, { ...fixture("alert"), ...state.alert });
+      });
+      return undefined;
+    }
+    const hit = routes.find(([pattern]) => pattern.test(path));
+    return hit ? json(res, 200, hit[1](url)) : refuse(res, 404, "not_found", `Nothing is at ${path}.`);
+  }
+
+  const server = createServer((req, res) => {
+    const url = new URL(req.url, "http://mock");
+    if (url.pathname.startsWith("/api/v1")) return api(req, res, url);
+    const page = manifest.pages.some((p) => (p.endsWith("/") && p !== "/" ? url.pathname.startsWith(p) : url.pathname === p));
+    const file = files.get(page ? "/index.html" : url.pathname);
+    if (!file) return refuse(res, 404, "not_found", `Nothing is at ${url.pathname}.`);
+    res.writeHead(200, { "Content-Type": file.type, "Content-Security-Policy": CSP, "X-Content-Type-Options": "nosniff" });
+    return res.end(readFileSync(join(dist, file.path)));
+  });
+  return new Promise((done) => server.listen(0, "127.0.0.1", () => done({
+    url: `http://127.0.0.1:${server.address().port}`,
+    send: (event) => { for (const s of streams) s.write(`event: ${event}\ndata: {}\n\n`); },
+    listeners: () => streams.size,
+    close: () => { server.closeAllConnections?.(); return new Promise((r) => server.close(r)); },
+  })));
+}

@@ -1,0 +1,72 @@
+// Every page in light and dark, wide and narrow: no console error, no sideways scrolling, no accessibility violation;
+// then the ways through them that people take.
+import assert from "node:assert/strict";
+import { openPage, overflow, settled, shoot, startBrowser, violations } from "./browser.mjs";
+import { walks } from "./walks.mjs";
+import { startMock } from "./mock.mjs";
+
+const dist = process.env.PERFCI_WEB_DIST;
+assert.ok(dist, "PERFCI_WEB_DIST names no bundle: run this through ctest");
+const only = process.argv[2] ?? "";
+
+const A = "0".repeat(40);
+const PAGES = {
+  overview: "/", series_list: "/p/kernels/series", series: "/series/101",
+  series_log_time: "/series/101?x=time&y=log", commits: "/p/kernels/commits",
+  commit: `/p/kernels/commit/${A}`, compare: `/compare?project=kernels&a=${A.slice(0, 12)}&b=${A}`,
+  compare_form: "/compare", alerts: "/alerts?project=kernels&state=all", alert: "/alerts/31", jobs: "/jobs?project=kernels",
+  run: "/runs/1072", machines: "/machines", bisections: "/bisections", bisection: "/bisections/4",
+};
+
+const state = { patches: [] };
+const mock = await startMock(dist, state);
+const browser = await startBrowser();
+let failed = 0;
+let passed = 0;
+async function check(name, body) {
+  if (only && !name.includes(only)) return;
+  try {
+    await body();
+    passed++;
+    console.log(`ok   ${name}`);
+  } catch (error) {
+    failed++;
+    console.log(`FAIL ${name}\n     ${String(error?.stack ?? error).replace(/\n/g, "\n     ")}`);
+  }
+}
+
+async function visit(view, path, name) {
+  await view.page.goto(mock.url + path);
+  await settled(view.page);
+  await shoot(view.page, name);
+  assert.deepEqual(await overflow(view.page), [], "scrolls sideways");
+  assert.deepEqual(await violations(view.page), []);
+  assert.deepEqual(view.faults, []);
+}
+
+try {
+  for (const width of [1280, 390]) {
+    for (const theme of ["light", "dark"]) {
+      const view = await openPage(browser, { width, theme });
+      for (const [name, path] of Object.entries(PAGES)) {
+        await check(`${name} ${theme} ${width}`, async () => {
+          view.faults.length = 0;
+          await visit(view, path, `${name}-${theme}-${width}`);
+        });
+      }
+      await view.close();
+    }
+  }
+  for (const [name, walk] of Object.entries(walks)) {
+    await check(name, async () => {
+      for (const key of Object.keys(state)) delete state[key];
+      state.patches = [];
+      await walk({ browser, mock, state, visit });
+    });
+  }
+} finally {
+  await browser.close();
+  await mock.close();
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 || passed === 0 ? 1 : 0;

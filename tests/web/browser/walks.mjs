@@ -1,0 +1,245 @@
+// What people do: follow a regression from the overview, read a point, choose a range, triage, search.
+import assert from "node:assert/strict";
+import { openPage, settled, shoot, WAIT_MS } from "./browser.mjs";
+
+const wide = { width: 1280, theme: "light" };
+const query = (page) => new URL(page.url()).searchParams;
+const until = (page, test, arg) => page.waitForFunction(test, arg, { timeout: WAIT_MS });
+const refusals = /the server responded with a status of (401|503)/;
+
+async function withPage(browser, options, body) {
+  const view = await openPage(browser, options);
+  try {
+    await body(view.page);
+    assert.deepEqual(view.faults, []);
+  } finally {
+    await view.close();
+  }
+}
+
+async function overview_to_series({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(mock.url);
+    await settled(page);
+    await page.getByRole("article").getByRole("link", { name: "gemm_tflops" }).first().click();
+    await until(page, () => document.querySelector(".uplot canvas") !== null);
+    assert.match(page.url(), /\/series\/101$/);
+    assert.equal(await page.evaluate(() => document.activeElement?.tagName), "H1");
+    await page.goBack();
+    await page.getByRole("heading", { name: "Headline metrics" }).waitFor();
+    assert.equal(new URL(page.url()).pathname, "/");
+  });
+}
+
+async function tooltip_tells_the_commit({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/series/101`);
+    await settled(page);
+    const box = await page.locator(".u-over").boundingBox();
+    await page.mouse.move(box.x + box.width * 0.7, box.y + box.height / 2);
+    await page.locator(".point-card").waitFor();
+    const text = await page.locator(".point-card").innerText();
+    assert.match(text, /GFLOP\/s/);
+    assert.match(text, /[0-9a-f]{10}/);
+    assert.match(text, /25 samples/);
+    assert.match(text, /to the point before/);
+    await page.mouse.click(box.x + box.width * 0.7, box.y + box.height / 2);
+    await until(page, () => new URLSearchParams(location.search).has("at"));
+    await page.mouse.move(5, 5);
+    await page.reload();
+    await settled(page);
+    await page.locator(".point-card").waitFor();
+    await shoot(page, "walk-tooltip");
+  });
+}
+
+async function keyboard_walks_the_points({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/series/101`);
+    await settled(page);
+    await page.locator(".chart").focus();
+    await page.keyboard.press("End");
+    const last = query(page).get("at");
+    assert.match(last, /^[0-9a-f]{12}$/);
+    await page.keyboard.press("ArrowLeft");
+    assert.notEqual(query(page).get("at"), last);
+    await until(page, () => /Commit [0-9a-f]{10}/.test(document.querySelector("p[aria-live=polite].sr-only")?.textContent ?? ""));
+    await page.keyboard.press("Home");
+    const first = query(page).get("at");
+    await page.keyboard.press("ArrowRight");
+    assert.notEqual(query(page).get("at"), first);
+    await page.keyboard.press("+");
+    assert.match(query(page).get("zoom"), /^[0-9a-f]{12}\.\.[0-9a-f]{12}$/);
+    await page.keyboard.press("0");
+    assert.equal(query(page).get("zoom"), null);
+    await page.keyboard.press("Shift+ArrowRight");
+    await page.getByRole("link", { name: "Compare these commits" }).waitFor();
+    await page.keyboard.press("Enter");
+    await until(page, () => location.pathname.startsWith("/p/kernels/commit/"));
+  });
+}
+
+async function dragging_zooms_and_selects_a_range({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/series/101`);
+    await settled(page);
+    const drag = async (from, to) => {
+      const box = await page.locator(".u-over").boundingBox();
+      await page.mouse.move(box.x + box.width * from, box.y + 150);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width * ((from + to) / 2), box.y + 150, { steps: 4 });
+      await page.mouse.move(box.x + box.width * to, box.y + 150, { steps: 4 });
+      await page.mouse.up();
+    };
+    await drag(0.5, 0.9);
+    await until(page, () => new URLSearchParams(location.search).has("zoom"));
+    await page.getByRole("button", { name: "All", exact: true }).click();
+    await until(page, () => !new URLSearchParams(location.search).has("zoom"));
+    await page.getByRole("button", { name: "Select range" }).click();
+    await drag(0.6, 0.8);
+    await until(page, () => new URLSearchParams(location.search).has("range"));
+    await shoot(page, "walk-range");
+    const to = await page.getByRole("link", { name: "Compare these commits" }).getAttribute("href");
+    assert.match(to, /^\/compare\?project=kernels&a=[0-9a-f]{40}&b=[0-9a-f]{40}$/);
+    assert.match(await page.locator(".range-bar .command code").innerText(), /^perfci bisect --metric gemm_tflops/);
+  });
+}
+
+async function search_narrows_and_stays_in_the_address({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/p/kernels/series`);
+    await settled(page);
+    await page.keyboard.press("/");
+    await page.keyboard.type("attention causal");
+    await until(page, () => document.querySelectorAll("tbody tr").length === 3);
+    assert.equal(query(page).get("q"), "attention causal");
+    await page.getByLabel("Change").selectOption("regression");
+    await page.getByText("Nothing fits these filters").waitFor();
+    await page.goBack();
+    await until(page, () => document.querySelectorAll("tbody tr").length === 3);
+  });
+}
+
+async function triage_needs_a_token_and_keeps_it_in_the_tab({ browser, mock, state }) {
+  await withPage(browser, { ...wide, allow: refusals }, async (page) => {
+    await page.goto(`${mock.url}/alerts/31`);
+    await settled(page);
+    const form = page.locator(".triage");
+    await form.getByLabel("State").selectOption("acknowledged");
+    await form.getByLabel("Reason").fill("looked at it");
+    await form.getByRole("button", { name: "Save" }).click();
+    await form.getByText("Triage needs a token with the scope triage.").waitFor();
+    await form.locator("summary").click();
+    await form.getByLabel("Token").fill("pfc_secret");
+    await form.getByRole("button", { name: "Use token" }).click();
+    await form.getByRole("button", { name: "Save" }).click();
+    await form.getByText("The alert is now acknowledged.").waitFor();
+    assert.deepEqual(state.patches, [{ token: "Bearer pfc_secret", change: { state: "acknowledged", reason: "looked at it" } }]);
+    assert.equal(await page.evaluate(() => window.localStorage.length), 0);
+    assert.equal(await page.evaluate(() => window.sessionStorage.getItem("perfci.token")), "pfc_secret");
+    assert.ok(!page.url().includes("pfc_secret"));
+  });
+}
+
+async function a_closed_service_asks_for_a_token({ browser, mock, state }) {
+  state.token = "pfc_reader";
+  await withPage(browser, { ...wide, allow: refusals }, async (page) => {
+    await page.goto(mock.url);
+    await page.getByText("This service is read with a token only.").waitFor();
+    await page.getByLabel("Token").fill("pfc_reader");
+    await page.getByRole("button", { name: "Use token" }).click();
+    await page.getByRole("heading", { name: "Headline metrics" }).waitFor();
+  });
+}
+
+async function a_failure_shows_the_servers_sentence({ browser, mock, state }) {
+  state.broken = true;
+  await withPage(browser, { ...wide, allow: refusals }, async (page) => {
+    await page.goto(`${mock.url}/alerts`);
+    await page.getByText("The database does not answer; the service tries again.").waitFor();
+    await shoot(page, "walk-failed");
+    state.broken = false;
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("rowheader").first().waitFor();
+  });
+}
+
+async function an_empty_service_says_what_to_do({ browser, mock, state, visit }) {
+  state.empty = true;
+  for (const width of [1280, 390]) {
+    const view = await openPage(browser, { width, theme: "light" });
+    for (const path of ["/", "/p/kernels/series", "/p/kernels/commits", "/alerts", "/jobs", "/machines", "/bisections"]) {
+      await visit(view, path, `empty${path.replace(/\W/g, "_")}-${width}`);
+    }
+    await view.page.goto(mock.url);
+    await settled(view.page);
+    assert.match(await view.page.locator("main").innerText(), /perfci init/);
+    await view.close();
+  }
+}
+
+async function news_refreshes_the_page({ browser, mock, state }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/alerts/31`);
+    await settled(page);
+    await page.locator(".live-live").waitFor();
+    state.alert = { state: "fixed" };
+    mock.send("alert");
+    await page.locator(".page-side").getByText("fixed").waitFor();
+  });
+}
+
+async function the_theme_is_kept({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(mock.url);
+    await settled(page);
+    await page.getByRole("button", { name: "Use the dark theme" }).click();
+    await page.reload();
+    await settled(page);
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+  });
+}
+
+async function names_from_outside_are_text({ browser, mock, state }) {
+  state.alert = { benchmark: "<img src=x onerror=document.title='broken'>", note: "<script>document.title='broken'</script>" };
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/alerts/31`);
+    await settled(page);
+    assert.match(await page.locator("h1").innerText(), /<img src=x/);
+    assert.equal(await page.locator("main img, main script").count(), 0);
+  });
+}
+
+async function size_is_no_burden({ browser, mock, state }) {
+  await withPage(browser, wide, async (page) => {
+    const timed = async (path, ready) => {
+      await page.goto(`${mock.url}/machines`);
+      await settled(page);
+      return page.evaluate(([to, selector]) => new Promise((done) => {
+        const link = document.createElement("a");
+        link.href = to;
+        document.querySelector("main").append(link);
+        const start = performance.now();
+        link.click();
+        const look = () => (document.querySelector(selector) ? requestAnimationFrame(() => done(performance.now() - start)) : requestAnimationFrame(look));
+        look();
+      }), [path, ready]);
+    };
+    state.many = 200;
+    console.log(`     200 sparklines after ${(await timed("/p/kernels/series", "tbody tr:nth-child(200) svg")).toFixed(0)} ms`);
+    assert.equal(await page.locator("svg.spark").count(), 200);
+    state.long = 5000;
+    console.log(`     5,000 points after ${(await timed("/series/900", ".uplot canvas")).toFixed(0)} ms`);
+    await shoot(page, "walk-5000");
+    await page.locator(".chart").focus();
+    await page.keyboard.press("End");
+    await page.locator(".point-card").waitFor();
+  });
+}
+
+export const walks = {
+  overview_to_series, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range,
+  search_narrows_and_stays_in_the_address, triage_needs_a_token_and_keeps_it_in_the_tab, a_closed_service_asks_for_a_token,
+  a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,
+  names_from_outside_are_text, size_is_no_burden,
+};

@@ -1,0 +1,83 @@
+// Bundles the dashboard: node build.mjs OUT
+//
+// OUT gets index.html, assets/NAME-HASH.ext with NAME-HASH.ext.gz beside, and manifest.json, written
+// last, so that its presence says that the rest is complete:
+//   {"pages": ["/", "/p/", ...], "files": [{"path", "type", "bytes", "gzip", "immutable"}]}
+// `pages` are the paths (exact, or prefixes when they end in "/") that answer with index.html.
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, extname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import esbuild from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = resolve(process.argv[2] ?? join(here, "dist"));
+const PAGES = ["/", "/p/", "/series/", "/compare", "/alerts", "/alerts/", "/jobs", "/runs/", "/machines",
+  "/bisections", "/bisections/"];
+const TYPES = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
+};
+
+/** Fonts are compressed already; for anything else the smaller form is kept beside the plain one. */
+async function put(files, path, bytes, immutable) {
+  const gzip = extname(path) === ".woff2" ? null : gzipSync(bytes, { level: 9 });
+  await mkdir(dirname(join(out, path)), { recursive: true });
+  await writeFile(join(out, path), bytes);
+  if (gzip) await writeFile(join(out, `${path}.gz`), gzip);
+  files.push({
+    path, type: TYPES[extname(path)], bytes: bytes.length, gzip: gzip ? gzip.length : null, immutable,
+  });
+}
+
+const result = await esbuild.build({
+  absWorkingDir: here,
+  entryPoints: { main: "src/main.tsx", theme: "src/theme.ts", style: "src/style/style.css" },
+  outdir: out,
+  bundle: true,
+  minify: true,
+  write: false,
+  format: "esm",
+  target: ["es2021", "chrome100", "firefox100", "safari15.4"],
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  legalComments: "none",
+  charset: "utf8",
+  loader: { ".woff2": "file" },
+  assetNames: "assets/[name]-[hash]",
+  publicPath: "/",
+  define: { "process.env.NODE_ENV": '"production"' },
+  logLevel: "warning",
+});
+
+await rm(out, { recursive: true, force: true });
+const files = [];
+const names = new Map();
+const hashed = (name, bytes) => {
+  const hash = createHash("sha256").update(bytes).digest("hex").slice(0, 10);
+  return `assets/${basename(name, extname(name))}-${hash}${extname(name)}`;
+};
+for (const file of result.outputFiles) {
+  const name = basename(file.path);
+  const bytes = Buffer.from(file.contents);
+  const path = extname(name) === ".woff2" ? `assets/${name}` : hashed(name, bytes);
+  names.set(name, path);
+  await put(files, path, bytes, true);
+}
+const icon = await readFile(join(here, "src/icon.svg"));
+names.set("icon.svg", hashed("icon.svg", icon));
+await put(files, names.get("icon.svg"), icon, true);
+
+const html = (await readFile(join(here, "index.html"), "utf8")).replace(/\{\{([\w.]+)\}\}/g, (_, name) => {
+  const path = names.get(name);
+  if (!path) throw new Error(`index.html names ${name}, which the bundle does not contain`);
+  return `/${path}`;
+});
+await put(files, "index.html", Buffer.from(html), false);
+files.sort((a, b) => (a.path < b.path ? -1 : 1));
+await writeFile(join(out, "manifest.json"), `${JSON.stringify({ pages: PAGES, files }, null, 1)}\n`);
+for (const f of files) console.log(`${f.path} ${f.bytes} bytes${f.gzip ? `, ${f.gzip} gzip` : ""}`);

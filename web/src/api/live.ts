@@ -1,0 +1,65 @@
+/* Fresh data: server-sent events, or a poll every 15 s where no stream comes through. */
+import { effect, signal } from "@preact/signals";
+import { token } from "./client";
+
+export type Topic = "run" | "alert" | "job";
+export type LiveState = "live" | "polling" | "connecting";
+
+const TOPICS: readonly Topic[] = ["run", "alert", "job"];
+const POLL_MS = 15_000;
+const SETTLE_MS = 400; /* a run brings several events; one refresh serves them all */
+
+export const liveState = signal<LiveState>("connecting");
+/** What just happened, for screen readers. */
+export const liveNews = signal("");
+
+const listeners = new Map<Topic, Set<() => void>>(TOPICS.map((t) => [t, new Set<() => void>()]));
+const waiting = new Set<() => void>();
+let settling: number | undefined;
+
+/** Calls `refresh` after news on any of the topics; returns how to stop. */
+export function onNews(topics: readonly Topic[], refresh: () => void): () => void {
+  for (const t of topics) listeners.get(t)?.add(refresh);
+  return () => {
+    for (const t of topics) listeners.get(t)?.delete(refresh);
+    waiting.delete(refresh);
+  };
+}
+
+function announce(topic: Topic): void {
+  for (const refresh of listeners.get(topic) ?? []) waiting.add(refresh);
+  settling ??= window.setTimeout(() => {
+    settling = undefined;
+    const now = [...waiting];
+    waiting.clear();
+    for (const refresh of now) refresh();
+  }, SETTLE_MS);
+}
+
+const NEWS: Record<Topic, string> = { run: "A run was stored.", alert: "An alert changed.", job: "A job changed." };
+
+/** Opens the stream, again whenever the token changes. EventSource sends no Authorization header, so with a token we poll. */
+export function startLive(): void {
+  let source: EventSource | null = null;
+  window.setInterval(() => {
+    if (liveState.value !== "live" && !document.hidden) for (const t of TOPICS) announce(t);
+  }, POLL_MS);
+  effect(() => {
+    source?.close();
+    source = null;
+    if (token.value) {
+      liveState.value = "polling";
+      return;
+    }
+    const stream = new EventSource("/api/v1/events");
+    source = stream;
+    stream.onopen = () => { liveState.value = "live"; };
+    stream.onerror = () => { liveState.value = "polling"; };
+    for (const topic of TOPICS) {
+      stream.addEventListener(topic, () => {
+        if (topic !== "job") liveNews.value = NEWS[topic];
+        announce(topic);
+      });
+    }
+  });
+}

@@ -1,0 +1,98 @@
+/* The documents of the HTTP API (server/API.md), member for member. */
+
+export interface Project {
+  name: string; branch: string; repo_url: string | null; commits: number; runs: number; alerts_open: number;
+  last_run_at: string | null;
+}
+export interface Commit {
+  id: string; parents: string[]; author: string; time: string; subject: string; position: number; runs: number;
+  alerts: number;
+}
+export interface CommitValue {
+  series_id: number; benchmark: string; metric: string; backend: string; unit: string; direction: string;
+  median: number; low: number | null; high: number | null; n: number; parent_median: number | null;
+}
+export interface RunRow {
+  run_id: number; id: string; commit: string; suite: string; machine_class: string; started_at: string;
+  measurements: number; infra: boolean;
+}
+export interface CommitDetail extends Omit<Commit, "runs"> { paths: string[]; runs: RunRow[]; values: CommitValue[] }
+export interface SeriesChange { rel_change: number; direction: string; status: string; commit: string }
+export interface Series {
+  id: number; project?: string; benchmark: string; metric: string; backend: string; machine_class: string;
+  branch: string; unit: string; direction: string; exact: boolean; headline: boolean; points: number;
+  last: { commit: string; time: string; median: number } | null; change: SeriesChange | null;
+  noise_rel: number | null; spark?: (number | null)[];
+}
+export interface SeriesColumns {
+  commit: string[]; time: (string | number)[]; subject: (string | null)[]; author: (string | null)[];
+  position: (number | null)[]; median: (number | null)[]; low: (number | null)[]; high: (number | null)[];
+  min: (number | null)[]; max?: (number | null)[]; n: number[]; run_id: (number | null)[];
+  fingerprint: (string | null)[]; infra: boolean[];
+}
+export interface ChangePoint {
+  index: number; index_low: number; index_high: number; commit: string; commit_low: string; commit_high: string;
+  before: number; after: number; rel_change: number; rel_low: number; rel_high: number; p: number;
+  direction: string; status: string; alert_id: number | null;
+}
+export interface Boundary { index: number; fields: string[] }
+export interface SeriesReply {
+  series: Series; columns: SeriesColumns; changes: ChangePoint[]; boundaries: Boundary[]; bucketed: boolean;
+}
+export interface CompareSide { median: number; low: number; high: number; n: number }
+export interface CompareRow {
+  benchmark: string; metric: string; backend: string; unit: string; direction: string; a: CompareSide;
+  b: CompareSide; rel_change: number; rel_low: number; rel_high: number; p: number | null; verdict: string;
+  noise_rel: number | null; fingerprint_differs: string[];
+}
+export interface OnlyRow { benchmark: string; metric: string; backend: string }
+export interface CompareReply {
+  a: { commit: string; runs: (number | string)[] }; b: { commit: string; runs: (number | string)[] };
+  margin_rel: number; rows: CompareRow[]; only_a: (OnlyRow | string)[]; only_b: (OnlyRow | string)[];
+  summary: { regression: number; improvement: number; same: number; inconclusive: number };
+}
+export interface Alert {
+  id: number; project: string; series_id: number; benchmark: string; metric: string; backend: string;
+  machine_class: string; unit: string; state: string; direction: string; before: number; after: number;
+  rel_change: number; rel_low: number; rel_high: number; p: number; commit: string; commit_low: string;
+  commit_high: string; culprit: string | null; created_at: string; updated_at: string; note: string | null;
+}
+export interface AlertStep { at: string; actor: string | null; from: string | null; to: string | null; reason: string | null }
+export interface RangeCommit {
+  id: string; author?: string; time?: string; subject?: string; measured: boolean; probability?: number | null;
+}
+export interface AlertDetail extends Alert { history: AlertStep[]; range: RangeCommit[] }
+export interface Job {
+  id: number; project: string; kind: string; state: string; commit: string; priority: number; tries: number;
+  runner: string | null; position: number | null; reason: string | null; created_at: string;
+  started_at: string | null; finished_at: string | null;
+}
+export interface Runner {
+  name: string; machine_class: string; last_seen_at: string; job_id: number | null; labels: Record<string, string>;
+}
+export interface Machine {
+  machine_class: string; name: string; fingerprint_hash: string; fingerprint: Record<string, string>;
+  first_seen_at: string; last_seen_at: string; runs: number;
+}
+export interface Culprit { commits: string[]; probability: number; rel_change: number; rel_low: number; rel_high: number }
+export interface BisectStep { commit: string; value: number | null; build: number }
+export interface Bisection {
+  id: number; project: string; metric: string; benchmark: string | null; backend: string | null; good: string;
+  bad: string; verdict: string; culprits: Culprit[]; runs: number; builds: number; commits_measured: number;
+  seconds: number; steps?: BisectStep[] | null; alert_id: number | null; created_at?: string; unit?: string | null;
+}
+export interface Measurement {
+  benchmark: string; metric: string; backend: string; unit: string; direction: string; exact?: boolean;
+  status: string; reason?: string | null; samples?: (number | number[])[]; params?: Record<string, string>;
+  extra?: Record<string, string>;
+}
+export interface RunDocument {
+  run_id: number; id: string; project?: string; commit?: string; branch?: string | null; suite: string;
+  suite_hash?: string; started_at: string; finished_at: string; job_id?: number | null; infra?: boolean;
+  machine: { name: string; class?: string; machine_class?: string; fingerprint: Record<string, string>; fingerprint_hash?: string };
+  measurements: Measurement[];
+}
+export interface Stats {
+  runs: number; measurements: number; series: number; alerts_open: number; jobs_queued: number;
+  detection_lag_s: number | null;
+}

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  formatAgo, formatChange, formatCount, formatDuration, formatInterval, formatNs, formatNumber, formatP, formatShare,
+  formatValue, parseTime, plural, scaleFor, shortId,
+} from "./format";
+
+const plain = (s: string) => s.replace(/[\u00a0\u202f]/g, " ");
+
+test("nanoseconds move to the unit that reads best", () => {
+  assert.equal(formatNs(1250), "1.25 us");
+  assert.equal(formatNs(999), "999 ns");
+  assert.equal(formatNs(2.5e6), "2.50 ms");
+  assert.equal(formatNs(3e9), "3.00 s");
+});
+
+test("rates keep their meaning when the prefix changes", () => {
+  assert.equal(plain(formatValue(0.0543, "TFLOP/s")), "54.30 GFLOP/s");
+  assert.equal(plain(formatValue(1.25, "TFLOP/s")), "1.250 TFLOP/s");
+  assert.equal(plain(formatValue(1843.2, "GB/s")), "1.843 TB/s");
+  assert.deepEqual(scaleFor("TFLOP/s", 0.05), { factor: 1000, unit: "GFLOP/s" });
+});
+
+test("whole counts are not rounded away", () => {
+  assert.equal(plain(formatValue(812, "cycles")), "812 cycles");
+  assert.equal(plain(formatValue(123456, "")), "123,456");
+  assert.equal(formatCount(1234567), "1,234,567");
+});
+
+test("unknown units pass through, missing values are a dash", () => {
+  assert.equal(plain(formatValue(3.14159, "widgets")), "3.142 widgets");
+  assert.equal(formatValue(null, "ns"), "\u2013");
+  assert.equal(formatValue(NaN, "ns"), "\u2013");
+});
+
+test("numbers keep significant digits on both sides of one", () => {
+  assert.equal(formatNumber(0.001234), "0.001234");
+  assert.equal(formatNumber(-12.5), "\u221212.50");
+  assert.equal(formatNumber(1234567, 4), "1,234,567");
+  assert.equal(formatNumber(0), "0.0000".slice(0, formatNumber(0).length));
+  assert.equal(formatNumber(-0.0), formatNumber(0));
+});
+
+test("changes carry a sign and never show minus zero", () => {
+  assert.equal(plain(formatChange(0.1234)), "+12.3 %");
+  assert.equal(plain(formatChange(-0.081)), "\u22128.1 %");
+  assert.equal(plain(formatChange(-0.00002)), "\u22120.002 %");
+  assert.equal(plain(formatChange(-0)), "0.0 %");
+  assert.equal(plain(formatChange(2.5)), "+250 %");
+  assert.equal(plain(formatShare(0.012)), "1.2 %");
+});
+
+test("an interval is told in one unit", () => {
+  assert.equal(plain(formatInterval(990, 1010, "ns", 3)), "0.990 \u2013 1.01 us");
+});
+
+test("p-values are never told as zero", () => {
+  assert.equal(plain(formatP(0)), "< 0.0001");
+  assert.equal(formatP(0.00042), "0.0004");
+  assert.equal(formatP(0.25), "0.250");
+});
+
+test("durations and ages", () => {
+  assert.equal(plain(formatDuration(4.21)), "4.2 s");
+  assert.equal(plain(formatDuration(200)), "3 min 20 s");
+  assert.equal(plain(formatDuration(7500)), "2 h 5 min");
+  const now = Date.parse("2026-03-04T12:00:00Z");
+  assert.equal(formatAgo(now - 20_000, now), "just now");
+  assert.equal(formatAgo(now - 300_000, now), "5 min ago");
+  assert.equal(formatAgo(now - 86_400_000, now), "1 day ago");
+  assert.equal(formatAgo(now - 400 * 86_400_000, now), "1 year ago");
+});
+
+test("times come as text or as Unix seconds", () => {
+  assert.equal(parseTime("2026-03-04T12:00:00Z"), Date.UTC(2026, 2, 4, 12));
+  assert.equal(parseTime(1_700_000_000), 1_700_000_000_000);
+  assert.ok(Number.isNaN(parseTime(null)));
+});
+
+test("small words", () => {
+  assert.equal(plural(1, "run"), "1 run");
+  assert.equal(plural(2, "series", "series"), "2 series");
+  assert.equal(shortId("0123456789abcdef"), "0123456789");
+});

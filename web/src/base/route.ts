@@ -1,0 +1,76 @@
+/* Paths to pages and back. Pure: the browser's side of it is location.ts. */
+
+export type Route =
+  | { page: "overview" }
+  | { page: "seriesList"; project: string }
+  | { page: "commits"; project: string }
+  | { page: "commit"; project: string; id: string }
+  | { page: "series"; id: string }
+  | { page: "compare" }
+  | { page: "alerts" }
+  | { page: "alert"; id: string }
+  | { page: "jobs" }
+  | { page: "run"; id: string }
+  | { page: "machines" }
+  | { page: "bisections" }
+  | { page: "bisection"; id: string }
+  | { page: "missing" };
+
+function parts(path: string): string[] | null {
+  try {
+    return path.split("/").filter((p) => p !== "").map(decodeURIComponent);
+  } catch {
+    return null; /* a lone "%" in the address */
+  }
+}
+
+export function matchRoute(path: string): Route {
+  const p = parts(path);
+  if (!p) return { page: "missing" };
+  const [a, b, c, d] = p;
+  if (a === undefined) return { page: "overview" };
+  if (a === "p" && b !== undefined) {
+    if (p.length === 2 || (p.length === 3 && c === "series")) return { page: "seriesList", project: b };
+    if (p.length === 3 && c === "commits") return { page: "commits", project: b };
+    if (p.length === 4 && c === "commit" && d !== undefined) return { page: "commit", project: b, id: d };
+    return { page: "missing" };
+  }
+  if (p.length === 1) {
+    if (a === "compare" || a === "alerts" || a === "jobs" || a === "machines" || a === "bisections") return { page: a };
+  } else if (p.length === 2 && b !== undefined) {
+    if (a === "series") return { page: "series", id: b };
+    if (a === "alerts") return { page: "alert", id: b };
+    if (a === "runs") return { page: "run", id: b };
+    if (a === "bisections") return { page: "bisection", id: b };
+  }
+  return { page: "missing" };
+}
+
+export type Query = Record<string, string | number | null | undefined>;
+
+/** Path with its query; empty, null and undefined values are left out, so that defaults stay out of the address. */
+export function withQuery(path: string, query: Query): string {
+  const params = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined && value !== "") params.set(key, String(value));
+  }
+  const text = params.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+const e = encodeURIComponent;
+export const href = {
+  overview: (project?: string | null) => withQuery("/", { project }),
+  seriesList: (project: string, query: Query = {}) => withQuery(`/p/${e(project)}/series`, query),
+  series: (id: number | string, query: Query = {}) => withQuery(`/series/${e(String(id))}`, query),
+  commits: (project: string) => `/p/${e(project)}/commits`,
+  commit: (project: string, id: string) => `/p/${e(project)}/commit/${e(id)}`,
+  compare: (project: string | null, a?: string | null, b?: string | null) => withQuery("/compare", { project, a, b }),
+  alerts: (project?: string | null, state?: string | null) => withQuery("/alerts", { project, state }),
+  alert: (id: number | string) => `/alerts/${e(String(id))}`,
+  jobs: (project?: string | null) => withQuery("/jobs", { project }),
+  run: (id: number | string) => `/runs/${e(String(id))}`,
+  machines: (project?: string | null) => withQuery("/machines", { project }),
+  bisections: (project?: string | null) => withQuery("/bisections", { project }),
+  bisection: (id: number | string) => `/bisections/${e(String(id))}`,
+};

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { SeriesReply } from "../api/types";
+import { edgeBefore, measuredBefore, nearest, parseSpan, plotOf, rowOfCommit, spanText, xOf } from "./columns";
+
+function reply(): SeriesReply {
+  const commit = ["aaaa000011112222", "bbbb000011112222", "cccc000011112222", "dddd000011112222"];
+  return {
+    series: {
+      id: 1, benchmark: "gemm", metric: "gemm_tflops", backend: "cpu-avx2", machine_class: "m", branch: "main",
+      unit: "TFLOP/s", direction: "higher", exact: false, headline: false, points: 4, last: null, change: null,
+      noise_rel: 0.01,
+    },
+    columns: {
+      commit, time: [400, 100, 200, 300], subject: commit, author: commit, position: [1, 2, 5, 6],
+      median: [0.05, 0.06, 0.01, null], low: [0.04, 0.05, 0.005, null], high: [0.06, 0.07, 0.02, null],
+      min: [0.04, 0.05, 0.005, null], n: [5, 5, 5, 0], run_id: [1, 2, 3, 4], fingerprint: ["f", "f", "f", "f"],
+      infra: [false, false, true, false],
+    },
+    changes: [], boundaries: [], bucketed: false,
+  };
+}
+
+test("values are scaled once, infrastructure points stand apart", () => {
+  const p = plotOf(reply(), "commits", "linear");
+  assert.equal(p.scale.unit, "GFLOP/s");
+  assert.deepEqual(p.line, [50, 60, null, null]);
+  assert.deepEqual(p.infra, [null, null, 10, null]);
+});
+
+test("positions make the axis, so that unmeasured commits leave a gap", () => {
+  assert.deepEqual(plotOf(reply(), "commits", "linear").xs, [1, 2, 5, 6]);
+});
+
+test("positions that do not rise fall back to the index", () => {
+  const r = reply();
+  r.columns.position = [1, null, 3, 4];
+  assert.deepEqual(plotOf(r, "commits", "linear").xs, [0, 1, 2, 3]);
+});
+
+test("the time axis is sorted and finds its rows again", () => {
+  const p = plotOf(reply(), "time", "linear");
+  assert.deepEqual(p.xs, [100, 200, 300, 400]);
+  assert.deepEqual(p.order, [1, 2, 3, 0]);
+  assert.equal(xOf(p, 0), 400);
+  assert.equal(edgeBefore(p, 2), 150);
+  assert.equal(edgeBefore(p, 1), 100);
+});
+
+test("a logarithmic axis has no place for zero", () => {
+  const r = reply();
+  r.columns.low[0] = 0;
+  assert.equal(plotOf(r, "commits", "log").low[0], null);
+});
+
+test("relative mode divides by the first value", () => {
+  const line = plotOf(reply(), "commits", "relative").line;
+  assert.equal(line[0], 100);
+  assert.ok(Math.abs((line[1] ?? 0) - 120) < 1e-9);
+});
+
+test("ranges travel through the address as short ids, in either order", () => {
+  const r = reply();
+  assert.equal(spanText(r, 1, 3), "bbbb00001111..dddd00001111");
+  assert.deepEqual(parseSpan(r, "dddd..bbbb"), [1, 3]);
+  assert.equal(parseSpan(r, "dddd..nope"), null);
+  assert.equal(parseSpan(r, null), null);
+  assert.equal(rowOfCommit(r, "cccc"), 2);
+});
+
+test("the level before skips points that are no baseline", () => {
+  assert.equal(measuredBefore(reply(), 3), 1);
+  assert.equal(measuredBefore(reply(), 0), -1);
+});
+
+test("the nearest point is found by bisection", () => {
+  assert.equal(nearest([1, 2, 5, 6], 3.4), 1);
+  assert.equal(nearest([1, 2, 5, 6], 3.6), 2);
+  assert.equal(nearest([1, 2, 5, 6], 99), 3);
+  assert.equal(nearest([7], 0), 0);
+});

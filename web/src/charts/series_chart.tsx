@@ -1,0 +1,210 @@
+/* The large chart of a series: uPlot draws, the view owns every state (zoom, selection, range) and so the address does. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import type { SeriesReply } from "../api/types";
+import { formatNumber } from "../base/format";
+import { themeShown } from "../base/theme";
+import { nearest, plotOf, xOf, type Plot, type XMode, type YMode } from "./columns";
+import { drawAbove, drawBehind, palette, type Marks, type Palette } from "./marks";
+import { attachPan } from "./pan";
+import { PointCard } from "./point_card";
+
+export type DragMode = "zoom" | "pan" | "range";
+
+export interface SeriesChartProps {
+  reply: SeriesReply;
+  xMode: XMode;
+  yMode: YMode;
+  drag: DragMode;
+  height: number;
+  /** Rows at the ends of what is shown; null: everything. */
+  zoom: [number, number] | null;
+  selected: number | null;
+  range: [number, number] | null;
+  label: string;
+  onZoom: (zoom: [number, number] | null) => void;
+  onSelect: (row: number | null) => void;
+  onRange: (range: [number, number] | null) => void;
+  onKey: (event: KeyboardEvent) => void;
+}
+
+function scaleOf(plot: Plot, zoom: [number, number] | null): { min: number; max: number } {
+  const first = plot.xs[0] ?? 0;
+  const last = plot.xs[plot.xs.length - 1] ?? 1;
+  let [min, max] = [first, last];
+  if (zoom) {
+    const a = xOf(plot, zoom[0]);
+    const b = xOf(plot, zoom[1]);
+    [min, max] = [Math.min(a, b), Math.max(a, b)];
+  }
+  const pad = (max - min) * 0.015 || Math.max(0.5, Math.abs(max) * 1e-6);
+  return { min: min - pad, max: max + pad };
+}
+
+function axes(p: Palette, xMode: XMode, plot: Plot): uPlot.Axis[] {
+  const common = {
+    stroke: p.text, font: '12px "Inter Variable", system-ui, sans-serif',
+    grid: { stroke: p.grid, width: 1 }, ticks: { show: false }, border: { show: false },
+  };
+  const x: uPlot.Axis = { ...common, grid: { show: false }, gap: 6, size: 32 };
+  if (xMode === "commits") {
+    x.incrs = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 100000];
+    x.values = (_u, splits) => splits.map((v) => (Number.isInteger(v) ? `#${formatNumber(v, 15).replace(/\.0+$/, "")}` : ""));
+  }
+  return [x, {
+    ...common, gap: 8, size: 68,
+    values: (_u, splits) => splits.map((v) => (v === null ? "" : plain(v))),
+    label: plot.scale.unit, labelSize: 18, labelGap: 0, labelFont: '500 12px "Inter Variable", system-ui, sans-serif',
+  }];
+}
+
+const plain = (v: number) => (v === 0 ? "0" : formatNumber(v, 6).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, ""));
+
+/** Every point as a dot while there is room for dots. */
+const roomForDots = (u: uPlot, _s: number, i0: number, i1: number) => i1 - i0 < u.bbox.width / uPlot.pxRatio / 9;
+
+function series(p: Palette): uPlot.Series[] {
+  const edge = { stroke: "transparent", points: { show: false }, spanGaps: false };
+  return [
+    {},
+    { ...edge, scale: "y" },
+    { ...edge, scale: "y" },
+    { scale: "y", stroke: p.min, width: 1, points: { show: false } },
+    { scale: "y", stroke: p.line, width: 2, points: { show: roomForDots, size: 6, fill: p.line, stroke: p.line, width: 0 } },
+    { scale: "y", stroke: p.infra, width: 0, paths: () => null,
+      points: { show: true, size: 8, width: 1.5, fill: p.surface, stroke: p.infra } },
+  ];
+}
+
+/** y follows what the x range shows; a floor of 2 % keeps pure noise from filling the picture. */
+function yRange(yMode: YMode): uPlot.Scale.Range {
+  return (_u, low, high) => {
+    if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
+    if (yMode === "log") return [low / 1.15, high * 1.15];
+    const half = Math.max(((high - low) / 2) * 1.18, Math.abs(high + low) * 0.005) || 0.5;
+    const middle = (low + high) / 2;
+    return [low >= 0 ? Math.max(0, middle - half) : middle - half, middle + half];
+  };
+}
+
+export function SeriesChart(props: SeriesChartProps) {
+  const { reply, xMode, yMode, height } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const chart = useRef<uPlot | null>(null);
+  const [hover, setHover] = useState<{ row: number; x: number; y: number } | null>(null);
+  const [, setDrawn] = useState(0);
+  const plot = useMemo(() => plotOf(reply, xMode, yMode), [reply, xMode, yMode]);
+  const theme = themeShown.value;
+  const now = useRef({ ...props, plot });
+  now.current = { ...props, plot };
+
+  useEffect(() => {
+    const host = box.current;
+    if (!host) return undefined;
+    const colours = palette();
+    const marks = (): Marks => ({
+      reply, plot, yMode, selected: now.current.selected, range: now.current.range,
+    });
+    const rowAt = (u: uPlot, left: number) => plot.order[nearest(plot.xs, u.posToVal(left, "x"))] ?? 0;
+    const u = new uPlot({
+      width: host.clientWidth, height, padding: [6, 10, 0, 0],
+      legend: { show: false },
+      scales: { x: { time: xMode === "time" }, y: { distr: yMode === "log" ? 3 : 1, range: yRange(yMode) } },
+      axes: axes(colours, xMode, plot),
+      series: series(colours),
+      bands: [{ series: [2, 1], fill: colours.band }],
+      cursor: {
+        y: false, drag: { x: true, y: false, setScale: false, dist: 6 },
+        points: { size: 9, stroke: colours.surface, width: 2, fill: colours.line, show: true },
+        focus: { prox: -1 },
+      },
+      hooks: {
+        drawAxes: [(c) => drawBehind(c, marks(), colours)],
+        draw: [(c) => {
+          drawAbove(c, marks(), colours);
+          if (now.current.selected !== null) setDrawn((n) => n + 1); /* the card moves with its point */
+        }],
+        setCursor: [(c) => {
+          const at = c.cursor.idx;
+          const left = c.cursor.left ?? -1;
+          if (at === null || at === undefined || left < 0) return setHover(null);
+          const row = plot.order[at] ?? 0;
+          const shown = plot.line[at] ?? plot.infra[at];
+          if (shown === null || shown === undefined) return setHover(null);
+          setHover({ row, x: c.valToPos(plot.xs[at] ?? 0, "x"), y: c.valToPos(shown, "y") });
+        }],
+        setSelect: [(c) => {
+          const { left, width } = c.select;
+          if (width < 6) return;
+          const a = rowAt(c, left);
+          const b = rowAt(c, left + width);
+          c.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          const span: [number, number] = a <= b ? [a, b] : [b, a];
+          if (span[0] === span[1]) return;
+          if (now.current.drag === "range") now.current.onRange(span);
+          else now.current.onZoom(span);
+        }],
+      },
+    }, [plot.xs, plot.low, plot.high, plot.min, plot.line, plot.infra] as uPlot.AlignedData, host);
+    chart.current = u;
+    u.setScale("x", scaleOf(plot, now.current.zoom));
+
+    let pressed = -1;
+    u.over.addEventListener("mousedown", (e) => { pressed = e.clientX; });
+    u.over.addEventListener("click", (e) => {
+      if (Math.abs(e.clientX - pressed) > 5 || u.cursor.idx === null || u.cursor.idx === undefined) return;
+      const row = plot.order[u.cursor.idx] ?? 0;
+      now.current.onSelect(now.current.selected === row ? null : row);
+    });
+    const stopPan = attachPan(u, () => now.current.drag === "pan", (min, max) => {
+      const a = plot.order[nearest(plot.xs, min)] ?? 0;
+      const b = plot.order[nearest(plot.xs, max)] ?? 0;
+      if (a !== b) now.current.onZoom(a <= b ? [a, b] : [b, a]);
+    });
+    const watch = new ResizeObserver(() => {
+      if (host.clientWidth > 0 && host.clientWidth !== u.width) u.setSize({ width: host.clientWidth, height });
+    });
+    watch.observe(host);
+    return () => {
+      watch.disconnect();
+      stopPan();
+      u.destroy();
+      chart.current = null;
+      setHover(null);
+    };
+  }, [reply, plot, xMode, yMode, height, theme]);
+
+  const zoomKey = props.zoom ? props.zoom.join() : "";
+  useEffect(() => {
+    chart.current?.setScale("x", scaleOf(plot, now.current.zoom));
+  }, [zoomKey]);
+  useEffect(() => {
+    if (!chart.current) return;
+    const drag = chart.current.cursor.drag;
+    if (drag) drag.x = props.drag !== "pan";
+    chart.current.over.dataset["drag"] = props.drag;
+  }, [props.drag, reply, xMode, yMode, height, theme]);
+  useEffect(() => {
+    chart.current?.redraw(false, false);
+  }, [props.selected, props.range?.[0], props.range?.[1]]);
+
+  const u = chart.current;
+  const shown = hover ?? pinned(u, plot, props.selected);
+  return (
+    <div class="chart" tabIndex={0} role="application" aria-roledescription="chart" aria-label={props.label}
+      aria-describedby="chart-keys" onKeyDown={props.onKey}>
+      <div ref={box} class="chart-box" style={{ height: `${height}px` }} />
+      {shown && u && <PointCard reply={reply} row={shown.row} x={shown.x + u.over.offsetLeft} y={shown.y} width={u.width} />}
+    </div>
+  );
+}
+
+/** Where the chosen point stands, when it is in view. */
+function pinned(u: uPlot | null, plot: Plot, row: number | null): { row: number; x: number; y: number } | null {
+  if (!u || row === null) return null;
+  const place = plot.place[row] ?? 0;
+  const value = plot.line[place] ?? plot.infra[place];
+  const x = u.valToPos(plot.xs[place] ?? 0, "x");
+  if (value === null || value === undefined || x < 0 || x > u.over.clientWidth) return null;
+  return { row, x, y: u.valToPos(value, "y") };
+}

@@ -1,0 +1,46 @@
+/* A bisection as it went: commits in history order across, one dot a measurement, labelled with its step. */
+import { formatNumber, scaleFor } from "../base/format";
+import { extent, linear, ticks } from "./scales";
+
+const WIDTH = 900;
+const HEIGHT = 280;
+const LEFT = 62;
+const BOTTOM = 34;
+
+export interface StepDot { place: number; step: number; value: number; culprit: boolean }
+
+export function Steps(props: {
+  dots: readonly StepDot[]; places: readonly string[]; culprit: [number, number] | null; unit: string; label: string;
+}) {
+  const values = props.dots.map((d) => d.value);
+  const [min, max] = extent(values);
+  const pad = (max - min) * 0.12 || Math.abs(max) * 0.05 || 1;
+  const scale = scaleFor(props.unit, max);
+  const y = linear((min - pad) * scale.factor, (max + pad) * scale.factor, HEIGHT - BOTTOM, 14);
+  const x = linear(-0.5, Math.max(0.5, props.places.length - 0.5), LEFT, WIDTH - 14);
+  const every = Math.max(1, Math.ceil(props.places.length / 9));
+  return (
+    <svg class="steps" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={props.label}>
+      {ticks(y.low, y.high, 5).map((t) => (
+        <g key={t}>
+          <path class="grid" d={`M${LEFT} ${y(t)}H${WIDTH - 14}`} />
+          <text class="tick" x={LEFT - 8} y={y(t) + 4} text-anchor="end">{formatNumber(t, 3)}</text>
+        </g>
+      ))}
+      {props.culprit && (
+        <rect class="steps-culprit" x={x(props.culprit[0] - 0.5)} y="8" height={HEIGHT - BOTTOM - 8}
+          width={x(props.culprit[1] + 0.5) - x(props.culprit[0] - 0.5)} />
+      )}
+      {props.places.map((name, i) => i % every === 0 && (
+        <text key={i} class="tick mono" x={x(i)} y={HEIGHT - 12} text-anchor="middle">{name}</text>
+      ))}
+      {props.dots.map((d) => (
+        <g key={d.step} class={d.culprit ? "step-dot step-hit" : "step-dot"}>
+          <circle cx={x(d.place)} cy={y(d.value * scale.factor)} r="10" />
+          <text x={x(d.place)} y={y(d.value * scale.factor) + 3.5} text-anchor="middle">{d.step}</text>
+        </g>
+      ))}
+      <text class="tick" x="4" y="12">{scale.unit}</text>
+    </svg>
+  );
+}

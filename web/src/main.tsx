@@ -1,0 +1,11 @@
+import { render } from "preact";
+import { startLive } from "./api/live";
+import { startLocation } from "./base/location";
+import { startTheme } from "./base/theme";
+import { Shell } from "./views/shell";
+
+startTheme();
+startLocation();
+startLive();
+const root = document.getElementById("app");
+if (root) render(<Shell />, root);

@@ -1,0 +1,125 @@
+/* One alert: what changed, who may have caused it, what was done about it. */
+import { useEffect } from "preact/hooks";
+import { shownProject } from "../api/projects";
+import type { AlertDetail, RangeCommit, SeriesReply } from "../api/types";
+import { useApi } from "../api/use";
+import { rowOfCommit } from "../charts/columns";
+import { SeriesChart } from "../charts/series_chart";
+import { formatChange, formatP, formatShare, formatValue, plural, shortId } from "../base/format";
+import { navigate } from "../base/location";
+import { href } from "../base/route";
+import { judgeChange } from "../base/verdict";
+import { Badge, StateBadge } from "../widgets/badge";
+import { BenchName, Command, CommitLink, Facts, Page, Section, When } from "../widgets/parts";
+import { Empty, View } from "../widgets/state";
+import { Table } from "../widgets/table";
+import { Triage } from "./triage";
+
+function Levels(props: { alert: AlertDetail }) {
+  const a = props.alert;
+  const top = Math.max(a.before, a.after) || 1;
+  const bar = (name: string, value: number, tone: string) => (
+    <div class="level"><span>{name}</span>
+      <svg class={`level-bar tone-${tone}`} viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect width={Math.max(0.5, (value / top) * 100)} height="10" rx="1" /></svg>
+      <b>{formatValue(value, a.unit)}</b></div>
+  );
+  const judged = judgeChange(a.direction, a.rel_change);
+  return (
+    <div class={`levels tone-${judged.tone}`}>
+      <p class="levels-change"><b>{formatChange(a.rel_change)}</b> <Badge judged={judged} /></p>
+      <p class="muted">{formatChange(a.rel_low)} to {formatChange(a.rel_high)}, p {formatP(a.p)}</p>
+      {bar("Before", a.before, "quiet")}
+      {bar("After", a.after, judged.tone)}
+    </div>
+  );
+}
+
+/** The series around the change. */
+function Around(props: { alert: AlertDetail }) {
+  const a = props.alert;
+  const load = useApi<SeriesReply>(`/series/${a.series_id}?points=5000`, ["run"]);
+  return (
+    <View load={load} what="the series">
+      {(reply) => {
+        const n = reply.columns.commit.length;
+        const at = rowOfCommit(reply, a.commit);
+        if (n === 0) return <Empty title="The series has no point" />;
+        const zoom: [number, number] | null = at < 0 ? null : [Math.max(0, at - 30), Math.min(n - 1, at + 30)];
+        return <SeriesChart reply={reply} xMode="commits" yMode="linear" drag="zoom" height={260} zoom={zoom} selected={null} range={null}
+          label={`The series around commit ${shortId(a.commit)}`} onZoom={() => navigate(href.series(a.series_id, { at: a.commit.slice(0, 12) }))}
+          onSelect={(row) => { if (row !== null) navigate(href.commit(a.project, reply.columns.commit[row] ?? "")); }} onRange={() => undefined} onKey={() => undefined} />;
+      }}
+    </View>
+  );
+}
+
+function Suspects(props: { alert: AlertDetail }) {
+  const a = props.alert;
+  if (a.range.length === 0) return <Empty title="The range is not known" />;
+  const ranked = a.range.some((c) => typeof c.probability === "number");
+  const role = (c: RangeCommit) => c.id === a.culprit ? <Badge judged={{ tone: "bad", icon: "check", word: "culprit" }} />
+    : c.id === a.commit ? <Badge judged={{ tone: "warn", icon: "dot", word: "most likely" }} /> : null;
+  return (
+    <Table caption="Commits that may have caused the change" rows={a.range} keyOf={(c) => c.id} rowClass={(c) => (c.id === a.culprit ? "current" : "")} columns={[
+      { name: "Commit", head: true, cell: (c) => <CommitLink project={a.project} id={c.id} /> },
+      { name: "Subject", cell: (c) => c.subject ?? "" },
+      { name: "Author", cell: (c) => c.author ?? "" },
+      ...(ranked ? [{ name: "Probability", numeric: true, cell: (c: RangeCommit) => typeof c.probability === "number" ? formatShare(c.probability) : "\u2013" }] : []),
+      { name: "Measured", cell: (c) => c.measured ? "measured" : <span class="muted">not measured</span> },
+      { name: "Role", cell: role },
+    ]} />
+  );
+}
+
+function History(props: { alert: AlertDetail }) {
+  const { history } = props.alert;
+  if (history.length === 0) return <p class="muted">Nobody has touched this alert yet.</p>;
+  return (
+    <ol class="history">{history.map((h, i) => (
+      <li key={i}>
+        <span>{h.to ? <StateBadge state={h.to} /> : <b>note</b>}{h.from ? <span class="muted"> from {h.from.replace(/_/g, " ")}</span> : null}</span>
+        <span>{h.reason}</span>
+        <small class="muted">{h.actor ?? "the service"} · <When time={h.at} /></small>
+      </li>))}
+    </ol>
+  );
+}
+
+export function AlertView(props: { id: string }) {
+  const load = useApi<AlertDetail>(`/alerts/${encodeURIComponent(props.id)}`, ["alert"]);
+  const project = load.state === "data" ? load.data.project : null;
+  useEffect(() => { if (project) shownProject.value = project; }, [project]);
+  return (
+    <View load={load} what="the alert">
+      {(a) => {
+        const headline = a.benchmark === "headline" || a.benchmark === "";
+        const bench = headline ? "" : ` --benchmark ${a.benchmark}`;
+        return (
+          <Page title={`Alert ${a.id}: ${headline ? a.metric : a.benchmark}`} side={<StateBadge state={a.state} />}
+            lead={<>{[headline ? "headline" : a.metric, a.backend, a.machine_class].filter((t) => t).join(" \u00b7 ")} · opened <When time={a.created_at} /></>}>
+            <div class="split narrow-first">
+              <Section title="Change"><Levels alert={a} /></Section>
+              <Section title="The series around it" side={<a href={href.series(a.series_id, { at: a.commit.slice(0, 12) })}>Open the series</a>}><div class="chart-card"><Around alert={a} /></div></Section>
+            </div>
+            <Section title={a.culprit ? "Culprit and suspects" : "Suspects"} side={<span class="muted">{plural(a.range.length, "commit")} between the last good and the first bad level</span>}>
+              <Suspects alert={a} />
+              <Command text={`perfci bisect --metric ${a.metric}${bench}${a.backend ? ` --backend ${a.backend}` : ""} --good ${shortId(a.commit_low)}^ --bad ${shortId(a.commit_high)}`} what="Command: bisect the range" />
+            </Section>
+            <div class="split">
+              <Section title="Triage"><Triage alert={a} done={load.state === "data" ? load.reload : () => undefined} /></Section>
+              <Section title="History"><History alert={a} /></Section>
+            </div>
+            <Section title="Evidence">
+              <Facts facts={[
+                ["Series", <BenchName benchmark={a.benchmark} metric={a.metric} backend={a.backend} to={href.series(a.series_id)} />],
+                ["Levels", `${formatValue(a.before, a.unit)} to ${formatValue(a.after, a.unit)}`],
+                ["First changed commit", <CommitLink project={a.project} id={a.commit} />],
+                ["Compare", <a href={href.compare(a.project, a.commit_low, a.commit_high)}>both ends of the range</a>], ["Note", a.note || "none"],
+              ]} />
+            </Section>
+          </Page>
+        );
+      }}
+    </View>
+  );
+}

@@ -1,0 +1,84 @@
+/* One bisection: the verdict, and the steps that led to it. */
+import { useEffect } from "preact/hooks";
+import { shownProject } from "../api/projects";
+import type { Bisection, Commit } from "../api/types";
+import { useApi } from "../api/use";
+import { Steps, type StepDot } from "../charts/steps";
+import { formatChange, formatDuration, formatShare, formatValue, plural, shortId } from "../base/format";
+import { href, withQuery } from "../base/route";
+import { Badge, StateBadge } from "../widgets/badge";
+import { Command, CommitLink, Facts, Page, Section } from "../widgets/parts";
+import { Empty, View } from "../widgets/state";
+import { Table } from "../widgets/table";
+
+/** Measured commits in history order where it is known, else as they came. */
+function placesOf(b: Bisection, commits: readonly Commit[]): string[] {
+  const position = new Map(commits.map((c) => [c.id, c.position]));
+  const ids = [...new Set((b.steps ?? []).map((s) => s.commit))];
+  return ids.every((id) => position.has(id)) ? ids.sort((x, y) => (position.get(x) ?? 0) - (position.get(y) ?? 0)) : ids;
+}
+
+function Plot(props: { b: Bisection; unit: string }) {
+  const { b } = props;
+  const steps = b.steps ?? [];
+  const history = useApi<{ commits: Commit[] }>(withQuery(`/projects/${encodeURIComponent(b.project)}/commits`, { limit: 1000 }));
+  if (steps.length === 0) return <Empty title="The report came without its steps" />;
+  const places = placesOf(b, history.state === "data" ? history.data.commits : []);
+  const guilty = new Set(b.culprits.flatMap((c) => c.commits));
+  const dots = steps.flatMap((s, i): StepDot[] => s.value === null ? []
+    : [{ place: places.indexOf(s.commit), step: i + 1, value: s.value, culprit: guilty.has(s.commit) }]);
+  const hit = places.flatMap((p, i) => (guilty.has(p) ? [i] : []));
+  return (
+    <>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Plot of the steps">
+        <Steps dots={dots} places={places.map((p) => p.slice(0, 7))} unit={props.unit}
+          culprit={hit.length > 0 ? [hit[0] ?? 0, hit[hit.length - 1] ?? 0] : null}
+          label={`${plural(dots.length, "measurement")} of ${plural(places.length, "commit")}; the table below holds the same numbers.`} />
+      </div>
+      <Table caption="Steps" rows={steps.map((s, i) => ({ ...s, i }))} keyOf={(s) => s.i} columns={[
+        { name: "Step", head: true, cell: (s) => s.i + 1 },
+        { name: "Commit", cell: (s) => <CommitLink project={b.project} id={s.commit} /> },
+        { name: b.metric, numeric: true, cell: (s) => s.value === null ? "could not be measured" : formatValue(s.value, props.unit) },
+        { name: "Build", numeric: true, cell: (s) => s.build },
+        { name: "Note", cell: (s) => guilty.has(s.commit) ? "culprit" : "" },
+      ]} />
+    </>
+  );
+}
+
+const UNITS: Record<string, string> = { tflops: "TFLOP/s", gbps: "GB/s", ns: "ns", cycles: "cycles", bytes: "bytes" };
+
+export function BisectionView(props: { id: string }) {
+  const load = useApi<Bisection>(`/bisections/${encodeURIComponent(props.id)}`, ["alert"]);
+  const project = load.state === "data" ? load.data.project : null;
+  useEffect(() => { if (project) shownProject.value = project; }, [project]);
+  return (
+    <View load={load} what="the bisection">
+      {(b) => {
+        const unit = b.unit ?? UNITS[b.metric.split("_").pop() ?? ""] ?? "";
+        const bench = b.benchmark && b.benchmark !== "headline" ? ` --benchmark ${b.benchmark}` : "";
+        return (
+          <Page title={`Bisection ${b.id}: ${b.benchmark ?? b.metric}`} side={<StateBadge state={b.verdict} />}
+            lead={<>{[b.metric, b.backend].filter((t) => t).join(" \u00b7 ")} from <CommitLink project={b.project} id={b.good} /> (good) to <CommitLink project={b.project} id={b.bad} /> (bad)</>}>
+            <Section title={b.culprits.length === 1 ? "Culprit" : "Culprits"}>
+              {b.culprits.length === 0 ? <Empty title="No commit is named" /> : <div class="cards">{b.culprits.map((c, i) => (
+                <article key={i} class="card">
+                  <h3>{c.commits.map((id) => <span key={id}><CommitLink project={b.project} id={id} /> </span>)}</h3>
+                  {c.commits.length > 1 && <p class="muted">These cannot be told apart: those between do not build.</p>}
+                  <p class="metric-value">{formatChange(c.rel_change)}</p>
+                  <p><Badge judged={{ tone: c.probability >= 0.95 ? "bad" : "warn", icon: c.probability >= 0.95 ? "check" : "question", word: `${formatShare(c.probability)} certain` }} /></p>
+                  <p class="muted">{formatChange(c.rel_low)} to {formatChange(c.rel_high)}</p>
+                </article>))}</div>}
+            </Section>
+            <Section title="Steps"><Plot b={b} unit={unit} /></Section>
+            <Section title="What it took">
+              <Facts facts={[["Runs", String(b.runs)], ["Builds", String(b.builds)], ["Commits measured", String(b.commits_measured)], ["Time", formatDuration(b.seconds)],
+                ["Alert", b.alert_id === null ? "none" : <a href={href.alert(b.alert_id)}>#{b.alert_id}</a>]]} />
+              <Command text={`perfci bisect --metric ${b.metric}${bench}${b.backend ? ` --backend ${b.backend}` : ""} --good ${shortId(b.good)} --bad ${shortId(b.bad)}`} what="Command: repeat it" />
+            </Section>
+          </Page>
+        );
+      }}
+    </View>
+  );
+}

@@ -1,0 +1,59 @@
+/* The history, newest first, measured or not. */
+import type { Commit } from "../api/types";
+import { usePages } from "../api/use";
+import { plural, shortId } from "../base/format";
+import { query, setQuery } from "../base/location";
+import { href, withQuery } from "../base/route";
+import { Badge } from "../widgets/badge";
+import { Search } from "../widgets/field";
+import { Command, Page, When } from "../widgets/parts";
+import { Empty, View } from "../widgets/state";
+import { Table } from "../widgets/table";
+
+const has = (c: Commit, words: string[]) =>
+  words.every((w) => `${c.id} ${c.subject} ${c.author}`.toLowerCase().includes(w));
+
+export function Commits(props: { project: string }) {
+  const { load, more, loadingMore } = usePages<{ commits: Commit[]; next_cursor?: string | null }, Commit>(
+    withQuery(`/projects/${encodeURIComponent(props.project)}/commits`, { limit: 100 }), (r) => r.commits, ["run", "alert"]);
+  const text = query.value.get("q") ?? "";
+  const a = query.value.get("a");
+  return (
+    <Page title="Commits" lead="Newest first. Choose one as A, then compare any other with it.">
+      <View load={load} what="commits">
+        {(all) => {
+          if (all.length === 0) {
+            return <Empty title="No commit yet"><p>The history comes with the first nightly round:</p><Command text="perfci nightly" what="Command: measure new commits" /></Empty>;
+          }
+          const words = text.toLowerCase().split(/\s+/).filter((w) => w);
+          const rows = all.filter((c) => has(c, words));
+          return (
+            <>
+              <div class="filters" role="search"><Search label="Find subject, author or id" value={text} onChange={(q) => setQuery({ q }, true)} /></div>
+              <p class="count" role="status">{rows.length === all.length ? plural(all.length, "commit") : `${rows.length} of ${plural(all.length, "commit")}`}{more ? ", more on the server" : ""}</p>
+              {rows.length === 0 ? <Empty title="No commit fits" /> : <History project={props.project} rows={rows} a={a} />}
+              {more && <p class="more"><button type="button" class="button" disabled={loadingMore} onClick={more}>{loadingMore ? "Loading\u2026" : "Show more"}</button></p>}
+            </>
+          );
+        }}
+      </View>
+    </Page>
+  );
+}
+
+function History(props: { project: string; rows: Commit[]; a: string | null }) {
+  const { project, a } = props;
+  return (
+    <Table caption="Commits" rows={props.rows} keyOf={(c) => c.id} rowClass={(c) => (c.id === a ? "current" : "")} columns={[
+      { name: "Subject", head: true, cell: (c) => <span class="bench"><a href={href.commit(project, c.id)}>{c.subject}</a><small>{c.author}</small></span> },
+      { name: "Commit", cell: (c) => <code>{shortId(c.id)}</code> },
+      { name: "When", cell: (c) => <When time={c.time} /> },
+      { name: "Runs", cell: (c) => c.runs > 0 ? plural(c.runs, "run") : <span class="muted">not measured</span> },
+      { name: "Alerts", cell: (c) => c.alerts > 0 ? <Badge judged={{ tone: "bad", icon: "alert", word: plural(c.alerts, "alert") }} /> : <span class="muted">none</span> },
+      { name: "Compare", cell: (c) => a === c.id
+        ? <button type="button" class="link" onClick={() => setQuery({ a: null }, true)}>A: let go</button>
+        : a ? <a href={href.compare(project, a, c.id)} aria-label={`Compare A with ${shortId(c.id)}`}>with A</a>
+          : <button type="button" class="link" aria-label={`Choose ${shortId(c.id)} as A`} onClick={() => setQuery({ a: c.id }, true)}>choose as A</button> },
+    ]} />
+  );
+}

@@ -1,0 +1,110 @@
+/* Two commits against each other: a three-way verdict a benchmark, worst first, with the evidence. */
+import { useEffect, useState } from "preact/hooks";
+import { currentProject } from "../api/projects";
+import type { CompareReply, CompareRow, OnlyRow } from "../api/types";
+import { useApi } from "../api/use";
+import { Forest } from "../charts/forest";
+import { formatChange, formatInterval, formatP, formatShare, formatValue, plural, shortId } from "../base/format";
+import { navigate, query, setQuery } from "../base/location";
+import { href, withQuery } from "../base/route";
+import { judgeVerdict } from "../base/verdict";
+import { VerdictBadge } from "../widgets/badge";
+import { Choice, Search, Select } from "../widgets/field";
+import { Icon } from "../widgets/icons";
+import { BenchName, Command, CommitLink, Page, Section } from "../widgets/parts";
+import { Empty, View } from "../widgets/state";
+import { Table } from "../widgets/table";
+import { compareMarkdown, headlineOf, limitOf, worstFirst, type VerdictFilter } from "./compare_text";
+
+function Ends(props: { a: string; b: string }) {
+  const [a, setA] = useState(props.a);
+  const [b, setB] = useState(props.b);
+  useEffect(() => { setA(props.a); setB(props.b); }, [props.a, props.b]);
+  return (
+    <form class="row ends" onSubmit={(e) => { e.preventDefault(); navigate(href.compare(currentProject.value, a.trim(), b.trim())); }}>
+      <label class="field"><span>A, the base</span><input class="mono" required value={a} placeholder="commit or run" onInput={(e) => setA(e.currentTarget.value)} /></label>
+      <label class="field"><span>B, the candidate</span><input class="mono" required value={b} placeholder="commit or run" onInput={(e) => setB(e.currentTarget.value)} /></label>
+      <button type="submit" class="button primary">Compare</button>
+      <button type="button" class="button" onClick={() => navigate(href.compare(currentProject.value, b, a))} disabled={!a || !b}>Swap</button>
+    </form>
+  );
+}
+
+function Rows(props: { rows: CompareRow[]; margin: number }) {
+  const limit = limitOf(props.rows, props.margin);
+  return (
+    <Table caption="Benchmarks, worst first" className="compare-table" rows={props.rows} keyOf={(r) => `${r.benchmark} ${r.metric} ${r.backend}`} columns={[
+      { name: "Benchmark", head: true, cell: (r) => <><BenchName benchmark={r.benchmark} metric={r.metric} backend={r.backend} />
+        {r.fingerprint_differs.length > 0 && <small class="differs"><Icon name="alert" /> measured with another {r.fingerprint_differs.join(", ")}</small>}</> },
+      { name: "Verdict", cell: (r) => <VerdictBadge verdict={r.verdict} rel={r.rel_change} /> },
+      { name: "Change", numeric: true, cell: (r) => <b>{formatChange(r.rel_change)}</b> },
+      { name: `Interval (\u00b1${formatShare(limit)})`, cell: (r) => (
+        <span class="forest-cell"><Forest low={r.rel_low} value={r.rel_change} high={r.rel_high} margin={props.margin} limit={limit} tone={judgeVerdict(r.verdict, r.rel_change).tone} />
+          <small>{formatChange(r.rel_low)} to {formatChange(r.rel_high)}</small></span>) },
+      { name: "A", numeric: true, cell: (r) => <span title={formatInterval(r.a.low, r.a.high, r.unit)}>{formatValue(r.a.median, r.unit)}<small class="n">n {r.a.n}</small></span> },
+      { name: "B", numeric: true, cell: (r) => <span title={formatInterval(r.b.low, r.b.high, r.unit)}>{formatValue(r.b.median, r.unit)}<small class="n">n {r.b.n}</small></span> },
+      { name: "Noise", numeric: true, wide: true, cell: (r) => r.noise_rel === null ? "\u2013" : `\u00b1${formatShare(r.noise_rel)}` },
+      { name: "p", numeric: true, wide: true, cell: (r) => formatP(r.p) },
+    ]} />
+  );
+}
+
+function Only(props: { title: string; rows: (OnlyRow | string)[] }) {
+  if (props.rows.length === 0) return null;
+  return (
+    <Section title={props.title}>
+      <ul class="paths">{props.rows.slice(0, 100).map((r, i) => <li key={i}><code>{typeof r === "string" ? r : [r.benchmark, r.metric, r.backend].filter((t) => t).join(" \u00b7 ")}</code></li>)}</ul>
+    </Section>
+  );
+}
+
+function Result(props: { reply: CompareReply; project: string | null }) {
+  const { reply, project } = props;
+  const q = query.value;
+  const verdict = (q.get("verdict") ?? "") as VerdictFilter;
+  const text = (q.get("q") ?? "").toLowerCase();
+  const backends = [...new Set(reply.rows.map((r) => r.backend))].sort();
+  const backend = q.get("backend") ?? "";
+  const rows = worstFirst(reply.rows).filter((r) => (!verdict || r.verdict === verdict)
+    && (!backend || r.backend === backend) && `${r.benchmark} ${r.metric} ${r.backend}`.toLowerCase().includes(text));
+  const s = reply.summary;
+  const head = headlineOf(s);
+  return (
+    <>
+      <div class={`verdict tone-${head.tone}`} role="status">
+        <Icon name={head.icon} />
+        <div><b>{head.word}</b>
+          <p>B <CommitLink project={project} id={reply.b.commit} /> ({plural(reply.b.runs.length, "run")}) against A <CommitLink project={project} id={reply.a.commit} /> ({plural(reply.a.runs.length, "run")}). Within ±{formatShare(reply.margin_rel)} counts as the same.</p></div>
+      </div>
+      <div class="filters">
+        <Choice<VerdictFilter> label="Verdicts shown" value={verdict} onChange={(v) => setQuery({ verdict: v })} options={[
+          ["", `All ${reply.rows.length}`], ["regression", `Regressions ${s.regression}`], ["improvement", `Improvements ${s.improvement}`],
+          ["inconclusive", `Inconclusive ${s.inconclusive}`], ["same", `Same ${s.same}`]]} />
+        <Search label="Find benchmark" value={q.get("q") ?? ""} onChange={(v) => setQuery({ q: v }, true)} />
+        {backends.length > 1 && <Select label="Backend" value={backend} options={[["", "all"], ...backends.map((b): [string, string] => [b, b])]} onChange={(v) => setQuery({ backend: v })} />}
+      </div>
+      {rows.length === 0 ? <Empty title={reply.rows.length === 0 ? "Nothing was measured at both ends" : "Nothing fits these filters"} /> : <Rows rows={rows} margin={reply.margin_rel} />}
+      <Only title="Only measured in A" rows={reply.only_a} />
+      <Only title="Only measured in B" rows={reply.only_b} />
+      <Section title="Take it along">
+        <Command text={`perfci compare ${shortId(reply.a.commit)} ${shortId(reply.b.commit)}`} what="Command: measure both again, interleaved" />
+        <details class="points"><summary><h3>As Markdown</h3></summary><textarea class="mono" readOnly rows={8} aria-label="Comparison as Markdown">{compareMarkdown(reply, rows)}</textarea></details>
+      </Section>
+    </>
+  );
+}
+
+export function Compare() {
+  const a = query.value.get("a") ?? "";
+  const b = query.value.get("b") ?? "";
+  const project = currentProject.value;
+  const load = useApi<CompareReply>(a && b && project ? withQuery("/compare", { project, a, b }) : null);
+  return (
+    <Page title="Compare" lead="Every benchmark measured at both commits, with a verdict and its evidence.">
+      <Ends a={a} b={b} />
+      {a && b ? <View load={load} what="the comparison">{(reply) => <Result reply={reply} project={project} />}</View>
+        : <Empty title="Choose two commits">
+          <p>Enter them above, choose them {project ? <a href={href.commits(project)}>in the history</a> : "in the history"}, or select a range in the chart of a series.</p></Empty>}
+    </Page>
+  );
+}

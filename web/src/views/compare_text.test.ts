@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { CompareRow } from "../api/types";
+import { compareMarkdown, headlineOf, limitOf, worstFirst } from "./compare_text";
+
+const row = (benchmark: string, verdict: string, rel: number): CompareRow => ({
+  benchmark, metric: "time_ns", backend: "cpu", unit: "ns", direction: "lower",
+  a: { median: 100, low: 99, high: 101, n: 9 }, b: { median: 100 * (1 + rel), low: 99, high: 101, n: 9 },
+  rel_change: rel, rel_low: rel - 0.01, rel_high: rel + 0.01, p: 0.01, verdict, noise_rel: 0.01, fingerprint_differs: [],
+});
+
+test("the worst stands first, the same last", () => {
+  const rows = [row("s", "same", 0), row("i", "improvement", -0.3), row("r2", "regression", 0.05), row("u", "inconclusive", 0.04), row("r1", "regression", 0.2)];
+  assert.deepEqual(worstFirst(rows).map((r) => r.benchmark), ["r1", "r2", "u", "i", "s"]);
+});
+
+test("bars share a round scale", () => {
+  assert.equal(limitOf([row("a", "same", 0.03)], 0.01), 0.05);
+  assert.equal(limitOf([], 0.01), 0.02);
+  assert.equal(limitOf([row("a", "regression", 4)], 0.01), 5);
+});
+
+test("what is not known is never told as good", () => {
+  assert.equal(headlineOf({ regression: 0, improvement: 3, same: 0, inconclusive: 1 }).tone, "warn");
+  assert.equal(headlineOf({ regression: 1, improvement: 3, same: 0, inconclusive: 0 }).word, "1 regression, 3 improvements");
+  assert.equal(headlineOf({ regression: 0, improvement: 0, same: 4, inconclusive: 0 }).tone, "good");
+  assert.equal(headlineOf({ regression: 0, improvement: 0, same: 0, inconclusive: 0 }).word, "Nothing to compare");
+});
+
+test("a name cannot break the Markdown table", () => {
+  const reply = {
+    a: { commit: "a".repeat(40), runs: [] }, b: { commit: "b".repeat(40), runs: [] }, margin_rel: 0.01, rows: [],
+    only_a: [], only_b: [], summary: { regression: 1, improvement: 0, same: 0, inconclusive: 0 },
+  };
+  const last = compareMarkdown(reply, [row("a|b\nc", "regression", 0.1)]).split("\n").at(-1) ?? "";
+  assert.equal(last.split("|").length, 8);
+});

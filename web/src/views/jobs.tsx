@@ -1,0 +1,74 @@
+/* The queue: what waits, what runs where, what came of it; and who can do the work. */
+import { currentProject } from "../api/projects";
+import type { Job, Runner } from "../api/types";
+import { useApi, usePages } from "../api/use";
+import { formatDuration, parseTime } from "../base/format";
+import { query, setQuery } from "../base/location";
+import { withQuery } from "../base/route";
+import { judgeState } from "../base/verdict";
+import { StateBadge } from "../widgets/badge";
+import { Select } from "../widgets/field";
+import { Command, CommitLink, Page, Section, When } from "../widgets/parts";
+import { Empty, View } from "../widgets/state";
+import { Table } from "../widgets/table";
+
+const STATES = ["queued", "leased", "done", "failed", "cancelled"];
+const KINDS = ["measure", "nightly", "pull_request", "backfill", "bisect", "verify"];
+const all = (names: string[], word: (s: string) => string): [string, string][] => [["", "all"], ...names.map((n): [string, string] => [n, word(n)])];
+
+function took(j: Job): string {
+  const from = parseTime(j.started_at);
+  const to = parseTime(j.finished_at);
+  return Number.isFinite(from) && Number.isFinite(to) ? formatDuration((to - from) / 1000) : "\u2013";
+}
+
+function Runners() {
+  const load = useApi<{ runners: Runner[] }>("/runners", ["job"]);
+  return (
+    <View load={load} what="runners">
+      {({ runners }) => runners.length === 0
+        ? <Empty title="No runner has called yet"><Command text="perfci-runner --url URL --token-file FILE --work DIR" what="Command: start a runner" /></Empty>
+        : <Table caption="Runners" rows={runners} keyOf={(r) => r.name} columns={[
+          { name: "Runner", head: true, cell: (r) => r.name },
+          { name: "Machine class", cell: (r) => r.machine_class },
+          { name: "Works on", cell: (r) => r.job_id === null ? <span class="muted">nothing</span> : `job #${r.job_id}` },
+          { name: "Labels", wide: true, cell: (r) => Object.entries(r.labels).map(([k, v]) => `${k}=${v}`).join(", ") || "\u2013" },
+          { name: "Last seen", cell: (r) => <When time={r.last_seen_at} /> },
+        ]} />}
+    </View>
+  );
+}
+
+export function Jobs() {
+  const q = query.value;
+  const state = q.get("state") ?? "";
+  const kind = q.get("kind") ?? "";
+  const { load, more, loadingMore } = usePages<{ jobs: Job[]; next_cursor?: string | null }, Job>(
+    withQuery("/jobs", { project: currentProject.value, state, kind, limit: 100 }), (r) => r.jobs, ["job"]);
+  return (
+    <Page title="Jobs" lead="What waits, what runs, and what came of it.">
+      <div class="filters">
+        <Select label="State" value={state} options={all(STATES, (s) => judgeState(s).word)} onChange={(v) => setQuery({ state: v })} />
+        <Select label="Kind" value={kind} options={all(KINDS, (s) => s.replace(/_/g, " "))} onChange={(v) => setQuery({ kind: v })} />
+      </div>
+      <View load={load} what="jobs">
+        {(jobs) => jobs.length === 0 ? <Empty title="No job here"><p>A nightly round queues one for each new commit:</p><Command text="perfci nightly" what="Command: measure new commits" /></Empty> : (
+          <>
+            <Table caption="Jobs" rows={jobs} keyOf={(j) => j.id} columns={[
+              { name: "Job", head: true, cell: (j) => <span class="bench"><span>#{j.id} {j.kind.replace(/_/g, " ")}</span>{j.reason && <small>{j.reason}</small>}</span> },
+              { name: "State", cell: (j) => <><StateBadge state={j.state} />{j.state === "queued" && j.position !== null && <small class="n">place {j.position}</small>}</> },
+              { name: "Commit", cell: (j) => <CommitLink project={j.project} id={j.commit} /> },
+              { name: "Runner", cell: (j) => j.runner ?? <span class="muted">none yet</span> },
+              { name: "Tries", numeric: true, wide: true, cell: (j) => j.tries },
+              { name: "Priority", numeric: true, wide: true, cell: (j) => j.priority },
+              { name: "Took", numeric: true, cell: took },
+              { name: "Queued", cell: (j) => <When time={j.created_at} /> },
+            ]} />
+            {more && <p class="more"><button type="button" class="button" disabled={loadingMore} onClick={more}>{loadingMore ? "Loading\u2026" : "Show more"}</button></p>}
+          </>
+        )}
+      </View>
+      <Section title="Runners"><Runners /></Section>
+    </Page>
+  );
+}

@@ -1,0 +1,171 @@
+/* One series: the chart, what changed in it, and what to do about a range of it. */
+import { useEffect, useMemo } from "preact/hooks";
+import { shownProject } from "../api/projects";
+import type { SeriesReply } from "../api/types";
+import { useApi } from "../api/use";
+import { measuredBefore, parseSpan, rowOfCommit, spanText, type XMode, type YMode } from "../charts/columns";
+import { describePoint } from "../charts/point_card";
+import { SeriesChart, type DragMode } from "../charts/series_chart";
+import { formatChange, formatShare, formatValue, plural, shortId } from "../base/format";
+import { navigate, query, setQuery } from "../base/location";
+import { clamp, relChange } from "../base/numbers";
+import { href } from "../base/route";
+import { ChangeBadge } from "../widgets/badge";
+import { Choice } from "../widgets/field";
+import { Command, Facts, Page, Section } from "../widgets/parts";
+import { Empty, View } from "../widgets/state";
+import { ChangesTable, PointsTable } from "./series_tables";
+
+const one = <V extends string>(value: string | null, allowed: readonly V[]): V => allowed.find((v) => v === value) ?? (allowed[0] as V);
+
+export function SeriesView(props: { id: string }) {
+  const load = useApi<SeriesReply>(`/series/${encodeURIComponent(props.id)}?points=5000`, ["run", "alert"]);
+  if (load.state !== "data") return <Page title="Series"><View load={load} what="the series">{() => null}</View></Page>;
+  return <Loaded reply={load.data} key={props.id} />;
+}
+
+function Loaded(props: { reply: SeriesReply }) {
+  const { reply } = props;
+  const s = reply.series;
+  useEffect(() => { shownProject.value = s.project ?? null; }, [s.project]);
+  const name = s.benchmark === "headline" || s.benchmark === "" ? s.metric : s.benchmark;
+  const last = s.last;
+  return (
+    <Page title={name} lead={<>{[s.benchmark === "headline" ? "headline" : s.metric, s.backend, s.machine_class, s.branch].filter((t) => t).join(" \u00b7 ")}</>}
+      side={<div class="big-value"><b>{last ? formatValue(last.median, s.unit) : "\u2013"}</b><ChangeBadge change={s.change} /></div>}>
+      {reply.columns.commit.length === 0
+        ? <Empty title="No point yet"><Command text="perfci nightly" what="Command: measure new commits" /></Empty>
+        : <Chart reply={reply} name={name} />}
+      <Section title="Changes" side={<span class="muted">{plural(reply.changes.length, "change point")}</span>}>
+        {reply.changes.length === 0 ? <Empty title="One level throughout"><p>No change point was found in this series.</p></Empty> : <ChangesTable reply={reply} />}
+      </Section>
+      <Section title="About this series">
+        <Facts facts={[
+          ["Better is", s.direction], ["Points", plural(s.points, "point")],
+          ["Noise", s.exact ? "exact: one repeat decides" : s.noise_rel === null ? "not known yet" : `\u00b1${formatShare(s.noise_rel)}`],
+          ["Machine class", s.machine_class], ["Branch", s.branch], ["Boundaries", plural(reply.boundaries.length, "change of fingerprint", "changes of fingerprint")],
+        ]} />
+      </Section>
+      {reply.columns.commit.length > 0 && <PointsTable reply={reply} />}
+    </Page>
+  );
+}
+
+/** Rows on view, as their places in history. */
+function Chart(props: { reply: SeriesReply; name: string }) {
+  const { reply } = props;
+  const q = query.value;
+  const xMode = one<XMode>(q.get("x"), ["commits", "time"]);
+  const yMode = one<YMode>(q.get("y"), ["linear", "log", "relative"]);
+  const drag = one<DragMode>(q.get("drag"), ["zoom", "pan", "range"]);
+  const zoomText = q.get("zoom");
+  const rangeText = q.get("range");
+  const zoom = useMemo(() => parseSpan(reply, zoomText), [reply, zoomText]);
+  const range = useMemo(() => parseSpan(reply, rangeText), [reply, rangeText]);
+  const at = rowOfCommit(reply, q.get("at"));
+  const selected = at < 0 ? null : at;
+  const n = reply.columns.commit.length;
+
+  const setZoom = (z: [number, number] | null) => setQuery({ zoom: z && (z[0] > 0 || z[1] < n - 1) ? spanText(reply, z[0], z[1]) : null });
+  const setRange = (r: [number, number] | null) => setQuery({ range: r ? spanText(reply, r[0], r[1]) : null });
+  const select = (row: number | null) => setQuery({ at: row === null ? null : (reply.columns.commit[row] ?? "").slice(0, 12) }, true);
+  const zoomBy = (factor: number) => {
+    const [a, b] = zoom ?? [0, n - 1];
+    const middle = selected !== null && selected >= a && selected <= b ? selected : (a + b) / 2;
+    const half = Math.max(2, ((b - a) / 2) * factor);
+    setZoom([clamp(Math.round(middle - half), 0, n - 1), clamp(Math.round(middle + half), 0, n - 1)]);
+  };
+  const step = (by: number) => {
+    let row = selected === null ? (by > 0 ? -1 : n) : selected;
+    do row += by; while (row >= 0 && row < n && reply.columns.median[row] === null);
+    if (row < 0 || row >= n) return;
+    select(row);
+    if (zoom && (row < zoom[0] || row > zoom[1])) {
+      const move = row < zoom[0] ? row - zoom[0] : row - zoom[1];
+      setZoom([zoom[0] + move, zoom[1] + move]);
+    }
+  };
+  const onKey = (e: KeyboardEvent) => {
+    const extend = (by: number) => {
+      const anchor = selected ?? n - 1;
+      const [a, b] = range ?? [anchor, anchor];
+      const far = clamp((anchor === a ? b : a) + by, 0, n - 1);
+      setRange([Math.min(anchor, far), Math.max(anchor, far)]);
+    };
+    const keys: Record<string, () => void> = {
+      ArrowLeft: () => (e.shiftKey ? extend(-1) : step(-1)), ArrowRight: () => (e.shiftKey ? extend(1) : step(1)),
+      Home: () => { select(null); select(reply.columns.median.findIndex((v) => v !== null)); },
+      End: () => select(n - 1),
+      "+": () => zoomBy(0.5), "=": () => zoomBy(0.5), "-": () => zoomBy(2), "0": () => setZoom(null),
+      Escape: () => setQuery({ at: null, range: null }, true),
+      Enter: () => { if (selected !== null && s.project) navigate(href.commit(s.project, reply.columns.commit[selected] ?? "")); },
+    };
+    const act = keys[e.key];
+    if (!act || e.ctrlKey || e.metaKey || e.altKey) return;
+    e.preventDefault();
+    act();
+  };
+  const s = reply.series;
+  return (
+    <section class="chart-card" aria-label="Chart">
+      <div class="chart-tools">
+        <Choice<DragMode> label="Dragging" value={drag} onChange={(v) => setQuery({ drag: v === "zoom" ? null : v }, true)}
+          options={[["zoom", "Zoom"], ["pan", "Pan"], ["range", "Select range"]]} />
+        <Choice<XMode> label="Horizontal axis" value={xMode} onChange={(v) => setQuery({ x: v === "commits" ? null : v })}
+          options={[["commits", "Commits"], ["time", "Time"]]} />
+        <Choice<YMode> label="Vertical axis" value={yMode} onChange={(v) => setQuery({ y: v === "linear" ? null : v })}
+          options={[["linear", "Linear"], ["log", "Log"], ["relative", "Relative"]]} />
+        <div class="choice" role="group" aria-label="Zoom">
+          <button type="button" aria-label="Zoom in" onClick={() => zoomBy(0.5)}>+</button>
+          <button type="button" aria-label="Zoom out" disabled={!zoom} onClick={() => zoomBy(2)}>{"\u2212"}</button>
+          <button type="button" disabled={!zoom} onClick={() => setZoom(null)}>All</button>
+        </div>
+      </div>
+      <SeriesChart reply={reply} xMode={xMode} yMode={yMode} drag={drag} height={400} zoom={zoom} selected={selected} range={range}
+        label={`${props.name}: ${plural(n, "point")}, ${plural(reply.changes.length, "change")}. The tables below hold the same numbers.`}
+        onZoom={setZoom} onSelect={select} onRange={setRange} onKey={onKey} />
+      <Legend reply={reply} />
+      <p id="chart-keys" class="keys"><kbd>←</kbd> <kbd>→</kbd> point · <kbd>Home</kbd> <kbd>End</kbd> · <kbd>+</kbd> <kbd>−</kbd> <kbd>0</kbd> zoom · <kbd>Shift</kbd>+<kbd>→</kbd> range · <kbd>Enter</kbd> opens the commit · <kbd>Esc</kbd> clears</p>
+      <p class="sr-only" aria-live="polite">{selected === null ? "" : describePoint(reply, selected)}</p>
+      {reply.bucketed && <p class="muted">This series is longer than the picture: each point stands for several commits.</p>}
+      {range && <RangeBar reply={reply} range={range} onZoom={() => setZoom(range)} onClear={() => setRange(null)} />}
+    </section>
+  );
+}
+
+function Legend(props: { reply: SeriesReply }) {
+  const c = props.reply.columns;
+  return (
+    <ul class="legend" aria-label="Legend">
+      <li><i class="key-line" />median</li>
+      <li><i class="key-band" />interval</li>
+      <li><i class="key-min" />fastest sample</li>
+      {props.reply.changes.length > 0 && <li><i class="key-change" />change point, shaded: where it can be (90 %)</li>}
+      {props.reply.boundaries.length > 0 && <li><i class="key-boundary" />fingerprint changed</li>}
+      {c.infra.some((x) => x) && <li><i class="key-infra" />machine moved, kept out</li>}
+    </ul>
+  );
+}
+
+/** A chosen range: what it did, and the next steps. */
+function RangeBar(props: { reply: SeriesReply; range: [number, number]; onZoom: () => void; onClear: () => void }) {
+  const { reply, range: [a, b] } = props;
+  const c = reply.columns;
+  const s = reply.series;
+  const from = c.commit[a] ?? "";
+  const to = c.commit[b] ?? "";
+  const base = c.median[a] ?? c.median[measuredBefore(reply, a)];
+  const rel = relChange(base, c.median[b]);
+  const bench = s.benchmark === "headline" ? "" : ` --benchmark ${s.benchmark}`;
+  return (
+    <div class="range-bar">
+      <p><b><code>{shortId(from)}</code> to <code>{shortId(to)}</code></b>: {plural(b - a, "step")}, {formatValue(base, s.unit)} to {formatValue(c.median[b], s.unit)} ({formatChange(rel)})</p>
+      <div class="row">
+        <a class="button primary" href={href.compare(s.project ?? null, from, to)}>Compare these commits</a>
+        <button type="button" class="button" onClick={props.onZoom}>Zoom to range</button>
+        <button type="button" class="button" onClick={props.onClear}>Clear</button>
+      </div>
+      <Command text={`perfci bisect --metric ${s.metric}${bench}${s.backend ? ` --backend ${s.backend}` : ""} --good ${shortId(from)} --bad ${shortId(to)}`} what="Command: bisect this range" />
+    </div>
+  );
+}

@@ -1,0 +1,26 @@
+/* Judgements and states as icon, word and tone together. */
+import type { SeriesChange } from "../api/types";
+import { formatChange } from "../base/format";
+import { judgeChange, judgeState, judgeVerdict, type Judgement } from "../base/verdict";
+import { Icon } from "./icons";
+
+export function Badge(props: { judged: Judgement; text?: string }) {
+  const { judged } = props;
+  return <span class={`badge tone-${judged.tone}`}><Icon name={judged.icon} />{props.text ?? judged.word}</span>;
+}
+
+/** "−11.2 % regression"; "steady" where nothing changed. */
+export function ChangeBadge(props: { change: Pick<SeriesChange, "rel_change" | "direction" | "status"> | null }) {
+  if (!props.change) return <Badge judged={{ tone: "quiet", icon: "flat", word: "steady" }} />;
+  const { rel_change: rel, direction, status } = props.change;
+  const judged = judgeChange(direction, rel, status);
+  return <Badge judged={judged} text={`${formatChange(rel)} ${judged.word}`} />;
+}
+
+export function StateBadge(props: { state: string }) {
+  return <Badge judged={judgeState(props.state)} />;
+}
+
+export function VerdictBadge(props: { verdict: string; rel: number }) {
+  return <Badge judged={judgeVerdict(props.verdict, props.rel)} />;
+}

@@ -1,0 +1,85 @@
+/* Small things that every page uses. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { formatAgo, formatWhen, parseTime, shortId } from "../base/format";
+import { href } from "../base/route";
+import { Icon } from "./icons";
+
+const minute = signal(Date.now());
+window.setInterval(() => { minute.value = Date.now(); }, 30_000);
+
+/** "5 min ago", with the full time for pointers and machines. */
+export function When(props: { time: string | number | null | undefined }) {
+  const ms = parseTime(props.time);
+  if (!Number.isFinite(ms)) return <span class="muted">never</span>;
+  return <time dateTime={new Date(ms).toISOString()} title={formatWhen(ms)}>{formatAgo(ms, Math.max(minute.value, Date.now()))}</time>;
+}
+
+export function CommitLink(props: { project: string | null | undefined; id: string | null | undefined }) {
+  if (!props.id) return <span class="muted">{"\u2013"}</span>;
+  if (!props.project) return <code>{shortId(props.id)}</code>;
+  return <a class="mono" href={href.commit(props.project, props.id)}>{shortId(props.id)}</a>;
+}
+
+/** Name of what was measured: benchmark first, then where. */
+export function BenchName(props: { benchmark: string; metric: string; backend?: string | null; to?: string }) {
+  const headline = props.benchmark === "headline" || props.benchmark === "";
+  const name = headline ? props.metric : props.benchmark;
+  const rest = [headline ? "headline" : props.metric, props.backend].filter((s) => s).join(" \u00b7 ");
+  return (
+    <span class="bench">
+      {props.to ? <a href={props.to}>{name}</a> : <span>{name}</span>}
+      <small>{rest}</small>
+    </span>
+  );
+}
+
+/** Title of a page; takes the focus after a change of page, so that a screen reader starts there. */
+export function Page(props: { title: string; lead?: ComponentChildren; side?: ComponentChildren; children?: ComponentChildren }) {
+  useEffect(() => { document.title = `${props.title} \u00b7 perfci`; }, [props.title]);
+  return (
+    <>
+      <header class="page-head">
+        <div>
+          <h1 tabIndex={-1}>{props.title}</h1>
+          {props.lead && <div class="lead">{props.lead}</div>}
+        </div>
+        {props.side && <div class="page-side">{props.side}</div>}
+      </header>
+      {props.children}
+    </>
+  );
+}
+
+export function Section(props: { title: string; side?: ComponentChildren; children: ComponentChildren; id?: string }) {
+  return (
+    <section class="section" {...(props.id ? { id: props.id } : {})}>
+      <div class="section-head"><h2>{props.title}</h2>{props.side}</div>
+      {props.children}
+    </section>
+  );
+}
+
+/** A command to run, with a button that copies it. */
+export function Command(props: { text: string; what?: string }) {
+  const [done, setDone] = useState(false);
+  const copy = () => {
+    void navigator.clipboard?.writeText(props.text).then(() => {
+      setDone(true);
+      window.setTimeout(() => setDone(false), 2000);
+    }, () => setDone(false));
+  };
+  return (
+    <div class="command">
+      <code tabIndex={0} role="region" aria-label={props.what ?? "command"}>{props.text}</code>
+      <button type="button" class="button icon-only" aria-label={done ? "Copied" : "Copy the command"} title="Copy" onClick={copy}>
+        <Icon name={done ? "check" : "copy"} />
+      </button>
+    </div>
+  );
+}
+
+export function Facts(props: { facts: readonly (readonly [string, ComponentChildren])[] }) {
+  return <dl class="facts">{props.facts.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;
+}

@@ -1,0 +1,64 @@
+/* The four states of a view: loading, empty, failed with the server's sentence, data. */
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { setToken, token, type ApiError } from "../api/client";
+import type { Load } from "../api/use";
+import { Icon } from "./icons";
+
+export function Loading(props: { what: string }) {
+  return (
+    <div class="loading" role="status">
+      <span class="sr-only">Loading {props.what}</span>
+      <div class="bone bone-wide" /><div class="bone" /><div class="bone bone-short" />
+    </div>
+  );
+}
+
+export function Empty(props: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <h3>{props.title}</h3>
+      {props.children}
+    </div>
+  );
+}
+
+/** Also where a token is asked for: the server says 401, this says what to do. */
+export function Failed(props: { error: ApiError; retry: () => void }) {
+  const { error } = props;
+  return (
+    <div class="failed" role="alert">
+      <h3><Icon name="alert" /> {error.status === 401 || error.status === 403 ? "A token is needed" : "This did not work"}</h3>
+      <p>{error.message}</p>
+      {error.status === 401 || error.status === 403
+        ? <TokenForm done={props.retry} />
+        : <button class="button" type="button" onClick={props.retry}>Try again</button>}
+    </div>
+  );
+}
+
+export function TokenForm(props: { done?: () => void }) {
+  const [text, setText] = useState("");
+  return (
+    <form class="row" onSubmit={(e) => { e.preventDefault(); setToken(text); setText(""); props.done?.(); }}>
+      <label class="field"><span>Token</span>
+        <input type="password" autocomplete="off" placeholder={token.value ? "kept for this tab" : "pfc_\u2026"} value={text}
+          onInput={(e) => setText(e.currentTarget.value)} />
+      </label>
+      <button class="button" type="submit">Use token</button>
+    </form>
+  );
+}
+
+/** Shows the state that `load` is in; `children` gets the data. Old data stays on view when a refresh fails. */
+export function View<T>(props: { load: Load<T>; what: string; children: (data: T) => ComponentChildren }) {
+  const { load } = props;
+  if (load.state === "loading") return <Loading what={props.what} />;
+  if (load.state === "failed") return <Failed error={load.error} retry={load.retry} />;
+  return (
+    <>
+      {load.stale && <p class="stale" role="status"><Icon name="clock" /> Not refreshed: {load.stale.message}</p>}
+      {props.children(load.data)}
+    </>
+  );
+}
