@@ -24,7 +24,7 @@ async function overview_to_series({ browser, mock }) {
     await page.getByRole("article").getByRole("link", { name: "gemm_tflops" }).first().click();
     await until(page, () => document.querySelector(".uplot canvas") !== null);
     assert.match(page.url(), /\/series\/101$/);
-    assert.equal(await page.evaluate(() => document.activeElement?.tagName), "H1");
+    await until(page, () => document.activeElement?.tagName === "H1");
     await page.goBack();
     await page.getByRole("heading", { name: "Headline metrics" }).waitFor();
     assert.equal(new URL(page.url()).pathname, "/");
@@ -113,7 +113,7 @@ async function search_narrows_and_stays_in_the_address({ browser, mock }) {
     await page.keyboard.type("attention causal");
     await until(page, () => document.querySelectorAll("tbody tr").length === 3);
     assert.equal(query(page).get("q"), "attention causal");
-    await page.getByLabel("Change").selectOption("regression");
+    await page.getByRole("combobox", { name: "Change", exact: true }).selectOption("regression");
     await page.getByText("Nothing fits these filters").waitFor();
     await page.goBack();
     await until(page, () => document.querySelectorAll("tbody tr").length === 3);

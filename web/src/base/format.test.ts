@@ -24,6 +24,8 @@ test("rates keep their meaning when the prefix changes", () => {
 test("whole counts are not rounded away", () => {
   assert.equal(plain(formatValue(812, "cycles")), "812 cycles");
   assert.equal(plain(formatValue(123456, "")), "123,456");
+  assert.equal(plain(formatValue(1234567, "cycles")), "1,234,567 cycles");
+  assert.equal(plain(formatValue(2.5e9, "cycles")), "2.500 G cycles");
   assert.equal(formatCount(1234567), "1,234,567");
 });
 

@@ -61,9 +61,12 @@ export function formatNumber(value: number, digits = 4): string {
 export function formatValue(value: number | null | undefined, unit: string, digits = 4): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "\u2013";
   const scale = scaleFor(unit, value);
-  const whole = scale.factor === 1 && Number.isInteger(value) && Math.abs(value) < 1e15;
-  const text = whole ? formatNumber(value, Math.max(digits, 16)).replace(/\.0+$/, "")
-    : formatNumber(value * scale.factor, digits);
+  /* Counts are exact: a change of one cycle is real, so it has to show. */
+  const counted = unit === "cycles" || unit === "instructions" || unit === "";
+  if (Number.isInteger(value) && (scale.factor === 1 || (counted && Math.abs(value) < 1e9))) {
+    return unit ? `${formatCount(value)}${NBSP}${unit}` : formatCount(value);
+  }
+  const text = formatNumber(value * scale.factor, digits);
   return scale.unit ? `${text}${NBSP}${scale.unit}` : text;
 }
 
@@ -74,6 +77,7 @@ export function formatNs(ns: number): string {
 
 /** An interval in one unit: "81.9 – 83.4 GFLOP/s". */
 export function formatInterval(low: number, high: number, unit: string, digits = 4): string {
+  if (low === high) return formatValue(low, unit, digits);
   const scale = scaleFor(unit, Math.max(Math.abs(low), Math.abs(high)));
   const span = `${formatNumber(low * scale.factor, digits)}${NBSP}\u2013${NBSP}${formatNumber(high * scale.factor, digits)}`;
   return scale.unit ? `${span}${NBSP}${scale.unit}` : span;

@@ -7,7 +7,12 @@ export const address = signal(here());
 export const route = computed(() => matchRoute(address.value.path));
 export const query = computed(() => new URLSearchParams(address.value.search));
 
+/** Whether this document has shown another page before: then the title of the new one takes the focus. */
+let moved = false;
+export const hasMoved = () => moved;
+
 function read(): void {
+  if (window.location.pathname !== address.value.path) moved = true;
   address.value = here();
 }
 
@@ -16,9 +21,9 @@ export function navigate(to: string, replace = false): void {
   if (to === window.location.pathname + window.location.search) return;
   if (replace) window.history.replaceState(null, "", to);
   else window.history.pushState(null, "", to);
-  const moved = window.location.pathname !== address.value.path;
+  const other = window.location.pathname !== address.value.path;
   read();
-  if (moved) window.scrollTo(0, 0);
+  if (other) window.scrollTo(0, 0);
 }
 
 /** Changes some query members of this page and leaves the others as they are. */

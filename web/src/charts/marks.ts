@@ -118,6 +118,7 @@ export function drawAbove(u: uPlot, m: Marks, p: Palette): void {
     ctx.strokeStyle = p.boundary;
     ctx.fillStyle = p.boundary;
     ctx.font = `500 ${11 * px}px "Inter Variable", system-ui, sans-serif`;
+    ctx.textAlign = "left";
     for (const b of m.reply.boundaries) {
       const x = vertical(u, edgeBefore(m.plot, b.index)) + 0.5;
       ctx.setLineDash([2 * px, 3 * px]);

@@ -21,7 +21,7 @@ export function describePoint(reply: SeriesReply, row: number): string {
   return words.filter((w) => w !== "").join(", ") + ".";
 }
 
-const CARD = 292;
+const CARD = 316;
 
 export function PointCard(props: { reply: SeriesReply; row: number; x: number; y: number; width: number }) {
   const { reply, row } = props;
@@ -33,6 +33,8 @@ export function PointCard(props: { reply: SeriesReply; row: number; x: number; y
   const before = measuredBefore(reply, row);
   const rel = before < 0 ? NaN : relChange(c.median[before], value);
   const judged = Number.isFinite(rel) ? directionOf(rel, reply.series.direction) : "same";
+  const old = c.median[before] ?? null;
+  const within = old !== null && low !== null && high !== null && old >= low && old <= high;
   const wide = props.width > CARD + 60;
   const left = !wide ? 8 : props.x + 18 + CARD < props.width ? props.x + 18 : Math.max(4, props.x - CARD - 18);
   return (
@@ -41,7 +43,7 @@ export function PointCard(props: { reply: SeriesReply; row: number; x: number; y
       <div class="point-meta"><code>{shortId(c.commit[row])}</code> {c.author[row]} · {formatWhen(parseTime(c.time[row]))}</div>
       <div class="point-value">{formatValue(value, unit)}</div>
       {low !== null && high !== null && <div class="point-meta">{formatInterval(low, high, unit)} · {plural(c.n[row] ?? 0, "sample")}</div>}
-      {Number.isFinite(rel) && <div class="point-meta">{formatChange(rel)} to the point before{judged === "same" ? "" : judged === "regression" ? " (worse)" : " (better)"}</div>}
+      {Number.isFinite(rel) && <div class="point-meta">{formatChange(rel)} to the point before{within ? ", within its interval" : judged === "regression" ? " (worse)" : judged === "improvement" ? " (better)" : ""}</div>}
       {c.infra[row] && <div class="point-meta">Hollow: the machine moved, kept out of detection</div>}
     </div>
   );

@@ -25,7 +25,8 @@ export interface SeriesChartProps {
   onZoom: (zoom: [number, number] | null) => void;
   onSelect: (row: number | null) => void;
   onRange: (range: [number, number] | null) => void;
-  onKey: (event: KeyboardEvent) => void;
+  /** Keys, for charts that can be walked through; without it the chart is a picture. */
+  onKey?: (event: KeyboardEvent) => void;
 }
 
 function scaleOf(plot: Plot, zoom: [number, number] | null): { min: number; max: number } {
@@ -70,7 +71,7 @@ function series(p: Palette): uPlot.Series[] {
     { ...edge, scale: "y" },
     { ...edge, scale: "y" },
     { scale: "y", stroke: p.min, width: 1, points: { show: false } },
-    { scale: "y", stroke: p.line, width: 2, points: { show: roomForDots, size: 6, fill: p.line, stroke: p.line, width: 0 } },
+    { scale: "y", stroke: p.line, width: 2, spanGaps: true, points: { show: roomForDots, size: 6, fill: p.line, stroke: p.line, width: 0 } },
     { scale: "y", stroke: p.infra, width: 0, paths: () => null,
       points: { show: true, size: 8, width: 1.5, fill: p.surface, stroke: p.infra } },
   ];
@@ -191,8 +192,9 @@ export function SeriesChart(props: SeriesChartProps) {
   const u = chart.current;
   const shown = hover ?? pinned(u, plot, props.selected);
   return (
-    <div class="chart" tabIndex={0} role="application" aria-roledescription="chart" aria-label={props.label}
-      aria-describedby="chart-keys" onKeyDown={props.onKey}>
+    <div class="chart" aria-label={props.label} {...(props.onKey
+      ? { role: "application" as const, tabIndex: 0, "aria-roledescription": "chart", "aria-describedby": "chart-keys", onKeyDown: props.onKey }
+      : { role: "img" as const })}>
       <div ref={box} class="chart-box" style={{ height: `${height}px` }} />
       {shown && u && <PointCard reply={reply} row={shown.row} x={shown.x + u.over.offsetLeft} y={shown.y} width={u.width} />}
     </div>

@@ -7,7 +7,17 @@ const HEIGHT = 280;
 const LEFT = 62;
 const BOTTOM = 34;
 
-export interface StepDot { place: number; step: number; value: number; culprit: boolean }
+/** value null: the commit could not be measured. */
+export interface StepDot { place: number; step: number; value: number | null; culprit: boolean }
+
+/** Repeats of one commit stand side by side. */
+function besides(dots: readonly StepDot[], room: number): number[] {
+  const at = dots.map((d) => dots.filter((o) => o.place === d.place));
+  return dots.map((d, i) => {
+    const same = at[i] ?? [];
+    return (same.indexOf(d) - (same.length - 1) / 2) * Math.min(22, room / Math.max(1, same.length));
+  });
+}
 
 export function Steps(props: {
   dots: readonly StepDot[]; places: readonly string[]; culprit: [number, number] | null; unit: string; label: string;
@@ -18,6 +28,7 @@ export function Steps(props: {
   const scale = scaleFor(props.unit, max);
   const y = linear((min - pad) * scale.factor, (max + pad) * scale.factor, HEIGHT - BOTTOM, 14);
   const x = linear(-0.5, Math.max(0.5, props.places.length - 0.5), LEFT, WIDTH - 14);
+  const aside = besides(props.dots, x(1) - x(0));
   const every = Math.max(1, Math.ceil(props.places.length / 9));
   return (
     <svg class="steps" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={props.label}>
@@ -34,12 +45,17 @@ export function Steps(props: {
       {props.places.map((name, i) => i % every === 0 && (
         <text key={i} class="tick mono" x={x(i)} y={HEIGHT - 12} text-anchor="middle">{name}</text>
       ))}
-      {props.dots.map((d) => (
-        <g key={d.step} class={d.culprit ? "step-dot step-hit" : "step-dot"}>
-          <circle cx={x(d.place)} cy={y(d.value * scale.factor)} r="10" />
-          <text x={x(d.place)} y={y(d.value * scale.factor) + 3.5} text-anchor="middle">{d.step}</text>
-        </g>
-      ))}
+      {props.dots.map((d, i) => {
+        const cx = x(d.place) + (aside[i] ?? 0);
+        const cy = d.value === null ? HEIGHT - BOTTOM - 12 : y(d.value * scale.factor);
+        return (
+          <g key={d.step} class={d.value === null ? "step-dot step-none" : d.culprit ? "step-dot step-hit" : "step-dot"}>
+            {d.value === null && <title>could not be measured</title>}
+            <circle cx={cx} cy={cy} r="10" />
+            <text x={cx} y={cy + 3.5} text-anchor="middle">{d.value === null ? "\u00d7" : d.step}</text>
+          </g>
+        );
+      })}
       <text class="tick" x="4" y="12">{scale.unit}</text>
     </svg>
   );

@@ -47,7 +47,7 @@ function Around(props: { alert: AlertDetail }) {
         const zoom: [number, number] | null = at < 0 ? null : [Math.max(0, at - 30), Math.min(n - 1, at + 30)];
         return <SeriesChart reply={reply} xMode="commits" yMode="linear" drag="zoom" height={260} zoom={zoom} selected={null} range={null}
           label={`The series around commit ${shortId(a.commit)}`} onZoom={() => navigate(href.series(a.series_id, { at: a.commit.slice(0, 12) }))}
-          onSelect={(row) => { if (row !== null) navigate(href.commit(a.project, reply.columns.commit[row] ?? "")); }} onRange={() => undefined} onKey={() => undefined} />;
+          onSelect={(row) => { if (row !== null) navigate(href.commit(a.project, reply.columns.commit[row] ?? "")); }} onRange={() => undefined} />;
       }}
     </View>
   );

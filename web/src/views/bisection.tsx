@@ -18,15 +18,13 @@ function placesOf(b: Bisection, commits: readonly Commit[]): string[] {
   return ids.every((id) => position.has(id)) ? ids.sort((x, y) => (position.get(x) ?? 0) - (position.get(y) ?? 0)) : ids;
 }
 
-function Plot(props: { b: Bisection; unit: string }) {
+function Plot(props: { b: Bisection; unit: string; history: readonly Commit[] }) {
   const { b } = props;
   const steps = b.steps ?? [];
-  const history = useApi<{ commits: Commit[] }>(withQuery(`/projects/${encodeURIComponent(b.project)}/commits`, { limit: 1000 }));
   if (steps.length === 0) return <Empty title="The report came without its steps" />;
-  const places = placesOf(b, history.state === "data" ? history.data.commits : []);
+  const places = placesOf(b, props.history);
   const guilty = new Set(b.culprits.flatMap((c) => c.commits));
-  const dots = steps.flatMap((s, i): StepDot[] => s.value === null ? []
-    : [{ place: places.indexOf(s.commit), step: i + 1, value: s.value, culprit: guilty.has(s.commit) }]);
+  const dots = steps.map((s, i): StepDot => ({ place: places.indexOf(s.commit), step: i + 1, value: s.value, culprit: guilty.has(s.commit) }));
   const hit = places.flatMap((p, i) => (guilty.has(p) ? [i] : []));
   return (
     <>
@@ -52,6 +50,8 @@ export function BisectionView(props: { id: string }) {
   const load = useApi<Bisection>(`/bisections/${encodeURIComponent(props.id)}`, ["alert"]);
   const project = load.state === "data" ? load.data.project : null;
   useEffect(() => { if (project) shownProject.value = project; }, [project]);
+  const known = useApi<{ commits: Commit[] }>(project === null ? null : withQuery(`/projects/${encodeURIComponent(project)}/commits`, { limit: 1000 }));
+  const history = known.state === "data" ? known.data.commits : [];
   return (
     <View load={load} what="the bisection">
       {(b) => {
@@ -63,14 +63,14 @@ export function BisectionView(props: { id: string }) {
             <Section title={b.culprits.length === 1 ? "Culprit" : "Culprits"}>
               {b.culprits.length === 0 ? <Empty title="No commit is named" /> : <div class="cards">{b.culprits.map((c, i) => (
                 <article key={i} class="card">
-                  <h3>{c.commits.map((id) => <span key={id}><CommitLink project={b.project} id={id} /> </span>)}</h3>
+                  {c.commits.map((id) => <h3 key={id}><CommitLink project={b.project} id={id} /> {history.find((h) => h.id === id)?.subject}</h3>)}
                   {c.commits.length > 1 && <p class="muted">These cannot be told apart: those between do not build.</p>}
                   <p class="metric-value">{formatChange(c.rel_change)}</p>
                   <p><Badge judged={{ tone: c.probability >= 0.95 ? "bad" : "warn", icon: c.probability >= 0.95 ? "check" : "question", word: `${formatShare(c.probability)} certain` }} /></p>
                   <p class="muted">{formatChange(c.rel_low)} to {formatChange(c.rel_high)}</p>
                 </article>))}</div>}
             </Section>
-            <Section title="Steps"><Plot b={b} unit={unit} /></Section>
+            <Section title="Steps"><Plot b={b} unit={unit} history={history} /></Section>
             <Section title="What it took">
               <Facts facts={[["Runs", String(b.runs)], ["Builds", String(b.builds)], ["Commits measured", String(b.commits_measured)], ["Time", formatDuration(b.seconds)],
                 ["Alert", b.alert_id === null ? "none" : <a href={href.alert(b.alert_id)}>#{b.alert_id}</a>]]} />

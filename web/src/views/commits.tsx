@@ -52,8 +52,8 @@ function History(props: { project: string; rows: Commit[]; a: string | null }) {
       { name: "Alerts", cell: (c) => c.alerts > 0 ? <Badge judged={{ tone: "bad", icon: "alert", word: plural(c.alerts, "alert") }} /> : <span class="muted">none</span> },
       { name: "Compare", cell: (c) => a === c.id
         ? <button type="button" class="link" onClick={() => setQuery({ a: null }, true)}>A: let go</button>
-        : a ? <a href={href.compare(project, a, c.id)} aria-label={`Compare A with ${shortId(c.id)}`}>with A</a>
-          : <button type="button" class="link" aria-label={`Choose ${shortId(c.id)} as A`} onClick={() => setQuery({ a: c.id }, true)}>choose as A</button> },
+        : a ? <a href={href.compare(project, a, c.id)}>with A<span class="sr-only">: {shortId(c.id)}</span></a>
+          : <button type="button" class="link" onClick={() => setQuery({ a: c.id }, true)}>choose as A<span class="sr-only">: {shortId(c.id)}</span></button> },
     ]} />
   );
 }

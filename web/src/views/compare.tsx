@@ -38,12 +38,12 @@ function Rows(props: { rows: CompareRow[]; margin: number }) {
         {r.fingerprint_differs.length > 0 && <small class="differs"><Icon name="alert" /> measured with another {r.fingerprint_differs.join(", ")}</small>}</> },
       { name: "Verdict", cell: (r) => <VerdictBadge verdict={r.verdict} rel={r.rel_change} /> },
       { name: "Change", numeric: true, cell: (r) => <b>{formatChange(r.rel_change)}</b> },
-      { name: `Interval (\u00b1${formatShare(limit)})`, cell: (r) => (
+      { name: `Interval (\u00b1${+(limit * 100).toPrecision(3)}\u00a0%)`, cell: (r) => (
         <span class="forest-cell"><Forest low={r.rel_low} value={r.rel_change} high={r.rel_high} margin={props.margin} limit={limit} tone={judgeVerdict(r.verdict, r.rel_change).tone} />
           <small>{formatChange(r.rel_low)} to {formatChange(r.rel_high)}</small></span>) },
       { name: "A", numeric: true, cell: (r) => <span title={formatInterval(r.a.low, r.a.high, r.unit)}>{formatValue(r.a.median, r.unit)}<small class="n">n {r.a.n}</small></span> },
       { name: "B", numeric: true, cell: (r) => <span title={formatInterval(r.b.low, r.b.high, r.unit)}>{formatValue(r.b.median, r.unit)}<small class="n">n {r.b.n}</small></span> },
-      { name: "Noise", numeric: true, wide: true, cell: (r) => r.noise_rel === null ? "\u2013" : `\u00b1${formatShare(r.noise_rel)}` },
+      { name: "Noise", numeric: true, wide: true, cell: (r) => r.noise_rel === null ? "\u2013" : r.noise_rel === 0 ? "none" : `\u00b1${formatShare(r.noise_rel)}` },
       { name: "p", numeric: true, wide: true, cell: (r) => formatP(r.p) },
     ]} />
   );

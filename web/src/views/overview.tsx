@@ -8,6 +8,7 @@ import { setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
 import { judgeChange, OPEN_STATES } from "../base/verdict";
 import { Badge, ChangeBadge, StateBadge } from "../widgets/badge";
+import { Icon } from "../widgets/icons";
 import { BenchName, Command, CommitLink, Page, Section, When } from "../widgets/parts";
 import { Empty, Failed, Loading, View } from "../widgets/state";
 import { Table } from "../widgets/table";
@@ -41,10 +42,22 @@ function MetricCard(props: { series: Series }) {
       <p class="metric-change"><ChangeBadge change={s.change} /></p>
       <Spark values={s.spark} tone={judged?.tone ?? "info"} area />
       <p class="metric-foot">
-        {s.change ? <>since <code>{shortId(s.change.commit)}</code></> : <>{plural(s.points, "point")}</>}
+        {s.change ? <span>since <code>{shortId(s.change.commit)}</code></span> : <span>{plural(s.points, "point")}</span>}
         <span>{s.exact ? "exact" : s.noise_rel !== null ? `noise \u00b1${formatShare(s.noise_rel)}` : ""}</span>
       </p>
     </article>
+  );
+}
+
+/** The first sentence of the page: does anything need a person? */
+function Standing(props: { series: Series[] }) {
+  const count = (direction: string) => props.series.filter((s) => s.change?.direction === direction && s.change.status === "confirmed").length;
+  const [worse, better, all] = [count("regression"), count("improvement"), props.series.length];
+  const rest = better > 0 ? `, ${better} improved` : "";
+  const tone = worse > 0 ? "bad" : "good";
+  return (
+    <p class={`standing tone-${tone}`} role="status"><Icon name={worse > 0 ? "alert" : "check"} />
+      {worse > 0 ? `${worse} of ${plural(all, "headline metric")} regressed${rest}.` : better > 0 ? `No headline metric regressed${rest}.` : `All ${plural(all, "headline metric")} hold their level.`}</p>
   );
 }
 
@@ -56,7 +69,7 @@ function Headlines(props: { project: string }) {
       {({ series }) => series.length === 0
         ? <Empty title="No headline metric yet"><p>A headline metric is the geometric mean of a whole group of benchmarks. Measure one suite:</p>
           <Command text="perfci run --suite quick" what="Command: measure the quick suite" /></Empty>
-        : <div class="cards">{series.map((s) => <MetricCard key={s.id} series={s} />)}</div>}
+        : <><Standing series={series} /><div class="cards">{series.map((s) => <MetricCard key={s.id} series={s} />)}</div></>}
     </View>
   );
 }

@@ -139,7 +139,7 @@ function Legend(props: { reply: SeriesReply }) {
     <ul class="legend" aria-label="Legend">
       <li><i class="key-line" />median</li>
       <li><i class="key-band" />interval</li>
-      <li><i class="key-min" />fastest sample</li>
+      <li><i class="key-min" />{props.reply.series.direction === "lower" ? "fastest" : "lowest"} sample</li>
       {props.reply.changes.length > 0 && <li><i class="key-change" />change point, shaded: where it can be (90 %)</li>}
       {props.reply.boundaries.length > 0 && <li><i class="key-boundary" />fingerprint changed</li>}
       {c.infra.some((x) => x) && <li><i class="key-infra" />machine moved, kept out</li>}

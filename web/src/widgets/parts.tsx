@@ -1,8 +1,9 @@
 /* Small things that every page uses. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { signal } from "@preact/signals";
 import { formatAgo, formatWhen, parseTime, shortId } from "../base/format";
+import { hasMoved } from "../base/location";
 import { href } from "../base/route";
 import { Icon } from "./icons";
 
@@ -37,12 +38,14 @@ export function BenchName(props: { benchmark: string; metric: string; backend?: 
 
 /** Title of a page; takes the focus after a change of page, so that a screen reader starts there. */
 export function Page(props: { title: string; lead?: ComponentChildren; side?: ComponentChildren; children?: ComponentChildren }) {
+  const title = useRef<HTMLHeadingElement>(null);
+  useEffect(() => { if (hasMoved() && document.activeElement === document.body) title.current?.focus({ preventScroll: true }); }, []);
   useEffect(() => { document.title = `${props.title} \u00b7 perfci`; }, [props.title]);
   return (
     <>
       <header class="page-head">
         <div>
-          <h1 tabIndex={-1}>{props.title}</h1>
+          <h1 tabIndex={-1} ref={title}>{props.title}</h1>
           {props.lead && <div class="lead">{props.lead}</div>}
         </div>
         {props.side && <div class="page-side">{props.side}</div>}

@@ -17,7 +17,7 @@ export function Loading(props: { what: string }) {
 export function Empty(props: { title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
-      <h3>{props.title}</h3>
+      <p class="title">{props.title}</p>
       {props.children}
     </div>
   );
@@ -28,7 +28,7 @@ export function Failed(props: { error: ApiError; retry: () => void }) {
   const { error } = props;
   return (
     <div class="failed" role="alert">
-      <h3><Icon name="alert" /> {error.status === 401 || error.status === 403 ? "A token is needed" : "This did not work"}</h3>
+      <p class="title"><Icon name="alert" /> {error.status === 401 || error.status === 403 ? "A token is needed" : "This did not work"}</p>
       <p>{error.message}</p>
       {error.status === 401 || error.status === 403
         ? <TokenForm done={props.retry} />
