@@ -113,7 +113,7 @@ async function search_narrows_and_stays_in_the_address({ browser, mock }) {
     await page.keyboard.type("attention causal");
     await until(page, () => document.querySelectorAll("tbody tr").length === 3);
     assert.equal(query(page).get("q"), "attention causal");
-    await page.getByRole("combobox", { name: "Change", exact: true }).selectOption("regression");
+    await page.getByRole("combobox", { name: "Change", exact: true }).selectOption("improvement");
     await page.getByText("Nothing fits these filters").waitFor();
     await page.goBack();
     await until(page, () => document.querySelectorAll("tbody tr").length === 3);
