@@ -28,6 +28,7 @@ typedef struct pfc_noise {
     double sigma;   /* by the median absolute deviation */
     double freedom; /* of the Student t that fits the tails */
     double inflate; /* long-run variance over variance: 1 for independent points */
+    double log_norm; /* log of the density at 0, residuals in sigma */
     double spikes;  /* share of points farther than 4 sigma */
 } pfc_noise;
 

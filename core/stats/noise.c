@@ -22,7 +22,7 @@ static const tails shapes[] = { { 2.0, 0.816497, -1.039721 },
                                 { 10.0, 0.699812, -0.943898 },
                                 { 30.0, 0.682756, -0.927271 } };
 
-static double fit_freedom(const double *r, size_t n, double sigma)
+static double fit_freedom(const double *r, size_t n, double sigma, double *log_norm)
 {
     double best = -INFINITY;
     double freedom = 30.0;
@@ -43,6 +43,7 @@ static double fit_freedom(const double *r, size_t n, double sigma)
         if (likelihood > best) {
             best = likelihood;
             freedom = shapes[s].freedom;
+            *log_norm = shapes[s].log_norm - log(unit / sigma);
         }
     }
     return freedom;
@@ -91,7 +92,7 @@ static double inflation(const sums *s)
 pfc_noise pfc_noise_of(const double *z, size_t n, const uint32_t *starts, size_t changes,
                        double *scratch)
 {
-    pfc_noise out = { .sigma = 1.0, .freedom = 5.0, .inflate = 1.0 };
+    pfc_noise out = { .sigma = 1.0, .freedom = 5.0, .inflate = 1.0, .log_norm = -0.96862 };
     size_t kept = 0;
     double *r = scratch; /* residuals of levels of 3 points and more, one after another */
     double *work = scratch + n;
@@ -115,7 +116,7 @@ pfc_noise pfc_noise_of(const double *z, size_t n, const uint32_t *starts, size_t
         out.sigma = 1.0;
         return out;
     }
-    out.freedom = fit_freedom(r, kept, out.sigma);
+    out.freedom = fit_freedom(r, kept, out.sigma, &out.log_norm);
     size_t far = 0;
     for (size_t i = 0; i < kept; i++)
         far += fabs(r[i]) > 4.0 * out.sigma;

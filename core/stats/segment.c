@@ -111,16 +111,66 @@ static int band_step(const int16_t *restrict before, const int16_t *restrict los
     return least;
 }
 
-static int row_step(const grid *g, const int16_t *before, int16_t *after, const pfc_loss *loss,
-                    int32_t value, int best, int cap)
+/* What the kernels of one point need. */
+typedef struct walk {
+    grid g;
+    const pfc_loss *loss;
+    int16_t cap;     /* price of a change */
+    bool two;        /* two machine states: rows have two halves */
+    int32_t gap;     /* cells between them */
+    int16_t move[4]; /* stay low, go up, go down, stay up */
+    size_t row;      /* cells of a whole row */
+} walk;
+
+static const int16_t *loss_of(const walk *w, const band *run, int32_t value)
+{
+    int32_t off = run->first - value + PFC_LOSS_HALF;
+    return w->loss->cost + PFC_MAX(0, PFC_MIN(off, 2 * PFC_LOSS_HALF + 1 - run->len));
+}
+
+static int row_step(const walk *w, const int16_t *before, int16_t *after, int32_t value, int best)
 {
     int least = INT16_MAX;
-    for (size_t b = 0; b < g->bands_len; b++) {
-        const band *run = &g->bands[b];
-        int32_t off = run->first - value + PFC_LOSS_HALF;
-        off = PFC_MAX(0, PFC_MIN(off, 2 * PFC_LOSS_HALF + 1 - run->len));
-        int m = band_step(before + run->at, loss->cost + off, after + run->at, run->len,
-                          (int16_t)best, (int16_t)cap);
+    for (size_t b = 0; b < w->g.bands_len; b++) {
+        const band *run = &w->g.bands[b];
+        int m = band_step(before + run->at, loss_of(w, run, value), after + run->at, run->len,
+                          (int16_t)best, w->cap);
+        least = PFC_MIN(least, m);
+    }
+    return least;
+}
+
+/* One state of one band: its own past, the other state's, or a new level. */
+static int half_step(const int16_t *restrict own, const int16_t *restrict other,
+                     const int16_t *restrict loss, int16_t *restrict after, int32_t len,
+                     const int16_t price[4])
+{
+    int16_t least = INT16_MAX;
+    for (int32_t j = 0; j < len; j++) {
+        int16_t c = (int16_t)(own[j] + price[0]);
+        int16_t o = (int16_t)(other[j] + price[1]);
+        c = c < o ? c : o;
+        c = c < price[2] ? c : price[2];
+        c = (int16_t)(c - price[3] + loss[j]);
+        after[j] = c;
+        least = c < least ? c : least;
+    }
+    return least;
+}
+
+static int row_step2(const walk *w, const int16_t *before, int16_t *after, int32_t value, int best)
+{
+    int least = INT16_MAX;
+    size_t half = w->g.row;
+    int16_t low[4] = { w->move[0], w->move[2], (int16_t)(w->cap + best), (int16_t)best };
+    int16_t up[4] = { w->move[3], w->move[1], (int16_t)(w->cap + best), (int16_t)best };
+    for (size_t b = 0; b < w->g.bands_len; b++) {
+        const band *run = &w->g.bands[b];
+        const int16_t *from = before + run->at;
+        int16_t *to = after + run->at;
+        int m = half_step(from, from + half, loss_of(w, run, value), to, run->len, low);
+        least = PFC_MIN(least, m);
+        m = half_step(from + half, from, loss_of(w, run, value - w->gap), to + half, run->len, up);
         least = PFC_MIN(least, m);
     }
     return least;
@@ -136,54 +186,93 @@ static size_t cheapest(const int16_t *row, size_t len)
     return at;
 }
 
-/* Changes of at most CHUNK points, at `offset` in the series; appended to starts. */
-static size_t segment_chunk(const int32_t *q, size_t n, const pfc_loss *loss, int cap,
-                            uint32_t offset, uint32_t *starts, double *cost_nats)
+/* The place in the row before from which cell j was reached; *changed: by a change of level. */
+static size_t came_from(const walk *w, const int16_t *row, size_t j, bool *changed)
 {
-    grid g;
-    grid_init(&g, q, n);
-    int16_t *rows = pfc_calloc((n + 1) * g.row, sizeof *rows);
+    int cap = w->cap;
+    *changed = false;
+    if (!w->two) {
+        if (row[j] <= cap) /* the least of the row is never negative */
+            return j;
+        size_t best = cheapest(row, w->row);
+        *changed = row[j] - row[best] > cap;
+        return *changed ? best : j;
+    }
+    size_t half = w->g.row;
+    size_t other = j < half ? j + half : j - half;
+    int stay = row[j] + w->move[j < half ? 0 : 3];
+    int moved = row[other] + w->move[j < half ? 2 : 1];
+    size_t from = moved < stay ? other : j;
+    int least = PFC_MIN(moved, stay);
+    if (least <= cap)
+        return from;
+    size_t best = cheapest(row, w->row);
+    *changed = least - row[best] > cap;
+    return *changed ? best : from;
+}
+
+static void reverse(uint32_t *x, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        uint32_t t = x[i];
+        x[i] = x[n - 1 - i];
+        x[n - 1 - i] = t;
+    }
+}
+
+/* Changes of at most CHUNK points, at `offset` in the series. */
+static size_t segment_chunk(walk *w, const int32_t *q, size_t n, uint32_t offset, uint32_t *starts,
+                            uint8_t *upper, double *cost_nats)
+{
+    grid_init(&w->g, q, n);
+    w->row = w->two ? 2 * w->g.row : w->g.row;
+    int16_t *rows = pfc_calloc((n + 1) * w->row, sizeof *rows);
     int best = 0;
     double total = 0.0;
     for (size_t t = 0; t < n; t++) {
-        best = row_step(&g, rows + t * g.row, rows + (t + 1) * g.row, loss, q[t], best, cap);
+        const int16_t *before = rows + t * w->row;
+        int16_t *after = rows + (t + 1) * w->row;
+        best = w->two ? row_step2(w, before, after, q[t], best)
+                      : row_step(w, before, after, q[t], best);
         total += (double)best;
     }
     /* rows[t + 1] holds the costs after point t, not yet lowered by their minimum. */
     size_t found = 0;
-    size_t j = cheapest(rows + n * g.row, g.row);
+    size_t j = cheapest(rows + n * w->row, w->row);
+    if (w->two)
+        upper[n - 1] = j >= w->g.row;
     for (size_t t = n; t-- > 1;) {
-        const int16_t *row = rows + t * g.row;
-        /* The level was entered at t when staying on it was dearer than the best plus a change. */
-        if (row[j] <= cap)
-            continue;
-        size_t best_at = cheapest(row, g.row);
-        if (row[j] - row[best_at] > cap) {
+        bool changed;
+        j = came_from(w, rows + t * w->row, j, &changed);
+        if (changed)
             starts[found++] = offset + (uint32_t)t;
-            j = best_at;
-        }
+        if (w->two)
+            upper[t - 1] = j >= w->g.row;
     }
     free(rows);
-    free(g.bands);
-    for (size_t i = 0; i < found / 2; i++) {
-        uint32_t t = starts[i];
-        starts[i] = starts[found - 1 - i];
-        starts[found - 1 - i] = t;
-    }
+    free(w->g.bands);
+    reverse(starts, found);
     if (cost_nats)
         *cost_nats += total / PFC_NAT;
     return found;
 }
 
 size_t pfc_segment(const int32_t *q, size_t n, const pfc_loss *loss, double penalty_nats,
-                   uint32_t *starts, double *cost_nats)
+                   const pfc_states *states, uint32_t *starts, uint8_t *upper, double *cost_nats)
 {
-    int cap = (int)lrint(penalty_nats * PFC_NAT);
-    assert(cap > 0 && cap < INT16_MAX / 2);
+    walk w = { .loss = loss, .cap = (int16_t)lrint(penalty_nats * PFC_NAT) };
+    assert(w.cap > 0 && w.cap < INT16_MAX / 2);
     if (cost_nats)
         *cost_nats = 0.0;
+    if (states) {
+        assert(n <= PFC_STATES_POINTS);
+        w.two = true;
+        w.gap = states->gap;
+        for (int i = 0; i < 4; i++)
+            w.move[i] = (int16_t)lrint(PFC_MIN(states->cost[i], 20.0) * PFC_NAT);
+    }
     if (n <= CHUNK)
-        return segment_chunk(q, n, loss, cap, 0, starts, cost_nats);
+        return segment_chunk(&w, q, n, 0, starts, upper, cost_nats);
     size_t found = 0;
     size_t from = 0;
     uint32_t *part = pfc_calloc(CHUNK, sizeof *part);
@@ -191,7 +280,7 @@ size_t pfc_segment(const int32_t *q, size_t n, const pfc_loss *loss, double pena
         size_t len = PFC_MIN(n - from, (size_t)CHUNK);
         size_t low = from == 0 ? 0 : from + OVERLAP / 2;
         size_t high = from + len == n ? n : from + len - OVERLAP / 2;
-        size_t got = segment_chunk(q + from, len, loss, cap, (uint32_t)from, part, cost_nats);
+        size_t got = segment_chunk(&w, q + from, len, (uint32_t)from, part, NULL, cost_nats);
         for (size_t i = 0; i < got; i++) {
             if (part[i] >= low && part[i] < high)
                 starts[found++] = part[i];

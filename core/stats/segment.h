@@ -13,12 +13,13 @@
 
 #include "core/base/base.h"
 
-#define PFC_LATTICE     8   /* cells to one sigma */
-#define PFC_NAT         64  /* cost units to one unit of log-likelihood */
-#define PFC_LOSS_REACH  160 /* cells after which the loss no longer grows: 20 sigma */
-#define PFC_BAND_MAX    256 /* levels handled by one stretch of the table */
-#define PFC_LOSS_HALF   (PFC_LOSS_REACH + PFC_BAND_MAX + 8)
-#define PFC_LATTICE_MAX 30000 /* |value| in cells; what lies beyond is put there */
+#define PFC_LATTICE       8   /* cells to one sigma */
+#define PFC_NAT           64  /* cost units to one unit of log-likelihood */
+#define PFC_LOSS_REACH    160 /* cells after which the loss no longer grows: 20 sigma */
+#define PFC_BAND_MAX      256 /* levels handled by one stretch of the table */
+#define PFC_LOSS_HALF     (PFC_LOSS_REACH + PFC_BAND_MAX + 8)
+#define PFC_STATES_POINTS 32768
+#define PFC_LATTICE_MAX   30000 /* |value| in cells; what lies beyond is put there */
 
 typedef struct pfc_loss {
     int16_t cost[2 * PFC_LOSS_HALF + 1]; /* of level - value in cells, from -PFC_LOSS_HALF */
@@ -31,10 +32,18 @@ void pfc_loss_init(pfc_loss *loss, double freedom, double scale, double cap_nats
 /** Loss of a residual in sigma, in nats. */
 double pfc_loss_at(const pfc_loss *loss, double residual);
 
+/* A series that switches between two machine states, `gap` cells apart, with Markov costs. */
+typedef struct pfc_states {
+    int32_t gap;    /* cells from the lower state to the upper one, > 0 */
+    double cost[4]; /* nats of stay low, go up, go down, stay up */
+} pfc_states;
+
 /** First points of the levels after the first, ascending, into starts[0..n); returns how many.
+ *  With `states` (else NULL) a level is that of the lower state, and upper[0..n) tells which points
+ *  are in the upper one; at most PFC_STATES_POINTS points then.
  *  q: values in cells, |q| <= PFC_LATTICE_MAX. penalty_nats: price of one change, below 200.
  *  *cost_nats (may be NULL): penalised cost of the whole answer. O(n * levels visited). */
 size_t pfc_segment(const int32_t *q, size_t n, const pfc_loss *loss, double penalty_nats,
-                   uint32_t *starts, double *cost_nats);
+                   const pfc_states *states, uint32_t *starts, uint8_t *upper, double *cost_nats);
 
 #endif

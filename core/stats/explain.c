@@ -1,0 +1,253 @@
+/* What else moves a series besides changes: a trend, a wave, machine states. Each is tried only
+ * where plain levels leave a trace of it, and kept when the whole explanation gets likelier. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/stats/fit.h"
+#include "core/stats/fourier.h"
+#include "core/stats/sort.h"
+
+#define TREND_MIN_POINTS  30
+#define TREND_PRICE       4.0
+#define WAVE_MIN_POINTS   60
+#define WAVE_MAX_POINTS   16384 /* a prefix of longer series shows the wave */
+#define WAVE_PRICE        12.0
+#define WAVE_MIN_PERIODS  3.0
+#define WAVE_MIN_PERIOD   4.0
+#define STATES_MIN_POINTS 40
+#define STATES_PRICE      10.0
+#define BINS              128
+
+/* Theil-Sen by one lag: the median slope over a quarter of the series is untouched by a step that
+ * less than half of the pairs straddle. */
+static double trend_slope(const double *y, size_t n, double *scratch)
+{
+    size_t lag = n / 4;
+    for (size_t i = 0; i + lag < n; i++)
+        scratch[i] = (y[i + lag] - y[i]) / (double)lag;
+    return pfc_stats_median_inplace(scratch, n - lag);
+}
+
+/* Least-squares slope within the levels of the fit, residuals bounded. */
+static double inner_slope(const pfc_fit *f)
+{
+    double xy = 0.0;
+    double xx = 0.0;
+    for (size_t k = 0; k <= f->changes; k++) {
+        size_t from = pfc_level_from(f, k);
+        size_t len = pfc_level_to(f, k) - from;
+        if (len < 5)
+            continue;
+        memcpy(f->scratch, f->z + from, len * sizeof *f->z);
+        double centre = pfc_stats_median_inplace(f->scratch, len);
+        double middle = 0.5 * (double)(len - 1);
+        for (size_t i = 0; i < len; i++) {
+            double r = PFC_MAX(-3.0, PFC_MIN(3.0, f->z[from + i] - centre));
+            double x = (double)i - middle;
+            xy += x * r;
+            xx += x * x;
+        }
+    }
+    return xx > 0.0 ? xy / xx * f->unit : 0.0;
+}
+
+static void remove_trend(pfc_fit *f, double slope)
+{
+    for (size_t i = 0; i < f->n; i++)
+        f->a[i] -= slope * (double)i;
+    f->slope += slope;
+}
+
+static bool keep_if_likelier(pfc_fit *f, pfc_fit *other, double price)
+{
+    if (!(other->nll + price < f->nll))
+        return false;
+    pfc_fit t = *f;
+    *f = *other;
+    *other = t;
+    return true;
+}
+
+static bool try_trend(pfc_fit *f, pfc_fit *other)
+{
+    if (f->n < TREND_MIN_POINTS || f->slope != 0.0)
+        return false;
+    pfc_fit_copy(other, f);
+    remove_trend(other, trend_slope(f->a, f->n, f->scratch));
+    pfc_fit_run(other, f->unit);
+    /* The median slope knows nothing of steps; the slope within the levels found does. */
+    remove_trend(other, inner_slope(other));
+    pfc_fit_run(other, other->unit);
+    return keep_if_likelier(f, other, TREND_PRICE);
+}
+
+/* Residual of a moving mean over one period: the levels go, the wave stays. */
+static void fit_wave(pfc_fit *f, double period, const double *residual)
+{
+    double w = 2.0 * M_PI / period;
+    double s[4] = { 0 };
+    double xx[4] = { 0 };
+    for (size_t i = 0; i < f->n; i++) {
+        double angle = w * (double)i;
+        double x[4] = { cos(angle), sin(angle), cos(2.0 * angle), sin(2.0 * angle) };
+        for (int k = 0; k < 4; k++) {
+            s[k] += x[k] * residual[i];
+            xx[k] += x[k] * x[k];
+        }
+    }
+    for (size_t i = 0; i < f->n; i++) {
+        double angle = w * (double)i;
+        double v = s[0] / xx[0] * cos(angle) + s[1] / xx[1] * sin(angle);
+        if (period >= 8.0)
+            v += s[2] / xx[2] * cos(2.0 * angle) + s[3] / xx[3] * sin(2.0 * angle);
+        f->a[i] -= v * f->unit;
+    }
+    f->period = period;
+}
+
+static void moving_residual(const double *z, size_t n, size_t half, double *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t low = i > half ? i - half : 0;
+        size_t high = PFC_MIN(n, low + 2 * half + 1);
+        low = high > 2 * half + 1 ? high - 2 * half - 1 : 0;
+        double sum = 0.0;
+        for (size_t k = low; k < high; k++)
+            sum += z[k];
+        out[i] = z[i] - sum / (double)(high - low);
+    }
+}
+
+static void level_residual(const pfc_fit *f, double clip, double *out)
+{
+    for (size_t k = 0; k <= f->changes; k++) {
+        size_t from = pfc_level_from(f, k);
+        size_t len = pfc_level_to(f, k) - from;
+        memcpy(f->scratch, f->z + from, len * sizeof *f->z);
+        double centre = pfc_stats_median_inplace(f->scratch, len);
+        for (size_t i = 0; i < len; i++)
+            out[from + i] = PFC_MAX(-clip, PFC_MIN(clip, f->z[from + i] - centre));
+    }
+}
+
+static bool try_wave(pfc_fit *f, pfc_fit *other)
+{
+    if (f->n < WAVE_MIN_POINTS || f->period > 0.0)
+        return false;
+    double *residual = pfc_calloc(f->n, sizeof *residual);
+    size_t n = PFC_MIN(f->n, (size_t)WAVE_MAX_POINTS);
+    bool kept = false;
+    double period = pfc_fourier_period(f->z, n, WAVE_MIN_PERIOD, (double)n / WAVE_MIN_PERIODS);
+    if (period > 0.0) {
+        pfc_fit_copy(other, f);
+        moving_residual(f->z, f->n, (size_t)lrint(0.5 * (period - 1.0)), residual);
+        fit_wave(other, period, residual);
+        pfc_fit_run(other, f->unit);
+        level_residual(other, 3.0, residual);
+        fit_wave(other, period, residual);
+        pfc_fit_run(other, other->unit);
+        kept = keep_if_likelier(f, other, WAVE_PRICE);
+    }
+    free(residual);
+    return kept;
+}
+
+/* Differences of neighbours in bins, as a mixture of none and one switch between two states a gap
+ * apart: expectation maximisation (Dempster, Laird & Rubin 1977) over the bins. All in the unit of
+ * the bins. Returns the gap, 0 when there is none. */
+static double gap_of_bins(const double *bin, double all, double *share)
+{
+    double s2 = 32.0; /* variance of a difference: four bins are a sigma of a value */
+    double gap = 0.0;
+    double seen = 0.0;
+    for (int i = BINS; i-- > 12;) {
+        seen += bin[i];
+        if (seen >= 0.5 * *share * all) {
+            gap = (double)i + 0.5;
+            break;
+        }
+    }
+    double w = PFC_MAX(*share, 0.02);
+    for (int round = 0; round < 12 && gap > 0.0; round++) {
+        double wide = 0.0;
+        double at = 0.0;
+        double square = 0.0;
+        double mass = 0.0;
+        for (int i = 0; i < BINS; i++) {
+            if (bin[i] == 0.0)
+                continue;
+            double x = (double)i + 0.5;
+            double none = (1.0 - w) * 2.0 * exp(-0.5 * x * x / s2);
+            double one = w * exp(-0.5 * (x - gap) * (x - gap) / s2);
+            /* A few differences belong to neither: spikes, changes. */
+            double r = one / (none + one + 1e-4);
+            double r0 = none / (none + one + 1e-4);
+            wide += r * bin[i];
+            at += r * bin[i] * x;
+            square += bin[i] * (r * (x - gap) * (x - gap) + r0 * x * x);
+            mass += bin[i] * (r + r0);
+        }
+        if (!(wide > 0.0) || !(mass > 0.0))
+            return 0.0;
+        gap = at / wide;
+        w = PFC_MAX(0.01, PFC_MIN(0.7, wide / all));
+        s2 = PFC_MAX(0.5, square / mass);
+    }
+    *share = w;
+    return gap > 2.0 * sqrt(s2) ? gap : 0.0;
+}
+
+/* Gap between two states in sigma, from the differences of neighbours; 0 when they show none. */
+static double find_gap(const pfc_fit *f)
+{
+    double bin[BINS] = { 0 };
+    size_t n = f->n - 1;
+    double *d = f->scratch;
+    for (size_t i = 0; i < n; i++)
+        d[i] = fabs(f->z[i + 1] - f->z[i]);
+    /* A low quantile: up to half of the differences may be switches. */
+    double unit = pfc_stats_select(d, n, n / 4) / (0.3186 * M_SQRT2);
+    if (!(unit > 0.0))
+        return 0.0;
+    double far = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        double place = d[i] / unit * 4.0;
+        far += d[i] > 3.5 * M_SQRT2 * unit ? 1.0 : 0.0;
+        bin[place < BINS - 1 ? (size_t)place : BINS - 1] += 1.0;
+    }
+    double share = far / (double)n;
+    if (share < 0.02 || far < 4.0)
+        return 0.0;
+    return gap_of_bins(bin, (double)n, &share) * 0.25 * unit;
+}
+
+static bool try_states(pfc_fit *f, pfc_fit *other)
+{
+    static const double moves[4] = { 0.2, 1.7, 1.2, 0.35 };
+    if (f->n < STATES_MIN_POINTS || f->n > PFC_STATES_POINTS || f->gap > 0.0)
+        return false;
+    double gap = find_gap(f);
+    if (!(gap > 0.0))
+        return false;
+    pfc_fit_copy(other, f);
+    other->gap = gap * f->unit;
+    memcpy(other->move, moves, sizeof moves);
+    pfc_fit_run(other, PFC_MIN(f->unit, other->gap / 4.0));
+    return keep_if_likelier(f, other, STATES_PRICE);
+}
+
+void pfc_fit_explain(pfc_fit *f)
+{
+    /* Nothing found and nothing that hides: the quiet series, which most are. */
+    if (f->changes == 0 && f->noise.inflate <= 1.5 && f->noise.freedom > 4.0)
+        return;
+    pfc_fit other;
+    pfc_fit_init(&other, f->track);
+    try_states(f, &other);
+    if (f->changes > 0)
+        try_trend(f, &other);
+    if (f->changes > 1 || f->noise.inflate > 1.5)
+        try_wave(f, &other);
+    pfc_fit_clear(&other);
+}

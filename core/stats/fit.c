@@ -1,0 +1,127 @@
+/* Levels and noise of a series, given what is assumed about trend, wave and machine states. */
+#include "core/stats/fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/stats/sort.h"
+
+#define LOSS_CAP_NATS 20.0
+#define GAP_MIN       2.5 /* sigma below which two states are one */
+
+static void scale(pfc_fit *f, double unit)
+{
+    memcpy(f->scratch, f->a, f->n * sizeof *f->a);
+    double centre = pfc_stats_median_inplace(f->scratch, f->n);
+    f->unit = unit;
+    for (size_t i = 0; i < f->n; i++) {
+        f->z[i] = (f->a[i] - centre) / unit;
+        double cells = PFC_LATTICE * f->z[i];
+        cells = PFC_MAX(-(double)PFC_LATTICE_MAX, PFC_MIN((double)PFC_LATTICE_MAX, cells));
+        f->q[i] = (int32_t)lrint(cells);
+    }
+}
+
+/* Costs of the state's moves from the path just found, each seen once more than it was. */
+static void count_moves(pfc_fit *f)
+{
+    double seen[4] = { 1.0, 1.0, 1.0, 1.0 };
+    for (size_t i = 1; i < f->n; i++)
+        seen[f->upper[i - 1] * 2 + f->upper[i]] += 1.0;
+    for (int s = 0; s < 2; s++) {
+        double all = seen[2 * s] + seen[2 * s + 1];
+        f->move[2 * s] = -log(seen[2 * s] / all);
+        f->move[2 * s + 1] = -log(seen[2 * s + 1] / all);
+    }
+}
+
+static void fold(pfc_fit *f)
+{
+    double gap = f->gap / f->unit;
+    for (size_t i = 0; i < f->n; i++)
+        f->z[i] -= f->upper[i] ? gap : 0.0;
+}
+
+static void segment(pfc_fit *f)
+{
+    double penalty = 6.0 + 0.5 * log((double)f->n);
+    pfc_states states = { 0 };
+    double gap_cells = f->gap / f->unit * PFC_LATTICE;
+    bool two = f->gap > 0.0;
+    if (two) {
+        states.gap = (int32_t)lrint(PFC_MIN(gap_cells, (double)PFC_LATTICE_MAX));
+        memcpy(states.cost, f->move, sizeof states.cost);
+    }
+    pfc_loss_init(&f->loss, f->noise.freedom, f->noise.inflate, LOSS_CAP_NATS);
+    f->changes = pfc_segment(f->q, f->n, &f->loss, penalty, two ? &states : NULL, f->starts,
+                             f->upper, &f->nll);
+    /* The loss was made smaller for correlated noise; that noise is also easier to foretell. */
+    double rho = (f->noise.inflate - 1.0) / (f->noise.inflate + 1.0);
+    f->nll *= f->noise.inflate;
+    f->nll += (double)f->n * (log(f->unit) - f->noise.log_norm + 0.5 * log1p(-rho * rho));
+    if (two) {
+        count_moves(f);
+        fold(f);
+    }
+}
+
+void pfc_fit_init(pfc_fit *f, const pfc_track *track)
+{
+    memset(f, 0, sizeof *f);
+    f->track = track;
+    f->n = track->n;
+    f->a = pfc_stats_copy(track->y, f->n);
+    f->z = pfc_calloc(f->n, sizeof *f->z);
+    f->q = pfc_calloc(f->n, sizeof *f->q);
+    f->upper = pfc_calloc(f->n, sizeof *f->upper);
+    f->starts = pfc_calloc(f->n, sizeof *f->starts);
+    f->mean = pfc_calloc(f->n + 1, sizeof *f->mean);
+    f->scratch = pfc_calloc(3 * f->n, sizeof *f->scratch);
+}
+
+void pfc_fit_clear(pfc_fit *f)
+{
+    free(f->a);
+    free(f->z);
+    free(f->q);
+    free(f->upper);
+    free(f->starts);
+    free(f->mean);
+    free(f->scratch);
+    memset(f, 0, sizeof *f);
+}
+
+void pfc_fit_copy(pfc_fit *to, const pfc_fit *from)
+{
+    memcpy(to->a, from->a, from->n * sizeof *to->a);
+    memcpy(to->z, from->z, from->n * sizeof *to->z);
+    memcpy(to->q, from->q, from->n * sizeof *to->q);
+    memcpy(to->upper, from->upper, from->n * sizeof *to->upper);
+    memcpy(to->starts, from->starts, from->changes * sizeof *to->starts);
+    memcpy(to->move, from->move, sizeof to->move);
+    to->changes = from->changes;
+    to->noise = from->noise;
+    to->loss = from->loss;
+    to->unit = from->unit;
+    to->slope = from->slope;
+    to->period = from->period;
+    to->gap = from->gap;
+    to->nll = from->nll;
+}
+
+void pfc_fit_run(pfc_fit *f, double unit)
+{
+    f->noise = (pfc_noise){ .sigma = 1.0, .freedom = 5.0, .inflate = 1.0, .log_norm = -0.96862 };
+    scale(f, unit);
+    segment(f);
+    for (int round = 0; round < 2; round++) {
+        f->noise = pfc_noise_of(f->z, f->n, f->starts, f->changes, f->scratch);
+        scale(f, f->unit * f->noise.sigma);
+        if (f->gap > 0.0 && f->gap < GAP_MIN * f->unit) {
+            f->nll = INFINITY;
+            return;
+        }
+        segment(f);
+    }
+}

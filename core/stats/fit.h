@@ -1,0 +1,55 @@
+/*
+ * One explanation of a series: levels, on top of a trend, a wave or two machine states, under a
+ * noise whose scale, tails and correlation come from the residuals. Explanations of one series are
+ * compared by their likelihood less a price for what they assume. Private to core/stats.
+ */
+#ifndef PFC_CORE_STATS_FIT_H
+#define PFC_CORE_STATS_FIT_H
+
+#include "core/stats/detect.h"
+
+typedef struct pfc_fit {
+    const pfc_track *track;
+    size_t n;
+    double *a;        /* value without trend and wave, in units of track->y */
+    double *z;        /* the same without machine state, in sigma around the median */
+    int32_t *q;       /* with machine state, in cells */
+    uint8_t *upper;   /* machine state of each point, when gap > 0 */
+    uint32_t *starts; /* first points of the later levels */
+    size_t changes;
+    double *mean;    /* of each level in sigma, changes + 1; filled by pfc_fit_decide */
+    double *scratch; /* 3 n values */
+    pfc_noise noise;
+    pfc_loss loss;
+    double unit;    /* sigma, in units of track->y */
+    double slope;   /* of the trend, units of y a point */
+    double period;  /* of the wave in points; 0: none */
+    double gap;     /* between machine states, units of y; 0: one state */
+    double move[4]; /* costs of the states, as in pfc_states */
+    double nll;     /* negative log-likelihood with the price of every change */
+} pfc_fit;
+
+void pfc_fit_init(pfc_fit *f, const pfc_track *track);
+void pfc_fit_clear(pfc_fit *f);
+/** Levels and noise for the nuisance terms as they stand, starting from noise `unit`. */
+void pfc_fit_run(pfc_fit *f, double unit);
+/** Copies nuisance terms and values, so that `to` can try one more. */
+void pfc_fit_copy(pfc_fit *to, const pfc_fit *from);
+/** Tries a trend, a wave and machine states on *f, keeps what explains the series better. */
+void pfc_fit_explain(pfc_fit *f);
+/** Drops the changes that do not stand up to their neighbours. */
+void pfc_fit_decide(pfc_fit *f);
+
+/** Jump at change k over its standard error. */
+double pfc_fit_evidence(const pfc_fit *f, size_t k);
+
+static inline size_t pfc_level_from(const pfc_fit *f, size_t k)
+{
+    return k ? f->starts[k - 1] : 0;
+}
+static inline size_t pfc_level_to(const pfc_fit *f, size_t k)
+{
+    return k < f->changes ? f->starts[k] : f->n;
+}
+
+#endif
