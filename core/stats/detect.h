@@ -16,6 +16,7 @@ typedef struct pfc_track {
     double *raw;     /* the value itself (summary chosen), for levels */
     bool logged;     /* y is a logarithm */
     bool exact;      /* no noise: any lasting difference is a change */
+    double step_s;   /* usual seconds between points; NAN when times are unknown */
     double sigma;    /* noise of y around its level, > 0 unless exact */
 } pfc_track;
 
@@ -25,11 +26,11 @@ void pfc_track_clear(pfc_track *track);
 
 /* Noise of a residual series in units of the first guess. */
 typedef struct pfc_noise {
-    double sigma;   /* by the median absolute deviation */
-    double freedom; /* of the Student t that fits the tails */
-    double inflate; /* long-run variance over variance: 1 for independent points */
+    double sigma;    /* by the median absolute deviation */
+    double freedom;  /* of the Student t that fits the tails */
+    double inflate;  /* long-run variance over variance: 1 for independent points */
     double log_norm; /* log of the density at 0, residuals in sigma */
-    double spikes;  /* share of points farther than 4 sigma */
+    double spikes;   /* share of points farther than 4 sigma */
 } pfc_noise;
 
 /** Noise of z[0..n) around the medians of its levels. `scratch` holds 2 n values. */

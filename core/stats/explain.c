@@ -9,7 +9,9 @@
 #include "core/stats/sort.h"
 
 #define TREND_MIN_POINTS  30
-#define TREND_PRICE       4.0
+#define TREND_PRICE       3.0 /* nats a coefficient */
+#define TREND_DEGREE      3
+#define HIGH_STEP         3.5 /* sigma */
 #define WAVE_MIN_POINTS   60
 #define WAVE_MAX_POINTS   16384 /* a prefix of longer series shows the wave */
 #define WAVE_PRICE        12.0
@@ -19,44 +21,81 @@
 #define STATES_PRICE      10.0
 #define BINS              128
 
-/* Theil-Sen by one lag: the median slope over a quarter of the series is untouched by a step that
- * less than half of the pairs straddle. */
-static double trend_slope(const double *y, size_t n, double *scratch)
+/* Smooth trends are Legendre polynomials over the series. */
+static void basis(double x, double p[TREND_DEGREE])
 {
-    size_t lag = n / 4;
-    for (size_t i = 0; i + lag < n; i++)
-        scratch[i] = (y[i + lag] - y[i]) / (double)lag;
-    return pfc_stats_median_inplace(scratch, n - lag);
+    p[0] = x;
+    p[1] = 0.5 * (3.0 * x * x - 1.0);
+    p[2] = 0.5 * (5.0 * x * x - 3.0) * x;
 }
 
-/* Least-squares slope within the levels of the fit, residuals bounded. */
-static double inner_slope(const pfc_fit *f)
+static double place_of(const pfc_fit *f, size_t i)
 {
-    double xy = 0.0;
-    double xx = 0.0;
-    for (size_t k = 0; k <= f->changes; k++) {
-        size_t from = pfc_level_from(f, k);
-        size_t len = pfc_level_to(f, k) - from;
-        if (len < 5)
-            continue;
-        memcpy(f->scratch, f->z + from, len * sizeof *f->z);
-        double centre = pfc_stats_median_inplace(f->scratch, len);
-        double middle = 0.5 * (double)(len - 1);
-        for (size_t i = 0; i < len; i++) {
-            double r = PFC_MAX(-3.0, PFC_MIN(3.0, f->z[from + i] - centre));
-            double x = (double)i - middle;
-            xy += x * r;
-            xx += x * x;
+    return 2.0 * (double)i / (double)(f->n - 1) - 1.0;
+}
+
+/* Solves the symmetric a x = b of size d in place by elimination; a is positive or singular. */
+static void solve(double a[TREND_DEGREE][TREND_DEGREE], double *b, int d)
+{
+    for (int i = 0; i < d; i++) {
+        double pivot = a[i][i] > 1e-9 ? a[i][i] : 1e9;
+        for (int r = i + 1; r < d; r++) {
+            double m = a[r][i] / pivot;
+            for (int c = i; c < d; c++)
+                a[r][c] -= m * a[i][c];
+            b[r] -= m * b[i];
+        }
+        a[i][i] = pivot;
+    }
+    for (int i = d; i-- > 0;) {
+        for (int c = i + 1; c < d; c++)
+            b[i] -= a[i][c] * b[c];
+        b[i] /= a[i][i];
+    }
+}
+
+/* Adds the products of one level: basis and residual, both less their means over the level. */
+static void add_level(const pfc_fit *f, size_t from, size_t to, int d,
+                      double a[TREND_DEGREE][TREND_DEGREE], double *b)
+{
+    double n = (double)(to - from);
+    double mean[TREND_DEGREE] = { 0 };
+    double p[TREND_DEGREE];
+    memcpy(f->scratch, f->z + from, (to - from) * sizeof *f->z);
+    double centre = pfc_stats_median_inplace(f->scratch, to - from);
+    /* A wide bound at first: a level that holds a whole trend spreads far around its median. */
+    double bound = 6.0;
+    for (size_t i = from; i < to; i++) {
+        basis(place_of(f, i), p);
+        for (int k = 0; k < d; k++)
+            mean[k] += p[k] / n;
+    }
+    for (size_t i = from; i < to; i++) {
+        double r = PFC_MAX(-bound, PFC_MIN(bound, f->z[i] - centre));
+        basis(place_of(f, i), p);
+        for (int k = 0; k < d; k++) {
+            b[k] += (p[k] - mean[k]) * r;
+            for (int c = 0; c < d; c++)
+                a[k][c] += (p[k] - mean[k]) * (p[c] - mean[c]);
         }
     }
-    return xx > 0.0 ? xy / xx * f->unit : 0.0;
 }
 
-static void remove_trend(pfc_fit *f, double slope)
+/* Least squares of a trend within the levels of the fit, taken out of its values. */
+static void remove_trend(pfc_fit *f, int degree)
 {
-    for (size_t i = 0; i < f->n; i++)
-        f->a[i] -= slope * (double)i;
-    f->slope += slope;
+    double a[TREND_DEGREE][TREND_DEGREE] = { 0 };
+    double b[TREND_DEGREE] = { 0 };
+    double p[TREND_DEGREE];
+    for (size_t k = 0; k <= f->changes; k++)
+        add_level(f, pfc_level_from(f, k), pfc_level_to(f, k), degree, a, b);
+    solve(a, b, degree);
+    for (size_t i = 0; i < f->n; i++) {
+        basis(place_of(f, i), p);
+        for (int k = 0; k < degree; k++)
+            f->a[i] -= b[k] * p[k] * f->unit;
+    }
+    f->degree = degree;
 }
 
 static bool keep_if_likelier(pfc_fit *f, pfc_fit *other, double price)
@@ -69,17 +108,34 @@ static bool keep_if_likelier(pfc_fit *f, pfc_fit *other, double price)
     return true;
 }
 
-static bool try_trend(pfc_fit *f, pfc_fit *other)
+/* Levels of a staircase that only follows a trend are no levels: keeps the high steps. */
+static void keep_high_steps(pfc_fit *f)
 {
-    if (f->n < TREND_MIN_POINTS || f->slope != 0.0)
+    size_t kept = 0;
+    for (size_t k = 0; k <= f->changes; k++) {
+        size_t from = pfc_level_from(f, k);
+        size_t len = pfc_level_to(f, k) - from;
+        memcpy(f->scratch, f->z + from, len * sizeof *f->z);
+        f->mean[k] = pfc_stats_median_inplace(f->scratch, len);
+    }
+    for (size_t k = 0; k < f->changes; k++) {
+        if (fabs(f->mean[k + 1] - f->mean[k]) >= HIGH_STEP)
+            f->starts[kept++] = f->starts[k];
+    }
+    f->changes = kept;
+}
+
+static bool try_trend(pfc_fit *f, pfc_fit *other, int degree)
+{
+    if (f->n < TREND_MIN_POINTS || f->degree > 0)
         return false;
     pfc_fit_copy(other, f);
-    remove_trend(other, trend_slope(f->a, f->n, f->scratch));
-    pfc_fit_run(other, f->unit);
-    /* The median slope knows nothing of steps; the slope within the levels found does. */
-    remove_trend(other, inner_slope(other));
-    pfc_fit_run(other, other->unit);
-    return keep_if_likelier(f, other, TREND_PRICE);
+    keep_high_steps(other);
+    for (int round = 0; round < 3; round++) {
+        remove_trend(other, degree);
+        pfc_fit_run(other, other->unit);
+    }
+    return keep_if_likelier(f, other, TREND_PRICE * degree);
 }
 
 /* Residual of a moving mean over one period: the levels go, the wave stays. */
@@ -131,6 +187,18 @@ static void level_residual(const pfc_fit *f, double clip, double *out)
     }
 }
 
+/* Waves of machines are days and weeks: a period that is nearly one of them is taken for it. */
+static double near_calendar(const pfc_track *track, double period)
+{
+    static const double lengths_s[] = { 86400.0, 604800.0, 3600.0 };
+    for (size_t i = 0; i < PFC_ARRAY_LEN(lengths_s); i++) {
+        double points = lengths_s[i] / track->step_s;
+        if (fabs(period / points - 1.0) < 0.05)
+            return points;
+    }
+    return period;
+}
+
 static bool try_wave(pfc_fit *f, pfc_fit *other)
 {
     if (f->n < WAVE_MIN_POINTS || f->period > 0.0)
@@ -139,6 +207,7 @@ static bool try_wave(pfc_fit *f, pfc_fit *other)
     size_t n = PFC_MIN(f->n, (size_t)WAVE_MAX_POINTS);
     bool kept = false;
     double period = pfc_fourier_period(f->z, n, WAVE_MIN_PERIOD, (double)n / WAVE_MIN_PERIODS);
+    period = near_calendar(f->track, period);
     if (period > 0.0) {
         pfc_fit_copy(other, f);
         moving_residual(f->z, f->n, (size_t)lrint(0.5 * (period - 1.0)), residual);
@@ -245,9 +314,9 @@ void pfc_fit_explain(pfc_fit *f)
     pfc_fit other;
     pfc_fit_init(&other, f->track);
     try_states(f, &other);
-    if (f->changes > 0)
-        try_trend(f, &other);
     if (f->changes > 1 || f->noise.inflate > 1.5)
         try_wave(f, &other);
+    for (int degree = 1; degree <= TREND_DEGREE && f->changes > 0; degree++)
+        try_trend(f, &other, degree);
     pfc_fit_clear(&other);
 }

@@ -104,7 +104,7 @@ void pfc_fit_copy(pfc_fit *to, const pfc_fit *from)
     to->noise = from->noise;
     to->loss = from->loss;
     to->unit = from->unit;
-    to->slope = from->slope;
+    to->degree = from->degree;
     to->period = from->period;
     to->gap = from->gap;
     to->nll = from->nll;

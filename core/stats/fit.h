@@ -22,7 +22,7 @@ typedef struct pfc_fit {
     pfc_noise noise;
     pfc_loss loss;
     double unit;    /* sigma, in units of track->y */
-    double slope;   /* of the trend, units of y a point */
+    int degree;     /* of the trend taken out; 0: none */
     double period;  /* of the wave in points; 0: none */
     double gap;     /* between machine states, units of y; 0: one state */
     double move[4]; /* costs of the states, as in pfc_states */

@@ -135,6 +135,18 @@ static double coarse_noise(const double *y, size_t n)
     return n > 1 && isfinite(least) ? sum / (double)(n - 1) * 0.8862 : 0.0;
 }
 
+/* Median seconds between points, where the times are known. */
+static double usual_step(const pfc_point *points, const uint32_t *place, size_t n, double *scratch)
+{
+    size_t len = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        double step = points[place[i + 1]].t - points[place[i]].t;
+        if (isfinite(step) && step > 0.0)
+            scratch[len++] = step;
+    }
+    return 2 * len > n ? pfc_stats_median_inplace(scratch, len) : (double)NAN;
+}
+
 void pfc_track_init(pfc_track *track, const pfc_point *points, size_t n,
                     const pfc_detect_opts *opts)
 {
@@ -154,6 +166,7 @@ void pfc_track_init(pfc_track *track, const pfc_point *points, size_t n,
             track->raw[i] = points[track->place[i]].v;
         track->logged = to_scale(track->raw, track->n, track->y);
     }
+    track->step_s = usual_step(points, track->place, track->n, scratch);
     track->exact = opts->exact || is_exact(track->raw, track->n);
     if (!track->exact) {
         track->sigma = pfc_noise_of_steps(track->y, track->n, scratch);
