@@ -6,6 +6,8 @@
 #include "core/stats/sort.h"
 
 #define HUBER 1.5
+#define SHORT 8   /* points under which a level is compared with the runs of spikes */
+#define ALONE 4.5 /* sigma that a single point must have moved */
 
 static double level_mean(const pfc_fit *f, size_t from, size_t to)
 {
@@ -24,12 +26,14 @@ static double level_mean(const pfc_fit *f, size_t from, size_t to)
     return centre + sum / PFC_MAX(inside, 0.3 * (double)n);
 }
 
-/* Smallest |z| of a real change among the n places it could have been: a level of about one false
- * candidate in a hundred series, widened where sigma itself rests on few points. */
-static double threshold(const pfc_fit *f)
+/* Smallest |z| of a real change among the n places it could have been: about one false candidate
+ * in a hundred series, widened where sigma itself rests on few points. The newest level has fewer
+ * places to have begun, and is called provisional. */
+static double threshold(const pfc_fit *f, bool newest)
 {
     double n = (double)f->n;
-    double z = sqrt(2.0 * (log(n) + 4.0));
+    double extra = newest ? 2.8 : 4.0;
+    double z = sqrt(2.0 * (log(n) + extra));
     double df = n - 2.0 * (double)f->changes - 2.0;
     df = PFC_MAX(df, 2.0);
     return df > 200.0 ? z : sqrt(df * expm1(z * z / df));
@@ -50,15 +54,66 @@ static void drop(pfc_fit *f, size_t k)
     f->mean[k] = level_mean(f, pfc_level_from(f, k), pfc_level_to(f, k));
 }
 
-static double margin(const pfc_fit *f, size_t k, double need)
+/* Longest run of points, outside [from, to), that lie as far to the same side of their level as
+ * half this jump: what spikes of this series can do by themselves. */
+static size_t longest_run(const pfc_fit *f, size_t from, size_t to, double half)
 {
-    size_t left = pfc_level_to(f, k) - pfc_level_from(f, k);
-    size_t right = pfc_level_to(f, k + 1) - pfc_level_from(f, k + 1);
-    double z = pfc_fit_evidence(f, k);
-    bool last = k + 1 == f->changes;
-    if (right < 2 || (right < 3 && !last) || left < 2 || (left < 3 && k > 0))
-        return z / need - 1000.0;
-    return z / need - 1.0;
+    size_t longest = 0;
+    size_t run = 0;
+    for (size_t k = 0; k <= f->changes; k++) {
+        size_t end = pfc_level_to(f, k);
+        run = 0;
+        for (size_t i = pfc_level_from(f, k); i < end; i++) {
+            double r = f->z[i] - f->mean[k];
+            bool far = (half > 0.0 ? r > half : r < half) && !(i >= from && i < to);
+            run = far ? run + 1 : 0;
+            longest = PFC_MAX(longest, run);
+        }
+    }
+    return longest;
+}
+
+/* One new point can be told from a spike only by its repeats: nearly all of them must lie beyond
+ * half the jump. */
+static bool repeats_agree(const pfc_fit *f, double half)
+{
+    const pfc_point *last = f->track->last;
+    if (!last || last->repeats_len < 3 || !f->track->logged)
+        return false;
+    size_t with = 0;
+    double old = f->track->y[f->n - 1] - half * f->unit;
+    for (size_t i = 0; i < last->repeats_len; i++) {
+        double r = last->repeats[i] > 0.0 ? log(last->repeats[i]) - old : 0.0;
+        with += half > 0.0 ? r > 0.0 : r < 0.0;
+    }
+    return (double)with >= 0.8 * (double)last->repeats_len;
+}
+
+/* May a level this short be one? `other` is the level it is told from. */
+static bool long_enough(const pfc_fit *f, size_t k, size_t other)
+{
+    size_t from = pfc_level_from(f, k);
+    size_t to = pfc_level_to(f, k);
+    size_t len = to - from;
+    double half = 0.5 * (f->mean[k] - f->mean[other]);
+    bool newest = k == f->changes;
+    if (len >= SHORT)
+        return true;
+    if (len == 1)
+        return newest && fabs(half) >= 0.5 * ALONE && f->n >= 20 && repeats_agree(f, half) &&
+               longest_run(f, from, to, half) == 0;
+    if (len == 2 && !newest && k > 0)
+        return false;
+    return len > longest_run(f, from, to, half);
+}
+
+static double margin(const pfc_fit *f, size_t k)
+{
+    bool newest = k + 1 == f->changes && pfc_level_to(f, k + 1) - pfc_level_from(f, k + 1) < SHORT;
+    double m = pfc_fit_evidence(f, k) / threshold(f, newest) - 1.0;
+    if (!long_enough(f, k + 1, k) || !long_enough(f, k, k + 1))
+        m -= 1000.0;
+    return m;
 }
 
 void pfc_fit_decide(pfc_fit *f)
@@ -68,9 +123,8 @@ void pfc_fit_decide(pfc_fit *f)
     while (f->changes > 0) {
         double worst = 0.0;
         size_t at = SIZE_MAX;
-        double need = threshold(f);
         for (size_t k = 0; k < f->changes; k++) {
-            double m = margin(f, k, need);
+            double m = margin(f, k);
             if (m < worst) {
                 worst = m;
                 at = k;

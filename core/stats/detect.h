@@ -11,13 +11,14 @@
 /* What is left of a series after missing points are dropped. Arrays of n, owned. */
 typedef struct pfc_track {
     size_t n;
-    uint32_t *place; /* position in the caller's points */
-    double *y;       /* chosen summary of the point: logarithm, or the value itself */
-    double *raw;     /* the value itself (summary chosen), for levels */
-    bool logged;     /* y is a logarithm */
-    bool exact;      /* no noise: any lasting difference is a change */
-    double step_s;   /* usual seconds between points; NAN when times are unknown */
-    double sigma;    /* noise of y around its level, > 0 unless exact */
+    uint32_t *place;       /* position in the caller's points */
+    double *y;             /* chosen summary of the point: logarithm, or the value itself */
+    double *raw;           /* the value itself (summary chosen), for levels */
+    const pfc_point *last; /* the newest point, when repeats are used; not owned */
+    bool logged;           /* y is a logarithm */
+    bool exact;            /* no noise: any lasting difference is a change */
+    double step_s;         /* usual seconds between points; NAN when times are unknown */
+    double sigma;          /* noise of y around its level, > 0 unless exact */
 } pfc_track;
 
 void pfc_track_init(pfc_track *track, const pfc_point *points, size_t n,

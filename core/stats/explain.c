@@ -9,7 +9,8 @@
 #include "core/stats/sort.h"
 
 #define TREND_MIN_POINTS  30
-#define TREND_PRICE       3.0 /* nats a coefficient */
+#define TREND_PRICE       5.0 /* nats of the first coefficient */
+#define TREND_PRICE_MORE  3.0 /* nats of each further one */
 #define TREND_DEGREE      3
 #define HIGH_STEP         3.5 /* sigma */
 #define WAVE_MIN_POINTS   60
@@ -127,15 +128,18 @@ static void keep_high_steps(pfc_fit *f)
 
 static bool try_trend(pfc_fit *f, pfc_fit *other, int degree)
 {
-    if (f->n < TREND_MIN_POINTS || f->degree > 0)
+    if (f->n < TREND_MIN_POINTS)
         return false;
+    double price = TREND_PRICE_MORE * (degree - f->degree);
+    if (f->degree == 0)
+        price += TREND_PRICE - TREND_PRICE_MORE;
     pfc_fit_copy(other, f);
     keep_high_steps(other);
     for (int round = 0; round < 3; round++) {
         remove_trend(other, degree);
         pfc_fit_run(other, other->unit);
     }
-    return keep_if_likelier(f, other, TREND_PRICE * degree);
+    return keep_if_likelier(f, other, price);
 }
 
 /* Residual of a moving mean over one period: the levels go, the wave stays. */

@@ -45,7 +45,7 @@ static void fold(pfc_fit *f)
 
 static void segment(pfc_fit *f)
 {
-    double penalty = 6.0 + 0.5 * log((double)f->n);
+    double penalty = 5.0 + 0.5 * log((double)f->n);
     pfc_states states = { 0 };
     double gap_cells = f->gap / f->unit * PFC_LATTICE;
     bool two = f->gap > 0.0;

@@ -65,6 +65,8 @@ static void mark_levels(const int32_t *q, size_t n, uint8_t *mark)
             m = median3(q[i ? i - 1 : 2], q[i], q[i + 1 < n ? i + 1 : n - 3]);
         memset(mark + m + PFC_LATTICE_MAX, 1, 2 * SPREAD + 1);
     }
+    /* The newest point may be the first of a level. */
+    memset(mark + q[n - 1] + PFC_LATTICE_MAX, 1, 2 * SPREAD + 1);
 }
 
 static void grid_init(grid *g, const int32_t *q, size_t n)

@@ -161,6 +161,7 @@ void pfc_track_init(pfc_track *track, const pfc_point *points, size_t n,
     double *scratch = pfc_calloc(track->n, sizeof *scratch);
     if (!opts->exact && repeats_usable(points, track->place, track->n)) {
         choose_summary(track, points, opts->higher_is_better, scratch);
+        track->last = &points[track->place[track->n - 1]];
     } else {
         for (size_t i = 0; i < track->n; i++)
             track->raw[i] = points[track->place[i]].v;
