@@ -90,15 +90,57 @@ static void describe(const pfc_fit *f, size_t k, const pfc_detect_opts *opts, pf
     out->confirmed = nb >= 5.0;
 }
 
+static double mean_of(const double *x, size_t n)
+{
+    double mean = 0.0;
+    for (size_t i = 0; i < n; i++)
+        mean += (x[i] - mean) / (double)(i + 1);
+    return mean;
+}
+
+/* A change of the states' shares moves the mean, not the states. */
+static void describe_mix(const pfc_fit *f, const pfc_detect_opts *opts, pfc_change *out)
+{
+    const double *raw = f->track->raw;
+    size_t at = f->mix_at;
+    size_t slack = PFC_MIN((size_t)3, PFC_MIN(at - 1, f->n - 1 - at));
+    memset(out, 0, sizeof *out);
+    out->index = f->track->place[at];
+    out->index_low = f->track->place[at - slack];
+    out->index_high = f->track->place[at + slack];
+    out->before = mean_of(raw, at);
+    out->after = mean_of(raw + at, f->n - at);
+    double na = (double)at;
+    double nb = (double)(f->n - at);
+    double sa = pfc_stats_sd(raw, at);
+    double sb = pfc_stats_sd(raw + at, f->n - at);
+    double half = 1.96 * sqrt(sa * sa / na + sb * sb / nb);
+    double base = fabs(out->before) > 0.0 ? fabs(out->before) : 1.0;
+    out->rel_change = (out->after - out->before) / base;
+    out->rel_low = (out->after - out->before - half) / base;
+    out->rel_high = (out->after - out->before + half) / base;
+    out->p = PFC_MAX(pfc_stats_normal_tail2(sqrt(2.0 * f->mix_gain)), 1e-300);
+    out->regression = (out->after < out->before) == opts->higher_is_better;
+    out->confirmed = true;
+}
+
 static void collect(const pfc_fit *f, const pfc_detect_opts *opts, pfc_detection *out)
 {
-    double floor_rel = opts->min_rel > 0.0 ? opts->min_rel : 0.0;
-    out->changes = pfc_calloc(f->changes, sizeof *out->changes);
-    for (size_t k = 0; k < f->changes; k++) {
-        pfc_change change;
-        describe(f, k, opts, &change);
-        if (fabs(change.rel_change) >= floor_rel)
-            out->changes[out->changes_len++] = change;
+    size_t len = 0;
+    bool mix = f->mix_at > 0;
+    out->changes = pfc_calloc(f->changes + 1, sizeof *out->changes);
+    for (size_t k = 0; k <= f->changes; k++) {
+        size_t at = k < f->changes ? f->starts[k] : f->n;
+        if (mix && f->mix_at < at) {
+            describe_mix(f, opts, &out->changes[len++]);
+            mix = false;
+        }
+        if (k < f->changes)
+            describe(f, k, opts, &out->changes[len++]);
+    }
+    for (size_t k = 0; k < len; k++) {
+        if (fabs(out->changes[k].rel_change) >= opts->min_rel)
+            out->changes[out->changes_len++] = out->changes[k];
     }
     out->noise_rel = f->track->logged ? expm1(f->unit) : f->unit;
 }
@@ -182,6 +224,7 @@ pfc_code pfc_stats_detect(const pfc_point *points, size_t n, const pfc_detect_op
         pfc_fit_run(&f, track.sigma);
         pfc_fit_explain(&f);
         pfc_fit_decide(&f);
+        pfc_fit_mix(&f);
         collect(&f, opts, out);
         pfc_fit_clear(&f);
     }

@@ -5,9 +5,13 @@
 #include "core/stats/fit.h"
 #include "core/stats/sort.h"
 
-#define HUBER 1.5
-#define SHORT 8   /* points under which a level is compared with the runs of spikes */
-#define ALONE 4.5 /* sigma that a single point must have moved */
+#define HUBER          1.5
+#define CAUTION        4.0
+#define CAUTION_NEWEST 2.8
+#define CAUTION_SHORT  7.0
+#define CAUTION_HEAVY  3.0
+#define SHORT          8   /* points under which a level is compared with the runs of spikes */
+#define ALONE          4.5 /* sigma that a single point must have moved */
 
 static double level_mean(const pfc_fit *f, size_t from, size_t to)
 {
@@ -27,16 +31,32 @@ static double level_mean(const pfc_fit *f, size_t from, size_t to)
 }
 
 /* Smallest |z| of a real change among the n places it could have been: about one false candidate
- * in a hundred series, widened where sigma itself rests on few points. The newest level has fewer
- * places to have begun, and is called provisional. */
-static double threshold(const pfc_fit *f, bool newest)
+ * in a hundred series, widened where sigma itself rests on few points. */
+static double threshold(const pfc_fit *f, double extra)
 {
     double n = (double)f->n;
-    double extra = newest ? 2.8 : 4.0;
     double z = sqrt(2.0 * (log(n) + extra));
     double df = n - 2.0 * (double)f->changes - 2.0;
     df = PFC_MAX(df, 2.0);
     return df > 200.0 ? z : sqrt(df * expm1(z * z / df));
+}
+
+/* How much rarer than one in n a change must be, in nats. The newest level had fewer places to
+ * begin at and is called provisional; a short level is two changes bought as one, and under heavy
+ * tails a few points together are no proof. */
+static double caution(const pfc_fit *f, size_t k)
+{
+    size_t left = pfc_level_to(f, k) - pfc_level_from(f, k);
+    size_t right = pfc_level_to(f, k + 1) - pfc_level_from(f, k + 1);
+    bool newest = k + 1 == f->changes && right < SHORT;
+    double extra = CAUTION;
+    if (newest && f->n >= 30)
+        extra = CAUTION_NEWEST;
+    else if ((right < SHORT && !newest) || (left < SHORT && k > 0))
+        extra = CAUTION_SHORT;
+    if (PFC_MIN(left, right) < SHORT && f->noise.freedom < 6.0)
+        extra += CAUTION_HEAVY;
+    return extra;
 }
 
 double pfc_fit_evidence(const pfc_fit *f, size_t k)
@@ -109,8 +129,7 @@ static bool long_enough(const pfc_fit *f, size_t k, size_t other)
 
 static double margin(const pfc_fit *f, size_t k)
 {
-    bool newest = k + 1 == f->changes && pfc_level_to(f, k + 1) - pfc_level_from(f, k + 1) < SHORT;
-    double m = pfc_fit_evidence(f, k) / threshold(f, newest) - 1.0;
+    double m = pfc_fit_evidence(f, k) / threshold(f, caution(f, k)) - 1.0;
     if (!long_enough(f, k + 1, k) || !long_enough(f, k, k + 1))
         m -= 1000.0;
     return m;

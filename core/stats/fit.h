@@ -21,12 +21,14 @@ typedef struct pfc_fit {
     double *scratch; /* 3 n values */
     pfc_noise noise;
     pfc_loss loss;
-    double unit;    /* sigma, in units of track->y */
-    int degree;     /* of the trend taken out; 0: none */
-    double period;  /* of the wave in points; 0: none */
-    double gap;     /* between machine states, units of y; 0: one state */
-    double move[4]; /* costs of the states, as in pfc_states */
-    double nll;     /* negative log-likelihood with the price of every change */
+    double unit;     /* sigma, in units of track->y */
+    int degree;      /* of the trend taken out; 0: none */
+    double period;   /* of the wave in points; 0: none */
+    double gap;      /* between machine states, units of y; 0: one state */
+    double move[4];  /* costs of the states, as in pfc_states */
+    double nll;      /* negative log-likelihood with the price of every change */
+    size_t mix_at;   /* first point after the share of the states changed; 0: it did not */
+    double mix_gain; /* nats that this change explains */
 } pfc_fit;
 
 void pfc_fit_init(pfc_fit *f, const pfc_track *track);
@@ -40,6 +42,8 @@ void pfc_fit_explain(pfc_fit *f);
 /** Drops the changes that do not stand up to their neighbours. */
 void pfc_fit_decide(pfc_fit *f);
 
+/** Looks for a change in the share of the machine states, when there are two. */
+void pfc_fit_mix(pfc_fit *f);
 /** Jump at change k over its standard error. */
 double pfc_fit_evidence(const pfc_fit *f, size_t k);
 
