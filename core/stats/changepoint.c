@@ -220,13 +220,15 @@ pfc_code pfc_stats_detect(const pfc_point *points, size_t n, const pfc_detect_op
         detect_exact(&track, opts, out);
     } else if (track.n >= 4) {
         pfc_fit f;
-        pfc_fit_init(&f, &track);
+        pfc_segment_space space = { 0 };
+        pfc_fit_init(&f, &track, &space);
         pfc_fit_run(&f, track.sigma);
         pfc_fit_explain(&f);
         pfc_fit_decide(&f);
         pfc_fit_mix(&f);
         collect(&f, opts, out);
         pfc_fit_clear(&f);
+        pfc_segment_space_clear(&space);
     }
     pfc_track_clear(&track);
     return PFC_OK;

@@ -74,19 +74,24 @@ static void drop(pfc_fit *f, size_t k)
     f->mean[k] = level_mean(f, pfc_level_from(f, k), pfc_level_to(f, k));
 }
 
-/* Longest run of points, outside [from, to), that lie as far to the same side of their level as
- * half this jump: what spikes of this series can do by themselves. */
+static bool is_far(double r, double half)
+{
+    return half > 0.0 ? r > half : r < half;
+}
+
+/* Most points, outside [from, to), that lie as far to the same side of their level as half this
+ * jump with at most one other between them: what spikes of this series can do by themselves. */
 static size_t longest_run(const pfc_fit *f, size_t from, size_t to, double half)
 {
     size_t longest = 0;
-    size_t run = 0;
     for (size_t k = 0; k <= f->changes; k++) {
         size_t end = pfc_level_to(f, k);
-        run = 0;
+        size_t run = 0;
+        size_t near = 0;
         for (size_t i = pfc_level_from(f, k); i < end; i++) {
-            double r = f->z[i] - f->mean[k];
-            bool far = (half > 0.0 ? r > half : r < half) && !(i >= from && i < to);
-            run = far ? run + 1 : 0;
+            bool far = is_far(f->z[i] - f->mean[k], half) && !(i >= from && i < to);
+            near = far ? 0 : near + 1;
+            run = near > 1 ? 0 : run + far;
             longest = PFC_MAX(longest, run);
         }
     }
@@ -124,7 +129,12 @@ static bool long_enough(const pfc_fit *f, size_t k, size_t other)
                longest_run(f, from, to, half) == 0;
     if (len == 2 && !newest && k > 0)
         return false;
-    return len > longest_run(f, from, to, half);
+    size_t far = 0;
+    for (size_t i = from; i < to; i++)
+        far += is_far(f->z[i] - f->mean[other], half);
+    size_t longest = longest_run(f, from, to, half);
+    /* Where spikes come in pairs, two pairs may meet. */
+    return longest < 2 ? far > longest : far > 2 * longest;
 }
 
 static double margin(const pfc_fit *f, size_t k)

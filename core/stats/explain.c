@@ -8,10 +8,12 @@
 #include "core/stats/fourier.h"
 #include "core/stats/sort.h"
 
-#define TREND_MIN_POINTS  30
-#define TREND_PRICE       5.0 /* nats of the first coefficient */
-#define TREND_PRICE_MORE  3.0 /* nats of each further one */
-#define TREND_DEGREE      3
+#define TREND_MIN_POINTS 30
+#define TREND_PRICE      4.0 /* nats of the first coefficient */
+#define TREND_PRICE_MORE 3.0 /* nats of each further one */
+#define TREND_HOPE       8.0 /* nats that a dropped change is worth */
+#define TREND_DEGREE     3
+
 #define HIGH_STEP         3.5 /* sigma */
 #define WAVE_MIN_POINTS   60
 #define WAVE_MAX_POINTS   16384 /* a prefix of longer series shows the wave */
@@ -82,15 +84,27 @@ static void add_level(const pfc_fit *f, size_t from, size_t to, int d,
     }
 }
 
-/* Least squares of a trend within the levels of the fit, taken out of its values. */
-static void remove_trend(pfc_fit *f, int degree)
+/* Least squares of a trend within the levels of the fit, in sigma; returns the nats it explains. */
+static double trend_of(const pfc_fit *f, int degree, double b[TREND_DEGREE])
 {
     double a[TREND_DEGREE][TREND_DEGREE] = { 0 };
-    double b[TREND_DEGREE] = { 0 };
-    double p[TREND_DEGREE];
+    double product[TREND_DEGREE];
+    memset(b, 0, TREND_DEGREE * sizeof *b);
     for (size_t k = 0; k <= f->changes; k++)
         add_level(f, pfc_level_from(f, k), pfc_level_to(f, k), degree, a, b);
+    memcpy(product, b, sizeof product);
     solve(a, b, degree);
+    double gain = 0.0;
+    for (int k = 0; k < degree; k++)
+        gain += 0.5 * product[k] * b[k];
+    return gain / f->noise.inflate;
+}
+
+static void remove_trend(pfc_fit *f, int degree)
+{
+    double b[TREND_DEGREE];
+    double p[TREND_DEGREE];
+    trend_of(f, degree, b);
     for (size_t i = 0; i < f->n; i++) {
         basis(place_of(f, i), p);
         for (int k = 0; k < degree; k++)
@@ -126,19 +140,54 @@ static void keep_high_steps(pfc_fit *f)
     f->changes = kept;
 }
 
+/* Half the sum of squares around the levels, bounded: what they leave unexplained, in nats. */
+static double unexplained(const pfc_fit *f)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k <= f->changes; k++) {
+        size_t from = pfc_level_from(f, k);
+        size_t to = pfc_level_to(f, k);
+        memcpy(f->scratch, f->z + from, (to - from) * sizeof *f->z);
+        double centre = pfc_stats_median_inplace(f->scratch, to - from);
+        for (size_t i = from; i < to; i++) {
+            double r = f->z[i] - centre;
+            sum += 0.5 * PFC_MIN(r * r, 9.0);
+        }
+    }
+    return sum / f->noise.inflate;
+}
+
+/* A look before the tries, which cost several segmentations each: would a trend with nothing but
+ * the high steps come near what the levels explain? */
+static bool trend_thinkable(const pfc_fit *f, pfc_fit *other)
+{
+    double b[TREND_DEGREE];
+    double p[TREND_DEGREE];
+    pfc_fit_copy(other, f);
+    keep_high_steps(other);
+    trend_of(other, TREND_DEGREE, b);
+    for (size_t i = 0; i < f->n; i++) {
+        basis(place_of(f, i), p);
+        for (int k = 0; k < TREND_DEGREE; k++)
+            other->z[i] -= b[k] * p[k];
+    }
+    double saved = TREND_HOPE * (double)(f->changes - other->changes + 1);
+    return unexplained(other) < unexplained(f) + saved;
+}
+
 static bool try_trend(pfc_fit *f, pfc_fit *other, int degree)
 {
-    if (f->n < TREND_MIN_POINTS)
-        return false;
     double price = TREND_PRICE_MORE * (degree - f->degree);
     if (f->degree == 0)
         price += TREND_PRICE - TREND_PRICE_MORE;
     pfc_fit_copy(other, f);
     keep_high_steps(other);
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < 2; round++) {
         remove_trend(other, degree);
-        pfc_fit_run(other, other->unit);
+        pfc_fit_levels(other);
     }
+    remove_trend(other, degree);
+    pfc_fit_run(other, other->unit);
     return keep_if_likelier(f, other, price);
 }
 
@@ -316,11 +365,12 @@ void pfc_fit_explain(pfc_fit *f)
     if (f->changes == 0 && f->noise.inflate <= 1.5 && f->noise.freedom > 4.0)
         return;
     pfc_fit other;
-    pfc_fit_init(&other, f->track);
+    pfc_fit_init(&other, f->track, f->space);
     try_states(f, &other);
     if (f->changes > 1 || f->noise.inflate > 1.5)
         try_wave(f, &other);
-    for (int degree = 1; degree <= TREND_DEGREE && f->changes > 0; degree++)
+    bool sloping = f->n >= TREND_MIN_POINTS && f->changes > 0 && trend_thinkable(f, &other);
+    for (int degree = 1; degree <= TREND_DEGREE && sloping && f->changes > 0; degree++)
         try_trend(f, &other, degree);
     pfc_fit_clear(&other);
 }

@@ -8,15 +8,14 @@
 #include "core/stats/sort.h"
 
 #define LOSS_CAP_NATS 20.0
-#define GAP_MIN       2.5 /* sigma below which two states are one */
+#define SETTLED       0.04 /* change of the noise that is not worth another round */
+#define GAP_MIN       2.5  /* sigma below which two states are one */
 
 static void scale(pfc_fit *f, double unit)
 {
-    memcpy(f->scratch, f->a, f->n * sizeof *f->a);
-    double centre = pfc_stats_median_inplace(f->scratch, f->n);
     f->unit = unit;
     for (size_t i = 0; i < f->n; i++) {
-        f->z[i] = (f->a[i] - centre) / unit;
+        f->z[i] = (f->a[i] - f->centre) / unit;
         double cells = PFC_LATTICE * f->z[i];
         cells = PFC_MAX(-(double)PFC_LATTICE_MAX, PFC_MIN((double)PFC_LATTICE_MAX, cells));
         f->q[i] = (int32_t)lrint(cells);
@@ -54,11 +53,12 @@ static void segment(pfc_fit *f)
         memcpy(states.cost, f->move, sizeof states.cost);
     }
     pfc_loss_init(&f->loss, f->noise.freedom, f->noise.inflate, LOSS_CAP_NATS);
-    f->changes = pfc_segment(f->q, f->n, &f->loss, penalty, two ? &states : NULL, f->starts,
-                             f->upper, &f->nll);
+    f->changes = pfc_segment(f->q, f->n, &f->loss, penalty, two ? &states : NULL, f->space,
+                             f->starts, f->upper, &f->nll);
     /* The loss was made smaller for correlated noise; that noise is also easier to foretell. */
     double rho = (f->noise.inflate - 1.0) / (f->noise.inflate + 1.0);
-    f->nll *= f->noise.inflate;
+    double paid = penalty * (double)f->changes;
+    f->nll = (f->nll - paid) * f->noise.inflate + paid;
     f->nll += (double)f->n * (log(f->unit) - f->noise.log_norm + 0.5 * log1p(-rho * rho));
     if (two) {
         count_moves(f);
@@ -66,10 +66,11 @@ static void segment(pfc_fit *f)
     }
 }
 
-void pfc_fit_init(pfc_fit *f, const pfc_track *track)
+void pfc_fit_init(pfc_fit *f, const pfc_track *track, pfc_segment_space *space)
 {
     memset(f, 0, sizeof *f);
     f->track = track;
+    f->space = space;
     f->n = track->n;
     f->a = pfc_stats_copy(track->y, f->n);
     f->z = pfc_calloc(f->n, sizeof *f->z);
@@ -78,6 +79,8 @@ void pfc_fit_init(pfc_fit *f, const pfc_track *track)
     f->starts = pfc_calloc(f->n, sizeof *f->starts);
     f->mean = pfc_calloc(f->n + 1, sizeof *f->mean);
     f->scratch = pfc_calloc(3 * f->n, sizeof *f->scratch);
+    memcpy(f->scratch, f->a, f->n * sizeof *f->a);
+    f->centre = pfc_stats_median_inplace(f->scratch, f->n);
 }
 
 void pfc_fit_clear(pfc_fit *f)
@@ -116,7 +119,13 @@ void pfc_fit_run(pfc_fit *f, double unit)
     scale(f, unit);
     segment(f);
     for (int round = 0; round < 2; round++) {
+        pfc_noise before = f->noise;
         f->noise = pfc_noise_of(f->z, f->n, f->starts, f->changes, f->scratch);
+        bool settled = round > 0 && fabs(f->noise.sigma - 1.0) < SETTLED &&
+                       f->noise.freedom == before.freedom &&
+                       fabs(f->noise.inflate - before.inflate) < SETTLED;
+        if (settled)
+            break;
         scale(f, f->unit * f->noise.sigma);
         if (f->gap > 0.0 && f->gap < GAP_MIN * f->unit) {
             f->nll = INFINITY;
@@ -124,4 +133,10 @@ void pfc_fit_run(pfc_fit *f, double unit)
         }
         segment(f);
     }
+}
+
+void pfc_fit_levels(pfc_fit *f)
+{
+    scale(f, f->unit);
+    segment(f);
 }

@@ -17,8 +17,10 @@ typedef struct pfc_fit {
     uint8_t *upper;   /* machine state of each point, when gap > 0 */
     uint32_t *starts; /* first points of the later levels */
     size_t changes;
-    double *mean;    /* of each level in sigma, changes + 1; filled by pfc_fit_decide */
-    double *scratch; /* 3 n values */
+    double *mean;             /* of each level in sigma, changes + 1; filled by pfc_fit_decide */
+    double *scratch;          /* 3 n values */
+    pfc_segment_space *space; /* shared between the explanations of one series; not owned */
+    double centre;            /* what z is counted from, in units of y */
     pfc_noise noise;
     pfc_loss loss;
     double unit;     /* sigma, in units of track->y */
@@ -31,10 +33,12 @@ typedef struct pfc_fit {
     double mix_gain; /* nats that this change explains */
 } pfc_fit;
 
-void pfc_fit_init(pfc_fit *f, const pfc_track *track);
+void pfc_fit_init(pfc_fit *f, const pfc_track *track, pfc_segment_space *space);
 void pfc_fit_clear(pfc_fit *f);
 /** Levels and noise for the nuisance terms as they stand, starting from noise `unit`. */
 void pfc_fit_run(pfc_fit *f, double unit);
+/** Levels alone, with the noise as it is known. */
+void pfc_fit_levels(pfc_fit *f);
 /** Copies nuisance terms and values, so that `to` can try one more. */
 void pfc_fit_copy(pfc_fit *to, const pfc_fit *from);
 /** Tries a trend, a wave and machine states on *f, keeps what explains the series better. */

@@ -23,22 +23,28 @@ static void transform(double *re, double *im, size_t n)
             im[j] = t;
         }
     }
+    double *c = pfc_calloc(n, sizeof *c);
+    double *s = c + n / 2;
+    for (size_t k = 0; k < n / 2; k++) {
+        double angle = -2.0 * M_PI * (double)k / (double)n;
+        c[k] = cos(angle);
+        s[k] = sin(angle);
+    }
     for (size_t len = 2; len <= n; len <<= 1) {
-        double angle = -2.0 * M_PI / (double)len;
-        for (size_t k = 0; k < len / 2; k++) {
-            double c = cos(angle * (double)k);
-            double s = sin(angle * (double)k);
-            for (size_t i = k; i < n; i += len) {
-                size_t j = i + len / 2;
-                double x = re[j] * c - im[j] * s;
-                double y = re[j] * s + im[j] * c;
-                re[j] = re[i] - x;
-                im[j] = im[i] - y;
-                re[i] += x;
-                im[i] += y;
+        size_t stride = n / len;
+        for (size_t i = 0; i < n; i += len) {
+            for (size_t k = 0; k < len / 2; k++) {
+                size_t j = i + k + len / 2;
+                double x = re[j] * c[k * stride] - im[j] * s[k * stride];
+                double y = re[j] * s[k * stride] + im[j] * c[k * stride];
+                re[j] = re[i + k] - x;
+                im[j] = im[i + k] - y;
+                re[i + k] += x;
+                im[i + k] += y;
             }
         }
     }
+    free(c);
 }
 
 double pfc_fourier_period(const double *z, size_t n, double shortest, double longest)
@@ -68,7 +74,7 @@ double pfc_fourier_period(const double *z, size_t n, double shortest, double lon
         if (k >= first)
             sum += power;
     }
-    double mean = (sum - 0.0) / (double)(size / 2 - first);
+    double mean = sum / (double)(size / 2 - first);
     double lines = 0.5 * (double)n;
     double period = 0.0;
     /* A line, not a slope: it must be a peak, well above its own neighbours on the low side. */

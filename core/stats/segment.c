@@ -30,12 +30,16 @@ void pfc_loss_init(pfc_loss *loss, double freedom, double scale, double cap_nats
     double g = 1.0 / freedom;
     double quartile = 0.67449 * (1.0 + g * (0.3637 + g * 0.1));
     double unit = 0.67449 / quartile;
-    for (int i = -PFC_LOSS_HALF; i <= PFC_LOSS_HALF; i++) {
-        int cells = PFC_MIN(abs(i), PFC_LOSS_REACH);
-        double r = (double)cells / PFC_LATTICE / unit;
-        double nats = 0.5 * (freedom + 1.0) * log1p(r * r / freedom);
-        nats = PFC_MIN(nats, cap_nats) / scale;
-        loss->cost[i + PFC_LOSS_HALF] = (int16_t)lrint(nats * PFC_NAT);
+    int16_t *centre = loss->cost + PFC_LOSS_HALF;
+    for (int i = 0; i <= PFC_LOSS_HALF; i++) {
+        if (i <= PFC_LOSS_REACH) {
+            double r = (double)i / PFC_LATTICE / unit;
+            double nats = 0.5 * (freedom + 1.0) * log1p(r * r / freedom);
+            centre[i] = (int16_t)lrint(PFC_MIN(nats, cap_nats) / scale * PFC_NAT);
+        } else {
+            centre[i] = centre[PFC_LOSS_REACH];
+        }
+        centre[-i] = centre[i];
     }
 }
 
@@ -56,26 +60,53 @@ static int32_t median3(int32_t a, int32_t b, int32_t c)
 }
 
 /* Levels are where the running median of three has been: no level of three points or more is
- * missed by much, and spikes open none. */
-static void mark_levels(const int32_t *q, size_t n, uint8_t *mark)
+ * missed by much, and spikes open none. The newest point may be the first of a level. */
+static int32_t level_at(const int32_t *q, size_t n, size_t i)
 {
-    for (size_t i = 0; i < n; i++) {
-        int32_t m = q[i];
-        if (n >= 3)
-            m = median3(q[i ? i - 1 : 2], q[i], q[i + 1 < n ? i + 1 : n - 3]);
-        memset(mark + m + PFC_LATTICE_MAX, 1, 2 * SPREAD + 1);
-    }
-    /* The newest point may be the first of a level. */
-    memset(mark + q[n - 1] + PFC_LATTICE_MAX, 1, 2 * SPREAD + 1);
+    if (n < 3 || i + 1 == n)
+        return q[i];
+    return median3(q[i ? i - 1 : 2], q[i], q[i + 1]);
 }
 
-static void grid_init(grid *g, const int32_t *q, size_t n)
+static void mark_levels(const int32_t *q, size_t n, int32_t low, uint8_t *mark)
 {
-    static const size_t cells = 2 * PFC_LATTICE_MAX + 1 + 2 * SPREAD;
-    uint8_t *mark = pfc_calloc(cells + LANES, 1);
+    for (size_t i = 0; i < n; i++)
+        memset(mark + (level_at(q, n, i) - low), 1, 2 * SPREAD + 1);
+    if (n >= 3)
+        memset(mark + (median3(q[n - 1], q[n - 2], q[n - 3]) - low), 1, 2 * SPREAD + 1);
+}
+
+static size_t level_range(const int32_t *q, size_t n, int32_t *low)
+{
+    int32_t least = q[n - 1];
+    int32_t most = q[n - 1];
+    for (size_t i = 0; i < n; i++) {
+        int32_t m = level_at(q, n, i);
+        least = PFC_MIN(least, m);
+        most = PFC_MAX(most, m);
+    }
+    if (n >= 3) {
+        int32_t m = median3(q[n - 1], q[n - 2], q[n - 3]);
+        least = PFC_MIN(least, m);
+        most = PFC_MAX(most, m);
+    }
+    *low = least;
+    return (size_t)(most - least) + 1 + 2 * SPREAD;
+}
+
+static void grid_init(grid *g, const int32_t *q, size_t n, pfc_segment_space *space)
+{
+    int32_t low;
+    size_t cells = level_range(q, n, &low);
     size_t cap = 0;
     memset(g, 0, sizeof *g);
-    mark_levels(q, n, mark);
+    if (space->mark_cap < cells) {
+        space->mark = pfc_realloc(space->mark, cells, 1);
+        space->mark_cap = cells;
+    }
+    uint8_t *mark = space->mark;
+    memset(mark, 0, cells);
+    mark_levels(q, n, low, mark);
     for (size_t i = 0; i < cells;) {
         const uint8_t *next = memchr(mark + i, 1, cells - i);
         if (!next)
@@ -89,13 +120,31 @@ static void grid_init(grid *g, const int32_t *q, size_t n)
         }
         size_t len = (last - from) / LANES * LANES + LANES;
         g->bands = pfc_grow(g->bands, g->bands_len, &cap, sizeof *g->bands);
-        g->bands[g->bands_len++] = (band){ .first = (int32_t)from - SPREAD - PFC_LATTICE_MAX,
+        g->bands[g->bands_len++] = (band){ .first = (int32_t)from - SPREAD + low,
                                            .len = (int32_t)len,
                                            .at = (int32_t)g->row };
         g->row += len;
         i = from + len;
     }
-    free(mark);
+}
+
+static int16_t *rows_of(pfc_segment_space *space, size_t n, size_t row)
+{
+    size_t cells = (n + 1) * row;
+    if (space->rows_cap < cells) {
+        free(space->rows);
+        space->rows = pfc_calloc(cells, sizeof *space->rows);
+        space->rows_cap = cells;
+    }
+    memset(space->rows, 0, row * sizeof *space->rows);
+    return space->rows;
+}
+
+void pfc_segment_space_clear(pfc_segment_space *space)
+{
+    free(space->rows);
+    free(space->mark);
+    memset(space, 0, sizeof *space);
 }
 
 /* One point for one band: costs before, loss of each level, costs after; returns the least. */
@@ -122,6 +171,7 @@ typedef struct walk {
     int32_t gap;     /* cells between them */
     int16_t move[4]; /* stay low, go up, go down, stay up */
     size_t row;      /* cells of a whole row */
+    pfc_segment_space *space;
 } walk;
 
 static const int16_t *loss_of(const walk *w, const band *run, int32_t value)
@@ -226,9 +276,9 @@ static void reverse(uint32_t *x, size_t n)
 static size_t segment_chunk(walk *w, const int32_t *q, size_t n, uint32_t offset, uint32_t *starts,
                             uint8_t *upper, double *cost_nats)
 {
-    grid_init(&w->g, q, n);
+    grid_init(&w->g, q, n, w->space);
     w->row = w->two ? 2 * w->g.row : w->g.row;
-    int16_t *rows = pfc_calloc((n + 1) * w->row, sizeof *rows);
+    int16_t *rows = rows_of(w->space, n, w->row);
     int best = 0;
     double total = 0.0;
     for (size_t t = 0; t < n; t++) {
@@ -251,7 +301,6 @@ static size_t segment_chunk(walk *w, const int32_t *q, size_t n, uint32_t offset
         if (w->two)
             upper[t - 1] = j >= w->g.row;
     }
-    free(rows);
     free(w->g.bands);
     reverse(starts, found);
     if (cost_nats)
@@ -260,9 +309,10 @@ static size_t segment_chunk(walk *w, const int32_t *q, size_t n, uint32_t offset
 }
 
 size_t pfc_segment(const int32_t *q, size_t n, const pfc_loss *loss, double penalty_nats,
-                   const pfc_states *states, uint32_t *starts, uint8_t *upper, double *cost_nats)
+                   const pfc_states *states, pfc_segment_space *space, uint32_t *starts,
+                   uint8_t *upper, double *cost_nats)
 {
-    walk w = { .loss = loss, .cap = (int16_t)lrint(penalty_nats * PFC_NAT) };
+    walk w = { .loss = loss, .space = space, .cap = (int16_t)lrint(penalty_nats * PFC_NAT) };
     assert(w.cap > 0 && w.cap < INT16_MAX / 2);
     if (cost_nats)
         *cost_nats = 0.0;

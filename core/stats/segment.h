@@ -38,12 +38,23 @@ typedef struct pfc_states {
     double cost[4]; /* nats of stay low, go up, go down, stay up */
 } pfc_states;
 
+/* Memory that calls on one series share; zero it before the first call. Not for two threads. */
+typedef struct pfc_segment_space {
+    int16_t *rows;
+    size_t rows_cap; /* cells */
+    uint8_t *mark;
+    size_t mark_cap; /* bytes */
+} pfc_segment_space;
+
+void pfc_segment_space_clear(pfc_segment_space *space);
+
 /** First points of the levels after the first, ascending, into starts[0..n); returns how many.
  *  With `states` (else NULL) a level is that of the lower state, and upper[0..n) tells which points
  *  are in the upper one; at most PFC_STATES_POINTS points then.
  *  q: values in cells, |q| <= PFC_LATTICE_MAX. penalty_nats: price of one change, below 200.
  *  *cost_nats (may be NULL): penalised cost of the whole answer. O(n * levels visited). */
 size_t pfc_segment(const int32_t *q, size_t n, const pfc_loss *loss, double penalty_nats,
-                   const pfc_states *states, uint32_t *starts, uint8_t *upper, double *cost_nats);
+                   const pfc_states *states, pfc_segment_space *space, uint32_t *starts,
+                   uint8_t *upper, double *cost_nats);
 
 #endif
