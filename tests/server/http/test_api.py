@@ -100,7 +100,7 @@ class Runs(unittest.TestCase):
             return changed(measurements=[{**good["measurements"][0], **members}])
 
         bad = {"project": changed(project=None), "commit": {k: v for k, v in good.items() if k != "commit"},
-               "id": changed(id="xyz"), "typo": changed(typo=1), "measurements": changed(measurements=[]),
+               "id": changed(id="xyz"), "typo": changed(typo=1), "measurements": changed(measurements={}),
                "measurements[0].benchmark": measurement(benchmark="x" * 300),
                "measurements[0].direction": measurement(direction="up"),
                "started_at": changed(started_at="yesterday")}
