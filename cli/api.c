@@ -100,7 +100,8 @@ static char *slug_of(const char *dir)
 pfc_code pfc_api_project(const char *flag, const pfc_conf *conf, const char *dir, char **out,
                          pfc_err *err)
 {
-    char *fallback = dir ? slug_of(dir) : NULL;
+    char *real = dir ? realpath(dir, NULL) : NULL;
+    char *fallback = real ? slug_of(real) : NULL;
     const char *name = pfc_conf_pick(flag, "PERFCI_PROJECT", conf ? conf->project : NULL, fallback);
     pfc_code code = PFC_OK;
 
@@ -110,6 +111,7 @@ pfc_code pfc_api_project(const char *flag, const pfc_conf *conf, const char *dir
                            "'_', '-'), or `project` in perfci.yaml");
     else
         *out = pfc_strdup(name);
+    free(real);
     free(fallback);
     return code;
 }

@@ -26,8 +26,15 @@ static const struct command commands[] = {
     { "run", pfc_cmd_run, "measure the working tree, a commit, or any command" },
     { "compare", pfc_cmd_compare, "verdict of B against A: files, revisions, stored runs" },
     { "check", pfc_cmd_check, "measure HEAD against its merge base: the gate for CI" },
+    { "init", pfc_cmd_init, "write a commented perfci.yaml" },
     { "push", pfc_cmd_push, "upload results, also of other tools" },
     { "detect", pfc_cmd_detect, "find change points in series, no server needed" },
+    { "nightly", pfc_cmd_nightly, "measure what is new, upload, report" },
+    { "comment", pfc_cmd_comment, "tell a pull request what a comparison found" },
+    { "series", pfc_cmd_series, "list series, show the points of one" },
+    { "alerts", pfc_cmd_alerts, "list alerts, show one, set its state" },
+    { "project", pfc_cmd_project, "make and list projects" },
+    { "token", pfc_cmd_token, "make, list and revoke tokens" },
 };
 
 static void print_help(FILE *to)

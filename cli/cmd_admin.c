@@ -1,0 +1,334 @@
+/*
+ * perfci token and perfci project: administration of the service.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/api.h"
+#include "core/base/parse.h"
+
+enum {
+    KEY_SCOPE = 0x100,
+    KEY_PROJECT,
+    KEY_NAME,
+    KEY_EXPIRES,
+    KEY_BRANCH,
+    KEY_REPO_URL,
+    KEY_URL,
+    KEY_DATA,
+};
+
+enum { MAX_SCOPES = 8 };
+
+typedef struct admin_opts {
+    const char *scopes[MAX_SCOPES];
+    size_t scopes_len;
+    const char *project, *name, *expires, *branch, *repo_url, *url, *data;
+    const char *words[3]; /* what to do, and to what */
+    size_t words_len;
+} admin_opts;
+
+static const struct argp_option token_options[] = {
+    { "scope", KEY_SCOPE, "S", 0, "read, ingest, runner, triage or admin; repeatable", 0 },
+    { "project", KEY_PROJECT, "P", 0, "Good for this project alone (default: all)", 0 },
+    { "name", KEY_NAME, "NAME", 0, "What it is for", 0 },
+    { "expires", KEY_EXPIRES, "TIME", 0, "RFC 3339, e.g. 2027-01-01T00:00:00Z", 0 },
+    { "url", KEY_URL, "U", 0, "The service", 0 },
+    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0 },
+    { 0 },
+};
+
+static const struct argp_option project_options[] = {
+    { "branch", KEY_BRANCH, "B", 0, "Its main branch (default main)", 0 },
+    { "repo-url", KEY_REPO_URL, "U", 0, "Where its repository is", 0 },
+    { "url", KEY_URL, "U", 0, "The service", 0 },
+    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0 },
+    { 0 },
+};
+
+static const char token_doc[] =
+    "Makes, lists and revokes tokens of the service."
+    "\vA token is shown once, when it is made; with --quiet it is printed alone.\n"
+    "\n"
+    "Examples:\n"
+    "  perfci token create --scope ingest --project kernels --name ci\n"
+    "  perfci token create --scope read --quiet > read.token\n"
+    "  perfci token list\n"
+    "  perfci token revoke 3\n";
+
+static const char project_doc[] =
+    "Makes and lists the projects of the service."
+    "\v"
+    "Examples:\n"
+    "  perfci project create kernels --branch main --repo-url https://example.org/kernels.git\n"
+    "  perfci project list --json\n";
+
+static error_t parse_admin(int key, char *arg, struct argp_state *state)
+{
+    admin_opts *o = state->input;
+
+    switch (key) {
+    case KEY_SCOPE:
+        if (o->scopes_len == MAX_SCOPES)
+            argp_error(state, "--scope: at most %d", MAX_SCOPES);
+        o->scopes[o->scopes_len++] = arg;
+        return 0;
+    case KEY_PROJECT:
+        o->project = arg;
+        return 0;
+    case KEY_NAME:
+        o->name = arg;
+        return 0;
+    case KEY_EXPIRES:
+        o->expires = arg;
+        return 0;
+    case KEY_BRANCH:
+        o->branch = arg;
+        return 0;
+    case KEY_REPO_URL:
+        o->repo_url = arg;
+        return 0;
+    case KEY_URL:
+        o->url = arg;
+        return 0;
+    case KEY_DATA:
+        o->data = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->words_len == PFC_ARRAY_LEN(o->words))
+            argp_error(state, "one argument too many: \"%s\"", arg);
+        o->words[o->words_len++] = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "what to do?");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char *text_of(const json_t *obj, const char *key)
+{
+    const char *text = json_string_value(json_object_get(obj, key));
+
+    return text ? text : "";
+}
+
+/* ["read", "ingest"] as "read ingest". */
+static void set_words(pfc_table *table, size_t col, const json_t *list)
+{
+    pfc_buf buf;
+
+    pfc_buf_init(&buf, 1024);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        pfc_buf_printf(&buf, "%s%s", i ? " " : "", json_string_value(json_array_get(list, i)));
+    pfc_table_set(table, col, pfc_buf_text(&buf));
+    pfc_buf_clear(&buf);
+}
+
+/* ---- token ---- */
+
+static pfc_code token_create(const pfc_cli *cli, const admin_opts *o, pfc_http *http, pfc_err *err)
+{
+    json_t *scopes = json_array();
+    json_t *body = json_pack("{s:o}", "scopes", scopes);
+    json_t *answer = NULL;
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < o->scopes_len; i++)
+        json_array_append_new(scopes, json_string(o->scopes[i]));
+    if (o->project)
+        json_object_set_new(body, "project", json_string(o->project));
+    if (o->name)
+        json_object_set_new(body, "name", json_string(o->name));
+    if (o->expires)
+        json_object_set_new(body, "expires_at", json_string(o->expires));
+    if (o->scopes_len == 0)
+        code = pfc_err_set(err, PFC_EINVAL, "want --scope read, ingest, runner, triage or admin");
+    if (!code)
+        code = pfc_http_json(http, "POST", "/api/v1/tokens", body, NULL, &answer, err);
+    if (!code && cli->json) {
+        pfc_cli_print_json(json_incref(answer));
+    } else if (!code) {
+        puts(text_of(answer, "token"));
+        pfc_cli_note(cli, "token %lld; it is shown this once",
+                     (long long)json_integer_value(json_object_get(answer, "id")));
+    }
+    json_decref(answer);
+    json_decref(body);
+    return code;
+}
+
+static pfc_code token_list(const pfc_cli *cli, pfc_http *http, pfc_err *err)
+{
+    static const pfc_col cols[] = {
+        { "ID", true },       { "NAME", false },    { "SCOPES", false },
+        { "PROJECT", false }, { "CREATED", false }, { "EXPIRES", false }
+    };
+    json_t *answer = NULL;
+    const json_t *list;
+    pfc_table *table;
+    pfc_code code = pfc_http_json(http, "GET", "/api/v1/tokens", NULL, NULL, &answer, err);
+
+    if (code)
+        return code;
+    if (cli->json) {
+        pfc_cli_print_json(answer);
+        return PFC_OK;
+    }
+    list = json_object_get(answer, "tokens");
+    table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+
+        pfc_table_row(table);
+        pfc_table_setf(table, 0, "%lld", (long long)json_integer_value(json_object_get(one, "id")));
+        pfc_table_set(table, 1, text_of(one, "name"));
+        set_words(table, 2, json_object_get(one, "scopes"));
+        pfc_table_set(table, 3, text_of(one, "project"));
+        pfc_table_set(table, 4, text_of(one, "created_at"));
+        pfc_table_set(table, 5, text_of(one, "expires_at"));
+    }
+    pfc_table_print(table);
+    json_decref(answer);
+    return PFC_OK;
+}
+
+static pfc_code token_revoke(const pfc_cli *cli, const char *id, pfc_http *http, pfc_err *err)
+{
+    int64_t number = 0;
+    char *path;
+    pfc_code code;
+
+    if (!id)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "want the token's number, as `perfci token list` shows");
+    code = pfc_parse_i64(id, 1, INT64_MAX, "the token's number", &number, err);
+    if (code)
+        return code;
+    path = pfc_format("/api/v1/tokens/%lld", (long long)number);
+    code = pfc_http_json(http, "DELETE", path, NULL, NULL, NULL, err);
+    free(path);
+    if (!code && cli->json)
+        pfc_cli_print_json(json_pack("{s:I}", "revoked", (json_int_t)number));
+    else if (!code)
+        pfc_cli_note(cli, "token %lld is revoked", (long long)number);
+    return code;
+}
+
+static pfc_code unknown_word(const char *word, const char *const *known, pfc_err *err)
+{
+    const char *near = pfc_cli_nearest(word, known);
+
+    return pfc_err_set(err, PFC_EINVAL, "cannot \"%.40s\"%s%s%s", word,
+                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+}
+
+int pfc_cmd_token(pfc_cli *cli, int argc, char **argv)
+{
+    static const char *const known[] = { "create", "list", "revoke", NULL };
+    const pfc_cmd_args args = { token_options, parse_admin, "create|list|revoke [ID]", token_doc };
+    admin_opts o = { 0 };
+    pfc_http *http = NULL;
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    code = pfc_api_open(o.url, o.data, NULL, &http, &err);
+    if (!code && strcmp(o.words[0], "create") == 0)
+        code = token_create(cli, &o, http, &err);
+    else if (!code && strcmp(o.words[0], "list") == 0)
+        code = token_list(cli, http, &err);
+    else if (!code && strcmp(o.words[0], "revoke") == 0)
+        code = token_revoke(cli, o.words[1], http, &err);
+    else if (!code)
+        code = unknown_word(o.words[0], known, &err);
+    pfc_http_free(http);
+    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
+}
+
+/* ---- project ---- */
+
+static pfc_code project_create(const pfc_cli *cli, const admin_opts *o, pfc_http *http,
+                               pfc_err *err)
+{
+    json_t *body = NULL;
+    json_t *answer = NULL;
+    int status = 0;
+    pfc_code code;
+
+    if (!o->words[1] || !pfc_is_slug(o->words[1]))
+        return pfc_err_set(err, PFC_EINVAL,
+                           "want the project's name: lower-case letters, digits, '.', '_', '-'");
+    body = json_pack("{s:s}", "name", o->words[1]);
+    if (o->branch)
+        json_object_set_new(body, "branch", json_string(o->branch));
+    if (o->repo_url)
+        json_object_set_new(body, "repo_url", json_string(o->repo_url));
+    code = pfc_http_json(http, "POST", "/api/v1/projects", body, &status, &answer, err);
+    if (!code && cli->json)
+        pfc_cli_print_json(json_incref(answer));
+    else if (!code)
+        printf("project %s %s\n", o->words[1], status == 201 ? "made" : "was there already");
+    json_decref(answer);
+    json_decref(body);
+    return code;
+}
+
+static pfc_code project_list(const pfc_cli *cli, pfc_http *http, pfc_err *err)
+{
+    static const pfc_col cols[] = {
+        { "PROJECT", false }, { "BRANCH", false }, { "COMMITS", true },
+        { "RUNS", true },     { "ALERTS", true },  { "LAST RUN", false }
+    };
+    static const char *const numbers[] = { "commits", "runs", "alerts_open" };
+    json_t *answer = NULL;
+    const json_t *list;
+    pfc_table *table;
+    pfc_code code = pfc_http_json(http, "GET", "/api/v1/projects", NULL, NULL, &answer, err);
+
+    if (code)
+        return code;
+    if (cli->json) {
+        pfc_cli_print_json(answer);
+        return PFC_OK;
+    }
+    list = json_object_get(answer, "projects");
+    table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+
+        pfc_table_row(table);
+        pfc_table_set(table, 0, text_of(one, "name"));
+        pfc_table_set(table, 1, text_of(one, "branch"));
+        for (size_t k = 0; k < PFC_ARRAY_LEN(numbers); k++)
+            pfc_table_setf(table, 2 + k, "%lld",
+                           (long long)json_integer_value(json_object_get(one, numbers[k])));
+        pfc_table_set(table, 5, text_of(one, "last_run_at"));
+    }
+    pfc_table_print(table);
+    json_decref(answer);
+    return PFC_OK;
+}
+
+int pfc_cmd_project(pfc_cli *cli, int argc, char **argv)
+{
+    static const char *const known[] = { "create", "list", NULL };
+    const pfc_cmd_args args = { project_options, parse_admin, "create NAME | list", project_doc };
+    admin_opts o = { 0 };
+    pfc_http *http = NULL;
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    code = pfc_api_open(o.url, o.data, NULL, &http, &err);
+    if (!code && strcmp(o.words[0], "create") == 0)
+        code = project_create(cli, &o, http, &err);
+    else if (!code && strcmp(o.words[0], "list") == 0)
+        code = project_list(cli, http, &err);
+    else if (!code)
+        code = unknown_word(o.words[0], known, &err);
+    pfc_http_free(http);
+    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
+}

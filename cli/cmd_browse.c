@@ -1,0 +1,392 @@
+/*
+ * perfci series and perfci alerts: what the service knows, as tables.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/api.h"
+#include "core/base/parse.h"
+
+enum {
+    KEY_PROJECT = 0x100,
+    KEY_METRIC,
+    KEY_BENCHMARK,
+    KEY_BACKEND,
+    KEY_HEADLINE,
+    KEY_STATE,
+    KEY_REASON,
+    KEY_LIMIT,
+    KEY_URL,
+    KEY_DATA,
+};
+
+typedef struct browse_opts {
+    const char *project, *metric, *benchmark, *backend, *state, *reason, *url, *data;
+    const char *words[3];
+    size_t words_len;
+    int64_t limit;
+    bool headline;
+} browse_opts;
+
+#define SERVICE_OPTIONS                                                                            \
+    { "url", KEY_URL, "U", 0, "The service", 0 },                                                  \
+    {                                                                                              \
+        "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0                                \
+    }
+
+static const struct argp_option series_options[] = {
+    { "project", KEY_PROJECT, "P", 0, "The project's name", 0 },
+    { "metric", KEY_METRIC, "M", 0, "Only this metric", 0 },
+    { "benchmark", KEY_BENCHMARK, "B", 0, "Only this benchmark", 0 },
+    { "backend", KEY_BACKEND, "B", 0, "Only this backend", 0 },
+    { "headline", KEY_HEADLINE, 0, 0, "Only headline metrics", 0 },
+    { "limit", KEY_LIMIT, "N", 0, "At most N (default 100)", 0 },
+    SERVICE_OPTIONS,
+    { 0 },
+};
+
+static const struct argp_option alerts_options[] = {
+    { "project", KEY_PROJECT, "P", 0, "Only this project", 0 },
+    { "state", KEY_STATE, "S", 0, "Only this state; with `set`: the new one", 0 },
+    { "reason", KEY_REASON, "TEXT", 0, "Why, for `set`", 0 },
+    { "limit", KEY_LIMIT, "N", 0, "At most N (default 100)", 0 },
+    SERVICE_OPTIONS,
+    { 0 },
+};
+
+static const char series_doc[] = "Lists the series of a project, or the points of one."
+                                 "\v"
+                                 "Examples:\n"
+                                 "  perfci series --project kernels --headline\n"
+                                 "  perfci series 42\n"
+                                 "  perfci series --metric gemm_tflops --json\n";
+
+static const char alerts_doc[] =
+    "Lists alerts, shows one, or sets its state."
+    "\v"
+    "Examples:\n"
+    "  perfci alerts --state untriaged\n"
+    "  perfci alerts 7\n"
+    "  perfci alerts set 7 --state acknowledged --reason 'looking at it'\n";
+
+static error_t parse_browse(int key, char *arg, struct argp_state *state)
+{
+    browse_opts *o = state->input;
+
+    switch (key) {
+    case KEY_PROJECT:
+        o->project = arg;
+        return 0;
+    case KEY_METRIC:
+        o->metric = arg;
+        return 0;
+    case KEY_BENCHMARK:
+        o->benchmark = arg;
+        return 0;
+    case KEY_BACKEND:
+        o->backend = arg;
+        return 0;
+    case KEY_HEADLINE:
+        o->headline = true;
+        return 0;
+    case KEY_STATE:
+        o->state = arg;
+        return 0;
+    case KEY_REASON:
+        o->reason = arg;
+        return 0;
+    case KEY_LIMIT:
+        o->limit = pfc_arg_i64(state, arg, 1, 1000, "--limit");
+        return 0;
+    case KEY_URL:
+        o->url = arg;
+        return 0;
+    case KEY_DATA:
+        o->data = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->words_len == 2)
+            argp_error(state, "one argument too many: \"%s\"", arg);
+        o->words[o->words_len++] = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- small helpers over the service's JSON ---- */
+
+static void add_query(pfc_buf *path, const char *key, const char *value)
+{
+    char *escaped;
+
+    if (!value)
+        return;
+    escaped = pfc_http_escape(value);
+    pfc_buf_printf(path, "%c%s=%s", strchr(pfc_buf_text(path), '?') ? '&' : '?', key, escaped);
+    free(escaped);
+}
+
+static void set_text(pfc_table *table, size_t col, const json_t *obj, const char *key)
+{
+    pfc_table_set(table, col, json_string_value(json_object_get(obj, key)));
+}
+
+static void set_id(pfc_table *table, size_t col, const json_t *obj, const char *key)
+{
+    const json_t *id = json_object_get(obj, key);
+
+    if (json_is_string(id))
+        pfc_table_setf(table, col, "%.12s", json_string_value(id));
+    else if (json_is_integer(id))
+        pfc_table_setf(table, col, "%lld", (long long)json_integer_value(id));
+}
+
+static void set_value(pfc_table *table, size_t col, const json_t *value)
+{
+    char text[32];
+
+    if (!json_is_number(value))
+        return;
+    pfc_show_value(json_number_value(value), text);
+    pfc_table_set(table, col, text);
+}
+
+static void set_percent(pfc_table *table, size_t col, const json_t *value)
+{
+    char text[32];
+
+    if (!json_is_number(value))
+        return;
+    pfc_show_percent(json_number_value(value), text);
+    pfc_table_set(table, col, text);
+}
+
+/* ---- series ---- */
+
+static void print_series(const pfc_cli *cli, const json_t *answer)
+{
+    static const pfc_col cols[] = { { "ID", true },       { "BENCHMARK", false },
+                                    { "METRIC", false },  { "BACKEND", false },
+                                    { "MACHINE", false }, { "POINTS", true },
+                                    { "LAST", true },     { "UNIT", false },
+                                    { "CHANGE", true },   { "STATUS", false } };
+    const json_t *list = json_object_get(answer, "series");
+    pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const json_t *change = json_object_get(one, "change");
+
+        pfc_table_row(table);
+        set_id(table, 0, one, "id");
+        set_text(table, 1, one, "benchmark");
+        set_text(table, 2, one, "metric");
+        set_text(table, 3, one, "backend");
+        set_text(table, 4, one, "machine_class");
+        set_id(table, 5, one, "points");
+        set_value(table, 6, json_object_get(json_object_get(one, "last"), "median"));
+        set_text(table, 7, one, "unit");
+        set_percent(table, 8, json_object_get(change, "rel_change"));
+        set_text(table, 9, change, "status");
+    }
+    pfc_table_print(table);
+}
+
+static const json_t *cell(const json_t *columns, const char *key, size_t i)
+{
+    return json_array_get(json_object_get(columns, key), i);
+}
+
+static void print_points(const pfc_cli *cli, const json_t *answer)
+{
+    static const pfc_col cols[] = { { "COMMIT", false }, { "MEDIAN", true }, { "LOW", true },
+                                    { "HIGH", true },    { "N", true },      { "CHANGE", true },
+                                    { "SUBJECT", false } };
+    const json_t *columns = json_object_get(answer, "columns");
+    const json_t *changes = json_object_get(answer, "changes");
+    pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+
+    for (size_t i = 0; i < json_array_size(json_object_get(columns, "median")); i++) {
+        const char *commit = json_string_value(cell(columns, "commit", i));
+
+        pfc_table_row(table);
+        pfc_table_setf(table, 0, "%.12s", commit ? commit : "");
+        set_value(table, 1, cell(columns, "median", i));
+        set_value(table, 2, cell(columns, "low", i));
+        set_value(table, 3, cell(columns, "high", i));
+        pfc_table_setf(table, 4, "%lld", (long long)json_integer_value(cell(columns, "n", i)));
+        pfc_table_set(table, 6, json_string_value(cell(columns, "subject", i)));
+        for (size_t k = 0; k < json_array_size(changes); k++) {
+            const json_t *change = json_array_get(changes, k);
+
+            if ((size_t)json_integer_value(json_object_get(change, "index")) == i)
+                set_percent(table, 5, json_object_get(change, "rel_change"));
+        }
+    }
+    pfc_table_print(table);
+}
+
+int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { series_options, parse_browse, "[ID]", series_doc };
+    browse_opts o = { .limit = 100 };
+    char limit[24];
+    char *project = NULL;
+    pfc_http *http = NULL;
+    pfc_conf conf = { 0 };
+    json_t *answer = NULL;
+    pfc_buf path;
+    int64_t id = 0;
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_buf_init(&path, 8192);
+    snprintf(limit, sizeof(limit), "%lld", (long long)o.limit);
+    code = pfc_conf_find(".", &conf, &err);
+    if (!code)
+        code = pfc_api_open(o.url, o.data, &conf, &http, &err);
+    if (!code && o.words[0]) {
+        code = pfc_parse_i64(o.words[0], 1, INT64_MAX, "the series' number", &id, &err);
+        pfc_buf_printf(&path, "/api/v1/series/%lld", (long long)id);
+    } else if (!code) {
+        code = pfc_api_project(o.project, &conf, ".", &project, &err);
+        pfc_buf_printf(&path, "/api/v1/projects/%s/series", project ? project : "");
+        add_query(&path, "metric", o.metric);
+        add_query(&path, "benchmark", o.benchmark);
+        add_query(&path, "backend", o.backend);
+        add_query(&path, "headline", o.headline ? "1" : NULL);
+        add_query(&path, "limit", limit);
+    }
+    if (!code)
+        code = pfc_http_json(http, "GET", pfc_buf_text(&path), NULL, NULL, &answer, &err);
+    if (!code && cli->json)
+        pfc_cli_print_json(json_incref(answer));
+    else if (!code && o.words[0])
+        print_points(cli, answer);
+    else if (!code)
+        print_series(cli, answer);
+    json_decref(answer);
+    pfc_buf_clear(&path);
+    pfc_http_free(http);
+    pfc_conf_clear(&conf);
+    free(project);
+    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
+}
+
+/* ---- alerts ---- */
+
+static void print_alerts(const pfc_cli *cli, const json_t *list)
+{
+    static const pfc_col cols[] = { { "ID", true },         { "PROJECT", false },
+                                    { "BENCHMARK", false }, { "METRIC", false },
+                                    { "BACKEND", false },   { "CHANGE", true },
+                                    { "COMMIT", false },    { "CULPRIT", false },
+                                    { "STATE", false } };
+    pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+
+        pfc_table_row(table);
+        set_id(table, 0, one, "id");
+        set_text(table, 1, one, "project");
+        set_text(table, 2, one, "benchmark");
+        set_text(table, 3, one, "metric");
+        set_text(table, 4, one, "backend");
+        set_percent(table, 5, json_object_get(one, "rel_change"));
+        set_id(table, 6, one, "commit");
+        set_id(table, 7, one, "culprit");
+        set_text(table, 8, one, "state");
+    }
+    pfc_table_print(table);
+}
+
+static pfc_code set_state(const browse_opts *o, pfc_http *http, const char *path, json_t **answer,
+                          pfc_err *err)
+{
+    json_t *body;
+    pfc_code code;
+
+    if (!o->state)
+        return pfc_err_set(err, PFC_EINVAL, "want --state, e.g. acknowledged");
+    body = json_pack("{s:s}", "state", o->state);
+    if (o->reason)
+        json_object_set_new(body, "reason", json_string(o->reason));
+    code = pfc_http_json(http, "PATCH", path, body, NULL, answer, err);
+    json_decref(body);
+    return code;
+}
+
+static pfc_code one_alert(const browse_opts *o, pfc_http *http, json_t **answer, pfc_err *err)
+{
+    const bool set = strcmp(o->words[0], "set") == 0;
+    const char *number = set ? o->words[1] : o->words[0];
+    int64_t id = 0;
+    char *path;
+    pfc_code code;
+
+    if (!number)
+        return pfc_err_set(err, PFC_EINVAL, "want the alert's number");
+    code = pfc_parse_i64(number, 1, INT64_MAX, "the alert's number", &id, err);
+    if (code)
+        return code;
+    path = pfc_format("/api/v1/alerts/%lld", (long long)id);
+    code = set ? set_state(o, http, path, answer, err)
+               : pfc_http_json(http, "GET", path, NULL, NULL, answer, err);
+    free(path);
+    return code;
+}
+
+static pfc_code list_alerts(const browse_opts *o, const pfc_conf *conf, pfc_http *http,
+                            json_t **answer, pfc_err *err)
+{
+    char limit[24];
+    pfc_buf path;
+    pfc_code code;
+
+    snprintf(limit, sizeof(limit), "%lld", (long long)o->limit);
+    pfc_buf_init(&path, 8192);
+    pfc_buf_puts(&path, "/api/v1/alerts");
+    add_query(&path, "project", pfc_conf_pick(o->project, "PERFCI_PROJECT", conf->project, NULL));
+    add_query(&path, "state", o->state);
+    add_query(&path, "limit", limit);
+    code = pfc_http_json(http, "GET", pfc_buf_text(&path), NULL, NULL, answer, err);
+    pfc_buf_clear(&path);
+    return code;
+}
+
+int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { alerts_options, parse_browse, "[ID | set ID]", alerts_doc };
+    browse_opts o = { .limit = 100 };
+    pfc_http *http = NULL;
+    pfc_conf conf = { 0 };
+    json_t *answer = NULL;
+    json_t *list = NULL;
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    code = pfc_conf_find(".", &conf, &err);
+    if (!code)
+        code = pfc_api_open(o.url, o.data, &conf, &http, &err);
+    if (!code)
+        code = o.words[0] ? one_alert(&o, http, &answer, &err)
+                          : list_alerts(&o, &conf, http, &answer, &err);
+    if (!code && cli->json) {
+        pfc_cli_print_json(json_incref(answer));
+    } else if (!code) {
+        list =
+            o.words[0] ? json_pack("[O]", answer) : json_incref(json_object_get(answer, "alerts"));
+        print_alerts(cli, list);
+    }
+    json_decref(list);
+    json_decref(answer);
+    pfc_http_free(http);
+    pfc_conf_clear(&conf);
+    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
+}

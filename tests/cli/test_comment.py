@@ -1,0 +1,182 @@
+"""perfci comment: what it writes, and that a pull request has one of it, tried against a stand-in for GitHub."""
+
+import http.server
+import json
+import threading
+
+import support
+
+
+class GitHub(http.server.ThreadingHTTPServer):
+    """Keeps the comments of pull requests as GitHub's REST API shows them."""
+
+    def __init__(self, token):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.token = token
+        self.comments = []  # {"id", "issue", "body"}
+        self.calls = []
+        self.status = None  # answer this to everything
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+
+    def add(self, issue, body):
+        self.comments.append({"id": 1000 + len(self.comments), "issue": issue, "body": body})
+        return self.comments[-1]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+    def answer(self, status, doc):
+        text = json.dumps(doc).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json; charset=utf-8")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def shown(self, c):
+        return {"id": c["id"], "body": c["body"], "user": {"login": "bot"},
+                "html_url": f"{self.server.url}/me/kernels/pull/{c['issue']}#issuecomment-{c['id']}"}
+
+    def handle_call(self):
+        path, _, query = self.path.partition("?")
+        length = int(self.headers.get("Content-Length") or 0)
+        doc = json.loads(self.rfile.read(length)) if length else None
+        parts = path.strip("/").split("/")
+        self.server.calls.append((self.command, path))
+        if self.server.status:
+            return self.answer(self.server.status, {"message": "no"})
+        if self.headers.get("Authorization") != f"Bearer {self.server.token}":
+            return self.answer(401, {"message": "Bad credentials"})
+        if parts[:4] == ["repos", "me", "kernels", "issues"] and parts[5:] == ["comments"]:
+            issue = int(parts[4])
+            if self.command == "POST":
+                return self.answer(201, self.shown(self.server.add(issue, doc["body"])))
+            asked = dict(pair.split("=") for pair in query.split("&") if pair)
+            size, page = int(asked.get("per_page", 30)), int(asked.get("page", 1))
+            mine = [self.shown(c) for c in self.server.comments if c["issue"] == issue]
+            return self.answer(200, mine[(page - 1) * size:page * size])
+        if parts[:5] == ["repos", "me", "kernels", "issues", "comments"] and self.command == "PATCH":
+            for c in self.server.comments:
+                if c["id"] == int(parts[5]):
+                    c["body"] = doc["body"]
+                    return self.answer(200, self.shown(c))
+        return self.answer(404, {"message": "Not Found"})
+
+    do_GET = do_POST = do_PATCH = handle_call
+
+
+def row(name, verdict, change, **more):
+    return {"benchmark": name, "metric": "time_ns", "backend": "cpu-avx2", "unit": "ns", "direction": "lower",
+            "a": {"median": 100.0, "low": 99.0, "high": 101.0, "n": 10},
+            "b": {"median": 100 * (1 + change), "low": 99.0, "high": 130.0, "n": 10},
+            "rel_change": change, "rel_low": change - 0.01, "rel_high": change + 0.01, "p": 1e-5, "noise_rel": 0.004,
+            "verdict": verdict, **more}
+
+
+def comparison(*rows):
+    return json.dumps({"a": {"name": "1" * 40}, "b": {"name": "2" * 40}, "rows": list(rows), "only_a": 0, "only_b": 0})
+
+
+SLOWER = comparison(row("gemm/f32", "regression", 0.12), row("norm/f32", "same", 0.001))
+FINE = comparison(row("gemm/f32", "same", 0.002), row("norm/f32", "same", 0.001))
+
+
+class Comment(support.Case):
+    def setUp(self):
+        super().setUp()
+        self.github = GitHub("s3cret-token")
+        thread = threading.Thread(target=self.github.serve_forever, daemon=True)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(self.github.server_close)
+        self.addCleanup(self.github.shutdown)
+        self.token = self.write("token", "s3cret-token\n", 0o600)
+
+    def comment(self, text, *more, number="7"):
+        return self.perfci("comment", "--repo", "me/kernels", "--pr", number, "--api-url", self.github.url,
+                           "--token-file", self.token, *more, text=text)
+
+    def test_the_first_creates_and_the_next_edits_the_same_one(self):
+        self.github.add(7, "a person says <!-- perfci:pull-request --> is a nice marker")
+        answer = self.json_of(self.comment(SLOWER, "--json"))
+        self.assertTrue(answer["created"])
+        self.assertIn("/pull/7#issuecomment-1001", answer["url"])
+        self.assertIn("1 regression", self.github.comments[1]["body"])
+        answer = self.json_of(self.comment(FINE, "--json"))
+        self.assertFalse(answer["created"])
+        self.assertEqual(len(self.github.comments), 2)
+        self.assertIn("No change", self.github.comments[1]["body"])
+        self.assertNotIn("regression", self.github.comments[1]["body"].split("<details>")[0])
+        self.assertIn("a person says", self.github.comments[0]["body"])
+
+    def test_pull_requests_and_keys_have_comments_of_their_own(self):
+        self.expect(self.comment(SLOWER), 0)
+        self.expect(self.comment(SLOWER, number="8"), 0)
+        self.expect(self.comment(SLOWER, "--key", "nightly"), 0)
+        self.expect(self.comment(FINE, "--key", "nightly"), 0)
+        self.assertEqual([c["issue"] for c in self.github.comments], [7, 8, 7])
+
+    def test_ours_is_found_behind_many_others(self):
+        for i in range(230):
+            self.github.add(7, f"talk {i}")
+        self.expect(self.comment(SLOWER), 0)
+        self.expect(self.comment(FINE), 0)
+        self.assertEqual(len(self.github.comments), 231)
+
+    def test_the_token_may_come_from_the_environment_and_is_never_shown(self):
+        done = self.perfci("comment", "--repo", "me/kernels", "--pr", "7", "--api-url", self.github.url, text=SLOWER,
+                           env={"GITHUB_TOKEN": "s3cret-token"})
+        self.expect(done, 0)
+        self.github.token = "another"
+        done = self.comment(SLOWER)
+        self.assertIn(done.returncode, (2, 5))
+        self.assertIn("token", done.stderr)
+        self.assertNotIn("s3cret", done.stderr + done.stdout)
+
+    def test_failures_are_one_sentence_and_a_status(self):
+        self.assertIn("no token", self.expect(self.perfci("comment", "--repo", "me/kernels", "--pr", "7", text=FINE), 2).stderr)
+        self.expect(self.comment(FINE, "--repo", "../x"), 2)
+        self.expect(self.comment("{}"), 2)
+        self.expect(self.comment("[1, 2"), 2)
+        self.github.status = 500
+        done = self.expect(self.comment(FINE), 5)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertNotIn("Traceback", done.stderr)
+
+    def test_the_verdict_stands_first_and_the_evidence_is_folded(self):
+        done = self.expect(self.perfci("comment", "--dry-run", text=SLOWER), 0)
+        lines = done.stdout.splitlines()
+        self.assertEqual(lines[0], "<!-- perfci:pull-request -->")
+        self.assertIn("1 regression, the largest 12.0 %", lines[1])
+        head, folded = done.stdout.split("<details>")
+        self.assertIn("gemm/f32", head)
+        self.assertNotIn("norm/f32", head)
+        self.assertIn("norm/f32", folded)
+        self.assertIn("perfci compare " + "1" * 40 + " " + "2" * 40, done.stdout)
+        self.assertEqual(self.github.calls, [])
+
+    def test_names_from_outside_cannot_become_markup(self):
+        nasty = "x`|<script>alert(1)</script>\n@everyone [a](javascript:b) #12"
+        text = comparison(row(nasty.replace("\n", " "), "regression", 0.5, backend=nasty.replace("\n", " ")))
+        out = self.expect(self.perfci("comment", "--dry-run", text=text), 0).stdout
+        table, = [line for line in out.splitlines() if "alert" in line]
+        cells = table.replace("\\|", "").split("|")
+        self.assertEqual(len(cells), 10, table)
+        code, rest = table.split("`")[1], table.split("`", 4)[-1]
+        self.assertIn("<script>", code)  # inert: inside a code span
+        for bad in ("<script", "@everyone", "[a](", " #12"):
+            self.assertNotIn(bad, rest)
+
+    def test_a_large_comparison_stays_under_the_limit(self):
+        rows = [row(f"benchmark/{i}/" + "n" * 150, "regression" if i % 2 else "same", 0.1) for i in range(2000)]
+        out = self.expect(self.perfci("comment", "--dry-run", text=comparison(*rows)), 0).stdout
+        self.assertLess(len(out), 65536)
+        self.assertIn("more not shown", out)
+        self.assertIn("1000 regressions", out)
+        self.assertIn("</details>", out)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,167 @@
+"""perfci run, compare, check and init on small repositories whose benchmark is a script."""
+
+import json
+import os
+
+import support
+
+# Prints the committed value with up to 0.4 % of error, another one at each call, the same in every test run.
+MEASURE = """#!/bin/sh
+n=$(cat "$COUNTER" 2>/dev/null || echo 0)
+n=$((n + 1)); echo $n > "$COUNTER"
+awk -v v="$(cat value)" -v n=$n 'BEGIN { print v * (1 + (n * 7 % 11 - 5) / 1250) }'
+"""
+
+
+class Repository(support.Case):
+    """A repository with the commits `slow~1` (100), `slow` (120) and `fast` (80)."""
+
+    def setUp(self):
+        super().setUp()
+        self.repo = self.path("repo")
+        self.env["COUNTER"] = self.path("counter")
+        os.mkdir(self.repo)
+        self.git("init", "-q", "-b", "main", cwd=self.repo)
+        self.write("repo/measure.sh", MEASURE, 0o755)
+        self.write("repo/perfci.yaml", "project: small\nmeasure: ./measure.sh\nmetric: latency\nunit: ms\n")
+        self.commits = {name: self.commit(value, name) for name, value in
+                        (("base", 100), ("docs", 100), ("slow", 120), ("fast", 80))}
+
+    def commit(self, value, tag):
+        self.write("repo/value", f"{value}\n")
+        self.write("repo/notes", f"{tag}\n")
+        self.git("add", "-A", cwd=self.repo)
+        self.git("-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q", "-m", tag, cwd=self.repo)
+        self.git("tag", tag, cwd=self.repo)
+        return self.git("rev-parse", "HEAD", cwd=self.repo)
+
+    def here(self, *args, **more):
+        return self.perfci(*args, cwd=self.repo, **more)
+
+
+class Run(Repository):
+    def test_the_working_tree_gives_median_interval_and_n(self):
+        done = self.expect(self.here("run", "--repeats", "7"), 0)
+        self.assertRegex(done.stdout, r"latency +[\d.]+ +[\d.]+ \.\. [\d.]+ +7 +ms")
+
+    def test_the_document_names_the_commit_only_when_the_tree_is_clean(self):
+        doc = self.json_of(self.here("run", "--json"))
+        self.assertEqual(doc["commit"], self.commits["fast"])
+        m, = doc["measurements"]
+        self.assertEqual((m["metric"], m["unit"], m["direction"]), ("latency", "ms", "lower"))
+        for block in m["samples"]:
+            self.assertAlmostEqual(block[0], 80, delta=0.4)
+        self.write("repo/value", "90\n")
+        self.assertNotIn("commit", self.json_of(self.here("run", "--json")))
+
+    def test_a_commit_is_measured_in_a_checkout_and_the_repository_is_left_alone(self):
+        before = self.git("status", "--porcelain=v2", "--branch", cwd=self.repo)
+        doc = self.json_of(self.here("run", "--json", "--commit", "slow", "--repeats", "3"))
+        self.assertEqual(doc["commit"], self.commits["slow"])
+        self.assertAlmostEqual(doc["measurements"][0]["samples"][0][0], 120, delta=0.6)
+        self.assertEqual(self.git("status", "--porcelain=v2", "--branch", cwd=self.repo), before)
+        self.assertEqual(self.git("branch", "--list", cwd=self.repo), "* main")
+
+    def test_any_command_is_measured_with_its_words_untouched(self):
+        doc = self.json_of(self.here("run", "--json", "--repeats", "2", "--", "sh", "-c", "echo $1", "x y", "2.5"))
+        self.assertEqual(doc["measurements"][0]["samples"], [[2.5], [2.5]])
+
+    def test_google_benchmark_output_is_read(self):
+        out = {"context": {"library_build_type": "release"},
+               "benchmarks": [{"name": "BM_Gemm/64", "run_name": "BM_Gemm/64", "run_type": "iteration",
+                               "iterations": 10, "real_time": 12.5, "cpu_time": 12.0, "time_unit": "us"}]}
+        path = self.write("gb.json", json.dumps(out))
+        doc = self.json_of(self.here("run", "--json", "--repeats", "1", "--", "cat", path))
+        self.assertIn("BM_Gemm/64", [m["benchmark"] for m in doc["measurements"]])
+
+    def test_what_is_broken_says_so_with_status_four(self):
+        self.expect(self.here("run", "--", "false"), 4)
+        self.expect(self.here("run", "--", "sh", "-c", "exit 125"), 4)
+        self.expect(self.here("run", "--git-bisect", "--", "false"), 125)
+        self.write("repo/perfci.yaml", "measure: ./measure.sh\nbuild: echo no such header >&2; exit 3\n")
+        self.assertIn("build", self.expect(self.here("run"), 4).stderr)
+
+    def test_wrong_use_is_status_two(self):
+        self.assertIn("nowhere", self.expect(self.here("run", "--commit", "nowhere"), 2).stderr)
+        self.expect(self.here("run", "stray"), 2)
+        self.expect(self.here("run", "--repeats", "0"), 2)
+        self.write("repo/perfci.yaml", "mesure: x\n")
+        self.assertIn("mesure", self.expect(self.here("run"), 2).stderr)
+
+    def test_a_time_out_is_infrastructure(self):
+        self.expect(self.here("run", "--timeout", "1s", "--repeats", "1", "--", "sleep", "600"), 5)
+
+
+class Compare(Repository):
+    def rows(self, done, status):
+        doc = self.json_of(done, status)
+        return {row["metric"]: row for row in doc["rows"]}, doc["summary"]
+
+    def test_two_revisions_are_measured_and_the_slower_one_is_a_regression(self):
+        rows, summary = self.rows(self.here("compare", "docs", "slow", "--json"), 1)
+        row = rows["latency"]
+        self.assertEqual(row["verdict"], "regression")
+        self.assertAlmostEqual(row["rel_change"], 0.20, delta=0.01)
+        self.assertLess(row["rel_low"], 0.20)
+        self.assertGreater(row["rel_high"], 0.20)
+        self.assertEqual((row["a"]["n"], row["b"]["n"]), (10, 10))
+        self.assertEqual((summary["regression"], summary["same"]), (1, 0))
+
+    def test_the_other_way_round_it_is_an_improvement(self):
+        rows, _ = self.rows(self.here("compare", "slow", "docs", "--json"), 0)
+        self.assertEqual(rows["latency"]["verdict"], "improvement")
+
+    def test_equal_commits_are_the_same_within_the_margin(self):
+        done = self.expect(self.here("compare", "base", "docs", "--rounds", "8"), 0)
+        self.assertRegex(done.stdout, r"latency.* same\n")
+
+    def test_too_few_samples_decide_nothing(self):
+        self.expect(self.here("compare", "base", "docs", "--rounds", "1"), 3)
+
+    def test_files_are_compared_without_a_repository(self):
+        names = []
+        for tag in ("docs", "slow"):
+            names.append(self.path(f"{tag}.json"))
+            self.expect(self.here("run", "--commit", tag, "--repeats", "8", "--out", names[-1]), 0)
+        done = self.expect(self.perfci("compare", *names), 1)
+        self.assertIn("regression", done.stdout)
+
+    def test_a_broken_side_is_status_four_and_names_the_commit(self):
+        self.write("repo/measure.sh", "#!/bin/sh\nexit 125\n", 0o755)
+        self.write("repo/perfci.yaml", "measure: ./measure.sh\n")
+        broken = self.commit(100, "broken")
+        done = self.expect(self.here("compare", "docs", "broken"), 4)
+        self.assertIn(broken[:12], done.stderr)
+        self.expect(self.here("compare", "docs", "broken", "--git-bisect"), 125)
+
+    def test_unknown_sides_say_so(self):
+        self.assertIn("nowhere", self.expect(self.here("compare", "nowhere", "HEAD"), 2).stderr)
+        self.expect(self.here("compare", "HEAD"), 2)
+
+    def test_check_measures_the_branch_against_where_it_left_main(self):
+        self.git("checkout", "-q", "-b", "topic", "docs", cwd=self.repo)
+        topic = self.commit(130, "topic-tip")
+        doc = self.json_of(self.here("check", "--json"), 1)
+        self.assertEqual((doc["a"]["name"], doc["b"]["name"]), (self.commits["docs"], topic))
+        self.git("checkout", "-q", "main", cwd=self.repo)
+        # On the base branch itself: against the parent, 120 to 80.
+        self.expect(self.here("check"), 0)
+
+
+class Init(Repository):
+    def test_what_it_writes_can_be_read(self):
+        os.remove(self.path("repo/perfci.yaml"))
+        self.write("repo/Makefile", "all:\n\ttrue\n")
+        self.expect(self.here("init"), 0)
+        with open(self.path("repo/perfci.yaml"), encoding="utf-8") as f:
+            text = f.read()
+        self.assertIn("project: repo\n", text)
+        self.assertIn('branch: "main"\n', text)
+        self.assertIn("build: make\n", text)
+        self.expect(self.here("run", "--", "echo", "1"), 0)
+        self.expect(self.here("init"), 2)
+        self.expect(self.here("init", "--force"), 0)
+
+
+if __name__ == "__main__":
+    support.main()
