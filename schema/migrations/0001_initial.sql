@@ -162,6 +162,17 @@ CREATE INDEX measurements_by_run ON measurements (project_id, run_id);
 CREATE INDEX measurements_by_commit ON measurements (project_id, commit_id);
 -- Safety only: partitions are made ahead, and nothing should land here.
 CREATE TABLE measurements_default PARTITION OF measurements DEFAULT;
+DO $$
+DECLARE
+    m timestamptz;
+BEGIN
+    FOR m IN SELECT generate_series(date_trunc('month', now()),
+                                    date_trunc('month', now()) + interval '2 months',
+                                    interval '1 month') LOOP
+        EXECUTE format('CREATE TABLE %I PARTITION OF measurements FOR VALUES FROM (%L) TO (%L)',
+                       'measurements_' || to_char(m, 'YYYYMM'), m, m + interval '1 month');
+    END LOOP;
+END $$;
 
 -- What a run could not measure, so that its document can be given back whole.
 CREATE TABLE unmeasured (

@@ -105,3 +105,9 @@ INSERT INTO bisections (project_id, metric, benchmark, backend, good, bad, verdi
 VALUES ($1::bigint, $2, $3, $4, $5, $6, $7, $8::jsonb, coalesce($9, '[]')::jsonb, $10::bigint,
         $11::bigint, $12::bigint, $13::float8, $14::bigint, $15)
 RETURNING id;
+
+-- name: alert_notify
+-- $1 alert_id: tells listeners how the alert is now
+SELECT pg_notify('perfci', json_build_object('type', 'alert', 'project', p.name, 'id', a.id,
+                 'state', a.state, 'series_id', a.series_id)::text)
+FROM alerts a JOIN projects p ON p.id = a.project_id WHERE a.id = $1::bigint;

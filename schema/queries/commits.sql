@@ -51,7 +51,7 @@ ORDER BY b.name, s.metric, s.backend, s.machine_class, s.id, m.run_id DESC;
 -- In the order of ids, so that two servers storing the same commits do not wait for each other in a
 -- circle. A commit never changes, but a stub is completed.
 INSERT INTO commits AS c (project_id, sha, parents, author, time, subject, paths)
-SELECT $1::bigint, u.sha, string_to_array(u.parents, ' '), u.author, to_timestamp(u.time), u.subject,
+SELECT DISTINCT ON (u.sha) $1::bigint, u.sha, string_to_array(u.parents, ' '), u.author, to_timestamp(u.time), u.subject,
        u.paths::text[]
 FROM unnest($2::text[], $3::text[], $4::text[], $5::float8[], $6::text[], $7::text[])
      AS u (sha, parents, author, time, subject, paths)
@@ -79,9 +79,15 @@ FROM commits c WHERE c.project_id = $1::bigint AND c.sha = $2;
 -- $1 project_id, $2 name
 INSERT INTO branches (project_id, name) VALUES ($1::bigint, $2) ON CONFLICT DO NOTHING;
 
--- name: branch_lock
--- $1 project_id, $2 name: one writer of positions at a time
-SELECT name FROM branches WHERE project_id = $1::bigint AND name = $2 FOR UPDATE;
+-- name: history_lock
+-- $1 project_id: one writer of positions at a time. Taken before any commit is written, so that
+-- writers never wait for each other in a circle.
+SELECT id FROM projects WHERE id = $1::bigint FOR NO KEY UPDATE;
+
+-- name: branches_of
+-- $1 project_id, $2 commit_id[]  -> branch
+SELECT DISTINCT branch FROM branch_commits
+WHERE project_id = $1::bigint AND commit_id = ANY ($2::bigint[]) ORDER BY branch;
 
 -- name: branch_tip
 -- $1 project_id, $2 branch  -> sha, position, time
@@ -99,11 +105,12 @@ ON CONFLICT DO NOTHING
 RETURNING commit_id;
 
 -- name: branch_members
--- $1 project_id, $2 branch  -> id, sha, parents, time, position
+-- $1 project_id, $2 branch  -> id, sha, parents, time, position; in the order of ids byte by byte
 SELECT c.id, c.sha, array_to_string(c.parents, ' ') AS parents,
        extract(epoch FROM c.time)::float8 AS time, b.position
 FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
-WHERE b.project_id = $1::bigint AND b.branch = $2;
+WHERE b.project_id = $1::bigint AND b.branch = $2
+ORDER BY c.sha COLLATE "C";
 
 -- name: branch_positions_set
 -- $1 project_id, $2 branch, $3 commit_id[], $4 position[] (0: off the line)

@@ -76,7 +76,7 @@ WHERE id = $1::bigint AND state IN ('queued', 'leased') AND kind <> 'detect'
 RETURNING project_id, state;
 
 -- name: jobs_expire
--- $1 most tries  -> id, state, kind, project
+-- $1 most tries  -> id, state, kind
 WITH late AS MATERIALIZED (
     SELECT project_id, id FROM jobs
     WHERE state = 'leased' AND lease_until < clock_timestamp()
@@ -88,9 +88,15 @@ SET state = CASE WHEN j.cancel_requested THEN 'cancelled' WHEN j.tries >= $1::in
              THEN format('the lease ran out %s times, last with %s', j.tries, j.runner) END,
     finished_at = CASE WHEN j.cancel_requested OR j.tries >= $1::int THEN now() END,
     lease_until = NULL, lease_hash = NULL
-FROM late JOIN projects p ON p.id = late.project_id
+FROM late
 WHERE j.project_id = late.project_id AND j.id = late.id
-RETURNING j.id, j.state, j.kind, p.name AS project;
+RETURNING j.id, j.state, j.kind;
+
+-- name: job_notify
+-- $1 job_id: tells listeners how the job is now
+SELECT pg_notify('perfci', json_build_object('type', 'job', 'project', p.name, 'id', j.id, 'kind',
+                 j.kind, 'state', j.state, 'commit', j.sha)::text)
+FROM jobs j JOIN projects p ON p.id = j.project_id WHERE j.id = $1::bigint;
 
 -- name: detect_take
 -- $1 lease_hash, $2 seconds, $3 most jobs  -> id, project_id, run_id, branch

@@ -1,6 +1,7 @@
 /* Alerts: the list, one with its history and range, and triage. */
 #include <stdlib.h>
 
+#include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 
 static json_t *encode_alert(const pfc_alert *a)

@@ -1,6 +1,7 @@
 /* Bisections: reports of those that ran at somebody's desk, or on the runners. */
 #include <stdlib.h>
 
+#include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 
 #define MAX_CULPRITS 100

@@ -130,7 +130,7 @@ pfc_code pfc_decode_labels(const json_t *obj, const char *key, char **out, pfc_e
     return PFC_OK;
 }
 
-void pfc_texts_free(char **texts, size_t len)
+void pfc_decode_texts_free(char **texts, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         free(texts[i]);
@@ -158,7 +158,7 @@ pfc_code pfc_decode_texts(const json_t *obj, const char *key, bool required, siz
 
         if (!json_is_string(item) || bytes == 0 || bytes > max_bytes ||
             strlen(json_string_value(item)) != bytes) {
-            pfc_texts_free(texts, i);
+            pfc_decode_texts_free(texts, i);
             return pfc_json_fault(&at, NULL, err, "want a text of 1 to %zu bytes", max_bytes);
         }
         texts[i] = pfc_strdup(json_string_value(item));
@@ -166,11 +166,6 @@ pfc_code pfc_decode_texts(const json_t *obj, const char *key, bool required, siz
     *out = texts;
     *out_len = len;
     return PFC_OK;
-}
-
-bool pfc_is_commit_id(const char *text)
-{
-    return strlen(text) == 40 && pfc_is_hex_id(text);
 }
 
 pfc_code pfc_decode_unbound(const pfc_req *req, pfc_err *err)

@@ -48,13 +48,11 @@ pfc_code pfc_query_project(pfc_app *app, const pfc_req *req, int64_t *project_id
 /** An object of texts, as canonical JSON text; *out NULL when absent. Caller frees. */
 pfc_code pfc_decode_labels(const json_t *obj, const char *key, char **out,
                            pfc_err *err) PFC_MUSTCHECK;
-/** An array of texts; caller frees with pfc_texts_free. */
+/** An array of texts; caller frees with pfc_decode_texts_free. */
 pfc_code pfc_decode_texts(const json_t *obj, const char *key, bool required, size_t max_len,
                           size_t max_bytes, char ***out, size_t *out_len,
                           pfc_err *err) PFC_MUSTCHECK;
-void pfc_texts_free(char **texts, size_t len);
-/** 40 hexadecimal digits. */
-bool pfc_is_commit_id(const char *text);
+void pfc_decode_texts_free(char **texts, size_t len);
 /** PFC_EDENIED for a token that is bound to a project: the route concerns the whole service. */
 pfc_code pfc_decode_unbound(const pfc_req *req, pfc_err *err) PFC_MUSTCHECK;
 

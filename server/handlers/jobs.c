@@ -1,6 +1,7 @@
 /* Jobs as people see them: asked for, listed, cancelled. */
 #include <stdlib.h>
 
+#include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 
 static const char *const kinds[] = { "measure",  "nightly", "pull_request",

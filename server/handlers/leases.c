@@ -68,7 +68,7 @@ PFC_HANDLER(jobs_lease)
 
 done:
     pfc_rows_clear(&row);
-    pfc_texts_free(backends, request.backends_len);
+    pfc_decode_texts_free(backends, request.backends_len);
     free(runner);
     free(machine_class);
     free(labels);
@@ -159,7 +159,7 @@ PFC_HANDLER(jobs_complete)
 
 done:
     pfc_rows_clear(&row);
-    pfc_texts_free(run_ids, run_ids_len);
+    pfc_decode_texts_free(run_ids, run_ids_len);
     free(lease);
     free(status);
     free(reason);

@@ -65,7 +65,7 @@ static pfc_code decode_scopes(const json_t *body, int64_t *scopes, pfc_err *err)
                                   words[i]);
         *scopes |= bit;
     }
-    pfc_texts_free(words, len);
+    pfc_decode_texts_free(words, len);
     return code;
 }
 

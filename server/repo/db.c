@@ -215,16 +215,14 @@ static void disconnect(pfc_conn *conn)
 }
 
 /* An idle connection has nothing to say unless the server ended it: looking costs no round trip,
- * and finds restarts before a statement is sent whose fate would be unknown. */
+ * and finds restarts before a statement is sent whose fate would be unknown. Whatever it says, a
+ * new connection is the answer: its farewell may be read without the end that follows it. */
 static bool still_good(PGconn *pg)
 {
     struct pollfd fd = { .fd = PQsocket(pg), .events = POLLIN };
 
-    if (PQstatus(pg) != CONNECTION_OK || PQtransactionStatus(pg) != PQTRANS_IDLE)
-        return false;
-    if (poll(&fd, 1, 0) <= 0)
-        return true;
-    return PQconsumeInput(pg) && PQstatus(pg) == CONNECTION_OK && !PQisBusy(pg);
+    return PQstatus(pg) == CONNECTION_OK && PQtransactionStatus(pg) == PQTRANS_IDLE &&
+           poll(&fd, 1, 0) == 0;
 }
 
 pfc_code pfc_tx_begin(pfc_tx **out, pfc_db *db, pfc_tx_mode mode, pfc_err *err)

@@ -1,6 +1,9 @@
 /*
  * Bringing a database to this program's schema.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "server/repo/db_internal.h"
 
 #include "schema/schema.h"
@@ -114,4 +117,23 @@ pfc_code pfc_db_migrate(pfc_db *db, int *version, pfc_err *err)
     if (version)
         *version = v;
     return PFC_OK;
+}
+
+pfc_code pfc_tx_partition(pfc_tx *tx, const char *name, const char *low, const char *high,
+                          pfc_err *err)
+{
+    /* The texts are the database's own (statement partition_months): a table name and two dates.
+     * DDL takes no parameters, so they are checked to be no more than that. */
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyz_0123456789-";
+    char *sql;
+    pfc_code code;
+
+    if (name[strspn(name, safe)] || low[strspn(low, safe)] || high[strspn(high, safe)])
+        return pfc_err_set(err, PFC_EBUG, "partition: bad name or bounds");
+    sql = pfc_format("CREATE TABLE IF NOT EXISTS %s PARTITION OF measurements"
+                     " FOR VALUES FROM ('%s') TO ('%s')",
+                     name, low, high);
+    code = pfc_conn_exec(tx->conn->pg, sql, name, err);
+    free(sql);
+    return code;
 }

@@ -5,6 +5,7 @@ import copy
 import gzip
 import json
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -100,7 +101,7 @@ class Runs(unittest.TestCase):
             return changed(measurements=[{**good["measurements"][0], **members}])
 
         bad = {"project": changed(project=None), "commit": {k: v for k, v in good.items() if k != "commit"},
-               "id": changed(id="xyz"), "typo": changed(typo=1), "measurements": changed(measurements=[]),
+               "id": changed(id="xyz"), "typo": changed(typo=1), "measurements": changed(measurements={}),
                "measurements[0].benchmark": measurement(benchmark="x" * 300),
                "measurements[0].direction": measurement(direction="up"),
                "started_at": changed(started_at="yesterday")}
@@ -203,6 +204,22 @@ class Reading(unittest.TestCase):
                 answer = server.call("GET", path)
                 self.assertEqual(answer.status, 404)
                 self.assertEqual(answer.json["error"]["code"], "not_found")
+
+    def test_what_the_page_names_is_served_for_ever(self):
+        page = server.call("GET", "/").body.decode()
+        names = re.findall(r'"(/assets/[^"]+)"', page)
+        if not names:
+            self.assertIn("built without its dashboard", page)
+        for name in names:
+            with self.subTest(name=name):
+                plain = server.call("GET", name)
+                self.assertEqual(plain.status, 200)
+                self.assertIn("immutable", plain.headers["cache-control"])
+                packed = server.call("GET", name, headers={"Accept-Encoding": "gzip"})
+                if packed.headers.get("content-encoding") == "gzip":
+                    self.assertEqual(gzip.decompress(packed.body), plain.body)
+                else:
+                    self.assertEqual(packed.body, plain.body)
 
     def test_metrics_are_openmetrics(self):
         text = server.call("GET", "/metrics").body.decode()

@@ -1,0 +1,370 @@
+/*
+ * History: commits as they come, and their positions along the branches.
+ */
+#include "server/services/internal.h"
+
+static pfc_code history_lock(pfc_tx *tx, int64_t project_id, const char *branch, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    int64_t id = 0;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    code = pfc_query_id(tx, "history_lock", &args, &id, err);
+    if (!code && !id)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no such project");
+    if (!code) {
+        pfc_args_i64(&args, project_id);
+        pfc_args_text(&args, branch);
+        code = pfc_tx_query(tx, "branch_ensure", &args, NULL, err);
+    }
+    return code;
+}
+
+static pfc_code add_members(pfc_tx *tx, int64_t project_id, const char *branch,
+                            const char *const *shas, size_t len, size_t *added, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, branch);
+    pfc_args_texts(&args, shas, len);
+    code = pfc_tx_query(tx, "branch_members_add", &args, &res, err);
+    if (!code)
+        *added = pfc_res_rows(res);
+    pfc_res_free(res);
+    return code;
+}
+
+/* Writes the positions that changed; `changed` counts them. */
+static pfc_code store_positions(pfc_tx *tx, int64_t project_id, const char *branch,
+                                const pfc_res *res, const pfc_line_commit *line, size_t n,
+                                size_t *changed, pfc_err *err)
+{
+    int id = pfc_res_column(res, "id"), sha = pfc_res_column(res, "sha");
+    int position = pfc_res_column(res, "position");
+    int64_t *ids = pfc_calloc(n, sizeof(*ids));
+    int64_t *positions = pfc_calloc(n, sizeof(*positions));
+    pfc_args args = { 0 };
+    pfc_code code = PFC_OK;
+
+    *changed = 0;
+    /* `line` is sorted by id; so is the result (statement branch_members). */
+    for (size_t i = 0; i < n; i++) {
+        if (!pfc_streq(line[i].sha, pfc_res_text(res, i, sha))) {
+            code = pfc_err_set(err, PFC_EBUG, "history: commits are not in the order of ids");
+            goto done;
+        }
+        if (line[i].position != pfc_res_i64(res, i, position)) {
+            ids[*changed] = pfc_res_i64(res, i, id);
+            positions[(*changed)++] = line[i].position;
+        }
+    }
+    if (*changed) {
+        pfc_args_i64(&args, project_id);
+        pfc_args_text(&args, branch);
+        pfc_args_i64s(&args, ids, *changed);
+        pfc_args_i64s(&args, positions, *changed);
+        code = pfc_tx_query(tx, "branch_positions_set", &args, NULL, err);
+    }
+
+done:
+    free(positions);
+    free(ids);
+    return code;
+}
+
+/* From the graph, whole: for anything but new commits at the tip. */
+static pfc_code recompute(pfc_tx *tx, int64_t project_id, const char *branch, size_t *changed,
+                          pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_line_commit *line = NULL;
+    size_t n;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, branch);
+    code = pfc_tx_query(tx, "branch_members", &args, &res, err);
+    if (code)
+        return code;
+    n = pfc_res_rows(res);
+    line = pfc_calloc(n, sizeof(*line));
+    for (size_t i = 0; i < n; i++) {
+        line[i].sha = pfc_res_text(res, i, pfc_res_column(res, "sha"));
+        line[i].parents = pfc_res_text(res, i, pfc_res_column(res, "parents"));
+        line[i].time = pfc_res_f64(res, i, pfc_res_column(res, "time"));
+    }
+    pfc_line_positions(line, n);
+    code = store_positions(tx, project_id, branch, res, line, n, changed, err);
+    free(line);
+    pfc_res_free(res);
+    return code;
+}
+
+/* New commits that simply follow the tip keep every other position; `done` says whether they do. */
+static pfc_code append(pfc_tx *tx, int64_t project_id, const char *branch,
+                       const pfc_commit *commits, const char *const *shas, size_t len, bool *done,
+                       pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    const char *before;
+    pfc_code code;
+
+    *done = false;
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, branch);
+    code = pfc_tx_query(tx, "branch_tip", &args, &res, err);
+    if (code || pfc_res_rows(res) == 0)
+        goto done;
+    before = pfc_res_text(res, 0, pfc_res_column(res, "sha"));
+    if (commits[len - 1].time < pfc_res_f64(res, 0, pfc_res_column(res, "time")))
+        goto done; /* another head may be the newest then */
+    for (size_t i = 0; i < len; i++) {
+        /* A merge may take commits off the line: that needs the graph. */
+        if (commits[i].parents_len != 1 || !pfc_streq(commits[i].parents[0], before))
+            goto done;
+        before = commits[i].id;
+    }
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, branch);
+    pfc_args_texts(&args, shas, len);
+    pfc_args_i64(&args, pfc_res_i64(res, 0, pfc_res_column(res, "position")));
+    code = pfc_tx_query(tx, "branch_append", &args, NULL, err);
+    *done = code == PFC_OK;
+
+done:
+    pfc_res_free(res);
+    return code;
+}
+
+static char *joined_parents(const pfc_commit *commit)
+{
+    pfc_buf buf;
+
+    pfc_buf_init(&buf, 65536);
+    for (size_t i = 0; i < commit->parents_len; i++)
+        pfc_buf_printf(&buf, i ? " %s" : "%s", commit->parents[i]);
+    return pfc_buf_take(&buf);
+}
+
+static char *array_literal(char *const *texts, size_t len)
+{
+    pfc_args args = { 0 };
+    char *text;
+
+    pfc_args_texts(&args, (const char *const *)texts, len);
+    text = args.owned[0];
+    return text; /* taken out of args, which holds nothing else */
+}
+
+/* Inserts, completes stubs. completed: ids of those, caller frees. */
+static pfc_code upsert(pfc_tx *tx, int64_t project_id, const pfc_commit *commits,
+                       const char *const *shas, size_t len, size_t *fresh, int64_t **completed,
+                       size_t *completed_len, pfc_err *err)
+{
+    const char **parents = pfc_calloc(len, sizeof(char *));
+    const char **authors = pfc_calloc(len, sizeof(char *));
+    const char **subjects = pfc_calloc(len, sizeof(char *));
+    const char **paths = pfc_calloc(len, sizeof(char *));
+    double *times = pfc_calloc(len, sizeof(double));
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    for (size_t i = 0; i < len; i++) {
+        parents[i] = joined_parents(&commits[i]);
+        authors[i] = commits[i].author ? commits[i].author : "";
+        subjects[i] = commits[i].subject ? commits[i].subject : "";
+        paths[i] = array_literal(commits[i].paths, commits[i].paths_len);
+        times[i] = commits[i].time;
+    }
+    pfc_args_i64(&args, project_id);
+    pfc_args_texts(&args, shas, len);
+    pfc_args_texts(&args, parents, len);
+    pfc_args_texts(&args, authors, len);
+    pfc_args_f64s(&args, times, len);
+    pfc_args_texts(&args, subjects, len);
+    pfc_args_texts(&args, paths, len);
+    code = pfc_tx_query(tx, "commits_upsert", &args, &res, err);
+    if (!code) {
+        int is_fresh = pfc_res_column(res, "fresh"), id = pfc_res_column(res, "id");
+
+        *fresh = 0;
+        *completed_len = 0;
+        *completed = pfc_calloc(pfc_res_rows(res), sizeof(int64_t));
+        for (size_t i = 0; i < pfc_res_rows(res); i++) {
+            if (pfc_res_bool(res, i, is_fresh))
+                (*fresh)++;
+            else
+                (*completed)[(*completed_len)++] = pfc_res_i64(res, i, id);
+        }
+    }
+    pfc_res_free(res);
+    for (size_t i = 0; i < len; i++) {
+        free((char *)(uintptr_t)parents[i]);
+        free((char *)(uintptr_t)paths[i]);
+    }
+    free(times);
+    free(paths);
+    free(subjects);
+    free(authors);
+    free(parents);
+    return code;
+}
+
+/* A completed stub has parents now: every branch that it is on may look different. */
+static pfc_code recompute_branches(pfc_tx *tx, int64_t project_id, const int64_t *commits,
+                                   size_t len, const char *but, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64s(&args, commits, len);
+    code = pfc_tx_query(tx, "branches_of", &args, &res, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
+        const char *branch = pfc_res_text(res, i, 0);
+        size_t changed;
+
+        if (pfc_streq(branch, but))
+            continue;
+        code = recompute(tx, project_id, branch, &changed, err);
+        if (!code)
+            code = pfc_detect_enqueue(tx, project_id, 0, branch, err);
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code place(pfc_tx *tx, int64_t project_id, const char *branch, const pfc_commit *commits,
+                      const char *const *shas, size_t len, const int64_t *completed,
+                      size_t completed_len, pfc_err *err)
+{
+    size_t added = 0, changed = 0;
+    bool appended = false;
+    pfc_code code = add_members(tx, project_id, branch, shas, len, &added, err);
+
+    if (!code && added == len && !completed_len)
+        code = append(tx, project_id, branch, commits, shas, len, &appended, err);
+    if (code || appended || (!added && !completed_len))
+        return code;
+    code = recompute(tx, project_id, branch, &changed, err);
+    /* More changed than came: measured points may have moved, so their series are judged again. */
+    if (!code && (changed > added || completed_len))
+        code = pfc_detect_enqueue(tx, project_id, 0, branch, err);
+    if (!code && completed_len)
+        code = recompute_branches(tx, project_id, completed, completed_len, branch, err);
+    return code;
+}
+
+static pfc_code default_branch(pfc_tx *tx, int64_t project_id, char **out, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    code = pfc_tx_query(tx, "project_branch", &args, &res, err);
+    if (!code && pfc_res_rows(res) == 0)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no such project");
+    if (!code)
+        *out = pfc_strdup(pfc_res_text(res, 0, pfc_res_column(res, "branch")));
+    pfc_res_free(res);
+    return code;
+}
+
+pfc_code pfc_commits_store(pfc_db *db, const char *actor, int64_t project_id, const char *branch,
+                           const pfc_commit *commits, size_t len, size_t *fresh, pfc_err *err)
+{
+    const char **shas = pfc_calloc(len, sizeof(char *));
+    int64_t *completed = NULL;
+    size_t completed_len = 0;
+    char *own_branch = NULL;
+    char *what = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code;
+
+    *fresh = 0;
+    for (size_t i = 0; i < len; i++)
+        shas[i] = commits[i].id;
+    code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+    if (!code && !branch)
+        code = default_branch(tx, project_id, &own_branch, err);
+    if (code || len == 0)
+        goto done;
+    branch = branch ? branch : own_branch;
+    code = history_lock(tx, project_id, branch, err);
+    if (!code)
+        code = upsert(tx, project_id, commits, shas, len, fresh, &completed, &completed_len, err);
+    if (!code)
+        code = place(tx, project_id, branch, commits, shas, len, completed, completed_len, err);
+    if (!code && (*fresh || completed_len)) {
+        what = pfc_format("%zu commits of %s", len, branch);
+        code = pfc_note(tx, actor, "commits", project_id, what, NULL, err);
+    }
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+
+done:
+    pfc_tx_free(tx);
+    free(what);
+    free(own_branch);
+    free(completed);
+    free(shas);
+    return code;
+}
+
+static pfc_code look_up(pfc_tx *tx, int64_t project_id, const char *branch, const char *sha,
+                        int64_t *id, bool *member, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, sha);
+    pfc_args_text(&args, branch);
+    code = pfc_tx_query(tx, "commit_id", &args, &res, err);
+    *id = 0;
+    *member = false;
+    if (!code && pfc_res_rows(res)) {
+        *id = pfc_res_i64(res, 0, pfc_res_column(res, "id"));
+        *member = pfc_res_bool(res, 0, pfc_res_column(res, "member"));
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+pfc_code pfc_commit_ensure(pfc_tx *tx, int64_t project_id, const char *branch, const char *sha,
+                           double time, int64_t *id, pfc_err *err)
+{
+    size_t added, changed = 0;
+    pfc_args args = { 0 };
+    bool member;
+    pfc_code code = look_up(tx, project_id, branch, sha, id, &member, err);
+
+    if (code || member)
+        return code;
+    code = history_lock(tx, project_id, branch, err);
+    if (!code) {
+        pfc_args_i64(&args, project_id);
+        pfc_args_text(&args, sha);
+        pfc_args_f64(&args, time);
+        code = pfc_tx_query(tx, "commit_stub", &args, NULL, err);
+    }
+    if (!code)
+        code = look_up(tx, project_id, branch, sha, id, &member, err);
+    if (!code)
+        code = add_members(tx, project_id, branch, &sha, 1, &added, err);
+    if (!code && added)
+        code = recompute(tx, project_id, branch, &changed, err);
+    if (!code && changed > 1)
+        code = pfc_detect_enqueue(tx, project_id, 0, branch, err);
+    return code;
+}

@@ -1,0 +1,146 @@
+/*
+ * Detect jobs: taken from the queue in batches of one project, since judging a series once serves
+ * every run that added a point to it.
+ */
+#include "core/base/hash.h"
+#include "core/base/rng.h"
+#include "server/services/internal.h"
+
+#define BATCH   500
+#define LEASE_S 300.0
+
+typedef struct batch {
+    char hash[PFC_SHA256_HEX];
+    int64_t project_id;
+    pfc_res *jobs;
+} batch;
+
+static pfc_code take_batch(pfc_db *db, batch *b, pfc_err *err)
+{
+    char secret[33];
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    if (code)
+        return code;
+    pfc_random_id(secret);
+    pfc_sha256_hex(secret, strlen(secret), b->hash);
+    pfc_args_text(&args, b->hash);
+    pfc_args_f64(&args, LEASE_S);
+    pfc_args_i64(&args, BATCH);
+    code = pfc_tx_query(tx, "detect_take", &args, &b->jobs, err);
+    pfc_tx_free(tx);
+    if (!code && pfc_res_rows(b->jobs) == 0)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no run waits to be judged");
+    if (!code)
+        b->project_id = pfc_res_i64(b->jobs, 0, pfc_res_column(b->jobs, "project_id"));
+    return code;
+}
+
+static pfc_code list_series(pfc_db *db, const batch *b, pfc_res **out, pfc_err *err)
+{
+    size_t n = pfc_res_rows(b->jobs), runs_len = 0, branches_len = 0;
+    int64_t *runs = pfc_calloc(n, sizeof(*runs));
+    const char **branches = pfc_calloc(n, sizeof(*branches));
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    for (size_t i = 0; i < n; i++) {
+        const char *branch = pfc_res_text(b->jobs, i, pfc_res_column(b->jobs, "branch"));
+        int64_t run = pfc_res_i64(b->jobs, i, pfc_res_column(b->jobs, "run_id"));
+
+        if (run)
+            runs[runs_len++] = run;
+        else if (branch)
+            branches[branches_len++] = branch;
+    }
+    if (!code) {
+        pfc_args_i64(&args, b->project_id);
+        pfc_args_i64s(&args, runs, runs_len);
+        pfc_args_texts(&args, branches, branches_len);
+        code = pfc_tx_query(tx, "detect_series", &args, out, err);
+    }
+    pfc_tx_free(tx);
+    free(branches);
+    free(runs);
+    return code;
+}
+
+/* One series a transaction: a long one delays no other, and a crash loses one series' work. */
+static pfc_code judge_one(pfc_db *db, const batch *b, const pfc_res *list, size_t i, pfc_err *err)
+{
+    const pfc_judged series = {
+        .id = pfc_res_i64(list, i, pfc_res_column(list, "id")),
+        .branch = pfc_res_text(list, i, pfc_res_column(list, "branch")),
+        .higher_is_better = pfc_res_bool(list, i, pfc_res_column(list, "higher_is_better")),
+        .exact = pfc_res_bool(list, i, pfc_res_column(list, "exact")),
+    };
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    if (!code) {
+        pfc_args_text(&args, b->hash);
+        pfc_args_f64(&args, LEASE_S);
+        code = pfc_tx_query(tx, "detect_prolong", &args, NULL, err);
+    }
+    if (!code)
+        code = pfc_series_judge(tx, b->project_id, &series, err);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    return code ? pfc_err_wrap(err, "judging series %lld", (long long)series.id) : PFC_OK;
+}
+
+static pfc_code finish_batch(pfc_db *db, const batch *b, const char *state, const char *reason,
+                             pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    if (!code) {
+        pfc_args_text(&args, b->hash);
+        pfc_args_text(&args, state);
+        pfc_args_text(&args, reason);
+        code = pfc_tx_query(tx, "detect_finish", &args, NULL, err);
+    }
+    pfc_tx_free(tx);
+    return code;
+}
+
+pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
+{
+    pfc_res *list = NULL;
+    pfc_err fault = { 0 };
+    batch b = { 0 };
+    size_t judged = 0;
+    pfc_code code = take_batch(db, &b, err);
+
+    if (code)
+        goto done;
+    code = list_series(db, &b, &list, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(list); i++) {
+        pfc_code one = judge_one(db, &b, list, i, &fault);
+
+        /* With the database away the lease runs out and the jobs come back by themselves. A fault of
+         * one series must not keep the others from being judged. */
+        if (one == PFC_EUNAVAIL || one == PFC_ETIMEOUT)
+            code = pfc_err_set(err, one, "%s", fault.msg);
+        else
+            judged += one == PFC_OK;
+    }
+    if (!code)
+        code = finish_batch(db, &b, fault.code ? "failed" : "done", fault.code ? fault.msg : NULL,
+                            err);
+    if (!code && fault.code)
+        code = pfc_err_set(err, fault.code, "%s", fault.msg);
+    *series_judged = judged;
+
+done:
+    pfc_res_free(list);
+    pfc_res_free(b.jobs);
+    return code;
+}

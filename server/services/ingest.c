@@ -1,0 +1,581 @@
+/*
+ * Storing a run: one transaction for everything that belongs to it, so that it is there whole or
+ * not at all, and once, however often it is sent.
+ */
+#include "core/base/hash.h"
+#include "server/services/internal.h"
+
+#define MAX_KEY 200
+
+/* Columns of the measurements that have samples, for unnest. */
+typedef struct columns {
+    size_t len;
+    const char **benchmark, **metric, **backend, **unit;
+    char **params, **samples, **blocks, **extra;
+    bool *higher, *exact;
+    int64_t *series, *n;
+    double *median, *low, *high, *min;
+    int64_t samples_total;
+} columns;
+
+static void columns_clear(columns *c)
+{
+    for (size_t i = 0; i < c->len; i++) {
+        free(c->params[i]);
+        free(c->samples[i]);
+        free(c->blocks[i]);
+        free(c->extra[i]);
+    }
+    void *arrays[] = { c->benchmark, c->metric, c->backend, c->unit,  c->params, c->samples,
+                       c->blocks,    c->extra,  c->higher,  c->exact, c->series, c->n,
+                       c->median,    c->low,    c->high,    c->min };
+    for (size_t i = 0; i < PFC_ARRAY_LEN(arrays); i++)
+        free(arrays[i]);
+}
+
+static void columns_init(columns *c, size_t cap)
+{
+    memset(c, 0, sizeof(*c));
+    c->benchmark = pfc_calloc(cap, sizeof(char *));
+    c->metric = pfc_calloc(cap, sizeof(char *));
+    c->backend = pfc_calloc(cap, sizeof(char *));
+    c->unit = pfc_calloc(cap, sizeof(char *));
+    c->params = pfc_calloc(cap, sizeof(char *));
+    c->samples = pfc_calloc(cap, sizeof(char *));
+    c->blocks = pfc_calloc(cap, sizeof(char *));
+    c->extra = pfc_calloc(cap, sizeof(char *));
+    c->higher = pfc_calloc(cap, sizeof(bool));
+    c->exact = pfc_calloc(cap, sizeof(bool));
+    c->series = pfc_calloc(cap, sizeof(int64_t));
+    c->n = pfc_calloc(cap, sizeof(int64_t));
+    c->median = pfc_calloc(cap, sizeof(double));
+    c->low = pfc_calloc(cap, sizeof(double));
+    c->high = pfc_calloc(cap, sizeof(double));
+    c->min = pfc_calloc(cap, sizeof(double));
+}
+
+static char *pairs_text(const pfc_pairs *pairs)
+{
+    json_t *object = pfc_pairs_to_json(pairs);
+    char *text = json_dumps(object, JSON_COMPACT);
+
+    json_decref(object);
+    return text;
+}
+
+static char *doubles_text(const double *x, size_t n)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_f64s(&args, x, n);
+    return args.owned[0];
+}
+
+static char *blocks_text(const uint32_t *blocks, size_t n)
+{
+    pfc_args args = { 0 };
+    int64_t *wide = pfc_calloc(n, sizeof(*wide));
+
+    for (size_t i = 0; i < n; i++)
+        wide[i] = blocks[i];
+    pfc_args_i64s(&args, wide, n);
+    free(wide);
+    return args.owned[0];
+}
+
+static pfc_interval interval_of(const pfc_measurement *m)
+{
+    if (m->blocks_len > 1 && !m->exact)
+        return pfc_stats_block_interval(m->samples, m->blocks, m->blocks_len, 0.95, 1);
+    return pfc_stats_median_interval(m->samples, m->samples_len, 0.95);
+}
+
+static void columns_add(columns *c, const pfc_measurement *m)
+{
+    pfc_interval interval = interval_of(m);
+    size_t i = c->len++;
+
+    c->benchmark[i] = m->benchmark;
+    c->metric[i] = m->metric;
+    c->backend[i] = m->backend;
+    c->unit[i] = m->unit;
+    c->params[i] = pairs_text(&m->params);
+    c->extra[i] = pairs_text(&m->extra);
+    c->samples[i] = doubles_text(m->samples, m->samples_len);
+    c->blocks[i] = blocks_text(m->blocks, m->blocks_len);
+    c->higher[i] = m->higher_is_better;
+    c->exact[i] = m->exact;
+    c->n[i] = (int64_t)m->samples_len;
+    c->median[i] = interval.value;
+    c->low[i] = interval.low;
+    c->high[i] = interval.high;
+    c->min[i] = m->samples[0];
+    for (size_t s = 1; s < m->samples_len; s++)
+        c->min[i] = PFC_MIN(c->min[i], m->samples[s]);
+    c->samples_total += (int64_t)m->samples_len;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const pfc_measurement *x = *(const pfc_measurement *const *)a;
+    const pfc_measurement *y = *(const pfc_measurement *const *)b;
+    int order = strcmp(x->benchmark, y->benchmark);
+
+    if (!order)
+        order = strcmp(x->metric, y->metric);
+    return order ? order : strcmp(x->backend, y->backend);
+}
+
+static pfc_code check_run(const pfc_run *run, const char *key, pfc_err *err)
+{
+    const pfc_measurement **sorted;
+    pfc_code code = PFC_OK;
+
+    if (!pfc_is_sha(run->commit))
+        return pfc_err_set_field(err, PFC_EINVAL, "commit",
+                                 "commit: want a full id of 40 hexadecimal digits");
+    if (!run->id || strlen(run->id) != 32)
+        return pfc_err_set_field(err, PFC_EINVAL, "id", "id: want 32 hexadecimal digits");
+    if (key && (!*key || strlen(key) > MAX_KEY))
+        return pfc_err_set(err, PFC_EINVAL, "Idempotency-Key: want 1 to %d bytes", MAX_KEY);
+    sorted = pfc_calloc(run->measurements_len, sizeof(*sorted));
+    for (size_t i = 0; i < run->measurements_len; i++)
+        sorted[i] = &run->measurements[i];
+    if (run->measurements_len)
+        qsort(sorted, run->measurements_len, sizeof(*sorted), compare_names);
+    for (size_t i = 1; i < run->measurements_len && !code; i++) {
+        if (compare_names(&sorted[i - 1], &sorted[i]) == 0)
+            code = pfc_err_set_field(err, PFC_EINVAL, "measurements",
+                                     "measurements: %s %s %s is there twice", sorted[i]->benchmark,
+                                     sorted[i]->metric, sorted[i]->backend);
+    }
+    free(sorted);
+    return code;
+}
+
+/* All that the parts of one run must have in common. */
+static void hash_header(const pfc_run *run, char out[PFC_SHA256_HEX])
+{
+    char *text = pfc_format("%s\n%s\n%s\n%s\n%.17g\n%.17g\n%lld\n%d\n%s\n%s\n%s", run->commit,
+                            run->branch ? run->branch : "", run->suite,
+                            run->suite_hash ? run->suite_hash : "", run->started_at,
+                            run->finished_at, (long long)run->job_id, run->infra, run->machine.name,
+                            run->machine.machine_class, run->machine.fingerprint_hash);
+
+    pfc_sha256_hex(text, strlen(text), out);
+    free(text);
+}
+
+static void hash_body(const pfc_run *run, char out[PFC_SHA256_HEX])
+{
+    char *text = pfc_run_to_text(run); /* canonical: blanks and key order do not count */
+
+    pfc_sha256_hex(text, strlen(text), out);
+    free(text);
+}
+
+/* One ingest under way. */
+typedef struct ingest {
+    pfc_tx *tx;
+    const pfc_run *run;
+    int64_t project_id;
+    char *project, *branch;
+    int64_t commit_id, machine_id, run_id;
+    bool further; /* the run has a part already */
+    columns ok;
+    char header[PFC_SHA256_HEX], body[PFC_SHA256_HEX];
+} ingest;
+
+static pfc_code find_project(ingest *in, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, in->project_id);
+    code = pfc_tx_query(in->tx, "project_branch", &args, &res, err);
+    if (!code && pfc_res_rows(res) == 0)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no such project");
+    if (!code) {
+        const char *branch = in->run->branch;
+
+        in->project = pfc_strdup(pfc_res_text(res, 0, pfc_res_column(res, "name")));
+        in->branch =
+            pfc_strdup(branch ? branch : pfc_res_text(res, 0, pfc_res_column(res, "branch")));
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code find_machine(ingest *in, pfc_err *err)
+{
+    const pfc_machine *m = &in->run->machine;
+    pfc_code code = PFC_OK;
+
+    /* At most twice: another server may make the row between our look and our insert. */
+    for (int round = 0; round < 2 && !in->machine_id && !code; round++) {
+        pfc_args args = { 0 };
+        pfc_res *res = NULL;
+        bool stale = false;
+
+        pfc_args_text(&args, m->machine_class);
+        pfc_args_text(&args, m->name);
+        pfc_args_text(&args, m->fingerprint_hash);
+        code = pfc_tx_query(in->tx, "machine_find", &args, &res, err);
+        if (!code && pfc_res_rows(res)) {
+            in->machine_id = pfc_res_i64(res, 0, 0);
+            stale = pfc_res_bool(res, 0, 1);
+        }
+        pfc_res_free(res);
+        if (!code && stale) {
+            pfc_args_i64(&args, in->machine_id);
+            code = pfc_tx_query(in->tx, "machine_touch", &args, NULL, err);
+        }
+        if (!code && !in->machine_id && round == 0) {
+            pfc_args_text(&args, m->machine_class);
+            pfc_args_text(&args, m->name);
+            pfc_args_text(&args, m->fingerprint_hash);
+            pfc_args_own(&args, pairs_text(&m->fingerprint));
+            code = pfc_tx_query(in->tx, "machine_insert", &args, NULL, err);
+        }
+    }
+    if (!code && !in->machine_id)
+        code = pfc_err_set(err, PFC_EBUG, "machine: neither found nor made");
+    return code;
+}
+
+/* The answer of this very document, if it is stored. */
+static pfc_code find_part(ingest *in, pfc_ingest_result *out, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, in->project_id);
+    pfc_args_i64(&args, in->run_id);
+    pfc_args_text(&args, in->body);
+    code = pfc_tx_query(in->tx, "run_part_find", &args, &res, err);
+    if (!code && pfc_res_rows(res)) {
+        out->repeated = true;
+        out->series = pfc_res_i64(res, 0, 0);
+        out->samples = pfc_res_i64(res, 0, 1);
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code check_key(ingest *in, const char *key, pfc_ingest_result *out, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    if (!key)
+        return PFC_OK;
+    pfc_args_i64(&args, in->project_id);
+    pfc_args_text(&args, key);
+    code = pfc_tx_query(in->tx, "run_part_by_key", &args, &res, err);
+    if (!code && pfc_res_rows(res)) {
+        if (pfc_streq(pfc_res_text(res, 0, pfc_res_column(res, "id")), in->run->id) &&
+            pfc_streq(pfc_res_text(res, 0, pfc_res_column(res, "body_hash")), in->body)) {
+            out->repeated = true;
+            in->run_id = pfc_res_i64(res, 0, pfc_res_column(res, "run_id"));
+            out->series = pfc_res_i64(res, 0, pfc_res_column(res, "series"));
+            out->samples = pfc_res_i64(res, 0, pfc_res_column(res, "samples"));
+        } else {
+            code = pfc_err_set(err, PFC_ECONFLICT,
+                               "Idempotency-Key: it was used for another document");
+        }
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+/* Makes the run's row, or locks the one that is there. */
+static pfc_code claim_run(ingest *in, pfc_ingest_result *out, pfc_err *err)
+{
+    const pfc_run *run = in->run;
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, in->project_id);
+    pfc_args_text(&args, run->id);
+    pfc_args_text(&args, in->header);
+    pfc_args_i64(&args, in->commit_id);
+    pfc_args_text(&args, in->branch);
+    pfc_args_text(&args, run->suite ? run->suite : "");
+    pfc_args_text(&args, run->suite_hash ? run->suite_hash : "");
+    pfc_args_i64(&args, in->machine_id);
+    pfc_args_id(&args, run->job_id);
+    pfc_args_bool(&args, run->infra);
+    pfc_args_f64(&args, run->started_at);
+    pfc_args_f64(&args, run->finished_at);
+    /* Waits while another transaction is storing the same run. */
+    code = pfc_query_id(in->tx, "run_insert", &args, &in->run_id, err);
+    if (code || in->run_id)
+        return code;
+    pfc_args_i64(&args, in->project_id);
+    pfc_args_text(&args, run->id);
+    code = pfc_tx_query(in->tx, "run_lock", &args, &res, err);
+    if (code)
+        return code;
+    in->further = true;
+    in->run_id = pfc_res_i64(res, 0, 0);
+    if (!pfc_streq(pfc_res_text(res, 0, 1), in->header))
+        code = pfc_err_set(err, PFC_ECONFLICT, "run %s is stored with another header", run->id);
+    pfc_res_free(res);
+    return code ? code : find_part(in, out, err);
+}
+
+static pfc_code make_series(ingest *in, pfc_err *err)
+{
+    columns *c = &in->ok;
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    pfc_args_i64(&args, in->project_id);
+    pfc_args_texts(&args, c->benchmark, c->len);
+    pfc_args_texts(&args, (const char *const *)c->params, c->len);
+    code = pfc_tx_query(in->tx, "benchmarks_ensure", &args, NULL, err);
+    if (code)
+        return code;
+    pfc_args_i64(&args, in->project_id);
+    pfc_args_text(&args, in->run->machine.machine_class);
+    pfc_args_text(&args, in->branch);
+    pfc_args_texts(&args, c->benchmark, c->len);
+    pfc_args_texts(&args, c->metric, c->len);
+    pfc_args_texts(&args, c->backend, c->len);
+    pfc_args_texts(&args, c->unit, c->len);
+    pfc_args_bools(&args, c->higher, c->len);
+    pfc_args_bools(&args, c->exact, c->len);
+    return pfc_tx_query(in->tx, "series_ensure", &args, NULL, err);
+}
+
+static pfc_code resolve_series(ingest *in, pfc_err *err)
+{
+    columns *c = &in->ok;
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, in->project_id);
+    pfc_args_text(&args, in->run->machine.machine_class);
+    pfc_args_text(&args, in->branch);
+    pfc_args_texts(&args, c->benchmark, c->len);
+    pfc_args_texts(&args, c->metric, c->len);
+    pfc_args_texts(&args, c->backend, c->len);
+    code = pfc_tx_query(in->tx, "series_resolve", &args, &res, err);
+    if (!code && pfc_res_rows(res) != c->len)
+        code = pfc_err_set(err, PFC_EBUG, "series: asked for %zu, found %zu", c->len,
+                           pfc_res_rows(res));
+    for (size_t i = 0; !code && i < c->len; i++) {
+        const char *unit = pfc_res_text(res, i, 1);
+
+        c->series[i] = pfc_res_i64(res, i, 0);
+        /* A series is one quantity: mixing units or directions would make steps of nothing. */
+        if (!pfc_streq(unit, c->unit[i]) || pfc_res_bool(res, i, 2) != c->higher[i])
+            code = pfc_err_set_field(err, PFC_EINVAL, "measurements",
+                                     "%s %s: its series has unit %s, %s is better; got unit %s, %s",
+                                     c->benchmark[i], c->metric[i], unit,
+                                     pfc_res_bool(res, i, 2) ? "higher" : "lower", c->unit[i],
+                                     c->higher[i] ? "higher" : "lower");
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code check_overlap(ingest *in, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    int64_t there = 0;
+    pfc_code code;
+
+    if (!in->further)
+        return PFC_OK;
+    pfc_args_i64(&args, in->project_id);
+    pfc_args_i64(&args, in->run_id);
+    pfc_args_i64s(&args, in->ok.series, in->ok.len);
+    code = pfc_query_id(in->tx, "measurements_overlap", &args, &there, err);
+    if (!code && there)
+        code = pfc_err_set(err, PFC_ECONFLICT, "run %s is stored with other measurements",
+                           in->run->id);
+    return code;
+}
+
+static pfc_code store_measured(ingest *in, pfc_err *err)
+{
+    columns *c = &in->ok;
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    if (c->len == 0)
+        return PFC_OK;
+    code = make_series(in, err);
+    if (!code)
+        code = resolve_series(in, err);
+    if (!code)
+        code = check_overlap(in, err);
+    if (code)
+        return code;
+    pfc_args_i64(&args, in->project_id);
+    pfc_args_i64(&args, in->run_id);
+    pfc_args_i64(&args, in->commit_id);
+    pfc_args_i64s(&args, c->series, c->len);
+    pfc_args_i64s(&args, c->n, c->len);
+    pfc_args_f64s(&args, c->median, c->len);
+    pfc_args_f64s(&args, c->low, c->len);
+    pfc_args_f64s(&args, c->high, c->len);
+    pfc_args_f64s(&args, c->min, c->len);
+    pfc_args_texts(&args, (const char *const *)c->samples, c->len);
+    pfc_args_texts(&args, (const char *const *)c->blocks, c->len);
+    pfc_args_texts(&args, (const char *const *)c->extra, c->len);
+    return pfc_tx_query(in->tx, "measurements_insert", &args, NULL, err);
+}
+
+/* What was broken or skipped, so that the document can be given back whole. */
+static pfc_code store_unmeasured(ingest *in, pfc_err *err)
+{
+    const pfc_run *run = in->run;
+    size_t cap = run->measurements_len - in->ok.len, n = 0;
+    const char **text[5];
+    char **params = pfc_calloc(cap, sizeof(char *));
+    bool *higher = pfc_calloc(cap, sizeof(bool)), *exact = pfc_calloc(cap, sizeof(bool));
+    bool *broken = pfc_calloc(cap, sizeof(bool));
+    pfc_args args = { 0 };
+    pfc_code code = PFC_OK;
+
+    for (size_t t = 0; t < PFC_ARRAY_LEN(text); t++)
+        text[t] = pfc_calloc(cap, sizeof(char *));
+    for (size_t i = 0; i < run->measurements_len; i++) {
+        const pfc_measurement *m = &run->measurements[i];
+
+        if (m->status == PFC_STATUS_OK)
+            continue;
+        text[0][n] = m->benchmark;
+        text[1][n] = m->metric;
+        text[2][n] = m->backend;
+        text[3][n] = m->unit;
+        text[4][n] = m->reason ? m->reason : "";
+        params[n] = pairs_text(&m->params);
+        higher[n] = m->higher_is_better;
+        exact[n] = m->exact;
+        broken[n++] = m->status == PFC_STATUS_BROKEN;
+    }
+    if (n) {
+        pfc_args_i64(&args, in->project_id);
+        pfc_args_i64(&args, in->run_id);
+        for (size_t t = 0; t < 4; t++)
+            pfc_args_texts(&args, text[t], n);
+        pfc_args_bools(&args, higher, n);
+        pfc_args_bools(&args, exact, n);
+        pfc_args_bools(&args, broken, n);
+        pfc_args_texts(&args, text[4], n);
+        pfc_args_texts(&args, (const char *const *)params, n);
+        code = pfc_tx_query(in->tx, "unmeasured_insert", &args, NULL, err);
+    }
+    for (size_t t = 0; t < PFC_ARRAY_LEN(text); t++)
+        free(text[t]);
+    for (size_t i = 0; i < n; i++)
+        free(params[i]);
+    free(params);
+    free(broken);
+    free(exact);
+    free(higher);
+    return code;
+}
+
+static pfc_code store_part(ingest *in, const char *actor, const char *key, pfc_ingest_result *out,
+                           pfc_err *err)
+{
+    pfc_args args = { 0 };
+    char *what;
+    pfc_code code;
+
+    out->series = (int64_t)in->ok.len;
+    out->samples = in->ok.samples_total;
+    pfc_args_i64(&args, in->project_id);
+    pfc_args_i64(&args, in->run_id);
+    pfc_args_text(&args, in->body);
+    pfc_args_text(&args, key);
+    pfc_args_i64(&args, (int64_t)in->run->measurements_len);
+    pfc_args_i64(&args, out->series);
+    pfc_args_i64(&args, out->samples);
+    code = pfc_tx_query(in->tx, "run_part_insert", &args, NULL, err);
+    /* Same transaction: a run stored but never judged looks like a healthy one. */
+    if (!code && in->ok.len)
+        code = pfc_detect_enqueue(in->tx, in->project_id, in->run_id, NULL, err);
+    if (code)
+        return code;
+    what = pfc_format("run %lld", (long long)in->run_id);
+    code = pfc_note(in->tx, actor, "ingest", in->project_id, what, in->run->id, err);
+    free(what);
+    if (!code)
+        code = pfc_tell(in->tx,
+                        json_pack("{s:s, s:s, s:I, s:s, s:s}", "type", "run", "project",
+                                  in->project, "run_id", (json_int_t)in->run_id, "id", in->run->id,
+                                  "commit", in->run->commit),
+                        err);
+    return code;
+}
+
+static pfc_code store(ingest *in, const char *actor, const char *key, pfc_ingest_result *out,
+                      pfc_err *err)
+{
+    pfc_code code = find_project(in, err);
+
+    if (!code)
+        code = check_key(in, key, out, err);
+    if (code || out->repeated)
+        return code;
+    /* History before machines before runs before series: everybody in one order, no circles. */
+    code = pfc_commit_ensure(in->tx, in->project_id, in->branch, in->run->commit,
+                             in->run->started_at, &in->commit_id, err);
+    if (!code)
+        code = find_machine(in, err);
+    if (!code)
+        code = claim_run(in, out, err);
+    if (code || out->repeated)
+        return code;
+    code = store_measured(in, err);
+    if (!code)
+        code = store_unmeasured(in, err);
+    if (!code)
+        code = store_part(in, actor, key, out, err);
+    return code;
+}
+
+pfc_code pfc_run_ingest(pfc_db *db, const char *actor, int64_t project_id, const pfc_run *run,
+                        const char *key, pfc_ingest_result *out, pfc_err *err)
+{
+    ingest in = { .run = run, .project_id = project_id };
+    pfc_ingest_result answer = { 0 };
+    pfc_code code = check_run(run, key, err);
+
+    if (code)
+        return code;
+    /* The slow part, summaries and texts, is done before a connection is taken. */
+    columns_init(&in.ok, run->measurements_len);
+    for (size_t i = 0; i < run->measurements_len; i++) {
+        if (run->measurements[i].status == PFC_STATUS_OK)
+            columns_add(&in.ok, &run->measurements[i]);
+    }
+    hash_header(run, in.header);
+    hash_body(run, in.body);
+
+    code = pfc_tx_begin(&in.tx, db, PFC_TX_WRITE, err);
+    if (!code)
+        code = store(&in, actor, key, &answer, err);
+    if (!code && !answer.repeated)
+        code = pfc_tx_commit(in.tx, err);
+    pfc_tx_free(in.tx);
+    if (!code) {
+        answer.run_id = in.run_id;
+        (void)snprintf(answer.id, sizeof(answer.id), "%s", run->id);
+        *out = answer;
+    }
+    columns_clear(&in.ok);
+    free(in.project);
+    free(in.branch);
+    return code;
+}

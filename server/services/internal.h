@@ -1,0 +1,64 @@
+/*
+ * What the services share among themselves.
+ */
+#ifndef PFC_SERVER_SERVICES_INTERNAL_H
+#define PFC_SERVER_SERVICES_INTERNAL_H
+
+#include "server/services/services.h"
+
+/** Leaves a row in the audit log: "ingest" of "run 7". detail may be NULL. */
+pfc_code pfc_note(pfc_tx *tx, const char *actor, const char *action, int64_t project_id,
+                  const char *object, const char *detail, pfc_err *err) PFC_MUSTCHECK;
+/** Tells listeners when tx commits; takes `event`. */
+pfc_code pfc_tell(pfc_tx *tx, json_t *event, pfc_err *err) PFC_MUSTCHECK;
+/** First column of the first row as a number; 0: no row. Clears args. */
+pfc_code pfc_query_id(pfc_tx *tx, const char *name, pfc_args *args, int64_t *id,
+                      pfc_err *err) PFC_MUSTCHECK;
+/** True for 40 lower-case hexadecimal digits. */
+bool pfc_is_sha(const char *text);
+
+/* ---- positions along a branch (line.c: pure; commits.c: stored) ---- */
+
+typedef struct pfc_line_commit {
+    const char *sha;
+    const char *parents; /* ids separated by one space, first parent first; "" at a root */
+    double time;
+    int64_t position; /* out: from 1; 0: not on the first-parent line */
+} pfc_line_commit;
+
+/**
+ * Positions of a branch's commits, whatever order they arrived in. The line is the first-parent
+ * chain of the newest head. Chains that do not meet it (a gap in what is known, commits known from
+ * runs only) are put before it, the older ones first; commits of merged branches get 0.
+ * Sorts `commits` by id. n is bounded by memory only; O(n log n).
+ */
+void pfc_line_positions(pfc_line_commit *commits, size_t n);
+
+/** The commit's id, made as a stub when unknown, and made a member of the branch. */
+pfc_code pfc_commit_ensure(pfc_tx *tx, int64_t project_id, const char *branch, const char *sha,
+                           double time, int64_t *id, pfc_err *err) PFC_MUSTCHECK;
+
+/** Queues the judging of a run, or of a whole branch (run 0) whose order has changed. */
+pfc_code pfc_detect_enqueue(pfc_tx *tx, int64_t project_id, int64_t run_id, const char *branch,
+                            pfc_err *err) PFC_MUSTCHECK;
+
+/** One series for detection. */
+typedef struct pfc_judged {
+    int64_t id;
+    const char *branch;
+    bool higher_is_better, exact;
+} pfc_judged;
+/** Judges one series in tx and stores what it finds. */
+pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                          pfc_err *err) PFC_MUSTCHECK;
+
+/** Sets state, note, culprit of an alert with its history; tx holds the alert. */
+pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
+                         const char *from, const pfc_alert_change *change,
+                         pfc_err *err) PFC_MUSTCHECK;
+
+/** Names of the entries in which two fingerprints (JSON objects of texts) differ; owned by caller. */
+void pfc_fingerprint_diff(const json_t *a, const json_t *b, char ***names, size_t *len);
+void pfc_texts_free(char **texts, size_t len);
+
+#endif

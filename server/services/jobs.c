@@ -1,0 +1,390 @@
+/*
+ * The queue: rows claimed with SKIP LOCKED under a lease. Whoever has the lease's secret may go on;
+ * when it runs out the job goes back, and what its old holder still sends is refused.
+ */
+#include "core/base/hash.h"
+#include "core/base/rng.h"
+#include "server/services/internal.h"
+
+#define MAX_LEASE_S 3600.0
+
+/* Announces the job as it is now, when tx commits. */
+static pfc_code tell_job(pfc_tx *tx, int64_t id, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_i64(&args, id);
+    return pfc_tx_query(tx, "job_notify", &args, NULL, err);
+}
+
+pfc_code pfc_detect_enqueue(pfc_tx *tx, int64_t project_id, int64_t run_id, const char *branch,
+                            pfc_err *err)
+{
+    pfc_args args = { 0 };
+    int64_t id = 0;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, "detect");
+    pfc_args_i64(&args, 0);
+    pfc_args_text(&args, NULL);
+    pfc_args_text(&args, branch);
+    pfc_args_text(&args, NULL);
+    pfc_args_text(&args, NULL);
+    pfc_args_text(&args, NULL);
+    pfc_args_id(&args, run_id);
+    pfc_args_text(&args, NULL);
+    code = pfc_query_id(tx, "job_insert", &args, &id, err);
+    if (!code)
+        code = pfc_tell(tx, json_pack("{s:s, s:I}", "type", "detect", "id", (json_int_t)id), err);
+    return code;
+}
+
+/* Labels: an object of texts, written one way so that equal ones compare equal. */
+static pfc_code canonical_labels(const char *text, char **out, pfc_err *err)
+{
+    json_t *labels = NULL;
+    const char *name;
+    json_t *value;
+    pfc_code code = pfc_json_parse(text ? text : "{}", text ? strlen(text) : 2, &labels, err);
+
+    if (code)
+        return code;
+    if (!json_is_object(labels) || json_object_size(labels) > PFC_WIRE_MAX_FINGERPRINT)
+        code = pfc_err_set_field(err, PFC_EINVAL, "labels", "labels: want an object of texts");
+    json_object_foreach(labels, name, value)
+    {
+        if (!code && (!json_is_string(value) || json_string_length(value) > PFC_WIRE_MAX_NAME ||
+                      strlen(name) > PFC_WIRE_MAX_NAME))
+            code = pfc_err_set_field(err, PFC_EINVAL, "labels",
+                                     "labels: want texts of at most %d bytes", PFC_WIRE_MAX_NAME);
+    }
+    if (!code)
+        *out = json_dumps(labels, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(labels);
+    return code;
+}
+
+static pfc_code check_spec(const pfc_job_spec *spec, pfc_err *err)
+{
+    static const char *const kinds[] = { "measure",  "nightly", "pull_request",
+                                         "backfill", "bisect",  "verify" };
+    bool known = false;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(kinds); i++)
+        known |= pfc_streq(kinds[i], spec->kind);
+    if (!known)
+        return pfc_err_set_field(err, PFC_EINVAL, "kind",
+                                 "kind: want measure, nightly, pull_request, backfill, bisect or"
+                                 " verify");
+    if (!pfc_is_sha(spec->commit))
+        return pfc_err_set_field(err, PFC_EINVAL, "commit",
+                                 "commit: want a full id of 40 hexadecimal digits");
+    if (spec->priority < 0 || spec->priority > 100)
+        return pfc_err_set_field(err, PFC_EINVAL, "priority", "priority: want 0 to 100, got %d",
+                                 spec->priority);
+    return PFC_OK;
+}
+
+static pfc_code insert_or_find(pfc_tx *tx, int64_t project_id, const pfc_job_spec *spec,
+                               const char *labels, int64_t *id, bool *created, pfc_err *err)
+{
+    char *text = pfc_format("%s\n%s\n%s\n%s", spec->kind, spec->commit,
+                            spec->suite ? spec->suite : "", labels);
+    char dedupe[PFC_SHA256_HEX];
+    pfc_code code = PFC_OK;
+
+    pfc_sha256_hex(text, strlen(text), dedupe);
+    free(text);
+    *id = 0;
+    /* The open one may end between the two statements: then the next round inserts. */
+    for (int round = 0; round < 3 && !*id && !code; round++) {
+        pfc_args args = { 0 };
+
+        pfc_args_i64(&args, project_id);
+        pfc_args_text(&args, spec->kind);
+        pfc_args_i64(&args, spec->priority);
+        pfc_args_text(&args, spec->commit);
+        pfc_args_text(&args, spec->branch);
+        pfc_args_text(&args, spec->suite);
+        pfc_args_text(&args, spec->source);
+        pfc_args_text(&args, labels);
+        pfc_args_id(&args, 0);
+        pfc_args_text(&args, dedupe);
+        code = pfc_query_id(tx, "job_insert", &args, id, err);
+        *created = *id != 0;
+        if (!code && !*id) {
+            pfc_args_i64(&args, project_id);
+            pfc_args_text(&args, dedupe);
+            code = pfc_query_id(tx, "job_open", &args, id, err);
+        }
+    }
+    if (!code && !*id)
+        code = pfc_err_set(err, PFC_EUNAVAIL, "job: the open one keeps changing: try again");
+    return code;
+}
+
+pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
+                         const pfc_job_spec *spec, bool *created, pfc_jobs *out, pfc_err *err)
+{
+    char *labels = NULL, *what = NULL;
+    bool fresh = false;
+    pfc_tx *tx = NULL;
+    int64_t id = 0;
+    pfc_code code = check_spec(spec, err);
+
+    if (!code)
+        code = canonical_labels(spec->labels_json, &labels, err);
+    if (!code)
+        code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+    if (!code)
+        code = insert_or_find(tx, project_id, spec, labels, &id, &fresh, err);
+    if (!code && fresh) {
+        what = pfc_format("job %lld", (long long)id);
+        code = pfc_note(tx, actor, "enqueue", project_id, what, spec->kind, err);
+        if (!code)
+            code = tell_job(tx, id, err);
+    }
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    free(what);
+    free(labels);
+    if (!code)
+        code = pfc_jobs_get(db, id, out, err);
+    if (!code)
+        *created = fresh;
+    return code;
+}
+
+static double lease_seconds(double wanted)
+{
+    return wanted > 0 ? PFC_MIN(wanted, MAX_LEASE_S) : PFC_LEASE_S;
+}
+
+static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *labels,
+                     const char *secret, int64_t *id, pfc_err *err)
+{
+    char hash[PFC_SHA256_HEX];
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    pfc_args_text(&args, request->runner);
+    pfc_args_text(&args, request->machine_class);
+    pfc_args_text(&args, labels);
+    pfc_args_texts(&args, request->backends, request->backends_len);
+    code = pfc_tx_query(tx, "runner_seen", &args, NULL, err);
+    if (code)
+        return code;
+    pfc_sha256_hex(secret, strlen(secret), hash);
+    pfc_args_text(&args, request->runner);
+    pfc_args_text(&args, request->machine_class);
+    pfc_args_text(&args, labels);
+    pfc_args_texts(&args, request->backends, request->backends_len);
+    pfc_args_id(&args, request->project_id);
+    pfc_args_text(&args, hash);
+    pfc_args_f64(&args, lease_seconds(request->lease_s));
+    code = pfc_query_id(tx, "job_lease", &args, id, err);
+    return code || !*id ? code : tell_job(tx, *id, err);
+}
+
+pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *out, char *secret,
+                       pfc_err *err)
+{
+    char *labels = NULL;
+    char fresh[33];
+    pfc_tx *tx = NULL;
+    int64_t id = 0;
+    pfc_code code = canonical_labels(request->labels_json, &labels, err);
+
+    if (!code && (!request->runner || !*request->runner || !request->machine_class))
+        code = pfc_err_set_field(err, PFC_EINVAL, "runner", "runner: want a name and a class");
+    if (!code)
+        code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+    if (!code) {
+        pfc_random_id(fresh);
+        code = take(tx, request, labels, fresh, &id, err);
+    }
+    pfc_tx_free(tx);
+    free(labels);
+    if (!code && !id)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no job waits for this runner");
+    if (!code)
+        code = pfc_jobs_get(db, id, out, err);
+    if (!code)
+        memcpy(secret, fresh, sizeof(fresh));
+    return code;
+}
+
+pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *secret, const char *progress,
+                           double lease_s, bool *cancel, pfc_err *err)
+{
+    char hash[PFC_SHA256_HEX];
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    if (code)
+        return code;
+    pfc_sha256_hex(secret, strlen(secret), hash);
+    pfc_args_i64(&args, job_id);
+    pfc_args_text(&args, hash);
+    pfc_args_f64(&args, lease_seconds(lease_s));
+    pfc_args_text(&args, progress);
+    code = pfc_tx_query(tx, "job_heartbeat", &args, &res, err);
+    if (!code && pfc_res_rows(res) == 0)
+        code = pfc_err_set(err, PFC_ECONFLICT, "job %lld: the lease is lost", (long long)job_id);
+    if (!code)
+        *cancel = pfc_res_bool(res, 0, 0);
+    pfc_res_free(res);
+    pfc_tx_free(tx);
+    return code;
+}
+
+/* No row was changed: is it the same completion again, or a late one? */
+static pfc_code explain_refusal(pfc_tx *tx, int64_t job_id, const char *hash, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    const char *stored, *state;
+    pfc_code code;
+
+    pfc_args_i64(&args, job_id);
+    code = pfc_tx_query(tx, "job_state", &args, &res, err);
+    if (code)
+        return code;
+    if (pfc_res_rows(res) == 0) {
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no such job");
+    } else {
+        state = pfc_res_text(res, 0, 1);
+        stored = pfc_res_text(res, 0, 2);
+        if (!stored || !pfc_secret_equal(stored, hash) || strcmp(state, "leased") == 0)
+            code = pfc_err_set(err, PFC_ECONFLICT, "job %lld: the lease is lost, the job is %s",
+                               (long long)job_id, state);
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code complete(pfc_tx *tx, int64_t job_id, const char *hash, const char *state,
+                         const char *reason, const char *const *run_ids, size_t run_ids_len,
+                         pfc_err *err)
+{
+    char *what;
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, job_id);
+    pfc_args_text(&args, hash);
+    pfc_args_text(&args, state);
+    pfc_args_text(&args, reason);
+    pfc_args_texts(&args, run_ids, run_ids_len);
+    code = pfc_tx_query(tx, "job_complete", &args, &res, err);
+    if (code)
+        return code;
+    if (pfc_res_rows(res)) {
+        what = pfc_format("job %lld", (long long)job_id);
+        code = pfc_note(tx, "runner", "complete", pfc_res_i64(res, 0, 0), what,
+                        pfc_res_text(res, 0, 1), err);
+        free(what);
+        if (!code)
+            code = tell_job(tx, job_id, err);
+    } else {
+        code = explain_refusal(tx, job_id, hash, err);
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *secret, const char *status,
+                          const char *reason, const char *const *run_ids, size_t run_ids_len,
+                          pfc_err *err)
+{
+    bool broken = pfc_streq(status, "broken");
+    char hash[PFC_SHA256_HEX];
+    char *why = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code;
+
+    if (!broken && !pfc_streq(status, "done") && !pfc_streq(status, "failed"))
+        return pfc_err_set_field(err, PFC_EINVAL, "status", "status: want done, failed or broken");
+    if (broken)
+        why = pfc_format("broken: %s", reason ? reason : "the benchmark cannot be measured");
+    pfc_sha256_hex(secret, strlen(secret), hash);
+    code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+    if (!code)
+        code = complete(tx, job_id, hash, broken ? "failed" : status, broken ? why : reason,
+                        run_ids, run_ids_len, err);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    free(why);
+    return code;
+}
+
+pfc_code pfc_job_cancel(pfc_db *db, const char *actor, int64_t job_id, pfc_jobs *out, pfc_err *err)
+{
+    char *what = pfc_format("job %lld", (long long)job_id);
+    pfc_jobs jobs = { 0 };
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    int64_t project_id = 0;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    if (!code) {
+        pfc_args_i64(&args, job_id);
+        code = pfc_query_id(tx, "job_cancel", &args, &project_id, err);
+    }
+    if (!code && project_id)
+        code = pfc_note(tx, actor, "cancel", project_id, what, NULL, err);
+    if (!code && project_id)
+        code = tell_job(tx, job_id, err);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    free(what);
+    if (!code)
+        code = pfc_jobs_get(db, job_id, &jobs, err);
+    if (code)
+        return code;
+    if (!project_id && !pfc_streq(jobs.items[0].state, "cancelled")) {
+        code = pfc_err_set(err, PFC_ECONFLICT, "job %lld is %s already", (long long)job_id,
+                           jobs.items[0].state);
+        pfc_rows_clear(&jobs);
+        return code;
+    }
+    *out = jobs;
+    return PFC_OK;
+}
+
+pfc_code pfc_jobs_expire(pfc_db *db, size_t *expired, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    if (!code) {
+        pfc_args_i64(&args, PFC_JOB_MAX_TRIES);
+        code = pfc_tx_query(tx, "jobs_expire", &args, &res, err);
+    }
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
+        const char *kind = pfc_res_text(res, i, 2);
+        int64_t id = pfc_res_i64(res, i, 0);
+
+        if (strcmp(kind, "detect") == 0)
+            code =
+                pfc_tell(tx, json_pack("{s:s, s:I}", "type", "detect", "id", (json_int_t)id), err);
+        else
+            code = tell_job(tx, id, err);
+    }
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    if (!code)
+        *expired = pfc_res_rows(res);
+    pfc_res_free(res);
+    pfc_tx_free(tx);
+    return code;
+}

@@ -1,0 +1,330 @@
+/*
+ * Judging one series: points in commit order in, change points and alerts out. A change keeps its
+ * identity, and with it its alert, while later points move its edges or its size a little.
+ */
+#include <math.h>
+
+#include "server/services/internal.h"
+
+/* Raw repeats make the verdict sharper, but reading them all for a very long series costs more than
+ * they bring: there the medians alone decide. */
+#define MAX_POINTS_WITH_SAMPLES 5000
+#define SPARK                   200
+
+typedef struct point_meta {
+    int64_t commit_id, position;
+} point_meta;
+
+typedef struct history {
+    pfc_point *points;
+    double **samples; /* owned; behind points[i].repeats */
+    point_meta *meta;
+    size_t len;
+} history;
+
+static void history_clear(history *h)
+{
+    for (size_t i = 0; i < h->len; i++)
+        free(h->samples[i]);
+    free(h->samples);
+    free(h->points);
+    free(h->meta);
+}
+
+static uint64_t state_of(const char *fingerprint_hash)
+{
+    char head[17];
+
+    (void)snprintf(head, sizeof(head), "%.16s", fingerprint_hash);
+    return strtoull(head, NULL, 16);
+}
+
+static pfc_code load(pfc_tx *tx, int64_t project_id, const pfc_judged *series, history *h,
+                     pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    int64_t size = 0;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, series->id);
+    code = pfc_query_id(tx, "detect_size", &args, &size, err);
+    if (code)
+        return code;
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, series->id);
+    pfc_args_text(&args, series->branch);
+    pfc_args_bool(&args, size <= MAX_POINTS_WITH_SAMPLES);
+    code = pfc_tx_query(tx, "detect_points", &args, &res, err);
+    if (code)
+        return code;
+    h->len = pfc_res_rows(res);
+    h->points = pfc_calloc(h->len, sizeof(*h->points));
+    h->samples = pfc_calloc(h->len, sizeof(*h->samples));
+    h->meta = pfc_calloc(h->len, sizeof(*h->meta));
+    for (size_t i = 0; i < h->len; i++) {
+        size_t n = 0;
+
+        h->meta[i].commit_id = pfc_res_i64(res, i, pfc_res_column(res, "commit_id"));
+        h->meta[i].position = pfc_res_i64(res, i, pfc_res_column(res, "position"));
+        pfc_res_f64s(res, i, pfc_res_column(res, "samples"), &h->samples[i], &n);
+        h->points[i] = (pfc_point){
+            .t = pfc_res_f64(res, i, pfc_res_column(res, "time")),
+            .v = pfc_res_f64(res, i, pfc_res_column(res, "median")),
+            .repeats = h->samples[i],
+            .repeats_len = n,
+            .machine_state =
+                state_of(pfc_res_text(res, i, pfc_res_column(res, "fingerprint_hash"))),
+        };
+    }
+    pfc_res_free(res);
+    return PFC_OK;
+}
+
+/* A step cannot lie between two runs of one commit: it is moved to the nearer edge of that commit's
+ * points, to the one that leaves fewer of them on the wrong side. n: past the last point. */
+static size_t snap(const history *h, size_t index)
+{
+    size_t first = index, end = index;
+
+    while (first > 0 && h->meta[first - 1].position == h->meta[index].position)
+        first--;
+    while (end < h->len && h->meta[end].position == h->meta[index].position)
+        end++;
+    if (first == index)
+        return index;
+    return end - index >= index - first ? first : end;
+}
+
+/* A change that is stored already. */
+typedef struct known {
+    int64_t id, position, low, high, alert_id;
+    bool regression, gone, used;
+    const char *alert_state, *last_actor;
+} known;
+
+static void read_known(const pfc_res *res, known *items)
+{
+    for (size_t i = 0; i < pfc_res_rows(res); i++) {
+        items[i] = (known){
+            .id = pfc_res_i64(res, i, pfc_res_column(res, "id")),
+            .position = pfc_res_i64(res, i, pfc_res_column(res, "position")),
+            .low = pfc_res_i64(res, i, pfc_res_column(res, "position_low")),
+            .high = pfc_res_i64(res, i, pfc_res_column(res, "position_high")),
+            .alert_id = pfc_res_i64(res, i, pfc_res_column(res, "alert_id")),
+            .regression = pfc_res_bool(res, i, pfc_res_column(res, "regression")),
+            .gone = pfc_res_bool(res, i, pfc_res_column(res, "gone")),
+            .alert_state = pfc_res_text(res, i, pfc_res_column(res, "state")),
+            .last_actor = pfc_res_text(res, i, pfc_res_column(res, "last_actor")),
+        };
+    }
+}
+
+/* The stored change whose range meets [low, high] with the same direction: live ones before gone
+ * ones (the rows are in that order), the nearest first. */
+static known *match(known *items, size_t len, int64_t position, int64_t low, int64_t high,
+                    bool regression)
+{
+    known *best = NULL;
+
+    for (size_t i = 0; i < len; i++) {
+        known *k = &items[i];
+
+        if (k->used || k->regression != regression || k->high < low || k->low > high)
+            continue;
+        if (!best || (best->gone == k->gone && llabs((long long)(k->position - position)) <
+                                                   llabs((long long)(best->position - position))))
+            best = k;
+    }
+    return best;
+}
+
+static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                           const history *h, const pfc_change *c, size_t index, int64_t low,
+                           size_t high, const known *old, int64_t *id, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_id(&args, old ? old->id : 0);
+    pfc_args_i64(&args, series->id);
+    pfc_args_text(&args, series->branch);
+    pfc_args_i64(&args, h->meta[index].commit_id);
+    pfc_args_i64(&args, low);
+    pfc_args_i64(&args, h->meta[high].commit_id);
+    pfc_args_f64(&args, c->before);
+    pfc_args_f64(&args, c->after);
+    pfc_args_f64(&args, c->rel_change);
+    pfc_args_f64(&args, isfinite(c->rel_low) ? c->rel_low : c->rel_change);
+    pfc_args_f64(&args, isfinite(c->rel_high) ? c->rel_high : c->rel_change);
+    pfc_args_f64(&args, isfinite(c->p) ? c->p : 1.0);
+    pfc_args_bool(&args, c->regression);
+    pfc_args_bool(&args, c->confirmed);
+    return pfc_query_id(tx, "change_point_put", &args, id, err);
+}
+
+static pfc_code open_alert(pfc_tx *tx, int64_t project_id, int64_t series_id, int64_t change_id,
+                           pfc_err *err)
+{
+    pfc_args args = { 0 };
+    int64_t id = 0;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, change_id);
+    pfc_args_i64(&args, series_id);
+    code = pfc_query_id(tx, "alert_open", &args, &id, err);
+    if (code || !id)
+        return code;
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, id);
+    pfc_args_text(&args, "detector");
+    pfc_args_text(&args, NULL);
+    pfc_args_text(&args, "untriaged");
+    pfc_args_text(&args, "confirmed regression");
+    code = pfc_tx_query(tx, "alert_event_insert", &args, NULL, err);
+    if (!code) {
+        pfc_args_i64(&args, id);
+        code = pfc_tx_query(tx, "alert_notify", &args, NULL, err);
+    }
+    return code;
+}
+
+/* The detector takes back only what it did itself: a person's word stands. */
+static bool detectors_own(const known *k, const char *state)
+{
+    return k->alert_id && pfc_streq(k->alert_state, state) && pfc_streq(k->last_actor, "detector");
+}
+
+static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                             const history *h, const pfc_change *c, known *items, size_t items_len,
+                             pfc_err *err)
+{
+    size_t index = snap(h, c->index);
+    size_t low_index = PFC_MIN(c->index_low, index), high_index = PFC_MAX(c->index_high, index);
+    int64_t low, high, id = 0;
+    known *old;
+    pfc_code code;
+
+    if (index >= h->len)
+        return PFC_OK; /* between the runs of the newest commit: nothing to say yet */
+    high_index = PFC_MIN(high_index, h->len - 1);
+    /* Commits between the last good point and the first bad one were not measured: suspects too. */
+    low = low_index ? h->meta[low_index - 1].position + 1 : h->meta[low_index].position;
+    low = PFC_MIN(low, h->meta[index].position);
+    high = h->meta[high_index].position;
+    old = match(items, items_len, h->meta[index].position, low, high, c->regression);
+    code = put_change(tx, project_id, series, h, c, index, low, high_index, old, &id, err);
+    if (old)
+        old->used = true;
+    if (!code && c->confirmed && c->regression)
+        code = open_alert(tx, project_id, series->id, id, err);
+    if (!code && old && old->gone && c->confirmed && detectors_own(old, "noise"))
+        code = pfc_alert_apply(
+            tx, "detector", project_id, old->alert_id, "noise",
+            &(pfc_alert_change){ .state = "untriaged", .reason = "the change is there again" },
+            err);
+    return code;
+}
+
+static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const known *items, size_t len,
+                            pfc_err *err)
+{
+    int64_t *ids = pfc_calloc(len, sizeof(*ids));
+    size_t n = 0;
+    pfc_args args = { 0 };
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < len && !code; i++) {
+        if (items[i].used || items[i].gone)
+            continue;
+        ids[n++] = items[i].id;
+        if (detectors_own(&items[i], "untriaged"))
+            code = pfc_alert_apply(tx, "detector", project_id, items[i].alert_id, "untriaged",
+                                   &(pfc_alert_change){ .state = "noise",
+                                                        .reason = "with the points that came since,"
+                                                                  " there is no change" },
+                                   err);
+    }
+    if (!code && n) {
+        pfc_args_i64(&args, project_id);
+        pfc_args_i64s(&args, ids, n);
+        code = pfc_tx_query(tx, "change_points_gone", &args, NULL, err);
+    }
+    free(ids);
+    return code;
+}
+
+static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                              const history *h, const pfc_detection *found, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    known *items = NULL;
+    size_t len;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, series->id);
+    pfc_args_text(&args, series->branch);
+    code = pfc_tx_query(tx, "change_points_of_series", &args, &res, err);
+    if (code)
+        return code;
+    len = pfc_res_rows(res);
+    items = pfc_calloc(len, sizeof(*items));
+    read_known(res, items);
+    for (size_t i = 0; !code && i < found->changes_len; i++)
+        code = store_change(tx, project_id, series, h, &found->changes[i], items, len, err);
+    if (!code)
+        code = drop_unseen(tx, project_id, items, len, err);
+    free(items);
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                              const history *h, const pfc_detection *found, pfc_err *err)
+{
+    size_t from = h->len > SPARK ? h->len - SPARK : 0;
+    double spark[SPARK];
+    pfc_args args = { 0 };
+
+    for (size_t i = from; i < h->len; i++)
+        spark[i - from] = h->points[i].v;
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, series->id);
+    pfc_args_i64(&args, (int64_t)h->len);
+    pfc_args_id(&args, h->len ? h->meta[h->len - 1].commit_id : 0);
+    pfc_args_f64(&args, h->len ? h->points[h->len - 1].v : (double)NAN);
+    pfc_args_f64s(&args, spark, h->len - from);
+    pfc_args_f64(&args, found->noise_rel);
+    return pfc_tx_query(tx, "series_judged", &args, NULL, err);
+}
+
+pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series, pfc_err *err)
+{
+    const pfc_detect_opts opts = { .higher_is_better = series->higher_is_better,
+                                   .exact = series->exact };
+    pfc_detection found = { .noise_rel = (double)NAN };
+    history h = { 0 };
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    /* Two servers may have runs of one series: the later one judges with the earlier one's changes
+     * in sight. */
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, series->id);
+    code = pfc_tx_query(tx, "series_lock", &args, NULL, err);
+    if (!code)
+        code = load(tx, project_id, series, &h, err);
+    if (!code && h.len)
+        code = pfc_stats_detect(h.points, h.len, &opts, &found, err);
+    if (!code)
+        code = store_changes(tx, project_id, series, &h, &found, err);
+    if (!code)
+        code = store_summary(tx, project_id, series, &h, &found, err);
+    pfc_detection_clear(&found);
+    history_clear(&h);
+    return code;
+}

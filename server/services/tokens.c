@@ -1,0 +1,186 @@
+/*
+ * Tokens: 256 random bits shown once and stored as their SHA-256.
+ */
+#include "core/base/hash.h"
+#include "core/base/rng.h"
+#include "server/services/internal.h"
+
+#define PREFIX   "pfc_"
+#define MAX_NAME 64
+
+const char *const pfc_scope_names[5] = { "read", "ingest", "runner", "triage", "admin" };
+
+int pfc_scope_parse(const char *name)
+{
+    for (int i = 0; i < 5; i++) {
+        if (pfc_streq(pfc_scope_names[i], name))
+            return 1 << i;
+    }
+    return 0;
+}
+
+static void make_secret(char secret[PFC_TOKEN_TEXT])
+{
+    unsigned char bits[32];
+    size_t at = sizeof(PREFIX) - 1;
+
+    pfc_random_bytes(bits, sizeof(bits));
+    memcpy(secret, PREFIX, at);
+    for (size_t i = 0; i < sizeof(bits); i++)
+        (void)snprintf(secret + at + 2 * i, 3, "%02x", bits[i]);
+}
+
+static bool well_formed(const char *secret)
+{
+    const char *digits = secret + sizeof(PREFIX) - 1;
+
+    if (strlen(secret) != PFC_TOKEN_TEXT - 1 || strncmp(secret, PREFIX, sizeof(PREFIX) - 1) != 0)
+        return false;
+    return strspn(digits, "0123456789abcdef") == 64;
+}
+
+pfc_code pfc_token_create(pfc_db *db, const char *actor, const char *name, int64_t scopes,
+                          int64_t project_id, double expires_at, int64_t *id,
+                          char secret[PFC_TOKEN_TEXT], pfc_err *err)
+{
+    char fresh[PFC_TOKEN_TEXT], hash[PFC_SHA256_HEX];
+    char *what = NULL;
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    int64_t made = 0;
+    pfc_code code;
+
+    if (scopes <= 0 || scopes > PFC_SCOPE_ALL)
+        return pfc_err_set_field(err, PFC_EINVAL, "scopes", "scopes: want at least one");
+    if (name && strlen(name) > MAX_NAME)
+        return pfc_err_set_field(err, PFC_EINVAL, "name", "name: want at most %d bytes", MAX_NAME);
+    make_secret(fresh);
+    pfc_sha256_hex(fresh, strlen(fresh), hash);
+    code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+    if (!code) {
+        pfc_args_text(&args, hash);
+        pfc_args_text(&args, name);
+        pfc_args_i64(&args, scopes);
+        pfc_args_id(&args, project_id);
+        if (expires_at > 0)
+            pfc_args_f64(&args, expires_at);
+        else
+            pfc_args_text(&args, NULL);
+        code = pfc_query_id(tx, "token_insert", &args, &made, err);
+    }
+    if (!code) {
+        what = pfc_format("token %lld", (long long)made);
+        code = pfc_note(tx, actor, "create", project_id, what, name, err);
+    }
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    free(what);
+    if (!code) {
+        *id = made;
+        memcpy(secret, fresh, sizeof(fresh));
+    }
+    return code;
+}
+
+pfc_code pfc_token_ensure(pfc_db *db, const char *name, const char *secret, pfc_err *err)
+{
+    char hash[PFC_SHA256_HEX];
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code;
+
+    if (!well_formed(secret))
+        return pfc_err_set(err, PFC_EINVAL, "token: want pfc_ and 64 hexadecimal digits");
+    pfc_sha256_hex(secret, strlen(secret), hash);
+    code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+    if (!code) {
+        pfc_args_text(&args, hash);
+        pfc_args_text(&args, name);
+        code = pfc_tx_query(tx, "token_ensure", &args, NULL, err);
+    }
+    pfc_tx_free(tx);
+    return code;
+}
+
+/* Fills *out; valid says whether the secret may be used. */
+static pfc_code read_token(pfc_tx *tx, const char *hash, pfc_principal *out, bool *valid,
+                           pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    bool stale = false;
+    pfc_code code;
+
+    *valid = false;
+    pfc_args_text(&args, hash);
+    code = pfc_tx_query(tx, "token_find", &args, &res, err);
+    if (!code && pfc_res_rows(res)) {
+        const char *name = pfc_res_text(res, 0, pfc_res_column(res, "name"));
+
+        out->token_id = pfc_res_i64(res, 0, pfc_res_column(res, "id"));
+        out->scopes = pfc_res_i64(res, 0, pfc_res_column(res, "scopes"));
+        if (out->scopes & PFC_SCOPE_ADMIN)
+            out->scopes = PFC_SCOPE_ALL;
+        out->project_id = pfc_res_i64(res, 0, pfc_res_column(res, "project_id"));
+        (void)snprintf(out->actor, sizeof(out->actor), *name ? "token %lld (%s)" : "token %lld",
+                       (long long)out->token_id, name);
+        *valid = pfc_res_bool(res, 0, pfc_res_column(res, "valid")) &&
+                 pfc_secret_equal(hash, pfc_res_text(res, 0, pfc_res_column(res, "hash")));
+        stale = pfc_res_bool(res, 0, pfc_res_column(res, "stale"));
+    }
+    pfc_res_free(res);
+    /* Once a minute is enough to see which tokens are in use, and spares a write a request. */
+    if (!code && *valid && stale) {
+        pfc_args_i64(&args, out->token_id);
+        code = pfc_tx_query(tx, "token_used", &args, NULL, err);
+    }
+    return code;
+}
+
+pfc_code pfc_token_verify(pfc_db *db, const char *secret, pfc_principal *out, pfc_err *err)
+{
+    char hash[PFC_SHA256_HEX];
+    pfc_principal found = { 0 };
+    pfc_tx *tx = NULL;
+    bool valid = false;
+    pfc_code code;
+
+    if (!secret || !well_formed(secret))
+        return pfc_err_set(err, PFC_EDENIED, "token: not valid");
+    pfc_sha256_hex(secret, strlen(secret), hash);
+    code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+    if (!code)
+        code = read_token(tx, hash, &found, &valid, err);
+    pfc_tx_free(tx);
+    if (code)
+        return code;
+    /* One sentence for unknown, expired and revoked: a guesser learns nothing. */
+    if (!valid)
+        return pfc_err_set(err, PFC_EDENIED, "token: not valid");
+    *out = found;
+    return PFC_OK;
+}
+
+pfc_code pfc_token_revoke(pfc_db *db, const char *actor, int64_t id, pfc_err *err)
+{
+    char *what = pfc_format("token %lld", (long long)id);
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    int64_t found = 0;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    if (!code) {
+        pfc_args_i64(&args, id);
+        code = pfc_query_id(tx, "token_revoke", &args, &found, err);
+    }
+    if (!code && !found)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no such token");
+    if (!code)
+        code = pfc_note(tx, actor, "revoke", 0, what, NULL, err);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    free(what);
+    return code;
+}

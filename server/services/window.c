@@ -1,0 +1,287 @@
+/*
+ * A window of one series: its points in commit order, or buckets of them, with the change points and
+ * the boundaries where the machine changed.
+ */
+#include <math.h>
+
+#include "core/base/parse.h"
+#include "server/repo/rows.h"
+#include "server/services/internal.h"
+
+#define MAX_POINTS     5000
+#define DEFAULT_POINTS 2000
+
+static const pfc_col point_cols[] = {
+    PFC_COL(pfc_window_point, position, "position", I64),
+    PFC_COL(pfc_window_point, commit, "commit", TEXT),
+    PFC_COL(pfc_window_point, subject, "subject", TEXT),
+    PFC_COL(pfc_window_point, author, "author", TEXT),
+    PFC_COL(pfc_window_point, time, "time", F64),
+    PFC_COL(pfc_window_point, median, "median", F64),
+    PFC_COL(pfc_window_point, low, "low", F64),
+    PFC_COL(pfc_window_point, high, "high", F64),
+    PFC_COL(pfc_window_point, min, "min", F64),
+    PFC_COL(pfc_window_point, n, "n", I64),
+    PFC_COL(pfc_window_point, run_id, "run_id", I64),
+    PFC_COL(pfc_window_point, machine_id, "machine_id", I64),
+    PFC_COL(pfc_window_point, fingerprint, "fingerprint", TEXT),
+    PFC_COL(pfc_window_point, infra, "infra", BOOL),
+};
+static const pfc_shape point_shape = PFC_SHAPE(point_cols, pfc_window_point);
+
+static const pfc_col change_cols[] = {
+    PFC_COL(pfc_window_change, id, "id", I64),
+    PFC_COL(pfc_window_change, position, "position", I64),
+    PFC_COL(pfc_window_change, position_low, "position_low", I64),
+    PFC_COL(pfc_window_change, position_high, "position_high", I64),
+    PFC_COL(pfc_window_change, commit, "commit", TEXT),
+    PFC_COL(pfc_window_change, commit_low, "commit_low", TEXT),
+    PFC_COL(pfc_window_change, commit_high, "commit_high", TEXT),
+    PFC_COL(pfc_window_change, before, "before", F64),
+    PFC_COL(pfc_window_change, after, "after", F64),
+    PFC_COL(pfc_window_change, rel_change, "rel_change", F64),
+    PFC_COL(pfc_window_change, rel_low, "rel_low", F64),
+    PFC_COL(pfc_window_change, rel_high, "rel_high", F64),
+    PFC_COL(pfc_window_change, p, "p", F64),
+    PFC_COL(pfc_window_change, regression, "regression", BOOL),
+    PFC_COL(pfc_window_change, confirmed, "confirmed", BOOL),
+    PFC_COL(pfc_window_change, alert_id, "alert_id", I64),
+    PFC_COL(pfc_window_change, index, "index", I64),
+    PFC_COL(pfc_window_change, index_low, "index_low", I64),
+    PFC_COL(pfc_window_change, index_high, "index_high", I64),
+};
+static const pfc_shape change_shape = PFC_SHAPE(change_cols, pfc_window_change);
+
+typedef struct bounds {
+    int64_t position_from, position_to; /* 0: open */
+    double time_from, time_to;          /* NAN: open */
+} bounds;
+
+/* "Unix seconds or a commit id": at most 11 decimal digits are seconds. */
+static pfc_code read_bound(pfc_tx *tx, const pfc_series *series, const char *text,
+                           const char *field, int64_t *position, double *time, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    if (!text)
+        return PFC_OK;
+    if (strspn(text, "0123456789.-") == strlen(text) && strlen(text) <= 18 &&
+        strspn(text, "0123456789") <= 11)
+        return pfc_parse_double(text, -1e11, 1e11, field, time, err);
+    if (!pfc_is_hex_id(text))
+        return pfc_err_set_field(err, PFC_EINVAL, field, "%s: want Unix seconds or a commit id",
+                                 field);
+    pfc_args_i64(&args, series->project_id);
+    pfc_args_text(&args, series->branch);
+    pfc_args_text(&args, text);
+    code = pfc_tx_query(tx, "commit_position", &args, &res, err);
+    if (!code) {
+        *position = pfc_res_rows(res) == 1 ? pfc_res_i64(res, 0, 0) : 0;
+        if (!*position)
+            code = pfc_err_set_field(err, PFC_ENOTFOUND, field, "%s: no such commit on %s", field,
+                                     series->branch);
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+static void window_args(pfc_args *args, const pfc_series *series, const bounds *b)
+{
+    pfc_args_i64(args, series->project_id);
+    pfc_args_i64(args, series->id);
+    pfc_args_text(args, series->branch);
+    pfc_args_id(args, b->position_from);
+    pfc_args_id(args, b->position_to);
+    pfc_args_f64(args, b->time_from);
+    pfc_args_f64(args, b->time_to);
+}
+
+static pfc_code load_points(pfc_tx *tx, const pfc_series *series, const bounds *b, int points,
+                            pfc_window *w, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_rows rows = { 0 };
+    int64_t size = 0;
+    pfc_code code;
+
+    window_args(&args, series, b);
+    code = pfc_query_id(tx, "window_size", &args, &size, err);
+    if (code)
+        return code;
+    w->bucketed = size > points;
+    window_args(&args, series, b);
+    if (w->bucketed)
+        pfc_args_i64(&args, points);
+    code = pfc_rows_query(tx, w->bucketed ? "window_buckets" : "window_points", &args, &point_shape,
+                          NULL, &rows, err);
+    if (!code)
+        PFC_ROWS_INTO(&w->points, rows);
+    return code;
+}
+
+/* First point at or after the position. */
+static int64_t index_of(const pfc_window_points *points, int64_t position)
+{
+    size_t low = 0, high = points->len;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (points->items[mid].position < position)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return (int64_t)low;
+}
+
+static pfc_code load_changes(pfc_tx *tx, const pfc_series *series, pfc_window *w, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_rows rows = { 0 };
+    size_t kept = 0;
+    pfc_code code;
+
+    pfc_args_i64(&args, series->project_id);
+    pfc_args_i64(&args, series->id);
+    pfc_args_text(&args, series->branch);
+    code = pfc_rows_query(tx, "window_changes", &args, &change_shape, NULL, &rows, err);
+    if (code)
+        return code;
+    PFC_ROWS_INTO(&w->changes, rows);
+    for (size_t i = 0; i < w->changes.len; i++) {
+        pfc_window_change c = w->changes.items[i];
+
+        if (w->points.len == 0 || c.position < w->points.items[0].position ||
+            c.position > w->points.items[w->points.len - 1].position)
+            continue;
+        c.index = index_of(&w->points, c.position);
+        c.index_low = index_of(&w->points, c.position_low);
+        c.index_high = index_of(&w->points, c.position_high);
+        c.index_high = PFC_MIN(c.index_high, (int64_t)w->points.len - 1);
+        w->changes.items[kept++] = c;
+    }
+    w->changes.len = kept;
+    return PFC_OK;
+}
+
+/* Fingerprints of the machines in the window, by machine. */
+typedef struct fingerprints {
+    int64_t *ids;
+    json_t **objects;
+    size_t len;
+} fingerprints;
+
+static const json_t *fingerprint_of(const fingerprints *f, int64_t id)
+{
+    for (size_t i = 0; i < f->len; i++) {
+        if (f->ids[i] == id)
+            return f->objects[i];
+    }
+    return NULL;
+}
+
+static pfc_code load_fingerprints(pfc_tx *tx, const pfc_window *w, fingerprints *f, pfc_err *err)
+{
+    int64_t *wanted = pfc_calloc(w->points.len, sizeof(*wanted));
+    size_t n = 0;
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    for (size_t i = 0; i < w->points.len; i++) {
+        int64_t id = w->points.items[i].machine_id;
+
+        if (n == 0 || wanted[n - 1] != id) /* a machine seldom changes from point to point */
+            wanted[n++] = id;
+    }
+    pfc_args_i64s(&args, wanted, n);
+    free(wanted);
+    code = pfc_tx_query(tx, "machine_fingerprints", &args, &res, err);
+    if (code)
+        return code;
+    f->ids = pfc_calloc(pfc_res_rows(res), sizeof(*f->ids));
+    f->objects = pfc_calloc(pfc_res_rows(res), sizeof(*f->objects));
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
+        const char *text = pfc_res_text(res, i, 1);
+
+        code = pfc_json_parse(text, strlen(text), &f->objects[i], err);
+        f->ids[i] = pfc_res_i64(res, i, 0);
+        f->len += code == PFC_OK;
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code find_boundaries(pfc_tx *tx, pfc_window *w, pfc_err *err)
+{
+    fingerprints f = { 0 };
+    size_t cap = 0;
+    pfc_code code = load_fingerprints(tx, w, &f, err);
+
+    for (size_t i = 1; !code && i < w->points.len; i++) {
+        const pfc_window_point *a = &w->points.items[i - 1], *b = &w->points.items[i];
+        pfc_window_boundary edge = { .index = i };
+
+        if (pfc_streq(a->fingerprint, b->fingerprint))
+            continue;
+        pfc_fingerprint_diff(fingerprint_of(&f, a->machine_id), fingerprint_of(&f, b->machine_id),
+                             &edge.fields, &edge.fields_len);
+        w->boundaries = pfc_grow(w->boundaries, w->boundaries_len, &cap, sizeof(edge));
+        w->boundaries[w->boundaries_len++] = edge;
+    }
+    for (size_t i = 0; i < f.len; i++)
+        json_decref(f.objects[i]);
+    free(f.objects);
+    free(f.ids);
+    return code;
+}
+
+pfc_code pfc_series_window(pfc_db *db, int64_t series_id, const pfc_window_opts *opts,
+                           pfc_window *out, pfc_err *err)
+{
+    int points = opts->points ? opts->points : DEFAULT_POINTS;
+    bounds b = { .time_from = (double)NAN, .time_to = (double)NAN };
+    const pfc_series *series;
+    pfc_window w = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code;
+
+    if (points < 1 || points > MAX_POINTS)
+        return pfc_err_set_field(err, PFC_EINVAL, "points", "points: want 1 to %d, got %d",
+                                 MAX_POINTS, points);
+    code = pfc_series_get(db, series_id, &w.series, err);
+    if (code)
+        return code;
+    series = &w.series.items[0];
+    code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
+    if (!code)
+        code = read_bound(tx, series, opts->from, "from", &b.position_from, &b.time_from, err);
+    if (!code)
+        code = read_bound(tx, series, opts->to, "to", &b.position_to, &b.time_to, err);
+    if (!code)
+        code = load_points(tx, series, &b, points, &w, err);
+    if (!code)
+        code = load_changes(tx, series, &w, err);
+    if (!code)
+        code = find_boundaries(tx, &w, err);
+    pfc_tx_free(tx);
+    if (code)
+        pfc_window_clear(&w);
+    else
+        *out = w;
+    return code;
+}
+
+void pfc_window_clear(pfc_window *window)
+{
+    for (size_t i = 0; i < window->boundaries_len; i++)
+        pfc_texts_free(window->boundaries[i].fields, window->boundaries[i].fields_len);
+    free(window->boundaries);
+    pfc_rows_clear(&window->series);
+    pfc_rows_clear(&window->points);
+    pfc_rows_clear(&window->changes);
+    memset(window, 0, sizeof(*window));
+}

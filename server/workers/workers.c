@@ -1,0 +1,198 @@
+/*
+ * The server's own threads. One hears the database's events and wakes the detectors; it also gives
+ * expired leases back and makes partitions. Detectors take jobs until none waits, then sleep.
+ */
+#include "server/workers/workers.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "server/services/services.h"
+
+#define MAX_DETECTORS       64
+#define EXPIRE_EVERY_NS     (5 * PFC_NS_PER_S)
+#define PARTITIONS_EVERY_NS (6 * 3600 * PFC_NS_PER_S)
+#define PARTITIONS_AHEAD    2
+
+struct pfc_workers {
+    pfc_db *db;
+    unsigned idle_ms;
+    pfc_listener *listener;
+    pthread_t keeper;
+    bool keeper_runs;
+    pthread_t detectors[MAX_DETECTORS];
+    size_t detectors_len;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    uint64_t events; /* guarded by lock: counts what a detector may have missed */
+    bool stopping;   /* guarded by lock */
+};
+
+static bool is_stopping(pfc_workers *w)
+{
+    bool stopping;
+
+    pthread_mutex_lock(&w->lock);
+    stopping = w->stopping;
+    pthread_mutex_unlock(&w->lock);
+    return stopping;
+}
+
+static void wake_all(pfc_workers *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->events++;
+    pthread_cond_broadcast(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* Sleeps until there is an event after *seen, the end, or the longest idle time. */
+static void wait_for_work(pfc_workers *w, uint64_t *seen)
+{
+    struct timespec until;
+    int rc = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += (time_t)(w->idle_ms / 1000);
+    until.tv_nsec += (long)(w->idle_ms % 1000) * (long)PFC_NS_PER_MS;
+    if (until.tv_nsec >= PFC_NS_PER_S) {
+        until.tv_sec++;
+        until.tv_nsec -= (long)PFC_NS_PER_S;
+    }
+    pthread_mutex_lock(&w->lock);
+    while (!w->stopping && w->events == *seen && rc != ETIMEDOUT)
+        rc = pthread_cond_timedwait(&w->wake, &w->lock, &until);
+    *seen = w->events;
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void *detector_main(void *arg)
+{
+    pfc_workers *w = arg;
+    uint64_t seen = 0;
+
+    while (!is_stopping(w)) {
+        pfc_err err = { 0 };
+        size_t judged = 0;
+        pfc_code code = pfc_detect_next(w->db, &judged, &err);
+
+        if (code == PFC_OK) {
+            pfc_log(PFC_DEBUG, "runs judged", "series", judged);
+            continue;
+        }
+        if (code == PFC_EUNAVAIL || code == PFC_ETIMEOUT)
+            pfc_log(PFC_WARN, "detection waits", "why", err.msg);
+        else if (code != PFC_ENOTFOUND)
+            pfc_log(PFC_ERROR, "detection failed", "why", err.msg);
+        /* A failed job is marked so and does not come back: the next one may be fine. */
+        if (code == PFC_ENOTFOUND || code == PFC_EUNAVAIL || code == PFC_ETIMEOUT)
+            wait_for_work(w, &seen);
+    }
+    return NULL;
+}
+
+static void keep_house(pfc_workers *w, int64_t *next_expire, int64_t *next_partitions)
+{
+    int64_t now = pfc_clock_ns();
+    pfc_err err = { 0 };
+    size_t expired = 0;
+
+    if (now >= *next_partitions) {
+        if (pfc_partitions_create(w->db, PARTITIONS_AHEAD, &err) == PFC_OK)
+            *next_partitions = now + PARTITIONS_EVERY_NS;
+        else
+            pfc_log(PFC_WARN, "partitions not made", "why", err.msg);
+    }
+    if (now >= *next_expire) {
+        if (pfc_jobs_expire(w->db, &expired, &err) != PFC_OK)
+            pfc_log(PFC_WARN, "leases not looked at", "why", err.msg);
+        else if (expired)
+            pfc_log(PFC_INFO, "leases expired", "jobs", expired);
+        *next_expire = now + PFC_MIN(EXPIRE_EVERY_NS, (int64_t)w->idle_ms * PFC_NS_PER_MS);
+    }
+}
+
+static void *keeper_main(void *arg)
+{
+    pfc_workers *w = arg;
+    int64_t next_expire = 0, next_partitions = 0;
+    char event[PFC_EVENT_MAX];
+    bool down = false;
+
+    while (!is_stopping(w)) {
+        pfc_err err = { 0 };
+        pfc_code code;
+
+        keep_house(w, &next_expire, &next_partitions);
+        code = pfc_listener_next(w->listener, (int)PFC_MIN(w->idle_ms, 5000u), event, &err);
+        if (code == PFC_EUNAVAIL && !down)
+            pfc_log(PFC_WARN, "database away", "why", err.msg);
+        if (code != PFC_EUNAVAIL && down)
+            pfc_log(PFC_INFO, "database back");
+        down = code == PFC_EUNAVAIL;
+        /* A time-out may also mean a fresh connection, with events lost before it. */
+        if (code == PFC_ETIMEOUT || (code == PFC_OK && strstr(event, "\"detect\"")))
+            wake_all(w);
+    }
+    return NULL;
+}
+
+pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_err *err)
+{
+    size_t detectors = opts->detectors ? opts->detectors : 1;
+    pthread_condattr_t attr;
+    pfc_workers *w;
+    pfc_code code;
+
+    if (detectors > MAX_DETECTORS)
+        return pfc_err_set(err, PFC_EINVAL, "workers: want at most %d detectors, got %zu",
+                           MAX_DETECTORS, detectors);
+    w = pfc_alloc(sizeof(*w));
+    w->db = opts->db;
+    w->idle_ms = opts->idle_ms ? opts->idle_ms : 5000;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    code = pfc_listener_open(&w->listener, opts->url, err);
+    if (!code && pthread_create(&w->keeper, NULL, keeper_main, w))
+        code = pfc_err_set(err, PFC_EUNAVAIL, "workers: cannot start a thread");
+    w->keeper_runs = !code;
+    while (!code && w->detectors_len < detectors) {
+        if (pthread_create(&w->detectors[w->detectors_len], NULL, detector_main, w))
+            code = pfc_err_set(err, PFC_EUNAVAIL, "workers: cannot start a thread");
+        else
+            w->detectors_len++;
+    }
+    if (code)
+        pfc_workers_stop(w);
+    else
+        *out = w;
+    return code;
+}
+
+void pfc_workers_stop(pfc_workers *w)
+{
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->stopping = true;
+    pthread_cond_broadcast(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+    if (w->listener)
+        pfc_listener_wake(w->listener);
+    if (w->keeper_runs)
+        (void)pthread_join(w->keeper, NULL);
+    for (size_t i = 0; i < w->detectors_len; i++)
+        (void)pthread_join(w->detectors[i], NULL);
+    pfc_listener_close(w->listener);
+    pthread_cond_destroy(&w->wake);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}

@@ -1,0 +1,161 @@
+/* History as it is stored: any order, any number of times. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/rng.h"
+
+#include "tests/server/fixture.h"
+#include "tests/support/cluster_hooks.h"
+
+Test(commits, a_line_posted_in_order_counts_from_one)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+
+    fx_commits(db, p, 1, 10);
+    fx_commits(db, p, 11, 15); /* appended at the tip */
+    for (unsigned n = 1; n <= 15; n++)
+        cr_assert(eq(i64, fx_position(db, p, n), n));
+    pfc_db_close(db);
+}
+
+Test(commits, any_order_of_arrival_gives_the_same_positions)
+{
+    pfc_rng rng;
+
+    pfc_rng_seed(&rng, 3);
+    for (int round = 0; round < 6; round++) {
+        pfc_db *db = pfc_test_db_open(2, NULL);
+        int64_t p = fx_project(db);
+        size_t order[12];
+
+        for (size_t i = 0; i < 12; i++)
+            order[i] = i + 1;
+        pfc_rng_shuffle(&rng, order, 12);
+        for (size_t i = 0; i < 12; i++) {
+            unsigned n = (unsigned)order[i];
+
+            /* 9 merges 7 (a side branch from 5); the line is 1..6, 8, 9, 10, 11, 12 */
+            if (n == 8)
+                fx_commit(db, p, 8, 6, 0);
+            else if (n == 7)
+                fx_commit(db, p, 7, 5, 0);
+            else if (n == 9)
+                fx_commit(db, p, 9, 8, 7);
+            else
+                fx_commit(db, p, n, n - 1, 0);
+        }
+        for (unsigned n = 1; n <= 12; n++)
+            cr_assert(eq(i64, fx_position(db, p, n),
+                         n < 7    ? n
+                         : n == 7 ? 0
+                                  : n - 1),
+                      "round %d, commit %u", round, n);
+        pfc_db_close(db);
+    }
+}
+
+Test(commits, repeating_a_post_changes_nothing)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+
+    fx_commits(db, p, 1, 5);
+    char *before = pfc_test_sql_value(url, "SELECT md5(string_agg(c::text || b::text, ',' ORDER BY"
+                                           " c.sha)) FROM commits c JOIN branch_commits b ON"
+                                           " b.commit_id = c.id");
+    fx_commits(db, p, 1, 5);
+    char *after = pfc_test_sql_value(url, "SELECT md5(string_agg(c::text || b::text, ',' ORDER BY"
+                                          " c.sha)) FROM commits c JOIN branch_commits b ON"
+                                          " b.commit_id = c.id");
+    cr_assert(eq(str, before, after));
+    free(before);
+    free(after);
+    free(url);
+    pfc_db_close(db);
+}
+
+Test(commits, a_commit_known_from_a_run_only_is_completed_later)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_run *run = fx_run(3);
+    pfc_commit_rows rows = { 0 };
+    pfc_err err = { 0 };
+
+    fx_measure(run, "gemm", "time_ns", 100, 0.01, 6, 1, 1);
+    fx_ingest(db, p, run);
+    cr_assert(eq(int, pfc_commits_get(db, p, fx_sha(3), &rows, &err), PFC_OK), "%s", err.msg);
+    cr_assert(rows.items[0].stub);
+    pfc_rows_clear(&rows);
+
+    fx_commits(db, p, 1, 5);
+    cr_assert(eq(int, pfc_commits_get(db, p, fx_sha(3), &rows, &err), PFC_OK), "%s", err.msg);
+    cr_assert(not(rows.items[0].stub));
+    cr_assert(eq(i64, rows.items[0].position, 3));
+    cr_assert(eq(i64, rows.items[0].runs, 1));
+    cr_assert(eq(str, (char *)rows.items[0].subject, "change 3 \"quoted\\\" {brace}"));
+    cr_assert(eq(str, (char *)rows.items[0].paths_json, "[\"src/file, 3.c\"]"));
+    pfc_rows_clear(&rows);
+    pfc_db_close(db);
+}
+
+Test(commits, lists_page_from_the_newest_and_end)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_page page = { .limit = 4 };
+    pfc_err err = { 0 };
+    int64_t expected = 10;
+    int pages = 0;
+
+    fx_commits(db, p, 1, 10);
+    do {
+        pfc_commit_rows rows = { 0 };
+
+        cr_assert(eq(int, pfc_commits_list(db, p, NULL, page, &rows, &err), PFC_OK), "%s", err.msg);
+        for (size_t i = 0; i < rows.len; i++)
+            cr_assert(eq(i64, rows.items[i].position, expected--));
+        page.cursor = rows.next;
+        pages++;
+        pfc_rows_clear(&rows);
+    } while (page.cursor);
+    cr_assert(eq(i64, expected, 0));
+    cr_assert(eq(int, pages, 3));
+    pfc_db_close(db);
+}
+
+Test(commits, short_ids_must_be_unique_and_hexadecimal)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_commit_rows rows = { 0 };
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 3);
+    cr_assert(eq(int, pfc_commits_get(db, p, "0000000", &rows, &err), PFC_EINVAL)); /* fits all */
+    cr_assert(eq(int, pfc_commits_get(db, p, "1234567", &rows, &err), PFC_ENOTFOUND));
+    cr_assert(eq(int, pfc_commits_get(db, p, "%%%%%%%", &rows, &err), PFC_EINVAL));
+    pfc_db_close(db);
+}
+
+Test(commits, a_project_is_created_once)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    pfc_projects rows = { 0 };
+    pfc_err err = { 0 };
+    bool created = false;
+    int64_t p = fx_project(db);
+
+    cr_assert(
+        eq(int, pfc_project_create(db, "test", "p", NULL, NULL, &created, &rows, &err), PFC_OK));
+    cr_assert(not(created));
+    cr_assert(eq(i64, rows.items[0].id, p));
+    pfc_rows_clear(&rows);
+    cr_assert(eq(int, pfc_project_create(db, "test", "p", "other", NULL, &created, &rows, &err),
+                 PFC_ECONFLICT));
+    cr_assert(eq(int, pfc_project_create(db, "test", "Bad Name", NULL, NULL, &created, &rows, &err),
+                 PFC_EINVAL));
+    pfc_db_close(db);
+}

@@ -1,0 +1,268 @@
+/* From runs to alerts. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/clock.h"
+#include "core/base/rng.h"
+#include "server/workers/workers.h"
+
+#include "tests/server/fixture.h"
+#include "tests/support/cluster_hooks.h"
+
+#define COMMITS 40
+#define STEP_AT 25
+
+static void ingest_commit(pfc_db *db, int64_t p, unsigned n, double center)
+{
+    pfc_run *run = fx_run(n);
+
+    fx_measure(run, "gemm/a", "time_ns", center, 0.005, 12, 3, n * 17);
+    fx_ingest(db, p, run);
+}
+
+static pfc_alerts alerts_of(pfc_db *db, int64_t p)
+{
+    const pfc_alert_filter filter = { .project_id = p };
+    pfc_alerts alerts = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_alerts_list(db, &filter, (pfc_page){ 0 }, &alerts, &err), PFC_OK), "%s",
+              err.msg);
+    return alerts;
+}
+
+Test(detect, a_planted_step_opens_one_alert_at_its_commit_however_often_it_is_judged)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db);
+    pfc_alert_events events = { 0 };
+    pfc_alert_commits range = { 0 };
+    pfc_series_rows series = { 0 };
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, COMMITS);
+    for (unsigned n = 1; n <= COMMITS; n++) {
+        ingest_commit(db, p, n, n < STEP_AT ? 100 : 115);
+        if (n > STEP_AT)
+            fx_detect(db); /* as the points come in, one by one */
+    }
+    pfc_alerts alerts = alerts_of(db, p);
+    cr_assert(eq(sz, alerts.len, 1));
+    const pfc_alert *alert = &alerts.items[0];
+    cr_assert(eq(str, (char *)alert->commit, (char *)fx_sha(STEP_AT)));
+    cr_assert(eq(str, (char *)alert->state, "untriaged"));
+    cr_assert(alert->regression);
+    cr_assert(epsilon_eq(dbl, alert->rel_change, 0.15, 0.01));
+
+    cr_assert(eq(int, pfc_alert_events_list(db, alert->id, &events, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, events.len, 1));
+    cr_assert(eq(str, (char *)events.items[0].actor, "detector"));
+    cr_assert(eq(int, pfc_alert_commits_list(db, alert->id, &range, &err), PFC_OK), "%s", err.msg);
+    cr_assert(ge(sz, range.len, 1));
+    cr_assert(range.items[0].measured);
+
+    cr_assert(eq(int, pfc_series_get(db, alert->series_id, &series, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(i64, series.items[0].points, COMMITS));
+    cr_assert(series.items[0].change_regression);
+    cr_assert(series.items[0].change_confirmed);
+    cr_assert(eq(str, (char *)series.items[0].change_commit, (char *)fx_sha(STEP_AT)));
+    cr_assert(eq(str, (char *)series.items[0].last_commit, (char *)fx_sha(COMMITS)));
+    cr_assert(gt(dbl, series.items[0].noise_rel, 0));
+
+    pfc_window w = { 0 };
+    cr_assert(eq(int, pfc_series_window(db, alert->series_id, &(pfc_window_opts){ 0 }, &w, &err),
+                 PFC_OK));
+    cr_assert(eq(sz, w.changes.len, 1));
+    cr_assert(eq(i64, w.changes.items[0].index, STEP_AT - 1));
+    cr_assert(eq(i64, w.changes.items[0].alert_id, alert->id));
+    pfc_window_clear(&w);
+    pfc_rows_clear(&series);
+    pfc_rows_clear(&range);
+    pfc_rows_clear(&events);
+    pfc_rows_clear(&alerts);
+    pfc_db_close(db);
+}
+
+Test(detect, noise_alone_opens_none)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    int64_t p = fx_project(db);
+
+    fx_commits(db, p, 1, COMMITS);
+    for (unsigned n = 1; n <= COMMITS; n++) {
+        ingest_commit(db, p, n, 100);
+        if (n % 5 == 0)
+            fx_detect(db);
+    }
+    fx_detect(db);
+    pfc_alerts alerts = alerts_of(db, p);
+    cr_assert(eq(sz, alerts.len, 0));
+    pfc_rows_clear(&alerts);
+    char *open = pfc_test_sql_value(url, "SELECT count(*) FROM jobs WHERE state <> 'done'");
+    cr_assert(eq(str, open, "0"));
+    free(open);
+    free(url);
+    pfc_db_close(db);
+}
+
+Test(detect, order_of_arrival_does_not_matter)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db);
+    size_t order[COMMITS];
+    pfc_rng rng;
+
+    pfc_rng_seed(&rng, 5);
+    for (size_t i = 0; i < COMMITS; i++)
+        order[i] = i + 1;
+    pfc_rng_shuffle(&rng, order, COMMITS);
+    /* runs first, history after them, both in a wild order */
+    for (size_t i = 0; i < COMMITS; i++)
+        ingest_commit(db, p, (unsigned)order[i], order[i] < STEP_AT ? 100 : 115);
+    fx_detect(db);
+    pfc_rng_shuffle(&rng, order, COMMITS);
+    for (size_t i = 0; i < COMMITS; i++)
+        fx_commit(db, p, (unsigned)order[i], (unsigned)order[i] - 1, 0);
+    fx_detect(db);
+    for (unsigned n = 1; n <= COMMITS; n++)
+        cr_assert(eq(i64, fx_position(db, p, n), n));
+    pfc_alerts alerts = alerts_of(db, p);
+    cr_assert(eq(sz, alerts.len, 1));
+    cr_assert(eq(str, (char *)alerts.items[0].commit, (char *)fx_sha(STEP_AT)));
+    pfc_rows_clear(&alerts);
+    pfc_db_close(db);
+}
+
+Test(detect, runs_whose_canary_moved_are_left_out)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db);
+
+    fx_commits(db, p, 1, COMMITS);
+    for (unsigned n = 1; n <= COMMITS; n++) {
+        pfc_run *run = fx_run(n);
+
+        run->infra = n >= STEP_AT;
+        fx_measure(run, "gemm/a", "time_ns", n < STEP_AT ? 100 : 130, 0.005, 12, 3, n * 17);
+        fx_ingest(db, p, run);
+    }
+    fx_detect(db);
+    pfc_alerts alerts = alerts_of(db, p);
+    cr_assert(eq(sz, alerts.len, 0));
+    pfc_rows_clear(&alerts);
+    pfc_db_close(db);
+}
+
+static int64_t one_alert(pfc_db *db, int64_t p)
+{
+    pfc_alerts alerts;
+    int64_t id;
+
+    fx_commits(db, p, 1, COMMITS);
+    for (unsigned n = 1; n <= COMMITS; n++)
+        ingest_commit(db, p, n, n < STEP_AT ? 100 : 115);
+    fx_detect(db);
+    alerts = alerts_of(db, p);
+    cr_assert(eq(sz, alerts.len, 1));
+    id = alerts.items[0].id;
+    pfc_rows_clear(&alerts);
+    return id;
+}
+
+Test(detect, triage_keeps_a_history_with_actor_and_reason)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db), id = one_alert(db, p);
+    pfc_alert_change change = { .state = "verified_fixed" };
+    pfc_alert_events events = { 0 };
+    pfc_alerts alerts = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_alert_update(db, "ann", id, &change, &alerts, &err), PFC_ECONFLICT));
+    change = (pfc_alert_change){
+        .state = "fixed", .reason = "reverted", .note = "see #7", .culprit = fx_sha(STEP_AT)
+    };
+    cr_assert(eq(int, pfc_alert_update(db, "ann", id, &change, &alerts, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(str, (char *)alerts.items[0].state, "fixed"));
+    cr_assert(eq(str, (char *)alerts.items[0].note, "see #7"));
+    cr_assert(eq(str, (char *)alerts.items[0].culprit, (char *)fx_sha(STEP_AT)));
+    pfc_rows_clear(&alerts);
+    change = (pfc_alert_change){ .state = "verified_fixed", .reason = "measured" };
+    cr_assert(eq(int, pfc_alert_update(db, "bob", id, &change, &alerts, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(str, (char *)alerts.items[0].note, "see #7"));
+    pfc_rows_clear(&alerts);
+    cr_assert(eq(int, pfc_alert_events_list(db, id, &events, &err), PFC_OK));
+    cr_assert(eq(sz, events.len, 3));
+    cr_assert(eq(str, (char *)events.items[1].actor, "ann"));
+    cr_assert(eq(str, (char *)events.items[1].from, "untriaged"));
+    cr_assert(eq(str, (char *)events.items[1].to, "fixed"));
+    cr_assert(eq(str, (char *)events.items[1].reason, "reverted"));
+    pfc_rows_clear(&events);
+    change = (pfc_alert_change){ .state = "gone" };
+    cr_assert(eq(int, pfc_alert_update(db, "ann", id, &change, &alerts, &err), PFC_EINVAL));
+    cr_assert(eq(int, pfc_alert_update(db, "ann", 999999, &change, &alerts, &err), PFC_ENOTFOUND));
+    pfc_db_close(db);
+}
+
+Test(detect, a_bisection_puts_its_culprit_on_the_open_alert)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db), id = one_alert(db, p);
+    const pfc_bisection_report report = {
+        .metric = "time_ns",
+        .benchmark = "gemm/a",
+        .good = fx_sha(1),
+        .bad = fx_sha(COMMITS),
+        .verdict = "found",
+        .culprits_json = "[]",
+        .culprit = fx_sha(STEP_AT),
+        .runs = 9,
+    };
+    pfc_bisections bisections = { 0 };
+    pfc_alerts alerts = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_bisection_store(db, "ann", p, &report, &bisections, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(i64, bisections.items[0].alert_id, id));
+    pfc_rows_clear(&bisections);
+    cr_assert(eq(int, pfc_alerts_get(db, id, &alerts, &err), PFC_OK));
+    cr_assert(eq(str, (char *)alerts.items[0].culprit, (char *)fx_sha(STEP_AT)));
+    cr_assert(eq(str, (char *)alerts.items[0].state, "untriaged"));
+    pfc_rows_clear(&alerts);
+    pfc_db_close(db);
+}
+
+Test(detect, workers_judge_what_comes_in_and_stop_cleanly)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(4, &url);
+    const pfc_workers_opts opts = { .db = db, .url = url, .detectors = 2, .idle_ms = 200 };
+    int64_t p = fx_project(db), until = pfc_clock_ns() + 60 * PFC_NS_PER_S;
+    pfc_workers *workers = NULL;
+    pfc_err err = { 0 };
+    bool done = false;
+
+    cr_assert(eq(int, pfc_workers_start(&workers, &opts, &err), PFC_OK), "%s", err.msg);
+    fx_commits(db, p, 1, COMMITS);
+    for (unsigned n = 1; n <= COMMITS; n++)
+        ingest_commit(db, p, n, n < STEP_AT ? 100 : 115);
+    while (!done && pfc_clock_ns() < until) {
+        char *open = pfc_test_sql_value(url, "SELECT count(*) FROM jobs WHERE state <> 'done'");
+
+        done = strcmp(open, "0") == 0;
+        free(open);
+        if (!done)
+            pfc_clock_sleep_ns(20 * PFC_NS_PER_MS);
+    }
+    cr_assert(done);
+    pfc_workers_stop(workers);
+    pfc_alerts alerts = alerts_of(db, p);
+    cr_assert(eq(sz, alerts.len, 1));
+    pfc_rows_clear(&alerts);
+    free(url);
+    pfc_db_close(db);
+}

@@ -1,0 +1,262 @@
+/* Runs: stored whole, once. */
+#include <pthread.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "tests/server/fixture.h"
+#include "tests/support/cluster_hooks.h"
+
+static char *count(const char *url, const char *table)
+{
+    char *sql = pfc_format("SELECT count(*) FROM %s", table);
+    char *value = pfc_test_sql_value(url, sql);
+
+    free(sql);
+    return value;
+}
+
+#define ASSERT_COUNT(url, table, want)                                                             \
+    do {                                                                                           \
+        char *n_ = count((url), (table));                                                          \
+        cr_assert(eq(str, n_, (want)), "rows of %s", (table));                                     \
+        free(n_);                                                                                  \
+    } while (0)
+
+static pfc_run *two_benchmarks(unsigned n)
+{
+    pfc_run *run = fx_run(n);
+
+    fx_measure(run, "gemm/a", "time_ns", 100, 0.01, 12, 3, n);
+    fx_measure(run, "gemm/b", "time_ns", 200, 0.01, 12, 3, n + 1);
+    return run;
+}
+
+Test(ingest, the_same_document_again_gives_the_same_answer)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    pfc_run *run = two_benchmarks(1);
+    pfc_ingest_result first = { 0 }, again = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, "key-1", &first, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(not(first.repeated));
+    cr_assert(eq(i64, first.series, 2));
+    cr_assert(eq(i64, first.samples, 24));
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, "key-1", &again, &err), PFC_OK));
+    cr_assert(again.repeated);
+    cr_assert(eq(i64, again.run_id, first.run_id));
+    cr_assert(eq(i64, again.series, first.series));
+    cr_assert(eq(i64, again.samples, first.samples));
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, NULL, &again, &err), PFC_OK));
+    cr_assert(again.repeated);
+    ASSERT_COUNT(url, "runs", "1");
+    ASSERT_COUNT(url, "measurements", "2");
+    ASSERT_COUNT(url, "jobs", "1");
+    pfc_run_free(run);
+    free(url);
+    pfc_db_close(db);
+}
+
+Test(ingest, another_document_under_the_same_id_or_key_is_a_conflict)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    pfc_run *run = two_benchmarks(1), *other = two_benchmarks(2);
+    pfc_ingest_result result = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, "key-1", &result, &err), PFC_OK));
+    run->measurements[0].samples[0] *= 2;
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, NULL, &result, &err), PFC_ECONFLICT));
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, "key-1", &result, &err), PFC_ECONFLICT));
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, other, "key-1", &result, &err), PFC_ECONFLICT));
+    run->measurements[0].samples[0] /= 2;
+    run->finished_at += 1;
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, NULL, &result, &err), PFC_ECONFLICT));
+    ASSERT_COUNT(url, "runs", "1");
+    ASSERT_COUNT(url, "measurements", "2");
+    pfc_run_free(run);
+    pfc_run_free(other);
+    free(url);
+    pfc_db_close(db);
+}
+
+Test(ingest, parts_of_a_split_run_come_together)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db), id;
+    pfc_run *run = two_benchmarks(1), *part = fx_run(1), *whole = NULL;
+    pfc_ingest_result result = { 0 };
+    pfc_err err = { 0 };
+
+    free(part->id);
+    part->id = pfc_strdup(run->id);
+    fx_measure(part, "gemm/c", "time_ns", 300, 0.01, 4, 1, 9);
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, NULL, &result, &err), PFC_OK));
+    id = result.run_id;
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, part, NULL, &result, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(i64, result.run_id, id));
+    cr_assert(not(result.repeated));
+    cr_assert(eq(int, pfc_run_load(db, p, id, &whole, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, whole->measurements_len, 3));
+    ASSERT_COUNT(url, "runs", "1");
+    pfc_run_free(whole);
+    pfc_run_free(run);
+    pfc_run_free(part);
+    free(url);
+    pfc_db_close(db);
+}
+
+Test(ingest, a_stored_run_is_given_back_as_it_came)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_run *run = two_benchmarks(1), *back = NULL;
+    pfc_measurement *broken = pfc_run_add(run);
+    pfc_ingest_result result = { 0 };
+    pfc_err err = { 0 };
+
+    broken->benchmark = pfc_strdup("gemm/z");
+    broken->metric = pfc_strdup("time_ns");
+    broken->backend = pfc_strdup("cpu-scalar");
+    broken->unit = pfc_strdup("ns");
+    broken->status = PFC_STATUS_BROKEN;
+    broken->reason = pfc_strdup("wrong result: element 3");
+    run->branch = pfc_strdup("main");
+    run->measurements[0].samples[0] = 0.1 + 0.2; /* needs 17 digits */
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, NULL, &result, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(i64, result.series, 2));
+    cr_assert(eq(int, pfc_run_load(db, p, result.run_id, &back, &err), PFC_OK), "%s", err.msg);
+
+    char *want = pfc_run_to_text(run), *got = pfc_run_to_text(back);
+    cr_assert(eq(str, got, want));
+    free(want);
+    free(got);
+    pfc_run_free(run);
+    pfc_run_free(back);
+    pfc_db_close(db);
+}
+
+Test(ingest, what_cannot_be_right_is_refused_before_it_is_stored)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    pfc_run *run = two_benchmarks(1), *other = two_benchmarks(2);
+    pfc_ingest_result result = { 0 };
+    pfc_err err = { 0 };
+    char *commit = run->commit;
+
+    run->commit = NULL;
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, NULL, &result, &err), PFC_EINVAL));
+    cr_assert(eq(str, err.field, "commit"));
+    run->commit = commit;
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p + 1, run, NULL, &result, &err), PFC_ENOTFOUND));
+    fx_measure(run, "gemm/a", "time_ns", 1, 0.01, 2, 1, 1); /* twice in one document */
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, NULL, &result, &err), PFC_EINVAL));
+    ASSERT_COUNT(url, "runs", "0");
+    ASSERT_COUNT(url, "commits", "0");
+
+    fx_ingest(db, p, two_benchmarks(1));
+    free(other->measurements[1].unit);
+    other->measurements[1].unit = pfc_strdup("s");
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, other, NULL, &result, &err), PFC_EINVAL));
+    cr_assert(ne(ptr, strstr(err.msg, "unit ns"), NULL), "%s", err.msg);
+    ASSERT_COUNT(url, "runs", "1");
+    pfc_run_free(run);
+    pfc_run_free(other);
+    free(url);
+    pfc_db_close(db);
+}
+
+typedef struct racer {
+    pfc_db *db;
+    int64_t project;
+    const pfc_run *run;
+    const char *key;
+    pfc_ingest_result result;
+    pfc_code code;
+    pfc_err err;
+} racer;
+
+static void *race(void *arg)
+{
+    racer *r = arg;
+
+    r->code = pfc_run_ingest(r->db, "test", r->project, r->run, r->key, &r->result, &r->err);
+    return NULL;
+}
+
+Test(ingest, eight_threads_with_one_document_store_it_once)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(8, &url);
+    int64_t p = fx_project(db);
+
+    for (unsigned round = 1; round <= 5; round++) {
+        pfc_run *run = two_benchmarks(round);
+        pthread_t threads[8];
+        racer racers[8];
+        int first = 0;
+
+        for (int i = 0; i < 8; i++) {
+            racers[i] =
+                (racer){ .db = db, .project = p, .run = run, .key = i % 2 ? NULL : run->id };
+            cr_assert(eq(int, pthread_create(&threads[i], NULL, race, &racers[i]), 0));
+        }
+        for (int i = 0; i < 8; i++)
+            cr_assert(eq(int, pthread_join(threads[i], NULL), 0));
+        for (int i = 0; i < 8; i++) {
+            cr_assert(eq(int, racers[i].code, PFC_OK), "%s", racers[i].err.msg);
+            cr_assert(eq(i64, racers[i].result.run_id, racers[0].result.run_id));
+            first += !racers[i].result.repeated;
+        }
+        cr_assert(eq(int, first, 1));
+        pfc_run_free(run);
+    }
+    ASSERT_COUNT(url, "runs", "5");
+    ASSERT_COUNT(url, "measurements", "10");
+    ASSERT_COUNT(url, "series", "2");
+    free(url);
+    pfc_db_close(db);
+}
+
+Test(ingest, eight_threads_with_different_documents_store_them_all)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(8, &url);
+    int64_t p = fx_project(db);
+    pthread_t threads[8];
+    racer racers[8];
+    pfc_run *runs[8];
+
+    /* A new project: commits, machine, benchmarks and series are all made by whoever is first. */
+    for (unsigned i = 0; i < 8; i++) {
+        runs[i] = two_benchmarks(i + 1);
+        racers[i] = (racer){ .db = db, .project = p, .run = runs[i] };
+        cr_assert(eq(int, pthread_create(&threads[i], NULL, race, &racers[i]), 0));
+    }
+    for (int i = 0; i < 8; i++)
+        cr_assert(eq(int, pthread_join(threads[i], NULL), 0));
+    for (int i = 0; i < 8; i++) {
+        cr_assert(eq(int, racers[i].code, PFC_OK), "%s", racers[i].err.msg);
+        pfc_run_free(runs[i]);
+    }
+    ASSERT_COUNT(url, "runs", "8");
+    ASSERT_COUNT(url, "measurements", "16");
+    ASSERT_COUNT(url, "series", "2");
+    ASSERT_COUNT(url, "machines", "1");
+    ASSERT_COUNT(url, "measurements_default", "0"); /* partitions were there */
+    for (unsigned n = 1; n <= 8; n++)
+        cr_assert(eq(i64, fx_position(db, p, n), n)); /* stubs in the order of time */
+    free(url);
+    pfc_db_close(db);
+}

@@ -1,0 +1,115 @@
+/* Positions along a branch, from the graph alone. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/rng.h"
+#include "server/services/internal.h"
+
+#define SHA(c) c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c
+
+static int64_t position_of(const pfc_line_commit *line, size_t n, const char *sha)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(line[i].sha, sha) == 0)
+            return line[i].position;
+    }
+    cr_fatal("commit %.8s is not in the line", sha);
+}
+
+Test(line, nothing_is_no_trouble)
+{
+    pfc_line_positions(NULL, 0);
+    cr_assert(true);
+}
+
+Test(line, a_merged_branch_is_not_on_the_first_parent_line)
+{
+    /* a - b ----- d      (d = merge of b and c) */
+    /*      \- c -/                              */
+    pfc_line_commit line[] = {
+        { .sha = SHA("d"), .parents = SHA("b") " " SHA("c"), .time = 4 },
+        { .sha = SHA("c"), .parents = SHA("b"), .time = 3 },
+        { .sha = SHA("a"), .parents = "", .time = 1 },
+        { .sha = SHA("b"), .parents = SHA("a"), .time = 2 },
+    };
+
+    pfc_line_positions(line, 4);
+    cr_assert(eq(i64, position_of(line, 4, SHA("a")), 1));
+    cr_assert(eq(i64, position_of(line, 4, SHA("b")), 2));
+    cr_assert(eq(i64, position_of(line, 4, SHA("c")), 0));
+    cr_assert(eq(i64, position_of(line, 4, SHA("d")), 3));
+}
+
+Test(line, an_abandoned_tip_is_off_the_line)
+{
+    pfc_line_commit line[] = {
+        { .sha = SHA("a"), .parents = "", .time = 1 },
+        { .sha = SHA("b"), .parents = SHA("a"), .time = 2 }, /* pushed over by c */
+        { .sha = SHA("c"), .parents = SHA("a"), .time = 3 },
+    };
+
+    pfc_line_positions(line, 3);
+    cr_assert(eq(i64, position_of(line, 3, SHA("a")), 1));
+    cr_assert(eq(i64, position_of(line, 3, SHA("b")), 0));
+    cr_assert(eq(i64, position_of(line, 3, SHA("c")), 2));
+}
+
+Test(line, fragments_with_a_gap_between_them_lie_in_the_order_of_time)
+{
+    /* f's parent e is not known yet */
+    pfc_line_commit line[] = {
+        { .sha = SHA("f"), .parents = SHA("e"), .time = 6 },
+        { .sha = SHA("a"), .parents = "", .time = 1 },
+        { .sha = SHA("b"), .parents = SHA("a"), .time = 2 },
+        { .sha = SHA("9"), .parents = SHA("f"), .time = 7 },
+        { .sha = SHA("8"), .parents = "", .time = 4 }, /* known from a run only */
+    };
+
+    pfc_line_positions(line, 5);
+    cr_assert(eq(i64, position_of(line, 5, SHA("a")), 1));
+    cr_assert(eq(i64, position_of(line, 5, SHA("b")), 2));
+    cr_assert(eq(i64, position_of(line, 5, SHA("8")), 3));
+    cr_assert(eq(i64, position_of(line, 5, SHA("f")), 4));
+    cr_assert(eq(i64, position_of(line, 5, SHA("9")), 5));
+}
+
+Test(line, a_circle_of_parents_ends)
+{
+    pfc_line_commit line[] = {
+        { .sha = SHA("a"), .parents = SHA("b"), .time = 1 },
+        { .sha = SHA("b"), .parents = SHA("a"), .time = 2 },
+        { .sha = SHA("c"), .parents = SHA("c"), .time = 3 },
+    };
+
+    pfc_line_positions(line, 3);
+    cr_assert(eq(i64, position_of(line, 3, SHA("a")), 0));
+    cr_assert(eq(i64, position_of(line, 3, SHA("b")), 0));
+}
+
+Test(line, every_order_of_a_thousand_commits_gives_the_same_positions)
+{
+    enum { N = 1000 };
+    static char shas[N][41], parents[N][41];
+    static pfc_line_commit line[N];
+    size_t order[N];
+    pfc_rng rng;
+
+    pfc_rng_seed(&rng, 11);
+    for (int i = 0; i < N; i++) {
+        (void)snprintf(shas[i], 41, "%040x", (i + 1) * 7919); /* ids in no order of time */
+        (void)snprintf(parents[i], 41, "%040x", i * 7919);
+    }
+    parents[0][0] = '\0';
+    for (int round = 0; round < 20; round++) {
+        for (size_t i = 0; i < N; i++)
+            order[i] = i;
+        pfc_rng_shuffle(&rng, order, N);
+        for (size_t i = 0; i < N; i++)
+            line[i] = (pfc_line_commit){ .sha = shas[order[i]],
+                                         .parents = parents[order[i]],
+                                         .time = (double)order[i] };
+        pfc_line_positions(line, N);
+        for (size_t i = 0; i < N; i++)
+            cr_assert(eq(dbl, (double)line[i].position, line[i].time + 1));
+    }
+}

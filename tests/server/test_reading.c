@@ -1,0 +1,239 @@
+/* What pages read: lists, windows, comparisons. */
+#include <math.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "tests/server/fixture.h"
+#include "tests/support/cluster_hooks.h"
+
+static int64_t one_series(pfc_db *db, int64_t p, const char *benchmark)
+{
+    const pfc_series_filter filter = { .benchmark = benchmark };
+    pfc_series_rows rows = { 0 };
+    pfc_err err = { 0 };
+    int64_t id;
+
+    cr_assert(eq(int, pfc_series_list(db, p, &filter, (pfc_page){ 0 }, &rows, &err), PFC_OK));
+    cr_assert(eq(sz, rows.len, 1));
+    id = rows.items[0].id;
+    pfc_rows_clear(&rows);
+    return id;
+}
+
+static void history(pfc_db *db, int64_t p, unsigned commits)
+{
+    fx_commits(db, p, 1, commits);
+    for (unsigned n = 1; n <= commits; n++) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/a", "time_ns", 100, 0.005, 8, 2, n);
+        fx_ingest(db, p, run);
+    }
+}
+
+Test(reading, a_window_is_in_commit_order_and_can_be_cut)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db), series;
+    pfc_window w = { 0 };
+    pfc_err err = { 0 };
+
+    history(db, p, 20);
+    series = one_series(db, p, "gemm/a");
+    cr_assert(eq(int, pfc_series_window(db, series, &(pfc_window_opts){ 0 }, &w, &err), PFC_OK),
+              "%s", err.msg);
+    cr_assert(eq(sz, w.points.len, 20));
+    cr_assert(not(w.bucketed));
+    for (size_t i = 0; i < 20; i++) {
+        cr_assert(eq(i64, w.points.items[i].position, (int64_t)i + 1));
+        cr_assert(eq(i64, w.points.items[i].n, 8));
+        cr_assert(le(dbl, w.points.items[i].low, w.points.items[i].median));
+        cr_assert(ge(dbl, w.points.items[i].high, w.points.items[i].median));
+    }
+    pfc_window_clear(&w);
+
+    pfc_window_opts opts = { .from = fx_sha(5), .to = fx_sha(9) };
+    cr_assert(eq(int, pfc_series_window(db, series, &opts, &w, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, w.points.len, 5));
+    pfc_window_clear(&w);
+
+    opts = (pfc_window_opts){ .from = "1700000600", .to = "1700000660" }; /* commits 10 and 11 */
+    cr_assert(eq(int, pfc_series_window(db, series, &opts, &w, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, w.points.len, 2));
+    pfc_window_clear(&w);
+
+    opts = (pfc_window_opts){ .from = "yesterday" };
+    cr_assert(eq(int, pfc_series_window(db, series, &opts, &w, &err), PFC_EINVAL));
+    cr_assert(eq(str, err.field, "from"));
+    opts = (pfc_window_opts){ .from = "abcdef0123" };
+    cr_assert(eq(int, pfc_series_window(db, series, &opts, &w, &err), PFC_ENOTFOUND));
+    cr_assert(
+        eq(int, pfc_series_window(db, 999999, &(pfc_window_opts){ 0 }, &w, &err), PFC_ENOTFOUND));
+    pfc_db_close(db);
+}
+
+Test(reading, buckets_keep_the_extremes)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db), series;
+    pfc_window_opts opts = { .points = 5 };
+    pfc_window all = { 0 }, w = { 0 };
+    double low = INFINITY, high = 0, bucket_low = INFINITY, bucket_high = 0;
+    int64_t n = 0;
+    pfc_err err = { 0 };
+
+    history(db, p, 23);
+    series = one_series(db, p, "gemm/a");
+    cr_assert(eq(int, pfc_series_window(db, series, &(pfc_window_opts){ 0 }, &all, &err), PFC_OK));
+    cr_assert(eq(int, pfc_series_window(db, series, &opts, &w, &err), PFC_OK), "%s", err.msg);
+    cr_assert(w.bucketed);
+    cr_assert(eq(sz, w.points.len, 5));
+    for (size_t i = 0; i < all.points.len; i++) {
+        low = fmin(low, all.points.items[i].median);
+        high = fmax(high, all.points.items[i].median);
+    }
+    for (size_t i = 0; i < w.points.len; i++) {
+        bucket_low = fmin(bucket_low, w.points.items[i].low);
+        bucket_high = fmax(bucket_high, w.points.items[i].high);
+        n += w.points.items[i].n;
+    }
+    cr_assert(eq(dbl, bucket_low, low));
+    cr_assert(eq(dbl, bucket_high, high));
+    cr_assert(eq(i64, n, 23 * 8));
+    cr_assert(eq(i64, w.points.items[4].position, 23));
+    pfc_window_clear(&all);
+    pfc_window_clear(&w);
+    pfc_db_close(db);
+}
+
+Test(reading, a_new_fingerprint_is_a_boundary_that_names_what_changed)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_window w = { 0 };
+    pfc_err err = { 0 };
+
+    for (unsigned n = 1; n <= 6; n++) {
+        pfc_run *run = fx_run(n);
+
+        if (n > 3) {
+            pfc_pairs_set(&run->machine.fingerprint, "compiler", "gcc 13");
+            pfc_pairs_set(&run->machine.fingerprint, "turbo", "off");
+            pfc_machine_hash(&run->machine);
+        }
+        fx_measure(run, "gemm/a", "time_ns", 100, 0.005, 8, 2, n);
+        fx_ingest(db, p, run);
+    }
+    cr_assert(
+        eq(int,
+           pfc_series_window(db, one_series(db, p, "gemm/a"), &(pfc_window_opts){ 0 }, &w, &err),
+           PFC_OK),
+        "%s", err.msg);
+    cr_assert(eq(sz, w.boundaries_len, 1));
+    cr_assert(eq(sz, w.boundaries[0].index, 3));
+    cr_assert(eq(sz, w.boundaries[0].fields_len, 2));
+    cr_assert(eq(str, w.boundaries[0].fields[0], "compiler"));
+    cr_assert(eq(str, w.boundaries[0].fields[1], "turbo"));
+    pfc_window_clear(&w);
+    pfc_db_close(db);
+}
+
+Test(reading, a_comparison_tells_slower_same_and_one_sided)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_comparison c = { 0 };
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 2);
+    for (unsigned n = 1; n <= 2; n++) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/slower", "time_ns", n == 1 ? 100 : 120, 0.003, 60, 10, n);
+        fx_measure(run, "gemm/same", "time_ns", 100, 0.001, 60, 10, 10 + n);
+        fx_measure(run, n == 1 ? "gemm/old" : "gemm/new", "time_ns", 100, 0.003, 60, 10, 20 + n);
+        fx_ingest(db, p, run);
+    }
+    cr_assert(eq(int, pfc_compare(db, p, fx_sha(1), fx_sha(2), NULL, &c, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(sz, c.rows_len, 2));
+    cr_assert(eq(str, c.rows[0].benchmark, "gemm/same"));
+    cr_assert(eq(int, c.rows[0].result.verdict, PFC_VERDICT_SAME));
+    cr_assert(eq(str, c.rows[1].benchmark, "gemm/slower"));
+    cr_assert(eq(int, c.rows[1].result.verdict, PFC_VERDICT_DIFFERENT));
+    cr_assert(c.rows[1].regression);
+    cr_assert(epsilon_eq(dbl, c.rows[1].result.rel_change, 0.2, 0.01));
+    cr_assert(eq(sz, c.regressions, 1));
+    cr_assert(eq(sz, c.only_a_len, 1));
+    cr_assert(eq(str, c.only_a[0], "gemm/old time_ns cpu-scalar"));
+    cr_assert(eq(sz, c.only_b_len, 1));
+    cr_assert(eq(sz, c.a.runs_len, 1));
+    cr_assert(eq(str, c.b.commit, (char *)fx_sha(2)));
+
+    /* runs by their ids answer the same */
+    pfc_comparison by_run = { 0 };
+    cr_assert(eq(int, pfc_compare(db, p, c.a.runs[0], c.b.runs[0], NULL, &by_run, &err), PFC_OK),
+              "%s", err.msg);
+    cr_assert(eq(sz, by_run.regressions, 1));
+    pfc_comparison_clear(&by_run);
+    pfc_comparison_clear(&c);
+    cr_assert(eq(int, pfc_compare(db, p, "abcdef0", fx_sha(2), NULL, &c, &err), PFC_ENOTFOUND));
+    cr_assert(eq(int, pfc_compare(db, p, "HEAD", fx_sha(2), NULL, &c, &err), PFC_EINVAL));
+    pfc_db_close(db);
+}
+
+Test(reading, series_are_found_by_words_and_filters)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_run *run = fx_run(1);
+    pfc_series_rows rows = { 0 };
+    pfc_err err = { 0 };
+
+    fx_measure(run, "gemm/f32/m512", "time_ns", 100, 0.01, 6, 1, 1);
+    fx_measure(run, "norm/f32/n64", "time_ns", 100, 0.01, 6, 1, 2);
+    fx_measure(run, "headline", "gemm_time", 100, 0.01, 6, 1, 3);
+    fx_ingest(db, p, run);
+    fx_detect(db);
+
+    pfc_series_filter filter = { .words = "M512 scalar" };
+    cr_assert(eq(int, pfc_series_list(db, p, &filter, (pfc_page){ 0 }, &rows, &err), PFC_OK));
+    cr_assert(eq(sz, rows.len, 1));
+    cr_assert(eq(str, (char *)rows.items[0].benchmark, "gemm/f32/m512"));
+    cr_assert(eq(i64, rows.items[0].points, 1));
+    cr_assert(eq(str, (char *)rows.items[0].last_commit, (char *)fx_sha(1)));
+    pfc_rows_clear(&rows);
+    cr_assert(eq(int, pfc_project_headline(db, p, &rows, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, rows.len, 1));
+    cr_assert(eq(str, (char *)rows.items[0].metric, "gemm_time"));
+    pfc_rows_clear(&rows);
+    filter = (pfc_series_filter){ .metric = "x' OR '1'='1" };
+    cr_assert(eq(int, pfc_series_list(db, p, &filter, (pfc_page){ 0 }, &rows, &err), PFC_OK));
+    cr_assert(eq(sz, rows.len, 0));
+    pfc_rows_clear(&rows);
+    pfc_db_close(db);
+}
+
+Test(reading, values_at_a_commit_stand_beside_its_parents)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_commit_rows commits = { 0 };
+    pfc_commit_values values = { 0 };
+    pfc_figures figures = { 0 };
+    pfc_err err = { 0 };
+
+    history(db, p, 2);
+    cr_assert(eq(int, pfc_commits_get(db, p, fx_sha(2), &commits, &err), PFC_OK));
+    cr_assert(eq(int, pfc_commit_values_list(db, p, commits.items[0].id, &values, &err), PFC_OK));
+    cr_assert(eq(sz, values.len, 1));
+    cr_assert(epsilon_eq(dbl, values.items[0].parent_median, 100, 5));
+    pfc_rows_clear(&values);
+    pfc_rows_clear(&commits);
+    cr_assert(eq(int, pfc_figures_get(db, p, &figures, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(i64, figures.runs, 2));
+    cr_assert(eq(i64, figures.measurements, 2));
+    cr_assert(eq(i64, figures.series, 1));
+    pfc_db_close(db);
+}

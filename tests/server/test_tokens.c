@@ -1,0 +1,141 @@
+/* Tokens, partitions, events. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/clock.h"
+
+#include "tests/server/fixture.h"
+#include "tests/support/cluster_hooks.h"
+
+Test(tokens, a_token_works_until_it_is_revoked)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db), id = 0;
+    char secret[PFC_TOKEN_TEXT];
+    pfc_principal who = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_token_create(db, "test", "ci", PFC_SCOPE_INGEST, p, 0, &id, secret, &err),
+                 PFC_OK),
+              "%s", err.msg);
+    cr_assert(eq(sz, strlen(secret), PFC_TOKEN_TEXT - 1));
+    cr_assert(eq(int, strncmp(secret, "pfc_", 4), 0));
+    cr_assert(eq(int, pfc_token_verify(db, secret, &who, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(i64, who.token_id, id));
+    cr_assert(eq(i64, who.scopes, PFC_SCOPE_INGEST));
+    cr_assert(eq(i64, who.project_id, p));
+    char *used = pfc_test_sql_value(url, "SELECT last_used_at IS NOT NULL FROM tokens");
+    cr_assert(eq(str, used, "t"));
+    free(used);
+
+    /* nothing in the database can be used to log in */
+    char *sql = pfc_format("SELECT count(*) FROM tokens t WHERE t::text LIKE '%%%s%%'", secret + 4);
+    char *leaks = pfc_test_sql_value(url, sql);
+    cr_assert(eq(str, leaks, "0"));
+    free(leaks);
+    free(sql);
+
+    cr_assert(eq(int, pfc_token_revoke(db, "test", id, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_token_verify(db, secret, &who, &err), PFC_EDENIED));
+    cr_assert(eq(int, pfc_token_revoke(db, "test", 999999, &err), PFC_ENOTFOUND));
+    free(url);
+    pfc_db_close(db);
+}
+
+Test(tokens, wrong_expired_and_malformed_ones_are_denied_alike)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    char secret[PFC_TOKEN_TEXT], unknown[PFC_TOKEN_TEXT];
+    pfc_principal who = { 0 };
+    pfc_err err = { 0 };
+    int64_t id = 0;
+
+    cr_assert(eq(int, pfc_token_create(db, "test", NULL, PFC_SCOPE_READ, 0, 1.0, &id, secret, &err),
+                 PFC_OK),
+              "%s", err.msg);
+    cr_assert(eq(int, pfc_token_verify(db, secret, &who, &err), PFC_EDENIED)); /* since 1970 */
+    memcpy(unknown, secret, sizeof(unknown));
+    unknown[10] = unknown[10] == '0' ? '1' : '0';
+    cr_assert(eq(int, pfc_token_verify(db, unknown, &who, &err), PFC_EDENIED));
+    cr_assert(eq(int, pfc_token_verify(db, "pfc_", &who, &err), PFC_EDENIED));
+    cr_assert(eq(int, pfc_token_verify(db, "", &who, &err), PFC_EDENIED));
+    cr_assert(eq(int, pfc_token_create(db, "t", "x", 0, 0, 0, &id, secret, &err), PFC_EINVAL));
+    pfc_db_close(db);
+}
+
+Test(tokens, the_admin_token_of_the_data_folder_is_made_once_and_may_do_everything)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    char secret[PFC_TOKEN_TEXT];
+    pfc_principal who = { 0 };
+    pfc_err err = { 0 };
+
+    memcpy(secret, "pfc_", 4);
+    memset(secret + 4, 'a', 64);
+    secret[68] = '\0';
+    for (int i = 0; i < 3; i++)
+        cr_assert(eq(int, pfc_token_ensure(db, "admin", secret, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_token_verify(db, secret, &who, &err), PFC_OK));
+    cr_assert(eq(i64, who.scopes, PFC_SCOPE_ALL));
+    cr_assert(eq(str, who.actor, "token 1 (admin)"));
+    char *n = pfc_test_sql_value(url, "SELECT count(*) FROM tokens");
+    cr_assert(eq(str, n, "1"));
+    free(n);
+    free(url);
+    pfc_db_close(db);
+}
+
+Test(tokens, scopes_have_the_names_of_the_api)
+{
+    cr_assert(eq(int, pfc_scope_parse("read"), PFC_SCOPE_READ));
+    cr_assert(eq(int, pfc_scope_parse("admin"), PFC_SCOPE_ADMIN));
+    cr_assert(eq(int, pfc_scope_parse("root"), 0));
+}
+
+Test(house, partitions_are_there_and_can_be_made_again)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_partitions_create(db, 4, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_partitions_create(db, 4, &err), PFC_OK), "%s", err.msg);
+    /* this month, four ahead, and the default one */
+    char *n = pfc_test_sql_value(url, "SELECT count(*) FROM pg_inherits WHERE inhparent ="
+                                      " 'measurements'::regclass");
+    cr_assert(eq(str, n, "6"));
+    free(n);
+    free(url);
+    pfc_db_close(db);
+}
+
+Test(house, events_reach_a_listener)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db), until = pfc_clock_ns() + 60 * PFC_NS_PER_S;
+    pfc_run *run = fx_run(1);
+    pfc_listener *listener = NULL;
+    char event[PFC_EVENT_MAX];
+    bool heard = false;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_listener_open(&listener, url, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_listener_next(listener, 1000, event, &err), PFC_ETIMEOUT), "%s", err.msg);
+    fx_measure(run, "gemm/a", "time_ns", 100, 0.01, 6, 1, 1);
+    fx_ingest(db, p, run);
+    while (!heard && pfc_clock_ns() < until) {
+        pfc_code code = pfc_listener_next(listener, 1000, event, &err);
+
+        cr_assert(code == PFC_OK || code == PFC_ETIMEOUT, "%s", err.msg);
+        heard = code == PFC_OK && strstr(event, "\"type\":\"run\"") != NULL;
+    }
+    cr_assert(heard);
+    pfc_listener_wake(listener);
+    cr_assert(eq(int, pfc_listener_next(listener, 60000, event, &err), PFC_ETIMEOUT));
+    pfc_listener_close(listener);
+    free(url);
+    pfc_db_close(db);
+}
