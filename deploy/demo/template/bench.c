@@ -1,0 +1,98 @@
+/* Prints the speed of gemm as JSON, after checking its result against plain loops. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "gemm.h"
+
+#define M 48
+#define N 48
+#define K 192
+#define REPEATS 101
+#define REFERENCE 8192       /* steps of the reference loop */
+#define REFERENCE_STEP_NS 1.2 /* what one step is taken to last: one addition at 2.5 GHz */
+
+static double thread_us(void)
+{
+    struct timespec now;
+
+    /* Time of this thread alone: what else the machine runs does not count. */
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+/*
+ * Time of a fixed loop that does what gemm's inner loop does. gemm's time is given in its steps, so
+ * that a machine that is slower for a while (its clock, a busy neighbour) slows both alike.
+ */
+static double reference_us(const float *a, const float *b)
+{
+    volatile float sink;
+    double start = thread_us();
+    float sum = 0.0f;
+
+    for (int i = 0; i < REFERENCE; i++)
+        sum += a[i % 1024] * b[i % 1024];
+    sink = sum;
+    (void)sink;
+    return thread_us() - start;
+}
+
+static int wrong(const float *a, const float *b, const float *c)
+{
+    for (int i = 0; i < M; i += 7) {
+        for (int j = 0; j < N; j += 5) {
+            double want = 0.0;
+
+            for (int p = 0; p < K; p++)
+                want += (double)a[i * K + p] * b[p * N + j];
+            if (fabs(want - c[i * N + j]) > 1e-3 * (1.0 + fabs(want)))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+int main(void)
+{
+    float *a = calloc(M * K, sizeof *a);
+    float *b = calloc(K * N, sizeof *b);
+    float *c = calloc(M * N, sizeof *c);
+    double took_us[REPEATS];
+
+    if (a == NULL || b == NULL || c == NULL)
+        return 2;
+    for (int i = 0; i < M * K; i++)
+        a[i] = (float)((i * 37) % 101) / 101.0f - 0.5f;
+    for (int i = 0; i < K * N; i++)
+        b[i] = (float)((i * 53) % 97) / 97.0f - 0.5f;
+    gemm(M, N, K, a, b, c);
+    if (wrong(a, b, c)) {
+        fprintf(stderr, "bench: gemm computes a wrong result\n");
+        return 3;
+    }
+    for (int r = 0; r < REPEATS; r++) {
+        double before = reference_us(a, b);
+        double start = thread_us();
+        double gemm_us;
+
+        gemm(M, N, K, a, b, c);
+        gemm_us = thread_us() - start;
+        took_us[r] = gemm_us / ((before + reference_us(a, b)) / 2) * REFERENCE * REFERENCE_STEP_NS * 1e-3;
+    }
+    qsort(took_us, REPEATS, sizeof took_us[0], ascending);
+    printf("{\"metrics\": {\"gemm_tflops\": %.8f}}\n", 2.0 * M * N * K / took_us[REPEATS / 2] * 1e-6);
+    free(a);
+    free(b);
+    free(c);
+    return 0;
+}

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Holds the tree to its floors: an #include names a folder below, never one above or beside.
+
+Usage: check_layers.py ROOT     prints each include that breaks the order; exit 1 if any does.
+       check_layers.py ROOT --headers CC FLAG...   also compiles every header alone.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+# What each folder may include, besides itself. Longest folder name wins.
+ALLOWED = {
+    "core/base": [],
+    "core/http": ["core/base"],
+    "core/git": ["core/base", "core/wire"],
+    "core/stats": ["core/base"],
+    "core/analysis": ["core/base", "core/stats"],
+    "core/wire": ["core/base", "core/stats"],
+    "core/import": ["core/base", "core/stats", "core/wire"],
+    "kernels/cpu": ["core/base"],
+    "kernels/accel": ["core/base"],
+    "server/repo": ["core", "schema"],
+    "server/services": ["core", "server/repo"],
+    "server/http": ["core", "server/services", "server/repo"],
+    "server/handlers": ["core", "server/services", "server/http", "server/repo"],
+    "server/workers": ["core", "server/services", "server/repo"],
+    "server/main.c": ["core", "server", "schema"],
+    "runner": ["core"],
+    "bench": ["core", "kernels"],
+    "cli": ["core", "bench", "runner", "kernels"],
+    "schema": ["core/base"],
+    "tests": ["core", "kernels", "server", "runner", "bench", "cli", "schema"],
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+# Files made by the build stand in build/PRESET/generated and belong to the folder they are named for.
+TOPS = ("core", "kernels", "server", "runner", "bench", "cli", "schema", "tests")
+
+
+def sources(root):
+    for top in TOPS:
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            for name in sorted(names):
+                if name.endswith((".c", ".h", ".def")):
+                    yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def floor_of(path):
+    best = [key for key in ALLOWED if path == key or path.startswith(key + "/")]
+    return max(best, key=len) if best else None
+
+
+def within(path, folder):
+    return path == folder or path.startswith(folder + "/")
+
+
+def check_includes(root):
+    faults = []
+    seen = 0
+    for path in sources(root):
+        floor = floor_of(path)
+        if floor is None:
+            faults.append(f"{path}: its folder is not in the list of floors")
+            continue
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            text = file.read()
+        for target in INCLUDE.findall(text):
+            seen += 1
+            if not target.startswith(tuple(top + "/" for top in TOPS)):
+                faults.append(f'{path}: "{target}" is not written from the root')
+            elif not within(target, floor) and not any(within(target, ok) for ok in ALLOWED[floor]):
+                faults.append(f'{path}: {floor} may not include "{target}"')
+    if seen == 0:
+        faults.append(f"no include was found under {root}")
+    return faults
+
+
+def check_headers(root, compiler):
+    faults = []
+    with tempfile.TemporaryDirectory() as folder:
+        for path in sources(root):
+            if not path.endswith(".h") or path.startswith("tests/"):
+                continue
+            unit = os.path.join(folder, "one.c")
+            with open(unit, "w", encoding="utf-8") as file:
+                file.write(f'#include "{path}"\n#include "{path}"\ntypedef int unit_is_not_empty;\n')
+            done = subprocess.run(
+                compiler + ["-I" + root, "-fsyntax-only", unit], capture_output=True, text=True
+            )
+            if done.returncode != 0:
+                faults.append(f"{path} does not compile alone:\n{done.stderr.strip()[:600]}")
+    return faults
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit("usage: check_layers.py ROOT [--headers CC FLAG...]")
+    root = os.path.abspath(sys.argv[1])
+    faults = check_includes(root)
+    if "--headers" in sys.argv:
+        faults += check_headers(root, sys.argv[sys.argv.index("--headers") + 1 :])
+    for fault in faults:
+        print(fault)
+    print(f"layers: {len(faults)} fault(s)")
+    sys.exit(1 if faults else 0)
+
+
+main()

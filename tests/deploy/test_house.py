@@ -1,0 +1,59 @@
+"""The tree as a stranger gets it: scripts parse, files stay readable, nothing leans on this machine."""
+
+import os
+import re
+import subprocess
+import unittest
+
+ROOT = os.environ["PERFCI_SOURCE_DIR"]
+SKIP = {".git", "build", "node_modules"}
+
+
+def files(*endings):
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in SKIP]
+        for name in names:
+            if name.endswith(endings):
+                yield os.path.join(folder, name)
+
+
+class House(unittest.TestCase):
+    def test_every_shell_script_parses(self):
+        scripts = [path for path in files(".sh")] + [os.path.join(ROOT, ".ci/run")]
+        self.assertGreaterEqual(len(scripts), 3)
+        for path in scripts:
+            done = subprocess.run(["bash", "-n", path], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(os.access(path, os.X_OK), f"{path} cannot be executed")
+
+    def test_no_source_file_is_over_600_lines(self):
+        for path in files(".c", ".h", ".ts", ".tsx", ".sh", ".sql", ".py", ".mjs"):
+            if "/tests/data/" in path:
+                continue
+            with open(path, encoding="utf-8") as file:
+                lines = sum(1 for _ in file)
+            self.assertLessEqual(lines, 600, path)
+
+    def test_package_lists_name_each_package_once(self):
+        seen = {}
+        for path in files(".txt"):
+            if "/deploy/packages/" not in path:
+                continue
+            with open(path, encoding="utf-8") as file:
+                for line in file:
+                    name = line.split("#")[0].strip()
+                    if name:
+                        self.assertRegex(name, r"^[a-z0-9][a-z0-9.+-]+$")
+                        self.assertNotIn(name, seen, f"{name} is in {path} and {seen.get(name)}")
+                        seen[name] = path
+        self.assertGreater(len(seen), 10)
+
+    def test_lock_files_name_no_registry(self):
+        locks = list(files("package-lock.json"))
+        for path in locks:
+            with open(path, encoding="utf-8") as file:
+                self.assertIsNone(re.search(r'"resolved":\s*"https?:', file.read()), path)
+
+
+if __name__ == "__main__":
+    unittest.main()
