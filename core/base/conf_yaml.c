@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/buf.h"
 #include "core/base/conf.h"
 #include "core/base/parse.h"
 
@@ -184,13 +185,29 @@ static pfc_code mapping(const reader *r, struct fy_node *root)
     return PFC_OK;
 }
 
+/* libfyaml would print its messages: the first line goes into our sentence instead. */
+static void keep_first_line(struct fy_diag *diag, void *user, const char *text, size_t len)
+{
+    pfc_buf *line = user;
+    size_t end = 0;
+
+    (void)diag;
+    if (line->len > 0)
+        return;
+    while (end < len && text[end] != '\n')
+        end++;
+    pfc_buf_append(line, text, PFC_MIN(end, line->max_bytes));
+}
+
 pfc_code pfc_conf_parse(const char *text, size_t len, const char *name, pfc_conf *out, pfc_err *err)
 {
-    struct fy_parse_cfg cfg = { .flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG };
+    struct fy_diag_cfg diag_cfg;
+    struct fy_parse_cfg cfg = { 0 };
+    pfc_buf why;
     pfc_conf conf = { .timeout_s = 600 };
     reader r = { .name = name, .conf = &conf, .err = err };
     struct fy_document *doc;
-    pfc_code code;
+    pfc_code code = PFC_OK;
 
     if (len > PFC_CONF_MAX_BYTES)
         return pfc_err_set(err, PFC_ETOOBIG, "%.200s: want at most %d bytes, it has %zu", name,
@@ -200,9 +217,24 @@ pfc_code pfc_conf_parse(const char *text, size_t len, const char *name, pfc_conf
     if (nested_too_deep(text, len))
         return pfc_err_set(err, PFC_EINVAL, "%.200s: nested deeper than %d levels", name,
                            MAX_NESTING);
+    pfc_buf_init(&why, 200);
+    fy_diag_cfg_default(&diag_cfg);
+    diag_cfg.output_fn = keep_first_line;
+    diag_cfg.user = &why;
+    diag_cfg.colorize = false;
+    diag_cfg.fp = NULL;
+    cfg.diag = fy_diag_create(&diag_cfg);
     doc = fy_document_build_from_string(&cfg, text, len);
+    fy_diag_destroy(cfg.diag);
+    if (doc == NULL) {
+        const char *reason = strstr(pfc_buf_text(&why), "error: ");
+
+        code = pfc_err_set(err, PFC_EINVAL, "%.200s: not well-formed YAML%s%.160s", name,
+                           reason == NULL ? "" : ": ", reason == NULL ? "" : reason + 7);
+    }
+    pfc_buf_clear(&why);
     if (doc == NULL)
-        return pfc_err_set(err, PFC_EINVAL, "%.200s: not well-formed YAML", name);
+        return code;
     code = mapping(&r, fy_document_root(doc));
     fy_document_destroy(doc);
     if (code != PFC_OK) {

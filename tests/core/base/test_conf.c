@@ -1,0 +1,136 @@
+/* Settings and secrets. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/conf.h"
+#include "core/base/fs.h"
+
+static pfc_code parse(const char *text, pfc_conf *conf, pfc_err *err)
+{
+    return pfc_conf_parse(text, strlen(text), "perfci.yaml", conf, err);
+}
+
+Test(conf, every_key_is_read)
+{
+    pfc_conf conf = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int,
+                 parse("# comment\nproject: tiny\nbranch: main\nbuild: |\n  make -s\n  true\n"
+                       "measure: ./bench --fast\nmetric: gemm_tflops\nunit: TFLOP/s\n"
+                       "better: higher\ntimeout: 5m\npaths:\n  - src/*.c\n  - 'a b'\n",
+                       &conf, &err),
+                 PFC_OK),
+              "%s", err.msg);
+    cr_assert(eq(str, conf.project, "tiny"));
+    cr_assert(eq(str, conf.build, "make -s\ntrue\n"));
+    cr_assert(eq(str, conf.measure, "./bench --fast"));
+    cr_assert(conf.higher_is_better);
+    cr_assert(epsilon_eq(dbl, conf.timeout_s, 300, 1e-9));
+    cr_assert(eq(sz, conf.paths_len, 2));
+    cr_assert(eq(str, conf.paths[1], "a b"));
+    cr_assert_null(conf.server);
+    pfc_conf_clear(&conf);
+}
+
+Test(conf, faults_name_file_line_and_what_was_wanted)
+{
+    static const struct {
+        const char *text;
+        const char *part;
+    } bad[] = {
+        { "project: a\nmeasurement: x\n", "perfci.yaml:2: unknown key \"measurement\"" },
+        { "project: Not A Slug\n", "project: want 1 to 63 of" },
+        { "build: [a, b]\n", "build: want a text" },
+        { "paths: gemm.c\n", "paths: want a list" },
+        { "better: faster\n", "want higher or lower, got \"faster\"" },
+        { "timeout: soon\n", "want a duration" },
+        { "- a\n- b\n", "want a mapping" },
+        { "project: 'open\n", "not well-formed" },
+        { "x: [[[[[[[[[[1]]]]]]]]]]\n", "nested deeper" },
+        { "project: \"a\xff\"\n", "want UTF-8" },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++) {
+        pfc_conf conf = { 0 };
+        pfc_err err = { 0 };
+
+        cr_assert(eq(int, parse(bad[i].text, &conf, &err), PFC_EINVAL), "%s", bad[i].text);
+        cr_assert_not_null(strstr(err.msg, bad[i].part), "%s", err.msg);
+    }
+}
+
+Test(conf, an_endless_file_is_refused_before_it_is_parsed)
+{
+    size_t len = PFC_CONF_MAX_BYTES + 1;
+    char *text = pfc_calloc(1, len);
+    pfc_conf conf = { 0 };
+    pfc_err err = { 0 };
+
+    memset(text, '#', len);
+    cr_assert(eq(int, pfc_conf_parse(text, len, "big", &conf, &err), PFC_ETOOBIG));
+    free(text);
+}
+
+Test(conf, the_nearest_file_upwards_is_found)
+{
+    pfc_err err = { 0 };
+    pfc_conf conf = { 0 };
+    char *dir = NULL;
+    char *deep;
+    char *path;
+
+    unsetenv("XDG_CONFIG_HOME");
+    setenv("HOME", "/nonexistent", 1);
+    cr_assert(eq(int, pfc_fs_temp_dir("conf", &dir, &err), PFC_OK), "%s", err.msg);
+    deep = pfc_fs_join(dir, "a/b");
+    path = pfc_fs_join(dir, "perfci.yaml");
+    cr_assert(eq(int, pfc_fs_mkdirs(deep, 0700, &err), PFC_OK));
+    cr_assert(eq(int, pfc_fs_write_atomic(path, "project: p\n", 11, 0600, &err), PFC_OK));
+    cr_assert(eq(int, pfc_conf_find(deep, &conf, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, conf.project, "p"));
+    cr_assert_not_null(strstr(conf.path, "/perfci.yaml"));
+    pfc_conf_clear(&conf);
+    cr_assert(eq(int, pfc_conf_find("/no/such/folder", &conf, &err), PFC_ENOTFOUND));
+    cr_assert(eq(int, pfc_fs_remove_tree(dir, &err), PFC_OK));
+    free(path);
+    free(deep);
+    free(dir);
+}
+
+Test(conf, flag_beats_environment_beats_file_beats_default)
+{
+    setenv("PFC_X", "env", 1);
+    cr_assert(eq(str, (char *)pfc_conf_pick("flag", "PFC_X", "yaml", "default"), "flag"));
+    cr_assert(eq(str, (char *)pfc_conf_pick(NULL, "PFC_X", "yaml", "default"), "env"));
+    setenv("PFC_X", "", 1);
+    cr_assert(eq(str, (char *)pfc_conf_pick(NULL, "PFC_X", "yaml", "default"), "yaml"));
+    cr_assert(eq(str, (char *)pfc_conf_pick(NULL, "PFC_X", NULL, "default"), "default"));
+}
+
+Test(conf, secrets_come_from_environment_or_file)
+{
+    pfc_err err = { 0 };
+    char *dir = NULL;
+    char *path;
+    char *secret = NULL;
+
+    cr_assert(eq(int, pfc_conf_secret("PFC_S", &secret, &err), PFC_ENOTFOUND));
+    cr_assert(eq(int, pfc_fs_temp_dir("conf", &dir, &err), PFC_OK));
+    path = pfc_fs_join(dir, "s");
+    cr_assert(eq(int, pfc_fs_write_atomic(path, "from file\n", 10, 0600, &err), PFC_OK));
+    setenv("PFC_S_FILE", path, 1);
+    cr_assert(eq(int, pfc_conf_secret("PFC_S", &secret, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, secret, "from file"));
+    free(secret);
+    setenv("PFC_S", "from environment", 1);
+    cr_assert(eq(int, pfc_conf_secret("PFC_S", &secret, &err), PFC_OK));
+    cr_assert(eq(str, secret, "from environment"));
+    free(secret);
+    cr_assert(eq(int, pfc_fs_remove_tree(dir, &err), PFC_OK));
+    free(path);
+    free(dir);
+}

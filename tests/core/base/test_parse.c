@@ -1,0 +1,141 @@
+/* Strict parsing. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/clock.h"
+#include "core/base/parse.h"
+
+Test(parse, whole_numbers_take_the_whole_string_and_the_range)
+{
+    static const char *const bad[] = { "",    " 1",   "1 ",
+                                       "+1",  "0x10", "1.0",
+                                       "--1", "1e3",  "9223372036854775808" };
+    int64_t value = 77;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_parse_i64("-5", -10, 10, "n", &value, &err), PFC_OK));
+    cr_assert(eq(i64, value, -5));
+    for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++) {
+        value = 77;
+        cr_assert(
+            eq(int, pfc_parse_i64(bad[i], INT64_MIN, INT64_MAX, "n", &value, &err), PFC_EINVAL),
+            "%s", bad[i]);
+        cr_assert(eq(i64, value, 77));
+    }
+    cr_assert(eq(int, pfc_parse_i64("11", 0, 10, "--max-runs", &value, &err), PFC_EINVAL));
+    cr_assert(eq(str, err.msg, "--max-runs: want 0..10, got 11"));
+    cr_assert(eq(int, pfc_parse_i64(NULL, 0, 10, "n", &value, &err), PFC_EINVAL));
+}
+
+Test(parse, decimals_are_finite_and_plain)
+{
+    static const char *const bad[] = { "",  "nan", "inf", "-inf",  "0x1p3", "1,5",
+                                       ".", "e5",  "1e",  "1e999", "1 " };
+    static const char *const good[] = { "1", "-1.5", ".5", "5.", "1e-3", "1E+2", "+2" };
+    double value = 0;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++)
+        cr_assert(eq(int, pfc_parse_double(bad[i], -1e300, 1e300, "x", &value, NULL), PFC_EINVAL),
+                  "%s", bad[i]);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(good); i++)
+        cr_assert(eq(int, pfc_parse_double(good[i], -1e300, 1e300, "x", &value, NULL), PFC_OK),
+                  "%s", good[i]);
+    cr_assert(eq(int, pfc_parse_double("1e-3", 0, 1, "x", &value, NULL), PFC_OK));
+    cr_assert(epsilon_eq(dbl, value, 0.001, 1e-15));
+}
+
+Test(parse, durations_have_units)
+{
+    static const struct {
+        const char *text;
+        double seconds;
+    } good[] = { { "90", 90 },   { "90s", 90 },   { "500ms", 0.5 }, { "5m", 300 },
+                 { "2h", 7200 }, { "1d", 86400 }, { "1.5h", 5400 } };
+    static const char *const bad[] = { "", "-5s", "5x", "s", "1e99d", "5 m" };
+    double seconds = 0;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(good); i++) {
+        cr_assert(eq(int, pfc_parse_duration_s(good[i].text, "t", &seconds, NULL), PFC_OK));
+        cr_assert(epsilon_eq(dbl, seconds, good[i].seconds, 1e-9), "%s", good[i].text);
+    }
+    for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++)
+        cr_assert(eq(int, pfc_parse_duration_s(bad[i], "t", &seconds, NULL), PFC_EINVAL), "%s",
+                  bad[i]);
+}
+
+/* Unix times by arithmetic: 2000-03-01 is day 11017 after 1970-01-01. */
+Test(parse, times_follow_rfc3339)
+{
+    static const struct {
+        const char *text;
+        double unix_s;
+    } good[] = { { "1970-01-01T00:00:00Z", 0 },
+                 { "2000-03-01T00:00:00Z", 11017.0 * 86400 },
+                 { "2000-02-29T23:59:59Z", 11017.0 * 86400 - 1 },
+                 { "2000-03-01T02:30:00+02:30", 11017.0 * 86400 },
+                 { "2000-02-29T23:00:00-01:00", 11017.0 * 86400 },
+                 { "1970-01-01T00:00:00.25Z", 0.25 } };
+    static const char *const bad[] = { "",
+                                       "2000-02-30T00:00:00Z",
+                                       "2001-02-29T00:00:00Z",
+                                       "2000-13-01T00:00:00Z",
+                                       "2000-01-01",
+                                       "2000-01-01T00:00:00",
+                                       "2000-01-01T24:00:00Z",
+                                       "2000-01-01T00:00:00.Z",
+                                       "2000-01-01T00:00:00+1:00",
+                                       "1969-12-31T23:59:59Z",
+                                       "2000-01-01T00:00:00Zx" };
+    double value = 0;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(good); i++) {
+        cr_assert(eq(int, pfc_parse_rfc3339(good[i].text, "t", &value, NULL), PFC_OK), "%s",
+                  good[i].text);
+        cr_assert(epsilon_eq(dbl, value, good[i].unix_s, 1e-6), "%s", good[i].text);
+    }
+    for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++)
+        cr_assert(eq(int, pfc_parse_rfc3339(bad[i], "t", &value, NULL), PFC_EINVAL), "%s", bad[i]);
+}
+
+Test(clock, times_are_written_as_they_are_read)
+{
+    char text[32];
+    double back = 0;
+
+    pfc_clock_rfc3339(11017.0 * 86400 - 0.5, text);
+    cr_assert(eq(str, text, "2000-02-29T23:59:59.500Z"));
+    cr_assert(eq(int, pfc_parse_rfc3339(text, "t", &back, NULL), PFC_OK));
+    cr_assert(epsilon_eq(dbl, back, 11017.0 * 86400 - 0.5, 1e-6));
+    pfc_clock_rfc3339(0.9996, text);
+    cr_assert(eq(str, text, "1970-01-01T00:00:01.000Z"));
+}
+
+Test(parse, ids_and_slugs)
+{
+    cr_assert(pfc_is_hex_id("abcdef0"));
+    cr_assert_not(pfc_is_hex_id("abcdef"));
+    cr_assert_not(pfc_is_hex_id("ABCDEF0"));
+    cr_assert_not(pfc_is_hex_id(NULL));
+    cr_assert(pfc_is_commit_id("0123456789012345678901234567890123456789"));
+    cr_assert_not(pfc_is_commit_id("012345678901234567890123456789012345678"));
+    cr_assert(pfc_is_slug("tiny-gemm_1.0"));
+    cr_assert_not(pfc_is_slug("-x"));
+    cr_assert_not(pfc_is_slug("Upper"));
+    cr_assert_not(pfc_is_slug("a/b"));
+    cr_assert_not(pfc_is_slug(""));
+}
+
+/* The boundary cases of RFC 3629: shortest forms only, no surrogates, nothing above U+10FFFF. */
+Test(parse, utf8_is_checked_to_the_letter)
+{
+    cr_assert(pfc_is_utf8("gr\xc3\xbc\xc3\x9f", 6));
+    cr_assert(pfc_is_utf8("\xf4\x8f\xbf\xbf", 4));
+    cr_assert(pfc_is_utf8("", 0));
+    cr_assert_not(pfc_is_utf8("\xc0\x80", 2));
+    cr_assert_not(pfc_is_utf8("\xe0\x80\xaf", 3));
+    cr_assert_not(pfc_is_utf8("\xed\xa0\x80", 3));
+    cr_assert_not(pfc_is_utf8("\xf4\x90\x80\x80", 4));
+    cr_assert_not(pfc_is_utf8("\xc3", 1));
+    cr_assert_not(pfc_is_utf8("\xff", 1));
+    cr_assert_not(pfc_is_utf8("a\x80", 2));
+}

@@ -1,0 +1,186 @@
+/* Children: output, input, deadlines, groups, limits. */
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/clock.h"
+#include "core/base/fs.h"
+#include "core/base/parse.h"
+#include "core/base/proc.h"
+
+static pfc_proc_result run_shell(const char *script, pfc_proc_opts opts)
+{
+    const char *argv[] = { "sh", "-c", script, NULL };
+    pfc_proc_result res;
+    pfc_err err = { 0 };
+
+    opts.argv = argv;
+    cr_assert(eq(int, pfc_proc_run(&opts, &res, &err), PFC_OK), "%s", err.msg);
+    return res;
+}
+
+Test(proc, output_and_status_are_collected_apart)
+{
+    pfc_proc_result res = run_shell("echo out; echo err >&2; exit 3", (pfc_proc_opts){ 0 });
+
+    cr_assert(eq(str, (char *)pfc_buf_text(&res.out), "out\n"));
+    cr_assert(eq(str, (char *)pfc_buf_text(&res.err), "err\n"));
+    cr_assert(eq(int, res.exit_status, 3));
+    cr_assert(eq(int, res.signal, 0));
+    pfc_proc_result_clear(&res);
+}
+
+Test(proc, merged_output_keeps_its_order)
+{
+    pfc_proc_result res = run_shell("echo 1; echo 2 >&2; echo 3", (pfc_proc_opts){ .merge = true });
+
+    cr_assert(eq(str, (char *)pfc_buf_text(&res.out), "1\n2\n3\n"));
+    pfc_proc_result_clear(&res);
+}
+
+Test(proc, input_larger_than_a_pipe_goes_through)
+{
+    size_t len = 1 << 20;
+    char *input = pfc_calloc(1, len);
+    pfc_proc_result res;
+
+    memset(input, 'x', len);
+    res = run_shell("wc -c", (pfc_proc_opts){ .input = input, .input_len = len });
+    cr_assert(eq(int, atoi(pfc_buf_text(&res.out)), 1 << 20));
+    pfc_proc_result_clear(&res);
+    res = run_shell("exit 0", (pfc_proc_opts){ .input = input, .input_len = len });
+    cr_assert(eq(int, res.exit_status, 0), "a child that reads nothing must not end us");
+    pfc_proc_result_clear(&res);
+    free(input);
+}
+
+Test(proc, output_over_the_limit_is_dropped_and_said)
+{
+    pfc_proc_result res = run_shell("head -c 100000 /dev/zero | tr '\\0' x",
+                                    (pfc_proc_opts){ .max_output_bytes = 1000 });
+
+    cr_assert(res.truncated);
+    cr_assert(eq(sz, res.out.len, 1000));
+    cr_assert(eq(int, res.exit_status, 0));
+    pfc_proc_result_clear(&res);
+}
+
+Test(proc, environment_is_added_replaced_and_removed)
+{
+    const char *env[] = { "PFC_A=1", "PFC_B", NULL };
+    pfc_proc_result res;
+
+    setenv("PFC_A", "old", 1);
+    setenv("PFC_B", "old", 1);
+    setenv("PFC_C", "kept", 1);
+    res = run_shell("echo \"$PFC_A,${PFC_B-unset},$PFC_C\"", (pfc_proc_opts){ .env = env });
+    cr_assert(eq(str, (char *)pfc_buf_text(&res.out), "1,unset,kept\n"));
+    pfc_proc_result_clear(&res);
+}
+
+static bool gone(pid_t pid)
+{
+    struct pollfd one = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+    bool ended = one.fd < 0 || poll(&one, 1, 60000) == 1;
+
+    if (one.fd >= 0)
+        close(one.fd);
+    return ended;
+}
+
+/* The grandchild's id is printed first; it must be gone with its parent's group. */
+Test(proc, a_deadline_ends_the_whole_group)
+{
+    pfc_proc_result res =
+        run_shell("sleep 1000 & echo $!; wait", (pfc_proc_opts){ .timeout_s = 0.3 });
+    char what[100];
+
+    cr_assert(res.timed_out);
+    cr_assert(eq(int, res.signal, SIGTERM));
+    cr_assert(gone((pid_t)atoi(pfc_buf_text(&res.out))));
+    pfc_proc_describe(&res, what, sizeof what);
+    cr_assert_not_null(strstr(what, "time limit"));
+    pfc_proc_result_clear(&res);
+}
+
+Test(proc, a_child_that_ignores_sigterm_is_killed)
+{
+    pfc_proc_result res =
+        run_shell("trap '' TERM; while :; do sleep 0.1; done", (pfc_proc_opts){ .timeout_s = 0.2 });
+
+    cr_assert(res.timed_out);
+    cr_assert(eq(int, res.signal, SIGKILL));
+    pfc_proc_result_clear(&res);
+}
+
+static bool at_once(void *arg)
+{
+    (*(int *)arg)++;
+    return true;
+}
+
+Test(proc, the_caller_can_stop_it)
+{
+    int asked = 0;
+    pfc_proc_result res =
+        run_shell("sleep 1000", (pfc_proc_opts){ .cancelled = at_once, .cancelled_arg = &asked });
+
+    cr_assert(res.was_cancelled);
+    cr_assert(ge(int, asked, 1));
+    pfc_proc_result_clear(&res);
+}
+
+Test(proc, what_cannot_start_is_named)
+{
+    const char *missing[] = { "/no/such/program", NULL };
+    const char *ok[] = { "true", NULL };
+    pfc_proc_opts opts = { .argv = missing };
+    pfc_proc_result res;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_proc_run(&opts, &res, &err), PFC_ENOTFOUND));
+    cr_assert_not_null(strstr(err.msg, "/no/such/program"), "%s", err.msg);
+    opts = (pfc_proc_opts){ .argv = ok, .cwd = "/no/such/folder" };
+    cr_assert(eq(int, pfc_proc_run(&opts, &res, &err), PFC_ENOTFOUND));
+    cr_assert_not_null(strstr(err.msg, "/no/such/folder"), "%s", err.msg);
+}
+
+Test(proc, a_spawned_child_answers_through_its_pipes_and_is_waited_for)
+{
+    const char *argv[] = { "cat", NULL };
+    pfc_proc_result res;
+    pfc_err err = { 0 };
+    char answer[8] = { 0 };
+    int in = -1;
+    int out = -1;
+    pid_t pid = 0;
+    pfc_proc_spawn_opts opts = { .argv = argv, .stdin_fd = &in, .stdout_fd = &out };
+
+    cr_assert(eq(int, pfc_proc_spawn(&opts, &pid, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_proc_wait(pid, 0.01, &res, &err), PFC_ETIMEOUT));
+    cr_assert(eq(int, (int)write(in, "hello", 5), 5));
+    close(in);
+    cr_assert(eq(int, pfc_proc_wait(pid, 60, &res, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, res.exit_status, 0));
+    cr_assert(eq(int, (int)read(out, answer, 5), 5));
+    cr_assert(eq(str, answer, "hello"));
+    close(out);
+}
+
+Test(proc, stop_ends_a_child_that_leads_its_group)
+{
+    const char *argv[] = { "sh", "-c", "sleep 1000 & wait", NULL };
+    pfc_err err = { 0 };
+    pid_t pid = 0;
+    pfc_proc_spawn_opts opts = { .argv = argv, .detach = true };
+
+    cr_assert(eq(int, pfc_proc_spawn(&opts, &pid, &err), PFC_OK), "%s", err.msg);
+    pfc_proc_stop(pid, 30);
+    cr_assert(gone(pid));
+}
