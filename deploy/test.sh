@@ -37,7 +37,7 @@ run_ctest() {
 
 mkdir -p build
 say "build: release"
-cmake --preset release >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+cmake --preset release -DPERFCI_TESTS=ON -DPERFCI_WERROR=ON >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 cmake --build build/release
 if [ "$fast" -eq 1 ]; then
     say "tests: unit"
