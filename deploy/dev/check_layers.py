@@ -36,6 +36,8 @@ ALLOWED = {
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 # Files made by the build stand in build/PRESET/generated and belong to the folder they are named for.
+# A header for one instruction set is compiled as the files that include it are.
+ISA_HEADERS = {"avx2.h": ["-mavx2", "-mfma"], "avx512.h": ["-mavx512f", "-mfma"]}
 TOPS = ("core", "kernels", "server", "runner", "bench", "cli", "schema", "tests")
 
 
@@ -86,8 +88,9 @@ def check_headers(root, compiler):
             unit = os.path.join(folder, "one.c")
             with open(unit, "w", encoding="utf-8") as file:
                 file.write(f'#include "{path}"\n#include "{path}"\ntypedef int unit_is_not_empty;\n')
+            isa = next((flags for end, flags in ISA_HEADERS.items() if path.endswith(end)), [])
             done = subprocess.run(
-                compiler + ["-I" + root, "-fsyntax-only", unit], capture_output=True, text=True
+                compiler + isa + ["-I" + root, "-fsyntax-only", unit], capture_output=True, text=True
             )
             if done.returncode != 0:
                 faults.append(f"{path} does not compile alone:\n{done.stderr.strip()[:600]}")
