@@ -112,7 +112,12 @@ typedef struct pfc_detection {
     size_t watching;  /* points after an unconfirmed candidate; 0: none */
 } pfc_detection;
 
-/** Change points of one series of n <= PFC_SERIES_MAX_POINTS points; same points, same answer.
+/** Series order of points that came in any order: order[k] is the position of the k-th by time;
+ *  equal times keep their order. Unless every t is finite the order is that of the array. Returns
+ *  true when that differs from the array's order. */
+bool pfc_stats_series_order(const pfc_point *points, size_t n, size_t *order);
+/** Change points of one series of n <= PFC_SERIES_MAX_POINTS points, given in series order (the
+ *  history's; pfc_stats_series_order makes it from times); same points, same answer.
  *  *out is filled on PFC_OK; clear it. */
 pfc_code pfc_stats_detect(const pfc_point *points, size_t n, const pfc_detect_opts *opts,
                           pfc_detection *out, pfc_err *err) PFC_MUSTCHECK;
