@@ -6,6 +6,8 @@
 #include "core/stats/sort.h"
 
 #define HUBER          1.5
+#define GAP_SLACK      1.0 /* sigma by which a change may differ from the gap of the states */
+#define ALTERNATIONS   4
 #define CAUTION        4.0
 #define CAUTION_NEWEST 2.8
 #define CAUTION_SHORT  7.0
@@ -137,12 +139,49 @@ static bool long_enough(const pfc_fit *f, size_t k, size_t other)
     return longest < 2 ? far > longest : far > 2 * longest;
 }
 
+/* With two machine states, a change as high as their gap is the machine's until it has lasted
+ * longer than the states do: three times the longest stay in one so far. */
+static bool is_state(const pfc_fit *f, size_t k)
+{
+    double gap = f->gap / f->unit;
+    double jump = fabs(f->mean[k + 1] - f->mean[k]);
+    if (!(f->gap > 0.0) || fabs(jump - gap) > GAP_SLACK)
+        return false;
+    size_t from = pfc_level_from(f, k + 1);
+    size_t to = pfc_level_to(f, k + 1);
+    size_t longest = 0;
+    size_t run = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        if (i >= from && i < to) {
+            run = 0;
+            continue;
+        }
+        run = f->upper[i] ? run + 1 : 0;
+        longest = PFC_MAX(longest, run);
+    }
+    return to - from < 3 * longest;
+}
+
 static double margin(const pfc_fit *f, size_t k)
 {
     double m = pfc_fit_evidence(f, k) / threshold(f, caution(f, k)) - 1.0;
-    if (!long_enough(f, k + 1, k) || !long_enough(f, k, k + 1))
+    if (is_state(f, k) || !long_enough(f, k + 1, k) || !long_enough(f, k, k + 1))
         m -= 1000.0;
     return m;
+}
+
+/* Four changes and more between the same two levels are a machine with two states, even when it
+ * switches too rarely for the states to be told from the differences. */
+static bool only_alternates(const pfc_fit *f)
+{
+    if (f->changes < ALTERNATIONS)
+        return false;
+    double jump = fabs(f->mean[1] - f->mean[0]);
+    for (size_t k = 2; k <= f->changes; k++) {
+        if (fabs(f->mean[k] - f->mean[k - 2]) > PFC_MIN(0.25 * jump, 1.5))
+            return false;
+    }
+    return true;
 }
 
 void pfc_fit_decide(pfc_fit *f)
@@ -163,4 +202,6 @@ void pfc_fit_decide(pfc_fit *f)
             break;
         drop(f, at);
     }
+    if (only_alternates(f))
+        f->changes = 0;
 }

@@ -21,7 +21,7 @@
 #define WAVE_MIN_PERIODS  3.0
 #define WAVE_MIN_PERIOD   4.0
 #define STATES_MIN_POINTS 40
-#define STATES_PRICE      10.0
+#define STATES_PRICE      7.0
 #define BINS              128
 
 /* Smooth trends are Legendre polynomials over the series. */
