@@ -157,7 +157,7 @@ static pfc_code check_run(const pfc_run *run, const char *key, pfc_err *err)
 static void hash_header(const pfc_run *run, char out[PFC_SHA256_HEX])
 {
     char *text = pfc_format("%s\n%s\n%s\n%s\n%.17g\n%.17g\n%lld\n%d\n%s\n%s\n%s", run->commit,
-                            run->branch ? run->branch : "", run->suite,
+                            run->branch ? run->branch : "", run->suite ? run->suite : "",
                             run->suite_hash ? run->suite_hash : "", run->started_at,
                             run->finished_at, (long long)run->job_id, run->infra, run->machine.name,
                             run->machine.machine_class, run->machine.fingerprint_hash);
@@ -210,6 +210,7 @@ static pfc_code find_project(ingest *in, pfc_err *err)
 static pfc_code find_machine(ingest *in, pfc_err *err)
 {
     const pfc_machine *m = &in->run->machine;
+    const char *name = m->name ? m->name : ""; /* a command's run need not name its machine */
     pfc_code code = PFC_OK;
 
     /* At most twice: another server may make the row between our look and our insert. */
@@ -219,7 +220,7 @@ static pfc_code find_machine(ingest *in, pfc_err *err)
         bool stale = false;
 
         pfc_args_text(&args, m->machine_class);
-        pfc_args_text(&args, m->name);
+        pfc_args_text(&args, name);
         pfc_args_text(&args, m->fingerprint_hash);
         code = pfc_tx_query(in->tx, "machine_find", &args, &res, err);
         if (!code && pfc_res_rows(res)) {
@@ -233,7 +234,7 @@ static pfc_code find_machine(ingest *in, pfc_err *err)
         }
         if (!code && !in->machine_id && round == 0) {
             pfc_args_text(&args, m->machine_class);
-            pfc_args_text(&args, m->name);
+            pfc_args_text(&args, name);
             pfc_args_text(&args, m->fingerprint_hash);
             pfc_args_own(&args, pairs_text(&m->fingerprint));
             code = pfc_tx_query(in->tx, "machine_insert", &args, NULL, err);

@@ -177,6 +177,25 @@ Test(ingest, what_cannot_be_right_is_refused_before_it_is_stored)
     pfc_db_close(db);
 }
 
+Test(ingest, a_machine_without_a_name_is_fine)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_run *run = two_benchmarks(1);
+    pfc_ingest_result result = { 0 };
+    pfc_err err = { 0 };
+
+    free(run->machine.name);
+    run->machine.name = NULL;
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, NULL, &result, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, NULL, &result, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(result.repeated);
+    pfc_run_free(run);
+    pfc_db_close(db);
+}
+
 typedef struct racer {
     pfc_db *db;
     int64_t project;

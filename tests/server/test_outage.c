@@ -17,8 +17,10 @@ static void begin(void)
 
     cr_assert(eq(int, pfc_cluster_start(&cluster, &err), PFC_OK), "%s", err.msg);
     url = pfc_cluster_url(cluster, "postgres");
-    cr_assert(
-        eq(int, pfc_db_open(&db, &(pfc_db_opts){ .url = url, .connections = 3 }, &err), PFC_OK));
+    const pfc_db_opts opts = {
+        .url = url, .connections = 3, .statement_ms = 120000, .wait_ms = 120000
+    };
+    cr_assert(eq(int, pfc_db_open(&db, &opts, &err), PFC_OK));
     cr_assert(eq(int, pfc_db_migrate(db, NULL, &err), PFC_OK), "%s", err.msg);
 }
 
