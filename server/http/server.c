@@ -160,7 +160,7 @@ static void log_exchange(const httpd_exchange *x, int64_t now_ns,
     pfc_log(PFC_INFO, "request", "method", (const char *)x->method, "path", (const char *)path,
             "status", x->status, "bytes", x->sent_bytes, "ms",
             (double)(now_ns - x->begin_ns) * 1e-6, "complete",
-            how == MHD_REQUEST_TERMINATED_COMPLETED_OK, "request", (const char *)x->id);
+            (bool)(how == MHD_REQUEST_TERMINATED_COMPLETED_OK), "request", (const char *)x->id);
 }
 
 static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,

@@ -485,6 +485,20 @@ Test(live, a_stream_gets_the_events_of_its_project_and_no_others)
     pfc_httpd_free(http);
 }
 
+/* A HEAD of a stream has no body that could ever be written: it must end all the same. */
+Test(live, head_of_a_stream_ends)
+{
+    pfc_app app = { 0 };
+    pfc_httpd *http = start(&app);
+    char out[8192];
+
+    ask(http, "HEAD /events HTTP/1.1\r\n" HEAD "\r\n", out, sizeof(out));
+    cr_assert(eq(int, status_of(out), 200));
+    cr_assert(eq(ptr, strstr(out, ": open"), NULL));
+    until_waiting(http, "perfci_http_streams 0\n");
+    pfc_httpd_free(http);
+}
+
 /* ---- starting ---- */
 
 Test(live, a_port_in_use_is_one_clear_sentence)
