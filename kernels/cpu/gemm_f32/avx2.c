@@ -18,8 +18,12 @@
 #define LANES      8
 #define THIN       3  /* rows of A up to which B is read once and in place */
 #define THIN_ROWS  8  /* rows of B that such a product reads side by side */
-#define GROUP      12 /* slivers of B packed side by side */
-#define PACK_AHEAD 4  /* rows of B prefetched ahead while packing */
+#define FLAT       16 /* rows of A up to which B is copied piece by piece and not as a panel */
+#define FLAT_K     64 /* rows of B in a piece: 64 x 96 floats are 24 of the 32 KiB of L1 */
+#define FLAT_N     96
+#define SMALL      ((size_t)96 * 96 * 96) /* products up to which B stays in L1 and L2 unpacked */
+#define GROUP      12                     /* slivers of B packed side by side */
+#define PACK_AHEAD 4                      /* rows of B prefetched ahead while packing */
 #define INLINE     static inline __attribute__((always_inline))
 #define MIN(a, b)  ((a) < (b) ? (a) : (b))
 
@@ -154,37 +158,111 @@ static const tile_fn place_tail[2][MR] = { ROW(place_tail, 1), ROW(place_tail, 2
 
 static bool is_small(size_t m, size_t n, size_t k)
 {
-    return m <= THIN || n <= NR || m * n * k <= (size_t)96 * 96 * 96;
+    return m <= FLAT || n <= NR || m * n * k <= SMALL;
 }
 
-/* All rows of C against `k` rows of B, both in place. */
-static void direct_rows(size_t m, size_t n, size_t k, operands o, const float *a, const float *b,
-                        float *c)
+/* One row of up to GROUP slivers: the row is read as a stream, each sliver written as one. */
+INLINE void pack_row(const float *from, size_t slivers, size_t stride, float *out)
 {
-    size_t j = 0;
+    for (size_t s = 0; s < slivers; s++, from += NR, out += stride) {
+        _mm256_storeu_ps(out, _mm256_loadu_ps(from));
+        _mm256_storeu_ps(out + LANES, _mm256_loadu_ps(from + LANES));
+    }
+}
 
-    if (m <= THIN) {
-        for (; j + 4 * LANES <= n; j += 4 * LANES) {
-            o.a = a;
-            o.b = b + j;
-            o.c = c + j;
-            thin[m - 1](k, &o);
+static void pack_b(size_t k, size_t n, const float *b, size_t ldb, float *out)
+{
+    size_t whole = n / NR;
+    size_t rest = n % NR;
+
+    /* Rows of B are often a page or more apart. Sliver by sliver each line read would cost a TLB
+       entry; a few slivers at a time share it, and their write streams still fit the first TLB. */
+    for (size_t s = 0; s < whole; s += GROUP) {
+        size_t slivers = MIN(GROUP, whole - s);
+
+        for (size_t p = 0; p < k; p++) {
+            const float *from = b + p * ldb + s * NR;
+
+            for (size_t line = 0; line < slivers; line++)
+                _mm_prefetch((const char *)(from + PACK_AHEAD * ldb + line * NR), _MM_HINT_T0);
+            pack_row(from, slivers, NR * k, out + s * NR * k + p * NR);
         }
     }
-    for (; j < n; j += NR) {
+    for (size_t p = 0; rest > 0 && p < k; p++) {
+        float *to = out + (whole * k + p) * NR;
+
+        memset(to, 0, NR * sizeof *to);
+        memcpy(to, b + p * ldb + whole * NR, rest * sizeof *to);
+    }
+}
+
+/* All rows of C against n columns of B, rows of B o->ldb apart, groups of NR columns `stride` apart. */
+static void direct_columns(size_t m, size_t n, size_t k, operands *o, const float *a,
+                           const float *b, size_t stride, float *c)
+{
+    /* Eight rows are two tiles of four, not six and two: a tile of two has too few accumulators to
+       cover the FMA latency. */
+    const size_t tiles_high = (m + MR - 1) / MR;
+    const size_t rows = (m + tiles_high - 1) / tiles_high;
+
+    for (size_t j = 0; j < n; j += NR, b += stride) {
         size_t cols = MIN(NR, n - j);
         const tile_fn *tiles = place_full;
 
         if (cols < NR) {
             tiles = place_tail[cols > LANES];
-            o.mask = lanes_mask(cols > LANES ? cols - LANES : cols);
+            o->mask = lanes_mask(cols > LANES ? cols - LANES : cols);
         }
-        o.b = b + j;
-        for (size_t i = 0; i < m; i += MR) {
-            o.a = a + i * o.lda;
-            o.c = c + i * o.ldc + j;
-            tiles[MIN(MR, m - i) - 1](k, &o);
+        o->b = b;
+        for (size_t i = 0; i < m; i += rows) {
+            o->a = a + i * o->lda;
+            o->c = c + i * o->ldc + j;
+            tiles[MIN(rows, m - i) - 1](k, o);
         }
+    }
+}
+
+/* Up to THIN rows: a pass over B, a few rows of it at a time, which makes few and long streams for
+   the hardware's prefetchers; C, which is small, is what comes back again and again. */
+static void direct_thin(size_t m, size_t n, size_t k, operands *o, const float *a, const float *b,
+                        float *c)
+{
+    for (size_t p = 0; p < k; p += THIN_ROWS) {
+        size_t steps = MIN(THIN_ROWS, k - p);
+        const float *from = b + p * o->ldb;
+        size_t j = 0;
+
+        for (; j + 4 * LANES <= n; j += 4 * LANES) {
+            o->a = a + p;
+            o->b = from + j;
+            o->c = c + j;
+            thin[m - 1](steps, o);
+        }
+        direct_columns(m, n - j, steps, o, a + p, from + j, NR, c + j);
+        o->beta = 1.0F;
+    }
+}
+
+/* Up to FLAT rows: B is used two or three times, too little to pay for packing a panel, but in place
+   its rows fight for the same cache sets when they are a power of two apart. So a piece that fits
+   L1 is copied and used at once. */
+static void direct_flat(size_t m, size_t n, size_t k, operands *o, const float *a, const float *b,
+                        float *c)
+{
+    float piece[FLAT_K * FLAT_N] __attribute__((aligned(64)));
+    const size_t ldb = o->ldb;
+
+    o->ldb = NR;
+    for (size_t p = 0; p < k; p += FLAT_K) {
+        size_t steps = MIN(FLAT_K, k - p);
+
+        for (size_t j = 0; j < n; j += FLAT_N) {
+            size_t cols = MIN(FLAT_N, n - j);
+
+            pack_b(steps, cols, b + p * ldb + j, ldb, piece);
+            direct_columns(m, cols, steps, o, a + p, piece, NR * steps, c + j);
+        }
+        o->beta = 1.0F;
     }
 }
 
@@ -192,14 +270,14 @@ static void direct(size_t m, size_t n, size_t k, float alpha, const float *a, si
                    const float *b, size_t ldb, float beta, float *c, size_t ldc)
 {
     operands o = { .lda = lda, .ldb = ldb, .alpha = alpha, .beta = beta, .ldc = ldc };
-    /* A thin product is a pass over B: few rows at a time make few, long streams for the hardware's
-       prefetchers, and C, which is small, is what comes back again and again. */
-    size_t step = m <= THIN && n > 4 * LANES ? THIN_ROWS : k;
+    bool in_place = n <= NR || m * n * k <= SMALL;
 
-    for (size_t p = 0; p < k; p += step) {
-        direct_rows(m, n, MIN(step, k - p), o, a + p, b + p * ldb, c);
-        o.beta = 1.0F;
-    }
+    if (m <= THIN)
+        direct_thin(m, n, k, &o, a, b, c);
+    else if (m <= FLAT && !in_place)
+        direct_flat(m, n, k, &o, a, b, c);
+    else
+        direct_columns(m, n, k, &o, a, b, NR, c);
 }
 
 /* Six rows, four steps of k: a 4 x 4 transposition and one of pairs. */
@@ -242,41 +320,6 @@ static void pack_a(size_t m, size_t k, float alpha, const float *a, size_t lda, 
             for (size_t r = 0; r < MR; r++)
                 out[p * MR + r] = r < have ? alpha * rows[r * lda + p] : 0.0F;
         }
-    }
-}
-
-/* One row of up to GROUP slivers: the row is read as a stream, each sliver written as one. */
-INLINE void pack_row(const float *from, size_t slivers, size_t stride, float *out)
-{
-    for (size_t s = 0; s < slivers; s++, from += NR, out += stride) {
-        _mm256_storeu_ps(out, _mm256_loadu_ps(from));
-        _mm256_storeu_ps(out + LANES, _mm256_loadu_ps(from + LANES));
-    }
-}
-
-static void pack_b(size_t k, size_t n, const float *b, size_t ldb, float *out)
-{
-    size_t whole = n / NR;
-    size_t rest = n % NR;
-
-    /* Rows of B are often a page or more apart. Sliver by sliver each line read would cost a TLB
-       entry; a few slivers at a time share it, and their write streams still fit the first TLB. */
-    for (size_t s = 0; s < whole; s += GROUP) {
-        size_t slivers = MIN(GROUP, whole - s);
-
-        for (size_t p = 0; p < k; p++) {
-            const float *from = b + p * ldb + s * NR;
-
-            for (size_t line = 0; line < slivers; line++)
-                _mm_prefetch((const char *)(from + PACK_AHEAD * ldb + line * NR), _MM_HINT_T0);
-            pack_row(from, slivers, NR * k, out + s * NR * k + p * NR);
-        }
-    }
-    for (size_t p = 0; rest > 0 && p < k; p++) {
-        float *to = out + (whole * k + p) * NR;
-
-        memset(to, 0, NR * sizeof *to);
-        memcpy(to, b + p * ldb + whole * NR, rest * sizeof *to);
     }
 }
 

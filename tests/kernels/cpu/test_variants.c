@@ -38,7 +38,7 @@ static void check_gemm(int64_t m, int64_t n, int64_t k, int64_t pad)
     check_all("gemm", args, 4);
 }
 
-/* 6 x 16 and its halves are the tile; 3 and 4 rows part the thin path from the others. */
+/* 6 x 16 and its halves are the tile; 3 and 4, 16 and 17 rows part the paths. */
 Test(gemm, every_small_size_and_offset_is_right)
 {
     static const int64_t rows[] = { 0, 1, 2, 3, 4, 5, 6, 7, 12, 13 };
@@ -56,7 +56,9 @@ Test(gemm, sizes_larger_than_a_block_are_right)
 {
     check_gemm(97, 131, 101, 0);
     check_gemm(100, 96, 100, 3);
-    check_gemm(4, 210, 300, 1);
+    check_gemm(4, 700, 401, 1);
+    check_gemm(16, 203, 330, 0);
+    check_gemm(7, 390, 335, 2);
     check_gemm(25, 401, 519, 0);
     check_gemm(389, 70, 261, 5);
     check_gemm(771, 33, 40, 0);
