@@ -310,11 +310,12 @@ static pfc_code ask_for_job(agent *a, pfc_job *job, bool *leased, pfc_err *err)
         a->opts->once
             ? 0.0
             : fmin(fmax(a->opts->poll_s > 0 ? a->opts->poll_s : DEFAULT_POLL_S, 1.0), 30.0);
-    json_t *body = json_pack("{s:s, s:s, s:f}", "runner", a->machine.name, "machine_class",
-                             a->machine.machine_class, "wait", poll_s);
+    json_t *body = json_pack("{s:s, s:s}", "runner", a->machine.name, "machine_class",
+                             a->machine.machine_class);
     char *text = json_dumps(body, JSON_COMPACT);
+    char *path = pfc_format("/api/v1/jobs/lease?wait=%.0f", poll_s);
     pfc_http_req req = { .method = "POST",
-                         .path = "/api/v1/jobs/lease",
+                         .path = path,
                          .body = text,
                          .body_len = text ? strlen(text) : 0,
                          .timeout_s = poll_s + 30.0 };
@@ -340,6 +341,7 @@ static pfc_code ask_for_job(agent *a, pfc_job *job, bool *leased, pfc_err *err)
     pfc_http_answer_clear(&answer);
     json_decref(body);
     free(text);
+    free(path);
     return code;
 }
 

@@ -48,7 +48,7 @@ static void serve(const stand_in_req *req, pfc_buf *out, void *arg)
 
     (void)arg;
     note_token(req);
-    if (strcmp(req->path, "/api/v1/jobs/lease") == 0) {
+    if (strncmp(req->path, "/api/v1/jobs/lease?wait=", 24) == 0) {
         s.leases++;
         if (s.lease_status)
             stand_in_json(out, s.lease_status, "{\"error\": {\"message\": \"go away\"}}");
@@ -320,7 +320,7 @@ static void try_second(const stand_in_req *req, pfc_buf *out, void *arg)
     second *two = arg;
     pfc_agent_report report;
 
-    if (strcmp(req->path, "/api/v1/jobs/lease") == 0)
+    if (strncmp(req->path, "/api/v1/jobs/lease?wait=", 24) == 0)
         two->code = run_agent(true, &report, &two->err);
     pfc_buf_puts(out, "HTTP/1.1 204 None\r\nConnection: close\r\n\r\n");
 }

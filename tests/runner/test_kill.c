@@ -32,7 +32,7 @@ static void serve(const stand_in_req *req, pfc_buf *out, void *arg)
     int pid = atomic_load(&runner_pid);
 
     (void)arg;
-    if (strcmp(req->path, "/api/v1/jobs/lease") == 0) {
+    if (strncmp(req->path, "/api/v1/jobs/lease?wait=", 24) == 0) {
         if (atomic_fetch_add(&leases, 1) == 0)
             stand_in_json(out, 200, job);
         else
