@@ -84,10 +84,11 @@ static void set(char **field, const char *text)
 }
 
 /* Fills what the format did not say. The id comes from the content, so that the same file pushed
- * again is the same run. */
-static void complete(pfc_run *run, const push_opts *o, const char *project, const char *commit)
+ * again is the same run; true when it does. */
+static bool complete(pfc_run *run, const push_opts *o, const char *project, const char *commit)
 {
     char host[256] = "unknown";
+    const bool nameless = !run->id;
 
     gethostname(host, sizeof(host) - 1);
     free(run->project);
@@ -103,7 +104,7 @@ static void complete(pfc_run *run, const push_opts *o, const char *project, cons
     set(&run->machine.machine_class, o->machine_class ? o->machine_class : "imported");
     if (!run->machine.fingerprint_hash)
         pfc_machine_hash(&run->machine);
-    if (!run->id) {
+    if (nameless) {
         char hash[PFC_SHA256_HEX];
         char *text;
 
@@ -116,6 +117,7 @@ static void complete(pfc_run *run, const push_opts *o, const char *project, cons
     /* After the id: the time of the upload is no part of the content. */
     if (run->started_at <= 0)
         run->started_at = run->finished_at = pfc_clock_unix_s();
+    return nameless;
 }
 
 typedef struct push_target {
@@ -139,6 +141,20 @@ static pfc_code tell_commit(push_target *to, const char *commit, pfc_err *err)
     return pfc_api_post_history(to->http, to->project, to->branch, to->repo, &id, err);
 }
 
+/* The number of the stored run with this id. */
+static pfc_code stored_run(pfc_http *http, const char *id, int64_t *run_id, pfc_err *err)
+{
+    char *path = pfc_format("/api/v1/runs/%s", id);
+    json_t *doc = NULL;
+    pfc_code code = pfc_http_json(http, "GET", path, NULL, NULL, &doc, err);
+
+    if (!code)
+        code = pfc_json_i64(doc, NULL, "run_id", true, 1, INT64_MAX, run_id, err);
+    json_decref(doc);
+    free(path);
+    return code;
+}
+
 static pfc_code push_file(const push_opts *o, push_target *to, const char *file, json_t *list,
                           pfc_err *err)
 {
@@ -147,6 +163,7 @@ static pfc_code push_file(const push_opts *o, push_target *to, const char *file,
     const char *commit = o->commit;
     int64_t run_id = 0;
     bool repeated = false;
+    bool by_content;
     pfc_code code = pfc_take_file(file, o->format, &run, err);
 
     if (code)
@@ -160,10 +177,16 @@ static pfc_code push_file(const push_opts *o, push_target *to, const char *file,
                            file);
     if (code)
         goto done;
-    complete(run, o, to->project, commit);
+    by_content = complete(run, o, to->project, commit);
     code = tell_commit(to, run->commit, err);
     if (!code)
         code = pfc_api_post_run(to->http, run, &run_id, &repeated, err);
+    /* The same content under another time: an earlier push of the same file. */
+    if (code == PFC_ECONFLICT && by_content) {
+        *err = (pfc_err){ 0 };
+        code = stored_run(to->http, run->id, &run_id, err);
+        repeated = true;
+    }
     if (!code)
         json_array_append_new(list, json_pack("{s:s,s:I,s:s,s:s,s:b,s:I}", "file", file, "run_id",
                                               (json_int_t)run_id, "id", run->id, "commit",

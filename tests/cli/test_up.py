@@ -1,0 +1,253 @@
+"""perfci up, down and status: one state, "all of it runs", reached from whatever was there before; and the commands that
+talk to the service."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import unittest
+import urllib.request
+
+import support
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+class Stack(support.Case):
+    def setUp(self):
+        super().setUp()
+        self.data = self.path("data")
+        # A stack that is thrown away need not wait for the disk.
+        self.env["PERFCI_UP_VOLATILE"] = "1"
+        self.addCleanup(self.stop)
+
+    def stop(self):
+        if os.path.exists(self.path("data/stack.json")):
+            self.expect(self.perfci("down", "--data", self.data), 0)
+
+    def up(self, *more, status=0):
+        return self.expect(self.perfci("up", "--detach", "--data", self.data, *more), status)
+
+    def start(self):
+        self.up("--port", "0")
+
+    def members(self):
+        doc = json.loads(self.perfci("status", "--json", "--data", self.data).stdout)
+        return {m["name"]: m.get("pid") for m in doc["members"]}
+
+    def url(self):
+        with open(self.path("data/endpoint.json"), encoding="utf-8") as f:
+            return json.load(f)["url"]
+
+    def ask(self, path):
+        with urllib.request.urlopen(self.url() + path, timeout=support.DEADLINE_S) as answer:
+            return json.load(answer)
+
+    def kill(self, name):
+        pid = self.members()[name]
+        os.kill(pid, signal.SIGKILL)
+        support.wait_for(lambda: not alive(pid), f"{name} is gone")
+        return pid
+
+
+class Up(Stack):
+    def test_up_twice_status_and_down(self):
+        before = self.expect(self.perfci("status", "--data", self.data), 5)
+        self.assertIn("not ready", before.stdout)
+        self.start()
+        pids = self.members()
+        self.assertTrue(all(pids.values()), pids)
+        self.assertEqual(self.ask("/api/v1/projects")["projects"], [])
+        self.assertIn("ready at", self.expect(self.perfci("status", "--data", self.data), 0).stdout)
+        for name in ("admin.token", "runner.token", "stack.json"):
+            self.assertEqual(os.stat(self.path("data", name)).st_mode & 0o077, 0, name)
+        # A second one says so and changes nothing.
+        self.assertIn("already running", self.up().stdout)
+        self.assertEqual(self.members(), pids)
+        self.expect(self.perfci("down", "--data", self.data), 0)
+        for name, pid in pids.items():
+            self.assertFalse(alive(pid), name)
+        self.assertFalse(os.path.exists(self.path("data/endpoint.json")))
+        # Down of what is down is no error, and up goes on with what was stored.
+        self.expect(self.perfci("down", "--data", self.data), 0)
+        self.up()
+        self.assertEqual(self.ask("/api/v1/projects")["projects"], [])
+
+    def test_up_recovers_whatever_was_killed(self):
+        self.start()
+        self.expect(self.perfci("project", "create", "kept", "--data", self.data), 0)
+        for name in ("server", "runner", "postgres"):
+            pid = self.kill(name)
+            self.expect(self.perfci("status", "--data", self.data), 0 if name == "runner" else 5)
+            self.up()
+            self.assertNotEqual(self.members()[name], pid)
+            self.assertEqual([p["name"] for p in self.ask("/api/v1/projects")["projects"]], ["kept"])
+
+    def test_a_record_that_names_a_strangers_process_harms_nobody(self):
+        self.start()
+        pids = self.members()
+        self.expect(self.perfci("down", "--data", self.data), 0)
+        with subprocess.Popen(["sleep", "600"]) as stranger:
+            self.addCleanup(stranger.kill)
+            with open(self.path("data/stack.json"), encoding="utf-8") as f:
+                record = json.load(f)
+            for name in pids:
+                record[name] = {"pid": stranger.pid, "start_ticks": 1, "exe": f"perfci-{name}"}
+            self.write("data/stack.json", json.dumps(record), 0o600)
+            # The database's own stale file, with a number that somebody else has by now.
+            with open(os.path.join(record["cluster"], "postmaster.pid"), "w", encoding="ascii") as f:
+                f.write(f"{stranger.pid}\n{record['cluster']}\n1\n5432\n\n\n")
+            self.expect(self.perfci("status", "--data", self.data), 5)
+            self.expect(self.perfci("down", "--data", self.data), 0)
+            self.up()
+            self.assertIsNone(stranger.poll())
+            stranger.kill()
+
+    def test_a_port_in_use_is_one_sentence(self):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            s.listen()
+            port = str(s.getsockname()[1])
+            done = self.up("--port", port, status=5)
+        self.assertIn(f"port {port}", done.stderr)
+        self.assertIn("in use", done.stderr)
+        self.assertEqual([pid for pid in self.members().values() if pid], [])
+
+    def test_a_long_data_folder_gets_its_socket_elsewhere(self):
+        self.data = self.path("data", "x" * 100)
+        self.start()
+        with open(os.path.join(self.data, "stack.json"), encoding="utf-8") as f:
+            sock = json.load(f)["socket"]
+        self.addCleanup(lambda: os.path.isdir(sock) and os.rmdir(sock))
+        self.assertLess(len(sock), 90)
+        self.assertEqual(os.stat(sock).st_mode & 0o777, 0o700)
+        self.expect(self.perfci("down", "--data", self.data), 0)
+
+    def test_in_the_foreground_it_stays_until_a_signal_and_stops_all(self):
+        for how in ("signal", "down", "member"):
+            with subprocess.Popen([support.PERFCI, "up", "--port", "0", "--data", self.data, "--no-runner"],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                  env=self.env, text=True) as p:
+                self.assertIn("is running", p.stdout.readline())
+                pids = [pid for pid in self.members().values() if pid]
+                self.assertEqual(len(pids), 2)
+                if how == "signal":
+                    p.send_signal(signal.SIGTERM)
+                elif how == "down":
+                    self.expect(self.perfci("down", "--data", self.data), 0)
+                else:
+                    self.kill("server")
+                self.assertEqual(p.wait(support.DEADLINE_S), 5 if how == "member" else 0, how)
+            for pid in pids:
+                self.assertFalse(alive(pid), how)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root has a home that others cannot enter")
+    def test_below_a_closed_folder_the_cluster_goes_where_its_user_can_reach_it(self):
+        os.mkdir(self.path("closed"), 0o700)
+        self.data = self.path("closed", "data")
+        done = self.up("--port", "0")
+        self.assertIn("cannot reach", done.stderr)
+        with open(os.path.join(self.data, "stack.json"), encoding="utf-8") as f:
+            record = json.load(f)
+        self.addCleanup(subprocess.run, ["rm", "-rf", record["cluster"], record["socket"]], check=False)
+        self.assertTrue(record["cluster"].startswith("/var/lib/perfci/"))
+        self.expect(self.perfci("status", "--data", self.data), 0)
+        self.expect(self.perfci("down", "--data", self.data), 0)
+
+
+class Service(Stack):
+    """One stack, and a morning's work with it."""
+
+    def here(self, *args):
+        return self.perfci(*args, "--data", self.data, cwd=self.path("repo"))
+
+    def commit(self, value, message):
+        self.write("repo/value", f"{value}\n")
+        self.git("add", "-A", cwd=self.path("repo"))
+        self.git("-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", message,
+                 cwd=self.path("repo"))
+        return self.git("rev-parse", "HEAD", cwd=self.path("repo"))
+
+    def test_tokens_projects_push_nightly_series_and_comparisons(self):
+        self.start()
+        # Tokens and projects.
+        token = self.expect(self.here_in_scratch("token", "create", "--scope", "read", "--quiet"), 0).stdout.strip()
+        self.assertRegex(token, r"^pfc_[0-9a-f]+$")
+        listed = self.json_of(self.here_in_scratch("token", "list", "--json"))["tokens"]
+        number = str(max(t["id"] for t in listed))
+        self.assertNotIn(token, json.dumps(listed))
+        refused = self.perfci("project", "create", "p", "--url", self.url(), env={"PERFCI_TOKEN": token})
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertNotIn(token, refused.stderr)
+        self.expect(self.here_in_scratch("token", "revoke", number), 0)
+        self.expect(self.here_in_scratch("token", "revoke", "999999"), 2)
+        self.assertIn('"create"', self.expect(self.here_in_scratch("token", "crate"), 2).stderr)
+        self.expect(self.here_in_scratch("project", "create", "Not A Slug"), 2)
+
+        # The first night measures the newest commit alone, the next ones what is new.
+        os.mkdir(self.path("repo"))
+        self.git("init", "-q", "-b", "main", cwd=self.path("repo"))
+        self.write("repo/perfci.yaml", "project: night\nbranch: main\nmeasure: cat value\nmetric: latency\nunit: ms\n")
+        first = self.commit(100, "one")
+        second = self.commit(100, "two")
+        report = self.json_of(self.here("nightly", "--json"))
+        self.assertEqual([(c["id"], c["status"]) for c in report["commits"]], [(second, "measured")])
+        self.assertEqual(self.json_of(self.here("nightly", "--json"))["commits"], [])
+        third = self.commit(101, "three")
+        self.write("repo/perfci.yaml", "project: night\nbranch: main\nmeasure: cat value\nmetric: latency\nunit: ms\n")
+        fourth = self.commit(130, "four | <b>")
+        report = self.json_of(self.here("nightly", "--jobs", "--json", "--wait", "120s"))
+        self.assertEqual([(c["id"], c["status"]) for c in report["commits"]],
+                         [(third, "measured"), (fourth, "measured")], report)
+        self.assertTrue(report["judged"])
+
+        # A document from elsewhere, pushed twice, is there once.
+        run = self.path("run.json")
+        self.expect(self.perfci("run", "--commit", first, "--repeats", "6", "--out", run, cwd=self.path("repo")), 0)
+        pushed, = self.json_of(self.here("push", run, "--json"))
+        again, = self.json_of(self.here("push", run, "--json"))
+        self.assertEqual((pushed["run_id"], pushed["repeated"], again["repeated"]), (again["run_id"], False, True))
+        bare = self.write("number.txt", "99.5\n")
+        imported, = self.json_of(self.here("push", bare, "--commit", second, "--json"))
+        imported_again, = self.json_of(self.here("push", bare, "--commit", second, "--json"))
+        self.assertEqual(imported["run_id"], imported_again["run_id"])
+
+        series = self.json_of(self.here("series", "--json", "--metric", "latency"))["series"]
+        self.assertEqual([s["points"] for s in series if s["metric"] == "latency"], [4])
+        points = self.json_of(self.here("series", str(series[0]["id"]), "--json"))["columns"]
+        self.assertEqual(points["commit"], [first, second, third, fourth])
+        self.assertEqual(points["median"], [100, 100, 101, 130])
+        self.assertIn("four", self.expect(self.here("series", str(series[0]["id"])), 0).stdout)
+        self.expect(self.here("alerts"), 0)
+        done = self.here("compare", "--stored", first, fourth, "--json")
+        rows = json.loads(done.stdout)["rows"]
+        self.assertAlmostEqual([r for r in rows if r["metric"] == "latency"][0]["rel_change"], 0.30, delta=0.01)
+
+        # A commit that cannot be measured is news, and the newest one decides the status.
+        self.write("repo/perfci.yaml", "project: night\nbranch: main\nmeasure: exit 125\n")
+        self.commit(100, "broken")
+        done = self.expect(self.here("nightly", "--markdown"), 4)
+        self.assertIn("broken", done.stdout)
+
+    def here_in_scratch(self, *args):
+        return self.perfci(*args, "--data", self.data)
+
+
+class Nobody(support.Case):
+    def test_without_a_service_the_commands_say_where_they_looked(self):
+        url = f"http://127.0.0.1:{support.free_port()}"
+        for args in (("token", "list"), ("project", "list"), ("series", "--project", "p"), ("alerts",)):
+            done = self.expect(self.perfci(*args, "--url", url), 5)
+            self.assertIn(url, done.stderr)
+            self.assertEqual(done.stdout, "")
+
+
+if __name__ == "__main__":
+    support.main()
