@@ -13,6 +13,9 @@ if (shots) mkdirSync(shots, { recursive: true });
 
 export const WAIT_MS = 60_000; /* a deadline for a busy machine, not an expectation */
 
+/** A few minutes after the newest fixture, so that ages read the same on every day. */
+const NOW = new Date("2026-02-27T05:40:00Z");
+
 export async function startBrowser() {
   const executablePath = [process.env.PERFCI_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
     .find((p) => p && existsSync(p));
@@ -30,6 +33,7 @@ export async function openPage(browser, { width, theme, allow }) {
     timezoneId: "UTC", reducedMotion: "reduce" });
   const page = await context.newPage();
   page.setDefaultTimeout(WAIT_MS);
+  await page.clock.setFixedTime(NOW);
   const faults = [];
   const note = (text) => { if (!allow?.test(text)) faults.push(text); };
   page.on("console", (m) => { if (m.type() === "error" || m.type() === "warning") note(`console ${m.type()}: ${m.text()}`); });

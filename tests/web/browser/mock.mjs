@@ -11,6 +11,8 @@ const fixture = (name) => JSON.parse(readFileSync(join(here, "../fixtures", `${n
 export const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
   + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+const OPEN = ["untriaged", "acknowledged", "investigating"];
+
 const json = (res, status, body) => {
   res.writeHead(status, { "Content-Type": "application/json" });
   res.end(JSON.stringify(body));
@@ -51,7 +53,7 @@ function manySeries(n) {
 /** state: {empty, broken, token, long, many} switches what the API answers; `patches` collects what was sent. */
 export function startMock(dist, state) {
   const manifest = JSON.parse(readFileSync(join(dist, "manifest.json"), "utf8"));
-  const files = new Map(manifest.files.map((f) => [`/${f.path}`, f]));
+  const files = new Map(manifest.files.map((f) => [`/${f.path}`, { type: f.type, body: readFileSync(join(dist, f.path)) }]));
   const streams = new Set();
   const empty = (name) => ({ [name]: [], next_cursor: null });
   const list = (name, key = name) => (state.empty ? empty(key) : fixture(name));
@@ -72,7 +74,7 @@ export function startMock(dist, state) {
     [/^\/alerts$/, (url) => {
       const all = list("alerts");
       const want = url.searchParams.get("state");
-      return { ...all, alerts: all.alerts.filter((a) => !want || a.state === want) };
+      return { ...all, alerts: all.alerts.filter((a) => !want || a.state === want || (want === "open" && OPEN.includes(a.state))) };
     }],
     [/^\/alerts\/\d+$/, () => ({ ...fixture("alert"), ...state.alert })],
     [/^\/jobs$/, () => list("jobs")],
@@ -119,7 +121,7 @@ export function startMock(dist, state) {
     const file = files.get(page ? "/index.html" : url.pathname);
     if (!file) return refuse(res, 404, "not_found", `Nothing is at ${url.pathname}.`);
     res.writeHead(200, { "Content-Type": file.type, "Content-Security-Policy": CSP, "X-Content-Type-Options": "nosniff" });
-    return res.end(readFileSync(join(dist, file.path)));
+    return res.end(file.body);
   });
   return new Promise((done) => server.listen(0, "127.0.0.1", () => done({
     url: `http://127.0.0.1:${server.address().port}`,

@@ -1,6 +1,6 @@
 // What people do: follow a regression from the overview, read a point, choose a range, triage, search.
 import assert from "node:assert/strict";
-import { openPage, settled, shoot, WAIT_MS } from "./browser.mjs";
+import { openPage, settled, shoot, violations, WAIT_MS } from "./browser.mjs";
 
 const wide = { width: 1280, theme: "light" };
 const query = (page) => new URL(page.url()).searchParams;
@@ -200,6 +200,29 @@ async function the_theme_is_kept({ browser, mock }) {
   });
 }
 
+async function the_menu_works_on_a_phone({ browser, mock }) {
+  await withPage(browser, { width: 390, theme: "light" }, async (page) => {
+    await page.goto(mock.url);
+    await settled(page);
+    await page.getByRole("button", { name: "Pages" }).click();
+    await shoot(page, "walk-menu");
+    assert.deepEqual(await violations(page), []);
+    await page.getByRole("navigation").getByRole("link", { name: /^Alerts/ }).click();
+    await until(page, () => location.pathname === "/alerts");
+    await until(page, () => !document.querySelector("nav.open"));
+  });
+}
+
+async function a_page_that_breaks_leaves_the_way_out({ browser, mock, state }) {
+  state.alert = { range: null };
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/alerts/31`);
+    await page.getByText("This page cannot show what the server sent").waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: "Machines" }).click();
+    await page.getByRole("heading", { level: 1, name: "Machines" }).waitFor();
+  });
+}
+
 async function names_from_outside_are_text({ browser, mock, state }) {
   state.alert = { benchmark: "<img src=x onerror=document.title='broken'>", note: "<script>document.title='broken'</script>" };
   await withPage(browser, wide, async (page) => {
@@ -241,5 +264,5 @@ export const walks = {
   overview_to_series, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range,
   search_narrows_and_stays_in_the_address, triage_needs_a_token_and_keeps_it_in_the_tab, a_closed_service_asks_for_a_token,
   a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,
-  names_from_outside_are_text, size_is_no_burden,
+  the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, names_from_outside_are_text, size_is_no_burden,
 };

@@ -64,7 +64,7 @@ export interface RangeCommit {
 export interface AlertDetail extends Alert { history: AlertStep[]; range: RangeCommit[] }
 export interface Job {
   id: number; project: string; kind: string; state: string; commit: string; priority: number; tries: number;
-  runner: string | null; position: number | null; reason: string | null; created_at: string;
+  runner: string | null; position: number | null; reason: string | null; progress?: string | null; created_at: string;
   started_at: string | null; finished_at: string | null;
 }
 export interface Runner {

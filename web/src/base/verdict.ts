@@ -34,7 +34,6 @@ export const ALERT_STATES = [
   "untriaged", "acknowledged", "investigating", "fixed", "backed_out", "wont_fix", "noise", "infrastructure",
   "duplicate", "verified_fixed",
 ] as const;
-export const OPEN_STATES: readonly string[] = ["untriaged", "acknowledged", "investigating"];
 
 const STATES: Record<string, Judgement> = {
   untriaged: { tone: "bad", icon: "alert", word: "untriaged" },

@@ -77,6 +77,18 @@ function series(p: Palette): uPlot.Series[] {
   ];
 }
 
+/** Thousands of points in a thousand pixels would be one thick bar: thinner strokes keep the shape readable. */
+function thinWhenDense(u: uPlot): void {
+  const line = u.series[4];
+  const min = u.series[3];
+  const { min: low, max: high } = u.scales["x"] ?? {};
+  if (!line || !min || typeof low !== "number" || typeof high !== "number") return;
+  const xs = u.data[0] as number[];
+  const dense = (nearest(xs, high) - nearest(xs, low)) / Math.max(1, u.bbox.width / uPlot.pxRatio);
+  line.width = dense > 0.7 ? 0.8 : 2;
+  min.width = dense > 0.7 ? 0.35 : 1;
+}
+
 /** y follows what the x range shows; a floor of 2 % keeps pure noise from filling the picture. */
 function yRange(yMode: YMode): uPlot.Scale.Range {
   return (_u, low, high) => {
@@ -120,6 +132,7 @@ export function SeriesChart(props: SeriesChartProps) {
         focus: { prox: -1 },
       },
       hooks: {
+        drawClear: [(c) => thinWhenDense(c)],
         drawAxes: [(c) => drawBehind(c, marks(), colours)],
         draw: [(c) => {
           drawAbove(c, marks(), colours);

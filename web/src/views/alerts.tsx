@@ -5,7 +5,7 @@ import { usePages } from "../api/use";
 import { formatChange, formatValue, shortId } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
-import { ALERT_STATES, judgeChange, judgeState, OPEN_STATES } from "../base/verdict";
+import { ALERT_STATES, judgeChange, judgeState } from "../base/verdict";
 import { Badge, StateBadge } from "../widgets/badge";
 import { Select } from "../widgets/field";
 import { BenchName, CommitLink, Page, When } from "../widgets/parts";
@@ -19,15 +19,14 @@ const CHOICES: [string, string][] = [
 export function Alerts() {
   const project = currentProject.value;
   const state = query.value.get("state") ?? "open";
-  const asked = state === "open" || state === "all" ? null : state;
+  const asked = state === "all" ? null : state;
   const { load, more, loadingMore } = usePages<{ alerts: Alert[]; next_cursor?: string | null }, Alert>(
     withQuery("/alerts", { project, state: asked, limit: 200 }), (r) => r.alerts, ["alert"]);
   return (
     <Page title="Alerts" lead="Changes worth a person’s time.">
       <div class="filters"><Select label="State" value={state} options={CHOICES} onChange={(v) => setQuery({ state: v === "open" ? null : v })} /></div>
       <View load={load} what="alerts">
-        {(all) => {
-          const rows = state === "open" ? all.filter((a) => OPEN_STATES.includes(a.state)) : all;
+        {(rows) => {
           if (rows.length === 0) {
             return <Empty title={state === "open" ? "No open alert" : "No alert in this state"}>
               {state === "open" && <p>Every series stands at a level that someone has seen. <a href={href.alerts(project, "all")}>Show closed ones</a></p>}</Empty>;

@@ -1,6 +1,6 @@
 /* Two commits against each other: a three-way verdict a benchmark, worst first, with the evidence. */
 import { useEffect, useState } from "preact/hooks";
-import { currentProject } from "../api/projects";
+import { currentProject, projects } from "../api/projects";
 import type { CompareReply, CompareRow, OnlyRow } from "../api/types";
 import { useApi } from "../api/use";
 import { Forest } from "../charts/forest";
@@ -102,7 +102,7 @@ export function Compare() {
   return (
     <Page title="Compare" lead="Every benchmark measured at both commits, with a verdict and its evidence.">
       <Ends a={a} b={b} />
-      {a && b ? <View load={load} what="the comparison">{(reply) => <Result reply={reply} project={project} />}</View>
+      {a && b && (project !== null || projects.value.state !== "data") ? <View load={load} what="the comparison">{(reply) => <Result reply={reply} project={project} />}</View>
         : <Empty title="Choose two commits">
           <p>Enter them above, choose them {project ? <a href={href.commits(project)}>in the history</a> : "in the history"}, or select a range in the chart of a series.</p></Empty>}
     </Page>

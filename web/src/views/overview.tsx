@@ -6,7 +6,7 @@ import { Spark } from "../charts/spark";
 import { formatChange, formatCount, formatShare, formatValue, plural, shortId } from "../base/format";
 import { setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
-import { judgeChange, OPEN_STATES } from "../base/verdict";
+import { judgeChange } from "../base/verdict";
 import { Badge, ChangeBadge, StateBadge } from "../widgets/badge";
 import { Icon } from "../widgets/icons";
 import { BenchName, Command, CommitLink, Page, Section, When } from "../widgets/parts";
@@ -75,13 +75,12 @@ function Headlines(props: { project: string }) {
 }
 
 function OpenAlerts(props: { project: string }) {
-  const load = useApi<{ alerts: Alert[] }>(withQuery("/alerts", { project: props.project, limit: 100 }), ["alert"]);
+  const load = useApi<{ alerts: Alert[] }>(withQuery("/alerts", { project: props.project, state: "open", limit: 8 }), ["alert"]);
   return (
     <View load={load} what="alerts">
       {({ alerts }) => {
-        const open = alerts.filter((a) => OPEN_STATES.includes(a.state)).slice(0, 8);
-        if (open.length === 0) return <Empty title="No open alert"><p>Every series stands at a level that someone has seen.</p></Empty>;
-        return <ul class="alert-list">{open.map((a) => (
+        if (alerts.length === 0) return <Empty title="No open alert"><p>Every series stands at a level that someone has seen.</p></Empty>;
+        return <ul class="alert-list">{alerts.map((a) => (
           <li key={a.id}>
             <a href={href.alert(a.id)}>
               <Badge judged={judgeChange(a.direction, a.rel_change)} text={formatChange(a.rel_change)} />

@@ -9,7 +9,7 @@ import { SeriesChart, type DragMode } from "../charts/series_chart";
 import { formatChange, formatShare, formatValue, plural, shortId } from "../base/format";
 import { navigate, query, setQuery } from "../base/location";
 import { clamp, relChange } from "../base/numbers";
-import { href } from "../base/route";
+import { href, withQuery } from "../base/route";
 import { ChangeBadge } from "../widgets/badge";
 import { Choice } from "../widgets/field";
 import { Command, Facts, Page, Section } from "../widgets/parts";
@@ -20,8 +20,18 @@ const one = <V extends string>(value: string | null, allowed: readonly V[]): V =
 
 export function SeriesView(props: { id: string }) {
   const load = useApi<SeriesReply>(`/series/${encodeURIComponent(props.id)}?points=5000`, ["run", "alert"]);
+  const detail = useDetail(props.id, load.state === "data" ? load.data : null);
   if (load.state !== "data") return <Page title="Series"><View load={load} what="the series">{() => null}</View></Page>;
-  return <Loaded reply={load.data} key={props.id} />;
+  return <Loaded reply={detail ?? load.data} key={props.id} />;
+}
+
+/** A long series comes in buckets; once zoomed in, the range is asked for again with every commit in it. */
+function useDetail(id: string, whole: SeriesReply | null): SeriesReply | null {
+  const [from, to] = (query.value.get("zoom") ?? "").split("..");
+  const wanted = whole?.bucketed && from && to;
+  const full = (short: string) => whole?.columns.commit.find((c) => c.startsWith(short)) ?? short;
+  const load = useApi<SeriesReply>(wanted ? withQuery(`/series/${encodeURIComponent(id)}`, { from: full(from), to: full(to), points: 5000 }) : null, ["run"]);
+  return wanted && load.state === "data" && load.data.columns.commit.length > 1 ? load.data : null;
 }
 
 function Loaded(props: { reply: SeriesReply }) {

@@ -7,6 +7,7 @@ import { useApi } from "../api/use";
 import { address, navigate, route } from "../base/location";
 import { href, type Route } from "../base/route";
 import { chooseTheme, themeShown } from "../base/theme";
+import { Fence } from "../widgets/fence";
 import { Icon } from "../widgets/icons";
 import { AlertView } from "./alert";
 import { Alerts } from "./alerts";
@@ -142,7 +143,7 @@ export function Shell() {
           </div>
         </div>
       </header>
-      <main id="main" ref={main} tabIndex={-1}>{page(route.value)}</main>
+      <main id="main" ref={main} tabIndex={-1}><Fence key={path}>{page(route.value)}</Fence></main>
       <p class="sr-only" aria-live="polite">{liveNews.value}</p>
     </>
   );
