@@ -65,12 +65,12 @@ const plain = (v: number) => (v === 0 ? "0" : formatNumber(v, 6).replace(/(\.\d*
 const roomForDots = (u: uPlot, _s: number, i0: number, i1: number) => i1 - i0 < u.bbox.width / uPlot.pxRatio / 9;
 
 function series(p: Palette): uPlot.Series[] {
-  const edge = { stroke: "transparent", points: { show: false }, spanGaps: false };
+  const edge = { stroke: "transparent", points: { show: false }, spanGaps: true };
   return [
     {},
     { ...edge, scale: "y" },
     { ...edge, scale: "y" },
-    { scale: "y", stroke: p.min, width: 1, points: { show: false } },
+    { scale: "y", stroke: p.min, width: 1, spanGaps: true, points: { show: false } },
     { scale: "y", stroke: p.line, width: 2, spanGaps: true, points: { show: roomForDots, size: 6, fill: p.line, stroke: p.line, width: 0 } },
     { scale: "y", stroke: p.infra, width: 0, paths: () => null,
       points: { show: true, size: 8, width: 1.5, fill: p.surface, stroke: p.infra } },
