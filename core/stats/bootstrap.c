@@ -39,7 +39,7 @@ pfc_interval pfc_stats_block_interval(const double *x, const uint32_t *blocks, s
         filled += blocks[i] > 0;
     }
     size_t n = start[blocks_len];
-    pfc_interval out = { .value = NAN, .low = NAN, .high = NAN };
+    pfc_interval out = { .value = (double)NAN, .low = (double)NAN, .high = (double)NAN };
     if (filled <= 1) {
         if (n > 0)
             out = pfc_stats_median_interval(x, n, level);

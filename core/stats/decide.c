@@ -1,12 +1,14 @@
 /* Which candidates stand: evidence against the neighbouring levels only, weakest first. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/stats/fit.h"
 #include "core/stats/sort.h"
 
 #define HUBER          1.5
-#define GAP_SLACK      1.0 /* sigma by which a change may differ from the gap of the states */
+#define GAP_SLACK      1.0  /* sigma by which a change may differ from the gap of the states */
+#define NEARBY         2000 /* points to each side whose spikes a short level is compared with */
 #define ALTERNATIONS   4
 #define CAUTION        4.0
 #define CAUTION_NEWEST 2.8
@@ -86,7 +88,12 @@ static bool is_far(double r, double half)
 static size_t longest_run(const pfc_fit *f, size_t from, size_t to, double half)
 {
     size_t longest = 0;
-    for (size_t k = 0; k <= f->changes; k++) {
+    size_t low = from > NEARBY ? from - NEARBY : 0;
+    size_t high = PFC_MIN(f->n, to + NEARBY);
+    size_t first = 0;
+    while (first < f->changes && f->starts[first] <= low)
+        first++;
+    for (size_t k = first; k <= f->changes && pfc_level_from(f, k) < high; k++) {
         size_t end = pfc_level_to(f, k);
         size_t run = 0;
         size_t near = 0;
@@ -184,24 +191,39 @@ static bool only_alternates(const pfc_fit *f)
     return true;
 }
 
+/* The thresholds of a short series move with every change dropped; those of a long one do not, so
+ * only the neighbours of the dropped change are judged again. */
+static void judge(const pfc_fit *f, double *margins, size_t dropped)
+{
+    size_t from = 0;
+    size_t to = f->changes;
+    if (dropped != SIZE_MAX && f->n > NEARBY) {
+        memmove(margins + dropped, margins + dropped + 1, (f->changes - dropped) * sizeof *margins);
+        from = dropped > 0 ? dropped - 1 : 0;
+        to = PFC_MIN(f->changes, dropped + 1);
+    }
+    for (size_t k = from; k < to; k++)
+        margins[k] = margin(f, k);
+}
+
 void pfc_fit_decide(pfc_fit *f)
 {
+    double *margins = pfc_calloc(f->changes + 1, sizeof *margins);
     for (size_t k = 0; k <= f->changes; k++)
         f->mean[k] = level_mean(f, pfc_level_from(f, k), pfc_level_to(f, k));
+    judge(f, margins, SIZE_MAX);
     while (f->changes > 0) {
-        double worst = 0.0;
-        size_t at = SIZE_MAX;
-        for (size_t k = 0; k < f->changes; k++) {
-            double m = margin(f, k);
-            if (m < worst) {
-                worst = m;
+        size_t at = 0;
+        for (size_t k = 1; k < f->changes; k++) {
+            if (margins[k] < margins[at])
                 at = k;
-            }
         }
-        if (at == SIZE_MAX)
+        if (!(margins[at] < 0.0))
             break;
         drop(f, at);
+        judge(f, margins, at);
     }
+    free(margins);
     if (only_alternates(f))
         f->changes = 0;
 }

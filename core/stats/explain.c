@@ -11,6 +11,7 @@
 #define TREND_MIN_POINTS 30
 #define TREND_PRICE      4.0 /* nats of the first coefficient */
 #define TREND_PRICE_MORE 3.0 /* nats of each further one */
+#define NEWEST           12  /* points of the newest level that a trend may not explain away */
 #define TREND_HOPE       8.0 /* nats that a dropped change is worth */
 #define TREND_DEGREE     3
 
@@ -134,7 +135,9 @@ static void keep_high_steps(pfc_fit *f)
         f->mean[k] = pfc_stats_median_inplace(f->scratch, len);
     }
     for (size_t k = 0; k < f->changes; k++) {
-        if (fabs(f->mean[k + 1] - f->mean[k]) >= HIGH_STEP)
+        /* A polynomial bends to a few new points at the end: they stay a level of their own. */
+        bool newest = k + 1 == f->changes && f->n - f->starts[k] < NEWEST;
+        if (newest || fabs(f->mean[k + 1] - f->mean[k]) >= HIGH_STEP)
             f->starts[kept++] = f->starts[k];
     }
     f->changes = kept;
@@ -217,14 +220,17 @@ static void fit_wave(pfc_fit *f, double period, const double *residual)
 
 static void moving_residual(const double *z, size_t n, size_t half, double *out)
 {
+    size_t low = 0;
+    size_t high = 0;
+    double sum = 0.0;
+    size_t width = PFC_MIN(n, 2 * half + 1);
     for (size_t i = 0; i < n; i++) {
-        size_t low = i > half ? i - half : 0;
-        size_t high = PFC_MIN(n, low + 2 * half + 1);
-        low = high > 2 * half + 1 ? high - 2 * half - 1 : 0;
-        double sum = 0.0;
-        for (size_t k = low; k < high; k++)
-            sum += z[k];
-        out[i] = z[i] - sum / (double)(high - low);
+        size_t to = PFC_MIN(n, PFC_MAX(i + half + 1, width));
+        while (high < to)
+            sum += z[high++];
+        while (high - low > width)
+            sum -= z[low++];
+        out[i] = z[i] - sum / (double)width;
     }
 }
 

@@ -128,7 +128,7 @@ void pfc_fit_run(pfc_fit *f, double unit)
             break;
         scale(f, f->unit * f->noise.sigma);
         if (f->gap > 0.0 && f->gap < GAP_MIN * f->unit) {
-            f->nll = INFINITY;
+            f->nll = (double)INFINITY;
             return;
         }
         segment(f);

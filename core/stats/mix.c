@@ -57,6 +57,12 @@ void pfc_fit_mix(pfc_fit *f)
     }
     if (at == 0)
         return;
+    /* Next to a change of level the share is that change's shadow. */
+    for (size_t k = 0; k < f->changes; k++) {
+        size_t start = f->starts[k];
+        if ((start > at ? start - at : at - start) < SIDE_MIN)
+            return;
+    }
     double p = best_before / (double)at;
     double q = (all - best_before) / (n - (double)at);
     double rho = correlation(f, at, p, q);

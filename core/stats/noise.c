@@ -5,6 +5,7 @@
 #include "core/stats/detect.h"
 #include "core/stats/sort.h"
 
+#define HEAD_START 1.5 /* nats */
 #define CLIP        2.5 /* sigma at which residuals are cut for the correlation */
 #define SEGMENT_MIN 8   /* points of a level that the correlation is read from */
 #define INFLATE_MAX 8.0
@@ -24,7 +25,7 @@ static const tails shapes[] = { { 2.0, 0.816497, -1.039721 },
 
 static double fit_freedom(const double *r, size_t n, double sigma, double *log_norm)
 {
-    double best = -INFINITY;
+    double best = -(double)INFINITY;
     double freedom = 30.0;
     for (size_t s = 0; s < PFC_ARRAY_LEN(shapes); s++) {
         double unit = sigma * 0.67449 / shapes[s].quartile;
@@ -40,6 +41,9 @@ static double fit_freedom(const double *r, size_t n, double sigma, double *log_n
             }
         }
         double likelihood = -half * logs + (double)n * (shapes[s].log_norm - log(unit / sigma));
+        /* Few residuals look heavy by chance: the normal's neighbour gets a head start. */
+        if (shapes[s].freedom >= 30.0)
+            likelihood += HEAD_START;
         if (likelihood > best) {
             best = likelihood;
             freedom = shapes[s].freedom;
@@ -110,7 +114,7 @@ static double inflation(const sums *s)
         return 1.0;
     double rho = s->product / s->square;
     rho += (1.0 + 3.0 * rho) * s->levels / s->pairs; /* fitted levels make it too small */
-    if (rho < 1.64 / sqrt(s->pairs))
+    if (rho < 2.0 / sqrt(s->pairs))
         return 1.0;
     rho = PFC_MIN(rho, 0.9);
     return PFC_MIN((1.0 + rho) / (1.0 - rho), INFLATE_MAX);

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LANES   8     /* bands are padded to whole vectors of 16-bit integers */
-#define CHUNK   32768 /* points that are kept for walking back at a time */
-#define OVERLAP 4096  /* points that two chunks share; each answers for its half */
-#define SPREAD  1     /* cells around a visited level that are levels too */
+#define LANES         8     /* bands are padded to whole vectors of 16-bit integers */
+#define CHUNK         32768 /* points that are kept for walking back at a time */
+#define CHUNK_MIN     512
+#define CELLS_MAX     (16u << 20) /* points times levels of a chunk */
+#define OVERLAP_SHARE 8 /* of a chunk is shared with the next; each answers for its half */
+#define SPREAD        1 /* cells around a visited level that are levels too */
 
 /* A run of neighbouring levels, padded to whole vectors. */
 typedef struct band {
@@ -272,6 +274,21 @@ static void reverse(uint32_t *x, size_t n)
     }
 }
 
+/* How many of the next points to take at once. A series that jumps about visits so many levels
+ * that all points against all levels would not fit: less of it at a time then. */
+static size_t chunk_len(walk *w, const int32_t *q, size_t n)
+{
+    size_t len = PFC_MIN(n, (size_t)CHUNK);
+    while (len > CHUNK_MIN) {
+        grid_init(&w->g, q, len, w->space);
+        free(w->g.bands);
+        if (w->g.row * len <= CELLS_MAX)
+            break;
+        len /= 2;
+    }
+    return len;
+}
+
 /* Changes of at most CHUNK points, at `offset` in the series. */
 static size_t segment_chunk(walk *w, const int32_t *q, size_t n, uint32_t offset, uint32_t *starts,
                             uint8_t *upper, double *cost_nats)
@@ -323,24 +340,29 @@ size_t pfc_segment(const int32_t *q, size_t n, const pfc_loss *loss, double pena
         for (int i = 0; i < 4; i++)
             w.move[i] = (int16_t)lrint(PFC_MIN(states->cost[i], 20.0) * PFC_NAT);
     }
-    if (n <= CHUNK)
-        return segment_chunk(&w, q, n, 0, starts, upper, cost_nats);
     size_t found = 0;
     size_t from = 0;
-    uint32_t *part = pfc_calloc(CHUNK, sizeof *part);
-    for (;;) {
-        size_t len = PFC_MIN(n - from, (size_t)CHUNK);
-        size_t low = from == 0 ? 0 : from + OVERLAP / 2;
-        size_t high = from + len == n ? n : from + len - OVERLAP / 2;
-        size_t got = segment_chunk(&w, q + from, len, (uint32_t)from, part, NULL, cost_nats);
+    size_t low = 0;
+    uint32_t *part = pfc_calloc(PFC_MIN(n, (size_t)CHUNK), sizeof *part);
+    uint8_t *part_upper = pfc_calloc(states ? PFC_MIN(n, (size_t)CHUNK) : 1, 1);
+    while (from < n) {
+        size_t len = chunk_len(&w, q + from, n - from);
+        size_t overlap = len / OVERLAP_SHARE;
+        bool last = from + len == n;
+        size_t high = last ? n : from + len - overlap / 2;
+        size_t got = segment_chunk(&w, q + from, len, (uint32_t)from, part, part_upper, cost_nats);
         for (size_t i = 0; i < got; i++) {
             if (part[i] >= low && part[i] < high)
                 starts[found++] = part[i];
         }
-        if (from + len == n)
+        if (states)
+            memcpy(upper + low, part_upper + (low - from), high - low);
+        if (last)
             break;
-        from += len - OVERLAP;
+        low = high;
+        from += len - overlap;
     }
     free(part);
+    free(part_upper);
     return found;
 }

@@ -19,7 +19,7 @@
 #define PFC_BAND_MAX      256 /* levels handled by one stretch of the table */
 #define PFC_LOSS_HALF     (PFC_LOSS_REACH + PFC_BAND_MAX + 8)
 #define PFC_STATES_POINTS 32768
-#define PFC_LATTICE_MAX   30000 /* |value| in cells; what lies beyond is put there */
+#define PFC_LATTICE_MAX   12000 /* |value| in cells; what lies beyond is put there */
 
 typedef struct pfc_loss {
     int16_t cost[2 * PFC_LOSS_HALF + 1]; /* of level - value in cells, from -PFC_LOSS_HALF */

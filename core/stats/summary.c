@@ -78,7 +78,7 @@ double pfc_stats_geomean(const double *x, size_t n)
     double sum = 0.0;
     for (size_t i = 0; i < n; i++) {
         if (!(x[i] > 0.0))
-            return NAN;
+            return (double)NAN;
         sum += log(x[i]);
     }
     return exp(sum / (double)n);

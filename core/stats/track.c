@@ -90,7 +90,7 @@ static void choose_summary(pfc_track *track, const pfc_point *points, bool highe
     size_t n = track->n;
     double *all = pfc_calloc(n * SUMMARIES, sizeof *all);
     double *y = pfc_calloc(n, sizeof *y);
-    double best = INFINITY;
+    double best = (double)INFINITY;
     for (size_t i = 0; i < n; i++) {
         double out[SUMMARIES];
         summarise(&points[track->place[i]], higher, out);
@@ -123,7 +123,7 @@ static bool is_exact(const double *raw, size_t n)
  * difference instead, bounded so that a step does not pass for noise. */
 static double coarse_noise(const double *y, size_t n)
 {
-    double least = INFINITY;
+    double least = (double)INFINITY;
     for (size_t i = 0; i + 1 < n; i++) {
         double d = fabs(y[i + 1] - y[i]);
         if (d > 0.0)
