@@ -1,0 +1,171 @@
+/*
+ * The planner, and bisections with a fixed number of runs a commit.
+ */
+#include "bench/bisect/strategy.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/analysis/bisect.h"
+#include "core/base/clock.h"
+#include "core/stats/stats.h"
+
+#define TOUCH_SHARE 0.8 /* as `perfci bisect --paths` weighs */
+
+const char *const strategy_names[] = { "perfci", "halving-3", "halving-5", "git-1", NULL };
+
+/* ---- perfci ---- */
+
+static double *touch_prior(const scenario *s)
+{
+    size_t count = 0;
+    if (!s->any_touches)
+        return NULL;
+    for (size_t i = 1; i < s->len; i++)
+        count += s->touches[i];
+    double *prior = pfc_calloc(s->len, sizeof *prior);
+    for (size_t i = 1; i < s->len; i++)
+        prior[i] = (1 - TOUCH_SHARE) / (double)(s->len - 1) +
+                   (s->touches[i] ? TOUCH_SHARE / (double)count : 0);
+    return prior;
+}
+
+static void take_report(const pfc_bisect_plan *plan, finding *out)
+{
+    pfc_bisect_report report;
+    pfc_bisect_report_get(plan, &report);
+    if (report.verdict == PFC_BISECT_FOUND || report.verdict == PFC_BISECT_RANGE) {
+        for (size_t i = 0; i < report.culprits_len && out->len < SCENARIO_MAX_SETS; i++) {
+            out->probability[out->len] = report.culprits[i].probability;
+            out->sets[out->len++] =
+                (commit_set){ report.culprits[i].first, report.culprits[i].last };
+        }
+    }
+    pfc_bisect_report_clear(&report);
+}
+
+static void perfci(session *n, finding *out)
+{
+    const scenario *s = n->s;
+    double *prior = touch_prior(s);
+    pfc_bisect_opts opts = { .commits = s->len,
+                             .higher_is_better = s->higher_is_better,
+                             .noise_rel = s->noise_hint,
+                             .layout_noise_rel = s->layout_hint,
+                             .delta_rel = s->delta_hint,
+                             .relink = s->layout_hint > 0,
+                             .run_cost = 1,
+                             .prior = prior,
+                             .seed = 1 };
+    pfc_bisect_plan *plan = NULL;
+    pfc_err err = { 0 };
+    if (pfc_bisect_new(&plan, &opts, &err))
+        pfc_die("%s: %s", s->name, err.msg);
+    for (;;) {
+        pfc_bisect_step step;
+        double value = 0;
+        int64_t from = pfc_clock_ns();
+        pfc_bisect_next(plan, &step);
+        out->slowest_ns = PFC_MAX(out->slowest_ns, pfc_clock_ns() - from);
+        if (step.act == PFC_BISECT_STOP)
+            break;
+        switch (session_measure(n, step.commit, step.build, &value)) {
+        case ANSWER_VALUE:
+            if (pfc_bisect_tell(plan, step.commit, step.build, value, &err))
+                pfc_die("%s: %s", s->name, err.msg);
+            break;
+        case ANSWER_BROKEN:
+            pfc_bisect_skip(plan, step.commit);
+            break;
+        case ANSWER_FAILED:
+            pfc_bisect_failed(plan, step.commit);
+            break;
+        }
+    }
+    take_report(plan, out);
+    pfc_bisect_free(plan);
+    free(prior);
+}
+
+/* ---- fixed repeats ---- */
+
+/* Median of `repeats` runs, larger is worse; false: does not build. */
+static bool median_of(session *n, size_t commit, size_t repeats, double *out)
+{
+    double x[16];
+    size_t len = 0;
+    for (size_t tries = 0; len < repeats && tries < 10 * repeats; tries++) {
+        double value = 0;
+        answer_kind kind = session_measure(n, commit, 0, &value);
+        if (kind == ANSWER_BROKEN)
+            return false;
+        if (kind == ANSWER_VALUE)
+            x[len++] = n->s->higher_is_better ? -value : value;
+    }
+    if (len)
+        *out = pfc_stats_median(x, len);
+    return len > 0;
+}
+
+/* A measurable commit of (a, b) nearest to the middle, as `git bisect skip` looks for one. */
+static size_t middle(session *n, size_t a, size_t b, size_t repeats, double *x)
+{
+    size_t mid = a + (b - a) / 2;
+    for (size_t off = 0; off < b - a; off++) {
+        if (mid + off < b && mid + off > a && median_of(n, mid + off, repeats, x))
+            return mid + off;
+        if (off && mid > a + off && median_of(n, mid - off, repeats, x))
+            return mid - off;
+    }
+    return 0;
+}
+
+/* Both ends, then halves: the cut is the middle of the ends' medians. */
+static void halving(session *n, size_t repeats, finding *out)
+{
+    size_t a = 0;
+    size_t b = n->s->len - 1;
+    double good = 0;
+    double bad = 0;
+    if (!median_of(n, a, repeats, &good) || !median_of(n, b, repeats, &bad) || bad <= good)
+        return;
+    double cut = (good + bad) / 2;
+    while (b - a > 1) {
+        double x = 0;
+        size_t mid = middle(n, a, b, repeats, &x);
+        if (!mid)
+            break;
+        if (x < cut)
+            a = mid;
+        else
+            b = mid;
+    }
+    out->sets[0] = (commit_set){ a + 1, b };
+    out->probability[0] = 1;
+    out->len = 1;
+}
+
+static void halving_1(session *n, finding *out)
+{
+    halving(n, 1, out);
+}
+
+static void halving_3(session *n, finding *out)
+{
+    halving(n, 3, out);
+}
+
+static void halving_5(session *n, finding *out)
+{
+    halving(n, 5, out);
+}
+
+strategy_fn strategy_named(const char *name)
+{
+    static const strategy_fn all[] = { perfci, halving_3, halving_5, halving_1 };
+    for (size_t i = 0; strategy_names[i]; i++)
+        if (strcmp(strategy_names[i], name) == 0)
+            return all[i];
+    return NULL;
+}

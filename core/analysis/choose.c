@@ -1,0 +1,305 @@
+/*
+ * What to measure next.
+ *
+ * First both ends, until the change is seen again or seen not to be there. Then gaps that surely
+ * hold a jump and nothing measurable inside are settled; they cut the range into parts, and the
+ * part most likely to hold a further jump is searched: the next run is the one with the largest
+ * mutual information with "which side of the jump" per cost. Last, stretches that nobody has
+ * looked into are probed, so that a step and its repair between two measured commits is seen.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/analysis/bisect_priv.h"
+
+#define REPRODUCED   0.95 /* probability of a step at which the search begins */
+#define NOT_THERE    0.95 /* probability of no step at which it ends */
+#define REST         0.05 /* a part less likely to hold a step is done with */
+#define SURE         0.90 /* a part this likely is searched inside, else its borders come first */
+#define END_SHARE    0.10 /* of the runs belongs to each side's sure level */
+#define END_RUNS     2
+#define END_RUNS_NEW 4 /* when the noise itself must come from the ends */
+#define SMALL_GAIN   0.01
+
+typedef struct part {
+    size_t from, to; /* nodes */
+    double up;       /* expected jumps to worse inside */
+} part;
+
+static bool settled(const pfc_bisect_plan *plan, size_t gap)
+{
+    const plan_gap *g = &plan->model.gaps[gap];
+    return g->atomic && g->up >= plan_confidence(plan);
+}
+
+/* ---- one measurement's worth ---- */
+
+/* Bits that a value tells about a side of probability f, the levels d standard deviations apart. */
+static double side_bits(double f, double d)
+{
+    const int points = 48;
+    double from = -4.5;
+    double width = (d + 9.0) / points;
+    double bits = 0;
+    if (!(f > 0 && f < 1))
+        return 0;
+    for (int i = 0; i <= points; i++) {
+        double y = from + width * i;
+        double p0 = exp(-y * y / 2);
+        double p1 = exp(-(y - d) * (y - d) / 2);
+        double mix = (1 - f) * p0 + f * p1;
+        if (p0 > 0)
+            bits += (1 - f) * p0 * log2(p0 / mix);
+        if (p1 > 0)
+            bits += f * p1 * log2(p1 / mix);
+    }
+    return fmax(0, bits * width / sqrt(2 * M_PI));
+}
+
+/* Precision about a level that one run more brings, as a fresh commit (runs = 0) or build. */
+static double precision_gain(const plan_model *m, size_t runs)
+{
+    double noise = m->noise * m->noise;
+    double layout = m->layout * m->layout;
+    double after = 1 / (layout + noise / (double)(runs + 1));
+    return runs ? after - 1 / (layout + noise / (double)runs) : after;
+}
+
+typedef struct pick {
+    pfc_bisect_step step;
+    double score;
+    double bits;
+} pick;
+
+static void consider(pick *best, size_t commit, unsigned build, double bits, double cost)
+{
+    if (bits / cost <= best->score)
+        return;
+    best->score = bits / cost;
+    best->bits = bits;
+    best->step = (pfc_bisect_step){ .commit = commit, .build = build, .expected_gain_bits = bits };
+}
+
+static size_t runs_of_last_build(const pfc_bisect_plan *plan, const plan_node *node)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < node->len; i++)
+        len += plan->runs[plan->model.order[node->first + i]].build + 1 == node->builds;
+    return len;
+}
+
+/* Another run of this commit: of its last build, or of a new one where that tells more. */
+static void consider_node(const pfc_bisect_plan *plan, const plan_node *node, double f, double size,
+                          pick *best)
+{
+    const plan_model *m = &plan->model;
+    const pfc_bisect_opts *o = &plan->opts;
+    size_t runs = runs_of_last_build(plan, node);
+    if (plan->broken[node->commit])
+        return;
+    consider(best, node->commit, node->builds - 1,
+             side_bits(f, size * sqrt(precision_gain(m, runs))), o->run_cost);
+    if (o->relink && m->layout > 0)
+        consider(best, node->commit, node->builds, side_bits(f, size * sqrt(precision_gain(m, 0))),
+                 o->run_cost + o->build_cost);
+}
+
+static pfc_bisect_step again(const pfc_bisect_plan *plan, size_t node, double size)
+{
+    pick best = { .score = -1 };
+    consider_node(plan, &plan->model.nodes[node], 0.5, size, &best);
+    return best.step;
+}
+
+/* ---- ends ---- */
+
+static size_t node_runs(const pfc_bisect_plan *plan, size_t node)
+{
+    return plan->model.nodes[node].len;
+}
+
+/* The end with fewer runs; PLAN_NO_END when it can be measured no more. */
+static plan_reason measure_fewer(const pfc_bisect_plan *plan, size_t a, size_t b, double size,
+                                 pfc_bisect_step *out)
+{
+    size_t node = node_runs(plan, b) < node_runs(plan, a) ? b : a;
+    if (plan->broken[plan->model.nodes[node].commit])
+        node = node == a ? b : a;
+    if (plan->broken[plan->model.nodes[node].commit])
+        return PLAN_NO_END;
+    *out = again(plan, node, size);
+    return PLAN_GO_ON;
+}
+
+static bool reproduce(const pfc_bisect_plan *plan, pfc_bisect_step *out, plan_reason *reason)
+{
+    const plan_model *m = &plan->model;
+    size_t last = m->nodes_len - 1;
+    size_t want = plan->opts.noise_rel > 0 ? END_RUNS : END_RUNS_NEW;
+    size_t fewest = PFC_MIN(node_runs(plan, 0), node_runs(plan, last));
+    if (fewest >= want && m->none >= NOT_THERE) {
+        *reason = PLAN_NULL;
+        return true;
+    }
+    if (fewest >= want && 1 - m->none >= REPRODUCED)
+        return false;
+    *reason = measure_fewer(plan, 0, last, m->step, out);
+    return true;
+}
+
+/* ---- a part ---- */
+
+/* The part of the range between settled gaps that most likely holds a further jump. */
+static bool worst_part(const pfc_bisect_plan *plan, const bool *given_up, part *out)
+{
+    const plan_model *m = &plan->model;
+    size_t from = 0;
+    double up = 0;
+    out->up = 0;
+    for (size_t i = 0; i < m->nodes_len; i++) {
+        bool last = i + 1 == m->nodes_len;
+        if (!last && !settled(plan, i)) {
+            up += m->gaps[i].up;
+            continue;
+        }
+        if (up > out->up && !given_up[from])
+            *out = (part){ .from = from, .to = i, .up = up };
+        from = i + 1;
+        up = 0;
+    }
+    return out->up > REST;
+}
+
+static double part_size(const plan_model *m, const part *p)
+{
+    double size = 0;
+    for (size_t i = p->from; i < p->to; i++)
+        size += m->gaps[i].up * m->gaps[i].up_size;
+    return p->up > 0 ? size / p->up : m->step;
+}
+
+/* Narrows a part to where its jumps may be: all but 2 % of them. */
+static part core_of(const plan_model *m, const part *p)
+{
+    part core = *p;
+    double cut = 0.02 * p->up;
+    for (double sum = 0; core.from + 1 < core.to; core.from++) {
+        sum += m->gaps[core.from].up;
+        if (sum > cut)
+            break;
+    }
+    for (double sum = 0; core.from + 1 < core.to; core.to--) {
+        sum += m->gaps[core.to - 1].up;
+        if (sum > cut)
+            break;
+    }
+    return core;
+}
+
+/* The level on either side must be known as well as the commits between them. Returns true when
+ * an end of the part comes first. */
+static bool anchor(const pfc_bisect_plan *plan, const part *p, double size, pfc_bisect_step *out)
+{
+    const plan_model *m = &plan->model;
+    size_t low = 0;
+    size_t high = 0;
+    size_t all = 0;
+    double sum = 0;
+    for (size_t i = p->from; i <= p->to; i++) {
+        size_t runs = node_runs(plan, i);
+        all += runs;
+        low += sum <= 0.05 ? runs : 0;
+        high += sum >= 0.95 * PFC_MIN(p->up, 1.0) ? runs : 0;
+        sum += i < p->to ? m->gaps[i].up : 0;
+    }
+    double want = fmax(END_RUNS, END_SHARE * (double)all);
+    size_t node = low <= high ? p->from : p->to;
+    if ((double)PFC_MIN(low, high) >= want || plan->broken[m->nodes[node].commit])
+        return false;
+    *out = again(plan, node, size);
+    return true;
+}
+
+static void search(const pfc_bisect_plan *plan, const part *p, double size, pick *best)
+{
+    const plan_model *m = &plan->model;
+    const pfc_bisect_opts *o = &plan->opts;
+    double fresh = size * sqrt(precision_gain(m, 0));
+    double before = 0;
+    for (size_t i = p->from; i <= p->to; i++) {
+        consider_node(plan, &m->nodes[i], fmin(before, 1), size, best);
+        if (i == p->to)
+            break;
+        const plan_gap *gap = &m->gaps[i];
+        if (!gap->atomic && gap->up > 0 && before < 1) {
+            size_t a = m->nodes[i].commit;
+            size_t b = m->nodes[i + 1].commit;
+            double share = (0.5 - before) / gap->up;
+            if (!(share > 0.1 && share < 0.9))
+                share = 0.5;
+            size_t at = plan_pick(plan, a, b, plan_quantile(plan, a, b, share));
+            if (at) {
+                double in = (plan->cumulative[at] - plan->cumulative[a]) / gap->weight;
+                consider(best, at, 0, side_bits(fmin(before + in * gap->up, 1), fresh),
+                         o->run_cost + o->build_cost + o->checkout_cost);
+            }
+        }
+        before += gap->up;
+    }
+}
+
+/* Is the best run still worth a part of what a fresh commit in the middle would tell? */
+static bool worth_it(const pfc_bisect_plan *plan, const pick *best, double size)
+{
+    double fresh = side_bits(0.5, size * sqrt(precision_gain(&plan->model, 0)));
+    double doubt = fmin(1, 100 * (1 - plan_confidence(plan)));
+    return best->score > 0 && best->bits > SMALL_GAIN * doubt * fresh;
+}
+
+static bool search_part(const pfc_bisect_plan *plan, const part *p, pfc_bisect_step *out)
+{
+    double size = part_size(&plan->model, p);
+    part core = core_of(&plan->model, p);
+    pick best = { .score = 0 };
+    if (p->up < SURE)
+        return measure_fewer(plan, core.from, core.to, size, out) == PLAN_GO_ON;
+    if (anchor(plan, p, size, out))
+        return true;
+    search(plan, p, size, &best);
+    *out = best.step;
+    return worth_it(plan, &best, size);
+}
+
+static bool probe(const pfc_bisect_plan *plan, pfc_bisect_step *out)
+{
+    const plan_model *m = &plan->model;
+    size_t gap = 0;
+    if (!plan_widest(plan, &gap))
+        return false;
+    size_t a = m->nodes[gap].commit;
+    size_t b = m->nodes[gap + 1].commit;
+    size_t at = plan_pick(plan, a, b, a + (b - a) / 2);
+    *out = (pfc_bisect_step){ .commit = at };
+    return at != 0;
+}
+
+plan_reason plan_choose(pfc_bisect_plan *plan, pfc_bisect_step *out)
+{
+    plan_reason reason = PLAN_GO_ON;
+    bool *given_up;
+    bool narrow = false;
+    bool found = false;
+    part p = { 0 };
+    if (reproduce(plan, out, &reason))
+        return reason;
+    given_up = pfc_calloc(plan->model.nodes_len, sizeof *given_up);
+    while (!found && worst_part(plan, given_up, &p)) {
+        found = search_part(plan, &p, out);
+        given_up[p.from] = true;
+        narrow = narrow || !found;
+    }
+    free(given_up);
+    if (found || (!narrow && probe(plan, out)))
+        return PLAN_GO_ON;
+    return narrow ? PLAN_NARROW : PLAN_DONE;
+}
