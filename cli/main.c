@@ -26,6 +26,7 @@ static const struct command commands[] = {
     { "run", pfc_cmd_run, "measure the working tree, a commit, or any command" },
     { "compare", pfc_cmd_compare, "verdict of B against A: files, revisions, stored runs" },
     { "check", pfc_cmd_check, "measure HEAD against its merge base: the gate for CI" },
+    { "bisect", pfc_cmd_bisect, "find the commits that made a metric worse" },
     { "init", pfc_cmd_init, "write a commented perfci.yaml" },
     { "push", pfc_cmd_push, "upload results, also of other tools" },
     { "detect", pfc_cmd_detect, "find change points in series, no server needed" },

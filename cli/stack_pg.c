@@ -296,9 +296,10 @@ static pfc_code write_settings(const pfc_stack *stack, const cluster_host *host,
                         "logging_collector = off\n");
     pfc_buf_puts(&text, "unix_socket_directories = ");
     put_quoted(&text, stack->socket);
-    /* For stacks that are thrown away, such as a test's: a crash of the machine may lose them. */
+    /* For stacks that are thrown away, such as a test's: a crash of the machine may lose them. A
+     * killed process may not: what was committed has been written, to the kernel at least. */
     if (volatile_stack && pfc_streq(volatile_stack, "1"))
-        pfc_buf_puts(&text, "fsync = off\nsynchronous_commit = off\nfull_page_writes = off\n");
+        pfc_buf_puts(&text, "fsync = off\nfull_page_writes = off\n");
     code = write_owned(stack->cluster, "perfci.conf", &text, host, err);
     pfc_buf_reset(&text);
     if (!code) {
