@@ -7,6 +7,10 @@
 #include "core/stats/fit.h"
 #include "core/stats/sort.h"
 
+#define CONFIRM_LONG     20.0
+#define CONFIRM_POINTS   5.0
+#define CONFIRM_EVIDENCE 7.0
+
 /* The value at a level of y, back in the caller's unit. */
 static double value_at(const pfc_track *track, size_t from, size_t to, double *scratch)
 {
@@ -87,7 +91,10 @@ static void describe(const pfc_fit *f, size_t k, const pfc_detect_opts *opts, pf
     out->rel_high = relative(track, shift + half, out->before);
     out->p = PFC_MAX(pfc_stats_normal_tail2(pfc_fit_evidence(f, k)), 1e-300);
     out->regression = (out->after < out->before) == opts->higher_is_better;
-    out->confirmed = nb >= 5.0;
+    /* Few points are confirmed only by a jump far beyond the threshold, or the next point may take
+     * the change back. */
+    double z = pfc_fit_evidence(f, k);
+    out->confirmed = nb >= CONFIRM_LONG || (nb >= CONFIRM_POINTS && z >= CONFIRM_EVIDENCE);
 }
 
 static double mean_of(const double *x, size_t n)
