@@ -17,6 +17,7 @@ enum {
     KEY_FILTER,
     KEY_BACKEND,
     KEY_MAX,
+    KEY_ALL,
     KEY_REPEATS,
     KEY_JOBS,
     KEY_WAIT,
@@ -35,6 +36,7 @@ typedef struct nightly_opts {
     size_t max;
     double wait_s;
     bool jobs;
+    bool all;
     bool markdown;
 } nightly_opts;
 
@@ -44,7 +46,9 @@ static const struct argp_option nightly_options[] = {
     { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },
     { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },
     { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },
-    { "max-commits", KEY_MAX, "N", 0, "Measure the newest N at most (default 10)", 0 },
+    { "max-commits", KEY_MAX, "N", 0, "Measure the newest N at most (default 10; with --all 500)",
+      0 },
+    { "all", KEY_ALL, 0, 0, "Every commit of the branch that has no run yet", 0 },
     { "repeats", KEY_REPEATS, "N", 0, "Times to run for each commit", 0 },
     { "jobs", KEY_JOBS, 0, 0, "Let the service's runners measure, and wait for them", 0 },
     { "wait", KEY_WAIT, "T", 0, "For runners and for detection (default 1h)", 0 },
@@ -115,6 +119,9 @@ static error_t parse_nightly(int key, char *arg, struct argp_state *state)
     case KEY_REPEATS:
         o->take.repeats = (size_t)pfc_arg_i64(state, arg, 1, PFC_TAKE_MAX_REPEATS, "--repeats");
         return 0;
+    case KEY_ALL:
+        o->all = true;
+        return 0;
     case KEY_JOBS:
         o->jobs = true;
         return 0;
@@ -156,31 +163,47 @@ static pfc_code measured_commits(const pfc_night *n, json_t **out, pfc_err *err)
     return code;
 }
 
-/* Those after the newest one that has a run; of a project without runs, the tip alone. */
-static void choose_new(pfc_night *n, const pfc_commit_id *ids, size_t len, const json_t *seen,
-                       size_t max)
+/* Places of the commits to measure, oldest first: those after the newest one that has a run (of a
+ * project without runs, the tip alone), or all that have none. Returns how many. */
+static size_t wanted_places(const pfc_commit_id *ids, size_t len, const json_t *seen, bool all,
+                            size_t *places)
 {
+    size_t count = 0;
     size_t first = len;
 
     while (first > 0 && !json_object_get(seen, ids[first - 1].hex))
         first--;
-    if (first == 0)
+    if (all)
+        first = 0;
+    else if (first == 0)
         first = len - 1;
-    if (len - first > max) {
-        n->skipped = len - first - max;
-        first = len - max;
-    }
-    n->len = len - first;
+    for (size_t i = first; i < len; i++)
+        if (!json_object_get(seen, ids[i].hex))
+            places[count++] = i;
+    return count;
+}
+
+static void choose_new(pfc_night *n, const pfc_commit_id *ids, size_t len, const json_t *seen,
+                       const nightly_opts *o)
+{
+    size_t *places = pfc_calloc(len, sizeof(places[0]));
+    size_t count = wanted_places(ids, len, seen, o->all, places);
+    size_t max = o->max > 0 ? o->max : o->all ? HISTORY : DEFAULT_MAX;
+
+    n->skipped = count > max ? count - max : 0;
+    n->len = count - n->skipped;
     n->commits = pfc_calloc(n->len, sizeof(n->commits[0]));
     for (size_t i = 0; i < n->len; i++) {
+        const pfc_commit_id *id = &ids[places[n->skipped + i]];
         pfc_commit commit = { 0 };
 
-        n->commits[i].id = ids[first + i];
-        if (pfc_repo_commit(n->take.repo, &ids[first + i], &commit, NULL))
+        n->commits[i].id = *id;
+        if (pfc_repo_commit(n->take.repo, id, &commit, NULL))
             continue;
         n->commits[i].subject = pfc_strdup(commit.subject);
         pfc_commit_clear(&commit);
     }
+    free(places);
 }
 
 static pfc_code find_new(pfc_night *n, const nightly_opts *o, pfc_err *err)
@@ -201,7 +224,7 @@ static pfc_code find_new(pfc_night *n, const nightly_opts *o, pfc_err *err)
     if (!code)
         code = measured_commits(n, &seen, err);
     if (!code)
-        choose_new(n, ids, len, seen, o->max);
+        choose_new(n, ids, len, seen, o);
     json_decref(seen);
     free(ids);
     return code;
@@ -403,7 +426,7 @@ static pfc_code go_round(pfc_night *n, const nightly_opts *o, pfc_err *err)
 int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv)
 {
     const pfc_cmd_args args = { nightly_options, parse_nightly, NULL, nightly_doc };
-    nightly_opts o = { .max = DEFAULT_MAX, .wait_s = 3600 };
+    nightly_opts o = { .wait_s = 3600 };
     pfc_night n = { .cli = cli };
     char *branch = NULL;
     pfc_err err = { 0 };
