@@ -130,7 +130,7 @@ static pfc_code once(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pfc_er
         if (!code)
             code = outcome_error(&outcome, err);
         if (!code && run) {
-            pfc_take_merge(run, outcome.run);
+            pfc_run_merge(run, outcome.run);
             outcome.run = NULL;
         } else if (!code) {
             run = outcome.run;
@@ -159,7 +159,7 @@ static pfc_code once_more(pfc_take *t, const pfc_commit_id *id, pfc_run **run, p
     pfc_code code = once(t, id, &more, err);
 
     if (!code && *run)
-        pfc_take_merge(*run, more);
+        pfc_run_merge(*run, more);
     else if (!code)
         *run = more;
     return code;

@@ -56,9 +56,6 @@ pfc_code pfc_take_pair(pfc_take *take, const pfc_commit_id *a, const pfc_commit_
 /** Reads a file in any supported format ("auto" or NULL: found by content). */
 pfc_code pfc_take_file(const char *path, const char *format, pfc_run **out,
                        pfc_err *err) PFC_MUSTCHECK;
-/** Adds the samples of `more` to the same measurements of `run`, as further blocks; measurements
- *  that `run` lacks are added. Takes `more`. */
-void pfc_take_merge(pfc_run *run, pfc_run *more);
 
 /** Table of a run: median, interval, n. */
 void pfc_take_print(const pfc_cli *cli, const pfc_run *run);

@@ -26,62 +26,6 @@ pfc_code pfc_take_file(const char *path, const char *format, pfc_run **out, pfc_
     return code;
 }
 
-static pfc_measurement *find(pfc_run *run, const pfc_measurement *like)
-{
-    for (size_t i = 0; i < run->measurements_len; i++) {
-        pfc_measurement *m = &run->measurements[i];
-
-        if (pfc_streq(m->benchmark, like->benchmark) && pfc_streq(m->metric, like->metric) &&
-            pfc_streq(m->backend, like->backend))
-            return m;
-    }
-    return NULL;
-}
-
-/* `more` after what is there; a broken side makes the whole broken, for its reason must be seen. */
-static void join(pfc_measurement *m, const pfc_measurement *more)
-{
-    if (m->status != PFC_STATUS_OK)
-        return;
-    if (more->status != PFC_STATUS_OK) {
-        m->status = more->status;
-        free(m->reason);
-        m->reason = pfc_strdup(more->reason);
-        free(m->samples);
-        free(m->blocks);
-        m->samples = NULL;
-        m->blocks = NULL;
-        m->samples_len = m->blocks_len = 0;
-        return;
-    }
-    if (m->samples_len + more->samples_len > PFC_WIRE_MAX_SAMPLES)
-        return; /* there is more than enough already */
-    m->samples = pfc_realloc(m->samples, m->samples_len + more->samples_len, sizeof(double));
-    memcpy(m->samples + m->samples_len, more->samples, more->samples_len * sizeof(double));
-    m->samples_len += more->samples_len;
-    m->blocks = pfc_realloc(m->blocks, m->blocks_len + more->blocks_len, sizeof(uint32_t));
-    memcpy(m->blocks + m->blocks_len, more->blocks, more->blocks_len * sizeof(uint32_t));
-    m->blocks_len += more->blocks_len;
-}
-
-void pfc_take_merge(pfc_run *run, pfc_run *more)
-{
-    for (size_t i = 0; i < more->measurements_len; i++) {
-        pfc_measurement *from = &more->measurements[i];
-        pfc_measurement *to = find(run, from);
-
-        if (to) {
-            join(to, from);
-        } else if (run->measurements_len < PFC_WIRE_MAX_MEASUREMENTS) {
-            *pfc_run_add(run) = *from;
-            *from = (pfc_measurement){ 0 }; /* moved */
-        }
-    }
-    run->infra = run->infra || more->infra;
-    run->finished_at = more->finished_at;
-    pfc_run_free(more);
-}
-
 bool pfc_take_broken(const pfc_run *run)
 {
     for (size_t i = 0; i < run->measurements_len; i++)

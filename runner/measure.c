@@ -86,7 +86,9 @@ static void finish_run(const pfc_measure_opts *opts, const char *commit, double 
 static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_outcome *out,
                            pfc_err *err)
 {
-    const pfc_import_opts import = { .metric = opts->metric,
+    /* What a project's own command prints without naming a benchmark is its headline. */
+    const pfc_import_opts import = { .benchmark = "headline",
+                                     .metric = opts->metric,
                                      .unit = opts->unit,
                                      .has_direction = opts->has_direction,
                                      .higher_is_better = opts->higher_is_better };

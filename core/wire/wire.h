@@ -102,6 +102,9 @@ char *pfc_run_to_text(const pfc_run *run);
 pfc_run *pfc_run_new(void);
 /** Appends an empty measurement and returns it; valid until the next append. */
 pfc_measurement *pfc_run_add(pfc_run *run);
+/** Adds the blocks of `more` (another repeat of the same) to `run`, measurement by measurement; new
+ *  ones are appended, one that is broken on either side is broken. Takes `more`. */
+void pfc_run_merge(pfc_run *run, pfc_run *more);
 void pfc_run_free(pfc_run *run);
 void pfc_measurement_clear(pfc_measurement *m);
 /** Median of the samples; NAN when there are none. */
