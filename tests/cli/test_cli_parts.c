@@ -280,15 +280,15 @@ Test(take, merging_keeps_blocks_and_a_broken_side_breaks_the_whole)
     pfc_run *run = run_of("x", 100, false);
     pfc_run *bad = run_of("x", 100, false);
 
-    pfc_take_merge(run, run_of("x", 101, false));
-    pfc_take_merge(run, run_of("y", 5, false));
+    pfc_run_merge(run, run_of("x", 101, false));
+    pfc_run_merge(run, run_of("y", 5, false));
     cr_assert(eq(sz, run->measurements_len, 2));
     cr_assert(eq(sz, run->measurements[0].samples_len, 24));
     cr_assert(eq(sz, run->measurements[0].blocks_len, 24));
     cr_assert(not(pfc_take_broken(run)));
     bad->measurements[0].status = PFC_STATUS_BROKEN;
     bad->measurements[0].reason = pfc_strdup("wrong result");
-    pfc_take_merge(run, bad);
+    pfc_run_merge(run, bad);
     cr_assert(pfc_take_broken(run));
     cr_assert(eq(sz, run->measurements[0].samples_len, 0));
     pfc_run_free(run);

@@ -1,5 +1,5 @@
 /* What is no change: noise of all kinds, spikes, waves, machine states, drift. Alarms counted. */
-#include "series.h"
+#include "tests/core/stats/series.h"
 
 static double heavy(pfc_rng *rng)
 {
