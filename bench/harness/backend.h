@@ -70,5 +70,7 @@ const pfc_backend *pfc_backends_find(const pfc_backends *backends, const char *n
 
 /** Provider: cpu-scalar, cpu-avx2, cpu-avx512, ... as kernels/cpu has them. */
 void pfc_backends_cpu(pfc_backends *backends);
+/** Provider: accel:CHIP for each built-in chip of kernels/accel. */
+void pfc_backends_accel(pfc_backends *backends);
 
 #endif

@@ -7,6 +7,7 @@
 
 static void (*const providers[])(pfc_backends *) = {
     pfc_backends_cpu,
+    pfc_backends_accel,
 };
 
 void pfc_backends_list(pfc_backends *out)

@@ -1,0 +1,301 @@
+/*
+ * The simulated accelerator, below its driver: chip descriptions, the command stream, the engine
+ * that executes it, and the counters.
+ *
+ * Functional and timing model in one pass. The unit of work is a tile, not a cycle: a command of
+ * the tensor or vector unit has a closed-form duration, a DMA transfer is stepped in groups of
+ * 4 KiB through HBM channels with banks, open rows and refresh. Time is u64 core cycles (HBM
+ * channels keep 1/1024 of a cycle), all arithmetic is in integers, and events are ordered by (time,
+ * unit), so the same program on the same chip always takes the same cycles and computes the same
+ * bits, on every host and in every build.
+ *
+ * Results: int8 products are summed in int32 (wrapping at 2^32); f32 and bf16 products are summed
+ * in f32 in ascending k, without fused operations, and rounded once (to nearest even) when the
+ * accumulator is written out as bf16.
+ *
+ * Functions here keep no state of their own; a chip and a program are read only once built, so
+ * several threads may run the same program, each with its own buffers and counters.
+ */
+#ifndef PFC_KERNELS_ACCEL_DEVICE_DEVICE_H
+#define PFC_KERNELS_ACCEL_DEVICE_DEVICE_H
+
+#include "core/base/err.h"
+
+/** Changes whenever a cycle count or a result may: part of every machine fingerprint. */
+#define PFC_ACCEL_VERSION "accel-1"
+
+/* ---- chips (chip.c) ---- */
+
+#define PFC_ACCEL_CHIP_MAX_BYTES 65536
+#define PFC_ACCEL_MAX_DMA        64
+#define PFC_ACCEL_MAX_CHANNELS   128
+#define PFC_ACCEL_MAX_BANKS      64
+
+typedef enum pfc_accel_dtype { PFC_ACCEL_F32, PFC_ACCEL_BF16, PFC_ACCEL_INT8 } pfc_accel_dtype;
+
+/**
+ * How the tensor unit counts time; R rows, C columns, folds as each dataflow has them.
+ *
+ * scalesim-*    SCALE-Sim's published closed forms, whole problem, ideal memory (its CALC mode)
+ * onnxim-ws     ONNXim's issue rule for a weight-stationary array, whole problem, ideal memory
+ * pipelined-ws  ours: weights double-buffered, the next fold's preload hidden behind the stream of
+ *               the current one, fill and drain paid once a dependent chain, memory as the chip has
+ */
+typedef enum pfc_accel_mode {
+    PFC_ACCEL_PIPELINED_WS,
+    PFC_ACCEL_SCALESIM_WS,
+    PFC_ACCEL_SCALESIM_OS,
+    PFC_ACCEL_SCALESIM_IS,
+    PFC_ACCEL_ONNXIM_WS,
+} pfc_accel_mode;
+
+/** A chip as its file describes it; every field is a positive integer there. */
+typedef struct pfc_accel_chip {
+    char name[64];
+    char about[160];
+    char hash[17];            /* of the file's text, 16 hexadecimal digits */
+    pfc_accel_mode mode;      /* default mode */
+    uint64_t clock_mhz;       /* of everything on the die */
+    uint64_t array_rows;      /* R: along k in weight-stationary modes */
+    uint64_t array_cols;      /* C: along n */
+    uint64_t f32_passes;      /* the array takes this many passes for f32 */
+    uint64_t vector_lanes;    /* elements a cycle */
+    uint64_t vector_latency;  /* cycles from the last operand to the result */
+    uint64_t vector_reduce;   /* cycles of a reduction tree, a row */
+    uint64_t vector_exp;      /* passes of one exponential */
+    uint64_t sram_bytes;      /* scratchpad */
+    uint64_t sram_banks;      /* single-ported, contiguous address ranges */
+    uint64_t sram_port_bytes; /* a cycle, a bank */
+    uint64_t acc_bytes;       /* accumulators, 4 bytes each */
+    uint64_t dma_engines;
+    uint64_t dma_bytes;  /* a cycle, an engine */
+    uint64_t dma_setup;  /* cycles before a descriptor's first byte */
+    uint64_t dma_window; /* groups of 4 KiB in flight, an engine */
+    uint64_t hbm_bytes;  /* capacity */
+    uint64_t hbm_mbps;   /* MB/s of all channels together */
+    uint64_t hbm_channels;
+    uint64_t hbm_interleave;    /* bytes in a channel before the next one; power of two */
+    uint64_t hbm_burst;         /* smallest transfer, bytes; power of two */
+    uint64_t hbm_banks;         /* a channel */
+    uint64_t hbm_row_bytes;     /* a bank's open row; power of two */
+    uint64_t hbm_row_miss;      /* cycles, what overlapping banks do not hide */
+    uint64_t hbm_turnaround;    /* cycles, read to write and back */
+    uint64_t hbm_refresh_every; /* cycles */
+    uint64_t hbm_refresh;       /* cycles */
+    uint64_t hbm_latency;       /* cycles, unloaded */
+    uint64_t pcie_gen;          /* 3..6 */
+    uint64_t pcie_lanes;
+    uint64_t pcie_payload;    /* largest payload of a packet, bytes */
+    uint64_t pcie_latency_ns; /* one way */
+    uint64_t launch_ns;       /* doorbell to the first command */
+} pfc_accel_chip;
+
+/**
+ * Reads a chip file: lines `key = value`, `#` begins a comment, every key once, none unknown, none
+ * missing. `name` is for errors, which say "name:line: what was wanted and what came".
+ */
+pfc_code pfc_accel_chip_parse(const char *text, size_t len, const char *name, pfc_accel_chip *out,
+                              pfc_err *err) PFC_MUSTCHECK;
+/** A built-in chip by name, else a chip file by path. PFC_ENOTFOUND names the built-in ones. */
+pfc_code pfc_accel_chip_load(const char *name_or_path, pfc_accel_chip *out,
+                             pfc_err *err) PFC_MUSTCHECK;
+/** The i-th built-in chip's name, or NULL past the last; and its text. */
+const char *pfc_accel_chip_name(size_t i);
+const char *pfc_accel_chip_text(size_t i);
+/** Sets the array's size; 1..1024 each. */
+pfc_code pfc_accel_chip_set_array(pfc_accel_chip *chip, int64_t rows, int64_t cols,
+                                  pfc_err *err) PFC_MUSTCHECK;
+
+const char *pfc_accel_mode_name(pfc_accel_mode mode);
+pfc_code pfc_accel_mode_parse(const char *text, pfc_accel_mode *out, pfc_err *err) PFC_MUSTCHECK;
+/** True for the modes of other simulators, which leave memory out. */
+bool pfc_accel_mode_ideal_memory(pfc_accel_mode mode);
+const char *pfc_accel_dtype_name(pfc_accel_dtype dtype);
+pfc_code pfc_accel_dtype_parse(const char *text, pfc_accel_dtype *out, pfc_err *err) PFC_MUSTCHECK;
+/** Bytes of one element. */
+size_t pfc_accel_dtype_bytes(pfc_accel_dtype dtype);
+
+/* ---- counters (counters.c) ---- */
+
+/* name, unit. For the tensor and the vector unit and all DMA engines together:
+ * busy + stalls + idle = cycles (times the engines). */
+#define PFC_ACCEL_COUNTERS(X)                                                                      \
+    X(CYCLES, "cycles", "cycles")                                                                  \
+    X(TENSOR_BUSY, "tensor_busy_cycles", "cycles")                                                 \
+    X(TENSOR_PRELOAD, "tensor_preload_cycles", "cycles")                                           \
+    X(TENSOR_STALL_DMA, "tensor_stall_dma_cycles", "cycles")                                       \
+    X(TENSOR_STALL_VECTOR, "tensor_stall_vector_cycles", "cycles")                                 \
+    X(TENSOR_STALL_DRAIN, "tensor_stall_drain_cycles", "cycles")                                   \
+    X(TENSOR_STALL_BANK, "tensor_stall_bank_cycles", "cycles")                                     \
+    X(TENSOR_IDLE, "tensor_idle_cycles", "cycles")                                                 \
+    X(VECTOR_BUSY, "vector_busy_cycles", "cycles")                                                 \
+    X(VECTOR_STALL_DMA, "vector_stall_dma_cycles", "cycles")                                       \
+    X(VECTOR_STALL_TENSOR, "vector_stall_tensor_cycles", "cycles")                                 \
+    X(VECTOR_STALL_CHAIN, "vector_stall_chain_cycles", "cycles")                                   \
+    X(VECTOR_STALL_BANK, "vector_stall_bank_cycles", "cycles")                                     \
+    X(VECTOR_IDLE, "vector_idle_cycles", "cycles")                                                 \
+    X(DMA_BUSY, "dma_busy_cycles", "cycles")                                                       \
+    X(DMA_STALL_HBM, "dma_stall_hbm_cycles", "cycles")                                             \
+    X(DMA_STALL_TENSOR, "dma_stall_tensor_cycles", "cycles")                                       \
+    X(DMA_STALL_VECTOR, "dma_stall_vector_cycles", "cycles")                                       \
+    X(DMA_STALL_DMA, "dma_stall_dma_cycles", "cycles")                                             \
+    X(DMA_IDLE, "dma_idle_cycles", "cycles")                                                       \
+    X(DMA_TRANSFERS, "dma_transfers", "count")                                                     \
+    X(HBM_READ, "hbm_read_bytes", "bytes")                                                         \
+    X(HBM_WRITE, "hbm_write_bytes", "bytes")                                                       \
+    X(HBM_ROW_HIT, "hbm_row_hits", "count")                                                        \
+    X(HBM_ROW_MISS, "hbm_row_misses", "count")                                                     \
+    X(HBM_REFRESH, "hbm_refreshes", "count")                                                       \
+    X(HBM_BUSY, "hbm_busy_cycles", "cycles")                                                       \
+    X(SRAM_READ, "sram_read_bytes", "bytes")                                                       \
+    X(SRAM_WRITE, "sram_write_bytes", "bytes")                                                     \
+    X(SRAM_CONFLICT, "sram_bank_conflicts", "count")                                               \
+    X(ACC_READ, "acc_read_bytes", "bytes")                                                         \
+    X(ACC_WRITE, "acc_write_bytes", "bytes")                                                       \
+    X(READS_IFMAP, "sram_reads_ifmap", "words")                                                    \
+    X(READS_FILTER, "sram_reads_filter", "words")                                                  \
+    X(WRITES_OFMAP, "sram_writes_ofmap", "words")                                                  \
+    X(FOLDS, "tensor_folds", "count")                                                              \
+    X(MACS, "macs_useful", "count")                                                                \
+    X(MAC_SLOTS, "macs_mapped_slots", "count")                                                     \
+    X(VECTOR_OPS, "vector_elements", "count")                                                      \
+    X(COMMANDS, "commands", "count")                                                               \
+    X(PCIE_DOWN, "pcie_h2d_bytes", "bytes")                                                        \
+    X(PCIE_UP, "pcie_d2h_bytes", "bytes")                                                          \
+    X(PCIE_BUSY, "pcie_busy_cycles", "cycles")
+
+typedef enum pfc_accel_counter {
+#define PFC_X(id, name, unit) PFC_ACCEL_##id,
+    PFC_ACCEL_COUNTERS(PFC_X)
+#undef PFC_X
+        PFC_ACCEL_COUNTERS_LEN
+} pfc_accel_counter;
+
+typedef struct pfc_accel_counters {
+    uint64_t v[PFC_ACCEL_COUNTERS_LEN];
+} pfc_accel_counters;
+
+const char *pfc_accel_counter_name(pfc_accel_counter c);
+const char *pfc_accel_counter_unit(pfc_accel_counter c);
+void pfc_accel_counters_add(pfc_accel_counters *sum, const pfc_accel_counters *more);
+/** PFC_EBUG naming the law when the counters of one kernel contradict each other. */
+pfc_code pfc_accel_counters_check(const pfc_accel_counters *c, const pfc_accel_chip *chip,
+                                  pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- programs: what the engine executes (program.c) ---- */
+
+#define PFC_ACCEL_MAX_COMMANDS  (1u << 20)
+#define PFC_ACCEL_MAX_DMA_BYTES (1ull << 36) /* moved by one program */
+#define PFC_ACCEL_MAX_ARGS      8
+#define PFC_ACCEL_MAX_WAITS     6
+
+typedef enum pfc_accel_unit {
+    PFC_ACCEL_UNIT_TENSOR,
+    PFC_ACCEL_UNIT_VECTOR,
+    PFC_ACCEL_UNIT_DMA
+} pfc_accel_unit;
+
+typedef enum pfc_accel_op {
+    PFC_ACCEL_OP_LOAD,      /* HBM -> scratchpad, rows packed tight */
+    PFC_ACCEL_OP_STORE,     /* scratchpad -> HBM */
+    PFC_ACCEL_OP_STORE_ACC, /* accumulators -> HBM, rounded to the program's type (int8: int32) */
+    PFC_ACCEL_OP_MATMUL,    /* acc[m,n] (+)= a[m,k] b[k,n], or b[n,k] transposed */
+    PFC_ACCEL_OP_SOFTMAX,   /* rows in place */
+    PFC_ACCEL_OP_LAYERNORM, /* rows in place; aux: gamma, beta */
+    PFC_ACCEL_OP_RMSNORM,   /* rows in place; aux: gamma */
+    PFC_ACCEL_OP_ATT_STEP,  /* online softmax of a score tile, rescales the output tile */
+    PFC_ACCEL_OP_ATT_END,   /* output tile over row sums, to scratchpad */
+} pfc_accel_op;
+
+/** One command. Addresses are bytes in their own space. A token is done when every command that
+ *  signals it is done; waits name tokens that only earlier commands signal. */
+typedef struct pfc_accel_cmd {
+    uint8_t unit;
+    uint8_t op;
+    uint8_t queue; /* DMA engine */
+    uint8_t waits_len;
+    bool accumulate;  /* MATMUL: adds to what is there */
+    bool transpose_b; /* MATMUL */
+    bool first;       /* ATT_STEP: no earlier step */
+    uint8_t arg;      /* DMA: which argument */
+    uint32_t token;   /* signalled */
+    uint32_t waits[PFC_ACCEL_MAX_WAITS];
+    uint64_t offset; /* DMA: of the first byte in the argument */
+    uint64_t stride; /* DMA: bytes from row to row */
+    uint32_t m;      /* rows */
+    uint32_t n;      /* columns; for a transfer elements a row */
+    uint32_t k;
+    uint32_t elem;    /* DMA: bytes of an element in HBM */
+    uint64_t a;       /* scratchpad: MATMUL a, DMA's place, vector's rows, ATT_STEP's P out */
+    uint64_t b;       /* scratchpad: MATMUL b, vector's aux, ATT_* row statistics */
+    uint64_t acc;     /* accumulators: MATMUL's result, STORE_ACC, ATT_STEP's scores */
+    uint64_t acc2;    /* accumulators: ATT_*'s output tile */
+    int64_t diagonal; /* ATT_STEP: column j of row i counts when j <= i + diagonal */
+    float scale;      /* ATT_STEP */
+} pfc_accel_cmd;
+
+typedef struct pfc_accel_program {
+    pfc_accel_cmd *cmds;
+    size_t len;
+    size_t cap;
+    uint32_t tokens_len;
+    pfc_accel_dtype dtype;
+    pfc_accel_mode mode;
+    bool ideal_memory;                      /* transfers take no time, capacities are not kept */
+    uint64_t sram_used;                     /* bytes */
+    uint64_t acc_used;                      /* bytes */
+    uint64_t arg_bytes[PFC_ACCEL_MAX_ARGS]; /* what each argument must have */
+    size_t args_len;
+    uint64_t dma_bytes;
+    uint64_t macs;
+} pfc_accel_program;
+
+void pfc_accel_program_free(pfc_accel_program *p);
+/** Checks a program against a chip: units, tokens, ranges, capacities. PFC_EINVAL or PFC_ETOOBIG. */
+pfc_code pfc_accel_program_check(const pfc_accel_program *p, const pfc_accel_chip *chip,
+                                 pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- engine (engine.c) ---- */
+
+/** What-if: these take no time. Bits of pfc_accel_run.ideal. */
+#define PFC_ACCEL_IDEAL_TENSOR  1u
+#define PFC_ACCEL_IDEAL_VECTOR  2u
+#define PFC_ACCEL_IDEAL_HBM     4u
+#define PFC_ACCEL_IDEAL_DMA     8u
+#define PFC_ACCEL_IDEAL_LATENCY 16u /* setup, HBM latency, preload and drain, reduction trees */
+#define PFC_ACCEL_IDEAL_BANKS   32u
+
+typedef struct pfc_accel_run {
+    const pfc_accel_chip *chip;
+    const pfc_accel_program *program;
+    uint64_t addr[PFC_ACCEL_MAX_ARGS]; /* device addresses of the arguments */
+    uint8_t *data[PFC_ACCEL_MAX_ARGS]; /* their bytes; unused when timing only */
+    bool timing_only;                  /* counts, computes nothing */
+    unsigned ideal;
+    pfc_accel_counters counters; /* out */
+} pfc_accel_run;
+
+/** Executes a checked program. PFC_EBUG when commands wait for each other for ever. */
+pfc_code pfc_accel_execute(pfc_accel_run *run, pfc_err *err) PFC_MUSTCHECK;
+
+/** What binds: the resource whose removal shortens the run most ("compute", "vector", "memory",
+ *  "dma", "latency", "scratchpad"; "none" for no work). Runs the timing again for each. */
+pfc_code pfc_accel_limiter(const pfc_accel_run *run, const char **out, pfc_err *err) PFC_MUSTCHECK;
+
+/** Cycles of a whole-problem GEMM in a mode with ideal memory, as its report prints them; 0 for
+ *  an empty problem. Source: SCALE-Sim v3 (ISPASS 2020), ONNXim (arXiv 2406.08051). */
+uint64_t pfc_accel_tensor_cycles(pfc_accel_mode mode, uint64_t rows, uint64_t cols, uint64_t m,
+                                 uint64_t n, uint64_t k);
+
+/** Nanoseconds on the link for a copy of that size, in chip cycles, rounded up. */
+uint64_t pfc_accel_pcie_cycles(const pfc_accel_chip *chip, uint64_t bytes);
+/** Nanoseconds to cycles of the chip, rounded up. */
+uint64_t pfc_accel_ns_to_cycles(const pfc_accel_chip *chip, uint64_t ns);
+
+/* ---- numbers ---- */
+
+float pfc_accel_bf16_to_f32(uint16_t v);
+/** Nearest even; NaN stays NaN. */
+uint16_t pfc_accel_f32_to_bf16(float v);
+
+#endif

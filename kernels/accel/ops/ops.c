@@ -1,0 +1,167 @@
+/* Cases: input, launch, digest. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/base/rng.h"
+#include "kernels/accel/ops/case.h"
+
+static size_t output_of(const pfc_accel_program *p)
+{
+    return p->args_len - 1;
+}
+
+static void fill(void *data, uint64_t bytes, pfc_accel_dtype dtype, pfc_rng *rng)
+{
+    const uint64_t n = bytes / pfc_accel_dtype_bytes(dtype);
+
+    for (uint64_t i = 0; i < n; i++) {
+        /* 24 bits: exact in a float, so every compiler fills the same */
+        const float v = (float)((int64_t)(pfc_rng_u64(rng) >> 40) - (1 << 23)) / 8388608.0f;
+
+        if (dtype == PFC_ACCEL_F32)
+            ((float *)data)[i] = v;
+        else if (dtype == PFC_ACCEL_BF16)
+            ((uint16_t *)data)[i] = pfc_accel_f32_to_bf16(v);
+        else
+            ((int8_t *)data)[i] = (int8_t)(v * 128.0f);
+    }
+}
+
+static bool too_big(const pfc_accel_program *p)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < p->args_len; i++)
+        bytes += p->arg_bytes[i];
+    return p->macs > PFC_ACCEL_MAX_AUTO_MACS || bytes > 4 * PFC_ACCEL_MAX_AUTO_ELEMS;
+}
+
+static pfc_code prepare(pfc_accel_case *c, uint64_t seed, pfc_err *err)
+{
+    pfc_rng rng;
+    pfc_code code = PFC_OK;
+
+    pfc_rng_seed(&rng, seed);
+    for (size_t i = 0; i < c->program->args_len && !code; i++) {
+        const uint64_t bytes = c->program->arg_bytes[i];
+
+        if (bytes == 0)
+            continue;
+        code = pfc_accel_malloc(c->dev, bytes, &c->args[i], err);
+        if (code || !c->functional)
+            continue;
+        c->host[i] = pfc_alloc(bytes);
+        if (i == output_of(c->program))
+            continue;
+        fill(c->host[i], bytes, c->problem.dtype, &rng);
+        code = pfc_accel_copy_in(c->dev, 0, c->args[i], c->host[i], bytes, err);
+    }
+    return code;
+}
+
+pfc_code pfc_accel_case_new(pfc_accel_case **out, const pfc_accel_problem *problem,
+                            const pfc_accel_chip *chip, pfc_accel_mode mode,
+                            const pfc_accel_case_opts *opts, pfc_err *err)
+{
+    const pfc_accel_compile_opts compile = { .ideal_memory = opts && opts->ideal_memory };
+    pfc_accel_case *c = pfc_alloc(sizeof(*c));
+    pfc_code code;
+
+    c->problem = *problem;
+    c->seed = opts ? opts->seed : 0;
+    code = pfc_accel_compile(problem, chip, mode, &compile, &c->program, err);
+    if (!code)
+        code = pfc_accel_open(&c->dev, chip, err);
+    if (!code) {
+        c->functional = !(opts && opts->timing_only) && !too_big(c->program);
+        code = prepare(c, c->seed, err);
+    }
+    if (code) {
+        pfc_accel_case_free(c);
+        return code;
+    }
+    *out = c;
+    return PFC_OK;
+}
+
+void pfc_accel_case_free(pfc_accel_case *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < PFC_ACCEL_MAX_ARGS; i++)
+        free(c->host[i]);
+    pfc_accel_program_free(c->program);
+    pfc_accel_device_free(c->dev);
+    free(c);
+}
+
+static void digest(const pfc_accel_case *c, pfc_accel_result *r)
+{
+    const size_t o = output_of(c->program);
+    char hex[PFC_SHA256_HEX];
+    /* the digest of the result, then the counters, little end first on every host */
+    uint8_t text[PFC_SHA256_HEX + PFC_ACCEL_COUNTERS_LEN * 8] = { 0 };
+    uint8_t *p = text + PFC_SHA256_HEX;
+
+    if (r->functional && c->program->arg_bytes[o]) {
+        pfc_sha256_hex(c->host[o], c->program->arg_bytes[o], hex);
+        memcpy(text, hex, sizeof(hex));
+    }
+    for (size_t i = 0; i < PFC_ACCEL_COUNTERS_LEN; i++)
+        for (size_t b = 0; b < 8; b++)
+            *p++ = (uint8_t)(r->counters.v[i] >> (8 * b));
+    pfc_sha256_hex(text, sizeof(text), r->digest);
+}
+
+static double utilization(const pfc_accel_case *c, const pfc_accel_result *r)
+{
+    const pfc_accel_chip *chip = pfc_accel_device_chip(c->dev);
+    const uint64_t *v = r->counters.v;
+
+    if (r->cycles == 0)
+        return 0.0;
+    if (c->program->macs == 0)
+        return (double)v[PFC_ACCEL_VECTOR_OPS] / ((double)r->cycles * (double)chip->vector_lanes);
+    return (double)c->program->macs /
+           ((double)r->cycles * (double)(chip->array_rows * chip->array_cols));
+}
+
+pfc_code pfc_accel_case_run(pfc_accel_case *c, pfc_accel_result *out, pfc_err *err)
+{
+    const pfc_accel_launch_opts opts = { .timing_only = !c->functional };
+    const size_t o = output_of(c->program);
+    pfc_accel_result r = { .functional = c->functional };
+    pfc_code code;
+
+    code = pfc_accel_launch(c->dev, 0, c->program, c->args, c->program->args_len, &opts,
+                            &r.counters, err);
+    if (!code && c->functional && c->program->arg_bytes[o])
+        code = pfc_accel_copy_out(c->dev, 0, c->host[o], c->args[o], c->program->arg_bytes[o], err);
+    if (!code)
+        code = pfc_accel_synchronise(c->dev, 0, &r.ticks, err);
+    if (code)
+        return code;
+    r.cycles = r.counters.v[PFC_ACCEL_CYCLES];
+    r.time_ns = (double)r.cycles * 1000.0 / (double)pfc_accel_device_chip(c->dev)->clock_mhz;
+    r.utilization = utilization(c, &r);
+    digest(c, &r);
+    *out = r;
+    return PFC_OK;
+}
+
+pfc_code pfc_accel_case_limiter(pfc_accel_case *c, const char **out, pfc_err *err)
+{
+    return pfc_accel_launch_limiter(c->dev, c->program, c->args, c->program->args_len, out, err);
+}
+
+const void *pfc_accel_case_arg(const pfc_accel_case *c, size_t i, uint64_t *bytes)
+{
+    *bytes = i < c->program->args_len ? c->program->arg_bytes[i] : 0;
+    return i < c->program->args_len ? c->host[i] : NULL;
+}
+
+const pfc_accel_program *pfc_accel_case_program(const pfc_accel_case *c)
+{
+    return c->program;
+}

@@ -1,0 +1,56 @@
+/*
+ * A problem on a chip from end to end, through the driver: seeded input, copies, launch, result,
+ * and the comparison of that result with a reference in double precision.
+ *
+ * One thread a case; several cases in several threads are fine.
+ */
+#ifndef PFC_KERNELS_ACCEL_OPS_OPS_H
+#define PFC_KERNELS_ACCEL_OPS_OPS_H
+
+#include "kernels/accel/compiler/compiler.h"
+#include "kernels/accel/driver/accel.h"
+
+/** Problems with more multiply-adds or elements run timing only unless asked otherwise. */
+#define PFC_ACCEL_MAX_AUTO_MACS  (1ull << 31)
+#define PFC_ACCEL_MAX_AUTO_ELEMS (1ull << 27)
+
+/** How to run; zero is the default. */
+typedef struct pfc_accel_case_opts {
+    bool timing_only;
+    bool ideal_memory;
+    uint64_t seed; /* of the input */
+} pfc_accel_case_opts;
+
+/** What one run gave. */
+typedef struct pfc_accel_result {
+    uint64_t cycles;
+    double time_ns;     /* cycles at the chip's clock */
+    double utilization; /* useful multiply-adds over array cells times cycles, 0..1; norms: vector
+                             lanes instead */
+    bool functional;    /* results were computed */
+    char digest[65];    /* SHA-256 over result and counters, hexadecimal */
+    uint64_t ticks;     /* with copies and launch */
+    pfc_accel_counters counters;
+} pfc_accel_result;
+
+typedef struct pfc_accel_case pfc_accel_case;
+
+/**
+ * Opens a device, compiles, fills and copies the input: floats are uniform in [-1, 1) (gamma and
+ * beta, too), bf16 rounded from them, int8 uniform in -128..127.
+ */
+pfc_code pfc_accel_case_new(pfc_accel_case **out, const pfc_accel_problem *problem,
+                            const pfc_accel_chip *chip, pfc_accel_mode mode,
+                            const pfc_accel_case_opts *opts, pfc_err *err) PFC_MUSTCHECK;
+void pfc_accel_case_free(pfc_accel_case *c);
+/** Launches once; may be called again and gives the same. */
+pfc_code pfc_accel_case_run(pfc_accel_case *c, pfc_accel_result *out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_accel_case_limiter(pfc_accel_case *c, const char **out, pfc_err *err) PFC_MUSTCHECK;
+/** Compares the result of the last run with the reference: every element, or (past 2^26
+ *  multiply-adds) whole rows picked by the seed. PFC_EBROKEN names the worst place. int8 is exact. */
+pfc_code pfc_accel_case_check(const pfc_accel_case *c, pfc_err *err) PFC_MUSTCHECK;
+/** Arguments as they are on the host; for tests. Floats are in the problem's type. */
+const void *pfc_accel_case_arg(const pfc_accel_case *c, size_t i, uint64_t *bytes);
+const pfc_accel_program *pfc_accel_case_program(const pfc_accel_case *c);
+
+#endif
