@@ -13,6 +13,7 @@ static const char doc[] =
     "  perfci-bench --filter '^gemm/' --backend cpu-avx2\n"
     "  perfci-bench --suite ./mine.yaml --json | jq .measurements\n"
     "  perfci-bench --list; perfci-bench --coverage; perfci-bench --noise; perfci-bench --peers\n"
+    "  perfci-bench --side-a old/perfci-bench --side-b new/perfci-bench --filter '^gemm/'\n"
     "\n"
     "A suite is a file, or the name of a built-in one (quick).\n"
     "Exit status: 0 measured, 2 usage, 4 a benchmark is broken (wrong result), 5 infrastructure.";
@@ -23,6 +24,10 @@ enum {
     KEY_PEERS,
     KEY_NOISE,
     KEY_BLOCK,
+    KEY_SERVE,
+    KEY_SIDE_A,
+    KEY_SIDE_B,
+    KEY_MARGIN,
     KEY_SEED,
     KEY_NO_PIN,
 };
@@ -43,6 +48,15 @@ static const struct argp_option options[] = {
     { "quiet", 'q', NULL, 0, "no progress and no notes on standard error", 0 },
     { "color", 'c', "WHEN", 0, "accepted like in every perfci program; this one prints no colour",
       0 },
+    { "side-a", KEY_SIDE_A, "PROGRAM", 0,
+      "compare two builds of perfci-bench in turns: A (default: this program)", 0 },
+    { "side-b", KEY_SIDE_B, "PROGRAM", 0, "and B (default: this program)", 0 },
+    { "margin", KEY_MARGIN, "R", 0,
+      "of such a comparison: relative change that does not matter "
+      "(default: 0.005)",
+      0 },
+    { "serve", KEY_SERVE, NULL, 0,
+      "be one side of such a comparison: a benchmark and turns on standard input", 0 },
     { "block", KEY_BLOCK, NULL, OPTION_HIDDEN, NULL, 0 },
     { 0 },
 };
@@ -92,6 +106,18 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         break;
     case KEY_BLOCK:
         args->mode = PFC_BENCH_BLOCK;
+        break;
+    case KEY_SERVE:
+        args->mode = PFC_BENCH_SERVE;
+        break;
+    case KEY_SIDE_A:
+    case KEY_SIDE_B:
+        args->sides[key == KEY_SIDE_B] = arg;
+        args->mode = PFC_BENCH_PAIRS;
+        break;
+    case KEY_MARGIN:
+        if (pfc_parse_double(arg, 1e-6, 10.0, "--margin", &args->margin, &err))
+            argp_error(state, "%s", err.msg);
         break;
     case KEY_SEED:
         if (pfc_parse_i64(arg, 1, INT64_MAX, "--seed", &args->seed, &err))

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/harness/pairs.h"
 #include "bench/machine/machine.h"
 #include "bench/program.h"
 #include "core/base/fs.h"
@@ -69,6 +70,21 @@ static int run_block(void)
     pfc_block_clear(&block);
     free(c.name);
     free(backend_name);
+    pfc_backends_clear(&backends);
+    return code ? fail(&err) : 0;
+}
+
+/* As a child: turns of one benchmark, as its parent asks for them. */
+static int run_serve(void)
+{
+    const pfc_timer wall = pfc_timer_wall();
+    const pfc_timer cpu = pfc_timer_cpu();
+    pfc_backends backends;
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    pfc_backends_list(&backends);
+    code = pfc_serve(&backends, stdin, stdout, &wall, &cpu, &err);
     pfc_backends_clear(&backends);
     return code ? fail(&err) : 0;
 }
@@ -239,7 +255,8 @@ static pfc_code check_out(const pfc_bench_args *args, pfc_err *err)
     char *dir = NULL;
     pfc_code code = PFC_OK;
 
-    if (!slash || slash == args->out || args->mode != PFC_BENCH_MEASURE)
+    if (!slash || slash == args->out ||
+        (args->mode != PFC_BENCH_MEASURE && args->mode != PFC_BENCH_PAIRS))
         return PFC_OK;
     dir = pfc_strndup(args->out, (size_t)(slash - args->out));
     if (!pfc_fs_is_dir(dir))
@@ -267,6 +284,11 @@ static int run_suite(const pfc_bench_args *args)
         pfc_bench_list(stdout, suite, &backends, args->json);
     } else if (!code && args->mode == PFC_BENCH_COVERAGE) {
         pfc_bench_coverage(stdout, suite, &backends, args->json);
+    } else if (!code && args->mode == PFC_BENCH_PAIRS) {
+        const int status = pfc_bench_pairs(args, suite, &backends, is_cancelled);
+        pfc_suite_free(suite);
+        pfc_backends_clear(&backends);
+        return status;
     } else if (!code) {
         run = pfc_run_new();
         run->id = pfc_alloc(33);
@@ -293,6 +315,8 @@ int main(int argc, char **argv)
     pfc_bench_args_parse(argc, argv, &args);
     if (args.mode == PFC_BENCH_BLOCK)
         return run_block();
+    if (args.mode == PFC_BENCH_SERVE)
+        return run_serve();
     if (args.mode == PFC_BENCH_PEERS)
         return run_peers(&args);
     sigaction(SIGINT, &action, NULL);

@@ -13,7 +13,9 @@ typedef enum pfc_bench_mode {
     PFC_BENCH_LIST,
     PFC_BENCH_COVERAGE,
     PFC_BENCH_PEERS,
+    PFC_BENCH_PAIRS, /* two builds in turns */
     PFC_BENCH_BLOCK, /* as a child: one block, spec on stdin, answer on stdout */
+    PFC_BENCH_SERVE, /* as a child: one benchmark, a turn whenever it is asked for */
 } pfc_bench_mode;
 
 /** The command line; strings belong to argv. */
@@ -29,11 +31,16 @@ typedef struct pfc_bench_args {
     bool quiet;      /* no progress, no notes */
     int64_t seed;
     bool pin;
+    const char *sides[2]; /* the perfci-bench of A and of B; NULL: this program */
+    double margin;        /* of pairs; 0: the default */
 } pfc_bench_args;
 
 /** Parses argv; prints and exits with status 2 on misuse, 0 on --help and --version. */
 void pfc_bench_args_parse(int argc, char **argv, pfc_bench_args *out);
 
+/** `--side-a`, `--side-b`: measures both in turns and reports; returns the exit status. */
+int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
+                    const pfc_backends *backends, bool (*cancelled)(void *));
 /** The results as a table: benchmark, backend, metric, median, interval, n, noise. */
 void pfc_bench_table(FILE *out, const pfc_run *run);
 /** Benchmarks of a suite and the backends they want, as text or JSON. */

@@ -7,14 +7,14 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "bench/harness/harness.h"
+#include "bench/harness/cells.h"
 #include "core/stats/stats.h"
 
 #define WARMUP_WINDOW     5    /* samples whose medians are compared */
 #define WARMUP_STEADY_REL 0.02 /* two windows closer than this: steady */
 #define WARMUP_LEAST      0.25 /* of the budget: a cold machine is steady, too, for a while */
 
-static bool pin(int cpu)
+bool pfc_pin(int cpu)
 {
     cpu_set_t set;
 
@@ -25,8 +25,7 @@ static bool pin(int cpu)
     return sched_setaffinity(0, sizeof(set), &set) == 0;
 }
 
-/* ns a call over `batch` calls. */
-static double sample(const pfc_backend *backend, void *inst, uint64_t batch, const pfc_timer *timer)
+double pfc_sample(const pfc_backend *backend, void *inst, uint64_t batch, const pfc_timer *timer)
 {
     const double start = timer->now_ns(timer->arg);
 
@@ -34,8 +33,7 @@ static double sample(const pfc_backend *backend, void *inst, uint64_t batch, con
     return (timer->now_ns(timer->arg) - start) / (double)batch;
 }
 
-/* Calls that make a sample long enough, when one call takes call_ns. */
-static uint64_t batch_for(double call_ns, const pfc_timer *timer)
+uint64_t pfc_batch_for(double call_ns, const pfc_timer *timer)
 {
     const double want = fmax(PFC_SAMPLE_TARGET_NS, PFC_SAMPLE_MIN_STEPS * timer->resolution_ns);
     const double calls = ceil(want / fmax(call_ns, 0.01));
@@ -47,20 +45,21 @@ static uint64_t batch_for(double call_ns, const pfc_timer *timer)
 static double probe(const pfc_backend *backend, void *inst, const pfc_timer *timer)
 {
     uint64_t batch = 1;
-    double call_ns = sample(backend, inst, batch, timer);
+    double call_ns = pfc_sample(backend, inst, batch, timer);
 
     while (call_ns * (double)batch < PFC_SAMPLE_MIN_STEPS * timer->resolution_ns &&
            batch < (1u << 30)) {
         batch *= 2;
-        call_ns = sample(backend, inst, batch, timer);
+        call_ns = pfc_sample(backend, inst, batch, timer);
     }
     return call_ns;
 }
 
-/* Runs until two windows of samples agree, or the budget is spent. Returns the last median. */
-static double warm_up(const pfc_backend *backend, void *inst, const pfc_timer *wall,
-                      double budget_s, double call_ns, bool *steady)
+/* Until two windows of samples agree, or the budget is spent. */
+double pfc_warm_up(const pfc_backend *backend, void *inst, const pfc_timer *wall, double budget_s,
+                   bool *steady)
 {
+    double call_ns = probe(backend, inst, wall);
     const double start = wall->now_ns(wall->arg);
     double before = 0.0;
     double spent_s;
@@ -68,9 +67,9 @@ static double warm_up(const pfc_backend *backend, void *inst, const pfc_timer *w
     *steady = false;
     do {
         double window[WARMUP_WINDOW];
-        const uint64_t batch = batch_for(call_ns, wall);
+        const uint64_t batch = pfc_batch_for(call_ns, wall);
         for (size_t i = 0; i < WARMUP_WINDOW; i++)
-            window[i] = sample(backend, inst, batch, wall);
+            window[i] = pfc_sample(backend, inst, batch, wall);
         call_ns = pfc_stats_median(window, WARMUP_WINDOW);
         *steady = before > 0.0 && fabs(call_ns - before) <= WARMUP_STEADY_REL * before;
         before = call_ns;
@@ -89,7 +88,7 @@ static void take_samples(const pfc_backend *backend, void *inst, const pfc_block
     out->samples = pfc_calloc(PFC_MAX(spec->samples, 1), sizeof(*out->samples));
     getrusage(RUSAGE_THREAD, &before);
     do {
-        const double ns = sample(backend, inst, out->batch, timer);
+        const double ns = pfc_sample(backend, inst, out->batch, timer);
         /* A clock that did not move would say "infinitely fast": never stored. */
         if (ns > 0.0)
             out->samples[out->len++] = ns;
@@ -103,12 +102,11 @@ static void take_samples(const pfc_backend *backend, void *inst, const pfc_block
 static void timed(const pfc_backend *backend, void *inst, const pfc_block_spec *spec,
                   const pfc_timer *wall, const pfc_timer *cpu, pfc_block *out)
 {
-    double call_ns = probe(backend, inst, wall);
+    const double call_ns = pfc_warm_up(backend, inst, wall, spec->warmup_seconds, &out->steady);
     const pfc_timer *timer;
 
-    call_ns = warm_up(backend, inst, wall, spec->warmup_seconds, call_ns, &out->steady);
     timer = call_ns > PFC_SAMPLE_LONG_NS ? cpu : wall;
-    out->batch = batch_for(call_ns, timer);
+    out->batch = pfc_batch_for(call_ns, timer);
     out->resolution_ns = timer->resolution_ns;
     strncpy(out->clock, timer->name, sizeof(out->clock) - 1);
     take_samples(backend, inst, spec, wall, timer, out);
@@ -156,7 +154,7 @@ pfc_code pfc_block_run(const pfc_backend *backend, const pfc_block_spec *spec,
         out->reason = pfc_strdup(backend->missing);
         return PFC_OK;
     }
-    out->pinned = pin(spec->cpu);
+    out->pinned = pfc_pin(spec->cpu);
     code = backend->ops->open(backend, spec->c, spec->seed, &inst, &inner);
     if (!code && spec->check)
         code = backend->ops->check(inst, &inner);

@@ -139,6 +139,24 @@ Test(perfci_bench, noise_shows_what_can_be_confirmed)
     pfc_proc_result_clear(&res);
 }
 
+/* One program against itself, by real children: both documents, whatever the verdict. */
+Test(perfci_bench, two_builds_are_measured_in_turns)
+{
+    cr_assert(eq(int,
+                 RUN("--suite", suite_path, "--backend", "cpu-scalar", "--filter", "m8n8k8",
+                     "--side-b", PFC_TEST_BIN "/perfci-bench", "--margin", "1", "--json"),
+                 0),
+              "%s", pfc_buf_text(&res.err));
+    cr_assert(out_has("\"schema\":\"perfci.pairs/1\""));
+    cr_assert(out_has("\"pair_verdict\":"));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN("--side-a", "/no/such/program"), 2));
+    cr_assert(err_has("/no/such/program"));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN("--serve"), 2)); /* nothing on standard input */
+    pfc_proc_result_clear(&res);
+}
+
 Test(perfci_bench, list_and_coverage_measure_nothing)
 {
     cr_assert(eq(int, RUN("--suite", suite_path, "--list"), 0));

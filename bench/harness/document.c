@@ -1,0 +1,114 @@
+/* What was measured, as measurements of the run document. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/harness/cells.h"
+
+static pfc_measurement *add_measurement(pfc_run *run, const pfc_cell *c, const char *metric,
+                                        const char *unit, bool higher)
+{
+    pfc_measurement *m = pfc_run_add(run);
+    char text[32];
+
+    m->benchmark = pfc_strdup(c->c->name);
+    m->metric = pfc_strdup(metric);
+    m->backend = pfc_strdup(c->backend_name);
+    m->unit = pfc_strdup(unit);
+    m->higher_is_better = higher;
+    m->exact = c->backend && c->backend->exact;
+    m->status = c->status;
+    m->reason = pfc_strdup(c->reason);
+    pfc_pairs_set(&m->params, "dtype", c->c->dtype);
+    for (size_t i = 0; i < c->c->op->params_len; i++) {
+        snprintf(text, sizeof(text), "%lld", (long long)c->c->params[i]);
+        pfc_pairs_set(&m->params, c->c->op->params[i].name, text);
+    }
+    return m;
+}
+
+void pfc_extra_set(pfc_measurement *m, const char *name, double value)
+{
+    char text[40];
+
+    snprintf(text, sizeof(text), "%.9g", value);
+    pfc_pairs_set(&m->extra, name, text);
+}
+
+/* How the samples were taken: what a sceptic asks first. */
+static void add_facts(pfc_measurement *m, const pfc_cell *c)
+{
+    const pfc_block *first = &c->blocks[0];
+    double preempted = 0.0;
+    double faults = 0.0;
+    size_t steady = 0;
+
+    for (size_t b = 0; b < c->blocks_len; b++) {
+        preempted += (double)c->blocks[b].preempted;
+        faults += (double)c->blocks[b].page_faults;
+        steady += c->blocks[b].steady;
+    }
+    pfc_pairs_set(&m->extra, "clock", first->clock);
+    pfc_extra_set(m, "calls_per_sample", (double)first->batch);
+    pfc_extra_set(m, "clock_resolution_ns", first->resolution_ns);
+    pfc_extra_set(m, "preempted", preempted);
+    pfc_extra_set(m, "page_faults", faults);
+    pfc_extra_set(m, "steady_blocks", (double)steady);
+    pfc_extra_set(m, "measured_seconds", c->seconds);
+    pfc_pairs_set(&m->extra, "pinned", first->pinned ? "true" : "false");
+}
+
+/* Samples of a metric that is `scale * ns` or, when inverse, `scale / ns`. */
+static void fill(pfc_measurement *m, const pfc_cell *c, double scale, bool inverse)
+{
+    m->samples = pfc_calloc(c->samples_len, sizeof(*m->samples));
+    m->blocks = pfc_calloc(c->blocks_len, sizeof(*m->blocks));
+    for (size_t b = 0; b < c->blocks_len; b++) {
+        const pfc_block *block = &c->blocks[b];
+        for (size_t i = 0; i < block->len; i++)
+            m->samples[m->samples_len++] =
+                inverse ? scale / block->samples[i] : scale * block->samples[i];
+        m->blocks[m->blocks_len++] = (uint32_t)block->len;
+    }
+}
+
+static void fill_one(pfc_measurement *m, double value)
+{
+    m->samples = pfc_calloc(1, sizeof(*m->samples));
+    m->blocks = pfc_calloc(1, sizeof(*m->blocks));
+    m->samples[m->samples_len++] = value;
+    m->blocks[m->blocks_len++] = 1;
+}
+
+static void add_exact(pfc_run *run, const pfc_cell *c)
+{
+    const pfc_exact *exact = &c->blocks[0].exact;
+    pfc_measurement *m = add_measurement(run, c, "cycles", "cycles", false);
+
+    fill_one(m, (double)exact->cycles);
+    for (size_t i = 0; i < exact->counters_len; i++)
+        pfc_extra_set(m, exact->counters[i].name, exact->counters[i].value);
+    for (size_t i = 0; i < exact->counters_len; i++) {
+        /* Traffic is a metric of its own: it regresses without time regressing. */
+        if (strcmp(exact->counters[i].name, "dram_bytes") != 0)
+            continue;
+        m = add_measurement(run, c, "dram_bytes", "bytes", false);
+        fill_one(m, exact->counters[i].value);
+    }
+}
+
+void pfc_cell_document(pfc_run *run, const pfc_cell *c)
+{
+    /* work is in 1e12 flops or 1e9 bytes; over seconds that is TFLOP/s or GB/s */
+    const double scale = pfc_case_work(c->c) * 1e9;
+    pfc_measurement *m = add_measurement(run, c, "time_ns", "ns", false);
+
+    if (c->status != PFC_STATUS_OK)
+        return;
+    fill(m, c, 1.0, false);
+    add_facts(m, c);
+    m = add_measurement(run, c, c->c->op->metric, c->c->op->unit, true);
+    fill(m, c, scale, true);
+    if (c->backend->exact)
+        add_exact(run, c);
+}

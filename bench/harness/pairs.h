@@ -1,0 +1,150 @@
+/*
+ * Two builds compared by turns.
+ *
+ * Numbers of one build taken now and of another taken later differ by all that the machine did in
+ * between. So both are measured together: two processes, one a build, on one core, take turns in
+ * the order ABBA or BAAB (drawn anew each time), and only the ratio of neighbouring turns counts:
+ * drift that is slow against a turn cancels. Every turn warms up first, because the other side has
+ * just used the caches.
+ *
+ * One *launch* is a fresh process of each side and one or a few quads (four turns, two pairs). The
+ * layout of memory differs from launch to launch and stays within one, so the launch is the unit of
+ * the statistics: the log ratios of launches go into a signed rank test, which is the permutation
+ * test over whole blocks. "Different" needs two confirmations that share no sample: a first set of
+ * launches that shows the difference, then a fresh set that shows it in the same direction. Looking
+ * at the first set again and again while it grows is paid for by the second.
+ * Source: Wilcoxon, Biometrics Bulletin 1(6), 1945; the order ABBA: Bulej et al., arXiv 2001.05811.
+ */
+#ifndef PFC_BENCH_HARNESS_PAIRS_H
+#define PFC_BENCH_HARNESS_PAIRS_H
+
+#include <sys/types.h>
+
+#include "bench/harness/harness.h"
+#include "core/stats/stats.h"
+
+#define PFC_TURN_MAX_SAMPLES 1000
+
+/** What a side says of itself once launched. */
+typedef struct pfc_launched {
+    pfc_status status; /* broken, skipped: `reason` says why; nothing to end */
+    char *reason;      /* owned; NULL when ok */
+    uint64_t calls;    /* that make a sample long enough */
+    bool cpu_clock;    /* a call is so long that it is timed by the thread's CPU clock */
+} pfc_launched;
+
+/** One turn of one side. */
+typedef struct pfc_turn {
+    uint64_t warm;  /* calls before the first sample */
+    uint64_t calls; /* of one sample */
+    uint64_t per;   /* what the sample's time is divided by; `calls`, but for injected work */
+    size_t samples; /* 1..PFC_TURN_MAX_SAMPLES */
+    bool cpu_clock;
+} pfc_turn;
+
+/** A build under comparison. Children in life, a model in tests. */
+typedef struct pfc_side {
+    /* Starts a fresh process that has opened, warmed up and (spec->check) checked the benchmark.
+     * PFC_OK also when it is broken or skipped. */
+    pfc_code (*launch)(void *arg, const pfc_block_spec *spec, pfc_launched *out, pfc_err *err);
+    /* Fills samples_ns[0..turn->samples), ns a call, each > 0. */
+    pfc_code (*turn)(void *arg, const pfc_turn *turn, double *samples_ns, pfc_err *err);
+    void (*end)(void *arg); /* also when nothing is launched */
+    pfc_block_fn block;     /* for exact backends: one block answers */
+    void *arg;
+    void *block_arg;
+} pfc_side;
+
+/** The child of a side: `program --serve`. */
+typedef struct pfc_serve_child {
+    const char *program;
+    pid_t pid; /* 0: none */
+    int in, out;
+    pfc_buf pending; /* read, not yet used */
+} pfc_serve_child;
+
+/** A side whose launches are children of `program`; `child` holds them and outlives the side. A
+ *  child that dies or is silent for two minutes makes its benchmark broken. */
+pfc_side pfc_side_of_program(pfc_serve_child *child, const char *program);
+
+/** As the child: reads one spec and then turns from `in`, answers on `out`, a line of JSON each,
+ *  until `in` ends. PFC_EINVAL when a line is none. */
+pfc_code pfc_serve(const pfc_backends *backends, FILE *in, FILE *out, const pfc_timer *wall,
+                   const pfc_timer *cpu, pfc_err *err) PFC_MUSTCHECK;
+
+/** Zero means the default. */
+typedef struct pfc_paired_opts {
+    size_t quads; /* of one launch; 0: 1, that is two pairs */
+    size_t
+        min_launches; /* before a confirmation is looked for; 0: 8, the least that can show 1 % */
+    size_t max_launches; /* of each of the two confirmations; 0: 24 */
+    double alpha;        /* level of each look; 0: 0.01 */
+    double margin;       /* relative change that does not matter; 0: 0.005 */
+    double max_seconds;  /* for one benchmark on one backend; 0: 60 */
+    double extra_rel;    /* B does this share more calls than it is given credit for: injected
+                            slowdown, to check the method; 0: none */
+    uint64_t seed;       /* of order and input; 0: 1 */
+    int cpu;             /* for both sides; -1: not pinned */
+    bool (*cancelled)(void *arg);
+    void *cancelled_arg;
+} pfc_paired_opts;
+
+/** What came of one benchmark on one backend. */
+typedef struct pfc_paired {
+    pfc_status status;
+    char *reason;  /* which side and why, unless ok */
+    bool broken_a; /* the side that broke, when broken */
+    pfc_verdict verdict;
+    double rel_change, rel_low, rel_high; /* time of B against A, all launches; 1 - alpha */
+    double p;                             /* of both confirmations together, all looks counted */
+    double noise_rel;                     /* robust sd of the launches' ratios */
+    double detectable_rel;                /* smallest change that as many launches can show */
+    size_t confirmations;                 /* 0, 1, 2 */
+    size_t launches, pairs;
+    double *a, *b; /* raw samples, ns a call, launch after launch: samples_len each */
+    size_t samples_len;
+    uint32_t *blocks; /* samples of each launch */
+    uint64_t calls;   /* of one sample */
+    bool cpu_clock;
+    double seconds;
+} pfc_paired;
+
+/**
+ * Compares one benchmark on one (timed) backend. PFC_OK also when it is broken or skipped.
+ * PFC_EUNAVAIL: cancelled. Clear *out in every case.
+ */
+pfc_code pfc_paired_run(const pfc_side *a, const pfc_side *b, const pfc_case *c,
+                        const char *backend, const pfc_paired_opts *opts, pfc_paired *out,
+                        pfc_err *err) PFC_MUSTCHECK;
+void pfc_paired_clear(pfc_paired *paired);
+
+/** What the launches so far say. */
+typedef enum pfc_paired_state {
+    PFC_PAIRED_MORE,      /* go on in this confirmation */
+    PFC_PAIRED_CONFIRM,   /* the first one is reached: forget nothing, begin the second */
+    PFC_PAIRED_DIFFERENT, /* both reached */
+    PFC_PAIRED_SAME,
+    PFC_PAIRED_OPEN, /* the limit is reached without an answer */
+} pfc_paired_state;
+
+/**
+ * The rule, apart from the measuring: log_ratio[0..n) of launches (log of B / A), the first `first`
+ * of which are the first confirmation (first == n while it is being sought). *p gets the p-value of
+ * what is sought, all looks counted.
+ */
+pfc_paired_state pfc_paired_judge(const double *log_ratio, size_t n, size_t first,
+                                  const pfc_paired_opts *opts, double *p);
+
+/**
+ * Compares a suite: two run documents with the raw samples of both sides in the same order, and in
+ * `extra` of B's measurements what the pairs say: pair_verdict ("same", "different",
+ * "inconclusive"), pair_rel_change, pair_rel_low, pair_rel_high (of the metric, not of time),
+ * pair_p, pair_noise_rel, pair_detectable_rel, pairs, pair_launches, pair_confirmations. Exact
+ * backends are measured once a side. opts->filter, backends and progress of `measure` count.
+ */
+pfc_code pfc_suite_pair(const pfc_suite *suite, const pfc_backends *backends, const pfc_side *a,
+                        const pfc_side *b, const pfc_measure_opts *measure,
+                        const pfc_paired_opts *opts, pfc_run *run_a, pfc_run *run_b,
+                        pfc_err *err) PFC_MUSTCHECK;
+
+#endif

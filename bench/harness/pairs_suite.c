@@ -1,0 +1,189 @@
+/* A suite of pairs, and the two run documents that come of it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/harness/cells.h"
+#include "bench/harness/pairs.h"
+#include "core/base/clock.h"
+
+static const char *verdict_name(pfc_verdict verdict)
+{
+    switch (verdict) {
+    case PFC_VERDICT_SAME:
+        return "same";
+    case PFC_VERDICT_DIFFERENT:
+        return "different";
+    case PFC_VERDICT_INCONCLUSIVE:
+        break;
+    }
+    return "inconclusive";
+}
+
+/* One side's samples as blocks of a cell, a launch a block. A pair of which one half is missing is
+ * none: the reason, which names the side, stands on both. */
+static void fill_side(pfc_cell *cell, const pfc_paired *p, const double *samples)
+{
+    size_t at = 0;
+
+    cell->status = p->status;
+    if (p->status != PFC_STATUS_OK) {
+        cell->reason = pfc_strdup(p->reason);
+        return;
+    }
+    cell->seconds = p->seconds;
+    for (size_t i = 0; i < p->launches; i++) {
+        pfc_block *block;
+
+        cell->blocks =
+            pfc_grow(cell->blocks, cell->blocks_len, &cell->blocks_cap, sizeof(*cell->blocks));
+        block = &cell->blocks[cell->blocks_len++];
+        *block = (pfc_block){ .len = p->blocks[i], .batch = p->calls, .steady = true };
+        snprintf(block->clock, sizeof(block->clock), "%s",
+                 p->cpu_clock ? "thread-cpu" : "monotonic");
+        block->samples = pfc_calloc(block->len, sizeof(*block->samples));
+        memcpy(block->samples, samples + at, block->len * sizeof(*samples));
+        at += block->len;
+        cell->samples_len += block->len;
+    }
+}
+
+/* What the pairs say, beside the samples of B that they are about. */
+static void annotate(pfc_measurement *m, const pfc_paired *p)
+{
+    const bool inverse = m->higher_is_better; /* a throughput falls as time grows */
+
+    pfc_pairs_set(&m->extra, "pair_verdict", verdict_name(p->verdict));
+    pfc_extra_set(m, "pair_rel_change",
+                  inverse ? 1.0 / (1.0 + p->rel_change) - 1.0 : p->rel_change);
+    pfc_extra_set(m, "pair_rel_low", inverse ? 1.0 / (1.0 + p->rel_high) - 1.0 : p->rel_low);
+    pfc_extra_set(m, "pair_rel_high", inverse ? 1.0 / (1.0 + p->rel_low) - 1.0 : p->rel_high);
+    pfc_extra_set(m, "pair_p", p->p);
+    pfc_extra_set(m, "pair_noise_rel", p->noise_rel);
+    pfc_extra_set(m, "pair_detectable_rel", p->detectable_rel);
+    pfc_extra_set(m, "pairs", (double)p->pairs);
+    pfc_extra_set(m, "pair_launches", (double)p->launches);
+    pfc_extra_set(m, "pair_confirmations", (double)p->confirmations);
+}
+
+static pfc_code pair_timed(const pfc_side *a, const pfc_side *b, const pfc_cell *cell,
+                           const pfc_paired_opts *opts, pfc_run *run_a, pfc_run *run_b,
+                           pfc_err *err)
+{
+    pfc_cell sides[2] = { *cell, *cell };
+    pfc_paired p;
+    size_t from;
+    pfc_code code = pfc_paired_run(a, b, cell->c, cell->backend_name, opts, &p, err);
+
+    if (!code) {
+        fill_side(&sides[0], &p, p.a);
+        fill_side(&sides[1], &p, p.b);
+        pfc_cell_document(run_a, &sides[0]);
+        from = run_b->measurements_len;
+        pfc_cell_document(run_b, &sides[1]);
+        for (size_t i = from; p.status == PFC_STATUS_OK && i < run_b->measurements_len; i++)
+            annotate(&run_b->measurements[i], &p);
+    }
+    for (int i = 0; i < 2; i++) {
+        for (size_t k = 0; k < sides[i].blocks_len; k++)
+            pfc_block_clear(&sides[i].blocks[k]);
+        free(sides[i].blocks);
+        free(sides[i].reason);
+    }
+    pfc_paired_clear(&p);
+    return code;
+}
+
+/* One block a side answers: counted, not timed. */
+static pfc_code once(const pfc_side *side, const pfc_cell *cell, const pfc_paired_opts *opts,
+                     pfc_run *run, pfc_err *err)
+{
+    const pfc_block_spec spec = { .c = cell->c,
+                                  .backend = cell->backend_name,
+                                  .seed = opts->seed ? opts->seed : 1,
+                                  .samples = 1,
+                                  .max_seconds = 1.0,
+                                  .check = true,
+                                  .cpu = -1 };
+    pfc_cell mine = *cell;
+    pfc_block block = { 0 };
+    pfc_code code = side->block(side->block_arg, &spec, &block, err);
+
+    if (code)
+        return code;
+    mine.status = block.status;
+    mine.reason = block.reason;
+    mine.blocks = &block;
+    mine.blocks_len = block.status == PFC_STATUS_OK;
+    mine.samples_len = block.len;
+    pfc_cell_document(run, &mine);
+    pfc_block_clear(&block);
+    return PFC_OK;
+}
+
+static void tell(const pfc_cells *all, size_t done, int64_t started, const pfc_measure_opts *opts)
+{
+    const pfc_cell *now = done < all->len ? &all->items[done] : NULL;
+    const double elapsed = (double)(pfc_clock_ns() - started) * 1e-9;
+    const pfc_progress at = { .done = done,
+                              .total = all->len,
+                              .elapsed_s = elapsed,
+                              /* how long a benchmark takes shows only on the way */
+                              .estimate_s = done ? elapsed * (double)all->len / (double)done
+                                                 : 10.0 * (double)all->len,
+                              .benchmark = now ? now->c->name : "",
+                              .backend = now ? now->backend_name : "" };
+
+    if (opts->progress)
+        opts->progress(opts->progress_arg, &at);
+}
+
+static pfc_code pair_cell(const pfc_side *a, const pfc_side *b, const pfc_cell *cell,
+                          const pfc_paired_opts *opts, pfc_run *run_a, pfc_run *run_b, pfc_err *err)
+{
+    pfc_code code;
+
+    if (cell->done) { /* skipped here already */
+        pfc_cell_document(run_a, cell);
+        pfc_cell_document(run_b, cell);
+        return PFC_OK;
+    }
+    if (!cell->backend->exact)
+        return pair_timed(a, b, cell, opts, run_a, run_b, err);
+    code = once(a, cell, opts, run_a, err);
+    return code ? code : once(b, cell, opts, run_b, err);
+}
+
+static void head(const pfc_suite *suite, double started_at, pfc_run *run)
+{
+    free(run->suite);
+    free(run->suite_hash);
+    run->suite = pfc_strdup(suite->name);
+    run->suite_hash = pfc_strdup(suite->hash);
+    run->started_at = started_at;
+    run->finished_at = pfc_clock_unix_s();
+    pfc_headline_add(suite, run);
+}
+
+pfc_code pfc_suite_pair(const pfc_suite *suite, const pfc_backends *backends, const pfc_side *a,
+                        const pfc_side *b, const pfc_measure_opts *measure,
+                        const pfc_paired_opts *opts, pfc_run *run_a, pfc_run *run_b, pfc_err *err)
+{
+    const double started_at = pfc_clock_unix_s();
+    const int64_t started = pfc_clock_ns();
+    pfc_cells all = { 0 };
+    pfc_code code = pfc_cells_select(suite, backends, measure, &all, err);
+
+    for (size_t i = 0; !code && i < all.len; i++) {
+        tell(&all, i, started, measure);
+        code = pair_cell(a, b, &all.items[i], opts, run_a, run_b, err);
+    }
+    if (!code) {
+        tell(&all, all.len, started, measure);
+        head(suite, started_at, run_a);
+        head(suite, started_at, run_b);
+    }
+    pfc_cells_clear(&all);
+    return code;
+}

@@ -1,0 +1,435 @@
+/* Pairs on two modelled builds: what is told apart, what is not, and what a dying side does. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "bench/harness/pairs.h"
+
+#include "tests/bench/fake.h"
+
+/* A build: its time a call, one clock and one drift for both. */
+typedef struct build {
+    double call_ns;
+    double level; /* of this launch */
+    double launch_rel, noise_rel;
+    double outlier_share; /* of launches, which take a fifth longer */
+    size_t launches, turns, ends;
+    size_t dies_at_turn; /* 0: never */
+    const char *broken;
+    bool checked_last;
+    pfc_rng *rng;
+} build;
+
+static pfc_rng rng;
+static double drift_per_turn; /* relative, of the machine: both sides alike */
+static double machine;
+static pfc_suite *suite;
+static pfc_err err;
+
+static pfc_code launch(void *arg, const pfc_block_spec *spec, pfc_launched *out, pfc_err *e)
+{
+    build *b = arg;
+
+    (void)e;
+    b->launches++;
+    b->checked_last = spec->check;
+    b->level = exp(b->launch_rel * pfc_rng_normal(&rng));
+    if (pfc_rng_double(&rng) < b->outlier_share)
+        b->level *= 1.2;
+    *out = (pfc_launched){ .calls = 20 };
+    if (b->broken) {
+        out->status = PFC_STATUS_BROKEN;
+        out->reason = pfc_strdup(b->broken);
+    }
+    return PFC_OK;
+}
+
+static pfc_code turn(void *arg, const pfc_turn *t, double *samples, pfc_err *e)
+{
+    build *b = arg;
+
+    b->turns++;
+    if (b->dies_at_turn && b->turns >= b->dies_at_turn)
+        return pfc_err_set(e, PFC_EIO, "the measuring process ended before its answer");
+    machine *= 1.0 + drift_per_turn;
+    for (size_t i = 0; i < t->samples; i++)
+        samples[i] = b->call_ns * b->level * machine * (double)t->calls / (double)t->per *
+                     exp(b->noise_rel * pfc_rng_normal(&rng));
+    return PFC_OK;
+}
+
+static void end(void *arg)
+{
+    ((build *)arg)->ends++;
+}
+
+static pfc_code block(void *arg, const pfc_block_spec *spec, pfc_block *out, pfc_err *e)
+{
+    (void)arg;
+    (void)spec;
+    (void)e;
+    *out = (pfc_block){ .status = PFC_STATUS_OK, .len = 1, .batch = 1, .has_exact = true };
+    out->samples = pfc_calloc(1, sizeof(double));
+    out->samples[0] = 100;
+    out->exact.cycles = 100;
+    return PFC_OK;
+}
+
+static pfc_side side(build *b)
+{
+    return (pfc_side){ .launch = launch, .turn = turn, .end = end, .block = block, .arg = b };
+}
+
+static void setup(void)
+{
+    const char *text = "suite: t\nbackends: [cpu-scalar, \"accel:*\"]\nbenchmarks:\n"
+                       "  - {op: gemm, shapes: [{m: 8, n: 8, k: 8}]}\n";
+
+    pfc_rng_seed(&rng, 11);
+    drift_per_turn = 0;
+    machine = 1;
+    err = (pfc_err){ 0 };
+    cr_assert(eq(int, pfc_suite_parse(text, strlen(text), "t", &suite, &err), PFC_OK));
+}
+
+static void teardown(void)
+{
+    pfc_suite_free(suite);
+}
+
+TestSuite(pairs, .init = setup, .fini = teardown);
+
+static const build quiet = { .call_ns = 1000, .launch_rel = 0.003, .noise_rel = 0.0065 };
+
+static pfc_paired compare(build *a, build *b, const pfc_paired_opts *opts)
+{
+    const pfc_side sa = side(a);
+    const pfc_side sb = side(b);
+    pfc_paired out;
+
+    cr_assert(
+        eq(int, pfc_paired_run(&sa, &sb, &suite->cases[0], "cpu-scalar", opts, &out, &err), PFC_OK),
+        "%s", err.msg);
+    return out;
+}
+
+/* Launches that differ by 0.3 %, samples by 0.65 %: what this kind of machine has. */
+Test(pairs, one_per_cent_is_confirmed_within_a_hundred_pairs)
+{
+    size_t confirmed = 0;
+
+    for (uint64_t i = 0; i < 200; i++) {
+        const pfc_paired_opts opts = { .seed = i + 1, .cpu = -1 };
+        build a = quiet;
+        build b = quiet;
+        b.call_ns = 1010;
+        pfc_paired p = compare(&a, &b, &opts);
+        confirmed += p.verdict == PFC_VERDICT_DIFFERENT && p.rel_change > 0 && p.pairs <= 100;
+        pfc_paired_clear(&p);
+    }
+    cr_assert(ge(sz, confirmed, 190), "%zu", confirmed);
+}
+
+Test(pairs, the_same_build_twice_is_never_different_more_than_one_time_in_a_hundred)
+{
+    size_t alarms = 0;
+    size_t same = 0;
+
+    for (uint64_t i = 0; i < 1000; i++) {
+        const pfc_paired_opts opts = { .seed = i + 1, .cpu = -1 };
+        build a = quiet;
+        build b = quiet;
+        a.outlier_share = b.outlier_share = 0.02;
+        pfc_paired p = compare(&a, &b, &opts);
+        alarms += p.verdict == PFC_VERDICT_DIFFERENT;
+        same += p.verdict == PFC_VERDICT_SAME;
+        pfc_paired_clear(&p);
+    }
+    cr_assert(le(sz, alarms, 10), "%zu", alarms);
+    cr_assert(ge(sz, same, 700), "%zu", same);
+}
+
+/* Noise so large that chance alone often passes one test: the second confirmation is what holds. */
+Test(pairs, noise_beyond_the_margin_raises_no_alarm_either)
+{
+    size_t alarms = 0;
+
+    for (uint64_t i = 0; i < 500; i++) {
+        const pfc_paired_opts opts = { .seed = i + 1, .cpu = -1 };
+        build a = { .call_ns = 1000, .launch_rel = 0.03, .noise_rel = 0.05 };
+        build b = a;
+        pfc_paired p = compare(&a, &b, &opts);
+        alarms += p.verdict == PFC_VERDICT_DIFFERENT;
+        pfc_paired_clear(&p);
+    }
+    cr_assert(le(sz, alarms, 5), "%zu", alarms);
+}
+
+/* 48 launches of four turns: 0.026 % a turn is 5 % over the whole. */
+Test(pairs, a_drift_of_five_per_cent_moves_the_estimate_by_less_than_a_third_of_one)
+{
+    const pfc_paired_opts opts = { .cpu = -1, .min_launches = 24, .margin = 1e-9 };
+    build a = { .call_ns = 1000, .noise_rel = 1e-4 };
+    build b = a;
+    pfc_paired p;
+
+    drift_per_turn = 0.05 / (24 * 4);
+    p = compare(&a, &b, &opts);
+    cr_assert(lt(dbl, fabs(p.rel_change), 0.003));
+    cr_assert(gt(dbl, machine, 1.049));
+    pfc_paired_clear(&p);
+}
+
+Test(pairs, injected_work_is_found_at_its_size)
+{
+    const pfc_paired_opts opts = { .cpu = -1, .extra_rel = 0.02 };
+    build a = quiet;
+    build b = quiet;
+    pfc_paired p = compare(&a, &b, &opts);
+
+    cr_assert(eq(int, p.verdict, PFC_VERDICT_DIFFERENT));
+    cr_assert(eq(sz, p.confirmations, 2));
+    cr_assert(epsilon_eq(dbl, p.rel_change, 0.02, 0.005));
+    cr_assert(lt(dbl, p.p, 0.01));
+    cr_assert(eq(u64, p.calls % 50, 0)); /* 2 % of them is a whole number */
+    cr_assert(eq(sz, p.launches, a.launches));
+    cr_assert(eq(sz, a.launches, b.launches));
+    cr_assert(eq(sz, p.pairs, 2 * p.launches));
+    pfc_paired_clear(&p);
+}
+
+Test(pairs, the_result_is_checked_once_and_every_launch_is_ended)
+{
+    const pfc_paired_opts opts = { .cpu = -1 };
+    build a = quiet;
+    build b = quiet;
+    pfc_paired p = compare(&a, &b, &opts);
+
+    cr_assert(not(a.checked_last));
+    cr_assert(ge(sz, a.ends, a.launches));
+    cr_assert(ge(sz, b.ends, b.launches));
+    pfc_paired_clear(&p);
+}
+
+Test(pairs, a_side_that_is_wrong_or_dies_breaks_its_benchmark_and_no_more)
+{
+    const pfc_paired_opts opts = { .cpu = -1 };
+    build a = quiet;
+    build b = quiet;
+    pfc_paired p;
+
+    b.broken = "row 3: want 1.5, got 2.5";
+    p = compare(&a, &b, &opts);
+    cr_assert(eq(int, p.status, PFC_STATUS_BROKEN));
+    cr_assert(eq(str, p.reason, "B: row 3: want 1.5, got 2.5"));
+    cr_assert(not(p.broken_a));
+    pfc_paired_clear(&p);
+
+    b = quiet;
+    a.dies_at_turn = 5;
+    a.turns = 0;
+    p = compare(&a, &b, &opts);
+    cr_assert(eq(int, p.status, PFC_STATUS_BROKEN));
+    cr_assert(p.broken_a);
+    cr_assert(ne(ptr, strstr(p.reason, "A: the measuring process ended"), NULL));
+    cr_assert(ge(sz, b.ends, b.launches));
+    pfc_paired_clear(&p);
+}
+
+static bool yes(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+Test(pairs, a_cancelled_comparison_says_so)
+{
+    const pfc_paired_opts opts = { .cpu = -1, .cancelled = yes };
+    build a = quiet;
+    const pfc_side s = side(&a);
+    pfc_paired p;
+
+    cr_assert(eq(int, pfc_paired_run(&s, &s, &suite->cases[0], "cpu-scalar", &opts, &p, &err),
+                 PFC_EUNAVAIL));
+    pfc_paired_clear(&p);
+}
+
+/* Eight launches the same way: 2 / 2^8 in a signed rank test, below 1 %; seven cannot be. */
+Test(pairs, the_rule_wants_eight_launches_of_one_mind_and_then_eight_more)
+{
+    const pfc_paired_opts opts = { 0 };
+    double d[16];
+    double p = 1;
+
+    for (int i = 0; i < 16; i++)
+        d[i] = 0.02 + 0.0001 * i;
+    cr_assert(eq(int, pfc_paired_judge(d, 7, 7, &opts, &p), PFC_PAIRED_MORE));
+    cr_assert(eq(int, pfc_paired_judge(d, 8, 8, &opts, &p), PFC_PAIRED_CONFIRM));
+    cr_assert(epsilon_eq(dbl, p, 2.0 / 256, 1e-12));
+    cr_assert(eq(int, pfc_paired_judge(d, 15, 8, &opts, &p), PFC_PAIRED_MORE));
+    cr_assert(eq(int, pfc_paired_judge(d, 16, 8, &opts, &p), PFC_PAIRED_DIFFERENT));
+    cr_assert(epsilon_eq(dbl, p, (2.0 / 256) * (2.0 / 256) / 2, 1e-12));
+    for (int i = 8; i < 16; i++)
+        d[i] = -d[i]; /* the second says the opposite */
+    cr_assert(eq(int, pfc_paired_judge(d, 16, 8, &opts, &p), PFC_PAIRED_MORE));
+    for (int i = 0; i < 8; i++)
+        d[i] = 0.0005 * (i - 4);
+    cr_assert(eq(int, pfc_paired_judge(d, 8, 8, &opts, &p), PFC_PAIRED_SAME));
+}
+
+/* Confirmed by chance, but below what matters: layout moves kernels by as much. */
+Test(pairs, a_difference_below_the_margin_is_not_called_one)
+{
+    const pfc_paired_opts opts = { .margin = 0.01 };
+    double d[8];
+    double p = 1;
+
+    for (int i = 0; i < 8; i++)
+        d[i] = 0.004 + 0.001 * i;
+    cr_assert(ne(int, pfc_paired_judge(d, 8, 8, &opts, &p), PFC_PAIRED_CONFIRM));
+}
+
+static char *extra(const pfc_measurement *m, const char *name)
+{
+    const char *v = pfc_pairs_get(&m->extra, name);
+
+    return v ? (char *)v : "";
+}
+
+Test(pairs, a_suite_gives_two_documents_with_the_verdict_in_b)
+{
+    pfc_backends backends;
+    pfc_run *ra = pfc_run_new();
+    pfc_run *rb = pfc_run_new();
+    build a = quiet;
+    build b = quiet;
+    const pfc_side sa = side(&a);
+    const pfc_side sb = side(&b);
+    const pfc_measure_opts measure = { 0 };
+    const pfc_paired_opts opts = { .cpu = -1 };
+
+    fake_reset(&backends);
+    b.call_ns = 1100;
+    cr_assert(
+        eq(int, pfc_suite_pair(suite, &backends, &sa, &sb, &measure, &opts, ra, rb, &err), PFC_OK),
+        "%s", err.msg);
+    cr_assert(eq(sz, ra->measurements_len, rb->measurements_len));
+    cr_assert(eq(str, rb->measurements[0].metric, "time_ns"));
+    cr_assert(eq(str, extra(&rb->measurements[0], "pair_verdict"), "different"));
+    cr_assert(epsilon_eq(dbl, atof(extra(&rb->measurements[0], "pair_rel_change")), 0.1, 0.01));
+    cr_assert(eq(str, rb->measurements[1].metric, "gemm_tflops"));
+    cr_assert(epsilon_eq(dbl, atof(extra(&rb->measurements[1], "pair_rel_change")), -0.0909, 0.01));
+    cr_assert(lt(dbl, atof(extra(&rb->measurements[1], "pair_rel_low")),
+                 atof(extra(&rb->measurements[1], "pair_rel_high"))));
+    cr_assert(eq(sz, ra->measurements[0].samples_len, rb->measurements[0].samples_len));
+    cr_assert(eq(str, extra(&ra->measurements[0], "pair_verdict"), ""));
+    pfc_run_free(ra);
+    pfc_run_free(rb);
+    pfc_backends_clear(&backends);
+}
+
+/* The child's end of the pipe, on files and a modelled clock. */
+static pfc_code serve(const char *input, char **answers)
+{
+    FILE *in = tmpfile();
+    FILE *out = tmpfile();
+    pfc_backends backends;
+    size_t n;
+    pfc_code code;
+
+    fake_reset(&backends);
+    cr_assert(ge(int, fputs(input, in), 0));
+    rewind(in);
+    code = pfc_serve(&backends, in, out, &fake_wall, &fake_cpu, &err);
+    rewind(out);
+    *answers = pfc_calloc(1, 65536);
+    n = fread(*answers, 1, 65535, out);
+    (*answers)[n] = '\0';
+    fclose(in);
+    fclose(out);
+    pfc_backends_clear(&backends);
+    return code;
+}
+
+static char *spec_line(const char *backend)
+{
+    const pfc_block_spec spec = { .c = &suite->cases[0],
+                                  .backend = backend,
+                                  .seed = 1,
+                                  .samples = 1,
+                                  .max_seconds = 1,
+                                  .warmup_seconds = 0.01,
+                                  .check = true,
+                                  .cpu = -1 };
+
+    return pfc_block_spec_to_text(&spec);
+}
+
+Test(pairs, a_serving_child_answers_turns_with_samples)
+{
+    char *spec = spec_line("cpu-scalar");
+    char *input = pfc_format("%s\n{\"warm\":3,\"calls\":10,\"per\":10,\"samples\":3,"
+                             "\"cpu_clock\":false}\n{\"warm\":0,\"calls\":11,\"per\":10,"
+                             "\"samples\":1,\"cpu_clock\":true}\n",
+                             spec);
+    char *out = NULL;
+
+    cr_assert(eq(int, serve(input, &out), PFC_OK), "%s", err.msg);
+    cr_assert(ne(ptr, strstr(out, "\"status\":\"ok\""), NULL), "%s", out);
+    cr_assert(ne(ptr, strstr(out, "\"calls\":20"), NULL), "%s", out); /* 20 us / 1 us */
+    cr_assert(ne(ptr, strstr(out, "{\"samples\":[1000.0,1000.0,1000.0]}"), NULL), "%s", out);
+    cr_assert(ne(ptr, strstr(out, "{\"samples\":[1100"), NULL), "%s", out);
+    free(out);
+    free(input);
+    free(spec);
+}
+
+Test(pairs, a_serving_child_says_what_it_lacks_and_refuses_nonsense)
+{
+    char *spec = spec_line("cpu-neon");
+    char *input = pfc_format("%s\n", spec);
+    char *out = NULL;
+
+    cr_assert(eq(int, serve(input, &out), PFC_OK));
+    cr_assert(ne(ptr, strstr(out, "\"status\":\"skipped\""), NULL), "%s", out);
+    free(out);
+    free(input);
+    free(spec);
+
+    cr_assert(eq(int, serve("", &out), PFC_EINVAL));
+    free(out);
+    cr_assert(eq(int, serve("[]\n", &out), PFC_EINVAL));
+    free(out);
+    spec = spec_line("cpu-scalar");
+    input = pfc_format("%s\n{\"warm\":0,\"calls\":0,\"per\":1,\"samples\":1,\"cpu_clock\":false}\n",
+                       spec);
+    cr_assert(eq(int, serve(input, &out), PFC_EINVAL));
+    free(out);
+    free(input);
+    free(spec);
+}
+
+/* A program that is no perfci-bench: cat echoes the question, true ends at once. */
+Test(pairs, a_foreign_program_is_a_broken_side)
+{
+    static const char *const programs[] = { "/bin/cat", "/bin/true" };
+
+    for (size_t i = 0; i < 2; i++) {
+        pfc_serve_child children[2];
+        const pfc_side a = pfc_side_of_program(&children[0], programs[i]);
+        const pfc_side b = pfc_side_of_program(&children[1], programs[i]);
+        const pfc_paired_opts opts = { .cpu = -1 };
+        pfc_paired p;
+
+        cr_assert(eq(int, pfc_paired_run(&a, &b, &suite->cases[0], "cpu-scalar", &opts, &p, &err),
+                     PFC_OK),
+                  "%s", err.msg);
+        cr_assert(eq(int, p.status, PFC_STATUS_BROKEN));
+        cr_assert(gt(sz, strlen(p.reason), 5));
+        pfc_paired_clear(&p);
+    }
+}
