@@ -1,0 +1,47 @@
+/*
+ * Run documents from outside. Properties: a refusal has a sentence; what is taken can be written,
+ * read back and written again to the same text, and its samples are finite and add up.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/wire/wire.h"
+
+#include "tests/fuzz/fuzz.h"
+
+static void check(const pfc_run *run)
+{
+    for (size_t i = 0; i < run->measurements_len; i++) {
+        const pfc_measurement *m = &run->measurements[i];
+        size_t sum = 0;
+
+        for (size_t b = 0; b < m->blocks_len; b++)
+            sum += m->blocks[b];
+        FUZZ_CHECK(sum == m->samples_len);
+        for (size_t s = 0; s < m->samples_len; s++)
+            FUZZ_CHECK(isfinite(m->samples[s]));
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    pfc_run *run = NULL;
+    pfc_run *again = NULL;
+    pfc_err err = { 0 };
+    char *text, *text_again;
+
+    if (pfc_run_from_json((const char *)data, size, &run, &err)) {
+        FUZZ_CHECK(run == NULL && err.msg[0] != '\0');
+        return 0;
+    }
+    check(run);
+    text = pfc_run_to_text(run);
+    FUZZ_CHECK(pfc_run_from_json(text, strlen(text), &again, &err) == PFC_OK);
+    text_again = pfc_run_to_text(again);
+    FUZZ_CHECK(strcmp(text, text_again) == 0);
+    free(text);
+    free(text_again);
+    pfc_run_free(run);
+    pfc_run_free(again);
+    return 0;
+}

@@ -1,0 +1,9 @@
+# Everything that reads what comes from outside.
+perfci_fuzz(fuzz_run SOURCES fuzz_run.c DEPS pfc_wire CORPUS run)
+perfci_fuzz(fuzz_commits SOURCES fuzz_commits.c DEPS pfc_wire CORPUS commits)
+perfci_fuzz(fuzz_conf SOURCES fuzz_conf.c DEPS pfc_base CORPUS conf)
+perfci_fuzz(fuzz_suite SOURCES fuzz_suite.c DEPS pfc_bench_suite CORPUS suite)
+perfci_fuzz(fuzz_import SOURCES fuzz_import.c DEPS pfc_import CORPUS import ../import/bmf
+  ../import/github-action ../import/google-benchmark ../import/hyperfine ../import/pytest-benchmark)
+perfci_fuzz(fuzz_series SOURCES fuzz_series.c DEPS pfc_cli CORPUS series)
+perfci_fuzz(fuzz_query SOURCES fuzz_query.c DEPS pfc_server_http CORPUS query)
