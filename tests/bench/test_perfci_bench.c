@@ -38,7 +38,7 @@ static void teardown(void)
 static int run(const char *const *args)
 {
     const char *argv[16] = { PFC_TEST_BIN "/perfci-bench" };
-    const pfc_proc_opts opts = { .argv = argv, .timeout_s = 240, .max_output_bytes = 4 << 20 };
+    const pfc_proc_opts opts = { .argv = argv, .timeout_s = 600, .max_output_bytes = 4 << 20 };
     pfc_err err = { 0 };
 
     for (size_t i = 0; args[i]; i++)

@@ -13,7 +13,7 @@ import unittest
 ROOT = os.environ.get("PERFCI_SOURCE_DIR") or os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 BIN = os.environ.get("PERFCI_BIN_DIR") or os.path.join(ROOT, "build/dev/bin")
 PERFCI = os.path.join(BIN, "perfci")
-DEADLINE_S = 60
+DEADLINE_S = 240
 
 
 class Case(unittest.TestCase):
@@ -40,7 +40,7 @@ class Case(unittest.TestCase):
         os.chmod(path, mode)
         return path
 
-    def perfci(self, *args, text=None, cwd=None, env=None, timeout=280):
+    def perfci(self, *args, text=None, cwd=None, env=None, timeout=600):
         """Runs perfci to its end; text is its standard input (closed without)."""
         return subprocess.run([PERFCI, *args], input=text, stdin=None if text is not None else subprocess.DEVNULL,
                               capture_output=True, text=True, cwd=cwd or self.dir,

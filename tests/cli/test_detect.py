@@ -160,7 +160,7 @@ class Detect(support.Case):
     def test_a_full_disk_is_no_success(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([support.PERFCI, "detect", "--json"], input=json.dumps(STEADY), stdout=full,
-                                  stderr=subprocess.PIPE, env=self.env, text=True, check=False, timeout=60)
+                                  stderr=subprocess.PIPE, env=self.env, text=True, check=False, timeout=support.DEADLINE_S)
         self.assertEqual(done.returncode, 5)
 
 
@@ -186,7 +186,7 @@ class Frame(support.Case):
 
     def test_standard_descriptors_may_be_closed(self):
         done = subprocess.run(["sh", "-c", f'"{support.PERFCI}" detect --json <&- 2>&-; echo "status $?"'],
-                              capture_output=True, text=True, env=self.env, check=False, timeout=60)
+                              capture_output=True, text=True, env=self.env, check=False, timeout=support.DEADLINE_S)
         self.assertEqual(done.stdout, "status 0\n")
 
 

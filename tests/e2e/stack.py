@@ -11,7 +11,7 @@ import urllib.request
 
 BIN = os.environ["PERFCI_BIN_DIR"]
 ROOT = os.environ["PERFCI_SOURCE_DIR"]
-DEADLINE_S = 120
+DEADLINE_S = 300
 
 
 def clean_environment(**extra):
@@ -103,7 +103,7 @@ class Stack:
         if token:
             request.add_header("Authorization", "Bearer " + self.token())
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=DEADLINE_S) as answer:
                 got, text = answer.status, answer.read()
         except urllib.error.HTTPError as error:
             got, text = error.code, error.read()
@@ -142,7 +142,7 @@ def git(repo, *args, date=None):
         stamp = f"{date} +0000"
         env.update(GIT_AUTHOR_DATE=stamp, GIT_COMMITTER_DATE=stamp)
     done = subprocess.run(["git", "-C", repo, *args], capture_output=True, text=True, env=env,
-                          stdin=subprocess.DEVNULL, timeout=120)
+                          stdin=subprocess.DEVNULL, timeout=DEADLINE_S)
     if done.returncode != 0:
         raise AssertionError(f"git {' '.join(args)}: {done.stderr}")
     return done.stdout.strip()

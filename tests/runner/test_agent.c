@@ -101,7 +101,7 @@ static void teardown(void)
     fixture_clear(&f);
 }
 
-TestSuite(agent, .init = setup, .fini = teardown, .timeout = 240);
+TestSuite(agent, .init = setup, .fini = teardown, .timeout = 900);
 
 /* A repository with perfci.yaml and one commit to measure. */
 static void offer_job(const char *yaml, double lease_s)

@@ -16,7 +16,7 @@
 #include "tests/core/git/fixture.h"
 #include "tests/core/http/stand_in.h"
 
-#define PATIENCE_S 180.0
+#define PATIENCE_S 600.0
 
 static fixture f;
 static stand_in server;

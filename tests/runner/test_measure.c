@@ -36,7 +36,7 @@ static pfc_outcome measure_with(pfc_measure_opts opts, const char *command)
 
     opts.measure = command;
     if (opts.timeout_s <= 0)
-        opts.timeout_s = 120;
+        opts.timeout_s = 600;
     cr_assert(eq(int, pfc_measure(&opts, dir, COMMIT, 3, &out, &err), PFC_OK), "%s", err.msg);
     return out;
 }
@@ -184,7 +184,7 @@ static char *make_bench(const char *body)
 static pfc_outcome run_suite(const char *body)
 {
     char *bench = make_bench(body);
-    pfc_measure_opts opts = { .suite = "quick", .bench = bench, .timeout_s = 120 };
+    pfc_measure_opts opts = { .suite = "quick", .bench = bench, .timeout_s = 600 };
     pfc_outcome out;
     pfc_err err = { 0 };
 

@@ -241,7 +241,7 @@ Test(detect, workers_judge_what_comes_in_and_stop_cleanly)
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(4, &url);
     const pfc_workers_opts opts = { .db = db, .url = url, .detectors = 2, .idle_ms = 200 };
-    int64_t p = fx_project(db), until = pfc_clock_ns() + 60 * PFC_NS_PER_S;
+    int64_t p = fx_project(db), until = pfc_clock_ns() + 240 * PFC_NS_PER_S;
     pfc_workers *workers = NULL;
     pfc_err err = { 0 };
     bool done = false;

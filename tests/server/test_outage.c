@@ -91,7 +91,7 @@ Test(outage, workers_outlive_it)
     cr_assert(eq(int, pfc_cluster_resume(cluster, &err), PFC_OK), "%s", err.msg);
     fx_measure(run, "gemm/a", "time_ns", 100, 0.01, 6, 1, 1);
     fx_ingest(db, p, run);
-    until = pfc_clock_ns() + 60 * PFC_NS_PER_S;
+    until = pfc_clock_ns() + 240 * PFC_NS_PER_S;
     while (!done && pfc_clock_ns() < until) {
         char *open = pfc_test_sql_value(url, "SELECT count(*) FROM jobs WHERE state <> 'done'");
 

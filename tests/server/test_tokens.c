@@ -115,7 +115,7 @@ Test(house, events_reach_a_listener)
 {
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(2, &url);
-    int64_t p = fx_project(db), until = pfc_clock_ns() + 60 * PFC_NS_PER_S;
+    int64_t p = fx_project(db), until = pfc_clock_ns() + 240 * PFC_NS_PER_S;
     pfc_run *run = fx_run(1);
     pfc_listener *listener = NULL;
     char event[PFC_EVENT_MAX];

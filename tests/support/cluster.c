@@ -27,7 +27,7 @@
 
 #include "tests/support/support.h"
 
-#define START_S 120 /* a busy machine is no reason to fail */
+#define START_S 300 /* a busy machine is no reason to fail */
 
 struct pfc_cluster {
     char dir[32]; /* /tmp/pfc-XXXXXX: socket paths may have 107 bytes */

@@ -33,7 +33,7 @@ static char *run_git(fixture *f, const char *dir, const char *const *argv)
                                 "GIT_WORK_TREE",
                                 "GIT_INDEX_FILE",
                                 NULL };
-    pfc_proc_opts opts = { .argv = argv, .env = env, .cwd = dir, .timeout_s = 120 };
+    pfc_proc_opts opts = { .argv = argv, .env = env, .cwd = dir, .timeout_s = 600 };
     pfc_proc_result res;
     pfc_err err = { 0 };
     char *line;

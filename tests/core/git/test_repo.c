@@ -227,7 +227,9 @@ static char *fingerprint_of(const char *dir)
                                  "find . -type f -exec sha256sum {} + | sort; git for-each-ref; "
                                  "git status --porcelain=v1",
                                  NULL };
-    pfc_proc_opts opts = { .argv = argv, .cwd = dir, .timeout_s = 60 };
+    /* Looking must not refresh the index that is compared. */
+    const char *const env[] = { "GIT_OPTIONAL_LOCKS=0", NULL };
+    pfc_proc_opts opts = { .argv = argv, .env = env, .cwd = dir, .timeout_s = 600 };
     pfc_proc_result res;
     pfc_err err = { 0 };
     char *text;

@@ -11,7 +11,7 @@
 #include "core/base/base.h"
 
 #define MAX_REQUEST (32u * 1024 * 1024)
-#define PATIENCE_MS 60000 /* for a peer that stalls: a test that fails, not one that hangs */
+#define PATIENCE_MS 240000 /* for a peer that stalls: a test that fails, not one that hangs */
 
 static bool wait_for(int fd, int stop_fd, short events)
 {

@@ -37,8 +37,8 @@ class DatabaseDown(unittest.TestCase):
                 "POST", "/api/v1/runs", support.run_document(1, 1)).status in (200, 201))
         self.assertEqual(server.call("GET", "/api/v1/stats").json["runs"], 1)
         # The worker came back by itself, too: the run is judged.
-        support.until("the run is judged", lambda: server.call(
-            "GET", "/api/v1/projects/demo/series").json.get("series", [{}])[0].get("points") == 1)
+        support.until("the run is judged", lambda: (server.call(
+            "GET", "/api/v1/projects/demo/series").json.get("series") or [{}])[0].get("points") == 1)
 
     def test_away_at_start_then_there(self):
         self.cluster.order("halt")

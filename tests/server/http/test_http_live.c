@@ -17,7 +17,7 @@
 #include "core/base/log.h"
 #include "server/http/http.h"
 
-#define DEADLINE_S 60
+#define DEADLINE_S 240
 
 struct pfc_app {
     atomic_int calls;     /* of the waiting handler */
