@@ -37,8 +37,8 @@ typedef struct detect {
 } detect;
 
 static const struct argp_option options[] = {
-    { "min-change", KEY_MIN_CHANGE, "R", 0, "Smallest relative change that counts (default 0.005)",
-      0 },
+    { "min-change", KEY_MIN_CHANGE, "R", 0,
+      "Smallest relative change that counts (default 0.005, or the noise of a point)", 0 },
     { "higher-is-better", KEY_HIGHER, 0, 0, "For series that do not say, CSV among them", 0 },
     { 0 },
 };

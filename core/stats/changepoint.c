@@ -7,6 +7,10 @@
 #include "core/stats/fit.h"
 #include "core/stats/sort.h"
 
+#define FLOOR_REL        0.005 /* what nobody acts on */
+#define FLOOR_NOISE      1.0   /* ... unless the series is so calm that it is plain to see */
+#define OFF_LEVEL        3.0   /* sigma */
+#define WATCH_MOST       7
 #define CONFIRM_LONG     20.0
 #define CONFIRM_POINTS   5.0
 #define CONFIRM_EVIDENCE 7.0
@@ -89,7 +93,7 @@ static void describe(const pfc_fit *f, size_t k, const pfc_detect_opts *opts, pf
     out->rel_change = relative(track, shift, out->before);
     out->rel_low = relative(track, shift - half, out->before);
     out->rel_high = relative(track, shift + half, out->before);
-    out->p = PFC_MAX(pfc_stats_normal_tail2(pfc_fit_evidence(f, k)), 1e-300);
+    out->p = PFC_MAX(pfc_stats_normal_tail2(pfc_fit_evidence(f, k)), PFC_P_MIN);
     out->regression = (out->after < out->before) == opts->higher_is_better;
     /* Few points are confirmed only by a jump far beyond the threshold, or the next point may take
      * the change back. */
@@ -126,9 +130,34 @@ static void describe_mix(const pfc_fit *f, const pfc_detect_opts *opts, pfc_chan
     out->rel_change = (out->after - out->before) / base;
     out->rel_low = (out->after - out->before - half) / base;
     out->rel_high = (out->after - out->before + half) / base;
-    out->p = PFC_MAX(pfc_stats_normal_tail2(sqrt(2.0 * f->mix_gain)), 1e-300);
+    out->p = PFC_MAX(pfc_stats_normal_tail2(sqrt(2.0 * f->mix_gain)), PFC_P_MIN);
     out->regression = (out->after < out->before) == opts->higher_is_better;
     out->confirmed = true;
+}
+
+/* Points (missing ones not counted) from the last change on, when that is provisional. */
+static size_t since_provisional(const pfc_track *track, const pfc_detection *out)
+{
+    if (out->changes_len == 0 || out->changes[out->changes_len - 1].confirmed)
+        return 0;
+    size_t len = 0;
+    while (len < track->n &&
+           track->place[track->n - 1 - len] >= out->changes[out->changes_len - 1].index)
+        len++;
+    return len;
+}
+
+static size_t watched(const pfc_fit *f, const pfc_detection *out)
+{
+    size_t len = since_provisional(f->track, out);
+    if (len > 0)
+        return len;
+    double level = f->mean[f->changes];
+    bool above = f->z[f->n - 1] > level;
+    while (len < f->n && fabs(f->z[f->n - 1 - len] - level) > OFF_LEVEL &&
+           (f->z[f->n - 1 - len] > level) == above)
+        len++;
+    return len <= WATCH_MOST ? len : 0;
 }
 
 static void collect(const pfc_fit *f, const pfc_detect_opts *opts, pfc_detection *out)
@@ -145,11 +174,14 @@ static void collect(const pfc_fit *f, const pfc_detect_opts *opts, pfc_detection
         if (k < f->changes)
             describe(f, k, opts, &out->changes[len++]);
     }
+    out->noise_rel = f->track->logged ? expm1(f->unit) : f->unit;
+    double usual = PFC_MIN(FLOOR_REL, FLOOR_NOISE * out->noise_rel);
+    double floor_rel = opts->min_rel > 0.0 ? opts->min_rel : usual;
     for (size_t k = 0; k < len; k++) {
-        if (fabs(out->changes[k].rel_change) >= opts->min_rel)
+        if (fabs(out->changes[k].rel_change) >= floor_rel)
             out->changes[out->changes_len++] = out->changes[k];
     }
-    out->noise_rel = f->track->logged ? expm1(f->unit) : f->unit;
+    out->watching = watched(f, out);
 }
 
 /* Without noise every lasting difference is a change. Lasting: three points, or two at the end. A
@@ -190,10 +222,13 @@ static void detect_exact(const pfc_track *track, const pfc_detect_opts *opts, pf
                           .rel_change = rel,
                           .rel_low = rel,
                           .rel_high = rel,
-                          .p = 0.0,
+                          .p = PFC_P_MIN,
                           .regression = (rel < 0.0) == opts->higher_is_better,
                           .confirmed = i + 2 < track->n };
     }
+    out->watching = since_provisional(track, out);
+    while (out->watching < track->n && track->raw[track->n - 1 - out->watching] != level)
+        out->watching++;
 }
 
 static pfc_code check(const pfc_point *points, size_t n, const pfc_detect_opts *opts, pfc_err *err)

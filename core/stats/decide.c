@@ -39,7 +39,7 @@ static double level_mean(const pfc_fit *f, size_t from, size_t to)
 static double threshold(const pfc_fit *f, double extra)
 {
     double n = (double)f->n;
-    double z = sqrt(2.0 * (log(n) + extra));
+    double z = sqrt(2.0 * (log(n) + PFC_MAX(extra + f->track->strict, 0.0)));
     double df = n - 2.0 * (double)f->changes - 2.0;
     df = PFC_MAX(df, 2.0);
     return df > 200.0 ? z : sqrt(df * expm1(z * z / df));

@@ -19,6 +19,7 @@ typedef struct pfc_track {
     bool exact;            /* no noise: any lasting difference is a change */
     double step_s;         /* usual seconds between points; NAN when times are unknown */
     double sigma;          /* noise of y around its level, > 0 unless exact */
+    double strict;         /* nats a change must be rarer than by default; < 0: more are wanted */
 } pfc_track;
 
 void pfc_track_init(pfc_track *track, const pfc_point *points, size_t n,

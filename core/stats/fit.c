@@ -44,7 +44,9 @@ static void fold(pfc_fit *f)
 
 static void segment(pfc_fit *f)
 {
-    double penalty = 5.0 + 0.5 * log((double)f->n);
+    /* The decision is the stricter of the two; only where more changes are wanted than usual must
+     * there be more candidates. */
+    double penalty = 5.0 + 0.5 * log((double)f->n) + PFC_MIN(f->track->strict, 0.0);
     pfc_states states = { 0 };
     double gap_cells = f->gap / f->unit * PFC_LATTICE;
     bool two = f->gap > 0.0;

@@ -5,7 +5,7 @@
 #include "core/stats/detect.h"
 #include "core/stats/sort.h"
 
-#define HEAD_START 1.5 /* nats */
+#define HEAD_START  1.5 /* nats */
 #define CLIP        2.5 /* sigma at which residuals are cut for the correlation */
 #define SEGMENT_MIN 8   /* points of a level that the correlation is read from */
 #define INFLATE_MAX 8.0

@@ -10,6 +10,7 @@
 
 #define PFC_STATS_MAX_SAMPLES 1000000
 #define PFC_SERIES_MAX_POINTS 1000000
+#define PFC_P_MIN             1e-16 /* smaller p-values say nothing: no noise is that normal */
 
 /* ---- summaries: n >= 1 ---- */
 
@@ -90,9 +91,10 @@ typedef struct pfc_point {
 typedef struct pfc_detect_opts {
     bool higher_is_better;
     bool exact;     /* deterministic metric: any lasting difference is a change */
-    double min_rel; /* policy floor of a relative change; 0: 0.005 (exact: 0) */
-    double alpha;   /* false alarms wanted per series without change; 0: a default tuned on the
-                          development corpus */
+    double min_rel; /* policy floor of a relative change; 0: 0.005, or the noise of a point where
+                       that is less; none for series without noise */
+    double alpha;   /* changes believed by mistake per series without any, 0.5 and more being the
+                       same; 0: 0.01, the value tuned on the development corpus */
 } pfc_detect_opts;
 
 typedef struct pfc_change {
@@ -100,7 +102,8 @@ typedef struct pfc_change {
     size_t index_low, index_high; /* 90 % set of where it is */
     double before, after;         /* levels */
     double rel_change, rel_low, rel_high;
-    double p;
+    double p;        /* of a step this clear at a place named beforehand, at least PFC_P_MIN (also
+                        where there is no noise); times the points of the series, of one anywhere */
     bool regression; /* worse, by the metric's direction */
     bool confirmed;  /* else provisional: too few points yet */
 } pfc_change;
@@ -109,7 +112,9 @@ typedef struct pfc_detection {
     pfc_change *changes; /* by index */
     size_t changes_len;
     double noise_rel; /* relative noise of one point around its level */
-    size_t watching;  /* points after an unconfirmed candidate; 0: none */
+    size_t watching;  /* newest points that may be a new level: those after the last change while
+                         it is provisional, else those in a row that lie off their level (no more
+                         than 7); 0: none */
 } pfc_detection;
 
 /** Series order of points that came in any order: order[k] is the position of the k-th by time;

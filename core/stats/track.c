@@ -11,6 +11,8 @@
 #define REPEATS_SHARE       0.9  /* of the points must carry repeats before they are used */
 #define EXACT_SHARE         0.8  /* of neighbours must be equal in a series without noise */
 #define EXACT_MIN           6
+#define ALPHA_DEFAULT       0.01
+#define ALPHA_MOST          0.5
 
 /* Ways to summarise the repeats of a point. Which one is least noisy depends on the benchmark:
  * the mean under symmetric noise, the low ones where other jobs only ever add time. The handicap
@@ -151,6 +153,8 @@ void pfc_track_init(pfc_track *track, const pfc_point *points, size_t n,
                     const pfc_detect_opts *opts)
 {
     memset(track, 0, sizeof *track);
+    if (opts->alpha > 0.0)
+        track->strict = log(ALPHA_DEFAULT / PFC_MIN(opts->alpha, ALPHA_MOST));
     track->place = pfc_calloc(n, sizeof *track->place);
     track->y = pfc_calloc(n, sizeof *track->y);
     track->raw = pfc_calloc(n, sizeof *track->raw);

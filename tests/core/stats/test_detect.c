@@ -50,6 +50,74 @@ Test(detect, a_floor_hides_small_changes)
     pfc_detection_clear(&d);
 }
 
+/* Without a floor given: half a percent, or the noise of one point where that is less. */
+Test(detect, the_floor_follows_the_noise)
+{
+    const double rel[] = { 0.003, 0.0003, 0.003 };
+    const double noise[] = { 0.004, 0.0001, 0.001 };
+    const size_t want[] = { 0, 0, 1 };
+    for (size_t k = 0; k < 3; k++) {
+        series s;
+        pfc_rng rng;
+        pfc_rng_seed(&rng, 21);
+        series_step(&s, &rng, 600, noise[k], 300, k == 1 ? 0.00008 : rel[k]);
+        const pfc_detect_opts none = { .min_rel = 1e-9 };
+        pfc_detection d = series_detect(&s, &none);
+        cr_assert(eq(sz, d.changes_len, 1), "series %zu", k);
+        cr_assert(eq(dbl, d.changes[0].p, fmax(d.changes[0].p, PFC_P_MIN)));
+        pfc_detection_clear(&d);
+        cr_assert(eq(sz, series_alarms(&s), want[k]), "series %zu", k);
+    }
+}
+
+/* The smaller the wanted rate of mistakes, the fewer changes are believed. */
+Test(detect, alpha_moves_the_threshold)
+{
+    size_t found[3] = { 0 };
+    const double alpha[] = { 1e-9, 0.0, 0.4 };
+    for (size_t k = 0; k < 3; k++) {
+        pfc_rng rng;
+        pfc_rng_seed(&rng, 22);
+        for (int round = 0; round < 40; round++) {
+            series s;
+            series_step(&s, &rng, 80, 0.01, 60, 0.012);
+            const pfc_detect_opts opts = { .alpha = alpha[k] };
+            pfc_detection d = series_detect(&s, &opts);
+            found[k] += d.changes_len > 0;
+            pfc_detection_clear(&d);
+        }
+    }
+    cr_assert(lt(sz, found[0], found[1]));
+    cr_assert(lt(sz, found[1], found[2]));
+}
+
+Test(detect, watching_counts_the_points_that_may_be_a_new_level)
+{
+    series s;
+    pfc_rng rng;
+    pfc_rng_seed(&rng, 10);
+    series_step(&s, &rng, 63, 0.01, 60, 0.08);
+    for (size_t n = 60; n <= 63; n++) {
+        s.n = n;
+        pfc_detection d = series_detect(&s, NULL);
+        cr_assert(eq(sz, d.watching, n - 60));
+        pfc_detection_clear(&d);
+    }
+    series_step(&s, &rng, 120, 0.01, 60, 0.08);
+    pfc_detection d = series_detect(&s, NULL);
+    cr_assert(d.changes[0].confirmed);
+    cr_assert(eq(sz, d.watching, 0));
+    pfc_detection_clear(&d);
+    /* without noise the value itself tells */
+    for (size_t i = 0; i < 30; i++)
+        s.points[i].v = i == 29 ? 101.0 : 100.0;
+    s.n = 30;
+    d = series_detect(&s, NULL);
+    cr_assert(eq(sz, d.changes_len, 0));
+    cr_assert(eq(sz, d.watching, 1));
+    pfc_detection_clear(&d);
+}
+
 Test(detect, a_staircase_has_a_change_a_stair)
 {
     series s = { .n = 0 };
@@ -188,7 +256,7 @@ Test(detect, arrival_order_does_not_matter)
     series_step(&s, &rng, 90, 0.01, 50, 0.05);
     pfc_detection want = series_detect(&s, NULL);
     cr_assert(eq(sz, want.changes_len, 1));
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < 1000; round++) {
         size_t order[90];
         series arrived = { .n = 0 };
         for (size_t i = 0; i < 90; i++)
