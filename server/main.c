@@ -20,6 +20,8 @@
 
 #define STOP_GRACE_S 10
 #define RETRY_MS     500
+#define WRITERS      2
+#define CACHE_TTL_S  10
 
 typedef struct server {
     pfc_server_settings settings;
@@ -186,6 +188,22 @@ static pfc_code bootstrap_token(server *s, pfc_err *err)
     return code;
 }
 
+static void on_stored(void *context, const uint64_t *tags, size_t len)
+{
+    const server *s = context;
+
+    pfc_httpd_resume(s->app.http, tags, len);
+}
+
+static pfc_code start_writer(server *s, pfc_err *err)
+{
+    const pfc_writer_opts opts = {
+        .db = s->app.db, .threads = WRITERS, .done = on_stored, .context = s
+    };
+
+    return pfc_writer_start(&s->app.writer, &opts, err);
+}
+
 static pfc_code start_workers(server *s, pfc_err *err)
 {
     const pfc_workers_opts opts = {
@@ -202,10 +220,11 @@ static pfc_code start(server *s, pfc_err *err)
     /* As many connections as may be asked for at once, so that no thread waits for another's. */
     const pfc_db_opts db = {
         .url = s->settings.database,
-        .connections = (unsigned)(s->settings.threads + s->settings.workers + 2),
+        .connections = (unsigned)(s->settings.threads + s->settings.workers + WRITERS + 2),
     };
     pfc_code code;
 
+    s->app.cache = pfc_cache_new(CACHE_TTL_S);
     code = pfc_db_open(&s->app.db, &db, err);
     if (!code)
         code = pfc_listener_open(&s->listener, s->settings.database, err);
@@ -219,6 +238,8 @@ static pfc_code start(server *s, pfc_err *err)
         code = bootstrap_token(s, err);
     if (!code && !atomic_load(&s->stop))
         code = start_workers(s, err);
+    if (!code && !atomic_load(&s->stop))
+        code = start_writer(s, err);
     if (!code && !atomic_load(&s->stop)) {
         atomic_store(&s->app.ready, true);
         pfc_log(PFC_INFO, "ready", "url", pfc_httpd_url(s->app.http));
@@ -235,6 +256,8 @@ static void relay(server *s, const char *event)
     const char *type = json_string_value(json_object_get(json, "type"));
     const char *project = json_string_value(json_object_get(json, "project"));
 
+    if (type && strcmp(type, "token") == 0)
+        pfc_cache_forget(s->app.cache);
     for (size_t i = 0; type && i < PFC_ARRAY_LEN(topics); i++) {
         if (strcmp(type, topics[i]) == 0)
             pfc_httpd_publish(s->app.http, topics[i], project ? project : "", event);
@@ -246,13 +269,17 @@ static void relay(server *s, const char *event)
 static void relay_events(server *s)
 {
     char event[PFC_EVENT_MAX];
-    bool down = false;
+    bool down = false, heard = false;
 
     while (!atomic_load(&s->stop)) {
         pfc_err err = { 0 };
         pfc_code code = pfc_listener_next(s->listener, 5000, event, &err);
+        bool hears = code == PFC_OK || code == PFC_ETIMEOUT;
 
-        if (code == PFC_OK || code == PFC_ETIMEOUT) {
+        if (hears != heard)
+            pfc_cache_trust(s->app.cache, hears);
+        heard = hears;
+        if (hears) {
             if (down) {
                 pfc_log(PFC_INFO, "database back");
                 pfc_httpd_wake_all(s->app.http);
@@ -278,6 +305,8 @@ static void stop(server *s)
         pfc_httpd_stop(s->app.http, STOP_GRACE_S);
     }
     pfc_workers_stop(s->workers);
+    /* After HTTP, which waits for the answers of what is being stored. */
+    pfc_writer_stop(s->app.writer);
     if (s->signals_running) {
         /* Already gone after a signal; otherwise it still waits for one. */
         (void)pthread_kill(s->signals, SIGTERM);
@@ -287,6 +316,7 @@ static void stop(server *s)
     if (s->listener)
         pfc_listener_close(s->listener);
     pfc_db_close(s->app.db);
+    pfc_cache_free(s->app.cache);
     pfc_server_settings_clear(&s->settings);
 }
 

@@ -18,6 +18,10 @@ ORDER BY p.id LIMIT $4::int;
 INSERT INTO projects (name, branch, repo_url) VALUES ($1, coalesce($2, 'main'), $3)
 ON CONFLICT (name) DO NOTHING RETURNING id;
 
+-- name: project_id
+-- $1 name  -> id
+SELECT id FROM projects WHERE name = $1;
+
 -- name: project_branch
 -- $1 project_id  -> name, branch
 SELECT name, branch FROM projects WHERE id = $1::bigint;

@@ -11,8 +11,9 @@ WHERE ($1::bigint IS NULL OR t.id = $1) AND ($2::text IS NULL OR t.hash = $2)
 ORDER BY t.id LIMIT $4::int;
 
 -- name: token_find
--- $1 hash  -> valid or not, and whether last_used_at is old
+-- $1 hash  -> valid or not, seconds until it expires (null: never), whether last_used_at is old
 SELECT id, name, scopes, project_id, hash,
+       extract(epoch FROM expires_at - now())::float8 AS valid_s,
        revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now()) AS valid,
        coalesce(last_used_at < now() - interval '1 minute', true) AS stale
 FROM tokens WHERE hash = $1;

@@ -9,7 +9,7 @@
 
 pfc_code pfc_app_check_token(pfc_app *app, const char *token, pfc_principal *out, pfc_err *err)
 {
-    return pfc_token_verify(app->db, token, out, err);
+    return pfc_token_verify_cached(app->db, app->cache, token, out, err);
 }
 
 pfc_code pfc_decode_page(const pfc_req *req, pfc_page *out, pfc_err *err)

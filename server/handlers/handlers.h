@@ -12,9 +12,11 @@
 #include "server/http/http.h"
 
 struct pfc_app {
-    pfc_db *db;        /* writes, and reads that must see them */
-    pfc_httpd *http;   /* set once the server listens */
-    atomic_bool ready; /* the schema is in place */
+    pfc_db *db;         /* writes, and reads that must see them */
+    pfc_httpd *http;    /* set once the server listens */
+    pfc_cache *cache;   /* tokens and projects; NULL: the database is asked each time */
+    pfc_writer *writer; /* stores runs in groups; NULL: each by itself */
+    atomic_bool ready;  /* the schema is in place */
     atomic_int schema_version;
 };
 

@@ -135,6 +135,8 @@ PFC_HANDLER(tokens_delete)
         code = pfc_req_param_id(req, "id", &id, err);
     if (!code)
         code = pfc_token_revoke(app->db, req->auth.actor, id, err);
+    if (!code && app->cache)
+        pfc_cache_forget(app->cache);
     if (!code)
         code = pfc_reply_empty(reply);
     return code;

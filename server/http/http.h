@@ -2,8 +2,9 @@
  * The HTTP floor of the server: libmicrohttpd with epoll and a fixed pool of threads, a route table
  * that main.c passes in, strict requests, and replies whose statuses only reply.c decides.
  *
- * A handler runs on a pool thread, keeps no state between calls and answers in one of four ways:
- * with JSON or text; with nothing (204); "not yet" (pfc_reply_wait: the connection is suspended and
+ * A handler runs on a pool thread, keeps no state between calls and answers in one of five ways:
+ * with JSON or text; with nothing (204); later (pfc_reply_later: the connection is suspended until
+ * pfc_httpd_resume, and the handler is called again with what it left); "not yet" (pfc_reply_wait: the connection is suspended and
  * the same handler is called again after the topic was published, or at the deadline); or with a
  * stream of events (pfc_reply_events). A failure code becomes {"error": {...}} with its status.
  *
@@ -59,7 +60,15 @@ typedef struct pfc_req {
     pfc_principal auth;          /* token_id 0: no token (an open route, or public_read) */
     double waited_s;             /* since the first call, for handlers that wait */
     bool stopping;               /* the server is shutting down: do not wait */
+    void *later;                 /* second call after pfc_reply_later: its ticket; else NULL */
 } pfc_req;
+
+/** Work that a request has given away. */
+typedef struct pfc_later {
+    /* Begins it, once the connection is suspended; pfc_httpd_resume(http, &tag, 1) ends the wait. */
+    void (*start)(pfc_app *app, void *ticket, uint64_t tag);
+    void (*release)(void *ticket); /* the request is over */
+} pfc_later;
 
 typedef struct pfc_reply {
     int status;
@@ -73,6 +82,8 @@ typedef struct pfc_reply {
     size_t gzip_len;
     const char *wait_topic; /* set by pfc_reply_wait, static */
     double wait_s;          /* at most this long after the first call */
+    const pfc_later *later; /* set by pfc_reply_later, static */
+    void *ticket;           /* of later */
     bool events;            /* set by pfc_reply_events */
     char project[64];       /* whose events */
     char allow[64];         /* Allow header of a 405 or an OPTIONS answer */
@@ -128,6 +139,8 @@ void pfc_httpd_free(pfc_httpd *http);
 /** Tells waiting handlers and event streams. `topic` is one word; `json` a small document, may be
  *  NULL (then only waiting handlers are woken). project "" concerns everyone. Thread-safe. */
 void pfc_httpd_publish(pfc_httpd *http, const char *topic, const char *project, const char *json);
+/** Ends the waits that were begun with these tags; tags that are gone do no harm. Thread-safe. */
+void pfc_httpd_resume(pfc_httpd *http, const uint64_t *tags, size_t len);
 /** Wakes every waiting handler: after news may have been missed. Thread-safe. */
 void pfc_httpd_wake_all(pfc_httpd *http);
 /** Requests, durations, connections and streams in OpenMetrics text, without the final # EOF. */
@@ -162,6 +175,13 @@ pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, 
 pfc_code pfc_reply_empty(pfc_reply *reply);
 /** Not yet: suspends until `topic` is published, at most wait_s after the first call. */
 pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s);
+/**
+ * Not yet: suspends, then starts `later` with `ticket`, which belongs to the request from now on.
+ * The handler is called again, with req->later, when the tag was resumed or after wait_s; only the
+ * route is matched anew, the token is not asked again. Work may not have been started at all then
+ * (the server stops): the ticket must know.
+ */
+pfc_code pfc_reply_later(pfc_reply *reply, const pfc_later *later, void *ticket, double wait_s);
 /** Answers with server-sent events; project "": of all. */
 pfc_code pfc_reply_events(pfc_reply *reply, const char *project);
 /** A JSON number, or null when it is not finite. */

@@ -35,6 +35,45 @@ uint64_t httpd_hub_generation(httpd_hub *hub)
 
 /* ---- waiting requests ---- */
 
+/* Where x hangs while it waits. */
+static httpd_exchange **list_of(httpd_hub *hub, const httpd_exchange *x)
+{
+    return x->wait_topic ? &hub->waiters : &hub->later;
+}
+
+/* Called with the lock held. */
+static void suspend(httpd_hub *hub, httpd_exchange *x, const char *topic, int64_t wake_ns)
+{
+    httpd_exchange **list;
+
+    x->waiting = true;
+    x->wait_topic = topic;
+    x->wait_wake_ns = wake_ns;
+    list = list_of(hub, x);
+    x->wait_prev = NULL;
+    x->wait_next = *list;
+    if (*list)
+        (*list)->wait_prev = x;
+    *list = x;
+    if (topic)
+        hub->waiters_len++;
+    MHD_suspend_connection(x->mhd);
+}
+
+uint64_t httpd_hub_wait_later(httpd_exchange *x, int64_t wake_ns)
+{
+    httpd_hub *hub = &x->http->hub;
+    uint64_t tag = 0;
+
+    pthread_mutex_lock(&hub->lock);
+    if (!hub->stopping) {
+        tag = x->wait_tag = ++hub->tags;
+        suspend(hub, x, NULL, wake_ns);
+    }
+    pthread_mutex_unlock(&hub->lock);
+    return tag;
+}
+
 bool httpd_hub_wait(httpd_exchange *x, const char *topic, uint64_t generation, int64_t wake_ns)
 {
     httpd_hub *hub = &x->http->hub;
@@ -42,16 +81,7 @@ bool httpd_hub_wait(httpd_exchange *x, const char *topic, uint64_t generation, i
 
     pthread_mutex_lock(&hub->lock);
     if (!hub->stopping && hub->generation == generation) {
-        x->waiting = true;
-        x->wait_topic = topic;
-        x->wait_wake_ns = wake_ns;
-        x->wait_prev = NULL;
-        x->wait_next = hub->waiters;
-        if (hub->waiters)
-            hub->waiters->wait_prev = x;
-        hub->waiters = x;
-        hub->waiters_len++;
-        MHD_suspend_connection(x->mhd);
+        suspend(hub, x, topic, wake_ns);
         waits = true;
     }
     pthread_mutex_unlock(&hub->lock);
@@ -64,11 +94,12 @@ static void unlink_waiter(httpd_hub *hub, httpd_exchange *x)
     if (x->wait_prev)
         x->wait_prev->wait_next = x->wait_next;
     else
-        hub->waiters = x->wait_next;
+        *list_of(hub, x) = x->wait_next;
     if (x->wait_next)
         x->wait_next->wait_prev = x->wait_prev;
     x->waiting = false;
-    hub->waiters_len--;
+    if (x->wait_topic)
+        hub->waiters_len--;
 }
 
 static void wake(httpd_hub *hub, httpd_exchange *x)
@@ -206,6 +237,50 @@ enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project)
     return sent;
 }
 
+/* ---- work that was given away ---- */
+
+/* Called with the lock held. */
+static void wake_tag(httpd_hub *hub, uint64_t tag)
+{
+    for (httpd_exchange *x = hub->later; x; x = x->wait_next) {
+        if (x->wait_tag == tag) {
+            wake(hub, x);
+            return;
+        }
+    }
+}
+
+void pfc_httpd_resume(pfc_httpd *http, const uint64_t *tags, size_t len)
+{
+    pthread_mutex_lock(&http->hub.lock);
+    for (size_t i = 0; i < len; i++)
+        wake_tag(&http->hub, tags[i]);
+    pthread_mutex_unlock(&http->hub.lock);
+}
+
+/* Those who waited too long; everyone when now_ns is INT64_MAX. Called with the lock held. */
+static int64_t wake_late(httpd_hub *hub, int64_t now_ns)
+{
+    int64_t next_ns = INT64_MAX;
+    httpd_exchange *next;
+
+    for (httpd_exchange *x = hub->later; x; x = next) {
+        next = x->wait_next;
+        if (x->wait_wake_ns <= now_ns)
+            wake(hub, x);
+        else
+            next_ns = PFC_MIN(next_ns, x->wait_wake_ns);
+    }
+    return next_ns;
+}
+
+void httpd_hub_abandon(httpd_hub *hub)
+{
+    pthread_mutex_lock(&hub->lock);
+    (void)wake_late(hub, INT64_MAX);
+    pthread_mutex_unlock(&hub->lock);
+}
+
 /* ---- news ---- */
 
 void pfc_httpd_publish(pfc_httpd *http, const char *topic, const char *project, const char *json)
@@ -245,6 +320,7 @@ int64_t httpd_hub_tick(httpd_hub *hub, int64_t now_ns)
         else
             next_ns = PFC_MIN(next_ns, x->wait_wake_ns);
     }
+    next_ns = PFC_MIN(next_ns, wake_late(hub, now_ns));
     for (httpd_stream *stream = hub->streams; stream; stream = stream->next) {
         if (stream->ping_ns <= now_ns) {
             stream->ping_ns = now_ns + PFC_HTTPD_PING_S * PFC_NS_PER_S;

@@ -57,12 +57,16 @@ typedef struct httpd_exchange {
     int64_t complete_ns; /* last byte of the request */
     int status;          /* sent */
     size_t sent_bytes;
-    size_t route_index; /* routes_len: none matched */
+    size_t route_index;     /* routes_len: none matched */
+    const pfc_later *later; /* what was given away; NULL: nothing */
+    void *ticket;           /* of later; released with the exchange */
+    pfc_principal auth;     /* of the first call, for the second */
     /* waiting, guarded by hub.lock */
     struct httpd_exchange *wait_prev;
     struct httpd_exchange *wait_next;
     bool waiting;
-    const char *wait_topic;
+    const char *wait_topic; /* NULL: for wait_tag */
+    uint64_t wait_tag;
     int64_t wait_wake_ns;
 } httpd_exchange;
 
@@ -83,6 +87,8 @@ typedef struct httpd_stream {
 typedef struct httpd_hub {
     pthread_mutex_t lock;
     httpd_exchange *waiters; /* guarded by lock */
+    httpd_exchange *later;   /* those who wait for a tag; guarded by lock */
+    uint64_t tags;           /* given out so far; guarded by lock */
     httpd_stream *streams;   /* guarded by lock */
     size_t streams_len;      /* guarded by lock */
     size_t waiters_len;      /* guarded by lock */
@@ -174,10 +180,15 @@ uint64_t httpd_hub_generation(httpd_hub *hub);
 /** Suspends x until `topic` (static) is published or wake_ns; false when there was news since
  *  `generation` (the handler must look again), or when the server stops. */
 bool httpd_hub_wait(httpd_exchange *x, const char *topic, uint64_t generation, int64_t wake_ns);
+/** Suspends x until its tag is resumed or wake_ns; 0, and not suspended, when the server stops. */
+uint64_t httpd_hub_wait_later(httpd_exchange *x, int64_t wake_ns);
 void httpd_hub_forget(httpd_exchange *x);
 /** Wakes what is due; returns when it must be called next. */
 int64_t httpd_hub_tick(httpd_hub *hub, int64_t now_ns);
+/** Ends all waits for streams and news; those for work that was given away go on until it is done. */
 void httpd_hub_stop(httpd_hub *hub);
+/** Ends those waits, too: the work takes too long for an orderly stop. */
+void httpd_hub_abandon(httpd_hub *hub);
 enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project);
 void httpd_security_headers(struct MHD_Response *response, const char *request_id);
 

@@ -113,6 +113,14 @@ pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s)
     return PFC_OK;
 }
 
+pfc_code pfc_reply_later(pfc_reply *reply, const pfc_later *later, void *ticket, double wait_s)
+{
+    reply->later = later;
+    reply->ticket = ticket;
+    reply->wait_s = wait_s;
+    return PFC_OK;
+}
+
 pfc_code pfc_reply_events(pfc_reply *reply, const char *project)
 {
     reply->events = true;

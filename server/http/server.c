@@ -175,6 +175,8 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
         return;
     *con_cls = NULL;
     httpd_hub_forget(x);
+    if (x->later)
+        x->later->release(x->ticket);
     httpd_metrics_count(http, x, now_ns);
     log_exchange(x, now_ns, how);
     if (x->conn)
@@ -265,13 +267,20 @@ static void call_handler(httpd_exchange *x, pfc_reply *reply)
         return;
     }
     code = find_route(x, &req, reply, &status, &answered, &err);
-    if (!code && !answered)
-        code = httpd_authorise(http, x, &req, &status, &err);
-    if (!code && !answered)
-        code = httpd_request_body(x, &req, &err);
+    if (x->later) {
+        req.auth = x->auth;
+        req.later = x->ticket;
+        req.body = "";
+    } else {
+        if (!code && !answered)
+            code = httpd_authorise(http, x, &req, &status, &err);
+        if (!code && !answered)
+            code = httpd_request_body(x, &req, &err);
+    }
     if (!code && !answered) {
         reply->allow[0] = '\0';
         code = req.route->handle(http->opts.app, &req, reply, &err);
+        x->auth = req.auth;
     }
     if (!code)
         return;
@@ -285,6 +294,19 @@ static void call_handler(httpd_exchange *x, pfc_reply *reply)
     if (status != 405)
         reply->allow[0] = '\0';
     httpd_reply_error(reply, status, &err);
+}
+
+/* Suspends, then starts the work; false: the server stops, call the handler again at once. */
+static bool give_away(httpd_exchange *x, const pfc_reply *reply)
+{
+    uint64_t tag;
+
+    x->later = reply->later;
+    x->ticket = reply->ticket;
+    tag = httpd_hub_wait_later(x, pfc_clock_ns() + seconds_ns(reply->wait_s));
+    if (tag)
+        reply->later->start(x->http->opts.app, reply->ticket, tag);
+    return tag != 0;
 }
 
 static enum MHD_Result dispatch(httpd_exchange *x)
@@ -303,6 +325,11 @@ static enum MHD_Result dispatch(httpd_exchange *x)
 
         if (reply.events)
             return httpd_hub_stream(x, reply.project);
+        if (reply.later) {
+            if (give_away(x, &reply))
+                return MHD_YES;
+            continue;
+        }
         if (!reply.wait_topic) {
             if (x->conn)
                 set_deadline(http, x->conn, now_ns + seconds_ns(PFC_HTTPD_WRITE_S), false);
@@ -489,6 +516,7 @@ void pfc_httpd_stop(pfc_httpd *http, double grace_s)
         close(fd);
     httpd_hub_stop(&http->hub);
     if (!settle(http, grace_s)) {
+        httpd_hub_abandon(&http->hub);
         reap(http, 0, true);
         (void)settle(http, 2);
     }

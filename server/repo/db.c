@@ -306,19 +306,81 @@ static pfc_code prepare(pfc_conn *conn, const pfc_statement *statement, pfc_err 
     return code;
 }
 
-pfc_code pfc_tx_query(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **out, pfc_err *err)
+static pfc_code find_prepared(pfc_tx *tx, const char *name, pfc_err *err)
 {
     const pfc_statement *statement =
         bsearch(name, pfc_statements, pfc_statements_len, sizeof(pfc_statement), by_name);
-    PGresult *res = NULL;
-    ExecStatusType status;
-    pfc_code code;
 
-    if (!statement) {
-        code = pfc_err_set(err, PFC_EBUG, "database: no statement is called %s", name);
+    if (!statement)
+        return pfc_err_set(err, PFC_EBUG, "database: no statement is called %s", name);
+    return prepare(tx->conn, statement, err);
+}
+
+/* Reads what the pipeline answers, to its end; the first fault is the one to tell. */
+static pfc_code drain_pipeline(PGconn *pg, const char *const *names, size_t len, pfc_err *err)
+{
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < len; i++) {
+        PGresult *res;
+
+        while ((res = PQgetResult(pg)) != NULL) {
+            ExecStatusType status = PQresultStatus(res);
+
+            if (!code && status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+                code = pfc_result_fault(pg, res, names[i], err);
+            PQclear(res);
+        }
+        if (PQstatus(pg) != CONNECTION_OK)
+            return code ? code
+                        : pfc_err_set(err, PFC_EUNAVAIL, "database: %s: connection lost", names[i]);
+    }
+    PQclear(PQgetResult(pg)); /* the sync */
+    return code;
+}
+
+pfc_code pfc_tx_pipeline(pfc_tx *tx, const char *const *names, pfc_args *args, size_t len,
+                         pfc_err *err)
+{
+    PGconn *pg = tx->conn->pg;
+    pfc_code code = PFC_OK;
+    size_t sent = 0;
+
+    for (size_t i = 0; i < len && !code; i++)
+        code = find_prepared(tx, names[i], err);
+    if (code)
+        goto done;
+    if (len > PFC_PIPELINE_MAX || !PQenterPipelineMode(pg)) {
+        code = pfc_err_set(err, PFC_EBUG, "database: no pipeline of %zu statements", len);
         goto done;
     }
-    code = prepare(tx->conn, statement, err);
+    /* The answers are a few bytes a statement, so the server never waits for us to read them. */
+    while (sent < len &&
+           PQsendQueryPrepared(pg, names[sent], args[sent].len, args[sent].values, NULL, NULL, 0))
+        sent++;
+    if (sent < len || !PQpipelineSync(pg))
+        code = pfc_result_fault(pg, NULL, names[PFC_MIN(sent, len - 1)], err);
+    else
+        code = drain_pipeline(pg, names, len, err);
+    /* Refused while something is unread: then the connection is of no more use. */
+    if (!PQexitPipelineMode(pg)) {
+        disconnect(tx->conn);
+        if (!code)
+            code = pfc_err_set(err, PFC_EBUG, "database: the pipeline did not end");
+    }
+
+done:
+    for (size_t i = 0; i < len; i++)
+        pfc_args_clear(&args[i]);
+    return code;
+}
+
+pfc_code pfc_tx_query(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **out, pfc_err *err)
+{
+    PGresult *res = NULL;
+    ExecStatusType status;
+    pfc_code code = find_prepared(tx, name, err);
+
     if (code)
         goto done;
     res = PQexecPrepared(tx->conn->pg, name, args ? args->len : 0, args ? args->values : NULL, NULL,

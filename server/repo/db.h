@@ -78,6 +78,14 @@ void pfc_args_clear(pfc_args *args);
  */
 pfc_code pfc_tx_query(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **out,
                       pfc_err *err) PFC_MUSTCHECK;
+/**
+ * Runs several statements whose rows nobody wants in one round trip (libpq's pipeline): names[i]
+ * with args[i], all of which are cleared, also on failure. Stops at the first that fails, with its
+ * code as for pfc_tx_query. At most PFC_PIPELINE_MAX.
+ */
+#define PFC_PIPELINE_MAX 16
+pfc_code pfc_tx_pipeline(pfc_tx *tx, const char *const *names, pfc_args *args, size_t len,
+                         pfc_err *err) PFC_MUSTCHECK;
 /** Prepares every embedded statement: what the tests hold against the newest schema. */
 pfc_code pfc_tx_prepare_all(pfc_tx *tx, size_t *prepared, pfc_err *err) PFC_MUSTCHECK;
 

@@ -2,191 +2,9 @@
  * Storing a run: one transaction for everything that belongs to it, so that it is there whole or
  * not at all, and once, however often it is sent.
  */
-#include "core/base/hash.h"
-#include "server/services/internal.h"
+#include "server/services/ingest.h"
 
-#define MAX_KEY 200
-
-/* Columns of the measurements that have samples, for unnest. */
-typedef struct columns {
-    size_t len;
-    const char **benchmark, **metric, **backend, **unit;
-    char **params, **samples, **blocks, **extra;
-    bool *higher, *exact;
-    int64_t *series, *n;
-    double *median, *low, *high, *min;
-    int64_t samples_total;
-} columns;
-
-static void columns_clear(columns *c)
-{
-    for (size_t i = 0; i < c->len; i++) {
-        free(c->params[i]);
-        free(c->samples[i]);
-        free(c->blocks[i]);
-        free(c->extra[i]);
-    }
-    void *arrays[] = { c->benchmark, c->metric, c->backend, c->unit,  c->params, c->samples,
-                       c->blocks,    c->extra,  c->higher,  c->exact, c->series, c->n,
-                       c->median,    c->low,    c->high,    c->min };
-    for (size_t i = 0; i < PFC_ARRAY_LEN(arrays); i++)
-        free(arrays[i]);
-}
-
-static void columns_init(columns *c, size_t cap)
-{
-    memset(c, 0, sizeof(*c));
-    c->benchmark = pfc_calloc(cap, sizeof(char *));
-    c->metric = pfc_calloc(cap, sizeof(char *));
-    c->backend = pfc_calloc(cap, sizeof(char *));
-    c->unit = pfc_calloc(cap, sizeof(char *));
-    c->params = pfc_calloc(cap, sizeof(char *));
-    c->samples = pfc_calloc(cap, sizeof(char *));
-    c->blocks = pfc_calloc(cap, sizeof(char *));
-    c->extra = pfc_calloc(cap, sizeof(char *));
-    c->higher = pfc_calloc(cap, sizeof(bool));
-    c->exact = pfc_calloc(cap, sizeof(bool));
-    c->series = pfc_calloc(cap, sizeof(int64_t));
-    c->n = pfc_calloc(cap, sizeof(int64_t));
-    c->median = pfc_calloc(cap, sizeof(double));
-    c->low = pfc_calloc(cap, sizeof(double));
-    c->high = pfc_calloc(cap, sizeof(double));
-    c->min = pfc_calloc(cap, sizeof(double));
-}
-
-static char *pairs_text(const pfc_pairs *pairs)
-{
-    json_t *object = pfc_pairs_to_json(pairs);
-    char *text = json_dumps(object, JSON_COMPACT);
-
-    json_decref(object);
-    return text;
-}
-
-static char *doubles_text(const double *x, size_t n)
-{
-    pfc_args args = { 0 };
-
-    pfc_args_f64s(&args, x, n);
-    return args.owned[0];
-}
-
-static char *blocks_text(const uint32_t *blocks, size_t n)
-{
-    pfc_args args = { 0 };
-    int64_t *wide = pfc_calloc(n, sizeof(*wide));
-
-    for (size_t i = 0; i < n; i++)
-        wide[i] = blocks[i];
-    pfc_args_i64s(&args, wide, n);
-    free(wide);
-    return args.owned[0];
-}
-
-static pfc_interval interval_of(const pfc_measurement *m)
-{
-    if (m->blocks_len > 1 && !m->exact)
-        return pfc_stats_block_interval(m->samples, m->blocks, m->blocks_len, 0.95, 1);
-    return pfc_stats_median_interval(m->samples, m->samples_len, 0.95);
-}
-
-static void columns_add(columns *c, const pfc_measurement *m)
-{
-    pfc_interval interval = interval_of(m);
-    size_t i = c->len++;
-
-    c->benchmark[i] = m->benchmark;
-    c->metric[i] = m->metric;
-    c->backend[i] = m->backend;
-    c->unit[i] = m->unit;
-    c->params[i] = pairs_text(&m->params);
-    c->extra[i] = pairs_text(&m->extra);
-    c->samples[i] = doubles_text(m->samples, m->samples_len);
-    c->blocks[i] = blocks_text(m->blocks, m->blocks_len);
-    c->higher[i] = m->higher_is_better;
-    c->exact[i] = m->exact;
-    c->n[i] = (int64_t)m->samples_len;
-    c->median[i] = interval.value;
-    c->low[i] = interval.low;
-    c->high[i] = interval.high;
-    c->min[i] = m->samples[0];
-    for (size_t s = 1; s < m->samples_len; s++)
-        c->min[i] = PFC_MIN(c->min[i], m->samples[s]);
-    c->samples_total += (int64_t)m->samples_len;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    const pfc_measurement *x = *(const pfc_measurement *const *)a;
-    const pfc_measurement *y = *(const pfc_measurement *const *)b;
-    int order = strcmp(x->benchmark, y->benchmark);
-
-    if (!order)
-        order = strcmp(x->metric, y->metric);
-    return order ? order : strcmp(x->backend, y->backend);
-}
-
-static pfc_code check_run(const pfc_run *run, const char *key, pfc_err *err)
-{
-    const pfc_measurement **sorted;
-    pfc_code code = PFC_OK;
-
-    if (!pfc_is_sha(run->commit))
-        return pfc_err_set_field(err, PFC_EINVAL, "commit",
-                                 "commit: want a full id of 40 hexadecimal digits");
-    if (!run->id || strlen(run->id) != 32)
-        return pfc_err_set_field(err, PFC_EINVAL, "id", "id: want 32 hexadecimal digits");
-    if (key && (!*key || strlen(key) > MAX_KEY))
-        return pfc_err_set(err, PFC_EINVAL, "Idempotency-Key: want 1 to %d bytes", MAX_KEY);
-    sorted = pfc_calloc(run->measurements_len, sizeof(*sorted));
-    for (size_t i = 0; i < run->measurements_len; i++)
-        sorted[i] = &run->measurements[i];
-    if (run->measurements_len)
-        qsort(sorted, run->measurements_len, sizeof(*sorted), compare_names);
-    for (size_t i = 1; i < run->measurements_len && !code; i++) {
-        if (compare_names(&sorted[i - 1], &sorted[i]) == 0)
-            code = pfc_err_set_field(err, PFC_EINVAL, "measurements",
-                                     "measurements: %s %s %s is there twice", sorted[i]->benchmark,
-                                     sorted[i]->metric, sorted[i]->backend);
-    }
-    free(sorted);
-    return code;
-}
-
-/* All that the parts of one run must have in common. */
-static void hash_header(const pfc_run *run, char out[PFC_SHA256_HEX])
-{
-    char *text = pfc_format("%s\n%s\n%s\n%s\n%.17g\n%.17g\n%lld\n%d\n%s\n%s\n%s", run->commit,
-                            run->branch ? run->branch : "", run->suite ? run->suite : "",
-                            run->suite_hash ? run->suite_hash : "", run->started_at,
-                            run->finished_at, (long long)run->job_id, run->infra, run->machine.name,
-                            run->machine.machine_class, run->machine.fingerprint_hash);
-
-    pfc_sha256_hex(text, strlen(text), out);
-    free(text);
-}
-
-static void hash_body(const pfc_run *run, char out[PFC_SHA256_HEX])
-{
-    char *text = pfc_run_to_text(run); /* canonical: blanks and key order do not count */
-
-    pfc_sha256_hex(text, strlen(text), out);
-    free(text);
-}
-
-/* One ingest under way. */
-typedef struct ingest {
-    pfc_tx *tx;
-    const pfc_run *run;
-    int64_t project_id;
-    char *project, *branch;
-    int64_t commit_id, machine_id, run_id;
-    bool further; /* the run has a part already */
-    columns ok;
-    char header[PFC_SHA256_HEX], body[PFC_SHA256_HEX];
-} ingest;
-
-static pfc_code find_project(ingest *in, pfc_err *err)
+static pfc_code find_project(pfc_ingest *in, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -207,7 +25,7 @@ static pfc_code find_project(ingest *in, pfc_err *err)
     return code;
 }
 
-static pfc_code find_machine(ingest *in, pfc_err *err)
+static pfc_code find_machine(pfc_ingest *in, pfc_err *err)
 {
     const pfc_machine *m = &in->run->machine;
     const char *name = m->name ? m->name : ""; /* a command's run need not name its machine */
@@ -236,7 +54,7 @@ static pfc_code find_machine(ingest *in, pfc_err *err)
             pfc_args_text(&args, m->machine_class);
             pfc_args_text(&args, name);
             pfc_args_text(&args, m->fingerprint_hash);
-            pfc_args_own(&args, pairs_text(&m->fingerprint));
+            pfc_args_own(&args, pfc_ingest_pairs(&m->fingerprint));
             code = pfc_tx_query(in->tx, "machine_insert", &args, NULL, err);
         }
     }
@@ -246,7 +64,7 @@ static pfc_code find_machine(ingest *in, pfc_err *err)
 }
 
 /* The answer of this very document, if it is stored. */
-static pfc_code find_part(ingest *in, pfc_ingest_result *out, pfc_err *err)
+static pfc_code find_part(pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -265,7 +83,7 @@ static pfc_code find_part(ingest *in, pfc_ingest_result *out, pfc_err *err)
     return code;
 }
 
-static pfc_code check_key(ingest *in, const char *key, pfc_ingest_result *out, pfc_err *err)
+static pfc_code check_key(pfc_ingest *in, const char *key, pfc_ingest_result *out, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -293,7 +111,7 @@ static pfc_code check_key(ingest *in, const char *key, pfc_ingest_result *out, p
 }
 
 /* Makes the run's row, or locks the one that is there. */
-static pfc_code claim_run(ingest *in, pfc_ingest_result *out, pfc_err *err)
+static pfc_code claim_run(pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
 {
     const pfc_run *run = in->run;
     pfc_args args = { 0 };
@@ -329,9 +147,9 @@ static pfc_code claim_run(ingest *in, pfc_ingest_result *out, pfc_err *err)
     return code ? code : find_part(in, out, err);
 }
 
-static pfc_code make_series(ingest *in, pfc_err *err)
+static pfc_code make_series(pfc_ingest *in, pfc_err *err)
 {
-    columns *c = &in->ok;
+    pfc_ingest_columns *c = &in->ok;
     pfc_args args = { 0 };
     pfc_code code;
 
@@ -353,9 +171,9 @@ static pfc_code make_series(ingest *in, pfc_err *err)
     return pfc_tx_query(in->tx, "series_ensure", &args, NULL, err);
 }
 
-static pfc_code resolve_series(ingest *in, pfc_err *err)
+static pfc_code resolve_series(pfc_ingest *in, pfc_err *err)
 {
-    columns *c = &in->ok;
+    pfc_ingest_columns *c = &in->ok;
     pfc_args args = { 0 };
     pfc_res *res = NULL;
     pfc_code code;
@@ -386,7 +204,7 @@ static pfc_code resolve_series(ingest *in, pfc_err *err)
     return code;
 }
 
-static pfc_code check_overlap(ingest *in, pfc_err *err)
+static pfc_code check_overlap(pfc_ingest *in, pfc_err *err)
 {
     pfc_args args = { 0 };
     int64_t there = 0;
@@ -404,9 +222,9 @@ static pfc_code check_overlap(ingest *in, pfc_err *err)
     return code;
 }
 
-static pfc_code store_measured(ingest *in, pfc_err *err)
+static pfc_code store_measured(pfc_ingest *in, pfc_err *err)
 {
-    columns *c = &in->ok;
+    pfc_ingest_columns *c = &in->ok;
     pfc_args args = { 0 };
     pfc_code code;
 
@@ -435,7 +253,7 @@ static pfc_code store_measured(ingest *in, pfc_err *err)
 }
 
 /* What was broken or skipped, so that the document can be given back whole. */
-static pfc_code store_unmeasured(ingest *in, pfc_err *err)
+pfc_code pfc_ingest_unmeasured(pfc_ingest *in, pfc_err *err)
 {
     const pfc_run *run = in->run;
     size_t cap = run->measurements_len - in->ok.len, n = 0;
@@ -458,7 +276,7 @@ static pfc_code store_unmeasured(ingest *in, pfc_err *err)
         text[2][n] = m->backend;
         text[3][n] = m->unit;
         text[4][n] = m->reason ? m->reason : "";
-        params[n] = pairs_text(&m->params);
+        params[n] = pfc_ingest_pairs(&m->params);
         higher[n] = m->higher_is_better;
         exact[n] = m->exact;
         broken[n++] = m->status == PFC_STATUS_BROKEN;
@@ -486,8 +304,23 @@ static pfc_code store_unmeasured(ingest *in, pfc_err *err)
     return code;
 }
 
-static pfc_code store_part(ingest *in, const char *actor, const char *key, pfc_ingest_result *out,
-                           pfc_err *err)
+static json_t *run_event(const pfc_ingest *in)
+{
+    return json_pack("{s:s, s:s, s:I, s:s, s:s}", "type", "run", "project", in->project, "run_id",
+                     (json_int_t)in->run_id, "id", in->run->id, "commit", in->run->commit);
+}
+
+char *pfc_ingest_event(const pfc_ingest *in)
+{
+    json_t *event = run_event(in);
+    char *text = event ? json_dumps(event, JSON_COMPACT) : NULL;
+
+    json_decref(event);
+    return text;
+}
+
+static pfc_code store_part(pfc_ingest *in, const char *actor, const char *key,
+                           pfc_ingest_result *out, pfc_err *err)
 {
     pfc_args args = { 0 };
     char *what;
@@ -512,15 +345,11 @@ static pfc_code store_part(ingest *in, const char *actor, const char *key, pfc_i
     code = pfc_note(in->tx, actor, "ingest", in->project_id, what, in->run->id, err);
     free(what);
     if (!code)
-        code = pfc_tell(in->tx,
-                        json_pack("{s:s, s:s, s:I, s:s, s:s}", "type", "run", "project",
-                                  in->project, "run_id", (json_int_t)in->run_id, "id", in->run->id,
-                                  "commit", in->run->commit),
-                        err);
+        code = pfc_tell(in->tx, run_event(in), err);
     return code;
 }
 
-static pfc_code store(ingest *in, const char *actor, const char *key, pfc_ingest_result *out,
+static pfc_code store(pfc_ingest *in, const char *actor, const char *key, pfc_ingest_result *out,
                       pfc_err *err)
 {
     pfc_code code = find_project(in, err);
@@ -540,43 +369,52 @@ static pfc_code store(ingest *in, const char *actor, const char *key, pfc_ingest
         return code;
     code = store_measured(in, err);
     if (!code)
-        code = store_unmeasured(in, err);
+        code = pfc_ingest_unmeasured(in, err);
     if (!code)
         code = store_part(in, actor, key, out, err);
+    return code;
+}
+
+/* What an attempt that failed has left behind. */
+static void forget_attempt(pfc_ingest *in)
+{
+    free(in->project);
+    free(in->branch);
+    in->project = in->branch = NULL;
+    in->commit_id = in->machine_id = in->run_id = 0;
+    in->further = false;
+}
+
+pfc_code pfc_ingest_one(pfc_db *db, pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
+{
+    pfc_ingest_result answer = { 0 };
+    pfc_code code;
+
+    forget_attempt(in);
+    code = pfc_tx_begin(&in->tx, db, PFC_TX_WRITE, err);
+    if (!code)
+        code = store(in, in->actor, in->key, &answer, err);
+    if (!code && !answer.repeated)
+        code = pfc_tx_commit(in->tx, err);
+    pfc_tx_free(in->tx);
+    in->tx = NULL;
+    if (!code) {
+        answer.run_id = in->run_id;
+        (void)snprintf(answer.id, sizeof(answer.id), "%s", in->run->id);
+        *out = answer;
+    }
     return code;
 }
 
 pfc_code pfc_run_ingest(pfc_db *db, const char *actor, int64_t project_id, const pfc_run *run,
                         const char *key, pfc_ingest_result *out, pfc_err *err)
 {
-    ingest in = { .run = run, .project_id = project_id };
-    pfc_ingest_result answer = { 0 };
-    pfc_code code = check_run(run, key, err);
-
-    if (code)
-        return code;
+    pfc_ingest in = { 0 };
     /* The slow part, summaries and texts, is done before a connection is taken. */
-    columns_init(&in.ok, run->measurements_len);
-    for (size_t i = 0; i < run->measurements_len; i++) {
-        if (run->measurements[i].status == PFC_STATUS_OK)
-            columns_add(&in.ok, &run->measurements[i]);
-    }
-    hash_header(run, in.header);
-    hash_body(run, in.body);
+    pfc_code code = pfc_ingest_prepare(&in, actor, project_id, run, key, err);
 
-    code = pfc_tx_begin(&in.tx, db, PFC_TX_WRITE, err);
     if (!code)
-        code = store(&in, actor, key, &answer, err);
-    if (!code && !answer.repeated)
-        code = pfc_tx_commit(in.tx, err);
-    pfc_tx_free(in.tx);
-    if (!code) {
-        answer.run_id = in.run_id;
-        (void)snprintf(answer.id, sizeof(answer.id), "%s", run->id);
-        *out = answer;
-    }
-    columns_clear(&in.ok);
-    free(in.project);
-    free(in.branch);
+        code = pfc_ingest_one(db, &in, out, err);
+    pfc_ingest_clear(&in);
     return code;
 }

@@ -17,6 +17,12 @@ pfc_code pfc_query_id(pfc_tx *tx, const char *name, pfc_args *args, int64_t *id,
 /** True for 40 lower-case hexadecimal digits. */
 bool pfc_is_sha(const char *text);
 
+/** A remembered token; *generation is for pfc_cache_keep_token, whatever comes back. */
+bool pfc_cache_token(pfc_cache *cache, const char *hash, pfc_principal *out, uint64_t *generation);
+/** valid_s: until it expires, negative: never. Nothing is kept when something changed meanwhile. */
+void pfc_cache_keep_token(pfc_cache *cache, const char *hash, const pfc_principal *who,
+                          double valid_s, uint64_t generation);
+
 /* ---- positions along a branch (line.c: pure; commits.c: stored) ---- */
 
 typedef struct pfc_line_commit {

@@ -55,6 +55,53 @@ pfc_code pfc_run_ingest(pfc_db *db, const char *actor, int64_t project_id, const
 pfc_code pfc_run_load(pfc_db *db, int64_t project_id, int64_t run_id, pfc_run **out,
                       pfc_err *err) PFC_MUSTCHECK;
 
+/* ---- runs of many requests at once ---- */
+
+/**
+ * Group commit: a fixed few threads store whatever waits, in one transaction each time, and tell who
+ * waited. A ticket is one run on its way; it belongs to whoever made it, who may let go of it at
+ * any time: a run that is queued is stored all the same.
+ */
+typedef struct pfc_writer pfc_writer;
+typedef struct pfc_ingest_ticket pfc_ingest_ticket;
+
+typedef struct pfc_writer_opts {
+    pfc_db *db;
+    unsigned threads; /* 0: 2, which is enough for two cores and leaves one to PostgreSQL */
+    /* Called by a writer when the tickets with these tags are done; must not block. */
+    void (*done)(void *context, const uint64_t *tags, size_t len);
+    void *context;
+} pfc_writer_opts;
+
+typedef struct pfc_writer_counts {
+    size_t waiting;
+    uint64_t groups;  /* transactions that stored several runs at once (or one the same way) */
+    uint64_t grouped; /* runs in them */
+    uint64_t alone;   /* runs that needed a transaction of their own */
+} pfc_writer_counts;
+
+pfc_code pfc_writer_start(pfc_writer **out, const pfc_writer_opts *opts,
+                          pfc_err *err) PFC_MUSTCHECK;
+/** Stores what still waits, ends the threads, frees. Accepts NULL. */
+void pfc_writer_stop(pfc_writer *writer);
+/** Queues the ticket; `tag` is for done(). PFC_EUNAVAIL when too much waits (4,096 runs or 64 MiB). */
+pfc_code pfc_writer_submit(pfc_writer *writer, pfc_ingest_ticket *ticket, uint64_t tag,
+                           pfc_err *err) PFC_MUSTCHECK;
+/** Ends a ticket that was not queued with this failure. */
+void pfc_writer_refuse(pfc_ingest_ticket *ticket, const pfc_err *err);
+void pfc_writer_figures(pfc_writer *writer, pfc_writer_counts *out);
+
+/** Makes a run ready: checks and figures, without the database. Takes `run`, also on failure.
+ *  bytes: about how large the document is. Faults as for pfc_run_ingest. */
+pfc_code pfc_ingest_ticket_new(const char *actor, int64_t project_id, pfc_run *run, const char *key,
+                               size_t bytes, pfc_ingest_ticket **out, pfc_err *err) PFC_MUSTCHECK;
+/** What became of it. One that was never submitted is stored now, in its own transaction; one that is
+ *  still queued is PFC_EUNAVAIL: nobody knows yet. */
+pfc_code pfc_ingest_ticket_take(pfc_db *db, pfc_ingest_ticket *ticket, pfc_ingest_result *out,
+                                pfc_err *err) PFC_MUSTCHECK;
+/** Accepts NULL. */
+void pfc_ingest_ticket_free(pfc_ingest_ticket *ticket);
+
 /* ---- one series ---- */
 
 typedef struct pfc_window_point {
@@ -253,6 +300,24 @@ pfc_code pfc_token_create(pfc_db *db, const char *actor, const char *name, int64
 /** Makes sure that `secret` (from DIR/admin.token) is a valid admin token called `name`. */
 pfc_code pfc_token_ensure(pfc_db *db, const char *name, const char *secret,
                           pfc_err *err) PFC_MUSTCHECK;
+/**
+ * Tokens and project names that were looked up a moment ago. Kept for ttl_s at most, and only while
+ * events are heard: whoever listens to the database calls pfc_cache_trust(false) when the connection
+ * is lost, (true) when it is back, and pfc_cache_forget at an event of type "token", which every
+ * revocation sends. Thread-safe.
+ */
+typedef struct pfc_cache pfc_cache;
+pfc_cache *pfc_cache_new(double ttl_s);
+void pfc_cache_free(pfc_cache *cache); /* accepts NULL */
+void pfc_cache_trust(pfc_cache *cache, bool heard);
+void pfc_cache_forget(pfc_cache *cache);
+/** As pfc_token_verify, asking the cache (NULL: none) first. */
+pfc_code pfc_token_verify_cached(pfc_db *db, pfc_cache *cache, const char *secret,
+                                 pfc_principal *out, pfc_err *err) PFC_MUSTCHECK;
+/** The project's id, by the cache (NULL: none) or the database. PFC_ENOTFOUND. */
+pfc_code pfc_project_find(pfc_db *db, pfc_cache *cache, const char *name, int64_t *id,
+                          pfc_err *err) PFC_MUSTCHECK;
+
 /** PFC_EDENIED for every secret that is malformed, unknown, expired or revoked. */
 pfc_code pfc_token_verify(pfc_db *db, const char *secret, pfc_principal *out,
                           pfc_err *err) PFC_MUSTCHECK;

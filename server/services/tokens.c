@@ -105,7 +105,7 @@ pfc_code pfc_token_ensure(pfc_db *db, const char *name, const char *secret, pfc_
 
 /* Fills *out; valid says whether the secret may be used. */
 static pfc_code read_token(pfc_tx *tx, const char *hash, pfc_principal *out, bool *valid,
-                           pfc_err *err)
+                           double *valid_s, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -128,6 +128,8 @@ static pfc_code read_token(pfc_tx *tx, const char *hash, pfc_principal *out, boo
         *valid = pfc_res_bool(res, 0, pfc_res_column(res, "valid")) &&
                  pfc_secret_equal(hash, pfc_res_text(res, 0, pfc_res_column(res, "hash")));
         stale = pfc_res_bool(res, 0, pfc_res_column(res, "stale"));
+        if (pfc_res_text(res, 0, pfc_res_column(res, "valid_s")))
+            *valid_s = pfc_res_f64(res, 0, pfc_res_column(res, "valid_s"));
     }
     pfc_res_free(res);
     /* Once a minute is enough to see which tokens are in use, and spares a write a request. */
@@ -140,8 +142,16 @@ static pfc_code read_token(pfc_tx *tx, const char *hash, pfc_principal *out, boo
 
 pfc_code pfc_token_verify(pfc_db *db, const char *secret, pfc_principal *out, pfc_err *err)
 {
+    return pfc_token_verify_cached(db, NULL, secret, out, err);
+}
+
+pfc_code pfc_token_verify_cached(pfc_db *db, pfc_cache *cache, const char *secret,
+                                 pfc_principal *out, pfc_err *err)
+{
     char hash[PFC_SHA256_HEX];
     pfc_principal found = { 0 };
+    uint64_t generation = 0;
+    double valid_s = -1;
     pfc_tx *tx = NULL;
     bool valid = false;
     pfc_code code;
@@ -149,15 +159,19 @@ pfc_code pfc_token_verify(pfc_db *db, const char *secret, pfc_principal *out, pf
     if (!secret || !well_formed(secret))
         return pfc_err_set(err, PFC_EDENIED, "token: not valid");
     pfc_sha256_hex(secret, strlen(secret), hash);
+    if (cache && pfc_cache_token(cache, hash, out, &generation))
+        return PFC_OK;
     code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
     if (!code)
-        code = read_token(tx, hash, &found, &valid, err);
+        code = read_token(tx, hash, &found, &valid, &valid_s, err);
     pfc_tx_free(tx);
     if (code)
         return code;
     /* One sentence for unknown, expired and revoked: a guesser learns nothing. */
     if (!valid)
         return pfc_err_set(err, PFC_EDENIED, "token: not valid");
+    if (cache)
+        pfc_cache_keep_token(cache, hash, &found, valid_s, generation);
     *out = found;
     return PFC_OK;
 }
@@ -178,6 +192,9 @@ pfc_code pfc_token_revoke(pfc_db *db, const char *actor, int64_t id, pfc_err *er
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such token");
     if (!code)
         code = pfc_note(tx, actor, "revoke", 0, what, NULL, err);
+    /* Every server that remembers it hears of this. */
+    if (!code)
+        code = pfc_tell(tx, json_pack("{s:s, s:I}", "type", "token", "id", (json_int_t)id), err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);

@@ -139,3 +139,85 @@ Test(house, events_reach_a_listener)
     free(url);
     pfc_db_close(db);
 }
+
+Test(cache, a_revoked_token_is_refused_although_it_was_remembered)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    pfc_cache *cache = pfc_cache_new(3600);
+    char secret[PFC_TOKEN_TEXT];
+    pfc_principal who = { 0 };
+    pfc_err err = { 0 };
+    int64_t id = 0;
+
+    cr_assert(eq(int, pfc_token_create(db, "test", "a", PFC_SCOPE_READ, 0, 0, &id, secret, &err),
+                 PFC_OK));
+    pfc_cache_trust(cache, true);
+    cr_assert(eq(int, pfc_token_verify_cached(db, cache, secret, &who, &err), PFC_OK));
+    cr_assert(eq(int, pfc_token_revoke(db, "test", id, &err), PFC_OK));
+    /* remembered: nobody has passed the event on yet */
+    cr_assert(eq(int, pfc_token_verify_cached(db, cache, secret, &who, &err), PFC_OK));
+    pfc_cache_forget(cache);
+    cr_assert(eq(int, pfc_token_verify_cached(db, cache, secret, &who, &err), PFC_EDENIED));
+    pfc_cache_free(cache);
+    pfc_db_close(db);
+}
+
+Test(cache, nothing_is_remembered_while_events_are_not_heard)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    pfc_cache *cache = pfc_cache_new(3600);
+    char secret[PFC_TOKEN_TEXT];
+    pfc_principal who = { 0 };
+    pfc_err err = { 0 };
+    int64_t id = 0;
+
+    cr_assert(eq(int, pfc_token_create(db, "test", "a", PFC_SCOPE_READ, 0, 0, &id, secret, &err),
+                 PFC_OK));
+    cr_assert(eq(int, pfc_token_verify_cached(db, cache, secret, &who, &err), PFC_OK));
+    cr_assert(eq(int, pfc_token_revoke(db, "test", id, &err), PFC_OK));
+    cr_assert(eq(int, pfc_token_verify_cached(db, cache, secret, &who, &err), PFC_EDENIED));
+    pfc_cache_free(cache);
+    pfc_db_close(db);
+}
+
+Test(cache, an_expiring_token_is_not_remembered_longer_than_it_lives)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    pfc_cache *cache = pfc_cache_new(3600);
+    char secret[PFC_TOKEN_TEXT];
+    pfc_principal who = { 0 };
+    pfc_err err = { 0 };
+    int64_t id = 0, until = pfc_clock_ns() + 60 * PFC_NS_PER_S;
+    pfc_code code;
+
+    pfc_cache_trust(cache, true);
+    cr_assert(eq(int,
+                 pfc_token_create(db, "test", "a", PFC_SCOPE_READ, 0, pfc_clock_unix_s() + 1, &id,
+                                  secret, &err),
+                 PFC_OK));
+    /* valid or already expired on a slow machine; in the end expired in any case */
+    while ((code = pfc_token_verify_cached(db, cache, secret, &who, &err)) == PFC_OK) {
+        cr_assert(pfc_clock_ns() < until, "still valid");
+        pfc_clock_sleep_ns(20 * PFC_NS_PER_MS);
+    }
+    cr_assert(eq(int, code, PFC_EDENIED));
+    pfc_cache_free(cache);
+    pfc_db_close(db);
+}
+
+Test(cache, projects_are_found_by_name)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    pfc_cache *cache = pfc_cache_new(3600);
+    int64_t p = fx_project(db), id = 0;
+    pfc_err err = { 0 };
+
+    pfc_cache_trust(cache, true);
+    for (int i = 0; i < 2; i++) {
+        cr_assert(eq(int, pfc_project_find(db, cache, "p", &id, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(i64, id, p));
+    }
+    cr_assert(eq(int, pfc_project_find(db, cache, "q", &id, &err), PFC_ENOTFOUND));
+    pfc_cache_free(cache);
+    pfc_db_close(db);
+}

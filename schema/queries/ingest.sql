@@ -1,0 +1,87 @@
+-- Storing many runs in one transaction: every statement takes arrays, one element a run or a
+-- measurement. They only insert; what needs more is stored run by run (runs.sql).
+
+-- name: group_resolve
+-- $1 project_id[], $2 branch[] (null: the project's), $3 sha[], $4 class[], $5 name[],
+-- $6 fingerprint_hash[], $7 key[] (null: none)
+-- -> project, branch, commit_id (null: not known on that branch), machine_id (null: unknown or not
+-- seen for a minute), key_used, in the order asked; the row is missing where the project is
+SELECT u.ordinal, p.name AS project, coalesce(u.branch, p.branch) AS branch, c.id AS commit_id,
+       k.id AS machine_id,
+       u.key IS NOT NULL AND EXISTS (
+           SELECT 1 FROM run_parts q WHERE q.project_id = p.id AND q.key = u.key) AS key_used
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+     WITH ORDINALITY AS u (project_id, branch, sha, class, name, fingerprint, key, ordinal)
+JOIN projects p ON p.id = u.project_id
+LEFT JOIN commits c ON c.project_id = u.project_id AND c.sha = u.sha AND EXISTS (
+    SELECT 1 FROM branch_commits b WHERE b.project_id = c.project_id
+    AND b.branch = coalesce(u.branch, p.branch) AND b.commit_id = c.id)
+LEFT JOIN machines k ON k.class = u.class AND k.name = u.name AND k.fingerprint_hash = u.fingerprint
+    AND k.last_seen_at >= now() - interval '1 minute'
+ORDER BY u.ordinal;
+
+-- name: group_series
+-- $1 project_id[], $2 machine_class[], $3 branch[], $4 benchmark[], $5 metric[], $6 backend[]
+-- -> id (null: there is none yet), unit, higher_is_better, in the order asked
+SELECT s.id, s.unit, s.higher_is_better
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+     WITH ORDINALITY AS u (project_id, class, branch, benchmark, metric, backend, ordinal)
+LEFT JOIN benchmarks b ON b.project_id = u.project_id AND b.name = u.benchmark
+LEFT JOIN series s ON s.project_id = u.project_id AND s.benchmark_id = b.id AND s.metric = u.metric
+    AND s.backend = u.backend AND s.machine_class = u.class AND s.branch = u.branch
+ORDER BY u.ordinal;
+
+-- name: group_runs
+-- $1 project_id[], $2 run_id[], $3 header_hash[], $4 commit_id[], $5 branch[], $6 suite[],
+-- $7 suite_hash[], $8 machine_id[], $9 job_id[] (0: none), $10 infra[], $11 started[], $12 finished[]
+-- -> id, project_id, run_id of those that are new. Sorted, so that two groups with the same runs
+-- wait for each other instead of in a circle.
+INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash, machine_id,
+                  job_id, infra, started_at, finished_at)
+SELECT u.project_id, u.run_id, u.header, u.commit_id, u.branch, u.suite, u.suite_hash, u.machine_id,
+       nullif(u.job_id, 0), u.infra, to_timestamp(u.started), to_timestamp(u.finished)
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[],
+            $8::bigint[], $9::bigint[], $10::boolean[], $11::float8[], $12::float8[])
+     AS u (project_id, run_id, header, commit_id, branch, suite, suite_hash, machine_id, job_id,
+           infra, started, finished)
+ORDER BY u.project_id, u.run_id
+ON CONFLICT (project_id, run_id) DO NOTHING
+RETURNING id, project_id, run_id;
+
+-- name: group_measurements
+-- $1 project_id[], $2 run[], $3 commit_id[], $4 series_id[], $5 n[], $6 median[], $7 low[],
+-- $8 high[], $9 min[], $10 samples[] and $11 blocks[] (array literals), $12 extra[]
+INSERT INTO measurements (project_id, series_id, run_id, commit_id, stored_at, n, median, low, high,
+                          min, samples, blocks, extra)
+SELECT u.project_id, u.series_id, u.run_id, u.commit_id, now(), u.n, u.median, u.low, u.high, u.min,
+       u.samples::float8[], u.blocks::int[], u.extra::jsonb
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::float8[],
+            $7::float8[], $8::float8[], $9::float8[], $10::text[], $11::text[], $12::text[])
+     AS u (project_id, run_id, commit_id, series_id, n, median, low, high, min, samples, blocks,
+           extra);
+
+-- name: group_parts
+-- $1 project_id[], $2 run[], $3 body_hash[], $4 key[], $5 measurements[], $6 series[], $7 samples[]
+INSERT INTO run_parts (project_id, run_id, body_hash, key, measurements, series, samples)
+SELECT u.* FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[],
+                       $6::bigint[], $7::bigint[]) AS u;
+
+-- name: group_judge
+-- $1 project_id[], $2 run[]: one detect job a run, and word of them
+WITH made AS (
+    INSERT INTO jobs (project_id, kind, run_id)
+    SELECT u.project_id, 'detect', u.run_id FROM unnest($1::bigint[], $2::bigint[])
+           AS u (project_id, run_id)
+    RETURNING id)
+SELECT pg_notify('perfci', json_build_object('type', 'detect', 'id', max(id))::text) FROM made
+HAVING count(*) > 0;
+
+-- name: group_audit
+-- $1 actor[], $2 project_id[], $3 run[], $4 detail[]
+INSERT INTO audit (actor, action, project_id, object, detail)
+SELECT u.actor, 'ingest', u.project_id, 'run ' || u.run_id, u.detail
+FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) AS u (actor, project_id, run_id, detail);
+
+-- name: group_notify
+-- $1 payload[]
+SELECT count(pg_notify('perfci', u.event)) FROM unnest($1::text[]) AS u (event);

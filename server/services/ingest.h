@@ -1,0 +1,71 @@
+/*
+ * What the files of ingest share: a run made ready for storing, and the two ways to store it.
+ *
+ * Preparing needs no database: it checks the document, derives the figures that are stored beside
+ * the samples, and hashes header and body. ingest.c stores one run in a transaction of its own;
+ * ingest_group.c stores many in one, as long as they need nothing but inserts.
+ */
+#ifndef PFC_SERVER_SERVICES_INGEST_H
+#define PFC_SERVER_SERVICES_INGEST_H
+
+#include "core/base/hash.h"
+#include "server/services/internal.h"
+
+#define PFC_INGEST_MAX_KEY 200
+
+/* Columns of the measurements that have samples, for unnest. */
+typedef struct pfc_ingest_columns {
+    size_t len;
+    const char **benchmark, **metric, **backend, **unit;
+    char **params, **samples, **blocks, **extra;
+    bool *higher, *exact;
+    int64_t *series, *n;
+    double *median, *low, *high, *min;
+    int64_t samples_total;
+} pfc_ingest_columns;
+
+/* One ingest under way. */
+typedef struct pfc_ingest {
+    const char *actor, *key; /* borrowed; key NULL: none */
+    pfc_tx *tx;
+    const pfc_run *run;
+    int64_t project_id;
+    char *project, *branch;
+    int64_t commit_id, machine_id, run_id;
+    bool further; /* the run has a part already */
+    pfc_ingest_columns ok;
+    char header[PFC_SHA256_HEX], body[PFC_SHA256_HEX];
+} pfc_ingest;
+
+/** Checks the run and fills what needs no database; clear it, also on failure. `run`, `actor` and
+ *  `key` are borrowed. PFC_EINVAL as for pfc_run_ingest. */
+pfc_code pfc_ingest_prepare(pfc_ingest *in, const char *actor, int64_t project_id,
+                            const pfc_run *run, const char *key, pfc_err *err) PFC_MUSTCHECK;
+/** Frees what preparing and storing have made. */
+void pfc_ingest_clear(pfc_ingest *in);
+/** Stores a prepared run in a transaction of its own; may be called again after it failed. */
+pfc_code pfc_ingest_one(pfc_db *db, pfc_ingest *in, pfc_ingest_result *out,
+                        pfc_err *err) PFC_MUSTCHECK;
+/** Stores what was broken or skipped; in->tx, in->project_id and in->run_id are set. */
+pfc_code pfc_ingest_unmeasured(pfc_ingest *in, pfc_err *err) PFC_MUSTCHECK;
+/** An object of texts as JSON; caller frees. */
+char *pfc_ingest_pairs(const pfc_pairs *pairs);
+/** The event that tells of a stored run; caller frees. */
+char *pfc_ingest_event(const pfc_ingest *in);
+
+/** Where one run of a group stands. */
+typedef enum pfc_group_state {
+    PFC_GROUP_ALONE,  /* needs more than inserts (or may be there already): store it by itself */
+    PFC_GROUP_STORED, /* committed with the group */
+} pfc_group_state;
+
+/**
+ * Stores as many of the runs as need nothing but inserts, in one transaction; states[i] and, for
+ * those stored, results[i] say how each fared. On failure nothing of the group is stored and all
+ * states are PFC_GROUP_ALONE. len is 1..PFC_INGEST_GROUP_MAX.
+ */
+#define PFC_INGEST_GROUP_MAX 256
+pfc_code pfc_ingest_group(pfc_db *db, pfc_ingest *const *runs, size_t len, pfc_group_state *states,
+                          pfc_ingest_result *results, pfc_err *err) PFC_MUSTCHECK;
+
+#endif

@@ -1,0 +1,511 @@
+/*
+ * Storing many runs in one transaction. The commit's fsync is what storing costs, so runs that wait
+ * at the same time share one, and each statement carries all of them as arrays.
+ *
+ * Only the common case goes this way: project, commit, machine and series are known and the run is
+ * new. A run that needs more, or is there already, is left to pfc_ingest_one, which knows every
+ * case; so a run that is refused never takes its neighbours with it.
+ */
+#include "server/services/ingest.h"
+
+/* A group under way. `in` holds those that are still part of it. */
+typedef struct group {
+    pfc_tx *tx;
+    pfc_ingest *const *all;
+    size_t all_len;
+    pfc_ingest *in[PFC_INGEST_GROUP_MAX];
+    size_t at[PFC_INGEST_GROUP_MAX]; /* place of in[i] in all */
+    size_t len;
+} group;
+
+/* ---- columns of a group ---- */
+
+typedef const char *(*text_of)(const pfc_ingest *in);
+typedef int64_t (*i64_of)(const pfc_ingest *in);
+
+static const char *sha_of(const pfc_ingest *in)
+{
+    return in->run->commit;
+}
+static const char *class_of(const pfc_ingest *in)
+{
+    return in->run->machine.machine_class;
+}
+static const char *host_of(const pfc_ingest *in)
+{
+    return in->run->machine.name ? in->run->machine.name : "";
+}
+static const char *fingerprint_of(const pfc_ingest *in)
+{
+    return in->run->machine.fingerprint_hash;
+}
+static const char *key_of(const pfc_ingest *in)
+{
+    return in->key;
+}
+static const char *asked_branch_of(const pfc_ingest *in)
+{
+    return in->run->branch;
+}
+static const char *branch_of(const pfc_ingest *in)
+{
+    return in->branch;
+}
+static const char *id_of(const pfc_ingest *in)
+{
+    return in->run->id;
+}
+static const char *header_of(const pfc_ingest *in)
+{
+    return in->header;
+}
+static const char *body_of(const pfc_ingest *in)
+{
+    return in->body;
+}
+static const char *suite_of(const pfc_ingest *in)
+{
+    return in->run->suite ? in->run->suite : "";
+}
+static const char *suite_hash_of(const pfc_ingest *in)
+{
+    return in->run->suite_hash ? in->run->suite_hash : "";
+}
+static const char *actor_of(const pfc_ingest *in)
+{
+    return in->actor;
+}
+static int64_t project_of(const pfc_ingest *in)
+{
+    return in->project_id;
+}
+static int64_t commit_of(const pfc_ingest *in)
+{
+    return in->commit_id;
+}
+static int64_t machine_of(const pfc_ingest *in)
+{
+    return in->machine_id;
+}
+static int64_t job_of(const pfc_ingest *in)
+{
+    return in->run->job_id;
+}
+static int64_t run_of(const pfc_ingest *in)
+{
+    return in->run_id;
+}
+static int64_t measurements_of(const pfc_ingest *in)
+{
+    return (int64_t)in->run->measurements_len;
+}
+static int64_t series_of(const pfc_ingest *in)
+{
+    return (int64_t)in->ok.len;
+}
+static int64_t samples_of(const pfc_ingest *in)
+{
+    return in->ok.samples_total;
+}
+
+static void put_texts(pfc_args *args, const group *g, text_of get)
+{
+    const char *values[PFC_INGEST_GROUP_MAX];
+
+    for (size_t i = 0; i < g->len; i++)
+        values[i] = get(g->in[i]);
+    pfc_args_texts(args, values, g->len);
+}
+
+static void put_i64s(pfc_args *args, const group *g, i64_of get)
+{
+    int64_t values[PFC_INGEST_GROUP_MAX];
+
+    for (size_t i = 0; i < g->len; i++)
+        values[i] = get(g->in[i]);
+    pfc_args_i64s(args, values, g->len);
+}
+
+/* Keeps those whose `keep` is true, in order. */
+static void sift(group *g, const bool *keep)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->len; i++) {
+        if (keep[i]) {
+            g->in[n] = g->in[i];
+            g->at[n++] = g->at[i];
+        }
+    }
+    g->len = n;
+}
+
+/* ---- who is part of it ---- */
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+/* Two documents of one run, or under one key, must see each other: the second stands alone. */
+static void gather(group *g, pfc_ingest *const *runs, size_t len)
+{
+    g->all = runs;
+    g->all_len = len;
+    for (size_t i = 0; i < len; i++) {
+        bool twice = false;
+
+        for (size_t k = 0; k < g->len && !twice; k++)
+            twice = g->in[k]->project_id == runs[i]->project_id &&
+                    (same_text(g->in[k]->run->id, runs[i]->run->id) ||
+                     same_text(g->in[k]->key, runs[i]->key));
+        if (twice)
+            continue;
+        g->at[g->len] = i;
+        g->in[g->len++] = runs[i];
+    }
+}
+
+/* Takes one row of group_resolve; false when the run needs more than inserts. */
+static bool take_resolved(pfc_ingest *in, const pfc_res *res, size_t row)
+{
+    const int branch = pfc_res_column(res, "branch"), project = pfc_res_column(res, "project");
+
+    free(in->project);
+    free(in->branch);
+    in->project = pfc_strdup(pfc_res_text(res, row, project));
+    in->branch = pfc_strdup(pfc_res_text(res, row, branch));
+    in->commit_id = pfc_res_i64(res, row, pfc_res_column(res, "commit_id"));
+    in->machine_id = pfc_res_i64(res, row, pfc_res_column(res, "machine_id"));
+    return in->commit_id && in->machine_id &&
+           !pfc_res_bool(res, row, pfc_res_column(res, "key_used"));
+}
+
+static pfc_code resolve(group *g, pfc_err *err)
+{
+    bool keep[PFC_INGEST_GROUP_MAX] = { false };
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    put_i64s(&args, g, project_of);
+    put_texts(&args, g, asked_branch_of);
+    put_texts(&args, g, sha_of);
+    put_texts(&args, g, class_of);
+    put_texts(&args, g, host_of);
+    put_texts(&args, g, fingerprint_of);
+    put_texts(&args, g, key_of);
+    code = pfc_tx_query(g->tx, "group_resolve", &args, &res, err);
+    for (size_t row = 0; !code && row < pfc_res_rows(res); row++) {
+        size_t i = (size_t)pfc_res_i64(res, row, 0) - 1;
+
+        keep[i] = take_resolved(g->in[i], res, row);
+    }
+    if (!code)
+        sift(g, keep);
+    pfc_res_free(res);
+    return code;
+}
+
+/* ---- measurements ---- */
+
+static size_t rows_of(const group *g)
+{
+    size_t rows = 0;
+
+    for (size_t i = 0; i < g->len; i++)
+        rows += g->in[i]->ok.len;
+    return rows;
+}
+
+typedef enum column {
+    COL_BENCHMARK,
+    COL_METRIC,
+    COL_BACKEND,
+    COL_SAMPLES,
+    COL_BLOCKS,
+    COL_EXTRA,
+    COL_MEDIAN,
+    COL_LOW,
+    COL_HIGH,
+    COL_MIN,
+    COL_SERIES,
+    COL_N,
+} column;
+
+static const char *const *text_column(const pfc_ingest_columns *c, column which)
+{
+    switch (which) {
+    case COL_BENCHMARK:
+        return c->benchmark;
+    case COL_METRIC:
+        return c->metric;
+    case COL_BACKEND:
+        return c->backend;
+    case COL_SAMPLES:
+        return (const char *const *)c->samples;
+    case COL_BLOCKS:
+        return (const char *const *)c->blocks;
+    case COL_EXTRA:
+    case COL_MEDIAN:
+    case COL_LOW:
+    case COL_HIGH:
+    case COL_MIN:
+    case COL_SERIES:
+    case COL_N:
+        break;
+    }
+    return (const char *const *)c->extra;
+}
+
+static const double *f64_column(const pfc_ingest_columns *c, column which)
+{
+    if (which == COL_MEDIAN)
+        return c->median;
+    if (which == COL_LOW)
+        return c->low;
+    return which == COL_HIGH ? c->high : c->min;
+}
+
+/* One element a measurement: a text of it, or of its run. */
+static void put_row_texts(pfc_args *args, const group *g, column which, text_of run_text)
+{
+    size_t rows = rows_of(g), n = 0;
+    const char **values = pfc_calloc(rows, sizeof(*values));
+
+    for (size_t i = 0; i < g->len; i++) {
+        const pfc_ingest_columns *c = &g->in[i]->ok;
+
+        for (size_t k = 0; k < c->len; k++)
+            values[n++] = run_text ? run_text(g->in[i]) : text_column(c, which)[k];
+    }
+    pfc_args_texts(args, values, rows);
+    free(values);
+}
+
+static void put_row_i64s(pfc_args *args, const group *g, column which, i64_of run_i64)
+{
+    size_t rows = rows_of(g), n = 0;
+    int64_t *values = pfc_calloc(rows, sizeof(*values));
+
+    for (size_t i = 0; i < g->len; i++) {
+        const pfc_ingest_columns *c = &g->in[i]->ok;
+
+        for (size_t k = 0; k < c->len; k++)
+            values[n++] = run_i64 ? run_i64(g->in[i]) : which == COL_N ? c->n[k] : c->series[k];
+    }
+    pfc_args_i64s(args, values, rows);
+    free(values);
+}
+
+static void put_row_f64s(pfc_args *args, const group *g, column which)
+{
+    size_t rows = rows_of(g), n = 0;
+    double *values = pfc_calloc(rows, sizeof(*values));
+
+    for (size_t i = 0; i < g->len; i++) {
+        const pfc_ingest_columns *c = &g->in[i]->ok;
+
+        memcpy(values + n, f64_column(c, which), c->len * sizeof(*values));
+        n += c->len;
+    }
+    pfc_args_f64s(args, values, rows);
+    free(values);
+}
+
+/* A series that does not exist yet, or is of another unit, is for pfc_ingest_one to make or refuse. */
+static pfc_code find_series(group *g, pfc_err *err)
+{
+    bool keep[PFC_INGEST_GROUP_MAX];
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    size_t row = 0;
+    pfc_code code;
+
+    put_row_i64s(&args, g, COL_SERIES, project_of);
+    put_row_texts(&args, g, COL_BENCHMARK, class_of);
+    put_row_texts(&args, g, COL_BENCHMARK, branch_of);
+    put_row_texts(&args, g, COL_BENCHMARK, NULL);
+    put_row_texts(&args, g, COL_METRIC, NULL);
+    put_row_texts(&args, g, COL_BACKEND, NULL);
+    code = pfc_tx_query(g->tx, "group_series", &args, &res, err);
+    if (!code && pfc_res_rows(res) != rows_of(g))
+        code = pfc_err_set(err, PFC_EBUG, "series: asked for %zu, found %zu", rows_of(g),
+                           pfc_res_rows(res));
+    for (size_t i = 0; !code && i < g->len; i++) {
+        pfc_ingest_columns *c = &g->in[i]->ok;
+
+        keep[i] = true;
+        for (size_t k = 0; k < c->len; k++, row++) {
+            c->series[k] = pfc_res_i64(res, row, 0);
+            if (!c->series[k] || !same_text(pfc_res_text(res, row, 1), c->unit[k]) ||
+                pfc_res_bool(res, row, 2) != c->higher[k])
+                keep[i] = false;
+        }
+    }
+    if (!code)
+        sift(g, keep);
+    pfc_res_free(res);
+    return code;
+}
+
+/* ---- rows ---- */
+
+/* Makes the runs; those that were there before leave the group. */
+static pfc_code insert_runs(group *g, pfc_err *err)
+{
+    bool keep[PFC_INGEST_GROUP_MAX] = { false }, infra[PFC_INGEST_GROUP_MAX];
+    double started[PFC_INGEST_GROUP_MAX], finished[PFC_INGEST_GROUP_MAX];
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    for (size_t i = 0; i < g->len; i++) {
+        g->in[i]->run_id = 0;
+        infra[i] = g->in[i]->run->infra;
+        started[i] = g->in[i]->run->started_at;
+        finished[i] = g->in[i]->run->finished_at;
+    }
+    put_i64s(&args, g, project_of);
+    put_texts(&args, g, id_of);
+    put_texts(&args, g, header_of);
+    put_i64s(&args, g, commit_of);
+    put_texts(&args, g, branch_of);
+    put_texts(&args, g, suite_of);
+    put_texts(&args, g, suite_hash_of);
+    put_i64s(&args, g, machine_of);
+    put_i64s(&args, g, job_of);
+    pfc_args_bools(&args, infra, g->len);
+    pfc_args_f64s(&args, started, g->len);
+    pfc_args_f64s(&args, finished, g->len);
+    code = pfc_tx_query(g->tx, "group_runs", &args, &res, err);
+    for (size_t row = 0; !code && row < pfc_res_rows(res); row++) {
+        for (size_t i = 0; i < g->len; i++) {
+            if (g->in[i]->project_id == pfc_res_i64(res, row, 1) &&
+                strcmp(g->in[i]->run->id, pfc_res_text(res, row, 2)) == 0) {
+                g->in[i]->run_id = pfc_res_i64(res, row, 0);
+                keep[i] = true;
+            }
+        }
+    }
+    if (!code)
+        sift(g, keep);
+    pfc_res_free(res);
+    return code;
+}
+
+static void measurement_args(pfc_args *args, const group *g)
+{
+    put_row_i64s(args, g, COL_SERIES, project_of);
+    put_row_i64s(args, g, COL_SERIES, run_of);
+    put_row_i64s(args, g, COL_SERIES, commit_of);
+    put_row_i64s(args, g, COL_SERIES, NULL);
+    put_row_i64s(args, g, COL_N, NULL);
+    put_row_f64s(args, g, COL_MEDIAN);
+    put_row_f64s(args, g, COL_LOW);
+    put_row_f64s(args, g, COL_HIGH);
+    put_row_f64s(args, g, COL_MIN);
+    put_row_texts(args, g, COL_SAMPLES, NULL);
+    put_row_texts(args, g, COL_BLOCKS, NULL);
+    put_row_texts(args, g, COL_EXTRA, NULL);
+}
+
+/* Runs that measured something are judged. */
+static void judge_args(pfc_args *args, const group *g)
+{
+    int64_t projects[PFC_INGEST_GROUP_MAX], runs[PFC_INGEST_GROUP_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->len; i++) {
+        if (!g->in[i]->ok.len)
+            continue;
+        projects[n] = g->in[i]->project_id;
+        runs[n++] = g->in[i]->run_id;
+    }
+    pfc_args_i64s(args, projects, n);
+    pfc_args_i64s(args, runs, n);
+}
+
+static void notify_args(pfc_args *args, const group *g)
+{
+    char *events[PFC_INGEST_GROUP_MAX];
+
+    for (size_t i = 0; i < g->len; i++)
+        events[i] = pfc_ingest_event(g->in[i]);
+    pfc_args_texts(args, (const char *const *)events, g->len);
+    for (size_t i = 0; i < g->len; i++)
+        free(events[i]);
+}
+
+/* Everything that hangs on the runs' numbers, in one round trip. */
+static pfc_code insert_rest(group *g, pfc_err *err)
+{
+    static const char *const names[] = { "group_measurements", "group_parts", "group_judge",
+                                         "group_audit", "group_notify" };
+    pfc_args args[PFC_ARRAY_LEN(names)] = { 0 };
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < g->len && !code; i++) {
+        g->in[i]->tx = g->tx;
+        code = pfc_ingest_unmeasured(g->in[i], err);
+        g->in[i]->tx = NULL;
+    }
+    if (code)
+        return code;
+    measurement_args(&args[0], g);
+    put_i64s(&args[1], g, project_of);
+    put_i64s(&args[1], g, run_of);
+    put_texts(&args[1], g, body_of);
+    put_texts(&args[1], g, key_of);
+    put_i64s(&args[1], g, measurements_of);
+    put_i64s(&args[1], g, series_of);
+    put_i64s(&args[1], g, samples_of);
+    judge_args(&args[2], g);
+    put_texts(&args[3], g, actor_of);
+    put_i64s(&args[3], g, project_of);
+    put_i64s(&args[3], g, run_of);
+    put_texts(&args[3], g, id_of);
+    notify_args(&args[4], g);
+    return pfc_tx_pipeline(g->tx, names, args, PFC_ARRAY_LEN(names), err);
+}
+
+static pfc_code store_group(group *g, pfc_err *err)
+{
+    pfc_code code = resolve(g, err);
+
+    if (!code && g->len)
+        code = find_series(g, err);
+    if (!code && g->len)
+        code = insert_runs(g, err);
+    if (!code && g->len)
+        code = insert_rest(g, err);
+    if (!code && g->len)
+        code = pfc_tx_commit(g->tx, err);
+    return code;
+}
+
+pfc_code pfc_ingest_group(pfc_db *db, pfc_ingest *const *runs, size_t len, pfc_group_state *states,
+                          pfc_ingest_result *results, pfc_err *err)
+{
+    group *g = pfc_alloc(sizeof(*g));
+    pfc_code code;
+
+    for (size_t i = 0; i < len; i++)
+        states[i] = PFC_GROUP_ALONE;
+    gather(g, runs, len);
+    code = pfc_tx_begin(&g->tx, db, PFC_TX_WRITE, err);
+    if (!code)
+        code = store_group(g, err);
+    pfc_tx_free(g->tx);
+    for (size_t i = 0; !code && i < g->len; i++) {
+        pfc_ingest_result *out = &results[g->at[i]];
+
+        states[g->at[i]] = PFC_GROUP_STORED;
+        *out = (pfc_ingest_result){ .run_id = g->in[i]->run_id,
+                                    .series = series_of(g->in[i]),
+                                    .samples = samples_of(g->in[i]) };
+        (void)snprintf(out->id, sizeof(out->id), "%s", g->in[i]->run->id);
+    }
+    free(g);
+    return code;
+}

@@ -1,0 +1,315 @@
+/* Runs stored in groups: whole, once, and none taken down by its neighbour. */
+#include <pthread.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/clock.h"
+
+#include "tests/server/fixture.h"
+#include "tests/support/cluster_hooks.h"
+
+/* Who waits for tickets: counts what is done. */
+typedef struct waiter {
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    size_t done;
+} waiter;
+
+static void on_done(void *context, const uint64_t *tags, size_t len)
+{
+    waiter *w = context;
+
+    (void)tags;
+    pthread_mutex_lock(&w->lock);
+    w->done += len;
+    pthread_cond_broadcast(&w->wake);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void wait_for(waiter *w, size_t count)
+{
+    pthread_mutex_lock(&w->lock);
+    while (w->done < count)
+        pthread_cond_wait(&w->wake, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static waiter counter = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
+static char *url;
+static pfc_db *db;
+static pfc_writer *writer;
+static int64_t project;
+
+static void begin(void)
+{
+    const pfc_writer_opts opts = { .threads = 1, .done = on_done, .context = &counter };
+    pfc_writer_opts with_db = opts;
+    pfc_err err = { 0 };
+
+    db = pfc_test_db_open(4, &url);
+    project = fx_project(db);
+    fx_commits(db, project, 1, 5);
+    with_db.db = db;
+    cr_assert(eq(int, pfc_writer_start(&writer, &with_db, &err), PFC_OK), "%s", err.msg);
+}
+
+static void end(void)
+{
+    pfc_writer_stop(writer);
+    pfc_db_close(db);
+    free(url);
+}
+
+TestSuite(writer, .init = begin, .fini = end);
+
+static pfc_run *one_benchmark(unsigned commit, unsigned seed)
+{
+    pfc_run *run = fx_run(commit);
+
+    fx_measure(run, "gemm/a", "time_ns", 100, 0.01, 12, 3, seed);
+    return run;
+}
+
+static pfc_ingest_ticket *ticket_of(pfc_run *run, const char *key)
+{
+    pfc_ingest_ticket *ticket = NULL;
+    pfc_err err = { 0 };
+
+    cr_assert(
+        eq(int, pfc_ingest_ticket_new("test", project, run, key, 1000, &ticket, &err), PFC_OK),
+        "%s", err.msg);
+    return ticket;
+}
+
+static void submit(pfc_ingest_ticket *ticket)
+{
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_writer_submit(writer, ticket, 1, &err), PFC_OK), "%s", err.msg);
+}
+
+static pfc_code take(pfc_ingest_ticket *ticket, pfc_ingest_result *out, pfc_err *err)
+{
+    return pfc_ingest_ticket_take(db, ticket, out, err);
+}
+
+static long number(const char *sql)
+{
+    char *text = pfc_test_sql_value(url, sql);
+    long value = text ? strtol(text, NULL, 10) : -1;
+
+    free(text);
+    return value;
+}
+
+/* Keeps the writer's only thread busy inside one run until the lock is given back, so that all that
+ * is submitted meanwhile becomes one group. */
+typedef struct barrier {
+    pfc_tx *tx;
+    pfc_ingest_ticket *held;
+} barrier;
+
+static void hold(barrier *b)
+{
+    pfc_args args = { 0 };
+    pfc_err err = { 0 };
+    int64_t until;
+
+    cr_assert(eq(int, pfc_tx_begin(&b->tx, db, PFC_TX_WRITE, &err), PFC_OK), "%s", err.msg);
+    pfc_args_i64(&args, project);
+    cr_assert(eq(int, pfc_tx_query(b->tx, "history_lock", &args, NULL, &err), PFC_OK), "%s",
+              err.msg);
+    /* A commit that nobody has told of needs that lock. */
+    b->held = ticket_of(one_benchmark(900, 1), NULL);
+    submit(b->held);
+    until = pfc_clock_ns() + 60 * PFC_NS_PER_S;
+    while (number("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0) {
+        cr_assert(pfc_clock_ns() < until, "the writer never came to the lock");
+        pfc_clock_sleep_ns(5 * PFC_NS_PER_MS);
+    }
+}
+
+static void let_go(barrier *b)
+{
+    pfc_ingest_result result = { 0 };
+    pfc_err err = { 0 };
+
+    pfc_tx_free(b->tx);
+    wait_for(&counter, 1);
+    cr_assert(eq(int, take(b->held, &result, &err), PFC_OK), "%s", err.msg);
+    pfc_ingest_ticket_free(b->held);
+}
+
+/* The series and the machine exist, so that a group is possible. */
+static void store_first(void)
+{
+    fx_ingest(db, project, one_benchmark(1, 7));
+    /* However slow the test is: a machine not seen for a minute is touched, one run at a time. */
+    pfc_test_sql(url, "UPDATE machines SET last_seen_at = now() + interval '1 day'");
+}
+
+Test(writer, those_who_wait_share_one_transaction)
+{
+    enum { N = 40 };
+    pfc_ingest_ticket *tickets[N];
+    pfc_writer_counts counts = { 0 };
+    pfc_ingest_result result = { 0 };
+    barrier b = { 0 };
+    pfc_err err = { 0 };
+
+    store_first();
+    hold(&b);
+    for (unsigned i = 0; i < N; i++) {
+        tickets[i] = ticket_of(one_benchmark(1 + i % 5, i + 10), NULL);
+        submit(tickets[i]);
+    }
+    let_go(&b);
+    wait_for(&counter, N + 1);
+    for (unsigned i = 0; i < N; i++) {
+        cr_assert(eq(int, take(tickets[i], &result, &err), PFC_OK), "%s", err.msg);
+        cr_assert(not(result.repeated));
+        cr_assert(gt(i64, result.run_id, 0));
+        cr_assert(eq(i64, result.samples, 12));
+        pfc_ingest_ticket_free(tickets[i]);
+    }
+    pfc_writer_figures(writer, &counts);
+    cr_assert(eq(u64, counts.grouped, N));
+    cr_assert(eq(u64, counts.alone, 1));
+    cr_assert(eq(long, number("SELECT count(*) FROM runs"), N + 2));
+    cr_assert(eq(long, number("SELECT count(*) FROM run_parts"), N + 2));
+    cr_assert(eq(long, number("SELECT count(*) FROM measurements"), N + 2));
+    cr_assert(eq(long, number("SELECT count(*) FROM audit WHERE action = 'ingest'"), N + 2));
+    /* every run is to be judged, like one that came by itself */
+    cr_assert(eq(long,
+                 number("SELECT count(DISTINCT run_id) FROM jobs WHERE kind = 'detect'"
+                        " AND run_id IS NOT NULL"),
+                 N + 2));
+    /* one transaction: one time stamp */
+    cr_assert(eq(long,
+                 number("SELECT max(n) FROM (SELECT count(*) AS n FROM runs GROUP BY"
+                        " received_at) AS g"),
+                 N));
+}
+
+Test(writer, a_refused_run_does_not_take_its_neighbours_with_it)
+{
+    pfc_run *bad = fx_run(2), *fresh = fx_run(3);
+    pfc_ingest_ticket *good, *wrong, *new_series;
+    pfc_ingest_result result = { 0 };
+    barrier b = { 0 };
+    pfc_err err = { 0 };
+
+    store_first();
+    fx_measure(bad, "gemm/a", "time_ns", 100, 0.01, 12, 3, 5);
+    free(bad->measurements[0].unit);
+    bad->measurements[0].unit = pfc_strdup("s"); /* the series has ns */
+    fx_measure(fresh, "gemm/new", "time_ns", 100, 0.01, 12, 3, 5);
+    hold(&b);
+    wrong = ticket_of(bad, NULL);
+    good = ticket_of(one_benchmark(2, 3), NULL);
+    new_series = ticket_of(fresh, NULL);
+    submit(wrong);
+    submit(good);
+    submit(new_series);
+    let_go(&b);
+    wait_for(&counter, 4);
+    cr_assert(eq(int, take(wrong, &result, &err), PFC_EINVAL));
+    cr_assert(ne(ptr, strstr(err.msg, "unit"), NULL), "%s", err.msg);
+    cr_assert(eq(int, take(good, &result, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, take(new_series, &result, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(long, number("SELECT count(*) FROM runs"), 4));
+    pfc_ingest_ticket_free(wrong);
+    pfc_ingest_ticket_free(good);
+    pfc_ingest_ticket_free(new_series);
+}
+
+Test(writer, a_statement_that_fails_takes_the_group_apart_and_nothing_is_lost)
+{
+    enum { N = 12 };
+    pfc_ingest_ticket *tickets[N];
+    pfc_ingest_result result = { 0 };
+    barrier b = { 0 };
+    pfc_err err = { 0 };
+
+    store_first();
+    /* The database refuses one of them, by a rule that the program does not know. */
+    pfc_test_sql(url, "ALTER TABLE run_parts ADD CHECK (key IS DISTINCT FROM 'refused')");
+    hold(&b);
+    for (unsigned i = 0; i < N; i++) {
+        tickets[i] = ticket_of(one_benchmark(1 + i % 5, i + 10), i == 5 ? "refused" : NULL);
+        submit(tickets[i]);
+    }
+    let_go(&b);
+    wait_for(&counter, N + 1);
+    for (unsigned i = 0; i < N; i++) {
+        cr_assert(eq(int, take(tickets[i], &result, &err), i == 5 ? PFC_EINVAL : PFC_OK), "%u: %s",
+                  i, err.msg);
+        pfc_ingest_ticket_free(tickets[i]);
+    }
+    cr_assert(eq(long, number("SELECT count(*) FROM runs"), N - 1 + 2));
+    cr_assert(eq(long, number("SELECT count(*) FROM measurements"), N - 1 + 2));
+}
+
+Test(writer, twins_in_one_group_are_stored_once)
+{
+    pfc_run *run = one_benchmark(2, 9), *twin = one_benchmark(2, 9), *other = one_benchmark(3, 9);
+    pfc_ingest_ticket *tickets[3];
+    pfc_ingest_result a = { 0 }, again = { 0 };
+    barrier b = { 0 };
+    pfc_err err = { 0 };
+
+    store_first();
+    free(twin->id);
+    twin->id = pfc_strdup(run->id);
+    hold(&b);
+    tickets[0] = ticket_of(run, "key");
+    tickets[1] = ticket_of(twin, "key");
+    tickets[2] = ticket_of(other, "key"); /* another document under the same key */
+    for (int i = 0; i < 3; i++)
+        submit(tickets[i]);
+    let_go(&b);
+    wait_for(&counter, 4);
+    cr_assert(eq(int, take(tickets[0], &a, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, take(tickets[1], &again, &err), PFC_OK), "%s", err.msg);
+    cr_assert(not(a.repeated));
+    cr_assert(again.repeated);
+    cr_assert(eq(i64, a.run_id, again.run_id));
+    cr_assert(eq(int, take(tickets[2], &again, &err), PFC_ECONFLICT));
+    cr_assert(eq(long, number("SELECT count(*) FROM runs"), 3));
+    for (int i = 0; i < 3; i++)
+        pfc_ingest_ticket_free(tickets[i]);
+}
+
+Test(writer, a_ticket_that_was_never_queued_is_stored_by_itself)
+{
+    pfc_ingest_ticket *ticket = ticket_of(one_benchmark(1, 2), NULL);
+    pfc_ingest_result result = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, take(ticket, &result, &err), PFC_OK), "%s", err.msg);
+    cr_assert(not(result.repeated));
+    pfc_ingest_ticket_free(ticket);
+    cr_assert(eq(long, number("SELECT count(*) FROM runs"), 1));
+}
+
+Test(writer, stopping_stores_what_waits)
+{
+    enum { N = 20 };
+    pfc_ingest_ticket *tickets[N];
+    pfc_ingest_result result = { 0 };
+    pfc_err err = { 0 };
+
+    store_first();
+    for (unsigned i = 0; i < N; i++) {
+        tickets[i] = ticket_of(one_benchmark(1 + i % 5, i + 10), NULL);
+        submit(tickets[i]);
+    }
+    pfc_writer_stop(writer);
+    writer = NULL;
+    for (unsigned i = 0; i < N; i++) {
+        cr_assert(eq(int, take(tickets[i], &result, &err), PFC_OK), "%s", err.msg);
+        pfc_ingest_ticket_free(tickets[i]);
+    }
+    cr_assert(eq(long, number("SELECT count(*) FROM runs"), N + 1));
+}
