@@ -1,5 +1,6 @@
 """perfci comment: what it writes, and that a pull request has one of it, tried against a stand-in for GitHub."""
 
+import contextlib
 import http.server
 import json
 import threading
@@ -83,15 +84,26 @@ SLOWER = comparison(row("gemm/f32", "regression", 0.12), row("norm/f32", "same",
 FINE = comparison(row("gemm/f32", "same", 0.002), row("norm/f32", "same", 0.001))
 
 
+@contextlib.contextmanager
+def serving(token):
+    """The stand-in, answering until the block ends."""
+    github = GitHub(token)
+    thread = threading.Thread(target=github.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield github
+    finally:
+        github.shutdown()
+        github.server_close()
+        thread.join()
+
+
 class Comment(support.Case):
     def setUp(self):
         super().setUp()
-        self.github = GitHub("s3cret-token")
-        thread = threading.Thread(target=self.github.serve_forever, daemon=True)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(self.github.server_close)
-        self.addCleanup(self.github.shutdown)
+        stand_in = serving("s3cret-token")
+        self.github = stand_in.__enter__()
+        self.addCleanup(stand_in.__exit__, None, None, None)
         self.token = self.write("token", "s3cret-token\n", 0o600)
 
     def comment(self, text, *more, number="7"):

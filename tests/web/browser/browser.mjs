@@ -28,12 +28,12 @@ export async function startBrowser() {
 }
 
 /** A page whose complaints are collected in `faults`; `allow` is a pattern of what a test provokes on purpose. */
-export async function openPage(browser, { width, theme, allow }) {
+export async function openPage(browser, { width, theme, allow, clock = NOW }) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, locale: "en-GB",
     timezoneId: "UTC", reducedMotion: "reduce" });
   const page = await context.newPage();
   page.setDefaultTimeout(WAIT_MS);
-  await page.clock.setFixedTime(NOW);
+  if (clock) await page.clock.setFixedTime(clock);
   const faults = [];
   const note = (text) => { if (!allow?.test(text)) faults.push(text); };
   page.on("console", (m) => { if (m.type() === "error" || m.type() === "warning") note(`console ${m.type()}: ${m.text()}`); });

@@ -1,0 +1,70 @@
+"""kill -9 of runner and server in the middle of a round loses no finished measurement and doubles none."""
+
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+from stack import BIN, Stack, make_repository, wait_for
+
+COMMITS = 6
+
+
+class Kill(unittest.TestCase):
+    def setUp(self):
+        self.stack = Stack()
+        self.addCleanup(self.stack.down)
+        self.stack.up()
+        self.repo = os.path.join(self.stack.dir, "tiny")
+        self.ids = make_repository(self.repo, [2.0] * COMMITS)
+
+    def pid(self, member):
+        with open(os.path.join(self.stack.data, "stack.json"), encoding="utf-8") as file:
+            return json.load(file)[member]["pid"]
+
+    def start_night(self):
+        night = subprocess.Popen(
+            [os.path.join(BIN, "perfci"), "nightly", "--jobs", "--all", "--repo", self.repo],
+            env=self.stack.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.addCleanup(night.wait)
+        self.addCleanup(night.kill)
+
+    def runs(self):
+        return self.stack.api("/projects/tiny/runs?limit=1000")["runs"]
+
+    def jobs(self):
+        return self.stack.api("/jobs?project=tiny&limit=1000")["jobs"]
+
+    def finished_jobs(self):
+        return all(job["state"] == "done" for job in self.jobs())
+
+    def project_known(self):
+        return any(p["name"] == "tiny" for p in self.stack.api("/projects")["projects"])
+
+    def round_with_a_kill(self, member):
+        self.start_night()
+        wait_for("the project is known", self.project_known)
+        wait_for("every job is queued", lambda: len(self.jobs()) == COMMITS)
+        wait_for("a run is stored", lambda: len(self.runs()) >= 1)
+        os.kill(self.pid(member), signal.SIGKILL)
+        self.stack.perfci("up", "--detach")
+        # What was stored before must still be there, whatever came since.
+        self.assertGreaterEqual(len(self.runs()), 1)
+        wait_for("every job is done", self.finished_jobs, 600)
+        runs = self.runs()
+        self.assertEqual({run["commit"] for run in runs}, set(self.ids))
+        ids = [run["id"] for run in runs]
+        self.assertEqual(len(ids), len(set(ids)))
+
+    def test_the_runner(self):
+        self.round_with_a_kill("runner")
+
+    def test_the_server(self):
+        self.round_with_a_kill("server")
+
+
+if __name__ == "__main__":
+    unittest.main()
