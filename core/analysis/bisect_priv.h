@@ -14,6 +14,8 @@
 #include "core/analysis/bisect.h"
 #include "core/base/rng.h"
 
+#define PLAN_STRETCHES   8   /* stretches wider than this part of the range are looked into */
+#define PLAN_NU          5.0 /* tails of one run: heavy, so that an outlier cannot decide */
 #define PLAN_GRID_MAX    160
 #define PLAN_FAILS       3    /* failed runs in a row that make a commit unmeasurable */
 #define PLAN_EXACT_NOISE 1e-5 /* less relative noise than this: one run decides */

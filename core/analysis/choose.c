@@ -16,10 +16,11 @@
 #define NOT_THERE    0.95 /* probability of no step at which it ends */
 #define REST         0.05 /* a part less likely to hold a step is done with */
 #define SURE         0.90 /* a part this likely is searched inside, else its borders come first */
-#define END_SHARE    0.10 /* of the runs belongs to each side's sure level */
-#define END_RUNS     2
+#define END_SHARE    0.18 /* of the runs belongs to each side's sure level */
+#define END_RUNS     3
 #define END_RUNS_NEW 4 /* when the noise itself must come from the ends */
 #define SMALL_GAIN   0.01
+#define ODD_FIT      0.5 /* a lone commit that fits the other level this much is asked again */
 
 typedef struct part {
     size_t from, to; /* nodes */
@@ -88,6 +89,28 @@ static size_t runs_of_last_build(const pfc_bisect_plan *plan, const plan_node *n
     return len;
 }
 
+/* A commit may be on either side with probability f, and yet its own level be known well: then its
+ * neighbour is what is in doubt. The doubt left is at most what the variance of its level allows. */
+static double side_of(double f, double variance, double size)
+{
+    double v = fmin(f * (1 - f), variance / (size * size));
+    return v < 0.25 ? (1 - sqrt(1 - 4 * v)) / 2 : 0.5;
+}
+
+static double node_side(const plan_node *node, double f, double size)
+{
+    return side_of(fmin(f, 1), node->sd * node->sd, size);
+}
+
+/* Of a commit inside a gap, this share of the way. */
+static double inner_side(const plan_model *m, size_t gap, double share, double f, double size)
+{
+    const plan_node *a = &m->nodes[gap];
+    double sd = fmax(a[0].sd, a[1].sd);
+    double step = a[1].mean - a[0].mean;
+    return side_of(fmin(f, 1), sd * sd + share * (1 - share) * step * step, size);
+}
+
 /* Another run of this commit: of its last build, or of a new one where that tells more. */
 static void consider_node(const pfc_bisect_plan *plan, const plan_node *node, double f, double size,
                           pick *best)
@@ -143,6 +166,8 @@ static bool reproduce(const pfc_bisect_plan *plan, pfc_bisect_step *out, plan_re
     }
     if (fewest >= want && 1 - m->none >= REPRODUCED)
         return false;
+    if (last > 1 && fewest >= want)
+        return false; /* a look inside has raised the doubt: look there again */
     *reason = measure_fewer(plan, 0, last, m->step, out);
     return true;
 }
@@ -227,7 +252,7 @@ static void search(const pfc_bisect_plan *plan, const part *p, double size, pick
     double fresh = size * sqrt(precision_gain(m, 0));
     double before = 0;
     for (size_t i = p->from; i <= p->to; i++) {
-        consider_node(plan, &m->nodes[i], fmin(before, 1), size, best);
+        consider_node(plan, &m->nodes[i], node_side(&m->nodes[i], before, size), size, best);
         if (i == p->to)
             break;
         const plan_gap *gap = &m->gaps[i];
@@ -240,7 +265,8 @@ static void search(const pfc_bisect_plan *plan, const part *p, double size, pick
             size_t at = plan_pick(plan, a, b, plan_quantile(plan, a, b, share));
             if (at) {
                 double in = (plan->cumulative[at] - plan->cumulative[a]) / gap->weight;
-                consider(best, at, 0, side_bits(fmin(before + in * gap->up, 1), fresh),
+                consider(best, at, 0,
+                         side_bits(inner_side(m, i, in, before + in * gap->up, size), fresh),
                          o->run_cost + o->build_cost + o->checkout_cost);
             }
         }
@@ -268,6 +294,45 @@ static bool search_part(const pfc_bisect_plan *plan, const part *p, pfc_bisect_s
     search(plan, p, size, &best);
     *out = best.step;
     return worth_it(plan, &best, size);
+}
+
+/* ---- what nobody has looked into ---- */
+
+/* Logarithm of how much better a level `shift` away fits the runs of a node. */
+static double shift_fit(const pfc_bisect_plan *plan, const plan_node *node, double shift)
+{
+    const plan_model *m = &plan->model;
+    double sum = 0;
+    for (size_t i = 0; i < node->len; i++) {
+        size_t run = m->order[node->first + i];
+        double noise = hypot(m->noise * m->scale[run], m->layout);
+        double here = (m->x[run] - node->mean) / noise;
+        double there = (m->x[run] - node->mean - shift) / noise;
+        sum += log1p(here * here / PLAN_NU) - log1p(there * there / PLAN_NU);
+    }
+    return sum * (PLAN_NU + 1) / 2;
+}
+
+/* A lone commit in the middle of a wide stretch that looks as if it were on another level. The
+ * chain thinks little of a step and its repair around one run; a second run settles it. */
+static bool odd_one(const pfc_bisect_plan *plan, pfc_bisect_step *out)
+{
+    const plan_model *m = &plan->model;
+    double most = ODD_FIT;
+    bool found = false;
+    for (size_t i = 1; i + 1 < m->nodes_len; i++) {
+        const plan_node *node = &m->nodes[i];
+        size_t width = node[1].commit - node[-1].commit;
+        if (plan->broken[node->commit] || width * PLAN_STRETCHES < plan->opts.commits)
+            continue;
+        double fit = fmax(shift_fit(plan, node, m->step), shift_fit(plan, node, -m->step));
+        if (fit <= most)
+            continue;
+        most = fit;
+        *out = again(plan, i, m->step);
+        found = true;
+    }
+    return found;
 }
 
 static bool probe(const pfc_bisect_plan *plan, pfc_bisect_step *out)
@@ -299,7 +364,7 @@ plan_reason plan_choose(pfc_bisect_plan *plan, pfc_bisect_step *out)
         narrow = narrow || !found;
     }
     free(given_up);
-    if (found || (!narrow && probe(plan, out)))
+    if (found || (!narrow && (odd_one(plan, out) || probe(plan, out))))
         return PLAN_GO_ON;
     return narrow ? PLAN_NARROW : PLAN_DONE;
 }

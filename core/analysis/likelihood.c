@@ -8,7 +8,6 @@
 #include "core/analysis/bisect_priv.h"
 #include "core/stats/stats.h"
 
-#define NU          5.0  /* tails of one run: heavy, so that an outlier cannot decide */
 #define NOISE_DOF   20.0 /* what history's noise counts for, in runs */
 #define NOISE_SHARE 0.9  /* scale of the t against the standard deviation of the same runs */
 #define FINE        0.2  /* grid points are this far apart, in standard deviations */
@@ -132,14 +131,14 @@ static double noise_step(const pfc_bisect_plan *plan, double noise, double start
         median = pfc_stats_median(x, len);
         for (size_t k = i; k < end; k++) {
             double r = (m->x[m->order[k]] - median) / noise;
-            double w = (NU + 1) / (NU + r * r);
+            double w = (PLAN_NU + 1) / (PLAN_NU + r * r);
             weights += w;
             mean += w * m->x[m->order[k]];
         }
         mean /= weights;
         for (size_t k = i; k < end && end - i > 1; k++) {
             double r = (m->x[m->order[k]] - mean) / m->scale[m->order[k]];
-            double w = (NU + 1) / (NU + r * r / (noise * noise));
+            double w = (PLAN_NU + 1) / (PLAN_NU + r * r / (noise * noise));
             sum += w * r * r;
         }
         dof += (double)(end - i - 1);
@@ -218,13 +217,13 @@ static void add_runs(const plan_model *m, size_t i, size_t end, double *e)
         for (size_t k = i; k < end; k++) {
             double scale = m->noise * m->scale[m->order[k]];
             double r = (m->x[m->order[k]] - level) / scale;
-            product *= 1 + r * r / NU;
+            product *= 1 + r * r / PLAN_NU;
             if (product > 1e200) {
                 sum += log(product);
                 product = 1;
             }
         }
-        e[l] -= (NU + 1) / 2 * (sum + log(product));
+        e[l] -= (PLAN_NU + 1) / 2 * (sum + log(product));
     }
 }
 

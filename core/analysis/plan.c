@@ -271,7 +271,7 @@ static bool hopeless(const pfc_bisect_plan *plan, size_t gap)
 bool plan_widest(const pfc_bisect_plan *plan, size_t *gap)
 {
     const plan_model *m = &plan->model;
-    size_t widest = PFC_MAX(plan->opts.commits / 8, (size_t)1);
+    size_t widest = PFC_MAX(plan->opts.commits / PLAN_STRETCHES, (size_t)1);
     bool found = false;
     for (size_t i = 0; i + 1 < m->nodes_len; i++) {
         size_t width = m->nodes[i + 1].commit - m->nodes[i].commit;
