@@ -92,6 +92,8 @@ void plan_posterior(pfc_bisect_plan *plan, const double *e);
 /* state.c: estimates the machine's slow state and corrects x; leaves x alone when there is none. */
 void plan_state(pfc_bisect_plan *plan);
 /* choose.c */
+/* A gap that surely holds a step and nothing measurable: a culprit to name. */
+bool plan_settled(const pfc_bisect_plan *plan, size_t gap);
 plan_reason plan_choose(pfc_bisect_plan *plan, pfc_bisect_step *out);
 /* exact.c: the same for values without noise. */
 plan_reason plan_exact_choose(pfc_bisect_plan *plan, pfc_bisect_step *out);

@@ -14,9 +14,9 @@
 
 #define REPRODUCED   0.95 /* probability of a step at which the search begins */
 #define NOT_THERE    0.95 /* probability of no step at which it ends */
-#define REST         0.05 /* a part less likely to hold a step is done with */
+#define REST         0.10 /* a part less likely to hold a step is done with */
 #define SURE         0.90 /* a part this likely is searched inside, else its borders come first */
-#define END_SHARE    0.18 /* of the runs belongs to each side's sure level */
+#define END_SHARE    0.14 /* of the runs belongs to each side's sure level */
 #define END_RUNS     3
 #define END_RUNS_NEW 4 /* when the noise itself must come from the ends */
 #define SMALL_GAIN   0.01
@@ -27,10 +27,18 @@ typedef struct part {
     double up;       /* expected jumps to worse inside */
 } part;
 
-static bool settled(const pfc_bisect_plan *plan, size_t gap)
+bool plan_settled(const pfc_bisect_plan *plan, size_t gap)
 {
     const plan_gap *g = &plan->model.gaps[gap];
     return g->atomic && g->up >= plan_confidence(plan);
+}
+
+static bool any_settled(const pfc_bisect_plan *plan)
+{
+    for (size_t i = 0; i + 1 < plan->model.nodes_len; i++)
+        if (plan_settled(plan, i))
+            return true;
+    return false;
 }
 
 /* ---- one measurement's worth ---- */
@@ -183,7 +191,7 @@ static bool worst_part(const pfc_bisect_plan *plan, const bool *given_up, part *
     out->up = 0;
     for (size_t i = 0; i < m->nodes_len; i++) {
         bool last = i + 1 == m->nodes_len;
-        if (!last && !settled(plan, i)) {
+        if (!last && !plan_settled(plan, i)) {
             up += m->gaps[i].up;
             continue;
         }
@@ -282,18 +290,32 @@ static bool worth_it(const pfc_bisect_plan *plan, const pick *best, double size)
     return best->score > 0 && best->bits > SMALL_GAIN * doubt * fresh;
 }
 
-static bool search_part(const pfc_bisect_plan *plan, const part *p, pfc_bisect_step *out)
+/* A doubtful further step, after one is found, has had what can be spent on it: enough runs on both
+ * sides to see one of the size looked for. */
+static bool spent_on(const pfc_bisect_plan *plan, const part *core)
+{
+    const plan_model *m = &plan->model;
+    size_t fewest = PFC_MIN(node_runs(plan, core->from), node_runs(plan, core->to));
+    double ratio = hypot(m->noise, m->layout) / m->step;
+    return any_settled(plan) && (double)fewest > 6 + 12 * ratio * ratio;
+}
+
+typedef enum part_end { PART_GO_ON, PART_QUIET, PART_NARROW } part_end;
+
+static part_end search_part(const pfc_bisect_plan *plan, const part *p, pfc_bisect_step *out)
 {
     double size = part_size(&plan->model, p);
     part core = core_of(&plan->model, p);
     pick best = { .score = 0 };
+    if (p->up < SURE && spent_on(plan, &core))
+        return PART_QUIET;
     if (p->up < SURE)
-        return measure_fewer(plan, core.from, core.to, size, out) == PLAN_GO_ON;
+        return measure_fewer(plan, core.from, core.to, size, out) ? PART_NARROW : PART_GO_ON;
     if (anchor(plan, p, size, out))
-        return true;
+        return PART_GO_ON;
     search(plan, p, size, &best);
     *out = best.step;
-    return worth_it(plan, &best, size);
+    return worth_it(plan, &best, size) ? PART_GO_ON : PART_NARROW;
 }
 
 /* ---- what nobody has looked into ---- */
@@ -359,9 +381,10 @@ plan_reason plan_choose(pfc_bisect_plan *plan, pfc_bisect_step *out)
         return reason;
     given_up = pfc_calloc(plan->model.nodes_len, sizeof *given_up);
     while (!found && worst_part(plan, given_up, &p)) {
-        found = search_part(plan, &p, out);
+        part_end end = search_part(plan, &p, out);
+        found = end == PART_GO_ON;
+        narrow = narrow || end == PART_NARROW;
         given_up[p.from] = true;
-        narrow = narrow || !found;
     }
     free(given_up);
     if (found || (!narrow && (odd_one(plan, out) || probe(plan, out))))

@@ -276,6 +276,28 @@ static void likelihoods(const pfc_bisect_plan *plan, double *e)
     }
 }
 
+/* Once a step is found, a further one is looked for that is not much smaller than it. */
+static double largest_found(const pfc_bisect_plan *plan)
+{
+    const plan_model *m = &plan->model;
+    double size = 0;
+    for (size_t i = 0; i + 1 < m->nodes_len; i++)
+        if (plan_settled(plan, i))
+            size = fmax(size, m->gaps[i].up_size);
+    return size;
+}
+
+static void judge(pfc_bisect_plan *plan)
+{
+    plan_model *m = &plan->model;
+    double *e;
+    make_grid(plan);
+    e = pfc_calloc(m->nodes_len * m->grid, sizeof *e);
+    likelihoods(plan, e);
+    plan_posterior(plan, e);
+    free(e);
+}
+
 void plan_model_fit(pfc_bisect_plan *plan)
 {
     plan_model *m = &plan->model;
@@ -287,9 +309,10 @@ void plan_model_fit(pfc_bisect_plan *plan)
     estimate_noise(plan);
     m->step = wanted_step(plan, m->noise);
     plan_state(plan);
-    make_grid(plan);
-    double *e = pfc_calloc(m->nodes_len * m->grid, sizeof *e);
-    likelihoods(plan, e);
-    plan_posterior(plan, e);
-    free(e);
+    judge(plan);
+    double size = largest_found(plan);
+    if (size > 1.2 * m->step) {
+        m->step = size;
+        judge(plan);
+    }
 }

@@ -16,7 +16,7 @@
 #define ODDS_FIRST 9.0  /* a step is there: 0.9 against 0.1 */
 #define ODDS_MORE  0.15 /* a further step to worse */
 #define ODDS_DOWN  0.10 /* a step to better */
-#define MIN_SIZE   0.4  /* smallest step that counts, of the one looked for */
+#define MIN_SIZE   0.45 /* smallest step that counts, of the one looked for */
 #define BOXES      3
 
 /* Sizes a..b in grid points, each as likely. */

@@ -76,7 +76,7 @@ static void noisy_culprits(const pfc_bisect_plan *plan, pfc_bisect_report *out, 
     double up = 0;
     for (size_t i = 0; i < m->nodes_len; i++) {
         bool last = i + 1 == m->nodes_len;
-        bool sure = !last && m->gaps[i].atomic && m->gaps[i].up >= plan_confidence(plan);
+        bool sure = !last && plan_settled(plan, i);
         if (!last && !sure) {
             up += m->gaps[i].up;
             continue;
