@@ -51,9 +51,11 @@ typedef struct plan_model {
     plan_node *nodes;
     plan_gap *gaps; /* nodes_len - 1 */
     size_t nodes_len;
-    double noise;  /* sd of one run, in x */
-    double layout; /* sd between builds, in x */
-    double step;   /* size looked for, in x */
+    double noise;    /* sd of one run, in x */
+    double layout;   /* sd between builds, in x */
+    double step;     /* size looked for, in x */
+    double smallest; /* step that counts */
+    double more;     /* odds of a further step */
     double low, pitch;
     size_t grid;
     bool state;  /* the machine has a slow state of its own */

@@ -13,7 +13,7 @@
 #include "core/analysis/bisect_priv.h"
 
 #define REPRODUCED   0.95 /* probability of a step at which the search begins */
-#define NOT_THERE    0.95 /* probability of no step at which it ends */
+#define NOT_THERE    0.97 /* probability of no step at which it ends */
 #define REST         0.10 /* a part less likely to hold a step is done with */
 #define SURE         0.90 /* a part this likely is searched inside, else its borders come first */
 #define END_SHARE    0.14 /* of the runs belongs to each side's sure level */
@@ -200,7 +200,7 @@ static bool worst_part(const pfc_bisect_plan *plan, const bool *given_up, part *
         from = i + 1;
         up = 0;
     }
-    return out->up > REST;
+    return out->up > (any_settled(plan) ? REST : 1 - NOT_THERE);
 }
 
 static double part_size(const plan_model *m, const part *p)
@@ -370,6 +370,13 @@ static bool probe(const pfc_bisect_plan *plan, pfc_bisect_step *out)
     return at != 0;
 }
 
+/* On a machine with a state of its own every run is followed by one of an end, to compare with. */
+static bool reference_due(const pfc_bisect_plan *plan)
+{
+    size_t last = plan->runs[plan->runs_len - 1].commit;
+    return plan->model.state && last != 0 && last != plan->opts.commits - 1;
+}
+
 plan_reason plan_choose(pfc_bisect_plan *plan, pfc_bisect_step *out)
 {
     plan_reason reason = PLAN_GO_ON;
@@ -379,6 +386,8 @@ plan_reason plan_choose(pfc_bisect_plan *plan, pfc_bisect_step *out)
     part p = { 0 };
     if (reproduce(plan, out, &reason))
         return reason;
+    if (reference_due(plan))
+        return measure_fewer(plan, 0, plan->model.nodes_len - 1, plan->model.step, out);
     given_up = pfc_calloc(plan->model.nodes_len, sizeof *given_up);
     while (!found && worst_part(plan, given_up, &p)) {
         part_end end = search_part(plan, &p, out);

@@ -9,8 +9,12 @@
 #include "core/stats/stats.h"
 
 #define NOISE_DOF   20.0 /* what history's noise counts for, in runs */
-#define NOISE_SHARE 0.9  /* scale of the t against the standard deviation of the same runs */
+#define NOISE_SHARE 0.87 /* scale of the t against the standard deviation of the same runs */
 #define FINE        0.2  /* grid points are this far apart, in standard deviations */
+#define FIRST_SIZE  0.45 /* smallest step that counts, of the one looked for */
+#define FIRST_MORE  0.15 /* odds of a further step, while none is found */
+#define MORE_SIZE   0.36 /* the same for a further step, once one is found */
+#define MORE_MORE   0.30
 #define NOISE_MIN   1e-7
 
 void plan_model_clear(plan_model *m)
@@ -168,7 +172,7 @@ static double wanted_step(const pfc_bisect_plan *plan, double noise)
 {
     if (plan->opts.delta_rel != 0)
         return fabs(log1p(plan->opts.delta_rel));
-    /* Nothing is known: what is smaller than 2.5 * 0.4 standard deviations does not count. */
+    /* Nothing is known: what is smaller than 2.5 * 0.45 standard deviations does not count. */
     return fmax(2.5 * noise, 1e-4);
 }
 
@@ -309,10 +313,16 @@ void plan_model_fit(pfc_bisect_plan *plan)
     estimate_noise(plan);
     m->step = wanted_step(plan, m->noise);
     plan_state(plan);
+    if (m->state)
+        estimate_noise(plan);
+    m->smallest = FIRST_SIZE * m->step;
+    m->more = FIRST_MORE;
     judge(plan);
     double size = largest_found(plan);
-    if (size > 1.2 * m->step) {
-        m->step = size;
+    if (size > 0) {
+        m->step = size > 1.6 * m->step ? size : m->step;
+        m->smallest = MORE_SIZE * m->step;
+        m->more = MORE_MORE;
         judge(plan);
     }
 }

@@ -14,9 +14,7 @@
 #include "core/analysis/bisect_priv.h"
 
 #define ODDS_FIRST 9.0  /* a step is there: 0.9 against 0.1 */
-#define ODDS_MORE  0.15 /* a further step to worse */
 #define ODDS_DOWN  0.10 /* a step to better */
-#define MIN_SIZE   0.45 /* smallest step that counts, of the one looked for */
 #define BOXES      3
 
 /* Sizes a..b in grid points, each as likely. */
@@ -31,6 +29,7 @@ typedef struct sums {
     double *prefix; /* grid + 1 */
     double *fwd[2], *bwd[2];
     double *work; /* 4 * grid */
+    double more;  /* odds of a further step */
 } sums;
 
 static box make_box(const plan_model *m, double from, double to, double share)
@@ -49,12 +48,12 @@ static void make_boxes(const pfc_bisect_plan *plan, sums *s)
     double d = m->step;
     if (plan->opts.delta_rel != 0) {
         s->up[0] = make_box(m, 0.7 * d, 1.5 * d, 0.6);
-        s->up[1] = make_box(m, MIN_SIZE * d, 2.5 * d, 0.3);
+        s->up[1] = make_box(m, m->smallest, 2.5 * d, 0.3);
     } else {
-        s->up[0] = make_box(m, MIN_SIZE * d, 3 * d, 0.45);
-        s->up[1] = make_box(m, MIN_SIZE * d, 10 * d, 0.45);
+        s->up[0] = make_box(m, m->smallest, 3 * d, 0.45);
+        s->up[1] = make_box(m, m->smallest, 10 * d, 0.45);
     }
-    s->up[2] = make_box(m, MIN_SIZE * d, span, 0.1);
+    s->up[2] = make_box(m, m->smallest, span, 0.1);
     memcpy(s->down, s->up, sizeof s->down);
     s->down[0].a = PFC_MAX(s->down[0].a / 2, (size_t)1);
 }
@@ -127,7 +126,7 @@ static void forward(sums *s, size_t i, double w, const double *e)
     double *d1 = s->work + 3 * g;
 
     for (size_t l = 0; l < g; l++)
-        mix[l] = w * (ODDS_FIRST * f0[l] + ODDS_MORE * f1[l]);
+        mix[l] = w * (ODDS_FIRST * f0[l] + s->more * f1[l]);
     from_below(s, s->up, mix, up);
     from_above(s, s->down, f0, d0);
     from_above(s, s->down, f1, d1);
@@ -155,7 +154,7 @@ static void backward(sums *s, size_t i, double w, const double *e)
     from_below(s, s->down, b1, d1);
     for (size_t l = 0; l < g; l++) {
         n0[l] = e[l] * (b0[l] + w * (ODDS_DOWN * d0[l] + ODDS_FIRST * up[l]));
-        n1[l] = e[l] * (b1[l] + w * (ODDS_DOWN * d1[l] + ODDS_MORE * up[l]));
+        n1[l] = e[l] * (b1[l] + w * (ODDS_DOWN * d1[l] + s->more * up[l]));
     }
     normalise(n0, n1, g);
 }
@@ -200,7 +199,7 @@ static void judge_gap(sums *s, plan_model *m, size_t i)
 
     for (size_t l = 0; l < g; l++) {
         stay += f0[l] * b0[l] + f1[l] * b1[l];
-        mix[l] = gap->weight * (ODDS_FIRST * f0[l] + ODDS_MORE * f1[l]);
+        mix[l] = gap->weight * (ODDS_FIRST * f0[l] + s->more * f1[l]);
     }
     jump_moments(s, mix, b1, up);
     from_above(s, s->down, f0, s->work + g);
@@ -244,6 +243,7 @@ void plan_posterior(pfc_bisect_plan *plan, const double *log_e)
     double *block = pfc_calloc(n * g * 5 + g * 5 + 1, sizeof *block);
     double *e = block;
     sums s = { .grid = g,
+               .more = m->more,
                .fwd = { block + n * g, block + 2 * n * g },
                .bwd = { block + 3 * n * g, block + 4 * n * g },
                .work = block + 5 * n * g,
