@@ -103,6 +103,7 @@ void pfc_show_seconds(double s, char out[32]);
 int pfc_cmd_up(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_down(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_status(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_accel(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_detect(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_run(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_push(pfc_cli *cli, int argc, char **argv);

@@ -30,6 +30,7 @@ static const struct command commands[] = {
     { "init", pfc_cmd_init, "write a commented perfci.yaml" },
     { "push", pfc_cmd_push, "upload results, also of other tools" },
     { "detect", pfc_cmd_detect, "find change points in series, no server needed" },
+    { "accel", pfc_cmd_accel, "kernels on the simulated accelerator: exact cycles" },
     { "nightly", pfc_cmd_nightly, "measure what is new, upload, report" },
     { "comment", pfc_cmd_comment, "tell a pull request what a comparison found" },
     { "series", pfc_cmd_series, "list series, show the points of one" },
