@@ -112,3 +112,31 @@ uint64_t pfc_accel_emit_acc(pfc_accel_emit *e, uint64_t bytes)
     e->p->acc_used += (bytes + 3) / 4 * 4;
     return at;
 }
+
+pfc_accel_emit pfc_accel_emit_fork(const pfc_accel_emit *e)
+{
+    pfc_accel_emit fork = { .chip = e->chip, .es = e->es, .out_es = e->out_es };
+
+    fork.p = pfc_alloc(sizeof(*fork.p));
+    fork.p->dtype = e->p->dtype;
+    fork.p->mode = e->p->mode;
+    fork.p->args_len = e->p->args_len;
+    memcpy(fork.p->arg_bytes, e->p->arg_bytes, sizeof(fork.p->arg_bytes));
+    return fork;
+}
+
+uint64_t pfc_accel_emit_cycles(const pfc_accel_emit *e)
+{
+    pfc_accel_run run = { .chip = e->chip, .program = e->p, .timing_only = true };
+    uint64_t at = 1 << 20;
+
+    /* one argument after the other, as a fresh device would place them */
+    for (size_t i = 0; i < e->p->args_len; i++) {
+        run.addr[i] = at;
+        at += (e->p->arg_bytes[i] + 255) / 256 * 256;
+    }
+    if (e->overflow || pfc_accel_program_check(e->p, e->chip, NULL) ||
+        pfc_accel_execute(&run, NULL))
+        return UINT64_MAX;
+    return run.counters.v[PFC_ACCEL_CYCLES];
+}

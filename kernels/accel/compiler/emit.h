@@ -36,6 +36,10 @@ pfc_accel_cmd *pfc_accel_emit_cmd(pfc_accel_emit *e, const pfc_accel_cmd *cmd,
 /** Loads or stores a tile over several engines; returns the token of the whole. */
 uint32_t pfc_accel_emit_move(pfc_accel_emit *e, pfc_accel_op op, const pfc_accel_tile *tile,
                              const uint32_t *waits, size_t waits_len);
+/** An empty program like that of `e`, to try something; free its program. */
+pfc_accel_emit pfc_accel_emit_fork(const pfc_accel_emit *e);
+/** Cycles of the program so far, results left out; UINT64_MAX when it does not fit the chip. */
+uint64_t pfc_accel_emit_cycles(const pfc_accel_emit *e);
 /** Space in the scratchpad, at the start of a bank when that leaves room enough for all. */
 uint64_t pfc_accel_emit_sram(pfc_accel_emit *e, uint64_t bytes);
 uint64_t pfc_accel_emit_acc(pfc_accel_emit *e, uint64_t bytes);
@@ -55,8 +59,11 @@ typedef struct pfc_accel_gemm_tiles {
     bool m_outer; /* rows of tiles in the outer loop; else columns */
 } pfc_accel_gemm_tiles;
 
-/** The cheapest tiles that fit; false when not even one element of each does. */
-bool pfc_accel_gemm_tiles_choose(const pfc_accel_chip *chip, pfc_accel_dtype dtype, uint64_t m,
-                                 uint64_t n, uint64_t k, pfc_accel_gemm_tiles *out);
+#define PFC_ACCEL_TILE_CHOICES 16
+
+/** The cheapest tiles that fit, best first; returns how many there are, 0 when none fits. */
+size_t pfc_accel_gemm_tiles_choose(const pfc_accel_chip *chip, pfc_accel_dtype dtype, uint64_t m,
+                                   uint64_t n, uint64_t k,
+                                   pfc_accel_gemm_tiles out[PFC_ACCEL_TILE_CHOICES]);
 
 #endif

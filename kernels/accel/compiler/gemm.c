@@ -14,9 +14,11 @@ typedef struct slot {
 typedef struct lowering {
     pfc_accel_emit *e;
     pfc_accel_gemm_tiles t;
-    uint64_t m;
+    uint64_t m; /* what is computed: all, or a corner to try tiles on */
     uint64_t n;
     uint64_t k;
+    uint64_t a_cols; /* elements from row to row in HBM */
+    uint64_t b_cols;
     slot a[2];
     slot b[2];
     uint64_t acc[2];
@@ -63,13 +65,13 @@ static void one_tile(lowering *g, uint64_t mi, uint64_t ni, size_t which)
     for (uint64_t ki = 0; ki < nk; ki++) {
         const uint64_t depth = g->k ? extent(g->k, g->t.k, ki) : 0;
         const pfc_accel_tile at = { .arg = 0,
-                                    .offset = (mi * g->t.m * g->k + ki * g->t.k) * es,
-                                    .stride = g->k * es,
+                                    .offset = (mi * g->t.m * g->a_cols + ki * g->t.k) * es,
+                                    .stride = g->a_cols * es,
                                     .rows = rows,
                                     .cols = depth };
         const pfc_accel_tile bt = { .arg = 1,
-                                    .offset = (ki * g->t.k * g->n + ni * g->t.n) * es,
-                                    .stride = g->n * es,
+                                    .offset = (ki * g->t.k * g->b_cols + ni * g->t.n) * es,
+                                    .stride = g->b_cols * es,
                                     .rows = depth,
                                     .cols = cols };
         slot *a = fetch(g, g->a, mi * nk + ki, &at);
@@ -93,12 +95,78 @@ static void one_tile(lowering *g, uint64_t mi, uint64_t ni, size_t which)
         a->used = b->used = done = cmd.token;
     }
     result = (pfc_accel_tile){ .arg = 2,
-                               .offset = (mi * g->t.m * g->n + ni * g->t.n) * g->e->out_es,
-                               .stride = g->n * g->e->out_es,
+                               .offset = (mi * g->t.m * g->b_cols + ni * g->t.n) * g->e->out_es,
+                               .stride = g->b_cols * g->e->out_es,
                                .rows = rows,
                                .cols = cols,
                                .place = g->acc[which] };
     g->acc_free[which] = pfc_accel_emit_move(g->e, PFC_ACCEL_OP_STORE_ACC, &result, &done, 1);
+}
+
+static uint64_t count(uint64_t dim, uint64_t tile)
+{
+    return dim ? (dim + tile - 1) / tile : 1;
+}
+
+static void all_tiles(lowering *g)
+{
+    const uint64_t nm = count(g->m, g->t.m);
+    const uint64_t nn = count(g->n, g->t.n);
+
+    for (size_t i = 0; i < g->slots; i++) {
+        g->a[i] = (slot){ .used = PFC_ACCEL_NO_TOKEN, .loaded = PFC_ACCEL_NO_TOKEN };
+        g->b[i] = g->a[i];
+        g->a[i].place = pfc_accel_emit_sram(g->e, g->t.m * g->t.k * g->e->es);
+        g->b[i].place = pfc_accel_emit_sram(g->e, g->t.k * g->t.n * g->e->es);
+        g->acc[i] = pfc_accel_emit_acc(g->e, g->t.m * g->t.n * 4);
+        g->acc_free[i] = PFC_ACCEL_NO_TOKEN;
+    }
+    for (uint64_t i = 0; i < nm * nn && !g->e->overflow; i++) {
+        const uint64_t mi = g->t.m_outer ? i / nn : i % nm;
+        const uint64_t ni = g->t.m_outer ? i % nn : i / nm;
+
+        one_tile(g, mi, ni, (size_t)(i % g->slots));
+    }
+}
+
+/* Cycles of a corner of at most TRY tiles a side, times how many such corners there are. */
+#define TRY 4
+static uint64_t tried(const lowering *g, const pfc_accel_gemm_tiles *t)
+{
+    pfc_accel_emit fork = pfc_accel_emit_fork(g->e);
+    lowering part = *g;
+    uint64_t all = count(g->m, t->m) * count(g->n, t->n) * count(g->k, t->k);
+    uint64_t cycles;
+
+    part.e = &fork;
+    part.t = *t;
+    part.m = PFC_MIN(g->m, TRY * t->m);
+    part.n = PFC_MIN(g->n, TRY * t->n);
+    part.k = PFC_MIN(g->k, TRY * t->k);
+    all_tiles(&part);
+    cycles = pfc_accel_emit_cycles(&fork);
+    pfc_accel_program_free(fork.p);
+    if (cycles == UINT64_MAX)
+        return UINT64_MAX;
+    return cycles * all / (count(part.m, t->m) * count(part.n, t->n) * count(part.k, t->k));
+}
+
+static bool choose(lowering *g, const pfc_accel_problem *problem)
+{
+    pfc_accel_gemm_tiles choices[PFC_ACCEL_TILE_CHOICES];
+    const size_t len =
+        pfc_accel_gemm_tiles_choose(g->e->chip, problem->dtype, g->m, g->n, g->k, choices);
+    uint64_t best = UINT64_MAX;
+
+    for (size_t i = 0; i < len; i++) {
+        const uint64_t cycles = len > 1 ? tried(g, &choices[i]) : 0;
+
+        if (cycles < best) {
+            best = cycles;
+            g->t = choices[i];
+        }
+    }
+    return best != UINT64_MAX;
 }
 
 pfc_code pfc_accel_lower_gemm(pfc_accel_emit *e, const pfc_accel_problem *problem, pfc_err *err)
@@ -107,10 +175,9 @@ pfc_code pfc_accel_lower_gemm(pfc_accel_emit *e, const pfc_accel_problem *proble
                    .m = (uint64_t)problem->p[0],
                    .n = (uint64_t)problem->p[1],
                    .k = (uint64_t)problem->p[2],
+                   .a_cols = (uint64_t)problem->p[2],
+                   .b_cols = (uint64_t)problem->p[1],
                    .slots = e->p->ideal_memory ? 1 : 2 };
-    uint64_t nm;
-    uint64_t nn;
-    uint64_t tiles;
 
     e->p->args_len = 3;
     e->p->arg_bytes[0] = g.m * g.k * e->es;
@@ -120,25 +187,9 @@ pfc_code pfc_accel_lower_gemm(pfc_accel_emit *e, const pfc_accel_problem *proble
         return PFC_OK;
     if (e->p->ideal_memory)
         g.t = (pfc_accel_gemm_tiles){ .m = g.m, .n = g.n, .k = PFC_MAX(g.k, 1) };
-    else if (!pfc_accel_gemm_tiles_choose(e->chip, problem->dtype, g.m, g.n, g.k, &g.t))
+    else if (!choose(&g, problem))
         return pfc_err_set(err, PFC_ETOOBIG, "%s: no tile of this gemm fits its scratchpad",
                            e->chip->name);
-    for (size_t i = 0; i < g.slots; i++) {
-        g.a[i] = (slot){ .used = PFC_ACCEL_NO_TOKEN, .loaded = PFC_ACCEL_NO_TOKEN };
-        g.b[i] = g.a[i];
-        g.a[i].place = pfc_accel_emit_sram(e, g.t.m * g.t.k * e->es);
-        g.b[i].place = pfc_accel_emit_sram(e, g.t.k * g.t.n * e->es);
-        g.acc[i] = pfc_accel_emit_acc(e, g.t.m * g.t.n * 4);
-        g.acc_free[i] = PFC_ACCEL_NO_TOKEN;
-    }
-    nm = (g.m + g.t.m - 1) / g.t.m;
-    nn = (g.n + g.t.n - 1) / g.t.n;
-    tiles = nm * nn;
-    for (uint64_t i = 0; i < tiles && !e->overflow; i++) {
-        const uint64_t mi = g.t.m_outer ? i / nn : i % nm;
-        const uint64_t ni = g.t.m_outer ? i % nn : i / nm;
-
-        one_tile(&g, mi, ni, (size_t)(i % g.slots));
-    }
+    all_tiles(&g);
     return PFC_OK;
 }

@@ -40,9 +40,11 @@ uint64_t pfc_accel_hbm_access(pfc_accel_hbm *hbm, uint64_t addr, uint64_t bytes,
     const uint64_t first = addr & ~(chip->hbm_burst - 1);
     const uint64_t moved = ((addr + bytes + chip->hbm_burst - 1) & ~(chip->hbm_burst - 1)) - first;
     const uint64_t block = addr / chip->hbm_interleave;
-    const uint64_t channel = block % chip->hbm_channels;
-    const uint64_t local =
-        block / chip->hbm_channels * chip->hbm_interleave + first % chip->hbm_interleave;
+    /* Rotated from group to group, or the rows of a matrix whose width is a power of two would all
+     * begin in one channel. */
+    const uint64_t group = block / chip->hbm_channels;
+    const uint64_t channel = (block + group + group / chip->hbm_channels) % chip->hbm_channels;
+    const uint64_t local = group * chip->hbm_interleave + first % chip->hbm_interleave;
     const uint64_t row = local / chip->hbm_row_bytes;
     uint64_t *open = &hbm->open_row[channel][row % chip->hbm_banks];
     uint64_t start = PFC_MAX(at * PFC_ACCEL_SUBCYCLES, hbm->free_at[channel]);

@@ -127,6 +127,19 @@ static double utilization(const pfc_accel_case *c, const pfc_accel_result *r)
            ((double)r->cycles * (double)(chip->array_rows * chip->array_cols));
 }
 
+/* The copies that this problem needs, also when its input is there from an earlier run. */
+static void count_copies(const pfc_accel_case *c, pfc_accel_counters *counters)
+{
+    uint64_t *v = counters->v;
+
+    for (size_t i = 0; i < c->program->args_len; i++) {
+        const uint64_t bytes = c->program->arg_bytes[i];
+
+        v[i == output_of(c->program) ? PFC_ACCEL_PCIE_UP : PFC_ACCEL_PCIE_DOWN] += bytes;
+        v[PFC_ACCEL_PCIE_BUSY] += pfc_accel_pcie_cycles(pfc_accel_device_chip(c->dev), bytes);
+    }
+}
+
 pfc_code pfc_accel_case_run(pfc_accel_case *c, pfc_accel_result *out, pfc_err *err)
 {
     const pfc_accel_launch_opts opts = { .timing_only = !c->functional };
@@ -142,6 +155,8 @@ pfc_code pfc_accel_case_run(pfc_accel_case *c, pfc_accel_result *out, pfc_err *e
         code = pfc_accel_synchronise(c->dev, 0, &r.ticks, err);
     if (code)
         return code;
+    if (c->functional)
+        count_copies(c, &r.counters);
     r.cycles = r.counters.v[PFC_ACCEL_CYCLES];
     r.time_ns = (double)r.cycles * 1000.0 / (double)pfc_accel_device_chip(c->dev)->clock_mhz;
     r.utilization = utilization(c, &r);

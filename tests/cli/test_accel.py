@@ -1,0 +1,84 @@
+"""perfci accel: one case, batches, chips and what is refused."""
+
+import json
+import unittest
+
+from support import Case
+
+
+class Accel(Case):
+    def test_scalesim_mode_gives_the_published_cycles(self):
+        # Rows of tests/data/accel/scalesim.csv.
+        r = self.perfci("accel", "run", "gemm", "--m", "16", "--n", "16", "--k", "16", "--array", "8x8",
+                        "--mode", "scalesim-ws", "--json")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        answer = json.loads(r.stdout)
+        self.assertEqual(answer["cycles"], 151)
+        self.assertAlmostEqual(answer["utilization"] * 100, 42.384105960264904, places=9)
+        self.assertEqual(answer["counters"]["sram_reads_ifmap"], 512)
+        for member in ("time_ns", "limiter", "digest"):
+            self.assertIn(member, answer)
+
+    def test_every_operation_repeats_itself(self):
+        cases = [["gemm", "--m", "33", "--n", "65", "--k", "17"],
+                 ["attention", "--h", "2", "--s", "70", "--d", "16", "--causal"],
+                 ["layernorm", "--rows", "9", "--cols", "100"], ["rmsnorm", "--rows", "9", "--cols", "100"],
+                 ["softmax", "--rows", "9", "--cols", "100"]]
+        for case in cases:
+            a = self.perfci("accel", "run", *case, "--json")
+            b = self.perfci("accel", "run", *case, "--json")
+            self.assertEqual(a.returncode, 0, a.stderr)
+            self.assertEqual(a.stdout, b.stdout)
+            self.assertGreater(json.loads(a.stdout)["cycles"], 0)
+            table = self.perfci("accel", "run", *case)
+            self.assertEqual(table.returncode, 0, table.stderr)
+            self.assertIn("cycles", table.stdout)
+
+    def test_batch_answers_a_line_a_case_in_order(self):
+        path = self.write("cases.jsonl",
+                          '{"op": "gemm", "m": 8, "n": 8, "k": 8, "array": "8x8", "mode": "scalesim-ws"}\n'
+                          '\n{"op": "gemm", "m": 8}\n'
+                          '{"op": "softmax", "rows": 4, "cols": 4, "dtype": "f32"}\n'
+                          'not json\n{"op": "gemm", "m": 8, "n": 8, "k": 8, "speed": 1}\n')
+        r = self.perfci("accel", "run", "--batch", path)
+        lines = [json.loads(line) for line in r.stdout.splitlines()]
+        self.assertEqual(r.returncode, 2)
+        self.assertEqual(len(lines), 5)
+        self.assertEqual(lines[0]["cycles"], 2 * 8 + 8 + 8 - 2 - 1)  # one fold of the closed form
+        self.assertIn("--n is missing", lines[1]["error"])
+        self.assertEqual(lines[2]["op"], "softmax")
+        self.assertIn("not JSON", lines[3]["error"])
+        self.assertIn("speed", lines[4]["error"])
+
+    def test_chips_are_listed_by_name(self):
+        r = self.perfci("accel", "chips", "--json")
+        names = [chip["name"] for chip in json.loads(r.stdout)]
+        self.assertGreaterEqual(len(names), 2)
+        self.assertEqual(len(set(names)), len(names))
+        for name in names:
+            run = self.perfci("accel", "run", "gemm", "--m", "8", "--n", "8", "--k", "8", "--chip", name, "--json")
+            self.assertEqual(json.loads(run.stdout)["chip"], name)
+
+    def test_bad_input_is_told_in_a_sentence(self):
+        for args, says in [(["run"], "operation is missing"), (["run", "conv"], "conv"),
+                           (["run", "gemm", "--m", "8", "--n", "8"], "--k is missing"),
+                           (["run", "gemm", "--m", "8", "--n", "8", "--k", "8", "--rows", "1"], "takes no --rows"),
+                           (["run", "gemm", "--m", "x"], "m"), (["run", "gemm", "--m", "65537"], "65537"),
+                           (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--chip", "none"], "no chip"),
+                           (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--array", "8"], "ROWSxCOLUMNS"),
+                           (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--mode", "fast"], "mode"),
+                           (["fly"], "run or chips"), ([], "Usage")]:
+            r = self.perfci("accel", *args)
+            self.assertEqual(r.returncode, 2, args)
+            self.assertIn(says, r.stderr, args)
+            self.assertEqual(r.stdout, "", args)
+
+    def test_a_chip_file_with_a_fault_names_its_line(self):
+        path = self.write("mine.chip", "# mine\nname = mine\nclock_mhz = many\n")
+        r = self.perfci("accel", "run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--chip", path)
+        self.assertEqual(r.returncode, 2)
+        self.assertIn("mine.chip:3: clock_mhz", r.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
