@@ -45,19 +45,24 @@ typedef struct compare_opts {
     bool check; /* `perfci check`: no arguments */
 } compare_opts;
 
-#define COMMON_OPTIONS                                                                              \
-    { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },                                        \
-        { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },                 \
-        { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },                     \
-        { "measure", KEY_MEASURE, "CMD", 0, "Shell command instead of a suite", 0 },                \
-        { "build", KEY_BUILD, "CMD", 0, "Shell command that builds a checkout", 0 },                \
-        { "rounds", KEY_ROUNDS, "N", 0, "Rounds of two measurements a side (default 5)", 0 },       \
-        { "seed", KEY_SEED, "N", 0, "Of the order of turns (default 1)", 0 },                       \
-        { "margin", KEY_MARGIN, "R", 0, "Relative change that does not matter (default 0.01)", 0 }, \
-        { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 0 },                \
-        { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },                              \
-    {                                                                                               \
-        "git-bisect", KEY_GIT_BISECT, 0, 0, "Exit status for `git bisect run`: 0, 1 or 125", 0      \
+#define COMMON_OPTIONS                                                                             \
+    { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },                                       \
+        { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },                \
+        { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },                    \
+        { "measure", KEY_MEASURE, "CMD", 0, "Shell command instead of a suite", 0 },               \
+        { "build", KEY_BUILD, "CMD", 0, "Shell command that builds a checkout", 0 },               \
+        { "rounds", KEY_ROUNDS, "N", 0, "Rounds of two measurements a side (default 5)", 0 },      \
+        { "seed", KEY_SEED, "N", 0, "Of the order of turns (default 1)", 0 },                      \
+        { "margin",                                                                                \
+          KEY_MARGIN,                                                                              \
+          "R",                                                                                     \
+          0,                                                                                       \
+          "Relative change that does not matter (default 0.01; 0.005 for pairs)",                  \
+          0 },                                                                                     \
+        { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 0 },               \
+        { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },                             \
+    {                                                                                              \
+        "git-bisect", KEY_GIT_BISECT, 0, 0, "Exit status for `git bisect run`: 0, 1 or 125", 0     \
     }
 
 static const struct argp_option compare_options[] = {
@@ -283,8 +288,10 @@ static pfc_code compare_measured(const compare_opts *o, pfc_take *t, const pfc_c
 {
     pfc_run *a = NULL;
     pfc_run *b = NULL;
-    pfc_code code = pfc_take_pair(t, &ids[0], &ids[1], o->rounds, &a, &b, err);
+    pfc_code code = pfc_take_turns(t, &ids[0], &ids[1], o->margin, &a, &b, err);
 
+    if (code == PFC_EUNAVAIL && !pfc_cli_interrupted(NULL))
+        code = pfc_take_pair(t, &ids[0], &ids[1], o->rounds, &a, &b, err);
     if (!code)
         code = pfc_cmp_runs(a, b, ids[0].hex, ids[1].hex, o->margin, out, err);
     pfc_run_free(a);

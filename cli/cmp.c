@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/buf.h"
+#include "core/base/parse.h"
 
 #define FDR_LEVEL 0.05
 
@@ -100,6 +101,37 @@ static pfc_cmp_verdict verdict_of(const pfc_compare_result *r, bool higher_is_be
     return PFC_CMP_INCONCLUSIVE;
 }
 
+static double extra_number(const pfc_measurement *m, const char *name)
+{
+    const char *text = pfc_pairs_get(&m->extra, name);
+    double v = NAN;
+
+    if (text && pfc_parse_double(text, -1e308, 1e308, name, &v, NULL))
+        return NAN;
+    return v;
+}
+
+/* Measured in turns: the pairs have been judged where they were made, with what their order says. */
+static bool judged_in_pairs(const pfc_measurement *a, const pfc_measurement *b, pfc_cmp_row *row)
+{
+    const char *verdict = pfc_pairs_get(&b->extra, "pair_verdict");
+    pfc_compare_result r = { .verdict = PFC_VERDICT_INCONCLUSIVE };
+
+    if (!verdict || a->samples_len == 0 || b->samples_len == 0)
+        return false;
+    if (strcmp(verdict, "same") == 0)
+        r.verdict = PFC_VERDICT_SAME;
+    else if (strcmp(verdict, "different") == 0)
+        r.verdict = PFC_VERDICT_DIFFERENT;
+    r.rel_change = row->rel_change = extra_number(b, "pair_rel_change");
+    row->rel_low = extra_number(b, "pair_rel_low");
+    row->rel_high = extra_number(b, "pair_rel_high");
+    row->p = extra_number(b, "pair_p");
+    row->noise_rel = extra_number(b, "pair_noise_rel");
+    row->verdict = verdict_of(&r, row->higher_is_better);
+    return true;
+}
+
 static pfc_code judge(const pfc_measurement *a, const pfc_measurement *b, double margin,
                       pfc_cmp_row *row, pfc_err *err)
 {
@@ -114,6 +146,11 @@ static pfc_code judge(const pfc_measurement *a, const pfc_measurement *b, double
 
     row->a = side_of(a);
     row->b = side_of(b);
+    if (judged_in_pairs(a, b, row)) {
+        free(va);
+        free(vb);
+        return PFC_OK;
+    }
     code = pfc_stats_compare(va, na, vb, nb, &opts, &result, err);
     free(va);
     free(vb);

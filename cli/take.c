@@ -241,6 +241,72 @@ pfc_code pfc_take_commit(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pf
     return code ? code : repeat(t, id, out, err);
 }
 
+/* The checkout of one side, built. Caller frees *dir. */
+static pfc_code prepare_side(pfc_take *t, const pfc_commit_id *id, char **dir, pfc_err *err)
+{
+    pfc_outcome outcome = { 0 };
+    pfc_code code;
+
+    pfc_cli_progress(t->cli, "preparing %.12s", id->hex);
+    code = pfc_workspace_prepare(t->ws, id, 0, dir, &outcome, err);
+    if (!code && outcome_error(&outcome, err))
+        code = pfc_err_wrap(err, "%.12s", id->hex);
+    pfc_outcome_clear(&outcome);
+    return code;
+}
+
+pfc_code pfc_take_turns(pfc_take *t, const pfc_commit_id *a, const pfc_commit_id *b, double margin,
+                        pfc_run **run_a, pfc_run **run_b, pfc_err *err)
+{
+    const size_t backends = PFC_MAX(t->opts->backends_len, (size_t)1);
+    pfc_pair_opts pair = { .commits = { a->hex, b->hex }, .margin = margin, .seed = t->opts->seed };
+    char *dirs[2] = { NULL, NULL };
+    pfc_run *runs[2] = { NULL, NULL };
+    pfc_code code;
+
+    if (t->measure.measure)
+        return pfc_err_set(err, PFC_EUNAVAIL,
+                           "a command is measured as a whole, it takes no turns");
+    code = open_workspace(t, err);
+    if (!code)
+        code = prepare_side(t, a, &dirs[0], err);
+    if (!code)
+        code = prepare_side(t, b, &dirs[1], err);
+    pair.dirs[0] = dirs[0];
+    pair.dirs[1] = dirs[1];
+    for (size_t i = 0; i < backends && !code; i++) {
+        pfc_outcome outcome = { 0 };
+        pfc_run *more = NULL;
+
+        t->measure.backend = t->opts->backends_len ? t->opts->backends[i] : NULL;
+        pfc_cli_progress(t->cli, "measuring %.12s and %.12s in turns", a->hex, b->hex);
+        code = pfc_measure_pairs(&t->measure, &pair, &more, &outcome, err);
+        if (!code)
+            code = outcome_error(&outcome, err);
+        for (int side = 0; side < 2 && !code; side++) {
+            pfc_run *got = side ? outcome.run : more;
+            if (runs[side])
+                pfc_run_merge(runs[side], got);
+            else
+                runs[side] = got;
+        }
+        if (!code)
+            outcome.run = NULL;
+        pfc_outcome_clear(&outcome);
+    }
+    pfc_cli_progress(t->cli, "%s", "");
+    free(dirs[0]);
+    free(dirs[1]);
+    if (code) {
+        pfc_run_free(runs[0]);
+        pfc_run_free(runs[1]);
+        return code;
+    }
+    *run_a = runs[0];
+    *run_b = runs[1];
+    return PFC_OK;
+}
+
 pfc_code pfc_take_pair(pfc_take *t, const pfc_commit_id *a, const pfc_commit_id *b, size_t rounds,
                        pfc_run **run_a, pfc_run **run_b, pfc_err *err)
 {

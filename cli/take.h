@@ -53,6 +53,13 @@ pfc_code pfc_take_commit(pfc_take *take, const pfc_commit_id *id, pfc_run **out,
 pfc_code pfc_take_pair(pfc_take *take, const pfc_commit_id *a, const pfc_commit_id *b,
                        size_t rounds, pfc_run **run_a, pfc_run **run_b, pfc_err *err) PFC_MUSTCHECK;
 
+/** The finer way for suites: both builds stay up and take turns of a fraction of a millisecond; the
+ *  verdicts stand in *run_b's measurements (extra.pair_*). PFC_EUNAVAIL: a command is measured, or
+ *  a build is too old to take turns; then pfc_take_pair does it. */
+pfc_code pfc_take_turns(pfc_take *take, const pfc_commit_id *a, const pfc_commit_id *b,
+                        double margin, pfc_run **run_a, pfc_run **run_b,
+                        pfc_err *err) PFC_MUSTCHECK;
+
 /** Reads a file in any supported format ("auto" or NULL: found by content). */
 pfc_code pfc_take_file(const char *path, const char *format, pfc_run **out,
                        pfc_err *err) PFC_MUSTCHECK;

@@ -42,8 +42,7 @@ const char *pfc_outcome_name(pfc_outcome_kind kind)
     return "unknown";
 }
 
-/* What a child's end says before its output is looked at; MEASURED: look at it. */
-static pfc_outcome_kind classify(const pfc_proc_result *res, const char *what, char *reason)
+pfc_outcome_kind pfc_measure_classify(const pfc_proc_result *res, const char *what, char *reason)
 {
     char how[128];
     char line[200];
@@ -64,8 +63,8 @@ static pfc_outcome_kind classify(const pfc_proc_result *res, const char *what, c
     return PFC_OUTCOME_MEASURED;
 }
 
-static void finish_run(const pfc_measure_opts *opts, const char *commit, double started_at,
-                       pfc_run *run)
+void pfc_measure_finish_run(const pfc_measure_opts *opts, const char *commit, double started_at,
+                            pfc_run *run)
 {
     char id[33];
 
@@ -102,7 +101,7 @@ static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_o
     if (code)
         return pfc_err_wrap(err, "measure");
     out->measure_s = res.seconds;
-    out->kind = classify(&res, "the measuring command", out->reason);
+    out->kind = pfc_measure_classify(&res, "the measuring command", out->reason);
     if (out->kind == PFC_OUTCOME_MEASURED) {
         if (res.truncated)
             code = pfc_err_set(&fault, PFC_ETOOBIG, "it printed more than %u bytes",
@@ -119,7 +118,8 @@ static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_o
     return PFC_OK;
 }
 
-static pfc_code find_bench(const pfc_measure_opts *opts, const char *dir, char **out, pfc_err *err)
+pfc_code pfc_measure_find_bench(const pfc_measure_opts *opts, const char *dir, char **out,
+                                pfc_err *err)
 {
     char *in_checkout = pfc_fs_join(dir, BENCH_IN_CHECKOUT);
     char *program_dir = NULL;
@@ -189,7 +189,7 @@ static pfc_code run_bench(const pfc_measure_opts *opts, pfc_command *cmd, const 
     if (code)
         return pfc_err_wrap(err, "suite %s", opts->suite);
     out->measure_s = res.seconds;
-    out->kind = classify(&res, "perfci-bench", out->reason);
+    out->kind = pfc_measure_classify(&res, "perfci-bench", out->reason);
     /* Status 4: a kernel gave a wrong result. The document says which, the other numbers stand. */
     if (out->kind == PFC_OUTCOME_FAILED && res.exit_status == 4)
         out->kind = PFC_OUTCOME_MEASURED;
@@ -218,7 +218,7 @@ static pfc_code by_suite(const pfc_measure_opts *opts, pfc_command *cmd, pfc_out
     char *temp = NULL;
     char *result = NULL;
     pfc_err leftover = { 0 };
-    pfc_code code = find_bench(opts, cmd->dir, &bench, err);
+    pfc_code code = pfc_measure_find_bench(opts, cmd->dir, &bench, err);
 
     if (code == PFC_OK)
         code = pfc_fs_temp_dir("perfci-run", &temp, err);
@@ -272,7 +272,7 @@ pfc_code pfc_measure(const pfc_measure_opts *opts, const char *dir, const char *
         return code;
     code = opts->measure ? by_command(opts, &cmd, out, err) : by_suite(opts, &cmd, out, err);
     if (code == PFC_OK && out->run)
-        finish_run(opts, commit, started_at, out->run);
+        pfc_measure_finish_run(opts, commit, started_at, out->run);
     if (code)
         pfc_outcome_clear(out);
     return code;

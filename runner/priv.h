@@ -32,6 +32,16 @@ bool pfc_command_is_secret(const char *name);
  *  empty; "" when there is none. One line, printable, cut to `cap`. */
 void pfc_command_telling_line(const char *output, char *out, size_t cap);
 
+/** What a child's end says before its output is looked at; MEASURED: look at it. `reason` has
+ *  PFC_WORKSPACE_REASON_BYTES. */
+pfc_outcome_kind pfc_measure_classify(const pfc_proc_result *res, const char *what, char *reason);
+/** The perfci-bench for a checkout: the given one, its own, the one beside us. Caller frees. */
+pfc_code pfc_measure_find_bench(const pfc_measure_opts *opts, const char *dir, char **out,
+                                pfc_err *err) PFC_MUSTCHECK;
+/** Id, commit, times and machine of a run just measured. */
+void pfc_measure_finish_run(const pfc_measure_opts *opts, const char *commit, double started_at,
+                            pfc_run *run);
+
 /** Fills what the run's machine lacks: name, class (CPU model), fingerprint of this host. */
 void pfc_host_describe(pfc_machine *machine, const char *name, const char *machine_class);
 

@@ -80,6 +80,22 @@ typedef struct pfc_measure_opts {
 pfc_code pfc_measure(const pfc_measure_opts *opts, const char *dir, const char *commit,
                      unsigned build, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
 
+/** Two checkouts whose builds take turns. */
+typedef struct pfc_pair_opts {
+    const char *dirs[2];    /* A, B: ready and built */
+    const char *commits[2]; /* of the runs */
+    double margin;          /* relative change that does not matter; 0: perfci-bench's default */
+    uint64_t seed;          /* of the order of turns */
+} pfc_pair_opts;
+
+/**
+ * Measures a suite on both sides in interleaved pairs (bench/harness/pairs.h): *run_a and out->run
+ * hold the samples, out->run's measurements the verdicts (extra.pair_*). opts->measure is not
+ * looked at. PFC_EUNAVAIL when a side's perfci-bench is too old to take turns; else as pfc_measure.
+ */
+pfc_code pfc_measure_pairs(const pfc_measure_opts *opts, const pfc_pair_opts *pair, pfc_run **run_a,
+                           pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
+
 /** The one number that a bisection looks at: the median of the measurement that fits. `benchmark`
  *  and `backend` may be NULL: a headline is preferred, else the only one there is.
  *  PFC_ENOTFOUND lists what the run has, PFC_EINVAL when several fit. */

@@ -9,7 +9,7 @@
 #include "bench/harness/cells.h"
 #include "core/base/clock.h"
 
-#define TURN_SAMPLES      7 /* their median is the turn */
+#define TURN_SAMPLES      15 /* their median is the turn */
 #define TURN_SAMPLES_LONG 3 /* of calls over 300 us */
 #define TURN_WARM_SAMPLES 5 /* about 100 us: the other side has just used L1 and L2 */
 #define MAX_SECONDS       60.0

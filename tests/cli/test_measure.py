@@ -126,6 +126,18 @@ class Compare(Repository):
         done = self.expect(self.perfci("compare", *names), 1)
         self.assertIn("regression", done.stdout)
 
+    def test_a_suite_is_measured_by_pairs_of_turns(self):
+        self.write("repo/tiny.yaml", "suite: tiny\nsettings: {warmup_seconds: 0.001}\nbackends: [cpu-scalar]\n"
+                   "benchmarks:\n  - {op: gemm, shapes: [{m: 8, n: 8, k: 8}]}\n")
+        self.write("repo/perfci.yaml", "suite: tiny.yaml\n")
+        self.commit(100, "suited")
+        # A margin of ten times the value: whatever the machine does, equal builds are the same.
+        doc = self.json_of(self.here("compare", "HEAD", "HEAD", "--margin", "10", "--json"), 0)
+        row = [r for r in doc["rows"] if r["metric"] == "time_ns"][0]
+        self.assertEqual((row["benchmark"], row["verdict"]), ("gemm/f32/m8n8k8", "same"))
+        self.assertEqual(row["a"]["n"], row["b"]["n"])
+        self.assertGreaterEqual(row["a"]["n"], 8 * 2)
+
     def test_a_broken_side_is_status_four_and_names_the_commit(self):
         self.write("repo/measure.sh", "#!/bin/sh\nexit 125\n", 0o755)
         self.write("repo/perfci.yaml", "measure: ./measure.sh\n")
