@@ -9,9 +9,11 @@
 #include "bench/harness/cells.h"
 #include "core/base/clock.h"
 
-#define TURN_SAMPLES      15 /* their median is the turn */
+/* Short turns, because what disturbs a shared machine comes and goes within milliseconds and must
+ * meet both sides: 5 and 3 halve the spread of the ratios against 15 and 5. */
+#define TURN_SAMPLES      5 /* their median is the turn */
 #define TURN_SAMPLES_LONG 3 /* of calls over 300 us */
-#define TURN_WARM_SAMPLES 5 /* about 100 us: the other side has just used L1 and L2 */
+#define TURN_WARM_SAMPLES 3 /* about 60 us: the other side has just used L1 and L2 */
 #define MAX_SECONDS       60.0
 
 /* One comparison while it is made. */
@@ -74,8 +76,12 @@ static void finish_turn(const duel *d, pfc_turn *turn)
         turn->calls = (turn->calls + step - 1) / step * step;
     }
     turn->per = turn->calls;
-    turn->samples = turn->cpu_clock ? TURN_SAMPLES_LONG : TURN_SAMPLES;
-    turn->warm = turn->cpu_clock ? 1 : TURN_WARM_SAMPLES * turn->calls;
+    turn->samples = d->opts->turn_samples ? d->opts->turn_samples : TURN_SAMPLES;
+    turn->warm = (d->opts->warm_samples ? d->opts->warm_samples : TURN_WARM_SAMPLES) * turn->calls;
+    if (turn->cpu_clock) {
+        turn->samples = PFC_MIN(turn->samples, (size_t)TURN_SAMPLES_LONG);
+        turn->warm = 1;
+    }
 }
 
 static void keep(duel *d, size_t side, const double *samples, size_t n)
@@ -89,7 +95,7 @@ static void keep(duel *d, size_t side, const double *samples, size_t n)
 
 static pfc_code one_turn(duel *d, size_t side, const pfc_turn *turn, double *log_ns, pfc_err *err)
 {
-    double samples[TURN_SAMPLES];
+    double samples[PFC_TURN_MAX_SAMPLES];
     pfc_turn mine = *turn;
     pfc_err inner = { 0 };
     pfc_code code;

@@ -74,9 +74,10 @@ pfc_code pfc_serve(const pfc_backends *backends, FILE *in, FILE *out, const pfc_
 
 /** Zero means the default. */
 typedef struct pfc_paired_opts {
-    size_t quads; /* of one launch; 0: 1, that is two pairs */
-    size_t
-        min_launches; /* before a confirmation is looked for; 0: 8, the least that can show 1 % */
+    size_t quads;        /* of one launch; 0: 1, that is two pairs */
+    size_t turn_samples; /* their median is the turn; 0: 5 (3 when a call is over 300 us) */
+    size_t warm_samples; /* a turn begins with as many calls as these have; 0: 3 */
+    size_t min_launches; /* before a confirmation is looked for; 0: 8 */
     size_t max_launches; /* of each of the two confirmations; 0: 24 */
     double alpha;        /* level of each look; 0: 0.01 */
     double margin;       /* relative change that does not matter; 0: 0.005 */

@@ -27,7 +27,7 @@ static const char suite_text[] = "suite: pairs\n"
 typedef struct options {
     int64_t aa, ab;
     double rel;
-    int64_t max_pairs;
+    int64_t max_pairs, quads, samples, warm;
     double margin;
     const char *backend;
     bool json;
@@ -47,6 +47,9 @@ static const struct argp_option argp_options[] = {
     { "rel", 'r', "R", 0, "the injected share (default: 0.01)", 0 },
     { "max-pairs", 'p', "N", 0, "limit for one comparison (default: 100)", 0 },
     { "margin", 'm', "R", 0, "relative change that does not matter (default: half of --rel)", 0 },
+    { "quads", 'q', "N", 0, "ABBA rounds of a launch (default: the comparison's)", 0 },
+    { "samples", 's', "N", 0, "samples of a turn (default: the comparison's)", 0 },
+    { "warm", 'w', "N", 0, "warm-up of a turn in samples (default: the comparison's)", 0 },
     { "backend", 'B', "NAME", 0, "cpu-avx2 (default) or cpu-scalar", 0 },
     { "json", 'j', NULL, 0, "a line of JSON for each count", 0 },
     { 0 },
@@ -78,6 +81,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'm':
         check(state, pfc_parse_double(arg, 1e-6, 1.0, "--margin", &o->margin, &err), &err);
+        return 0;
+    case 'q':
+        check(state, pfc_parse_i64(arg, 1, 1000, "--quads", &o->quads, &err), &err);
+        return 0;
+    case 's':
+        check(state, pfc_parse_i64(arg, 1, PFC_TURN_MAX_SAMPLES, "--samples", &o->samples, &err),
+              &err);
+        return 0;
+    case 'w':
+        check(state, pfc_parse_i64(arg, 1, 1000, "--warm", &o->warm, &err), &err);
         return 0;
     case 'B':
         o->backend = arg;
@@ -142,11 +155,15 @@ static pfc_code series(const options *o, const pfc_case *c, const char *program,
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < total && !code; i++) {
-        /* two pairs a launch, two confirmations */
+        /* two confirmations, two pairs a quad */
         const pfc_paired_opts opts = { .seed = i + 1,
                                        .extra_rel = rel,
+                                       .quads = (size_t)o->quads,
+                                       .turn_samples = (size_t)o->samples,
+                                       .warm_samples = (size_t)o->warm,
                                        .margin = o->margin > 0.0 ? o->margin : 0.5 * o->rel,
-                                       .max_launches = (size_t)o->max_pairs / 4,
+                                       .max_launches =
+                                           (size_t)(o->max_pairs / (4 * PFC_MAX(o->quads, 1))),
                                        .cpu = pfc_machine_pin_cpu() };
         pfc_paired p;
 
