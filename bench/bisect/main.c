@@ -197,7 +197,7 @@ static void print_planner(const bench *b)
             printf("%-20s %7zu %12.2f%% %6.2f%%\n", ranges[i], b->bin_named[i],
                    100 * b->bin_sum[i] / n, share(b->bin_true[i], b->bin_named[i]));
     }
-    printf("slowest decision: %.2f ms\n", (double)b->slowest_ns * 1e-6);
+    printf("slowest decision: %.2f ms of processor time\n", (double)b->slowest_ns * 1e-6);
 }
 
 /* ---- data and arguments ---- */
