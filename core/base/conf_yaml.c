@@ -117,6 +117,9 @@ static pfc_code duration(const reader *r, int line, struct fy_node *value)
 
     if (code == PFC_OK)
         code = pfc_parse_duration_s(word, "timeout", &r->conf->timeout_s, r->err);
+    /* Further down zero means "not said", so here it would quietly become the default. */
+    if (code == PFC_OK && r->conf->timeout_s <= 0)
+        code = pfc_err_set(r->err, PFC_EINVAL, "timeout: want more than zero, got \"%.40s\"", word);
     if (code != PFC_OK)
         pfc_err_wrap(r->err, "%.200s:%d", r->name, line);
     free(word);

@@ -7,3 +7,5 @@ perfci_fuzz(fuzz_import SOURCES fuzz_import.c DEPS pfc_import CORPUS import ../i
   ../import/github-action ../import/google-benchmark ../import/hyperfine ../import/pytest-benchmark)
 perfci_fuzz(fuzz_series SOURCES fuzz_series.c DEPS pfc_cli CORPUS series)
 perfci_fuzz(fuzz_query SOURCES fuzz_query.c DEPS pfc_server_http CORPUS query)
+perfci_fuzz(fuzz_chip SOURCES fuzz_chip.c DEPS pfc_kernels_accel CORPUS chip
+  ../../../kernels/accel/chips)

@@ -48,6 +48,7 @@ Test(conf, faults_name_file_line_and_what_was_wanted)
         { "paths: gemm.c\n", "paths: want a list" },
         { "better: faster\n", "want higher or lower, got \"faster\"" },
         { "timeout: soon\n", "want a duration" },
+        { "project: a\ntimeout: 0m\n", "perfci.yaml:2: timeout: want more than zero" },
         { "- a\n- b\n", "want a mapping" },
         { "project: 'open\n", "not well-formed" },
         { "x: [[[[[[[[[[1]]]]]]]]]]\n", "nested deeper" },

@@ -1,0 +1,190 @@
+#!/usr/bin/env bash
+# The long proofs, which are no part of test.sh. Each ends with one line: "proof NAME: passed|FAILED".
+#   fuzz    every fuzz target under libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer (clang)
+#   kill    kill -9 of runner, server and database in the midst of work, again and again
+#   soak    runs posted to a private service that is killed now and then; the counts must be exact
+#   race    the server under ThreadSanitizer, driven by its tests and by the soak
+#   repeat  every test in random order until the time is over
+#   --only NAME    that proof alone (may be repeated)
+#   --minutes N    of each proof (default 10)
+#   --no-install   skip the package step
+# Logs, and inputs that broke something, are in build/prove/.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+all=(fuzz kill soak race repeat)
+only=()
+minutes=10
+install=1
+
+die() {
+    echo "prove.sh: $1" >&2
+    exit 2
+}
+
+while [ $# -gt 0 ]; do
+    case "$1" in
+    --only)
+        [[ $# -ge 2 && " ${all[*]} " == *" $2 "* ]] || die "--only wants one of: ${all[*]}"
+        only+=("$2")
+        shift
+        ;;
+    --minutes)
+        [[ $# -ge 2 && $2 =~ ^[1-9][0-9]{0,4}$ ]] || die "--minutes wants a whole number above zero"
+        minutes=$2
+        shift
+        ;;
+    --no-install) install=0 ;;
+    -h | --help)
+        sed -n '2,11s/^# \{0,1\}//p' "$0"
+        exit 0
+        ;;
+    *) die "unknown option $1; want --only NAME, --minutes N or --no-install" ;;
+    esac
+    shift
+done
+[ ${#only[@]} -gt 0 ] || only=("${all[@]}")
+
+cd "$root"
+logs=$root/build/prove
+mkdir -p "$logs"
+
+say() { printf '== %s (%s s)\n' "$*" "$SECONDS" >&2; }
+
+# build PRESET [TARGET...] : configured anew, so that a tree from before the last pull will do.
+build() {
+    local preset=$1
+    shift
+    local options=()
+    [ "$preset" != release ] || options=(-DPERFCI_TESTS=ON)
+    [ "$preset" != tsan ] || options=(-DPERFCI_TESTS=OFF -DPERFCI_WEB=OFF)
+    [ "$preset" != fuzz ] || options=(-DPERFCI_WEB=OFF)
+    say "build: $preset"
+    cmake --preset "$preset" "${options[@]}" >"$logs/build-$preset.log" 2>&1 &&
+        cmake --build "build/$preset" ${1:+--target "$@"} >>"$logs/build-$preset.log" 2>&1 || {
+        tail -n 30 "$logs/build-$preset.log" >&2
+        return 1
+    }
+}
+
+# No test may read the caller's terminal or settings.
+clean() {
+    env -u PERFCI_URL -u PERFCI_TOKEN -u PERFCI_TOKEN_FILE -u PERFCI_DATA -u PERFCI_DATABASE_URL \
+        PERFCI_SOURCE_DIR="$root" PERFCI_TEST_DIR="$root/build/release/tests" "$@" </dev/null
+}
+
+# The folders that a target is replayed over, as tests/fuzz says it.
+corpus() {
+    grep -Pzo "perfci_fuzz\($1 [^)]*\)" tests/fuzz/CMakeLists.txt tests/fuzz/*.cmake | tr '\0\n' '  ' |
+        sed -e 's/.* CORPUS //' -e 's/).*//'
+}
+
+prove_fuzz() {
+    local targets=() name folder each failed=0
+    for folder in tests/fuzz/fuzz_*.c; do
+        targets+=("$(basename "$folder" .c)")
+    done
+    build fuzz "${targets[@]}" || return 1
+    each=$((minutes * 60 / ${#targets[@]}))
+    [ "$each" -ge 10 ] || each=10
+    for name in "${targets[@]}"; do
+        local seeds=()
+        for folder in $(corpus "$name"); do
+            seeds+=("tests/data/fuzz/$folder")
+        done
+        mkdir -p "$logs/corpus/$name" "$logs/broken"
+        say "fuzz: $name, $each s"
+        if ! "build/fuzz/tests/$name" -max_total_time="$each" -timeout=30 -rss_limit_mb=4096 \
+            -max_len=16384 -print_final_stats=1 -artifact_prefix="$logs/broken/$name-" \
+            "$logs/corpus/$name" "${seeds[@]}" >"$logs/$name.log" 2>&1 </dev/null; then
+            echo "  $name: broken, see $logs/$name.log and $logs/broken/"
+            failed=1
+        else
+            echo "  $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$logs/$name.log") inputs"
+        fi
+    done
+    return "$failed"
+}
+
+# until_over COMMAND... : again and again until the proof's time is over or it fails.
+until_over() {
+    local end=$((SECONDS + minutes * 60)) rounds=0
+    while [ "$SECONDS" -lt "$end" ]; do
+        "$@" || return 1
+        rounds=$((rounds + 1))
+    done
+    echo "  $rounds rounds"
+}
+
+kill_round() {
+    clean ctest --test-dir build/release --output-on-failure --no-tests=error \
+        -R '^(test_runner_kill|test_server_restart|test_server_outage|test_server_database_down|cli_up)$' \
+        >"$logs/kill.log" 2>&1 || {
+        tail -n 60 "$logs/kill.log" >&2
+        return 1
+    }
+}
+
+prove_kill() {
+    build release || return 1
+    say "kill: $minutes minutes"
+    until_over kill_round
+}
+
+prove_soak() {
+    build release || return 1
+    say "soak: $minutes minutes"
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 tests/fault/soak.py --minutes "$minutes" --seed "$$"
+}
+
+race_round() {
+    local script
+    for script in api restart database_down openapi; do
+        clean "$@" python3 "tests/server/http/test_$script.py" >"$logs/race-$script.log" 2>&1 || {
+            tail -n 60 "$logs/race-$script.log" >&2
+            return 1
+        }
+    done
+    clean "$@" python3 tests/fault/soak.py --rounds 6
+}
+
+prove_race() {
+    build release || return 1
+    build tsan perfci-server || return 1
+    say "race: $minutes minutes"
+    until_over race_round PERFCI_BIN_DIR="$root/build/tsan/bin" TSAN_OPTIONS="exitcode=66"
+}
+
+repeat_round() {
+    clean ctest --test-dir build/release --output-on-failure --no-tests=error --schedule-random -j 2 \
+        >"$logs/repeat.log" 2>&1 || {
+        tail -n 80 "$logs/repeat.log" >&2
+        return 1
+    }
+}
+
+prove_repeat() {
+    build release || return 1
+    say "repeat: $minutes minutes"
+    until_over repeat_round
+}
+
+if [ "$install" -eq 1 ]; then
+    say "packages"
+    ./deploy/install.sh build runtime test >&2
+fi
+failed=0
+for name in "${only[@]}"; do
+    if [[ $name == fuzz ]] && ! command -v clang >/dev/null; then
+        echo "proof fuzz: FAILED (no clang)"
+        failed=1
+        continue
+    fi
+    start=$SECONDS
+    if "prove_$name"; then
+        echo "proof $name: passed ($((SECONDS - start)) s)"
+    else
+        echo "proof $name: FAILED ($((SECONDS - start)) s)"
+        failed=1
+    fi
+done
+exit "$failed"
