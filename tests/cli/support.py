@@ -20,6 +20,8 @@ class Case(unittest.TestCase):
     """A test with a scratch folder, in an environment without settings of whoever runs it."""
 
     def setUp(self):
+        # A strict umask of the caller would close data folders to the database's user.
+        self.addCleanup(os.umask, os.umask(0o022))
         self.dir = tempfile.mkdtemp(prefix="pfc-cli-")
         # PostgreSQL started by root runs as another user, who must be able to pass.
         os.chmod(self.dir, 0o755)

@@ -41,6 +41,7 @@ class Stack:
     """`perfci up` in a folder of its own, on a free port."""
 
     def __init__(self, runner=True):
+        os.umask(0o022)  # a strict one of the caller would close data folders to the database's user
         self.dir = tempfile.mkdtemp(prefix="pfc-e2e-", dir="/tmp")
         os.chmod(self.dir, 0o755)  # the database may run as another user
         self.data = os.path.join(self.dir, "data")
