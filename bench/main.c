@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bench/harness/pairs.h"
+#include "bench/machine/ceilings.h"
 #include "bench/machine/machine.h"
 #include "bench/program.h"
 #include "core/base/fs.h"
@@ -197,6 +198,7 @@ static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
                               .cancelled = is_cancelled };
     pfc_load load_before;
     pfc_load load_after;
+    pfc_ceilings ceilings;
     double seconds = 0.0;
     size_t cells = 0;
     char *dir = NULL;
@@ -223,6 +225,8 @@ static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
         canary_after(before, after, &run->infra);
         pfc_load_read(NULL, &load_after);
         add_canary(run, before, after, &load_before, &load_after);
+        pfc_ceilings_measure(0.0, &ceilings);
+        pfc_ceilings_annotate(&ceilings, suite, run);
     }
     free(self);
     free(dir);

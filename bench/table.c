@@ -30,8 +30,12 @@ static void print_ok(FILE *out, const pfc_measurement *m)
         return;
     }
     snprintf(interval, sizeof(interval), "[%.4g, %.4g]", iv.low, iv.high);
-    fprintf(out, "%12.4g %-8s %-23s %5zu %7.2f\n", iv.value, m->unit, interval, m->samples_len,
+    fprintf(out, "%12.4g %-8s %-23s %5zu %7.2f", iv.value, m->unit, interval, m->samples_len,
             noise);
+    if (pfc_pairs_get(&m->extra, "bound"))
+        fprintf(out, " %6s  %s", pfc_pairs_get(&m->extra, "percent_of_peak"),
+                pfc_pairs_get(&m->extra, "bound"));
+    fprintf(out, "\n");
 }
 
 void pfc_bench_table(FILE *out, const pfc_run *run)
@@ -39,8 +43,9 @@ void pfc_bench_table(FILE *out, const pfc_run *run)
     const int width = widest(run);
     size_t skipped = 0;
 
-    fprintf(out, "%-*s %-12s %-16s %12s %-8s %-23s %5s %7s\n", width, "benchmark", "backend",
-            "metric", "median", "unit", "95 % interval", "n", "noise %");
+    fprintf(out, "%-*s %-12s %-16s %12s %-8s %-23s %5s %7s %6s  %s\n", width, "benchmark",
+            "backend", "metric", "median", "unit", "95 % interval", "n", "noise %", "% peak",
+            "bound");
     for (size_t i = 0; i < run->measurements_len; i++) {
         const pfc_measurement *m = &run->measurements[i];
         /* One row a benchmark: its throughput; time says the same. */

@@ -99,6 +99,21 @@ static void take_samples(const pfc_backend *backend, void *inst, const pfc_block
     out->page_faults = after.ru_minflt - before.ru_minflt + after.ru_majflt - before.ru_majflt;
 }
 
+/* After the timed samples, never under them: starting and stopping counters takes time, too. */
+static void count(const pfc_backend *backend, void *inst, pfc_block *out)
+{
+    pfc_counters counters;
+
+    pfc_counters_open(&counters, NULL);
+    pfc_counters_start(&counters);
+    backend->ops->run(inst, out->batch);
+    pfc_counters_stop(&counters, &out->counts);
+    pfc_counters_close(&counters);
+    for (size_t i = 0; i < PFC_COUNTERS; i++)
+        out->counts.value[i] /= (double)out->batch;
+    out->counted = true;
+}
+
 static void timed(const pfc_backend *backend, void *inst, const pfc_block_spec *spec,
                   const pfc_timer *wall, const pfc_timer *cpu, pfc_block *out)
 {
@@ -110,6 +125,7 @@ static void timed(const pfc_backend *backend, void *inst, const pfc_block_spec *
     out->resolution_ns = timer->resolution_ns;
     strncpy(out->clock, timer->name, sizeof(out->clock) - 1);
     take_samples(backend, inst, spec, wall, timer, out);
+    count(backend, inst, out);
     if (out->len == 0) {
         out->status = PFC_STATUS_BROKEN;
         out->reason = pfc_format("the %s clock did not move during a sample", timer->name);

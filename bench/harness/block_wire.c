@@ -134,6 +134,17 @@ char *pfc_block_to_text(const pfc_block *block)
                     (json_int_t)block->preempted, "page_faults", (json_int_t)block->page_faults);
     if (!doc)
         pfc_die("block: JSON encoding failed");
+    if (block->counted) {
+        json_t *counts = json_object();
+        /* absent is null, which is not zero */
+        for (size_t i = 0; i < PFC_COUNTERS; i++)
+            json_object_set_new(
+                counts, pfc_counter_name(i),
+                block->counts.share[i] > 0.0
+                    ? json_pack("[ff]", block->counts.value[i], block->counts.share[i])
+                    : json_null());
+        json_object_set_new(doc, "counts", counts);
+    }
     if (block->has_exact) {
         json_object_set_new(doc, "cycles", json_integer((json_int_t)block->exact.cycles));
         json_object_set_new(doc, "counters", counters);
@@ -159,6 +170,26 @@ static pfc_code read_samples(const json_t *doc, pfc_block *out, pfc_err *err)
         if (!json_is_number(item) || !isfinite(v) || v <= 0.0)
             return pfc_json_fault(NULL, "samples", err, "sample %zu: want a positive number", i);
         out->samples[out->len++] = v;
+    }
+    return PFC_OK;
+}
+
+static pfc_code read_counts(const json_t *doc, pfc_block *out, pfc_err *err)
+{
+    const json_t *counts = json_object_get(doc, "counts");
+
+    out->counted = json_is_object(counts);
+    for (size_t i = 0; out->counted && i < PFC_COUNTERS; i++) {
+        const json_t *pair = json_object_get(counts, pfc_counter_name(i));
+        const double value = json_number_value(json_array_get(pair, 0));
+        const double share = json_number_value(json_array_get(pair, 1));
+        if (!json_is_array(pair))
+            continue;
+        if (!(value >= 0.0) || !isfinite(value) || !(share > 0.0 && share <= 1.0))
+            return pfc_json_fault(NULL, "counts", err, "%s: want a count and a share in (0, 1]",
+                                  pfc_counter_name(i));
+        out->counts.value[i] = value;
+        out->counts.share[i] = share;
     }
     return PFC_OK;
 }
@@ -221,6 +252,8 @@ pfc_code pfc_block_from_text(const char *text, size_t len, pfc_block *out, pfc_e
         code = pfc_json_i64(doc, NULL, "page_faults", true, 0, INT64_MAX, &out->page_faults, err);
     if (!code)
         code = read_samples(doc, out, err);
+    if (!code)
+        code = read_counts(doc, out, err);
     if (!code) {
         out->batch = (uint64_t)batch;
         out->status = pfc_streq(status, "ok")       ? PFC_STATUS_OK

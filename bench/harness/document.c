@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/harness/cells.h"
+#include "core/stats/stats.h"
 
 static pfc_measurement *add_measurement(pfc_run *run, const pfc_cell *c, const char *metric,
                                         const char *unit, bool higher)
@@ -35,6 +36,36 @@ void pfc_extra_set(pfc_measurement *m, const char *name, double value)
     pfc_pairs_set(&m->extra, name, text);
 }
 
+/* A counter's value a call is the median over the launches that have it; the rest is absent. */
+static void add_counts(pfc_measurement *m, const pfc_cell *c)
+{
+    double *values = pfc_calloc(c->blocks_len, sizeof(*values));
+    char name[64];
+
+    for (size_t i = 0; c->blocks[0].counted && i < PFC_COUNTERS; i++) {
+        double share = 1.0;
+        size_t n = 0;
+
+        for (size_t b = 0; b < c->blocks_len; b++) {
+            if (c->blocks[b].counts.share[i] <= 0.0)
+                continue;
+            values[n++] = c->blocks[b].counts.value[i];
+            share = PFC_MIN(share, c->blocks[b].counts.share[i]);
+        }
+        snprintf(name, sizeof(name), "count_%s", pfc_counter_name(i));
+        if (n == 0) {
+            pfc_pairs_set(&m->extra, name, "not available");
+            continue;
+        }
+        pfc_extra_set(m, name, pfc_stats_median(values, n));
+        if (share < 1.0) { /* took turns with other events: an estimate */
+            snprintf(name, sizeof(name), "count_%s_share", pfc_counter_name(i));
+            pfc_extra_set(m, name, share);
+        }
+    }
+    free(values);
+}
+
 /* How the samples were taken: what a sceptic asks first. */
 static void add_facts(pfc_measurement *m, const pfc_cell *c)
 {
@@ -56,6 +87,7 @@ static void add_facts(pfc_measurement *m, const pfc_cell *c)
     pfc_extra_set(m, "steady_blocks", (double)steady);
     pfc_extra_set(m, "measured_seconds", c->seconds);
     pfc_pairs_set(&m->extra, "pinned", first->pinned ? "true" : "false");
+    add_counts(m, c);
 }
 
 /* Samples of a metric that is `scale * ns` or, when inverse, `scale / ns`. */

@@ -15,6 +15,7 @@
 #ifndef PFC_BENCH_HARNESS_HARNESS_H
 #define PFC_BENCH_HARNESS_HARNESS_H
 
+#include "bench/counters/counters.h"
 #include "bench/harness/backend.h"
 #include "core/wire/wire.h"
 
@@ -65,6 +66,8 @@ typedef struct pfc_block {
     bool pinned;
     int64_t preempted;   /* involuntary context switches while sampling */
     int64_t page_faults; /* minor and major, while sampling */
+    bool counted;        /* `counts` were taken (timed backends) */
+    pfc_counts counts;   /* of one call, over one sample after the timed ones */
     bool has_exact;
     pfc_exact exact; /* of an exact backend */
 } pfc_block;

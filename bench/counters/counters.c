@@ -1,0 +1,118 @@
+/* Performance counters by plain system calls. */
+#include "bench/counters/counters.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const struct {
+    const char *name;
+    uint32_t type;
+    uint64_t config;
+} events[PFC_COUNTERS] = {
+    { "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+    { "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
+    { "cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES },
+    { "cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
+    { "branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+    { "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
+    { "task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK },
+    { "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+    { "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+    { "cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
+};
+
+static int sys_open(void *arg, uint32_t type, uint64_t config)
+{
+    struct perf_event_attr attr;
+
+    (void)arg;
+    memset(&attr, 0, sizeof(attr));
+    attr.size = sizeof(attr);
+    attr.type = type;
+    attr.config = config;
+    attr.disabled = 1;
+    attr.exclude_hv = 1;
+    /* Without privilege only user space may be counted, and the kernel is not what is measured. */
+    attr.exclude_kernel = type == PERF_TYPE_HARDWARE;
+    attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static bool sys_read(void *arg, int fd, uint64_t out[3])
+{
+    (void)arg;
+    return read(fd, out, 3 * sizeof(*out)) == (ssize_t)(3 * sizeof(*out));
+}
+
+static void sys_enable(void *arg, int fd, bool on)
+{
+    (void)arg;
+    if (on)
+        (void)ioctl(fd, PERF_EVENT_IOC_RESET, 0);
+    (void)ioctl(fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+static void sys_close(void *arg, int fd)
+{
+    (void)arg;
+    close(fd);
+}
+
+const char *pfc_counter_name(size_t i)
+{
+    return events[i].name;
+}
+
+void pfc_counters_open(pfc_counters *c, const pfc_counter_sys *sys)
+{
+    static const pfc_counter_sys kernel = {
+        .open = sys_open, .read = sys_read, .enable = sys_enable, .close = sys_close
+    };
+
+    c->sys = sys ? sys : &kernel;
+    for (size_t i = 0; i < PFC_COUNTERS; i++)
+        c->fd[i] = c->sys->open(c->sys->arg, events[i].type, events[i].config);
+}
+
+static void enable(const pfc_counters *c, bool on)
+{
+    for (size_t i = 0; i < PFC_COUNTERS; i++) {
+        if (c->fd[i] >= 0)
+            c->sys->enable(c->sys->arg, c->fd[i], on);
+    }
+}
+
+void pfc_counters_start(pfc_counters *c)
+{
+    enable(c, true);
+}
+
+void pfc_counters_stop(pfc_counters *c, pfc_counts *out)
+{
+    *out = (pfc_counts){ 0 };
+    enable(c, false);
+    for (size_t i = 0; i < PFC_COUNTERS; i++) {
+        uint64_t v[3] = { 0, 0, 0 };
+        double share;
+
+        if (c->fd[i] < 0 || !c->sys->read(c->sys->arg, c->fd[i], v) || v[1] == 0)
+            continue;
+        share = (double)v[2] / (double)v[1];
+        if (share < PFC_COUNTER_MIN_RUN)
+            continue;
+        out->share[i] = share < 1.0 ? share : 1.0;
+        out->value[i] = (double)v[0] / out->share[i];
+    }
+}
+
+void pfc_counters_close(pfc_counters *c)
+{
+    for (size_t i = 0; i < PFC_COUNTERS; i++) {
+        if (c->fd[i] >= 0)
+            c->sys->close(c->sys->arg, c->fd[i]);
+        c->fd[i] = -1;
+    }
+}

@@ -1,0 +1,127 @@
+/* Bounds on made-up ceilings; the measured ones are only asked to be there. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "bench/machine/ceilings.h"
+
+/* 100 GFLOP/s; reads 200, 100, 50, 10 GB/s; copies half of that. */
+static const pfc_ceilings made_up = { .fma_f32_gflops = 100,
+                                      .fma_isa = "avx2",
+                                      .size_bytes = { 32e3, 500e3, 8e6, INFINITY },
+                                      .read_gbps = { 200, 100, 50, 10 },
+                                      .copy_gbps = { 100, 50, 25, 5 } };
+
+static pfc_suite *suite;
+
+static void setup(void)
+{
+    const char *text =
+        "suite: t\nbackends: [cpu-scalar]\nbenchmarks:\n"
+        "  - {op: gemm, shapes: [{m: 100, n: 100, k: 100}, {m: 1, n: 1000, k: 1000}]}\n"
+        "  - {op: softmax, shapes: [{rows: 100, cols: 100}]}\n"
+        "  - {op: gemm, dtype: bf16, shapes: [{m: 8, n: 8, k: 8}]}\n"
+        "  - {op: attention, shapes: [{h: 1, s: 100, d: 10}]}\n";
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_suite_parse(text, strlen(text), "t", &suite, &err), PFC_OK), "%s",
+              err.msg);
+}
+
+static void teardown(void)
+{
+    pfc_suite_free(suite);
+}
+
+TestSuite(ceilings, .init = setup, .fini = teardown);
+
+Test(ceilings, the_bound_is_the_longer_of_operations_and_bytes)
+{
+    const char *bound = NULL;
+
+    /* 2e6 flops at 100 GFLOP/s = 20000 ns; 120 kB at 100 GB/s are 1200 ns */
+    cr_assert(
+        epsilon_eq(dbl, pfc_ceilings_bound_ns(&made_up, &suite->cases[0], &bound), 20000, 1e-6));
+    cr_assert(eq(str, (char *)bound, "fma"));
+    /* one row: 4 (1e3 + 1e6 + 1e3) bytes, in L3 at 50 GB/s = 80160 ns; 2e6 flops are 20000 */
+    cr_assert(
+        epsilon_eq(dbl, pfc_ceilings_bound_ns(&made_up, &suite->cases[1], &bound), 80160, 1e-6));
+    cr_assert(eq(str, (char *)bound, "L3 read"));
+    /* 80 kB read and written, in L2, at 50 GB/s = 1600 ns */
+    cr_assert(
+        epsilon_eq(dbl, pfc_ceilings_bound_ns(&made_up, &suite->cases[2], &bound), 1600, 1e-6));
+    cr_assert(eq(str, (char *)bound, "L2 copy"));
+    /* 4 x 100 x 100 x 10 = 4e5 flops = 4000 ns; 16 kB are 80 ns */
+    cr_assert(
+        epsilon_eq(dbl, pfc_ceilings_bound_ns(&made_up, &suite->cases[4], &bound), 4000, 1e-6));
+}
+
+Test(ceilings, without_a_ceiling_for_the_type_there_is_no_share)
+{
+    const pfc_ceilings none = { 0 };
+    const char *bound = "x";
+
+    cr_assert(epsilon_eq(dbl, pfc_ceilings_bound_ns(&made_up, &suite->cases[3], &bound), 0, 0));
+    cr_assert(eq(ptr, (void *)bound, NULL));
+    cr_assert(epsilon_eq(dbl, pfc_ceilings_bound_ns(&none, &suite->cases[0], &bound), 0, 0));
+}
+
+static pfc_measurement *add(pfc_run *run, const char *benchmark, const char *metric, double value)
+{
+    pfc_measurement *m = pfc_run_add(run);
+
+    m->benchmark = pfc_strdup(benchmark);
+    m->metric = pfc_strdup(metric);
+    m->backend = pfc_strdup("cpu-scalar");
+    m->unit = pfc_strdup("");
+    m->samples = pfc_calloc(1, sizeof(double));
+    m->samples[0] = value;
+    m->samples_len = 1;
+    return m;
+}
+
+/* 20000 ns at best, 40000 measured: half of the attainable, on both metrics. */
+Test(ceilings, every_line_of_a_benchmark_carries_its_share_and_the_canary_the_ceilings)
+{
+    pfc_run *run = pfc_run_new();
+
+    add(run, "gemm/f32/m100n100k100", "time_ns", 40000);
+    add(run, "gemm/f32/m100n100k100", "gemm_tflops", 0.05);
+    add(run, "canary", "canary_ns", 1);
+    pfc_ceilings_annotate(&made_up, suite, run);
+    for (int i = 0; i < 2; i++) {
+        cr_assert(
+            eq(str, (char *)pfc_pairs_get(&run->measurements[i].extra, "percent_of_peak"), "50"));
+        cr_assert(eq(str, (char *)pfc_pairs_get(&run->measurements[i].extra, "bound"), "fma"));
+    }
+    cr_assert(eq(str, (char *)pfc_pairs_get(&run->measurements[2].extra, "ceiling_dram_read_gbps"),
+                 "10"));
+    pfc_run_free(run);
+}
+
+Test(ceilings, all_of_them_are_measured)
+{
+    pfc_ceilings c;
+
+    pfc_ceilings_measure(0.001, &c);
+    cr_assert(gt(dbl, c.fma_f32_gflops, 0));
+    cr_assert(gt(sz, strlen(c.fma_isa), 0));
+    for (int i = 0; i < PFC_LEVELS; i++) {
+        cr_assert(gt(dbl, c.size_bytes[i], 0));
+        cr_assert(gt(dbl, c.read_gbps[i], 0));
+        cr_assert(gt(dbl, c.copy_gbps[i], 0));
+    }
+}
+
+Test(ceilings, the_sums_are_sums)
+{
+    float x[128] __attribute__((aligned(64)));
+
+    for (int i = 0; i < 128; i++)
+        x[i] = 1.0F;
+    cr_assert(epsilon_eq(flt, pfc_read_scalar(x, 128), 128.0F, 0.0F));
+    cr_assert(gt(dbl, pfc_fma_scalar(10), 0));
+}
