@@ -104,10 +104,28 @@ static pfc_code write_endpoint(const server *s, pfc_err *err)
     return code;
 }
 
+static pfc_code read_tls(const server *s, char **cert, char **key, pfc_err *err)
+{
+    size_t len = 0;
+    pfc_code code;
+
+    if (!s->settings.tls_cert)
+        return PFC_OK;
+    code = pfc_fs_read(s->settings.tls_cert, 1 << 20, cert, &len, err);
+    if (!code)
+        code = pfc_fs_read(s->settings.tls_key, 1 << 20, key, &len, err);
+    return code;
+}
+
 static pfc_code start_http(server *s, pfc_err *err)
 {
-    const pfc_httpd_opts opts = {
+    char *cert = NULL, *key = NULL;
+    pfc_httpd_opts opts = {
         .listen = s->settings.listen,
+        .rate_address = (double)s->settings.rate_address,
+        .rate_token = (double)s->settings.rate_token,
+        .connections = (unsigned)s->settings.connections,
+        .connections_each = (unsigned)s->settings.connections_each,
         .threads = (unsigned)s->settings.threads,
         .request_timeout_s = s->settings.request_timeout_s,
         .public_read = s->settings.public_read,
@@ -117,8 +135,16 @@ static pfc_code start_http(server *s, pfc_err *err)
         .gate = gate,
         .app = &s->app,
     };
-    pfc_code code = pfc_httpd_start(&opts, &s->app.http, err);
+    pfc_code code = read_tls(s, &cert, &key, err);
 
+    opts.tls_cert = cert;
+    opts.tls_key = key;
+    if (!code)
+        code = pfc_httpd_start(&opts, &s->app.http, err);
+    free(cert);
+    if (key)
+        explicit_bzero(key, strlen(key));
+    free(key);
     if (code)
         return code;
     pfc_log(PFC_INFO, "listening", "url", pfc_httpd_url(s->app.http), "version", PFC_VERSION);

@@ -27,6 +27,13 @@ static const char help[] =
     "                            (PERFCI_REQUEST_TIMEOUT)\n"
     "  --database-wait T         how long to wait for the database at start, default 60s\n"
     "                            (PERFCI_DATABASE_WAIT)\n"
+    "  --rate-address N          requests a second of one address, then 429; 0: no limit. Default "
+    "0\n"
+    "                            on a loopback address, else 100 (PERFCI_RATE_ADDRESS)\n"
+    "  --rate-token N            likewise of one token; default 0 or 500 (PERFCI_RATE_TOKEN)\n"
+    "  --connections N           at once, default 1024 (PERFCI_CONNECTIONS)\n"
+    "  --connections-per-address N  default 0: no limit (PERFCI_CONNECTIONS_PER_ADDRESS)\n"
+    "  --tls-cert F --tls-key F  PEM files: HTTPS (PERFCI_TLS_CERT, PERFCI_TLS_KEY)\n"
     "  --log-level L             debug, info, warn, error or off; default info (PERFCI_LOG_LEVEL)\n"
     "  --version, --help\n"
     "\n"
@@ -46,6 +53,12 @@ enum {
     OPT_THREADS,
     OPT_REQUEST_TIMEOUT,
     OPT_DATABASE_WAIT,
+    OPT_RATE_ADDRESS,
+    OPT_RATE_TOKEN,
+    OPT_CONNECTIONS,
+    OPT_CONNECTIONS_EACH,
+    OPT_TLS_CERT,
+    OPT_TLS_KEY,
     OPT_LOG_LEVEL,
     OPT_VERSION,
     OPT_HELP,
@@ -62,6 +75,12 @@ static const struct option options[] = {
     { "threads", required_argument, NULL, OPT_THREADS },
     { "request-timeout", required_argument, NULL, OPT_REQUEST_TIMEOUT },
     { "database-wait", required_argument, NULL, OPT_DATABASE_WAIT },
+    { "rate-address", required_argument, NULL, OPT_RATE_ADDRESS },
+    { "rate-token", required_argument, NULL, OPT_RATE_TOKEN },
+    { "connections", required_argument, NULL, OPT_CONNECTIONS },
+    { "connections-per-address", required_argument, NULL, OPT_CONNECTIONS_EACH },
+    { "tls-cert", required_argument, NULL, OPT_TLS_CERT },
+    { "tls-key", required_argument, NULL, OPT_TLS_KEY },
     { "log-level", required_argument, NULL, OPT_LOG_LEVEL },
     { "version", no_argument, NULL, OPT_VERSION },
     { "help", no_argument, NULL, OPT_HELP },
@@ -128,6 +147,35 @@ static pfc_code read_numbers(const flags *f, pfc_server_settings *out, pfc_err *
     return PFC_OK;
 }
 
+static bool is_loopback(const char *listen)
+{
+    return strncmp(listen, "127.", 4) == 0 || strncmp(listen, "[::1]", 5) == 0 ||
+           strncmp(listen, "localhost:", 10) == 0;
+}
+
+static pfc_code read_guard(const flags *f, pfc_server_settings *out, pfc_err *err)
+{
+    const bool near = is_loopback(out->listen);
+    pfc_code code;
+
+    code = pfc_parse_i64(pick(f, OPT_RATE_ADDRESS, "PERFCI_RATE_ADDRESS", near ? "0" : "100"), 0,
+                         1000000, "--rate-address", &out->rate_address, err);
+    if (!code)
+        code = pfc_parse_i64(pick(f, OPT_RATE_TOKEN, "PERFCI_RATE_TOKEN", near ? "0" : "500"), 0,
+                             1000000, "--rate-token", &out->rate_token, err);
+    if (!code)
+        code = pfc_parse_i64(pick(f, OPT_CONNECTIONS, "PERFCI_CONNECTIONS", "1024"), 1, 100000,
+                             "--connections", &out->connections, err);
+    if (!code)
+        code = pfc_parse_i64(pick(f, OPT_CONNECTIONS_EACH, "PERFCI_CONNECTIONS_PER_ADDRESS", "0"),
+                             0, 100000, "--connections-per-address", &out->connections_each, err);
+    out->tls_cert = pick(f, OPT_TLS_CERT, "PERFCI_TLS_CERT", NULL);
+    out->tls_key = pick(f, OPT_TLS_KEY, "PERFCI_TLS_KEY", NULL);
+    if (!code && !out->tls_cert != !out->tls_key)
+        code = pfc_err_set(err, PFC_EINVAL, "want both --tls-cert and --tls-key, or neither");
+    return code;
+}
+
 static pfc_code read_public(const flags *f, bool *out, pfc_err *err)
 {
     const char *word = pick(f, OPT_PUBLIC_READ, "PERFCI_PUBLIC_READ", "0");
@@ -167,6 +215,8 @@ pfc_code pfc_server_settings_read(int argc, char **argv, pfc_server_settings *ou
     out->data = pick(&f, OPT_DATA, "PERFCI_DATA", NULL);
     out->bootstrap_token = f.values[OPT_BOOTSTRAP - OPT_DATABASE];
     code = read_numbers(&f, out, err);
+    if (!code)
+        code = read_guard(&f, out, err);
     if (!code)
         code = read_public(&f, &out->public_read, err);
     if (!code)

@@ -13,6 +13,12 @@ typedef struct pfc_server_settings {
     bool public_read;            /* --public-read, PERFCI_PUBLIC_READ=1 */
     int64_t workers;             /* --workers, PERFCI_WORKERS; 0: this server only answers */
     int64_t threads;             /* --threads, PERFCI_HTTP_THREADS */
+    int64_t rate_address;        /* --rate-address, PERFCI_RATE_ADDRESS; 0: no limit */
+    int64_t rate_token;          /* --rate-token, PERFCI_RATE_TOKEN; 0: no limit */
+    int64_t connections;         /* --connections, PERFCI_CONNECTIONS */
+    int64_t connections_each;    /* --connections-per-address; 0: no limit */
+    const char *tls_cert;        /* --tls-cert, PERFCI_TLS_CERT: file; NULL: plain HTTP */
+    const char *tls_key;         /* --tls-key, PERFCI_TLS_KEY */
     double request_timeout_s;    /* --request-timeout, PERFCI_REQUEST_TIMEOUT */
     double database_wait_s;      /* --database-wait, PERFCI_DATABASE_WAIT */
     pfc_log_level log_level;     /* --log-level, PERFCI_LOG_LEVEL */

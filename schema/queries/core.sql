@@ -38,3 +38,11 @@ SELECT (SELECT count(*) FROM runs WHERE $1::bigint IS NULL OR project_id = $1) A
        (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 FROM jobs
         WHERE ($1::bigint IS NULL OR project_id = $1) AND kind = 'detect'
         AND state IN ('queued', 'leased')) AS detection_lag_s;
+
+-- name: audit_list
+-- $1 project_id or NULL, $2 cursor, $3 limit: newest first
+SELECT a.id, extract(epoch FROM a.at)::float8 AS at, a.actor, a.action, p.name AS project, a.object,
+       a.detail
+FROM audit a LEFT JOIN projects p ON p.id = a.project_id
+WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.id < $2)
+ORDER BY a.id DESC LIMIT $3::int;

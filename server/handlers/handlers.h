@@ -116,6 +116,9 @@ PFC_HANDLER(bisections_post);
 PFC_HANDLER(tokens_list); /* tokens.c */
 PFC_HANDLER(tokens_post);
 PFC_HANDLER(tokens_delete);
+PFC_HANDLER(session_post); /* session.c */
+PFC_HANDLER(session_delete);
+PFC_HANDLER(audit_list); /* audit.c */
 
 json_t *pfc_encode_job(const pfc_job *j);
 

@@ -86,6 +86,12 @@ const pfc_route pfc_routes[] = {
       "Creates a token; its secret is shown this once", "201" },
     { "DELETE", API "/tokens/{id}", PFC_SCOPE_ADMIN, pfc_handle_tokens_delete, NULL, NULL,
       "Revokes a token", "204" },
+    { "POST", API "/session", PFC_SCOPE_ALL, pfc_handle_session_post, NULL, NULL,
+      "The caller's token as a cookie that opens GET requests of a browser", "204" },
+    { "DELETE", API "/session", PFC_HTTPD_OPEN, pfc_handle_session_delete, NULL, NULL,
+      "Forgets the cookie", "204" },
+    { "GET", API "/audit", PFC_SCOPE_ADMIN, pfc_handle_audit_list, "project:string " PAGE, NULL,
+      "Every change, newest first", "200" },
 };
 
 const size_t pfc_routes_len = PFC_ARRAY_LEN(pfc_routes);

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/base/clock.h"
 #include "server/http/internal.h"
 
 const char *httpd_bearer(const char *header)
@@ -18,7 +19,35 @@ const char *httpd_bearer(const char *header)
     return token;
 }
 
-pfc_code httpd_authorise(const pfc_httpd *http, const httpd_exchange *x, pfc_req *req, int *status,
+/* A browser's session opens what changes nothing, and only for pages of our own. */
+static const char *session_token(const httpd_exchange *x, const pfc_req *req)
+{
+    if (x->auth_text || x->cross_site || strcmp(req->method, "GET") != 0)
+        return NULL;
+    return x->cookie_text && x->cookie_text[0] ? x->cookie_text : NULL;
+}
+
+pfc_code httpd_too_many(pfc_httpd *http, const char *who, int *status, pfc_err *err)
+{
+    atomic_fetch_add(&http->limited, 1);
+    *status = 429;
+    return pfc_err_set(err, PFC_EUNAVAIL, "too many requests from %s: try again later", who);
+}
+
+static pfc_code allow_scope(const pfc_httpd *http, const pfc_req *req, int *status, pfc_err *err)
+{
+    const pfc_route *route = req->route;
+
+    if (!(req->auth.scopes & (route->scopes | PFC_SCOPE_ADMIN)) &&
+        !((route->scopes & PFC_SCOPE_READ) && http->opts.public_read)) {
+        *status = 403;
+        return pfc_err_set(err, PFC_EDENIED, "the token lacks the scope that %s %s needs",
+                           route->method, route->pattern);
+    }
+    return PFC_OK;
+}
+
+pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *status,
                          pfc_err *err)
 {
     const pfc_route *route = req->route;
@@ -32,7 +61,8 @@ pfc_code httpd_authorise(const pfc_httpd *http, const httpd_exchange *x, pfc_req
         if (code)
             return code;
     }
-    if (!x->auth_text) {
+    token = session_token(x, req);
+    if (!x->auth_text && !token) {
         if (route->scopes == PFC_HTTPD_OPEN ||
             ((route->scopes & PFC_SCOPE_READ) && http->opts.public_read))
             return PFC_OK;
@@ -40,7 +70,8 @@ pfc_code httpd_authorise(const pfc_httpd *http, const httpd_exchange *x, pfc_req
         return pfc_err_set(err, PFC_EDENIED, "this needs a token: Authorization: Bearer pfc_...");
     }
 
-    token = httpd_bearer(x->auth_text);
+    if (!token)
+        token = httpd_bearer(x->auth_text);
     if (!token) {
         *status = 401;
         return pfc_err_set(err, PFC_EDENIED, "Authorization: want \"Bearer pfc_...\"");
@@ -51,17 +82,23 @@ pfc_code httpd_authorise(const pfc_httpd *http, const httpd_exchange *x, pfc_req
 
     code = http->opts.check ? http->opts.check(http->opts.app, token, &req->auth, err)
                             : pfc_err_set(err, PFC_EDENIED, "unknown token");
+    /* A session whose token has gone still reads what is open to everyone. */
+    if (code == PFC_EDENIED && !x->auth_text && (route->scopes & PFC_SCOPE_READ) &&
+        http->opts.public_read)
+        return PFC_OK;
     if (code) {
         *status = code == PFC_EDENIED || code == PFC_ENOTFOUND || code == PFC_EINVAL ? 401 : 0;
         return code;
     }
-    if (!(req->auth.scopes & (route->scopes | PFC_SCOPE_ADMIN)) &&
-        !((route->scopes & PFC_SCOPE_READ) && http->opts.public_read)) {
-        *status = 403;
-        return pfc_err_set(err, PFC_EDENIED, "the token lacks the scope that %s %s needs",
-                           route->method, route->pattern);
-    }
-    return PFC_OK;
+    req->token = token;
+    if (x->counted_token) /* a request that waited is still the same */
+        return allow_scope(http, req, status, err);
+    x->counted_token = true;
+    x->retry_s = httpd_limits_take(http->limits, &http->rate_token, 't', &req->auth.token_id,
+                                   sizeof(req->auth.token_id), pfc_clock_ns());
+    if (x->retry_s > 0)
+        return httpd_too_many(http, "this token", status, err);
+    return allow_scope(http, req, status, err);
 }
 
 pfc_code pfc_req_allow_project(const pfc_req *req, int64_t project_id, pfc_err *err)

@@ -57,6 +57,7 @@ typedef struct pfc_req {
     const char *body; /* NUL-terminated, decompressed; "" without one */
     size_t body_len;
     const char *idempotency_key; /* header, NULL when absent */
+    const char *token;           /* the bearer token as sent, when it was checked; NULL: none */
     pfc_principal auth;          /* token_id 0: no token (an open route, or public_read) */
     double waited_s;             /* since the first call, for handlers that wait */
     bool stopping;               /* the server is shutting down: do not wait */
@@ -86,6 +87,7 @@ typedef struct pfc_reply {
     void *ticket;           /* of later */
     bool events;            /* set by pfc_reply_events */
     char project[64];       /* whose events */
+    char cookie[192];       /* Set-Cookie; "": none */
     char allow[64];         /* Allow header of a 405 or an OPTIONS answer */
 } pfc_reply;
 
@@ -111,12 +113,18 @@ typedef pfc_code (*pfc_httpd_check_token)(pfc_app *app, const char *token, pfc_p
 typedef pfc_code (*pfc_httpd_gate)(pfc_app *app, pfc_err *err);
 
 typedef struct pfc_httpd_opts {
-    const char *listen;          /* "127.0.0.1:7420", "[::1]:0", "host:port" */
-    unsigned threads;            /* 0: 8 */
-    double request_timeout_s;    /* for a request to be complete; 0: 30 */
-    bool public_read;            /* routes of PFC_SCOPE_READ need no token */
-    const pfc_route *routes;     /* lives as long as the server */
-    size_t routes_len;           /* at most PFC_HTTPD_MAX_ROUTES */
+    const char *listen;        /* "127.0.0.1:7420", "[::1]:0", "host:port" */
+    unsigned threads;          /* 0: 8 */
+    double request_timeout_s;  /* for a request to be complete; 0: 30 */
+    bool public_read;          /* routes of PFC_SCOPE_READ need no token */
+    const pfc_route *routes;   /* lives as long as the server */
+    size_t routes_len;         /* at most PFC_HTTPD_MAX_ROUTES */
+    double rate_address;       /* requests a second of one address; 0: no limit */
+    double rate_token;         /* requests a second of one token; 0: no limit */
+    unsigned connections;      /* 0: 1024 */
+    unsigned connections_each; /* of one address; 0: no limit */
+    const char *tls_cert;      /* PEM text, borrowed until the server listens; NULL: plain HTTP */
+    const char *tls_key;
     pfc_httpd_check_token check; /* NULL: no token is ever right */
     pfc_httpd_gate gate;         /* NULL: always */
     pfc_app *app;
@@ -173,6 +181,8 @@ pfc_code pfc_reply_json(pfc_reply *reply, int status, json_t *json, pfc_err *err
 /** Takes `text`. */
 pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, char *text);
 pfc_code pfc_reply_empty(pfc_reply *reply);
+/** Adds the session cookie with this token; "": takes it away. After the reply's body was set. */
+void pfc_reply_session(pfc_reply *reply, const char *token);
 /** Not yet: suspends until `topic` is published, at most wait_s after the first call. */
 pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s);
 /**

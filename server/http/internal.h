@@ -14,6 +14,7 @@
 
 #include "server/http/http.h"
 
+#define PFC_HTTPD_COOKIE       "pfc_session"
 #define PFC_HTTPD_BUCKETS      9
 #define PFC_HTTPD_IDLE_S       60  /* between two requests of one connection */
 #define PFC_HTTPD_WRITE_S      120 /* for a client to take a reply */
@@ -28,6 +29,8 @@ typedef struct httpd_conn {
     struct httpd_conn *prev;
     struct httpd_conn *next;
     int fd;
+    unsigned char address[16]; /* IPv6, or IPv4 in the first four bytes */
+    size_t address_len;
     int64_t deadline_ns; /* shut down after it; 0: none */
     bool reading;        /* it is the client that has to send */
 } httpd_conn;
@@ -39,17 +42,22 @@ typedef struct httpd_exchange {
     httpd_conn *conn;
     char id[33];
     char method[16];
-    char *uri;        /* owned: path and query as sent */
-    char *decoded;    /* owned: storage of params and query */
-    char *auth_text;  /* owned: Authorization as sent */
-    char *key_text;   /* owned: Idempotency-Key as sent */
-    char *match_text; /* owned: If-None-Match as sent */
+    char *uri;         /* owned: path and query as sent */
+    char *decoded;     /* owned: storage of params and query */
+    char *auth_text;   /* owned: Authorization as sent */
+    char *cookie_text; /* owned: the session's token, NULL: none */
+    bool cross_site;   /* the browser says that another site asks */
+    double retry_s;    /* of a 429 */
+    char *key_text;    /* owned: Idempotency-Key as sent */
+    char *match_text;  /* owned: If-None-Match as sent */
     bool accepts_gzip;
     bool body_gzip;
-    bool seen;      /* headers were looked at */
-    bool over;      /* the body passed the limit and is dropped */
-    bool complete;  /* the body is here */
-    size_t dropped; /* bytes of it after that */
+    bool counted_token; /* against the limit of its token */
+    bool counted;       /* against the limit of its address */
+    bool seen;          /* headers were looked at */
+    bool over;          /* the body passed the limit and is dropped */
+    bool complete;      /* the body is here */
+    size_t dropped;     /* bytes of it after that */
     pfc_buf body;
     pfc_err fault; /* found in the headers, told when the body is read */
     int fault_status;
@@ -103,7 +111,17 @@ typedef struct httpd_route_stats {
     atomic_uint_fast64_t sum_ns;
 } httpd_route_stats;
 
+/** How fast requests of one key may come: a burst of that many, then so many a second. */
+typedef struct httpd_rate {
+    double per_s, burst;
+} httpd_rate;
+typedef struct httpd_limits httpd_limits;
+
 struct pfc_httpd {
+    httpd_limits *limits;
+    bool secure; /* TLS */
+    httpd_rate rate_address, rate_token;
+    atomic_uint_fast64_t limited;
     pfc_httpd_opts opts;
     char url[300];
     struct MHD_Daemon *daemon;
@@ -159,9 +177,19 @@ httpd_match httpd_route(const pfc_route *routes, size_t len, const char *method,
 /* auth.c */
 /** The token of "Bearer pfc_..."; NULL when the header has another form. Points into `header`. */
 const char *httpd_bearer(const char *header);
+/** A 429; who: "this address". */
+pfc_code httpd_too_many(pfc_httpd *http, const char *who, int *status, pfc_err *err);
 /** Decides who asks and whether the route is open to them. Sets *status to 401, 403 or 503. */
-pfc_code httpd_authorise(const pfc_httpd *http, const httpd_exchange *x, pfc_req *req, int *status,
+pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *status,
                          pfc_err *err) PFC_MUSTCHECK;
+
+/* limit.c */
+httpd_limits *httpd_limits_new(void);
+void httpd_limits_free(httpd_limits *limits);
+/** Takes one request from the bucket of this key; 0, or the seconds until there is one. `kind` keeps
+ *  keys of different sorts apart. Thread-safe. */
+double httpd_limits_take(httpd_limits *limits, const httpd_rate *rate, char kind, const void *bytes,
+                         size_t len, int64_t now_ns);
 
 /* reply.c */
 int httpd_status_of(pfc_code code);

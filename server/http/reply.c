@@ -44,10 +44,10 @@ const char *httpd_error_word(int status)
         int status;
         const char *word;
     } words[] = {
-        { 400, "invalid" },     { 401, "unauthorized" },       { 403, "forbidden" },
-        { 404, "not_found" },   { 405, "method_not_allowed" }, { 409, "conflict" },
-        { 413, "too_large" },   { 414, "too_large" },          { 415, "unsupported" },
-        { 501, "unsupported" }, { 503, "unavailable" },
+        { 400, "invalid" },   { 401, "unauthorized" },       { 403, "forbidden" },
+        { 404, "not_found" }, { 405, "method_not_allowed" }, { 409, "conflict" },
+        { 413, "too_large" }, { 414, "too_large" },          { 415, "unsupported" },
+        { 429, "too_many" },  { 501, "unsupported" },        { 503, "unavailable" },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++) {
@@ -104,6 +104,14 @@ pfc_code pfc_reply_empty(pfc_reply *reply)
     httpd_reply_clear(reply);
     reply->status = 204;
     return PFC_OK;
+}
+
+void pfc_reply_session(pfc_reply *reply, const char *token)
+{
+    /* Strict: no other site can make a browser send it. Only where the API is. */
+    (void)snprintf(reply->cookie, sizeof(reply->cookie),
+                   PFC_HTTPD_COOKIE "=%.100s; Path=/api/v1; HttpOnly; SameSite=Strict%s", token,
+                   token[0] ? "" : "; Max-Age=0");
 }
 
 pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s)
@@ -213,6 +221,22 @@ static void tag_of(const pfc_reply *reply, char out[48])
     (void)snprintf(out, 48, "W/\"%.32s\"", digest);
 }
 
+static void add_cookie(const httpd_exchange *x, struct MHD_Response *response, const char *cookie)
+{
+    char *text = pfc_format("%s%s", cookie, x->http->secure ? "; Secure" : "");
+
+    MHD_add_response_header(response, "Set-Cookie", text);
+    free(text);
+}
+
+static void add_retry(struct MHD_Response *response, double seconds)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof(text), "%.0f", ceil(PFC_MAX(seconds, 1)));
+    MHD_add_response_header(response, "Retry-After", text);
+}
+
 enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close)
 {
     struct MHD_Response *response;
@@ -262,6 +286,10 @@ enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close
         MHD_add_response_header(response, "Allow", reply->allow);
     if (reply->status == 401)
         MHD_add_response_header(response, "WWW-Authenticate", "Bearer realm=\"perfci\"");
+    if (reply->cookie[0])
+        add_cookie(x, response, reply->cookie);
+    if (reply->status == 429)
+        add_retry(response, x->retry_s);
     if (reply->status == 503)
         MHD_add_response_header(response, "Retry-After", "1");
     if (close)

@@ -37,6 +37,23 @@ static void keep(char **slot, const char *value)
     *slot = pfc_strdup(value);
 }
 
+/* The value of our cookie out of "a=1; pfc_session=...; b=2". */
+static void keep_session(httpd_exchange *x, const char *value)
+{
+    static const char name[] = PFC_HTTPD_COOKIE "=";
+
+    while (*value) {
+        size_t len;
+
+        value += strspn(value, " ");
+        len = strcspn(value, ";");
+        if (strncmp(value, name, sizeof(name) - 1) == 0 && !x->cookie_text)
+            x->cookie_text = pfc_strndup(value + sizeof(name) - 1, len - (sizeof(name) - 1));
+        value += len;
+        value += *value == ';';
+    }
+}
+
 static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char *name,
                                  size_t name_size, const char *value, size_t value_size)
 {
@@ -63,6 +80,10 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
         h->content_encoding = value;
     } else if (strcasecmp(name, "Authorization") == 0) {
         keep(&h->x->auth_text, value);
+    } else if (strcasecmp(name, "Cookie") == 0) {
+        keep_session(h->x, value);
+    } else if (strcasecmp(name, "Sec-Fetch-Site") == 0) {
+        h->x->cross_site = strcasecmp(value, "cross-site") == 0;
     } else if (strcasecmp(name, "Idempotency-Key") == 0) {
         keep(&h->x->key_text, value);
     } else if (strcasecmp(name, "If-None-Match") == 0) {

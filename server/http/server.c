@@ -3,6 +3,7 @@
  * an orderly stop.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,31 @@ static void set_deadline(pfc_httpd *http, httpd_conn *conn, int64_t deadline_ns,
     pthread_mutex_unlock(&http->lock);
 }
 
+static void keep_address(httpd_conn *conn, struct MHD_Connection *mhd)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    struct sockaddr_storage from;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+
+    if (!info || !info->client_addr)
+        return;
+    memset(&from, 0, sizeof(from));
+    memcpy(&from, info->client_addr,
+           info->client_addr->sa_family == AF_INET6 ? sizeof(v6) : sizeof(v4));
+    if (from.ss_family == AF_INET) {
+        memcpy(&v4, &from, sizeof(v4));
+        conn->address_len = sizeof(v4.sin_addr);
+        memcpy(conn->address, &v4.sin_addr, conn->address_len);
+    } else if (from.ss_family == AF_INET6) {
+        memcpy(&v6, &from, sizeof(v6));
+        /* One customer has a whole /64. */
+        conn->address_len = 8;
+        memcpy(conn->address, &v6.sin6_addr, conn->address_len);
+    }
+}
+
 static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_context,
                           enum MHD_ConnectionNotificationCode what)
 {
@@ -42,6 +68,7 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_c
 
         conn = pfc_alloc(sizeof(*conn));
         conn->fd = info ? info->connect_fd : -1;
+        keep_address(conn, mhd);
         conn->deadline_ns = pfc_clock_ns() + seconds_ns(http->opts.request_timeout_s);
         conn->reading = true;
         pthread_mutex_lock(&http->lock);
@@ -185,6 +212,7 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     free(x->uri);
     free(x->decoded);
     free(x->auth_text);
+    free(x->cookie_text);
     free(x->key_text);
     free(x->match_text);
     pfc_buf_clear(&x->body);
@@ -248,6 +276,17 @@ static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, in
                              x->decoded + used, req, err);
 }
 
+/* Probes are never refused: what watches the service must see it. */
+static bool over_address_limit(httpd_exchange *x, const pfc_req *req)
+{
+    if (x->counted || !x->conn || !req->route || req->route->scopes == PFC_HTTPD_OPEN)
+        return false;
+    x->counted = true;
+    x->retry_s = httpd_limits_take(x->http->limits, &x->http->rate_address, 'a', x->conn->address,
+                                   x->conn->address_len, pfc_clock_ns());
+    return x->retry_s > 0;
+}
+
 /* Fills *reply, whatever happens. */
 static void call_handler(httpd_exchange *x, pfc_reply *reply)
 {
@@ -267,6 +306,8 @@ static void call_handler(httpd_exchange *x, pfc_reply *reply)
         return;
     }
     code = find_route(x, &req, reply, &status, &answered, &err);
+    if (!code && !answered && over_address_limit(x, &req))
+        code = httpd_too_many(http, "this address", &status, &err);
     if (x->later) {
         req.auth = x->auth;
         req.later = x->ticket;
@@ -429,12 +470,23 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     pfc_httpd *http = pfc_alloc(sizeof(*http));
     unsigned flags =
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC;
+    struct MHD_OptionItem tls[] = {
+        { MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)opts->tls_cert },
+        { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)opts->tls_key },
+        { MHD_OPTION_END, 0, NULL },
+    };
     int fd = -1;
     pfc_code code;
 
+    if (opts->tls_cert)
+        flags |= MHD_USE_TLS;
+    else
+        tls[0].option = MHD_OPTION_END;
     if (opts->routes_len > PFC_HTTPD_MAX_ROUTES)
         pfc_die("http: %zu routes, at most %d", opts->routes_len, PFC_HTTPD_MAX_ROUTES);
     http->opts = *opts;
+    http->secure = opts->tls_cert != NULL;
+    http->opts.tls_cert = http->opts.tls_key = NULL; /* the caller's to wipe */
     if (http->opts.threads == 0)
         http->opts.threads = 8;
     if (!(http->opts.request_timeout_s > 0))
@@ -443,6 +495,10 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     pthread_mutex_init(&http->lock, NULL);
     init_timer_cond(http);
     httpd_hub_init(&http->hub);
+    http->limits = httpd_limits_new();
+    /* Two seconds' worth at once: a page asks for a dozen things together. */
+    http->rate_address = (httpd_rate){ opts->rate_address, 2 * opts->rate_address + 1 };
+    http->rate_token = (httpd_rate){ opts->rate_token, 2 * opts->rate_token + 1 };
 
     code = httpd_listen(opts->listen, &fd, http->url, sizeof(http->url), err);
     if (code)
@@ -456,16 +512,22 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     http->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, http->opts.threads,
-        MHD_OPTION_CONNECTION_LIMIT, 1024u, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)PFC_HTTPD_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, http, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, http,
-        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_LIMIT, http->opts.connections ? http->opts.connections : 1024u,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, http->opts.connections_each,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)PFC_HTTPD_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_ARRAY,
+        tls, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, http, MHD_OPTION_UNESCAPE_CALLBACK,
+        keep_escapes, NULL, MHD_OPTION_END);
     if (!http->daemon) {
         code = pfc_err_set(err, PFC_EIO, "http: libmicrohttpd does not start: %s", strerror(errno));
         goto done;
     }
     fd = -1; /* the daemon's */
+    if (opts->tls_cert) {
+        memmove(http->url + 5, http->url + 4, strlen(http->url + 4) + 1);
+        http->url[4] = 's';
+    }
     *out = http;
     http = NULL;
 
@@ -537,6 +599,7 @@ void pfc_httpd_free(pfc_httpd *http)
         pthread_join(http->timer, NULL);
     }
     httpd_hub_clear(&http->hub);
+    httpd_limits_free(http->limits);
     pthread_cond_destroy(&http->timer_wake);
     pthread_mutex_destroy(&http->lock);
     free(http->stats);

@@ -285,6 +285,18 @@ PFC_ROWS(pfc_tokens, pfc_token);
 /** Ordered by id. */
 pfc_code pfc_tokens_list(pfc_db *db, pfc_page page, pfc_tokens *out, pfc_err *err) PFC_MUSTCHECK;
 
+/* ---- audit ---- */
+
+typedef struct pfc_audit_row {
+    int64_t id;
+    double at;
+    const char *actor, *action, *project, *object, *detail; /* project: NULL, of the service */
+} pfc_audit_row;
+PFC_ROWS(pfc_audit_rows, pfc_audit_row);
+/** project_id 0: everything. Newest first. */
+pfc_code pfc_audit_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_audit_rows *out,
+                        pfc_err *err) PFC_MUSTCHECK;
+
 /* ---- figures ---- */
 
 typedef struct pfc_figures {

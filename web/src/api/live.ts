@@ -38,19 +38,42 @@ function announce(topic: Topic): void {
 
 const NEWS: Record<Topic, string> = { run: "A run was stored.", alert: "An alert changed.", job: "A job changed." };
 
-/** Opens the stream, again whenever the token changes. EventSource sends no Authorization header, so with a token we poll. */
+/**
+ * Opens the stream, again whenever the token changes. EventSource sends no Authorization header, so a
+ * token becomes a cookie first (HttpOnly, this site only, good for reading alone).
+ */
 export function startLive(): void {
   let source: EventSource | null = null;
+  let opened = 0; /* the newest attempt; older ones give up */
+  let session = false;
   window.setInterval(() => {
     if (liveState.value !== "live" && !document.hidden) for (const t of TOPICS) announce(t);
   }, POLL_MS);
   effect(() => {
     source?.close();
     source = null;
-    if (token.value) {
-      liveState.value = "polling";
+    const attempt = ++opened;
+    const secret = token.value;
+    liveState.value = "connecting";
+    if (!secret && !session) {
+      open();
       return;
     }
+    fetch("/api/v1/session", {
+      method: secret ? "POST" : "DELETE",
+      headers: secret ? { Authorization: `Bearer ${secret}` } : {},
+      credentials: "same-origin",
+    }).then((reply) => {
+      if (attempt !== opened) return;
+      session = secret !== "" && reply.ok;
+      if (reply.ok) open();
+      else liveState.value = "polling";
+    }, () => {
+      if (attempt === opened) liveState.value = "polling";
+    });
+  });
+
+  function open(): void {
     const stream = new EventSource("/api/v1/events");
     source = stream;
     stream.onopen = () => { liveState.value = "live"; };
@@ -61,5 +84,5 @@ export function startLive(): void {
         announce(topic);
       });
     }
-  });
+  }
 }
