@@ -143,6 +143,9 @@ struct pfc_httpd {
 pfc_code httpd_listen(const char *address, int *out_fd, char *url, size_t url_cap,
                       pfc_err *err) PFC_MUSTCHECK;
 
+/** Whose connection it is, for the limit of its address. */
+void httpd_keep_address(httpd_conn *conn, struct MHD_Connection *mhd);
+
 /* request.c */
 /** Looks at the headers once. Returns a status to answer at once with a closed connection (the body
  *  cannot be trusted to end), or 0; other faults are kept in x->fault. */

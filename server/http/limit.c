@@ -88,12 +88,13 @@ static bucket *find_bucket(bucket *set, uint64_t key, const httpd_rate *rate, in
 double httpd_limits_take(httpd_limits *limits, const httpd_rate *rate, char kind, const void *bytes,
                          size_t len, int64_t now_ns)
 {
-    uint64_t key = hash_key(limits->seed, kind, bytes, len);
     double wait_s = 0;
+    uint64_t key;
     bucket *b;
 
     if (!(rate->per_s > 0))
         return 0;
+    key = hash_key(limits->seed, kind, bytes, len);
     pthread_mutex_lock(&limits->lock);
     b = find_bucket(limits->buckets[(key >> 20) & (SETS - 1)], key, rate, now_ns);
     b->level = level_now(b, rate, now_ns);

@@ -3,7 +3,6 @@
  * an orderly stop.
  */
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,31 +30,6 @@ static void set_deadline(pfc_httpd *http, httpd_conn *conn, int64_t deadline_ns,
     pthread_mutex_unlock(&http->lock);
 }
 
-static void keep_address(httpd_conn *conn, struct MHD_Connection *mhd)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    struct sockaddr_storage from;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-
-    if (!info || !info->client_addr)
-        return;
-    memset(&from, 0, sizeof(from));
-    memcpy(&from, info->client_addr,
-           info->client_addr->sa_family == AF_INET6 ? sizeof(v6) : sizeof(v4));
-    if (from.ss_family == AF_INET) {
-        memcpy(&v4, &from, sizeof(v4));
-        conn->address_len = sizeof(v4.sin_addr);
-        memcpy(conn->address, &v4.sin_addr, conn->address_len);
-    } else if (from.ss_family == AF_INET6) {
-        memcpy(&v6, &from, sizeof(v6));
-        /* One customer has a whole /64. */
-        conn->address_len = 8;
-        memcpy(conn->address, &v6.sin6_addr, conn->address_len);
-    }
-}
-
 static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_context,
                           enum MHD_ConnectionNotificationCode what)
 {
@@ -68,7 +42,7 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_c
 
         conn = pfc_alloc(sizeof(*conn));
         conn->fd = info ? info->connect_fd : -1;
-        keep_address(conn, mhd);
+        httpd_keep_address(conn, mhd);
         conn->deadline_ns = pfc_clock_ns() + seconds_ns(http->opts.request_timeout_s);
         conn->reading = true;
         pthread_mutex_lock(&http->lock);
