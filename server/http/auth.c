@@ -22,9 +22,9 @@ const char *httpd_bearer(const char *header)
 /* A browser's session opens what changes nothing, and only for pages of our own. */
 static const char *session_token(const httpd_exchange *x, const pfc_req *req)
 {
-    if (x->auth_text || x->cross_site || strcmp(req->method, "GET") != 0)
+    if (x->auth_text || x->cross_site || !x->cookie_text || !x->cookie_text[0])
         return NULL;
-    return x->cookie_text && x->cookie_text[0] ? x->cookie_text : NULL;
+    return strcmp(req->method, "GET") == 0 ? x->cookie_text : NULL;
 }
 
 pfc_code httpd_too_many(pfc_httpd *http, const char *who, int *status, pfc_err *err)
