@@ -117,7 +117,7 @@ function(perfci_test_properties name)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${A_LABEL}" TIMEOUT ${A_TIMEOUT}
     SKIP_RETURN_CODE 77
-    ENVIRONMENT "PERFCI_SOURCE_DIR=${PROJECT_SOURCE_DIR};PERFCI_BIN_DIR=${CMAKE_BINARY_DIR}/bin;PERFCI_TEST_DIR=${CMAKE_BINARY_DIR}/tests;${A_ENV}")
+    ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PERFCI_SOURCE_DIR=${PROJECT_SOURCE_DIR};PERFCI_BIN_DIR=${CMAKE_BINARY_DIR}/bin;PERFCI_TEST_DIR=${CMAKE_BINARY_DIR}/tests;${A_ENV}")
   if(PERFCI_SANITIZE)
     # Criterion reports a leak with status 0; the words in the output are what tells.
     set_tests_properties(${name} PROPERTIES FAIL_REGULAR_EXPRESSION "Sanitizer|runtime error:")
