@@ -15,7 +15,7 @@ static const char doc[] =
     "  perfci-bench --list; perfci-bench --coverage; perfci-bench --noise; perfci-bench --peers\n"
     "  perfci-bench --side-a old/perfci-bench --side-b new/perfci-bench --filter '^gemm/'\n"
     "\n"
-    "A suite is a file, or the name of a built-in one (quick).\n"
+    "A suite is a file, or the name of a built-in one (quick, nightly).\n"
     "Exit status: 0 measured, 2 usage, 4 a benchmark is broken (wrong result), 5 infrastructure.";
 
 enum {
@@ -25,6 +25,9 @@ enum {
     KEY_NOISE,
     KEY_BLOCK,
     KEY_SERVE,
+    KEY_TUNE,
+    KEY_UNTUNE,
+    KEY_WAIT_QUIET,
     KEY_SIDE_A,
     KEY_SIDE_B,
     KEY_MARGIN,
@@ -55,6 +58,11 @@ static const struct argp_option options[] = {
       "of such a comparison: relative change that does not matter "
       "(default: 0.005)",
       0 },
+    { "wait-quiet", KEY_WAIT_QUIET, "T", 0,
+      "wait up to T (90s, 5m) until the machine is quiet, else end with status 5", 0 },
+    { "tune-host", KEY_TUNE, NULL, 0,
+      "set governor, turbo, address layout for measuring (root); tells each change", 0 },
+    { "untune-host", KEY_UNTUNE, NULL, 0, "put back exactly what --tune-host changed (root)", 0 },
     { "serve", KEY_SERVE, NULL, 0,
       "be one side of such a comparison: a benchmark and turns on standard input", 0 },
     { "block", KEY_BLOCK, NULL, OPTION_HIDDEN, NULL, 0 },
@@ -107,6 +115,16 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case KEY_BLOCK:
         args->mode = PFC_BENCH_BLOCK;
         break;
+    case KEY_TUNE:
+        args->mode = PFC_BENCH_TUNE;
+        break;
+    case KEY_UNTUNE:
+        args->mode = PFC_BENCH_UNTUNE;
+        break;
+    case KEY_WAIT_QUIET:
+        if (pfc_parse_duration_s(arg, "--wait-quiet", &args->wait_quiet_s, &err))
+            argp_error(state, "%s", err.msg);
+        break;
     case KEY_SERVE:
         args->mode = PFC_BENCH_SERVE;
         break;
@@ -139,7 +157,7 @@ void pfc_bench_args_parse(int argc, char **argv, pfc_bench_args *out)
 {
     static const struct argp argp = { options, parse_option, NULL, doc, NULL, NULL, NULL };
 
-    *out = (pfc_bench_args){ .suite = "quick", .seed = 1, .pin = true };
+    *out = (pfc_bench_args){ .suite = "quick", .seed = 1, .pin = true, .wait_quiet_s = -1.0 };
     argp_program_version = "perfci-bench " PFC_VERSION;
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, out);

@@ -10,6 +10,8 @@
 #include "bench/harness/pairs.h"
 #include "bench/machine/ceilings.h"
 #include "bench/machine/machine.h"
+#include "bench/machine/quiet.h"
+#include "bench/machine/tune.h"
 #include "bench/program.h"
 #include "core/base/fs.h"
 #include "core/base/log.h"
@@ -73,6 +75,29 @@ static int run_block(void)
     free(backend_name);
     pfc_backends_clear(&backends);
     return code ? fail(&err) : 0;
+}
+
+static int run_tune(bool tune)
+{
+    pfc_err err = { 0 };
+    const pfc_code code =
+        tune ? pfc_tune_host(NULL, stdout, &err) : pfc_untune_host(NULL, stdout, &err);
+
+    return code ? fail(&err) : 0;
+}
+
+/* Before a measurement that wants it: PFC_EUNAVAIL with the reason when quiet never came. */
+static pfc_code wait_quiet(const pfc_bench_args *args, pfc_err *err)
+{
+    pfc_quiet quiet;
+
+    if (args->wait_quiet_s < 0.0)
+        return PFC_OK;
+    pfc_quiet_wait(args->wait_quiet_s, NULL, &quiet);
+    if (!quiet.quiet)
+        return pfc_err_set(err, PFC_EUNAVAIL, "the machine was not quiet within %.0f s: %s",
+                           quiet.waited_s, quiet.reason);
+    return PFC_OK;
 }
 
 /* As a child: turns of one benchmark, as its parent asks for them. */
@@ -284,6 +309,8 @@ static int run_suite(const pfc_bench_args *args)
         code = check_out(args, &err);
     if (!code)
         code = pfc_suite_load(args->suite, &suite, &err);
+    if (!code && (args->mode == PFC_BENCH_MEASURE || args->mode == PFC_BENCH_PAIRS))
+        code = wait_quiet(args, &err);
     if (!code && args->mode == PFC_BENCH_LIST) {
         pfc_bench_list(stdout, suite, &backends, args->json);
     } else if (!code && args->mode == PFC_BENCH_COVERAGE) {
@@ -319,6 +346,8 @@ int main(int argc, char **argv)
     pfc_bench_args_parse(argc, argv, &args);
     if (args.mode == PFC_BENCH_BLOCK)
         return run_block();
+    if (args.mode == PFC_BENCH_TUNE || args.mode == PFC_BENCH_UNTUNE)
+        return run_tune(args.mode == PFC_BENCH_TUNE);
     if (args.mode == PFC_BENCH_SERVE)
         return run_serve();
     if (args.mode == PFC_BENCH_PEERS)

@@ -13,6 +13,8 @@ typedef enum pfc_bench_mode {
     PFC_BENCH_LIST,
     PFC_BENCH_COVERAGE,
     PFC_BENCH_PEERS,
+    PFC_BENCH_TUNE,
+    PFC_BENCH_UNTUNE,
     PFC_BENCH_PAIRS, /* two builds in turns */
     PFC_BENCH_BLOCK, /* as a child: one block, spec on stdin, answer on stdout */
     PFC_BENCH_SERVE, /* as a child: one benchmark, a turn whenever it is asked for */
@@ -32,6 +34,7 @@ typedef struct pfc_bench_args {
     int64_t seed;
     bool pin;
     const char *sides[2]; /* the perfci-bench of A and of B; NULL: this program */
+    double wait_quiet_s;  /* wait so long for a quiet machine, then give up; < 0: do not wait */
     double margin;        /* of pairs; 0: the default */
 } pfc_bench_args;
 

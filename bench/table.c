@@ -178,10 +178,10 @@ void pfc_bench_coverage(FILE *out, const pfc_suite *suite, const pfc_backends *b
                 const char *name = backends->items[b].name;
                 const size_t n = count_cases(suite, &ops[o], dtypes[d], name);
                 if (json)
-                    fprintf(
-                        out,
-                        "{\"op\":\"%s\",\"dtype\":\"%s\",\"backend\":\"%s\",\"benchmarks\":%zu}\n",
-                        ops[o].name, dtypes[d], name, n);
+                    fprintf(out,
+                            "{\"op\":\"%s\",\"dtype\":\"%s\",\"backend\":\"%s\",\"benchmarks\":%zu,"
+                            "\"gap\":%s}\n",
+                            ops[o].name, dtypes[d], name, n, n ? "false" : "true");
                 else if (n)
                     fprintf(out, " %14zu", n);
                 else

@@ -168,6 +168,10 @@ Test(perfci_bench, list_and_coverage_measure_nothing)
     cr_assert(eq(int, RUN("--coverage"), 0));
     cr_assert(out_has("gap"));
     pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN("--coverage", "--json", "--suite", "nightly"), 0));
+    cr_assert(out_has("\"gap\":true"));
+    cr_assert(out_has("\"gap\":false"));
+    pfc_proc_result_clear(&res);
 }
 
 Test(perfci_bench, misuse_ends_with_status_two_and_a_sentence)
