@@ -4,7 +4,9 @@ SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, 
        s.machine_class, s.unit, s.branch, s.higher_is_better, a.state, x.regression, x.before,
        x.after, x.rel_change, x.rel_low, x.rel_high, x.p, c.sha AS commit, cl.sha AS commit_low,
        ch.sha AS commit_high, a.culprit, extract(epoch FROM a.created_at)::float8 AS created_at,
-       extract(epoch FROM a.updated_at)::float8 AS updated_at, a.note
+       extract(epoch FROM a.updated_at)::float8 AS updated_at, a.note, a.group_id, a.group_series,
+       a.group_measured, a.group_summary, a.accepted_at IS NOT NULL AS accepted,
+       u.sha AS undone_commit
 FROM alerts a
 JOIN projects p ON p.id = a.project_id
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
@@ -13,6 +15,7 @@ JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
 JOIN commits c ON c.project_id = x.project_id AND c.id = x.commit_id
 JOIN commits cl ON cl.project_id = x.project_id AND cl.id = x.commit_low_id
 JOIN commits ch ON ch.project_id = x.project_id AND ch.id = x.commit_high_id
+LEFT JOIN commits u ON u.project_id = x.project_id AND u.id = x.undone_commit_id
 WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.series_id = $2)
   AND ($3::text IS NULL OR a.state = $3
        OR ($3 = 'open' AND a.state IN ('untriaged', 'acknowledged', 'investigating')))

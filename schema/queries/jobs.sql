@@ -132,7 +132,7 @@ WHERE s.project_id = $1::bigint
   AND (s.branch = ANY ($3::text[]) OR s.id IN (
       SELECT m.series_id FROM measurements m
       WHERE m.project_id = $1::bigint AND m.run_id = ANY ($2::bigint[])))
-ORDER BY s.id;
+ORDER BY s.branch, s.id;
 
 -- name: series_lock
 -- $1 project_id, $2 series_id
@@ -176,7 +176,7 @@ ORDER BY x.gone_at IS NOT NULL, x.id;
 -- name: change_point_put
 -- $1 project_id, $2 id or NULL (new), $3 series_id, $4 branch, $5 commit_id, $6 position of the first
 -- suspect, $7 commit_high_id, $8 before, $9 after, $10 rel_change, $11 rel_low, $12 rel_high, $13 p,
--- $14 regression, $15 confirmed  -> id
+-- $14 regression, $15 confirmed, $16 commit that undid it or NULL  -> id
 WITH low AS MATERIALIZED (
     SELECT coalesce((SELECT commit_id FROM branch_commits WHERE project_id = $1::bigint
                      AND branch = $4 AND position = $6::bigint), $5::bigint) AS commit_id),
@@ -184,13 +184,15 @@ changed AS (
     UPDATE change_points SET commit_id = $5::bigint, commit_low_id = (SELECT commit_id FROM low),
            commit_high_id = $7::bigint, before = $8::float8, after = $9::float8,
            rel_change = $10::float8, rel_low = $11::float8, rel_high = $12::float8, p = $13::float8,
-           regression = $14::boolean, confirmed = $15::boolean, updated_at = now(), gone_at = NULL
+           regression = $14::boolean, confirmed = $15::boolean, undone_commit_id = $16::bigint, updated_at = now(), gone_at = NULL
     WHERE project_id = $1::bigint AND id = $2::bigint RETURNING id),
 made AS (
     INSERT INTO change_points (project_id, series_id, commit_id, commit_low_id, commit_high_id,
-                               before, after, rel_change, rel_low, rel_high, p, regression, confirmed)
+                               before, after, rel_change, rel_low, rel_high, p, regression,
+                               confirmed, undone_commit_id)
     SELECT $1::bigint, $3::bigint, $5::bigint, (SELECT commit_id FROM low), $7::bigint, $8::float8,
-           $9::float8, $10::float8, $11::float8, $12::float8, $13::float8, $14::boolean, $15::boolean
+           $9::float8, $10::float8, $11::float8, $12::float8, $13::float8, $14::boolean, $15::boolean,
+           $16::bigint
     WHERE $2::bigint IS NULL RETURNING id)
 SELECT id FROM changed UNION ALL SELECT id FROM made;
 

@@ -1,8 +1,18 @@
-/* Alerts: the list, one with its history and range, and triage. */
+/* Alerts: the list, one with its history and range, triage; and machines that moved. */
 #include <stdlib.h>
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+
+/* Alerts that may have one cause; null until the detector has grouped this one. */
+static json_t *encode_group(const pfc_alert *a)
+{
+    if (!a->group_id)
+        return json_null();
+    return json_pack("{s:I, s:I, s:I, s:o}", "id", (json_int_t)a->group_id, "series",
+                     (json_int_t)a->group_series, "measured", (json_int_t)a->group_measured,
+                     "summary", pfc_reply_string(a->group_summary));
+}
 
 static json_t *encode_alert(const pfc_alert *a)
 {
@@ -29,6 +39,9 @@ static json_t *encode_alert(const pfc_alert *a)
     json_object_set_new(json, "created_at", pfc_encode_time(a->created_at));
     json_object_set_new(json, "updated_at", pfc_encode_time(a->updated_at));
     json_object_set_new(json, "note", pfc_reply_string(a->note));
+    json_object_set_new(json, "accepted", json_boolean(a->accepted));
+    json_object_set_new(json, "undone_by", pfc_reply_string(a->undone_commit));
+    json_object_set_new(json, "group", encode_group(a));
     return json;
 }
 
@@ -142,15 +155,26 @@ PFC_HANDLER(alerts_get)
     return code;
 }
 
-/* PATCH /api/v1/alerts/{id}   {"state"?, "reason"?, "note"?, "culprit"?} */
+/* Accepting a level says wont_fix by itself. */
+static pfc_code decode_accept(const json_t *body, char **state, bool *accept, pfc_err *err)
+{
+    pfc_code code = pfc_json_bool(body, NULL, "accept", false, accept, err);
+
+    if (!code && *accept && !*state)
+        *state = pfc_strdup("wont_fix");
+    return code;
+}
+
+/* PATCH /api/v1/alerts/{id}   {"state"?, "reason"?, "note"?, "culprit"?, "accept"?} */
 PFC_HANDLER(alerts_patch)
 {
-    static const char *const known[] = { "state", "reason", "note", "culprit", NULL };
+    static const char *const known[] = { "state", "reason", "note", "culprit", "accept", NULL };
     pfc_alert_change change = { 0 };
     pfc_alerts before = { 0 }, after = { 0 };
     char *state = NULL, *reason = NULL, *note = NULL, *culprit = NULL;
     json_t *body = NULL;
     int64_t id = 0;
+    bool accept = false;
     pfc_code code;
 
     code = load(app, req, &id, &before, err);
@@ -164,6 +188,8 @@ PFC_HANDLER(alerts_patch)
         code = pfc_json_string(body, NULL, "note", false, PFC_WIRE_MAX_TEXT, &note, err);
     if (!code)
         code = pfc_json_string(body, NULL, "culprit", false, 64, &culprit, err);
+    if (!code)
+        code = decode_accept(body, &state, &accept, err);
     if (code)
         goto done;
     if (state && !pfc_alert_state_known(state)) {
@@ -174,8 +200,9 @@ PFC_HANDLER(alerts_patch)
         code = pfc_json_fault(NULL, "culprit", err, "want a commit id of 40 hexadecimal digits");
         goto done;
     }
-    change =
-        (pfc_alert_change){ .state = state, .reason = reason, .note = note, .culprit = culprit };
+    change = (pfc_alert_change){
+        .state = state, .reason = reason, .note = note, .culprit = culprit, .accept = accept
+    };
     code = pfc_alert_update(app->db, req->auth.actor, id, &change, &after, err);
     if (!code)
         code = pfc_reply_json(reply, 200, encode_alert(&after.items[0]), err);
@@ -188,5 +215,44 @@ done:
     free(note);
     free(culprit);
     json_decref(body);
+    return code;
+}
+
+/* GET /api/v1/environment */
+PFC_HANDLER(environment_list)
+{
+    pfc_environment_events rows = { 0 };
+    int64_t project_id = 0;
+    bool open_only = false;
+    pfc_page page;
+    json_t *items;
+    pfc_code code;
+
+    code = pfc_decode_page(req, &page, err);
+    if (!code)
+        code = pfc_req_query_bool(req, "open", &open_only, err);
+    if (!code)
+        code = pfc_query_project(app, req, &project_id, err);
+    if (!code)
+        code = pfc_environment_list(app->db, project_id, open_only, page, &rows, err);
+    if (code)
+        return code;
+    items = json_array();
+    for (size_t i = 0; i < rows.len; i++) {
+        const pfc_environment_event *e = &rows.items[i];
+
+        json_array_append_new(
+            items,
+            json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "id",
+                      (json_int_t)e->id, "project", pfc_reply_string(e->project), "machine_class",
+                      pfc_reply_string(e->machine_class), "machine", pfc_reply_string(e->machine),
+                      "runs", (json_int_t)e->runs, "first_run_id", (json_int_t)e->first_run_id,
+                      "last_run_id", (json_int_t)e->last_run_id, "first_commit",
+                      pfc_reply_string(e->first_commit), "last_commit",
+                      pfc_reply_string(e->last_commit), "opened_at", pfc_encode_time(e->opened_at),
+                      "closed_at", pfc_encode_time(e->closed_at)));
+    }
+    code = pfc_reply_json(reply, 200, pfc_encode_list("events", items, rows.next), err);
+    pfc_rows_clear(&rows);
     return code;
 }

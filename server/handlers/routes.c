@@ -56,6 +56,9 @@ const pfc_route pfc_routes[] = {
       "One alert, its history and its range of commits", "200" },
     { "PATCH", API "/alerts/{id}", PFC_SCOPE_TRIAGE, pfc_handle_alerts_patch, NULL, "AlertChange",
       "Triage", "200" },
+    { "GET", API "/environment", PFC_MAY_READ, pfc_handle_environment_list,
+      "project:string open:boolean " PAGE, NULL, "Machines whose canary moved, newest first",
+      "200" },
 
     { "POST", API "/jobs", PFC_MAY_INGEST, pfc_handle_jobs_post, NULL, "Job",
       "Asks for a measurement; an open job of the same kind and commit answers 200", "201 200" },

@@ -30,6 +30,12 @@ static const pfc_col alert_cols[] = {
     PFC_COL(pfc_alert, created_at, "created_at", F64),
     PFC_COL(pfc_alert, updated_at, "updated_at", F64),
     PFC_COL(pfc_alert, note, "note", TEXT),
+    PFC_COL(pfc_alert, group_id, "group_id", I64),
+    PFC_COL(pfc_alert, group_series, "group_series", I64),
+    PFC_COL(pfc_alert, group_measured, "group_measured", I64),
+    PFC_COL(pfc_alert, group_summary, "group_summary", TEXT),
+    PFC_COL(pfc_alert, accepted, "accepted", BOOL),
+    PFC_COL(pfc_alert, undone_commit, "undone_commit", TEXT),
 };
 static const pfc_shape alert_shape = PFC_SHAPE(alert_cols, pfc_alert);
 
@@ -115,6 +121,39 @@ pfc_code pfc_alert_commits_list(pfc_db *db, int64_t alert_id, pfc_alert_commits 
 
     pfc_args_i64(&args, alert_id);
     code = pfc_rows_read(db, "alert_commits", &args, &range_shape, NULL, &rows, err);
+    if (!code)
+        PFC_ROWS_INTO(out, rows);
+    return code;
+}
+
+static const pfc_col environment_cols[] = {
+    PFC_COL(pfc_environment_event, id, "id", I64),
+    PFC_COL(pfc_environment_event, project_id, "project_id", I64),
+    PFC_COL(pfc_environment_event, project, "project", TEXT),
+    PFC_COL(pfc_environment_event, machine_class, "machine_class", TEXT),
+    PFC_COL(pfc_environment_event, machine, "machine", TEXT),
+    PFC_COL(pfc_environment_event, runs, "runs", I64),
+    PFC_COL(pfc_environment_event, first_run_id, "first_run_id", I64),
+    PFC_COL(pfc_environment_event, last_run_id, "last_run_id", I64),
+    PFC_COL(pfc_environment_event, first_commit, "first_commit", TEXT),
+    PFC_COL(pfc_environment_event, last_commit, "last_commit", TEXT),
+    PFC_COL(pfc_environment_event, opened_at, "opened_at", F64),
+    PFC_COL(pfc_environment_event, closed_at, "closed_at", F64),
+};
+static const pfc_shape environment_shape = PFC_SHAPE(environment_cols, pfc_environment_event);
+
+pfc_code pfc_environment_list(pfc_db *db, int64_t project_id, bool open_only, pfc_page page,
+                              pfc_environment_events *out, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_rows rows = { 0 };
+    pfc_code code;
+
+    pfc_args_id(&args, project_id);
+    pfc_args_bool(&args, open_only);
+    pfc_args_cursor(&args, page);
+    pfc_args_i64(&args, pfc_page_fetch(page));
+    code = pfc_rows_read(db, "environment_list", &args, &environment_shape, &page, &rows, err);
     if (!code)
         PFC_ROWS_INTO(out, rows);
     return code;

@@ -163,6 +163,11 @@ typedef struct pfc_alert {
     const char *culprit; /* NULL: none named */
     double created_at, updated_at;
     const char *note;
+    int64_t group_id;                     /* alerts that may have one cause; 0: not grouped yet */
+    int64_t group_series, group_measured; /* series in the group, of those measured there */
+    const char *group_summary;            /* "4 of 9 series: gemm only, cpu-avx2 only" */
+    bool accepted;                        /* somebody said that the new level is the right one */
+    const char *undone_commit;            /* after which the level was back; NULL: it is not */
 } pfc_alert;
 PFC_ROWS(pfc_alerts, pfc_alert);
 
@@ -196,6 +201,22 @@ PFC_ROWS(pfc_alert_commits, pfc_alert_commit);
 /** Commits from commit_low to commit_high on the series' branch, oldest first, at most 1000. */
 pfc_code pfc_alert_commits_list(pfc_db *db, int64_t alert_id, pfc_alert_commits *out,
                                 pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- environment ---- */
+
+/* A machine whose canary moved: one event from the first such run to the next sound one. */
+typedef struct pfc_environment_event {
+    int64_t id;
+    int64_t project_id;
+    const char *project, *machine_class, *machine;
+    int64_t runs, first_run_id, last_run_id;
+    const char *first_commit, *last_commit;
+    double opened_at, closed_at; /* closed_at NAN: it lasts */
+} pfc_environment_event;
+PFC_ROWS(pfc_environment_events, pfc_environment_event);
+/** project_id 0: all. Newest first. */
+pfc_code pfc_environment_list(pfc_db *db, int64_t project_id, bool open_only, pfc_page page,
+                              pfc_environment_events *out, pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- jobs ---- */
 

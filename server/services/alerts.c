@@ -17,9 +17,14 @@ bool pfc_alert_state_known(const char *state)
     return false;
 }
 
-static pfc_code check_change(const char *from, const pfc_alert_change *change, pfc_err *err)
+static pfc_code check_change(const char *actor, const char *from, const pfc_alert_change *change,
+                             pfc_err *err)
 {
     const char *to = change->state;
+
+    if (change->accept && !pfc_streq(to, "wont_fix"))
+        return pfc_err_set_field(err, PFC_EINVAL, "accept",
+                                 "accept: a level is accepted with state wont_fix");
 
     if (to && !pfc_alert_state_known(to))
         return pfc_err_set_field(err, PFC_EINVAL, "state", "state: \"%.40s\" is not one of them",
@@ -27,9 +32,10 @@ static pfc_code check_change(const char *from, const pfc_alert_change *change, p
     if (change->culprit && *change->culprit && !pfc_is_sha(change->culprit))
         return pfc_err_set_field(err, PFC_EINVAL, "culprit",
                                  "culprit: want a full id of 40 hexadecimal digits, or nothing");
-    /* Verifying is a statement about a fix: there must be one. */
-    if (pfc_streq(to, "verified_fixed") && !pfc_streq(from, "fixed") &&
-        !pfc_streq(from, "backed_out") && !pfc_streq(from, "verified_fixed"))
+    /* Verifying is a statement about a fix: there must be one. The detector has measured it. */
+    if (pfc_streq(to, "verified_fixed") && !pfc_streq(actor, "detector") &&
+        !pfc_streq(from, "fixed") && !pfc_streq(from, "backed_out") &&
+        !pfc_streq(from, "verified_fixed"))
         return pfc_err_set_field(err, PFC_ECONFLICT, "state",
                                  "state: verified_fixed comes after fixed or backed_out, not %s",
                                  from);
@@ -42,7 +48,7 @@ pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int6
     const char *to = change->state ? change->state : from;
     char *what = NULL;
     pfc_args args = { 0 };
-    pfc_code code = check_change(from, change, err);
+    pfc_code code = check_change(actor, from, change, err);
 
     if (code)
         return code;
@@ -52,6 +58,11 @@ pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int6
     pfc_args_text(&args, change->note);
     pfc_args_text(&args, change->culprit);
     code = pfc_tx_query(tx, "alert_set", &args, NULL, err);
+    if (!code && change->accept) {
+        pfc_args_i64(&args, project_id);
+        pfc_args_i64(&args, alert_id);
+        code = pfc_tx_query(tx, "alert_accept", &args, NULL, err);
+    }
     if (!code) {
         pfc_args_i64(&args, project_id);
         pfc_args_i64(&args, alert_id);
@@ -63,7 +74,7 @@ pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int6
     }
     if (!code) {
         what = pfc_format("alert %lld", (long long)alert_id);
-        code = pfc_note(tx, actor, "triage", project_id, what, to, err);
+        code = pfc_note(tx, actor, change->accept ? "accept" : "triage", project_id, what, to, err);
         free(what);
     }
     if (!code) {

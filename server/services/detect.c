@@ -111,6 +111,23 @@ static pfc_code finish_batch(pfc_db *db, const batch *b, const char *state, cons
     return code;
 }
 
+/* After all series of the batch, so that a commit's series are looked at together. The rows
+ * are in the order of branches. */
+static pfc_code open_alerts(pfc_db *db, const batch *b, const pfc_res *list, pfc_err *err)
+{
+    int column = pfc_res_column(list, "branch");
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; !code && i < pfc_res_rows(list); i++) {
+        const char *branch = pfc_res_text(list, i, column);
+        bool seen = i > 0 && pfc_streq(branch, pfc_res_text(list, i - 1, column));
+
+        if (!seen)
+            code = pfc_alerts_open(db, b->project_id, branch, err);
+    }
+    return code;
+}
+
 pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
 {
     pfc_res *list = NULL;
@@ -132,6 +149,8 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
         else
             judged += one == PFC_OK;
     }
+    if (!code)
+        code = open_alerts(db, &b, list, err);
     if (!code)
         code = finish_batch(db, &b, fault.code ? "failed" : "done", fault.code ? fault.msg : NULL,
                             err);

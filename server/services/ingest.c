@@ -132,6 +132,9 @@ static pfc_code claim_run(pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
     pfc_args_f64(&args, run->finished_at);
     /* Waits while another transaction is storing the same run. */
     code = pfc_query_id(in->tx, "run_insert", &args, &in->run_id, err);
+    if (!code && in->run_id)
+        code = pfc_environment_note(in->tx, in->project_id, in->machine_id, in->run_id, run->infra,
+                                    err);
     if (code || in->run_id)
         return code;
     pfc_args_i64(&args, in->project_id);

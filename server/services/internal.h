@@ -58,7 +58,31 @@ typedef struct pfc_judged {
 pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                           pfc_err *err) PFC_MUSTCHECK;
 
-/** Sets state, note, culprit of an alert with its history; tx holds the alert. */
+/* ---- opening and grouping (group.c), slices in words (slice.c: pure) ---- */
+
+#define PFC_WENT_AWAY "went away: the level is back where it was"
+#define PFC_ALERT_FDR 0.05 /* share of mistaken alerts among those opened for one place */
+
+/** Opens the alerts of a branch's confirmed regressions, as far as they stand among all series
+ *  measured at the same commits, and groups those that one commit may have caused. In a transaction
+ *  of its own; repeating it changes nothing. */
+pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch,
+                         pfc_err *err) PFC_MUSTCHECK;
+
+typedef struct pfc_slice_series {
+    const char *benchmark, *metric, *backend, *machine_class;
+    const json_t *params; /* object of texts; NULL: none */
+    bool hit;             /* it changed */
+} pfc_slice_series;
+/** "4 of 9 series: gemm, cpu-avx2 only"; len >= 1. The caller frees it. */
+char *pfc_slice_summary(const pfc_slice_series *series, size_t len);
+
+/** Notes whether the canary of a new run moved: opens, prolongs or ends the machine's event. */
+pfc_code pfc_environment_note(pfc_tx *tx, int64_t project_id, int64_t machine_id, int64_t run_id,
+                              bool infra, pfc_err *err) PFC_MUSTCHECK;
+
+/** Sets state, note, culprit of an alert with its history; tx holds the alert. The detector may set
+ *  verified_fixed from any state: it has measured it. */
 pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
                          const char *from, const pfc_alert_change *change,
                          pfc_err *err) PFC_MUSTCHECK;

@@ -1,5 +1,5 @@
 /*
- * Judging one series: points in commit order in, change points and alerts out. A change keeps its
+ * Judging one series: points in commit order in, change points out. A change keeps its
  * identity, and with it its alert, while later points move its edges or its size a little.
  */
 #include <math.h>
@@ -10,6 +10,7 @@
  * they bring: there the medians alone decide. */
 #define MAX_POINTS_WITH_SAMPLES 5000
 #define SPARK                   200
+#define UNDONE_SHARE            0.75 /* of a regression that must have come back */
 
 typedef struct point_meta {
     int64_t commit_id, position;
@@ -142,7 +143,8 @@ static known *match(known *items, size_t len, int64_t position, int64_t low, int
 
 static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                            const history *h, const pfc_change *c, size_t index, int64_t low,
-                           size_t high, const known *old, int64_t *id, pfc_err *err)
+                           size_t high, const known *old, int64_t undone_commit, int64_t *id,
+                           pfc_err *err)
 {
     pfc_args args = { 0 };
 
@@ -161,34 +163,25 @@ static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
     pfc_args_f64(&args, isfinite(c->p) ? c->p : 1.0);
     pfc_args_bool(&args, c->regression);
     pfc_args_bool(&args, c->confirmed);
+    pfc_args_id(&args, undone_commit);
     return pfc_query_id(tx, "change_point_put", &args, id, err);
 }
 
-static pfc_code open_alert(pfc_tx *tx, int64_t project_id, int64_t series_id, int64_t change_id,
-                           pfc_err *err)
+/* The first later change, confirmed, that brings a regression's level back: three quarters of the
+ * way and more. NULL: none has. */
+static const pfc_change *undone_by(const pfc_detection *found, size_t i)
 {
-    pfc_args args = { 0 };
-    int64_t id = 0;
-    pfc_code code;
+    const pfc_change *c = &found->changes[i];
+    double lost = c->after - c->before;
 
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, change_id);
-    pfc_args_i64(&args, series_id);
-    code = pfc_query_id(tx, "alert_open", &args, &id, err);
-    if (code || !id)
-        return code;
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, id);
-    pfc_args_text(&args, "detector");
-    pfc_args_text(&args, NULL);
-    pfc_args_text(&args, "untriaged");
-    pfc_args_text(&args, "confirmed regression");
-    code = pfc_tx_query(tx, "alert_event_insert", &args, NULL, err);
-    if (!code) {
-        pfc_args_i64(&args, id);
-        code = pfc_tx_query(tx, "alert_notify", &args, NULL, err);
+    for (size_t k = i + 1; c->regression && k < found->changes_len; k++) {
+        const pfc_change *later = &found->changes[k];
+
+        if (!later->regression && later->confirmed &&
+            (c->after - later->after) / lost >= UNDONE_SHARE)
+            return later;
     }
-    return code;
+    return NULL;
 }
 
 /* The detector takes back only what it did itself: a person's word stands. */
@@ -197,10 +190,44 @@ static bool detectors_own(const known *k, const char *state)
     return k->alert_id && pfc_streq(k->alert_state, state) && pfc_streq(k->last_actor, "detector");
 }
 
-static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                             const history *h, const pfc_change *c, known *items, size_t items_len,
-                             pfc_err *err)
+/* An alert that was opened follows what the detector sees now: it closes when the level has come
+ * back, opens again when that turns out wrong or when a vanished change is there again. A person's
+ * last word other than "somebody looks at it" and "fixed" stands. */
+static pfc_code follow(pfc_tx *tx, int64_t project_id, const known *old, bool confirmed,
+                       bool undone, pfc_err *err)
 {
+    static const char *const closable[] = { "untriaged", "acknowledged", "investigating", "fixed",
+                                            "backed_out" };
+    pfc_alert_change change = { 0 };
+
+    for (size_t i = 0; undone && i < PFC_ARRAY_LEN(closable); i++) {
+        if (pfc_streq(old->alert_state, closable[i]))
+            change = (pfc_alert_change){ .state = "verified_fixed", .reason = PFC_WENT_AWAY };
+    }
+    if (!undone && detectors_own(old, "verified_fixed"))
+        change = (pfc_alert_change){ .state = "untriaged", .reason = "the level did not stay" };
+    if (!undone && old->gone && confirmed && detectors_own(old, "noise"))
+        change = (pfc_alert_change){ .state = "untriaged", .reason = "the change is there again" };
+    if (!change.state)
+        return PFC_OK;
+    return pfc_alert_apply(tx, "detector", project_id, old->alert_id, old->alert_state, &change,
+                           err);
+}
+
+static pfc_code regroup(pfc_tx *tx, int64_t project_id, int64_t alert_id, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, alert_id);
+    return pfc_tx_query(tx, "alert_regroup", &args, NULL, err);
+}
+
+static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                             const history *h, const pfc_detection *found, size_t nth, known *items,
+                             size_t items_len, pfc_err *err)
+{
+    const pfc_change *c = &found->changes[nth], *undone = undone_by(found, nth);
     size_t index = snap(h, c->index);
     size_t low_index = PFC_MIN(c->index_low, index), high_index = PFC_MAX(c->index_high, index);
     int64_t low, high, id = 0;
@@ -215,16 +242,15 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
     low = PFC_MIN(low, h->meta[index].position);
     high = h->meta[high_index].position;
     old = match(items, items_len, h->meta[index].position, low, high, c->regression);
-    code = put_change(tx, project_id, series, h, c, index, low, high_index, old, &id, err);
-    if (old)
-        old->used = true;
-    if (!code && c->confirmed && c->regression)
-        code = open_alert(tx, project_id, series->id, id, err);
-    if (!code && old && old->gone && c->confirmed && detectors_own(old, "noise"))
-        code = pfc_alert_apply(
-            tx, "detector", project_id, old->alert_id, "noise",
-            &(pfc_alert_change){ .state = "untriaged", .reason = "the change is there again" },
-            err);
+    code = put_change(tx, project_id, series, h, c, index, low, high_index, old,
+                      undone ? h->meta[undone->index].commit_id : 0, &id, err);
+    if (!old)
+        return code;
+    old->used = true;
+    if (!code && old->alert_id)
+        code = follow(tx, project_id, old, c->confirmed, undone, err);
+    if (!code && old->alert_id && (old->gone || old->low != low || old->high != high))
+        code = regroup(tx, project_id, old->alert_id, err);
     return code;
 }
 
@@ -241,11 +267,14 @@ static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const known *items, 
             continue;
         ids[n++] = items[i].id;
         if (detectors_own(&items[i], "untriaged"))
-            code = pfc_alert_apply(tx, "detector", project_id, items[i].alert_id, "untriaged",
-                                   &(pfc_alert_change){ .state = "noise",
-                                                        .reason = "with the points that came since,"
-                                                                  " there is no change" },
-                                   err);
+            code =
+                pfc_alert_apply(tx, "detector", project_id, items[i].alert_id, "untriaged",
+                                &(pfc_alert_change){ .state = "noise",
+                                                     .reason = "went away: with the points that "
+                                                               "came since, there is no change" },
+                                err);
+        if (!code && items[i].alert_id)
+            code = regroup(tx, project_id, items[i].alert_id, err);
     }
     if (!code && n) {
         pfc_args_i64(&args, project_id);
@@ -275,7 +304,7 @@ static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *
     items = pfc_calloc(len, sizeof(*items));
     read_known(res, items);
     for (size_t i = 0; !code && i < found->changes_len; i++)
-        code = store_change(tx, project_id, series, h, &found->changes[i], items, len, err);
+        code = store_change(tx, project_id, series, h, found, i, items, len, err);
     if (!code)
         code = drop_unseen(tx, project_id, items, len, err);
     free(items);

@@ -199,6 +199,7 @@ typedef struct pfc_alert_change {
     const char *reason;  /* for the history */
     const char *note;    /* NULL: as it is; "": none */
     const char *culprit; /* commit id of 40 digits; NULL: as it is; "": none */
+    bool accept;         /* the new level is the right one; with state wont_fix */
 } pfc_alert_change;
 
 /** True for the states of the API. */
@@ -326,7 +327,7 @@ pfc_code pfc_token_revoke(pfc_db *db, const char *actor, int64_t id, pfc_err *er
 /* ---- work of the server itself ---- */
 
 /** Takes one waiting detect job (and all others of its project that wait), judges every series of
- *  those runs, stores change points and alerts. PFC_ENOTFOUND when none waits. */
+ *  those runs, stores change points, opens, groups and closes alerts. PFC_ENOTFOUND when none waits. */
 pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err) PFC_MUSTCHECK;
 /** Monthly partitions of the measurements, for this month and `ahead` more. */
 pfc_code pfc_partitions_create(pfc_db *db, int ahead, pfc_err *err) PFC_MUSTCHECK;

@@ -1,0 +1,99 @@
+-- name: branch_lock
+-- $1 project_id, $2 branch: two servers open and group the alerts of a branch one after the other
+SELECT name FROM branches WHERE project_id = $1::bigint AND name = $2 FOR UPDATE;
+
+-- name: groups_wanted
+-- $1 project_id, $2 branch  -> position_low, position_high: where an alert may have to be opened or
+-- grouped anew, in that order
+SELECT bl.position AS position_low, bh.position AS position_high
+FROM change_points x
+JOIN series s ON s.project_id = x.project_id AND s.id = x.series_id AND s.branch = $2
+JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.branch = $2
+    AND bl.commit_id = x.commit_low_id
+JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.branch = $2
+    AND bh.commit_id = x.commit_high_id
+LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
+WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.confirmed AND x.regression
+  AND (a.id IS NULL OR a.regroup)
+ORDER BY bl.position, bh.position LIMIT 10000;
+
+-- name: group_members
+-- $1 project_id, $2 branch, $3 and $4 positions: live confirmed regressions whose place may be there
+SELECT x.id, x.series_id, x.commit_id, b.position, bl.position AS position_low,
+       bh.position AS position_high, x.p, x.undone_commit_id IS NOT NULL AS undone, s.points,
+       s.exact, a.id AS alert_id, a.group_id
+FROM change_points x
+JOIN series s ON s.project_id = x.project_id AND s.id = x.series_id AND s.branch = $2
+JOIN branch_commits b ON b.project_id = x.project_id AND b.branch = $2 AND b.commit_id = x.commit_id
+JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.branch = $2
+    AND bl.commit_id = x.commit_low_id
+JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.branch = $2
+    AND bh.commit_id = x.commit_high_id
+LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
+WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.confirmed AND x.regression
+  AND bl.position <= $4::bigint AND bh.position >= $3::bigint
+ORDER BY bh.position - bl.position, b.position, x.id LIMIT 10000;
+
+-- name: group_slices
+-- $1 project_id, $2 branch, $3 commit_id[]  -> every series measured at one of these commits
+SELECT s.id, b.name AS benchmark, s.metric, s.backend, s.machine_class, b.params::text AS params
+FROM series s JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+WHERE s.project_id = $1::bigint AND s.branch = $2 AND s.id IN (
+    SELECT m.series_id FROM measurements m
+    WHERE m.project_id = $1::bigint AND m.commit_id = ANY ($3::bigint[]))
+ORDER BY s.id;
+
+-- name: group_next
+SELECT nextval('alert_group_ids') AS id;
+
+-- name: group_set
+-- $1 project_id, $2 alert_id[], $3 group_id, $4 series with it, $5 series measured, $6 summary
+UPDATE alerts SET group_id = $3::bigint, group_series = $4::int, group_measured = $5::int,
+       group_summary = $6, regroup = false
+WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]);
+
+-- name: alert_regroup
+-- $1 project_id, $2 alert_id: it and those grouped with it
+UPDATE alerts SET regroup = true
+WHERE project_id = $1::bigint AND (id = $2::bigint OR group_id = (
+    SELECT group_id FROM alerts WHERE project_id = $1::bigint AND id = $2::bigint));
+
+-- name: alert_accept
+-- $1 project_id, $2 alert_id
+UPDATE alerts SET accepted_at = now() WHERE project_id = $1::bigint AND id = $2::bigint;
+
+-- name: environment_moved
+-- $1 project_id, $2 machine_id, $3 run: its canary moved  -> id, whether the event is new
+INSERT INTO environment_events AS e (project_id, machine_id, first_run_id, last_run_id)
+VALUES ($1::bigint, $2::bigint, $3::bigint, $3::bigint)
+ON CONFLICT (project_id, machine_id) WHERE closed_at IS NULL
+DO UPDATE SET runs = e.runs + 1, last_run_id = excluded.last_run_id, updated_at = now()
+RETURNING id, runs = 1 AS opened;
+
+-- name: environment_still
+-- $1 project_id, $2 machine_id: a run whose canary stood still  -> id of the event that it ends
+UPDATE environment_events SET closed_at = now(), updated_at = now()
+WHERE project_id = $1::bigint AND machine_id = $2::bigint AND closed_at IS NULL RETURNING id;
+
+-- name: environment_notify
+-- $1 id: tells listeners how the event is now
+SELECT pg_notify('perfci', json_build_object('type', 'environment', 'project', p.name, 'id', e.id,
+                 'open', e.closed_at IS NULL)::text)
+FROM environment_events e JOIN projects p ON p.id = e.project_id WHERE e.id = $1::bigint;
+
+-- name: environment_list
+-- $1 project_id or NULL, $2 open ones only, $3 cursor, $4 limit
+SELECT e.id, e.project_id, p.name AS project, k.class AS machine_class, k.name AS machine, e.runs,
+       e.first_run_id, e.last_run_id, f.sha AS first_commit, l.sha AS last_commit,
+       extract(epoch FROM e.opened_at)::float8 AS opened_at,
+       extract(epoch FROM e.closed_at)::float8 AS closed_at
+FROM environment_events e
+JOIN projects p ON p.id = e.project_id
+JOIN machines k ON k.id = e.machine_id
+JOIN runs rf ON rf.project_id = e.project_id AND rf.id = e.first_run_id
+JOIN commits f ON f.project_id = e.project_id AND f.id = rf.commit_id
+JOIN runs rl ON rl.project_id = e.project_id AND rl.id = e.last_run_id
+JOIN commits l ON l.project_id = e.project_id AND l.id = rl.commit_id
+WHERE ($1::bigint IS NULL OR e.project_id = $1) AND (NOT $2::boolean OR e.closed_at IS NULL)
+  AND ($3::bigint IS NULL OR e.id < $3)
+ORDER BY e.id DESC LIMIT $4::int;

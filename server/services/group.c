@@ -1,0 +1,343 @@
+/*
+ * From changes to alerts: which confirmed regressions are worth one, given how many series were
+ * looked at, and which of them may have one commit as their cause.
+ */
+#include "server/services/internal.h"
+
+#define WIDEN_MAX 50 /* rounds in which the looked-at range grows to whole groups */
+
+/* A live confirmed regression. */
+typedef struct member {
+    int64_t id, series_id, commit_id, position, low, high, alert_id, group_id;
+    double p; /* of a step that clear anywhere in its series */
+    bool undone, keep;
+    size_t cluster;
+} member;
+
+/* Regressions whose places have commits in common, from low to high. */
+typedef struct cluster {
+    int64_t low, high;
+} cluster;
+
+typedef struct grouping {
+    pfc_tx *tx;
+    int64_t project_id;
+    const char *branch;
+    int64_t low, high; /* positions looked at */
+    member *members;
+    size_t len;
+    cluster *clusters;
+    size_t clusters_len;
+    int64_t *taken; /* group ids given out: of clusters that keep one */
+    size_t taken_len;
+} grouping;
+
+static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, g->project_id);
+    pfc_args_text(&args, g->branch);
+    pfc_args_i64(&args, g->low);
+    pfc_args_i64(&args, g->high);
+    code = pfc_tx_query(g->tx, "group_members", &args, &res, err);
+    if (code)
+        return code;
+    free(g->members);
+    g->len = pfc_res_rows(res);
+    g->members = pfc_calloc(g->len, sizeof(*g->members));
+    *grew = false;
+    for (size_t i = 0; i < g->len; i++) {
+        double places = (double)pfc_res_i64(res, i, pfc_res_column(res, "points"));
+        bool exact = pfc_res_bool(res, i, pfc_res_column(res, "exact"));
+        double p = pfc_res_f64(res, i, pfc_res_column(res, "p"));
+        member *m = &g->members[i];
+
+        *m = (member){
+            .id = pfc_res_i64(res, i, pfc_res_column(res, "id")),
+            .series_id = pfc_res_i64(res, i, pfc_res_column(res, "series_id")),
+            .commit_id = pfc_res_i64(res, i, pfc_res_column(res, "commit_id")),
+            .position = pfc_res_i64(res, i, pfc_res_column(res, "position")),
+            .low = pfc_res_i64(res, i, pfc_res_column(res, "position_low")),
+            .high = pfc_res_i64(res, i, pfc_res_column(res, "position_high")),
+            .alert_id = pfc_res_i64(res, i, pfc_res_column(res, "alert_id")),
+            .group_id = pfc_res_i64(res, i, pfc_res_column(res, "group_id")),
+            .undone = pfc_res_bool(res, i, pfc_res_column(res, "undone")),
+            .p = exact ? p : PFC_MIN(1.0, p * PFC_MAX(places, 1.0)),
+        };
+        *grew |= m->low < g->low || m->high > g->high;
+        g->low = PFC_MIN(g->low, m->low);
+        g->high = PFC_MAX(g->high, m->high);
+    }
+    pfc_res_free(res);
+    return PFC_OK;
+}
+
+static int64_t distance(const cluster *c, int64_t position)
+{
+    if (position < c->low)
+        return c->low - position;
+    return position > c->high ? position - c->high : 0;
+}
+
+/* The rows come sharpest first: these make the clusters, and a change whose place is uncertain goes
+ * to the nearest one that it may belong to. All of a cluster have commits in common. */
+static void make_clusters(grouping *g)
+{
+    free(g->clusters);
+    g->clusters = pfc_calloc(g->len, sizeof(*g->clusters));
+    g->clusters_len = 0;
+    for (size_t i = 0; i < g->len; i++) {
+        member *m = &g->members[i];
+        size_t best = g->clusters_len;
+
+        for (size_t k = 0; k < g->clusters_len; k++) {
+            const cluster *c = &g->clusters[k];
+
+            if (m->high < c->low || m->low > c->high)
+                continue;
+            if (best == g->clusters_len ||
+                distance(c, m->position) < distance(&g->clusters[best], m->position))
+                best = k;
+        }
+        m->cluster = best;
+        if (best == g->clusters_len) {
+            g->clusters[g->clusters_len++] = (cluster){ .low = m->low, .high = m->high };
+        } else {
+            g->clusters[best].low = PFC_MAX(g->clusters[best].low, m->low);
+            g->clusters[best].high = PFC_MIN(g->clusters[best].high, m->high);
+        }
+    }
+}
+
+static pfc_code open_alert(grouping *g, member *m, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    pfc_args_i64(&args, g->project_id);
+    pfc_args_i64(&args, m->id);
+    pfc_args_i64(&args, m->series_id);
+    code = pfc_query_id(g->tx, "alert_open", &args, &m->alert_id, err);
+    if (code || !m->alert_id)
+        return code;
+    pfc_args_i64(&args, g->project_id);
+    pfc_args_i64(&args, m->alert_id);
+    pfc_args_text(&args, "detector");
+    pfc_args_text(&args, NULL);
+    pfc_args_text(&args, "untriaged");
+    pfc_args_text(&args, "confirmed regression");
+    code = pfc_tx_query(g->tx, "alert_event_insert", &args, NULL, err);
+    if (!code && m->undone)
+        return pfc_alert_apply(
+            g->tx, "detector", g->project_id, m->alert_id, "untriaged",
+            &(pfc_alert_change){ .state = "verified_fixed", .reason = PFC_WENT_AWAY }, err);
+    if (!code) {
+        pfc_args_i64(&args, m->alert_id);
+        code = pfc_tx_query(g->tx, "alert_notify", &args, NULL, err);
+    }
+    return code;
+}
+
+/* Benjamini-Hochberg over every series that was measured there: those that did not change count
+ * with p = 1. What has an alert keeps it. */
+static void judge_cluster(const grouping *g, size_t k, size_t measured)
+{
+    double *p = pfc_calloc(measured + g->len, sizeof(*p));
+    bool *keep = pfc_calloc(measured + g->len, sizeof(*keep));
+    size_t n = 0, at = 0;
+
+    for (size_t i = 0; i < g->len; i++) {
+        if (g->members[i].cluster == k)
+            p[n++] = g->members[i].p;
+    }
+    while (n < measured)
+        p[n++] = 1.0;
+    pfc_stats_fdr(p, n, PFC_ALERT_FDR, keep);
+    for (size_t i = 0; i < g->len; i++) {
+        if (g->members[i].cluster == k)
+            g->members[i].keep = keep[at++] || g->members[i].alert_id;
+    }
+    free(keep);
+    free(p);
+}
+
+static bool is_taken(const grouping *g, int64_t group_id)
+{
+    for (size_t i = 0; i < g->taken_len; i++) {
+        if (g->taken[i] == group_id)
+            return true;
+    }
+    return false;
+}
+
+/* A group keeps its number while it keeps one of its alerts; where it fell apart, the first part
+ * keeps it. */
+static pfc_code number_of(grouping *g, size_t k, int64_t *id, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    *id = 0;
+    for (size_t i = 0; i < g->len; i++) {
+        const member *m = &g->members[i];
+
+        if (m->cluster == k && m->keep && m->group_id && !is_taken(g, m->group_id) &&
+            (!*id || m->group_id < *id))
+            *id = m->group_id;
+    }
+    if (*id) {
+        g->taken[g->taken_len++] = *id;
+        return PFC_OK;
+    }
+    return pfc_query_id(g->tx, "group_next", &args, id, err);
+}
+
+static bool is_hit(const grouping *g, size_t k, int64_t series_id)
+{
+    for (size_t i = 0; i < g->len; i++) {
+        const member *m = &g->members[i];
+
+        if (m->cluster == k && m->keep && m->series_id == series_id)
+            return true;
+    }
+    return false;
+}
+
+static pfc_code write_group(grouping *g, size_t k, const pfc_res *slices, pfc_err *err)
+{
+    size_t measured = pfc_res_rows(slices), hit = 0, n = 0;
+    pfc_slice_series *series = pfc_calloc(measured + 1, sizeof(*series));
+    json_t **params = pfc_calloc(measured + 1, sizeof(json_t *));
+    int64_t *ids = pfc_calloc(g->len, sizeof(*ids)), group_id = 0;
+    char *summary = NULL;
+    pfc_args args = { 0 };
+    pfc_code code = number_of(g, k, &group_id, err);
+
+    for (size_t i = 0; i < measured; i++) {
+        const char *text = pfc_res_text(slices, i, pfc_res_column(slices, "params"));
+
+        params[i] = text ? json_loads(text, 0, NULL) : NULL;
+        series[i] = (pfc_slice_series){
+            .benchmark = pfc_res_text(slices, i, pfc_res_column(slices, "benchmark")),
+            .metric = pfc_res_text(slices, i, pfc_res_column(slices, "metric")),
+            .backend = pfc_res_text(slices, i, pfc_res_column(slices, "backend")),
+            .machine_class = pfc_res_text(slices, i, pfc_res_column(slices, "machine_class")),
+            .params = params[i],
+            .hit = is_hit(g, k, pfc_res_i64(slices, i, pfc_res_column(slices, "id"))),
+        };
+        hit += series[i].hit;
+    }
+    for (size_t i = 0; i < g->len; i++) {
+        if (g->members[i].cluster == k && g->members[i].alert_id)
+            ids[n++] = g->members[i].alert_id;
+    }
+    if (!code && measured) {
+        summary = pfc_slice_summary(series, measured);
+        pfc_args_i64(&args, g->project_id);
+        pfc_args_i64s(&args, ids, n);
+        pfc_args_i64(&args, group_id);
+        pfc_args_i64(&args, (int64_t)hit);
+        pfc_args_i64(&args, (int64_t)measured);
+        pfc_args_text(&args, summary);
+        code = pfc_tx_query(g->tx, "group_set", &args, NULL, err);
+    }
+    for (size_t i = 0; i < measured; i++)
+        json_decref(params[i]);
+    free(summary);
+    free(ids);
+    free(params);
+    free(series);
+    return code;
+}
+
+static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
+{
+    int64_t *commits = pfc_calloc(g->len, sizeof(*commits));
+    size_t n = 0, kept = 0;
+    pfc_args args = { 0 };
+    pfc_res *slices = NULL;
+    pfc_code code;
+
+    for (size_t i = 0; i < g->len; i++) {
+        if (g->members[i].cluster == k)
+            commits[n++] = g->members[i].commit_id;
+    }
+    pfc_args_i64(&args, g->project_id);
+    pfc_args_text(&args, g->branch);
+    pfc_args_i64s(&args, commits, n);
+    code = pfc_tx_query(g->tx, "group_slices", &args, &slices, err);
+    if (!code)
+        judge_cluster(g, k, pfc_res_rows(slices));
+    for (size_t i = 0; !code && i < g->len; i++) {
+        member *m = &g->members[i];
+
+        if (m->cluster != k || !m->keep)
+            continue;
+        kept++;
+        if (!m->alert_id)
+            code = open_alert(g, m, err);
+    }
+    if (!code && kept)
+        code = write_group(g, k, slices, err);
+    pfc_res_free(slices);
+    free(commits);
+    return code;
+}
+
+/* One stretch of history, widened until no change reaches out of it. */
+static pfc_code settle_range(grouping *g, pfc_err *err)
+{
+    bool grew = true;
+    pfc_code code = PFC_OK;
+
+    for (int round = 0; !code && grew && round < WIDEN_MAX; round++)
+        code = read_members(g, &grew, err);
+    if (code)
+        return code;
+    make_clusters(g);
+    g->taken = pfc_calloc(g->clusters_len, sizeof(*g->taken));
+    g->taken_len = 0;
+    for (size_t k = 0; !code && k < g->clusters_len; k++)
+        code = settle_cluster(g, k, err);
+    free(g->taken);
+    g->taken = NULL;
+    return code;
+}
+
+pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, pfc_err *err)
+{
+    grouping g = { .project_id = project_id, .branch = branch, .low = 1, .high = 0 };
+    pfc_args args = { 0 };
+    pfc_res *wanted = NULL;
+    pfc_code code = pfc_tx_begin(&g.tx, db, PFC_TX_WRITE, err);
+
+    if (code)
+        return code;
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, branch);
+    code = pfc_tx_query(g.tx, "branch_lock", &args, NULL, err);
+    if (!code) {
+        pfc_args_i64(&args, project_id);
+        pfc_args_text(&args, branch);
+        code = pfc_tx_query(g.tx, "groups_wanted", &args, &wanted, err);
+    }
+    for (size_t i = 0; !code && i < pfc_res_rows(wanted); i++) {
+        int64_t low = pfc_res_i64(wanted, i, pfc_res_column(wanted, "position_low"));
+        int64_t high = pfc_res_i64(wanted, i, pfc_res_column(wanted, "position_high"));
+
+        if (low >= g.low && high <= g.high)
+            continue; /* settled with an earlier one */
+        g.low = low;
+        g.high = high;
+        code = settle_range(&g, err);
+    }
+    if (!code)
+        code = pfc_tx_commit(g.tx, err);
+    free(g.members);
+    free(g.clusters);
+    pfc_res_free(wanted);
+    pfc_tx_free(g.tx);
+    return code ? pfc_err_wrap(err, "opening alerts on %.80s", branch) : PFC_OK;
+}

@@ -1,0 +1,258 @@
+/* What happens to alerts after the detector: opening, grouping, closing, accepting, moved machines. */
+#include <math.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "server/services/internal.h"
+
+#include "tests/server/fixture.h"
+#include "tests/support/cluster_hooks.h"
+
+#define STEP_AT 25
+
+static void ingest_range(pfc_db *db, int64_t p, unsigned first, unsigned last, double center)
+{
+    for (unsigned n = first; n <= last; n++) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/a", "time_ns", center, 0.005, 12, 3, n * 17);
+        fx_ingest(db, p, run);
+    }
+    fx_detect(db);
+}
+
+static pfc_alerts alerts_of(pfc_db *db, int64_t p)
+{
+    const pfc_alert_filter filter = { .project_id = p };
+    pfc_alerts alerts = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_alerts_list(db, &filter, (pfc_page){ 0 }, &alerts, &err), PFC_OK), "%s",
+              err.msg);
+    return alerts;
+}
+
+/* The only alert's state. */
+static void expect_state(pfc_db *db, int64_t p, const char *state)
+{
+    pfc_alerts alerts = alerts_of(db, p);
+
+    cr_assert(eq(sz, alerts.len, 1));
+    cr_assert(eq(str, (char *)alerts.items[0].state, (char *)state));
+    pfc_rows_clear(&alerts);
+}
+
+static void expect_reason(pfc_db *db, int64_t alert_id, const char *begins)
+{
+    pfc_alert_events events = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_alert_events_list(db, alert_id, &events, &err), PFC_OK), "%s", err.msg);
+    cr_assert(ge(sz, events.len, 1));
+    const char *reason = events.items[events.len - 1].reason;
+    cr_assert(eq(int, strncmp(reason, begins, strlen(begins)), 0), "%s", reason);
+    pfc_rows_clear(&events);
+}
+
+Test(judging, an_alert_closes_itself_when_the_level_returns)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db);
+
+    fx_commits(db, p, 1, 80);
+    ingest_range(db, p, 1, STEP_AT - 1, 100);
+    ingest_range(db, p, STEP_AT, 50, 115);
+    expect_state(db, p, "untriaged");
+    ingest_range(db, p, 51, 80, 100);
+    expect_state(db, p, "verified_fixed");
+    pfc_alerts alerts = alerts_of(db, p);
+    cr_assert(eq(str, (char *)alerts.items[0].undone_commit, (char *)fx_sha(51)));
+    expect_reason(db, alerts.items[0].id, "went away");
+    pfc_rows_clear(&alerts);
+    pfc_db_close(db);
+}
+
+/* The points on which the alert rests turn out to belong to a machine that moved. */
+Test(judging, an_alert_whose_change_is_seen_no_more_is_noise_and_comes_back_with_it)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    int64_t p = fx_project(db);
+
+    fx_commits(db, p, 1, 60);
+    ingest_range(db, p, 1, STEP_AT - 1, 100);
+    ingest_range(db, p, STEP_AT, 50, 115);
+    expect_state(db, p, "untriaged");
+    pfc_test_sql(url, "UPDATE runs SET infra = true WHERE commit_id IN"
+                      " (SELECT commit_id FROM branch_commits WHERE position >= 25)");
+    ingest_range(db, p, 51, 51, 100);
+    expect_state(db, p, "noise");
+    pfc_alerts alerts = alerts_of(db, p);
+    expect_reason(db, alerts.items[0].id, "went away");
+    pfc_rows_clear(&alerts);
+    pfc_test_sql(url, "UPDATE runs SET infra = commit_id IN"
+                      " (SELECT commit_id FROM branch_commits WHERE position = 51)");
+    ingest_range(db, p, 52, 52, 115);
+    expect_state(db, p, "untriaged");
+    free(url);
+    pfc_db_close(db);
+}
+
+/* Accepting keeps the history, and with it the noise that the next step is measured by. */
+Test(judging, an_accepted_level_stays_accepted_and_the_next_step_is_found)
+{
+    const pfc_alert_change wrong = { .accept = true, .state = "fixed" };
+    const pfc_alert_change accept = { .accept = true, .state = "wont_fix", .reason = "wanted" };
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db), id, series_id;
+    pfc_series_rows series = { 0 };
+    pfc_alerts alerts;
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 80);
+    ingest_range(db, p, 1, STEP_AT - 1, 100);
+    ingest_range(db, p, STEP_AT, 50, 115);
+    alerts = alerts_of(db, p);
+    cr_assert(eq(sz, alerts.len, 1));
+    id = alerts.items[0].id;
+    series_id = alerts.items[0].series_id;
+    pfc_rows_clear(&alerts);
+    cr_assert(eq(int, pfc_alert_update(db, "ann", id, &wrong, &alerts, &err), PFC_EINVAL));
+    cr_assert(eq(int, pfc_alert_update(db, "ann", id, &accept, &alerts, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(alerts.items[0].accepted);
+    pfc_rows_clear(&alerts);
+
+    ingest_range(db, p, 51, 53, 115 * 1.03);
+    cr_assert(eq(int, pfc_series_get(db, series_id, &series, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, (char *)series.items[0].change_commit, (char *)fx_sha(51)));
+    cr_assert(epsilon_eq(dbl, series.items[0].change_rel, 0.03, 0.01));
+    pfc_rows_clear(&series);
+    expect_state(db, p, "wont_fix");
+    ingest_range(db, p, 54, 80, 115 * 1.03);
+    alerts = alerts_of(db, p); /* newest first */
+    cr_assert(eq(sz, alerts.len, 2));
+    cr_assert(eq(str, (char *)alerts.items[0].state, "untriaged"));
+    cr_assert(eq(str, (char *)alerts.items[1].state, "wont_fix"));
+    pfc_rows_clear(&alerts);
+    pfc_db_close(db);
+}
+
+/* Six series: three step at one commit, one of the others much earlier. */
+Test(judging, alerts_with_one_cause_share_a_group_that_says_what_they_have_in_common)
+{
+    static const char *const names[] = { "gemm/a", "gemm/b", "gemm/c",
+                                         "norm/a", "norm/b", "attention/a" };
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db), together = 0, alone = 0;
+
+    fx_commits(db, p, 1, 50);
+    for (unsigned n = 1; n <= 50; n++) {
+        pfc_run *run = fx_run(n);
+
+        for (size_t k = 0; k < PFC_ARRAY_LEN(names); k++) {
+            double step = (k < 3 && n >= STEP_AT) || (k == 5 && n >= 12) ? 1.1 : 1.0;
+
+            fx_measure(run, names[k], "time_ns", 100 * step, 0.005, 12, 3, n * 17 + k * 1000);
+        }
+        fx_ingest(db, p, run);
+        if (n % 10 == 0)
+            fx_detect(db);
+    }
+    pfc_alerts alerts = alerts_of(db, p);
+    cr_assert(eq(sz, alerts.len, 4));
+    for (size_t i = 0; i < alerts.len; i++) {
+        const pfc_alert *a = &alerts.items[i];
+        bool gemm = strncmp(a->benchmark, "gemm/", 5) == 0;
+        int64_t *id = gemm ? &together : &alone;
+
+        cr_assert(gt(i64, a->group_id, 0));
+        if (*id)
+            cr_assert(eq(i64, a->group_id, *id));
+        *id = a->group_id;
+        cr_assert(eq(i64, a->group_measured, 6));
+        cr_assert(eq(i64, a->group_series, gemm ? 3 : 1));
+        cr_assert(eq(str, (char *)a->group_summary,
+                     gemm ? "3 of 6 series: gemm only" : "1 of 6 series: attention only"));
+    }
+    cr_assert(ne(i64, together, alone));
+    pfc_rows_clear(&alerts);
+    pfc_db_close(db);
+}
+
+static size_t reopened(pfc_db *db, const char *url, int64_t p, const char *stored_p)
+{
+    char *sql = pfc_format("DELETE FROM alert_events; DELETE FROM alerts;"
+                           " UPDATE change_points SET p = %s",
+                           stored_p);
+    pfc_err err = { 0 };
+    size_t len;
+
+    pfc_test_sql(url, sql);
+    free(sql);
+    cr_assert(eq(int, pfc_alerts_open(db, p, "main", &err), PFC_OK), "%s", err.msg);
+    pfc_alerts alerts = alerts_of(db, p);
+    len = alerts.len;
+    pfc_rows_clear(&alerts);
+    return len;
+}
+
+/* One change among 20 series of 40 points: an alert when p times the points is at most 0.05 / 20. */
+Test(judging, false_discoveries_are_held_down_over_the_series_of_a_commit)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    int64_t p = fx_project(db);
+
+    fx_commits(db, p, 1, 40);
+    for (unsigned n = 1; n <= 40; n++) {
+        pfc_run *run = fx_run(n);
+
+        for (unsigned k = 0; k < 20; k++) {
+            char name[16];
+
+            (void)snprintf(name, sizeof(name), "gemm/%u", k);
+            fx_measure(run, name, "time_ns", k == 0 && n >= STEP_AT ? 115 : 100, 0.005, 6, 2,
+                       n * 17 + k * 1000);
+        }
+        fx_ingest(db, p, run);
+    }
+    fx_detect(db);
+    expect_state(db, p, "untriaged");
+    cr_assert(eq(sz, reopened(db, url, p, "0.0030 / 40"), 0));
+    cr_assert(eq(sz, reopened(db, url, p, "0.0020 / 40"), 1));
+    free(url);
+    pfc_db_close(db);
+}
+
+Test(judging, a_machine_that_moved_is_one_event_until_it_stands_still)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db);
+    pfc_environment_events events = { 0 };
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 9);
+    for (unsigned n = 1; n <= 9; n++) {
+        pfc_run *run = fx_run(n);
+        bool moved = n >= 4 && n <= 7;
+
+        run->infra = moved;
+        fx_measure(run, "gemm/a", "time_ns", moved ? 130 : 100, 0.005, 6, 2, n);
+        fx_ingest(db, p, run);
+        cr_assert(
+            eq(int, pfc_environment_list(db, p, true, (pfc_page){ 0 }, &events, &err), PFC_OK),
+            "%s", err.msg);
+        cr_assert(eq(sz, events.len, moved ? 1 : 0));
+        pfc_rows_clear(&events);
+    }
+    cr_assert(eq(int, pfc_environment_list(db, p, false, (pfc_page){ 0 }, &events, &err), PFC_OK));
+    cr_assert(eq(sz, events.len, 1));
+    cr_assert(eq(i64, events.items[0].runs, 4));
+    cr_assert(eq(str, (char *)events.items[0].first_commit, (char *)fx_sha(4)));
+    cr_assert(eq(str, (char *)events.items[0].last_commit, (char *)fx_sha(7)));
+    cr_assert(not(isnan(events.items[0].closed_at)));
+    pfc_rows_clear(&events);
+    pfc_db_close(db);
+}
