@@ -5,11 +5,13 @@
 -- $1 project_id[], $2 branch[] (null: the project's), $3 sha[], $4 class[], $5 name[],
 -- $6 fingerprint_hash[], $7 key[] (null: none)
 -- -> project, branch, commit_id (null: not known on that branch), machine_id (null: unknown or not
--- seen for a minute), key_used, in the order asked; the row is missing where the project is
+-- seen for a minute), key_used, moved (its machine has an open event), in the order asked; the row is missing where the project is
 SELECT u.ordinal, p.name AS project, coalesce(u.branch, p.branch) AS branch, c.id AS commit_id,
        k.id AS machine_id,
        u.key IS NOT NULL AND EXISTS (
-           SELECT 1 FROM run_parts q WHERE q.project_id = p.id AND q.key = u.key) AS key_used
+           SELECT 1 FROM run_parts q WHERE q.project_id = p.id AND q.key = u.key) AS key_used,
+       EXISTS (SELECT 1 FROM environment_events e WHERE e.project_id = p.id AND e.machine_id = k.id
+               AND e.closed_at IS NULL) AS moved
 FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
      WITH ORDINALITY AS u (project_id, branch, sha, class, name, fingerprint, key, ordinal)
 JOIN projects p ON p.id = u.project_id

@@ -153,13 +153,13 @@ static void gather(group *g, pfc_ingest *const *runs, size_t len)
     g->all = runs;
     g->all_len = len;
     for (size_t i = 0; i < len; i++) {
-        bool twice = false;
+        bool alone = runs[i]->run->infra; /* opens or prolongs an event */
 
-        for (size_t k = 0; k < g->len && !twice; k++)
-            twice = g->in[k]->project_id == runs[i]->project_id &&
+        for (size_t k = 0; k < g->len && !alone; k++)
+            alone = g->in[k]->project_id == runs[i]->project_id &&
                     (same_text(g->in[k]->run->id, runs[i]->run->id) ||
                      same_text(g->in[k]->key, runs[i]->key));
-        if (twice)
+        if (alone)
             continue;
         g->at[g->len] = i;
         g->in[g->len++] = runs[i];
@@ -178,7 +178,8 @@ static bool take_resolved(pfc_ingest *in, const pfc_res *res, size_t row)
     in->commit_id = pfc_res_i64(res, row, pfc_res_column(res, "commit_id"));
     in->machine_id = pfc_res_i64(res, row, pfc_res_column(res, "machine_id"));
     return in->commit_id && in->machine_id &&
-           !pfc_res_bool(res, row, pfc_res_column(res, "key_used"));
+           !pfc_res_bool(res, row, pfc_res_column(res, "key_used")) &&
+           !pfc_res_bool(res, row, pfc_res_column(res, "moved"));
 }
 
 static pfc_code resolve(group *g, pfc_err *err)

@@ -159,8 +159,28 @@ class Reading(unittest.TestCase):
         change = window["changes"][0]
         self.assertEqual((change["commit"], change["direction"]), (support.commit_id(16), "regression"))
         self.assertAlmostEqual(change["rel_change"], 0.3, delta=0.03)
-        alert = server.call("GET", "/api/v1/alerts?project=reading").json["alerts"][0]
+        alert = support.until("the alert", lambda: (
+            server.call("GET", "/api/v1/alerts?project=reading").json["alerts"] or [None])[0])
         self.assertEqual((alert["state"], alert["commit"]), ("untriaged", support.commit_id(16)))
+        self.assertEqual((alert["group"]["series"], alert["group"]["measured"], alert["group"]["summary"]),
+                         (1, 1, "1 of 1 series"))
+        self.assertEqual((alert["accepted"], alert["undone_by"]), (False, None))
+        path = f"/api/v1/alerts/{alert['id']}"
+        refused = server.as_admin("PATCH", path, {"accept": True, "state": "fixed"})
+        self.assertEqual((refused.status, refused.json["error"]["field"]), (400, "accept"))
+        accepted = server.as_admin("PATCH", path, {"accept": True, "reason": "a better answer costs more"})
+        self.assertEqual((accepted.status, accepted.json["state"], accepted.json["accepted"]), (200, "wont_fix", True))
+
+    def test_a_machine_that_moved_is_an_event(self):
+        project("moved")
+        self.assertEqual(server.as_admin("POST", "/api/v1/projects/moved/commits", support.commits(1, 3)).status, 200)
+        for n in range(1, 4):
+            run = {**support.run_document(7000 + n, n, 100.0, "moved"), "infra": n == 2}
+            self.assertEqual(server.as_admin("POST", "/api/v1/runs", run).status, 201)
+        events = server.call("GET", "/api/v1/environment?project=moved").json["events"]
+        self.assertEqual([(e["runs"], e["first_commit"]) for e in events], [(1, support.commit_id(2))])
+        self.assertIsNotNone(events[0]["closed_at"])
+        self.assertEqual(server.call("GET", "/api/v1/environment?project=moved&open=1").json["events"], [])
 
     def test_comparing_two_commits(self):
         answer = server.call("GET", f"/api/v1/compare?project=reading&a={support.commit_id(15)}&b={support.commit_id(16)}")
