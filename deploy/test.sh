@@ -48,7 +48,7 @@ say "tests: all labels, release build"
 run_ctest release -j 2
 
 say "build: asan (AddressSanitizer, UndefinedBehaviorSanitizer)"
-cmake --preset asan >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+cmake --preset asan -DPERFCI_WEB=OFF >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 cmake --build build/asan
 say "tests: unit, db, fuzz and fault with the sanitizers"
 run_ctest asan -j 2 -L 'unit|db|fuzz|fault'
