@@ -28,6 +28,7 @@ typedef struct browse_opts {
     size_t words_len;
     int64_t limit;
     bool headline;
+    bool accept; /* the new level, with `set` */
 } browse_opts;
 
 #define SERVICE_OPTIONS                                                                            \
@@ -70,6 +71,19 @@ static const char alerts_doc[] =
     "  perfci alerts --state untriaged\n"
     "  perfci alerts 7\n"
     "  perfci alerts set 7 --state acknowledged --reason 'looking at it'\n";
+
+static const struct argp_option accept_options[] = {
+    { "reason", KEY_REASON, "TEXT", 0, "Why the new level is the right one", 0 },
+    SERVICE_OPTIONS,
+    { 0 },
+};
+
+static const char accept_doc[] =
+    "Accepts the level after an alert's change as the right one: the alert is closed (wont_fix) "
+    "and stays so; the next change is looked for from there, with all of the history's noise."
+    "\v"
+    "Examples:\n"
+    "  perfci accept 7 --reason 'the new format costs 3 %, agreed in #81'\n";
 
 static error_t parse_browse(int key, char *arg, struct argp_state *state)
 {
@@ -281,11 +295,11 @@ int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
 
 static void print_alerts(const pfc_cli *cli, const json_t *list)
 {
-    static const pfc_col cols[] = { { "ID", true },         { "PROJECT", false },
-                                    { "BENCHMARK", false }, { "METRIC", false },
-                                    { "BACKEND", false },   { "CHANGE", true },
-                                    { "COMMIT", false },    { "CULPRIT", false },
-                                    { "STATE", false } };
+    static const pfc_col cols[] = {
+        { "ID", true },       { "PROJECT", false }, { "BENCHMARK", false }, { "METRIC", false },
+        { "BACKEND", false }, { "CHANGE", true },   { "COMMIT", false },    { "CULPRIT", false },
+        { "STATE", false },   { "GROUP", true },    { "TOGETHER", false }
+    };
     pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
 
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -301,6 +315,8 @@ static void print_alerts(const pfc_cli *cli, const json_t *list)
         set_id(table, 6, one, "commit");
         set_id(table, 7, one, "culprit");
         set_text(table, 8, one, "state");
+        set_id(table, 9, json_object_get(one, "group"), "id");
+        set_text(table, 10, json_object_get(one, "group"), "summary");
     }
     pfc_table_print(table);
 }
@@ -311,9 +327,9 @@ static pfc_code set_state(const browse_opts *o, pfc_http *http, const char *path
     json_t *body;
     pfc_code code;
 
-    if (!o->state)
+    if (!o->state && !o->accept)
         return pfc_err_set(err, PFC_EINVAL, "want --state, e.g. acknowledged");
-    body = json_pack("{s:s}", "state", o->state);
+    body = o->accept ? json_pack("{s:b}", "accept", 1) : json_pack("{s:s}", "state", o->state);
     if (o->reason)
         json_object_set_new(body, "reason", json_string(o->reason));
     code = pfc_http_json(http, "PATCH", path, body, NULL, answer, err);
@@ -359,10 +375,8 @@ static pfc_code list_alerts(const browse_opts *o, const pfc_conf *conf, pfc_http
     return code;
 }
 
-int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv)
+static int answer_alerts(pfc_cli *cli, const browse_opts *o)
 {
-    const pfc_cmd_args args = { alerts_options, parse_browse, "[ID | set ID]", alerts_doc };
-    browse_opts o = { .limit = 100 };
     pfc_http *http = NULL;
     pfc_conf conf = { 0 };
     json_t *answer = NULL;
@@ -370,18 +384,17 @@ int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv)
     pfc_err err = { 0 };
     pfc_code code;
 
-    pfc_cli_parse(cli, &args, argc, argv, &o);
     code = pfc_conf_find(".", &conf, &err);
     if (!code)
-        code = pfc_api_open(o.url, o.data, &conf, &http, &err);
+        code = pfc_api_open(o->url, o->data, &conf, &http, &err);
     if (!code)
-        code = o.words[0] ? one_alert(&o, http, &answer, &err)
-                          : list_alerts(&o, &conf, http, &answer, &err);
+        code = o->words[0] ? one_alert(o, http, &answer, &err)
+                           : list_alerts(o, &conf, http, &answer, &err);
     if (!code && cli->json) {
         pfc_cli_print_json(json_incref(answer));
     } else if (!code) {
         list =
-            o.words[0] ? json_pack("[O]", answer) : json_incref(json_object_get(answer, "alerts"));
+            o->words[0] ? json_pack("[O]", answer) : json_incref(json_object_get(answer, "alerts"));
         print_alerts(cli, list);
     }
     json_decref(list);
@@ -389,4 +402,28 @@ int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv)
     pfc_http_free(http);
     pfc_conf_clear(&conf);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
+}
+
+int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { alerts_options, parse_browse, "[ID | set ID]", alerts_doc };
+    browse_opts o = { .limit = 100 };
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    return answer_alerts(cli, &o);
+}
+
+int pfc_cmd_accept(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { accept_options, parse_browse, "ID", accept_doc };
+    browse_opts o = { .limit = 100, .accept = true };
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    if (o.words_len != 1) {
+        fprintf(stderr, "%s: want one alert's number\n", cli->name);
+        return PFC_EXIT_USAGE;
+    }
+    o.words[1] = o.words[0];
+    o.words[0] = "set";
+    return answer_alerts(cli, &o);
 }

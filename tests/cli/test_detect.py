@@ -169,6 +169,7 @@ class Frame(support.Case):
         self.assertIn("perfci detect", self.expect(self.perfci("detect", "--help"), 0).stdout)
         self.assertRegex(self.expect(self.perfci("--version"), 0).stdout, r"^perfci \d+\.\d+")
         self.assertIn("Commands:", self.expect(self.perfci("--help"), 0).stdout)
+        self.assertIn("number", self.expect(self.perfci("accept"), 2).stderr)
         done = self.expect(self.perfci("dtect"), 2)
         self.assertIn('did you mean "detect"', done.stderr)
         self.assertEqual(done.stdout, "")

@@ -56,7 +56,9 @@ export interface Alert {
   machine_class: string; unit: string; state: string; direction: string; before: number; after: number;
   rel_change: number; rel_low: number; rel_high: number; p: number; commit: string; commit_low: string;
   commit_high: string; culprit: string | null; created_at: string; updated_at: string; note: string | null;
+  accepted?: boolean; undone_by?: string | null; group?: AlertGroup | null;
 }
+export interface AlertGroup { id: number; series: number; measured: number; summary: string }
 export interface AlertStep { at: string; actor: string | null; from: string | null; to: string | null; reason: string | null }
 export interface RangeCommit {
   id: string; author?: string; time?: string; subject?: string; measured: boolean; probability?: number | null;
