@@ -11,6 +11,7 @@
 #define MAX_POINTS_WITH_SAMPLES 5000
 #define SPARK                   200
 #define UNDONE_SHARE            0.75 /* of a regression that must have come back */
+#define NOISE_POINTS            3
 
 typedef struct point_meta {
     int64_t commit_id, position;
@@ -327,7 +328,8 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
     pfc_args_id(&args, h->len ? h->meta[h->len - 1].commit_id : 0);
     pfc_args_f64(&args, h->len ? h->points[h->len - 1].v : (double)NAN);
     pfc_args_f64s(&args, spark, h->len - from);
-    pfc_args_f64(&args, found->noise_rel);
+    /* Of one or two points nothing is known: no noise, not a noise of zero. */
+    pfc_args_f64(&args, h->len < NOISE_POINTS && !series->exact ? (double)NAN : found->noise_rel);
     return pfc_tx_query(tx, "series_judged", &args, NULL, err);
 }
 

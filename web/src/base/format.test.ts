@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  formatAgo, formatChange, formatCount, formatDuration, formatInterval, formatNs, formatNumber, formatP, formatShare,
+  formatAgo, formatCertainty, formatChange, formatCount, formatDuration, formatInterval, formatNs, formatNumber, formatP, formatShare,
   formatValue, parseTime, plural, scaleFor, shortId,
 } from "./format";
 
@@ -50,6 +50,8 @@ test("changes carry a sign and never show minus zero", () => {
   assert.equal(plain(formatChange(-0)), "0.0 %");
   assert.equal(plain(formatChange(2.5)), "+250 %");
   assert.equal(plain(formatShare(0.012)), "1.2 %");
+  assert.equal(plain(formatCertainty(0.99991)), "> 99.9 %");
+  assert.equal(plain(formatCertainty(0.97)), plain(formatShare(0.97)));
 });
 
 test("an interval is told in one unit", () => {

@@ -97,6 +97,11 @@ export function formatShare(share: number | null | undefined): string {
   return formatChange(share).replace(/^\+/, "");
 }
 
+/** How certain something is: never "100 %", which nothing measured is. */
+export function formatCertainty(probability: number): string {
+  return probability > 0.999 ? ">\u202f99.9\u202f%" : formatShare(probability);
+}
+
 /** p-values: exact enough to act on, never "0". */
 export function formatP(p: number | null | undefined): string {
   if (p === null || p === undefined || !Number.isFinite(p)) return "\u2013";

@@ -4,7 +4,7 @@ import { shownProject } from "../api/projects";
 import type { Bisection, Commit } from "../api/types";
 import { useApi } from "../api/use";
 import { Steps, type StepDot } from "../charts/steps";
-import { formatChange, formatDuration, formatShare, formatValue, plural, shortId } from "../base/format";
+import { formatChange, formatDuration, formatCertainty, formatValue, plural, shortId } from "../base/format";
 import { href, withQuery } from "../base/route";
 import { Badge, StateBadge } from "../widgets/badge";
 import { Command, CommitLink, Facts, Page, Section } from "../widgets/parts";
@@ -66,7 +66,7 @@ export function BisectionView(props: { id: string }) {
                   {c.commits.map((id) => <h3 key={id}><CommitLink project={b.project} id={id} /> {history.find((h) => h.id === id)?.subject}</h3>)}
                   {c.commits.length > 1 && <p class="muted">These cannot be told apart: those between do not build.</p>}
                   <p class="metric-value">{formatChange(c.rel_change)}</p>
-                  <p><Badge judged={{ tone: c.probability >= 0.95 ? "bad" : "warn", icon: c.probability >= 0.95 ? "check" : "question", word: `${formatShare(c.probability)} certain` }} /></p>
+                  <p><Badge judged={{ tone: c.probability >= 0.95 ? "bad" : "warn", icon: c.probability >= 0.95 ? "check" : "question", word: `${formatCertainty(c.probability)} certain` }} /></p>
                   <p class="muted">{formatChange(c.rel_low)} to {formatChange(c.rel_high)}</p>
                 </article>))}</div>}
             </Section>
