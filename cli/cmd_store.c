@@ -1,0 +1,295 @@
+/*
+ * perfci admin backup, restore, check: the whole database into a file and back, and whether what is
+ * stored holds together.
+ *
+ * PostgreSQL's own programs do the work, as child processes: pg_dump takes one snapshot while the
+ * service goes on, pg_restore brings it back in one transaction or not at all.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/stack.h"
+#include "core/base/conf.h"
+#include "core/base/proc.h"
+
+#define HOURS_MAX_S (24 * 3600.0)
+
+typedef struct store_opts {
+    const char *data;
+    const char *words[2]; /* what, FILE */
+    size_t words_len;
+} store_opts;
+
+static const struct argp_option options[] = {
+    { "data", 'd', "DIR", 0, "Data folder of `perfci up`, unless PERFCI_DATABASE_URL is set", 0 },
+    { 0 },
+};
+
+static const char doc[] =
+    "Backs the database up, brings a backup back, checks what is stored."
+    "\vThe database is the one of PERFCI_DATABASE_URL (or PERFCI_DATABASE_URL_FILE), else that of "
+    "the\n"
+    "running `perfci up`. A password belongs into PGPASSWORD or ~/.pgpass, not into the URL: the\n"
+    "arguments of running programs can be seen by everyone.\n"
+    "restore wants an empty database and brings all back in one transaction.\n"
+    "check exits with 0 when all holds, 5 when something does not.\n"
+    "\n"
+    "Examples:\n"
+    "  perfci admin backup nightly.dump\n"
+    "  createdb perfci2 && PERFCI_DATABASE_URL=postgresql:///perfci2 perfci admin restore "
+    "nightly.dump\n"
+    "  perfci admin check --json\n";
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    store_opts *o = state->input;
+    bool file;
+
+    switch (key) {
+    case 'd':
+        o->data = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->words_len == PFC_ARRAY_LEN(o->words))
+            argp_error(state, "too many arguments");
+        o->words[o->words_len++] = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->words_len == 0 ||
+            (strcmp(o->words[0], "backup") != 0 && strcmp(o->words[0], "restore") != 0 &&
+             strcmp(o->words[0], "check") != 0))
+            argp_error(state, "want backup FILE, restore FILE or check");
+        file = o->words_len && strcmp(o->words[0], "check") != 0;
+        if (o->words_len != (file ? 2u : 1u))
+            argp_error(state, file ? "want a FILE" : "check takes no FILE");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- the database ---- */
+
+static bool holds_password(const char *url)
+{
+    const char *at = strstr(url, "://"), *end, *colon;
+
+    if (strstr(url, "password="))
+        return true;
+    if (!at)
+        return false;
+    at += 3;
+    end = at + strcspn(at, "/?");
+    colon = memchr(at, ':', (size_t)(end - at));
+    return colon && memchr(colon, '@', (size_t)(end - colon));
+}
+
+static pfc_code find_database(const char *data, char **out, pfc_err *err)
+{
+    pfc_stack stack;
+    pfc_code code = pfc_conf_secret("PERFCI_DATABASE_URL", out, err);
+
+    if (code == PFC_OK && holds_password(*out)) {
+        free(*out);
+        *out = NULL;
+        return pfc_err_set(
+            err, PFC_EINVAL,
+            "PERFCI_DATABASE_URL: it holds a password, which others could see in the "
+            "arguments of pg_dump; put it into PGPASSWORD or ~/.pgpass");
+    }
+    if (code != PFC_ENOTFOUND)
+        return code;
+    code = pfc_stack_open(&stack, data, false, err);
+    if (!code && !pfc_member_alive(&stack.postgres))
+        code = pfc_err_set(err, PFC_EUNAVAIL,
+                           "no database: set PERFCI_DATABASE_URL, or start the service of %s",
+                           stack.data);
+    if (!code)
+        *out = pfc_cluster_url(&stack);
+    pfc_stack_close(&stack);
+    return code;
+}
+
+/* Runs one of PostgreSQL's programs; out NULL: its output is not wanted. */
+static pfc_code run(const char *const *argv, char **out, pfc_err *err)
+{
+    static const char *const env[] = { "LC_ALL=C", "PGTZ=UTC", NULL };
+    const pfc_proc_opts opts = {
+        .argv = argv, .env = env, .timeout_s = HOURS_MAX_S, .cancelled = pfc_cli_interrupted
+    };
+    pfc_proc_result res;
+    pfc_code code = pfc_proc_run(&opts, &res, err);
+
+    if (code == PFC_ENOTFOUND)
+        return pfc_err_set(err, PFC_ENOTFOUND, "%s is not installed (package postgresql-client)",
+                           argv[0]);
+    if (code)
+        return code;
+    if (res.exit_status != 0) {
+        char how[128];
+
+        pfc_proc_describe(&res, how, sizeof(how));
+        code =
+            pfc_err_set(err, PFC_EUNAVAIL, "%s: %s: %.300s", argv[0], how, pfc_buf_text(&res.err));
+        err->msg[strcspn(err->msg, "\n")] = '\0';
+    } else if (out) {
+        *out = pfc_strdup(pfc_buf_text(&res.out));
+        (*out)[strcspn(*out, "\n")] = '\0';
+    }
+    pfc_proc_result_clear(&res);
+    return code;
+}
+
+/* The one value that `sql` gives; sql is ours, never made of input. */
+static pfc_code ask(const char *url, const char *sql, char **out, pfc_err *err)
+{
+    const char *const argv[] = { "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url,
+                                 "-c",   sql,     NULL };
+
+    return run(argv, out, err);
+}
+
+/* ---- backup and restore ---- */
+
+static pfc_code backup(const char *url, const char *file, pfc_err *err)
+{
+    char *partial = pfc_format("%s.partial", file);
+    const char *const argv[] = { "pg_dump", "-Fc",   "--no-owner", "--no-privileges", "-d", url,
+                                 "-f",      partial, NULL };
+    mode_t old = umask(0077); /* whoever reads it reads everything */
+    pfc_code code = run(argv, NULL, err);
+
+    (void)umask(old);
+    /* A name that is there is a backup that is whole. */
+    if (!code && rename(partial, file))
+        code = pfc_err_set(err, PFC_EIO, "%s: cannot be renamed to %s", partial, file);
+    if (code)
+        (void)unlink(partial);
+    free(partial);
+    return code;
+}
+
+static pfc_code restore(const char *url, const char *file, pfc_err *err)
+{
+    const char *const argv[] = { "pg_restore",
+                                 "--single-transaction",
+                                 "--exit-on-error",
+                                 "--no-owner",
+                                 "--no-privileges",
+                                 "-d",
+                                 url,
+                                 file,
+                                 NULL };
+    char *there = NULL;
+    pfc_code code;
+
+    if (access(file, R_OK))
+        return pfc_err_set(err, PFC_ENOTFOUND, "%s: cannot be read", file);
+    code = ask(url, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace",
+               &there, err);
+    if (!code && strcmp(there, "0") != 0)
+        code = pfc_err_set(err, PFC_EINVAL, "the database is not empty: restore into a new one");
+    free(there);
+    if (!code)
+        code = run(argv, NULL, err);
+    /* Plans are made from statistics, which a backup does not hold. */
+    return code ? code : ask(url, "ANALYZE", NULL, err);
+}
+
+/* ---- check ---- */
+
+/* Each counts what must not be. */
+static const struct invariant {
+    const char *what, *sql;
+} invariants[] = {
+    { "parts without their run",
+      "SELECT count(*) FROM run_parts q WHERE NOT EXISTS (SELECT 1 FROM runs r"
+      " WHERE r.project_id = q.project_id AND r.id = q.run_id)" },
+    { "runs without a part",
+      "SELECT count(*) FROM runs r WHERE NOT EXISTS (SELECT 1 FROM run_parts q"
+      " WHERE q.project_id = r.project_id AND q.run_id = r.id)" },
+    { "measurements without their run or series",
+      "SELECT count(*) FROM measurements m WHERE NOT EXISTS (SELECT 1 FROM runs r"
+      " WHERE r.project_id = m.project_id AND r.id = m.run_id) OR NOT EXISTS (SELECT 1 FROM series "
+      "s"
+      " WHERE s.project_id = m.project_id AND s.id = m.series_id)" },
+    { "measurements stored twice",
+      "SELECT count(*) FROM (SELECT 1 FROM measurements GROUP BY project_id, run_id, series_id"
+      " HAVING count(*) > 1) AS twice" },
+    { "measurements whose samples do not fit their number or blocks",
+      "SELECT count(*) FROM measurements WHERE cardinality(samples) <> n"
+      " OR (SELECT coalesce(sum(b), 0) FROM unnest(blocks) AS b) <> n" },
+    { "runs that are never judged",
+      "SELECT count(*) FROM run_parts q WHERE q.series > 0 AND NOT EXISTS (SELECT 1 FROM jobs j"
+      " WHERE j.project_id = q.project_id AND j.run_id = q.run_id AND j.kind = 'detect')" },
+    { "alerts whose history does not end in their state",
+      "SELECT count(*) FROM alerts a WHERE EXISTS (SELECT 1 FROM alert_events e"
+      " WHERE e.project_id = a.project_id AND e.alert_id = a.id) AND a.state <> (SELECT e.state_to"
+      " FROM alert_events e WHERE e.project_id = a.project_id AND e.alert_id = a.id"
+      " ORDER BY e.id DESC LIMIT 1)" },
+    { "rows in the partition for no month", "SELECT count(*) FROM measurements_default" },
+};
+
+static pfc_code check(const pfc_cli *cli, const char *url, bool *holds, pfc_err *err)
+{
+    static const pfc_col cols[] = { { "WRONG", true }, { "WHAT", false } };
+    json_t *list = json_array();
+    pfc_table *table = cli->json ? NULL : pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+    pfc_code code = PFC_OK;
+
+    *holds = true;
+    for (size_t i = 0; i < PFC_ARRAY_LEN(invariants) && !code; i++) {
+        char *text = NULL;
+        long long wrong;
+
+        code = ask(url, invariants[i].sql, &text, err);
+        if (code)
+            break;
+        wrong = strtoll(text, NULL, 10);
+        *holds = *holds && wrong == 0;
+        free(text);
+        json_array_append_new(
+            list, json_pack("{s:s, s:I}", "what", invariants[i].what, "wrong", (json_int_t)wrong));
+        if (table) {
+            pfc_table_row(table);
+            pfc_table_setf(table, 0, "%lld", wrong);
+            pfc_table_set(table, 1, invariants[i].what);
+            pfc_table_color(table, 0, wrong ? "red" : "green");
+        }
+    }
+    if (table)
+        pfc_table_print(table);
+    if (cli->json && !code)
+        pfc_cli_print_json(json_pack("{s:b, s:O}", "holds", *holds, "checks", list));
+    json_decref(list);
+    return code;
+}
+
+int pfc_cmd_store(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { options, parse, "backup FILE\nrestore FILE\ncheck", doc };
+    store_opts o = { 0 };
+    char *url = NULL;
+    bool holds = true;
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_catch_signals();
+    code = find_database(o.data, &url, &err);
+    if (!code && strcmp(o.words[0], "backup") == 0)
+        code = backup(url, o.words[1], &err);
+    else if (!code && strcmp(o.words[0], "restore") == 0)
+        code = restore(url, o.words[1], &err);
+    else if (!code)
+        code = check(cli, url, &holds, &err);
+    free(url);
+    if (code)
+        return pfc_cli_fail(cli, &err);
+    if (strcmp(o.words[0], "check") != 0)
+        pfc_cli_note(cli, "%s: done", o.words[1]);
+    return holds ? PFC_EXIT_OK : PFC_EXIT_INFRA;
+}

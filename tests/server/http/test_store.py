@@ -1,0 +1,129 @@
+"""Backup and restore into a fresh cluster, the check of what is stored, two servers on one database."""
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import support
+
+TABLES = ("projects", "commits", "branch_commits", "machines", "benchmarks", "series", "runs", "run_parts",
+          "measurements", "unmeasured", "change_points", "alerts", "alert_events", "jobs", "tokens", "audit",
+          "bisections", "schema_migrations")
+
+
+def admin(url, *args, status=0):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PERFCI_", "PG"))}
+    done = subprocess.run([support.BIN / "perfci", "admin", *args], capture_output=True, text=True, timeout=300,
+                          stdin=subprocess.DEVNULL, env={**env, "PERFCI_DATABASE_URL": url}, check=False)
+    if done.returncode != status:
+        raise AssertionError(f"admin {args}: status {done.returncode}, want {status}: {done.stderr}")
+    return done
+
+
+def sql(url, text):
+    done = subprocess.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", text], capture_output=True,
+                          text=True, timeout=120, stdin=subprocess.DEVNULL, check=True)
+    return done.stdout
+
+
+def contents(url):
+    """Every row of every table, in an order that does not depend on where they lie."""
+    return {t: sorted(sql(url, f"SELECT to_jsonb(t) FROM {t} AS t").splitlines()) for t in TABLES}
+
+
+@unittest.skipUnless(shutil.which("pg_dump") and shutil.which("psql"), "no PostgreSQL client programs")
+class Store(unittest.TestCase):
+    def setUp(self):
+        self.cluster = support.Cluster()
+        self.addCleanup(self.cluster.close)
+        self.folder = tempfile.mkdtemp(prefix="pfc-backup-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.file = os.path.join(self.folder, "all.dump")
+
+    def filled(self):
+        url = self.cluster.database()
+        server = support.Server(url)
+        self.addCleanup(server.close)
+        server.as_admin("POST", "/api/v1/projects", {"name": "demo"})
+        server.as_admin("POST", "/api/v1/projects/demo/commits", support.commits(1, 30))
+        for n in range(1, 31):
+            answer = server.as_admin("POST", "/api/v1/runs", support.run_document(n, n, 100.0 if n < 16 else 150.0))
+            self.assertEqual(answer.status, 201, answer)
+        support.until("all judged", lambda: server.as_admin(
+            "GET", "/api/v1/stats").json["detection_lag_s"] == 0)
+        return url, server
+
+    def test_a_backup_comes_back_whole_in_a_fresh_cluster(self):
+        url, server = self.filled()
+        self.assertEqual(json.loads(admin(url, "check", "--json").stdout)["holds"], True)
+        self.assertEqual(server.stop(), 0)
+        before = contents(url)
+        self.assertEqual(len(before["runs"]), 30)
+        admin(url, "backup", self.file)
+        self.assertEqual(os.stat(self.file).st_mode & 0o777, 0o600)
+        self.assertEqual(os.listdir(self.folder), ["all.dump"])
+
+        other = support.Cluster()
+        self.addCleanup(other.close)
+        fresh = other.database()
+        admin(fresh, "restore", self.file)
+        self.assertEqual(contents(fresh), before)
+        admin(fresh, "check")
+        # and a server goes on from there: the same run again is the same run, a new one gets a new number
+        again = support.Server(fresh)
+        self.addCleanup(again.close)
+        self.assertEqual(again.as_admin("POST", "/api/v1/runs", support.run_document(1, 1, 100.0)).status, 200)
+        answer = again.as_admin("POST", "/api/v1/runs", support.run_document(99, 30, 150.0))
+        self.assertEqual(answer.status, 201)
+        self.assertGreater(answer.json["run_id"], 30)
+
+    def test_restore_refuses_a_database_that_is_not_empty_and_a_torn_file(self):
+        url, _ = self.filled()
+        admin(url, "backup", self.file)
+        self.assertIn("not empty", admin(url, "restore", self.file, status=2).stderr)
+        with open(self.file, "rb+") as file:
+            file.truncate(os.path.getsize(self.file) // 2)
+        fresh = self.cluster.database()
+        admin(fresh, "restore", self.file, status=5)
+        self.assertEqual(sql(fresh, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").strip(), "0")
+
+    def test_check_finds_what_does_not_hold(self):
+        url, server = self.filled()
+        self.assertEqual(server.stop(), 0)
+        sql(url, "DELETE FROM jobs WHERE kind = 'detect' AND run_id = 3;"
+                 "UPDATE measurements SET n = n + 1 WHERE run_id = 4")
+        report = json.loads(admin(url, "check", "--json", status=5).stdout)
+        wrong = {c["what"]: c["wrong"] for c in report["checks"] if c["wrong"]}
+        self.assertEqual(report["holds"], False)
+        self.assertEqual(wrong, {"runs that are never judged": 1,
+                                 "measurements whose samples do not fit their number or blocks": 1})
+
+    def test_a_password_in_the_url_is_refused(self):
+        done = admin("postgresql://a:secret@db/perfci", "check", status=2)
+        self.assertNotIn("secret", done.stderr)
+
+    def test_events_cross_between_two_servers(self):
+        url, first = self.filled()
+        second = support.Server(url, "--workers", "0")
+        self.addCleanup(second.close)
+        stream = http.client.HTTPConnection("127.0.0.1", second.port, timeout=60)
+        self.addCleanup(stream.close)
+        stream.request("GET", "/api/v1/events", headers={"Authorization": "Bearer " + second.admin})
+        reply = stream.getresponse()
+        self.assertEqual(reply.status, 200)
+        self.assertEqual(first.as_admin("POST", "/api/v1/runs", support.run_document(77, 30, 150.0)).status, 201)
+        wanted = f"{77:032x}"
+        while True:  # the socket's own time limit ends a stream that never brings it
+            line = reply.readline().decode()
+            self.assertTrue(line, "the stream ended")
+            if line.startswith("data:") and json.loads(line[5:]).get("id") == wanted:
+                break
+        # and what one has stored the other reads
+        self.assertEqual(second.as_admin("GET", f"/api/v1/runs/{wanted}").status, 200)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)
