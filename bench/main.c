@@ -142,7 +142,7 @@ static void add_canary(pfc_run *run, const double *before, const double *after,
     pfc_measurement *m = pfc_run_add(run);
     char text[40];
 
-    m->benchmark = pfc_strdup("canary");
+    m->benchmark = pfc_strdup(PFC_CANARY_BENCHMARK);
     m->metric = pfc_strdup("canary_ns");
     m->backend = pfc_strdup("");
     m->unit = pfc_strdup("ns");

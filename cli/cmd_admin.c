@@ -61,7 +61,7 @@ static const char project_doc[] =
     "Makes and lists the projects of the service."
     "\v"
     "Examples:\n"
-    "  perfci project create kernels --branch main --repo-url https://example.org/kernels.git\n"
+    "  perfci project create kernels --branch main --repo-url https://example.org/k.git\n"
     "  perfci project list --json\n";
 
 static error_t parse_admin(int key, char *arg, struct argp_state *state)
@@ -220,8 +220,12 @@ static pfc_code token_revoke(const pfc_cli *cli, const char *id, pfc_http *http,
 static pfc_code unknown_word(const char *word, const char *const *known, pfc_err *err)
 {
     const char *near = pfc_cli_nearest(word, known);
+    char all[64] = "";
 
-    return pfc_err_set(err, PFC_EINVAL, "cannot \"%.40s\"%s%s%s", word,
+    for (size_t i = 0; known[i]; i++)
+        (void)snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "",
+                       known[i]);
+    return pfc_err_set(err, PFC_EINVAL, "want %s, got \"%.40s\"%s%s%s", all, word,
                        near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 }
 

@@ -395,7 +395,10 @@ static int answer_alerts(pfc_cli *cli, const browse_opts *o)
     } else if (!code) {
         list =
             o->words[0] ? json_pack("[O]", answer) : json_incref(json_object_get(answer, "alerts"));
-        print_alerts(cli, list);
+        if (json_array_size(list))
+            print_alerts(cli, list);
+        else
+            pfc_cli_note(cli, "no alerts");
     }
     json_decref(list);
     json_decref(answer);

@@ -252,8 +252,8 @@ int pfc_cmd_detect(pfc_cli *cli, int argc, char **argv)
     if (d.table)
         pfc_table_print(d.table);
     if (!cli->json)
-        pfc_cli_note(cli, "%zu series, %zu changes%s", d.series, d.changes,
-                     d.bad ? "; some lines could not be used" : "");
+        pfc_cli_note(cli, "%zu series, %zu change%s%s", d.series, d.changes,
+                     d.changes == 1 ? "" : "s", d.bad ? "; some lines could not be used" : "");
     if (d.bad || d.failed)
         return PFC_EXIT_USAGE;
     return d.regression ? PFC_EXIT_REGRESSION : PFC_EXIT_OK;

@@ -28,7 +28,9 @@ int pfc_cmp_exit(const pfc_cmp *cmp)
         return PFC_EXIT_BROKEN;
     if (cmp->count[PFC_CMP_REGRESSION])
         return PFC_EXIT_REGRESSION;
-    return cmp->count[PFC_CMP_INCONCLUSIVE] || cmp->len == 0 ? PFC_EXIT_INCONCLUSIVE : PFC_EXIT_OK;
+    if (cmp->count[PFC_CMP_SAME] + cmp->count[PFC_CMP_IMPROVEMENT] == 0)
+        return PFC_EXIT_INCONCLUSIVE; /* nothing to compare */
+    return cmp->count[PFC_CMP_INCONCLUSIVE] ? PFC_EXIT_INCONCLUSIVE : PFC_EXIT_OK;
 }
 
 void pfc_cmp_clear(pfc_cmp *cmp)
@@ -47,6 +49,11 @@ void pfc_cmp_clear(pfc_cmp *cmp)
     free(cmp->b);
     free(cmp->fingerprint);
     *cmp = (pfc_cmp){ 0 };
+}
+
+static bool is_canary(const pfc_cmp_row *row)
+{
+    return pfc_streq(row->benchmark, PFC_CANARY_BENCHMARK);
 }
 
 static const pfc_measurement *find(const pfc_run *run, const pfc_measurement *like)
@@ -205,13 +212,14 @@ static void hold_discovery_rate(pfc_cmp *cmp)
     bool *keep = pfc_calloc(cmp->len + 1, sizeof(bool));
 
     for (size_t i = 0; i < cmp->len; i++)
-        p[i] = isfinite(cmp->rows[i].p) ? cmp->rows[i].p : 1;
+        p[i] = isfinite(cmp->rows[i].p) && !is_canary(&cmp->rows[i]) ? cmp->rows[i].p : 1;
     if (cmp->len > 1)
         pfc_stats_fdr(p, cmp->len, FDR_LEVEL, keep);
     for (size_t i = 0; i < cmp->len && cmp->len > 1; i++) {
         pfc_cmp_row *row = &cmp->rows[i];
 
-        if ((row->verdict == PFC_CMP_REGRESSION || row->verdict == PFC_CMP_IMPROVEMENT) && !keep[i])
+        if ((row->verdict == PFC_CMP_REGRESSION || row->verdict == PFC_CMP_IMPROVEMENT) &&
+            !keep[i] && !is_canary(row))
             row->verdict = PFC_CMP_INCONCLUSIVE;
     }
     free(keep);
@@ -240,10 +248,20 @@ static char *differing(const pfc_machine *a, const pfc_machine *b)
     return out;
 }
 
+/* The canary's code is the same on both sides: when it differs, the machine did. Its row decides
+ * nothing, and a change of it is told apart. */
 static void count(pfc_cmp *cmp)
 {
-    for (size_t i = 0; i < cmp->len; i++)
-        cmp->count[cmp->rows[i].verdict]++;
+    for (size_t i = 0; i < cmp->len; i++) {
+        pfc_cmp_row *row = &cmp->rows[i];
+
+        if (!is_canary(row)) {
+            cmp->count[row->verdict]++;
+        } else if (row->verdict == PFC_CMP_REGRESSION || row->verdict == PFC_CMP_IMPROVEMENT) {
+            row->verdict = PFC_CMP_INCONCLUSIVE;
+            cmp->canary_rel = row->rel_change;
+        }
+    }
 }
 
 pfc_code pfc_cmp_runs(const pfc_run *a, const pfc_run *b, const char *name_a, const char *name_b,
@@ -493,10 +511,20 @@ void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)
                                     { "CHANGE", true },     { "INTERVAL", true },
                                     { "N", true },          { "VERDICT", false } };
     pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+    char text[32];
 
     for (size_t i = 0; i < cmp->len; i++)
         print_row(table, &cmp->rows[i]);
     pfc_table_print(table);
+    if (cmp->len == 0)
+        pfc_cli_warn(cli, "nothing to compare: A and B have no measured benchmark in common");
+    if (cmp->canary_rel != 0) {
+        pfc_show_percent(cmp->canary_rel, text);
+        pfc_cli_warn(cli,
+                     "the same fixed work took %s in B: the machine ran at another speed, so that "
+                     "timings may say more about it than about the code",
+                     text);
+    }
     if (cmp->fingerprint)
         pfc_cli_warn(cli,
                      "the machines differ (%s): the numbers may say more about them than "

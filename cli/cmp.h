@@ -39,8 +39,9 @@ typedef struct pfc_cmp {
     pfc_cmp_row *rows;
     size_t len, cap;
     char *fingerprint; /* names of what differs between the machines, ", " between; NULL: nothing */
-    size_t only_a, only_b; /* benchmarks of one side alone */
-    size_t count[PFC_CMP_VERDICTS];
+    size_t only_a, only_b;          /* benchmarks of one side alone */
+    size_t count[PFC_CMP_VERDICTS]; /* without the canary's row */
+    double canary_rel; /* how much the machine's canary changed; 0: it did not, or is unknown */
 } pfc_cmp;
 
 /**

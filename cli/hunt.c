@@ -178,9 +178,9 @@ pfc_code pfc_hunt_open(pfc_hunt *h, const pfc_cli *cli, const pfc_hunt_opts *o, 
     place_state(h);
     if (o->resume) {
         code = pfc_hunt_state_load(&h->state, h->commits.len, &found, err);
-        if (!code && found)
+        if (!code && found && !o->dry_run)
             pfc_cli_note(cli, "going on after %zu measurements", h->state.len);
-        else if (!code)
+        else if (!code && !o->dry_run)
             pfc_cli_note(cli, "nothing was kept of this bisection: it starts afresh");
     }
     h->seconds_before = h->state.seconds;

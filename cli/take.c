@@ -102,6 +102,9 @@ static pfc_code outcome_error(const pfc_outcome *out, pfc_err *err)
     case PFC_OUTCOME_MEASURED:
         return PFC_OK;
     case PFC_OUTCOME_BROKEN:
+        if (out->refused)
+            return pfc_err_set(err, PFC_EINVAL, "%s", out->reason);
+        return pfc_err_set(err, PFC_EBROKEN, "%s", out->reason);
     case PFC_OUTCOME_FAILED:
         return pfc_err_set(err, PFC_EBROKEN, "%s", out->reason);
     case PFC_OUTCOME_TIMED_OUT:

@@ -13,6 +13,7 @@
 #include "core/import/import.h"
 #include "runner/priv.h"
 
+#define BENCH_REFUSES     2
 #define BENCH_IN_CHECKOUT "build/release/bin/perfci-bench"
 #define MAX_COMMIT_TEXT   64
 
@@ -61,6 +62,21 @@ pfc_outcome_kind pfc_measure_classify(const pfc_proc_result *res, const char *wh
         return PFC_OUTCOME_FAILED;
     reason[0] = '\0';
     return PFC_OUTCOME_MEASURED;
+}
+
+void pfc_measure_refused(const pfc_proc_result *res, pfc_outcome *out)
+{
+    const char name[] = "perfci-bench: ";
+    char line[PFC_WORKSPACE_REASON_BYTES];
+
+    if (out->kind != PFC_OUTCOME_FAILED || res->exit_status != BENCH_REFUSES)
+        return;
+    out->kind = PFC_OUTCOME_BROKEN;
+    out->refused = true;
+    pfc_command_telling_line(pfc_buf_text(&res->err), line, sizeof(line));
+    if (line[0])
+        (void)snprintf(out->reason, sizeof(out->reason), "%s",
+                       line + (strncmp(line, name, sizeof(name) - 1) == 0 ? sizeof(name) - 1 : 0));
 }
 
 void pfc_measure_finish_run(const pfc_measure_opts *opts, const char *commit, double started_at,
@@ -190,6 +206,7 @@ static pfc_code run_bench(const pfc_measure_opts *opts, pfc_command *cmd, const 
         return pfc_err_wrap(err, "suite %s", opts->suite);
     out->measure_s = res.seconds;
     out->kind = pfc_measure_classify(&res, "perfci-bench", out->reason);
+    pfc_measure_refused(&res, out);
     /* Status 4: a kernel gave a wrong result. The document says which, the other numbers stand. */
     if (out->kind == PFC_OUTCOME_FAILED && res.exit_status == 4)
         out->kind = PFC_OUTCOME_MEASURED;

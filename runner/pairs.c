@@ -100,6 +100,7 @@ static pfc_code measure(const pfc_measure_opts *opts, pfc_command *cmd, char *co
         return pfc_err_wrap(err, "suite %s", opts->suite);
     out->measure_s = res.seconds;
     out->kind = pfc_measure_classify(&res, "perfci-bench", out->reason);
+    pfc_measure_refused(&res, out);
     /* Status 4: a kernel gave a wrong result; the documents say which. */
     if (out->kind == PFC_OUTCOME_FAILED && res.exit_status == 4)
         out->kind = PFC_OUTCOME_MEASURED;

@@ -36,6 +36,7 @@ typedef struct pfc_outcome {
     char reason[PFC_WORKSPACE_REASON_BYTES]; /* one sentence unless measured */
     pfc_run *run;     /* when measured: id, commit, times and machine are set, project is not */
     char *log_path;   /* of the build, NULL when there was none */
+    bool refused;     /* the suite, filter or backend is wrong, by perfci-bench's own word */
     bool built;       /* a build was done for this call (not taken from the cache) */
     double build_s;   /* wall time of it */
     double measure_s; /* wall time of the measurement */

@@ -88,6 +88,16 @@ class Run(Repository):
         self.write("repo/perfci.yaml", "mesure: x\n")
         self.assertIn("mesure", self.expect(self.here("run"), 2).stderr)
 
+    def test_a_suite_that_cannot_be_run_is_wrong_use_not_a_broken_benchmark(self):
+        self.write("repo/bad.yaml", "benchmarks: [\n")
+        for flags, said in ((("--suite", "nowhere"), "nowhere"), (("--suite", "bad.yaml"), "bad.yaml:2"),
+                            (("--suite", "quick", "--filter", "no_such_benchmark"), "filter"),
+                            (("--suite", "quick", "--backend", "abacus"), "abacus")):
+            done = self.expect(self.here("run", *flags), 2)
+            self.assertIn(said, done.stderr)
+            self.assertNotIn("exit status", done.stderr)
+            self.assertEqual(done.stdout, "")
+
     def test_a_time_out_is_infrastructure(self):
         self.expect(self.here("run", "--timeout", "1s", "--repeats", "1", "--", "sleep", "600"), 5)
 
