@@ -209,21 +209,17 @@ static error_t parse_bisect(int key, char *arg, struct argp_state *state)
 static int dry_run(pfc_hunt *h)
 {
     const double runs = pfc_bisect_expected_runs(h->plan);
-    double measure_s = 0;
-    double build_s = 0;
-    double seconds;
+    const double seconds = runs * (h->kept_measure_s + h->kept_build_s);
     char text[32];
 
-    pfc_hunt_costs(h, &measure_s, &build_s);
-    seconds = runs * (measure_s + build_s);
     if (h->cli->json) {
         pfc_cli_print_json(json_pack("{s:I,s:f,s:o}", "commits", (json_int_t)h->commits.len,
                                      "expected_runs", runs, "expected_seconds",
-                                     measure_s > 0 ? json_real(seconds) : json_null()));
+                                     h->kept_measure_s > 0 ? json_real(seconds) : json_null()));
         return PFC_EXIT_OK;
     }
     printf("%zu commits, about %.0f runs", h->commits.len, runs);
-    if (measure_s > 0) {
+    if (h->kept_measure_s > 0) {
         pfc_show_seconds(seconds, text);
         printf(", about %s", text);
     }
@@ -241,8 +237,6 @@ int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
 
     pfc_cli_parse(cli, &args, argc, argv, opts);
     pfc_cli_catch_signals();
-    /* A dry run looks at what was kept, to know how long things take. */
-    opts->resume = opts->resume || opts->dry_run;
     if (pfc_hunt_open(&hunt, cli, opts, &err))
         status = pfc_cli_fail(cli, &err);
     else if (opts->dry_run)

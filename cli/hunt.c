@@ -176,12 +176,18 @@ pfc_code pfc_hunt_open(pfc_hunt *h, const pfc_cli *cli, const pfc_hunt_opts *o, 
         return code;
     make_key(h);
     place_state(h);
-    if (o->resume) {
+    if (o->resume || o->dry_run) {
         code = pfc_hunt_state_load(&h->state, h->commits.len, &found, err);
         if (!code && found && !o->dry_run)
             pfc_cli_note(cli, "going on after %zu measurements", h->state.len);
         else if (!code && !o->dry_run)
             pfc_cli_note(cli, "nothing was kept of this bisection: it starts afresh");
+    }
+    if (o->dry_run) {
+        /* What was kept tells how long things take, and is planned with only by --resume. */
+        pfc_hunt_costs(h, &h->kept_measure_s, &h->kept_build_s);
+        if (!o->resume)
+            h->state.len = 0;
     }
     h->seconds_before = h->state.seconds;
     return code ? code : replan(h, err);

@@ -113,6 +113,8 @@ typedef struct pfc_hunt {
     bool interrupted;
     int64_t started_ns;
     double seconds_before; /* of earlier calls */
+    double kept_measure_s,
+        kept_build_s; /* of a dry run: medians of what was kept; 0: nothing was */
 } pfc_hunt;
 
 /** Finds the commits, the settings and the kept state; makes the plan. Close it in every case. */

@@ -119,6 +119,20 @@ class Listed(support.Case):
         self.assertGreater(doc["expected_runs"], 2)
         self.assertEqual(self.calls(), [])
 
+    def test_a_dry_run_plans_what_a_call_would_do(self):
+        self.history(*[100] * 8, *[120] * 8)
+        fresh = self.json_of(self.perfci(*self.command("--dry-run")))
+        self.assertIsNone(fresh["expected_seconds"])
+        self.bisect()
+        before = len(self.calls())
+        # A call without --resume would measure all of it again; one with it knows the answer.
+        again = self.json_of(self.perfci(*self.command("--dry-run")))
+        self.assertEqual(again["expected_runs"], fresh["expected_runs"])
+        self.assertGreater(again["expected_seconds"], 0)
+        kept = self.json_of(self.perfci(*self.command("--dry-run", "--resume")))
+        self.assertLess(kept["expected_runs"], fresh["expected_runs"])
+        self.assertEqual(len(self.calls()), before)
+
     def interrupted(self, sig):
         """Starts, sends the signal in the middle of the fifth measurement, returns (status, stdout)."""
         self.history(*[100] * 7, *[115] * 9)
