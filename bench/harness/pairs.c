@@ -10,7 +10,7 @@
 #include "core/base/clock.h"
 
 /* Short turns, because what disturbs a shared machine comes and goes within milliseconds and must
- * meet both sides: 5 and 3 halve the spread of the ratios against 15 and 5. */
+ * meet both sides: of the lengths tried, shorter ones had the smaller spread of the ratios. */
 #define TURN_SAMPLES      5 /* their median is the turn */
 #define TURN_SAMPLES_LONG 3 /* of calls over 300 us */
 #define TURN_WARM_SAMPLES 3 /* about 60 us: the other side has just used L1 and L2 */
