@@ -87,7 +87,18 @@ export function startMock(dist, state) {
 
   function api(req, res, url) {
     const path = url.pathname.slice("/api/v1".length);
-    if (state.token && req.headers.authorization !== `Bearer ${state.token}`) {
+    const session = /(?:^|; )pfc_session=([^;]*)/.exec(req.headers.cookie ?? "")?.[1];
+    const known = req.headers.authorization ?? (req.method === "GET" && session ? `Bearer ${session}` : "");
+    if (path === "/session") {
+      const secret = (req.headers.authorization ?? "").replace(/^Bearer /, "");
+      if (req.method === "POST" && (!secret || (state.token && secret !== state.token))) {
+        return refuse(res, 401, "unauthorized", "A session needs a token.");
+      }
+      const value = req.method === "POST" ? secret : "; Max-Age=0";
+      res.writeHead(204, { "Set-Cookie": `pfc_session=${value}; Path=/api/v1; HttpOnly; SameSite=Strict` });
+      return res.end();
+    }
+    if (state.token && known !== `Bearer ${state.token}`) {
       return refuse(res, 401, "unauthorized", "This service is read with a token only.");
     }
     if (path === "/events") {

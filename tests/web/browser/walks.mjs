@@ -156,6 +156,11 @@ async function a_closed_service_asks_for_a_token({ browser, mock, state }) {
     await page.getByLabel("Token").fill("pfc_reader");
     await page.getByRole("button", { name: "Use token" }).click();
     await page.getByRole("heading", { name: "Headline metrics" }).waitFor();
+    /* the stream is open, too: the token became a session, and no script can read it */
+    const until = Date.now() + 60_000;
+    while (mock.listeners() === 0 && Date.now() < until) await page.waitForTimeout(20);
+    assert.equal(mock.listeners(), 1);
+    assert.equal(await page.evaluate(() => document.cookie), "");
   });
 }
 
