@@ -19,11 +19,13 @@ ORDER BY bl.position, bh.position LIMIT 10000;
 
 -- name: group_members
 -- $1 project_id, $2 branch, $3 and $4 positions: live confirmed regressions whose place may be there
+-- The canary's code never changes: when it moves, the machine did, which is no commit's regression.
 SELECT x.id, x.series_id, x.commit_id, b.position, bl.position AS position_low,
        bh.position AS position_high, x.p, x.undone_commit_id IS NOT NULL AS undone, s.points,
        s.exact, a.id AS alert_id, a.group_id
 FROM change_points x
 JOIN series s ON s.project_id = x.project_id AND s.id = x.series_id AND s.branch = $2
+JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id AND n.name <> 'canary'
 JOIN branch_commits b ON b.project_id = x.project_id AND b.branch = $2 AND b.commit_id = x.commit_id
 JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.branch = $2
     AND bl.commit_id = x.commit_low_id

@@ -219,6 +219,9 @@ static void count(pfc_comparison *c, pfc_compare_row *row)
 {
     bool worse = (row->result.rel_change < 0) == row->higher_is_better;
 
+    /* The canary's code is the same on both sides: when it differs, the machine did. */
+    if (pfc_streq(row->benchmark, PFC_CANARY_BENCHMARK))
+        row->result.verdict = PFC_VERDICT_INCONCLUSIVE;
     row->regression = row->result.verdict == PFC_VERDICT_DIFFERENT && worse;
     if (row->regression)
         c->regressions++;
