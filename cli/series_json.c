@@ -374,8 +374,11 @@ static pfc_code parse_points(cursor *c, pfc_series_in *out)
     for (size_t i = 0; i < out->len; i++) {
         pfc_point *p = &out->points[i];
 
-        p->repeats = p->repeats_len ? repeats : NULL;
-        repeats += p->repeats_len;
+        p->repeats = NULL;
+        if (p->repeats_len > 0) { /* without any there is no array to point into */
+            p->repeats = repeats;
+            repeats += p->repeats_len;
+        }
     }
     return PFC_OK;
 }

@@ -30,7 +30,7 @@ class Units(unittest.TestCase):
             program = BIN / pathlib.Path(command[0]).name
             if not program.exists():
                 self.skipTest(f"{program.name} is not built")
-            known = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=60,
+            known = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=240,
                                    stdin=subprocess.DEVNULL, check=True).stdout
             for flag in (word for word in command if word.startswith("--")):
                 self.assertIn(flag, known)

@@ -187,7 +187,7 @@ Test(cache, an_expiring_token_is_not_remembered_longer_than_it_lives)
     char secret[PFC_TOKEN_TEXT];
     pfc_principal who = { 0 };
     pfc_err err = { 0 };
-    int64_t id = 0, until = pfc_clock_ns() + 60 * PFC_NS_PER_S;
+    int64_t id = 0, until = pfc_clock_ns() + 240 * PFC_NS_PER_S;
     pfc_code code;
 
     pfc_cache_trust(cache, true);

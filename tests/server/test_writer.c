@@ -123,7 +123,7 @@ static void hold(barrier *b)
     /* A commit that nobody has told of needs that lock. */
     b->held = ticket_of(one_benchmark(900, 1), NULL);
     submit(b->held);
-    until = pfc_clock_ns() + 60 * PFC_NS_PER_S;
+    until = pfc_clock_ns() + 240 * PFC_NS_PER_S;
     while (number("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0) {
         cr_assert(pfc_clock_ns() < until, "the writer never came to the lock");
         pfc_clock_sleep_ns(5 * PFC_NS_PER_MS);

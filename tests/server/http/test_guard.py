@@ -64,7 +64,7 @@ class Guard(unittest.TestCase):
         held = []
         try:
             for _ in range(40):
-                connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+                connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=support.DEADLINE_S)
                 held.append(connection)
                 try:
                     connection.request("GET", "/healthz")
@@ -97,7 +97,7 @@ class Guard(unittest.TestCase):
         head = {"Cookie": "theme=dark; " + cookie.split(";")[0]}
 
         self.assertEqual(server.call("GET", "/api/v1/projects", headers=head).status, 200)
-        stream = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        stream = http.client.HTTPConnection("127.0.0.1", server.port, timeout=support.DEADLINE_S)
         stream.request("GET", "/api/v1/events", headers=head)
         reply = stream.getresponse()
         self.assertEqual(reply.status, 200)
@@ -166,7 +166,7 @@ class Guard(unittest.TestCase):
         context = ssl.create_default_context(cafile=cert)
 
         def call(method, path, token=None):
-            connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=60, context=context)
+            connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=support.DEADLINE_S, context=context)
             connection.request(method, path, headers={"Authorization": "Bearer " + token} if token else {})
             reply = connection.getresponse()
             body = reply.read()
@@ -181,7 +181,7 @@ class Guard(unittest.TestCase):
 
     def test_half_of_a_key_pair_is_a_usage_error(self):
         done = subprocess.run([support.BIN / "perfci-server", "--database", "host=/nowhere", "--tls-cert", "x"],
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, check=False)
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=support.DEADLINE_S, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn("--tls-key", done.stderr)
 

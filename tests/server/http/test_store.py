@@ -109,7 +109,7 @@ class Store(unittest.TestCase):
         url, first = self.filled()
         second = support.Server(url, "--workers", "0")
         self.addCleanup(second.close)
-        stream = http.client.HTTPConnection("127.0.0.1", second.port, timeout=60)
+        stream = http.client.HTTPConnection("127.0.0.1", second.port, timeout=support.DEADLINE_S)
         self.addCleanup(stream.close)
         stream.request("GET", "/api/v1/events", headers={"Authorization": "Bearer " + second.admin})
         reply = stream.getresponse()
