@@ -1,14 +1,23 @@
 /* Inputs whose value lives in the address. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icons";
 
 /** A search box: the address follows a moment after the last key. */
 export function Search(props: { label: string; value: string; onChange: (value: string) => void }) {
   const [text, setText] = useState(props.value);
-  useEffect(() => setText(props.value), [props.value]);
+  /* What we said last: hearing it back must not undo the keys that were pressed since. */
+  const said = useRef(props.value);
   useEffect(() => {
-    if (text === props.value) return undefined;
-    const timer = window.setTimeout(() => props.onChange(text), 200);
+    if (props.value === said.current) return;
+    said.current = props.value;
+    setText(props.value);
+  }, [props.value]);
+  useEffect(() => {
+    if (text === said.current) return undefined;
+    const timer = window.setTimeout(() => {
+      said.current = text;
+      props.onChange(text);
+    }, 200);
     return () => window.clearTimeout(timer);
   }, [text]);
   return (
