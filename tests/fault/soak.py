@@ -102,12 +102,16 @@ def main():
     soak = Soak(args.seed)
     end = time.monotonic() + 60 * args.minutes
     rounds = kills = repeated = 0
-    while rounds < args.rounds or time.monotonic() < end:
-        kill = rounds % 2 == 1
-        repeated += soak.round(kill)
-        rounds += 1
-        kills += kill
-    soak.finish()
+    try:
+        while rounds < args.rounds or time.monotonic() < end:
+            kill = rounds % 2 == 1
+            repeated += soak.round(kill)
+            rounds += 1
+            kills += kill
+        soak.finish()
+    finally:
+        if soak.server.process.poll() is None:  # a failed soak leaves nothing behind either
+            soak.server.kill()
     print(f"{soak.last} runs in {rounds} rounds, {kills} kills, {repeated} posted again, none lost, none twice")
 
 

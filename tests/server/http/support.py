@@ -94,9 +94,14 @@ class Server:
                 [BIN / "perfci-server", "--listen", f"127.0.0.1:{self.port}", "--data", self.dir,
                  "--bootstrap-token-file", self.token_path, *self.flags],
                 env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        self.port = int(until("endpoint written", lambda: self._endpoint(endpoint)).rsplit(":", 1)[1])
-        if ready:
-            until("ready", lambda: self.call("GET", "/readyz").status == 200)
+        try:
+            self.port = int(until("endpoint written", lambda: self._endpoint(endpoint)).rsplit(":", 1)[1])
+            if ready:
+                until("ready", lambda: self.call("GET", "/readyz").status == 200)
+        except BaseException:
+            self.process.kill()  # nobody has the object yet that could close it
+            self.process.wait()
+            raise
 
     def _endpoint(self, path):
         if self.process.poll() is not None:
