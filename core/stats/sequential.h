@@ -1,0 +1,97 @@
+/*
+ * Comparisons that may be looked at after every value and stopped whenever one likes: verdicts that
+ * stay honest where pfc_stats_compare, asked again and again, would sooner or later call noise a
+ * difference (at alpha = 0.01 and 200 looks it does so in one comparison of ten).
+ *
+ * What is kept is an e-process: a number that starts at 1, of which no strategy of stopping can
+ * expect more than 1 while both sides are equally fast, so that it ever reaches 1 / alpha with
+ * probability alpha at most (Ville 1939). p is 1 over the largest seen so far; the interval holds
+ * the shifts whose own e-process has not reached 1 / alpha, at all looks together: it covers the
+ * true shift at every moment at once. Both only ever narrow.
+ *
+ * PFC_SEQ_NORMAL  Mixture of t likelihood ratios: the standardised shift is drawn from N(0, 10),
+ *                 the spread has the invariant prior. Exact at every n when the differences of
+ *                 logarithms are normal with any spread; heavy tails make it slower, not wrong.
+ *                 Unpaired: the smallest product of the two sides' e-processes over the unknown
+ *                 common level, which allows a spread and a count of its own for each side.
+ *                 Sources: Lai, Ann. Statist. 4, 1976; Wang & Ramdas, arXiv 2310.03722, 2024.
+ * PFC_SEQ_SIGN    Krichevsky-Trofimov bets on the signs of the differences, the interval by order
+ *                 statistics: exact for every distribution of the differences that is symmetric or
+ *                 without ties, at the price of pairs (at alpha = 0.01 not before the tenth).
+ *                 Unpaired values are taken as pairs in the order they came.
+ *                 Sources: Krichevsky & Trofimov 1981; Howard & Ramdas, Bernoulli 28, 2022.
+ *
+ * Deterministic; a pfc_seq is not shared between threads. Exact metrics need none of this:
+ * pfc_stats_compare with `exact` decides them at the first pair.
+ */
+#ifndef PFC_CORE_STATS_SEQUENTIAL_H
+#define PFC_CORE_STATS_SEQUENTIAL_H
+
+#include "core/stats/stats.h"
+
+typedef enum pfc_seq_method {
+    PFC_SEQ_NORMAL,
+    PFC_SEQ_SIGN,
+} pfc_seq_method;
+
+typedef enum pfc_seq_side {
+    PFC_SEQ_A,
+    PFC_SEQ_B,
+} pfc_seq_side;
+
+typedef struct pfc_seq_opts {
+    double alpha;  /* chance that the verdict is ever wrong, 0..1; 0: 0.01 */
+    double margin; /* relative change that does not matter; 0: 0.01 */
+    pfc_seq_method method;
+    bool paired;       /* values come by pfc_seq_pair; else by pfc_seq_add */
+    double floor_rel;  /* noise that a value has at least, so that a coarse clock's equal readings
+                          are no proof; 0: 0.0001 */
+    size_t min_values; /* a side, before anything is decided; 0: 4 */
+} pfc_seq_opts;
+
+/* Count, mean and sum of squared deviations of logarithms. */
+typedef struct pfc_seq_sums {
+    size_t n;
+    double mean;
+    double m2;
+} pfc_seq_sums;
+
+/* The state of one comparison. Open so that it can lie anywhere; its fields are read and written by
+ * these functions alone. */
+typedef struct pfc_seq {
+    pfc_seq_opts opts; /* with the defaults filled in */
+    pfc_seq_sums a, b; /* both sides */
+    pfc_seq_sums d;    /* paired: log b - log a */
+    double *diffs;     /* PFC_SEQ_SIGN: the differences, ascending; owned */
+    double *waiting;   /* PFC_SEQ_SIGN, unpaired: a side's values without partner; owned */
+    size_t diffs_cap, waiting_cap, waiting_len, waiting_first;
+    double log_e;     /* of "no shift", largest so far */
+    double low, high; /* of the shift of logarithms: what no look has excluded */
+    bool torn;        /* looks excluded all shifts: the shift itself moves */
+} pfc_seq;
+
+/** Starts a comparison. opts NULL: the defaults, unpaired. PFC_EINVAL: an option out of range
+ *  (nothing to clear then). Clear it. */
+pfc_code pfc_seq_init(pfc_seq *seq, const pfc_seq_opts *opts, pfc_err *err) PFC_MUSTCHECK;
+void pfc_seq_clear(pfc_seq *seq);
+
+/** One pair measured together. PFC_EINVAL: not finite or not above 0, more than
+ *  PFC_STATS_MAX_SAMPLES, or the comparison is not `paired`; the state is as before. */
+pfc_code pfc_seq_pair(pfc_seq *seq, double a, double b, pfc_err *err) PFC_MUSTCHECK;
+/** One value of a side, of an unpaired comparison; errors as above. Which side comes next may
+ *  depend on all that was seen. */
+pfc_code pfc_seq_add(pfc_seq *seq, pfc_seq_side side, double value, pfc_err *err) PFC_MUSTCHECK;
+
+/** What can be said now, in the terms of pfc_stats_compare. SAME: the interval lies within the
+ *  margin; DIFFERENT: it excludes 0; INCONCLUSIVE otherwise, with fewer than min_values a side
+ *  (interval infinite: rel_low -1, rel_high infinity), or when the looks contradict each other
+ *  because the shift moves during the measurement (then the interval is the last look's). `p` is
+ *  valid at every look and never grows. */
+void pfc_seq_result(const pfc_seq *seq, pfc_compare_result *out);
+
+/** Values a side (pairs) after which a verdict is likely, counted from the start, if noise and shift
+ *  stay as they look now; at most `limit`, which also means "not within it". 0: too few values to
+ *  tell. For PFC_SEQ_SIGN an estimate from the normal. */
+size_t pfc_seq_need(const pfc_seq *seq, size_t limit);
+
+#endif
