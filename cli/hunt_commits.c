@@ -1,26 +1,16 @@
 /*
  * The commits of a bisection: from a file or from a repository.
  */
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/hunt.h"
+#include "core/analysis/suspects.h"
 #include "core/base/fs.h"
 
 bool pfc_hunt_touches(const char *path, char *const *globs, size_t globs_len)
 {
-    for (size_t i = 0; i < globs_len; i++) {
-        size_t len = strlen(globs[i]);
-
-        if (fnmatch(globs[i], path, 0) == 0)
-            return true;
-        while (len > 0 && globs[i][len - 1] == '/')
-            len--;
-        if (len > 0 && strncmp(globs[i], path, len) == 0 && path[len] == '/')
-            return true;
-    }
-    return false;
+    return pfc_path_fits(path, globs, globs_len);
 }
 
 static void add(pfc_hunt_commits *commits, const char *id, bool touches)

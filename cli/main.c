@@ -35,6 +35,7 @@ static const struct command commands[] = {
     { "comment", pfc_cmd_comment, "tell a pull request what a comparison found" },
     { "series", pfc_cmd_series, "list series, show the points of one" },
     { "alerts", pfc_cmd_alerts, "list alerts, show one, set its state" },
+    { "why", pfc_cmd_why, "who may have caused an alert, with reasons" },
     { "accept", pfc_cmd_accept, "accept an alert's new level as the right one" },
     { "project", pfc_cmd_project, "make and list projects" },
     { "token", pfc_cmd_token, "make, list and revoke tokens" },

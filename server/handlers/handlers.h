@@ -102,6 +102,8 @@ PFC_HANDLER(alerts_list); /* alerts.c */
 PFC_HANDLER(alerts_get);
 PFC_HANDLER(alerts_patch);
 PFC_HANDLER(environment_list);
+PFC_HANDLER(alerts_suspects); /* suspects.c */
+PFC_HANDLER(sources_post);
 PFC_HANDLER(jobs_post); /* jobs.c */
 PFC_HANDLER(jobs_list);
 PFC_HANDLER(jobs_get);

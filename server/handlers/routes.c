@@ -39,6 +39,9 @@ const pfc_route pfc_routes[] = {
     { "GET", API "/projects/{p}/runs", PFC_MAY_READ, pfc_handle_runs_list, "commit:string " PAGE,
       NULL, "Runs of a project, newest first", "200" },
 
+    { "POST", API "/projects/{p}/sources", PFC_MAY_POST, pfc_handle_sources_post, NULL, "Sources",
+      "Which files a benchmark is built from", "200" },
+
     { "GET", API "/series/{id}", PFC_MAY_READ, pfc_handle_series_get,
       "from:string to:string points:integer", NULL, "One series in columns, with its changes",
       "200" },
@@ -54,6 +57,9 @@ const pfc_route pfc_routes[] = {
       "project:string state:string series:integer " PAGE, NULL, "Alerts, newest first", "200" },
     { "GET", API "/alerts/{id}", PFC_MAY_READ, pfc_handle_alerts_get, NULL, NULL,
       "One alert, its history and its range of commits", "200" },
+    { "GET", API "/alerts/{id}/suspects", PFC_MAY_READ, pfc_handle_alerts_suspects, NULL, NULL,
+      "Who may have caused it: every commit of the range with a probability and its reasons",
+      "200" },
     { "PATCH", API "/alerts/{id}", PFC_SCOPE_TRIAGE, pfc_handle_alerts_patch, NULL, "AlertChange",
       "Triage", "200" },
     { "GET", API "/environment", PFC_MAY_READ, pfc_handle_environment_list,

@@ -9,6 +9,7 @@
 #ifndef PFC_SERVER_SERVICES_SERVICES_H
 #define PFC_SERVER_SERVICES_SERVICES_H
 
+#include "core/analysis/suspects.h"
 #include "core/stats/stats.h"
 #include "core/wire/wire.h"
 #include "server/repo/repo.h"
@@ -208,6 +209,40 @@ bool pfc_alert_state_known(const char *state);
  *  (verified_fixed needs fixed or backed_out before). *out is the alert afterwards. */
 pfc_code pfc_alert_update(pfc_db *db, const char *actor, int64_t id, const pfc_alert_change *change,
                           pfc_alerts *out, pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- suspects ---- */
+
+#define PFC_RANKING_MAX_BOUNDARIES 16
+
+typedef struct pfc_alert_ranking {
+    pfc_alerts alert; /* one */
+    pfc_alert_commits commits;
+    pfc_suspects suspects; /* indices into commits and boundaries; empty when the range is unknown */
+    pfc_suspect_boundary boundaries[PFC_RANKING_MAX_BOUNDARIES]; /* texts owned */
+    size_t boundaries_len;
+    size_t series;  /* series of the alert's group that say where the change is */
+    size_t sources; /* files that the benchmark is known to be built from */
+} pfc_alert_ranking;
+
+/** Every commit of the alert's range, every change of toolchain, harness or machine in it, and "none
+ *  of these", with a probability, from what is stored now. PFC_ENOTFOUND: no such alert. */
+pfc_code pfc_alert_rank(pfc_db *db, int64_t alert_id, pfc_alert_ranking *out,
+                        pfc_err *err) PFC_MUSTCHECK;
+void pfc_alert_ranking_clear(pfc_alert_ranking *ranking);
+
+#define PFC_SOURCES_MAX_FILES 20000
+#define PFC_SOURCES_MAX_GLOBS 256
+
+typedef struct pfc_sources {
+    const char *benchmark; /* "*": every one that has none of its own */
+    const char *commit;    /* 40 digits: as built there */
+    const char *const *files, *const *globs;
+    size_t files_len, globs_len;
+} pfc_sources;
+
+/** Replaces what a benchmark is known to be built from; an empty list leaves the old one. */
+pfc_code pfc_sources_store(pfc_db *db, const char *actor, int64_t project_id,
+                           const pfc_sources *sources, pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- jobs ---- */
 

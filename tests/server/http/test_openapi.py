@@ -43,7 +43,8 @@ class OpenApi(unittest.TestCase):
         token = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"]}).json["id"]
         bisection = server.as_admin("POST", "/api/v1/bisections", cls.bisection()).json["id"]
         return {"/api/v1/projects/{p}/commits/{id}": support.commit_id(8), "/api/v1/series/{id}": series,
-                "/api/v1/runs/{id}": f"{1:032x}", "/api/v1/alerts/{id}": alert, "/api/v1/jobs/{id}": job,
+                "/api/v1/runs/{id}": f"{1:032x}", "/api/v1/alerts/{id}": alert,
+                "/api/v1/alerts/{id}/suspects": alert, "/api/v1/jobs/{id}": job,
                 "/api/v1/jobs/{id}/heartbeat": job, "/api/v1/jobs/{id}/complete": job,
                 "/api/v1/bisections/{id}": bisection, "/api/v1/tokens/{id}": token}
 
@@ -60,6 +61,8 @@ class OpenApi(unittest.TestCase):
     BODIES = {
         ("post", "/api/v1/projects"): {"name": "demo"},
         ("post", "/api/v1/projects/{p}/commits"): support.commits(1, 2),
+        ("post", "/api/v1/projects/{p}/sources"): {"commit": support.commit_id(4), "files": ["a.c"],
+                                                   "globs": ["kernels/"]},
         ("post", "/api/v1/runs"): support.run_document(1, 1),
         ("patch", "/api/v1/alerts/{id}"): {"state": "acknowledged", "reason": "seen", "note": "looking"},
         ("post", "/api/v1/jobs"): {"project": "demo", "kind": "measure", "commit": support.commit_id(4),

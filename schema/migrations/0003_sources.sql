@@ -1,0 +1,11 @@
+-- What a benchmark is built from, as whoever built it last said: its files by the build graph, and the
+-- globs of perfci.yaml. '*' stands for every benchmark that has no row of its own.
+CREATE TABLE benchmark_sources (
+    project_id bigint NOT NULL REFERENCES projects (id),
+    benchmark  text NOT NULL,
+    sha        text NOT NULL CHECK (sha ~ '^[0-9a-f]{40}$'),
+    files      text[] NOT NULL DEFAULT '{}',
+    globs      text[] NOT NULL DEFAULT '{}',
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (project_id, benchmark)
+);

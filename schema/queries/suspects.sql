@@ -1,0 +1,83 @@
+-- name: suspects_series
+-- $1 alert_id  -> the alert's series first, then those grouped with it, with the levels of their change
+SELECT s.id AS series_id, b.name AS benchmark, x.before, x.after, s.noise_rel
+FROM alerts o
+JOIN alerts a ON a.project_id = o.project_id
+    AND (a.id = o.id OR (a.group_id = o.group_id AND o.group_id IS NOT NULL))
+JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
+JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+WHERE o.id = $1::bigint AND x.before > 0 AND x.after > 0 AND x.before <> x.after
+ORDER BY a.id <> o.id, a.id LIMIT 16;
+
+-- name: suspects_points
+-- $1 project_id, $2 series_id, $3 branch, $4 and $5 positions  -> in the order of positions
+SELECT b.position, m.median, r.machine_id, k.fingerprint_hash AS fingerprint,
+       m.extra ->> 'object' AS object
+FROM measurements m
+JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id AND b.branch = $3
+JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
+JOIN machines k ON k.id = r.machine_id
+WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND NOT r.infra
+  AND b.position BETWEEN $4::bigint AND $5::bigint AND m.median > 0
+ORDER BY b.position, r.started_at, r.run_id LIMIT 20000;
+
+-- name: suspects_exact
+-- $1 alert_id  -> exact series of the same benchmark and branch measured in the range: moved, still
+SELECT count(*) FILTER (WHERE hit) AS moved, count(*) FILTER (WHERE NOT hit) AS still
+FROM (
+    SELECT EXISTS (
+        SELECT 1 FROM change_points y
+        JOIN branch_commits yb ON yb.project_id = y.project_id AND yb.branch = s.branch
+            AND yb.commit_id = y.commit_id
+        WHERE y.project_id = e.project_id AND y.series_id = e.id AND y.gone_at IS NULL
+          AND yb.position BETWEEN bl.position AND bh.position) AS hit
+    FROM alerts a
+    JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+    JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
+    JOIN branch_commits bl ON bl.project_id = a.project_id AND bl.branch = s.branch
+        AND bl.commit_id = x.commit_low_id
+    JOIN branch_commits bh ON bh.project_id = a.project_id AND bh.branch = s.branch
+        AND bh.commit_id = x.commit_high_id
+    JOIN series e ON e.project_id = s.project_id AND e.benchmark_id = s.benchmark_id
+        AND e.branch = s.branch AND e.exact AND NOT s.exact AND NOT s.headline
+    WHERE a.id = $1::bigint AND EXISTS (
+        SELECT 1 FROM measurements m
+        JOIN branch_commits mb ON mb.project_id = m.project_id AND mb.branch = s.branch
+            AND mb.commit_id = m.commit_id
+        WHERE m.project_id = e.project_id AND m.series_id = e.id
+          AND mb.position BETWEEN bl.position AND bh.position)) q;
+
+-- name: suspects_sources
+-- $1 project_id, $2 the benchmark, $3 benchmarks that moved with it
+-- -> benchmark, files, globs, moved; its own row (or the one for all) first
+SELECT benchmark, to_json(files)::text AS files, to_json(globs)::text AS globs,
+       benchmark = ANY ($3::text[]) AS moved, benchmark = $2 AS own
+FROM benchmark_sources
+WHERE project_id = $1::bigint
+ORDER BY benchmark <> $2, benchmark <> '*', benchmark LIMIT 200;
+
+-- name: suspects_past
+-- $1 project_id, $2 path[], $3 the alert that asks  -> path, guilty, seen
+-- Of the last 2,000 commits: how many touched the path, and how many of them were a culprit.
+WITH recent AS MATERIALIZED (
+    SELECT sha, paths FROM commits WHERE project_id = $1::bigint AND NOT stub
+    ORDER BY id DESC LIMIT 2000),
+culprits AS MATERIALIZED (
+    SELECT DISTINCT culprit FROM alerts
+    WHERE project_id = $1::bigint AND culprit IS NOT NULL AND id <> $3::bigint
+      AND state NOT IN ('noise', 'infrastructure', 'duplicate'))
+SELECT u.path, count(c.culprit)::float8 AS guilty, count(*)::float8 AS seen
+FROM recent r CROSS JOIN LATERAL unnest(r.paths) AS u (path)
+LEFT JOIN culprits c ON c.culprit = r.sha
+WHERE u.path = ANY ($2::text[])
+GROUP BY u.path ORDER BY u.path;
+
+-- name: sources_put
+-- $1 project_id, $2 benchmark, $3 sha, $4 files[], $5 globs[]
+INSERT INTO benchmark_sources AS s (project_id, benchmark, sha, files, globs)
+VALUES ($1::bigint, $2, $3, $4::text[], $5::text[])
+ON CONFLICT (project_id, benchmark) DO UPDATE
+SET sha = excluded.sha, updated_at = now(),
+    files = CASE WHEN cardinality(excluded.files) > 0 THEN excluded.files ELSE s.files END,
+    globs = CASE WHEN cardinality(excluded.globs) > 0 THEN excluded.globs ELSE s.globs END;
