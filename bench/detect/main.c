@@ -1,130 +1,54 @@
 /*
- * perfci-bench-detect --data DIR [--out FILE.jsonl] [--replay]
+ * perfci-bench-detect --data DIR [--out FILE.jsonl] [--replay] [--peers [--categories]]
+ * perfci-bench-detect --fdr [--commits N] [--series N] [--seed N]
  *
  * Runs the detector over every series DIR/ID.json or DIR/series/ID.json (the input of
- * `perfci detect`), writes {"id": ..., "changes": [...]} a line, and prints how fast it was.
- * --replay also cuts every series at each of its last points and counts confirmed changes that a
- * further point made vanish. Without data: "not available", exit 5.
+ * `perfci detect`), scores it where the series have labels, and prints how fast it was. --out writes
+ * {"id": ..., "changes": [...]} a line. --replay also cuts every series at each of its last points
+ * and counts confirmed changes that a further point made vanish. --peers runs re-implemented rivals
+ * beside it, in turns. --fdr needs no data: alerts on simulated commits without a change. Without
+ * data: "not available", exit 5.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
+#include "bench/detect/bench.h"
 #include "core/base/clock.h"
-#include "core/base/fs.h"
-#include "core/stats/stats.h"
+#include "core/base/parse.h"
 
-#define FILE_MAX_BYTES (64 << 20)
-#define ROUNDS         3 /* the fastest of these is the speed */
+#define ROUNDS 3 /* the fastest of these is the speed */
 
-typedef struct series {
-    char *id;
-    pfc_point *points;
-    double *repeats;
-    size_t len;
-    bool higher_is_better;
-} series;
-
-typedef struct corpus {
-    series *items;
-    size_t len;
-    size_t cap;
-    size_t points;
-} corpus;
-
-static double number_or_nan(const json_t *value)
-{
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
-static void series_from_json(series *s, const json_t *root)
-{
-    const json_t *points = json_object_get(root, "points");
-    size_t repeats_len = 0;
-    size_t used = 0;
-    memset(s, 0, sizeof *s);
-    const char *id = json_string_value(json_object_get(root, "id"));
-    s->id = pfc_strdup(id ? id : "?");
-    s->higher_is_better = json_is_true(json_object_get(root, "higher_is_better"));
-    s->len = json_array_size(points);
-    s->points = pfc_calloc(s->len, sizeof *s->points);
-    for (size_t i = 0; i < s->len; i++)
-        repeats_len += json_array_size(json_object_get(json_array_get(points, i), "repeats"));
-    s->repeats = pfc_calloc(repeats_len, sizeof *s->repeats);
-    for (size_t i = 0; i < s->len; i++) {
-        const json_t *point = json_array_get(points, i);
-        const json_t *repeats = json_object_get(point, "repeats");
-        s->points[i].t = number_or_nan(json_object_get(point, "t"));
-        s->points[i].v = number_or_nan(json_object_get(point, "v"));
-        s->points[i].repeats = json_array_size(repeats) ? s->repeats + used : NULL;
-        s->points[i].repeats_len = json_array_size(repeats);
-        for (size_t k = 0; k < json_array_size(repeats); k++)
-            s->repeats[used++] = number_or_nan(json_array_get(repeats, k));
-    }
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static int is_series(const struct dirent *entry)
-{
-    size_t len = strlen(entry->d_name);
-    return len > 5 && strcmp(entry->d_name + len - 5, ".json") == 0;
-}
-
-static void corpus_load(corpus *c, const char *dir)
-{
-    struct dirent **names = NULL;
-    int count = scandir(dir, &names, is_series, by_name);
-    for (int i = 0; i < count; i++) {
-        char *path = pfc_fs_join(dir, names[i]->d_name);
-        json_error_t error;
-        json_t *root = json_load_file(path, 0, &error);
-        if (root && json_is_array(json_object_get(root, "points"))) {
-            c->items = pfc_grow(c->items, c->len, &c->cap, sizeof *c->items);
-            series_from_json(&c->items[c->len], root);
-            c->points += c->items[c->len++].len;
-        }
-        json_decref(root);
-        free(path);
-        free(names[i]);
-    }
-    free(names);
-}
-
-static void corpus_clear(corpus *c)
-{
-    for (size_t i = 0; i < c->len; i++) {
-        free(c->items[i].id);
-        free(c->items[i].points);
-        free(c->items[i].repeats);
-    }
-    free(c->items);
-}
-
-static int detect(const series *s, size_t n, pfc_detection *out)
+bool pfc_bench_detect_one(const pfc_labelled *s, size_t n, pfc_detection *out)
 {
     pfc_detect_opts opts = { .higher_is_better = s->higher_is_better };
     pfc_err err = { 0 };
-    if (pfc_stats_detect(s->points, n, &opts, out, &err)) {
-        fprintf(stderr, "perfci-bench-detect: %s: %s\n", s->id, err.msg);
-        return 1;
-    }
-    return 0;
+    if (pfc_stats_detect(s->points, n, &opts, out, &err) == PFC_OK)
+        return true;
+    fprintf(stderr, "perfci-bench-detect: %s: %s\n", s->id, err.msg);
+    return false;
 }
 
-static int write_changes(const corpus *c, FILE *out)
+bool pfc_bench_detect_answer(const pfc_labelled *s, pfc_answer *out)
+{
+    pfc_detection found;
+    if (!pfc_bench_detect_one(s, s->len, &found))
+        return false;
+    out->changes = pfc_calloc(found.changes_len + 1, sizeof *out->changes);
+    out->len = found.changes_len;
+    for (size_t i = 0; i < found.changes_len; i++)
+        out->changes[i] = found.changes[i].index;
+    pfc_detection_clear(&found);
+    return true;
+}
+
+static int write_changes(const pfc_corpus *c, FILE *out)
 {
     for (size_t i = 0; i < c->len; i++) {
         pfc_detection found;
-        if (detect(&c->items[i], c->items[i].len, &found))
+        if (!pfc_bench_detect_one(&c->items[i], c->items[i].len, &found))
             return 5;
         fprintf(out, "{\"id\": \"%s\", \"changes\": [", c->items[i].id);
         for (size_t k = 0; k < found.changes_len; k++)
@@ -139,14 +63,14 @@ static int write_changes(const corpus *c, FILE *out)
     return 0;
 }
 
-static int time_all(const corpus *c)
+static int time_all(const pfc_corpus *c)
 {
     double best = INFINITY;
     for (int round = 0; round < ROUNDS; round++) {
         int64_t from = pfc_clock_ns();
         for (size_t i = 0; i < c->len; i++) {
             pfc_detection found;
-            if (detect(&c->items[i], c->items[i].len, &found))
+            if (!pfc_bench_detect_one(&c->items[i], c->items[i].len, &found))
                 return 5;
             pfc_detection_clear(&found);
         }
@@ -166,18 +90,18 @@ static bool holds(const pfc_detection *now, const pfc_change *change)
     return false;
 }
 
-static int replay(const corpus *c)
+static int replay(const pfc_corpus *c)
 {
     size_t lost = 0;
     size_t confirmed = 0;
     size_t cuts = 0;
     for (size_t i = 0; i < c->len; i++) {
-        const series *s = &c->items[i];
+        const pfc_labelled *s = &c->items[i];
         size_t n = PFC_MIN(s->len, (size_t)400);
         pfc_detection before = { 0 };
         for (size_t cut = 1; cut <= n; cut++) {
             pfc_detection now;
-            if (detect(s, cut, &now))
+            if (!pfc_bench_detect_one(s, cut, &now))
                 return 5;
             for (size_t k = 0; k < before.changes_len; k++) {
                 confirmed += before.changes[k].confirmed;
@@ -193,54 +117,95 @@ static int replay(const corpus *c)
     return 0;
 }
 
+static int write_file(const pfc_corpus *c, const char *path)
+{
+    FILE *out = fopen(path, "w");
+    if (!out) {
+        fprintf(stderr, "perfci-bench-detect: %s: %s\n", path, strerror(errno));
+        return 5;
+    }
+    int status = write_changes(c, out);
+    return fclose(out) == 0 ? status : 5;
+}
+
+typedef struct args {
+    const char *data, *out;
+    bool replay, peers, categories, fdr;
+    int64_t commits, series, seed;
+} args;
+
 static int usage(void)
 {
-    fprintf(stderr, "usage: perfci-bench-detect --data DIR [--out FILE.jsonl] [--replay]\n");
+    fprintf(stderr, "usage: perfci-bench-detect --data DIR [--out FILE.jsonl] [--replay] [--peers "
+                    "[--categories]]\n"
+                    "       perfci-bench-detect --fdr [--commits N] [--series N] [--seed N]\n");
     return 2;
+}
+
+static bool flag(const char *arg, args *a)
+{
+    static const char *const names[] = { "--replay", "--peers", "--categories", "--fdr" };
+    bool *const targets[] = { &a->replay, &a->peers, &a->categories, &a->fdr };
+    for (size_t i = 0; i < PFC_ARRAY_LEN(names); i++) {
+        if (strcmp(arg, names[i]) == 0) {
+            *targets[i] = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool number(const char *name, const char *text, args *a)
+{
+    static const char *const names[] = { "--commits", "--series", "--seed" };
+    int64_t *const targets[] = { &a->commits, &a->series, &a->seed };
+    for (size_t i = 0; i < PFC_ARRAY_LEN(names); i++) {
+        if (strcmp(name, names[i]) == 0)
+            return pfc_parse_i64(text, 1, 1000000, name, targets[i], NULL) == PFC_OK;
+    }
+    return false;
+}
+
+static bool parse(int argc, char **argv, args *a)
+{
+    for (int i = 1; i < argc; i++) {
+        if (flag(argv[i], a))
+            continue;
+        if (i + 1 >= argc)
+            return false;
+        if (strcmp(argv[i], "--data") == 0)
+            a->data = argv[++i];
+        else if (strcmp(argv[i], "--out") == 0)
+            a->out = argv[++i];
+        else if (number(argv[i], argv[i + 1], a))
+            i++;
+        else
+            return false;
+    }
+    return a->data || a->fdr;
 }
 
 int main(int argc, char **argv)
 {
-    const char *data = NULL;
-    const char *out_path = NULL;
-    bool with_replay = false;
-    corpus c = { 0 };
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--data") == 0 && i + 1 < argc)
-            data = argv[++i];
-        else if (strcmp(argv[i], "--out") == 0 && i + 1 < argc)
-            out_path = argv[++i];
-        else if (strcmp(argv[i], "--replay") == 0)
-            with_replay = true;
-        else
-            return usage();
-    }
-    if (!data)
+    args a = { .commits = 1000, .series = 500, .seed = 1 };
+    pfc_corpus c = { 0 };
+    int status = 0;
+    if (!parse(argc, argv, &a))
         return usage();
-    corpus_load(&c, data);
+    if (a.fdr)
+        status = pfc_bench_false_discoveries((size_t)a.commits, (size_t)a.series, (uint64_t)a.seed);
+    if (!a.data || status)
+        return status;
+    pfc_corpus_load(&c, a.data);
     if (c.len == 0) {
-        char *inner = pfc_fs_join(data, "series");
-        corpus_load(&c, inner);
-        free(inner);
-    }
-    if (c.len == 0) {
-        printf("not available: no series in %s\n", data);
+        printf("not available: no series in %s\n", a.data);
         return 5;
     }
-    int status = time_all(&c);
-    if (status == 0 && out_path) {
-        FILE *out = fopen(out_path, "w");
-        if (!out) {
-            fprintf(stderr, "perfci-bench-detect: %s: %s\n", out_path, strerror(errno));
-            status = 5;
-        } else {
-            status = write_changes(&c, out);
-            if (fclose(out) != 0)
-                status = 5;
-        }
-    }
-    if (status == 0 && with_replay)
+    status = a.peers ? pfc_bench_side_by_side(&c, a.categories) : time_all(&c);
+    if (status == 0 && a.out)
+        status = write_file(&c, a.out);
+    if (status == 0 && a.replay)
         status = replay(&c);
-    corpus_clear(&c);
+    pfc_corpus_clear(&c);
     return status;
 }

@@ -1,8 +1,10 @@
 /* Benjamini & Hochberg, J. R. Statist. Soc. B 57(1), 1995: the step-up rule. */
+#include "core/stats/fdr.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/stats/sort.h"
-#include "core/stats/stats.h"
 
 void pfc_stats_fdr(const double *p, size_t n, double q, bool *keep)
 {
@@ -20,4 +22,23 @@ void pfc_stats_fdr(const double *p, size_t n, double q, bool *keep)
     for (size_t i = 0; i < n; i++)
         keep[i] = p[i] <= cut;
     free(sorted);
+}
+
+double pfc_fdr_anywhere(double p, size_t points, bool exact)
+{
+    return exact ? p : PFC_MIN(1.0, p * (double)PFC_MAX(points, (size_t)1));
+}
+
+void pfc_fdr_keep(const double *p, size_t n, size_t measured, double q, bool *keep)
+{
+    size_t all = PFC_MAX(n, measured);
+    double *padded = pfc_calloc(all, sizeof *padded);
+    bool *kept = pfc_calloc(all, sizeof *kept);
+    memcpy(padded, p, n * sizeof *p);
+    for (size_t i = n; i < all; i++)
+        padded[i] = 1.0;
+    pfc_stats_fdr(padded, all, q, kept);
+    memcpy(keep, kept, n * sizeof *keep);
+    free(kept);
+    free(padded);
 }

@@ -2,6 +2,7 @@
  * From changes to alerts: which confirmed regressions are worth one, given how many series were
  * looked at, and which of them may have one commit as their cause.
  */
+#include "core/stats/fdr.h"
 #include "server/services/internal.h"
 
 #define WIDEN_MAX 50 /* rounds in which the looked-at range grows to whole groups */
@@ -50,7 +51,7 @@ static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
     g->members = pfc_calloc(g->len, sizeof(*g->members));
     *grew = false;
     for (size_t i = 0; i < g->len; i++) {
-        double places = (double)pfc_res_i64(res, i, pfc_res_column(res, "points"));
+        size_t places = (size_t)pfc_res_i64(res, i, pfc_res_column(res, "points"));
         bool exact = pfc_res_bool(res, i, pfc_res_column(res, "exact"));
         double p = pfc_res_f64(res, i, pfc_res_column(res, "p"));
         member *m = &g->members[i];
@@ -65,7 +66,7 @@ static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
             .alert_id = pfc_res_i64(res, i, pfc_res_column(res, "alert_id")),
             .group_id = pfc_res_i64(res, i, pfc_res_column(res, "group_id")),
             .undone = pfc_res_bool(res, i, pfc_res_column(res, "undone")),
-            .p = exact ? p : PFC_MIN(1.0, p * PFC_MAX(places, 1.0)),
+            .p = pfc_fdr_anywhere(p, places, exact),
         };
         *grew |= m->low < g->low || m->high > g->high;
         g->low = PFC_MIN(g->low, m->low);
@@ -145,17 +146,15 @@ static pfc_code open_alert(grouping *g, member *m, pfc_err *err)
  * with p = 1. What has an alert keeps it. */
 static void judge_cluster(const grouping *g, size_t k, size_t measured)
 {
-    double *p = pfc_calloc(measured + g->len, sizeof(*p));
-    bool *keep = pfc_calloc(measured + g->len, sizeof(*keep));
+    double *p = pfc_calloc(g->len, sizeof(*p));
+    bool *keep = pfc_calloc(g->len, sizeof(*keep));
     size_t n = 0, at = 0;
 
     for (size_t i = 0; i < g->len; i++) {
         if (g->members[i].cluster == k)
             p[n++] = g->members[i].p;
     }
-    while (n < measured)
-        p[n++] = 1.0;
-    pfc_stats_fdr(p, n, PFC_ALERT_FDR, keep);
+    pfc_fdr_keep(p, n, measured, PFC_ALERT_FDR, keep);
     for (size_t i = 0; i < g->len; i++) {
         if (g->members[i].cluster == k)
             g->members[i].keep = keep[at++] || g->members[i].alert_id;

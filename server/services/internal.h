@@ -61,7 +61,6 @@ pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
 /* ---- opening and grouping (group.c), slices in words (slice.c: pure) ---- */
 
 #define PFC_WENT_AWAY "went away: the level is back where it was"
-#define PFC_ALERT_FDR 0.05 /* share of mistaken alerts among those opened for one place */
 
 /** Opens the alerts of a branch's confirmed regressions, as far as they stand among all series
  *  measured at the same commits, and groups those that one commit may have caused. In a transaction

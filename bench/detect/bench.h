@@ -1,0 +1,21 @@
+/* What perfci-bench-detect does, one function a question. Each prints and returns an exit status. */
+#ifndef PFC_BENCH_DETECT_BENCH_H
+#define PFC_BENCH_DETECT_BENCH_H
+
+#include "bench/detect/corpus.h"
+#include "bench/detect/score.h"
+
+/** Our detector on the first n points of a series, as `perfci detect` runs it; false and a sentence
+ *  on stderr when it refuses. */
+bool pfc_bench_detect_one(const pfc_labelled *series, size_t n, pfc_detection *out);
+/** The indices of its changes; *out is the caller's to free (out->changes). */
+bool pfc_bench_detect_answer(const pfc_labelled *series, pfc_answer *out);
+
+/** Ours and the rivals over the corpus, in turns series by series: scores, then speed. `categories`
+ *  adds F1 and false positives category by category. */
+int pfc_bench_side_by_side(const pfc_corpus *corpus, bool categories);
+/** Alerts on simulated commits without any change, by the service's own rule: `commits` times
+ *  `series`; then the same commits arriving one after another. */
+int pfc_bench_false_discoveries(size_t commits, size_t series, uint64_t seed);
+
+#endif
