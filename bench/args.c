@@ -13,6 +13,7 @@ static const char doc[] =
     "  perfci-bench --filter '^gemm/' --backend cpu-avx2\n"
     "  perfci-bench --suite ./mine.yaml --json | jq .measurements\n"
     "  perfci-bench --list; perfci-bench --coverage; perfci-bench --noise; perfci-bench --peers\n"
+    "  perfci-bench --machine; perfci-bench --machine --json\n"
     "  perfci-bench --side-a old/perfci-bench --side-b new/perfci-bench --filter '^gemm/'\n"
     "\n"
     "A suite is a file, or the name of a built-in one (quick, nightly).\n"
@@ -27,6 +28,7 @@ enum {
     KEY_SERVE,
     KEY_TUNE,
     KEY_UNTUNE,
+    KEY_MACHINE,
     KEY_WAIT_QUIET,
     KEY_SIDE_A,
     KEY_SIDE_B,
@@ -63,6 +65,9 @@ static const struct argp_option options[] = {
     { "tune-host", KEY_TUNE, NULL, 0,
       "set governor, turbo, address layout for measuring (root); tells each change", 0 },
     { "untune-host", KEY_UNTUNE, NULL, 0, "put back exactly what --tune-host changed (root)", 0 },
+    { "machine", KEY_MACHINE, NULL, 0,
+      "show all that is known of this machine: fingerprint, CPUs, GPUs, clocks, how quiet it is",
+      0 },
     { "serve", KEY_SERVE, NULL, 0,
       "be one side of such a comparison: a benchmark and turns on standard input", 0 },
     { "block", KEY_BLOCK, NULL, OPTION_HIDDEN, NULL, 0 },
@@ -120,6 +125,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         break;
     case KEY_UNTUNE:
         args->mode = PFC_BENCH_UNTUNE;
+        break;
+    case KEY_MACHINE:
+        args->mode = PFC_BENCH_MACHINE;
         break;
     case KEY_WAIT_QUIET:
         if (pfc_parse_duration_s(arg, "--wait-quiet", &args->wait_quiet_s, &err))

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/bracket.h"
 #include "bench/harness/pairs.h"
 #include "bench/machine/ceilings.h"
 #include "bench/machine/machine.h"
@@ -100,6 +101,17 @@ static pfc_code wait_quiet(const pfc_bench_args *args, pfc_err *err)
     return PFC_OK;
 }
 
+static int run_describe(const pfc_bench_args *args)
+{
+    pfc_backends backends;
+    int status;
+
+    pfc_backends_list(&backends);
+    status = pfc_bench_describe(args, &backends);
+    pfc_backends_clear(&backends);
+    return status;
+}
+
 /* As a child: turns of one benchmark, as its parent asks for them. */
 static int run_serve(void)
 {
@@ -134,58 +146,6 @@ static int run_peers(const pfc_bench_args *args)
     return 5;
 }
 
-/* The canary's own measurement: two blocks, before and after, with how busy the machine was. */
-static void add_canary(pfc_run *run, const double *before, const double *after,
-                       const pfc_load *load_before, const pfc_load *load_after)
-{
-    const size_t n = PFC_CANARY_SAMPLES;
-    pfc_measurement *m = pfc_run_add(run);
-    char text[40];
-
-    m->benchmark = pfc_strdup(PFC_CANARY_BENCHMARK);
-    m->metric = pfc_strdup("canary_ns");
-    m->backend = pfc_strdup("");
-    m->unit = pfc_strdup("ns");
-    m->samples = pfc_calloc(2 * n, sizeof(*m->samples));
-    memcpy(m->samples, before, n * sizeof(*before));
-    memcpy(m->samples + n, after, n * sizeof(*after));
-    m->samples_len = 2 * n;
-    m->blocks = pfc_calloc(2, sizeof(*m->blocks));
-    m->blocks[0] = m->blocks[1] = (uint32_t)n;
-    m->blocks_len = 2;
-    const struct {
-        const char *name;
-        double value;
-    } facts[] = {
-        { "before_ns", pfc_canary_reading(before, n) },
-        { "after_ns", pfc_canary_reading(after, n) },
-        { "load_before", load_before->load1 },
-        { "load_after", load_after->load1 },
-        { "steal_seconds", load_after->steal_seconds - load_before->steal_seconds },
-        { "busy_seconds", load_after->busy_seconds - load_before->busy_seconds },
-        { "total_seconds", load_after->total_seconds - load_before->total_seconds },
-    };
-    for (size_t i = 0; i < PFC_ARRAY_LEN(facts); i++) {
-        snprintf(text, sizeof(text), "%.9g", facts[i].value);
-        /* NAN: the file was not there */
-        pfc_pairs_set(&m->extra, facts[i].name,
-                      facts[i].value == facts[i].value ? text : PFC_NOT_AVAILABLE);
-    }
-}
-
-/* One look may fall into a bad moment; the machine has moved only when three agree. */
-static void canary_after(const double *before, double *after, bool *moved)
-{
-    const double reading = pfc_canary_reading(before, PFC_CANARY_SAMPLES);
-
-    for (int i = 0; i < 3; i++) {
-        pfc_canary_measure(after, PFC_CANARY_SAMPLES);
-        *moved = pfc_canary_moved(reading, pfc_canary_reading(after, PFC_CANARY_SAMPLES));
-        if (!*moved)
-            return;
-    }
-}
-
 static pfc_code write_results(const pfc_bench_args *args, const pfc_run *run, pfc_err *err)
 {
     char *text = NULL;
@@ -210,19 +170,17 @@ static pfc_code write_results(const pfc_bench_args *args, const pfc_run *run, pf
 static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
                         const pfc_backends *backends, pfc_run *run, pfc_err *err)
 {
-    double before[PFC_CANARY_SAMPLES];
-    double after[PFC_CANARY_SAMPLES];
     const pfc_machine_opts machine = { .suite_hash = suite->hash,
-                                       .simulator = backends->simulator };
+                                       .simulator = backends->simulator,
+                                       .chips = backends->chips };
     pfc_measure_opts opts = { .filter = args->filter,
                               .backends = args->backends,
                               .backends_len = args->backends_len,
                               .seed = (uint64_t)args->seed,
-                              .block = pfc_block_launch,
+                              .block = pfc_bracket_block,
                               .cpu = args->pin ? pfc_machine_pin_cpu() : -1,
                               .cancelled = is_cancelled };
-    pfc_load load_before;
-    pfc_load load_after;
+    pfc_bracket bracket;
     pfc_ceilings ceilings;
     double seconds = 0.0;
     size_t cells = 0;
@@ -235,7 +193,7 @@ static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
     if (code)
         return code;
     self = pfc_fs_join(dir, "perfci-bench");
-    opts.block_arg = self;
+    opts.block_arg = &bracket;
     if (!args->quiet)
         fprintf(stderr, "perfci-bench: suite %s, %zu measurements, at most about %.0f s\n",
                 suite->name, cells, seconds + 1.0);
@@ -243,16 +201,14 @@ static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
         opts.progress = pfc_bench_progress;
 
     pfc_machine_read(&machine, &run->machine);
-    pfc_load_read(NULL, &load_before);
-    pfc_canary_measure(before, PFC_CANARY_SAMPLES);
+    pfc_bracket_open(&bracket, &run->machine, pfc_block_launch, self);
     code = pfc_suite_measure(suite, backends, &opts, run, err);
     if (!code) {
-        canary_after(before, after, &run->infra);
-        pfc_load_read(NULL, &load_after);
-        add_canary(run, before, after, &load_before, &load_after);
+        pfc_bracket_finish(&bracket, run, args->quiet);
         pfc_ceilings_measure(0.0, &ceilings);
         pfc_ceilings_annotate(&ceilings, suite, run);
     }
+    pfc_bracket_close(&bracket);
     free(self);
     free(dir);
     return code;
@@ -348,6 +304,8 @@ int main(int argc, char **argv)
         return run_block();
     if (args.mode == PFC_BENCH_TUNE || args.mode == PFC_BENCH_UNTUNE)
         return run_tune(args.mode == PFC_BENCH_TUNE);
+    if (args.mode == PFC_BENCH_MACHINE)
+        return run_describe(&args);
     if (args.mode == PFC_BENCH_SERVE)
         return run_serve();
     if (args.mode == PFC_BENCH_PEERS)

@@ -70,7 +70,8 @@ static pfc_code write_out(const pfc_bench_args *args, const pfc_run *a, const pf
 static pfc_run *new_run(const pfc_suite *suite, const pfc_backends *backends)
 {
     const pfc_machine_opts machine = { .suite_hash = suite->hash,
-                                       .simulator = backends->simulator };
+                                       .simulator = backends->simulator,
+                                       .chips = backends->chips };
     pfc_run *run = pfc_run_new();
 
     run->id = pfc_alloc(33);

@@ -15,6 +15,7 @@ typedef enum pfc_bench_mode {
     PFC_BENCH_PEERS,
     PFC_BENCH_TUNE,
     PFC_BENCH_UNTUNE,
+    PFC_BENCH_MACHINE,
     PFC_BENCH_PAIRS, /* two builds in turns */
     PFC_BENCH_BLOCK, /* as a child: one block, spec on stdin, answer on stdout */
     PFC_BENCH_SERVE, /* as a child: one benchmark, a turn whenever it is asked for */
@@ -44,6 +45,8 @@ void pfc_bench_args_parse(int argc, char **argv, pfc_bench_args *out);
 /** `--side-a`, `--side-b`: measures both in turns and reports; returns the exit status. */
 int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
                     const pfc_backends *backends, bool (*cancelled)(void *));
+/** `--machine`: all that is known of this machine, as text or JSON; returns the exit status. */
+int pfc_bench_describe(const pfc_bench_args *args, const pfc_backends *backends);
 /** The results as a table: benchmark, backend, metric, median, interval, n, noise. */
 void pfc_bench_table(FILE *out, const pfc_run *run);
 /** Benchmarks of a suite and the backends they want, as text or JSON. */

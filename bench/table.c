@@ -35,7 +35,7 @@ static void print_ok(FILE *out, const pfc_measurement *m)
     if (pfc_pairs_get(&m->extra, "bound"))
         fprintf(out, " %6s  %s", pfc_pairs_get(&m->extra, "percent_of_peak"),
                 pfc_pairs_get(&m->extra, "bound"));
-    fprintf(out, "\n");
+    fprintf(out, "%s\n", pfc_pairs_get(&m->extra, "throttled") ? "  !" : "");
 }
 
 void pfc_bench_table(FILE *out, const pfc_run *run)
@@ -65,6 +65,13 @@ void pfc_bench_table(FILE *out, const pfc_run *run)
         const pfc_measurement *m = &run->measurements[i];
         if (m->status == PFC_STATUS_SKIPPED)
             fprintf(out, "%-*s %-12s skipped: %s\n", width, m->benchmark, m->backend, m->reason);
+    }
+    for (size_t i = 0; i < run->measurements_len; i++) {
+        const char *why = pfc_pairs_get(&run->measurements[i].extra, "throttled");
+        if (why) {
+            fprintf(out, "!: the machine was held back while this was measured (%s).\n", why);
+            break;
+        }
     }
     if (run->infra)
         fprintf(out, "The canary moved: the machine changed speed during this run, so its values "

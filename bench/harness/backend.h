@@ -57,6 +57,7 @@ typedef struct pfc_backends {
     size_t cap;
     const char
         *simulator; /* version of the simulated accelerator, set by its provider; NULL: none */
+    char chips[PFC_SHA256_HEX]; /* over names and texts of its chip files; "": none */
 } pfc_backends;
 
 /** All backends of this program; clear them. */

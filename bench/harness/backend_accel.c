@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/harness/backend.h"
+#include "core/base/buf.h"
 #include "kernels/accel/ops/ops.h"
 
 static pfc_code problem_of(const pfc_backend *self, const pfc_case *c, pfc_accel_problem *out,
@@ -119,9 +120,22 @@ static const pfc_backend_ops accel_ops = {
     .open = accel_open, .check = accel_check, .exact = accel_exact, .close = accel_close
 };
 
+/* A chip whose file changed is another machine, as a CPU with new microcode is. */
+static void hash_chips(char out[PFC_SHA256_HEX])
+{
+    pfc_buf all;
+
+    pfc_buf_init(&all, 1u << 20);
+    for (size_t i = 0; pfc_accel_chip_name(i); i++)
+        pfc_buf_printf(&all, "%s\n%s\n", pfc_accel_chip_name(i), pfc_accel_chip_text(i));
+    pfc_sha256_hex(pfc_buf_text(&all), all.len, out);
+    pfc_buf_clear(&all);
+}
+
 void pfc_backends_accel(pfc_backends *backends)
 {
     backends->simulator = PFC_ACCEL_VERSION;
+    hash_chips(backends->chips);
     for (size_t i = 0; pfc_accel_chip_name(i); i++) {
         char name[64];
 

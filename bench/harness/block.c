@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "bench/harness/cells.h"
+#include "bench/machine/pages.h"
 #include "core/stats/stats.h"
 
 #define WARMUP_WINDOW     5    /* samples whose medians are compared */
@@ -97,6 +98,7 @@ static void take_samples(const pfc_backend *backend, void *inst, const pfc_block
     getrusage(RUSAGE_THREAD, &after);
     out->preempted = after.ru_nivcsw - before.ru_nivcsw;
     out->page_faults = after.ru_minflt - before.ru_minflt + after.ru_majflt - before.ru_majflt;
+    out->huge_bytes = pfc_pages_huge_bytes(NULL);
 }
 
 /* After the timed samples, never under them: starting and stopping counters takes time, too. */
@@ -164,7 +166,7 @@ pfc_code pfc_block_run(const pfc_backend *backend, const pfc_block_spec *spec,
     double ready;
     pfc_code code = PFC_OK;
 
-    *out = (pfc_block){ .status = PFC_STATUS_OK };
+    *out = (pfc_block){ .status = PFC_STATUS_OK, .huge_bytes = -1 };
     if (backend->missing[0]) {
         out->status = PFC_STATUS_SKIPPED;
         out->reason = pfc_strdup(backend->missing);

@@ -134,6 +134,7 @@ char *pfc_block_to_text(const pfc_block *block)
                     (json_int_t)block->preempted, "page_faults", (json_int_t)block->page_faults);
     if (!doc)
         pfc_die("block: JSON encoding failed");
+    json_object_set_new(doc, "huge_bytes", json_integer((json_int_t)block->huge_bytes));
     if (block->counted) {
         json_t *counts = json_object();
         /* absent is null, which is not zero */
@@ -225,7 +226,9 @@ pfc_code pfc_block_from_text(const char *text, size_t len, pfc_block *out, pfc_e
     int64_t cycles = -1;
     pfc_code code = pfc_json_parse(text, len, &doc, err);
 
-    *out = (pfc_block){ 0 };
+    *out = (pfc_block){ .huge_bytes = -1 };
+    if (!code)
+        code = pfc_json_i64(doc, NULL, "huge_bytes", false, -1, INT64_MAX, &out->huge_bytes, err);
     if (!code)
         code = pfc_json_string(doc, NULL, "status", true, 16, &status, err);
     if (!code)

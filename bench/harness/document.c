@@ -66,6 +66,24 @@ static void add_counts(pfc_measurement *m, const pfc_cell *c)
     free(values);
 }
 
+/* Samples of a machine that was held back are kept, and say so: which launches, and by what. */
+static void add_throttled(pfc_measurement *m, const pfc_cell *c)
+{
+    const char *why = NULL;
+    size_t n = 0;
+
+    for (size_t b = 0; b < c->blocks_len; b++) {
+        if (!c->blocks[b].throttled[0])
+            continue;
+        n++;
+        why = why ? why : c->blocks[b].throttled;
+    }
+    if (n == 0)
+        return;
+    pfc_extra_set(m, "throttled_blocks", (double)n);
+    pfc_pairs_set(&m->extra, "throttled", why);
+}
+
 /* How the samples were taken: what a sceptic asks first. */
 static void add_facts(pfc_measurement *m, const pfc_cell *c)
 {
@@ -85,8 +103,13 @@ static void add_facts(pfc_measurement *m, const pfc_cell *c)
     pfc_extra_set(m, "preempted", preempted);
     pfc_extra_set(m, "page_faults", faults);
     pfc_extra_set(m, "steady_blocks", (double)steady);
+    if (first->huge_bytes >= 0)
+        pfc_extra_set(m, "huge_page_bytes", (double)first->huge_bytes);
+    else
+        pfc_pairs_set(&m->extra, "huge_page_bytes", "not available");
     pfc_extra_set(m, "measured_seconds", c->seconds);
     pfc_pairs_set(&m->extra, "pinned", first->pinned ? "true" : "false");
+    add_throttled(m, c);
     add_counts(m, c);
 }
 

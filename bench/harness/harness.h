@@ -66,6 +66,8 @@ typedef struct pfc_block {
     bool pinned;
     int64_t preempted;   /* involuntary context switches while sampling */
     int64_t page_faults; /* minor and major, while sampling */
+    int64_t huge_bytes;  /* of the process's memory on huge pages after sampling; -1: not known */
+    char throttled[160]; /* what slowed the machine meanwhile; "": nothing that is known */
     bool counted;        /* `counts` were taken (timed backends) */
     pfc_counts counts;   /* of one call, over one sample after the timed ones */
     bool has_exact;

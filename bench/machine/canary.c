@@ -1,6 +1,4 @@
 /* A pinned piece of work: if it moves, the machine moved, not the code. */
-#include <math.h>
-
 #include "bench/machine/machine.h"
 #include "core/base/clock.h"
 #include "core/stats/stats.h"
@@ -37,9 +35,4 @@ void pfc_canary_measure(double *samples_ns, size_t samples)
 double pfc_canary_reading(const double *samples_ns, size_t samples)
 {
     return pfc_stats_quantile(samples_ns, samples, 0.25);
-}
-
-bool pfc_canary_moved(double before_ns, double after_ns)
-{
-    return fabs(log(after_ns / before_ns)) > log1p(PFC_CANARY_BAND_REL);
 }

@@ -7,33 +7,17 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "bench/machine/gpu.h"
 #include "bench/machine/machine.h"
+#include "bench/machine/sysfs.h"
+#include "bench/machine/topology.h"
+
+#define CPU      "/sys/devices/system/cpu"
+#define MAX_CPUS 4096
 
 #ifndef PFC_BUILD_FLAGS
 #define PFC_BUILD_FLAGS PFC_NOT_AVAILABLE
 #endif
-
-/* First line of a file below root, trimmed; NULL when it cannot be read or is empty. */
-static char *first_line(const char *root, const char *path)
-{
-    char *full = pfc_format("%s%s", root, path);
-    char line[256];
-    FILE *f = fopen(full, "re");
-    char *out = NULL;
-
-    free(full);
-    if (!f)
-        return NULL;
-    if (fgets(line, sizeof(line), f)) {
-        size_t len = strcspn(line, "\n");
-        while (len > 0 && (line[len - 1] == ' ' || line[len - 1] == '\t'))
-            len--;
-        if (len > 0)
-            out = pfc_strndup(line, len);
-    }
-    fclose(f);
-    return out;
-}
 
 /* Value of the first "key : value" line of /proc/cpuinfo. */
 static char *cpuinfo(const char *root, const char *key)
@@ -72,7 +56,7 @@ static void put(pfc_machine *m, const char *name, char *value)
 /* "on"/"off" of a switch file; `inverted` for no_turbo. */
 static char *on_off(const char *root, const char *path, bool inverted)
 {
-    char *text = first_line(root, path);
+    char *text = pfc_sysfs_line(root, "%s", path);
     const bool one = text && strcmp(text, "1") == 0;
     const bool zero = text && strcmp(text, "0") == 0;
 
@@ -115,13 +99,71 @@ static char *chosen(char *text)
     return out;
 }
 
+/* What all CPUs have set, or each value that some have: a machine half tuned is not a tuned one. */
+static char *governors(const char *root)
+{
+    size_t len = 0;
+    char **cpus = pfc_sysfs_list(root, CPU "/cpu[0-9]*", MAX_CPUS, &len);
+    pfc_buf out;
+    char *first = NULL;
+
+    pfc_buf_init(&out, 512);
+    for (size_t i = 0; i < len; i++) {
+        char *one = pfc_sysfs_line(root, CPU "/%s/cpufreq/scaling_governor", cpus[i]);
+        /* one is at most 255 bytes; what does not fit is left out, and the list is still unequal */
+        if (one && !strstr(pfc_buf_text(&out), one))
+            pfc_buf_printf(&out, "%s%s", out.len ? ", " : "", one);
+        free(one);
+    }
+    pfc_sysfs_list_free(cpus, len);
+    if (out.len > 0)
+        first = pfc_buf_take(&out);
+    pfc_buf_clear(&out);
+    return first;
+}
+
+/* Three drivers, three switches. */
+static char *turbo(const char *root)
+{
+    char *out = on_off(root, CPU "/intel_pstate/no_turbo", true);
+
+    if (!out)
+        out = on_off(root, CPU "/cpufreq/boost", false);
+    return out ? out : on_off(root, CPU "/cpu0/cpufreq/boost", false);
+}
+
+static char *microcode(const char *root)
+{
+    char *out = cpuinfo(root, "microcode");
+
+    return out ? out : pfc_sysfs_line(root, CPU "/cpu0/microcode/version");
+}
+
+static char *topology(const char *root)
+{
+    pfc_topology t;
+
+    pfc_topology_read(root, &t);
+    return pfc_topology_text(&t);
+}
+
+static void put_gpus(pfc_machine *out, const pfc_machine_opts *opts, const char *root)
+{
+    const pfc_gpu_sources here = { .nvml = root[0] ? "" : NULL, .root = root };
+    pfc_gpus *gpus = NULL;
+
+    pfc_gpus_open(opts && opts->gpus ? opts->gpus : &here, &gpus);
+    put(out, "gpu", pfc_gpus_names(gpus));
+    put(out, "gpu_driver", pfc_gpus_drivers(gpus));
+    pfc_gpus_close(gpus);
+}
+
 void pfc_machine_read(const pfc_machine_opts *opts, pfc_machine *out)
 {
     const char *root = opts && opts->root ? opts->root : "";
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
     struct utsname uts;
     char host[256] = "";
-    char *turbo = on_off(root, "/sys/devices/system/cpu/intel_pstate/no_turbo", true);
     char *model = cpuinfo(root, "model name");
 
     *out = (pfc_machine){ 0 };
@@ -130,15 +172,14 @@ void pfc_machine_read(const pfc_machine_opts *opts, pfc_machine *out)
     out->name = pfc_strdup(host);
     out->machine_class = pfc_strdup(model ? model : "unknown CPU");
     free(model);
-    if (!turbo)
-        turbo = on_off(root, "/sys/devices/system/cpu/cpufreq/boost", false);
 
     put(out, "cpu", cpu_name(root));
     put(out, "cpus", cpus > 0 ? pfc_format("%ld", cpus) : NULL);
-    put(out, "microcode", cpuinfo(root, "microcode"));
-    put(out, "governor", first_line(root, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
-    put(out, "turbo", turbo);
-    put(out, "smt", on_off(root, "/sys/devices/system/cpu/smt/active", false));
+    put(out, "topology", topology(root));
+    put(out, "microcode", microcode(root));
+    put(out, "governor", governors(root));
+    put(out, "turbo", turbo(root));
+    put(out, "smt", on_off(root, CPU "/smt/active", false));
     put(out, "kernel",
         uname(&uts) == 0 ? pfc_format("%s %s %s", uts.sysname, uts.release, uts.machine) : NULL);
     put(out, "libc", pfc_format("glibc %s", gnu_get_libc_version()));
@@ -150,10 +191,13 @@ void pfc_machine_read(const pfc_machine_opts *opts, pfc_machine *out)
     put(out, "flags", pfc_strdup(PFC_BUILD_FLAGS));
     put(out, "harness", pfc_strdup(pfc_harness_hash()));
     put(out, "simulator", pfc_strdup(opts ? opts->simulator : NULL));
+    put(out, "chips", pfc_strdup(opts ? opts->chips : NULL));
     put(out, "suite", pfc_strdup(opts ? opts->suite_hash : NULL));
-    put(out, "hypervisor", first_line(root, "/sys/hypervisor/type"));
-    put(out, "hugepages", chosen(first_line(root, "/sys/kernel/mm/transparent_hugepage/enabled")));
-    put(out, "aslr", first_line(root, "/proc/sys/kernel/randomize_va_space"));
+    put(out, "hypervisor", pfc_sysfs_line(root, "/sys/hypervisor/type"));
+    put(out, "hugepages",
+        chosen(pfc_sysfs_line(root, "/sys/kernel/mm/transparent_hugepage/enabled")));
+    put(out, "aslr", pfc_sysfs_line(root, "/proc/sys/kernel/randomize_va_space"));
+    put_gpus(out, opts, root);
     pfc_machine_hash(out);
 }
 

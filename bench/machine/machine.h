@@ -6,20 +6,22 @@
 #ifndef PFC_BENCH_MACHINE_MACHINE_H
 #define PFC_BENCH_MACHINE_MACHINE_H
 
-#include "core/wire/wire.h"
+#include "bench/machine/gpu.h"
 
 #define PFC_NOT_AVAILABLE "not available"
 
 typedef struct pfc_machine_opts {
-    const char *root;       /* where /proc and /sys are; NULL: "" (the real ones) */
-    const char *suite_hash; /* NULL: not available */
-    const char *simulator;  /* version of the simulated accelerator; NULL: not available */
+    const char *root;            /* where /proc and /sys are; NULL: "" (the real ones) */
+    const char *suite_hash;      /* NULL: not available */
+    const char *simulator;       /* version of the simulated accelerator; NULL: not available */
+    const char *chips;           /* hash of its chip files; NULL: not available */
+    const pfc_gpu_sources *gpus; /* NULL: of this machine, or below root where that is given */
 } pfc_machine_opts;
 
 /**
  * Name (host name), class (CPU model) and fingerprint of this machine and build, with its hash:
- * cpu, cpus, microcode, governor, turbo, smt, kernel, libc, compiler, flags, harness, simulator,
- * suite, hypervisor, hugepages, aslr. Every value is non-empty. `out` is overwritten (cleared by
+ * cpu, cpus, topology, microcode, governor, turbo, smt, kernel, libc, compiler, flags, harness,
+ * simulator, chips, suite, hypervisor, hugepages, aslr, gpu, gpu_driver. Every value is non-empty. `out` is overwritten (cleared by
  * pfc_run_free).
  */
 void pfc_machine_read(const pfc_machine_opts *opts, pfc_machine *out);
@@ -33,6 +35,10 @@ typedef struct pfc_load {
     double steal_seconds; /* taken by the hypervisor since boot, all CPUs */
     double busy_seconds;  /* user, nice, system, irq since boot, all CPUs */
     double total_seconds; /* everything since boot, all CPUs */
+    double running;       /* threads that run or wait for a CPU now, this one included */
+    double throttled; /* times that the CPUs were slowed by heat since boot, all of them together */
+    double core_ghz;  /* set by who measures it (pfc_core_ghz); pfc_load_read says NAN */
+    double cpus;      /* in use */
 } pfc_load;
 
 /** root as in pfc_machine_opts. */
@@ -44,12 +50,10 @@ void pfc_load_read(const char *root, pfc_load *out);
  * samples, ns each; the quartile because preemption only ever adds.
  */
 #define PFC_CANARY_SAMPLES  41
-#define PFC_CANARY_BAND_REL 0.25
+#define PFC_CANARY_BAND_REL 0.25 /* until this machine's own band is learned: band.h */
 void pfc_canary_measure(double *samples_ns, size_t samples);
 /** The reading of those samples. */
 double pfc_canary_reading(const double *samples_ns, size_t samples);
-/** True when two readings differ by more than the band: the machine moved. */
-bool pfc_canary_moved(double before_ns, double after_ns);
 
 /** The last CPU this process may run on, to pin to; -1 when it cannot be known. */
 int pfc_machine_pin_cpu(void);

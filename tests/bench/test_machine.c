@@ -1,39 +1,13 @@
 /* The fingerprint on made-up trees of /proc and /sys, and on this machine. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
+#include "bench/machine/band.h"
 #include "bench/machine/machine.h"
-#include "core/base/fs.h"
+#include "bench/machine/pages.h"
+#include "bench/machine/timing.h"
+#include "bench/machine/topology.h"
 
-static char *root;
-
-static void put(const char *path, const char *text)
-{
-    char *full = pfc_format("%s%s", root, path);
-    char *dir = pfc_strndup(full, (size_t)(strrchr(full, '/') - full));
-    pfc_err err = { 0 };
-
-    cr_assert(eq(int, pfc_fs_mkdirs(dir, 0700, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(int, pfc_fs_write_atomic(full, text, strlen(text), 0600, &err), PFC_OK), "%s",
-              err.msg);
-    free(dir);
-    free(full);
-}
-
-static void setup(void)
-{
-    cr_assert(eq(int, pfc_fs_temp_dir("machine", &root, NULL), PFC_OK));
-}
-
-static void teardown(void)
-{
-    cr_assert(eq(int, pfc_fs_remove_tree(root, NULL), PFC_OK));
-    free(root);
-}
+#include "tests/bench/tree.h"
 
 static void clear(pfc_machine *m)
 {
@@ -51,11 +25,13 @@ static char *value(const pfc_machine *m, const char *name)
     return (char *)v;
 }
 
-TestSuite(machine, .init = setup, .fini = teardown);
+TestSuite(machine, .init = tree_setup, .fini = tree_teardown);
 
 Test(machine, files_are_read_into_the_fingerprint)
 {
-    const pfc_machine_opts opts = { .root = root, .suite_hash = "abc", .simulator = "1" };
+    const pfc_machine_opts opts = {
+        .root = root, .suite_hash = "abc", .simulator = "1", .chips = "def"
+    };
     pfc_machine m;
 
     put("/proc/cpuinfo", "processor\t: 0\nmodel name\t: Test CPU 9000\ncpu family\t: 25\n"
@@ -73,6 +49,7 @@ Test(machine, files_are_read_into_the_fingerprint)
     cr_assert(eq(str, value(&m, "smt"), "on"));
     cr_assert(eq(str, value(&m, "hugepages"), "madvise"));
     cr_assert(eq(str, value(&m, "suite"), "abc"));
+    cr_assert(eq(str, value(&m, "chips"), "def"));
     cr_assert(eq(sz, strlen(m.fingerprint_hash), 64));
     clear(&m);
 }
@@ -82,7 +59,8 @@ Test(machine, what_cannot_be_read_is_not_available_and_never_empty)
     static const char *const names[] = { "cpu",       "cpus",       "microcode", "governor",
                                          "turbo",     "smt",        "kernel",    "libc",
                                          "compiler",  "flags",      "suite",     "harness",
-                                         "simulator", "hypervisor", "aslr",      "hugepages" };
+                                         "simulator", "hypervisor", "aslr",      "hugepages",
+                                         "topology",  "chips",      "gpu",       "gpu_driver" };
     const pfc_machine_opts opts = { .root = root };
     pfc_machine m;
 
@@ -123,23 +101,26 @@ Test(machine, load_is_read_in_seconds_and_absent_is_nan)
     pfc_load_read(root, &load);
     cr_assert(isnan(load.load1));
     cr_assert(isnan(load.steal_seconds));
+    cr_assert(isnan(load.running) && isnan(load.throttled) && isnan(load.cpus));
     put("/proc/loadavg", "1.25 0.5 0.1 1/100 4242\n");
-    put("/proc/stat", "cpu  100 0 50 800 10 0 5 35 0 0\ncpu0 1 2 3\n");
+    put("/proc/stat", "cpu  100 0 50 800 10 0 5 35 0 0\ncpu0 1 2 3\ncpu1 1 2 3\nintr 5 6\n"
+                      "procs_running 4\n");
+    put("/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "3\n");
+    put("/sys/devices/system/cpu/cpu1/thermal_throttle/package_throttle_count", "4\n");
     pfc_load_read(root, &load);
     cr_assert(epsilon_eq(dbl, load.load1, 1.25, 0));
     /* ticks: 35 of steal, 155 busy, 1000 in all; a tick is the same for the three */
     cr_assert(epsilon_eq(dbl, load.steal_seconds / load.total_seconds, 0.035, 1e-12));
     cr_assert(epsilon_eq(dbl, load.busy_seconds / load.total_seconds, 0.155, 1e-12));
+    cr_assert(epsilon_eq(dbl, load.running, 4, 0));
+    cr_assert(epsilon_eq(dbl, load.cpus, 2, 0));
+    cr_assert(epsilon_eq(dbl, load.throttled, 7, 0));
 }
 
-Test(machine, the_canary_moves_beyond_its_band_only)
+Test(machine, the_canary_has_a_reading)
 {
     double samples[PFC_CANARY_SAMPLES];
 
-    cr_assert(not(pfc_canary_moved(1000, 1200)));
-    cr_assert(not(pfc_canary_moved(1200, 1000)));
-    cr_assert(pfc_canary_moved(1000, 1300));
-    cr_assert(pfc_canary_moved(1300, 1000));
     pfc_canary_measure(samples, PFC_CANARY_SAMPLES);
     cr_assert(gt(dbl, pfc_canary_reading(samples, PFC_CANARY_SAMPLES), 0));
 }
@@ -147,4 +128,215 @@ Test(machine, the_canary_moves_beyond_its_band_only)
 Test(machine, the_harness_hash_is_one)
 {
     cr_assert(eq(sz, strlen(pfc_harness_hash()), 64));
+}
+
+#define CPU "/sys/devices/system/cpu"
+
+Test(machine, cpus_that_differ_in_governor_are_told_and_newer_switches_are_found)
+{
+    const pfc_machine_opts opts = { .root = root };
+    pfc_machine m;
+
+    put(CPU "/cpu0/cpufreq/scaling_governor", "performance\n");
+    put(CPU "/cpu1/cpufreq/scaling_governor", "powersave\n");
+    put(CPU "/cpu2/cpufreq/scaling_governor", "performance\n");
+    put(CPU "/cpu0/cpufreq/boost", "0\n");
+    put(CPU "/cpu0/microcode/version", "0xb2\n");
+    pfc_machine_read(&opts, &m);
+    cr_assert(eq(str, value(&m, "governor"), "performance, powersave"));
+    cr_assert(eq(str, value(&m, "turbo"), "off"));
+    cr_assert(eq(str, value(&m, "microcode"), "0xb2"));
+    clear(&m);
+}
+
+Test(machine, a_gpu_and_its_driver_are_part_of_the_fingerprint)
+{
+    const pfc_gpu_sources gpus = { .nvml = PFC_STUB_NVML, .root = root };
+    const pfc_machine_opts opts = { .root = root, .gpus = &gpus };
+    pfc_machine m;
+
+    pfc_machine_read(&opts, &m);
+    cr_assert(eq(str, value(&m, "gpu"), "2 x Stub GPU 80GB"));
+    cr_assert(eq(str, value(&m, "gpu_driver"), "550.54.15"));
+    clear(&m);
+}
+
+static void put_cpu(int cpu, int package, int core, const char *l3)
+{
+    const struct {
+        const char *file, *text;
+    } files[] = {
+        { "cache/index0/level", "1" },  { "cache/index0/type", "Data" },
+        { "cache/index0/size", "32K" }, { "cache/index1/level", "1" },
+        { "cache/index1/size", "64K" }, { "cache/index1/type", "Instruction" },
+        { "cache/index2/level", "2" },  { "cache/index2/type", "Unified" },
+        { "cache/index2/size", "1M" },  { "cache/index3/level", "3" },
+        { "cache/index3/size", "16M" }, { "cache/index3/type", "Unified" },
+    };
+    char path[200];
+    char text[20];
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(files); i++) {
+        snprintf(path, sizeof(path), CPU "/cpu%d/%s", cpu, files[i].file);
+        put(path, files[i].text);
+    }
+    snprintf(path, sizeof(path), CPU "/cpu%d/cache/index3/shared_cpu_list", cpu);
+    put(path, l3);
+    snprintf(path, sizeof(path), CPU "/cpu%d/topology/physical_package_id", cpu);
+    snprintf(text, sizeof(text), "%d\n", package);
+    put(path, text);
+    snprintf(path, sizeof(path), CPU "/cpu%d/topology/core_id", cpu);
+    snprintf(text, sizeof(text), "%d\n", core);
+    put(path, text);
+}
+
+/* Two packages with core 0 and 1 each; the first core has two threads; one CPU is offline. */
+Test(machine, the_topology_counts_what_is_different)
+{
+    pfc_topology t;
+    char *text;
+
+    put_cpu(0, 0, 0, "0,4\n");
+    put_cpu(4, 0, 0, "0,4\n");
+    put_cpu(1, 0, 1, "0,4\n");
+    put_cpu(2, 1, 0, "2-3\n");
+    put_cpu(3, 1, 1, "2-3\n");
+    put(CPU "/cpu5/online", "0\n");
+    put("/sys/devices/system/node/node0/x", "");
+    pfc_topology_read(root, &t);
+    text = pfc_topology_text(&t);
+    cr_assert(eq(str, text,
+                 "2 packages, 4 cores, 5 threads, 1 node, L1d 32 KiB, L2 1 MiB, "
+                 "L3 16 MiB x 2"));
+    free(text);
+}
+
+Test(machine, this_machines_topology_is_plausible_or_unknown)
+{
+    pfc_topology t;
+    char *text;
+
+    pfc_topology_read(NULL, &t);
+    cr_assert(t.cores <= t.threads && t.packages <= PFC_MAX(t.cores, 1));
+    text = pfc_topology_text(&t);
+    cr_assert(eq(int, text != NULL, t.threads > 0));
+    free(text);
+    pfc_topology_read(root, &t); /* an empty tree */
+    cr_assert(eq(ptr, pfc_topology_text(&t), NULL));
+}
+
+/* Ten readings 100..109: median 104.5, absolute deviations 0.5 .. 4.5, their median 2.5; times 1.4826
+ * is 3.7065, six of them are 21.3 % of the median. */
+Test(machine, the_band_is_six_robust_deviations_around_the_median)
+{
+    double r[64];
+    pfc_band b;
+
+    for (int i = 0; i < 10; i++)
+        r[i] = 100 + i;
+    pfc_band_learn(r, 9, &b);
+    cr_assert(isnan(b.center_ns));
+    cr_assert(not(pfc_band_left(&b, 1e6)));
+    cr_assert(pfc_band_moved(&b, 1000, 1300));
+    cr_assert(not(pfc_band_moved(&b, 1200, 1000)));
+    pfc_band_learn(r, 10, &b);
+    cr_assert(epsilon_eq(dbl, b.center_ns, 104.5, 1e-9));
+    cr_assert(epsilon_eq(dbl, b.width_rel, 6 * 1.4826 * 2.5 / 104.5, 1e-4));
+    cr_assert(pfc_band_left(&b, 130));
+    cr_assert(pfc_band_left(&b, 80));
+    cr_assert(not(pfc_band_left(&b, 120)));
+    cr_assert(not(pfc_band_left(&b, 90)));
+}
+
+/* A steady machine gets the narrowest band; up to half of the readings may be wild; the last 64 count. */
+Test(machine, outliers_do_not_widen_the_band_and_a_new_level_is_believed_in_the_end)
+{
+    double r[100];
+    pfc_band b;
+
+    for (int i = 0; i < 64; i++)
+        r[i] = i % 3 == 0 ? 900 : 100;
+    pfc_band_learn(r, 64, &b);
+    cr_assert(epsilon_eq(dbl, b.center_ns, 100, 1e-9));
+    cr_assert(epsilon_eq(dbl, b.width_rel, PFC_BAND_MIN_REL, 1e-9));
+    cr_assert(pfc_band_left(&b, 106));
+    cr_assert(not(pfc_band_left(&b, 104)));
+    for (int i = 0; i < 100; i++)
+        r[i] = i < 60 ? 100 : 130;
+    pfc_band_learn(r, 100, &b);
+    cr_assert(epsilon_eq(dbl, b.center_ns, 130, 1e-9));
+}
+
+Test(machine, readings_are_kept_in_a_file_and_lines_that_are_none_are_passed_over)
+{
+    char *path = pfc_format("%s/cache/perfci/canary.txt", root);
+    char text[1000] = "nonsense\n-5\n1e400\n100.0\n";
+    pfc_err err = { 0 };
+    pfc_band b;
+
+    pfc_band_load(path, &b);
+    cr_assert(eq(sz, b.readings, 0));
+    for (int i = 0; i < 70; i++)
+        strcat(text, "200.0\n");
+    put("/cache/perfci/canary.txt", text);
+    cr_assert(eq(int, pfc_band_add(path, 200, &err), PFC_OK), "%s", err.msg);
+    pfc_band_load(path, &b);
+    cr_assert(eq(sz, b.readings, PFC_BAND_WINDOW));
+    cr_assert(epsilon_eq(dbl, b.center_ns, 200, 1e-9));
+    free(path);
+    cr_assert(eq(int, pfc_band_add("/dev/null/x/y", 200, &err), PFC_EIO));
+    cr_assert(eq(int, pfc_band_add(NULL, 200, &err), PFC_OK));
+}
+
+Test(machine, another_microcode_has_another_history)
+{
+    const pfc_machine_opts opts = { .root = root };
+    pfc_machine a;
+    char *first;
+    char *second;
+
+    cr_assert(eq(int, setenv("XDG_CACHE_HOME", "/some/cache", 1), 0));
+    put("/proc/cpuinfo", "model name : X\nmicrocode : 0x1\n");
+    pfc_machine_read(&opts, &a);
+    first = pfc_band_path(&a);
+    clear(&a);
+    put("/proc/cpuinfo", "model name : X\nmicrocode : 0x2\n");
+    pfc_machine_read(&opts, &a);
+    second = pfc_band_path(&a);
+    cr_assert(eq(int, strncmp(first, "/some/cache/perfci/canary-", 26), 0));
+    cr_assert(ne(str, first, second));
+    free(first);
+    free(second);
+    cr_assert(eq(int, setenv("XDG_CACHE_HOME", "relative", 1), 0));
+    cr_assert(eq(int, unsetenv("HOME"), 0));
+    cr_assert(eq(ptr, pfc_band_path(&a), NULL));
+    clear(&a);
+}
+
+Test(machine, clocks_are_calibrated)
+{
+    pfc_pairs facts = { 0 };
+    pfc_timing t;
+
+    put("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
+    pfc_timing_measure(root, &t);
+    cr_assert(eq(str, t.source, "tsc"));
+    cr_assert(t.step_ns > 0 && t.overhead_ns > 0);
+#if defined(__x86_64__)
+    /* no core runs slower or faster than that, whatever else runs */
+    cr_assert(t.core_ghz > 0.1 && t.core_ghz < 10);
+    cr_assert(t.tsc_ghz > 0.1 && t.tsc_ghz < 10);
+#endif
+    pfc_timing_facts(&t, &facts);
+    cr_assert(ne(ptr, (void *)pfc_pairs_get(&facts, "core_cycles_per_tsc_tick"), NULL));
+    pfc_pairs_clear(&facts);
+}
+
+Test(machine, huge_pages_that_were_granted_are_read_back)
+{
+    cr_assert(eq(i64, pfc_pages_huge_bytes(root), -1));
+    put("/proc/self/smaps_rollup", "0-f ---p 0 00:00 0 [rollup]\nRss: 99 kB\nAnonHugePages:      "
+                                   "4096 kB\n");
+    cr_assert(eq(i64, pfc_pages_huge_bytes(root), 4096 * 1024));
+    cr_assert(ge(i64, pfc_pages_probe(), -1));
 }

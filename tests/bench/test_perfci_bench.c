@@ -24,6 +24,7 @@ static pfc_proc_result res;
 static void setup(void)
 {
     cr_assert(eq(int, pfc_fs_temp_dir("bench", &dir, NULL), PFC_OK));
+    cr_assert(eq(int, setenv("XDG_CACHE_HOME", dir, 1), 0)); /* the canary's history */
     suite_path = pfc_fs_join(dir, "tiny.yaml");
     cr_assert(eq(int, pfc_fs_write_atomic(suite_path, SUITE, strlen(SUITE), 0600, NULL), PFC_OK));
 }
@@ -154,6 +155,49 @@ Test(perfci_bench, two_builds_are_measured_in_turns)
     cr_assert(err_has("/no/such/program"));
     pfc_proc_result_clear(&res);
     cr_assert(eq(int, RUN("--serve"), 2)); /* nothing on standard input */
+    pfc_proc_result_clear(&res);
+}
+
+Test(perfci_bench, the_machine_is_described_as_text_and_as_json)
+{
+    static const char *const sections[] = { "fingerprint", "topology", "gpus",  "clocks",
+                                            "huge_pages",  "canary",   "quiet", "machine" };
+    json_t *doc = NULL;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, RUN("--machine"), 0));
+    cr_assert(out_has("fingerprint_hash"));
+    cr_assert(out_has("timer_overhead_ns"));
+    cr_assert(out_has("steal_share"));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN("--machine", "--json"), 0));
+    cr_assert(eq(int, pfc_json_parse(pfc_buf_text(&res.out), res.out.len, &doc, &err), PFC_OK),
+              "%s", err.msg);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(sections); i++)
+        cr_assert(ne(ptr, json_object_get(doc, sections[i]), NULL), "%s", sections[i]);
+    json_decref(doc);
+    pfc_proc_result_clear(&res);
+}
+
+/* The stub says "thermal slowdown" (0x20) of its second board all the time. */
+Test(perfci_bench, a_gpu_that_is_held_back_marks_what_was_measured_meanwhile)
+{
+    cr_assert(eq(int, setenv("LD_LIBRARY_PATH", PFC_STUB_DIR, 1), 0));
+    cr_assert(eq(int, setenv("STUB_NVML_REASONS", "32", 1), 0));
+    cr_assert(eq(int, RUN("--suite", suite_path, "--backend", "cpu-scalar", "--filter", "m8"), 0));
+    cr_assert(out_has("held back while this was measured (GPU 1: thermal slowdown)"));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(
+        int, RUN("--suite", suite_path, "--backend", "cpu-scalar", "--filter", "m8", "--json"), 0));
+    cr_assert(out_has("\"throttled\":\"GPU 1: thermal slowdown\""));
+    cr_assert(out_has("\"throttled_blocks\":"));
+    cr_assert(out_has("\"gpu\":\"2 x Stub GPU 80GB\""));
+    cr_assert(out_has("\"gpu_driver\":\"550.54.15\""));
+    cr_assert(out_has("\"gpu0_temperature_c\":\"41\""));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN("--machine"), 0));
+    cr_assert(out_has("GPU 1"));
+    cr_assert(out_has("GPU-stub-1"));
     pfc_proc_result_clear(&res);
 }
 

@@ -1,0 +1,37 @@
+/*
+ * What is read around a run: the canary against its learned band, load, clocks and GPUs before and
+ * after, and whether anything slowed the machine while a block ran. One thread.
+ */
+#ifndef PFC_BENCH_BRACKET_H
+#define PFC_BENCH_BRACKET_H
+
+#include "bench/harness/harness.h"
+#include "bench/machine/band.h"
+#include "bench/machine/throttle.h"
+#include "bench/machine/timing.h"
+
+typedef struct pfc_bracket {
+    pfc_gpus *gpus;
+    pfc_throttle throttle;
+    pfc_timing timing;
+    pfc_band band;
+    char *band_path;
+    pfc_load load;
+    double before[PFC_CANARY_SAMPLES];
+    bool out_of_band; /* already before the run */
+    pfc_block_fn block;
+    void *block_arg;
+} pfc_bracket;
+
+/** Before a run on `machine`; close it whatever comes. `block` is how blocks are run. */
+void pfc_bracket_open(pfc_bracket *b, const pfc_machine *machine, pfc_block_fn block,
+                      void *block_arg);
+/** A pfc_block_fn whose arg is the bracket: runs the block and notes what slowed it. */
+pfc_code pfc_bracket_block(void *arg, const pfc_block_spec *spec, pfc_block *out, pfc_err *err);
+/** After it: adds the canary's measurement with all that was read, sets run->infra when the machine
+ *  moved, and keeps the reading for the next run's band. A history that cannot be written is told
+ *  on stderr unless quiet. */
+void pfc_bracket_finish(pfc_bracket *b, pfc_run *run, bool quiet);
+void pfc_bracket_close(pfc_bracket *b);
+
+#endif
