@@ -12,12 +12,15 @@
 
 #include "core/analysis/bisect_priv.h"
 
-#define REPRODUCED   0.95 /* probability of a step at which the search begins */
+#define REPRODUCED   0.99 /* probability of a step at which the search begins */
 #define NOT_THERE    0.97 /* probability of no step at which it ends */
-#define REST         0.10 /* a part less likely to hold a step is done with */
+#define REST         0.5  /* a part less likely to hold a step is done with: see rest_of */
+#define REST_MOST    0.10
+#define SPENT        12   /* runs of either border that were enough to see one */
+#define BUMP         0.15 /* of the size looked for */
 #define SURE         0.90 /* a part this likely is searched inside, else its borders come first */
 #define END_SHARE    0.14 /* of the runs belongs to each side's sure level */
-#define END_RUNS     3
+#define END_RUNS     2
 #define END_RUNS_NEW 4 /* when the noise itself must come from the ends */
 #define SMALL_GAIN   0.01
 #define ODD_FIT      0.5 /* a lone commit that fits the other level this much is asked again */
@@ -182,6 +185,15 @@ static bool reproduce(const pfc_bisect_plan *plan, pfc_bisect_step *out, plan_re
 
 /* ---- a part ---- */
 
+/* What is left of the probability of a further step when it is not worth looking for any more. The
+ * runs that would settle it grow with the square of noise over step, so what is small against the
+ * noise may stay open at a higher probability. */
+static double rest_of(const plan_model *m)
+{
+    double ratio = hypot(m->noise, m->layout) / m->step;
+    return fmin(REST_MOST, REST * ratio * ratio);
+}
+
 /* The part of the range between settled gaps that most likely holds a further jump. */
 static bool worst_part(const pfc_bisect_plan *plan, const bool *given_up, part *out)
 {
@@ -200,7 +212,7 @@ static bool worst_part(const pfc_bisect_plan *plan, const bool *given_up, part *
         from = i + 1;
         up = 0;
     }
-    return out->up > (any_settled(plan) ? REST : 1 - NOT_THERE);
+    return out->up > (any_settled(plan) ? rest_of(m) : 1 - NOT_THERE);
 }
 
 static double part_size(const plan_model *m, const part *p)
@@ -242,7 +254,7 @@ static bool anchor(const pfc_bisect_plan *plan, const part *p, double size, pfc_
         size_t runs = node_runs(plan, i);
         all += runs;
         low += sum <= 0.05 ? runs : 0;
-        high += sum >= 0.95 * PFC_MIN(p->up, 1.0) ? runs : 0;
+        high += sum >= p->up - 0.05 * PFC_MIN(p->up, 1.0) ? runs : 0;
         sum += i < p->to ? m->gaps[i].up : 0;
     }
     double want = fmax(END_RUNS, END_SHARE * (double)all);
@@ -253,32 +265,72 @@ static bool anchor(const pfc_bisect_plan *plan, const part *p, double size, pfc_
     return true;
 }
 
-static void search(const pfc_bisect_plan *plan, const part *p, double size, pick *best)
+/* The k-th jump of a part: the mean size of the gaps whose cumulative number of jumps lies between
+ * k and k + 1. A part with three jumps of different sizes is three searches over the same runs. */
+typedef struct jump {
+    double k; /* -1: none looked at yet */
+    double size;
+} jump;
+
+static void look_at_jump(const plan_model *m, const part *p, double k, jump *out)
+{
+    double before = 0;
+    double all = 0;
+    double size = 0;
+    if (out->k == k)
+        return;
+    for (size_t i = p->from; i < p->to; i++) {
+        double up = m->gaps[i].up;
+        double inside = fmax(0, fmin(before + up, k + 1) - fmax(before, k));
+        all += inside;
+        size += inside * m->gaps[i].up_size;
+        before += up;
+    }
+    *out = (jump){ .k = k, .size = all > 0 ? size / all : m->step };
+}
+
+/* Where in a gap half of a jump lies behind, as a share of the gap; the middle when that is nowhere
+ * or too near to what is measured. */
+static double share_of_half(double before, double up)
+{
+    double half = ceil(before - 0.5) + 0.5;
+    double share = (half - before) / up;
+    return share > 0.1 && share < 0.9 ? share : 0.5;
+}
+
+static void consider_gap(const pfc_bisect_plan *plan, const part *p, size_t i, double before,
+                         jump *of, pick *best)
 {
     const plan_model *m = &plan->model;
     const pfc_bisect_opts *o = &plan->opts;
-    double fresh = size * sqrt(precision_gain(m, 0));
+    const plan_gap *gap = &m->gaps[i];
+    size_t a = m->nodes[i].commit;
+    size_t b = m->nodes[i + 1].commit;
+    size_t at = plan_pick(plan, a, b, plan_quantile(plan, a, b, share_of_half(before, gap->up)));
+    if (!at)
+        return;
+    double in = (plan->cumulative[at] - plan->cumulative[a]) / gap->weight;
+    double here = before + in * gap->up;
+    look_at_jump(m, p, floor(here), of);
+    double fresh = of->size * sqrt(precision_gain(m, 0));
+    consider(best, at, 0, side_bits(inner_side(m, i, in, here - of->k, of->size), fresh),
+             o->run_cost + o->build_cost + o->checkout_cost);
+}
+
+static void search(const pfc_bisect_plan *plan, const part *p, pick *best)
+{
+    const plan_model *m = &plan->model;
+    jump of = { .k = -1 };
     double before = 0;
     for (size_t i = p->from; i <= p->to; i++) {
-        consider_node(plan, &m->nodes[i], node_side(&m->nodes[i], before, size), size, best);
+        look_at_jump(m, p, floor(before), &of);
+        consider_node(plan, &m->nodes[i], node_side(&m->nodes[i], before - of.k, of.size), of.size,
+                      best);
         if (i == p->to)
             break;
-        const plan_gap *gap = &m->gaps[i];
-        if (!gap->atomic && gap->up > 0 && before < 1) {
-            size_t a = m->nodes[i].commit;
-            size_t b = m->nodes[i + 1].commit;
-            double share = (0.5 - before) / gap->up;
-            if (!(share > 0.1 && share < 0.9))
-                share = 0.5;
-            size_t at = plan_pick(plan, a, b, plan_quantile(plan, a, b, share));
-            if (at) {
-                double in = (plan->cumulative[at] - plan->cumulative[a]) / gap->weight;
-                consider(best, at, 0,
-                         side_bits(inner_side(m, i, in, before + in * gap->up, size), fresh),
-                         o->run_cost + o->build_cost + o->checkout_cost);
-            }
-        }
-        before += gap->up;
+        if (!m->gaps[i].atomic && m->gaps[i].up > 0)
+            consider_gap(plan, p, i, before, &of, best);
+        before += m->gaps[i].up;
     }
 }
 
@@ -294,26 +346,46 @@ static bool worth_it(const pfc_bisect_plan *plan, const pick *best, double size)
  * sides to see one of the size looked for. */
 static bool spent_on(const pfc_bisect_plan *plan, const part *core)
 {
-    const plan_model *m = &plan->model;
-    size_t fewest = PFC_MIN(node_runs(plan, core->from), node_runs(plan, core->to));
-    double ratio = hypot(m->noise, m->layout) / m->step;
-    return any_settled(plan) && (double)fewest > 6 + 12 * ratio * ratio;
+    return any_settled(plan) &&
+           PFC_MIN(node_runs(plan, core->from), node_runs(plan, core->to)) > SPENT;
 }
 
 typedef enum part_end { PART_GO_ON, PART_QUIET, PART_NARROW } part_end;
+
+/* A node inside a part that seems to stand above both its borders: a step and its repair, or one odd
+ * run. More runs of the borders say nothing about it. */
+static bool bump(const pfc_bisect_plan *plan, const part *p, double size, pfc_bisect_step *out)
+{
+    const plan_model *m = &plan->model;
+    double border = fmax(m->nodes[p->from].mean, m->nodes[p->to].mean);
+    double most = BUMP * size;
+    bool found = false;
+    for (size_t i = p->from + 1; i < p->to; i++) {
+        const plan_node *node = &m->nodes[i];
+        double above = fmin(node->mean - border, 4 * node->sd);
+        if (above <= most || plan->broken[node->commit])
+            continue;
+        most = above;
+        *out = again(plan, i, size);
+        found = true;
+    }
+    return found;
+}
 
 static part_end search_part(const pfc_bisect_plan *plan, const part *p, pfc_bisect_step *out)
 {
     double size = part_size(&plan->model, p);
     part core = core_of(&plan->model, p);
     pick best = { .score = 0 };
+    if (p->up < SURE && bump(plan, p, size, out))
+        return PART_GO_ON;
     if (p->up < SURE && spent_on(plan, &core))
         return PART_QUIET;
     if (p->up < SURE)
         return measure_fewer(plan, core.from, core.to, size, out) ? PART_NARROW : PART_GO_ON;
     if (anchor(plan, p, size, out))
         return PART_GO_ON;
-    search(plan, p, size, &best);
+    search(plan, p, &best);
     *out = best.step;
     return worth_it(plan, &best, size) ? PART_GO_ON : PART_NARROW;
 }

@@ -11,10 +11,11 @@
 #define NOISE_DOF   20.0 /* what history's noise counts for, in runs */
 #define NOISE_SHARE 0.87 /* scale of the t against the standard deviation of the same runs */
 #define FINE        0.2  /* grid points are this far apart, in standard deviations */
-#define FIRST_SIZE  0.45 /* smallest step that counts, of the one looked for */
-#define FIRST_MORE  0.15 /* odds of a further step, while none is found */
-#define MORE_SIZE   0.36 /* the same for a further step, once one is found */
-#define MORE_MORE   0.30
+#define HINT_LOW    0.6  /* what a detector says of a step may be too large by this */
+#define SEEN_SD     1.3  /* steps of as many standard deviations are cheap to see */
+#define SMALL_SIZE  0.36 /* and less of the one looked for than this is never asked about */
+#define FIRST_MORE  0.30 /* odds of a further step, while none is found */
+#define MORE_MORE   0.70 /* once one is: who has found one step may expect another */
 #define NOISE_MIN   1e-7
 
 void plan_model_clear(plan_model *m)
@@ -291,6 +292,15 @@ static double largest_found(const pfc_bisect_plan *plan)
     return size;
 }
 
+/* The smallest step that counts. To be sure that there is none of size s takes runs in proportion
+ * to (noise / s)^2, so how small a step is looked for follows the noise, within what the hint may
+ * be off by (upwards) and what matters beside the step that was seen (downwards). */
+static double smallest_of(const plan_model *m)
+{
+    double seen = SEEN_SD * hypot(m->noise, m->layout);
+    return fmin(fmax(seen, SMALL_SIZE * m->step), HINT_LOW * m->step);
+}
+
 static void judge(pfc_bisect_plan *plan)
 {
     plan_model *m = &plan->model;
@@ -315,13 +325,13 @@ void plan_model_fit(pfc_bisect_plan *plan)
     plan_state(plan);
     if (m->state)
         estimate_noise(plan);
-    m->smallest = FIRST_SIZE * m->step;
+    m->smallest = smallest_of(m);
     m->more = FIRST_MORE;
     judge(plan);
     double size = largest_found(plan);
     if (size > 0) {
         m->step = size > 1.6 * m->step ? size : m->step;
-        m->smallest = MORE_SIZE * m->step;
+        m->smallest = smallest_of(m);
         m->more = MORE_MORE;
         judge(plan);
     }
