@@ -18,14 +18,20 @@
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 
-#define GROUPS_MAX 32
-#define BINS       4 /* of stated probability: below .99, to .995, to .999, above */
+#define GROUPS_MAX     32
+#define STRATEGIES_MAX 8
+#define BINS           4 /* of stated probability: below .99, to .995, to .999, above */
 
 typedef struct tally {
     char *group;
     size_t sessions, right, exact, all;
     double runs, builds, limit, most;
 } tally;
+
+/* Mean runs and right answers of one scenario, by strategy. */
+typedef struct beside {
+    double runs[STRATEGIES_MAX], right[STRATEGIES_MAX];
+} beside;
 
 typedef struct bench {
     const char *data, *only;
@@ -34,6 +40,7 @@ typedef struct bench {
     bool show;
     scenario *items;
     size_t len, cap;
+    beside *beside; /* of each scenario */
     int64_t slowest_ns;
     size_t bin_named[BINS], bin_true[BINS];
     double bin_sum[BINS];
@@ -159,8 +166,9 @@ static void add(tally *to, const tally *t)
     to->most = PFC_MAX(to->most, t->most);
 }
 
-static void run_strategy(bench *b, const char *strategy)
+static void run_strategy(bench *b, size_t number)
 {
+    const char *strategy = strategy_names[number];
     tally groups[GROUPS_MAX] = { { 0 } };
     tally total = { 0 };
     size_t len = 0;
@@ -171,6 +179,8 @@ static void run_strategy(bench *b, const char *strategy)
         play(b, &b->items[i], strategy, &t);
         print_line(b->items[i].name, &t);
         fflush(stdout);
+        b->beside[i].runs[number] = t.runs / (double)t.sessions;
+        b->beside[i].right[number] = share(t.right, t.sessions);
         while (g < len && strcmp(groups[g].group, b->items[i].group) != 0)
             g++;
         if (g == len && len < GROUPS_MAX)
@@ -184,6 +194,23 @@ static void run_strategy(bench *b, const char *strategy)
         free(name);
     }
     print_line("all", &total);
+}
+
+/* Right answers and runs of all strategies, a scenario a line; the last column is how many times the
+ * planner's runs Pinpoint's rule needs. */
+static void print_beside(const bench *b)
+{
+    printf("\n%-26s", "right% @ runs");
+    for (size_t k = 0; strategy_names[k]; k++)
+        printf(" %14s", strategy_names[k]);
+    printf(" %9s\n", "pinpoint:");
+    for (size_t i = 0; i < b->len; i++) {
+        const beside *x = &b->beside[i];
+        printf("%-26s", b->items[i].name);
+        for (size_t k = 0; strategy_names[k]; k++)
+            printf(" %5.1f @ %6.1f", x->right[k], x->runs[k]);
+        printf(" %8.2f\n", x->runs[0] > 0 ? x->runs[1] / x->runs[0] : 0);
+    }
 }
 
 static void print_planner(const bench *b)
@@ -243,7 +270,7 @@ static pfc_code load_all(bench *b, pfc_err *err)
 static int usage(void)
 {
     fprintf(stderr, "usage: perfci-bisect-bench --data DIR [--sessions N] [--strategy "
-                    "perfci|halving-3|halving-5|git-1] [--only TEXT] [--show]\n");
+                    "perfci|pinpoint|asv|halving-5|halving-3|git] [--only TEXT] [--show]\n");
     return 2;
 }
 
@@ -290,14 +317,18 @@ int main(int argc, char **argv)
         status = 5;
     } else {
         printf("%zu scenarios, %lld sessions each\n", b.len, (long long)b.sessions);
+        b.beside = pfc_calloc(b.len, sizeof *b.beside);
         for (size_t i = 0; strategy_names[i]; i++)
             if (!b.strategy || strcmp(b.strategy, strategy_names[i]) == 0)
-                run_strategy(&b, strategy_names[i]);
+                run_strategy(&b, i);
+        if (!b.strategy)
+            print_beside(&b);
         if (!b.strategy || strcmp(b.strategy, "perfci") == 0)
             print_planner(&b);
     }
     for (size_t i = 0; i < b.len; i++)
         scenario_clear(&b.items[i]);
     free(b.items);
+    free(b.beside);
     return status;
 }

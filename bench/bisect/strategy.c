@@ -1,19 +1,19 @@
 /*
- * The planner, and bisections with a fixed number of runs a commit.
+ * The planner as a strategy.
  */
 #include "bench/bisect/strategy.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "bench/bisect/rivals.h"
 #include "core/analysis/bisect.h"
-#include "core/stats/stats.h"
 
 #define TOUCH_SHARE 0.8 /* as `perfci bisect --paths` weighs */
 
-const char *const strategy_names[] = { "perfci", "halving-3", "halving-5", "git-1", NULL };
+const char *const strategy_names[] = { "perfci",    "pinpoint", "asv", "halving-5",
+                                       "halving-3", "git",      NULL };
 
 /* Of this thread: what a decision costs must not depend on who else runs. */
 static int64_t cpu_ns(void)
@@ -96,82 +96,10 @@ static void perfci(session *n, finding *out)
     free(prior);
 }
 
-/* ---- fixed repeats ---- */
-
-/* Median of `repeats` runs, larger is worse; false: does not build. */
-static bool median_of(session *n, size_t commit, size_t repeats, double *out)
-{
-    double x[16];
-    size_t len = 0;
-    for (size_t tries = 0; len < repeats && tries < 10 * repeats; tries++) {
-        double value = 0;
-        answer_kind kind = session_measure(n, commit, 0, &value);
-        if (kind == ANSWER_BROKEN)
-            return false;
-        if (kind == ANSWER_VALUE)
-            x[len++] = n->s->higher_is_better ? -value : value;
-    }
-    if (len)
-        *out = pfc_stats_median(x, len);
-    return len > 0;
-}
-
-/* A measurable commit of (a, b) nearest to the middle, as `git bisect skip` looks for one. */
-static size_t middle(session *n, size_t a, size_t b, size_t repeats, double *x)
-{
-    size_t mid = a + (b - a) / 2;
-    for (size_t off = 0; off < b - a; off++) {
-        if (mid + off < b && mid + off > a && median_of(n, mid + off, repeats, x))
-            return mid + off;
-        if (off && mid > a + off && median_of(n, mid - off, repeats, x))
-            return mid - off;
-    }
-    return 0;
-}
-
-/* Both ends, then halves: the cut is the middle of the ends' medians. */
-static void halving(session *n, size_t repeats, finding *out)
-{
-    size_t a = 0;
-    size_t b = n->s->len - 1;
-    double good = 0;
-    double bad = 0;
-    if (!median_of(n, a, repeats, &good) || !median_of(n, b, repeats, &bad) || bad <= good)
-        return;
-    double cut = (good + bad) / 2;
-    while (b - a > 1) {
-        double x = 0;
-        size_t mid = middle(n, a, b, repeats, &x);
-        if (!mid)
-            break;
-        if (x < cut)
-            a = mid;
-        else
-            b = mid;
-    }
-    out->sets[0] = (commit_set){ a + 1, b };
-    out->probability[0] = 1;
-    out->len = 1;
-}
-
-static void halving_1(session *n, finding *out)
-{
-    halving(n, 1, out);
-}
-
-static void halving_3(session *n, finding *out)
-{
-    halving(n, 3, out);
-}
-
-static void halving_5(session *n, finding *out)
-{
-    halving(n, 5, out);
-}
-
 strategy_fn strategy_named(const char *name)
 {
-    static const strategy_fn all[] = { perfci, halving_3, halving_5, halving_1 };
+    static const strategy_fn all[] = { perfci,          rival_pinpoint,  rival_asv,
+                                       rival_halving_5, rival_halving_3, rival_git };
     for (size_t i = 0; strategy_names[i]; i++)
         if (strcmp(strategy_names[i], name) == 0)
             return all[i];
