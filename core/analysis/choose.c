@@ -14,7 +14,9 @@
 
 #define REPRODUCED   0.99 /* probability of a step at which the search begins */
 #define NOT_THERE    0.97 /* probability of no step at which it ends */
-#define REST         0.5  /* a part less likely to hold a step is done with: see rest_of */
+#define LIKELY_NOT   0.90
+#define TOLD_APART   16  /* 2 (z / size)^2 runs of either end tell a size apart: z = 2.8 */
+#define REST         0.5 /* a part less likely to hold a step is done with: see rest_of */
 #define REST_MOST    0.10
 #define SPENT        12   /* runs of either border that were enough to see one */
 #define BUMP         0.15 /* of the size looked for */
@@ -165,13 +167,22 @@ static plan_reason measure_fewer(const pfc_bisect_plan *plan, size_t a, size_t b
     return PLAN_GO_ON;
 }
 
+/* So sure that there is no step that the search ends. A difference of the ends that lies half-way
+ * between none and the smallest that counts would be asked about for ever: once both ends have the
+ * runs that tell these two apart, what is likely is enough. */
+static double enough_none(const plan_model *m, size_t fewest)
+{
+    double ratio = hypot(m->noise, m->layout) / m->smallest;
+    return (double)fewest >= TOLD_APART * ratio * ratio ? LIKELY_NOT : NOT_THERE;
+}
+
 static bool reproduce(const pfc_bisect_plan *plan, pfc_bisect_step *out, plan_reason *reason)
 {
     const plan_model *m = &plan->model;
     size_t last = m->nodes_len - 1;
     size_t want = plan->opts.noise_rel > 0 ? END_RUNS : END_RUNS_NEW;
     size_t fewest = PFC_MIN(node_runs(plan, 0), node_runs(plan, last));
-    if (fewest >= want && m->none >= NOT_THERE) {
+    if (fewest >= want && m->none >= enough_none(m, fewest)) {
         *reason = PLAN_NULL;
         return true;
     }

@@ -40,17 +40,21 @@ Test(bisect_noise, two_sigma_over_64_commits_is_right_97_times_of_100)
     cr_assert(le(sz, runs, 44 * sessions), "mean runs: %.1f", (double)runs / (double)sessions);
 }
 
-Test(bisect_noise, no_step_blames_nobody)
+Test(bisect_noise, no_step_blames_nobody_and_ends_soon)
 {
+    const size_t sessions = 300;
     size_t clean = 0;
-    for (size_t k = 0; k < 100; k++) {
+    size_t runs = 0;
+    for (size_t k = 0; k < sessions; k++) {
         outcome o;
         history_step(&h, 65, 65, 0, 0.01);
         session_run(&h, two_sigma, 1000 + k, &o);
         clean += o.report.verdict == PFC_BISECT_NO_REGRESSION && o.report.culprits_len == 0;
+        runs += o.report.runs;
         pfc_bisect_report_clear(&o.report);
     }
-    cr_assert(ge(sz, clean, 99), "clean: %zu of 100", clean);
+    cr_assert(ge(sz, clean, 297), "clean: %zu of %zu", clean, sessions);
+    cr_assert(le(sz, runs, 30 * sessions), "mean runs: %.1f", (double)runs / (double)sessions);
 }
 
 Test(bisect_noise, the_first_and_the_last_commit_are_found)
