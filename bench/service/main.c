@@ -109,25 +109,13 @@ static char *raw_script(void)
               " RETURNING project_id, id, run_id, commit_id)"
               ", m AS (INSERT INTO measurements (project_id, series_id, run_id, commit_id,"
               " stored_at, n, median, low, high, min, samples, blocks) SELECT r.project_id,"
-              " u.series, r.id, r.commit_id, now(), 12, u.x, u.x, u.x, u.x, u.samples::float8[],"
-              " '{4,4,4}' FROM r, unnest(");
-    for (int column = 0; column < 3; column++) {
-        static const char *const types[] = { "bigint", "float8", "text" };
-
-        pfc_buf_puts(&sql, column ? ", ARRAY[" : "ARRAY[");
-        for (int i = 0; i < BENCH_MEASUREMENTS; i++) {
-            pfc_buf_puts(&sql, i ? "," : "");
-            if (column == 0)
-                pfc_buf_printf(&sql, "%d", i + 1);
-            else if (column == 1)
-                pfc_buf_printf(&sql, "%g", 1000.0 + 17.25 * i);
-            else
-                pfc_buf_puts(&sql,
-                             "'{1000,1000.125,1000.25,1000.375,1000.5,1000.625,1000.75,1000.875,"
-                             "1001,1001.125,1001.25,1001.375}'");
-        }
-        pfc_buf_printf(&sql, "]::%s[]", types[column]);
-    }
+              " u.series, r.id, r.commit_id, now(), 12, u.x, u.x, u.x, u.x, u.samples,"
+              " '{4,4,4}' FROM r, (VALUES ");
+    for (int i = 0; i < BENCH_MEASUREMENTS; i++)
+        pfc_buf_printf(&sql,
+                       "%s(%d, %g::float8, '{1000,1000.125,1000.25,1000.375,1000.5,1000.625,"
+                       "1000.75,1000.875,1001,1001.125,1001.25,1001.375}'::float8[])",
+                       i ? "," : "", i + 1, 1000.0 + 17.25 * i);
     pfc_buf_printf(&sql, ") AS u (series, x, samples))%s", rest);
     return pfc_buf_take(&sql);
 }

@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/parse.h"
+#include "core/wire/arena.h"
 #include "core/wire/wire.h"
 
 #define RUN_SCHEMA "perfci.run/1"
@@ -331,12 +332,14 @@ pfc_code pfc_run_from_json(const char *text, size_t len, pfc_run **out, pfc_err 
     if (len > PFC_WIRE_MAX_BODY_BYTES)
         return pfc_err_set(err, PFC_ETOOBIG, "run document: want at most %u bytes, got %zu",
                            PFC_WIRE_MAX_BODY_BYTES, len);
+    pfc_json_arena_begin(); /* all that is kept is copied into the run */
     code = pfc_json_parse(text, len, &doc, err);
+    pfc_json_arena_seal();
     if (code == PFC_OK) {
         run = pfc_run_new();
         code = read_run(doc, run, err);
     }
-    json_decref(doc);
+    pfc_json_arena_free();
     if (code != PFC_OK) {
         pfc_run_free(run);
         return code;

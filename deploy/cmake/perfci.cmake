@@ -122,8 +122,9 @@ function(perfci_test_properties name)
     # Criterion reports a leak with status 0; the words in the output are what tells.
     set_tests_properties(${name} PROPERTIES FAIL_REGULAR_EXPRESSION "Sanitizer|runtime error:")
   endif()
-  if(NOT A_LABEL STREQUAL "unit")
-    # Real clusters, servers and browsers: one at a time, so that none starves another.
+  if(NOT A_LABEL MATCHES "^(unit|db)$")
+    # Whole stacks and browsers: one at a time, so that none starves another. A `db` program has a
+    # cluster of its own, and two of them side by side fill the waits of each other's fsyncs.
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
   endif()
 endfunction()

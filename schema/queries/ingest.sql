@@ -22,7 +22,7 @@ LEFT JOIN machines k ON k.class = u.class AND k.name = u.name AND k.fingerprint_
     AND k.last_seen_at >= now() - interval '1 minute'
 ORDER BY u.ordinal;
 
--- name: group_series
+-- name: series_find
 -- $1 project_id[], $2 machine_class[], $3 branch[], $4 benchmark[], $5 metric[], $6 backend[]
 -- -> id (null: there is none yet), unit, higher_is_better, in the order asked
 SELECT s.id, s.unit, s.higher_is_better
@@ -50,17 +50,20 @@ ORDER BY u.project_id, u.run_id
 ON CONFLICT (project_id, run_id) DO NOTHING
 RETURNING id, project_id, run_id;
 
--- name: group_measurements
--- $1 project_id[], $2 run[], $3 commit_id[], $4 series_id[], $5 n[], $6 median[], $7 low[],
--- $8 high[], $9 min[], $10 samples[] and $11 blocks[] (array literals), $12 extra[]
+-- name: measurements_insert
+-- $1 project_id[], $2 run[], $3 commit_id[], $4 series_id[], $5 samples of each and $6 where they
+-- begin in $14, $7 blocks of each and $8 where they begin in $15, $9 median[], $10 low[], $11 high[],
+-- $12 min[], $13 extra[]
 INSERT INTO measurements (project_id, series_id, run_id, commit_id, stored_at, n, median, low, high,
                           min, samples, blocks, extra)
 SELECT u.project_id, u.series_id, u.run_id, u.commit_id, now(), u.n, u.median, u.low, u.high, u.min,
-       u.samples::float8[], u.blocks::int[], u.extra::jsonb
-FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::float8[],
-            $7::float8[], $8::float8[], $9::float8[], $10::text[], $11::text[], $12::text[])
-     AS u (project_id, run_id, commit_id, series_id, n, median, low, high, min, samples, blocks,
-           extra);
+       ($14::float8[])[(u.n_at + 1)::int : (u.n_at + u.n)::int],
+       ($15::int[])[(u.blocks_at + 1)::int : (u.blocks_at + u.blocks)::int], u.extra::jsonb
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
+            $7::bigint[], $8::bigint[], $9::float8[], $10::float8[], $11::float8[], $12::float8[],
+            $13::text[])
+     AS u (project_id, run_id, commit_id, series_id, n, n_at, blocks, blocks_at, median, low, high,
+           min, extra);
 
 -- name: group_parts
 -- $1 project_id[], $2 run[], $3 body_hash[], $4 key[], $5 measurements[], $6 series[], $7 samples[]

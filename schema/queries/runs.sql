@@ -96,32 +96,10 @@ WHERE NOT EXISTS (
 ORDER BY b.id, u.metric, u.backend
 ON CONFLICT DO NOTHING;
 
--- name: series_resolve
--- $1 project_id, $2 machine_class, $3 branch, $4 benchmark[], $5 metric[], $6 backend[]
--- -> id, unit, higher_is_better, exact, in the order asked
-SELECT s.id, s.unit, s.higher_is_better, s.exact
-FROM unnest($4::text[], $5::text[], $6::text[]) WITH ORDINALITY
-     AS u (benchmark, metric, backend, ordinal)
-JOIN benchmarks b ON b.project_id = $1::bigint AND b.name = u.benchmark
-JOIN series s ON s.project_id = b.project_id AND s.benchmark_id = b.id AND s.metric = u.metric
-    AND s.backend = u.backend AND s.machine_class = $2 AND s.branch = $3
-ORDER BY u.ordinal;
-
 -- name: measurements_overlap
 -- $1 project_id, $2 run, $3 series_id[]  -> those that the run has already
 SELECT series_id FROM measurements
 WHERE project_id = $1::bigint AND run_id = $2::bigint AND series_id = ANY ($3::bigint[]) LIMIT 1;
-
--- name: measurements_insert
--- $1 project_id, $2 run, $3 commit_id, $4 series_id[], $5 n[], $6 median[], $7 low[], $8 high[],
--- $9 min[], $10 samples[] and $11 blocks[] (array literals), $12 extra[]
-INSERT INTO measurements (project_id, series_id, run_id, commit_id, stored_at, n, median, low, high,
-                          min, samples, blocks, extra)
-SELECT $1::bigint, u.series_id, $2::bigint, $3::bigint, now(), u.n, u.median, u.low, u.high, u.min,
-       u.samples::float8[], u.blocks::int[], u.extra::jsonb
-FROM unnest($4::bigint[], $5::bigint[], $6::float8[], $7::float8[], $8::float8[], $9::float8[],
-            $10::text[], $11::text[], $12::text[])
-     AS u (series_id, n, median, low, high, min, samples, blocks, extra);
 
 -- name: unmeasured_insert
 -- $1 project_id, $2 run, $3 benchmark[], $4 metric[], $5 backend[], $6 unit[], $7 higher[],

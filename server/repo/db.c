@@ -355,8 +355,8 @@ pfc_code pfc_tx_pipeline(pfc_tx *tx, const char *const *names, pfc_args *args, s
         goto done;
     }
     /* The answers are a few bytes a statement, so the server never waits for us to read them. */
-    while (sent < len &&
-           PQsendQueryPrepared(pg, names[sent], args[sent].len, args[sent].values, NULL, NULL, 0))
+    while (sent < len && PQsendQueryPrepared(pg, names[sent], args[sent].len, args[sent].values,
+                                             args[sent].lengths, args[sent].binary, 0))
         sent++;
     if (sent < len || !PQpipelineSync(pg))
         code = pfc_result_fault(pg, NULL, names[PFC_MIN(sent, len - 1)], err);
@@ -383,8 +383,8 @@ pfc_code pfc_tx_query(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **ou
 
     if (code)
         goto done;
-    res = PQexecPrepared(tx->conn->pg, name, args ? args->len : 0, args ? args->values : NULL, NULL,
-                         NULL, 0);
+    res = PQexecPrepared(tx->conn->pg, name, args ? args->len : 0, args ? args->values : NULL,
+                         args ? args->lengths : NULL, args ? args->binary : NULL, 0);
     status = PQresultStatus(res);
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
         code = pfc_result_fault(tx->conn->pg, res, name, err);

@@ -53,6 +53,7 @@ void pfc_tx_free(pfc_tx *tx);
 typedef struct pfc_args {
     const char *values[PFC_ARGS_MAX];
     char *owned[PFC_ARGS_MAX];
+    int lengths[PFC_ARGS_MAX], binary[PFC_ARGS_MAX]; /* of values in binary form; else 0 */
     int len;
 } pfc_args;
 
@@ -65,8 +66,11 @@ void pfc_args_f64(pfc_args *args, double value); /* not finite: SQL NULL */
 void pfc_args_bool(pfc_args *args, bool value);
 void pfc_args_texts(pfc_args *args, const char *const *values, size_t len); /* text[] */
 void pfc_args_i64s(pfc_args *args, const int64_t *values, size_t len);      /* bigint[] */
+void pfc_args_u32s(pfc_args *args, const uint32_t *values, size_t len);     /* int[] */
 void pfc_args_f64s(pfc_args *args, const double *values, size_t len); /* float8[], NAN: null */
 void pfc_args_bools(pfc_args *args, const bool *values, size_t len);  /* boolean[] */
+/** "{...}" of texts (none NULL), to be one element of a text[] that the statement casts; caller frees. */
+char *pfc_array_literal(const char *const *values, size_t len);
 void pfc_args_clear(pfc_args *args);
 
 /**

@@ -152,16 +152,6 @@ static char *joined_parents(const pfc_commit *commit)
     return pfc_buf_take(&buf);
 }
 
-static char *array_literal(char *const *texts, size_t len)
-{
-    pfc_args args = { 0 };
-    char *text;
-
-    pfc_args_texts(&args, (const char *const *)texts, len);
-    text = args.owned[0];
-    return text; /* taken out of args, which holds nothing else */
-}
-
 /* Inserts, completes stubs. completed: ids of those, caller frees. */
 static pfc_code upsert(pfc_tx *tx, int64_t project_id, const pfc_commit *commits,
                        const char *const *shas, size_t len, size_t *fresh, int64_t **completed,
@@ -180,7 +170,7 @@ static pfc_code upsert(pfc_tx *tx, int64_t project_id, const pfc_commit *commits
         parents[i] = joined_parents(&commits[i]);
         authors[i] = commits[i].author ? commits[i].author : "";
         subjects[i] = commits[i].subject ? commits[i].subject : "";
-        paths[i] = array_literal(commits[i].paths, commits[i].paths_len);
+        paths[i] = pfc_array_literal((const char *const *)commits[i].paths, commits[i].paths_len);
         times[i] = commits[i].time;
     }
     pfc_args_i64(&args, project_id);

@@ -181,13 +181,8 @@ static pfc_code resolve_series(pfc_ingest *in, pfc_err *err)
     pfc_res *res = NULL;
     pfc_code code;
 
-    pfc_args_i64(&args, in->project_id);
-    pfc_args_text(&args, in->run->machine.machine_class);
-    pfc_args_text(&args, in->branch);
-    pfc_args_texts(&args, c->benchmark, c->len);
-    pfc_args_texts(&args, c->metric, c->len);
-    pfc_args_texts(&args, c->backend, c->len);
-    code = pfc_tx_query(in->tx, "series_resolve", &args, &res, err);
+    pfc_ingest_series_args(&args, &in, 1);
+    code = pfc_tx_query(in->tx, "series_find", &args, &res, err);
     if (!code && pfc_res_rows(res) != c->len)
         code = pfc_err_set(err, PFC_EBUG, "series: asked for %zu, found %zu", c->len,
                            pfc_res_rows(res));
@@ -195,6 +190,11 @@ static pfc_code resolve_series(pfc_ingest *in, pfc_err *err)
         const char *unit = pfc_res_text(res, i, 1);
 
         c->series[i] = pfc_res_i64(res, i, 0);
+        if (!c->series[i]) {
+            code = pfc_err_set(err, PFC_EBUG, "series: %s %s is not there", c->benchmark[i],
+                               c->metric[i]);
+            break;
+        }
         /* A series is one quantity: mixing units or directions would make steps of nothing. */
         if (!pfc_streq(unit, c->unit[i]) || pfc_res_bool(res, i, 2) != c->higher[i])
             code = pfc_err_set_field(err, PFC_EINVAL, "measurements",
@@ -240,18 +240,7 @@ static pfc_code store_measured(pfc_ingest *in, pfc_err *err)
         code = check_overlap(in, err);
     if (code)
         return code;
-    pfc_args_i64(&args, in->project_id);
-    pfc_args_i64(&args, in->run_id);
-    pfc_args_i64(&args, in->commit_id);
-    pfc_args_i64s(&args, c->series, c->len);
-    pfc_args_i64s(&args, c->n, c->len);
-    pfc_args_f64s(&args, c->median, c->len);
-    pfc_args_f64s(&args, c->low, c->len);
-    pfc_args_f64s(&args, c->high, c->len);
-    pfc_args_f64s(&args, c->min, c->len);
-    pfc_args_texts(&args, (const char *const *)c->samples, c->len);
-    pfc_args_texts(&args, (const char *const *)c->blocks, c->len);
-    pfc_args_texts(&args, (const char *const *)c->extra, c->len);
+    pfc_ingest_measurement_args(&args, &in, 1);
     return pfc_tx_query(in->tx, "measurements_insert", &args, NULL, err);
 }
 

@@ -3,7 +3,8 @@
  *
  * Preparing needs no database: it checks the document, derives the figures that are stored beside
  * the samples, and hashes header and body. ingest.c stores one run in a transaction of its own;
- * ingest_group.c stores many in one, as long as they need nothing but inserts.
+ * ingest_group.c stores many in one, as long as they need nothing but inserts. ingest_rows.c makes
+ * the parameters of both.
  */
 #ifndef PFC_SERVER_SERVICES_INGEST_H
 #define PFC_SERVER_SERVICES_INGEST_H
@@ -17,9 +18,10 @@
 typedef struct pfc_ingest_columns {
     size_t len;
     const char **benchmark, **metric, **backend, **unit;
-    char **params, **samples, **blocks, **extra;
+    char **params, **extra;
+    const pfc_measurement **measured; /* whose samples and blocks are stored */
     bool *higher, *exact;
-    int64_t *series, *n;
+    int64_t *series;
     double *median, *low, *high, *min;
     int64_t samples_total;
 } pfc_ingest_columns;
@@ -48,6 +50,12 @@ pfc_code pfc_ingest_one(pfc_db *db, pfc_ingest *in, pfc_ingest_result *out,
                         pfc_err *err) PFC_MUSTCHECK;
 /** Stores what was broken or skipped; in->tx, in->project_id and in->run_id are set. */
 pfc_code pfc_ingest_unmeasured(pfc_ingest *in, pfc_err *err) PFC_MUSTCHECK;
+/** Measurements with samples, of all the runs together. */
+size_t pfc_ingest_rows(pfc_ingest *const *runs, size_t len);
+/** Pushes the parameters of series_find, an element a measurement. */
+void pfc_ingest_series_args(pfc_args *args, pfc_ingest *const *runs, size_t len);
+/** Pushes the parameters of measurements_insert; runs and series are known. */
+void pfc_ingest_measurement_args(pfc_args *args, pfc_ingest *const *runs, size_t len);
 /** An object of texts as JSON; caller frees. */
 char *pfc_ingest_pairs(const pfc_pairs *pairs);
 /** The event that tells of a stored run; caller frees. */

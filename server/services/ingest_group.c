@@ -208,112 +208,6 @@ static pfc_code resolve(group *g, pfc_err *err)
     return code;
 }
 
-/* ---- measurements ---- */
-
-static size_t rows_of(const group *g)
-{
-    size_t rows = 0;
-
-    for (size_t i = 0; i < g->len; i++)
-        rows += g->in[i]->ok.len;
-    return rows;
-}
-
-typedef enum column {
-    COL_BENCHMARK,
-    COL_METRIC,
-    COL_BACKEND,
-    COL_SAMPLES,
-    COL_BLOCKS,
-    COL_EXTRA,
-    COL_MEDIAN,
-    COL_LOW,
-    COL_HIGH,
-    COL_MIN,
-    COL_SERIES,
-    COL_N,
-} column;
-
-static const char *const *text_column(const pfc_ingest_columns *c, column which)
-{
-    switch (which) {
-    case COL_BENCHMARK:
-        return c->benchmark;
-    case COL_METRIC:
-        return c->metric;
-    case COL_BACKEND:
-        return c->backend;
-    case COL_SAMPLES:
-        return (const char *const *)c->samples;
-    case COL_BLOCKS:
-        return (const char *const *)c->blocks;
-    case COL_EXTRA:
-    case COL_MEDIAN:
-    case COL_LOW:
-    case COL_HIGH:
-    case COL_MIN:
-    case COL_SERIES:
-    case COL_N:
-        break;
-    }
-    return (const char *const *)c->extra;
-}
-
-static const double *f64_column(const pfc_ingest_columns *c, column which)
-{
-    if (which == COL_MEDIAN)
-        return c->median;
-    if (which == COL_LOW)
-        return c->low;
-    return which == COL_HIGH ? c->high : c->min;
-}
-
-/* One element a measurement: a text of it, or of its run. */
-static void put_row_texts(pfc_args *args, const group *g, column which, text_of run_text)
-{
-    size_t rows = rows_of(g), n = 0;
-    const char **values = pfc_calloc(rows, sizeof(*values));
-
-    for (size_t i = 0; i < g->len; i++) {
-        const pfc_ingest_columns *c = &g->in[i]->ok;
-
-        for (size_t k = 0; k < c->len; k++)
-            values[n++] = run_text ? run_text(g->in[i]) : text_column(c, which)[k];
-    }
-    pfc_args_texts(args, values, rows);
-    free(values);
-}
-
-static void put_row_i64s(pfc_args *args, const group *g, column which, i64_of run_i64)
-{
-    size_t rows = rows_of(g), n = 0;
-    int64_t *values = pfc_calloc(rows, sizeof(*values));
-
-    for (size_t i = 0; i < g->len; i++) {
-        const pfc_ingest_columns *c = &g->in[i]->ok;
-
-        for (size_t k = 0; k < c->len; k++)
-            values[n++] = run_i64 ? run_i64(g->in[i]) : which == COL_N ? c->n[k] : c->series[k];
-    }
-    pfc_args_i64s(args, values, rows);
-    free(values);
-}
-
-static void put_row_f64s(pfc_args *args, const group *g, column which)
-{
-    size_t rows = rows_of(g), n = 0;
-    double *values = pfc_calloc(rows, sizeof(*values));
-
-    for (size_t i = 0; i < g->len; i++) {
-        const pfc_ingest_columns *c = &g->in[i]->ok;
-
-        memcpy(values + n, f64_column(c, which), c->len * sizeof(*values));
-        n += c->len;
-    }
-    pfc_args_f64s(args, values, rows);
-    free(values);
-}
-
 /* A series that does not exist yet, or is of another unit, is for pfc_ingest_one to make or refuse. */
 static pfc_code find_series(group *g, pfc_err *err)
 {
@@ -323,16 +217,11 @@ static pfc_code find_series(group *g, pfc_err *err)
     size_t row = 0;
     pfc_code code;
 
-    put_row_i64s(&args, g, COL_SERIES, project_of);
-    put_row_texts(&args, g, COL_BENCHMARK, class_of);
-    put_row_texts(&args, g, COL_BENCHMARK, branch_of);
-    put_row_texts(&args, g, COL_BENCHMARK, NULL);
-    put_row_texts(&args, g, COL_METRIC, NULL);
-    put_row_texts(&args, g, COL_BACKEND, NULL);
-    code = pfc_tx_query(g->tx, "group_series", &args, &res, err);
-    if (!code && pfc_res_rows(res) != rows_of(g))
-        code = pfc_err_set(err, PFC_EBUG, "series: asked for %zu, found %zu", rows_of(g),
-                           pfc_res_rows(res));
+    pfc_ingest_series_args(&args, g->in, g->len);
+    code = pfc_tx_query(g->tx, "series_find", &args, &res, err);
+    if (!code && pfc_res_rows(res) != pfc_ingest_rows(g->in, g->len))
+        code = pfc_err_set(err, PFC_EBUG, "series: asked for %zu, found %zu",
+                           pfc_ingest_rows(g->in, g->len), pfc_res_rows(res));
     for (size_t i = 0; !code && i < g->len; i++) {
         pfc_ingest_columns *c = &g->in[i]->ok;
 
@@ -395,22 +284,6 @@ static pfc_code insert_runs(group *g, pfc_err *err)
     return code;
 }
 
-static void measurement_args(pfc_args *args, const group *g)
-{
-    put_row_i64s(args, g, COL_SERIES, project_of);
-    put_row_i64s(args, g, COL_SERIES, run_of);
-    put_row_i64s(args, g, COL_SERIES, commit_of);
-    put_row_i64s(args, g, COL_SERIES, NULL);
-    put_row_i64s(args, g, COL_N, NULL);
-    put_row_f64s(args, g, COL_MEDIAN);
-    put_row_f64s(args, g, COL_LOW);
-    put_row_f64s(args, g, COL_HIGH);
-    put_row_f64s(args, g, COL_MIN);
-    put_row_texts(args, g, COL_SAMPLES, NULL);
-    put_row_texts(args, g, COL_BLOCKS, NULL);
-    put_row_texts(args, g, COL_EXTRA, NULL);
-}
-
 /* Runs that measured something are judged. */
 static void judge_args(pfc_args *args, const group *g)
 {
@@ -441,7 +314,7 @@ static void notify_args(pfc_args *args, const group *g)
 /* Everything that hangs on the runs' numbers, in one round trip. */
 static pfc_code insert_rest(group *g, pfc_err *err)
 {
-    static const char *const names[] = { "group_measurements", "group_parts", "group_judge",
+    static const char *const names[] = { "measurements_insert", "group_parts", "group_judge",
                                          "group_audit", "group_notify" };
     pfc_args args[PFC_ARRAY_LEN(names)] = { 0 };
     pfc_code code = PFC_OK;
@@ -453,7 +326,7 @@ static pfc_code insert_rest(group *g, pfc_err *err)
     }
     if (code)
         return code;
-    measurement_args(&args[0], g);
+    pfc_ingest_measurement_args(&args[0], g->in, g->len);
     put_i64s(&args[1], g, project_of);
     put_i64s(&args[1], g, run_of);
     put_texts(&args[1], g, body_of);

@@ -8,13 +8,11 @@ static void columns_clear(pfc_ingest_columns *c)
 {
     for (size_t i = 0; i < c->len; i++) {
         free(c->params[i]);
-        free(c->samples[i]);
-        free(c->blocks[i]);
         free(c->extra[i]);
     }
-    void *arrays[] = { c->benchmark, c->metric, c->backend, c->unit,  c->params, c->samples,
-                       c->blocks,    c->extra,  c->higher,  c->exact, c->series, c->n,
-                       c->median,    c->low,    c->high,    c->min };
+    void *arrays[] = { c->benchmark, c->metric,   c->backend, c->unit,  c->params,
+                       c->extra,     c->measured, c->higher,  c->exact, c->series,
+                       c->median,    c->low,      c->high,    c->min };
     for (size_t i = 0; i < PFC_ARRAY_LEN(arrays); i++)
         free(arrays[i]);
 }
@@ -27,13 +25,11 @@ static void columns_init(pfc_ingest_columns *c, size_t cap)
     c->backend = pfc_calloc(cap, sizeof(char *));
     c->unit = pfc_calloc(cap, sizeof(char *));
     c->params = pfc_calloc(cap, sizeof(char *));
-    c->samples = pfc_calloc(cap, sizeof(char *));
-    c->blocks = pfc_calloc(cap, sizeof(char *));
     c->extra = pfc_calloc(cap, sizeof(char *));
+    c->measured = pfc_calloc(cap, sizeof(*c->measured));
     c->higher = pfc_calloc(cap, sizeof(bool));
     c->exact = pfc_calloc(cap, sizeof(bool));
     c->series = pfc_calloc(cap, sizeof(int64_t));
-    c->n = pfc_calloc(cap, sizeof(int64_t));
     c->median = pfc_calloc(cap, sizeof(double));
     c->low = pfc_calloc(cap, sizeof(double));
     c->high = pfc_calloc(cap, sizeof(double));
@@ -42,31 +38,15 @@ static void columns_init(pfc_ingest_columns *c, size_t cap)
 
 char *pfc_ingest_pairs(const pfc_pairs *pairs)
 {
-    json_t *object = pfc_pairs_to_json(pairs);
-    char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+    json_t *object;
+    char *text;
 
+    if (pairs->len == 0)
+        return pfc_strdup("{}");
+    object = pfc_pairs_to_json(pairs);
+    text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(object);
     return text;
-}
-
-static char *doubles_text(const double *x, size_t n)
-{
-    pfc_args args = { 0 };
-
-    pfc_args_f64s(&args, x, n);
-    return args.owned[0];
-}
-
-static char *blocks_text(const uint32_t *blocks, size_t n)
-{
-    pfc_args args = { 0 };
-    int64_t *wide = pfc_calloc(n, sizeof(*wide));
-
-    for (size_t i = 0; i < n; i++)
-        wide[i] = blocks[i];
-    pfc_args_i64s(&args, wide, n);
-    free(wide);
-    return args.owned[0];
 }
 
 /* What is drawn around a point. Launches of the process are what varies, so with several the band is
@@ -103,11 +83,9 @@ static void columns_add(pfc_ingest_columns *c, const pfc_measurement *m)
     c->unit[i] = m->unit;
     c->params[i] = pfc_ingest_pairs(&m->params);
     c->extra[i] = pfc_ingest_pairs(&m->extra);
-    c->samples[i] = doubles_text(m->samples, m->samples_len);
-    c->blocks[i] = blocks_text(m->blocks, m->blocks_len);
+    c->measured[i] = m;
     c->higher[i] = m->higher_is_better;
     c->exact[i] = m->exact;
-    c->n[i] = (int64_t)m->samples_len;
     c->median[i] = interval.value;
     c->low[i] = interval.low;
     c->high[i] = interval.high;
