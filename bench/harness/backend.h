@@ -29,6 +29,9 @@ typedef struct pfc_backend pfc_backend;
 
 /** What a family of backends implements. `self` is the backend, `inst` what open made. */
 typedef struct pfc_backend_ops {
+    /* PFC_EUNAVAIL, with the reason, when the family has no kernel for it on any machine; costs
+     * nothing. NULL: open says. */
+    pfc_code (*can)(const pfc_backend *self, const pfc_case *c, pfc_err *err);
     /* Prepares buffers and seeded input. PFC_EUNAVAIL (with the reason) when the backend does not
      * know the operation or type: the benchmark is skipped. */
     pfc_code (*open)(const pfc_backend *self, const pfc_case *c, uint64_t seed, void **inst,

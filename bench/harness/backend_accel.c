@@ -15,7 +15,7 @@ static pfc_code problem_of(const pfc_backend *self, const pfc_case *c, pfc_accel
     if (!code)
         code = pfc_accel_dtype_parse(c->dtype, &out->dtype, err);
     /* The suite is right, this family just has no such kernel: skipped, not refused. */
-    if (code)
+    if (code || (out->dtype == PFC_ACCEL_INT8 && out->kernel != PFC_ACCEL_GEMM))
         return pfc_err_set(err, PFC_EUNAVAIL, "%s has no %s %s", self->name, c->dtype, c->op->name);
     for (size_t i = 0; i < c->op->params_len; i++) {
         const char *name = c->op->params[i].name;
@@ -26,11 +26,20 @@ static pfc_code problem_of(const pfc_backend *self, const pfc_case *c, pfc_accel
             at++;
         if (pfc_accel_param_name(out->kernel, at))
             out->p[at] = c->params[i];
-        else if (c->params[i] != c->op->params[i].fallback)
+        else if (c->params[i] == c->op->params[i].fallback)
+            continue;
+        if (!pfc_accel_param_name(out->kernel, at) || c->params[i] > PFC_ACCEL_MAX_DIM)
             return pfc_err_set(err, PFC_EUNAVAIL, "%s has no %s with %s %lld", self->name,
                                c->op->name, name, (long long)c->params[i]);
     }
     return PFC_OK;
+}
+
+static pfc_code accel_can(const pfc_backend *self, const pfc_case *c, pfc_err *err)
+{
+    pfc_accel_problem problem = { 0 };
+
+    return problem_of(self, c, &problem, err);
 }
 
 static pfc_code accel_open(const pfc_backend *self, const pfc_case *c, uint64_t seed, void **inst,
@@ -116,9 +125,11 @@ static void accel_close(void *inst)
     pfc_accel_case_free(inst);
 }
 
-static const pfc_backend_ops accel_ops = {
-    .open = accel_open, .check = accel_check, .exact = accel_exact, .close = accel_close
-};
+static const pfc_backend_ops accel_ops = { .can = accel_can,
+                                           .open = accel_open,
+                                           .check = accel_check,
+                                           .exact = accel_exact,
+                                           .close = accel_close };
 
 /* A chip whose file changed is another machine, as a CPU with new microcode is. */
 static void hash_chips(char out[PFC_SHA256_HEX])

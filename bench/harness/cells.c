@@ -52,7 +52,7 @@ static void add_case_cells(pfc_cells *all, const pfc_case *c, const pfc_backends
     }
     for (size_t i = 0; i < c->backends_len; i++) {
         const char *name = c->backends[i];
-        if (!strchr(name, '*') && !pfc_backends_find(backends, name) && wanted(opts, name))
+        if (!pfc_suite_is_glob(name) && !pfc_backends_find(backends, name) && wanted(opts, name))
             add_cell(all, c, NULL, name);
     }
 }

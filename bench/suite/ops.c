@@ -1,10 +1,12 @@
 /* The operations that suites may name: their parameters and how much work a call is. */
+#include <fnmatch.h>
 #include <string.h>
 
 #include "bench/suite/suite.h"
 #include "core/base/buf.h"
 
-#define DIM_MAX 65536
+#define DIM_MAX (1 << 20) /* vocabularies are some 10^5; a backend may take less */
+#define SEQ_MAX 65536
 
 static double gemm_work(const int64_t *p, double elem_bytes)
 {
@@ -12,14 +14,25 @@ static double gemm_work(const int64_t *p, double elem_bytes)
     return 2e-12 * (double)p[0] * (double)p[1] * (double)p[2];
 }
 
-/* QK^T and PV are 2 flops for each of d columns; a causal mask leaves the lower triangle. */
+/* QK^T and PV are 2 flops for each of d columns; a causal mask leaves the lower triangle, of which q
+ * queries are the last rows. */
 static double attention_work(const int64_t *p, double elem_bytes)
 {
     const double s = (double)p[1];
-    const double pairs = p[3] ? s * (s + 1.0) / 2.0 : s * s;
+    const double q = p[4] ? (double)p[4] : s;
+    const double pairs = p[3] ? q * s - q * (q - 1.0) / 2.0 : q * s;
 
     (void)elem_bytes;
     return 4e-12 * (double)p[0] * pairs * (double)p[2];
+}
+
+static const char *attention_fault(const int64_t *p)
+{
+    if (p[4] > p[1])
+        return "attention: q, the queries, is over s, the keys";
+    if (p[5] > 0 && p[0] % p[5] != 0)
+        return "attention: kv, the heads of keys and values, divides not h, the heads";
+    return NULL;
 }
 
 /* The matrix read once and written once, and the weights: gamma and beta, gamma alone, or none. */
@@ -64,13 +77,18 @@ static const pfc_op ops[] = {
         .metric = "attention_tflops",
         .unit = "TFLOP/s",
         .params = {
-            { .name = "h", .min = 1, .max = 1024, .fallback = -1 },
-            { .name = "s", .min = 1, .max = DIM_MAX, .fallback = -1 },
+            { .name = "h", .min = 1, .max = SEQ_MAX, .fallback = -1 },
+            { .name = "s", .min = 1, .max = SEQ_MAX, .fallback = -1 },
             { .name = "d", .min = 1, .max = 1024, .fallback = -1 },
             { .name = "causal", .min = 0, .max = 1, .fallback = 0 },
+            /* queries, the last of s; 0: as many as keys */
+            { .name = "q", .min = 0, .max = SEQ_MAX, .fallback = 0 },
+            /* heads of keys and values, shared by groups of heads; 0: as many as heads */
+            { .name = "kv", .min = 0, .max = SEQ_MAX, .fallback = 0 },
         },
-        .params_len = 4,
+        .params_len = 6,
         .work = attention_work,
+        .fault = attention_fault,
     },
     { .name = "layernorm", .metric = "norm_gbps", .unit = "GB/s", .params = NORM_PARAMS,
       .params_len = 2, .work = layernorm_work },
@@ -122,13 +140,20 @@ double pfc_case_work(const pfc_case *c)
     return c->op->work(c->params, pfc_dtype_bytes(c->dtype));
 }
 
+bool pfc_suite_glob(const char *glob, const char *name)
+{
+    return fnmatch(glob, name, 0) == 0;
+}
+
+bool pfc_suite_is_glob(const char *name)
+{
+    return strpbrk(name, "*?[") != NULL;
+}
+
 bool pfc_case_wants(const pfc_case *c, const char *backend)
 {
     for (size_t i = 0; i < c->backends_len; i++) {
-        const char *want = c->backends[i];
-        if (strcmp(want, backend) == 0)
-            return true;
-        if (strcmp(want, "accel:*") == 0 && strncmp(backend, "accel:", 6) == 0)
+        if (pfc_suite_glob(c->backends[i], backend))
             return true;
     }
     return false;

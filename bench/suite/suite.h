@@ -1,10 +1,12 @@
 /*
  * Suites: which kernels are measured, in which shapes, on which backends, and how long.
  *
- * A suite is a YAML file (bench/README.md shows one). It is input from outside, so it is bounded:
- * its bytes, its depth (checked before the YAML library sees it) and the number of benchmarks it
- * expands to; aliases and unknown keys are refused with file and line. Everything here is plain
- * data; thread-safe.
+ * A suite is a YAML file (bench/README.md shows one, schema/json/suite.schema.json describes it) and
+ * what it includes. It is input from outside, so it is bounded: its bytes, its depth (checked before
+ * the YAML library sees it), the files it includes and the number of benchmarks it expands to;
+ * aliases and unknown keys are refused with file and line. The same text (and the same included
+ * texts) always gives the same benchmarks in the same order, those of generators included.
+ * Everything here is plain data; thread-safe.
  */
 #ifndef PFC_BENCH_SUITE_SUITE_H
 #define PFC_BENCH_SUITE_SUITE_H
@@ -16,6 +18,9 @@
 #define PFC_SUITE_MAX_DEPTH    16
 #define PFC_SUITE_MAX_CASES    5000
 #define PFC_SUITE_MAX_BACKENDS 32
+#define PFC_SUITE_MAX_FILES    64             /* the suite itself and everything it includes */
+#define PFC_SUITE_MAX_INCLUDES 8              /* levels of includes */
+#define PFC_SUITE_MAX_TOTAL    (1024u * 1024) /* bytes of all files together */
 #define PFC_OP_MAX_PARAMS      8
 
 /** One parameter of an operation: a dimension or a switch. */
@@ -34,6 +39,8 @@ typedef struct pfc_op {
     size_t params_len;
     /* work of one call in units of 1e12 flops or 1e9 bytes; elem_bytes of one element */
     double (*work)(const int64_t *params, double elem_bytes);
+    /* why these values contradict each other, or NULL; the function may be NULL */
+    const char *(*fault)(const int64_t *params);
 } pfc_op;
 
 /** The operation of that name, or NULL. */
@@ -51,6 +58,8 @@ typedef struct pfc_case_settings {
     double max_seconds;    /* of timing, over all launches, on one backend */
     double warmup_seconds; /* at most, in each launch */
     double interval_rel;   /* wanted width of the 95 % interval, relative; stop when reached */
+    double launch_seconds; /* a launch may take so long beyond its budget (input, reference); then
+                              it hangs: it is ended and the benchmark is broken */
 } pfc_case_settings;
 
 /** One benchmark: an operation with all its parameters. */
@@ -63,11 +72,13 @@ typedef struct pfc_case {
     char **backends;                   /* as the suite says: "cpu-avx2", "accel:*" */
     size_t backends_len;
     pfc_case_settings settings;
+    char *where; /* where the suite names it, "suite.yaml:12" */
 } pfc_case;
 
 typedef struct pfc_suite {
     char *name;
-    char hash[PFC_SHA256_HEX]; /* of the text */
+    char hash[PFC_SHA256_HEX]; /* of the text; with includes, of the hashes of all texts */
+    double max_total_seconds;  /* budget of a whole run; 0: none */
     pfc_case *cases;           /* names are unique */
     size_t cases_len;
     size_t cases_cap;
@@ -80,9 +91,14 @@ char *pfc_case_name(const pfc_op *op, const char *dtype, const int64_t *params);
 double pfc_case_work(const pfc_case *c);
 /** True when the suite wants the benchmark on that backend ("accel:*" matches every chip). */
 bool pfc_case_wants(const pfc_case *c, const char *backend);
+/** True when `glob` (*, ?, [...]) matches the whole name; "*" matches slashes, too. */
+bool pfc_suite_glob(const char *glob, const char *name);
+/** True when the name of a backend or benchmark is a glob. */
+bool pfc_suite_is_glob(const char *name);
 
 /**
- * Parses a suite's text. `name` is for errors ("suite.yaml").
+ * Parses a suite's text. `name` is for errors ("suite.yaml"). A text is no file, so it can include
+ * built-in suites only.
  * PFC_EINVAL with "name:line: what was wanted and what came"; *out is the caller's to free.
  */
 pfc_code pfc_suite_parse(const char *text, size_t len, const char *name, pfc_suite **out,

@@ -105,7 +105,7 @@ Test(suite, what_is_wrong_is_told_with_file_and_line)
     refuse(HEAD "  - op: gemm\n    shapes: [{m: 1, n: 1, k: 1, z: 1}]\n", "unknown key 'z'");
     refuse(HEAD "  - op: gemm\n    shapes: [{m: 1, n: 1, k: 1}, {m: 1, n: 1, k: 1}]\n",
            "gemm/f32/m1n1k1 is named twice");
-    refuse(HEAD "  - op: gemm\n", "wants 'shapes', 'cross' or 'group'");
+    refuse(HEAD "  - op: gemm\n", "wants 'shapes', 'cross', 'group', ");
     refuse(HEAD "  - {op: gemm, group: x}\n", "no 'x' under groups");
     refuse(HEAD "  - {op: gemm, cross: {m: [1], n: [1]}}\n", "lacks 'k'");
     refuse(HEAD "  - {op: gemm, shapes: {m: 1}}\n", "want a list");
