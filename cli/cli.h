@@ -120,5 +120,6 @@ int pfc_cmd_why(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_store(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_comment(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_suite(pfc_cli *cli, int argc, char **argv);
 
 #endif

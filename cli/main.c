@@ -28,6 +28,7 @@ static const struct command commands[] = {
     { "check", pfc_cmd_check, "measure HEAD against its merge base: the gate for CI" },
     { "bisect", pfc_cmd_bisect, "find the commits that made a metric worse" },
     { "init", pfc_cmd_init, "write a commented perfci.yaml" },
+    { "suite", pfc_cmd_suite, "check suites, make one from a model's configuration" },
     { "push", pfc_cmd_push, "upload results, also of other tools" },
     { "detect", pfc_cmd_detect, "find change points in series, no server needed" },
     { "accel", pfc_cmd_accel, "kernels on the simulated accelerator: exact cycles" },

@@ -113,11 +113,9 @@ static void cpu_close(void *inst)
     free(in);
 }
 
-static const pfc_backend_ops cpu_ops = { .can = cpu_can,
-                                         .open = cpu_open,
-                                         .check = cpu_check,
-                                         .run = cpu_run,
-                                         .close = cpu_close };
+static const pfc_backend_ops cpu_ops = {
+    .can = cpu_can, .open = cpu_open, .check = cpu_check, .run = cpu_run, .close = cpu_close
+};
 
 void pfc_backends_cpu(pfc_backends *backends)
 {

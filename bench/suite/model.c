@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MEAN_MAX_FLOATS ((int64_t)1 << 28) /* 1 GiB of operands */
+
 /*
  * Figures of the built-in models, as published:
  *   Llama 2 7B   Touvron et al. 2023 (arXiv:2307.09288); config.json of meta-llama/Llama-2-7b-hf
@@ -176,22 +178,31 @@ static void add(shapes *s, const char *op_name, const int64_t *params, size_t gi
     add_use(shape, s->prefix, use);
 }
 
+/* What some machine has no memory for must not take a mean away from all of them. */
 static void gemm(shapes *s, int64_t m, int64_t n, int64_t k, bool headline, const char *use)
 {
-    add(s, "gemm", (const int64_t[]){ m, n, k }, 3, headline, use);
+    const int64_t floats = m * k + k * n + m * n;
+
+    add(s, "gemm", (const int64_t[]){ m, n, k }, 3, headline && floats <= MEAN_MAX_FLOATS, use);
 }
 
-/* y[m,n] = x[m,k] w[k,n], and in training its gradients. */
-static void linear(shapes *s, int64_t m, int64_t n, int64_t k, const char *use)
+/* y[m,n] = x[m,k] w[k,n], and in training its gradients; the input of all has none of its own. */
+static void product(shapes *s, int64_t m, int64_t n, int64_t k, bool input, const char *use)
 {
     gemm(s, m, n, k, true, use);
     if (s->use->phase != PFC_PHASE_TRAINING)
         return;
     s->prefix = "dX of ";
-    gemm(s, m, k, n, true, use);
+    if (!input)
+        gemm(s, m, k, n, true, use);
     s->prefix = "dW of ";
     gemm(s, k, n, m, true, use);
     s->prefix = "";
+}
+
+static void linear(shapes *s, int64_t m, int64_t n, int64_t k, const char *use)
+{
+    product(s, m, n, k, false, use);
 }
 
 static void norm(shapes *s, const char *use)
@@ -285,8 +296,8 @@ static void head(shapes *s)
         add(s, "softmax", (const int64_t[]){ rows, m->vocab }, 2, true, "vocabulary");
         break;
     case PFC_MODEL_VIT:
-        linear(s, s->use->batch * (m->max_sequence - 1), m->hidden, m->patch_values,
-               "patch embedding");
+        product(s, s->use->batch * (m->max_sequence - 1), m->hidden, m->patch_values, true,
+                "patch embedding");
         if (m->vocab > 0)
             linear(s, s->use->batch, m->vocab, m->hidden, "classifier");
         break;

@@ -186,8 +186,7 @@ pfc_code pfc_model_from_config(const char *text, size_t len, const char *name, p
         code = read_members(doc, &m, &inner);
     json_decref(doc);
     if (code)
-        return pfc_err_set(err, code, "%.200s: %s%s%s", name, inner.field,
-                           inner.field[0] ? ": " : "", inner.msg);
+        return pfc_err_set(err, code, "%.200s: %s", name, inner.msg);
     *out = m;
     return PFC_OK;
 }

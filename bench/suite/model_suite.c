@@ -41,7 +41,10 @@ static void print_shape(pfc_buf *out, const pfc_model_shape *shape, const char *
     for (size_t i = 0; i < op->params_len; i++) {
         if (shape->params[i] == op->params[i].fallback)
             continue;
-        pfc_buf_printf(out, "%s%s: %lld", sep, op->params[i].name, (long long)shape->params[i]);
+        if (op->params[i].max == 1) /* a switch */
+            pfc_buf_printf(out, "%s%s: true", sep, op->params[i].name);
+        else
+            pfc_buf_printf(out, "%s%s: %lld", sep, op->params[i].name, (long long)shape->params[i]);
         sep = ", ";
     }
     pfc_buf_printf(out, "}  # %s\n", use);
@@ -65,22 +68,32 @@ static void print_op(pfc_buf *out, const collected *all, const pfc_op *op, const
     }
 }
 
+/* A path may hold anything, a comment ends with its line. */
+static void print_source(pfc_buf *out, const char *source)
+{
+    for (const char *p = source; *p; p++)
+        pfc_buf_putc(out, (unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p);
+}
+
 static void print_head(pfc_buf *out, const pfc_model *m, const pfc_model_suite_opts *o,
                        int64_t batch, int64_t sequence)
 {
-    pfc_buf_printf(
-        out,
-        "# %s%s%s: %lld layers, width %lld, %lld heads (%lld of keys and values) of %lld, "
-        "MLP %lld, %s %lld%s.\n",
-        m->name, o->source ? ", from " : "", o->source ? o->source : "", (long long)m->layers,
-        (long long)m->hidden, (long long)m->heads, (long long)m->kv_heads, (long long)m->head_dim,
-        (long long)m->intermediate, m->family == PFC_MODEL_VIT ? "classes" : "vocabulary",
-        (long long)m->vocab, m->tied ? ", head tied to the embedding" : "");
+    pfc_buf_printf(out, "# %s%s", m->name, o->source ? ", from " : "");
+    print_source(out, o->source ? o->source : "");
+    pfc_buf_printf(out,
+                   ": %lld layers, width %lld, %lld heads (%lld of keys and values) of %lld, "
+                   "MLP %lld, %s %lld%s.\n",
+                   (long long)m->layers, (long long)m->hidden, (long long)m->heads,
+                   (long long)m->kv_heads, (long long)m->head_dim, (long long)m->intermediate,
+                   m->family == PFC_MODEL_VIT ? "classes" : "vocabulary", (long long)m->vocab,
+                   m->tied ? ", head tied to the embedding" : "");
     if (m->family == PFC_MODEL_VIT)
-        pfc_buf_printf(out, "# Shapes of one layer and the ends, %lld images of %lld tokens.\n",
-                       (long long)batch, (long long)m->max_sequence);
+        pfc_buf_printf(
+            out, "# Shapes of one layer and the ends, batch of %lld images, %lld tokens each.\n",
+            (long long)batch, (long long)m->max_sequence);
     else
-        pfc_buf_printf(out, "# Shapes of one layer and the head, %lld sequences of %lld tokens.\n",
+        pfc_buf_printf(out,
+                       "# Shapes of one layer and the head, batch of %lld, %lld tokens each.\n",
                        (long long)batch, (long long)sequence);
     pfc_buf_printf(out,
                    "suite: %s\n\n"

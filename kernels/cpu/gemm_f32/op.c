@@ -7,7 +7,7 @@
 #include "core/base/rng.h"
 #include "kernels/cpu/gemm_f32/gemm_f32.h"
 
-#define MAX_DIM             65536
+#define MAX_DIM             (1 << 20) /* vocabularies are some 10^5 */
 #define MAX_PAD             64
 /* Products checked one by one: about a third of a second of double arithmetic. */
 #define FULL_CHECK_PRODUCTS ((size_t)1 << 27)

@@ -139,7 +139,7 @@ Test(registry, every_parameter_of_every_operation_is_held_to_its_range)
     }
 }
 
-/* Every dimension at its maximum: 65536^2 floats are 16 GiB, far over the limit of 2 GiB. */
+/* Every dimension at its maximum: 2^40 floats are 4 TiB, far over the limit of 2 GiB. */
 Test(registry, all_parameters_at_their_maximum_are_too_big_for_every_operation)
 {
     for (size_t i = 0; i < pfc_kernel_count(); i++) {
