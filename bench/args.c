@@ -14,6 +14,7 @@ static const char doc[] =
     "  perfci-bench --suite ./mine.yaml --json | jq .measurements\n"
     "  perfci-bench --list; perfci-bench --coverage; perfci-bench --noise; perfci-bench --peers\n"
     "  perfci-bench --machine; perfci-bench --machine --json\n"
+    "  perfci-bench --ceilings; perfci-bench --suite quick --svg roofline.svg\n"
     "  perfci-bench --side-a old/perfci-bench --side-b new/perfci-bench --filter '^gemm/'\n"
     "\n"
     "A suite is a file, or the name of a built-in one (quick, nightly).\n"
@@ -29,6 +30,8 @@ enum {
     KEY_TUNE,
     KEY_UNTUNE,
     KEY_MACHINE,
+    KEY_CEILINGS,
+    KEY_SVG,
     KEY_WAIT_QUIET,
     KEY_SIDE_A,
     KEY_SIDE_B,
@@ -68,6 +71,10 @@ static const struct argp_option options[] = {
     { "machine", KEY_MACHINE, NULL, 0,
       "show all that is known of this machine: fingerprint, CPUs, GPUs, clocks, how quiet it is",
       0 },
+    { "ceilings", KEY_CEILINGS, NULL, 0,
+      "measure what one core and all of them can do at best, and draw the roofline", 0 },
+    { "svg", KEY_SVG, "FILE", 0,
+      "with --ceilings or a suite: write the roofline there (with the suite's benchmarks)", 0 },
     { "serve", KEY_SERVE, NULL, 0,
       "be one side of such a comparison: a benchmark and turns on standard input", 0 },
     { "block", KEY_BLOCK, NULL, OPTION_HIDDEN, NULL, 0 },
@@ -125,6 +132,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         break;
     case KEY_UNTUNE:
         args->mode = PFC_BENCH_UNTUNE;
+        break;
+    case KEY_CEILINGS:
+        args->mode = PFC_BENCH_CEILINGS;
+        break;
+    case KEY_SVG:
+        args->svg = arg;
         break;
     case KEY_MACHINE:
         args->mode = PFC_BENCH_MACHINE;

@@ -205,8 +205,10 @@ static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
     code = pfc_suite_measure(suite, backends, &opts, run, err);
     if (!code) {
         pfc_bracket_finish(&bracket, run, args->quiet);
-        pfc_ceilings_measure(0.0, &ceilings);
+        pfc_ceilings_measure(0.0, true, &ceilings);
         pfc_ceilings_annotate(&ceilings, suite, run);
+        if (args->svg)
+            code = pfc_bench_roofline_svg(args->svg, &ceilings, suite, run, err);
     }
     pfc_bracket_close(&bracket);
     free(self);
@@ -304,6 +306,8 @@ int main(int argc, char **argv)
         return run_block();
     if (args.mode == PFC_BENCH_TUNE || args.mode == PFC_BENCH_UNTUNE)
         return run_tune(args.mode == PFC_BENCH_TUNE);
+    if (args.mode == PFC_BENCH_CEILINGS)
+        return pfc_bench_ceilings(&args);
     if (args.mode == PFC_BENCH_MACHINE)
         return run_describe(&args);
     if (args.mode == PFC_BENCH_SERVE)

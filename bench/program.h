@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "bench/harness/harness.h"
+#include "bench/machine/ceilings.h"
 
 #define PFC_BENCH_MAX_BACKENDS 16
 
@@ -16,6 +17,7 @@ typedef enum pfc_bench_mode {
     PFC_BENCH_TUNE,
     PFC_BENCH_UNTUNE,
     PFC_BENCH_MACHINE,
+    PFC_BENCH_CEILINGS,
     PFC_BENCH_PAIRS, /* two builds in turns */
     PFC_BENCH_BLOCK, /* as a child: one block, spec on stdin, answer on stdout */
     PFC_BENCH_SERVE, /* as a child: one benchmark, a turn whenever it is asked for */
@@ -29,6 +31,7 @@ typedef struct pfc_bench_args {
     const char *filter; /* NULL: all */
     const char *backends[PFC_BENCH_MAX_BACKENDS];
     size_t backends_len;
+    const char *svg; /* file for the roofline; NULL: none */
     const char *out; /* file for the run document; "-" is stdout; NULL: none */
     bool json;       /* the run document (or the list) on stdout */
     bool quiet;      /* no progress, no notes */
@@ -47,6 +50,15 @@ int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
                     const pfc_backends *backends, bool (*cancelled)(void *));
 /** `--machine`: all that is known of this machine, as text or JSON; returns the exit status. */
 int pfc_bench_describe(const pfc_bench_args *args, const pfc_backends *backends);
+/** `--ceilings`: measures them and prints a table and the roofline, or JSON; writes args->svg. */
+int pfc_bench_ceilings(const pfc_bench_args *args);
+/** The roofline of one core and all, with the benchmarks of `run` as points (suite and run may be
+ *  NULL), as an SVG image. PFC_EIO: the file cannot be written. */
+pfc_code pfc_bench_roofline_svg(const char *path, const pfc_ceilings *ceilings,
+                                const pfc_suite *suite, const pfc_run *run,
+                                pfc_err *err) PFC_MUSTCHECK;
+/** The same as text, without points. */
+void pfc_bench_roofline_text(FILE *out, const pfc_ceilings *ceilings);
 /** The results as a table: benchmark, backend, metric, median, interval, n, noise. */
 void pfc_bench_table(FILE *out, const pfc_run *run);
 /** Benchmarks of a suite and the backends they want, as text or JSON. */

@@ -1,12 +1,15 @@
 /*
- * What one core of this machine can do at best, measured beside the benchmarks, and how near a
- * benchmark came.
+ * What this machine can do at best, one core and all of them, measured beside the benchmarks, and how
+ * near a benchmark came.
  *
- * FMA: independent multiply-adds in registers, the widest that the CPU has. Read: a sum over a
- * buffer that fits half of the cache. Copy: the C library's memcpy, bytes read plus bytes written.
- * The best of several samples is the ceiling, because everything else only takes away. A benchmark's
- * bound is the longer of its operations at the FMA rate and its compulsory bytes at the rate of the
- * level that holds them (the roofline).
+ * Arithmetic: independent multiply-adds in registers, the widest that the CPU has for the type. A CPU
+ * without an instruction for bf16 converts to f32, so its limit there is that of f32. Read: a sum
+ * over a buffer that fits half of the cache. Copy: the C library's memcpy, bytes read plus bytes
+ * written. Huge pages are asked for. The best of several samples is the ceiling, because everything
+ * else only takes away. All cores: a thread pinned to each CPU, started together; what counts is all
+ * work over the time from the first start to the last end of a round. A benchmark's bound is the
+ * longer of its operations at the arithmetic's rate and its compulsory bytes at the rate of the level
+ * that holds them (the roofline).
  * Source: Williams, Waterman & Patterson, "Roofline", CACM 52(4), 2009.
  */
 #ifndef PFC_BENCH_MACHINE_CEILINGS_H
@@ -16,32 +19,42 @@
 #include "core/wire/wire.h"
 
 enum { PFC_LEVEL_L1, PFC_LEVEL_L2, PFC_LEVEL_L3, PFC_LEVEL_DRAM, PFC_LEVELS };
+enum { PFC_COMPUTE_F32, PFC_COMPUTE_BF16, PFC_COMPUTE_INT8, PFC_COMPUTES };
 
-typedef struct pfc_ceilings {
-    double fma_f32_gflops;         /* 0: not measured */
-    char fma_isa[16];              /* "avx512", "avx2", "scalar" */
-    double size_bytes[PFC_LEVELS]; /* of each cache; DRAM: infinite */
+/** 0: not measured. */
+typedef struct pfc_rates {
+    double gops[PFC_COMPUTES]; /* 1e9 operations a second */
     double read_gbps[PFC_LEVELS];
     double copy_gbps[PFC_LEVELS];
+} pfc_rates;
+
+typedef struct pfc_ceilings {
+    char isa[PFC_COMPUTES][32];    /* "avx512", "avx2", ...; "" when there is none */
+    double size_bytes[PFC_LEVELS]; /* that the level holds for one core; DRAM: infinite */
+    pfc_rates one;
+    pfc_rates all;
+    size_t threads; /* of `all`; 0: not measured */
 } pfc_ceilings;
 
-/** Measures all of them, on this thread, in about `seconds` (0: 0.3). */
-void pfc_ceilings_measure(double seconds, pfc_ceilings *out);
+/** "f32", "bf16", "int8"; "L1", "L2", "L3", "DRAM". */
+const char *pfc_compute_name(int kind);
+const char *pfc_level_name(int level);
 
-/** The least time of one call in ns by the ceilings; *bound gets "fma", "L2 read", "DRAM copy", ...
- *  0 when nothing is known of the type or the operation. */
+/** Measures all of them: one core, on this thread, in about `seconds` (0: 0.3), then, if asked for,
+ *  all CPUs that this process may use in as long again. */
+void pfc_ceilings_measure(double seconds, bool all_cores, pfc_ceilings *out);
+
+/** Compulsory bytes of one call: inputs and outputs, once each. */
+double pfc_case_bytes(const pfc_case *c);
+/** Operations of one call in 1e9; 0 for benchmarks whose work is bytes. */
+double pfc_case_gops(const pfc_case *c);
+/** The least time of one call in ns on one core; *bound gets "fma", "bf16", "int8", "L2 read",
+ *  "DRAM copy", ... 0 when nothing is known of the type or the operation. */
 double pfc_ceilings_bound_ns(const pfc_ceilings *ceilings, const pfc_case *c, const char **bound);
 
-/** Sets extra.percent_of_peak and extra.bound on every timed measurement of the suite's benchmarks,
- *  and the ceilings themselves in the canary's extra. */
+/** Sets extra.percent_of_peak, extra.bound and extra.ops_per_byte on every timed measurement of the
+ *  suite's benchmarks, percent_of_peak (the geometric mean of its members') on headlines, and the
+ *  ceilings themselves in the canary's extra. */
 void pfc_ceilings_annotate(const pfc_ceilings *ceilings, const pfc_suite *suite, pfc_run *run);
-
-/* One loop for each instruction set: `iterations` rounds, returns the operations done. */
-double pfc_fma_scalar(uint64_t iterations);
-double pfc_fma_avx2(uint64_t iterations);
-double pfc_fma_avx512(uint64_t iterations);
-/* The sum of `len` floats (a multiple of 64, 64-byte aligned): only its time matters. */
-float pfc_read_scalar(const float *x, size_t len);
-float pfc_read_avx2(const float *x, size_t len);
 
 #endif

@@ -1,7 +1,7 @@
-/* The FMA loop of ceilings.h for AVX-512. */
+/* The loops of loops.h for AVX-512. */
 #include <immintrin.h>
 
-#include "bench/machine/ceilings.h"
+#include "bench/machine/loops.h"
 
 #define CHAINS 10
 
@@ -23,4 +23,19 @@ double pfc_fma_avx512(uint64_t iterations)
     sink = _mm512_cvtss_f32(a[0]);
     (void)sink;
     return 32.0 * CHAINS * (double)iterations;
+}
+
+float pfc_read_avx512(const float *x, size_t len)
+{
+    __m512 a[8];
+
+    for (int k = 0; k < 8; k++)
+        a[k] = _mm512_setzero_ps();
+    for (size_t i = 0; i < len; i += 128) {
+        for (size_t k = 0; k < 8; k++)
+            a[k] = _mm512_add_ps(a[k], _mm512_load_ps(x + i + 16 * k));
+    }
+    for (int k = 1; k < 8; k++)
+        a[0] = _mm512_add_ps(a[0], a[k]);
+    return _mm512_reduce_add_ps(a[0]);
 }

@@ -1,5 +1,5 @@
-/* The loops of ceilings.h in plain C. */
-#include "bench/machine/ceilings.h"
+/* The loops of loops.h in plain C. */
+#include "bench/machine/loops.h"
 
 double pfc_fma_scalar(uint64_t iterations)
 {

@@ -6,14 +6,18 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "bench/machine/ceilings.h"
+#include "bench/machine/choose.h"
 
 /* 100 GFLOP/s; reads 200, 100, 50, 10 GB/s; copies half of that. */
-static const pfc_ceilings made_up = { .fma_f32_gflops = 100,
-                                      .fma_isa = "avx2",
+static const pfc_ceilings made_up = { .isa = { "avx2", "", "avx2 maddubs" },
                                       .size_bytes = { 32e3, 500e3, 8e6, INFINITY },
-                                      .read_gbps = { 200, 100, 50, 10 },
-                                      .copy_gbps = { 100, 50, 25, 5 } };
+                                      .one = { .gops = { 100, 0, 400 },
+                                               .read_gbps = { 200, 100, 50, 10 },
+                                               .copy_gbps = { 100, 50, 25, 5 } },
+                                      .all = { .gops = { 190, 0, 800 },
+                                               .read_gbps = { 400, 200, 90, 12 },
+                                               .copy_gbps = { 200, 100, 45, 6 } },
+                                      .threads = 2 };
 
 static pfc_suite *suite;
 
@@ -102,26 +106,92 @@ Test(ceilings, every_line_of_a_benchmark_carries_its_share_and_the_canary_the_ce
     pfc_run_free(run);
 }
 
+/* 2e6 operations at 400 Gop/s are 5000 ns; 30 kB at 200 GB/s are 150. */
+Test(ceilings, int8_is_bound_by_its_own_arithmetic)
+{
+    const int64_t params[PFC_OP_MAX_PARAMS] = { 100, 100, 100 };
+    pfc_case c = { .op = pfc_op_find("gemm"), .dtype = "int8" };
+    const char *bound = NULL;
+
+    memcpy(c.params, params, sizeof(params));
+    cr_assert(epsilon_eq(dbl, pfc_ceilings_bound_ns(&made_up, &c, &bound), 5000, 1e-6));
+    cr_assert(eq(str, (char *)bound, "int8"));
+    cr_assert(epsilon_eq(dbl, pfc_case_bytes(&c), 30000, 1e-6));
+    cr_assert(epsilon_eq(dbl, pfc_case_gops(&c), 0.002, 1e-12));
+}
+
+/* Shares of 50 and 12.5 % have the geometric mean 25 %. */
+Test(ceilings, a_headline_carries_the_geometric_mean_of_its_members_shares)
+{
+    pfc_run *run = pfc_run_new();
+
+    add(run, "gemm/f32/m100n100k100", "time_ns", 40000);
+    add(run, "gemm/f32/m100n100k100", "gemm_tflops", 0.05);
+    add(run, "gemm/f32/m1n1000k1000", "time_ns", 8 * 80160);
+    add(run, "gemm/f32/m1n1000k1000", "gemm_tflops", 0.003);
+    add(run, "headline", "gemm_tflops", 0.01);
+    pfc_ceilings_annotate(&made_up, suite, run);
+    cr_assert(eq(str, (char *)pfc_pairs_get(&run->measurements[4].extra, "percent_of_peak"), "25"));
+    pfc_run_free(run);
+}
+
+Test(ceilings, the_document_says_what_one_core_and_all_can_do_and_what_is_missing)
+{
+    static const struct {
+        const char *name, *value;
+    } want[] = {
+        { "ceiling_fma_f32_gflops", "100" },
+        { "ceiling_all_fma_f32_gflops", "190" },
+        { "ceiling_bf16_gflops", "not available" },
+        { "ceiling_bf16_isa", "not available" },
+        { "ceiling_int8_isa", "avx2 maddubs" },
+        { "ceiling_all_dram_copy_gbps", "6" },
+        { "ceiling_all_threads", "2" },
+        { "ceiling_l3_reach_bytes", "8e+06" },
+    };
+    pfc_run *run = pfc_run_new();
+
+    add(run, "canary", "canary_ns", 1);
+    pfc_ceilings_annotate(&made_up, suite, run);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(want); i++)
+        cr_assert(eq(str, (char *)pfc_pairs_get(&run->measurements[0].extra, want[i].name),
+                     (char *)want[i].value),
+                  "%s", want[i].name);
+    pfc_run_free(run);
+}
+
 Test(ceilings, all_of_them_are_measured)
 {
     pfc_ceilings c;
 
-    pfc_ceilings_measure(0.001, &c);
-    cr_assert(gt(dbl, c.fma_f32_gflops, 0));
-    cr_assert(gt(sz, strlen(c.fma_isa), 0));
+    pfc_ceilings_measure(0.001, true, &c);
+    cr_assert(gt(dbl, c.one.gops[PFC_COMPUTE_F32], 0));
+    cr_assert(gt(dbl, c.all.gops[PFC_COMPUTE_F32], 0));
+    cr_assert(gt(dbl, c.one.gops[PFC_COMPUTE_BF16], 0)); /* its own, or f32's */
+    cr_assert(gt(sz, c.threads, 0));
+    for (int i = 0; i < PFC_COMPUTES; i++)
+        cr_assert(eq(int, c.isa[i][0] != '\0', c.one.gops[i] > 0));
     for (int i = 0; i < PFC_LEVELS; i++) {
         cr_assert(gt(dbl, c.size_bytes[i], 0));
-        cr_assert(gt(dbl, c.read_gbps[i], 0));
-        cr_assert(gt(dbl, c.copy_gbps[i], 0));
+        cr_assert(gt(dbl, c.one.read_gbps[i], 0));
+        cr_assert(gt(dbl, c.one.copy_gbps[i], 0));
+        cr_assert(gt(dbl, c.all.read_gbps[i], 0));
+        cr_assert(gt(dbl, c.all.copy_gbps[i], 0));
     }
 }
 
-Test(ceilings, the_sums_are_sums)
+Test(ceilings, the_sums_are_sums_and_the_loops_say_what_they_did)
 {
-    float x[128] __attribute__((aligned(64)));
+    float x[256] __attribute__((aligned(64)));
+    pfc_loops loops;
 
-    for (int i = 0; i < 128; i++)
+    for (int i = 0; i < 256; i++)
         x[i] = 1.0F;
-    cr_assert(epsilon_eq(flt, pfc_read_scalar(x, 128), 128.0F, 0.0F));
-    cr_assert(gt(dbl, pfc_fma_scalar(10), 0));
+    pfc_loops_choose(&loops);
+    cr_assert(epsilon_eq(flt, pfc_read_scalar(x, 256), 256.0F, 0.0F));
+    cr_assert(epsilon_eq(flt, loops.read(x, 256), 256.0F, 0.0F));
+    for (int i = 0; i < PFC_COMPUTES; i++) {
+        if (loops.compute[i])
+            cr_assert(epsilon_eq(dbl, loops.compute[i](20), 2 * loops.compute[i](10), 0));
+    }
 }

@@ -179,6 +179,43 @@ Test(perfci_bench, the_machine_is_described_as_text_and_as_json)
     pfc_proc_result_clear(&res);
 }
 
+static void expect_svg(const char *path, const char *want)
+{
+    char *text = NULL;
+    size_t len = 0;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_fs_read(path, 4 << 20, &text, &len, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, strncmp(text, "<svg ", 5), 0));
+    cr_assert(ne(ptr, strstr(text, want), NULL), "%s", want);
+    cr_assert(eq(str, text + len - 7, "</svg>\n"));
+    free(text);
+}
+
+Test(perfci_bench, ceilings_are_printed_drawn_and_given_as_json)
+{
+    char *svg = pfc_fs_join(dir, "roof.svg");
+    json_t *doc = NULL;
+    json_t *one;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, RUN("--ceilings", "--json", "--svg", svg), 0));
+    cr_assert(eq(int, pfc_json_parse(pfc_buf_text(&res.out), res.out.len, &doc, &err), PFC_OK),
+              "%s", err.msg);
+    one = json_object_get(doc, "one_core");
+    cr_assert(gt(dbl, json_number_value(json_object_get(json_object_get(one, "gops"), "f32")), 0));
+    cr_assert(
+        gt(dbl, json_number_value(json_object_get(json_object_get(one, "read_gbps"), "DRAM")), 0));
+    cr_assert(ne(ptr, json_object_get(json_object_get(doc, "all_cores"), "gops"), NULL));
+    expect_svg(svg, "DRAM read");
+    json_decref(doc);
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN("--suite", suite_path, "--backend", "cpu-scalar", "--svg", svg), 0));
+    expect_svg(svg, "gemm/f32/m8n8k8 on cpu-scalar");
+    free(svg);
+    pfc_proc_result_clear(&res);
+}
+
 /* The stub says "thermal slowdown" (0x20) of its second board all the time. */
 Test(perfci_bench, a_gpu_that_is_held_back_marks_what_was_measured_meanwhile)
 {

@@ -1,0 +1,17 @@
+/* Which of the loops this CPU may run. Shared by the files of bench/machine only. */
+#ifndef PFC_BENCH_MACHINE_CHOOSE_H
+#define PFC_BENCH_MACHINE_CHOOSE_H
+
+#include "bench/machine/ceilings.h"
+#include "bench/machine/loops.h"
+
+typedef struct pfc_loops {
+    pfc_loop *compute[PFC_COMPUTES]; /* NULL: this CPU (or this build) has none of its own */
+    const char *isa[PFC_COMPUTES];
+    pfc_read_loop *read;
+} pfc_loops;
+
+/** The widest of each kind. Tile registers are asked of the system here, once for the process. */
+void pfc_loops_choose(pfc_loops *out);
+
+#endif
