@@ -241,6 +241,18 @@ static pfc_code start_workers(server *s, pfc_err *err)
     return s->settings.workers > 0 ? pfc_workers_start(&s->workers, &opts, err) : PFC_OK;
 }
 
+/* Before the service says that it is ready: what happens from then on must not go unheard. */
+static void start_listening(server *s)
+{
+    char event[PFC_EVENT_MAX];
+    pfc_err err = { 0 };
+    pfc_code code = pfc_listener_next(s->listener, 0, event, &err);
+
+    /* relay_events tries again; nobody has waited yet, so an event that is here already is no loss. */
+    if (code != PFC_OK && code != PFC_ETIMEOUT)
+        pfc_log(PFC_WARN, "events of the database not heard yet", "reason", (const char *)err.msg);
+}
+
 static pfc_code start(server *s, pfc_err *err)
 {
     /* As many connections as may be asked for at once, so that no thread waits for another's. */
@@ -267,6 +279,7 @@ static pfc_code start(server *s, pfc_err *err)
     if (!code && !atomic_load(&s->stop))
         code = start_writer(s, err);
     if (!code && !atomic_load(&s->stop)) {
+        start_listening(s);
         atomic_store(&s->app.ready, true);
         pfc_log(PFC_INFO, "ready", "url", pfc_httpd_url(s->app.http));
     }
