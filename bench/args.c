@@ -13,6 +13,7 @@ static const char doc[] =
     "  perfci-bench --filter '^gemm/' --backend cpu-avx2\n"
     "  perfci-bench --suite ./mine.yaml --json | jq .measurements\n"
     "  perfci-bench --list; perfci-bench --coverage; perfci-bench --noise; perfci-bench --peers\n"
+    "  perfci-bench --counters cycles,l2_rqsts:miss --json; perfci-bench --counters list\n"
     "  perfci-bench --machine; perfci-bench --machine --json\n"
     "  perfci-bench --ceilings; perfci-bench --suite quick --svg roofline.svg\n"
     "  perfci-bench --side-a old/perfci-bench --side-b new/perfci-bench --filter '^gemm/'\n"
@@ -32,6 +33,7 @@ enum {
     KEY_MACHINE,
     KEY_CEILINGS,
     KEY_SVG,
+    KEY_COUNTERS,
     KEY_WAIT_QUIET,
     KEY_SIDE_A,
     KEY_SIDE_B,
@@ -50,6 +52,10 @@ static const struct argp_option options[] = {
     { "coverage", KEY_COVERAGE, NULL, 0, "show operations by type and backend, and the gaps", 0 },
     { "peers", KEY_PEERS, NULL, 0, "compare with OpenBLAS, BLIS and oneDNN where installed", 0 },
     { "noise", KEY_NOISE, NULL, 0, "measure, then show noise and the smallest confirmable change",
+      0 },
+    { "counters", KEY_COUNTERS, "NAMES", 0,
+      "events to count a call, by the names of libpfm4 with commas between them; "
+      "'list' shows those of this machine",
       0 },
     { "seed", KEY_SEED, "N", 0, "seed of the inputs (default: 1)", 0 },
     { "no-pin", KEY_NO_PIN, NULL, 0, "let the system move the measuring process between CPUs", 0 },
@@ -138,6 +144,13 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         break;
     case KEY_SVG:
         args->svg = arg;
+        break;
+    case KEY_COUNTERS:
+        if (strcmp(arg, "list") == 0)
+            args->mode = PFC_BENCH_COUNTERS;
+        else if (pfc_counter_parse(arg, &(pfc_counter_set){ .len = 0 }, &err))
+            argp_error(state, "--counters: %s", err.msg);
+        args->counters = arg;
         break;
     case KEY_MACHINE:
         args->mode = PFC_BENCH_MACHINE;

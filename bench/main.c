@@ -179,6 +179,7 @@ static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
                               .seed = (uint64_t)args->seed,
                               .block = pfc_bracket_block,
                               .cpu = args->pin ? pfc_machine_pin_cpu() : -1,
+                              .counters = args->counters,
                               .cancelled = is_cancelled };
     pfc_bracket bracket;
     pfc_ceilings ceilings;
@@ -308,6 +309,10 @@ int main(int argc, char **argv)
         return run_tune(args.mode == PFC_BENCH_TUNE);
     if (args.mode == PFC_BENCH_CEILINGS)
         return pfc_bench_ceilings(&args);
+    if (args.mode == PFC_BENCH_COUNTERS) {
+        pfc_counter_list(stdout);
+        return fflush(stdout) == 0 ? 0 : 5;
+    }
     if (args.mode == PFC_BENCH_MACHINE)
         return run_describe(&args);
     if (args.mode == PFC_BENCH_SERVE)

@@ -18,9 +18,10 @@ typedef enum pfc_bench_mode {
     PFC_BENCH_UNTUNE,
     PFC_BENCH_MACHINE,
     PFC_BENCH_CEILINGS,
-    PFC_BENCH_PAIRS, /* two builds in turns */
-    PFC_BENCH_BLOCK, /* as a child: one block, spec on stdin, answer on stdout */
-    PFC_BENCH_SERVE, /* as a child: one benchmark, a turn whenever it is asked for */
+    PFC_BENCH_COUNTERS, /* the names of events */
+    PFC_BENCH_PAIRS,    /* two builds in turns */
+    PFC_BENCH_BLOCK,    /* as a child: one block, spec on stdin, answer on stdout */
+    PFC_BENCH_SERVE,    /* as a child: one benchmark, a turn whenever it is asked for */
 } pfc_bench_mode;
 
 /** The command line; strings belong to argv. */
@@ -31,10 +32,11 @@ typedef struct pfc_bench_args {
     const char *filter; /* NULL: all */
     const char *backends[PFC_BENCH_MAX_BACKENDS];
     size_t backends_len;
-    const char *svg; /* file for the roofline; NULL: none */
-    const char *out; /* file for the run document; "-" is stdout; NULL: none */
-    bool json;       /* the run document (or the list) on stdout */
-    bool quiet;      /* no progress, no notes */
+    const char *svg;      /* file for the roofline; NULL: none */
+    const char *out;      /* file for the run document; "-" is stdout; NULL: none */
+    const char *counters; /* events to count; NULL: the usual ones */
+    bool json;            /* the run document (or the list) on stdout */
+    bool quiet;           /* no progress, no notes */
     int64_t seed;
     bool pin;
     const char *sides[2]; /* the perfci-bench of A and of B; NULL: this program */

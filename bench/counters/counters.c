@@ -7,36 +7,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const struct {
-    const char *name;
-    uint32_t type;
-    uint64_t config;
-} events[PFC_COUNTERS] = {
-    { "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
-    { "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
-    { "cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES },
-    { "cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
-    { "branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
-    { "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
-    { "task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK },
-    { "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
-    { "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
-    { "cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
-};
-
-static int sys_open(void *arg, uint32_t type, uint64_t config)
+static int sys_open(void *arg, const pfc_counter_event *event)
 {
     struct perf_event_attr attr;
 
     (void)arg;
     memset(&attr, 0, sizeof(attr));
     attr.size = sizeof(attr);
-    attr.type = type;
-    attr.config = config;
+    attr.type = event->type;
+    attr.config = event->config;
+    attr.config1 = event->config1;
+    attr.config2 = event->config2;
     attr.disabled = 1;
     attr.exclude_hv = 1;
     /* Without privilege only user space may be counted, and the kernel is not what is measured. */
-    attr.exclude_kernel = type == PERF_TYPE_HARDWARE;
+    attr.exclude_kernel = !event->kernel;
     attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
@@ -61,25 +46,21 @@ static void sys_close(void *arg, int fd)
     close(fd);
 }
 
-const char *pfc_counter_name(size_t i)
-{
-    return events[i].name;
-}
-
-void pfc_counters_open(pfc_counters *c, const pfc_counter_sys *sys)
+void pfc_counters_open(pfc_counters *c, const pfc_counter_set *set, const pfc_counter_sys *sys)
 {
     static const pfc_counter_sys kernel = {
         .open = sys_open, .read = sys_read, .enable = sys_enable, .close = sys_close
     };
 
     c->sys = sys ? sys : &kernel;
-    for (size_t i = 0; i < PFC_COUNTERS; i++)
-        c->fd[i] = c->sys->open(c->sys->arg, events[i].type, events[i].config);
+    c->set = *set;
+    for (size_t i = 0; i < set->len; i++)
+        c->fd[i] = c->sys->open(c->sys->arg, &set->events[i]);
 }
 
 static void enable(const pfc_counters *c, bool on)
 {
-    for (size_t i = 0; i < PFC_COUNTERS; i++) {
+    for (size_t i = 0; i < c->set.len; i++) {
         if (c->fd[i] >= 0)
             c->sys->enable(c->sys->arg, c->fd[i], on);
     }
@@ -90,27 +71,33 @@ void pfc_counters_start(pfc_counters *c)
     enable(c, true);
 }
 
+static void read_one(const pfc_counters *c, size_t i, pfc_count *out)
+{
+    uint64_t v[3] = { 0, 0, 0 };
+    double share;
+
+    if (c->fd[i] < 0 || !c->sys->read(c->sys->arg, c->fd[i], v) || v[1] == 0)
+        return;
+    share = (double)v[2] / (double)v[1];
+    if (share < PFC_COUNTER_MIN_RUN)
+        return;
+    out->share = share < 1.0 ? share : 1.0;
+    out->value = (double)v[0] / out->share;
+}
+
 void pfc_counters_stop(pfc_counters *c, pfc_counts *out)
 {
-    *out = (pfc_counts){ 0 };
+    *out = (pfc_counts){ .len = c->set.len };
     enable(c, false);
-    for (size_t i = 0; i < PFC_COUNTERS; i++) {
-        uint64_t v[3] = { 0, 0, 0 };
-        double share;
-
-        if (c->fd[i] < 0 || !c->sys->read(c->sys->arg, c->fd[i], v) || v[1] == 0)
-            continue;
-        share = (double)v[2] / (double)v[1];
-        if (share < PFC_COUNTER_MIN_RUN)
-            continue;
-        out->share[i] = share < 1.0 ? share : 1.0;
-        out->value[i] = (double)v[0] / out->share[i];
+    for (size_t i = 0; i < c->set.len; i++) {
+        memcpy(out->items[i].name, c->set.events[i].name, sizeof(out->items[i].name));
+        read_one(c, i, &out->items[i]);
     }
 }
 
 void pfc_counters_close(pfc_counters *c)
 {
-    for (size_t i = 0; i < PFC_COUNTERS; i++) {
+    for (size_t i = 0; i < c->set.len; i++) {
         if (c->fd[i] >= 0)
             c->sys->close(c->sys->arg, c->fd[i]);
         c->fd[i] = -1;

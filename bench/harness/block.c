@@ -102,22 +102,28 @@ static void take_samples(const pfc_backend *backend, void *inst, const pfc_block
 }
 
 /* After the timed samples, never under them: starting and stopping counters takes time, too. */
-static void count(const pfc_backend *backend, void *inst, pfc_block *out)
+static pfc_code count(const pfc_backend *backend, void *inst, const char *names, pfc_block *out,
+                      pfc_err *err)
 {
+    pfc_counter_set set;
     pfc_counters counters;
+    pfc_code code = pfc_counter_parse(names, &set, err);
 
-    pfc_counters_open(&counters, NULL);
+    if (code)
+        return code;
+    pfc_counters_open(&counters, &set, NULL);
     pfc_counters_start(&counters);
     backend->ops->run(inst, out->batch);
     pfc_counters_stop(&counters, &out->counts);
     pfc_counters_close(&counters);
-    for (size_t i = 0; i < PFC_COUNTERS; i++)
-        out->counts.value[i] /= (double)out->batch;
+    for (size_t i = 0; i < out->counts.len; i++)
+        out->counts.items[i].value /= (double)out->batch;
     out->counted = true;
+    return PFC_OK;
 }
 
-static void timed(const pfc_backend *backend, void *inst, const pfc_block_spec *spec,
-                  const pfc_timer *wall, const pfc_timer *cpu, pfc_block *out)
+static pfc_code timed(const pfc_backend *backend, void *inst, const pfc_block_spec *spec,
+                      const pfc_timer *wall, const pfc_timer *cpu, pfc_block *out, pfc_err *err)
 {
     const double call_ns = pfc_warm_up(backend, inst, wall, spec->warmup_seconds, &out->steady);
     const pfc_timer *timer;
@@ -127,11 +133,10 @@ static void timed(const pfc_backend *backend, void *inst, const pfc_block_spec *
     out->resolution_ns = timer->resolution_ns;
     strncpy(out->clock, timer->name, sizeof(out->clock) - 1);
     take_samples(backend, inst, spec, wall, timer, out);
-    count(backend, inst, out);
-    if (out->len == 0) {
-        out->status = PFC_STATUS_BROKEN;
-        out->reason = pfc_format("the %s clock did not move during a sample", timer->name);
-    }
+    if (out->len == 0)
+        return pfc_err_set(err, PFC_EBROKEN, "the %s clock did not move during a sample",
+                           timer->name);
+    return count(backend, inst, spec->counters, out, err);
 }
 
 /* Twice: an exact backend that answers differently is wrong by definition. */
@@ -148,6 +153,13 @@ static pfc_code exact(const pfc_backend *backend, void *inst, pfc_block *out, pf
         return pfc_err_set(err, PFC_EBROKEN,
                            "two runs of an exact backend differ: %llu and %llu cycles",
                            (unsigned long long)out->exact.cycles, (unsigned long long)again.cycles);
+    for (size_t i = 0; i < PFC_MAX(again.counters_len, out->exact.counters_len); i++) {
+        if (strcmp(again.counters[i].name, out->exact.counters[i].name) != 0 ||
+            again.counters[i].value != out->exact.counters[i].value)
+            return pfc_err_set(
+                err, PFC_EBROKEN, "two runs of an exact backend differ: %s %.17g and %.17g",
+                out->exact.counters[i].name, out->exact.counters[i].value, again.counters[i].value);
+    }
     out->has_exact = true;
     out->samples = pfc_alloc(sizeof(*out->samples));
     out->samples[out->len++] = out->exact.time_ns;
@@ -181,7 +193,7 @@ pfc_code pfc_block_run(const pfc_backend *backend, const pfc_block_spec *spec,
     if (!code && backend->exact)
         code = exact(backend, inst, out, &inner);
     else if (!code)
-        timed(backend, inst, spec, wall, cpu, out);
+        code = timed(backend, inst, spec, wall, cpu, out, &inner);
     out->seconds = (wall->now_ns(wall->arg) - ready) * 1e-9;
     if (inst)
         backend->ops->close(inst);

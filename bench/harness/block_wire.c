@@ -26,11 +26,12 @@ char *pfc_block_spec_to_text(const pfc_block_spec *spec)
 
     for (size_t i = 0; i < spec->c->op->params_len; i++)
         json_object_set_new(params, spec->c->op->params[i].name, json_integer(spec->c->params[i]));
-    return dump(json_pack(
-        "{s:s, s:s, s:o, s:s, s:I, s:I, s:f, s:f, s:b, s:i}", "op", spec->c->op->name, "dtype",
-        spec->c->dtype, "params", params, "backend", spec->backend, "seed", (json_int_t)spec->seed,
-        "samples", (json_int_t)spec->samples, "max_seconds", spec->max_seconds, "warmup_seconds",
-        spec->warmup_seconds, "check", (int)spec->check, "cpu", spec->cpu));
+    return dump(json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:f, s:f, s:b, s:i, s:s}", "op",
+                          spec->c->op->name, "dtype", spec->c->dtype, "params", params, "backend",
+                          spec->backend, "seed", (json_int_t)spec->seed, "samples",
+                          (json_int_t)spec->samples, "max_seconds", spec->max_seconds,
+                          "warmup_seconds", spec->warmup_seconds, "check", (int)spec->check, "cpu",
+                          spec->cpu, "counters", spec->counters));
 }
 
 static pfc_code read_case(const json_t *doc, pfc_case *c, pfc_err *err)
@@ -68,6 +69,7 @@ pfc_code pfc_block_spec_from_text(const char *text, size_t len, pfc_block_spec *
                                   char **backend, pfc_err *err)
 {
     json_t *doc = NULL;
+    char *counters = NULL;
     int64_t seed = 0;
     int64_t samples = 0;
     int64_t cpu = -1;
@@ -93,6 +95,12 @@ pfc_code pfc_block_spec_from_text(const char *text, size_t len, pfc_block_spec *
             pfc_json_double(doc, NULL, "warmup_seconds", true, 0.0, 1e6, &out->warmup_seconds, err);
     if (!code)
         code = pfc_json_bool(doc, NULL, "check", true, &out->check, err);
+    if (!code)
+        code = pfc_json_string(doc, NULL, "counters", false, sizeof(out->counters) - 1, &counters,
+                               err);
+    if (counters)
+        snprintf(out->counters, sizeof(out->counters), "%s", counters);
+    free(counters);
     json_decref(doc);
     if (code) {
         free(c->name);
@@ -138,12 +146,12 @@ char *pfc_block_to_text(const pfc_block *block)
     if (block->counted) {
         json_t *counts = json_object();
         /* absent is null, which is not zero */
-        for (size_t i = 0; i < PFC_COUNTERS; i++)
-            json_object_set_new(
-                counts, pfc_counter_name(i),
-                block->counts.share[i] > 0.0
-                    ? json_pack("[ff]", block->counts.value[i], block->counts.share[i])
-                    : json_null());
+        for (size_t i = 0; i < block->counts.len; i++) {
+            const pfc_count *n = &block->counts.items[i];
+            json_object_set_new(counts, n->name,
+                                n->share > 0.0 ? json_pack("[ff]", n->value, n->share)
+                                               : json_null());
+        }
         json_object_set_new(doc, "counts", counts);
     }
     if (block->has_exact) {
@@ -177,20 +185,28 @@ static pfc_code read_samples(const json_t *doc, pfc_block *out, pfc_err *err)
 
 static pfc_code read_counts(const json_t *doc, pfc_block *out, pfc_err *err)
 {
-    const json_t *counts = json_object_get(doc, "counts");
+    json_t *counts = json_object_get(doc, "counts");
+    const char *name;
+    json_t *pair;
 
     out->counted = json_is_object(counts);
-    for (size_t i = 0; out->counted && i < PFC_COUNTERS; i++) {
-        const json_t *pair = json_object_get(counts, pfc_counter_name(i));
+    json_object_foreach(counts, name, pair)
+    {
         const double value = json_number_value(json_array_get(pair, 0));
         const double share = json_number_value(json_array_get(pair, 1));
+        pfc_count *n = &out->counts.items[out->counts.len];
+        if (out->counts.len == PFC_COUNTERS_MAX || strlen(name) >= sizeof(n->name))
+            return pfc_json_fault(NULL, "counts", err, "want at most %d, with shorter names",
+                                  PFC_COUNTERS_MAX);
+        out->counts.len++;
+        snprintf(n->name, sizeof(n->name), "%s", name);
         if (!json_is_array(pair))
             continue;
         if (!(value >= 0.0) || !isfinite(value) || !(share > 0.0 && share <= 1.0))
             return pfc_json_fault(NULL, "counts", err, "%s: want a count and a share in (0, 1]",
-                                  pfc_counter_name(i));
-        out->counts.value[i] = value;
-        out->counts.share[i] = share;
+                                  name);
+        n->value = value;
+        n->share = share;
     }
     return PFC_OK;
 }

@@ -36,34 +36,48 @@ void pfc_extra_set(pfc_measurement *m, const char *name, double value)
     pfc_pairs_set(&m->extra, name, text);
 }
 
+/* The launch's count of that name, or NULL when it has none: absent, which is not zero. */
+static const pfc_count *count_of(const pfc_block *block, const char *name)
+{
+    for (size_t i = 0; i < block->counts.len; i++) {
+        const pfc_count *n = &block->counts.items[i];
+        if (strcmp(n->name, name) == 0)
+            return n->share > 0.0 ? n : NULL;
+    }
+    return NULL;
+}
+
 /* A counter's value a call is the median over the launches that have it; the rest is absent. */
-static void add_counts(pfc_measurement *m, const pfc_cell *c)
+static void add_count(pfc_measurement *m, const pfc_cell *c, const char *event)
 {
     double *values = pfc_calloc(c->blocks_len, sizeof(*values));
-    char name[64];
+    char name[PFC_COUNTER_NAME_MAX + 16];
+    double share = 1.0;
+    size_t n = 0;
 
-    for (size_t i = 0; c->blocks[0].counted && i < PFC_COUNTERS; i++) {
-        double share = 1.0;
-        size_t n = 0;
-
-        for (size_t b = 0; b < c->blocks_len; b++) {
-            if (c->blocks[b].counts.share[i] <= 0.0)
-                continue;
-            values[n++] = c->blocks[b].counts.value[i];
-            share = PFC_MIN(share, c->blocks[b].counts.share[i]);
-        }
-        snprintf(name, sizeof(name), "count_%s", pfc_counter_name(i));
-        if (n == 0) {
-            pfc_pairs_set(&m->extra, name, "not available");
+    for (size_t b = 0; b < c->blocks_len; b++) {
+        const pfc_count *count = count_of(&c->blocks[b], event);
+        if (!count)
             continue;
-        }
+        values[n++] = count->value;
+        share = PFC_MIN(share, count->share);
+    }
+    snprintf(name, sizeof(name), "count_%s", event);
+    if (n == 0)
+        pfc_pairs_set(&m->extra, name, "not available");
+    else
         pfc_extra_set(m, name, pfc_stats_median(values, n));
-        if (share < 1.0) { /* took turns with other events: an estimate */
-            snprintf(name, sizeof(name), "count_%s_share", pfc_counter_name(i));
-            pfc_extra_set(m, name, share);
-        }
+    if (n > 0 && share < 1.0) { /* took turns with other events: an estimate */
+        snprintf(name, sizeof(name), "count_%s_share", event);
+        pfc_extra_set(m, name, share);
     }
     free(values);
+}
+
+static void add_counts(pfc_measurement *m, const pfc_cell *c)
+{
+    for (size_t i = 0; i < c->blocks[0].counts.len; i++)
+        add_count(m, c, c->blocks[0].counts.items[i].name);
 }
 
 /* Samples of a machine that was held back are kept, and say so: which launches, and by what. */

@@ -43,12 +43,13 @@ pfc_timer pfc_timer_cpu(void);
 typedef struct pfc_block_spec {
     const pfc_case *c;
     const char *backend;
-    uint64_t seed;         /* of the input */
-    size_t samples;        /* wanted */
-    double max_seconds;    /* of sampling; at least one sample is taken */
-    double warmup_seconds; /* at most */
-    bool check;            /* compare the result with the reference first */
-    int cpu;               /* pin to this CPU; -1: leave as it is */
+    uint64_t seed;                       /* of the input */
+    size_t samples;                      /* wanted */
+    double max_seconds;                  /* of sampling; at least one sample is taken */
+    double warmup_seconds;               /* at most */
+    bool check;                          /* compare the result with the reference first */
+    int cpu;                             /* pin to this CPU; -1: leave as it is */
+    char counters[PFC_COUNTER_LIST_MAX]; /* what to count, as pfc_counter_parse; "": the usual */
 } pfc_block_spec;
 
 /** What one block found. */
@@ -116,7 +117,8 @@ typedef struct pfc_measure_opts {
     uint64_t seed;      /* of inputs; 0: 1 */
     pfc_block_fn block; /* how blocks are run */
     void *block_arg;
-    int cpu;                                             /* to pin to; -1: none */
+    int cpu;              /* to pin to; -1: none */
+    const char *counters; /* names for pfc_counter_parse; NULL: the usual ones */
     void (*progress)(void *arg, const pfc_progress *at); /* may be NULL */
     void *progress_arg;
     bool (*cancelled)(void *arg); /* asked between blocks; may be NULL */

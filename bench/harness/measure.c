@@ -2,6 +2,7 @@
  * Measures a suite: rounds of blocks over all benchmarks, adaptive stop, then the run document.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +50,7 @@ static pfc_code one_block(pfc_cell *c, const pfc_measure_opts *opts, pfc_err *er
 {
     const pfc_case_settings *s = &c->c->settings;
     const double processes = (double)s->processes;
-    const pfc_block_spec spec = {
+    pfc_block_spec spec = {
         .c = c->c,
         .backend = c->backend_name,
         .seed = opts->seed ? opts->seed : 1,
@@ -60,8 +61,11 @@ static pfc_code one_block(pfc_cell *c, const pfc_measure_opts *opts, pfc_err *er
         .cpu = opts->cpu,
     };
     pfc_block block = { 0 };
-    pfc_code code = opts->block(opts->block_arg, &spec, &block, err);
+    pfc_code code;
 
+    if (opts->counters)
+        snprintf(spec.counters, sizeof(spec.counters), "%s", opts->counters);
+    code = opts->block(opts->block_arg, &spec, &block, err);
     if (code)
         return code;
     if (block.status != PFC_STATUS_OK) {

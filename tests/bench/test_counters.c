@@ -1,4 +1,6 @@
 /* Counters on made-up system calls, and on this kernel whatever it offers. */
+#include <string.h>
+
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
@@ -9,11 +11,10 @@ static int opened, closed;
 static bool hardware;
 
 /* Type 0 is PERF_TYPE_HARDWARE. */
-static int fake_open(void *arg, uint32_t type, uint64_t config)
+static int fake_open(void *arg, const pfc_counter_event *event)
 {
     (void)arg;
-    (void)config;
-    return type == 0 && !hardware ? -1 : 100 + opened++;
+    return event->type == 0 && !hardware ? -1 : 100 + opened++;
 }
 
 static bool fake_read(void *arg, int fd, uint64_t out[3])
@@ -44,14 +45,16 @@ static const pfc_counter_sys fake = {
 
 static pfc_counts count(bool with_hardware, uint64_t value, uint64_t enabled, uint64_t running)
 {
+    pfc_counter_set set;
     pfc_counters c;
     pfc_counts n;
 
+    pfc_counter_defaults(&set);
     hardware = with_hardware;
     reading[0] = value;
     reading[1] = enabled;
     reading[2] = running;
-    pfc_counters_open(&c, &fake);
+    pfc_counters_open(&c, &set, &fake);
     pfc_counters_start(&c);
     pfc_counters_stop(&c, &n);
     pfc_counters_close(&c);
@@ -62,8 +65,8 @@ Test(counters, events_that_took_turns_are_scaled_by_the_time_they_ran)
 {
     const pfc_counts n = count(true, 1000, 400, 100);
 
-    cr_assert(epsilon_eq(dbl, n.share[0], 0.25, 1e-12));
-    cr_assert(epsilon_eq(dbl, n.value[0], 4000, 1e-9));
+    cr_assert(epsilon_eq(dbl, n.items[0].share, 0.25, 1e-12));
+    cr_assert(epsilon_eq(dbl, n.items[0].value, 4000, 1e-9));
     cr_assert(eq(int, closed, opened));
 }
 
@@ -71,35 +74,97 @@ Test(counters, what_the_machine_does_not_count_is_absent_and_not_zero)
 {
     const pfc_counts n = count(false, 0, 400, 400);
 
-    for (size_t i = 0; i < PFC_COUNTERS; i++)
-        cr_assert(gt(sz, strlen(pfc_counter_name(i)), 0));
-    cr_assert(epsilon_eq(dbl, n.share[0], 0, 0)); /* cycles: hardware */
-    cr_assert(epsilon_eq(dbl, n.share[PFC_COUNTERS - 1], 1, 0));
-    cr_assert(epsilon_eq(dbl, n.value[PFC_COUNTERS - 1], 0, 0)); /* counted, and none came */
+    cr_assert(eq(sz, n.len, 10));
+    for (size_t i = 0; i < n.len; i++)
+        cr_assert(gt(sz, strlen(n.items[i].name), 0));
+    cr_assert(epsilon_eq(dbl, n.items[0].share, 0, 0)); /* cycles: hardware */
+    cr_assert(epsilon_eq(dbl, n.items[n.len - 1].share, 1, 0));
+    cr_assert(epsilon_eq(dbl, n.items[n.len - 1].value, 0, 0)); /* counted, and none came */
 }
 
 Test(counters, a_count_that_hardly_ran_or_never_was_enabled_is_absent)
 {
-    cr_assert(epsilon_eq(dbl, count(true, 10, 1000, 50).share[0], 0, 0));
-    cr_assert(epsilon_eq(dbl, count(true, 10, 0, 0).share[0], 0, 0));
+    cr_assert(epsilon_eq(dbl, count(true, 10, 1000, 50).items[0].share, 0, 0));
+    cr_assert(epsilon_eq(dbl, count(true, 10, 0, 0).items[0].share, 0, 0));
 }
 
 Test(counters, the_kernel_answers_or_says_it_cannot)
 {
+    pfc_counter_set set;
     pfc_counters c;
     pfc_counts n;
     volatile double x = 1;
 
-    pfc_counters_open(&c, NULL);
+    pfc_counter_defaults(&set);
+    pfc_counters_open(&c, &set, NULL);
     pfc_counters_start(&c);
     for (int i = 0; i < 1000; i++)
         x = x * 1.0001;
     pfc_counters_stop(&c, &n);
     pfc_counters_close(&c);
-    for (size_t i = 0; i < PFC_COUNTERS; i++) {
-        cr_assert(n.share[i] >= 0 && n.share[i] <= 1);
+    for (size_t i = 0; i < n.len; i++) {
+        cr_assert(n.items[i].share >= 0 && n.items[i].share <= 1);
         cr_assert(eq(int, c.fd[i], -1));
-        if (n.share[i] > 0)
-            cr_assert(ge(dbl, n.value[i], 0));
+        if (n.items[i].share > 0)
+            cr_assert(ge(dbl, n.items[i].value, 0));
     }
 }
+
+Test(counters, nothing_is_scaled_by_more_than_ten)
+{
+    const pfc_counts n = count(true, 1000, 1000, 100);
+
+    cr_assert(epsilon_eq(dbl, n.items[0].value, 10000, 1e-6)); /* a tenth was seen: the bound */
+    cr_assert(epsilon_eq(dbl, count(true, 1000, 1000, 99).items[0].share, 0, 0));
+}
+
+Test(counters, events_are_named)
+{
+    pfc_counter_set set;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_counter_parse(NULL, &set, &err), PFC_OK));
+    cr_assert(eq(sz, set.len, 10));
+    cr_assert(eq(int, pfc_counter_parse("page-faults,cycles", &set, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, set.len, 2));
+    cr_assert(eq(str, set.events[0].name, "page-faults"));
+    cr_assert(eq(u32, set.events[0].type, 1)); /* PERF_TYPE_SOFTWARE */
+    cr_assert(set.events[0].kernel);
+    cr_assert(eq(u64, set.events[1].config, 0)); /* PERF_COUNT_HW_CPU_CYCLES */
+    cr_assert(not(set.events[1].kernel));
+}
+
+Test(counters, lists_that_say_nothing_are_refused)
+{
+    static const char *const bad[] = {
+        "cycles,", ",cycles", "cycles,cycles", "no-such-event-anywhere",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+    };
+    pfc_counter_set set;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++) {
+        pfc_err err = { 0 };
+        cr_assert(eq(int, pfc_counter_parse(bad[i], &set, &err), PFC_EINVAL), "%s", bad[i]);
+        cr_assert(gt(sz, strlen(err.msg), 20));
+    }
+}
+
+#ifdef PFC_HAVE_PFM
+/* Every processor has the kernel's generic events under libpfm4's name; the encoding is the ABI's. */
+Test(counters, libpfm4_names_are_encoded)
+{
+    pfc_counter_set set;
+    pfc_err err = { 0 };
+
+    cr_assert(
+        eq(int,
+           pfc_counter_parse("perf::PERF_COUNT_SW_PAGE_FAULTS_MIN,perf::INSTRUCTIONS", &set, &err),
+           PFC_OK),
+        "%s", err.msg);
+    cr_assert(eq(u32, set.events[0].type, 1));
+    cr_assert(eq(u64, set.events[0].config, 5)); /* PERF_COUNT_SW_PAGE_FAULTS_MIN */
+    cr_assert(eq(u32, set.events[1].type, 0));
+    cr_assert(eq(u64, set.events[1].config, 1)); /* PERF_COUNT_HW_INSTRUCTIONS */
+}
+#endif
