@@ -72,6 +72,13 @@ static pfc_code read_commit(const json_t *obj, const pfc_json_at *at, pfc_commit
     if (code == PFC_OK)
         code = read_texts(obj, at, "parents", true, MAX_PARENTS, true, &c->parents, &c->parents_len,
                           err);
+    for (size_t i = 0; code == PFC_OK && i < c->parents_len; i++) {
+        const pfc_json_at parents = { .up = at, .key = "parents" };
+        const pfc_json_at item = { .up = &parents, .index = i };
+
+        if (strcmp(c->parents[i], c->id) == 0)
+            code = pfc_json_fault(&item, NULL, err, "a commit is not its own parent");
+    }
     if (code == PFC_OK)
         code = pfc_json_string(obj, at, "author", true, PFC_WIRE_MAX_NAME, &c->author, err);
     if (code == PFC_OK)

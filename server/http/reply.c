@@ -47,7 +47,7 @@ const char *httpd_error_word(int status)
         { 400, "invalid" },   { 401, "unauthorized" },       { 403, "forbidden" },
         { 404, "not_found" }, { 405, "method_not_allowed" }, { 409, "conflict" },
         { 413, "too_large" }, { 414, "too_large" },          { 415, "unsupported" },
-        { 429, "too_many" },  { 501, "unsupported" },        { 503, "unavailable" },
+        { 429, "too_many" },  { 503, "unavailable" },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++) {

@@ -109,8 +109,9 @@ int httpd_request_headers(httpd_exchange *x)
 
     MHD_get_connection_values_n(x->mhd, MHD_HEADER_KIND, on_header, &h);
     if (h.bad_encoding) {
-        fault(x, 501, "Transfer-Encoding: only \"chunked\" is understood");
-        return 501;
+        /* 400 as RFC 9112 6.3 wants it where chunked does not come last: the length is unknowable. */
+        fault(x, 400, "Transfer-Encoding: only \"chunked\" is understood");
+        return 400;
     }
     if ((h.encodings && h.lengths) || h.encodings > 1 || h.lengths > 1 || h.bad_length) {
         fault(x, 400, "want one Content-Length or one Transfer-Encoding, not both");

@@ -7,9 +7,10 @@
 
 #include "core/wire/wire.h"
 
-#define ID "0123456789012345678901234567890123456789"
+#define ID     "0123456789012345678901234567890123456789"
+#define PARENT "1123456789012345678901234567890123456789"
 #define COMMIT                                                                                     \
-    "{\"id\":\"" ID "\",\"parents\":[\"" ID "\"],\"author\":\"A\","                                \
+    "{\"id\":\"" ID "\",\"parents\":[\"" PARENT "\"],\"author\":\"A\","                            \
     "\"time\":\"2026-11-22T10:00:00Z\",\"subject\":\"s\",\"paths\":[\"a/b.c\"]}"
 
 Test(commits, survive_a_round_trip)
@@ -30,7 +31,7 @@ Test(commits, survive_a_round_trip)
               "%s", err.msg);
     cr_assert(eq(str, branch, "main"));
     cr_assert(eq(sz, len, 1));
-    cr_assert(eq(str, commits[0].parents[0], ID));
+    cr_assert(eq(str, commits[0].parents[0], PARENT));
     cr_assert(eq(str, commits[0].paths[0], "a/b.c"));
     doc = pfc_commits_to_json(branch, commits, len);
     again = json_dumps(doc, JSON_COMPACT);
@@ -55,6 +56,8 @@ Test(commits, faults_have_their_path)
     } bad[] = {
         { "{\"commits\":[" COMMIT ",{\"id\":\"abc\"}]}", "commits[1].id" },
         { "{\"commits\":[{\"id\":\"" ID "\",\"parents\":[\"x\"]}]}", "commits[0].parents[0]" },
+        { "{\"commits\":[{\"id\":\"" ID "\",\"parents\":[\"" PARENT "\",\"" ID "\"]}]}",
+          "commits[0].parents[1]" },
         { "{\"commits\":[{\"id\":\"" ID "\",\"parents\":[],\"author\":\"A\",\"time\":\"now\"}]}",
           "commits[0].time" },
         { "{\"commits\":{}}", "commits" },
