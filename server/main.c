@@ -15,6 +15,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "server/handlers/handlers.h"
+#include "server/manager.h"
 #include "server/settings.h"
 #include "server/workers/workers.h"
 
@@ -22,6 +23,7 @@
 #define RETRY_MS     500
 #define WRITERS      2
 #define CACHE_TTL_S  10
+#define SILENT_MAX_S 10
 
 typedef struct server {
     pfc_server_settings settings;
@@ -30,14 +32,17 @@ typedef struct server {
     pfc_workers *workers;
     pthread_t signals;
     bool signals_running;
-    atomic_bool stop;
+    pfc_watchdog *watchdog;
+    int listen_fd; /* passed by the service manager; -1: none */
+    atomic_bool stop, reload;
 } server;
 
 /* ---- signals ---- */
 
-static void stop_signals(sigset_t *set)
+static void our_signals(sigset_t *set)
 {
     sigemptyset(set);
+    sigaddset(set, SIGHUP);
     sigaddset(set, SIGTERM);
     sigaddset(set, SIGINT);
 }
@@ -48,10 +53,12 @@ static void *signals_main(void *arg)
     sigset_t set;
     int signal_number = 0;
 
-    stop_signals(&set);
-    (void)sigwait(&set, &signal_number);
-    atomic_store(&s->stop, true);
-    pfc_listener_wake(s->listener);
+    our_signals(&set);
+    do {
+        (void)sigwait(&set, &signal_number);
+        atomic_store(signal_number == SIGHUP ? &s->reload : &s->stop, true);
+        pfc_listener_wake(s->listener);
+    } while (signal_number == SIGHUP);
     return NULL;
 }
 
@@ -60,7 +67,7 @@ static pfc_code start_signals(server *s, pfc_err *err)
 {
     sigset_t set;
 
-    stop_signals(&set);
+    our_signals(&set);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)pthread_sigmask(SIG_BLOCK, &set, NULL);
     if (pthread_create(&s->signals, NULL, signals_main, s) != 0)
@@ -122,6 +129,7 @@ static pfc_code start_http(server *s, pfc_err *err)
     char *cert = NULL, *key = NULL;
     pfc_httpd_opts opts = {
         .listen = s->settings.listen,
+        .listen_fd = s->listen_fd,
         .rate_address = (double)s->settings.rate_address,
         .rate_token = (double)s->settings.rate_token,
         .connections = (unsigned)s->settings.connections,
@@ -253,6 +261,14 @@ static void start_listening(server *s)
         pfc_log(PFC_WARN, "events of the database not heard yet", "reason", (const char *)err.msg);
 }
 
+/* Do its threads still get at their locks? */
+static bool is_alive(void *context)
+{
+    const server *s = context;
+
+    return pfc_httpd_silent_s(s->app.http) < SILENT_MAX_S;
+}
+
 static pfc_code start(server *s, pfc_err *err)
 {
     /* As many connections as may be asked for at once, so that no thread waits for another's. */
@@ -263,7 +279,9 @@ static pfc_code start(server *s, pfc_err *err)
     pfc_code code;
 
     s->app.cache = pfc_cache_new(CACHE_TTL_S);
-    code = pfc_db_open(&s->app.db, &db, err);
+    code = pfc_manager_socket(&s->listen_fd, err);
+    if (!code)
+        code = pfc_db_open(&s->app.db, &db, err);
     if (!code)
         code = pfc_listener_open(&s->listener, s->settings.database, err);
     if (!code)
@@ -280,8 +298,15 @@ static pfc_code start(server *s, pfc_err *err)
         code = start_writer(s, err);
     if (!code && !atomic_load(&s->stop)) {
         start_listening(s);
+        code = pfc_watchdog_start(&s->watchdog, is_alive, s, err);
+    }
+    if (!code && !atomic_load(&s->stop)) {
+        char *status = pfc_format("answers at %s", pfc_httpd_url(s->app.http));
+
         atomic_store(&s->app.ready, true);
         pfc_log(PFC_INFO, "ready", "url", pfc_httpd_url(s->app.http));
+        pfc_manager_ready(status);
+        free(status);
     }
     return code;
 }
@@ -304,6 +329,28 @@ static void relay(server *s, const char *event)
     json_decref(json);
 }
 
+/* On SIGHUP. A file that cannot be used changes nothing. */
+static void reload(server *s)
+{
+    const char *restart = NULL;
+    pfc_err err = { 0 };
+
+    pfc_manager_reloading();
+    pfc_cache_forget(s->app.cache);
+    if (pfc_server_settings_reload(&s->settings, &restart, &err) != PFC_OK) {
+        pfc_log(PFC_ERROR, "settings not reloaded, the old ones hold", "reason",
+                (const char *)err.msg);
+    } else {
+        pfc_httpd_tune(s->app.http, (double)s->settings.rate_address,
+                       (double)s->settings.rate_token, s->settings.public_read);
+        pfc_log_set_level(s->settings.log_level);
+        pfc_log(PFC_INFO, "reloaded", "file", s->settings.file ? s->settings.file : "");
+        if (restart)
+            pfc_log(PFC_WARN, "changed setting needs a restart", "setting", restart);
+    }
+    pfc_manager_ready(err.code ? err.msg : "reloaded");
+}
+
 /* Until told to stop. After a gap all who wait look again: news may have been missed. */
 static void relay_events(server *s)
 {
@@ -315,6 +362,8 @@ static void relay_events(server *s)
         pfc_code code = pfc_listener_next(s->listener, 5000, event, &err);
         bool hears = code == PFC_OK || code == PFC_ETIMEOUT;
 
+        if (atomic_exchange(&s->reload, false))
+            reload(s);
         if (hears != heard)
             pfc_cache_trust(s->app.cache, hears);
         heard = hears;
@@ -339,6 +388,8 @@ static void relay_events(server *s)
 
 static void stop(server *s)
 {
+    pfc_manager_stopping();
+    pfc_watchdog_stop(s->watchdog);
     if (s->app.http) {
         pfc_log(PFC_INFO, "stopping");
         pfc_httpd_stop(s->app.http, STOP_GRACE_S);

@@ -1,4 +1,4 @@
-/* Command line and environment of perfci-server. */
+/* Command line, environment and settings file of perfci-server. */
 #include "server/settings.h"
 
 #include <getopt.h>
@@ -35,12 +35,16 @@ static const char help[] =
     "  --connections-per-address N  default 0: no limit (PERFCI_CONNECTIONS_PER_ADDRESS)\n"
     "  --tls-cert F --tls-key F  PEM files: HTTPS (PERFCI_TLS_CERT, PERFCI_TLS_KEY)\n"
     "  --log-level L             debug, info, warn, error or off; default info (PERFCI_LOG_LEVEL)\n"
+    "  --settings F              NAME=value lines, the names in parentheses here; read again on\n"
+    "                            SIGHUP, which takes over rates, public reading, log level\n"
+    "                            (PERFCI_SETTINGS)\n"
     "  --version, --help\n"
     "\n"
     "examples:\n"
     "  perfci-server --database 'host=/run/postgresql dbname=perfci' --public-read\n"
     "  perfci-server --database postgresql://perfci@db/perfci --listen 0.0.0.0:7420 --workers 2\n"
     "\n"
+    "SIGHUP reads the settings file and the tokens again.\n"
     "SIGTERM and SIGINT stop it in order. Exit status: 0 stopped, 2 usage, 5 port or database.\n";
 
 enum {
@@ -60,6 +64,7 @@ enum {
     OPT_TLS_CERT,
     OPT_TLS_KEY,
     OPT_LOG_LEVEL,
+    OPT_SETTINGS,
     OPT_VERSION,
     OPT_HELP,
     OPT_END,
@@ -82,22 +87,41 @@ static const struct option options[] = {
     { "tls-cert", required_argument, NULL, OPT_TLS_CERT },
     { "tls-key", required_argument, NULL, OPT_TLS_KEY },
     { "log-level", required_argument, NULL, OPT_LOG_LEVEL },
+    { "settings", required_argument, NULL, OPT_SETTINGS },
     { "version", no_argument, NULL, OPT_VERSION },
     { "help", no_argument, NULL, OPT_HELP },
     { NULL, 0, NULL, 0 },
 };
 
-/* Values as given on the command line, by option; NULL: not given. */
-typedef struct flags {
-    const char *values[OPT_END - OPT_DATABASE];
-} flags;
+_Static_assert(OPT_END - OPT_DATABASE <= PFC_SERVER_FLAGS, "one place for each option");
 
-static const char *pick(const flags *f, int option, const char *env, const char *fallback)
+/* What may stand in the settings file. Not the database's URL: it may hold a password. */
+static const char *const known[] = {
+    "PERFCI_LISTEN",
+    "PERFCI_DATA",
+    "PERFCI_PUBLIC_READ",
+    "PERFCI_WORKERS",
+    "PERFCI_HTTP_THREADS",
+    "PERFCI_REQUEST_TIMEOUT",
+    "PERFCI_DATABASE_WAIT",
+    "PERFCI_RATE_ADDRESS",
+    "PERFCI_RATE_TOKEN",
+    "PERFCI_CONNECTIONS",
+    "PERFCI_CONNECTIONS_PER_ADDRESS",
+    "PERFCI_TLS_CERT",
+    "PERFCI_TLS_KEY",
+    "PERFCI_LOG_LEVEL",
+    NULL,
+};
+
+static const char *pick(const pfc_server_settings *s, int option, const char *env,
+                        const char *fallback)
 {
-    return pfc_conf_pick(f->values[option - OPT_DATABASE], env, NULL, fallback);
+    return pfc_conf_pick(s->flags[option - OPT_DATABASE], env,
+                         pfc_settings_file_get(&s->lines, env), fallback);
 }
 
-static pfc_code read_flags(int argc, char **argv, flags *f, bool *done, pfc_err *err)
+static pfc_code read_flags(int argc, char **argv, pfc_server_settings *s, pfc_err *err)
 {
     int option;
 
@@ -105,41 +129,41 @@ static pfc_code read_flags(int argc, char **argv, flags *f, bool *done, pfc_err 
     while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
         if (option == OPT_HELP || option == OPT_VERSION) {
             fputs(option == OPT_HELP ? help : "perfci-server " PFC_VERSION "\n", stdout);
-            *done = true;
+            s->done = true;
             return PFC_OK;
         }
         if (option == ':')
             return pfc_err_set(err, PFC_EINVAL, "%s needs a value; see --help", argv[optind - 1]);
         if (option == '?')
             return pfc_err_set(err, PFC_EINVAL, "unknown option %s; see --help", argv[optind - 1]);
-        f->values[option - OPT_DATABASE] = optarg ? optarg : "1";
+        s->flags[option - OPT_DATABASE] = optarg ? optarg : "1";
     }
     if (optind < argc)
         return pfc_err_set(err, PFC_EINVAL, "unexpected argument \"%s\"; see --help", argv[optind]);
     return PFC_OK;
 }
 
-static pfc_code read_numbers(const flags *f, pfc_server_settings *out, pfc_err *err)
+static pfc_code read_numbers(pfc_server_settings *out, pfc_err *err)
 {
     const char *word;
     pfc_code code;
 
-    code = pfc_parse_i64(pick(f, OPT_WORKERS, "PERFCI_WORKERS", "1"), 0, 64, "--workers",
+    code = pfc_parse_i64(pick(out, OPT_WORKERS, "PERFCI_WORKERS", "1"), 0, 64, "--workers",
                          &out->workers, err);
     if (!code)
-        code = pfc_parse_i64(pick(f, OPT_THREADS, "PERFCI_HTTP_THREADS", "8"), 1, 256, "--threads",
-                             &out->threads, err);
+        code = pfc_parse_i64(pick(out, OPT_THREADS, "PERFCI_HTTP_THREADS", "8"), 1, 256,
+                             "--threads", &out->threads, err);
     if (!code)
-        code = pfc_parse_duration_s(pick(f, OPT_REQUEST_TIMEOUT, "PERFCI_REQUEST_TIMEOUT", "30"),
+        code = pfc_parse_duration_s(pick(out, OPT_REQUEST_TIMEOUT, "PERFCI_REQUEST_TIMEOUT", "30"),
                                     "--request-timeout", &out->request_timeout_s, err);
     if (!code)
-        code = pfc_parse_duration_s(pick(f, OPT_DATABASE_WAIT, "PERFCI_DATABASE_WAIT", "60"),
+        code = pfc_parse_duration_s(pick(out, OPT_DATABASE_WAIT, "PERFCI_DATABASE_WAIT", "60"),
                                     "--database-wait", &out->database_wait_s, err);
     if (code)
         return code;
     if (!(out->request_timeout_s > 0))
         return pfc_err_set(err, PFC_EINVAL, "--request-timeout: want more than 0 seconds");
-    word = pick(f, OPT_LOG_LEVEL, "PERFCI_LOG_LEVEL", "info");
+    word = pick(out, OPT_LOG_LEVEL, "PERFCI_LOG_LEVEL", "info");
     if (!pfc_log_level_parse(word, &out->log_level))
         return pfc_err_set(err, PFC_EINVAL,
                            "--log-level: want debug, info, warn, error or off, got \"%.40s\"",
@@ -153,74 +177,137 @@ static bool is_loopback(const char *listen)
            strncmp(listen, "localhost:", 10) == 0;
 }
 
-static pfc_code read_guard(const flags *f, pfc_server_settings *out, pfc_err *err)
+static pfc_code read_guard(pfc_server_settings *out, pfc_err *err)
 {
     const bool near = is_loopback(out->listen);
     pfc_code code;
 
-    code = pfc_parse_i64(pick(f, OPT_RATE_ADDRESS, "PERFCI_RATE_ADDRESS", near ? "0" : "100"), 0,
+    code = pfc_parse_i64(pick(out, OPT_RATE_ADDRESS, "PERFCI_RATE_ADDRESS", near ? "0" : "100"), 0,
                          1000000, "--rate-address", &out->rate_address, err);
     if (!code)
-        code = pfc_parse_i64(pick(f, OPT_RATE_TOKEN, "PERFCI_RATE_TOKEN", near ? "0" : "500"), 0,
+        code = pfc_parse_i64(pick(out, OPT_RATE_TOKEN, "PERFCI_RATE_TOKEN", near ? "0" : "500"), 0,
                              1000000, "--rate-token", &out->rate_token, err);
     if (!code)
-        code = pfc_parse_i64(pick(f, OPT_CONNECTIONS, "PERFCI_CONNECTIONS", "1024"), 1, 100000,
+        code = pfc_parse_i64(pick(out, OPT_CONNECTIONS, "PERFCI_CONNECTIONS", "1024"), 1, 100000,
                              "--connections", &out->connections, err);
     if (!code)
-        code = pfc_parse_i64(pick(f, OPT_CONNECTIONS_EACH, "PERFCI_CONNECTIONS_PER_ADDRESS", "0"),
+        code = pfc_parse_i64(pick(out, OPT_CONNECTIONS_EACH, "PERFCI_CONNECTIONS_PER_ADDRESS", "0"),
                              0, 100000, "--connections-per-address", &out->connections_each, err);
-    out->tls_cert = pick(f, OPT_TLS_CERT, "PERFCI_TLS_CERT", NULL);
-    out->tls_key = pick(f, OPT_TLS_KEY, "PERFCI_TLS_KEY", NULL);
+    out->tls_cert = pick(out, OPT_TLS_CERT, "PERFCI_TLS_CERT", NULL);
+    out->tls_key = pick(out, OPT_TLS_KEY, "PERFCI_TLS_KEY", NULL);
     if (!code && !out->tls_cert != !out->tls_key)
         code = pfc_err_set(err, PFC_EINVAL, "want both --tls-cert and --tls-key, or neither");
     return code;
 }
 
-static pfc_code read_public(const flags *f, bool *out, pfc_err *err)
+static pfc_code read_public(pfc_server_settings *out, pfc_err *err)
 {
-    const char *word = pick(f, OPT_PUBLIC_READ, "PERFCI_PUBLIC_READ", "0");
+    const char *word = pick(out, OPT_PUBLIC_READ, "PERFCI_PUBLIC_READ", "0");
 
     if (strcmp(word, "1") != 0 && strcmp(word, "0") != 0)
         return pfc_err_set(err, PFC_EINVAL, "PERFCI_PUBLIC_READ: want 0 or 1, got \"%.40s\"", word);
-    *out = strcmp(word, "1") == 0;
+    out->public_read = strcmp(word, "1") == 0;
     return PFC_OK;
 }
 
-static pfc_code read_database(const flags *f, char **out, pfc_err *err)
+static pfc_code read_database(pfc_server_settings *s, pfc_err *err)
 {
-    const char *flag = f->values[OPT_DATABASE - OPT_DATABASE];
+    const char *flag = s->flags[OPT_DATABASE - OPT_DATABASE];
     pfc_code code;
 
     if (flag) {
-        *out = pfc_strdup(flag);
+        s->database = pfc_strdup(flag);
         return PFC_OK;
     }
-    code = pfc_conf_secret("PERFCI_DATABASE_URL", out, err);
+    code = pfc_conf_secret("PERFCI_DATABASE_URL", &s->database, err);
     if (code == PFC_ENOTFOUND)
         return pfc_err_set(err, PFC_EINVAL,
                            "no database: want --database URL or PERFCI_DATABASE_URL");
     return code;
 }
 
+/* All but the database, from the flags, the environment and the lines of the file. */
+static pfc_code read_values(pfc_server_settings *out, pfc_err *err)
+{
+    pfc_code code;
+
+    out->listen = pick(out, OPT_LISTEN, "PERFCI_LISTEN", PFC_DEFAULT_LISTEN);
+    out->data = pick(out, OPT_DATA, "PERFCI_DATA", NULL);
+    out->bootstrap_token = out->flags[OPT_BOOTSTRAP - OPT_DATABASE];
+    code = read_numbers(out, err);
+    if (!code)
+        code = read_guard(out, err);
+    if (!code)
+        code = read_public(out, err);
+    return code;
+}
+
 pfc_code pfc_server_settings_read(int argc, char **argv, pfc_server_settings *out, pfc_err *err)
 {
-    flags f = { 0 };
     pfc_code code;
 
     memset(out, 0, sizeof(*out));
-    code = read_flags(argc, argv, &f, &out->done, err);
+    code = read_flags(argc, argv, out, err);
     if (code || out->done)
         return code;
-    out->listen = pick(&f, OPT_LISTEN, "PERFCI_LISTEN", PFC_DEFAULT_LISTEN);
-    out->data = pick(&f, OPT_DATA, "PERFCI_DATA", NULL);
-    out->bootstrap_token = f.values[OPT_BOOTSTRAP - OPT_DATABASE];
-    code = read_numbers(&f, out, err);
+    out->file =
+        pfc_conf_pick(out->flags[OPT_SETTINGS - OPT_DATABASE], "PERFCI_SETTINGS", NULL, NULL);
+    if (out->file)
+        code = pfc_settings_file_read(out->file, known, &out->lines, err);
     if (!code)
-        code = read_guard(&f, out, err);
+        code = read_values(out, err);
     if (!code)
-        code = read_public(&f, &out->public_read, err);
+        code = read_database(out, err);
+    return code;
+}
+
+static bool differ(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") != 0;
+}
+
+/* A setting that only a restart takes over and that is another now; NULL: none. */
+static const char *needs_restart(const pfc_server_settings *old, const pfc_server_settings *fresh)
+{
+    if (differ(old->listen, fresh->listen))
+        return "PERFCI_LISTEN";
+    if (differ(old->data, fresh->data))
+        return "PERFCI_DATA";
+    if (differ(old->tls_cert, fresh->tls_cert) || differ(old->tls_key, fresh->tls_key))
+        return "PERFCI_TLS_CERT, PERFCI_TLS_KEY";
+    if (old->workers != fresh->workers)
+        return "PERFCI_WORKERS";
+    if (old->threads != fresh->threads)
+        return "PERFCI_HTTP_THREADS";
+    if (old->connections != fresh->connections || old->connections_each != fresh->connections_each)
+        return "PERFCI_CONNECTIONS, PERFCI_CONNECTIONS_PER_ADDRESS";
+    if (old->request_timeout_s < fresh->request_timeout_s ||
+        old->request_timeout_s > fresh->request_timeout_s)
+        return "PERFCI_REQUEST_TIMEOUT";
+    return NULL;
+}
+
+pfc_code pfc_server_settings_reload(pfc_server_settings *settings, const char **restart,
+                                    pfc_err *err)
+{
+    pfc_server_settings fresh = { 0 };
+    pfc_code code;
+
+    *restart = NULL;
+    if (!settings->file)
+        return PFC_OK;
+    memcpy(fresh.flags, settings->flags, sizeof(fresh.flags));
+    code = pfc_settings_file_read(settings->file, known, &fresh.lines, err);
     if (!code)
-        code = read_database(&f, &out->database, err);
+        code = read_values(&fresh, err);
+    if (!code) {
+        *restart = needs_restart(settings, &fresh);
+        settings->rate_address = fresh.rate_address;
+        settings->rate_token = fresh.rate_token;
+        settings->public_read = fresh.public_read;
+        settings->log_level = fresh.log_level;
+    }
+    pfc_settings_file_clear(&fresh.lines);
     return code;
 }
 
@@ -228,4 +315,5 @@ void pfc_server_settings_clear(pfc_server_settings *settings)
 {
     free(settings->database);
     settings->database = NULL;
+    pfc_settings_file_clear(&settings->lines);
 }

@@ -1,9 +1,15 @@
-/* Settings of perfci-server: flag, then environment. */
+/*
+ * Settings of perfci-server: flag, then environment, then the settings file. What a running server
+ * takes over from a changed file: the two rates, public reading, the log level.
+ */
 #ifndef PFC_SERVER_SETTINGS_H
 #define PFC_SERVER_SETTINGS_H
 
 #include "core/base/err.h"
 #include "core/base/log.h"
+#include "server/settings_file.h"
+
+#define PFC_SERVER_FLAGS 32
 
 typedef struct pfc_server_settings {
     const char *listen;          /* --listen, PERFCI_LISTEN */
@@ -22,12 +28,22 @@ typedef struct pfc_server_settings {
     double request_timeout_s;    /* --request-timeout, PERFCI_REQUEST_TIMEOUT */
     double database_wait_s;      /* --database-wait, PERFCI_DATABASE_WAIT */
     pfc_log_level log_level;     /* --log-level, PERFCI_LOG_LEVEL */
+    const char *file;            /* --settings, PERFCI_SETTINGS; NULL: none */
     bool done;                   /* --help or --version was answered */
+    pfc_settings_file lines;     /* of the file; the strings above may be its */
+    const char *flags[PFC_SERVER_FLAGS]; /* as given, for reading the file again */
 } pfc_server_settings;
 
 /** Clear *out, also on failure. PFC_EINVAL with a sentence for a usage error. */
 pfc_code pfc_server_settings_read(int argc, char **argv, pfc_server_settings *out,
                                   pfc_err *err) PFC_MUSTCHECK;
+/**
+ * Reads the settings file again and takes over what may change while the server runs (see above);
+ * *restart becomes the name of a setting that changed and needs a restart, NULL when there is none.
+ * On failure nothing changes. Without a file nothing is done.
+ */
+pfc_code pfc_server_settings_reload(pfc_server_settings *settings, const char **restart,
+                                    pfc_err *err) PFC_MUSTCHECK;
 void pfc_server_settings_clear(pfc_server_settings *settings);
 
 #endif

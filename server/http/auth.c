@@ -34,12 +34,12 @@ pfc_code httpd_too_many(pfc_httpd *http, const char *who, int *status, pfc_err *
     return pfc_err_set(err, PFC_EUNAVAIL, "too many requests from %s: try again later", who);
 }
 
-static pfc_code allow_scope(const pfc_httpd *http, const pfc_req *req, int *status, pfc_err *err)
+static pfc_code allow_scope(pfc_httpd *http, const pfc_req *req, int *status, pfc_err *err)
 {
     const pfc_route *route = req->route;
 
     if (!(req->auth.scopes & (route->scopes | PFC_SCOPE_ADMIN)) &&
-        !((route->scopes & PFC_SCOPE_READ) && http->opts.public_read)) {
+        !((route->scopes & PFC_SCOPE_READ) && atomic_load(&http->public_read))) {
         *status = 403;
         return pfc_err_set(err, PFC_EDENIED, "the token lacks the scope that %s %s needs",
                            route->method, route->pattern);
@@ -64,7 +64,7 @@ pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *
     token = session_token(x, req);
     if (!x->auth_text && !token) {
         if (route->scopes == PFC_HTTPD_OPEN ||
-            ((route->scopes & PFC_SCOPE_READ) && http->opts.public_read))
+            ((route->scopes & PFC_SCOPE_READ) && atomic_load(&http->public_read)))
             return PFC_OK;
         *status = 401;
         return pfc_err_set(err, PFC_EDENIED, "this needs a token: Authorization: Bearer pfc_...");
@@ -84,7 +84,7 @@ pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *
                             : pfc_err_set(err, PFC_EDENIED, "unknown token");
     /* A session whose token has gone still reads what is open to everyone. */
     if (code == PFC_EDENIED && !x->auth_text && (route->scopes & PFC_SCOPE_READ) &&
-        http->opts.public_read)
+        atomic_load(&http->public_read))
         return PFC_OK;
     if (code) {
         *status = code == PFC_EDENIED || code == PFC_ENOTFOUND || code == PFC_EINVAL ? 401 : 0;
@@ -94,8 +94,8 @@ pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *
     if (x->counted_token) /* a request that waited is still the same */
         return allow_scope(http, req, status, err);
     x->counted_token = true;
-    x->retry_s = httpd_limits_take(http->limits, &http->rate_token, 't', &req->auth.token_id,
-                                   sizeof(req->auth.token_id), pfc_clock_ns());
+    x->retry_s = httpd_limits_take(http->limits, atomic_load(&http->rate_token), 't',
+                                   &req->auth.token_id, sizeof(req->auth.token_id), pfc_clock_ns());
     if (x->retry_s > 0)
         return httpd_too_many(http, "this token", status, err);
     return allow_scope(http, req, status, err);

@@ -113,8 +113,9 @@ typedef pfc_code (*pfc_httpd_check_token)(pfc_app *app, const char *token, pfc_p
 typedef pfc_code (*pfc_httpd_gate)(pfc_app *app, pfc_err *err);
 
 typedef struct pfc_httpd_opts {
-    const char *listen;        /* "127.0.0.1:7420", "[::1]:0", "host:port" */
-    unsigned threads;          /* 0: 8 */
+    const char *listen; /* "127.0.0.1:7420", "[::1]:0", "host:port" */
+    int listen_fd;      /* > 0: a listening socket to use instead; the server's from then on */
+    unsigned threads;   /* 0: 8 */
     double request_timeout_s;  /* for a request to be complete; 0: 30 */
     bool public_read;          /* routes of PFC_SCOPE_READ need no token */
     const pfc_route *routes;   /* lives as long as the server */
@@ -132,6 +133,12 @@ typedef struct pfc_httpd_opts {
 
 /** Starts listening; *out is the caller's to free. PFC_EIO when the address is taken or wrong. */
 pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *err) PFC_MUSTCHECK;
+/** Changes what may change while it runs: requests a second of one address and of one token (0: no
+ *  limit), and whether reading needs no token. Thread-safe. */
+void pfc_httpd_tune(pfc_httpd *http, double rate_address, double rate_token, bool public_read);
+/** Seconds since the server's clock last went over its connections, normally under 0.3: longer means
+ *  that its locks are stuck. Thread-safe. */
+double pfc_httpd_silent_s(const pfc_httpd *http);
 /** "http://127.0.0.1:7420": where it listens, with the real port. Lives as long as the server. */
 const char *pfc_httpd_url(const pfc_httpd *http);
 /** Stops accepting, answers what waits, ends streams, and lets running requests finish within

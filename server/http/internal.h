@@ -111,16 +111,14 @@ typedef struct httpd_route_stats {
     atomic_uint_fast64_t sum_ns;
 } httpd_route_stats;
 
-/** How fast requests of one key may come: a burst of that many, then so many a second. */
-typedef struct httpd_rate {
-    double per_s, burst;
-} httpd_rate;
 typedef struct httpd_limits httpd_limits;
 
 struct pfc_httpd {
     httpd_limits *limits;
-    bool secure; /* TLS */
-    httpd_rate rate_address, rate_token;
+    bool secure;                             /* TLS */
+    _Atomic double rate_address, rate_token; /* requests a second; 0: no limit */
+    atomic_bool public_read;
+    _Atomic int64_t tick_ns; /* the timer was here last */
     atomic_uint_fast64_t limited;
     pfc_httpd_opts opts;
     char url[300];
@@ -140,6 +138,8 @@ struct pfc_httpd {
 };
 
 /* listen.c */
+/** A socket that somebody else has bound: checks that it listens for streams, and tells its URL. */
+pfc_code httpd_adopt(int fd, char *url, size_t url_cap, pfc_err *err) PFC_MUSTCHECK;
 pfc_code httpd_listen(const char *address, int *out_fd, char *url, size_t url_cap,
                       pfc_err *err) PFC_MUSTCHECK;
 
@@ -189,9 +189,10 @@ pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *
 /* limit.c */
 httpd_limits *httpd_limits_new(void);
 void httpd_limits_free(httpd_limits *limits);
-/** Takes one request from the bucket of this key; 0, or the seconds until there is one. `kind` keeps
- *  keys of different sorts apart. Thread-safe. */
-double httpd_limits_take(httpd_limits *limits, const httpd_rate *rate, char kind, const void *bytes,
+/** Takes one request from the bucket of this key, which fills with per_s requests a second (0: no
+ *  limit); 0, or the seconds until there is one. `kind` keeps keys of different sorts apart.
+ *  Thread-safe. */
+double httpd_limits_take(httpd_limits *limits, double per_s, char kind, const void *bytes,
                          size_t len, int64_t now_ns);
 
 /* reply.c */

@@ -27,6 +27,11 @@ struct httpd_limits {
     uint64_t seed;              /* so that nobody can aim at another's bucket */
 };
 
+/* How fast requests of one key may come: a burst of that many, then so many a second. */
+typedef struct httpd_rate {
+    double per_s, burst;
+} httpd_rate;
+
 httpd_limits *httpd_limits_new(void)
 {
     httpd_limits *limits = pfc_alloc(sizeof(*limits));
@@ -85,24 +90,26 @@ static bucket *find_bucket(bucket *set, uint64_t key, const httpd_rate *rate, in
     return best;
 }
 
-double httpd_limits_take(httpd_limits *limits, const httpd_rate *rate, char kind, const void *bytes,
+double httpd_limits_take(httpd_limits *limits, double per_s, char kind, const void *bytes,
                          size_t len, int64_t now_ns)
 {
+    /* Two seconds' worth at once: a page asks for a dozen things together. */
+    const httpd_rate rate = { per_s, 2 * per_s + 1 };
     double wait_s = 0;
     uint64_t key;
     bucket *b;
 
-    if (!(rate->per_s > 0))
+    if (!(per_s > 0))
         return 0;
     key = hash_key(limits->seed, kind, bytes, len);
     pthread_mutex_lock(&limits->lock);
-    b = find_bucket(limits->buckets[(key >> 20) & (SETS - 1)], key, rate, now_ns);
-    b->level = level_now(b, rate, now_ns);
+    b = find_bucket(limits->buckets[(key >> 20) & (SETS - 1)], key, &rate, now_ns);
+    b->level = level_now(b, &rate, now_ns);
     b->at_ns = now_ns;
     if (b->level >= 1)
         b->level -= 1;
     else
-        wait_s = (1 - b->level) / rate->per_s;
+        wait_s = (1 - b->level) / per_s;
     pthread_mutex_unlock(&limits->lock);
     return wait_s;
 }

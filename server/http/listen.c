@@ -1,6 +1,7 @@
 /* Address to listening socket: our own, so that a taken port is a sentence and port 0 is told. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -104,6 +105,26 @@ done:
         close(fd);
     freeaddrinfo(list);
     return code;
+}
+
+pfc_code httpd_adopt(int fd, char *url, size_t url_cap, pfc_err *err)
+{
+    int listens = 0, kind = 0;
+    socklen_t len = sizeof(int);
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &kind, &len) != 0 || kind != SOCK_STREAM ||
+        getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) != 0 || !listens)
+        return pfc_err_set(
+            err, PFC_EINVAL,
+            "the socket that was passed (descriptor %d) does not listen for streams; "
+            "want ListenStream= in the socket unit",
+            fd);
+    /* libmicrohttpd asks its sockets without waiting. */
+    (void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    describe(fd, url, url_cap);
+    return PFC_OK;
 }
 
 void httpd_keep_address(httpd_conn *conn, struct MHD_Connection *mhd)

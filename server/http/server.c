@@ -114,6 +114,7 @@ static void *timer_main(void *arg)
         struct timespec until;
 
         reap(http, now_ns, false);
+        atomic_store(&http->tick_ns, now_ns);
         /* Deadlines are looked at four times a second: exact to what a client can notice. */
         next_ns = PFC_MIN(next_ns, now_ns + PFC_NS_PER_S / 4);
         until.tv_sec = (time_t)(next_ns / PFC_NS_PER_S);
@@ -256,8 +257,8 @@ static bool over_address_limit(httpd_exchange *x, const pfc_req *req)
     if (x->counted || !x->conn || !req->route || req->route->scopes == PFC_HTTPD_OPEN)
         return false;
     x->counted = true;
-    x->retry_s = httpd_limits_take(x->http->limits, &x->http->rate_address, 'a', x->conn->address,
-                                   x->conn->address_len, pfc_clock_ns());
+    x->retry_s = httpd_limits_take(x->http->limits, atomic_load(&x->http->rate_address), 'a',
+                                   x->conn->address, x->conn->address_len, pfc_clock_ns());
     return x->retry_s > 0;
 }
 
@@ -470,11 +471,13 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     init_timer_cond(http);
     httpd_hub_init(&http->hub);
     http->limits = httpd_limits_new();
-    /* Two seconds' worth at once: a page asks for a dozen things together. */
-    http->rate_address = (httpd_rate){ opts->rate_address, 2 * opts->rate_address + 1 };
-    http->rate_token = (httpd_rate){ opts->rate_token, 2 * opts->rate_token + 1 };
+    pfc_httpd_tune(http, opts->rate_address, opts->rate_token, opts->public_read);
+    atomic_store(&http->tick_ns, pfc_clock_ns());
 
-    code = httpd_listen(opts->listen, &fd, http->url, sizeof(http->url), err);
+    code = opts->listen_fd > 0 ? httpd_adopt(opts->listen_fd, http->url, sizeof(http->url), err)
+                               : httpd_listen(opts->listen, &fd, http->url, sizeof(http->url), err);
+    if (!code && opts->listen_fd > 0)
+        fd = opts->listen_fd;
     if (code)
         goto done;
     if (pthread_create(&http->timer, NULL, timer_main, http) != 0) {
@@ -510,6 +513,18 @@ done:
         close(fd);
     pfc_httpd_free(http);
     return code;
+}
+
+void pfc_httpd_tune(pfc_httpd *http, double rate_address, double rate_token, bool public_read)
+{
+    atomic_store(&http->rate_address, rate_address);
+    atomic_store(&http->rate_token, rate_token);
+    atomic_store(&http->public_read, public_read);
+}
+
+double pfc_httpd_silent_s(const pfc_httpd *http)
+{
+    return (double)(pfc_clock_ns() - atomic_load(&http->tick_ns)) * 1e-9;
 }
 
 const char *pfc_httpd_url(const pfc_httpd *http)

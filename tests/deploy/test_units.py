@@ -10,11 +10,27 @@ import unittest
 ROOT = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
 BIN = pathlib.Path(os.environ["PERFCI_BIN_DIR"])
 UNITS = sorted((ROOT / "deploy/systemd").glob("*.service"))
+SOCKETS = sorted((ROOT / "deploy/systemd").glob("*.socket"))
 
 
 class Units(unittest.TestCase):
     def test_there_are_two(self):
         self.assertEqual([u.name for u in UNITS], ["perfci-runner.service", "perfci-server.service"])
+
+    def test_the_server_tells_the_manager_how_it_is(self):
+        text = (ROOT / "deploy/systemd/perfci-server.service").read_text()
+        for line in ("Type=notify", "WatchdogSec=60s", "ExecReload=/bin/kill -HUP $MAINPID"):
+            self.assertIn("\n" + line + "\n", text)
+
+    def test_the_example_of_the_settings_is_taken(self):
+        program = BIN / "perfci-server"
+        if not program.exists():
+            self.skipTest("perfci-server is not built")
+        # Status 5 is the database that is not there: the settings before it were in order.
+        done = subprocess.run([program, "--settings", ROOT / "deploy/systemd/server.env", "--database",
+                               "host=/nonexistent", "--database-wait", "0", "--listen", "127.0.0.1:0"],
+                              capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL, check=False)
+        self.assertEqual(done.returncode, 5, done.stderr)
 
     def test_both_are_hardened(self):
         for unit in UNITS:
@@ -38,7 +54,7 @@ class Units(unittest.TestCase):
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
     def test_systemd_reads_them(self):
         with tempfile.TemporaryDirectory(prefix="pfc-units-") as folder:
-            for unit in UNITS:
+            for unit in UNITS + SOCKETS:
                 # The program's place is the package's; here any that exists will do.
                 copy = pathlib.Path(folder) / unit.name
                 copy.write_text(re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", unit.read_text(), flags=re.M))

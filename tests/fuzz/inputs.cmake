@@ -9,3 +9,6 @@ perfci_fuzz(fuzz_series SOURCES fuzz_series.c DEPS pfc_cli CORPUS series)
 perfci_fuzz(fuzz_query SOURCES fuzz_query.c DEPS pfc_server_http CORPUS query)
 perfci_fuzz(fuzz_chip SOURCES fuzz_chip.c DEPS pfc_kernels_accel CORPUS chip
   ../../../kernels/accel/chips)
+if(TARGET pfc_server_settings)
+  perfci_fuzz(fuzz_settings SOURCES fuzz_settings.c DEPS pfc_server_settings CORPUS settings)
+endif()

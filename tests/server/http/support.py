@@ -75,8 +75,8 @@ class Answer:
 class Server:
     """perfci-server on a free port of 127.0.0.1."""
 
-    def __init__(self, database, *flags, ready=True):
-        self.database, self.flags = database, flags
+    def __init__(self, database, *flags, ready=True, environment=None):
+        self.database, self.flags, self.environment = database, flags, environment or {}
         self.dir = tempfile.mkdtemp(prefix="pfc-server-")
         self.log_path = os.path.join(self.dir, "log")
         self.port = 0
@@ -86,6 +86,7 @@ class Server:
         """Starts again on the same port, as a supervisor would."""
         env = {k: v for k, v in os.environ.items() if not k.startswith(("PERFCI_", "PG"))}
         env["PERFCI_DATABASE_URL"] = self.database
+        env.update(self.environment)
         endpoint = os.path.join(self.dir, "endpoint")
         if os.path.exists(endpoint):
             os.unlink(endpoint)

@@ -187,7 +187,7 @@ static pfc_code check(pfc_app *app, const char *token, pfc_principal *out, pfc_e
 
 static int authorise(const pfc_route *route, const char *header, bool public_read)
 {
-    pfc_httpd http = { .opts = { .check = check, .public_read = public_read } };
+    pfc_httpd http = { .opts = { .check = check }, .public_read = public_read };
     httpd_exchange x = { .auth_text = (char *)header };
     pfc_req req = { .route = route };
     pfc_err err = { 0 };
