@@ -39,7 +39,7 @@ static void print_table(FILE *out, const pfc_run *b)
     for (size_t i = 0; i < b->measurements_len; i++)
         width = PFC_MAX(width, (int)PFC_MIN(strlen(b->measurements[i].benchmark), (size_t)60));
     fprintf(out, "%-*s %-12s %8s  %-16s %8s %5s %8s  %s\n", width, "benchmark", "backend", "time %",
-            "99 % interval", "noise %", "pairs", "launches", "verdict");
+            "95 % interval", "noise %", "pairs", "launches", "verdict");
     for (size_t i = 0; i < b->measurements_len; i++)
         print_row(out, width, &b->measurements[i]);
 }

@@ -7,14 +7,17 @@
 #include <string.h>
 
 #include "bench/harness/cells.h"
+#include "bench/harness/core.h"
 #include "core/base/clock.h"
+#include "core/stats/dist.h"
+#include "core/stats/sequential.h"
 
-/* Short turns, because what disturbs a shared machine comes and goes within milliseconds and must
- * meet both sides: of the lengths tried, shorter ones had the smaller spread of the ratios. */
-#define TURN_SAMPLES      5 /* their median is the turn */
-#define TURN_SAMPLES_LONG 3 /* of calls over 300 us */
-#define TURN_WARM_SAMPLES 3 /* about 60 us: the other side has just used L1 and L2 */
-#define MAX_SECONDS       60.0
+#define MAX_PAIRS        200
+#define MAX_LAUNCH_PAIRS 8
+#define TURN_WARM        1   /* samples: the other side has just used L1 and L2 */
+#define COLD_CALL_NS     1e6 /* a call this long finds nothing of its own in the caches */
+#define RELAUNCH_WARM    0.1 /* of the warm-up: batch and clock are known, pages are touched */
+#define MAX_SECONDS      60.0
 
 /* One comparison while it is made. */
 typedef struct duel {
@@ -23,10 +26,13 @@ typedef struct duel {
     pfc_block_spec spec;
     pfc_rng rng;
     pfc_paired *out;
-    double *log_ratio; /* of each launch */
+    pfc_turn turn;     /* as the first launch settled it: the same for all */
+    size_t turns;      /* of each side in a pair */
+    size_t per_launch; /* pairs */
     size_t log_cap, blocks_cap;
-    size_t raw_len[2]; /* samples kept of A and of B */
-    size_t first;      /* launches of the first confirmation; 0: still sought */
+    size_t raw_len[2], raw_cap[2]; /* samples kept of A and of B */
+    double fastest[2];
+    size_t first; /* launches of the first confirmation; 0: still sought */
 } duel;
 
 static void end_both(const duel *d)
@@ -45,7 +51,7 @@ static void mark_broken(pfc_paired *out, size_t side, pfc_status status, const c
 }
 
 /* Both sides anew, in random order. False: broken or skipped, and out says so. */
-static pfc_code launch(duel *d, bool *ready, pfc_turn *turn, pfc_err *err)
+static pfc_code launch(duel *d, bool *ready, pfc_launched *slower, pfc_err *err)
 {
     const size_t first = (size_t)pfc_rng_below(&d->rng, 2);
 
@@ -62,104 +68,152 @@ static pfc_code launch(duel *d, bool *ready, pfc_turn *turn, pfc_err *err)
             mark_broken(d->out, side, up.status, up.reason);
         }
         free(up.reason);
-        turn->calls = PFC_MAX(turn->calls, up.calls);
-        turn->cpu_clock = turn->cpu_clock || up.cpu_clock;
+        slower->calls = PFC_MAX(slower->calls, up.calls);
+        slower->call_ns = PFC_MAX(slower->call_ns, up.call_ns);
+        slower->cpu_clock = slower->cpu_clock || up.cpu_clock;
     }
     return PFC_OK;
 }
 
-/* Injected work is a whole number of calls: as many as make the share exact. */
-static void finish_turn(const duel *d, pfc_turn *turn)
+/* What a turn is, once for all launches. Injected work is a whole number of calls: as many as make
+ * the share exact. */
+static void settle_turn(duel *d, const pfc_launched *up)
 {
-    if (d->opts->extra_rel > 0.0) {
-        const uint64_t step = (uint64_t)llround(1.0 / d->opts->extra_rel);
+    const pfc_paired_opts *o = d->opts;
+    pfc_turn *turn = &d->turn;
+
+    turn->calls = PFC_MAX(up->calls, 1);
+    if (o->extra_rel > 0.0) {
+        const uint64_t step = (uint64_t)llround(1.0 / o->extra_rel);
         turn->calls = (turn->calls + step - 1) / step * step;
     }
     turn->per = turn->calls;
-    turn->samples = d->opts->turn_samples ? d->opts->turn_samples : TURN_SAMPLES;
-    turn->warm = (d->opts->warm_samples ? d->opts->warm_samples : TURN_WARM_SAMPLES) * turn->calls;
-    if (turn->cpu_clock) {
-        turn->samples = PFC_MIN(turn->samples, (size_t)TURN_SAMPLES_LONG);
-        turn->warm = 1;
-    }
+    turn->samples = 1;
+    turn->cpu_clock = up->cpu_clock;
+    turn->warm = (o->warm_samples ? o->warm_samples : TURN_WARM) * turn->calls;
+    if (!o->warm_samples && up->call_ns > COLD_CALL_NS)
+        turn->warm = 0;
+    d->turns = o->turns ? o->turns : up->cpu_clock ? PFC_PAIR_TURNS_LONG : PFC_PAIR_TURNS;
+    d->turns = (d->turns + 1) / 2 * 2;
+    d->out->calls = turn->calls;
+    d->out->cpu_clock = turn->cpu_clock;
 }
 
-static void keep(duel *d, size_t side, const double *samples, size_t n)
+/* Pairs of a launch: the square root of what a launch costs in pairs, which is the best division
+ * when launches differ by as much as pairs do (Kalibera & Jones, with equal variances). */
+static size_t pairs_of_launch(const duel *d, double launch_s, double pair_s)
+{
+    const double ratio = launch_s / fmax(pair_s, 1e-9);
+
+    if (d->opts->launch_pairs)
+        return d->opts->launch_pairs;
+    if (launch_s < 0.02 || !(ratio > 1.0))
+        return 1;
+    return PFC_MIN((size_t)lround(sqrt(ratio)), (size_t)MAX_LAUNCH_PAIRS);
+}
+
+static void keep(duel *d, size_t side, double sample)
 {
     double **raw = side ? &d->out->b : &d->out->a;
 
-    *raw = pfc_realloc(*raw, d->raw_len[side] + n, sizeof(**raw));
-    memcpy(*raw + d->raw_len[side], samples, n * sizeof(*samples));
-    d->raw_len[side] += n;
+    *raw = pfc_grow(*raw, d->raw_len[side], &d->raw_cap[side], sizeof(**raw));
+    (*raw)[d->raw_len[side]++] = sample;
+    if (d->fastest[side] <= 0.0 || sample < d->fastest[side])
+        d->fastest[side] = sample;
 }
 
-static pfc_code one_turn(duel *d, size_t side, const pfc_turn *turn, double *log_ns, pfc_err *err)
+static pfc_code one_turn(duel *d, size_t side, double *sample, pfc_err *err)
 {
-    double samples[PFC_TURN_MAX_SAMPLES];
-    pfc_turn mine = *turn;
+    pfc_turn mine = d->turn;
     pfc_err inner = { 0 };
     pfc_code code;
 
     if (side == 1 && d->opts->extra_rel > 0.0)
         mine.calls += (uint64_t)llround((double)mine.calls * d->opts->extra_rel);
-    code = d->sides[side]->turn(d->sides[side]->arg, &mine, samples, &inner);
+    code = d->sides[side]->turn(d->sides[side]->arg, &mine, sample, &d->out->preempted, &inner);
     if (code == PFC_EIO)
         mark_broken(d->out, side, PFC_STATUS_BROKEN, inner.msg);
-    if (code)
-        return pfc_err_set(err, code, "%s", inner.msg);
-    keep(d, side, samples, mine.samples);
-    *log_ns = log(pfc_stats_median(samples, mine.samples));
-    return PFC_OK;
+    return code ? pfc_err_set(err, code, "%s", inner.msg) : PFC_OK;
 }
 
-/* Four turns, ABBA or BAAB: what drifts evenly over them cancels. */
-static pfc_code quad(duel *d, const pfc_turn *turn, double *log_ratio, pfc_err *err)
+/* Four turns, ABBA or BAAB: what drifts evenly over them cancels. Two log ratios of neighbours. */
+static pfc_code round_of_four(duel *d, bool kept, double ratios[2], pfc_err *err)
 {
     const size_t first = (size_t)pfc_rng_below(&d->rng, 2);
     const size_t order[4] = { first, 1 - first, 1 - first, first };
-    double sum = 0.0;
+    double samples[4] = { 0 };
 
     for (size_t k = 0; k < 4; k++) {
-        double log_ns = 0.0;
-        const pfc_code code = one_turn(d, order[k], turn, &log_ns, err);
+        const pfc_code code = one_turn(d, order[k], &samples[k], err);
 
         if (code)
             return code;
-        sum += order[k] ? log_ns : -log_ns;
+        if (kept)
+            keep(d, order[k], samples[k]);
     }
-    *log_ratio = 0.5 * sum;
+    for (size_t k = 0; k < 2; k++)
+        ratios[k] = (order[2 * k] ? 1.0 : -1.0) * log(samples[2 * k] / samples[2 * k + 1]);
     return PFC_OK;
 }
 
-/* A fresh process of each side and its quads. */
+/* The turns of one pair; its log ratio is the median of the neighbours'. */
+static pfc_code one_pair(duel *d, double *log_ratio, pfc_err *err)
+{
+    double *ratios = pfc_calloc(d->turns, sizeof(*ratios));
+    pfc_code code = PFC_OK;
+
+    for (size_t t = 0; t < d->turns && !code; t += 2)
+        code = round_of_four(d, true, ratios + t, err);
+    if (!code)
+        *log_ratio = pfc_stats_median(ratios, d->turns);
+    free(ratios);
+    return code;
+}
+
+static void add_launch(duel *d, const double *ratios, size_t pairs)
+{
+    pfc_paired *out = d->out;
+
+    out->log_ratio = pfc_grow(out->log_ratio, out->launches, &d->log_cap, sizeof(*out->log_ratio));
+    out->blocks = pfc_grow(out->blocks, out->launches, &d->blocks_cap, sizeof(*out->blocks));
+    out->log_ratio[out->launches] = pfc_stats_mean(ratios, pairs);
+    out->blocks[out->launches] = (uint32_t)(pairs * d->turns);
+    out->samples_len += out->blocks[out->launches];
+    out->launches++;
+    out->pairs += pairs;
+}
+
+/* A fresh process of each side and its pairs. */
 static pfc_code one_launch(duel *d, bool *ready, pfc_err *err)
 {
-    const size_t quads = d->opts->quads ? d->opts->quads : 1;
-    double *ratios = pfc_calloc(quads, sizeof(*ratios));
-    pfc_turn turn = { 0 };
-    pfc_paired *out = d->out;
-    pfc_code code = launch(d, ready, &turn, err);
+    const int64_t began = pfc_clock_ns();
+    double *ratios =
+        pfc_calloc(PFC_MAX(d->opts->launch_pairs, (size_t)MAX_LAUNCH_PAIRS), sizeof(*ratios));
+    double cold[2];
+    pfc_launched up = { 0 };
+    size_t pairs = PFC_MAX(d->per_launch, 1);
+    int64_t started;
+    pfc_code code = launch(d, ready, &up, err);
 
+    if (!code && *ready && !d->per_launch)
+        settle_turn(d, &up);
+    /* The first turns of fresh processes are theirs alone: thrown away. */
     if (!code && *ready)
-        finish_turn(d, &turn);
-    for (size_t q = 0; !code && *ready && q < quads; q++)
-        code = quad(d, &turn, &ratios[q], err);
+        code = round_of_four(d, false, cold, err);
+    started = pfc_clock_ns();
+    for (size_t q = 0; !code && *ready && q < pairs; q++) {
+        code = one_pair(d, &ratios[q], err);
+        if (q == 0 && !d->per_launch)
+            pairs = d->per_launch = pairs_of_launch(d, (double)(started - began) * 1e-9,
+                                                    (double)(pfc_clock_ns() - started) * 1e-9);
+    }
     end_both(d);
-    if (out->status != PFC_STATUS_OK) {
+    if (d->out->status != PFC_STATUS_OK) {
         *ready = false;
         code = PFC_OK;
     }
-    if (!code && *ready) {
-        d->log_ratio = pfc_grow(d->log_ratio, out->launches, &d->log_cap, sizeof(*d->log_ratio));
-        out->blocks = pfc_grow(out->blocks, out->launches, &d->blocks_cap, sizeof(*out->blocks));
-        d->log_ratio[out->launches] = pfc_stats_median(ratios, quads);
-        out->blocks[out->launches] = (uint32_t)(2 * quads * turn.samples);
-        out->samples_len += out->blocks[out->launches];
-        out->launches++;
-        out->pairs += 2 * quads;
-        out->calls = turn.calls;
-        out->cpu_clock = turn.cpu_clock;
-    }
+    if (!code && *ready)
+        add_launch(d, ratios, pairs);
     free(ratios);
     return code;
 }
@@ -167,27 +221,23 @@ static pfc_code one_launch(duel *d, bool *ready, pfc_err *err)
 /* The estimate over all launches, whatever confirmed it. */
 static void summarize(duel *d)
 {
-    const pfc_compare_opts opts = { .alpha = d->opts->alpha,
-                                    .margin = d->opts->margin,
-                                    .paired = true };
+    const double alpha = d->opts->alpha > 0.0 ? d->opts->alpha : 0.01;
     pfc_paired *out = d->out;
-    pfc_compare_result r = { 0 };
-    double *ones = pfc_calloc(out->launches, sizeof(*ones));
-    double *ratio = pfc_calloc(out->launches, sizeof(*ratio));
+    const size_t n = out->launches;
+    const pfc_interval at = pfc_paired_estimate(out->log_ratio, n, 0.95);
+    const pfc_interval any = pfc_seq_symmetric_interval(out->log_ratio, n, alpha);
+    const double z = pfc_stats_normal_quantile(1.0 - 0.5 * alpha) + pfc_stats_normal_quantile(0.9);
 
-    for (size_t i = 0; i < out->launches; i++) {
-        ones[i] = 1.0;
-        ratio[i] = exp(d->log_ratio[i]);
-    }
-    if (pfc_stats_compare(ones, out->launches, ratio, out->launches, &opts, &r, NULL))
-        r.rel_change = r.rel_low = r.rel_high = NAN;
-    out->rel_change = r.rel_change;
-    out->rel_low = r.rel_low;
-    out->rel_high = r.rel_high;
-    out->noise_rel = r.noise_rel;
-    out->detectable_rel = r.detectable_rel;
-    free(ones);
-    free(ratio);
+    out->rel_change = at.value;
+    out->rel_low = at.low;
+    out->rel_high = at.high;
+    out->any_low = expm1(any.low);
+    out->any_high = expm1(any.high);
+    out->min_rel = d->fastest[1] / d->fastest[0] - 1.0;
+    out->noise_rel = expm1(pfc_stats_mad(out->log_ratio, n));
+    /* Two confirmations, so half of the launches for each. */
+    out->detectable_rel =
+        expm1(z * pfc_stats_mad(out->log_ratio, n) / sqrt(0.5 * (double)PFC_MAX(n, 2)));
 }
 
 /* One step of the rule after a launch; true when there is an answer. */
@@ -195,8 +245,10 @@ static bool decided(duel *d)
 {
     pfc_paired *out = d->out;
     const size_t first = d->first ? d->first : out->launches;
+    const size_t most = d->opts->max_pairs ? d->opts->max_pairs : MAX_PAIRS;
+    const size_t limit = PFC_MAX(most / d->per_launch, 1);
 
-    switch (pfc_paired_judge(d->log_ratio, out->launches, first, d->opts, &out->p)) {
+    switch (pfc_paired_judge(out->log_ratio, out->launches, first, limit, d->opts, &out->p)) {
     case PFC_PAIRED_MORE:
         return false;
     case PFC_PAIRED_CONFIRM:
@@ -224,10 +276,13 @@ pfc_code pfc_paired_run(const pfc_side *a, const pfc_side *b, const pfc_case *c,
     const double limit = opts->max_seconds > 0.0 ? opts->max_seconds : MAX_SECONDS;
     const int64_t started = pfc_clock_ns();
     duel d = { .sides = { a, b }, .opts = opts, .out = out };
+    pfc_core core;
     bool done = false;
     pfc_code code = PFC_OK;
 
     *out = (pfc_paired){ .p = 1.0 };
+    pfc_core_join(&core, opts->cpu);
+    out->fifo = core.fifo;
     d.spec = (pfc_block_spec){ .c = c,
                                .backend = backend,
                                .seed = opts->seed ? opts->seed : 1,
@@ -246,6 +301,7 @@ pfc_code pfc_paired_run(const pfc_side *a, const pfc_side *b, const pfc_case *c,
         }
         code = one_launch(&d, &ready, err);
         d.spec.check = false; /* the builds do not change between launches */
+        d.spec.warmup_seconds = RELAUNCH_WARM * c->settings.warmup_seconds;
         done = code || !ready || decided(&d);
         if (!done && (double)(pfc_clock_ns() - started) * 1e-9 > limit)
             done = true; /* inconclusive, with what there is */
@@ -253,7 +309,7 @@ pfc_code pfc_paired_run(const pfc_side *a, const pfc_side *b, const pfc_case *c,
     if (!code && out->status == PFC_STATUS_OK)
         summarize(&d);
     out->seconds = (double)(pfc_clock_ns() - started) * 1e-9;
-    free(d.log_ratio);
+    pfc_core_leave(&core);
     return code ? pfc_err_wrap(err, "%s on %s", c->name, backend) : PFC_OK;
 }
 
@@ -263,5 +319,6 @@ void pfc_paired_clear(pfc_paired *paired)
     free(paired->a);
     free(paired->b);
     free(paired->blocks);
+    free(paired->log_ratio);
     *paired = (pfc_paired){ 0 };
 }

@@ -2,18 +2,25 @@
  * Two builds compared by turns.
  *
  * Numbers of one build taken now and of another taken later differ by all that the machine did in
- * between. So both are measured together: two processes, one a build, on one core, take turns in
- * the order ABBA or BAAB (drawn anew each time), and only the ratio of neighbouring turns counts:
- * drift that is slow against a turn cancels. Every turn warms up first, because the other side has
- * just used the caches.
+ * between. So both are measured together: two processes, one a build, on one core, take turns of one
+ * short sample each, in the order ABBA or BAAB (drawn anew each time), and only the ratio of
+ * neighbouring turns counts: whatever changes more slowly than a turn (clock, a busy neighbour on the
+ * same physical core) cancels. Every turn warms up first, because the other side has just used the
+ * caches. A *pair* is PFC_PAIR_TURNS turns of each side, so interleaved; its value is the median of
+ * the neighbours' log ratios, which one preempted turn, or a turn that a modern core ran in another
+ * of its steady states (1 to 2 % apart, drawn anew at every switch of process), cannot move.
  *
- * One *launch* is a fresh process of each side and one or a few quads (four turns, two pairs). The
- * layout of memory differs from launch to launch and stays within one, so the launch is the unit of
- * the statistics: the log ratios of launches go into a signed rank test, which is the permutation
- * test over whole blocks. "Different" needs two confirmations that share no sample: a first set of
- * launches that shows the difference, then a fresh set that shows it in the same direction. Looking
- * at the first set again and again while it grows is paid for by the second.
- * Source: Wilcoxon, Biometrics Bulletin 1(6), 1945; the order ABBA: Bulej et al., arXiv 2001.05811.
+ * One *launch* is a fresh process of each side and one or a few pairs. The layout of memory differs
+ * from launch to launch and stays within one, so the launch is the unit of the statistics.
+ *
+ * "Different" needs two confirmations that share no sample: a first set of launches that shows the
+ * difference, then a fresh set that shows it in the same direction, each by a test that may be looked
+ * at after every launch (pfc_seq_symmetric_p), so each keeps its level however often it was asked.
+ *
+ * While both sides are pinned to a core, this process joins them there (a question then costs two
+ * switches and the core never idles) and all three run under SCHED_FIFO when that is allowed.
+ * Source: the order ABBA and two processes: Bulej et al., arXiv 2001.05811; blocks: Kalibera & Jones,
+ * ISMM 2013.
  */
 #ifndef PFC_BENCH_HARNESS_PAIRS_H
 #define PFC_BENCH_HARNESS_PAIRS_H
@@ -24,12 +31,15 @@
 #include "core/stats/stats.h"
 
 #define PFC_TURN_MAX_SAMPLES 1000
+#define PFC_PAIR_TURNS       10 /* of each side */
+#define PFC_PAIR_TURNS_LONG  4  /* when a call is over 300 us */
 
 /** What a side says of itself once launched. */
 typedef struct pfc_launched {
     pfc_status status; /* broken, skipped: `reason` says why; nothing to end */
     char *reason;      /* owned; NULL when ok */
     uint64_t calls;    /* that make a sample long enough */
+    double call_ns;    /* what a call takes, about; 0: not said */
     bool cpu_clock;    /* a call is so long that it is timed by the thread's CPU clock */
 } pfc_launched;
 
@@ -47,8 +57,10 @@ typedef struct pfc_side {
     /* Starts a fresh process that has opened, warmed up and (spec->check) checked the benchmark.
      * PFC_OK also when it is broken or skipped. */
     pfc_code (*launch)(void *arg, const pfc_block_spec *spec, pfc_launched *out, pfc_err *err);
-    /* Fills samples_ns[0..turn->samples), ns a call, each > 0. */
-    pfc_code (*turn)(void *arg, const pfc_turn *turn, double *samples_ns, pfc_err *err);
+    /* Fills samples_ns[0..turn->samples), ns a call, each > 0; adds to *preempted the samples that
+     * lost the processor and were taken again. */
+    pfc_code (*turn)(void *arg, const pfc_turn *turn, double *samples_ns, uint64_t *preempted,
+                     pfc_err *err);
     void (*end)(void *arg); /* also when nothing is launched */
     pfc_block_fn block;     /* for exact backends: one block answers */
     void *arg;
@@ -74,12 +86,13 @@ pfc_code pfc_serve(const pfc_backends *backends, FILE *in, FILE *out, const pfc_
 
 /** Zero means the default. */
 typedef struct pfc_paired_opts {
-    size_t quads;        /* of one launch; 0: 1, that is two pairs */
-    size_t turn_samples; /* their median is the turn; 0: 5 (3 when a call is over 300 us) */
-    size_t warm_samples; /* a turn begins with as many calls as these have; 0: 3 */
-    size_t min_launches; /* before a confirmation is looked for; 0: 8 */
-    size_t max_launches; /* of each of the two confirmations; 0: 24 */
-    double alpha;        /* level of each look; 0: 0.01 */
+    size_t turns;        /* of each side in a pair, even; 0: PFC_PAIR_TURNS or _LONG */
+    size_t warm_samples; /* a turn begins with as many calls as these have; 0: 1, and none for calls
+                            over 1 ms, which find nothing of theirs in the caches */
+    size_t launch_pairs; /* 0: 1, more when a launch takes longer than a pair */
+    size_t min_launches; /* before "same" is said; 0: 8. "Different" takes as many by its nature */
+    size_t max_pairs;    /* of both confirmations together; 0: 200 */
+    double alpha;        /* level of each confirmation; 0: 0.01 */
     double margin;       /* relative change that does not matter; 0: 0.005 */
     double max_seconds;  /* for one benchmark on one backend; 0: 60 */
     double extra_rel;    /* B does this share more calls than it is given credit for: injected
@@ -96,16 +109,22 @@ typedef struct pfc_paired {
     char *reason;  /* which side and why, unless ok */
     bool broken_a; /* the side that broke, when broken */
     pfc_verdict verdict;
-    double rel_change, rel_low, rel_high; /* time of B against A, all launches; 1 - alpha */
-    double p;                             /* of both confirmations together, all looks counted */
+    double rel_change, rel_low, rel_high; /* time of B against A, all launches; 95 %, for their
+                                             number as if it had been fixed before */
+    double any_low, any_high;             /* 1 - alpha, at all looks together: wider */
+    double min_rel;                       /* B's fastest sample against A's: a cross-check */
+    double p;                             /* of both confirmations together, at all looks */
     double noise_rel;                     /* robust sd of the launches' ratios */
     double detectable_rel;                /* smallest change that as many launches can show */
     size_t confirmations;                 /* 0, 1, 2 */
     size_t launches, pairs;
-    double *a, *b; /* raw samples, ns a call, launch after launch: samples_len each */
+    double *log_ratio; /* of each launch: log of B / A */
+    double *a, *b;     /* raw samples, ns a call, launch after launch: samples_len each */
     size_t samples_len;
-    uint32_t *blocks; /* samples of each launch */
-    uint64_t calls;   /* of one sample */
+    uint64_t preempted; /* samples that lost the processor and were taken again */
+    bool fifo;          /* SCHED_FIFO was allowed */
+    uint32_t *blocks;   /* samples of each launch */
+    uint64_t calls;     /* of one sample */
     bool cpu_clock;
     double seconds;
 } pfc_paired;
@@ -130,18 +149,23 @@ typedef enum pfc_paired_state {
 
 /**
  * The rule, apart from the measuring: log_ratio[0..n) of launches (log of B / A), the first `first`
- * of which are the first confirmation (first == n while it is being sought). *p gets the p-value of
- * what is sought, all looks counted.
+ * of which are the first confirmation (first == n while it is being sought); `limit`: launches that
+ * may be made in all. *p gets the p-value of what is sought, at all looks: of the first set alone,
+ * then of both (their evidence multiplies).
  */
-pfc_paired_state pfc_paired_judge(const double *log_ratio, size_t n, size_t first,
+pfc_paired_state pfc_paired_judge(const double *log_ratio, size_t n, size_t first, size_t limit,
                                   const pfc_paired_opts *opts, double *p);
+
+/** The estimate of launches: Hodges-Lehmann with its interval at `level`, as relative change of time.
+ *  n >= 1. Source: Hollander & Wolfe, Nonparametric Statistical Methods, 3.2-3.3. */
+pfc_interval pfc_paired_estimate(const double *log_ratio, size_t n, double level);
 
 /**
  * Compares a suite: two run documents with the raw samples of both sides in the same order, and in
  * `extra` of B's measurements what the pairs say: pair_verdict ("same", "different",
  * "inconclusive"), pair_rel_change, pair_rel_low, pair_rel_high (of the metric, not of time),
- * pair_p, pair_noise_rel, pair_detectable_rel, pairs, pair_launches, pair_confirmations. Exact
- * backends are measured once a side. opts->filter, backends and progress of `measure` count.
+ * pair_p, pair_noise_rel, pair_detectable_rel, pair_min_rel, pairs, pair_launches,
+ * pair_confirmations, pair_preempted. Exact backends are measured once a side. opts->filter, backends and progress of `measure` count.
  */
 pfc_code pfc_suite_pair(const pfc_suite *suite, const pfc_backends *backends, const pfc_side *a,
                         const pfc_side *b, const pfc_measure_opts *measure,

@@ -3,21 +3,15 @@
 #include <stdlib.h>
 
 #include "bench/harness/pairs.h"
+#include "core/stats/sequential.h"
 
 #define MIN_LAUNCHES 8
-#define MAX_LAUNCHES 24
 #define ALPHA        0.01
 #define MARGIN       0.005
-#define LOOK_EVERY   2 /* launches */
 
-static size_t at_least(const pfc_paired_opts *o)
+static double alpha_of(const pfc_paired_opts *o)
 {
-    return o->min_launches ? o->min_launches : MIN_LAUNCHES;
-}
-
-static size_t at_most(const pfc_paired_opts *o)
-{
-    return PFC_MAX(o->max_launches ? o->max_launches : MAX_LAUNCHES, at_least(o));
+    return o->alpha > 0.0 ? o->alpha : ALPHA;
 }
 
 static double margin_of(const pfc_paired_opts *o)
@@ -25,72 +19,64 @@ static double margin_of(const pfc_paired_opts *o)
     return o->margin > 0.0 ? o->margin : MARGIN;
 }
 
-/* The launches of one confirmation as a paired comparison of 1 with their ratios. */
-static bool look(const double *log_ratio, size_t n, const pfc_paired_opts *o,
-                 pfc_compare_result *out)
+pfc_interval pfc_paired_estimate(const double *log_ratio, size_t n, double level)
 {
-    const pfc_compare_opts opts = { .alpha = o->alpha > 0.0 ? o->alpha : ALPHA,
-                                    .margin = margin_of(o),
-                                    .paired = true };
+    const pfc_compare_opts opts = { .alpha = 1.0 - level, .paired = true };
     double *ones = pfc_calloc(n, sizeof(*ones));
     double *ratio = pfc_calloc(n, sizeof(*ratio));
-    pfc_code code;
+    pfc_compare_result r = { 0 };
 
     for (size_t i = 0; i < n; i++) {
         ones[i] = 1.0;
         ratio[i] = exp(log_ratio[i]);
     }
-    code = pfc_stats_compare(ones, n, ratio, n, &opts, out, NULL);
+    if (pfc_stats_compare(ones, n, ratio, n, &opts, &r, NULL))
+        r.rel_change = r.rel_low = r.rel_high = NAN;
     free(ones);
     free(ratio);
-    return code == PFC_OK;
-}
-
-/* How often one set of n launches was looked at. */
-static double looks(size_t n, const pfc_paired_opts *o)
-{
-    return n < at_least(o) ? 0.0 : 1.0 + floor((double)(n - at_least(o)) / LOOK_EVERY);
+    return (pfc_interval){ r.rel_change, r.rel_low, r.rel_high };
 }
 
 /* Beyond the margin as well as beyond chance: layout alone moves a kernel by some tenths. */
-static bool shows(const pfc_compare_result *r, const pfc_paired_opts *o)
+static bool shows(const double *log_ratio, size_t n, const pfc_paired_opts *o, double p)
 {
-    return r->verdict == PFC_VERDICT_DIFFERENT && fabs(r->rel_change) > margin_of(o);
+    return p < alpha_of(o) && fabs(expm1(pfc_stats_median(log_ratio, n))) > margin_of(o);
 }
 
-static pfc_paired_state confirm(const double *log_ratio, size_t n, size_t first,
+/* Everything beyond the margin, either way, is excluded. */
+static bool same(const double *log_ratio, size_t n, const pfc_paired_opts *o)
+{
+    const double margin = log1p(margin_of(o));
+
+    return n >= (o->min_launches ? o->min_launches : MIN_LAUNCHES) &&
+           fabs(pfc_stats_median(log_ratio, n)) < margin &&
+           pfc_seq_symmetric_p(log_ratio, n, margin) < alpha_of(o) &&
+           pfc_seq_symmetric_p(log_ratio, n, -margin) < alpha_of(o);
+}
+
+static pfc_paired_state confirm(const double *log_ratio, size_t n, size_t first, size_t limit,
                                 const pfc_paired_opts *o, double *p)
 {
-    pfc_compare_result one = { 0 };
-    pfc_compare_result two = { 0 };
-    const size_t fresh = n - first;
+    const double *fresh = log_ratio + first;
+    const double p_fresh = pfc_seq_symmetric_p(fresh, n - first, 0.0);
+    const bool up = pfc_stats_median(log_ratio, first) > 0.0;
 
-    if (!look(log_ratio, first, o, &one) || !look(log_ratio + first, fresh, o, &two))
-        return PFC_PAIRED_OPEN;
-    if (fresh >= at_least(o) && (fresh - at_least(o)) % LOOK_EVERY == 0) {
-        /* The same direction twice by chance: p1 * p2 / 2, each p over all its looks. */
-        *p = fmin(1.0, looks(first, o) * one.p * looks(fresh, o) * two.p * 0.5);
-        if (shows(&two, o) && (one.rel_change > 0.0) == (two.rel_change > 0.0))
-            return PFC_PAIRED_DIFFERENT;
-    }
-    return fresh >= at_most(o) ? PFC_PAIRED_OPEN : PFC_PAIRED_MORE;
+    /* Each is one over the money that bets on fair coins made; the money multiplies. */
+    *p = fmax(pfc_seq_symmetric_p(log_ratio, first, 0.0) * p_fresh, PFC_P_MIN);
+    if (shows(fresh, n - first, o, p_fresh) && (pfc_stats_median(fresh, n - first) > 0.0) == up)
+        return PFC_PAIRED_DIFFERENT;
+    return n >= limit ? PFC_PAIRED_OPEN : PFC_PAIRED_MORE;
 }
 
-pfc_paired_state pfc_paired_judge(const double *log_ratio, size_t n, size_t first,
+pfc_paired_state pfc_paired_judge(const double *log_ratio, size_t n, size_t first, size_t limit,
                                   const pfc_paired_opts *o, double *p)
 {
-    pfc_compare_result r = { 0 };
-
     if (first < n)
-        return confirm(log_ratio, n, first, o, p);
-    if (n < at_least(o) || (n - at_least(o)) % LOOK_EVERY != 0)
-        return n >= at_most(o) ? PFC_PAIRED_OPEN : PFC_PAIRED_MORE;
-    if (!look(log_ratio, n, o, &r))
-        return PFC_PAIRED_OPEN;
-    *p = fmin(1.0, looks(n, o) * r.p);
-    if (r.verdict == PFC_VERDICT_SAME)
-        return PFC_PAIRED_SAME;
-    if (shows(&r, o))
+        return confirm(log_ratio, n, first, limit, o, p);
+    *p = pfc_seq_symmetric_p(log_ratio, n, 0.0);
+    if (n < limit && shows(log_ratio, n, o, *p))
         return PFC_PAIRED_CONFIRM;
-    return n >= at_most(o) ? PFC_PAIRED_OPEN : PFC_PAIRED_MORE;
+    if (same(log_ratio, n, o))
+        return PFC_PAIRED_SAME;
+    return n >= limit ? PFC_PAIRED_OPEN : PFC_PAIRED_MORE;
 }

@@ -62,6 +62,8 @@ static void annotate(pfc_measurement *m, const pfc_paired *p)
     pfc_extra_set(m, "pair_p", p->p);
     pfc_extra_set(m, "pair_noise_rel", p->noise_rel);
     pfc_extra_set(m, "pair_detectable_rel", p->detectable_rel);
+    pfc_extra_set(m, "pair_min_rel", inverse ? 1.0 / (1.0 + p->min_rel) - 1.0 : p->min_rel);
+    pfc_extra_set(m, "pair_preempted", (double)p->preempted);
     pfc_extra_set(m, "pairs", (double)p->pairs);
     pfc_extra_set(m, "pair_launches", (double)p->launches);
     pfc_extra_set(m, "pair_confirmations", (double)p->confirmations);

@@ -116,6 +116,8 @@ static pfc_code read_launched(const json_t *doc, pfc_launched *out, pfc_err *err
         code = pfc_json_i64(doc, NULL, "calls", true, 1, 1LL << 32, &calls, err);
         if (!code)
             code = pfc_json_bool(doc, NULL, "cpu_clock", true, &out->cpu_clock, err);
+        if (!code) /* builds of before did not say */
+            code = pfc_json_double(doc, NULL, "call_ns", false, 0.0, 1e15, &out->call_ns, err);
     }
     out->calls = (uint64_t)calls;
     free(status);
@@ -156,7 +158,8 @@ static pfc_code launch(void *arg, const pfc_block_spec *spec, pfc_launched *out,
     return PFC_OK;
 }
 
-static pfc_code take_turn(void *arg, const pfc_turn *turn, double *samples_ns, pfc_err *err)
+static pfc_code take_turn(void *arg, const pfc_turn *turn, double *samples_ns, uint64_t *preempted,
+                          pfc_err *err)
 {
     pfc_serve_child *child = arg;
     char *question = pfc_format(
@@ -165,6 +168,7 @@ static pfc_code take_turn(void *arg, const pfc_turn *turn, double *samples_ns, p
         (unsigned long long)turn->per, turn->samples, turn->cpu_clock ? "true" : "false");
     json_t *doc = NULL;
     json_t *list = NULL;
+    int64_t lost = 0;
     pfc_code code = ask(child, question, &doc, err);
 
     if (!code)
@@ -177,6 +181,9 @@ static pfc_code take_turn(void *arg, const pfc_turn *turn, double *samples_ns, p
         if (!(samples_ns[i] > 0.0) || !isfinite(samples_ns[i]))
             code = pfc_err_set(err, PFC_EIO, "sample %zu of a turn: want a positive number", i);
     }
+    if (!code)
+        code = pfc_json_i64(doc, NULL, "preempted", false, 0, 1 << 30, &lost, err);
+    *preempted += (uint64_t)lost;
     json_decref(doc);
     free(question);
     return code;

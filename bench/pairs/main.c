@@ -158,12 +158,11 @@ static pfc_code series(const options *o, const pfc_case *c, const char *program,
         /* two confirmations, two pairs a quad */
         const pfc_paired_opts opts = { .seed = i + 1,
                                        .extra_rel = rel,
-                                       .quads = (size_t)o->quads,
-                                       .turn_samples = (size_t)o->samples,
+                                       .launch_pairs = (size_t)o->quads,
+                                       .turns = (size_t)o->samples,
                                        .warm_samples = (size_t)o->warm,
                                        .margin = o->margin > 0.0 ? o->margin : 0.5 * o->rel,
-                                       .max_launches =
-                                           (size_t)(o->max_pairs / (4 * PFC_MAX(o->quads, 1))),
+                                       .max_pairs = (size_t)o->max_pairs,
                                        .cpu = pfc_machine_pin_cpu() };
         pfc_paired p;
 

@@ -94,4 +94,24 @@ void pfc_seq_result(const pfc_seq *seq, pfc_compare_result *out);
  *  tell. For PFC_SEQ_SIGN an estimate from the normal. */
 size_t pfc_seq_need(const pfc_seq *seq, size_t limit);
 
+/**
+ * Differences that are symmetric about a shift, of any distribution, at every look at once: what
+ * PFC_SEQ_SIGN is exact for, without its price. Given how large a difference is, its sign is a fair
+ * coin, so money is put on the signs, more on those of large differences (as the likelihood ratio of
+ * a normal shift would, for six shifts at once): no bet can lose more than its stake, so a wild
+ * value neither proves nor ruins anything. Needs about as many pairs as PFC_SEQ_NORMAL when noise is
+ * normal, and far fewer when some launches are far off.
+ * Sources: Efron, J. Amer. Statist. Assoc. 64, 1969 (signs given sizes); Ramdas et al., Statist.
+ * Sci. 38, 2023 (bets as tests).
+ *
+ * d, n    the differences in the order they came, finite; any n, 0 gives 1
+ * shift   what they are symmetric about under the hypothesis
+ *
+ * Returns its p-value, valid at every n and never growing with n; at least PFC_P_MIN.
+ */
+double pfc_seq_symmetric_p(const double *d, size_t n, double shift);
+/** The shifts whose p-value is alpha or more (value: the median), n >= 1: covers the true one at
+ *  all looks together with probability 1 - alpha at least. Ends may be infinite. */
+pfc_interval pfc_seq_symmetric_interval(const double *d, size_t n, double alpha);
+
 #endif

@@ -1,0 +1,33 @@
+/*
+ * The core that a comparison has for itself: the measuring process joins its children there, so that
+ * a question and its answer are two switches on one core instead of two sleeping cores being woken,
+ * and all of them run under SCHED_FIFO when that is allowed (root, CAP_SYS_NICE or RLIMIT_RTPRIO), so
+ * that no other process comes between two turns.
+ *
+ * The asking process has the higher priority: a child that never answers cannot keep it from seeing
+ * the deadline. The kernel keeps 5 % of the core for everyone else.
+ */
+#ifndef PFC_BENCH_HARNESS_CORE_H
+#define PFC_BENCH_HARNESS_CORE_H
+
+#include <sched.h>
+
+#include "core/base/base.h"
+
+/** What was before; of one thread, for its own use. */
+typedef struct pfc_core {
+    cpu_set_t before;
+    int policy;
+    struct sched_param param;
+    bool pinned, fifo;
+} pfc_core;
+
+/** Pins the calling thread to `cpu` and asks for SCHED_FIFO; cpu < 0: nothing is changed. What was
+ *  not allowed is left as it was. */
+void pfc_core_join(pfc_core *core, int cpu);
+/** Puts back what pfc_core_join changed. */
+void pfc_core_leave(pfc_core *core);
+/** As the child: one priority below its parent, when it inherited SCHED_FIFO. */
+void pfc_core_step_back(void);
+
+#endif
