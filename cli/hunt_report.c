@@ -9,21 +9,6 @@
 #include "cli/api.h"
 #include "cli/hunt.h"
 
-static const char *verdict_name(pfc_bisect_verdict verdict)
-{
-    switch (verdict) {
-    case PFC_BISECT_FOUND:
-        return "found";
-    case PFC_BISECT_RANGE:
-        return "range";
-    case PFC_BISECT_NO_REGRESSION:
-        return "no-regression";
-    case PFC_BISECT_INCONCLUSIVE:
-        break;
-    }
-    return "inconclusive";
-}
-
 static bool names_culprits(const pfc_bisect_report *report)
 {
     return report->verdict == PFC_BISECT_FOUND || report->verdict == PFC_BISECT_RANGE;
@@ -55,10 +40,11 @@ static json_t *culprits_json(const pfc_hunt *h, const pfc_bisect_report *report)
 
 static json_t *report_json(const pfc_hunt *h, const pfc_bisect_report *report)
 {
-    return json_pack("{s:s,s:o,s:I,s:I,s:I,s:o}", "verdict", verdict_name(report->verdict),
-                     "culprits", culprits_json(h, report), "runs", (json_int_t)report->runs,
-                     "builds", (json_int_t)report->builds, "commits_measured",
-                     (json_int_t)report->commits_measured, "seconds", number(h->state.seconds));
+    return json_pack("{s:s,s:o,s:I,s:I,s:I,s:o}", "verdict",
+                     pfc_bisect_verdict_name(report->verdict), "culprits", culprits_json(h, report),
+                     "runs", (json_int_t)report->runs, "builds", (json_int_t)report->builds,
+                     "commits_measured", (json_int_t)report->commits_measured, "seconds",
+                     number(h->state.seconds));
 }
 
 /* First line of the commit's message, "" when there is no repository. */

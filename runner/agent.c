@@ -165,19 +165,38 @@ static void label_run(const pfc_job *job, pfc_run *run)
 
 /* One launch, tried again when it failed for a reason that may pass. */
 static pfc_code launch(pfc_workspace *ws, const pfc_measure_opts *opts, const pfc_commit_id *id,
-                       int64_t job, pfc_outcome *out, pfc_err *err)
+                       const pfc_job *job, pfc_outcome *out, pfc_err *err)
 {
     pfc_code code = PFC_OK;
 
     for (int n = 1; n <= MEASURE_TRIES; n++) {
-        code = pfc_workspace_measure(ws, opts, id, 0, out, err);
+        code = pfc_workspace_measure(ws, opts, id, (unsigned)job->task.layout, out, err);
         if (code || (out->kind != PFC_OUTCOME_FAILED && out->kind != PFC_OUTCOME_TIMED_OUT))
             return code;
-        pfc_log(PFC_WARN, "measurement failed", "job", job, "try", n, "reason", out->reason);
+        pfc_log(PFC_WARN, "measurement failed", "job", job->id, "try", n, "reason", out->reason);
         if (n < MEASURE_TRIES)
             pfc_outcome_clear(out);
     }
     return code;
+}
+
+/* --filter takes an expression; the one benchmark that is wanted is a name. A headline is made of
+ * several: everything is measured. Caller frees; NULL: all. */
+static char *benchmark_filter(const char *benchmark)
+{
+    pfc_buf buf;
+
+    if (!benchmark || !benchmark[0] || strcmp(benchmark, "headline") == 0)
+        return NULL;
+    pfc_buf_init(&buf, 4 * PFC_WIRE_MAX_NAME);
+    pfc_buf_putc(&buf, '^');
+    for (const char *c = benchmark; *c; c++) {
+        if (strchr(".[]{}()*+?^$|\\", *c))
+            pfc_buf_putc(&buf, '\\');
+        pfc_buf_putc(&buf, *c);
+    }
+    pfc_buf_putc(&buf, '$');
+    return pfc_buf_take(&buf);
 }
 
 /* A suite launches its own processes; a command is one, and the variance between launches is not
@@ -185,7 +204,11 @@ static pfc_code launch(pfc_workspace *ws, const pfc_measure_opts *opts, const pf
 static pfc_code measure(agent *a, pfc_workspace *ws, const pfc_conf *conf, const pfc_commit_id *id,
                         pfc_lease *lease, pfc_outcome *out, pfc_err *err)
 {
+    const pfc_task *task = &lease->job->task;
+    char *filter = benchmark_filter(task->benchmark);
     const pfc_measure_opts opts = {
+        .filter = filter,
+        .backend = task->backend && task->backend[0] ? task->backend : NULL,
         .measure = conf->measure,
         .suite = conf->suite,
         .bench = a->opts->bench,
@@ -199,25 +222,27 @@ static pfc_code measure(agent *a, pfc_workspace *ws, const pfc_conf *conf, const
         .cancelled = pfc_lease_cancelled,
         .cancelled_arg = lease,
     };
-    const int repeats = conf->measure ? COMMAND_REPEATS : 1;
+    const int64_t wanted = task->launches > 0 ? task->launches : COMMAND_REPEATS;
+    const int64_t repeats = conf->measure ? wanted : 1;
     pfc_code code = PFC_OK;
 
     lease->progress = "building and measuring";
-    for (int n = 0; n < repeats && !code; n++) {
+    for (int64_t n = 0; n < repeats && !code; n++) {
         pfc_outcome next = { 0 };
 
-        code = launch(ws, &opts, id, lease->job->id, &next, err);
+        code = launch(ws, &opts, id, lease->job, &next, err);
         if (code || next.kind != PFC_OUTCOME_MEASURED || n == 0) {
             pfc_outcome_clear(out);
             *out = next;
             if (code || next.kind != PFC_OUTCOME_MEASURED)
-                return code;
+                break;
         } else {
             pfc_run_merge(out->run, next.run);
             next.run = NULL;
             pfc_outcome_clear(&next);
         }
     }
+    free(filter);
     return code;
 }
 
@@ -232,8 +257,10 @@ static void judge(agent *a, pfc_lease *lease, pfc_outcome *out, verdict *v)
         set_verdict(v, "broken", out->reason);
         break;
     case PFC_OUTCOME_FAILED:
-    case PFC_OUTCOME_TIMED_OUT:
         set_verdict(v, "failed", out->reason);
+        break;
+    case PFC_OUTCOME_TIMED_OUT:
+        set_verdict(v, "timed_out", out->reason);
         break;
     case PFC_OUTCOME_CANCELLED:
         set_verdict(v, NULL, out->reason);
@@ -268,7 +295,7 @@ static pfc_code work_on(agent *a, const pfc_job *job, pfc_lease *lease, verdict 
     if (code == PFC_OK) {
         if (conf.timeout_s <= 0)
             conf.timeout_s = a->opts->timeout_s;
-        pfc_workspace_build_by(ws, conf.build, NULL, conf.timeout_s);
+        pfc_workspace_build_by(ws, conf.build, conf.relink, conf.timeout_s);
         code = measure(a, ws, &conf, &id, lease, &out, err);
     }
     if (code == PFC_OK)

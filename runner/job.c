@@ -16,6 +16,8 @@
 #define MAX_COMMAND    65536
 #define MAX_SOURCE     2048
 #define MAX_LEASE_S    86400.0
+#define MAX_LAYOUT     1000000
+#define MAX_LAUNCHES   100
 #define CONF_FILE      "perfci.yaml"
 
 void pfc_job_clear(pfc_job *job)
@@ -28,7 +30,32 @@ void pfc_job_clear(pfc_job *job)
     free(job->build);
     free(job->measure);
     free(job->suite);
+    free(job->task.metric);
+    free(job->task.benchmark);
+    free(job->task.backend);
     *job = (pfc_job){ 0 };
+}
+
+/* Members it does not know are left alone, as those of the job. */
+static pfc_code read_task(const json_t *obj, const pfc_json_at *up, pfc_task *task, pfc_err *err)
+{
+    const pfc_json_at at = { .up = up, .key = "task" };
+    json_t *doc = NULL;
+    pfc_code code = pfc_json_object(obj, up, "task", false, &doc, err);
+
+    if (code || !doc)
+        return code;
+    code = pfc_json_string(doc, &at, "metric", false, PFC_WIRE_MAX_NAME, &task->metric, err);
+    if (!code)
+        code =
+            pfc_json_string(doc, &at, "benchmark", false, PFC_WIRE_MAX_NAME, &task->benchmark, err);
+    if (!code)
+        code = pfc_json_string(doc, &at, "backend", false, PFC_WIRE_MAX_NAME, &task->backend, err);
+    if (!code)
+        code = pfc_json_i64(doc, &at, "layout", false, 0, MAX_LAYOUT, &task->layout, err);
+    if (!code)
+        code = pfc_json_i64(doc, &at, "launches", false, 0, MAX_LAUNCHES, &task->launches, err);
+    return code;
 }
 
 pfc_code pfc_job_from_json(const json_t *doc, pfc_job *out, pfc_err *err)
@@ -60,6 +87,8 @@ pfc_code pfc_job_from_json(const json_t *doc, pfc_job *out, pfc_err *err)
     for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && code == PFC_OK; i++)
         code = pfc_json_string(obj, &at, texts[i].key, texts[i].required, texts[i].max_len,
                                texts[i].to, err);
+    if (code == PFC_OK)
+        code = read_task(obj, &at, &job.task, err);
     if (code) {
         pfc_job_clear(&job);
         return pfc_err_wrap(err, "the server's job");

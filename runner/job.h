@@ -8,6 +8,13 @@
 #include "core/git/repo.h"
 #include "core/http/client.h"
 
+/** What a search or a verification wants of a job beyond its commit. All zero: an ordinary one. */
+typedef struct pfc_task {
+    char *metric, *benchmark, *backend; /* all that is wanted; NULL: everything */
+    int64_t layout;                     /* PERFCI_BUILD: n-th rebuild with another layout */
+    int64_t launches;                   /* of a measuring command; 0: the usual number */
+} pfc_task;
+
 typedef struct pfc_job {
     int64_t id;
     char *lease; /* secret */
@@ -17,6 +24,7 @@ typedef struct pfc_job {
     char *branch;                  /* NULL: the project's default */
     char *source;                  /* folder or URL */
     char *build, *measure, *suite; /* NULL: from perfci.yaml */
+    pfc_task task;
 } pfc_job;
 
 /** Reads the answer to a lease: {"job": {...}}. Members it does not know are left alone, so that an

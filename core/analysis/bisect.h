@@ -50,6 +50,9 @@ typedef enum pfc_bisect_verdict {
     PFC_BISECT_INCONCLUSIVE,
 } pfc_bisect_verdict;
 
+/** "found", "range", "no-regression", "inconclusive". */
+const char *pfc_bisect_verdict_name(pfc_bisect_verdict verdict);
+
 typedef struct pfc_culprit {
     size_t first, last; /* commits that cannot be told apart, inclusive */
     double probability;

@@ -135,6 +135,13 @@ static pfc_bisect_verdict verdict_of(const pfc_bisect_plan *plan, plan_reason re
     return PFC_BISECT_FOUND;
 }
 
+const char *pfc_bisect_verdict_name(pfc_bisect_verdict verdict)
+{
+    static const char *const names[] = { "found", "range", "no-regression", "inconclusive" };
+
+    return names[verdict];
+}
+
 void pfc_bisect_report_get(const pfc_bisect_plan *plan, pfc_bisect_report *out)
 {
     pfc_bisect_plan *twin = plan_clone(plan);

@@ -89,26 +89,6 @@ WHERE a.project_id = $1::bigint AND s.metric = $2
   AND bc.position BETWEEN bl.position AND bh.position
 ORDER BY abs(x.rel_change) DESC, a.id LIMIT 1;
 
--- name: bisections_list
--- $1 project_id, $2 id, $3 cursor, $4 limit; NULL: any
-SELECT x.id, x.project_id, p.name AS project, x.metric, x.benchmark, x.backend, x.good, x.bad,
-       x.verdict, x.culprits::text AS culprits, x.steps::text AS steps, x.runs, x.builds,
-       x.commits_measured, x.seconds, x.alert_id, x.actor,
-       extract(epoch FROM x.created_at)::float8 AS created_at
-FROM bisections x JOIN projects p ON p.id = x.project_id
-WHERE ($1::bigint IS NULL OR x.project_id = $1) AND ($2::bigint IS NULL OR x.id = $2)
-  AND ($3::bigint IS NULL OR x.id < $3)
-ORDER BY x.id DESC LIMIT $4::int;
-
--- name: bisection_insert
--- $1 project_id, $2 metric, $3 benchmark, $4 backend, $5 good, $6 bad, $7 verdict, $8 culprits,
--- $9 steps, $10 runs, $11 builds, $12 commits_measured, $13 seconds, $14 alert_id, $15 actor  -> id
-INSERT INTO bisections (project_id, metric, benchmark, backend, good, bad, verdict, culprits, steps,
-                        runs, builds, commits_measured, seconds, alert_id, actor)
-VALUES ($1::bigint, $2, $3, $4, $5, $6, $7, $8::jsonb, coalesce($9, '[]')::jsonb, $10::bigint,
-        $11::bigint, $12::bigint, $13::float8, $14::bigint, $15)
-RETURNING id;
-
 -- name: alert_notify
 -- $1 alert_id: tells listeners how the alert is now
 SELECT pg_notify('perfci', json_build_object('type', 'alert', 'project', p.name, 'id', a.id,

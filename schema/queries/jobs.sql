@@ -4,6 +4,7 @@
 SELECT j.id, j.project_id, p.name AS project, j.kind, j.state, j.sha AS commit, j.branch, j.suite,
        coalesce(j.source, p.repo_url) AS source, p.build, p.measure, j.labels::text AS labels,
        j.priority, j.tries, j.runner, j.reason, j.progress, to_json(j.run_ids)::text AS run_ids,
+       j.task::text AS task,
        j.cancel_requested, j.run_id, extract(epoch FROM j.created_at)::float8 AS created_at,
        extract(epoch FROM j.started_at)::float8 AS started_at,
        extract(epoch FROM j.finished_at)::float8 AS finished_at,
@@ -19,9 +20,11 @@ ORDER BY j.id DESC LIMIT $6::int;
 
 -- name: job_insert
 -- $1 project_id, $2 kind, $3 priority, $4 sha, $5 branch, $6 suite, $7 source, $8 labels, $9 run,
--- $10 dedupe  -> id, unless an open job has the same dedupe
-INSERT INTO jobs (project_id, kind, priority, sha, branch, suite, source, labels, run_id, dedupe)
-VALUES ($1::bigint, $2, $3::int, $4, $5, $6, $7, coalesce($8, '{}')::jsonb, $9::bigint, $10)
+-- $10 dedupe, $11 task, $12 avoid_runner  -> id, unless an open job has the same dedupe
+INSERT INTO jobs (project_id, kind, priority, sha, branch, suite, source, labels, run_id, dedupe,
+                  task, avoid_runner)
+VALUES ($1::bigint, $2, $3::int, $4, $5, $6, $7, coalesce($8, '{}')::jsonb, $9::bigint, $10,
+        coalesce($11, '{}')::jsonb, $12)
 ON CONFLICT (project_id, dedupe) WHERE state IN ('queued', 'leased') DO NOTHING
 RETURNING id;
 
@@ -40,6 +43,7 @@ WITH pick AS MATERIALIZED (
       AND labels - 'backend' <@ (coalesce($3, '{}')::jsonb
                                  || jsonb_build_object('machine_class', $2::text))
       AND (labels ->> 'backend' IS NULL OR labels ->> 'backend' = ANY ($4::text[]))
+      AND (avoid_runner IS NULL OR avoid_runner <> $1 OR created_at < now() - interval '10 minutes')
     ORDER BY priority DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED)
 UPDATE jobs j
 SET state = 'leased', runner = $1, lease_hash = $6, tries = j.tries + 1, progress = NULL,
@@ -149,6 +153,9 @@ JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
 JOIN machines k ON k.id = r.machine_id
 WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS NOT NULL
   AND NOT r.infra
+  -- Other layouts, single launches, many of one commit: evidence of a search, no points of a series.
+  AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
+                  AND j.kind IN ('bisect', 'verify'))
 ORDER BY b.position, r.started_at, r.run_id;
 
 -- name: detect_size

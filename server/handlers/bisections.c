@@ -9,27 +9,6 @@
 #define MAX_STEPS    10000
 #define MAX_COUNT    1000000000
 
-static json_t *encode_bisection(const pfc_bisection *b)
-{
-    json_t *json =
-        json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", (json_int_t)b->id,
-                  "project", pfc_reply_string(b->project), "metric", pfc_reply_string(b->metric),
-                  "benchmark", pfc_reply_string(b->benchmark), "backend",
-                  pfc_reply_string(b->backend), "good", pfc_reply_string(b->good), "bad",
-                  pfc_reply_string(b->bad), "verdict", pfc_reply_string(b->verdict), "culprits",
-                  pfc_encode_json_text(b->culprits_json ? b->culprits_json : "[]"));
-
-    json_object_set_new(json, "runs", json_integer(b->runs));
-    json_object_set_new(json, "builds", json_integer(b->builds));
-    json_object_set_new(json, "commits_measured", json_integer(b->commits_measured));
-    json_object_set_new(json, "seconds", pfc_reply_number(b->seconds));
-    json_object_set_new(json, "steps", pfc_encode_json_text(b->steps_json ? b->steps_json : "[]"));
-    json_object_set_new(json, "alert_id", pfc_encode_id(b->alert_id));
-    json_object_set_new(json, "created_at", pfc_encode_time(b->created_at));
-    json_object_set_new(json, "actor", pfc_reply_string(b->actor));
-    return json;
-}
-
 /* GET /api/v1/bisections */
 PFC_HANDLER(bisections_list)
 {
@@ -48,7 +27,7 @@ PFC_HANDLER(bisections_list)
         return code;
     items = json_array();
     for (size_t i = 0; i < rows.len; i++)
-        json_array_append_new(items, encode_bisection(&rows.items[i]));
+        json_array_append_new(items, pfc_encode_bisection(&rows.items[i]));
     code = pfc_reply_json(reply, 200, pfc_encode_list("bisections", items, rows.next), err);
     pfc_rows_clear(&rows);
     return code;
@@ -58,7 +37,10 @@ PFC_HANDLER(bisections_list)
 PFC_HANDLER(bisections_get)
 {
     pfc_bisections row = { 0 };
+    pfc_bisection_detail detail = { 0 };
+    const pfc_bisection *b;
     int64_t id = 0;
+    json_t *json;
     pfc_code code;
 
     code = pfc_req_param_id(req, "id", &id, err);
@@ -66,8 +48,16 @@ PFC_HANDLER(bisections_get)
         code = pfc_bisections_get(app->db, id, &row, err);
     if (!code)
         code = pfc_req_allow_project(req, row.items[0].project_id, err);
-    if (!code)
-        code = pfc_reply_json(reply, 200, encode_bisection(&row.items[0]), err);
+    if (!code && strcmp(row.items[0].mode, "remote") == 0)
+        code = pfc_bisection_look(app->db, row.items[0].project_id, id, &detail, err);
+    if (!code) {
+        b = &row.items[0];
+        json = pfc_encode_bisection(b);
+        if (detail.line)
+            pfc_encode_bisection_detail(&detail, json);
+        code = pfc_reply_json(reply, 200, json, err);
+    }
+    pfc_bisection_detail_clear(&detail);
     pfc_rows_clear(&row);
     return code;
 }
@@ -246,6 +236,18 @@ static pfc_code check_alert(pfc_app *app, int64_t project_id, int64_t alert_id, 
     return code;
 }
 
+/* A body with `mode` orders a search; one without it reports one that is done. */
+static bool is_order(const pfc_req *req)
+{
+    json_t *body = NULL;
+    pfc_err err = { 0 };
+    const bool order = pfc_json_parse(req->body, req->body_len, &body, &err) == PFC_OK &&
+                       json_object_get(body, "mode") != NULL;
+
+    json_decref(body);
+    return order;
+}
+
 /* POST /api/v1/bisections */
 PFC_HANDLER(bisections_post)
 {
@@ -260,6 +262,8 @@ PFC_HANDLER(bisections_post)
     json_t *body = NULL;
     pfc_code code;
 
+    if (is_order(req))
+        return pfc_bisection_order_post(app, req, reply, err);
     code = pfc_decode_object(req, known, &body, err);
     if (!code)
         code = decode_texts(body, &r, err);
@@ -295,7 +299,7 @@ PFC_HANDLER(bisections_post)
             pfc_bisection_store(app->db, req->auth.actor, project.items[0].id, &report, &row, err);
     }
     if (!code)
-        code = pfc_reply_json(reply, 201, encode_bisection(&row.items[0]), err);
+        code = pfc_reply_json(reply, 201, pfc_encode_bisection(&row.items[0]), err);
     pfc_rows_clear(&row);
     pfc_rows_clear(&project);
     report_clear(&r);

@@ -116,7 +116,8 @@ PFC_HANDLER(machines_list);
 PFC_HANDLER(bisections_list); /* bisections.c */
 PFC_HANDLER(bisections_get);
 PFC_HANDLER(bisections_post);
-PFC_HANDLER(tokens_list); /* tokens.c */
+PFC_HANDLER(bisections_delete); /* remote.c */
+PFC_HANDLER(tokens_list);       /* tokens.c */
 PFC_HANDLER(tokens_post);
 PFC_HANDLER(tokens_delete);
 PFC_HANDLER(session_post); /* session.c */
@@ -124,5 +125,11 @@ PFC_HANDLER(session_delete);
 PFC_HANDLER(audit_list); /* audit.c */
 
 json_t *pfc_encode_job(const pfc_job *j);
+json_t *pfc_encode_bisection(const pfc_bisection *b);
+/** Adds steps, line and cost of a search on the runners to its object. */
+void pfc_encode_bisection_detail(const pfc_bisection_detail *d, json_t *json);
+/** POST /bisections with mode remote. */
+pfc_code pfc_bisection_order_post(pfc_app *app, const pfc_req *req, pfc_reply *reply,
+                                  pfc_err *err) PFC_MUSTCHECK;
 
 #endif

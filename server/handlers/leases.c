@@ -15,6 +15,7 @@ static json_t *encode_lease(const pfc_job *j, const char *secret)
     json_object_set_new(job, "source", pfc_reply_string(j->source));
     json_object_set_new(job, "build", pfc_reply_string(j->build));
     json_object_set_new(job, "measure", pfc_reply_string(j->measure));
+    json_object_set_new(job, "task", pfc_encode_json_text(j->task_json ? j->task_json : "{}"));
     return json_pack("{s:o}", "job", job);
 }
 
@@ -142,12 +143,6 @@ PFC_HANDLER(jobs_complete)
             pfc_decode_texts(body, "run_ids", false, MAX_RUN_IDS, 64, &run_ids, &run_ids_len, err);
     if (code)
         goto done;
-    if (strcmp(status, "done") != 0 && strcmp(status, "failed") != 0 &&
-        strcmp(status, "broken") != 0) {
-        code = pfc_json_fault(NULL, "status", err, "want done, failed or broken, got \"%.16s\"",
-                              status);
-        goto done;
-    }
     code = check_job(app, req, &id, err);
     if (!code)
         code = pfc_job_complete(app->db, id, lease, status, reason, (const char *const *)run_ids,

@@ -1,5 +1,5 @@
 /*
- * Bisections that were reported.
+ * Bisections: those that were reported, and those that the runners do.
  */
 #include "server/repo/rows.h"
 
@@ -7,6 +7,14 @@ static const pfc_col bisection_cols[] = {
     PFC_COL(pfc_bisection, id, "id", I64),
     PFC_COL(pfc_bisection, project_id, "project_id", I64),
     PFC_COL(pfc_bisection, project, "project", TEXT),
+    PFC_COL(pfc_bisection, mode, "mode", TEXT),
+    PFC_COL(pfc_bisection, state, "state", TEXT),
+    PFC_COL(pfc_bisection, reason, "reason", TEXT),
+    PFC_COL(pfc_bisection, branch, "branch", TEXT),
+    PFC_COL(pfc_bisection, machine_class, "machine_class", TEXT),
+    PFC_COL(pfc_bisection, commits, "commits", I64),
+    PFC_COL(pfc_bisection, expected_runs, "expected_runs", F64),
+    PFC_COL(pfc_bisection, finished_at, "finished_at", F64),
     PFC_COL(pfc_bisection, metric, "metric", TEXT),
     PFC_COL(pfc_bisection, benchmark, "benchmark", TEXT),
     PFC_COL(pfc_bisection, backend, "backend", TEXT),

@@ -16,6 +16,7 @@ static const pfc_col job_cols[] = {
     PFC_COL(pfc_job, build, "build", TEXT),
     PFC_COL(pfc_job, measure, "measure", TEXT),
     PFC_COL(pfc_job, labels_json, "labels", TEXT),
+    PFC_COL(pfc_job, task_json, "task", TEXT),
     PFC_COL(pfc_job, priority, "priority", I64),
     PFC_COL(pfc_job, tries, "tries", I64),
     PFC_COL(pfc_job, runner, "runner", TEXT),

@@ -229,6 +229,7 @@ typedef struct pfc_job {
     const char *source;          /* the job's, else the project's repo_url */
     const char *build, *measure; /* the project's commands; NULL: the repository's perfci.yaml */
     const char *labels_json;
+    const char *task_json; /* of bisections and verifications: layout, pair, what to measure */
     int64_t priority, tries;
     const char *runner;
     int64_t position; /* 1 = next; 0: not queued */
@@ -276,8 +277,15 @@ pfc_code pfc_machines_list(pfc_db *db, pfc_page page, pfc_machine_rows *out,
 typedef struct pfc_bisection {
     int64_t id;
     int64_t project_id;
-    const char *project, *metric, *benchmark, *backend, *good, *bad, *verdict;
-    const char *culprits_json, *steps_json;
+    const char *mode;  /* "report": sent here when it was done; "remote": done by the runners */
+    const char *state; /* running, done, cancelled */
+    const char *reason, *branch, *machine_class; /* of a remote one */
+    const char *project, *metric, *benchmark, *backend, *good, *bad;
+    const char *verdict;                    /* NULL: none yet */
+    const char *culprits_json, *steps_json; /* steps NULL: in rows of their own */
+    int64_t commits;                        /* searched; 0: a report does not say */
+    double expected_runs;                   /* to go; NAN: a report */
+    double finished_at;
     int64_t runs, builds, commits_measured;
     double seconds;
     int64_t alert_id;

@@ -44,6 +44,24 @@ void pfc_line_positions(pfc_line_commit *commits, size_t n);
 pfc_code pfc_commit_ensure(pfc_tx *tx, int64_t project_id, const char *branch, const char *sha,
                            double time, int64_t *id, pfc_err *err) PFC_MUSTCHECK;
 
+/* How the reason of a failed job begins, when more is known than that it failed. */
+#define PFC_JOB_BROKEN    "broken: "
+#define PFC_JOB_TIMED_OUT "timed out: "
+
+/** One row of the queue; texts may be NULL, labels and task are JSON. */
+typedef struct pfc_job_row {
+    const char *kind, *commit, *branch, *suite, *source, *labels, *dedupe, *task, *avoid_runner;
+    int64_t run_id;
+    int priority;
+} pfc_job_row;
+/** Inserts and announces it; *id 0: one with the same dedupe is open. */
+pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int64_t *id,
+                     pfc_err *err) PFC_MUSTCHECK;
+/** As pfc_alert_rank; places false: by the commits alone, without the series, whose points are
+ *  evidence of their own elsewhere. */
+pfc_code pfc_alert_rank_by(pfc_db *db, int64_t alert_id, bool places, pfc_alert_ranking *out,
+                           pfc_err *err) PFC_MUSTCHECK;
+
 /** Queues the judging of a run, or of a whole branch (run 0) whose order has changed. */
 pfc_code pfc_detect_enqueue(pfc_tx *tx, int64_t project_id, int64_t run_id, const char *branch,
                             pfc_err *err) PFC_MUSTCHECK;

@@ -17,24 +17,35 @@ static pfc_code tell_job(pfc_tx *tx, int64_t id, pfc_err *err)
     return pfc_tx_query(tx, "job_notify", &args, NULL, err);
 }
 
-pfc_code pfc_detect_enqueue(pfc_tx *tx, int64_t project_id, int64_t run_id, const char *branch,
-                            pfc_err *err)
+pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int64_t *id,
+                     pfc_err *err)
 {
     pfc_args args = { 0 };
-    int64_t id = 0;
     pfc_code code;
 
     pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, "detect");
-    pfc_args_i64(&args, 0);
-    pfc_args_text(&args, NULL);
-    pfc_args_text(&args, branch);
-    pfc_args_text(&args, NULL);
-    pfc_args_text(&args, NULL);
-    pfc_args_text(&args, NULL);
-    pfc_args_id(&args, run_id);
-    pfc_args_text(&args, NULL);
-    code = pfc_query_id(tx, "job_insert", &args, &id, err);
+    pfc_args_text(&args, row->kind);
+    pfc_args_i64(&args, row->priority);
+    pfc_args_text(&args, row->commit);
+    pfc_args_text(&args, row->branch);
+    pfc_args_text(&args, row->suite);
+    pfc_args_text(&args, row->source);
+    pfc_args_text(&args, row->labels);
+    pfc_args_id(&args, row->run_id);
+    pfc_args_text(&args, row->dedupe);
+    pfc_args_text(&args, row->task);
+    pfc_args_text(&args, row->avoid_runner);
+    code = pfc_query_id(tx, "job_insert", &args, id, err);
+    return code || !*id || strcmp(row->kind, "detect") == 0 ? code : tell_job(tx, *id, err);
+}
+
+pfc_code pfc_detect_enqueue(pfc_tx *tx, int64_t project_id, int64_t run_id, const char *branch,
+                            pfc_err *err)
+{
+    const pfc_job_row row = { .kind = "detect", .branch = branch, .run_id = run_id };
+    int64_t id = 0;
+    pfc_code code = pfc_job_put(tx, project_id, &row, &id, err);
+
     if (!code)
         code = pfc_tell(tx, json_pack("{s:s, s:I}", "type", "detect", "id", (json_int_t)id), err);
     return code;
@@ -92,6 +103,14 @@ static pfc_code insert_or_find(pfc_tx *tx, int64_t project_id, const pfc_job_spe
     char *text = pfc_format("%s\n%s\n%s\n%s", spec->kind, spec->commit,
                             spec->suite ? spec->suite : "", labels);
     char dedupe[PFC_SHA256_HEX];
+    const pfc_job_row row = { .kind = spec->kind,
+                              .commit = spec->commit,
+                              .branch = spec->branch,
+                              .suite = spec->suite,
+                              .source = spec->source,
+                              .labels = labels,
+                              .dedupe = dedupe,
+                              .priority = spec->priority };
     pfc_code code = PFC_OK;
 
     pfc_sha256_hex(text, strlen(text), dedupe);
@@ -101,17 +120,7 @@ static pfc_code insert_or_find(pfc_tx *tx, int64_t project_id, const pfc_job_spe
     for (int round = 0; round < 3 && !*id && !code; round++) {
         pfc_args args = { 0 };
 
-        pfc_args_i64(&args, project_id);
-        pfc_args_text(&args, spec->kind);
-        pfc_args_i64(&args, spec->priority);
-        pfc_args_text(&args, spec->commit);
-        pfc_args_text(&args, spec->branch);
-        pfc_args_text(&args, spec->suite);
-        pfc_args_text(&args, spec->source);
-        pfc_args_text(&args, labels);
-        pfc_args_id(&args, 0);
-        pfc_args_text(&args, dedupe);
-        code = pfc_query_id(tx, "job_insert", &args, id, err);
+        code = pfc_job_put(tx, project_id, &row, id, err);
         *created = *id != 0;
         if (!code && !*id) {
             pfc_args_i64(&args, project_id);
@@ -142,8 +151,6 @@ pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
     if (!code && fresh) {
         what = pfc_format("job %lld", (long long)id);
         code = pfc_note(tx, actor, "enqueue", project_id, what, spec->kind, err);
-        if (!code)
-            code = tell_job(tx, id, err);
     }
     if (!code)
         code = pfc_tx_commit(tx, err);
@@ -302,21 +309,24 @@ pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *secret, const 
                           const char *reason, const char *const *run_ids, size_t run_ids_len,
                           pfc_err *err)
 {
-    bool broken = pfc_streq(status, "broken");
+    const bool broken = pfc_streq(status, "broken"), late = pfc_streq(status, "timed_out");
     char hash[PFC_SHA256_HEX];
     char *why = NULL;
     pfc_tx *tx = NULL;
     pfc_code code;
 
-    if (!broken && !pfc_streq(status, "done") && !pfc_streq(status, "failed"))
-        return pfc_err_set_field(err, PFC_EINVAL, "status", "status: want done, failed or broken");
+    if (!broken && !late && !pfc_streq(status, "done") && !pfc_streq(status, "failed"))
+        return pfc_err_set_field(err, PFC_EINVAL, "status",
+                                 "status: want done, failed, broken or timed_out");
     if (broken)
-        why = pfc_format("broken: %s", reason ? reason : "the benchmark cannot be measured");
+        why = pfc_format(PFC_JOB_BROKEN "%s", reason ? reason : "the benchmark cannot be measured");
+    if (late)
+        why = pfc_format(PFC_JOB_TIMED_OUT "%s", reason ? reason : "over its limit");
     pfc_sha256_hex(secret, strlen(secret), hash);
     code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
     if (!code)
-        code = complete(tx, job_id, hash, broken ? "failed" : status, broken ? why : reason,
-                        run_ids, run_ids_len, err);
+        code = complete(tx, job_id, hash, why ? "failed" : status, why ? why : reason, run_ids,
+                        run_ids_len, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);

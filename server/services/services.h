@@ -217,7 +217,8 @@ pfc_code pfc_alert_update(pfc_db *db, const char *actor, int64_t id, const pfc_a
 typedef struct pfc_alert_ranking {
     pfc_alerts alert; /* one */
     pfc_alert_commits commits;
-    pfc_suspects suspects; /* indices into commits and boundaries; empty when the range is unknown */
+    pfc_suspects
+        suspects; /* indices into commits and boundaries; empty when the range is unknown */
     pfc_suspect_boundary boundaries[PFC_RANKING_MAX_BOUNDARIES]; /* texts owned */
     size_t boundaries_len;
     size_t series;  /* series of the alert's group that say where the change is */
@@ -278,7 +279,7 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
 /** Prolongs. PFC_ECONFLICT: the lease is lost; stop. *cancel: somebody wants it stopped. */
 pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *secret, const char *progress,
                            double lease_s, bool *cancel, pfc_err *err) PFC_MUSTCHECK;
-/** status: done, failed or broken. PFC_ECONFLICT: the lease is lost; PFC_ENOTFOUND: no such job.
+/** status: done, failed, broken or timed_out. PFC_ECONFLICT: the lease is lost; PFC_ENOTFOUND: no such job.
  *  Repeating the same completion with the same lease is fine. */
 pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *secret, const char *status,
                           const char *reason, const char *const *run_ids, size_t run_ids_len,
@@ -304,6 +305,80 @@ typedef struct pfc_bisection_report {
 pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
                              const pfc_bisection_report *report, pfc_bisections *out,
                              pfc_err *err) PFC_MUSTCHECK;
+
+#define PFC_BISECTION_MAX_COMMITS 10000
+#define PFC_BISECTION_PARALLEL    4 /* jobs at a time, when that many runners are there */
+
+typedef struct pfc_bisection_options {
+    double confidence, noise_rel, layout_noise_rel, delta_rel; /* 0: as core/analysis/bisect.h */
+    bool relink;
+    int64_t max_runs; /* 0: the planner's */
+    int priority;     /* of the jobs, 0..100 */
+    int parallel;     /* jobs at a time, at most as many as there are runners; 0: 4 */
+} pfc_bisection_options;
+
+/** What the runners are to find. With an alert, everything else may be NULL: it is the alert's. */
+typedef struct pfc_bisection_order {
+    const char *metric, *benchmark, *backend, *machine_class; /* NULL: the headline, any, any */
+    const char *branch;                                       /* NULL: the project's */
+    const char *good, *bad;                                   /* ids of 7 to 40 digits */
+    char *const *globs; /* the benchmark's files, for the prior */
+    size_t globs_len;
+    int64_t alert_id; /* 0: none; its suspects are the prior */
+    pfc_bisection_options options;
+} pfc_bisection_order;
+
+/** What it will take, from what is stored. */
+typedef struct pfc_bisection_cost {
+    size_t commits, stored_runs; /* of the range; used as evidence instead of new runs */
+    double expected_runs, expected_builds;
+    double run_seconds;  /* of one job of late, building and queueing aside; NAN: none yet */
+    double wait_seconds; /* until the jobs before it are done; NAN: unknown */
+    double seconds;      /* expected, with the runners there are; NAN: unknown */
+    int64_t runners, jobs_waiting;
+} pfc_bisection_cost;
+
+/**
+ * Starts a search on the runners: range, prior, and the stored runs that count as evidence. The work
+ * itself is pfc_bisections_advance. dry_run: only *cost is filled. PFC_EINVAL names the member that
+ * cannot be: ends that are unknown, not on the branch's line, or swapped (the sentence says so).
+ */
+pfc_code pfc_bisection_start(pfc_db *db, const char *actor, int64_t project_id,
+                             const pfc_bisection_order *order, bool dry_run,
+                             pfc_bisection_cost *cost, pfc_bisections *out,
+                             pfc_err *err) PFC_MUSTCHECK;
+/** Stops asking; queued jobs end at once, leased ones when their runners hear of it. What was
+ *  measured stays. PFC_ECONFLICT when it has ended already. */
+pfc_code pfc_bisection_cancel(pfc_db *db, const char *actor, int64_t id, pfc_bisections *out,
+                              pfc_err *err) PFC_MUSTCHECK;
+/** Takes one running bisection that has news or nothing under way: reads the news, asks for more, or
+ *  ends it. One transaction. PFC_ENOTFOUND when none is due. */
+pfc_code pfc_bisections_advance(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
+
+typedef struct pfc_bisection_step {
+    int64_t n;
+    const char *commit, *state; /* asked, measured, broken, failed, timed_out */
+    int64_t layout;
+    double value;           /* NAN unless measured */
+    int64_t job_id, run_id; /* 0: none */
+    const char *run;        /* its id of 32 digits; NULL */
+    const char *job_state, *runner, *reason;
+    double seconds; /* of its job; NAN */
+} pfc_bisection_step;
+PFC_ROWS(pfc_bisection_steps, pfc_bisection_step);
+
+/** What the page of a running search shows beyond its row. */
+typedef struct pfc_bisection_detail {
+    pfc_bisection_steps steps; /* in order */
+    json_t *line;              /* ids, the good end first */
+    double *posterior;         /* one a commit of the line; NULL: not yet */
+    char *options;             /* JSON */
+    pfc_bisection_cost cost;
+} pfc_bisection_detail;
+
+pfc_code pfc_bisection_look(pfc_db *db, int64_t project_id, int64_t id, pfc_bisection_detail *out,
+                            pfc_err *err) PFC_MUSTCHECK;
+void pfc_bisection_detail_clear(pfc_bisection_detail *detail);
 
 /* ---- tokens ---- */
 

@@ -396,7 +396,7 @@ static pfc_code gather(pfc_tx *tx, const range *r, gathered *g, pfc_alert_rankin
     return code;
 }
 
-static pfc_code rank(const range *r, gathered *g, pfc_alert_ranking *out, pfc_err *err)
+static pfc_code rank(const range *r, bool places, gathered *g, pfc_alert_ranking *out, pfc_err *err)
 {
     const pfc_suspect_case c = {
         .benchmark = r->alert->benchmark,
@@ -417,7 +417,7 @@ static pfc_code rank(const range *r, gathered *g, pfc_alert_ranking *out, pfc_er
     };
 
     for (size_t i = 0; i < out->commits.len; i++)
-        g->commits[i].place = g->place[out->commits.items[i].position - r->first];
+        g->commits[i].place = places ? g->place[out->commits.items[i].position - r->first] : 0;
     out->sources = g->sources_len ? g->sources[0].len : 0;
     return pfc_suspects_rank(&c, &out->suspects, err);
 }
@@ -437,7 +437,8 @@ void pfc_alert_ranking_clear(pfc_alert_ranking *ranking)
     *ranking = (pfc_alert_ranking){ 0 };
 }
 
-pfc_code pfc_alert_rank(pfc_db *db, int64_t alert_id, pfc_alert_ranking *out, pfc_err *err)
+pfc_code pfc_alert_rank_by(pfc_db *db, int64_t alert_id, bool places, pfc_alert_ranking *out,
+                           pfc_err *err)
 {
     pfc_alert_ranking ranking = { 0 };
     gathered g = { 0 };
@@ -456,7 +457,7 @@ pfc_code pfc_alert_rank(pfc_db *db, int64_t alert_id, pfc_alert_ranking *out, pf
             code = gather(tx, &r, &g, &ranking, err);
         pfc_tx_free(tx);
         if (!code)
-            code = rank(&r, &g, &ranking, err);
+            code = rank(&r, places, &g, &ranking, err);
         gathered_clear(&g, ranking.commits.len);
     }
     if (code)
@@ -464,6 +465,11 @@ pfc_code pfc_alert_rank(pfc_db *db, int64_t alert_id, pfc_alert_ranking *out, pf
     else
         *out = ranking;
     return code;
+}
+
+pfc_code pfc_alert_rank(pfc_db *db, int64_t alert_id, pfc_alert_ranking *out, pfc_err *err)
+{
+    return pfc_alert_rank_by(db, alert_id, true, out, err);
 }
 
 pfc_code pfc_sources_store(pfc_db *db, const char *actor, int64_t project_id,

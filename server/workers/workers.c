@@ -71,6 +71,17 @@ static void wait_for_work(pfc_workers *w, uint64_t *seen)
     pthread_mutex_unlock(&w->lock);
 }
 
+/* True when there may be more of it now. What failed for a reason that stays is marked so and does
+ * not come back: the next one may be fine. */
+static bool go_on(pfc_code code, const char *what, const pfc_err *err)
+{
+    if (code == PFC_EUNAVAIL || code == PFC_ETIMEOUT)
+        pfc_log(PFC_WARN, "work waits", "what", what, "why", err->msg);
+    else if (code && code != PFC_ENOTFOUND)
+        pfc_log(PFC_ERROR, "work failed", "what", what, "why", err->msg);
+    return code != PFC_ENOTFOUND && code != PFC_EUNAVAIL && code != PFC_ETIMEOUT;
+}
+
 static void *detector_main(void *arg)
 {
     pfc_workers *w = arg;
@@ -80,20 +91,28 @@ static void *detector_main(void *arg)
         pfc_err err = { 0 };
         size_t judged = 0;
         pfc_code code = pfc_detect_next(w->db, &judged, &err);
+        bool more = go_on(code, "detection", &err);
 
-        if (code == PFC_OK) {
+        if (code == PFC_OK)
             pfc_log(PFC_DEBUG, "runs judged", "series", judged);
-            continue;
-        }
-        if (code == PFC_EUNAVAIL || code == PFC_ETIMEOUT)
-            pfc_log(PFC_WARN, "detection waits", "why", err.msg);
-        else if (code != PFC_ENOTFOUND)
-            pfc_log(PFC_ERROR, "detection failed", "why", err.msg);
-        /* A failed job is marked so and does not come back: the next one may be fine. */
-        if (code == PFC_ENOTFOUND || code == PFC_EUNAVAIL || code == PFC_ETIMEOUT)
+        /* Searches wait for runners, never for the judging of everything that was just stored. */
+        code = pfc_bisections_advance(w->db, &err);
+        more |= go_on(code, "bisection", &err);
+        if (!more)
             wait_for_work(w, &seen);
     }
     return NULL;
+}
+
+/* Events that mean work for us: runs to judge, a search, a job of one. */
+static bool is_for_us(const char *event)
+{
+    static const char *const words[] = { "\"detect\"", "\"bisection\"", "\"bisect\"" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++)
+        if (strstr(event, words[i]))
+            return true;
+    return false;
 }
 
 static void keep_house(pfc_workers *w, int64_t *next_expire, int64_t *next_partitions)
@@ -136,7 +155,7 @@ static void *keeper_main(void *arg)
             pfc_log(PFC_INFO, "database back");
         down = code == PFC_EUNAVAIL;
         /* A time-out may also mean a fresh connection, with events lost before it. */
-        if (code == PFC_ETIMEOUT || (code == PFC_OK && strstr(event, "\"detect\"")))
+        if (code == PFC_ETIMEOUT || (code == PFC_OK && is_for_us(event)))
             wake_all(w);
     }
     return NULL;

@@ -41,7 +41,10 @@ class OpenApi(unittest.TestCase):
         job = server.as_admin("POST", "/api/v1/jobs", {"project": "demo", "kind": "measure",
                                                        "commit": support.commit_id(3)}).json["id"]
         token = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"]}).json["id"]
-        bisection = server.as_admin("POST", "/api/v1/bisections", cls.bisection()).json["id"]
+        # one on the runners, which can be cancelled; a report cannot
+        bisection = server.as_admin("POST", "/api/v1/bisections",
+                                    {"project": "demo", "mode": "remote", "metric": "time_ns",
+                                     "good": support.commit_id(1), "bad": support.commit_id(12)}).json["id"]
         return {"/api/v1/projects/{p}/commits/{id}": support.commit_id(8), "/api/v1/series/{id}": series,
                 "/api/v1/runs/{id}": f"{1:032x}", "/api/v1/alerts/{id}": alert,
                 "/api/v1/alerts/{id}/suspects": alert, "/api/v1/jobs/{id}": job,

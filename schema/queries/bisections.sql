@@ -1,0 +1,197 @@
+-- name: bisections_list
+-- $1 project_id, $2 id, $3 cursor, $4 limit; NULL: any
+SELECT x.id, x.project_id, p.name AS project, x.mode, x.state, x.reason, x.branch, x.machine_class,
+       x.metric, x.benchmark, x.backend, x.good, x.bad, x.verdict, x.culprits::text AS culprits,
+       CASE WHEN x.mode = 'report' THEN x.steps::text END AS steps, x.runs, x.builds,
+       x.commits_measured, CASE WHEN x.state = 'running'
+           THEN extract(epoch FROM now() - x.created_at)::float8 ELSE x.seconds END AS seconds,
+       x.alert_id, x.actor, x.expected_runs, cardinality(x.line) AS commits,
+       extract(epoch FROM x.created_at)::float8 AS created_at,
+       extract(epoch FROM x.finished_at)::float8 AS finished_at
+FROM bisections x JOIN projects p ON p.id = x.project_id
+WHERE ($1::bigint IS NULL OR x.project_id = $1) AND ($2::bigint IS NULL OR x.id = $2)
+  AND ($3::bigint IS NULL OR x.id < $3)
+ORDER BY x.id DESC LIMIT $4::int;
+
+-- name: bisection_insert
+-- $1 project_id, $2 metric, $3 benchmark, $4 backend, $5 good, $6 bad, $7 verdict, $8 culprits,
+-- $9 steps, $10 runs, $11 builds, $12 commits_measured, $13 seconds, $14 alert_id, $15 actor  -> id
+INSERT INTO bisections (project_id, metric, benchmark, backend, good, bad, verdict, culprits, steps,
+                        runs, builds, commits_measured, seconds, alert_id, actor)
+VALUES ($1::bigint, $2, $3, $4, $5, $6, $7, $8::jsonb, coalesce($9, '[]')::jsonb, $10::bigint,
+        $11::bigint, $12::bigint, $13::float8, $14::bigint, $15)
+RETURNING id;
+
+-- name: bisection_line
+-- $1 project_id, $2 branch, $3 good or its first digits, $4 bad likewise
+-- -> sha, position, which: both ends, as the branch has them
+SELECT c.sha, b.position, CASE WHEN c.sha LIKE $3 || '%' THEN 'good' ELSE 'bad' END AS which
+FROM commits c
+LEFT JOIN branch_commits b ON b.project_id = c.project_id AND b.commit_id = c.id AND b.branch = $2
+WHERE c.project_id = $1::bigint AND (c.sha LIKE $3 || '%' OR c.sha LIKE $4 || '%')
+ORDER BY c.sha LIMIT 5;
+
+-- name: bisection_before
+-- $1 project_id, $2 branch, $3 sha  -> the commit before it on the branch's line
+SELECT p.sha FROM commits c
+JOIN branch_commits b ON b.project_id = c.project_id AND b.commit_id = c.id AND b.branch = $2
+JOIN branch_commits q ON q.project_id = b.project_id AND q.branch = b.branch
+    AND q.position = b.position - 1
+JOIN commits p ON p.project_id = q.project_id AND p.id = q.commit_id
+WHERE c.project_id = $1::bigint AND c.sha = $3;
+
+-- name: bisection_range
+-- $1 project_id, $2 branch, $3 first, $4 last position, $5 limit  -> oldest first
+SELECT c.sha, to_json(c.paths)::text AS paths
+FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
+WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::bigint AND $4::bigint
+ORDER BY b.position LIMIT $5::int;
+
+-- name: bisection_series
+-- $1 project_id, $2 branch, $3 metric, $4 benchmark, $5 backend, $6 machine_class; NULL: any
+-- -> the series that fit, those of a headline first, then the one with most points
+SELECT s.id, b.name AS benchmark, s.backend, s.machine_class, s.higher_is_better, s.exact,
+       s.headline, s.noise_rel
+FROM series s JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+WHERE s.project_id = $1::bigint AND s.branch = $2 AND s.metric = $3
+  AND ($4::text IS NULL OR b.name = $4) AND ($5::text IS NULL OR s.backend = $5)
+  AND ($6::text IS NULL OR s.machine_class = $6)
+ORDER BY s.headline DESC, s.points DESC, s.id LIMIT 20;
+
+-- name: bisection_stored
+-- $1 project_id, $2 series_id, $3 sha[]
+-- -> runs of the series at these commits on the machine that has most of them, newest first
+WITH found AS MATERIALIZED (
+    SELECT c.sha, r.id AS run_id, r.machine_id, r.suite, m.median, m.samples, m.blocks, r.started_at,
+           coalesce((j.task ->> 'layout')::int, 0) AS layout
+    FROM measurements m
+    JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
+    JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
+    LEFT JOIN jobs j ON j.project_id = r.project_id AND j.id = r.job_id
+    WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND c.sha = ANY ($3::text[])
+      AND NOT r.infra AND m.median > 0),
+best AS (SELECT machine_id FROM found GROUP BY machine_id ORDER BY count(*) DESC, machine_id DESC
+         LIMIT 1)
+SELECT sha, run_id, layout, suite, median, samples, blocks, started_at
+FROM found WHERE machine_id = (SELECT machine_id FROM best)
+ORDER BY started_at DESC, run_id DESC LIMIT 2000;
+
+-- name: bisection_start
+-- $1 project_id, $2 metric, $3 benchmark, $4 backend, $5 branch, $6 machine_class, $7 line, $8 prior,
+-- $9 options, $10 higher_is_better, $11 exact, $12 alert_id, $13 actor, $14 expected_runs  -> id
+INSERT INTO bisections (project_id, mode, state, metric, benchmark, backend, branch, machine_class,
+                        line, prior, options, higher_is_better, exact, alert_id, actor, good, bad,
+                        culprits, runs, builds, commits_measured, seconds, expected_runs)
+VALUES ($1::bigint, 'remote', 'running', $2, $3, $4, $5, $6, $7::text[], $8::float8[], $9::jsonb,
+        $10::boolean, $11::boolean, $12::bigint, $13, ($7::text[])[1],
+        ($7::text[])[cardinality($7::text[])], '[]', 0, 0, 0, 0, $14::float8)
+RETURNING id;
+
+-- name: bisection_step_put
+-- $1 project_id, $2 bisection_id, $3 n, $4 place, $5 layout, $6 job_id, $7 run_id, $8 value (NULL:
+-- asked for)
+INSERT INTO bisection_steps (project_id, bisection_id, n, place, layout, state, job_id, run_id,
+                             value, ended_at)
+VALUES ($1::bigint, $2::bigint, $3::int, $4::int, $5::int,
+        CASE WHEN $8::float8 IS NULL THEN 'asked' ELSE 'measured' END, $6::bigint, $7::bigint,
+        $8::float8, CASE WHEN $8::float8 IS NOT NULL THEN now() END);
+
+-- name: bisection_due
+-- -> id, project_id of a running bisection that has something to do
+SELECT x.id, x.project_id FROM bisections x
+WHERE x.state = 'running' AND (
+    NOT EXISTS (SELECT 1 FROM bisection_steps s WHERE s.project_id = x.project_id
+                AND s.bisection_id = x.id AND s.state = 'asked')
+    OR EXISTS (SELECT 1 FROM bisection_steps s
+               JOIN jobs j ON j.project_id = s.project_id AND j.id = s.job_id
+               WHERE s.project_id = x.project_id AND s.bisection_id = x.id AND s.state = 'asked'
+                 AND j.state NOT IN ('queued', 'leased')))
+ORDER BY x.updated_at, x.id LIMIT 1 FOR UPDATE SKIP LOCKED;
+
+-- name: bisection_load
+-- $1 project_id, $2 id
+SELECT metric, benchmark, backend, branch, machine_class, to_json(line)::text AS line, prior,
+       options::text AS options, higher_is_better, exact, alert_id, state,
+       extract(epoch FROM now() - created_at)::float8 AS seconds, posterior, expected_runs
+FROM bisections WHERE project_id = $1::bigint AND id = $2::bigint;
+
+-- name: bisection_steps
+-- $1 project_id, $2 bisection_id  -> in the planner's order
+SELECT s.n, s.place, s.layout, s.state, s.job_id, s.run_id, s.value, s.reason, j.state AS job_state,
+       j.reason AS job_reason, j.runner, x.line[s.place + 1] AS commit, r.run_id AS run,
+       extract(epoch FROM coalesce(j.finished_at, now()) - j.started_at)::float8 AS seconds
+FROM bisection_steps s
+JOIN bisections x ON x.project_id = s.project_id AND x.id = s.bisection_id
+LEFT JOIN jobs j ON j.project_id = s.project_id AND j.id = s.job_id
+LEFT JOIN runs r ON r.project_id = s.project_id AND r.id = s.run_id
+WHERE s.project_id = $1::bigint AND s.bisection_id = $2::bigint
+ORDER BY s.n;
+
+-- name: job_values
+-- $1 project_id, $2 job_id, $3 metric, $4 benchmark, $5 backend; NULL: any
+-- -> what the job's runs say of it, a headline before anything else
+SELECT r.id AS run_id, b.name AS benchmark, s.backend, m.median, s.headline, s.higher_is_better,
+       s.exact, s.machine_class, s.branch, s.id AS series_id
+FROM jobs j
+JOIN runs r ON r.project_id = j.project_id AND r.run_id = ANY (j.run_ids)
+JOIN measurements m ON m.project_id = r.project_id AND m.run_id = r.id
+JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
+JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+WHERE j.project_id = $1::bigint AND j.id = $2::bigint AND s.metric = $3
+  AND ($4::text IS NULL OR b.name = $4) AND ($5::text IS NULL OR s.backend = $5)
+ORDER BY s.headline DESC, b.name, s.backend LIMIT 10;
+
+-- name: bisection_step_end
+-- $1 project_id, $2 bisection_id, $3 n, $4 state, $5 run_id, $6 value, $7 reason
+UPDATE bisection_steps SET state = $4, run_id = $5::bigint, value = $6::float8,
+       reason = coalesce($7, ''), ended_at = now()
+WHERE project_id = $1::bigint AND bisection_id = $2::bigint AND n = $3::int AND state = 'asked';
+
+-- name: bisection_runners
+-- $1 machine_class or NULL  -> runners that were heard of lately or hold a job
+SELECT count(*) FROM runners k
+WHERE ($1::text IS NULL OR k.machine_class = $1)
+  AND (k.last_seen_at > now() - interval '2 minutes'
+       OR EXISTS (SELECT 1 FROM jobs j WHERE j.runner = k.name AND j.state = 'leased'));
+
+-- name: bisection_wait
+-- $1 project_id  -> jobs that wait, seconds of a job of late
+SELECT (SELECT count(*) FROM jobs WHERE state = 'queued' AND kind <> 'detect') AS waiting,
+       (SELECT avg(s) FROM (
+            SELECT extract(epoch FROM finished_at - started_at)::float8 AS s FROM jobs
+            WHERE project_id = $1::bigint AND state = 'done' AND kind <> 'detect'
+            ORDER BY id DESC LIMIT 50) q)::float8 AS job_seconds;
+
+-- name: bisection_progress
+-- $1 project_id, $2 id, $3 posterior, $4 expected_runs, $5 runs, $6 builds, $7 commits_measured,
+-- $8 higher_is_better, $9 exact
+UPDATE bisections SET posterior = $3::float8[], expected_runs = $4::float8, runs = $5::bigint,
+       builds = $6::bigint, commits_measured = $7::bigint, higher_is_better = $8::boolean,
+       exact = $9::boolean, updated_at = clock_timestamp()
+WHERE project_id = $1::bigint AND id = $2::bigint;
+
+-- name: bisection_finish
+-- $1 project_id, $2 id, $3 state, $4 verdict, $5 culprits, $6 reason  -> id
+UPDATE bisections SET state = $3, verdict = $4, culprits = coalesce($5, '[]')::jsonb,
+       reason = coalesce($6, ''), expected_runs = 0, updated_at = clock_timestamp(),
+       finished_at = now(), seconds = extract(epoch FROM now() - created_at)
+WHERE project_id = $1::bigint AND id = $2::bigint AND state = 'running'
+RETURNING id;
+
+-- name: bisection_jobs_cancel
+-- $1 project_id, $2 bisection_id  -> job_id
+-- A queued job ends at once, a leased one when its runner hears of it.
+UPDATE jobs j SET cancel_requested = true,
+       state = CASE WHEN j.state = 'queued' THEN 'cancelled' ELSE j.state END,
+       finished_at = CASE WHEN j.state = 'queued' THEN now() ELSE j.finished_at END
+FROM bisection_steps s
+WHERE s.project_id = $1::bigint AND s.bisection_id = $2::bigint AND s.state = 'asked'
+  AND j.project_id = s.project_id AND j.id = s.job_id AND j.state IN ('queued', 'leased')
+RETURNING j.id;
+
+-- name: bisection_notify
+-- $1 id: tells listeners how the bisection is now
+SELECT pg_notify('perfci', json_build_object('type', 'bisection', 'project', p.name, 'id', x.id,
+                 'state', x.state, 'verdict', x.verdict, 'runs', x.runs,
+                 'expected_runs', x.expected_runs)::text)
+FROM bisections x JOIN projects p ON p.id = x.project_id WHERE x.id = $1::bigint;

@@ -1,0 +1,245 @@
+/* Bisections on the runners: ordered, looked at while they run, cancelled. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/base/parse.h"
+#include "server/handlers/handlers.h"
+
+#define MAX_GLOBS    256
+#define MAX_RUNS     100000
+#define MAX_PARALLEL 8
+
+json_t *pfc_encode_bisection(const pfc_bisection *b)
+{
+    json_t *json =
+        json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", (json_int_t)b->id,
+                  "project", pfc_reply_string(b->project), "metric", pfc_reply_string(b->metric),
+                  "benchmark", pfc_reply_string(b->benchmark), "backend",
+                  pfc_reply_string(b->backend), "good", pfc_reply_string(b->good), "bad",
+                  pfc_reply_string(b->bad), "verdict", pfc_reply_string(b->verdict), "culprits",
+                  pfc_encode_json_text(b->culprits_json ? b->culprits_json : "[]"));
+
+    json_object_set_new(json, "mode", pfc_reply_string(b->mode));
+    json_object_set_new(json, "state", pfc_reply_string(b->state));
+    json_object_set_new(json, "reason", pfc_reply_string(b->reason));
+    json_object_set_new(json, "branch", pfc_reply_string(b->branch));
+    json_object_set_new(json, "machine_class", pfc_reply_string(b->machine_class));
+    json_object_set_new(json, "commits", pfc_encode_id(b->commits));
+    json_object_set_new(json, "expected_runs", pfc_reply_number(b->expected_runs));
+    json_object_set_new(json, "runs", json_integer(b->runs));
+    json_object_set_new(json, "builds", json_integer(b->builds));
+    json_object_set_new(json, "commits_measured", json_integer(b->commits_measured));
+    json_object_set_new(json, "seconds", pfc_reply_number(b->seconds));
+    json_object_set_new(json, "steps", pfc_encode_json_text(b->steps_json ? b->steps_json : "[]"));
+    json_object_set_new(json, "alert_id", pfc_encode_id(b->alert_id));
+    json_object_set_new(json, "created_at", pfc_encode_time(b->created_at));
+    json_object_set_new(json, "finished_at", pfc_encode_time(b->finished_at));
+    json_object_set_new(json, "actor", pfc_reply_string(b->actor));
+    return json;
+}
+
+static json_t *encode_cost(const pfc_bisection_cost *c)
+{
+    return json_pack(
+        "{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "commits", (json_int_t)c->commits,
+        "stored_runs", (json_int_t)c->stored_runs, "runs", pfc_reply_number(c->expected_runs),
+        "builds", pfc_reply_number(c->expected_builds), "run_seconds",
+        pfc_reply_number(c->run_seconds), "wait_seconds", pfc_reply_number(c->wait_seconds),
+        "seconds", pfc_reply_number(c->seconds), "runners", (json_int_t)c->runners, "jobs_waiting",
+        (json_int_t)c->jobs_waiting);
+}
+
+static json_t *encode_step(const pfc_bisection_step *s)
+{
+    json_t *json = json_pack("{s:I, s:o, s:o, s:o, s:I, s:o, s:o}", "n", (json_int_t)s->n, "commit",
+                             pfc_reply_string(s->commit), "value", pfc_reply_number(s->value),
+                             "state", pfc_reply_string(s->state), "build", (json_int_t)s->layout,
+                             "job_id", pfc_encode_id(s->job_id), "run", pfc_reply_string(s->run));
+
+    json_object_set_new(json, "stored", json_boolean(!s->job_id));
+    json_object_set_new(json, "job_state", pfc_reply_string(s->job_state));
+    json_object_set_new(json, "runner", pfc_reply_string(s->runner));
+    json_object_set_new(json, "reason", pfc_reply_string(s->reason));
+    json_object_set_new(json, "seconds", pfc_reply_number(s->seconds));
+    return json;
+}
+
+void pfc_encode_bisection_detail(const pfc_bisection_detail *d, json_t *json)
+{
+    json_t *steps = json_array(), *line = json_array();
+
+    for (size_t i = 0; i < d->steps.len; i++)
+        json_array_append_new(steps, encode_step(&d->steps.items[i]));
+    for (size_t i = 0; i < json_array_size(d->line); i++)
+        json_array_append_new(
+            line, json_pack("{s:O, s:o}", "commit", json_array_get(d->line, i), "probability",
+                            d->posterior ? pfc_reply_number(d->posterior[i]) : json_null()));
+    json_object_set_new(json, "steps", steps);
+    json_object_set_new(json, "line", line);
+    json_object_set_new(json, "options", pfc_encode_json_text(d->options));
+    json_object_set_new(json, "expected", encode_cost(&d->cost));
+}
+
+/* ---- ordering ---- */
+
+/* Strings are owned. */
+typedef struct order_body {
+    char *project, *mode, *metric, *benchmark, *backend, *machine_class, *branch, *good, *bad;
+    char **paths;
+    size_t paths_len;
+    int64_t alert_id, max_runs, priority, parallel;
+    double confidence, noise, layout_noise, delta;
+    bool relink, dry_run;
+} order_body;
+
+static void order_clear(order_body *o)
+{
+    free(o->project);
+    free(o->mode);
+    free(o->metric);
+    free(o->benchmark);
+    free(o->backend);
+    free(o->machine_class);
+    free(o->branch);
+    free(o->good);
+    free(o->bad);
+    pfc_decode_texts_free(o->paths, o->paths_len);
+}
+
+static pfc_code decode_texts(const json_t *body, order_body *o, pfc_err *err)
+{
+    const struct {
+        const char *key;
+        bool required;
+        char **out;
+    } texts[] = {
+        { "project", true, &o->project },  { "mode", true, &o->mode },
+        { "metric", false, &o->metric },   { "benchmark", false, &o->benchmark },
+        { "backend", false, &o->backend }, { "machine_class", false, &o->machine_class },
+        { "branch", false, &o->branch },   { "good", false, &o->good },
+        { "bad", false, &o->bad },
+    };
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && !code; i++)
+        code = pfc_json_string(body, NULL, texts[i].key, texts[i].required, PFC_WIRE_MAX_NAME,
+                               texts[i].out, err);
+    if (!code)
+        code = pfc_decode_texts(body, "paths", false, MAX_GLOBS, PFC_WIRE_MAX_TEXT, &o->paths,
+                                &o->paths_len, err);
+    return code;
+}
+
+static pfc_code decode_numbers(const json_t *body, order_body *o, pfc_err *err)
+{
+    pfc_code code = pfc_json_i64(body, NULL, "alert_id", false, 1, INT64_MAX, &o->alert_id, err);
+
+    if (!code)
+        code = pfc_json_i64(body, NULL, "max_runs", false, 2, MAX_RUNS, &o->max_runs, err);
+    if (!code)
+        code = pfc_json_i64(body, NULL, "priority", false, 0, 100, &o->priority, err);
+    if (!code)
+        code = pfc_json_i64(body, NULL, "parallel", false, 1, MAX_PARALLEL, &o->parallel, err);
+    if (!code)
+        code = pfc_json_double(body, NULL, "confidence", false, 0.5, 0.999999, &o->confidence, err);
+    if (!code)
+        code = pfc_json_double(body, NULL, "noise", false, 0, 10, &o->noise, err);
+    if (!code)
+        code = pfc_json_double(body, NULL, "layout_noise", false, 0, 10, &o->layout_noise, err);
+    if (!code)
+        code = pfc_json_double(body, NULL, "delta", false, -0.999, 1000, &o->delta, err);
+    if (!code)
+        code = pfc_json_bool(body, NULL, "relink", false, &o->relink, err);
+    if (!code)
+        code = pfc_json_bool(body, NULL, "dry_run", false, &o->dry_run, err);
+    return code;
+}
+
+static pfc_code start(pfc_app *app, const pfc_req *req, const order_body *o, int64_t project_id,
+                      pfc_reply *reply, pfc_err *err)
+{
+    const pfc_bisection_order order = {
+        .metric = o->metric,
+        .benchmark = o->benchmark,
+        .backend = o->backend,
+        .machine_class = o->machine_class,
+        .branch = o->branch,
+        .good = o->good,
+        .bad = o->bad,
+        .globs = o->paths,
+        .globs_len = o->paths_len,
+        .alert_id = o->alert_id,
+        .options = { .confidence = o->confidence,
+                     .noise_rel = o->noise,
+                     .layout_noise_rel = o->layout_noise,
+                     .delta_rel = o->delta,
+                     .relink = o->relink,
+                     .max_runs = o->max_runs,
+                     .priority = (int)o->priority,
+                     .parallel = (int)o->parallel },
+    };
+    pfc_bisection_cost cost = { 0 };
+    pfc_bisections row = { 0 };
+    json_t *json;
+    pfc_code code = pfc_bisection_start(app->db, req->auth.actor, project_id, &order, o->dry_run,
+                                        &cost, &row, err);
+
+    if (code)
+        return code;
+    if (o->dry_run)
+        return pfc_reply_json(reply, 200, json_pack("{s:o}", "expected", encode_cost(&cost)), err);
+    json = pfc_encode_bisection(&row.items[0]);
+    json_object_set_new(json, "expected", encode_cost(&cost));
+    code = pfc_reply_json(reply, 201, json, err);
+    pfc_rows_clear(&row);
+    return code;
+}
+
+pfc_code pfc_bisection_order_post(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err *err)
+{
+    static const char *const known[] = {
+        "project",    "mode",  "metric",       "benchmark", "backend",  "machine_class", "branch",
+        "good",       "bad",   "paths",        "alert_id",  "max_runs", "priority",      "parallel",
+        "confidence", "noise", "layout_noise", "delta",     "relink",   "dry_run",       NULL
+    };
+    order_body o = { .priority = 60 };
+    pfc_projects project = { 0 };
+    json_t *body = NULL;
+    pfc_code code = pfc_decode_object(req, known, &body, err);
+
+    if (!code)
+        code = decode_texts(body, &o, err);
+    if (!code && strcmp(o.mode, "remote") != 0)
+        code = pfc_json_fault(NULL, "mode", err,
+                              "want remote, or a report without it, got \"%.32s\"", o.mode);
+    if (!code)
+        code = decode_numbers(body, &o, err);
+    if (!code)
+        code = pfc_decode_project(app, req, o.project, "project", &project, err);
+    if (!code)
+        code = start(app, req, &o, project.items[0].id, reply, err);
+    pfc_rows_clear(&project);
+    order_clear(&o);
+    json_decref(body);
+    return code;
+}
+
+/* DELETE /api/v1/bisections/{id} */
+PFC_HANDLER(bisections_delete)
+{
+    pfc_bisections before = { 0 }, after = { 0 };
+    int64_t id = 0;
+    pfc_code code = pfc_req_param_id(req, "id", &id, err);
+
+    if (!code)
+        code = pfc_bisections_get(app->db, id, &before, err);
+    if (!code)
+        code = pfc_req_allow_project(req, before.items[0].project_id, err);
+    if (!code)
+        code = pfc_bisection_cancel(app->db, req->auth.actor, id, &after, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, pfc_encode_bisection(&after.items[0]), err);
+    pfc_rows_clear(&after);
+    pfc_rows_clear(&before);
+    return code;
+}
