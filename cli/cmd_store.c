@@ -15,6 +15,8 @@
 #include "core/base/conf.h"
 #include "core/base/proc.h"
 
+#include "schema/schema.h"
+
 #define HOURS_MAX_S (24 * 3600.0)
 
 typedef struct store_opts {
@@ -137,17 +139,16 @@ static pfc_code run(const char *const *argv, char **out, pfc_err *err)
         err->msg[strcspn(err->msg, "\n")] = '\0';
     } else if (out) {
         *out = pfc_strdup(pfc_buf_text(&res.out));
-        (*out)[strcspn(*out, "\n")] = '\0';
     }
     pfc_proc_result_clear(&res);
     return code;
 }
 
-/* The one value that `sql` gives; sql is ours, never made of input. */
+/* What `sql` gives, a line a row, tabs between columns; sql is ours, never made of input. */
 static pfc_code ask(const char *url, const char *sql, char **out, pfc_err *err)
 {
-    const char *const argv[] = { "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url,
-                                 "-c",   sql,     NULL };
+    const char *const argv[] = { "psql", "-XAtq", "-F", "\t", "-v", "ON_ERROR_STOP=1",
+                                 "-d",   url,     "-c", sql,  NULL };
 
     return run(argv, out, err);
 }
@@ -190,7 +191,7 @@ static pfc_code restore(const char *url, const char *file, pfc_err *err)
         return pfc_err_set(err, PFC_ENOTFOUND, "%s: cannot be read", file);
     code = ask(url, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace",
                &there, err);
-    if (!code && strcmp(there, "0") != 0)
+    if (!code && strtoll(there, NULL, 10) != 0)
         code = pfc_err_set(err, PFC_EINVAL, "the database is not empty: restore into a new one");
     free(there);
     if (!code)
@@ -201,69 +202,55 @@ static pfc_code restore(const char *url, const char *file, pfc_err *err)
 
 /* ---- check ---- */
 
-/* Each counts what must not be. */
-static const struct invariant {
-    const char *what, *sql;
-} invariants[] = {
-    { "parts without their run",
-      "SELECT count(*) FROM run_parts q WHERE NOT EXISTS (SELECT 1 FROM runs r"
-      " WHERE r.project_id = q.project_id AND r.id = q.run_id)" },
-    { "runs without a part",
-      "SELECT count(*) FROM runs r WHERE NOT EXISTS (SELECT 1 FROM run_parts q"
-      " WHERE q.project_id = r.project_id AND q.run_id = r.id)" },
-    { "measurements without their run or series",
-      "SELECT count(*) FROM measurements m WHERE NOT EXISTS (SELECT 1 FROM runs r"
-      " WHERE r.project_id = m.project_id AND r.id = m.run_id) OR NOT EXISTS (SELECT 1 FROM series "
-      "s"
-      " WHERE s.project_id = m.project_id AND s.id = m.series_id)" },
-    { "measurements stored twice",
-      "SELECT count(*) FROM (SELECT 1 FROM measurements GROUP BY project_id, run_id, series_id"
-      " HAVING count(*) > 1) AS twice" },
-    { "measurements whose samples do not fit their number or blocks",
-      "SELECT count(*) FROM measurements WHERE cardinality(samples) <> n"
-      " OR (SELECT coalesce(sum(b), 0) FROM unnest(blocks) AS b) <> n" },
-    { "runs that are never judged",
-      "SELECT count(*) FROM run_parts q WHERE q.series > 0 AND NOT EXISTS (SELECT 1 FROM jobs j"
-      " WHERE j.project_id = q.project_id AND j.run_id = q.run_id AND j.kind = 'detect')" },
-    { "alerts whose history does not end in their state",
-      "SELECT count(*) FROM alerts a WHERE EXISTS (SELECT 1 FROM alert_events e"
-      " WHERE e.project_id = a.project_id AND e.alert_id = a.id) AND a.state <> (SELECT e.state_to"
-      " FROM alert_events e WHERE e.project_id = a.project_id AND e.alert_id = a.id"
-      " ORDER BY e.id DESC LIMIT 1)" },
-    { "rows in the partition for no month", "SELECT count(*) FROM measurements_default" },
-};
+static const char *statement(const char *name)
+{
+    for (size_t i = 0; i < pfc_statements_len; i++) {
+        if (strcmp(pfc_statements[i].name, name) == 0)
+            return pfc_statements[i].sql;
+    }
+    pfc_die("no statement is called %s", name);
+}
 
+/* "what<TAB>wrong", a line an invariant. */
 static pfc_code check(const pfc_cli *cli, const char *url, bool *holds, pfc_err *err)
 {
     static const pfc_col cols[] = { { "WRONG", true }, { "WHAT", false } };
     json_t *list = json_array();
-    pfc_table *table = cli->json ? NULL : pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
-    pfc_code code = PFC_OK;
+    pfc_table *table = NULL;
+    char *rows = NULL;
+    pfc_code code = ask(url, statement("store_checks"), &rows, err);
 
     *holds = true;
-    for (size_t i = 0; i < PFC_ARRAY_LEN(invariants) && !code; i++) {
-        char *text = NULL;
+    if (code)
+        goto done;
+    table = cli->json ? NULL : pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+    for (char *rest = rows, *line = strsep(&rest, "\n"); line; line = strsep(&rest, "\n")) {
+        char *tab = strchr(line, '\t');
         long long wrong;
 
-        code = ask(url, invariants[i].sql, &text, err);
-        if (code)
-            break;
-        wrong = strtoll(text, NULL, 10);
+        if (!tab)
+            continue;
+        *tab = '\0';
+        wrong = strtoll(tab + 1, NULL, 10);
         *holds = *holds && wrong == 0;
-        free(text);
-        json_array_append_new(
-            list, json_pack("{s:s, s:I}", "what", invariants[i].what, "wrong", (json_int_t)wrong));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:I}", "what", line, "wrong", (json_int_t)wrong));
         if (table) {
             pfc_table_row(table);
             pfc_table_setf(table, 0, "%lld", wrong);
-            pfc_table_set(table, 1, invariants[i].what);
+            pfc_table_set(table, 1, line);
             pfc_table_color(table, 0, wrong ? "red" : "green");
         }
     }
-    if (table)
+    if (json_array_size(list) == 0)
+        code = pfc_err_set(err, PFC_EBUG, "check: psql answered nothing");
+    else if (table)
         pfc_table_print(table);
-    if (cli->json && !code)
+    else
         pfc_cli_print_json(json_pack("{s:b, s:O}", "holds", *holds, "checks", list));
+
+done:
+    free(rows);
     json_decref(list);
     return code;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The long proofs, which are no part of test.sh. Each ends with one line: "proof NAME: passed|FAILED".
 #   fuzz    every fuzz target under libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer (clang)
-#   kill    kill -9 of runner, server and database in the midst of work, again and again
+#   kill    kill -9 of server and database at 1,000 random instants, then of runners, again and again
+#   faults  every fault of tests/fault/faults.py, again and again
 #   soak    runs posted to a private service that is killed now and then; the counts must be exact
 #   race    the server under ThreadSanitizer, driven by its tests and by the soak
 #   repeat  every test in random order until the time is over
@@ -11,7 +12,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz kill soak race repeat)
+all=(fuzz kill faults soak race repeat)
 only=()
 minutes=10
 install=1
@@ -35,7 +36,7 @@ while [ $# -gt 0 ]; do
         ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,11s/^# \{0,1\}//p' "$0"
+        sed -n '2,12s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; want --only NAME, --minutes N or --no-install" ;;
@@ -124,9 +125,21 @@ kill_round() {
     }
 }
 
+# faults ARGUMENT... : with the release build
+faults() {
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 tests/fault/faults.py --seed "$$" "$@"
+}
+
+prove_faults() {
+    build release || return 1
+    say "faults: $minutes minutes"
+    faults --minutes "$minutes"
+}
+
 prove_kill() {
     build release || return 1
-    say "kill: $minutes minutes"
+    say "kill: 1,000 trials, and $minutes minutes"
+    faults --only kill_server --only kill_database --trials 500 || return 1
     until_over kill_round
 }
 

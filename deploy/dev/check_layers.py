@@ -30,7 +30,7 @@ ALLOWED = {
     "server": ["core", "schema"],  # main.c and its settings: above all of the server
     "runner": ["core"],
     "bench": ["core", "kernels"],
-    "cli": ["core", "bench", "runner", "kernels"],
+    "cli": ["schema", "core", "bench", "runner", "kernels"],
     "schema": ["core/base"],
     "tests": ["core", "kernels", "server", "runner", "bench", "cli", "schema"],
 }

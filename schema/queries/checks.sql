@@ -1,0 +1,49 @@
+-- What must hold in every database, at every moment, whatever went down in between.
+
+-- name: store_checks
+-- -> what text, wrong bigint: each counts what must not be
+SELECT 'parts without their run' AS what, count(*) AS wrong FROM run_parts q
+WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.project_id = q.project_id AND r.id = q.run_id)
+UNION ALL
+SELECT 'runs without a part', count(*) FROM runs r
+WHERE NOT EXISTS (SELECT 1 FROM run_parts q WHERE q.project_id = r.project_id AND q.run_id = r.id)
+UNION ALL
+SELECT 'measurements without their run, commit or series', count(*) FROM measurements m
+WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.project_id = m.project_id AND r.id = m.run_id
+                  AND r.commit_id = m.commit_id)
+   OR NOT EXISTS (SELECT 1 FROM series s WHERE s.project_id = m.project_id AND s.id = m.series_id)
+UNION ALL
+SELECT 'measurements stored twice', count(*) FROM (
+    SELECT 1 FROM measurements GROUP BY project_id, run_id, series_id HAVING count(*) > 1) AS twice
+UNION ALL
+SELECT 'runs whose parts do not sum up to what is stored', count(*) FROM (
+    SELECT q.project_id, q.run_id, sum(q.series) AS told FROM run_parts q
+    GROUP BY q.project_id, q.run_id) AS q
+WHERE q.told <> (SELECT count(*) FROM measurements m
+                 WHERE m.project_id = q.project_id AND m.run_id = q.run_id)
+UNION ALL
+SELECT 'measurements whose samples do not fit their number or blocks', count(*) FROM measurements
+WHERE cardinality(samples) <> n OR (SELECT coalesce(sum(b), 0) FROM unnest(blocks) AS b) <> n
+UNION ALL
+SELECT 'runs that are never judged', count(*) FROM run_parts q
+WHERE q.series > 0 AND NOT EXISTS (
+    SELECT 1 FROM jobs j
+    WHERE j.project_id = q.project_id AND j.run_id = q.run_id AND j.kind = 'detect')
+UNION ALL
+SELECT 'jobs that ended at no time', count(*) FROM jobs
+WHERE (state IN ('done', 'failed', 'cancelled')) <> (finished_at IS NOT NULL)
+UNION ALL
+SELECT 'alerts whose history does not end in their state', count(*) FROM alerts a
+WHERE EXISTS (SELECT 1 FROM alert_events e
+              WHERE e.project_id = a.project_id AND e.alert_id = a.id)
+  AND a.state <> (SELECT e.state_to FROM alert_events e
+                  WHERE e.project_id = a.project_id AND e.alert_id = a.id ORDER BY e.id DESC LIMIT 1)
+UNION ALL
+SELECT 'alerts without their change', count(*) FROM alerts a
+WHERE NOT EXISTS (SELECT 1 FROM change_points x
+                  WHERE x.project_id = a.project_id AND x.id = a.change_point_id
+                  AND x.series_id = a.series_id)
+UNION ALL
+SELECT 'gaps in the schema''s versions', max(version) - count(*) FROM schema_migrations
+UNION ALL
+SELECT 'rows in the partition for no month', count(*) FROM measurements_default;

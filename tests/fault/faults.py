@@ -1,0 +1,320 @@
+"""The faults that the service survives, each with a count of trials: 0 lost, 0 doubled, nothing to repair.
+
+faults.py [--only NAME]... [--trials NAME=N]... [--minutes N] [--seed N]
+
+All faults that need nothing but a database and a server share one cluster. --minutes repeats the chosen
+ones until the time is over. Each ends with one line: its name, its trials, its runs.
+"""
+import argparse
+import concurrent.futures
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import ground
+from ground import Ledger, support, want
+
+FAULTS = {}
+
+
+def fault(trials):
+    """A fault by its function's name; it is given the place, the number of trials and a seed."""
+    def keep(function):
+        FAULTS[function.__name__] = (function, trials)
+        return function
+    return keep
+
+
+class Place:
+    """The cluster that faults share, and what they started."""
+
+    def __init__(self):
+        self.cluster = support.Cluster()
+        self.servers = []
+
+    def server(self, database, *flags, **more):
+        server = support.Server(database, "--public-read", *flags, **more)
+        self.servers.append(server)
+        return server
+
+    def ledger(self, seed, servers=1, *flags):
+        database = self.cluster.database()
+        return Ledger(database, [self.server(database, *flags) for _ in range(servers)], seed)
+
+    def end_servers(self):
+        """In order, each with status 0: a fault must not leave a server that cannot stop."""
+        while self.servers:
+            server = self.servers.pop()
+            want(server.close() == 0, "a server did not stop in order")
+
+    def close(self):
+        for server in self.servers:
+            if server.process.poll() is None:
+                server.kill()
+        self.cluster.close()
+
+
+def end(ledger):
+    ledger.finish()
+    return f"{ledger.last} runs, {ledger.repeated} sent again, {ledger.refused} times 503"
+
+
+@fault(20)
+def kill_server(place, trials, seed):
+    """kill -9 of the server at a random instant."""
+    ledger = place.ledger(seed)
+    server = ledger.servers[0]
+    for _ in range(trials):
+        ledger.trial(server.kill, recover=server.start)
+    return end(ledger)
+
+
+@fault(20)
+def kill_database(place, trials, seed):
+    """kill -9 of every process of PostgreSQL at a random instant."""
+    ledger = place.ledger(seed)
+    for _ in range(trials):
+        ledger.trial(lambda: ground.kill_database(place.cluster))
+    return end(ledger)
+
+
+@fault(3)
+def restart_database(place, trials, seed):
+    """The database stopped as an administrator does it, and started again, during ingest."""
+    ledger = place.ledger(seed)
+
+    def restart():
+        place.cluster.order("halt")
+        want(ledger.servers[0].call("GET", "/healthz").status == 200, "the process must answer")
+        place.cluster.order("resume")
+
+    for _ in range(trials):
+        ledger.trial(restart)
+    return end(ledger)
+
+
+@fault(10)
+def terminate_backends(place, trials, seed):
+    """pg_terminate_backend of every connection of the service at a random instant."""
+    ledger = place.ledger(seed)
+    for _ in range(trials):
+        ledger.trial(lambda: ground.sql(ledger.database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                                        " WHERE datname = current_database() AND pid <> pg_backend_pid()"))
+    return end(ledger)
+
+
+@fault(3)
+def connection_limit(place, trials, seed):
+    """The role's connection limit is used up by others, then free again."""
+    admin = place.cluster.database()
+    role = f"limited{seed % 100000}_{len(place.servers)}_{time.monotonic_ns() % 10**9}"
+    ground.sql(admin, f"CREATE ROLE {role} LOGIN; GRANT ALL ON SCHEMA public TO {role}")
+    database = admin.replace("user=perfci", f"user={role}")
+    ledger = Ledger(database, [place.server(database)], seed)
+
+    def squeeze():
+        ground.sql(admin, f"ALTER ROLE {role} CONNECTION LIMIT 0; SELECT pg_terminate_backend(pid) FROM"
+                          f" pg_stat_activity WHERE usename = '{role}'")
+        answer = support.until("a refusal", lambda: (lambda a: a if a.status == 503 else None)(
+            ledger.servers[0].as_admin("POST", "/api/v1/runs", ledger.document(10**9))))
+        want(answer.json["error"]["code"] == "unavailable" and "retry-after" in answer.headers, answer)
+
+    for _ in range(trials):
+        ledger.trial(squeeze, recover=lambda: ground.sql(admin, f"ALTER ROLE {role} CONNECTION LIMIT -1"))
+    return end(ledger)
+
+
+def cut(server, data, read):
+    """Sends `data`, waits for `read` bytes of the answer, then resets the connection."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=support.DEADLINE_S) as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        s.sendall(data)
+        if read:
+            s.recv(read)
+
+
+@fault(60)
+def cut_connections(place, trials, seed):
+    """The connection reset in every phase of an upload: request line, headers, body, before and in the answer."""
+    ledger = place.ledger(seed)
+    server = ledger.servers[0]
+    for trial in range(trials):
+        n, = ledger.numbers(1)
+        body = json.dumps(ledger.document(n)).encode()
+        head = (f"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ledger.token}\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n").encode()
+        whole = head + body
+        # Every 6th: all was sent and not a byte, or only the first, of the answer was read.
+        at = {0: 0, 1: 5, 2: len(head) // 2, 3: len(head) + trial % len(body), 4: len(whole), 5: len(whole)}[trial % 6]
+        for _ in range(1 + trial % 3):  # and some clients try, and fail, more than once
+            cut(server, whole[:at], trial % 6 == 5)
+        ledger.again([n])
+        ledger.trials += 1
+    ledger.counts()
+    return end(ledger)
+
+
+@fault(5)
+def duplicated_reordered_stale(place, trials, seed):
+    """The same runs in any order, some of them several times at once, from two servers: one state."""
+    states = set()
+    for trial in range(trials):
+        ledger = place.ledger(seed + trial, 2)
+        numbers = ledger.numbers(COMMITS_TWICE)
+        twice = numbers + ledger.random.choices(numbers, k=len(numbers) // 2)
+        ledger.random.shuffle(twice)
+        want(not ledger.post_all(twice), "a run was refused")
+        answer = ledger.servers[1].as_admin("POST", "/api/v1/runs", {**ledger.document(1), "suite": "another"})
+        want(answer.status == 409, answer)
+        ledger.finish()
+        states.add(ground.sql(ledger.database, STATE))
+        place.end_servers()
+    want(len(states) == 1, f"{len(states)} different states of one set of runs")
+    return f"{trials} orders of {COMMITS_TWICE} runs, one state"
+
+
+COMMITS_TWICE = 2 * ground.COMMITS
+STATE = """SELECT md5(string_agg(t, E'\\n' ORDER BY t)) FROM (
+    SELECT r.run_id || m.median || m.samples::text || c.sha AS t FROM measurements m
+    JOIN runs r ON r.id = m.run_id JOIN commits c ON c.id = m.commit_id
+    UNION ALL SELECT 'change' || c.sha || x.before || x.after || x.confirmed FROM change_points x
+    JOIN commits c ON c.id = x.commit_id WHERE x.gone_at IS NULL
+    UNION ALL SELECT 'series' || points || coalesce(last_median::text, '') || spark::text FROM series) AS all_of_it"""
+
+
+@fault(6)
+def two_servers(place, trials, seed):
+    """Two servers take the same runs at once, and one of them is killed: each run is there once."""
+    ledger = place.ledger(seed, 2)
+    for trial in range(trials):
+        victim = ledger.servers[trial % 2]
+        numbers = ledger.numbers(16)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            pending = [pool.submit(ledger.post, n, server) for n in numbers for server in ledger.servers]
+            support.until("some answers", lambda p=pending: sum(one.done() for one in p) > 3)
+            victim.kill()
+            for one in pending:
+                one.result(timeout=support.DEADLINE_S)
+        victim.start()
+        ledger.again([n for n in numbers if n not in ledger.answers])
+        ledger.trials += 1
+        ledger.counts()
+    return end(ledger)
+
+
+@fault(4)
+def migrate_at_once(place, trials, seed):
+    """Servers that start together on an empty database, one of them killed: one schema, no gap, all ready."""
+    for trial in range(trials):
+        database = place.cluster.database()
+        servers = [support.Server(database, "--public-read", "--workers", "0", ready=False) for _ in range(4)]
+        place.servers += servers
+        if trial % 2:
+            servers[0].kill()
+            servers[0].start(ready=False)
+        for server in servers:
+            support.until("ready", lambda s=server: s.call("GET", "/readyz").status == 200)
+        versions = ground.sql(database, "SELECT string_agg(version::text, ',' ORDER BY version) FROM schema_migrations")
+        last = servers[0].call("GET", "/version").json["schema_version"]
+        want(versions == ",".join(str(v) for v in range(1, last + 1)), versions)
+        ground.check(database)
+        place.end_servers()
+    return f"{trials} times 4 servers"
+
+
+@fault(2)
+def disk_full(place, trials, seed):
+    """No space left under the database: 503 and nothing else, and it goes on when there is space again."""
+    folder = tempfile.mkdtemp(prefix="pfc-full-")
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m,mode=0777", "tmpfs", folder], capture_output=True,
+                           text=True, check=False)
+    if mount.returncode != 0:
+        os.rmdir(folder)
+        return "SKIPPED: no right to mount a small file system: " + mount.stderr.strip()
+    try:
+        return fill_disk(place, trials, seed, folder)
+    finally:
+        place.close()
+        subprocess.run(["umount", folder], check=True)
+        os.rmdir(folder)
+        place.__init__()
+
+
+def fill_disk(place, trials, seed, folder):
+    space = os.path.join(folder, "space")
+    os.mkdir(space)
+    owner = os.stat(dict(p.split("=", 1) for p in place.cluster.url.split())["host"])
+    os.chown(space, owner.st_uid, owner.st_gid)
+    name = f"small{time.monotonic_ns()}"
+    for text in (f"CREATE TABLESPACE {name} LOCATION '{space}'", f"CREATE DATABASE {name} TABLESPACE {name}"):
+        ground.sql(place.cluster.url, text)
+    database = place.cluster.url.replace("dbname=main", f"dbname={name}")
+    ledger = Ledger(database, [place.server(database)], seed)
+    ballast = os.path.join(folder, "ballast")
+
+    def fill():
+        with open(ballast, "wb") as file:
+            file.write(bytes(shutil.disk_usage(folder).free))
+
+    for _ in range(trials):
+        refused = ledger.refused
+        try:
+            fill()
+        except OSError:
+            pass  # full to the last byte, which is what was wanted
+        left = []
+        while ledger.refused == refused:  # until the pages that were there are used up
+            left += ledger.post_all(ledger.numbers(24))
+        want(ledger.servers[0].call("GET", "/healthz").status == 200, "the process must answer")
+        os.unlink(ballast)
+        ledger.again(left)
+        ledger.trials += 1
+        ledger.counts()
+    result = end(ledger)
+    place.end_servers()
+    return result
+
+
+def run(name, place, trials, seed):
+    begin = time.monotonic()
+    result = FAULTS[name][0](place, trials, seed)
+    place.end_servers()
+    print(f"fault {name}: {trials} trials, 0 lost, 0 doubled: {result} ({time.monotonic() - begin:.1f} s, seed {seed})", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", action="append", choices=sorted(FAULTS), default=[])
+    parser.add_argument("--trials", action="append", default=[], help="NAME=N or N for all")
+    parser.add_argument("--minutes", type=float, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    names = args.only or list(FAULTS)
+    trials = {name: FAULTS[name][1] for name in names}
+    for word in args.trials:
+        name, _, count = word.rpartition("=")
+        for each in [name] if name else names:
+            trials[each] = int(count)
+    place = Place()
+    stop = time.monotonic() + 60 * args.minutes
+    rounds = 0
+    try:
+        while rounds == 0 or time.monotonic() < stop:
+            for name in names:
+                run(name, place, trials[name], args.seed + rounds)
+            rounds += 1
+    finally:
+        place.close()
+    print(f"{rounds} rounds of {', '.join(names)}")
+
+
+if __name__ == "__main__":
+    main()

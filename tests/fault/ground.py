@@ -1,0 +1,172 @@
+"""What the faults stand on: a service under load, a ledger of what it said, and what must hold after.
+
+A run counts as acknowledged when its 201 or 200 was read. Afterwards everything that got no answer is
+sent again, as a runner's spool would; then each run must be there once, with the answer it got first, and
+`perfci admin check` must find nothing wrong.
+"""
+import concurrent.futures
+import glob
+import http.client
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "tests/server/http"))
+import support  # noqa: E402
+
+COMMITS = 40
+CLIENTS = 4
+
+
+def want(condition, what):
+    if not condition:
+        raise AssertionError(str(what))
+
+
+def programs():
+    """PostgreSQL's, where the test cluster finds them, too."""
+    return os.environ.get("PERFCI_PG_BIN") or os.path.dirname(sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres"))[-1])
+
+
+def sql(url, text):
+    done = subprocess.run([os.path.join(programs(), "psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", text],
+                          capture_output=True, text=True, timeout=support.DEADLINE_S, stdin=subprocess.DEVNULL, check=False)
+    want(done.returncode == 0, f"{text[:200]}: {done.stderr}")
+    return done.stdout.strip()
+
+
+def process(pid):
+    """State and parent; None when there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            state, parent = file.read().rsplit(")", 1)[1].split()[:2]
+    except OSError:
+        return None
+    return state, int(parent)
+
+
+def kill_database(cluster):
+    """kill -9 of the whole of it, then start it again."""
+    folder = dict(pair.split("=", 1) for pair in cluster.url.split())["host"]
+    with open(os.path.join(folder, "data", "postmaster.pid"), encoding="ascii") as file:
+        head = int(file.readline())
+    os.kill(head, signal.SIGSTOP)  # so that it starts no other while we look
+    pids = [int(path.split("/")[2]) for path in glob.glob("/proc/[0-9]*/stat")]
+    pids = [pid for pid in pids if (process(pid) or ("", 0))[1] == head] + [head]
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    # The next one refuses to start while one of them still holds the shared memory.
+    support.until("its processes have ended", lambda: all((process(pid) or "Z")[0] == "Z" for pid in pids))
+    cluster.order("crash")  # its guard reaps what is dead already
+    cluster.order("resume")
+
+
+class Ledger:
+    """Posts runs to one or several servers and remembers every answer."""
+
+    def __init__(self, database, servers, seed):
+        self.database, self.servers = database, servers
+        self.random = random.Random(seed)
+        self.token = servers[0].admin
+        self.answers = {}
+        self.last = self.trials = self.repeated = 0
+        self.refused = 0
+        for method, path, body in (("POST", "/api/v1/projects", {"name": "demo"}),
+                                   ("POST", "/api/v1/projects/demo/commits", support.commits(1, COMMITS))):
+            want(servers[0].call(method, path, body, token=self.token).status in (200, 201), path)
+
+    def document(self, n):
+        return support.run_document(n, 1 + n % COMMITS, 100.0 if n % COMMITS < COMMITS // 2 else 120.0)
+
+    def numbers(self, count):
+        self.last += count
+        return list(range(self.last - count + 1, self.last + 1))
+
+    def note(self, n, answer):
+        if answer is None:
+            return False
+        want(self.answers.setdefault(n, answer) == answer, f"run {n} is another one: {answer}")
+        return True
+
+    def post(self, n, server=None):
+        """True when it was acknowledged; False when it is to be sent again."""
+        server = server or self.servers[n % len(self.servers)]
+        try:
+            answer = server.call("POST", "/api/v1/runs", self.document(n), token=self.token)
+        except (OSError, http.client.HTTPException):
+            return False
+        if answer.status == 503:  # the only other answer: "not now"
+            self.refused += 1
+            return False
+        want(answer.status in (200, 201), answer)
+        return self.note(n, answer.json)
+
+    def post_all(self, numbers, fault=None):
+        """Posts with several clients; `fault` is called at a random instant in between."""
+        done, at = threading.Semaphore(0), self.random.randrange(1, max(2, len(numbers) // 2))
+
+        def one(n):
+            try:
+                return self.post(n)
+            finally:
+                done.release()
+
+        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+            pending = [pool.submit(one, n) for n in numbers]
+            if fault:
+                for _ in range(at):
+                    want(done.acquire(timeout=support.DEADLINE_S), "no answers")
+                fault()
+            results = [p.result(timeout=support.DEADLINE_S) for p in pending]
+        return [n for n, ok in zip(numbers, results) if not ok]
+
+    def again(self, numbers):
+        self.repeated += len(numbers)
+        for n in numbers:
+            support.until(f"run {n} is taken", lambda n=n: self.post(n))
+
+    def trial(self, fault, count=24, recover=None):
+        numbers = self.numbers(count)
+        left = self.post_all(numbers, fault)
+        if recover:
+            recover()
+        self.again(left)
+        self.trials += 1
+        self.counts()
+
+    def counts(self):
+        """None lost, none doubled: by the numbers after each trial, by the whole check at the end."""
+        lost = set(range(1, self.last + 1)) - set(self.answers)
+        want(not lost, f"never acknowledged: {sorted(lost)[:5]}")
+        ids = [a["run_id"] for a in self.answers.values()]
+        want(len(ids) == len(set(ids)), "two runs have one number")
+        figures = support.until("figures", lambda: (lambda a: a.json if a.status == 200 else None)(
+            self.servers[0].call("GET", "/api/v1/stats", token=self.token)))
+        want((figures["runs"], figures["measurements"]) == (self.last, self.last), f"{figures}, want {self.last}")
+
+    def judged(self):
+        server = self.servers[0]
+        support.until("all runs are judged", lambda: [s["points"] for s in server.call(
+            "GET", "/api/v1/projects/demo/series", token=self.token).json.get("series", [])] == [self.last])
+
+    def finish(self):
+        self.counts()
+        self.judged()
+        check(self.database)
+
+
+def check(database):
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("PERFCI_", "PG"))}
+    done = subprocess.run([support.BIN / "perfci", "admin", "check", "--json"], capture_output=True, text=True,
+                          timeout=support.DEADLINE_S, stdin=subprocess.DEVNULL, check=False,
+                          env={**env, "PERFCI_DATABASE_URL": database})
+    want(done.returncode in (0, 5), done.stderr)
+    report = json.loads(done.stdout)
+    want(report["holds"], [c for c in report["checks"] if c["wrong"]])
