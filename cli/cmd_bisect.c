@@ -33,6 +33,8 @@ enum {
     KEY_HIGHER,
     KEY_LOWER,
     KEY_POST,
+    KEY_REMOTE,
+    KEY_ALERT,
     KEY_URL,
     KEY_DATA,
     KEY_PROJECT,
@@ -70,8 +72,10 @@ static const struct argp_option bisect_options[] = {
     { "relink", KEY_RELINK, 0, 0, "Allow rebuilds with another layout (PERFCI_BUILD > 0)", 3 },
     { "dry-run", KEY_DRY_RUN, 0, 0, "Print the expected cost and measure nothing", 3 },
     { "resume", KEY_RESUME, 0, 0, "Go on where the same command stopped", 3 },
-    { 0, 0, 0, 0, "Telling the service:", 4 },
+    { 0, 0, 0, 0, "The service:", 4 },
     { "post", KEY_POST, 0, 0, "Post the report", 4 },
+    { "remote", KEY_REMOTE, 0, 0, "Let the service's runners search, and follow them", 4 },
+    { "alert", KEY_ALERT, "N", 0, "With --remote: metric, range and suspects of this alert", 4 },
     { "url", KEY_URL, "U", 0, "The service (implies --post)", 4 },
     { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 4 },
     { "project", KEY_PROJECT, "P", 0, "The project's name", 4 },
@@ -91,6 +95,8 @@ static const char bisect_doc[] =
     "Examples:\n"
     "  perfci bisect --metric gemm_tflops --good v1.2 --bad main\n"
     "  perfci bisect --good HEAD~40 --bad HEAD --build 'make -j2' --measure './bench --json'\n"
+    "  perfci bisect --remote --metric gemm_tflops --good v1.2 --bad main\n"
+    "  perfci bisect --remote --alert 7\n"
     "  perfci bisect --commits ids.txt --no-checkout --measure './measure.sh \"$PERFCI_COMMIT\"'\n";
 
 /* Flags that are texts go straight to their field. */
@@ -154,6 +160,9 @@ static bool take_switch(pfc_hunt_opts *o, int key)
     case KEY_POST:
         o->post = true;
         return true;
+    case KEY_REMOTE:
+        o->remote = true;
+        return true;
     default:
         return false;
     }
@@ -187,6 +196,10 @@ static error_t parse_bisect(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_DELTA:
         o->delta = pfc_arg_double(state, arg, -0.999, 1000, "--delta");
+        return 0;
+    case KEY_ALERT:
+        o->alert = pfc_arg_i64(state, arg, 1, INT64_MAX, "--alert");
+        o->remote = true;
         return 0;
     case KEY_TIMEOUT:
         if (pfc_parse_duration_s(arg, "--timeout", &o->timeout_s, &err))
@@ -237,6 +250,11 @@ int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
 
     pfc_cli_parse(cli, &args, argc, argv, opts);
     pfc_cli_catch_signals();
+    if (opts->remote) {
+        status = pfc_remote_bisect(cli, opts);
+        free(opts);
+        return status;
+    }
     if (pfc_hunt_open(&hunt, cli, opts, &err))
         status = pfc_cli_fail(cli, &err);
     else if (opts->dry_run)

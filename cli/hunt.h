@@ -93,6 +93,8 @@ typedef struct pfc_hunt_opts {
     int64_t max_runs;
     int better; /* +1 higher, -1 lower, 0 not given */
     bool relink, no_checkout, resume, dry_run, post;
+    bool remote;   /* the service's runners search */
+    int64_t alert; /* with remote: its metric, range and suspects; 0: none */
 } pfc_hunt_opts;
 
 typedef struct pfc_hunt {
@@ -128,6 +130,9 @@ void pfc_hunt_close(pfc_hunt *hunt);
 void pfc_hunt_costs(const pfc_hunt *hunt, double *measure_s, double *build_s);
 
 /* ---- hunt_report.c: the answer ---- */
+
+/** --remote (remote.c): orders, follows, tells; returns the exit status. */
+int pfc_remote_bisect(const pfc_cli *cli, const pfc_hunt_opts *opts);
 
 /** Prints table or JSON, posts when asked to; returns the exit status. */
 int pfc_hunt_report(pfc_hunt *hunt);

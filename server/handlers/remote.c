@@ -84,7 +84,8 @@ void pfc_encode_bisection_detail(const pfc_bisection_detail *d, json_t *json)
 
 /* Strings are owned. */
 typedef struct order_body {
-    char *project, *mode, *metric, *benchmark, *backend, *machine_class, *branch, *good, *bad;
+    char *project, *mode, *metric, *benchmark, *backend, *machine_class, *branch, *good, *bad,
+        *source;
     char **paths;
     size_t paths_len;
     int64_t alert_id, max_runs, priority, parallel;
@@ -103,6 +104,7 @@ static void order_clear(order_body *o)
     free(o->branch);
     free(o->good);
     free(o->bad);
+    free(o->source);
     pfc_decode_texts_free(o->paths, o->paths_len);
 }
 
@@ -124,6 +126,8 @@ static pfc_code decode_texts(const json_t *body, order_body *o, pfc_err *err)
     for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && !code; i++)
         code = pfc_json_string(body, NULL, texts[i].key, texts[i].required, PFC_WIRE_MAX_NAME,
                                texts[i].out, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "source", false, PFC_WIRE_MAX_TEXT, &o->source, err);
     if (!code)
         code = pfc_decode_texts(body, "paths", false, MAX_GLOBS, PFC_WIRE_MAX_TEXT, &o->paths,
                                 &o->paths_len, err);
@@ -176,7 +180,8 @@ static pfc_code start(pfc_app *app, const pfc_req *req, const order_body *o, int
                      .relink = o->relink,
                      .max_runs = o->max_runs,
                      .priority = (int)o->priority,
-                     .parallel = (int)o->parallel },
+                     .parallel = (int)o->parallel,
+                     .source = o->source },
     };
     pfc_bisection_cost cost = { 0 };
     pfc_bisections row = { 0 };
@@ -198,9 +203,10 @@ static pfc_code start(pfc_app *app, const pfc_req *req, const order_body *o, int
 pfc_code pfc_bisection_order_post(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err *err)
 {
     static const char *const known[] = {
-        "project",    "mode",  "metric",       "benchmark", "backend",  "machine_class", "branch",
-        "good",       "bad",   "paths",        "alert_id",  "max_runs", "priority",      "parallel",
-        "confidence", "noise", "layout_noise", "delta",     "relink",   "dry_run",       NULL
+        "project",  "mode",     "metric",     "benchmark", "backend",      "machine_class",
+        "branch",   "good",     "bad",        "paths",     "alert_id",     "max_runs",
+        "priority", "parallel", "confidence", "noise",     "layout_noise", "delta",
+        "relink",   "dry_run",  "source",     NULL
     };
     order_body o = { .priority = 60 };
     pfc_projects project = { 0 };

@@ -30,6 +30,7 @@ const char *remote_commit(const remote *r, size_t place)
 void remote_clear(remote *r)
 {
     json_decref(r->line);
+    free(r->source);
     free(r->prior);
     free(r->steps);
     pfc_res_free(r->row);
@@ -42,10 +43,10 @@ void remote_clear(remote *r)
 char *remote_options_text(const pfc_bisection_options *o)
 {
     json_t *json =
-        json_pack("{s:f, s:f, s:f, s:f, s:b, s:I, s:i, s:i}", "confidence", o->confidence, "noise",
-                  o->noise_rel, "layout_noise", o->layout_noise_rel, "delta", o->delta_rel,
+        json_pack("{s:f, s:f, s:f, s:f, s:b, s:I, s:i, s:i, s:s*}", "confidence", o->confidence,
+                  "noise", o->noise_rel, "layout_noise", o->layout_noise_rel, "delta", o->delta_rel,
                   "relink", o->relink, "max_runs", (json_int_t)o->max_runs, "priority", o->priority,
-                  "parallel", o->parallel);
+                  "parallel", o->parallel, "source", o->source);
     char *text = json_dumps(json, JSON_COMPACT);
 
     json_decref(json);
@@ -57,14 +58,17 @@ static double number_of(const json_t *json, const char *key)
     return json_number_value(json_object_get(json, key));
 }
 
-static pfc_code read_options(const char *text, pfc_bisection_options *out, pfc_err *err)
+static pfc_code read_options(const char *text, remote *r, pfc_err *err)
 {
     json_t *json = NULL;
+    const char *source;
     pfc_code code = pfc_json_parse(text, strlen(text), &json, err);
 
     if (code)
         return code;
-    *out = (pfc_bisection_options){
+    source = json_string_value(json_object_get(json, "source"));
+    r->source = source ? pfc_strdup(source) : NULL;
+    r->options = (pfc_bisection_options){
         .confidence = number_of(json, "confidence"),
         .noise_rel = number_of(json, "noise"),
         .layout_noise_rel = number_of(json, "layout_noise"),
@@ -73,6 +77,7 @@ static pfc_code read_options(const char *text, pfc_bisection_options *out, pfc_e
         .max_runs = (int64_t)number_of(json, "max_runs"),
         .priority = (int)number_of(json, "priority"),
         .parallel = (int)number_of(json, "parallel"),
+        .source = r->source,
     };
     json_decref(json);
     return PFC_OK;
@@ -104,7 +109,7 @@ static pfc_code read_row(remote *r, pfc_err *err)
         free(r->prior);
         r->prior = NULL;
     }
-    return read_options(pfc_res_text(row, 0, pfc_res_column(row, "options")), &r->options, err);
+    return read_options(pfc_res_text(row, 0, pfc_res_column(row, "options")), r, err);
 }
 
 static void read_steps(remote *r)

@@ -166,6 +166,7 @@ static pfc_code ask(pfc_tx *tx, remote *r, const pfc_bisect_step *next, pfc_err 
     pfc_job_row row = { .kind = "bisect",
                         .commit = remote_commit(r, next->commit),
                         .branch = r->branch,
+                        .source = r->options.source,
                         .dedupe = dedupe,
                         .priority = r->options.priority };
     pfc_code code;

@@ -66,5 +66,54 @@ class Kill(unittest.TestCase):
         self.round_with_a_kill("server")
 
 
+class KillOfASearch(unittest.TestCase):
+    """A bisection on the runners goes on after kill -9 of the server, and repeats nothing that was stored."""
+
+    COMMITS, PLANTED = 24, 15
+
+    def test_the_same_answer_and_nothing_twice(self):
+        stack = Stack()
+        self.addCleanup(stack.down)
+        stack.up()
+        repo = os.path.join(stack.dir, "tiny")
+        ids = make_repository(repo, [2.0 if n < self.PLANTED else 1.7 for n in range(self.COMMITS)])
+        command = subprocess.Popen(
+            [os.path.join(BIN, "perfci"), "bisect", "--remote", "--json", "--repo", repo,
+             "--metric", "gemm_tflops", "--good", ids[0], "--bad", "main"],
+            env=stack.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+            stderr=subprocess.PIPE,
+        )
+        self.addCleanup(command.wait)
+        self.addCleanup(command.kill)
+        wait_for("it was ordered", lambda: command.poll() is not None or known(stack))
+        for number, member in enumerate(("server", "server")):
+            wait_for(f"{number + 1} runs are stored", lambda want=number + 1: measured(stack) >= want)
+            with open(os.path.join(stack.data, "stack.json"), encoding="utf-8") as file:
+                os.kill(json.load(file)[member]["pid"], signal.SIGKILL)
+            stack.perfci("up", "--detach")
+        out, errors = command.communicate(timeout=900)
+        self.assertEqual(command.returncode, 1, errors + stack.logs())
+        answer = json.loads(out)
+        self.assertEqual(answer["verdict"], "found")
+        self.assertEqual(answer["culprits"][0]["commits"], [ids[self.PLANTED]])
+        self.assertEqual(answer["line"][self.PLANTED]["commit"], ids[self.PLANTED])
+        self.assertGreater(answer["line"][self.PLANTED]["probability"], 0.98)
+        # one run a step, one step a run
+        runs = [run["id"] for run in stack.api("/projects/tiny/runs?limit=1000")["runs"]]
+        self.assertEqual(sorted(step["run"] for step in answer["steps"]), sorted(runs))
+        jobs = [job for job in stack.api("/jobs?project=tiny&limit=1000")["jobs"]]
+        self.assertEqual(len(jobs), len(answer["steps"]))
+        self.assertEqual({job["state"] for job in jobs}, {"done"})
+
+
+def known(stack):
+    return bool(stack.api("/bisections")["bisections"])
+
+
+def measured(stack):
+    rows = stack.api("/bisections")["bisections"]
+    return rows[0]["runs"] if rows[0]["state"] == "running" else 1 << 30
+
+
 if __name__ == "__main__":
     unittest.main()
