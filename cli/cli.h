@@ -105,6 +105,7 @@ int pfc_cmd_down(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_status(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_accel(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_detect(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_replay(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_run(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_push(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_compare(pfc_cli *cli, int argc, char **argv);

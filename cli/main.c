@@ -37,6 +37,7 @@ static const struct command commands[] = {
     { "series", pfc_cmd_series, "list series, show the points of one" },
     { "alerts", pfc_cmd_alerts, "list alerts, show one, set its state" },
     { "why", pfc_cmd_why, "who may have caused an alert, with reasons" },
+    { "replay", pfc_cmd_replay, "what other detector settings would have alerted" },
     { "accept", pfc_cmd_accept, "accept an alert's new level as the right one" },
     { "project", pfc_cmd_project, "make and list projects" },
     { "token", pfc_cmd_token, "make, list and revoke tokens" },

@@ -144,7 +144,7 @@ SELECT id FROM series WHERE project_id = $1::bigint AND id = $2::bigint FOR UPDA
 
 -- name: detect_points
 -- $1 project_id, $2 series_id, $3 branch, $4 with samples
-SELECT m.commit_id, b.position, extract(epoch FROM c.time)::float8 AS time, m.median,
+SELECT m.commit_id, b.position, c.sha, extract(epoch FROM c.time)::float8 AS time, m.median,
        CASE WHEN $4::boolean THEN m.samples END AS samples, k.fingerprint_hash
 FROM measurements m
 JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id AND b.branch = $3

@@ -18,6 +18,7 @@ struct pfc_app {
     pfc_writer *writer; /* stores runs in groups; NULL: each by itself */
     atomic_bool ready;  /* the schema is in place */
     atomic_int schema_version;
+    atomic_bool replaying; /* one replay of a whole branch at a time */
 };
 
 /* What a route may be opened by: a runner posts what it measured. */
@@ -94,6 +95,8 @@ PFC_HANDLER(commits_list);
 PFC_HANDLER(commits_get);
 PFC_HANDLER(series_list); /* series.c */
 PFC_HANDLER(series_get);
+PFC_HANDLER(series_replay); /* replay.c */
+PFC_HANDLER(project_replay);
 PFC_HANDLER(runs_post); /* runs.c */
 PFC_HANDLER(runs_get);
 PFC_HANDLER(runs_list);

@@ -9,16 +9,10 @@
 
 /* A live confirmed regression. */
 typedef struct member {
-    int64_t id, series_id, commit_id, position, low, high, alert_id, group_id;
-    double p; /* of a step that clear anywhere in its series */
-    bool undone, keep;
-    size_t cluster;
+    int64_t id, series_id, commit_id, alert_id, group_id;
+    bool undone;
+    pfc_clustered at;
 } member;
-
-/* Regressions whose places have commits in common, from low to high. */
-typedef struct cluster {
-    int64_t low, high;
-} cluster;
 
 typedef struct grouping {
     pfc_tx *tx;
@@ -26,8 +20,8 @@ typedef struct grouping {
     const char *branch;
     int64_t low, high; /* positions looked at */
     member *members;
+    pfc_clustered **items; /* the members' `at`, in their order */
     size_t len;
-    cluster *clusters;
     size_t clusters_len;
     int64_t *taken; /* group ids given out: of clusters that keep one */
     size_t taken_len;
@@ -47,8 +41,10 @@ static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
     if (code)
         return code;
     free(g->members);
+    free(g->items);
     g->len = pfc_res_rows(res);
     g->members = pfc_calloc(g->len, sizeof(*g->members));
+    g->items = pfc_calloc(g->len, sizeof(pfc_clustered *));
     *grew = false;
     for (size_t i = 0; i < g->len; i++) {
         size_t places = (size_t)pfc_res_i64(res, i, pfc_res_column(res, "points"));
@@ -60,57 +56,22 @@ static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
             .id = pfc_res_i64(res, i, pfc_res_column(res, "id")),
             .series_id = pfc_res_i64(res, i, pfc_res_column(res, "series_id")),
             .commit_id = pfc_res_i64(res, i, pfc_res_column(res, "commit_id")),
-            .position = pfc_res_i64(res, i, pfc_res_column(res, "position")),
-            .low = pfc_res_i64(res, i, pfc_res_column(res, "position_low")),
-            .high = pfc_res_i64(res, i, pfc_res_column(res, "position_high")),
+            .at = { .position = pfc_res_i64(res, i, pfc_res_column(res, "position")),
+                    .low = pfc_res_i64(res, i, pfc_res_column(res, "position_low")),
+                    .high = pfc_res_i64(res, i, pfc_res_column(res, "position_high")),
+                    .p = pfc_fdr_anywhere(p, places, exact) },
             .alert_id = pfc_res_i64(res, i, pfc_res_column(res, "alert_id")),
             .group_id = pfc_res_i64(res, i, pfc_res_column(res, "group_id")),
             .undone = pfc_res_bool(res, i, pfc_res_column(res, "undone")),
-            .p = pfc_fdr_anywhere(p, places, exact),
         };
-        *grew |= m->low < g->low || m->high > g->high;
-        g->low = PFC_MIN(g->low, m->low);
-        g->high = PFC_MAX(g->high, m->high);
+        m->at.alerted = m->alert_id != 0;
+        g->items[i] = &m->at;
+        *grew |= m->at.low < g->low || m->at.high > g->high;
+        g->low = PFC_MIN(g->low, m->at.low);
+        g->high = PFC_MAX(g->high, m->at.high);
     }
     pfc_res_free(res);
     return PFC_OK;
-}
-
-static int64_t distance(const cluster *c, int64_t position)
-{
-    if (position < c->low)
-        return c->low - position;
-    return position > c->high ? position - c->high : 0;
-}
-
-/* The rows come sharpest first: these make the clusters, and a change whose place is uncertain goes
- * to the nearest one that it may belong to. All of a cluster have commits in common. */
-static void make_clusters(grouping *g)
-{
-    free(g->clusters);
-    g->clusters = pfc_calloc(g->len, sizeof(*g->clusters));
-    g->clusters_len = 0;
-    for (size_t i = 0; i < g->len; i++) {
-        member *m = &g->members[i];
-        size_t best = g->clusters_len;
-
-        for (size_t k = 0; k < g->clusters_len; k++) {
-            const cluster *c = &g->clusters[k];
-
-            if (m->high < c->low || m->low > c->high)
-                continue;
-            if (best == g->clusters_len ||
-                distance(c, m->position) < distance(&g->clusters[best], m->position))
-                best = k;
-        }
-        m->cluster = best;
-        if (best == g->clusters_len) {
-            g->clusters[g->clusters_len++] = (cluster){ .low = m->low, .high = m->high };
-        } else {
-            g->clusters[best].low = PFC_MAX(g->clusters[best].low, m->low);
-            g->clusters[best].high = PFC_MIN(g->clusters[best].high, m->high);
-        }
-    }
 }
 
 static pfc_code open_alert(grouping *g, member *m, pfc_err *err)
@@ -142,27 +103,6 @@ static pfc_code open_alert(grouping *g, member *m, pfc_err *err)
     return code;
 }
 
-/* Benjamini-Hochberg over every series that was measured there: those that did not change count
- * with p = 1. What has an alert keeps it. */
-static void judge_cluster(const grouping *g, size_t k, size_t measured)
-{
-    double *p = pfc_calloc(g->len, sizeof(*p));
-    bool *keep = pfc_calloc(g->len, sizeof(*keep));
-    size_t n = 0, at = 0;
-
-    for (size_t i = 0; i < g->len; i++) {
-        if (g->members[i].cluster == k)
-            p[n++] = g->members[i].p;
-    }
-    pfc_fdr_keep(p, n, measured, PFC_ALERT_FDR, keep);
-    for (size_t i = 0; i < g->len; i++) {
-        if (g->members[i].cluster == k)
-            g->members[i].keep = keep[at++] || g->members[i].alert_id;
-    }
-    free(keep);
-    free(p);
-}
-
 static bool is_taken(const grouping *g, int64_t group_id)
 {
     for (size_t i = 0; i < g->taken_len; i++) {
@@ -182,7 +122,7 @@ static pfc_code number_of(grouping *g, size_t k, int64_t *id, pfc_err *err)
     for (size_t i = 0; i < g->len; i++) {
         const member *m = &g->members[i];
 
-        if (m->cluster == k && m->keep && m->group_id && !is_taken(g, m->group_id) &&
+        if (m->at.cluster == k && m->at.keep && m->group_id && !is_taken(g, m->group_id) &&
             (!*id || m->group_id < *id))
             *id = m->group_id;
     }
@@ -198,7 +138,7 @@ static bool is_hit(const grouping *g, size_t k, int64_t series_id)
     for (size_t i = 0; i < g->len; i++) {
         const member *m = &g->members[i];
 
-        if (m->cluster == k && m->keep && m->series_id == series_id)
+        if (m->at.cluster == k && m->at.keep && m->series_id == series_id)
             return true;
     }
     return false;
@@ -229,7 +169,7 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_res *slices, pfc_er
         hit += series[i].hit;
     }
     for (size_t i = 0; i < g->len; i++) {
-        if (g->members[i].cluster == k && g->members[i].alert_id)
+        if (g->members[i].at.cluster == k && g->members[i].alert_id)
             ids[n++] = g->members[i].alert_id;
     }
     if (!code && measured) {
@@ -260,7 +200,7 @@ static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
     pfc_code code;
 
     for (size_t i = 0; i < g->len; i++) {
-        if (g->members[i].cluster == k)
+        if (g->members[i].at.cluster == k)
             commits[n++] = g->members[i].commit_id;
     }
     pfc_args_i64(&args, g->project_id);
@@ -268,11 +208,11 @@ static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
     pfc_args_i64s(&args, commits, n);
     code = pfc_tx_query(g->tx, "group_slices", &args, &slices, err);
     if (!code)
-        judge_cluster(g, k, pfc_res_rows(slices));
+        pfc_cluster_judge(g->items, g->len, k, pfc_res_rows(slices), PFC_ALERT_FDR);
     for (size_t i = 0; !code && i < g->len; i++) {
         member *m = &g->members[i];
 
-        if (m->cluster != k || !m->keep)
+        if (m->at.cluster != k || !m->at.keep)
             continue;
         kept++;
         if (!m->alert_id)
@@ -295,7 +235,8 @@ static pfc_code settle_range(grouping *g, pfc_err *err)
         code = read_members(g, &grew, err);
     if (code)
         return code;
-    make_clusters(g);
+    /* The rows come sharpest first. */
+    g->clusters_len = pfc_clusters_make(g->items, g->len);
     g->taken = pfc_calloc(g->clusters_len, sizeof(*g->taken));
     g->taken_len = 0;
     for (size_t k = 0; !code && k < g->clusters_len; k++)
@@ -335,7 +276,7 @@ pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, pfc
     if (!code)
         code = pfc_tx_commit(g.tx, err);
     free(g.members);
-    free(g.clusters);
+    free(g.items);
     pfc_res_free(wanted);
     pfc_tx_free(g.tx);
     return code ? pfc_err_wrap(err, "opening alerts on %.80s", branch) : PFC_OK;

@@ -76,6 +76,53 @@ typedef struct pfc_judged {
 pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                           pfc_err *err) PFC_MUSTCHECK;
 
+/* ---- a series as the detector sees it (history.c) ---- */
+
+typedef struct pfc_point_meta {
+    int64_t commit_id, position;
+    const char *sha; /* lives as long as the history */
+} pfc_point_meta;
+
+typedef struct pfc_history {
+    pfc_point *points; /* in the branch's order, then by time; runs whose canary moved left out */
+    double **samples;  /* owned; behind points[i].repeats */
+    pfc_point_meta *meta;
+    size_t len;
+    pfc_res *hold; /* behind the texts */
+} pfc_history;
+
+/** Reads the points of a series that lie on its branch; clear *out, also after a fault. */
+pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                          pfc_history *out, pfc_err *err) PFC_MUSTCHECK;
+void pfc_history_clear(pfc_history *h);
+
+/** Where a change lies, in terms of history. */
+typedef struct pfc_place {
+    size_t index, high_index;    /* points: first of the new level, last possible first one */
+    int64_t position, low, high; /* of the commits: likeliest, and the ends of what may be it */
+} pfc_place;
+/** False when the change lies between the runs of the newest commit: nothing to say yet. */
+bool pfc_history_place(const pfc_history *h, const pfc_change *c, pfc_place *out);
+
+/* ---- regressions with one cause (cluster.c: pure) ---- */
+
+typedef struct pfc_clustered {
+    int64_t position, low, high; /* commits: likeliest, and the ends of what may be it */
+    double p;                    /* of a step that clear anywhere in its series */
+    bool alerted;                /* has an alert, and keeps it */
+    size_t cluster;              /* out */
+    bool keep;                   /* out of pfc_cluster_judge: worth an alert */
+} pfc_clustered;
+
+/** Numbers the clusters from 0; returns how many. `items` come sharpest first (high - low): these
+ *  make the clusters, and a change whose place is uncertain goes to the nearest one that it may
+ *  belong to. All of a cluster have commits in common. */
+size_t pfc_clusters_make(pfc_clustered *const *items, size_t n);
+/** Benjamini-Hochberg at level `fdr` (0: PFC_ALERT_FDR) in cluster k, over the `measured` series
+ *  that were looked at there: those that did not change count with p = 1. */
+void pfc_cluster_judge(pfc_clustered *const *items, size_t n, size_t k, size_t measured,
+                       double fdr);
+
 /* ---- opening and grouping (group.c), slices in words (slice.c: pure) ---- */
 
 #define PFC_WENT_AWAY "went away: the level is back where it was"

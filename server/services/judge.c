@@ -6,98 +6,9 @@
 
 #include "server/services/internal.h"
 
-/* Raw repeats make the verdict sharper, but reading them all for a very long series costs more than
- * they bring: there the medians alone decide. */
-#define MAX_POINTS_WITH_SAMPLES 5000
-#define SPARK                   200
-#define UNDONE_SHARE            0.75 /* of a regression that must have come back */
-#define NOISE_POINTS            3
-
-typedef struct point_meta {
-    int64_t commit_id, position;
-} point_meta;
-
-typedef struct history {
-    pfc_point *points;
-    double **samples; /* owned; behind points[i].repeats */
-    point_meta *meta;
-    size_t len;
-} history;
-
-static void history_clear(history *h)
-{
-    for (size_t i = 0; i < h->len; i++)
-        free(h->samples[i]);
-    free(h->samples);
-    free(h->points);
-    free(h->meta);
-}
-
-static uint64_t state_of(const char *fingerprint_hash)
-{
-    char head[17];
-
-    (void)snprintf(head, sizeof(head), "%.16s", fingerprint_hash);
-    return strtoull(head, NULL, 16);
-}
-
-static pfc_code load(pfc_tx *tx, int64_t project_id, const pfc_judged *series, history *h,
-                     pfc_err *err)
-{
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
-    int64_t size = 0;
-    pfc_code code;
-
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, series->id);
-    code = pfc_query_id(tx, "detect_size", &args, &size, err);
-    if (code)
-        return code;
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, series->id);
-    pfc_args_text(&args, series->branch);
-    pfc_args_bool(&args, size <= MAX_POINTS_WITH_SAMPLES);
-    code = pfc_tx_query(tx, "detect_points", &args, &res, err);
-    if (code)
-        return code;
-    h->len = pfc_res_rows(res);
-    h->points = pfc_calloc(h->len, sizeof(*h->points));
-    h->samples = pfc_calloc(h->len, sizeof(*h->samples));
-    h->meta = pfc_calloc(h->len, sizeof(*h->meta));
-    for (size_t i = 0; i < h->len; i++) {
-        size_t n = 0;
-
-        h->meta[i].commit_id = pfc_res_i64(res, i, pfc_res_column(res, "commit_id"));
-        h->meta[i].position = pfc_res_i64(res, i, pfc_res_column(res, "position"));
-        pfc_res_f64s(res, i, pfc_res_column(res, "samples"), &h->samples[i], &n);
-        h->points[i] = (pfc_point){
-            .t = pfc_res_f64(res, i, pfc_res_column(res, "time")),
-            .v = pfc_res_f64(res, i, pfc_res_column(res, "median")),
-            .repeats = h->samples[i],
-            .repeats_len = n,
-            .machine_state =
-                state_of(pfc_res_text(res, i, pfc_res_column(res, "fingerprint_hash"))),
-        };
-    }
-    pfc_res_free(res);
-    return PFC_OK;
-}
-
-/* A step cannot lie between two runs of one commit: it is moved to the nearer edge of that commit's
- * points, to the one that leaves fewer of them on the wrong side. n: past the last point. */
-static size_t snap(const history *h, size_t index)
-{
-    size_t first = index, end = index;
-
-    while (first > 0 && h->meta[first - 1].position == h->meta[index].position)
-        first--;
-    while (end < h->len && h->meta[end].position == h->meta[index].position)
-        end++;
-    if (first == index)
-        return index;
-    return end - index >= index - first ? first : end;
-}
+#define SPARK        200
+#define UNDONE_SHARE 0.75 /* of a regression that must have come back */
+#define NOISE_POINTS 3
 
 /* A change that is stored already. */
 typedef struct known {
@@ -143,9 +54,8 @@ static known *match(known *items, size_t len, int64_t position, int64_t low, int
 }
 
 static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                           const history *h, const pfc_change *c, size_t index, int64_t low,
-                           size_t high, const known *old, int64_t undone_commit, int64_t *id,
-                           pfc_err *err)
+                           const pfc_history *h, const pfc_change *c, const pfc_place *at,
+                           const known *old, int64_t undone_commit, int64_t *id, pfc_err *err)
 {
     pfc_args args = { 0 };
 
@@ -153,9 +63,9 @@ static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
     pfc_args_id(&args, old ? old->id : 0);
     pfc_args_i64(&args, series->id);
     pfc_args_text(&args, series->branch);
-    pfc_args_i64(&args, h->meta[index].commit_id);
-    pfc_args_i64(&args, low);
-    pfc_args_i64(&args, h->meta[high].commit_id);
+    pfc_args_i64(&args, h->meta[at->index].commit_id);
+    pfc_args_i64(&args, at->low);
+    pfc_args_i64(&args, h->meta[at->high_index].commit_id);
     pfc_args_f64(&args, c->before);
     pfc_args_f64(&args, c->after);
     pfc_args_f64(&args, c->rel_change);
@@ -225,32 +135,26 @@ static pfc_code regroup(pfc_tx *tx, int64_t project_id, int64_t alert_id, pfc_er
 }
 
 static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                             const history *h, const pfc_detection *found, size_t nth, known *items,
-                             size_t items_len, pfc_err *err)
+                             const pfc_history *h, const pfc_detection *found, size_t nth,
+                             known *items, size_t items_len, pfc_err *err)
 {
     const pfc_change *c = &found->changes[nth], *undone = undone_by(found, nth);
-    size_t index = snap(h, c->index);
-    size_t low_index = PFC_MIN(c->index_low, index), high_index = PFC_MAX(c->index_high, index);
-    int64_t low, high, id = 0;
+    pfc_place at;
+    int64_t id = 0;
     known *old;
     pfc_code code;
 
-    if (index >= h->len)
+    if (!pfc_history_place(h, c, &at))
         return PFC_OK; /* between the runs of the newest commit: nothing to say yet */
-    high_index = PFC_MIN(high_index, h->len - 1);
-    /* Commits between the last good point and the first bad one were not measured: suspects too. */
-    low = low_index ? h->meta[low_index - 1].position + 1 : h->meta[low_index].position;
-    low = PFC_MIN(low, h->meta[index].position);
-    high = h->meta[high_index].position;
-    old = match(items, items_len, h->meta[index].position, low, high, c->regression);
-    code = put_change(tx, project_id, series, h, c, index, low, high_index, old,
+    old = match(items, items_len, at.position, at.low, at.high, c->regression);
+    code = put_change(tx, project_id, series, h, c, &at, old,
                       undone ? h->meta[undone->index].commit_id : 0, &id, err);
     if (!old)
         return code;
     old->used = true;
     if (!code && old->alert_id)
         code = follow(tx, project_id, old, c->confirmed, undone, err);
-    if (!code && old->alert_id && (old->gone || old->low != low || old->high != high))
+    if (!code && old->alert_id && (old->gone || old->low != at.low || old->high != at.high))
         code = regroup(tx, project_id, old->alert_id, err);
     return code;
 }
@@ -287,7 +191,7 @@ static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const known *items, 
 }
 
 static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                              const history *h, const pfc_detection *found, pfc_err *err)
+                              const pfc_history *h, const pfc_detection *found, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -314,7 +218,7 @@ static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *
 }
 
 static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                              const history *h, const pfc_detection *found, pfc_err *err)
+                              const pfc_history *h, const pfc_detection *found, pfc_err *err)
 {
     size_t from = h->len > SPARK ? h->len - SPARK : 0;
     double spark[SPARK];
@@ -338,7 +242,7 @@ pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
     const pfc_detect_opts opts = { .higher_is_better = series->higher_is_better,
                                    .exact = series->exact };
     pfc_detection found = { .noise_rel = (double)NAN };
-    history h = { 0 };
+    pfc_history h = { 0 };
     pfc_args args = { 0 };
     pfc_code code;
 
@@ -348,7 +252,7 @@ pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
     pfc_args_i64(&args, series->id);
     code = pfc_tx_query(tx, "series_lock", &args, NULL, err);
     if (!code)
-        code = load(tx, project_id, series, &h, err);
+        code = pfc_history_load(tx, project_id, series, &h, err);
     if (!code && h.len)
         code = pfc_stats_detect(h.points, h.len, &opts, &found, err);
     if (!code)
@@ -356,6 +260,6 @@ pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
     if (!code)
         code = store_summary(tx, project_id, series, &h, &found, err);
     pfc_detection_clear(&found);
-    history_clear(&h);
+    pfc_history_clear(&h);
     return code;
 }

@@ -11,6 +11,7 @@
 
 #include "core/analysis/suspects.h"
 #include "core/stats/stats.h"
+#include "core/wire/detector.h"
 #include "core/wire/wire.h"
 #include "server/repo/repo.h"
 
@@ -153,6 +154,49 @@ typedef struct pfc_window_opts {
 pfc_code pfc_series_window(pfc_db *db, int64_t series_id, const pfc_window_opts *opts,
                            pfc_window *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_window_clear(pfc_window *window);
+
+/* ---- trying other settings of the detector ---- */
+
+#define PFC_REPLAY_MAX_POINTS 1000000 /* of all series of a branch together */
+
+typedef enum pfc_label {
+    PFC_LABEL_NONE,
+    PFC_LABEL_REAL,  /* a person took an alert there for a regression */
+    PFC_LABEL_NOISE, /* ... or for noise, or the machine's */
+} pfc_label;
+
+typedef struct pfc_replayed {
+    int64_t series_id;
+    int64_t position, position_low, position_high; /* on the branch, as of pfc_window_change */
+    char commit[41];
+    double before, after, rel_change, rel_low, rel_high, p;
+    bool regression, confirmed;
+    bool alert;      /* it would have been one; false for a single series, where that is not asked */
+    pfc_label label; /* of an alert */
+} pfc_replayed;
+
+typedef struct pfc_replay {
+    pfc_replayed *changes; /* by series, then in order */
+    size_t changes_len;
+    size_t series, points;
+    double noise_rel; /* of a single series */
+    size_t watching;  /* of a single series: newest points that may be a new level */
+    /* The rest is of whole branches. Labels are alerts on which a person has acted; what was never
+     * an alert has none, so recall is among what was found at some time. */
+    size_t alerts, unlabelled; /* would have been opened; those of them that nobody has judged */
+    size_t labelled_real, labelled_noise, found_real, found_noise;
+    double precision, recall, f1; /* NAN: nothing to say */
+} pfc_replay;
+
+/** The changes of one series under other settings; clear *out. */
+pfc_code pfc_series_replay(pfc_db *db, int64_t series_id, const pfc_detector_settings *settings,
+                           pfc_replay *out, pfc_err *err) PFC_MUSTCHECK;
+/** The changes of all series of a branch, which of them would have been alerts, and how these meet
+ *  the triage labels. PFC_ETOOBIG over PFC_REPLAY_MAX_POINTS. */
+pfc_code pfc_project_replay(pfc_db *db, int64_t project_id, const char *branch,
+                            const pfc_detector *detector, pfc_replay *out,
+                            pfc_err *err) PFC_MUSTCHECK;
+void pfc_replay_clear(pfc_replay *replay);
 
 /* ---- comparing ---- */
 

@@ -256,3 +256,88 @@ Test(judging, a_machine_that_moved_is_one_event_until_it_stands_still)
     pfc_rows_clear(&events);
     pfc_db_close(db);
 }
+
+/* Two series step by 15 % at one commit; one alert is a person's regression, the other noise. */
+Test(judging, a_replay_says_what_other_settings_would_have_alerted)
+{
+    const pfc_alert_change real = { .state = "acknowledged" }, noise = { .state = "noise" };
+    pfc_detector_rule rule = { .min_change = 0.2, .alpha = (double)NAN, .judged = -1 };
+    pfc_detector detector = { 0 };
+    pfc_detector_settings settings = { .judged = true };
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db), series_id;
+    pfc_alerts alerts, after = { 0 };
+    pfc_replay replay = { 0 };
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 50);
+    for (unsigned n = 1; n <= 50; n++) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/a", "time_ns", n < STEP_AT ? 100 : 115, 0.005, 12, 3, n * 17);
+        fx_measure(run, "norm/a", "time_ns", n < STEP_AT ? 100 : 115, 0.005, 12, 3, n * 19);
+        fx_ingest(db, p, run);
+    }
+    fx_detect(db);
+    alerts = alerts_of(db, p);
+    cr_assert(eq(sz, alerts.len, 2));
+    series_id = alerts.items[0].series_id;
+    const char *noisy = pfc_streq(alerts.items[1].benchmark, "gemm/a") ? "gemm/*" : "norm/*";
+    cr_assert(eq(int, pfc_alert_update(db, "ann", alerts.items[0].id, &real, &after, &err), PFC_OK),
+              "%s", err.msg);
+    pfc_rows_clear(&after);
+    cr_assert(
+        eq(int, pfc_alert_update(db, "ann", alerts.items[1].id, &noise, &after, &err), PFC_OK),
+        "%s", err.msg);
+    pfc_rows_clear(&after);
+    pfc_rows_clear(&alerts);
+
+    /* The settings as they are: both again, so half of what is labelled is noise. */
+    cr_assert(eq(int, pfc_project_replay(db, p, "main", &detector, &replay, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(sz, replay.series, 2));
+    cr_assert(eq(sz, replay.points, 100));
+    cr_assert(eq(sz, replay.alerts, 2));
+    cr_assert(eq(sz, replay.unlabelled, 0));
+    cr_assert(epsilon_eq(dbl, replay.precision, 0.5, 1e-12));
+    cr_assert(epsilon_eq(dbl, replay.recall, 1, 1e-12));
+    cr_assert(epsilon_eq(dbl, replay.f1, 2.0 / 3, 1e-12));
+    cr_assert(eq(str, replay.changes[0].commit, (char *)fx_sha(STEP_AT)));
+    pfc_replay_clear(&replay);
+
+    /* Without the series of the noise: only the regression is left. */
+    rule.judged = 0;
+    rule.min_change = (double)NAN;
+    rule.benchmark = (char *)noisy;
+    detector.rules = &rule;
+    detector.rules_len = 1;
+    cr_assert(eq(int, pfc_project_replay(db, p, "main", &detector, &replay, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(sz, replay.alerts, 1));
+    cr_assert(eq(sz, replay.found_real, 1));
+    cr_assert(epsilon_eq(dbl, replay.f1, 1, 1e-12));
+    pfc_replay_clear(&replay);
+
+    /* With a floor above the step nothing is found, and nothing can be said of precision. */
+    rule = (pfc_detector_rule){ .min_change = 0.2, .alpha = (double)NAN, .judged = -1 };
+    cr_assert(eq(int, pfc_project_replay(db, p, "main", &detector, &replay, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(sz, replay.alerts, 0));
+    cr_assert(isnan(replay.precision));
+    cr_assert(epsilon_eq(dbl, replay.recall, 0, 1e-12));
+    pfc_replay_clear(&replay);
+
+    /* One series, for the sliders: with the floor and without. */
+    cr_assert(eq(int, pfc_series_replay(db, series_id, &settings, &replay, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(sz, replay.changes_len, 1));
+    cr_assert(eq(i64, replay.changes[0].position, STEP_AT));
+    pfc_replay_clear(&replay);
+    settings.min_change = 0.2;
+    cr_assert(eq(int, pfc_series_replay(db, series_id, &settings, &replay, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(sz, replay.changes_len, 0));
+    pfc_replay_clear(&replay);
+    cr_assert(eq(int, pfc_series_replay(db, 999999, &settings, &replay, &err), PFC_ENOTFOUND));
+    pfc_db_close(db);
+}

@@ -46,6 +46,7 @@ class OpenApi(unittest.TestCase):
                                     {"project": "demo", "mode": "remote", "metric": "time_ns",
                                      "good": support.commit_id(1), "bad": support.commit_id(12)}).json["id"]
         return {"/api/v1/projects/{p}/commits/{id}": support.commit_id(8), "/api/v1/series/{id}": series,
+                "/api/v1/series/{id}/replay": series,
                 "/api/v1/runs/{id}": f"{1:032x}", "/api/v1/alerts/{id}": alert,
                 "/api/v1/alerts/{id}/suspects": alert, "/api/v1/jobs/{id}": job,
                 "/api/v1/jobs/{id}/heartbeat": job, "/api/v1/jobs/{id}/complete": job,
@@ -64,6 +65,7 @@ class OpenApi(unittest.TestCase):
     BODIES = {
         ("post", "/api/v1/projects"): {"name": "demo"},
         ("post", "/api/v1/projects/{p}/commits"): support.commits(1, 2),
+        ("post", "/api/v1/projects/{p}/replay"): {"rules": [{"metric": "*", "min_change": 0.02}]},
         ("post", "/api/v1/projects/{p}/sources"): {"commit": support.commit_id(4), "files": ["a.c"],
                                                    "globs": ["kernels/"]},
         ("post", "/api/v1/runs"): support.run_document(1, 1),

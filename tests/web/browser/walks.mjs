@@ -112,6 +112,34 @@ async function dragging_zooms_and_selects_a_range({ browser, mock }) {
   });
 }
 
+async function sliders_show_what_other_settings_find({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    const rows = (n) => until(page, (k) => document.querySelector("table caption")?.closest("table").querySelectorAll("tbody tr").length === k, n);
+    const says = (text) => page.locator(".tuning [role=status]").getByText(text).waitFor();
+    await page.goto(`${mock.url}/series/101`);
+    await settled(page);
+    await rows(2);
+    await page.getByText("Try other detector settings").click();
+    await says("The changes above are the stored ones.");
+    const floor = page.getByRole("slider", { name: /Smallest change/ });
+    await floor.fill("46"); /* about 10 %: above the smaller change */
+    await rows(1);
+    await says("1 change: 0 new, 1 of the stored ones not");
+    await paramFits(page, "min_change", /^0\.09/);
+    await page.getByRole("slider", { name: /Mistakes/ }).fill("60");
+    await says("2 changes: 1 new, 1 of the stored ones not");
+    await shoot(page, "walk-sliders");
+    assert.deepEqual(await violations(page), []);
+    await page.reload();
+    await says("2 changes: 1 new, 1 of the stored ones not");
+    await page.getByRole("button", { name: "As stored" }).click();
+    await rows(2);
+    await until(page, () => !new URLSearchParams(location.search).has("min_change"));
+    await floor.fill("60"); /* above both */
+    await page.getByText("These settings find no change point.").waitFor();
+  });
+}
+
 async function search_narrows_and_stays_in_the_address({ browser, mock }) {
   await withPage(browser, wide, async (page) => {
     await page.goto(`${mock.url}/p/kernels/series`);
@@ -273,7 +301,7 @@ async function size_is_no_burden({ browser, mock, state }) {
 }
 
 export const walks = {
-  overview_to_series, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range,
+  overview_to_series, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
   search_narrows_and_stays_in_the_address, triage_needs_a_token_and_keeps_it_in_the_tab, a_closed_service_asks_for_a_token,
   a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,
   the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, names_from_outside_are_text, size_is_no_burden,

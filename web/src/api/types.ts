@@ -39,6 +39,13 @@ export interface Boundary { index: number; fields: string[] }
 export interface SeriesReply {
   series: Series; columns: SeriesColumns; changes: ChangePoint[]; boundaries: Boundary[]; bucketed: boolean;
 }
+export interface ReplayedChange {
+  position: number; position_low: number; position_high: number; commit: string; before: number; after: number;
+  rel_change: number; rel_low: number; rel_high: number; p: number; direction: string; status: string;
+}
+export interface ReplayReply {
+  series_id: number; points: number; noise_rel: number | null; watching: number; changes: ReplayedChange[];
+}
 export interface CompareSide { median: number; low: number; high: number; n: number }
 export interface CompareRow {
   benchmark: string; metric: string; backend: string; unit: string; direction: string; a: CompareSide;

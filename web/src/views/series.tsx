@@ -15,6 +15,7 @@ import { Choice } from "../widgets/field";
 import { Command, Facts, Page, Section } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { ChangesTable, PointsTable } from "./series_tables";
+import { Tuning, useTrial } from "./series_tune";
 
 const one = <V extends string>(value: string | null, allowed: readonly V[]): V => allowed.find((v) => v === value) ?? (allowed[0] as V);
 
@@ -35,7 +36,8 @@ function useDetail(id: string, whole: SeriesReply | null): SeriesReply | null {
 }
 
 function Loaded(props: { reply: SeriesReply }) {
-  const { reply } = props;
+  const trial = useTrial(props.reply);
+  const reply = useSame(trial.reply);
   const s = reply.series;
   useEffect(() => { shownProject.value = s.project ?? null; }, [s.project]);
   const name = s.benchmark === "headline" || s.benchmark === "" ? s.metric : s.benchmark;
@@ -47,8 +49,9 @@ function Loaded(props: { reply: SeriesReply }) {
         ? <Empty title="No point yet"><Command text="perfci nightly" what="Command: measure new commits" /></Empty>
         : <Chart reply={reply} name={name} />}
       <Section title="Changes" side={<span class="muted">{plural(reply.changes.length, "change point")}</span>}>
-        {reply.changes.length === 0 ? <Empty title="One level throughout"><p>No change point was found in this series.</p></Empty> : <ChangesTable reply={reply} />}
+        {reply.changes.length === 0 ? <Empty title="One level throughout"><p>{trial.on ? "These settings find no change point." : "No change point was found in this series."}</p></Empty> : <ChangesTable reply={reply} />}
       </Section>
+      {reply.columns.commit.length > 0 && <Tuning trial={trial} />}
       <Section title="About this series">
         <Facts facts={[
           ["Better is", s.direction], ["Points", plural(s.points, "point")],
@@ -59,6 +62,12 @@ function Loaded(props: { reply: SeriesReply }) {
       {reply.columns.commit.length > 0 && <PointsTable reply={reply} />}
     </Page>
   );
+}
+
+/** The same object while it says the same, so that the chart is drawn anew only for news. */
+function useSame(reply: SeriesReply): SeriesReply {
+  const key = reply.changes.map((c) => [c.index, c.index_low, c.index_high, c.before, c.after, c.status].join()).join(";");
+  return useMemo(() => reply, [reply.columns, reply.boundaries, key]);
 }
 
 /** Rows on view, as their places in history. */
