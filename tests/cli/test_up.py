@@ -175,6 +175,21 @@ class Service(Stack):
                  cwd=self.path("repo"))
         return self.git("rev-parse", "HEAD", cwd=self.path("repo"))
 
+    def replay_tries_settings(self, series):
+        config = self.path("detector.json")
+        with open(config, "w", encoding="utf-8") as out:
+            json.dump({"rules": [{"metric": "lat*", "min_change": 0.02}]}, out)
+        answer = self.json_of(self.here("replay", "--config", config, "--json"))
+        self.assertGreaterEqual(answer["series"], 1)
+        self.assertEqual((answer["alerts"], answer["f1"]), ([], None))
+        self.assertIn("0 alerts", self.expect(self.here("replay", "--config", config), 0).stdout)
+        one = self.json_of(self.here("replay", "--config", config, "--series", str(series), "--json"))
+        self.assertEqual((one["series_id"], one["points"], one["changes"]), (series, 4, []))
+        with open(config, "w", encoding="utf-8") as out:
+            out.write('{"rules": [{"metric": "x", "min_change": 99}]}')
+        bad = self.expect(self.here("replay", "--config", config), 2)
+        self.assertIn("rules[0].min_change", bad.stderr)
+
     def test_tokens_projects_push_nightly_series_and_comparisons(self):
         self.start()
         # Tokens and projects.
@@ -226,6 +241,7 @@ class Service(Stack):
         self.assertEqual(points["median"], [100, 100, 101, 130])
         self.assertIn("four", self.expect(self.here("series", str(series[0]["id"])), 0).stdout)
         self.expect(self.here("alerts"), 0)
+        self.replay_tries_settings(series[0]["id"])
         done = self.here("compare", "--stored", first, fourth, "--json")
         rows = json.loads(done.stdout)["rows"]
         self.assertAlmostEqual([r for r in rows if r["metric"] == "latency"][0]["rel_change"], 0.30, delta=0.01)

@@ -53,9 +53,10 @@ function Slider(props: { knob: Knob; label: string; help: string; show: (value: 
 
 export function Tuning(props: { trial: Trial }) {
   const { trial } = props;
+  const [open] = useState(trial.on); /* then the reader's own choice */
   const n = trial.reply.changes.length;
   return (
-    <details class="section tuning" open={trial.on}>
+    <details class="section tuning" open={open}>
       <summary><h2>Try other detector settings</h2></summary>
       <div class="row">
         <Slider knob={MIN_CHANGE} label="Smallest change that counts" show={formatShare}
