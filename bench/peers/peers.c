@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu/cpu.h"
+
 typedef void (*fortran_gemm)(const char *ta, const char *tb, const int *m, const int *n,
                              const int *k, const float *alpha, const float *a, const int *lda,
                              const float *b, const int *ldb, const float *beta, float *c,
@@ -109,6 +111,26 @@ static void hold_to_one_thread(const library *wanted, const pfc_peer *peer)
     threads(1);
 }
 
+/* OpenBLAS falls back to kernels of 2004 on a CPU that is younger than itself. */
+static bool is_fallback(const pfc_peer *peer)
+{
+    return strstr(peer->version, "Prescott") && !getenv("OPENBLAS_CORETYPE") &&
+           pfc_cpu_can(PFC_CPU_AVX512, NULL);
+}
+
+/* Beating that would say nothing: it gets its AVX-512 kernels. The version, which is printed, says
+   which ones it has. */
+static void reload_openblas(const library *wanted, pfc_peer *peer)
+{
+    dlclose(peer->handle);
+    setenv("OPENBLAS_CORETYPE", "SkylakeX", 1);
+    peer->handle = dlopen(peer->path, RTLD_NOW | RTLD_LOCAL);
+    peer->gemm = peer->handle ? dlsym(peer->handle, wanted->symbol) : NULL;
+    if (!peer->gemm)
+        pfc_die("%s: loaded once, but not twice", peer->path);
+    take_version(wanted, peer);
+}
+
 pfc_code pfc_peer_open(size_t i, pfc_peer *out, pfc_err *err)
 {
     static const char *const one_thread[] = { "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS",
@@ -135,6 +157,8 @@ pfc_code pfc_peer_open(size_t i, pfc_peer *out, pfc_err *err)
         return PFC_EUNAVAIL;
     }
     take_version(wanted, &peer);
+    if (is_fallback(&peer))
+        reload_openblas(wanted, &peer);
     hold_to_one_thread(wanted, &peer);
     *out = peer;
     return PFC_OK;

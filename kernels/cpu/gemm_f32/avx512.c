@@ -2,9 +2,9 @@
  * AVX-512F: a register tile of 12 x 32.
  *
  * The bound is the FMA unit: one 512-bit FMA a clock (Zen 4), two on server Intel. A step of k does
- * 24 FMA on 2 loads and 12 broadcasts, which fold into the FMA as memory operands; 24 accumulators, 2
- * of B and one broadcast fill 27 of 32 registers. Masks make the last columns cost no code of their
- * own.
+ * 24 FMA on 2 loads and 12 broadcasts; 24 accumulators, 2 of B and one broadcast fill 27 of 32
+ * registers. Masks make the last columns cost no code of their own. Products whose operands fit in
+ * L2 are read in place; larger ones are packed.
  */
 #include <immintrin.h>
 #include <string.h>
@@ -15,6 +15,8 @@
 #define MR        12
 #define NR        32
 #define LANES     16
+#define L2_FLOATS 327680 /* 1.25 MiB: what server cores have, or more */
+#define NEAR      24     /* steps of 12 clocks: what a line takes from L3 */
 #define INLINE    static inline __attribute__((always_inline))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 
@@ -30,80 +32,143 @@ typedef struct operands {
     __mmask16 mask; /* lanes of the last vector of each row */
 } operands;
 
-/* mr x 16 nv of C, the last vector under the mask; mr, nv and packed are constants at every call. */
-INLINE void tile(size_t k, const operands *o, const int mr, const int nv, const int packed)
+/* C = acc, alpha acc or alpha acc + beta C: one path each, because a small product ends as often as
+   it begins. */
+INLINE void finish(__m512 acc[MR][2], const operands *o, const int mr, const int nv)
+{
+    const __m512 alpha = _mm512_set1_ps(o->alpha);
+    const __m512 beta = _mm512_set1_ps(o->beta);
+    const __mmask16 mask = o->mask;
+    const size_t ldc = o->ldc;
+    float *const c = o->c;
+
+    if (o->alpha != 1.0F) {
+#pragma GCC unroll 12
+        for (int i = 0; i < mr; i++) {
+#pragma GCC unroll 2
+            for (int v = 0; v < nv; v++)
+                acc[i][v] = _mm512_mul_ps(alpha, acc[i][v]);
+        }
+    }
+    if (o->beta != 0.0F) {
+#pragma GCC unroll 12
+        for (int i = 0; i < mr; i++) {
+#pragma GCC unroll 2
+            for (int v = 0; v < nv; v++) {
+                const float *from = c + (size_t)i * ldc + LANES * v;
+                const __m512 old =
+                    v == nv - 1 ? _mm512_maskz_loadu_ps(mask, from) : _mm512_loadu_ps(from);
+
+                acc[i][v] = _mm512_fmadd_ps(beta, old, acc[i][v]);
+            }
+        }
+    }
+#pragma GCC unroll 12
+    for (int i = 0; i < mr; i++) {
+#pragma GCC unroll 2
+        for (int v = 0; v < nv; v++) {
+            float *to = c + (size_t)i * ldc + LANES * v;
+
+            if (v == nv - 1)
+                _mm512_mask_storeu_ps(to, mask, acc[i][v]);
+            else
+                _mm512_storeu_ps(to, acc[i][v]);
+        }
+    }
+}
+
+/* The lines of C that a tile ends with. */
+INLINE void fetch_c(const operands *o, const int mr, const int nv, const int near)
+{
+#pragma GCC unroll 12
+    for (int i = 0; i < mr; i++) {
+#pragma GCC unroll 2
+        for (int v = 0; v < nv; v++) {
+            const char *at = (const char *)(o->c + (size_t)i * o->ldc + LANES * v);
+
+            if (near)
+                _mm_prefetch(at, _MM_HINT_T0);
+            else
+                _mm_prefetch(at, _MM_HINT_T1);
+        }
+    }
+}
+
+/* mr x 16 nv of C, the last vector under the mask; mr, nv, packed and masked are constants at every
+   call. A packed sliver of B is padded, so only B in place has loads to mask. C comes to L2 while
+   the products run, and to L1 NEAR steps before the end: earlier, the slivers would push it out. */
+INLINE void tile(size_t k, const operands *o, const int mr, const int nv, const int packed,
+                 const int masked)
 {
     __m512 acc[MR][2];
-    const float *a = o->a;
+    const float *a[MR / 3 + 1];
     const float *b = o->b;
     const size_t lda = o->lda;
+    const size_t ldb = packed ? NR : o->ldb;
     const __mmask16 mask = o->mask;
+    size_t stop = packed && k > NEAR ? k - NEAR : k;
 
+    /* A pointer for three rows: base, base + lda, base + 2 lda are addresses the CPU has. */
+#pragma GCC unroll 4
+    for (int i = 0; i < (mr + 2) / 3; i++)
+        a[i] = o->a + (packed ? 0 : (size_t)(3 * i) * lda);
 #pragma GCC unroll 12
     for (int i = 0; i < mr; i++) {
 #pragma GCC unroll 2
         for (int v = 0; v < nv; v++)
             acc[i][v] = _mm512_setzero_ps();
-        _mm_prefetch((const char *)(o->c + (size_t)i * o->ldc), _MM_HINT_T0);
     }
+    if (packed)
+        fetch_c(o, mr, nv, 0);
 
-#pragma GCC unroll 2
-    for (size_t p = 0; p < k; p++) {
-        __m512 row[2];
-
-#pragma GCC unroll 2
-        for (int v = 0; v < nv; v++)
-            row[v] = v == nv - 1 ? _mm512_maskz_loadu_ps(mask, b + LANES * v)
-                                 : _mm512_loadu_ps(b + LANES * v);
-#pragma GCC unroll 12
-        for (int i = 0; i < mr; i++) {
-            __m512 left = _mm512_set1_ps(packed ? a[i] : a[(size_t)i * lda]);
+    for (size_t p = 0; p < k; stop = k) {
+#pragma GCC unroll 4
+        for (; p < stop; p++) {
+            __m512 row[2];
 
 #pragma GCC unroll 2
             for (int v = 0; v < nv; v++)
-                acc[i][v] = _mm512_fmadd_ps(left, row[v], acc[i][v]);
-        }
-        a += packed ? MR : 1;
-        b += o->ldb;
-    }
-
+                row[v] = masked && v == nv - 1 ? _mm512_maskz_loadu_ps(mask, b + LANES * v)
+                                               : _mm512_loadu_ps(b + LANES * v);
 #pragma GCC unroll 12
-    for (int i = 0; i < mr; i++) {
-        float *c = o->c + (size_t)i * o->ldc;
+            for (int i = 0; i < mr; i++) {
+                __m512 left = _mm512_set1_ps(packed ? a[0][i] : a[i / 3][(size_t)(i % 3) * lda]);
 
 #pragma GCC unroll 2
-        for (int v = 0; v < nv; v++, c += LANES) {
-            const __mmask16 lanes = v == nv - 1 ? mask : (__mmask16)0xffff;
-            __m512 value = _mm512_mul_ps(_mm512_set1_ps(o->alpha), acc[i][v]);
-
-            if (o->beta != 0.0F)
-                value = _mm512_fmadd_ps(_mm512_set1_ps(o->beta), _mm512_maskz_loadu_ps(lanes, c),
-                                        value);
-            _mm512_mask_storeu_ps(c, lanes, value);
+                for (int v = 0; v < nv; v++)
+                    acc[i][v] = _mm512_fmadd_ps(left, row[v], acc[i][v]);
+            }
+#pragma GCC unroll 4
+            for (int i = 0; i < (mr + 2) / 3; i++)
+                a[i] += packed ? MR : 1;
+            b += ldb;
         }
+        if (packed)
+            fetch_c(o, mr, nv, 1);
     }
+    finish(acc, o, mr, nv);
 }
 
 typedef void (*tile_fn)(size_t k, const operands *o);
 
-#define TILE(name, mr, nv, packed)                                                                 \
+#define TILE(name, mr, nv, packed, masked)                                                         \
     static void name##_##mr##x##nv(size_t k, const operands *o)                                    \
     {                                                                                              \
-        tile(k, o, mr, nv, packed);                                                                \
+        tile(k, o, mr, nv, packed, masked);                                                        \
     }
-#define TILES(name, nv, packed)                                                                    \
-    TILE(name, 1, nv, packed)                                                                      \
-    TILE(name, 2, nv, packed)                                                                      \
-    TILE(name, 3, nv, packed)                                                                      \
-    TILE(name, 4, nv, packed)                                                                      \
-    TILE(name, 5, nv, packed)                                                                      \
-    TILE(name, 6, nv, packed)                                                                      \
-    TILE(name, 7, nv, packed)                                                                      \
-    TILE(name, 8, nv, packed)                                                                      \
-    TILE(name, 9, nv, packed)                                                                      \
-    TILE(name, 10, nv, packed)                                                                     \
-    TILE(name, 11, nv, packed)                                                                     \
-    TILE(name, 12, nv, packed)
+#define TILES(name, nv, packed, masked)                                                            \
+    TILE(name, 1, nv, packed, masked)                                                              \
+    TILE(name, 2, nv, packed, masked)                                                              \
+    TILE(name, 3, nv, packed, masked)                                                              \
+    TILE(name, 4, nv, packed, masked)                                                              \
+    TILE(name, 5, nv, packed, masked)                                                              \
+    TILE(name, 6, nv, packed, masked)                                                              \
+    TILE(name, 7, nv, packed, masked)                                                              \
+    TILE(name, 8, nv, packed, masked)                                                              \
+    TILE(name, 9, nv, packed, masked)                                                              \
+    TILE(name, 10, nv, packed, masked)                                                             \
+    TILE(name, 11, nv, packed, masked)                                                             \
+    TILE(name, 12, nv, packed, masked)
 #define ROW(name, nv)                                                                              \
     {                                                                                              \
         name##_1x##nv, name##_2x##nv, name##_3x##nv, name##_4x##nv, name##_5x##nv, name##_6x##nv,  \
@@ -111,18 +176,32 @@ typedef void (*tile_fn)(size_t k, const operands *o);
             name##_12x##nv                                                                         \
     }
 
-TILES(packed, 1, 1)
-TILES(packed, 2, 1)
-TILES(place, 1, 0)
-TILES(place, 2, 0)
+TILES(packed, 1, 1, 0)
+TILES(packed, 2, 1, 0)
+TILES(whole, 1, 0, 0)
+TILES(whole, 2, 0, 0)
+TILES(part, 1, 0, 1)
+TILES(part, 2, 0, 1)
 
-/* [columns > 16][rows - 1] */
+/* [columns > 16][rows - 1]; `whole` where the last vector is full, else `part` */
 static const tile_fn packed_tiles[2][MR] = { ROW(packed, 1), ROW(packed, 2) };
-static const tile_fn place_tiles[2][MR] = { ROW(place, 1), ROW(place, 2) };
+static const tile_fn whole_tiles[2][MR] = { ROW(whole, 1), ROW(whole, 2) };
+static const tile_fn part_tiles[2][MR] = { ROW(part, 1), ROW(part, 2) };
 
+/* Rows of the next tile when `left` are to go: 16 as 8 + 8, not 12 + 4, because a short tile pays
+   for its loads with few products. */
+static size_t next_rows(size_t left)
+{
+    const size_t tiles = (left + MR - 1) / MR;
+
+    return (left + tiles - 1) / tiles;
+}
+
+/* Packing pays where operands come from beyond L2 again and again; in L2 they are read in place at
+   the full rate (64 x 64 x 2048: 176 of 178 GFLOP/s, packed 108). */
 static bool is_small(size_t m, size_t n, size_t k)
 {
-    return m <= 3 || n <= NR || m * n * k <= (size_t)96 * 96 * 96;
+    return m <= 3 || n <= NR || m * k + k * n + m * n <= L2_FLOATS;
 }
 
 /* Sets the mask for `cols` (1..NR) columns; returns whether they take two vectors. */
@@ -143,13 +222,18 @@ static void direct(size_t m, size_t n, size_t k, float alpha, const float *a, si
 
     for (size_t p = 0; p < k; p += step) {
         for (size_t j = 0; j < n; j += NR) {
-            size_t wide = set_columns(&o, MIN(NR, n - j));
+            const size_t cols = MIN(NR, n - j);
+            const size_t wide = set_columns(&o, cols);
+            const tile_fn *tiles = cols % LANES ? part_tiles[wide] : whole_tiles[wide];
 
             o.b = b + p * ldb + j;
-            for (size_t i = 0; i < m; i += MR) {
+            for (size_t i = 0; i < m;) {
+                const size_t rows = next_rows(m - i);
+
                 o.a = a + i * lda + p;
                 o.c = c + i * ldc + j;
-                place_tiles[wide][MIN(MR, m - i) - 1](MIN(step, k - p), &o);
+                tiles[rows - 1](MIN(step, k - p), &o);
+                i += rows;
             }
         }
         o.beta = 1.0F;
@@ -202,16 +286,30 @@ static void pack_b(size_t k, size_t n, const float *b, size_t ldb, float *out)
     }
 }
 
+/* The part of the next sliver of B that tile `at` of `tiles` asks for, so that the first rows of A do
+   not wait for L3 when the panel is larger than L2. */
+INLINE void fetch_ahead(const float *sliver, size_t len, size_t at, size_t tiles)
+{
+    const size_t step = (len / tiles + LANES) / LANES * LANES;
+    const size_t end = MIN(len, (at + 1) * step);
+
+    for (size_t i = at * step; i < end; i += LANES)
+        _mm_prefetch((const char *)(sliver + i), _MM_HINT_T1);
+}
+
 static void block(size_t m, size_t n, size_t k, const float *a, const float *b, float beta,
                   float *c, size_t ldc)
 {
     operands o = { .ldb = NR, .alpha = 1.0F, .beta = beta, .ldc = ldc };
+    const size_t tiles = (m + MR - 1) / MR;
 
     for (size_t j = 0; j < n; j += NR) {
         size_t wide = set_columns(&o, MIN(NR, n - j));
 
         o.b = b + j * k;
         for (size_t i = 0; i < m; i += MR) {
+            if (j + NR < n)
+                fetch_ahead(o.b + NR * k, NR * k, i / MR, tiles);
             o.a = a + i * k;
             o.c = c + i * ldc + j;
             packed_tiles[wide][MIN(MR, m - i) - 1](k, &o);
@@ -219,13 +317,14 @@ static void block(size_t m, size_t n, size_t k, const float *a, const float *b, 
     }
 }
 
-/* 384 x 320 floats of A are 480 KiB of an L2 of 1 MiB or more; a sliver of B is 40 KiB, so its end
-   comes from L2, which one 64-byte line in 24 FMA does not notice. */
+/* 384 x 384 floats of A are 576 KiB of L2. A sliver of B is 48 KiB, all of L1, so it comes from L2:
+   176 bytes a step of 12 clocks, a third of what L2 gives; shorter slivers would read and write C
+   more often, which costs more. */
 static const pfc_gemm_f32_tile avx512_tile = {
     .mr = MR,
     .nr = NR,
     .mc = 384,
-    .kc = 320,
+    .kc = 384,
     .nc = 4096,
     .thin_nc = 192,
     .is_small = is_small,

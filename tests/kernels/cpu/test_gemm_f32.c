@@ -25,8 +25,11 @@ typedef struct sizes {
     size_t m, n, k;
 } sizes;
 
-/* One direct, one thin, one packed, one packed in two blocks of depth. */
-static const sizes shapes[] = { { 7, 19, 5 }, { 2, 75, 21 }, { 110, 99, 98 }, { 101, 50, 300 } };
+/* One direct, one thin, one packed, one packed in two blocks of depth; the last is packed where
+   operands in L2 are read in place, too, in nine blocks. */
+static const sizes shapes[] = {
+    { 7, 19, 5 }, { 2, 75, 21 }, { 110, 99, 98 }, { 101, 50, 300 }, { 37, 70, 3100 }
+};
 
 static float *filled(size_t len, unsigned seed)
 {

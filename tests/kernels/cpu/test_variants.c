@@ -38,10 +38,10 @@ static void check_gemm(int64_t m, int64_t n, int64_t k, int64_t pad)
     check_all("gemm", args, 4);
 }
 
-/* 6 x 16 and its halves are the tile; 3 and 4, 16 and 17 rows part the paths. */
+/* 6 x 16, 12 x 32 and their halves are the tiles; 3 and 4, 12 and 13 rows part the paths. */
 Test(gemm, every_small_size_and_offset_is_right)
 {
-    static const int64_t rows[] = { 0, 1, 2, 3, 4, 5, 6, 7, 12, 13 };
+    static const int64_t rows[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 23 };
     static const int64_t cols[] = { 0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 49 };
     static const int64_t depths[] = { 0, 1, 2, 7, 8, 9, 17 };
 
@@ -63,6 +63,8 @@ Test(gemm, sizes_larger_than_a_block_are_right)
     check_gemm(389, 70, 261, 5);
     check_gemm(771, 33, 40, 0);
     check_gemm(390, 4130, 9, 1);
+    check_gemm(401, 77, 800, 1);
+    check_gemm(17, 300, 1100, 0);
     check_gemm(1, 1000, 1030, 0);
     check_gemm(3, 77, 1025, 2);
     check_gemm(1000, 10, 700, 0);
