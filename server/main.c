@@ -244,6 +244,8 @@ static pfc_code start_workers(server *s, pfc_err *err)
         .db = s->app.db,
         .url = s->settings.database,
         .detectors = (unsigned)s->settings.workers,
+        .raw_months = (int)s->settings.raw_months,
+        .day_months = (int)s->settings.day_months,
     };
 
     return s->settings.workers > 0 ? pfc_workers_start(&s->workers, &opts, err) : PFC_OK;

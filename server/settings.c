@@ -34,6 +34,11 @@ static const char help[] =
     "  --connections N           at once, default 1024 (PERFCI_CONNECTIONS)\n"
     "  --connections-per-address N  default 0: no limit (PERFCI_CONNECTIONS_PER_ADDRESS)\n"
     "  --tls-cert F --tls-key F  PEM files: HTTPS (PERFCI_TLS_CERT, PERFCI_TLS_KEY)\n"
+    "  --retain-raw N            months that measurements stay as they came in; older ones become\n"
+    "                            one a series and day, but never those that a change, an alert or\n"
+    "                            a bisection refers to. Default 0: all (PERFCI_RETAIN_RAW)\n"
+    "  --retain-days N           months after which these go, too; default 0: never\n"
+    "                            (PERFCI_RETAIN_DAYS)\n"
     "  --log-level L             debug, info, warn, error or off; default info (PERFCI_LOG_LEVEL)\n"
     "  --settings F              NAME=value lines, the names in parentheses here; read again on\n"
     "                            SIGHUP, which takes over rates, public reading, log level\n"
@@ -65,6 +70,8 @@ enum {
     OPT_TLS_KEY,
     OPT_LOG_LEVEL,
     OPT_SETTINGS,
+    OPT_RETAIN_RAW,
+    OPT_RETAIN_DAYS,
     OPT_VERSION,
     OPT_HELP,
     OPT_END,
@@ -87,6 +94,8 @@ static const struct option options[] = {
     { "tls-cert", required_argument, NULL, OPT_TLS_CERT },
     { "tls-key", required_argument, NULL, OPT_TLS_KEY },
     { "log-level", required_argument, NULL, OPT_LOG_LEVEL },
+    { "retain-raw", required_argument, NULL, OPT_RETAIN_RAW },
+    { "retain-days", required_argument, NULL, OPT_RETAIN_DAYS },
     { "settings", required_argument, NULL, OPT_SETTINGS },
     { "version", no_argument, NULL, OPT_VERSION },
     { "help", no_argument, NULL, OPT_HELP },
@@ -111,6 +120,8 @@ static const char *const known[] = {
     "PERFCI_TLS_CERT",
     "PERFCI_TLS_KEY",
     "PERFCI_LOG_LEVEL",
+    "PERFCI_RETAIN_RAW",
+    "PERFCI_RETAIN_DAYS",
     NULL,
 };
 
@@ -159,6 +170,15 @@ static pfc_code read_numbers(pfc_server_settings *out, pfc_err *err)
     if (!code)
         code = pfc_parse_duration_s(pick(out, OPT_DATABASE_WAIT, "PERFCI_DATABASE_WAIT", "60"),
                                     "--database-wait", &out->database_wait_s, err);
+    if (!code)
+        code = pfc_parse_i64(pick(out, OPT_RETAIN_RAW, "PERFCI_RETAIN_RAW", "0"), 0, 1200,
+                             "--retain-raw", &out->raw_months, err);
+    if (!code)
+        code = pfc_parse_i64(pick(out, OPT_RETAIN_DAYS, "PERFCI_RETAIN_DAYS", "0"), 0, 1200,
+                             "--retain-days", &out->day_months, err);
+    if (!code && out->day_months && out->day_months <= out->raw_months)
+        code = pfc_err_set(err, PFC_EINVAL,
+                           "--retain-days: want more months than --retain-raw, or 0 for all");
     if (code)
         return code;
     if (!(out->request_timeout_s > 0))
@@ -277,6 +297,8 @@ static const char *needs_restart(const pfc_server_settings *old, const pfc_serve
         return "PERFCI_TLS_CERT, PERFCI_TLS_KEY";
     if (old->workers != fresh->workers)
         return "PERFCI_WORKERS";
+    if (old->raw_months != fresh->raw_months || old->day_months != fresh->day_months)
+        return "PERFCI_RETAIN_RAW, PERFCI_RETAIN_DAYS";
     if (old->threads != fresh->threads)
         return "PERFCI_HTTP_THREADS";
     if (old->connections != fresh->connections || old->connections_each != fresh->connections_each)

@@ -26,6 +26,8 @@ typedef struct pfc_server_settings {
     const char *tls_cert;        /* --tls-cert, PERFCI_TLS_CERT: file; NULL: plain HTTP */
     const char *tls_key;         /* --tls-key, PERFCI_TLS_KEY */
     double request_timeout_s;    /* --request-timeout, PERFCI_REQUEST_TIMEOUT */
+    int64_t raw_months;          /* --retain-raw, PERFCI_RETAIN_RAW: months; 0: all */
+    int64_t day_months;          /* --retain-days, PERFCI_RETAIN_DAYS: months; 0: all */
     double database_wait_s;      /* --database-wait, PERFCI_DATABASE_WAIT */
     pfc_log_level log_level;     /* --log-level, PERFCI_LOG_LEVEL */
     const char *file;            /* --settings, PERFCI_SETTINGS; NULL: none */

@@ -1,6 +1,6 @@
 /*
  * Monthly partitions of the measurements, made before they are needed: rows that land in the
- * default partition would have to be moved out of it later.
+ * default partition would have to be moved out of it later. Old ones are thinned, a month at a time.
  */
 #include "server/services/services.h"
 
@@ -18,6 +18,58 @@ pfc_code pfc_partitions_create(pfc_db *db, int ahead, pfc_err *err)
     for (size_t i = 0; !code && i < pfc_res_rows(res); i++)
         code = pfc_tx_partition(tx, pfc_res_text(res, i, 0), pfc_res_text(res, i, 1),
                                 pfc_res_text(res, i, 2), err);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_res_free(res);
+    pfc_tx_free(tx);
+    return code;
+}
+
+/* The oldest month that is not yet as it should be; "" when there is none. */
+static pfc_code find_due(pfc_tx *tx, const pfc_retention *keep, char month[16], bool *days,
+                         pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    month[0] = '\0';
+    pfc_args_i64(&args, keep->raw_months);
+    pfc_args_i64(&args, keep->day_months);
+    code = pfc_tx_query(tx, "retention_due", &args, &res, err);
+    if (!code && pfc_res_rows(res) > 0) {
+        (void)snprintf(month, 16, "%s", pfc_res_text(res, 0, 0));
+        *days = pfc_res_bool(res, 0, 1);
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+pfc_code pfc_retention_step(pfc_db *db, const pfc_retention *keep, pfc_retained *out, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_tx *tx = NULL;
+    bool days = false;
+    pfc_code code;
+
+    *out = (pfc_retained){ 0 };
+    if (keep->raw_months == 0)
+        return PFC_OK;
+    code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+    if (!code)
+        code = find_due(tx, keep, out->month, &days, err);
+    if (!code && out->month[0])
+        code = pfc_tx_query(tx, "retention_limits", NULL, NULL, err);
+    if (!code && out->month[0]) {
+        pfc_args_text(&args, out->month);
+        pfc_args_bool(&args, days);
+        code = pfc_tx_query(tx, "retention_apply", &args, &res, err);
+    }
+    if (!code && res && pfc_res_rows(res) > 0) {
+        out->rows_before = pfc_res_i64(res, 0, 0);
+        out->rows_after = pfc_res_i64(res, 0, 1);
+    }
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_res_free(res);

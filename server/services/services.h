@@ -487,4 +487,19 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err) PFC_MU
 /** Monthly partitions of the measurements, for this month and `ahead` more. */
 pfc_code pfc_partitions_create(pfc_db *db, int ahead, pfc_err *err) PFC_MUSTCHECK;
 
+/** What stays of old measurements. What a change, an alert, an accepted level, a bisection or an
+ *  environment event refers to stays always, with 30 commits on either side. */
+typedef struct pfc_retention {
+    int raw_months; /* whole months kept as they came in; 0: all, for ever */
+    int day_months; /* months kept at all, the older of them with one measurement a series and day; 0: for ever */
+} pfc_retention;
+typedef struct pfc_retained {
+    char month[16]; /* its first day; "": none was due */
+    int64_t rows_before, rows_after;
+} pfc_retained;
+/** Thins the oldest month that is due, in one transaction. PFC_EUNAVAIL when readers hold it too
+ *  long: try again later. Any number of servers may call it. */
+pfc_code pfc_retention_step(pfc_db *db, const pfc_retention *keep, pfc_retained *out,
+                            pfc_err *err) PFC_MUSTCHECK;
+
 #endif

@@ -22,6 +22,7 @@
 struct pfc_workers {
     pfc_db *db;
     unsigned idle_ms;
+    pfc_retention retention;
     pfc_listener *listener;
     pthread_t keeper;
     bool keeper_runs;
@@ -115,6 +116,22 @@ static bool is_for_us(const char *event)
     return false;
 }
 
+/* One month a call, so that leases are looked at in between. False: nothing was due, or not now. */
+static bool thin_month(pfc_workers *w)
+{
+    pfc_retained done = { 0 };
+    pfc_err err = { 0 };
+
+    if (pfc_retention_step(w->db, &w->retention, &done, &err) != PFC_OK) {
+        pfc_log(PFC_WARN, "old month not thinned", "why", err.msg);
+        return false;
+    }
+    if (done.month[0])
+        pfc_log(PFC_INFO, "old month thinned", "month", (const char *)done.month, "rows_before",
+                done.rows_before, "rows_after", done.rows_after);
+    return done.month[0] != '\0';
+}
+
 static void keep_house(pfc_workers *w, int64_t *next_expire, int64_t *next_partitions)
 {
     int64_t now = pfc_clock_ns();
@@ -122,10 +139,12 @@ static void keep_house(pfc_workers *w, int64_t *next_expire, int64_t *next_parti
     size_t expired = 0;
 
     if (now >= *next_partitions) {
-        if (pfc_partitions_create(w->db, PARTITIONS_AHEAD, &err) == PFC_OK)
-            *next_partitions = now + PARTITIONS_EVERY_NS;
-        else
+        if (pfc_partitions_create(w->db, PARTITIONS_AHEAD, &err) == PFC_OK) {
+            if (!thin_month(w))
+                *next_partitions = now + PARTITIONS_EVERY_NS;
+        } else {
             pfc_log(PFC_WARN, "partitions not made", "why", err.msg);
+        }
     }
     if (now >= *next_expire) {
         if (pfc_jobs_expire(w->db, &expired, &err) != PFC_OK)
@@ -174,6 +193,7 @@ pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_
     w = pfc_alloc(sizeof(*w));
     w->db = opts->db;
     w->idle_ms = opts->idle_ms ? opts->idle_ms : 5000;
+    w->retention = (pfc_retention){ opts->raw_months, opts->day_months };
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

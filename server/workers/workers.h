@@ -12,10 +12,11 @@
 typedef struct pfc_workers pfc_workers;
 
 typedef struct pfc_workers_opts {
-    pfc_db *db;         /* outlives the workers */
-    const char *url;    /* for the connection that hears events */
-    unsigned detectors; /* threads that judge; 0: 1 */
-    unsigned idle_ms;   /* longest wait between looks at the queue; 0: 5000 */
+    pfc_db *db;                 /* outlives the workers */
+    const char *url;            /* for the connection that hears events */
+    unsigned detectors;         /* threads that judge; 0: 1 */
+    unsigned idle_ms;           /* longest wait between looks at the queue; 0: 5000 */
+    int raw_months, day_months; /* as pfc_retention */
 } pfc_workers_opts;
 
 pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts,

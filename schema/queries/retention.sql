@@ -1,0 +1,23 @@
+-- Old months: see migration 0005.
+
+-- name: retention_due
+-- $1 months kept raw int, $2 months kept as days int (0: for ever)
+-- -> month text, keep_days boolean: oldest first, those that are not yet as they should be
+SELECT to_char(p.month, 'YYYY-MM-DD') AS month, p.keep_days
+FROM (SELECT q.month, $2::int = 0 OR q.month >= date_trunc('month', now())
+                 - make_interval(months => $2::int) AS keep_days
+      FROM (SELECT to_timestamp(right(c.relname, 6), 'YYYYMM') AS month
+            FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+            WHERE i.inhparent = 'measurements'::regclass AND c.relname ~ '^measurements_[0-9]{6}$') AS q
+      WHERE q.month < date_trunc('month', now()) - make_interval(months => $1::int)) AS p
+LEFT JOIN retention r ON r.month = p.month::date
+WHERE r.month IS NULL OR (r.kept = 'days' AND NOT p.keep_days)
+ORDER BY p.month;
+
+-- name: retention_limits
+-- For this transaction: as long as it takes to copy, but nobody else waits longer than this.
+SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '5s', true);
+
+-- name: retention_apply
+-- $1 month date, $2 keep_days  -> rows_before, rows_after
+SELECT rows_before, rows_after FROM retention_apply($1::date, $2::boolean);
