@@ -13,17 +13,18 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/detect_show.h"
 #include "cli/series_read.h"
 #include "core/base/buf.h"
 
-enum { KEY_MIN_CHANGE = 0x100, KEY_HIGHER };
+enum { KEY_MIN_CHANGE = 0x100, KEY_ALPHA, KEY_HIGHER, KEY_EXPLAIN, KEY_PLOT };
 
 typedef struct detect {
     const pfc_cli *cli;
     char **files; /* of argv */
     size_t files_len;
-    double min_rel;
-    bool higher_is_better;
+    double min_rel, alpha;
+    bool higher_is_better, explain, plot;
 
     const char *name; /* of the input being read, for messages */
     bool flush;       /* somebody may be waiting for each line */
@@ -39,6 +40,11 @@ typedef struct detect {
 static const struct argp_option options[] = {
     { "min-change", KEY_MIN_CHANGE, "R", 0,
       "Smallest relative change that counts (default 0.005, or the noise of a point)", 0 },
+    { "alpha", KEY_ALPHA, "A", 0,
+      "Changes believed by mistake per series without any (default 0.01)", 0 },
+    { "explain", KEY_EXPLAIN, 0, 0,
+      "Draw each series, and say of every candidate why it was kept or dropped", 0 },
+    { "plot", KEY_PLOT, 0, 0, "Draw each series", 0 },
     { "higher-is-better", KEY_HIGHER, 0, 0, "For series that do not say, CSV among them", 0 },
     { 0 },
 };
@@ -55,7 +61,8 @@ static const char detect_doc[] =
     "Examples:\n"
     "  perfci detect history.csv\n"
     "  perfci detect --json < series.jsonl > changes.jsonl\n"
-    "  perfci detect --min-change 0.02 series/*.json\n";
+    "  perfci detect --min-change 0.02 series/*.json\n"
+    "  perfci detect --explain history.csv\n";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -64,6 +71,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_MIN_CHANGE:
         d->min_rel = pfc_arg_double(state, arg, 1e-9, 1e6, "--min-change");
+        return 0;
+    case KEY_ALPHA:
+        d->alpha = pfc_arg_double(state, arg, 1e-9, 0.5, "--alpha");
+        return 0;
+    case KEY_EXPLAIN:
+        d->explain = true;
+        return 0;
+    case KEY_PLOT:
+        d->plot = true;
         return 0;
     case KEY_HIGHER:
         d->higher_is_better = true;
@@ -100,7 +116,22 @@ static void put_number(pfc_buf *out, const char *key, double v)
         pfc_buf_printf(out, ",\"%s\":null", key);
 }
 
-static void put_json(detect *d, const pfc_series_in *s, const pfc_detection *found)
+static void put_reasons(pfc_buf *out, const pfc_reasons *reasons)
+{
+    pfc_buf_puts(out, ",\"explain\":[");
+    for (size_t i = 0; i < reasons->len; i++) {
+        const pfc_reason *r = &reasons->items[i];
+
+        pfc_buf_printf(out, "%s{\"index\":%zu,\"kept\":%s,\"reason\":", i ? "," : "", r->index,
+                       r->kept ? "true" : "false");
+        put_string(out, r->text);
+        pfc_buf_putc(out, '}');
+    }
+    pfc_buf_putc(out, ']');
+}
+
+static void put_json(detect *d, const pfc_series_in *s, const pfc_detection *found,
+                     const pfc_reasons *reasons)
 {
     pfc_buf *out = &d->line;
 
@@ -123,7 +154,10 @@ static void put_json(detect *d, const pfc_series_in *s, const pfc_detection *fou
                        c->regression ? "regression" : "improvement",
                        c->confirmed ? "confirmed" : "provisional");
     }
-    pfc_buf_puts(out, "]}\n");
+    pfc_buf_putc(out, ']');
+    if (d->explain)
+        put_reasons(out, reasons);
+    pfc_buf_puts(out, "}\n");
     fwrite(pfc_buf_text(out), 1, out->len, stdout);
     if (d->flush)
         fflush(stdout);
@@ -165,6 +199,31 @@ static void put_rows(detect *d, const pfc_series_in *s, const pfc_detection *fou
     }
 }
 
+/* Names come from outside: no control character of theirs reaches a terminal. */
+static void print_text(const char *text)
+{
+    for (const char *p = text; *p; p++)
+        putchar((unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p);
+}
+
+/* In words, a series after the other: there is no table then. */
+static void put_words(const detect *d, const pfc_series_in *s, const pfc_detection *found,
+                      const pfc_reasons *reasons)
+{
+    print_text(s->id);
+    printf(": %zu points, %zu change%s\n", s->len, found->changes_len,
+           found->changes_len == 1 ? "" : "s");
+    pfc_detect_plot(d->cli, s, found);
+    for (size_t i = 0; i < reasons->len; i++) {
+        printf("  %zu %s: ", reasons->items[i].index, reasons->items[i].kept ? "kept" : "dropped");
+        print_text(reasons->items[i].text);
+        putchar('\n');
+    }
+    if (d->explain && reasons->len == 0)
+        puts("  no candidate: one level, and no point far off it");
+    putchar('\n');
+}
+
 static void on_bad(void *arg, size_t line, const char *why)
 {
     detect *d = arg;
@@ -176,7 +235,10 @@ static void on_bad(void *arg, size_t line, const char *why)
 static void on_series(void *arg, const pfc_series_in *s, size_t line)
 {
     detect *d = arg;
-    const pfc_detect_opts opts = { .higher_is_better = s->higher_is_better, .min_rel = d->min_rel };
+    const pfc_detect_opts opts = { .higher_is_better = s->higher_is_better,
+                                   .min_rel = d->min_rel,
+                                   .alpha = d->alpha };
+    pfc_reasons reasons = { 0 };
     pfc_detection found = { 0 };
     pfc_err err = { 0 };
 
@@ -188,10 +250,15 @@ static void on_series(void *arg, const pfc_series_in *s, size_t line)
     d->changes += found.changes_len;
     for (size_t i = 0; i < found.changes_len; i++)
         d->regression |= found.changes[i].regression && found.changes[i].confirmed;
+    if (d->explain)
+        pfc_detect_explain(s, &opts, &found, &reasons);
     if (d->cli->json)
-        put_json(d, s, &found);
+        put_json(d, s, &found, &reasons);
+    else if (d->explain || d->plot)
+        put_words(d, s, &found, &reasons);
     else
         put_rows(d, s, &found);
+    pfc_reasons_clear(&reasons);
     pfc_detection_clear(&found);
 }
 

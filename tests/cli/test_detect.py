@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import subprocess
 
 import support
@@ -156,6 +157,40 @@ class Detect(support.Case):
         self.assertRegex(done.stdout, r"slower +60 ")
         self.assertIn("regression", done.stdout)
         self.assertNotIn("\x1b", done.stdout)
+
+    def test_explain_says_of_every_candidate_why(self):
+        values = noisy(3, (100, 60), (130, 60))
+        values[20] = 160
+        text = json.dumps(series("jumpy\x1b[2J", values, unit="ms"))
+        shown = self.expect(self.perfci("detect", "--explain", text=text), 1).stdout
+        self.assertIn("jumpy?[2J: 120 points, 1 change", shown)
+        kept, = re.findall(r"^  (\d+) kept: from .* ms \(\+.*confirmed", shown, re.M)
+        self.assertLessEqual(abs(int(kept) - 60), 1)
+        self.assertRegex(shown, r"(?m)^  20 dropped: a single point .* above its level.*: a spike")
+        # drawn: ten rows, levels, the change's mark below them
+        self.assertEqual(len(re.findall(r"(?m)^ *[0-9.]* \|[-* ]+$", shown)), 10)
+        self.assertRegex(shown, r"(?m)^ +\^ *$")
+        floor = self.expect(self.perfci("detect", "--explain", "--min-change", "0.5", text=text), 0).stdout
+        self.assertRegex(floor, r"dropped: from .*: smaller than 50 %, which --min-change asks for")
+        steady = self.expect(self.perfci("detect", "--explain", text=json.dumps(STEADY)), 0).stdout
+        self.assertNotIn(" kept: ", steady)
+
+    def test_explain_in_json_adds_a_member_and_changes_nothing_else(self):
+        plain, = self.lines(self.perfci("detect", "--json", text=json.dumps(SLOWER)))
+        told, = self.lines(self.perfci("detect", "--json", "--explain", text=json.dumps(SLOWER)))
+        reasons = told.pop("explain")
+        self.assertEqual(plain, told)
+        self.assertEqual([r["index"] for r in reasons if r["kept"]], [c["index"] for c in plain["changes"]])
+        for r in reasons:
+            self.assertEqual(set(r), {"index", "kept", "reason"})
+        empty, = self.lines(self.perfci("detect", "--json", "--explain", text=json.dumps(series("none", []))))
+        self.assertEqual((empty["changes"], empty["explain"]), ([], []))
+
+    def test_a_plot_of_any_series_is_drawn(self):
+        for values in ([5], [0, 0], [None, 3, None], [-1e300, 1e300, 0], [1e-300] * 5, list(range(500))):
+            done = self.perfci("detect", "--plot", text=json.dumps(series("s", values)))
+            self.assertIn(done.returncode, (0, 1), values)
+            self.assertEqual(done.stdout.count("|"), 10, values)
 
     def test_a_full_disk_is_no_success(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
