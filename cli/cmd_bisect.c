@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/hunt.h"
 #include "core/base/parse.h"
@@ -38,6 +39,14 @@ enum {
     KEY_URL,
     KEY_DATA,
     KEY_PROJECT,
+    KEY_CONFIRM,
+    KEY_NO_CONFIRM,
+    KEY_MARKDOWN,
+    KEY_AXIS,
+    KEY_POINTS,
+    KEY_SUBMODULE,
+    KEY_AT,
+    KEY_ALL_PARENTS,
 };
 
 static const struct argp_option bisect_options[] = {
@@ -49,6 +58,15 @@ static const struct argp_option bisect_options[] = {
       "Ids instead of history: oldest first, the good one first, perhaps a tab and touched paths",
       1 },
     { "paths", KEY_PATHS, "GLOB", 0, "The benchmark's files, for the prior; repeatable", 1 },
+    { "all-parents", KEY_ALL_PARENTS, 0, 0, "When a merge did it, search the branch it brought",
+      1 },
+    { "axis", KEY_AXIS, "toolchain|dependency", 0,
+      "Search compilers, flags or versions with the code fixed", 1 },
+    { "points", KEY_POINTS, "FILE", 0,
+      "Of --axis: a name a line, oldest first, then tabs and VAR=value", 1 },
+    { "submodule", KEY_SUBMODULE, "PATH", 0,
+      "Of --axis dependency: its commits between what --good and --bad pin", 1 },
+    { "at", KEY_AT, "REV", 0, "Of --axis: the code (default HEAD)", 1 },
     { 0, 0, 0, 0, "How to measure:", 2 },
     { "metric", KEY_METRIC, "M", 0, "E.g. gemm_tflops", 2 },
     { "benchmark", KEY_BENCHMARK, "B", 0, "One benchmark instead of the headline", 2 },
@@ -70,6 +88,10 @@ static const struct argp_option bisect_options[] = {
     { "layout-noise", KEY_LAYOUT, "R", 0, "Relative noise between builds", 3 },
     { "delta", KEY_DELTA, "R", 0, "Relative change, signed: 0.05 = the bad end is 5 % larger", 3 },
     { "relink", KEY_RELINK, 0, 0, "Allow rebuilds with another layout (PERFCI_BUILD > 0)", 3 },
+    { "confirm", KEY_CONFIRM, 0, 0,
+      "Compare what is named with the commit before in fresh runs (default with checkouts)", 3 },
+    { "no-confirm", KEY_NO_CONFIRM, 0, 0, "Name without it", 3 },
+    { "markdown", KEY_MARKDOWN, 0, 0, "Print the report as Markdown", 3 },
     { "dry-run", KEY_DRY_RUN, 0, 0, "Print the expected cost and measure nothing", 3 },
     { "resume", KEY_RESUME, 0, 0, "Go on where the same command stopped", 3 },
     { 0, 0, 0, 0, "The service:", 4 },
@@ -131,6 +153,12 @@ static const char **text_field(pfc_hunt_opts *o, int key)
         return &o->data;
     case KEY_PROJECT:
         return &o->project;
+    case KEY_POINTS:
+        return &o->points;
+    case KEY_SUBMODULE:
+        return &o->submodule;
+    case KEY_AT:
+        return &o->at;
     default:
         return NULL;
     }
@@ -162,6 +190,18 @@ static bool take_switch(pfc_hunt_opts *o, int key)
         return true;
     case KEY_REMOTE:
         o->remote = true;
+        return true;
+    case KEY_CONFIRM:
+        o->confirm = 1;
+        return true;
+    case KEY_NO_CONFIRM:
+        o->confirm = -1;
+        return true;
+    case KEY_MARKDOWN:
+        o->markdown = true;
+        return true;
+    case KEY_ALL_PARENTS:
+        o->all_parents = true;
         return true;
     default:
         return false;
@@ -210,34 +250,19 @@ static error_t parse_bisect(int key, char *arg, struct argp_state *state)
             argp_error(state, "--paths: at most %d", PFC_HUNT_MAX_GLOBS);
         o->globs[o->globs_len++] = arg;
         return 0;
+    case KEY_AXIS:
+        o->axis = strcmp(arg, "toolchain") == 0    ? PFC_AXIS_TOOLCHAIN
+                  : strcmp(arg, "dependency") == 0 ? PFC_AXIS_DEPENDENCY
+                                                   : PFC_AXIS_COMMITS;
+        if (o->axis == PFC_AXIS_COMMITS)
+            argp_error(state, "--axis: want toolchain or dependency, got \"%s\"", arg);
+        return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "there is no argument to give, got \"%s\"", arg);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
-}
-
-/* Expected runs always; time only when an earlier call has shown how long things take. */
-static int dry_run(pfc_hunt *h)
-{
-    const double runs = pfc_bisect_expected_runs(h->plan);
-    const double seconds = runs * (h->kept_measure_s + h->kept_build_s);
-    char text[32];
-
-    if (h->cli->json) {
-        pfc_cli_print_json(json_pack("{s:I,s:f,s:o}", "commits", (json_int_t)h->commits.len,
-                                     "expected_runs", runs, "expected_seconds",
-                                     h->kept_measure_s > 0 ? json_real(seconds) : json_null()));
-        return PFC_EXIT_OK;
-    }
-    printf("%zu commits, about %.0f runs", h->commits.len, runs);
-    if (h->kept_measure_s > 0) {
-        pfc_show_seconds(seconds, text);
-        printf(", about %s", text);
-    }
-    putchar('\n');
-    return PFC_EXIT_OK;
 }
 
 int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
@@ -248,6 +273,8 @@ int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
     pfc_err err = { 0 };
     int status;
 
+    opts->argc = argc;
+    opts->argv = argv;
     pfc_cli_parse(cli, &args, argc, argv, opts);
     pfc_cli_catch_signals();
     if (opts->remote) {
@@ -258,7 +285,7 @@ int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
     if (pfc_hunt_open(&hunt, cli, opts, &err))
         status = pfc_cli_fail(cli, &err);
     else if (opts->dry_run)
-        status = dry_run(&hunt);
+        status = pfc_hunt_dry_run(&hunt);
     else if (pfc_hunt_run(&hunt, &err))
         status = pfc_cli_fail(cli, &err);
     else

@@ -1,5 +1,5 @@
 /*
- * The loop of a local bisection: ask the plan, measure, keep, tell the plan.
+ * What a local bisection starts from: settings, commits, kept state, the plan that knows it all.
  */
 #include "cli/hunt.h"
 
@@ -13,8 +13,7 @@
 #include "core/import/import.h"
 #include "core/stats/stats.h"
 
-/* An end must be measured, whatever it takes; any other commit the plan gives up after three. */
-enum { END_TRIES = 8, YAML_MAX_BYTES = PFC_CONF_MAX_BYTES, SUITE_MAX_BYTES = 1024 * 1024 };
+enum { YAML_MAX_BYTES = PFC_CONF_MAX_BYTES, SUITE_MAX_BYTES = 1024 * 1024 };
 
 /* ---- opening ---- */
 
@@ -32,11 +31,14 @@ static pfc_code read_conf(pfc_hunt *h, pfc_err *err)
     size_t len = 0;
     pfc_code code;
 
+    /* The code is fixed: its own settings count. */
+    if (h->opts->axis != PFC_AXIS_COMMITS)
+        bad = h->opts->at ? h->opts->at : "HEAD";
     if (!h->repo || !bad)
         return pfc_conf_find(".", &h->conf, err);
     code = pfc_repo_resolve(h->repo, bad, &id, err);
     if (code)
-        return pfc_err_wrap(err, "--bad");
+        return pfc_err_wrap(err, "%s", h->opts->axis == PFC_AXIS_COMMITS ? "--bad" : "--at");
     code = pfc_repo_file(h->repo, &id, "perfci.yaml", YAML_MAX_BYTES, &text, &len, err);
     if (code == PFC_ENOTFOUND)
         code = pfc_conf_parse("{}", 2, "perfci.yaml", &h->conf, err);
@@ -53,6 +55,8 @@ static pfc_code read_commits(pfc_hunt *h, pfc_err *err)
     char *const *globs = o->globs_len ? o->globs : h->conf.paths;
     const size_t len = o->globs_len ? o->globs_len : h->conf.paths_len;
 
+    if (o->axis != PFC_AXIS_COMMITS)
+        return pfc_hunt_axis_read(h, err);
     if (o->commits_file)
         return pfc_hunt_commits_file(o->commits_file, o->good, o->bad, globs, len, &h->commits,
                                      err);
@@ -73,7 +77,12 @@ static pfc_code take_suite(pfc_hunt *h, const char *suite, pfc_err *err)
     h->measure.suite = suite;
     if (!h->repo)
         return PFC_OK;
-    memcpy(id.hex, h->commits.items[h->commits.len - 1].id, PFC_COMMIT_HEX - 1);
+    if (h->points)
+        code = pfc_repo_resolve(h->repo, h->opts->at ? h->opts->at : "HEAD", &id, err);
+    else
+        memcpy(id.hex, h->commits.items[h->commits.len - 1].id, PFC_COMMIT_HEX - 1);
+    if (code)
+        return code;
     code = pfc_repo_file(h->repo, &id, suite, SUITE_MAX_BYTES, &text, &len, err);
     if (code)
         return code == PFC_ENOTFOUND ? PFC_OK : code;
@@ -136,22 +145,56 @@ static void make_key(pfc_hunt *h)
     key_add(&buf, h->ws_opts.build);
     key_add(&buf, h->ws_opts.relink);
     key_add(&buf, o->no_checkout ? "here" : "checkout");
-    for (size_t i = 0; i < h->commits.len; i++)
+    for (size_t i = 0; i < h->commits.len; i++) {
         key_add(&buf, h->commits.items[i].id);
+        if (h->points)
+            key_add(&buf, h->points[i]);
+    }
     pfc_sha256_hex(pfc_buf_text(&buf), buf.len, h->state.key);
     pfc_buf_clear(&buf);
 }
 
 static void place_state(pfc_hunt *h)
 {
-    if (h->opts->commits_file || !h->repo)
+    if (h->opts->commits_file || h->opts->no_checkout || !h->repo)
         h->state.path = pfc_format("./.perfci/bisect-%.12s.json", h->state.key);
     else
         h->state.path =
             pfc_format("%s/perfci/bisect-%.12s.json", pfc_repo_git_dir(h->repo), h->state.key);
 }
 
-static pfc_code replan(pfc_hunt *h, pfc_err *err);
+/* What a checkout will lack, and what is here and will not be measured. */
+static void note_surroundings(const pfc_hunt *h)
+{
+    pfc_commit_id id = { "" };
+    char **modules = NULL;
+    char *example = NULL;
+    size_t len = 0;
+
+    if (!h->repo || h->opts->no_checkout)
+        return;
+    if (pfc_repo_is_shallow(h->repo))
+        pfc_cli_note(h->cli, "the repository is shallow: only commits it holds can be measured");
+    if (!pfc_repo_dirty(h->repo, &len, &example, NULL) && len)
+        pfc_cli_note(h->cli,
+                     "%zu changed file%s (%.200s) will not be measured: checkouts hold what is "
+                     "committed",
+                     len, len == 1 ? "" : "s", example);
+    free(example);
+    if (h->points)
+        return;
+    memcpy(id.hex, h->commits.items[h->commits.len - 1].id, PFC_COMMIT_HEX - 1);
+    if (pfc_repo_submodules(h->repo, &id, &modules, &len, NULL))
+        return;
+    if (len)
+        pfc_cli_warn(h->cli,
+                     "%zu submodule%s (%.200s) are left empty in the checkouts: the build command "
+                     "must bring them",
+                     len, len == 1 ? "" : "s", modules[0]);
+    for (size_t i = 0; i < len; i++)
+        free(modules[i]);
+    free(modules);
+}
 
 pfc_code pfc_hunt_open(pfc_hunt *h, const pfc_cli *cli, const pfc_hunt_opts *o, pfc_err *err)
 {
@@ -159,10 +202,8 @@ pfc_code pfc_hunt_open(pfc_hunt *h, const pfc_cli *cli, const pfc_hunt_opts *o, 
     pfc_code code = PFC_OK;
 
     *h = (pfc_hunt){ .cli = cli, .opts = o, .started_ns = pfc_clock_ns() };
-    if (!o->no_checkout || !o->commits_file)
+    if (!o->no_checkout || (!o->commits_file && o->axis == PFC_AXIS_COMMITS))
         code = pfc_repo_open(o->repo ? o->repo : ".", &h->repo, err);
-    if (!code && h->repo && pfc_repo_is_shallow(h->repo))
-        pfc_cli_note(cli, "the repository is shallow: only commits it holds can be measured");
     if (!code)
         code = read_conf(h, err);
     if (!code)
@@ -174,6 +215,7 @@ pfc_code pfc_hunt_open(pfc_hunt *h, const pfc_cli *cli, const pfc_hunt_opts *o, 
         code = settle_measure(h, err);
     if (code)
         return code;
+    note_surroundings(h);
     make_key(h);
     place_state(h);
     if (o->resume || o->dry_run) {
@@ -190,7 +232,7 @@ pfc_code pfc_hunt_open(pfc_hunt *h, const pfc_cli *cli, const pfc_hunt_opts *o, 
             h->state.len = 0;
     }
     h->seconds_before = h->state.seconds;
-    return code ? code : replan(h, err);
+    return code ? code : pfc_hunt_replan(h, err);
 }
 
 void pfc_hunt_close(pfc_hunt *h)
@@ -198,6 +240,10 @@ void pfc_hunt_close(pfc_hunt *h)
     pfc_workspace_close(h->ws);
     pfc_bisect_free(h->plan);
     pfc_hunt_state_clear(&h->state);
+    for (size_t i = 0; h->points && i < h->commits.len; i++)
+        free(h->points[i]);
+    free(h->points);
+    free(h->confirmed);
     pfc_hunt_commits_clear(&h->commits);
     pfc_repo_close(h->repo);
     pfc_conf_clear(&h->conf);
@@ -211,13 +257,15 @@ void pfc_hunt_close(pfc_hunt *h)
 
 /* ---- the plan ---- */
 
-static bool is_end(const pfc_hunt *h, size_t commit)
+bool pfc_hunt_is_end(const pfc_hunt *h, size_t commit)
 {
     return commit == 0 || commit == h->commits.len - 1;
 }
 
-static pfc_code tell(pfc_hunt *h, const pfc_hunt_step *s, pfc_err *err)
+pfc_code pfc_hunt_tell(pfc_hunt *h, const pfc_hunt_step *s, pfc_err *err)
 {
+    if (s->confirm)
+        return PFC_OK; /* a comparison of its own: see hunt_confirm.c */
     switch (s->kind) {
     case PFC_OUTCOME_MEASURED:
         return pfc_bisect_tell(h->plan, s->commit, s->build, s->value, err);
@@ -230,14 +278,14 @@ static pfc_code tell(pfc_hunt *h, const pfc_hunt_step *s, pfc_err *err)
     case PFC_OUTCOME_FAILED:
     case PFC_OUTCOME_CANCELLED:
         /* Ends are tried again and again by us; the plan would give them up. */
-        if (!is_end(h, s->commit))
+        if (!pfc_hunt_is_end(h, s->commit))
             pfc_bisect_failed(h->plan, s->commit);
         return PFC_OK;
     }
     return PFC_OK;
 }
 
-static const pfc_hunt_step *first_measured(const pfc_hunt *h)
+const pfc_hunt_step *pfc_hunt_first(const pfc_hunt *h)
 {
     for (size_t i = 0; i < h->state.len; i++)
         if (h->state.steps[i].kind == PFC_OUTCOME_MEASURED)
@@ -247,9 +295,9 @@ static const pfc_hunt_step *first_measured(const pfc_hunt *h)
 
 /* What a build costs against a run, from the first of each; 0 while either is unknown. Only the
  * first ones, so that a resumed bisection plans as the interrupted one did. */
-static double build_cost(const pfc_hunt *h)
+double pfc_hunt_build_cost(const pfc_hunt *h)
 {
-    const pfc_hunt_step *run = first_measured(h);
+    const pfc_hunt_step *run = pfc_hunt_first(h);
     double build_s = 0;
 
     for (size_t i = 0; i < h->state.len && build_s <= 0; i++)
@@ -262,10 +310,10 @@ static double build_cost(const pfc_hunt *h)
 
 /* A plan that knows all steps so far. Made anew when the first measurement brought news about the
  * metric itself: its direction, that it is exact, what a build costs. */
-static pfc_code replan(pfc_hunt *h, pfc_err *err)
+pfc_code pfc_hunt_replan(pfc_hunt *h, pfc_err *err)
 {
     const pfc_hunt_opts *o = h->opts;
-    const pfc_hunt_step *first = first_measured(h);
+    const pfc_hunt_step *first = pfc_hunt_first(h);
     double *prior = pfc_hunt_prior(&h->commits);
     pfc_bisect_opts opts = {
         .commits = h->commits.len,
@@ -276,7 +324,7 @@ static pfc_code replan(pfc_hunt *h, pfc_err *err)
         .relink = o->relink,
         .max_runs = (size_t)o->max_runs,
         .run_cost = 1,
-        .build_cost = build_cost(h),
+        .build_cost = pfc_hunt_build_cost(h),
         .prior = prior,
         .seed = 1,
     };
@@ -296,212 +344,7 @@ static pfc_code replan(pfc_hunt *h, pfc_err *err)
     h->plan = NULL;
     code = pfc_bisect_new(&h->plan, &opts, err);
     for (size_t i = 0; i < h->state.len && !code; i++)
-        code = tell(h, &h->state.steps[i], err);
+        code = pfc_hunt_tell(h, &h->state.steps[i], err);
     free(prior);
     return code;
-}
-
-/* ---- measuring ---- */
-
-static pfc_code open_workspace(pfc_hunt *h, pfc_err *err)
-{
-    const char *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    const char *git_dir = pfc_repo_git_dir(h->repo);
-    char hash[PFC_SHA256_HEX];
-
-    pfc_sha256_hex(git_dir, strlen(git_dir), hash);
-    if (h->opts->work)
-        h->work = pfc_strdup(h->opts->work);
-    else if (cache && cache[0] == '/')
-        h->work = pfc_format("%s/perfci/work-%.12s", cache, hash);
-    else
-        h->work =
-            pfc_format("%s/.cache/perfci/work-%.12s", home && home[0] == '/' ? home : "/tmp", hash);
-    h->ws_opts.dir = h->work;
-    h->ws_opts.source = pfc_repo_root(h->repo);
-    h->ws_opts.build_timeout_s = h->conf.timeout_s;
-    return pfc_workspace_open(&h->ws_opts, &h->ws, err);
-}
-
-static pfc_code measure(pfc_hunt *h, const pfc_bisect_step *next, pfc_outcome *out, pfc_err *err)
-{
-    const char *id = h->commits.items[next->commit].id;
-    pfc_commit_id commit;
-    pfc_code code;
-
-    if (h->opts->no_checkout)
-        return pfc_measure(&h->measure, ".", id, next->build, out, err);
-    if (!h->ws) {
-        code = open_workspace(h, err);
-        if (code)
-            return code;
-    }
-    code = pfc_repo_resolve(h->repo, id, &commit, err);
-    if (code)
-        return code;
-    return pfc_workspace_measure(h->ws, &h->measure, &commit, next->build, out, err);
-}
-
-/* The number in an outcome; what cannot be used becomes a failed or broken one with its reason. */
-static pfc_code take_value(pfc_hunt *h, size_t commit, pfc_outcome *out, pfc_hunt_step *step,
-                           pfc_err *err)
-{
-    const pfc_measurement *m = NULL;
-    pfc_code code;
-
-    step->kind = out->kind;
-    if (out->kind != PFC_OUTCOME_MEASURED)
-        return PFC_OK;
-    code =
-        pfc_run_value(out->run, h->measure.metric, h->opts->benchmark, h->opts->backend, &m, err);
-    if (code == PFC_ENOTFOUND && !is_end(h, commit)) {
-        /* An older commit may lack the benchmark: no run of it will ever tell. */
-        step->kind = PFC_OUTCOME_BROKEN;
-        memcpy(out->reason, err->msg, PFC_MIN(sizeof(out->reason), sizeof(err->msg)));
-        out->reason[sizeof(out->reason) - 1] = '\0';
-        *err = (pfc_err){ 0 };
-        return PFC_OK;
-    }
-    if (code)
-        return code;
-    step->value = pfc_measurement_median(m);
-    step->higher_is_better = m->higher_is_better;
-    step->exact = m->exact;
-    if (!isfinite(step->value) || step->value <= 0) {
-        step->kind = PFC_OUTCOME_FAILED;
-        snprintf(out->reason, sizeof(out->reason), "want a value above zero, got %g", step->value);
-    }
-    return PFC_OK;
-}
-
-/* An end that cannot be measured leaves nothing to compare with. */
-static pfc_code check_end(const pfc_hunt *h, const pfc_hunt_step *step, const char *reason,
-                          size_t *failed, pfc_err *err)
-{
-    const char *which = step->commit == 0 ? "good" : "bad";
-
-    if (!is_end(h, step->commit) || step->kind == PFC_OUTCOME_MEASURED) {
-        *failed = 0;
-        return PFC_OK;
-    }
-    if (step->kind == PFC_OUTCOME_TIMED_OUT && step->commit != 0)
-        return PFC_OK;
-    if (step->kind == PFC_OUTCOME_BROKEN || ++*failed >= END_TRIES)
-        return pfc_err_set(err, PFC_EBROKEN, "the %s end, %.12s, cannot be measured: %.350s", which,
-                           h->commits.items[step->commit].id, reason);
-    return PFC_OK;
-}
-
-static void show_next(const pfc_hunt *h, const pfc_bisect_step *next)
-{
-    if (!h->cli->progress)
-        return;
-    pfc_cli_progress(h->cli, "run %zu, about %.0f to go: %.12s%s", h->state.len + 1,
-                     pfc_bisect_expected_runs(h->plan), h->commits.items[next->commit].id,
-                     next->build ? " (another layout)" : "");
-}
-
-static void show_step(const pfc_hunt *h, const pfc_hunt_step *step, const char *reason)
-{
-    const char *id = h->commits.items[step->commit].id;
-    char value[32];
-
-    if (step->kind != PFC_OUTCOME_MEASURED) {
-        pfc_cli_note(h->cli, "%.12s: %s: %s", id, pfc_outcome_name(step->kind), reason);
-    } else if (!h->cli->progress) {
-        pfc_show_value(step->value, value);
-        pfc_cli_note(h->cli, "%.12s: %s", id, value);
-    }
-}
-
-static double seconds_now(const pfc_hunt *h)
-{
-    return h->seconds_before + (double)(pfc_clock_ns() - h->started_ns) * 1e-9;
-}
-
-/* One measurement, kept before the plan hears of it. */
-static pfc_code one_step(pfc_hunt *h, const pfc_bisect_step *next, size_t *failed, pfc_err *err)
-{
-    pfc_outcome out = { 0 };
-    pfc_hunt_step step = { .commit = next->commit, .build = next->build };
-    const bool was_news = build_cost(h) <= 0 || !first_measured(h);
-    pfc_code code = measure(h, next, &out, err);
-
-    if (!code)
-        code = take_value(h, next->commit, &out, &step, err);
-    if (code)
-        goto done;
-    if (step.kind == PFC_OUTCOME_CANCELLED || pfc_cli_interrupted(NULL)) {
-        h->interrupted = true;
-        if (step.kind != PFC_OUTCOME_MEASURED)
-            goto done; /* our own doing, no fault of the commit's */
-    }
-    /* Slow is what a time-out says, and of the good end that would be wrong. */
-    if (step.kind == PFC_OUTCOME_TIMED_OUT && step.commit == 0)
-        step.kind = PFC_OUTCOME_FAILED;
-    step.built = out.built;
-    step.build_s = out.build_s;
-    step.measure_s = out.measure_s;
-    pfc_hunt_state_add(&h->state, &step);
-    h->state.seconds = seconds_now(h);
-    code = pfc_hunt_state_save(&h->state, err);
-    if (code)
-        goto done;
-    show_step(h, &step, out.reason);
-    code = check_end(h, &step, out.reason, failed, err);
-    if (code)
-        goto done;
-    if (was_news && step.kind == PFC_OUTCOME_MEASURED &&
-        (build_cost(h) > 0 || first_measured(h) == &h->state.steps[h->state.len - 1]))
-        code = replan(h, err);
-    else
-        code = tell(h, &step, err);
-
-done:
-    pfc_outcome_clear(&out);
-    return code;
-}
-
-pfc_code pfc_hunt_run(pfc_hunt *h, pfc_err *err)
-{
-    size_t failed = 0;
-    pfc_code code = PFC_OK;
-
-    while (!code && !h->interrupted) {
-        pfc_bisect_step next;
-
-        if (pfc_cli_interrupted(NULL)) {
-            h->interrupted = true;
-            break;
-        }
-        pfc_bisect_next(h->plan, &next);
-        if (next.act == PFC_BISECT_STOP)
-            break;
-        show_next(h, &next);
-        code = one_step(h, &next, &failed, err);
-    }
-    pfc_cli_progress(h->cli, "%s", "");
-    return code;
-}
-
-void pfc_hunt_costs(const pfc_hunt *h, double *measure_s, double *build_s)
-{
-    double *runs = pfc_calloc(h->state.len + 1, sizeof(double));
-    double *builds = pfc_calloc(h->state.len + 1, sizeof(double));
-    size_t n_runs = 0;
-    size_t n_builds = 0;
-
-    for (size_t i = 0; i < h->state.len; i++) {
-        const pfc_hunt_step *s = &h->state.steps[i];
-
-        if (s->kind == PFC_OUTCOME_MEASURED)
-            runs[n_runs++] = s->measure_s;
-        if (s->built)
-            builds[n_builds++] = s->build_s;
-    }
-    *measure_s = n_runs ? pfc_stats_median(runs, n_runs) : 0;
-    *build_s = n_builds ? pfc_stats_median(builds, n_builds) : 0;
-    free(builds);
-    free(runs);
 }

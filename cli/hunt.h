@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "core/analysis/bisect.h"
+#include "core/analysis/confirm.h"
 #include "core/base/conf.h"
 #include "core/base/hash.h"
 #include "runner/workspace.h"
@@ -40,6 +41,13 @@ pfc_code pfc_hunt_commits_file(const char *path, const char *good, const char *b
 pfc_code pfc_hunt_commits_repo(pfc_repo *repo, const char *good, const char *bad,
                                char *const *globs, size_t globs_len, pfc_hunt_commits *out,
                                pfc_err *err) PFC_MUSTCHECK;
+/** Appends one that touches nothing. */
+void pfc_hunt_commits_add(pfc_hunt_commits *commits, const char *id);
+bool pfc_hunt_is_id(const char *text);
+/** Keeps what lies from good to bad (NULL: the list's own ends); PFC_EINVAL without two, with
+ *  twins, or with the ends swapped. `file` for errors. */
+pfc_code pfc_hunt_commits_ends(pfc_hunt_commits *commits, const char *file, const char *good,
+                               const char *bad, pfc_err *err) PFC_MUSTCHECK;
 void pfc_hunt_commits_clear(pfc_hunt_commits *commits);
 /** Does one of the globs match? "kernels" and "kernels/" match all below; '*' crosses slashes. */
 bool pfc_hunt_touches(const char *path, char *const *globs, size_t globs_len);
@@ -58,6 +66,7 @@ typedef struct pfc_hunt_step {
     bool higher_is_better; /* as the measurement said */
     bool exact;
     bool built;
+    bool confirm; /* of a confirmation: not for the plan */
     double build_s, measure_s;
 } pfc_hunt_step;
 
@@ -65,6 +74,7 @@ typedef struct pfc_hunt_state {
     char *path;               /* of the file */
     char key[PFC_SHA256_HEX]; /* of everything that decides what a measurement means */
     double seconds;           /* spent by earlier calls and this one, up to the last save */
+    int refuted;              /* answers that a confirmation has refuted */
     pfc_hunt_step *steps;
     size_t len;
     size_t cap;
@@ -78,7 +88,13 @@ pfc_code pfc_hunt_state_save(const pfc_hunt_state *state, pfc_err *err) PFC_MUST
 void pfc_hunt_state_add(pfc_hunt_state *state, const pfc_hunt_step *step);
 void pfc_hunt_state_clear(pfc_hunt_state *state);
 
-/* ---- hunt.c: the loop ---- */
+/* ---- hunt.c: what it starts from ---- */
+
+typedef enum pfc_hunt_axis {
+    PFC_AXIS_COMMITS,
+    PFC_AXIS_TOOLCHAIN,
+    PFC_AXIS_DEPENDENCY
+} pfc_hunt_axis;
 
 typedef struct pfc_hunt_opts {
     const char *repo, *good, *bad; /* repo: folder; good and bad: revisions or ids */
@@ -91,11 +107,24 @@ typedef struct pfc_hunt_opts {
     size_t globs_len;
     double confidence, noise, layout_noise, delta, timeout_s; /* 0: not given */
     int64_t max_runs;
-    int better; /* +1 higher, -1 lower, 0 not given */
-    bool relink, no_checkout, resume, dry_run, post;
+    int better;  /* +1 higher, -1 lower, 0 not given */
+    int confirm; /* +1 yes, -1 no, 0: where commits are checked out and built by us */
+    bool relink, no_checkout, resume, dry_run, post, markdown, all_parents;
     bool remote;   /* the service's runners search */
     int64_t alert; /* with remote: its metric, range and suspects; 0: none */
+    /* Another axis than history, with the code fixed: see hunt_axis.c. */
+    pfc_hunt_axis axis;
+    const char *points, *submodule, *at;
+    int argc; /* of the call, to say how to repeat it */
+    char **argv;
 } pfc_hunt_opts;
+
+/** What came of confirming one culprit. */
+typedef struct pfc_hunt_confirmed {
+    pfc_culprit culprit;
+    pfc_confirm_result result;
+    char reason[200]; /* why it stays open, else "" */
+} pfc_hunt_confirmed;
 
 typedef struct pfc_hunt {
     const pfc_cli *cli;
@@ -110,11 +139,16 @@ typedef struct pfc_hunt {
     pfc_workspace_opts ws_opts;
     pfc_hunt_commits commits;
     pfc_hunt_state state;
+    char **points; /* of an axis: shell text before build and measure, by commit; NULL */
     pfc_bisect_plan *plan;
+    pfc_hunt_confirmed *confirmed; /* of this answer's culprits, in the report's order */
+    size_t confirmed_len;
     bool higher_is_better;
     bool interrupted;
     int64_t started_ns;
     double seconds_before; /* of earlier calls */
+    double to_go;          /* runs, as last estimated; by to_go_ns */
+    int64_t to_go_ns;
     double kept_measure_s,
         kept_build_s; /* of a dry run: medians of what was kept; 0: nothing was */
 } pfc_hunt;
@@ -122,19 +156,83 @@ typedef struct pfc_hunt {
 /** Finds the commits, the settings and the kept state; makes the plan. Close it in every case. */
 pfc_code pfc_hunt_open(pfc_hunt *hunt, const pfc_cli *cli, const pfc_hunt_opts *opts,
                        pfc_err *err) PFC_MUSTCHECK;
-/** Measures until the plan stops or a signal comes (hunt->interrupted). PFC_EBROKEN when an end
- *  cannot be measured. */
-pfc_code pfc_hunt_run(pfc_hunt *hunt, pfc_err *err) PFC_MUSTCHECK;
 void pfc_hunt_close(pfc_hunt *hunt);
+bool pfc_hunt_is_end(const pfc_hunt *hunt, size_t commit);
+/** A plan that knows all steps kept so far. */
+pfc_code pfc_hunt_replan(pfc_hunt *hunt, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_hunt_tell(pfc_hunt *hunt, const pfc_hunt_step *step, pfc_err *err) PFC_MUSTCHECK;
+/** The first step that gave a value, NULL: none. */
+const pfc_hunt_step *pfc_hunt_first(const pfc_hunt *hunt);
+/** A build's cost in runs; 0 while unknown. */
+double pfc_hunt_build_cost(const pfc_hunt *hunt);
+
+/* ---- hunt_run.c: the loop ---- */
+
+/** Measures until the plan stops and what it names is confirmed, or a signal comes
+ *  (hunt->interrupted). PFC_EBROKEN when an end cannot be measured. */
+pfc_code pfc_hunt_run(pfc_hunt *hunt, pfc_err *err) PFC_MUSTCHECK;
+/** One measurement, kept on disk; *taken false when a signal cut it short. `reason` has
+ *  PFC_WORKSPACE_REASON_BYTES. */
+pfc_code pfc_hunt_take(pfc_hunt *hunt, const pfc_bisect_step *next, bool confirm,
+                       pfc_hunt_step *step, char *reason, bool *taken, pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- hunt_confirm.c: nobody is blamed before a fresh comparison ---- */
+
+bool pfc_hunt_confirms(const pfc_hunt *hunt);
+/** Compares the commit before each named one with it: replays what was kept, measures the rest.
+ *  *again: a comparison refuted an answer, its runs were given to the plan, go on searching. */
+pfc_code pfc_hunt_confirm(pfc_hunt *hunt, bool *again, pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- hunt_axis.c: compilers, flags, dependencies instead of commits ---- */
+
+/** Fills commits and points. */
+pfc_code pfc_hunt_axis_read(pfc_hunt *hunt, pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- hunt_cost.c: what it will take ---- */
+
 /** Median seconds of a measurement and of a build so far; 0 when unknown. */
 void pfc_hunt_costs(const pfc_hunt *hunt, double *measure_s, double *build_s);
+/** Prints what is expected, measures nothing; the exit status. */
+int pfc_hunt_dry_run(const pfc_hunt *hunt);
+
+/* ---- hunt_view.c: while it goes on ---- */
+
+/** Draws posterior, runs, cost and time left on a terminal; nothing elsewhere. */
+void pfc_hunt_view(pfc_hunt *hunt, const pfc_bisect_step *next, bool confirm);
+/** Takes the drawing away. */
+void pfc_hunt_view_wipe(const pfc_hunt *hunt);
+/** A line of the log after a run. */
+void pfc_hunt_log(const pfc_hunt *hunt, const pfc_hunt_step *step, const char *reason);
+/** The most probable commit and its probability. */
+size_t pfc_hunt_likeliest(const pfc_hunt *hunt, double *probability);
+
+/* ---- hunt_evidence.c: what was measured, in sentences ---- */
+
+/** The runs of one commit. */
+typedef struct pfc_hunt_side {
+    size_t commit, runs, builds, layouts; /* layouts: builds that were laid out anew */
+    double median, noise_rel;             /* NAN without runs; noise: 1.4826 MAD / median */
+} pfc_hunt_side;
+
+void pfc_hunt_side_of(const pfc_hunt *hunt, size_t commit, pfc_hunt_side *out);
+/** Bad against good over all runs of the ends; false with fewer than 3 a side. */
+bool pfc_hunt_ends_compared(const pfc_hunt *hunt, pfc_compare_result *out);
+json_t *pfc_hunt_evidence_json(const pfc_hunt *hunt, const pfc_bisect_report *report);
+/** Sentences by their titles, as text or as Markdown. */
+void pfc_hunt_evidence_print(const pfc_hunt *hunt, const pfc_bisect_report *report, bool markdown);
+/** First line of the commit's message, "" when there is no repository; caller frees. */
+char *pfc_hunt_subject(const pfc_hunt *hunt, size_t commit);
 
 /* ---- hunt_report.c: the answer ---- */
 
 /** --remote (remote.c): orders, follows, tells; returns the exit status. */
 int pfc_remote_bisect(const pfc_cli *cli, const pfc_hunt_opts *opts);
 
-/** Prints table or JSON, posts when asked to; returns the exit status. */
+/** Is the i-th culprit of the report one to blame? (True where nothing is to be confirmed.) */
+bool pfc_hunt_stands(const pfc_hunt *hunt, size_t culprit);
+/** Runs of the search and of confirmations. */
+size_t pfc_hunt_runs(const pfc_hunt *hunt, const pfc_bisect_report *report);
+/** Prints table, Markdown or JSON, posts when asked to; returns the exit status. */
 int pfc_hunt_report(pfc_hunt *hunt);
 
 #endif

@@ -20,6 +20,11 @@ static void add(pfc_hunt_commits *commits, const char *id, bool touches)
     commits->items[commits->len++] = (pfc_hunt_commit){ pfc_strdup(id), touches };
 }
 
+void pfc_hunt_commits_add(pfc_hunt_commits *commits, const char *id)
+{
+    add(commits, id, false);
+}
+
 void pfc_hunt_commits_clear(pfc_hunt_commits *commits)
 {
     for (size_t i = 0; i < commits->len; i++)
@@ -30,7 +35,7 @@ void pfc_hunt_commits_clear(pfc_hunt_commits *commits)
 
 /* ---- from a file ---- */
 
-static bool is_id(const char *text)
+bool pfc_hunt_is_id(const char *text)
 {
     const size_t len = strlen(text);
 
@@ -58,7 +63,7 @@ static pfc_code read_line(char *line, const char *file, size_t number, char *con
     }
     if (!*line)
         return PFC_OK;
-    if (!is_id(line))
+    if (!pfc_hunt_is_id(line))
         return pfc_err_set(err, PFC_EINVAL,
                            "%.200s: line %zu: want an id of at most %d printable characters", file,
                            number, PFC_HUNT_MAX_ID);
@@ -111,6 +116,33 @@ static void narrow(pfc_hunt_commits *commits, size_t first, size_t last)
     commits->len = len;
 }
 
+pfc_code pfc_hunt_commits_ends(pfc_hunt_commits *commits, const char *file, const char *good,
+                               const char *bad, pfc_err *err)
+{
+    size_t first = 0;
+    size_t last = commits->len ? commits->len - 1 : 0;
+    pfc_code code = refuse_twins(commits, file, err);
+
+    if (!code && good)
+        code = find_id(commits, good, "--good", &first, err);
+    if (!code && bad)
+        code = find_id(commits, bad, "--bad", &last, err);
+    if (code)
+        return code;
+    if (first > last)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "%.200s: --good %s comes after --bad %s: the two ends are swapped; did "
+                           "you mean --good %s --bad %s?",
+                           file, commits->items[first].id, commits->items[last].id,
+                           commits->items[last].id, commits->items[first].id);
+    if (commits->len == 0 || first == last)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "%.200s: want at least two commits, oldest first, the good one first",
+                           file);
+    narrow(commits, first, last);
+    return PFC_OK;
+}
+
 pfc_code pfc_hunt_commits_file(const char *path, const char *good, const char *bad,
                                char *const *globs, size_t globs_len, pfc_hunt_commits *out,
                                pfc_err *err)
@@ -119,35 +151,14 @@ pfc_code pfc_hunt_commits_file(const char *path, const char *good, const char *b
     char *save = NULL;
     size_t len = 0;
     size_t number = 0;
-    size_t first = 0;
-    size_t last = 0;
     pfc_code code = pfc_fs_read(path, PFC_HUNT_MAX_FILE, &text, &len, err);
 
-    if (code)
-        goto done;
     /* strsep rather than strtok: empty lines count. */
     save = text;
-    for (char *line = strsep(&save, "\n"); line && !code; line = strsep(&save, "\n"))
+    for (char *line = code ? NULL : strsep(&save, "\n"); line && !code; line = strsep(&save, "\n"))
         code = read_line(line, path, ++number, globs, globs_len, out, err);
-    if (!code)
-        code = refuse_twins(out, path, err);
-    if (code)
-        goto done;
-    last = out->len ? out->len - 1 : 0;
-    if (good)
-        code = find_id(out, good, "--good", &first, err);
-    if (!code && bad)
-        code = find_id(out, bad, "--bad", &last, err);
-    if (!code && (out->len == 0 || first >= last))
-        code = pfc_err_set(err, PFC_EINVAL,
-                           "%.200s: want at least two commits, oldest first, the good one first",
-                           path);
-    if (!code)
-        narrow(out, first, last);
-
-done:
     free(text);
-    return code;
+    return code ? code : pfc_hunt_commits_ends(out, path, good, bad, err);
 }
 
 /* ---- from a repository ---- */
@@ -173,6 +184,7 @@ pfc_code pfc_hunt_commits_repo(pfc_repo *repo, const char *good, const char *bad
 {
     pfc_commit_id good_id;
     pfc_commit_id bad_id;
+    pfc_commit_id base;
     pfc_commit_id *ids = NULL;
     size_t len = 0;
     pfc_code code = pfc_repo_resolve(repo, good, &good_id, err);
@@ -186,6 +198,12 @@ pfc_code pfc_hunt_commits_repo(pfc_repo *repo, const char *good, const char *bad
         return pfc_err_set(err, PFC_EINVAL, "--good and --bad are the same commit, %.12s",
                            good_id.hex);
     code = pfc_repo_path(repo, &good_id, &bad_id, &ids, &len, err);
+    if (code == PFC_EINVAL && !pfc_repo_merge_base(repo, &good_id, &bad_id, &base, NULL) &&
+        strcmp(base.hex, bad_id.hex) == 0)
+        code = pfc_err_set(err, PFC_EINVAL,
+                           "--good %.100s comes after --bad %.100s: the two ends are swapped; did "
+                           "you mean --good %.100s --bad %.100s?",
+                           good, bad, bad, good);
     for (size_t i = 0; i < len && !code; i++) {
         bool touches = false;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/comment.h"
 #include "cli/hunt.h"
 
 static bool names_culprits(const pfc_bisect_report *report)
@@ -20,16 +21,49 @@ static json_t *number(double v)
     return isfinite(v) ? json_real(v) : json_null();
 }
 
-static json_t *culprits_json(const pfc_hunt *h, const pfc_bisect_report *report)
+bool pfc_hunt_stands(const pfc_hunt *h, size_t culprit)
+{
+    if (!pfc_hunt_confirms(h))
+        return true;
+    return culprit < h->confirmed_len &&
+           h->confirmed[culprit].result.verdict == PFC_CONFIRM_CONFIRMED;
+}
+
+size_t pfc_hunt_runs(const pfc_hunt *h, const pfc_bisect_report *report)
+{
+    size_t confirm = 0;
+
+    for (size_t i = 0; i < h->state.len; i++)
+        confirm += h->state.steps[i].confirm;
+    return report->runs + confirm;
+}
+
+/* Named, but not to blame: what a fresh comparison did not show is no verdict. */
+static void judge(const pfc_hunt *h, pfc_bisect_report *report)
+{
+    size_t standing = 0;
+
+    for (size_t i = 0; i < report->culprits_len; i++)
+        standing += pfc_hunt_stands(h, i);
+    if (names_culprits(report) && !standing)
+        report->verdict = PFC_BISECT_INCONCLUSIVE;
+}
+
+/* The culprits that stand, or those that do not. */
+static json_t *culprits_json(const pfc_hunt *h, const pfc_bisect_report *report, bool stand)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; names_culprits(report) && i < report->culprits_len; i++) {
+    for (size_t i = 0; i < report->culprits_len; i++) {
         const pfc_culprit *c = &report->culprits[i];
         json_t *ids = json_array();
 
         for (size_t k = c->first; k <= c->last; k++)
             json_array_append_new(ids, json_string(h->commits.items[k].id));
+        if ((names_culprits(report) && pfc_hunt_stands(h, i)) != stand) {
+            json_decref(ids);
+            continue;
+        }
         json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:o,s:o}", "commits", ids,
                                               "probability", number(c->probability), "rel_change",
                                               number(c->rel_change), "rel_low", number(c->rel_low),
@@ -41,25 +75,10 @@ static json_t *culprits_json(const pfc_hunt *h, const pfc_bisect_report *report)
 static json_t *report_json(const pfc_hunt *h, const pfc_bisect_report *report)
 {
     return json_pack("{s:s,s:o,s:I,s:I,s:I,s:o}", "verdict",
-                     pfc_bisect_verdict_name(report->verdict), "culprits", culprits_json(h, report),
-                     "runs", (json_int_t)report->runs, "builds", (json_int_t)report->builds,
-                     "commits_measured", (json_int_t)report->commits_measured, "seconds",
-                     number(h->state.seconds));
-}
-
-/* First line of the commit's message, "" when there is no repository. */
-static char *subject_of(const pfc_hunt *h, size_t commit)
-{
-    pfc_commit c = { 0 };
-    pfc_commit_id id;
-    char *subject = NULL;
-
-    if (h->repo && !pfc_repo_resolve(h->repo, h->commits.items[commit].id, &id, NULL) &&
-        !pfc_repo_commit(h->repo, &id, &c, NULL)) {
-        subject = pfc_strdup(c.subject);
-        pfc_commit_clear(&c);
-    }
-    return subject ? subject : pfc_strdup("");
+                     pfc_bisect_verdict_name(report->verdict), "culprits",
+                     culprits_json(h, report, true), "runs", (json_int_t)pfc_hunt_runs(h, report),
+                     "builds", (json_int_t)report->builds, "commits_measured",
+                     (json_int_t)report->commits_measured, "seconds", number(h->state.seconds));
 }
 
 static void culprit_rows(pfc_table *table, const pfc_hunt *h, const pfc_culprit *c)
@@ -72,7 +91,7 @@ static void culprit_rows(pfc_table *table, const pfc_hunt *h, const pfc_culprit 
     pfc_show_percent(c->rel_low, low);
     pfc_show_percent(c->rel_high, high);
     for (size_t k = c->first; k <= c->last; k++) {
-        char *subject = subject_of(h, k);
+        char *subject = pfc_hunt_subject(h, k);
 
         pfc_table_row(table);
         pfc_table_setf(table, 0, "%.12s", h->commits.items[k].id);
@@ -90,30 +109,90 @@ static void culprit_rows(pfc_table *table, const pfc_hunt *h, const pfc_culprit 
     }
 }
 
-static void print_report(const pfc_hunt *h, const pfc_bisect_report *report)
+static void markdown_culprit(const pfc_hunt *h, const pfc_bisect_report *report, size_t i)
+{
+    const pfc_culprit *c = &report->culprits[i];
+    char change[32];
+    pfc_buf line;
+
+    if (!names_culprits(report) || !pfc_hunt_stands(h, i))
+        return;
+    pfc_show_percent(c->rel_change, change);
+    pfc_buf_init(&line, 64u * 1024);
+    for (size_t k = c->first; k <= c->last && !line.overflow; k++) {
+        char *subject = pfc_hunt_subject(h, k);
+
+        pfc_buf_puts(&line, k == c->first ? "- " : "- or ");
+        pfc_markdown_code(&line, h->commits.items[k].id);
+        pfc_buf_putc(&line, ' ');
+        pfc_markdown_text(&line, subject);
+        if (k == c->first)
+            pfc_buf_printf(&line, ": **%s**, probability %.4f", change, c->probability);
+        pfc_buf_putc(&line, '\n');
+        free(subject);
+    }
+    fputs(pfc_buf_text(&line), stdout);
+    pfc_buf_clear(&line);
+}
+
+static void print_table(const pfc_hunt *h, const pfc_bisect_report *report)
 {
     static const pfc_col cols[] = { { "CULPRIT", false },
                                     { "PROBABILITY", true },
                                     { "CHANGE", true },
                                     { "INTERVAL", true },
                                     { "SUBJECT", false } };
-    char seconds[32];
+    pfc_table *table = pfc_table_new(h->cli, cols, PFC_ARRAY_LEN(cols));
 
-    if (names_culprits(report) && report->culprits_len > 0) {
-        pfc_table *table = pfc_table_new(h->cli, cols, PFC_ARRAY_LEN(cols));
-
-        for (size_t i = 0; i < report->culprits_len; i++)
+    for (size_t i = 0; i < report->culprits_len; i++)
+        if (pfc_hunt_stands(h, i))
             culprit_rows(table, h, &report->culprits[i]);
-        pfc_table_print(table);
-    } else if (report->verdict == PFC_BISECT_NO_REGRESSION) {
-        printf("no regression between %.12s and %.12s\n", h->commits.items[0].id,
-               h->commits.items[h->commits.len - 1].id);
+    pfc_table_print(table);
+}
+
+/* The verdict in one line; *table: it names somebody. */
+static void headline(const pfc_hunt *h, const pfc_bisect_report *report, pfc_buf *out)
+{
+    const char *good = h->commits.items[0].id;
+    const char *bad = h->commits.items[h->commits.len - 1].id;
+
+    if (names_culprits(report) && report->culprits_len > 0)
+        pfc_buf_printf(out, "%s between %.12s and %.12s%s",
+                       report->verdict == PFC_BISECT_FOUND ? "found" : "narrowed down", good, bad,
+                       pfc_hunt_confirms(h) ? ", confirmed by fresh runs" : "");
+    else if (report->verdict == PFC_BISECT_NO_REGRESSION)
+        pfc_buf_printf(out, "no regression between %.12s and %.12s: not reproduced", good, bad);
+    else if (h->opts->max_runs > 0 && (int64_t)h->state.len >= h->opts->max_runs)
+        pfc_buf_printf(out,
+                       "inconclusive: the budget of %zu runs is spent (--resume with a larger "
+                       "--max-runs goes on)",
+                       (size_t)h->opts->max_runs);
+    else if (report->culprits_len && h->confirmed_len)
+        pfc_buf_puts(out, "inconclusive: what was named is not confirmed by fresh runs");
+    else
+        pfc_buf_puts(out, "inconclusive: more runs are needed (--resume goes on, --max-runs allows "
+                          "more)");
+}
+
+static void print_report(const pfc_hunt *h, const pfc_bisect_report *report)
+{
+    pfc_buf head;
+
+    pfc_buf_init(&head, 4096);
+    headline(h, report, &head);
+    if (h->opts->markdown) {
+        printf("### perfci bisect: %s\n\n", pfc_buf_text(&head));
     } else {
-        puts("inconclusive: more runs are needed (--resume goes on, --max-runs allows more)");
+        puts(pfc_buf_text(&head));
+        if (names_culprits(report) && report->culprits_len > 0)
+            print_table(h, report);
     }
-    pfc_show_seconds(h->state.seconds, seconds);
-    printf("%zu runs, %zu builds, %zu of %zu commits measured, %s\n", report->runs, report->builds,
-           report->commits_measured, h->commits.len, seconds);
+    pfc_buf_clear(&head);
+    for (size_t i = 0; h->opts->markdown && i < report->culprits_len; i++)
+        markdown_culprit(h, report, i);
+    if (h->opts->markdown && names_culprits(report))
+        putchar('\n');
+    pfc_hunt_evidence_print(h, report, h->opts->markdown);
 }
 
 static json_t *steps_json(const pfc_hunt *h)
@@ -162,12 +241,26 @@ done:
     return code;
 }
 
+static void print_json(const pfc_hunt *h, const pfc_bisect_report *report)
+{
+    json_t *doc = report_json(h, report);
+    json_t *open = culprits_json(h, report, false);
+
+    json_object_set_new(doc, "confirmed",
+                        json_boolean(names_culprits(report) && pfc_hunt_confirms(h)));
+    /* Named by the search, blamed by nobody: see evidence. */
+    json_object_set_new(doc, "unconfirmed", open);
+    json_object_set_new(doc, "evidence", pfc_hunt_evidence_json(h, report));
+    pfc_cli_print_json(doc);
+}
+
 int pfc_hunt_report(pfc_hunt *h)
 {
     pfc_bisect_report report = { 0 };
     pfc_err err = { 0 };
     int status = PFC_EXIT_INCONCLUSIVE;
 
+    pfc_hunt_view_wipe(h);
     pfc_bisect_report_get(h->plan, &report);
     /* What was cut short is no verdict, whatever the posterior says at that moment. */
     if (h->interrupted) {
@@ -175,8 +268,9 @@ int pfc_hunt_report(pfc_hunt *h)
         pfc_cli_warn(h->cli, "interrupted; every measurement is kept, the same command with "
                              "--resume goes on");
     }
+    judge(h, &report);
     if (h->cli->json)
-        pfc_cli_print_json(report_json(h, &report));
+        print_json(h, &report);
     else
         print_report(h, &report);
     if (names_culprits(&report))

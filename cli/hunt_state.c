@@ -7,7 +7,7 @@
 #include "cli/hunt.h"
 #include "core/base/fs.h"
 
-enum { STATE_VERSION = 1, STATE_MAX_BYTES = 64 * 1024 * 1024 };
+enum { STATE_VERSION = 2, STATE_MAX_BYTES = 64 * 1024 * 1024 };
 
 void pfc_hunt_state_add(pfc_hunt_state *state, const pfc_hunt_step *step)
 {
@@ -28,6 +28,8 @@ static json_t *step_json(const pfc_hunt_step *s)
                             (json_int_t)s->build, "outcome", pfc_outcome_name(s->kind), "built",
                             s->built, "build_s", s->build_s, "measure_s", s->measure_s);
 
+    if (s->confirm)
+        json_object_set_new(doc, "confirm", json_true());
     if (s->kind == PFC_OUTCOME_MEASURED) {
         json_object_set_new(doc, "value", json_real(s->value));
         json_object_set_new(doc, "higher_is_better", json_boolean(s->higher_is_better));
@@ -39,8 +41,8 @@ static json_t *step_json(const pfc_hunt_step *s)
 pfc_code pfc_hunt_state_save(const pfc_hunt_state *state, pfc_err *err)
 {
     json_t *steps = json_array();
-    json_t *doc = json_pack("{s:i,s:s,s:f,s:o}", "version", STATE_VERSION, "key", state->key,
-                            "seconds", state->seconds, "steps", steps);
+    json_t *doc = json_pack("{s:i,s:s,s:f,s:i,s:o}", "version", STATE_VERSION, "key", state->key,
+                            "seconds", state->seconds, "refuted", state->refuted, "steps", steps);
     char *folder = pfc_strdup(state->path);
     char *text;
     pfc_code code;
@@ -92,6 +94,8 @@ static pfc_code read_step(const json_t *obj, const pfc_json_at *at, size_t commi
     if (!code)
         code = pfc_json_bool(obj, at, "built", false, &out->built, err);
     if (!code)
+        code = pfc_json_bool(obj, at, "confirm", false, &out->confirm, err);
+    if (!code)
         code = pfc_json_double(obj, at, "build_s", false, 0, 1e9, &out->build_s, err);
     if (!code)
         code = pfc_json_double(obj, at, "measure_s", false, 0, 1e9, &out->measure_s, err);
@@ -114,6 +118,7 @@ static pfc_code read_state(pfc_hunt_state *state, const json_t *doc, size_t comm
     char *key = NULL;
     json_t *steps = NULL;
     int64_t version = 0;
+    int64_t refuted = 0;
     pfc_code code = pfc_json_i64(doc, NULL, "version", true, 0, INT32_MAX, &version, err);
 
     if (!code && version != STATE_VERSION)
@@ -125,6 +130,9 @@ static pfc_code read_state(pfc_hunt_state *state, const json_t *doc, size_t comm
     if (code || !*found)
         return code;
     code = pfc_json_double(doc, NULL, "seconds", true, 0, 1e12, &state->seconds, err);
+    if (!code)
+        code = pfc_json_i64(doc, NULL, "refuted", true, 0, 1000, &refuted, err);
+    state->refuted = (int)refuted;
     if (!code)
         code = pfc_json_array(doc, NULL, "steps", true, 2 * PFC_BISECT_MAX_RUNS, &steps, err);
     for (size_t i = 0; !code && i < json_array_size(steps); i++) {

@@ -82,7 +82,15 @@ void pfc_bisect_failed(pfc_bisect_plan *plan, size_t commit);
 void pfc_bisect_timed_out(pfc_bisect_plan *plan, size_t commit);
 /** Probability that commit i is a first bad one, out[0..n). */
 void pfc_bisect_posterior(const pfc_bisect_plan *plan, double *out);
-/** Expected further runs (simulated, bounded time), for progress and --dry-run. */
+/** What is still to come: means over a few plays of the plan on made values (bounded time). */
+typedef struct pfc_bisect_cost {
+    double runs, builds; /* builds: of commits (and layouts) not built so far */
+    double runs_most;    /* of the longest play */
+} pfc_bisect_cost;
+
+/** For progress and --dry-run; all zero when nothing is left to do. */
+void pfc_bisect_expect(const pfc_bisect_plan *plan, pfc_bisect_cost *out);
+/** Its `runs` alone. */
 double pfc_bisect_expected_runs(const pfc_bisect_plan *plan);
 /** The answer so far. *out: clear with pfc_bisect_report_clear. */
 void pfc_bisect_report_get(const pfc_bisect_plan *plan, pfc_bisect_report *out);

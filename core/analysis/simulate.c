@@ -26,7 +26,16 @@ static size_t draw_culprit(const pfc_bisect_plan *plan, pfc_rng *rng)
     return plan_quantile(plan, m->nodes[i].commit, m->nodes[i + 1].commit, pfc_rng_double(rng));
 }
 
-static size_t play(const pfc_bisect_plan *plan, pfc_rng *rng, size_t limit)
+/* Is this build of the commit among the runs so far? */
+static bool is_built(const pfc_bisect_plan *plan, const pfc_bisect_step *step)
+{
+    for (size_t i = 0; i < plan->runs_len; i++)
+        if (plan->runs[i].commit == step->commit && plan->runs[i].build == step->build)
+            return true;
+    return false;
+}
+
+static size_t play(const pfc_bisect_plan *plan, pfc_rng *rng, size_t limit, size_t *builds)
 {
     const plan_model *m = &plan->model;
     pfc_bisect_plan *twin = plan_clone(plan);
@@ -45,6 +54,7 @@ static size_t play(const pfc_bisect_plan *plan, pfc_rng *rng, size_t limit)
         pfc_bisect_next(twin, &next);
         if (next.act == PFC_BISECT_STOP)
             break;
+        *builds += !is_built(twin, &next);
         double spread = plan_is_exact(plan) ? 0 : noise;
         double x = (next.commit >= culprit ? high : low) + spread * pfc_rng_normal(rng);
         if (pfc_bisect_tell(twin, next.commit, next.build, exp(plan->sign * x), NULL))
@@ -54,21 +64,34 @@ static size_t play(const pfc_bisect_plan *plan, pfc_rng *rng, size_t limit)
     return runs;
 }
 
-double pfc_bisect_expected_runs(const pfc_bisect_plan *plan)
+void pfc_bisect_expect(const pfc_bisect_plan *plan, pfc_bisect_cost *out)
 {
     pfc_bisect_plan *twin = plan_clone(plan);
     pfc_bisect_step next;
     pfc_rng rng;
-    double runs = 0;
+    size_t builds = 0;
+    size_t runs = 0;
     size_t left = DECISIONS;
     int plays = 0;
+    *out = (pfc_bisect_cost){ 0 };
     pfc_rng_seed(&rng, plan->opts.seed);
     pfc_bisect_next(twin, &next);
     for (; next.act == PFC_BISECT_MEASURE && plays < PLAYS && left > 0; plays++) {
-        size_t played = play(twin, &rng, left);
-        runs += (double)played;
+        size_t played = play(twin, &rng, left, &builds);
+        runs += played;
         left -= played;
+        out->runs_most = fmax(out->runs_most, (double)played);
     }
     pfc_bisect_free(twin);
-    return plays ? runs / plays : 0;
+    if (!plays)
+        return;
+    out->runs = (double)runs / plays;
+    out->builds = (double)builds / plays;
+}
+
+double pfc_bisect_expected_runs(const pfc_bisect_plan *plan)
+{
+    pfc_bisect_cost cost;
+    pfc_bisect_expect(plan, &cost);
+    return cost.runs;
 }

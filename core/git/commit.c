@@ -230,3 +230,23 @@ pfc_code pfc_repo_submodules(pfc_repo *repo, const pfc_commit_id *id, char ***pa
     *len = list.len;
     return PFC_OK;
 }
+
+pfc_code pfc_repo_submodule_at(pfc_repo *repo, const pfc_commit_id *id, const char *path,
+                               pfc_commit_id *out, pfc_err *err)
+{
+    git_tree *tree = NULL;
+    git_tree_entry *entry = NULL;
+    pfc_code code = tree_of(repo, id, &tree, err);
+    bool pins;
+
+    if (code)
+        return code;
+    pins = git_tree_entry_bypath(&entry, tree, path) == 0 &&
+           git_tree_entry_type(entry) == GIT_OBJECT_COMMIT;
+    if (pins)
+        pfc_git_id(git_tree_entry_id(entry), out);
+    git_tree_entry_free(entry);
+    git_tree_free(tree);
+    return pins ? PFC_OK
+                : pfc_err_set(err, PFC_EINVAL, "%.200s is no submodule at %.12s", path, id->hex);
+}

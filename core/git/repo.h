@@ -118,6 +118,10 @@ pfc_code pfc_repo_file(pfc_repo *repo, const pfc_commit_id *id, const char *path
 pfc_code pfc_repo_submodules(pfc_repo *repo, const pfc_commit_id *id, char ***paths, size_t *len,
                              pfc_err *err) PFC_MUSTCHECK;
 
+/** The commit of the submodule at `path` that a commit pins. PFC_EINVAL when that is no submodule. */
+pfc_code pfc_repo_submodule_at(pfc_repo *repo, const pfc_commit_id *id, const char *path,
+                               pfc_commit_id *out, pfc_err *err) PFC_MUSTCHECK;
+
 /**
  * Writes the tree of a commit into `dir`, which must be absent or empty (it is made, 0755).
  *
