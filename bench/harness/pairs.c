@@ -59,8 +59,12 @@ static pfc_code launch(duel *d, bool *ready, pfc_launched *slower, pfc_err *err)
     for (size_t k = 0; k < 2 && *ready; k++) {
         const size_t side = k ? 1 - first : first;
         pfc_launched up = { 0 };
-        const pfc_code code = d->sides[side]->launch(d->sides[side]->arg, &d->spec, &up, err);
+        pfc_block_spec spec = d->spec;
+        pfc_code code;
 
+        if (side == 1 && d->opts->case_b)
+            spec.c = d->opts->case_b;
+        code = d->sides[side]->launch(d->sides[side]->arg, &spec, &up, err);
         if (code)
             return code;
         if (up.status != PFC_STATUS_OK) {

@@ -97,8 +97,10 @@ typedef struct pfc_paired_opts {
     double max_seconds;  /* for one benchmark on one backend; 0: 60 */
     double extra_rel;    /* B does this share more calls than it is given credit for: injected
                             slowdown, to check the method; 0: none */
-    uint64_t seed;       /* of order and input; 0: 1 */
-    int cpu;             /* for both sides; -1: not pinned */
+    const pfc_case *case_b; /* B measures this one instead and is given credit for the same work:
+                               injected work again, as a slightly larger problem; NULL: none */
+    uint64_t seed;          /* of order and input; 0: 1 */
+    int cpu;                /* for both sides; -1: not pinned */
     bool (*cancelled)(void *arg);
     void *cancelled_arg;
 } pfc_paired_opts;

@@ -2,56 +2,57 @@
  * perfci-bench-pairs: how often the comparison by pairs is right, on this machine, now.
  *
  * A/A: one build against itself; every "different" is a false alarm. A/B: side B does a stated share
- * of calls more than it is given credit for (real work, not a changed number); every comparison that
+ * of work more than it is given credit for (real work, not a changed number); every comparison that
  * does not end in "different, slower" is a miss. Real processes, real clocks.
  */
 #include <argp.h>
-#include <math.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/harness/pairs.h"
-#include "bench/machine/machine.h"
-#include "core/base/clock.h"
+#include "bench/pairs/study.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 
-/* Small enough that a hundred calls, the least that make one per cent a whole call, are a sample. */
-static const char suite_text[] = "suite: pairs\n"
-                                 "settings: {warmup_seconds: 0.01}\n"
-                                 "backends: [cpu-scalar, cpu-avx2]\n"
-                                 "benchmarks:\n"
-                                 "  - {op: gemm, shapes: [{m: 16, n: 16, k: 16}]}          # L1\n"
-                                 "  - {op: rmsnorm, shapes: [{rows: 16, cols: 1024}]}      # L2\n";
-
 typedef struct options {
-    int64_t aa, ab;
-    double rel;
-    int64_t max_pairs, quads, samples, warm;
-    double margin;
-    const char *backend;
-    bool json;
+    pfc_study_opts study;
+    int64_t simulate;
+    double percent;
+    const char *raw;
 } options;
+
+enum { LAUNCH_PAIRS = 256, TURNS, WARM, SIMULATE, RAW, MAX_SECONDS };
 
 static const char doc[] =
     "Counts false alarms and misses of comparisons by pairs on this machine.\v"
     "Examples:\n"
-    "  perfci-bench-pairs                                    200 A/A, 100 with 1 % injected\n"
-    "  perfci-bench-pairs --aa 0 --rel 0.005 --max-pairs 200 --margin 0.0025\n"
+    "  perfci-bench-pairs --aa 200 --ab 0 --busy 2           false alarms on a busy machine\n"
+    "  perfci-bench-pairs --aa 0 --ab 100 --inject 0.5 --max-pairs 200\n"
+    "  perfci-bench-pairs --kernel dram --aa 0 --ab 100 --inject 2 --max-pairs 500 --minutes 10\n"
+    "  perfci-bench-pairs --simulate 2000                    coverage and drift on modelled "
+    "builds\n"
     "\n"
     "Exit status: 0 counted, 2 usage, 5 nothing could be measured.";
 
 static const struct argp_option argp_options[] = {
-    { "aa", 'a', "N", 0, "comparisons of a build with itself (default: 200)", 0 },
-    { "ab", 'b', "N", 0, "comparisons with work injected into B (default: 100)", 0 },
-    { "rel", 'r', "R", 0, "the injected share (default: 0.01)", 0 },
+    { "aa", 'a', "N", 0, "comparisons of a build with itself, of each kernel (default: 20)", 0 },
+    { "ab", 'b', "N", 0, "comparisons with work injected into B (default: 20)", 0 },
+    { "inject", 'i', "PCT", 0, "the injected share in per cent (default: 1)", 0 },
+    { "kernel", 'k', "NAME", 0,
+      "l1, l2, l2-gemm, l3 or dram; can be given more than once (default: l1 and l2)", 0 },
+    { "backend", 'B', "NAME", 0, "cpu-avx2 (default), cpu-scalar, cpu-avx512, ...", 0 },
     { "max-pairs", 'p', "N", 0, "limit for one comparison (default: 100)", 0 },
-    { "margin", 'm', "R", 0, "relative change that does not matter (default: half of --rel)", 0 },
-    { "quads", 'q', "N", 0, "ABBA rounds of a launch (default: the comparison's)", 0 },
-    { "samples", 's', "N", 0, "samples of a turn (default: the comparison's)", 0 },
-    { "warm", 'w', "N", 0, "warm-up of a turn in samples (default: the comparison's)", 0 },
-    { "backend", 'B', "NAME", 0, "cpu-avx2 (default) or cpu-scalar", 0 },
+    { "max-seconds", MAX_SECONDS, "S", 0, "limit for one comparison (default: 60)", 0 },
+    { "margin", 'm', "PCT", 0, "change that does not matter (default: half of --inject)", 0 },
+    { "busy", 'y', "N", 0, "keep N processes busy meanwhile (default: 0)", 0 },
+    { "minutes", 'M', "M", 0, "stop after so long with what there is (default: no limit)", 0 },
+    { "simulate", SIMULATE, "N", 0, "N comparisons of modelled builds a row, nothing measured", 0 },
+    { "raw", RAW, "FILE", 0, "all samples, a line of JSON for each comparison", 0 },
     { "json", 'j', NULL, 0, "a line of JSON for each count", 0 },
+    { "quiet", 'q', NULL, 0, "no progress", 0 },
+    { "launch-pairs", LAUNCH_PAIRS, "N", 0, "pairs of a launch (default: the comparison's)", 1 },
+    { "turns", TURNS, "N", 0, "turns of a side in a pair (default: the comparison's)", 1 },
+    { "warm", WARM, "N", 0, "warm-up of a turn in samples (default: the comparison's)", 1 },
     { 0 },
 };
 
@@ -61,153 +62,147 @@ static void check(struct argp_state *state, pfc_code code, const pfc_err *err)
         argp_error(state, "%s", err->msg);
 }
 
+static void whole(struct argp_state *state, const char *arg, int64_t min, int64_t max,
+                  const char *name, int64_t *out)
+{
+    pfc_err err = { 0 };
+
+    check(state, pfc_parse_i64(arg, min, max, name, out, &err), &err);
+}
+
+static void real(struct argp_state *state, const char *arg, double min, double max,
+                 const char *name, double *out)
+{
+    pfc_err err = { 0 };
+
+    check(state, pfc_parse_double(arg, min, max, name, out, &err), &err);
+}
+
+static void add_kernel(struct argp_state *state, pfc_study_opts *o, const char *name)
+{
+    size_t len = 0;
+    const pfc_study_kernel *known = pfc_study_kernels(&len);
+
+    for (size_t i = 0; i < len; i++) {
+        if (strcmp(known[i].name, name) == 0 && o->kernels_len < PFC_STUDY_MAX_KERNELS) {
+            o->kernels[o->kernels_len++] = known[i].name;
+            return;
+        }
+    }
+    argp_error(state, "--kernel: want l1, l2, l2-gemm, l3 or dram, at most %d times, got '%.40s'",
+               PFC_STUDY_MAX_KERNELS, name);
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     options *o = state->input;
-    pfc_err err = { 0 };
+    pfc_study_opts *s = &o->study;
 
     switch (key) {
     case 'a':
-        check(state, pfc_parse_i64(arg, 0, 100000, "--aa", &o->aa, &err), &err);
+        whole(state, arg, 0, 100000, "--aa", &s->aa);
         return 0;
     case 'b':
-        check(state, pfc_parse_i64(arg, 0, 100000, "--ab", &o->ab, &err), &err);
+        whole(state, arg, 0, 100000, "--ab", &s->ab);
         return 0;
-    case 'r':
-        check(state, pfc_parse_double(arg, 0.001, 1.0, "--rel", &o->rel, &err), &err);
+    case 'i':
+        real(state, arg, 0.1, 100.0, "--inject", &o->percent);
+        s->inject_rel = 0.01 * o->percent;
         return 0;
-    case 'p':
-        check(state, pfc_parse_i64(arg, 32, 100000, "--max-pairs", &o->max_pairs, &err), &err);
-        return 0;
-    case 'm':
-        check(state, pfc_parse_double(arg, 1e-6, 1.0, "--margin", &o->margin, &err), &err);
-        return 0;
-    case 'q':
-        check(state, pfc_parse_i64(arg, 1, 1000, "--quads", &o->quads, &err), &err);
-        return 0;
-    case 's':
-        check(state, pfc_parse_i64(arg, 1, PFC_TURN_MAX_SAMPLES, "--samples", &o->samples, &err),
-              &err);
-        return 0;
-    case 'w':
-        check(state, pfc_parse_i64(arg, 1, 1000, "--warm", &o->warm, &err), &err);
+    case 'k':
+        add_kernel(state, s, arg);
         return 0;
     case 'B':
-        o->backend = arg;
+        s->backend = arg;
+        return 0;
+    case 'p':
+        whole(state, arg, 20, 100000, "--max-pairs", &s->max_pairs);
+        return 0;
+    case MAX_SECONDS:
+        real(state, arg, 1.0, 36000.0, "--max-seconds", &s->max_seconds);
+        return 0;
+    case 'm':
+        real(state, arg, 1e-4, 100.0, "--margin", &s->margin);
+        s->margin *= 0.01;
+        return 0;
+    case 'y':
+        whole(state, arg, 0, 64, "--busy", &s->busy);
+        return 0;
+    case 'M':
+        real(state, arg, 0.01, 10000.0, "--minutes", &s->minutes);
+        return 0;
+    case SIMULATE:
+        whole(state, arg, 1, 1000000, "--simulate", &o->simulate);
+        return 0;
+    case RAW:
+        o->raw = arg;
         return 0;
     case 'j':
-        o->json = true;
+        s->json = true;
+        return 0;
+    case 'q':
+        s->quiet = true;
+        return 0;
+    case LAUNCH_PAIRS:
+        whole(state, arg, 1, 1000, "--launch-pairs", &s->launch_pairs);
+        return 0;
+    case TURNS:
+        whole(state, arg, 2, 1000, "--turns", &s->turns);
+        return 0;
+    case WARM:
+        whole(state, arg, 1, 1000, "--warm", &s->warm);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-typedef struct count {
-    size_t different, slower, same, open, failed;
-    double pairs, seconds; /* sums */
-    double *noise;
-} count;
-
-static void add(count *n, size_t i, const pfc_paired *p)
+static pfc_code measure(const options *o, pfc_err *err)
 {
-    n->noise[i] = p->noise_rel;
-    n->pairs += (double)p->pairs;
-    n->seconds += p->seconds;
-    if (p->status != PFC_STATUS_OK) {
-        n->failed++;
-        fprintf(stderr, "perfci-bench-pairs: %s\n", p->reason);
-    } else if (p->verdict == PFC_VERDICT_DIFFERENT) {
-        n->different++;
-        n->slower += p->rel_change > 0.0;
-    } else if (p->verdict == PFC_VERDICT_SAME) {
-        n->same++;
-    } else {
-        n->open++;
+    pfc_study_opts study = o->study;
+    char *dir = NULL;
+    char *program = NULL;
+    pfc_code code = pfc_fs_program_dir(&dir, err);
+
+    if (code)
+        return code;
+    program = pfc_fs_join(dir, "perfci-bench");
+    study.program = program;
+    if (!study.kernels_len) {
+        study.kernels[study.kernels_len++] = "l1";
+        study.kernels[study.kernels_len++] = "l2";
     }
-}
-
-static void show(const options *o, const pfc_case *c, double rel, size_t total, const count *n)
-{
-    const double mean_pairs = n->pairs / (double)total;
-    const double noise = pfc_stats_median(n->noise, total);
-
-    if (o->json)
-        printf("{\"benchmark\":\"%s\",\"injected_rel\":%g,\"comparisons\":%zu,\"different\":%zu,"
-               "\"slower\":%zu,\"same\":%zu,\"inconclusive\":%zu,\"failed\":%zu,"
-               "\"mean_pairs\":%.1f,\"noise_rel\":%.5f,\"seconds\":%.1f}\n",
-               c->name, rel, total, n->different, n->slower, n->same, n->open, n->failed,
-               mean_pairs, noise, n->seconds);
-    else
-        printf("%-28s %8.2f %6zu %10zu %7zu %5zu %13zu %7.1f %8.2f %8.1f\n", c->name, 100.0 * rel,
-               total, n->different, n->slower, n->same, n->open, mean_pairs, 100.0 * noise,
-               n->seconds);
-    fflush(stdout);
-}
-
-static pfc_code series(const options *o, const pfc_case *c, const char *program, double rel,
-                       size_t total, pfc_err *err)
-{
-    pfc_serve_child children[2];
-    const pfc_side a = pfc_side_of_program(&children[0], program);
-    const pfc_side b = pfc_side_of_program(&children[1], program);
-    count n = { .noise = pfc_calloc(total + 1, sizeof(double)) };
-    pfc_code code = PFC_OK;
-
-    for (size_t i = 0; i < total && !code; i++) {
-        /* two confirmations, two pairs a quad */
-        const pfc_paired_opts opts = { .seed = i + 1,
-                                       .extra_rel = rel,
-                                       .launch_pairs = (size_t)o->quads,
-                                       .turns = (size_t)o->samples,
-                                       .warm_samples = (size_t)o->warm,
-                                       .margin = o->margin > 0.0 ? o->margin : 0.5 * o->rel,
-                                       .max_pairs = (size_t)o->max_pairs,
-                                       .cpu = pfc_machine_pin_cpu() };
-        pfc_paired p;
-
-        code = pfc_paired_run(&a, &b, c, o->backend, &opts, &p, err);
-        if (!code)
-            add(&n, i, &p);
-        pfc_paired_clear(&p);
+    if (o->raw) {
+        study.raw = fopen(o->raw, "we");
+        if (!study.raw)
+            code = pfc_err_set(err, PFC_EINVAL, "--raw: %.300s: %s", o->raw, strerror(errno));
     }
-    if (!code && total)
-        show(o, c, rel, total, &n);
-    if (!code && n.failed == total && total)
-        code =
-            pfc_err_set(err, PFC_EUNAVAIL, "%s on %s could not be measured", c->name, o->backend);
-    free(n.noise);
+    if (!code)
+        code = pfc_study_run(&study, stdout, err);
+    if (study.raw && fclose(study.raw) != 0 && !code)
+        code = pfc_err_set(err, PFC_EIO, "%.300s: %s", o->raw, strerror(errno));
+    free(program);
+    free(dir);
     return code;
 }
 
 int main(int argc, char **argv)
 {
     static const struct argp argp = { argp_options, parse_option, NULL, doc, NULL, NULL, NULL };
-    options o = { .aa = 200, .ab = 100, .rel = 0.01, .max_pairs = 100, .backend = "cpu-avx2" };
-    pfc_suite *suite = NULL;
-    char *dir = NULL;
-    char *program = NULL;
+    options o = { .study = { .aa = 20,
+                             .ab = 20,
+                             .inject_rel = 0.01,
+                             .max_pairs = 100,
+                             .max_seconds = 60,
+                             .backend = "cpu-avx2" } };
     pfc_err err = { 0 };
     pfc_code code;
 
     argp_err_exit_status = 2;
     argp_parse(&argp, argc, argv, 0, NULL, &o);
-    code = pfc_suite_parse(suite_text, strlen(suite_text), "pairs", &suite, &err);
-    if (!code)
-        code = pfc_fs_program_dir(&dir, &err);
-    program = dir ? pfc_fs_join(dir, "perfci-bench") : NULL;
-    if (!code && !o.json)
-        printf("%-28s %8s %6s %10s %7s %5s %13s %7s %8s %8s\n", "benchmark", "injected", "runs",
-               "different", "slower", "same", "inconclusive", "pairs", "noise %", "seconds");
-    for (size_t i = 0; !code && i < suite->cases_len; i++) {
-        code = series(&o, &suite->cases[i], program, 0.0, (size_t)o.aa, &err);
-        if (!code)
-            code = series(&o, &suite->cases[i], program, o.rel, (size_t)o.ab, &err);
-    }
+    code = o.simulate ? pfc_study_simulate((size_t)o.simulate, o.study.json, stdout, &err)
+                      : measure(&o, &err);
     if (code)
         fprintf(stderr, "perfci-bench-pairs: %s\n", err.msg);
-    pfc_suite_free(suite);
-    free(program);
-    free(dir);
     return code ? pfc_code_exit(code) : 0;
 }
