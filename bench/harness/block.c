@@ -66,6 +66,8 @@ double pfc_warm_up(const pfc_backend *backend, void *inst, const pfc_timer *wall
     double spent_s;
 
     *steady = false;
+    if (!(budget_s > 0.0))
+        return call_ns;
     do {
         double window[WARMUP_WINDOW];
         const uint64_t batch = pfc_batch_for(call_ns, wall);

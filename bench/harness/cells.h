@@ -45,7 +45,8 @@ bool pfc_pin(int cpu);
 double pfc_sample(const pfc_backend *backend, void *inst, uint64_t calls, const pfc_timer *timer);
 /** Calls that make a sample long enough, when one call takes call_ns. */
 uint64_t pfc_batch_for(double call_ns, const pfc_timer *timer);
-/** Probes and runs until steady or until budget_s is spent; the last window's median, ns a call. */
+/** Probes and runs until steady or until budget_s is spent; the last window's median, ns a call.
+ *  budget_s 0: probes only. */
 double pfc_warm_up(const pfc_backend *backend, void *inst, const pfc_timer *wall, double budget_s,
                    bool *steady);
 

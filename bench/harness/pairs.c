@@ -14,9 +14,10 @@
 
 #define MAX_PAIRS        200
 #define MAX_LAUNCH_PAIRS 8
-#define TURN_WARM        1   /* samples: the other side has just used L1 and L2 */
-#define COLD_CALL_NS     1e6 /* a call this long finds nothing of its own in the caches */
-#define RELAUNCH_WARM    0.1 /* of the warm-up: batch and clock are known, pages are touched */
+#define LEAST_LAUNCHES   40   /* that a comparison can make within its pairs */
+#define CHEAP_LAUNCH_S   0.02 /* not worth saving */
+#define TURN_WARM        1    /* samples: the other side has just used L1 and L2 */
+#define COLD_CALL_NS     1e6  /* a call this long finds nothing of its own in the caches */
 #define MAX_SECONDS      60.0
 
 /* One comparison while it is made. */
@@ -28,7 +29,7 @@ typedef struct duel {
     pfc_paired *out;
     pfc_turn turn;     /* as the first launch settled it: the same for all */
     size_t turns;      /* of each side in a pair */
-    size_t per_launch; /* pairs */
+    size_t per_launch; /* pairs; 0: not yet chosen */
     size_t log_cap, blocks_cap;
     size_t raw_len[2], raw_cap[2]; /* samples kept of A and of B */
     double fastest[2];
@@ -103,17 +104,22 @@ static void settle_turn(duel *d, const pfc_launched *up)
     d->out->cpu_clock = turn->cpu_clock;
 }
 
+static size_t pairs_limit(const duel *d)
+{
+    return d->opts->max_pairs ? d->opts->max_pairs : MAX_PAIRS;
+}
+
 /* Pairs of a launch: the square root of what a launch costs in pairs, which is the best division
- * when launches differ by as much as pairs do (Kalibera & Jones, with equal variances). */
+ * when launches differ by as much as pairs do (Kalibera & Jones, with equal variances); but never so
+ * many that too few launches are left to confirm anything twice. */
 static size_t pairs_of_launch(const duel *d, double launch_s, double pair_s)
 {
+    const size_t most = PFC_MIN(pairs_limit(d) / LEAST_LAUNCHES, (size_t)MAX_LAUNCH_PAIRS);
     const double ratio = launch_s / fmax(pair_s, 1e-9);
 
-    if (d->opts->launch_pairs)
-        return d->opts->launch_pairs;
-    if (launch_s < 0.02 || !(ratio > 1.0))
+    if (launch_s < CHEAP_LAUNCH_S || !(ratio > 1.0))
         return 1;
-    return PFC_MIN((size_t)lround(sqrt(ratio)), (size_t)MAX_LAUNCH_PAIRS);
+    return PFC_MAX(PFC_MIN((size_t)lround(sqrt(ratio)), most), 1);
 }
 
 static void keep(duel *d, size_t side, double sample)
@@ -199,7 +205,7 @@ static pfc_code one_launch(duel *d, bool *ready, pfc_err *err)
     int64_t started;
     pfc_code code = launch(d, ready, &up, err);
 
-    if (!code && *ready && !d->per_launch)
+    if (!code && *ready && d->out->launches == 0)
         settle_turn(d, &up);
     /* The first turns of fresh processes are theirs alone: thrown away. */
     if (!code && *ready)
@@ -207,7 +213,8 @@ static pfc_code one_launch(duel *d, bool *ready, pfc_err *err)
     started = pfc_clock_ns();
     for (size_t q = 0; !code && *ready && q < pairs; q++) {
         code = one_pair(d, &ratios[q], err);
-        if (q == 0 && !d->per_launch)
+        /* By the second launch: the first one checks the result and warms up for long. */
+        if (q == 0 && !d->per_launch && d->out->launches == 1)
             pairs = d->per_launch = pairs_of_launch(d, (double)(started - began) * 1e-9,
                                                     (double)(pfc_clock_ns() - started) * 1e-9);
     }
@@ -249,8 +256,7 @@ static bool decided(duel *d)
 {
     pfc_paired *out = d->out;
     const size_t first = d->first ? d->first : out->launches;
-    const size_t most = d->opts->max_pairs ? d->opts->max_pairs : MAX_PAIRS;
-    const size_t limit = PFC_MAX(most / d->per_launch, 1);
+    const size_t limit = PFC_MAX(pairs_limit(d) / PFC_MAX(d->per_launch, 1), 1);
 
     switch (pfc_paired_judge(out->log_ratio, out->launches, first, limit, d->opts, &out->p)) {
     case PFC_PAIRED_MORE:
@@ -295,6 +301,7 @@ pfc_code pfc_paired_run(const pfc_side *a, const pfc_side *b, const pfc_case *c,
                                .warmup_seconds = c->settings.warmup_seconds,
                                .check = true,
                                .cpu = opts->cpu };
+    d.per_launch = opts->launch_pairs;
     pfc_rng_seed(&d.rng, opts->seed ? opts->seed : 1);
     while (!code && !done) {
         bool ready = false;
@@ -304,8 +311,8 @@ pfc_code pfc_paired_run(const pfc_side *a, const pfc_side *b, const pfc_case *c,
             break;
         }
         code = one_launch(&d, &ready, err);
-        d.spec.check = false; /* the builds do not change between launches */
-        d.spec.warmup_seconds = RELAUNCH_WARM * c->settings.warmup_seconds;
+        d.spec.check = false;        /* the builds do not change between launches */
+        d.spec.warmup_seconds = 0.0; /* the batch is known; the first turns are not kept */
         done = code || !ready || decided(&d);
         if (!done && (double)(pfc_clock_ns() - started) * 1e-9 > limit)
             done = true; /* inconclusive, with what there is */

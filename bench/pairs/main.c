@@ -39,7 +39,7 @@ static const struct argp_option argp_options[] = {
     { "ab", 'b', "N", 0, "comparisons with work injected into B (default: 20)", 0 },
     { "inject", 'i', "PCT", 0, "the injected share in per cent (default: 1)", 0 },
     { "kernel", 'k', "NAME", 0,
-      "l1, l2, l2-gemm, l3 or dram; can be given more than once (default: l1 and l2)", 0 },
+      "l1, l2, l3 or dram; can be given more than once (default: l1 and l2)", 0 },
     { "backend", 'B', "NAME", 0, "cpu-avx2 (default), cpu-scalar, cpu-avx512, ...", 0 },
     { "max-pairs", 'p', "N", 0, "limit for one comparison (default: 100)", 0 },
     { "max-seconds", MAX_SECONDS, "S", 0, "limit for one comparison (default: 60)", 0 },
@@ -89,7 +89,7 @@ static void add_kernel(struct argp_state *state, pfc_study_opts *o, const char *
             return;
         }
     }
-    argp_error(state, "--kernel: want l1, l2, l2-gemm, l3 or dram, at most %d times, got '%.40s'",
+    argp_error(state, "--kernel: want l1, l2, l3 or dram, at most %d times, got '%.40s'",
                PFC_STUDY_MAX_KERNELS, name);
 }
 
