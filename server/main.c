@@ -22,6 +22,7 @@
 #define STOP_GRACE_S 10
 #define RETRY_MS     500
 #define WRITERS      2
+#define READERS      2
 #define CACHE_TTL_S  10
 #define SILENT_MAX_S 10
 
@@ -232,7 +233,7 @@ static void on_stored(void *context, const uint64_t *tags, size_t len)
 static pfc_code start_writer(server *s, pfc_err *err)
 {
     const pfc_writer_opts opts = {
-        .db = s->app.db, .threads = WRITERS, .done = on_stored, .context = s
+        .db = s->app.db, .threads = WRITERS, .readers = READERS, .done = on_stored, .context = s
     };
 
     return pfc_writer_start(&s->app.writer, &opts, err);
@@ -276,7 +277,8 @@ static pfc_code start(server *s, pfc_err *err)
     /* As many connections as may be asked for at once, so that no thread waits for another's. */
     const pfc_db_opts db = {
         .url = s->settings.database,
-        .connections = (unsigned)(s->settings.threads + s->settings.workers + WRITERS + 2),
+        .connections =
+            (unsigned)(s->settings.threads + s->settings.workers + WRITERS + READERS + 2),
     };
     pfc_code code;
 

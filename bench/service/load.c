@@ -1,12 +1,15 @@
 /*
  * The load: one thread with epoll, so that the generator takes little of the machine that it shares
- * with what it measures.
+ * with what it measures. Beside it one that asks /healthz as a monitor does, so that what it measures
+ * is the service's time and not that of the generator's own queue.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +26,11 @@
 
 typedef struct client {
     int fd;
-    bool health;   /* asks /healthz instead */
     char *request; /* head and body; the id is written into it */
     size_t len, sent, id_at;
     char answer[ANSWER_BYTES];
     size_t got;
-    int64_t begin_ns; /* 0: idle */
-    int64_t next_ns;  /* health: when to ask again */
+    int64_t begin_ns;
 } client;
 
 typedef struct times {
@@ -45,9 +46,17 @@ typedef struct load {
     uint64_t runs;
     int64_t end_ns;
     size_t busy;
-    times posts, health;
+    times posts;
     bench_load_result result;
 } load;
+
+/* The monitor; its own thread's until it is joined. */
+typedef struct probe {
+    struct sockaddr_in to;
+    atomic_bool stop;
+    times asked;
+    uint64_t wrong;
+} probe;
 
 static void add_time(times *t, int64_t ns)
 {
@@ -105,18 +114,14 @@ static void make_request(const load *l, client *c)
 {
     const bench_load_opts *o = l->opts;
 
-    if (c->health) {
-        c->request = pfc_format("GET /healthz HTTP/1.1\r\nHost: bench\r\n\r\n");
-    } else {
-        char *head = pfc_format("POST /api/v1/runs HTTP/1.1\r\nHost: bench\r\n"
-                                "Authorization: Bearer %s\r\nContent-Type: application/json\r\n"
-                                "Content-Length: %zu\r\n\r\n",
-                                o->token, strlen(o->body));
+    char *head = pfc_format("POST /api/v1/runs HTTP/1.1\r\nHost: bench\r\n"
+                            "Authorization: Bearer %s\r\nContent-Type: application/json\r\n"
+                            "Content-Length: %zu\r\n\r\n",
+                            o->token, strlen(o->body));
 
-        c->id_at = strlen(head) + o->id_at;
-        c->request = pfc_format("%s%s", head, o->body);
-        free(head);
-    }
+    c->id_at = strlen(head) + o->id_at;
+    c->request = pfc_format("%s%s", head, o->body);
+    free(head);
     c->len = strlen(c->request);
 }
 
@@ -146,11 +151,9 @@ static pfc_code begin(load *l, client *c, pfc_err *err)
 {
     char id[33];
 
-    if (!c->health) {
-        (void)snprintf(id, sizeof(id), "%016llx%016llx", (unsigned long long)l->opts->seed,
-                       (unsigned long long)++l->runs);
-        memcpy(c->request + c->id_at, id, 32);
-    }
+    (void)snprintf(id, sizeof(id), "%016llx%016llx", (unsigned long long)l->opts->seed,
+                   (unsigned long long)++l->runs);
+    memcpy(c->request + c->id_at, id, 32);
     c->sent = c->got = 0;
     c->begin_ns = pfc_clock_ns();
     l->busy++;
@@ -176,12 +179,8 @@ static void finish(load *l, client *c)
     const long status = strtol(c->answer + 9, NULL, 10);
 
     l->busy--;
-    add_time(c->health ? &l->health : &l->posts, now_ns - c->begin_ns);
-    c->begin_ns = 0;
-    c->next_ns = now_ns + HEALTH_NS;
-    if (c->health)
-        l->result.wrong += status != 200;
-    else if (status == 201)
+    add_time(&l->posts, now_ns - c->begin_ns);
+    if (status == 201)
         l->result.accepted++;
     else if (status == 503 || status == 429)
         l->result.refused++;
@@ -204,13 +203,12 @@ static pfc_code receive(load *l, client *c, pfc_err *err)
     if (!want || c->got < want)
         return PFC_OK;
     finish(l, c);
-    return !c->health && pfc_clock_ns() < l->end_ns ? begin(l, c, err) : PFC_OK;
+    return pfc_clock_ns() < l->end_ns ? begin(l, c, err) : PFC_OK;
 }
 
 static pfc_code run_load(load *l, pfc_err *err)
 {
     struct epoll_event events[64];
-    client *health = &l->clients[l->len - 1];
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < l->len && !code; i++)
@@ -227,8 +225,6 @@ static pfc_code run_load(load *l, pfc_err *err)
             if (!code && (events[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP)))
                 code = receive(l, c, err);
         }
-        if (!code && !health->begin_ns && now_ns >= health->next_ns && now_ns < l->end_ns)
-            code = begin(l, health, err);
         if (!code && now_ns > l->end_ns + 60 * PFC_NS_PER_S)
             code =
                 pfc_err_set(err, PFC_ETIMEOUT, "load: %zu requests were never answered", l->busy);
@@ -236,12 +232,52 @@ static pfc_code run_load(load *l, pfc_err *err)
     return code;
 }
 
+/* ---- the monitor ---- */
+
+/* One question on a connection of its own, as monitors ask; false: no answer of 200. */
+static bool ask_health(const struct sockaddr_in *to)
+{
+    static const char request[] =
+        "GET /healthz HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n";
+    char answer[ANSWER_BYTES];
+    size_t got = 0;
+    ssize_t n = -1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)to, sizeof(*to)) == 0 &&
+        send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) == (ssize_t)sizeof(request) - 1) {
+        while ((n = recv(fd, answer + got, sizeof(answer) - got, 0)) > 0)
+            got += (size_t)n;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    return n == 0 && got > 12 && memcmp(answer, "HTTP/1.1 200", 12) == 0;
+}
+
+static void *probe_main(void *arg)
+{
+    probe *p = arg;
+
+    while (!atomic_load(&p->stop)) {
+        const int64_t begin_ns = pfc_clock_ns();
+
+        p->wrong += !ask_health(&p->to);
+        add_time(&p->asked, pfc_clock_ns() - begin_ns);
+        pfc_clock_sleep_ns(HEALTH_NS);
+    }
+    return NULL;
+}
+
+/* ---- all of it ---- */
+
 pfc_code bench_load(const bench_load_opts *opts, bench_load_result *out, pfc_err *err)
 {
-    load l = { .opts = opts, .len = opts->clients + 1u };
-    struct sockaddr_in to;
+    load l = { .opts = opts, .len = opts->clients };
+    probe monitor = { 0 };
+    pthread_t thread;
+    bool probing = false;
     int64_t begin_ns;
-    pfc_code code = parse_url(opts->url, &to, err);
+    pfc_code code = parse_url(opts->url, &monitor.to, err);
 
     if (code)
         return code;
@@ -250,18 +286,24 @@ pfc_code bench_load(const bench_load_opts *opts, bench_load_result *out, pfc_err
     for (size_t i = 0; i < l.len; i++)
         l.clients[i].fd = -1;
     for (size_t i = 0; i < l.len && !code; i++) {
-        l.clients[i].health = i == l.len - 1;
         make_request(&l, &l.clients[i]);
-        code = connect_client(&l, &l.clients[i], &to, err);
+        code = connect_client(&l, &l.clients[i], &monitor.to, err);
     }
     begin_ns = pfc_clock_ns();
     l.end_ns = begin_ns + (int64_t)(opts->seconds * 1e9);
+    if (!code && pthread_create(&thread, NULL, probe_main, &monitor))
+        code = pfc_err_set(err, PFC_EIO, "load: no thread for the monitor");
+    probing = !code;
     if (!code)
         code = run_load(&l, err);
     l.result.seconds = (double)(pfc_clock_ns() - begin_ns) * 1e-9;
+    atomic_store(&monitor.stop, true);
+    if (probing)
+        (void)pthread_join(thread, NULL);
+    l.result.wrong += monitor.wrong;
     l.result.p50_ms = quantile(&l.posts, 0.5);
     l.result.p99_ms = quantile(&l.posts, 0.99);
-    l.result.health_p99_ms = quantile(&l.health, 0.99);
+    l.result.health_p99_ms = quantile(&monitor.asked, 0.99);
     if (!code)
         *out = l.result;
     for (size_t i = 0; i < l.len; i++) {
@@ -271,7 +313,7 @@ pfc_code bench_load(const bench_load_opts *opts, bench_load_result *out, pfc_err
     }
     free(l.clients);
     free(l.posts.ms);
-    free(l.health.ms);
+    free(monitor.asked.ms);
     (void)close(l.epoll);
     return code;
 }

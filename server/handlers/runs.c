@@ -39,50 +39,21 @@ static pfc_code answer_stored(pfc_app *app, pfc_ingest_ticket *ticket, pfc_reply
     return pfc_reply_json(reply, result.repeated ? 200 : 201, encode_ingested(&result), err);
 }
 
-/* The project that the run names, when the caller may write to it. */
-static pfc_code find_project(pfc_app *app, const pfc_req *req, const pfc_run *run,
-                             int64_t *project_id, pfc_err *err)
-{
-    pfc_code code;
-
-    if (!run->project)
-        return pfc_err_set_field(err, PFC_EINVAL, "project", "a run needs its project");
-    if (!run->commit)
-        return pfc_err_set_field(err, PFC_EINVAL, "commit", "a run needs its commit");
-    if (!pfc_is_slug(run->project))
-        return pfc_err_set_field(err, PFC_EINVAL, "project",
-                                 "want a project's name of lower-case letters, digits, dots, "
-                                 "dashes and underscores, got \"%.64s\"",
-                                 run->project);
-    code = pfc_project_find(app->db, app->cache, run->project, project_id, err);
-    if (code == PFC_ENOTFOUND)
-        return pfc_err_set_field(err, code, "project", "there is no project \"%.64s\"",
-                                 run->project);
-    return code ? code : pfc_req_allow_project(req, *project_id, err);
-}
-
 /* POST /api/v1/runs   body: schema/json/run.schema.json */
 PFC_HANDLER(runs_post)
 {
     static const pfc_later storing = { start_storing, release_ticket };
+    const pfc_ingest_request request = { .actor = req->auth.actor,
+                                         .only_project = req->auth.project_id,
+                                         .body = req->body,
+                                         .body_len = req->body_len,
+                                         .key = req->idempotency_key };
     pfc_ingest_ticket *ticket = NULL;
-    pfc_run *run = NULL;
-    int64_t project_id = 0;
     pfc_code code;
 
     if (req->later)
         return answer_stored(app, req->later, reply, err);
-    code = pfc_run_from_json(req->body, req->body_len, &run, err);
-    if (!code)
-        code = find_project(app, req, run, &project_id, err);
-    if (code) {
-        pfc_run_free(run);
-        return code;
-    }
-    code = pfc_ingest_ticket_new(req->auth.actor, project_id, run, req->idempotency_key,
-                                 req->body_len, &ticket, err);
-    if (code)
-        return code;
+    pfc_ingest_ticket_request(&request, app->cache, &ticket);
     if (app->writer)
         return pfc_reply_later(reply, &storing, ticket, STORE_WAIT_S);
     code = answer_stored(app, ticket, reply, err);

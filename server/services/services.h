@@ -59,9 +59,12 @@ pfc_code pfc_run_load(pfc_db *db, int64_t project_id, int64_t run_id, pfc_run **
 
 /* ---- runs of many requests at once ---- */
 
+typedef struct pfc_cache pfc_cache; /* see below: tokens and projects */
+
 /**
- * Group commit: a fixed few threads store whatever waits, in one transaction each time, and tell who
- * waited. A ticket is one run on its way; it belongs to whoever made it, who may let go of it at
+ * Group commit: a fixed few threads parse what came, a few more store whatever waits, in one
+ * transaction each time, and tell who waited. So the threads that speak HTTP never work for long, and
+ * probes and pages are answered while runs pour in. A ticket is one run on its way; it belongs to whoever made it, who may let go of it at
  * any time: a run that is queued is stored all the same.
  */
 typedef struct pfc_writer pfc_writer;
@@ -70,6 +73,7 @@ typedef struct pfc_ingest_ticket pfc_ingest_ticket;
 typedef struct pfc_writer_opts {
     pfc_db *db;
     unsigned threads; /* 0: 2, which is enough for two cores and leaves one to PostgreSQL */
+    unsigned readers; /* threads that parse documents; 0: 2 */
     /* Called by a writer when the tickets with these tags are done; must not block. */
     void (*done)(void *context, const uint64_t *tags, size_t len);
     void *context;
@@ -93,6 +97,18 @@ pfc_code pfc_writer_submit(pfc_writer *writer, pfc_ingest_ticket *ticket, uint64
 void pfc_writer_refuse(pfc_ingest_ticket *ticket, const pfc_err *err);
 void pfc_writer_figures(pfc_writer *writer, pfc_writer_counts *out);
 
+/** A run as it came. */
+typedef struct pfc_ingest_request {
+    const char *actor;
+    int64_t only_project; /* of the token that sent it; 0: any */
+    const char *body;     /* JSON, schema/json/run.schema.json */
+    size_t body_len;
+    const char *key; /* Idempotency-Key; NULL: none */
+} pfc_ingest_request;
+
+/** Copies the request; it is read when a writer's reader comes to it. `cache` outlives the ticket. */
+void pfc_ingest_ticket_request(const pfc_ingest_request *request, pfc_cache *cache,
+                               pfc_ingest_ticket **out);
 /** Makes a run ready: checks and figures, without the database. Takes `run`, also on failure.
  *  bytes: about how large the document is. Faults as for pfc_run_ingest. */
 pfc_code pfc_ingest_ticket_new(const char *actor, int64_t project_id, pfc_run *run, const char *key,
@@ -462,7 +478,6 @@ pfc_code pfc_token_ensure(pfc_db *db, const char *name, const char *secret,
  * is lost, (true) when it is back, and pfc_cache_forget at an event of type "token", which every
  * revocation sends. Thread-safe.
  */
-typedef struct pfc_cache pfc_cache;
 pfc_cache *pfc_cache_new(double ttl_s);
 void pfc_cache_free(pfc_cache *cache); /* accepts NULL */
 void pfc_cache_trust(pfc_cache *cache, bool heard);

@@ -1,15 +1,22 @@
 /*
- * Group commit: requests put their runs in a queue; a few writers take all that waits, store it in
- * one transaction and tell who waited. Nothing is delayed on purpose: the queue fills while the last
+ * Group commit: requests put their documents in a queue; readers parse them one by one into a second
+ * queue; a few writers take all that waits there, store it in one transaction and tell who waited. Nothing is delayed on purpose: the queue fills while the last
  * commit's fsync runs, so groups grow with the load.
  */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "core/base/log.h"
+#include "core/base/parse.h"
 #include "server/services/ingest.h"
 
 #define WRITERS_MAX 16
+#define READERS_MAX 16
+#define READER_NICE 5                  /* parsing gives way to answering */
 #define GROUP_BYTES (8u * 1024 * 1024) /* of documents in one transaction */
 #define QUEUE_LEN   4096
 #define QUEUE_BYTES (64u * 1024 * 1024)
@@ -18,6 +25,10 @@ struct pfc_ingest_ticket {
     atomic_int refs; /* who submitted, and the writer while it is queued */
     pfc_ingest in;
     pfc_run *run;
+    char *body; /* until it is read; then NULL */
+    size_t body_len;
+    int64_t only_project;
+    pfc_cache *cache;
     char *actor, *key;
     size_t bytes;
     uint64_t tag;
@@ -31,15 +42,20 @@ struct pfc_ingest_ticket {
 
 enum { TICKET_FRESH, TICKET_QUEUED, TICKET_DONE };
 
+typedef struct ticket_list {
+    pfc_ingest_ticket *first, *last;
+} ticket_list;
+
 struct pfc_writer {
     pfc_writer_opts opts;
-    pthread_t threads[WRITERS_MAX];
-    size_t threads_len;
+    pthread_t writers[WRITERS_MAX], readers[READERS_MAX];
+    size_t writers_len, readers_len;
     pthread_mutex_t lock;
-    pthread_cond_t wake;
-    pfc_ingest_ticket *first, *last; /* guarded by lock */
-    size_t waiting, waiting_bytes;   /* guarded by lock */
-    bool stopping;                   /* guarded by lock */
+    pthread_cond_t wake_writer, wake_reader;
+    ticket_list unread, ready;     /* guarded by lock */
+    size_t reading;                /* taken from unread, not yet ready; guarded by lock */
+    size_t waiting, waiting_bytes; /* in all three; guarded by lock */
+    bool stopping;                 /* guarded by lock */
     atomic_uint_fast64_t groups, grouped, alone;
 };
 
@@ -66,12 +82,69 @@ pfc_code pfc_ingest_ticket_new(const char *actor, int64_t project_id, pfc_run *r
     return PFC_OK;
 }
 
+void pfc_ingest_ticket_request(const pfc_ingest_request *request, pfc_cache *cache,
+                               pfc_ingest_ticket **out)
+{
+    pfc_ingest_ticket *t = pfc_alloc(sizeof(*t));
+
+    atomic_init(&t->refs, 1);
+    atomic_init(&t->state, TICKET_FRESH);
+    t->actor = pfc_strdup(request->actor);
+    t->key = request->key ? pfc_strdup(request->key) : NULL;
+    t->body = pfc_strndup(request->body, request->body_len);
+    t->body_len = t->bytes = request->body_len;
+    t->only_project = request->only_project;
+    t->cache = cache;
+    *out = t;
+}
+
+/* The project that the run names, when the sender may write to it. */
+static pfc_code find_project(pfc_db *db, const pfc_ingest_ticket *t, int64_t *id, pfc_err *err)
+{
+    const pfc_run *run = t->run;
+    pfc_code code;
+
+    if (!run->project)
+        return pfc_err_set_field(err, PFC_EINVAL, "project", "a run needs its project");
+    if (!run->commit)
+        return pfc_err_set_field(err, PFC_EINVAL, "commit", "a run needs its commit");
+    if (!pfc_is_slug(run->project))
+        return pfc_err_set_field(err, PFC_EINVAL, "project",
+                                 "want a project's name of lower-case letters, digits, dots, "
+                                 "dashes and underscores, got \"%.64s\"",
+                                 run->project);
+    code = pfc_project_find(db, t->cache, run->project, id, err);
+    if (code == PFC_ENOTFOUND)
+        return pfc_err_set_field(err, code, "project", "there is no project \"%.64s\"",
+                                 run->project);
+    if (!code && t->only_project != 0 && t->only_project != *id)
+        code = pfc_err_set(err, PFC_EDENIED, "the token is bound to another project");
+    return code;
+}
+
+/* From the document as it came to a run that is ready for storing; once. */
+static pfc_code ticket_read(pfc_db *db, pfc_ingest_ticket *t, pfc_err *err)
+{
+    int64_t project_id = 0;
+    pfc_code code;
+
+    if (!t->body)
+        return PFC_OK;
+    code = pfc_run_from_json(t->body, t->body_len, &t->run, err);
+    free(t->body);
+    t->body = NULL;
+    if (!code)
+        code = find_project(db, t, &project_id, err);
+    return code ? code : pfc_ingest_prepare(&t->in, t->actor, project_id, t->run, t->key, err);
+}
+
 void pfc_ingest_ticket_free(pfc_ingest_ticket *t)
 {
     if (!t || atomic_fetch_sub(&t->refs, 1) > 1)
         return;
     pfc_ingest_clear(&t->in);
     pfc_run_free(t->run);
+    free(t->body);
     free(t->actor);
     free(t->key);
     free(t);
@@ -82,8 +155,11 @@ pfc_code pfc_ingest_ticket_take(pfc_db *db, pfc_ingest_ticket *t, pfc_ingest_res
 {
     int state = atomic_load(&t->state);
 
-    if (state == TICKET_FRESH)
-        return pfc_ingest_one(db, &t->in, out, err);
+    if (state == TICKET_FRESH) {
+        pfc_code code = ticket_read(db, t, err);
+
+        return code ? code : pfc_ingest_one(db, &t->in, out, err);
+    }
     if (state == TICKET_QUEUED)
         return pfc_err_set(err, PFC_EUNAVAIL,
                            "storing takes too long; whether it will be stored is not known yet: "
@@ -97,6 +173,91 @@ pfc_code pfc_ingest_ticket_take(pfc_db *db, pfc_ingest_ticket *t, pfc_ingest_res
     return PFC_OK;
 }
 
+/* ---- the two queues ---- */
+
+static void list_push(ticket_list *list, pfc_ingest_ticket *t)
+{
+    t->next = NULL;
+    if (list->last)
+        list->last->next = t;
+    else
+        list->first = t;
+    list->last = t;
+}
+
+static pfc_ingest_ticket *list_pop(ticket_list *list)
+{
+    pfc_ingest_ticket *t = list->first;
+
+    list->first = t->next;
+    if (!list->first)
+        list->last = NULL;
+    return t;
+}
+
+/* Tells those who wait. */
+static void tickets_done(pfc_writer *w, pfc_ingest_ticket **tickets, size_t len)
+{
+    uint64_t tags[PFC_INGEST_GROUP_MAX];
+
+    for (size_t i = 0; i < len; i++) {
+        tags[i] = tickets[i]->tag;
+        atomic_store(&tickets[i]->state, TICKET_DONE);
+        pfc_ingest_ticket_free(tickets[i]);
+    }
+    w->opts.done(w->opts.context, tags, len);
+}
+
+/* ---- readers ---- */
+
+/* NULL: stop. */
+static pfc_ingest_ticket *take_unread(pfc_writer *w)
+{
+    pfc_ingest_ticket *t = NULL;
+
+    pthread_mutex_lock(&w->lock);
+    while (!w->unread.first && !w->stopping)
+        pthread_cond_wait(&w->wake_reader, &w->lock);
+    if (w->unread.first) {
+        t = list_pop(&w->unread);
+        w->reading++;
+    }
+    pthread_mutex_unlock(&w->lock);
+    return t;
+}
+
+static void give_read(pfc_writer *w, pfc_ingest_ticket *t, bool ready)
+{
+    pthread_mutex_lock(&w->lock);
+    w->reading--;
+    if (ready) {
+        list_push(&w->ready, t);
+        pthread_cond_signal(&w->wake_writer);
+    } else {
+        w->waiting--;
+        w->waiting_bytes -= t->bytes;
+    }
+    if (w->stopping) /* writers wait for the last of them */
+        pthread_cond_broadcast(&w->wake_writer);
+    pthread_mutex_unlock(&w->lock);
+    if (!ready)
+        tickets_done(w, &t, 1);
+}
+
+static void *reader_main(void *arg)
+{
+    pfc_writer *w = arg;
+    pfc_ingest_ticket *t;
+
+    /* Linux: of this thread alone. */
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), READER_NICE);
+    while ((t = take_unread(w)) != NULL) {
+        t->code = ticket_read(w->opts.db, t, &t->err);
+        give_read(w, t, t->code == PFC_OK);
+    }
+    return NULL;
+}
+
 /* ---- writers ---- */
 
 /* Waits for work and takes a group of it; 0: stop. */
@@ -105,14 +266,11 @@ static size_t take_group(pfc_writer *w, pfc_ingest_ticket **group)
     size_t n = 0, bytes = 0;
 
     pthread_mutex_lock(&w->lock);
-    while (!w->first && !w->stopping)
-        pthread_cond_wait(&w->wake, &w->lock);
-    while (w->first && n < PFC_INGEST_GROUP_MAX && (n == 0 || bytes < GROUP_BYTES)) {
-        pfc_ingest_ticket *t = w->first;
+    while (!w->ready.first && !(w->stopping && !w->unread.first && !w->reading))
+        pthread_cond_wait(&w->wake_writer, &w->lock);
+    while (w->ready.first && n < PFC_INGEST_GROUP_MAX && (n == 0 || bytes < GROUP_BYTES)) {
+        pfc_ingest_ticket *t = list_pop(&w->ready);
 
-        w->first = t->next;
-        if (!w->first)
-            w->last = NULL;
         w->waiting--;
         w->waiting_bytes -= t->bytes;
         bytes += t->bytes;
@@ -167,17 +325,11 @@ static void *writer_main(void *arg)
 {
     pfc_writer *w = arg;
     pfc_ingest_ticket *group[PFC_INGEST_GROUP_MAX];
-    uint64_t tags[PFC_INGEST_GROUP_MAX];
     size_t n;
 
     while ((n = take_group(w, group)) > 0) {
         store_group(w, group, n);
-        for (size_t i = 0; i < n; i++) {
-            tags[i] = group[i]->tag;
-            atomic_store(&group[i]->state, TICKET_DONE);
-            pfc_ingest_ticket_free(group[i]);
-        }
-        w->opts.done(w->opts.context, tags, n);
+        tickets_done(w, group, n);
     }
     return NULL;
 }
@@ -193,15 +345,10 @@ pfc_code pfc_writer_submit(pfc_writer *w, pfc_ingest_ticket *t, uint64_t tag, pf
         atomic_fetch_add(&t->refs, 1);
         atomic_store(&t->state, TICKET_QUEUED);
         t->tag = tag;
-        t->next = NULL;
-        if (w->last)
-            w->last->next = t;
-        else
-            w->first = t;
-        w->last = t;
+        list_push(t->body ? &w->unread : &w->ready, t);
         w->waiting++;
         w->waiting_bytes += t->bytes;
-        pthread_cond_signal(&w->wake);
+        pthread_cond_signal(t->body ? &w->wake_reader : &w->wake_writer);
     }
     pthread_mutex_unlock(&w->lock);
     return code;
@@ -224,23 +371,35 @@ void pfc_writer_figures(pfc_writer *w, pfc_writer_counts *out)
     out->alone = atomic_load(&w->alone);
 }
 
+static pfc_code start_threads(pfc_writer *w, pthread_t *threads, size_t *len, size_t want,
+                              void *(*main)(void *), pfc_err *err)
+{
+    for (; *len < want; (*len)++) {
+        if (pthread_create(&threads[*len], NULL, main, w))
+            return pfc_err_set(err, PFC_EUNAVAIL, "writer: cannot start a thread");
+    }
+    return PFC_OK;
+}
+
 pfc_code pfc_writer_start(pfc_writer **out, const pfc_writer_opts *opts, pfc_err *err)
 {
     pfc_writer *w = pfc_alloc(sizeof(*w));
-    size_t threads = opts->threads ? PFC_MIN(opts->threads, (unsigned)WRITERS_MAX) : 2;
+    size_t writers = opts->threads ? PFC_MIN(opts->threads, (unsigned)WRITERS_MAX) : 2;
+    size_t readers = opts->readers ? PFC_MIN(opts->readers, (unsigned)READERS_MAX) : 2;
+    pfc_code code;
 
     w->opts = *opts;
     pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->wake, NULL);
-    for (size_t i = 0; i < threads; i++) {
-        if (pthread_create(&w->threads[i], NULL, writer_main, w)) {
-            pfc_writer_stop(w);
-            return pfc_err_set(err, PFC_EUNAVAIL, "writer: cannot start a thread");
-        }
-        w->threads_len++;
-    }
-    *out = w;
-    return PFC_OK;
+    pthread_cond_init(&w->wake_writer, NULL);
+    pthread_cond_init(&w->wake_reader, NULL);
+    code = start_threads(w, w->writers, &w->writers_len, writers, writer_main, err);
+    if (!code)
+        code = start_threads(w, w->readers, &w->readers_len, readers, reader_main, err);
+    if (code)
+        pfc_writer_stop(w);
+    else
+        *out = w;
+    return code;
 }
 
 void pfc_writer_stop(pfc_writer *w)
@@ -249,11 +408,15 @@ void pfc_writer_stop(pfc_writer *w)
         return;
     pthread_mutex_lock(&w->lock);
     w->stopping = true;
-    pthread_cond_broadcast(&w->wake);
+    pthread_cond_broadcast(&w->wake_reader);
+    pthread_cond_broadcast(&w->wake_writer);
     pthread_mutex_unlock(&w->lock);
-    for (size_t i = 0; i < w->threads_len; i++)
-        (void)pthread_join(w->threads[i], NULL);
-    pthread_cond_destroy(&w->wake);
+    for (size_t i = 0; i < w->readers_len; i++)
+        (void)pthread_join(w->readers[i], NULL);
+    for (size_t i = 0; i < w->writers_len; i++)
+        (void)pthread_join(w->writers[i], NULL);
+    pthread_cond_destroy(&w->wake_reader);
+    pthread_cond_destroy(&w->wake_writer);
     pthread_mutex_destroy(&w->lock);
     free(w);
 }
