@@ -1,0 +1,99 @@
+/* The quick reader beside jansson: the same trees, to the bit, or none. */
+#include <stdio.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/rng.h"
+#include "core/wire/wire_priv.h"
+
+static json_t *slow(const char *text)
+{
+    return json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
+}
+
+Test(json_quick, makes_the_trees_that_jansson_makes)
+{
+    static const char *const texts[] = { "{}",
+                                         "[]",
+                                         " [ 1 , -2.5 , 0.125 ] ",
+                                         "\"text\"",
+                                         "-0",
+                                         "-0.0",
+                                         "0.00000000000001",
+                                         "999999999999999",
+                                         "[true,false,null]",
+                                         "{\"a\":{\"b\":[[1],[2,3]]},\"c\":\"\"}" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts); i++) {
+        json_t *a = pfc_json_quick(texts[i], strlen(texts[i])), *b = slow(texts[i]);
+
+        cr_assert(ne(ptr, a, NULL), "%s", texts[i]);
+        cr_assert(json_equal(a, b), "%s", texts[i]);
+        json_decref(a);
+        json_decref(b);
+    }
+}
+
+Test(json_quick, leaves_everything_else_to_jansson)
+{
+    static const char *const texts[] = {
+        "",
+        "[1,]",
+        "[1 2]",
+        "{\"a\":1,\"a\":2}",
+        "{a:1}",
+        "[01]",
+        "[1.]",
+        "[.5]",
+        "[-]",
+        "[+1]",
+        "[1e5]",
+        "\"\\u0041\"",
+        "\"\xc3\xa4\"",
+        "\"\x01\"",
+        "\"open",
+        "1 2",
+        "nul",
+        "[NaN]",
+        "1234567890123456",
+        "0.1234567890123456",
+        "{\"a\"}",
+        "{\"a\":}",
+        "[",
+        "{\"a\":1",
+        "tru",
+    };
+    char deep[PFC_WIRE_MAX_DEPTH + 2];
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts); i++)
+        cr_assert(eq(ptr, pfc_json_quick(texts[i], strlen(texts[i])), NULL), "%s", texts[i]);
+    memset(deep, '[', sizeof(deep));
+    cr_assert(eq(ptr, pfc_json_quick(deep, sizeof(deep)), NULL));
+}
+
+Test(json_quick, numbers_are_the_nearest_doubles)
+{
+    pfc_rng rng;
+
+    pfc_rng_seed(&rng, 7);
+    for (int i = 0; i < 200000; i++) {
+        char text[64];
+        json_t *a, *b;
+        double x, y;
+
+        (void)snprintf(text, sizeof(text), "%.*f", (int)(pfc_rng_u64(&rng) % 14),
+                       (double)(pfc_rng_u64(&rng) % 1000000) /
+                           (double)(1 + pfc_rng_u64(&rng) % 999));
+        a = pfc_json_quick(text, strlen(text));
+        if (!a)
+            continue; /* more digits than it takes */
+        b = slow(text);
+        x = json_number_value(a);
+        y = json_number_value(b);
+        cr_assert(eq(int, memcmp(&x, &y, sizeof(x)), 0), "%s", text);
+        json_decref(a);
+        json_decref(b);
+    }
+}
