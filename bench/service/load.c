@@ -71,12 +71,15 @@ static int compare_floats(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+float bench_quantile(float *values, size_t len, double q)
+{
+    qsort(values, len, sizeof(*values), compare_floats);
+    return values[(size_t)((double)(len - 1) * q)];
+}
+
 static double quantile(times *t, double q)
 {
-    if (t->len == 0)
-        return 0;
-    qsort(t->ms, t->len, sizeof(*t->ms), compare_floats);
-    return (double)t->ms[(size_t)((double)(t->len - 1) * q)];
+    return t->len ? (double)bench_quantile(t->ms, t->len, q) : 0;
 }
 
 static pfc_code parse_url(const char *url, struct sockaddr_in *out, pfc_err *err)

@@ -167,13 +167,13 @@ typedef struct totals {
 } totals;
 
 static void print_row(const settings *s, int64_t round, const char *what, double runs, double ratio,
-                      const bench_load_result *r, double mean_ms, uint64_t rss)
+                      const bench_load_result *r, const bench_pg_result *pg, uint64_t rss)
 {
     if (s->json) {
         json_t *row =
             json_pack("{s:I, s:s, s:f, s:f, s:f, s:f}", "round", (json_int_t)round, "what", what,
                       "runs_per_s", runs, "measurements_per_s", runs * BENCH_MEASUREMENTS, "ratio",
-                      ratio, "p99_ms", r ? r->p99_ms : 0.0);
+                      ratio, "p99_ms", r ? r->p99_ms : pg->p99_ms);
         char *text = json_dumps(row, JSON_COMPACT);
 
         puts(text);
@@ -186,8 +186,8 @@ static void print_row(const settings *s, int64_t round, const char *what, double
                runs, runs * BENCH_MEASUREMENTS, ratio, r->p50_ms, r->p99_ms, r->health_p99_ms,
                (double)rss / 1048576.0);
     else
-        printf("%5lld  %-22s %10.0f %12.0f %7.2f %8.1f\n", (long long)round, what, runs,
-               runs * BENCH_MEASUREMENTS, ratio, mean_ms);
+        printf("%5lld  %-22s %10.0f %12.0f %7.2f %8.1f %8.1f\n", (long long)round, what, runs,
+               runs * BENCH_MEASUREMENTS, ratio, pg->mean_ms, pg->p99_ms);
     (void)fflush(stdout);
 }
 
@@ -218,7 +218,7 @@ static pfc_code measure_crowd(const settings *s, const bench_place *place, pfc_h
     t->ratio[which][round - 1] = (double)r.accepted / r.seconds / raw;
     t->accepted += r.accepted;
     (void)snprintf(what, sizeof(what), "HTTP, %u clients", crowds[which]);
-    print_row(s, round, what, (double)r.accepted / r.seconds, t->ratio[which][round - 1], &r, 0,
+    print_row(s, round, what, (double)r.accepted / r.seconds, t->ratio[which][round - 1], &r, NULL,
               bench_place_rss(place));
     if (r.wrong || r.refused)
         fprintf(stderr, "answers: %llu refused, %llu wrong\n", (unsigned long long)r.refused,
@@ -251,13 +251,13 @@ static pfc_code measure(const settings *s, const bench_place *place, totals *t, 
         printf("round  what                       runs/s measurem./s   ratio   p50 ms   p99 ms"
                " health99 rss MiB\n");
     for (int64_t round = 1; round <= s->rounds && !code; round++) {
-        double raw = 0, mean_ms = 0;
+        bench_pg_result raw = { 0 };
 
-        code = bench_pgbench(place, script, PG_CLIENTS, (unsigned)s->seconds, &raw, &mean_ms, err);
+        code = bench_pgbench(place, script, PG_CLIENTS, (unsigned)s->seconds, &raw, err);
         if (!code)
-            print_row(s, round, "pgbench, 32 clients", raw, 1, NULL, mean_ms, 0);
+            print_row(s, round, "pgbench, 32 clients", raw.tps, 1, NULL, &raw, 0);
         for (size_t i = 0; i < PFC_ARRAY_LEN(crowds) && !code; i++)
-            code = measure_crowd(s, place, http, round, i, raw, t, err);
+            code = measure_crowd(s, place, http, round, i, raw.tps, t, err);
     }
     pfc_http_free(http);
     free(script);

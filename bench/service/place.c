@@ -250,14 +250,69 @@ static bool number_after(const char *text, const char *label, double *out)
     return *out > 0;
 }
 
-pfc_code bench_pgbench(const bench_place *p, const char *script, unsigned clients, unsigned seconds,
-                       double *tps, double *mean_ms, pfc_err *err)
+/* The third word of each line is the transaction's time in microseconds. */
+static void add_log(const char *path, float **ms, size_t *len, size_t *cap)
 {
-    char *path = pfc_fs_join(p->dir, "raw.sql"), *text = NULL;
+    FILE *file = fopen(path, "r");
+    unsigned long long us;
+
+    while (file && fscanf(file, "%*u %*u %llu%*[^\n]", &us) == 1) {
+        *ms = pfc_grow(*ms, *len, cap, sizeof(**ms));
+        (*ms)[(*len)++] = (float)us * 1e-3f;
+    }
+    if (file)
+        (void)fclose(file);
+    (void)unlink(path);
+}
+
+/* pgbench's logs, one a thread. */
+static double log_p99_ms(const char *prefix)
+{
+    char *pattern = pfc_format("%s.*", prefix);
+    glob_t found = { 0 };
+    float *ms = NULL;
+    size_t len = 0, cap = 0;
+    double p99 = 0;
+
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            add_log(found.gl_pathv[i], &ms, &len, &cap);
+    }
+    if (len)
+        p99 = (double)bench_quantile(ms, len, 0.99);
+    free(ms);
+    globfree(&found);
+    free(pattern);
+    return p99;
+}
+
+pfc_code bench_pgbench(const bench_place *p, const char *script, unsigned clients, unsigned seconds,
+                       bench_pg_result *out, pfc_err *err)
+{
+    char *path = pfc_fs_join(p->dir, "raw.sql"), *log = pfc_fs_join(p->dir, "data/raw"),
+         *text = NULL;
+    char *prefix = pfc_format("--log-prefix=%s", log);
     char clients_text[16], seconds_text[16];
-    const char *const args[] = { "-h",         p->dir, "-U",         "perfci",   "-n", "-M",
-                                 "prepared",   "-c",   clients_text, "-j",       "2",  "-T",
-                                 seconds_text, "-f",   path,         "postgres", NULL };
+    const char *const args[] = { "-h",
+                                 p->dir,
+                                 "-U",
+                                 "perfci",
+                                 "-n",
+                                 "-M",
+                                 "prepared",
+                                 "-c",
+                                 clients_text,
+                                 "-j",
+                                 "2",
+                                 "-T",
+                                 seconds_text,
+                                 "-f",
+                                 path,
+                                 "-l",
+                                 "--sampling-rate=0.1",
+                                 prefix,
+                                 "postgres",
+                                 NULL };
     command c;
     pfc_code code = pfc_fs_write_atomic(path, script, strlen(script), 0644, err);
 
@@ -266,10 +321,13 @@ pfc_code bench_pgbench(const bench_place *p, const char *script, unsigned client
     pg_command(p, &c, "pgbench", args);
     if (!code)
         code = run_program(&c, &text, err);
-    if (!code &&
-        (!number_after(text, "tps = ", tps) || !number_after(text, "latency average = ", mean_ms)))
+    if (!code && (!number_after(text, "tps = ", &out->tps) ||
+                  !number_after(text, "latency average = ", &out->mean_ms)))
         code = pfc_err_set(err, PFC_EIO, "pgbench: %.200s", text);
+    out->p99_ms = log_p99_ms(log);
     free(text);
+    free(prefix);
+    free(log);
     free(path);
     return code;
 }

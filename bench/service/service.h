@@ -26,9 +26,17 @@ pfc_code bench_place_start(bench_place *place, pfc_err *err) PFC_MUSTCHECK;
 void bench_place_end(bench_place *place);
 /** Resident memory of the server in bytes, 0 when unknown. */
 uint64_t bench_place_rss(const bench_place *place);
-/** pgbench with `script` for `seconds`: transactions a second and mean latency. */
+
+typedef struct bench_pg_result {
+    double tps, mean_ms, p99_ms;
+} bench_pg_result;
+
+/** pgbench with `script` for `seconds`; p99 from its own log of every tenth transaction. */
 pfc_code bench_pgbench(const bench_place *place, const char *script, unsigned clients,
-                       unsigned seconds, double *tps, double *mean_ms, pfc_err *err) PFC_MUSTCHECK;
+                       unsigned seconds, bench_pg_result *out, pfc_err *err) PFC_MUSTCHECK;
+
+/** The value below which the share q of len > 0 values lies; sorts them. */
+float bench_quantile(float *values, size_t len, double q);
 
 typedef struct bench_load_opts {
     const char *url, *token;

@@ -130,12 +130,24 @@ struct pfc_httpd {
     atomic_int active;        /* exchanges between request line and completion */
     httpd_route_stats *stats; /* routes_len + 1 */
     atomic_uint_fast64_t timeouts;
+    atomic_uint_fast64_t crowded; /* connections refused: there were too many */
     pthread_mutex_t lock;
     httpd_conn *conns; /* guarded by lock */
     size_t conns_len;  /* guarded by lock */
     bool timer_stop;   /* guarded by lock */
     pthread_cond_t timer_wake;
 };
+
+/* conns.c */
+/** MHD_AcceptPolicyCallback: no more than opts.connections in all. */
+enum MHD_Result httpd_on_accept(void *cls, const struct sockaddr *address, socklen_t len);
+/** MHD_NotifyConnectionCallback: keeps the list. */
+void httpd_on_connection(void *cls, struct MHD_Connection *mhd, void **socket_context,
+                         enum MHD_ConnectionNotificationCode what);
+/** After deadline_ns (0: never) the connection is ended, unless it is we who have not read. */
+void httpd_conn_deadline(pfc_httpd *http, httpd_conn *conn, int64_t deadline_ns, bool reading);
+/** Ends sockets past their deadline, or all of them. */
+void httpd_conns_reap(pfc_httpd *http, int64_t now_ns, bool all);
 
 /* listen.c */
 /** A socket that somebody else has bound: checks that it listens for streams, and tells its URL. */

@@ -107,6 +107,8 @@ void pfc_httpd_metrics(pfc_httpd *http, pfc_buf *out)
                    "# TYPE perfci_http_connections gauge\nperfci_http_connections %zu\n"
                    "# TYPE perfci_http_streams gauge\nperfci_http_streams %zu\n"
                    "# TYPE perfci_http_waiting gauge\nperfci_http_waiting %zu\n"
-                   "# TYPE perfci_http_timeouts counter\nperfci_http_timeouts_total %llu\n",
-                   conns, streams, waiters, (unsigned long long)atomic_load(&http->timeouts));
+                   "# TYPE perfci_http_timeouts counter\nperfci_http_timeouts_total %llu\n"
+                   "# TYPE perfci_http_crowded counter\nperfci_http_crowded_total %llu\n",
+                   conns, streams, waiters, (unsigned long long)atomic_load(&http->timeouts),
+                   (unsigned long long)atomic_load(&http->crowded));
 }

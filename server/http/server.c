@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
@@ -20,89 +18,6 @@ static int64_t seconds_ns(double s)
     return (int64_t)(s * 1e9);
 }
 
-/* ---- connections and their deadlines ---- */
-
-static void set_deadline(pfc_httpd *http, httpd_conn *conn, int64_t deadline_ns, bool reading)
-{
-    pthread_mutex_lock(&http->lock);
-    conn->deadline_ns = deadline_ns;
-    conn->reading = reading;
-    pthread_mutex_unlock(&http->lock);
-}
-
-static void on_connection(void *cls, struct MHD_Connection *mhd, void **socket_context,
-                          enum MHD_ConnectionNotificationCode what)
-{
-    pfc_httpd *http = cls;
-    httpd_conn *conn = *socket_context;
-
-    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info =
-            MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-
-        conn = pfc_alloc(sizeof(*conn));
-        conn->fd = info ? info->connect_fd : -1;
-        httpd_keep_address(conn, mhd);
-        conn->deadline_ns = pfc_clock_ns() + seconds_ns(http->opts.request_timeout_s);
-        conn->reading = true;
-        pthread_mutex_lock(&http->lock);
-        conn->next = http->conns;
-        if (http->conns)
-            http->conns->prev = conn;
-        http->conns = conn;
-        http->conns_len++;
-        pthread_mutex_unlock(&http->lock);
-        *socket_context = conn;
-    } else if (conn) {
-        /* Before libmicrohttpd closes the socket, so a deadline never meets a reused number. */
-        pthread_mutex_lock(&http->lock);
-        if (conn->prev)
-            conn->prev->next = conn->next;
-        else
-            http->conns = conn->next;
-        if (conn->next)
-            conn->next->prev = conn->prev;
-        http->conns_len--;
-        pthread_mutex_unlock(&http->lock);
-        free(conn);
-        *socket_context = NULL;
-    }
-}
-
-/* Bytes that came and that we have not read: then it is we who are slow, not the client. */
-static bool has_unread(int fd)
-{
-    int unread = 0;
-
-    return ioctl(fd, FIONREAD, &unread) == 0 && unread > 0;
-}
-
-static bool is_late(const httpd_conn *conn, int64_t now_ns)
-{
-    return conn->deadline_ns && conn->deadline_ns <= now_ns &&
-           !(conn->reading && has_unread(conn->fd));
-}
-
-/* Ends sockets past their deadline, or all of them. */
-static void reap(pfc_httpd *http, int64_t now_ns, bool all)
-{
-    uint64_t ended = 0;
-
-    pthread_mutex_lock(&http->lock);
-    for (httpd_conn *conn = http->conns; conn; conn = conn->next) {
-        if (all || is_late(conn, now_ns)) {
-            conn->deadline_ns = 0;
-            (void)shutdown(conn->fd, SHUT_RDWR);
-            ended++;
-        }
-    }
-    pthread_mutex_unlock(&http->lock);
-    if (ended && !all) {
-        atomic_fetch_add(&http->timeouts, ended);
-        pfc_log(PFC_DEBUG, "slow clients ended", "connections", ended);
-    }
-}
-
 static void *timer_main(void *arg)
 {
     pfc_httpd *http = arg;
@@ -113,7 +28,7 @@ static void *timer_main(void *arg)
         int64_t next_ns = httpd_hub_tick(&http->hub, now_ns);
         struct timespec until;
 
-        reap(http, now_ns, false);
+        httpd_conns_reap(http, now_ns, false);
         atomic_store(&http->tick_ns, now_ns);
         /* Deadlines are looked at four times a second: exact to what a client can notice. */
         next_ns = PFC_MIN(next_ns, now_ns + PFC_NS_PER_S / 4);
@@ -147,7 +62,8 @@ static void *on_request_line(void *cls, const char *uri, struct MHD_Connection *
     pfc_random_id(x->id);
     pfc_buf_init(&x->body, PFC_HTTPD_MAX_BODY);
     if (x->conn)
-        set_deadline(http, x->conn, x->begin_ns + seconds_ns(http->opts.request_timeout_s), true);
+        httpd_conn_deadline(http, x->conn, x->begin_ns + seconds_ns(http->opts.request_timeout_s),
+                            true);
     return x;
 }
 
@@ -182,8 +98,9 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     httpd_metrics_count(http, x, now_ns);
     log_exchange(x, now_ns, how);
     if (x->conn)
-        set_deadline(http, x->conn,
-                     now_ns + seconds_ns(PFC_HTTPD_IDLE_S + http->opts.request_timeout_s), true);
+        httpd_conn_deadline(http, x->conn,
+                            now_ns + seconds_ns(PFC_HTTPD_IDLE_S + http->opts.request_timeout_s),
+                            true);
     free(x->uri);
     free(x->decoded);
     free(x->auth_text);
@@ -348,7 +265,7 @@ static enum MHD_Result dispatch(httpd_exchange *x)
         }
         if (!reply.wait_topic) {
             if (x->conn)
-                set_deadline(http, x->conn, now_ns + seconds_ns(PFC_HTTPD_WRITE_S), false);
+                httpd_conn_deadline(http, x->conn, now_ns + seconds_ns(PFC_HTTPD_WRITE_S), false);
             return httpd_reply_send(x, &reply, atomic_load(&http->stopping));
         }
         end_ns = x->complete_ns + seconds_ns(reply.wait_s);
@@ -376,8 +293,8 @@ static enum MHD_Result begin(httpd_exchange *x, const char *method)
     }
     body_s = (double)httpd_request_length(x) / PFC_HTTPD_BODY_RATE;
     if (x->conn)
-        set_deadline(http, x->conn, x->begin_ns + seconds_ns(http->opts.request_timeout_s + body_s),
-                     true);
+        httpd_conn_deadline(http, x->conn,
+                            x->begin_ns + seconds_ns(http->opts.request_timeout_s + body_s), true);
     return MHD_YES;
 }
 
@@ -404,7 +321,7 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd, const ch
         x->complete = true;
         x->complete_ns = pfc_clock_ns();
         if (x->conn)
-            set_deadline(x->http, x->conn, 0, false);
+            httpd_conn_deadline(x->http, x->conn, 0, false);
     }
     return dispatch(x);
 }
@@ -464,6 +381,8 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     http->opts.tls_cert = http->opts.tls_key = NULL; /* the caller's to wipe */
     if (http->opts.threads == 0)
         http->opts.threads = 8;
+    if (http->opts.connections == 0)
+        http->opts.connections = 1024;
     if (!(http->opts.request_timeout_s > 0))
         http->opts.request_timeout_s = 30;
     http->stats = pfc_calloc(opts->routes_len + 1, sizeof(*http->stats));
@@ -487,15 +406,17 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     http->timer_running = true;
     /* The logger first: libmicrohttpd wants it before every other option. */
     http->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, http->opts.threads,
-        MHD_OPTION_CONNECTION_LIMIT, http->opts.connections ? http->opts.connections : 1024u,
+        flags, 0, httpd_on_accept, http, on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log,
+        NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, http->opts.threads,
+        /* libmicrohttpd gives each thread of the pool its share of this limit and one of them may
+         * take most connections: ours is httpd_on_accept's. */
+        MHD_OPTION_CONNECTION_LIMIT, http->opts.connections * http->opts.threads,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT, http->opts.connections_each,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)PFC_HTTPD_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
-        on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_ARRAY,
-        tls, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, http, MHD_OPTION_UNESCAPE_CALLBACK,
-        keep_escapes, NULL, MHD_OPTION_END);
+        on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, httpd_on_connection, http,
+        MHD_OPTION_ARRAY, tls, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, http,
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
     if (!http->daemon) {
         code = pfc_err_set(err, PFC_EIO, "http: libmicrohttpd does not start: %s", strerror(errno));
         goto done;
@@ -568,7 +489,7 @@ void pfc_httpd_stop(pfc_httpd *http, double grace_s)
     httpd_hub_stop(&http->hub);
     if (!settle(http, grace_s)) {
         httpd_hub_abandon(&http->hub);
-        reap(http, 0, true);
+        httpd_conns_reap(http, 0, true);
         (void)settle(http, 2);
     }
     MHD_stop_daemon(http->daemon);

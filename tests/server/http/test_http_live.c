@@ -499,6 +499,49 @@ Test(live, head_of_a_stream_ends)
     pfc_httpd_free(http);
 }
 
+/* ---- how many ---- */
+
+/* libmicrohttpd shares its limit out among its threads, and one thread may take all connections. */
+Test(live, every_connection_up_to_the_limit_is_served_and_no_more)
+{
+    enum { LIMIT = 24 };
+    static const char request[] = "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n";
+    pfc_app app = { 0 };
+    pfc_httpd_opts opts = { .listen = "127.0.0.1:0",
+                            .threads = 8,
+                            .connections = LIMIT,
+                            .request_timeout_s = 600,
+                            .routes = table,
+                            .routes_len = PFC_ARRAY_LEN(table),
+                            .app = &app };
+    pfc_httpd *http = NULL;
+    int fds[LIMIT], over;
+    pfc_err err = { 0 };
+
+    pfc_log_set_level(PFC_ERROR);
+    cr_assert(eq(int, pfc_httpd_start(&opts, &http, &err), PFC_OK), "%s", err.msg);
+    for (int i = 0; i < LIMIT; i++) {
+        char out[8192] = "";
+
+        fds[i] = dial(http);
+        cr_assert(put(fds[i], request, sizeof(request) - 1));
+        cr_assert(get_until(fds[i], out, sizeof(out), "}"), "connection %d", i + 1);
+        cr_assert(eq(int, status_of(out), 200));
+    }
+    over = dial(http);
+    (void)put(over, request, sizeof(request) - 1);
+    {
+        char out[8192] = "";
+
+        cr_assert(get_until(over, out, sizeof(out), NULL));
+        cr_assert(eq(str, out, ""));
+    }
+    close(over);
+    for (int i = 0; i < LIMIT; i++)
+        close(fds[i]);
+    pfc_httpd_free(http);
+}
+
 /* ---- starting ---- */
 
 Test(live, a_port_in_use_is_one_clear_sentence)
