@@ -13,6 +13,7 @@ static const char doc[] =
     "  perfci-bench --filter '^gemm/' --backend cpu-avx2\n"
     "  perfci-bench --suite ./mine.yaml --json | jq .measurements\n"
     "  perfci-bench --list; perfci-bench --coverage; perfci-bench --noise; perfci-bench --peers\n"
+    "  perfci-bench --exact --filter '^gemm/' --backend cpu-avx2\n"
     "  perfci-bench --counters cycles,l2_rqsts:miss --json; perfci-bench --counters list\n"
     "  perfci-bench --machine; perfci-bench --machine --json\n"
     "  perfci-bench --ceilings; perfci-bench --suite quick --svg roofline.svg\n"
@@ -34,6 +35,8 @@ enum {
     KEY_CEILINGS,
     KEY_SVG,
     KEY_COUNTERS,
+    KEY_EXACT,
+    KEY_CALL,
     KEY_WAIT_QUIET,
     KEY_SIDE_A,
     KEY_SIDE_B,
@@ -56,6 +59,10 @@ static const struct argp_option options[] = {
     { "counters", KEY_COUNTERS, "NAMES", 0,
       "events to count a call, by the names of libpfm4 with commas between them; "
       "'list' shows those of this machine",
+      0 },
+    { "exact", KEY_EXACT, NULL, 0,
+      "count the instructions of a call under valgrind instead of timing it: scalar and AVX2, the "
+      "same in every run",
       0 },
     { "seed", KEY_SEED, "N", 0, "seed of the inputs (default: 1)", 0 },
     { "no-pin", KEY_NO_PIN, NULL, 0, "let the system move the measuring process between CPUs", 0 },
@@ -84,6 +91,7 @@ static const struct argp_option options[] = {
     { "serve", KEY_SERVE, NULL, 0,
       "be one side of such a comparison: a benchmark and turns on standard input", 0 },
     { "block", KEY_BLOCK, NULL, OPTION_HIDDEN, NULL, 0 },
+    { "call", KEY_CALL, NULL, OPTION_HIDDEN, NULL, 0 },
     { 0 },
 };
 
@@ -129,6 +137,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         break;
     case KEY_NOISE:
         args->noise = true;
+        break;
+    case KEY_EXACT:
+        args->exact = true;
+        break;
+    case KEY_CALL:
+        args->mode = PFC_BENCH_CALL;
         break;
     case KEY_BLOCK:
         args->mode = PFC_BENCH_BLOCK;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bench/bracket.h"
+#include "bench/harness/exact.h"
 #include "bench/harness/pairs.h"
 #include "bench/machine/ceilings.h"
 #include "bench/machine/machine.h"
@@ -40,41 +41,73 @@ static int fail(const pfc_err *err)
     return pfc_code_exit(err->code);
 }
 
+/* What a child of ours is asked for, from standard input. */
+typedef struct order {
+    pfc_backends backends;
+    const pfc_backend *backend;
+    pfc_block_spec spec;
+    pfc_case c;
+    char *backend_name;
+} order;
+
+static pfc_code read_order(order *o, pfc_err *err)
+{
+    char *text = NULL;
+    size_t len = 0;
+    pfc_code code = pfc_fs_read("-", MAX_SPEC_BYTES, &text, &len, err);
+
+    *o = (order){ 0 };
+    pfc_backends_list(&o->backends);
+    if (!code)
+        code = pfc_block_spec_from_text(text, len, &o->spec, &o->c, &o->backend_name, err);
+    free(text);
+    if (code)
+        return code;
+    o->backend = pfc_backends_find(&o->backends, o->backend_name);
+    if (!o->backend)
+        return pfc_err_set(err, PFC_EINVAL, "unknown backend '%s'", o->backend_name);
+    return PFC_OK;
+}
+
+static void clear_order(order *o)
+{
+    free(o->c.name);
+    free(o->backend_name);
+    pfc_backends_clear(&o->backends);
+}
+
 /* As a child: reads one spec, answers one block. */
 static int run_block(void)
 {
     const pfc_timer wall = pfc_timer_wall();
     const pfc_timer cpu = pfc_timer_cpu();
-    pfc_backends backends;
-    const pfc_backend *backend;
-    pfc_block_spec spec;
     pfc_block block = { 0 };
-    pfc_case c = { 0 };
     pfc_err err = { 0 };
-    char *backend_name = NULL;
-    char *text = NULL;
-    size_t len = 0;
-    pfc_code code;
+    order o;
+    pfc_code code = read_order(&o, &err);
 
-    pfc_backends_list(&backends);
-    code = pfc_fs_read("-", MAX_SPEC_BYTES, &text, &len, &err);
     if (!code)
-        code = pfc_block_spec_from_text(text, len, &spec, &c, &backend_name, &err);
+        code = pfc_block_run(o.backend, &o.spec, &wall, &cpu, &block, &err);
     if (!code) {
-        backend = pfc_backends_find(&backends, backend_name);
-        code = backend ? pfc_block_run(backend, &spec, &wall, &cpu, &block, &err)
-                       : pfc_err_set(&err, PFC_EINVAL, "unknown backend '%s'", backend_name);
-    }
-    free(text);
-    if (!code) {
-        text = pfc_block_to_text(&block);
+        char *text = pfc_block_to_text(&block);
         puts(text);
         free(text);
     }
     pfc_block_clear(&block);
-    free(c.name);
-    free(backend_name);
-    pfc_backends_clear(&backends);
+    clear_order(&o);
+    return code ? fail(&err) : 0;
+}
+
+/* As a child of valgrind: one call is counted. */
+static int run_call(void)
+{
+    pfc_err err = { 0 };
+    order o;
+    pfc_code code = read_order(&o, &err);
+
+    if (!code)
+        code = pfc_counted_run(o.backend, &o.spec, &err);
+    clear_order(&o);
     return code ? fail(&err) : 0;
 }
 
@@ -195,7 +228,10 @@ static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
         return code;
     self = pfc_fs_join(dir, "perfci-bench");
     opts.block_arg = &bracket;
-    if (!args->quiet)
+    if (!args->quiet && args->exact)
+        fprintf(stderr, "perfci-bench: suite %s, %zu benchmarks to count, some seconds each\n",
+                suite->name, cells);
+    else if (!args->quiet)
         fprintf(stderr, "perfci-bench: suite %s, %zu measurements, at most about %.0f s\n",
                 suite->name, cells, seconds + 1.0);
     if (!args->quiet && isatty(STDERR_FILENO))
@@ -203,8 +239,10 @@ static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
 
     pfc_machine_read(&machine, &run->machine);
     pfc_bracket_open(&bracket, &run->machine, pfc_block_launch, self);
-    code = pfc_suite_measure(suite, backends, &opts, run, err);
-    if (!code) {
+    code = args->exact
+               ? pfc_suite_count(suite, backends, &opts, pfc_callgrind_count, self, run, err)
+               : pfc_suite_measure(suite, backends, &opts, run, err);
+    if (!code && !args->exact) {
         pfc_bracket_finish(&bracket, run, args->quiet);
         pfc_ceilings_measure(0.0, true, &ceilings);
         pfc_ceilings_annotate(&ceilings, suite, run);
@@ -305,6 +343,8 @@ int main(int argc, char **argv)
     pfc_bench_args_parse(argc, argv, &args);
     if (args.mode == PFC_BENCH_BLOCK)
         return run_block();
+    if (args.mode == PFC_BENCH_CALL)
+        return run_call();
     if (args.mode == PFC_BENCH_TUNE || args.mode == PFC_BENCH_UNTUNE)
         return run_tune(args.mode == PFC_BENCH_TUNE);
     if (args.mode == PFC_BENCH_CEILINGS)

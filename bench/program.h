@@ -21,12 +21,14 @@ typedef enum pfc_bench_mode {
     PFC_BENCH_COUNTERS, /* the names of events */
     PFC_BENCH_PAIRS,    /* two builds in turns */
     PFC_BENCH_BLOCK,    /* as a child: one block, spec on stdin, answer on stdout */
+    PFC_BENCH_CALL,     /* as a child under valgrind: one call, spec on stdin */
     PFC_BENCH_SERVE,    /* as a child: one benchmark, a turn whenever it is asked for */
 } pfc_bench_mode;
 
 /** The command line; strings belong to argv. */
 typedef struct pfc_bench_args {
     pfc_bench_mode mode;
+    bool exact;         /* count instructions instead of time */
     bool noise;         /* measure, then report noise instead of values */
     const char *suite;  /* path or name; "quick" when not given */
     const char *filter; /* NULL: all */

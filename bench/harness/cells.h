@@ -35,6 +35,11 @@ void pfc_cells_clear(pfc_cells *all);
 
 /** Adds the cell's measurements (time, throughput, exact counters) to the run. */
 void pfc_cell_document(pfc_run *run, const pfc_cell *c);
+/** A measurement of the cell, without samples: names, parameters, status and reason. */
+pfc_measurement *pfc_cell_measurement(pfc_run *run, const pfc_cell *c, const char *metric,
+                                      const char *unit, bool higher);
+/** The suite's name and hash. */
+void pfc_run_take_suite(pfc_run *run, const pfc_suite *suite);
 /** extra[name] as a number with nine digits. */
 void pfc_extra_set(pfc_measurement *m, const char *name, double value);
 

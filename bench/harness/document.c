@@ -6,8 +6,8 @@
 #include "bench/harness/cells.h"
 #include "core/stats/stats.h"
 
-static pfc_measurement *add_measurement(pfc_run *run, const pfc_cell *c, const char *metric,
-                                        const char *unit, bool higher)
+pfc_measurement *pfc_cell_measurement(pfc_run *run, const pfc_cell *c, const char *metric,
+                                      const char *unit, bool higher)
 {
     pfc_measurement *m = pfc_run_add(run);
     char text[32];
@@ -152,7 +152,7 @@ static void fill_one(pfc_measurement *m, double value)
 static void add_exact(pfc_run *run, const pfc_cell *c)
 {
     const pfc_exact *exact = &c->blocks[0].exact;
-    pfc_measurement *m = add_measurement(run, c, "cycles", "cycles", false);
+    pfc_measurement *m = pfc_cell_measurement(run, c, "cycles", "cycles", false);
 
     fill_one(m, (double)exact->cycles);
     for (size_t i = 0; i < exact->counters_len; i++)
@@ -161,7 +161,7 @@ static void add_exact(pfc_run *run, const pfc_cell *c)
         /* Traffic is a metric of its own: it regresses without time regressing. */
         if (strcmp(exact->counters[i].name, "dram_bytes") != 0)
             continue;
-        m = add_measurement(run, c, "dram_bytes", "bytes", false);
+        m = pfc_cell_measurement(run, c, "dram_bytes", "bytes", false);
         fill_one(m, exact->counters[i].value);
     }
 }
@@ -170,14 +170,22 @@ void pfc_cell_document(pfc_run *run, const pfc_cell *c)
 {
     /* work is in 1e12 flops or 1e9 bytes; over seconds that is TFLOP/s or GB/s */
     const double scale = pfc_case_work(c->c) * 1e9;
-    pfc_measurement *m = add_measurement(run, c, "time_ns", "ns", false);
+    pfc_measurement *m = pfc_cell_measurement(run, c, "time_ns", "ns", false);
 
     if (c->status != PFC_STATUS_OK)
         return;
     fill(m, c, 1.0, false);
     add_facts(m, c);
-    m = add_measurement(run, c, c->c->op->metric, c->c->op->unit, true);
+    m = pfc_cell_measurement(run, c, c->c->op->metric, c->c->op->unit, true);
     fill(m, c, scale, true);
     if (c->backend->exact)
         add_exact(run, c);
+}
+
+void pfc_run_take_suite(pfc_run *run, const pfc_suite *suite)
+{
+    free(run->suite);
+    free(run->suite_hash);
+    run->suite = pfc_strdup(suite->name);
+    run->suite_hash = pfc_strdup(suite->hash);
 }

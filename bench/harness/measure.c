@@ -171,10 +171,7 @@ pfc_code pfc_suite_measure(const pfc_suite *suite, const pfc_backends *backends,
         code = run_rounds(&all, opts, err);
     run->finished_at = pfc_clock_unix_s();
     if (!code) {
-        free(run->suite);
-        free(run->suite_hash);
-        run->suite = pfc_strdup(suite->name);
-        run->suite_hash = pfc_strdup(suite->hash);
+        pfc_run_take_suite(run, suite);
         for (size_t i = 0; i < all.len; i++)
             pfc_cell_document(run, &all.items[i]);
         pfc_headline_add(suite, run);

@@ -287,6 +287,54 @@ Test(perfci_bench, an_output_without_a_folder_is_told_before_measuring)
     pfc_proc_result_clear(&res);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* valgrind runs no sanitizer */
+/* The values of every exact measurement, in order. */
+static size_t exact_values(double *out, size_t cap)
+{
+    pfc_run *doc = NULL;
+    pfc_err err = { 0 };
+    size_t n = 0;
+
+    cr_assert(eq(int,
+                 RUN("--suite", suite_path, "--exact", "--backend", "cpu-scalar", "--filter", "m7",
+                     "--json", "--quiet"),
+                 0),
+              "%s", pfc_buf_text(&res.err));
+    cr_assert(eq(int, pfc_run_from_json(pfc_buf_text(&res.out), res.out.len, &doc, &err), PFC_OK),
+              "%s", err.msg);
+    for (size_t i = 0; i < doc->measurements_len && n < cap; i++) {
+        cr_assert(doc->measurements[i].exact && doc->measurements[i].samples_len == 1);
+        out[n++] = doc->measurements[i].samples[0];
+    }
+    pfc_run_free(doc);
+    pfc_proc_result_clear(&res);
+    return n;
+}
+
+/* 7 x 5 x 3 scalar: 105 products, each at least a load or two, a multiplication and an addition. */
+Test(perfci_bench, exact_counts_are_the_same_from_run_to_run)
+{
+    double first[3] = { 0 };
+    double second[3] = { 0 };
+
+    cr_assert(eq(sz, exact_values(first, 3), 3)); /* instructions, reads, writes */
+    cr_assert(eq(sz, exact_values(second, 3), 3));
+    for (size_t i = 0; i < 3; i++)
+        cr_assert(epsilon_eq(dbl, first[i], second[i], 0.0));
+    cr_assert(ge(dbl, first[0], 4 * 105));
+    cr_assert(ge(dbl, first[1], 105));
+    cr_assert(gt(dbl, first[0], first[1] + first[2]));
+}
+#endif
+
+Test(perfci_bench, exact_without_valgrind_says_what_to_install)
+{
+    cr_assert(eq(int, setenv("PATH", dir, 1), 0));
+    cr_assert(eq(int, RUN("--suite", suite_path, "--exact", "--backend", "cpu-scalar"), 5));
+    cr_assert(err_has("apt-get install valgrind"));
+    pfc_proc_result_clear(&res);
+}
+
 Test(perfci_bench, help_has_examples)
 {
     cr_assert(eq(int, RUN("--help"), 0));
