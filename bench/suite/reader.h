@@ -6,7 +6,7 @@
 #define PFC_BENCH_SUITE_READER_H
 
 #include "bench/suite/suite.h"
-#include "bench/suite/yaml.h"
+#include "core/base/yaml.h"
 #include "core/base/buf.h"
 
 /** One text that was read: the suite itself, or an included one. */

@@ -6,7 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "bench/suite/suite.h"
-#include "bench/suite/yaml.h"
+#include "core/base/yaml.h"
 #include "core/base/buf.h"
 
 static pfc_suite *parse(const char *text)

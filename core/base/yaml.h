@@ -1,9 +1,9 @@
 /*
- * A guarded door to libfyaml for this folder: depth checked on the text itself before the library
+ * A guarded door to libfyaml: depth checked on the text itself before the library
  * sees it, aliases refused, every fault with "file:line: ".
  */
-#ifndef PFC_BENCH_SUITE_YAML_H
-#define PFC_BENCH_SUITE_YAML_H
+#ifndef PFC_CORE_BASE_YAML_H
+#define PFC_CORE_BASE_YAML_H
 
 #include <libfyaml.h>
 
