@@ -108,6 +108,7 @@ int pfc_cmd_detect(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_replay(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_run(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_push(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_import(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_compare(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_check(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv);

@@ -30,6 +30,7 @@ static const struct command commands[] = {
     { "init", pfc_cmd_init, "write a commented perfci.yaml" },
     { "suite", pfc_cmd_suite, "check suites, make one from a model's configuration" },
     { "push", pfc_cmd_push, "upload results, also of other tools" },
+    { "import", pfc_cmd_import, "show or store results of other tools" },
     { "detect", pfc_cmd_detect, "find change points in series, no server needed" },
     { "accel", pfc_cmd_accel, "kernels on the simulated accelerator: exact cycles" },
     { "nightly", pfc_cmd_nightly, "measure what is new, upload, report" },

@@ -112,7 +112,7 @@ static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_o
     pfc_code code;
 
     cmd->text = opts->measure;
-    cmd->max_output_bytes = PFC_IMPORT_MAX_BYTES;
+    cmd->max_output_bytes = PFC_WIRE_MAX_BODY_BYTES;
     code = pfc_command_run(cmd, &res, err);
     if (code)
         return pfc_err_wrap(err, "measure");

@@ -101,8 +101,7 @@ static const char *why_failed(const json_t *b)
 
 static pfc_code read_counters(pfc_import *in, const char *benchmark, const json_t *b)
 {
-    for (void *it = json_object_iter((json_t *)(uintptr_t)b); it;
-         it = json_object_iter_next((json_t *)(uintptr_t)b, it)) {
+    for (PFC_JSON_EACH(it, b)) {
         const json_t *v = json_object_iter_value(it);
         const pfc_import_key key = { .benchmark = benchmark, .metric = json_object_iter_key(it) };
         pfc_code code;
@@ -124,8 +123,8 @@ static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
     const double scale = unit_ns(pfc_import_string(b, "time_unit"));
     const double real = pfc_import_number(b, "real_time");
     const double cpu = pfc_import_number(b, "cpu_time");
-    const pfc_import_key time = { name, "time_ns", "ns", true, false };
-    const pfc_import_key cpu_time = { name, "cpu_time_ns", "ns", true, false };
+    const pfc_import_key time = { name, "time_ns", "ns", true, false, NULL };
+    const pfc_import_key cpu_time = { name, "cpu_time_ns", "ns", true, false, NULL };
     pfc_code code;
 
     if (!name || !*name)

@@ -1,278 +1,98 @@
-/* Finds the format, and builds the run that the readers fill. */
-#include <math.h>
+/* Finds the format. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "core/base/hash.h"
 #include "core/base/parse.h"
 #include "core/import/reader.h"
 
+/* In the order in which they are tried: the more a format insists on, the earlier. CSV of one's own
+ * and bare numbers take what nobody else knew. */
 static const pfc_import_format *const formats[] = {
-    &pfc_import_perfci,        &pfc_import_google_benchmark,
-    &pfc_import_hyperfine,     &pfc_import_pytest_benchmark,
-    &pfc_import_github_action, &pfc_import_numbers,
+    &pfc_import_perfci,
+    &pfc_import_google_benchmark,
+    &pfc_import_pytest_benchmark,
+    &pfc_import_nvbench,
+    &pfc_import_ncu,
+    &pfc_import_rocprof,
+    &pfc_import_nccl_tests,
+    &pfc_import_cutlass,
+    &pfc_import_hyperfine,
+    &pfc_import_criterion,
+    &pfc_import_asv,
+    &pfc_import_conbench,
+    &pfc_import_jmh,
+    &pfc_import_lnt,
+    &pfc_import_github_action,
+    &pfc_import_go,
+    &pfc_import_catch2,
+    &pfc_import_nvbandwidth,
+    &pfc_import_otava,
+    &pfc_import_triton,
+    &pfc_import_csv,
+    &pfc_import_numbers,
     &pfc_import_bmf,
 };
 
+/* Other words for a format; those of github-action-benchmark carry a direction, too. */
+static const struct {
+    const char *name;
+    const char *format;
+    int direction; /* 1 higher is better, -1 lower, 0 not said */
+} aliases[] = { { "customBiggerIsBetter", "github-action", 1 },
+                { "customSmallerIsBetter", "github-action", -1 },
+                { "github-action-benchmark", "github-action", 0 },
+                { "googlecpp", "google-benchmark", 0 },
+                { "pytest", "pytest-benchmark", 0 },
+                { "bencher", "bmf", 0 },
+                { "rocprofv3", "rocprof", 0 },
+                { "nccl", "nccl-tests", 0 },
+                { "cargo", "criterion", 0 },
+                { "criterion-rs", "criterion", 0 },
+                { "json", "numbers", 0 } };
+
 const char *const *pfc_import_formats(void)
 {
-    static const char *const names[] = { "perfci",        "google-benchmark",
-                                         "hyperfine",     "pytest-benchmark",
-                                         "github-action", "numbers",
-                                         "bmf",           NULL };
+    static const char *const names[] = { "perfci",
+                                         "google-benchmark",
+                                         "pytest-benchmark",
+                                         "nvbench",
+                                         "ncu",
+                                         "rocprof",
+                                         "nccl-tests",
+                                         "cutlass",
+                                         "hyperfine",
+                                         "criterion",
+                                         "asv",
+                                         "conbench",
+                                         "jmh",
+                                         "lnt",
+                                         "github-action",
+                                         "go",
+                                         "catch2",
+                                         "nvbandwidth",
+                                         "otava",
+                                         "triton",
+                                         "csv",
+                                         "numbers",
+                                         "bmf",
+                                         NULL };
 
+    _Static_assert(PFC_ARRAY_LEN(names) == PFC_ARRAY_LEN(formats) + 1, "a name a format");
     return names;
 }
 
-static bool contains(const char *text, const char *part)
+static const pfc_import_format *find_format(pfc_import *in, const char *name)
 {
-    return strcasestr(text, part) != NULL;
-}
-
-bool pfc_import_higher_is_better(const char *metric, const char *unit)
-{
-    static const char *const rates[] = { "tflop", "gflop",    "mflop",      "flops",      "gbps",
-                                         "mbps",  "per_sec",  "throughput", "bandwidth",  "speedup",
-                                         "ops/s", "hit_rate", "accuracy",   "utilization" };
-
-    if (unit && (contains(unit, "/s") || contains(unit, "flop") || contains(unit, "bps")))
-        return true;
-    for (size_t i = 0; metric && i < PFC_ARRAY_LEN(rates); i++) {
-        if (contains(metric, rates[i]))
-            return true;
-    }
-    return metric && contains(metric, "/s");
-}
-
-const char *pfc_import_unit_of(const char *metric)
-{
-    static const struct {
-        const char *end;
-        const char *unit;
-    } ends[] = { { "_ns", "ns" },
-                 { "_us", "us" },
-                 { "_ms", "ms" },
-                 { "_seconds", "s" },
-                 { "_s", "s" },
-                 { "_tflops", "TFLOP/s" },
-                 { "_gflops", "GFLOP/s" },
-                 { "_gbps", "GB/s" },
-                 { "_bytes", "bytes" },
-                 { "cycles", "cycles" },
-                 { "bytes_per_second", "B/s" },
-                 { "items_per_second", "items/s" } };
-    const size_t len = strlen(metric);
-
-    for (size_t i = PFC_ARRAY_LEN(ends); i-- > 0;) {
-        const size_t n = strlen(ends[i].end);
-        if (len >= n && strcmp(metric + len - n, ends[i].end) == 0)
-            return ends[i].unit;
-    }
-    return "";
-}
-
-/* A name that fits the wire: no control characters, at most PFC_WIRE_MAX_NAME bytes. What is cut
- * off is replaced by a hash of the whole, so that two long names stay two. */
-static char *clean_name(const char *name)
-{
-    const size_t len = strlen(name);
-    char *out = pfc_strdup(name);
-    char hex[PFC_SHA256_HEX];
-    size_t keep = PFC_WIRE_MAX_NAME - 12;
-
-    for (char *p = out; *p; p++) {
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            *p = ' ';
-    }
-    if (len <= PFC_WIRE_MAX_NAME)
-        return out;
-    pfc_sha256_hex(name, len, hex);
-    while (keep > 0 && ((unsigned char)out[keep] & 0xc0) == 0x80) /* never inside a character */
-        keep--;
-    out[keep] = '\0';
-    char *cut = pfc_format("%s..%.8s", out, hex);
-    free(out);
-    return cut;
-}
-
-/* FNV-1a, over both names. */
-static size_t hash_key(const char *benchmark, const char *metric)
-{
-    uint64_t h = 14695981039346656037u;
-
-    for (const char *p = benchmark; *p; p++)
-        h = (h ^ (unsigned char)*p) * 1099511628211u;
-    h = (h ^ 0xff) * 1099511628211u;
-    for (const char *p = metric; *p; p++)
-        h = (h ^ (unsigned char)*p) * 1099511628211u;
-    return (size_t)(h ^ (h >> 32));
-}
-
-static void index_grow(pfc_import *in)
-{
-    free(in->slots);
-    in->slots_len = in->slots_len ? in->slots_len * 2 : 64;
-    in->slots = pfc_calloc(in->slots_len, sizeof(*in->slots));
-    for (size_t i = 0; i < in->run->measurements_len; i++) {
-        const pfc_measurement *m = &in->run->measurements[i];
-        size_t at = hash_key(m->benchmark, m->metric) & (in->slots_len - 1);
-        while (in->slots[at])
-            at = (at + 1) & (in->slots_len - 1);
-        in->slots[at] = (uint32_t)(i + 1);
-    }
-}
-
-pfc_measurement *pfc_import_measurement(pfc_import *in, const pfc_import_key *key)
-{
-    char *benchmark = clean_name(key->benchmark);
-    char *metric = clean_name(key->metric);
-    pfc_measurement *m = NULL;
-    size_t at;
-
-    if (2 * (in->run->measurements_len + 1) > in->slots_len)
-        index_grow(in);
-    at = hash_key(benchmark, metric) & (in->slots_len - 1);
-    for (; in->slots[at]; at = (at + 1) & (in->slots_len - 1)) {
-        m = &in->run->measurements[in->slots[at] - 1];
-        if (strcmp(m->benchmark, benchmark) == 0 && strcmp(m->metric, metric) == 0)
-            break;
-    }
-    if (in->slots[at] || in->run->measurements_len >= PFC_WIRE_MAX_MEASUREMENTS) {
-        free(benchmark);
-        free(metric);
-        if (in->slots[at])
-            return m;
-        (void)pfc_err_set(in->err, PFC_ETOOBIG, "more than %d measurements",
-                          PFC_WIRE_MAX_MEASUREMENTS);
-        return NULL;
-    }
-    m = pfc_run_add(in->run);
-    in->slots[at] = (uint32_t)in->run->measurements_len;
-    m->benchmark = benchmark;
-    m->metric = metric;
-    m->backend = pfc_strdup("");
-    m->unit = clean_name(key->unit ? key->unit : pfc_import_unit_of(metric));
-    m->higher_is_better = key->has_direction       ? key->higher_is_better
-                          : in->opts.has_direction ? in->opts.higher_is_better
-                                                   : pfc_import_higher_is_better(metric, m->unit);
-    m->status = PFC_STATUS_SKIPPED;
-    m->reason = pfc_strdup("no value");
-    return m;
-}
-
-pfc_code pfc_import_sample(pfc_import *in, const pfc_import_key *key, double value)
-{
-    pfc_measurement *m;
-
-    if (!isfinite(value))
-        return pfc_import_failed(in, key, PFC_STATUS_SKIPPED, "the value is not a finite number");
-    m = pfc_import_measurement(in, key);
-    if (!m)
-        return PFC_ETOOBIG;
-    if (m->status == PFC_STATUS_BROKEN)
-        return PFC_OK; /* one failed repetition spoils the rest */
-    if (m->samples_len >= PFC_WIRE_MAX_SAMPLES)
-        return pfc_err_set(in->err, PFC_ETOOBIG, "%s: more than %d samples", m->benchmark,
-                           PFC_WIRE_MAX_SAMPLES);
-    if (m->samples_len == 0) {
-        m->status = PFC_STATUS_OK;
-        free(m->reason);
-        m->reason = NULL;
-        m->blocks = pfc_calloc(1, sizeof(*m->blocks));
-        m->blocks_len = 1;
-    }
-    /* Powers of two: the capacity needs no field of its own. */
-    if ((m->samples_len & (m->samples_len - 1)) == 0)
-        m->samples = pfc_realloc(m->samples, PFC_MAX(2 * m->samples_len, 1), sizeof(*m->samples));
-    m->samples[m->samples_len++] = value;
-    m->blocks[0] = (uint32_t)m->samples_len;
-    return PFC_OK;
-}
-
-pfc_code pfc_import_failed(pfc_import *in, const pfc_import_key *key, pfc_status status,
-                           const char *reason)
-{
-    pfc_measurement *m = pfc_import_measurement(in, key);
-
-    if (!m)
-        return PFC_ETOOBIG;
-    if (status == PFC_STATUS_SKIPPED && m->status != PFC_STATUS_SKIPPED)
-        return PFC_OK;
-    free(m->samples);
-    free(m->blocks);
-    m->samples = NULL;
-    m->blocks = NULL;
-    m->samples_len = 0;
-    m->blocks_len = 0;
-    m->status = status;
-    free(m->reason);
-    m->reason = clean_name(reason && *reason ? reason : "failed");
-    return PFC_OK;
-}
-
-/* ---- JSON as tools write it ---- */
-
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-pfc_code pfc_import_json(const char *text, size_t len, json_t **out, pfc_err *err)
-{
-    static const char *const words[] = { "NaN",       "nan", "-nan", "Infinity",
-                                         "-Infinity", "inf", "-inf" };
-    pfc_buf buf;
-    bool quoted = false;
-    pfc_code code;
-
-    pfc_buf_init(&buf, PFC_IMPORT_MAX_BYTES + 64);
-    for (size_t i = 0; i < len;) {
-        size_t run = 1;
-        bool replaced = false;
-        if (quoted && text[i] == '\\' && i + 1 < len)
-            run = 2;
-        else if (text[i] == '"')
-            quoted = !quoted;
-        for (size_t w = 0; !quoted && !replaced && text[i] != '"' && w < PFC_ARRAY_LEN(words);
-             w++) {
-            const size_t n = strlen(words[w]);
-            if (len - i >= n && memcmp(text + i, words[w], n) == 0 &&
-                (i == 0 || !is_word(text[i - 1])) && (i + n == len || !is_word(text[i + n]))) {
-                run = n;
-                replaced = true;
-            }
+    for (size_t i = 0; i < PFC_ARRAY_LEN(aliases); i++) {
+        if (strcmp(aliases[i].name, name) != 0)
+            continue;
+        name = aliases[i].format;
+        if (aliases[i].direction && !in->opts.has_direction) {
+            in->opts.has_direction = true;
+            in->opts.higher_is_better = aliases[i].direction > 0;
         }
-        if (replaced)
-            pfc_buf_puts(&buf, "null");
-        else
-            pfc_buf_append(&buf, text + i, run);
-        i += run;
     }
-    code = pfc_buf_check(&buf, "JSON", err);
-    if (!code)
-        code = pfc_json_parse(pfc_buf_text(&buf), buf.len, out, err);
-    pfc_buf_clear(&buf);
-    return code;
-}
-
-double pfc_import_number(const json_t *obj, const char *key)
-{
-    const json_t *v = json_object_get(obj, key);
-    const double x = json_is_number(v) ? json_number_value(v) : (double)NAN;
-
-    return isfinite(x) ? x : (double)NAN;
-}
-
-const char *pfc_import_string(const json_t *obj, const char *key)
-{
-    return json_string_value(json_object_get(obj, key));
-}
-
-/* ---- the door ---- */
-
-static const pfc_import_format *find_format(const char *name)
-{
     for (size_t i = 0; i < PFC_ARRAY_LEN(formats); i++) {
         if (strcmp(formats[i]->name, name) == 0)
             return formats[i];
@@ -280,65 +100,195 @@ static const pfc_import_format *find_format(const char *name)
     return NULL;
 }
 
+static void list_formats(pfc_buf *buf)
+{
+    pfc_buf_init(buf, 1024);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(formats); i++)
+        pfc_buf_printf(buf, "%s%s", i ? ", " : "", formats[i]->name);
+}
+
+static pfc_code unknown_json(pfc_import *in)
+{
+    return pfc_err_set(in->err, PFC_EINVAL,
+                       "JSON of no known benchmark format (want a number, {\"value\": x}, "
+                       "{\"metrics\": {...}}, or the output of one of the tools that "
+                       "`perfci import --help` lists)");
+}
+
+static pfc_code read_doc(pfc_import *in, const pfc_import_format *wanted, const json_t *doc)
+{
+    in->format = wanted;
+    for (size_t i = 0; !in->format && i < PFC_ARRAY_LEN(formats); i++) {
+        if (formats[i]->match_json && formats[i]->match_json(doc))
+            in->format = formats[i];
+    }
+    if (!in->format)
+        return unknown_json(in);
+    if (!in->format->read_json || (wanted && !wanted->match_json(doc)))
+        return pfc_err_set(in->err, PFC_EINVAL, "the JSON is not of format %s", in->format->name);
+    return in->format->read_json(in, doc);
+}
+
+/* True when the text is several JSON values, one a line. */
+static bool is_json_lines(const char *text, size_t len)
+{
+    pfc_lines lines;
+    pfc_span line;
+    size_t n = 0;
+
+    pfc_lines_init(&lines, text, len);
+    while (n < 2 && pfc_lines_next(&lines, &line)) {
+        line = pfc_span_trim(line);
+        if (line.len == 0)
+            continue;
+        if (line.text[0] != '{' || line.text[line.len - 1] != '}')
+            return false;
+        n++;
+    }
+    return n == 2;
+}
+
 static pfc_code read_json(pfc_import *in, const pfc_import_format *wanted, const char *text,
                           size_t len)
 {
     json_t *doc = NULL;
-    const pfc_import_format *format = wanted;
-    pfc_code code = pfc_import_json(text, len, &doc, in->err);
+    pfc_code code = is_json_lines(text, len) ? pfc_import_json_lines(text, len, &doc, in->err)
+                                             : pfc_import_json(text, len, &doc, in->err);
 
     if (code)
         return code;
-    for (size_t i = 0; !format && i < PFC_ARRAY_LEN(formats); i++) {
-        if (formats[i]->match_json && formats[i]->match_json(doc))
-            format = formats[i];
-    }
-    if (!format)
-        code = pfc_err_set(in->err, PFC_EINVAL,
-                           "JSON of no known benchmark format (want a number, {\"value\": x}, "
-                           "{\"metrics\": {...}}, or the output of Google Benchmark, hyperfine, "
-                           "pytest-benchmark, github-action-benchmark, BMF)");
-    else if (format->match_json && wanted && !wanted->match_json(doc))
-        code = pfc_err_set(in->err, PFC_EINVAL, "the JSON is not of format %s", wanted->name);
-    else
-        code = format->read_json(in, doc);
+    code = read_doc(in, wanted, doc);
     json_decref(doc);
     return code;
+}
+
+/* Words for a terminal in captured output: escape sequences are cut. NULL: there are none. */
+static char *cut_escapes(const char *text, size_t len, size_t *out_len)
+{
+    char *out;
+    size_t n = 0;
+
+    if (!memchr(text, 0x1b, len))
+        return NULL;
+    out = pfc_alloc(len + 1);
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] != 0x1b) {
+            out[n++] = text[i];
+            continue;
+        }
+        if (i + 1 < len && text[i + 1] == '[') {
+            i += 2;
+            while (i < len && !(text[i] >= 0x40 && text[i] <= 0x7e))
+                i++;
+        }
+    }
+    *out_len = n;
+    return out;
+}
+
+/* A JSON document behind what the program said before: the first line that begins with a bracket
+ * and from which the rest parses. */
+static const char *find_json(const char *text, size_t len)
+{
+    pfc_lines lines;
+    pfc_span line;
+
+    pfc_lines_init(&lines, text, len);
+    while (pfc_lines_next(&lines, &line)) {
+        const bool opens = line.len > 0 && (line.text[0] == '{' || line.text[0] == '[');
+        const char second = line.len > 1 ? line.text[1] : '\n';
+        /* "[1/3] building" is no document. */
+        if (opens && strchr("\n\" {[}]\t", second))
+            return line.text;
+    }
+    return NULL;
+}
+
+static pfc_code read_plain(pfc_import *in, const pfc_import_format *wanted, const char *text,
+                           size_t len)
+{
+    const char *json;
+
+    in->format = wanted;
+    for (size_t i = 0; !in->format && i < PFC_ARRAY_LEN(formats); i++) {
+        if (formats[i]->match_text && formats[i]->match_text(text, len))
+            in->format = formats[i];
+    }
+    json = in->format && in->format->read_text ? NULL : find_json(text, len);
+    if (json)
+        return read_json(in, wanted, json, len - (size_t)(json - text));
+    if (!in->format)
+        in->format = &pfc_import_numbers;
+    if (!in->format->read_text)
+        return pfc_err_set(in->err, PFC_EINVAL, "format %s: want JSON, line 1 does not start any",
+                           in->format->name);
+    return in->format->read_text(in, text, len);
+}
+
+/* "window.BENCHMARK_DATA = {...}": the page data of github-action-benchmark is JSON behind that. */
+static size_t skip_assignment(const char *text, size_t len)
+{
+    static const char name[] = "window.BENCHMARK_DATA";
+    const char *brace;
+
+    if (len < sizeof(name) || memcmp(text, name, sizeof(name) - 1) != 0)
+        return 0;
+    brace = memchr(text, '{', len);
+    return brace ? (size_t)(brace - text) : 0;
 }
 
 static pfc_code read_any(pfc_import *in, const char *text, size_t len)
 {
     const char *name = in->opts.format;
-    const pfc_import_format *format = NULL;
-    size_t at = 0;
+    const pfc_import_format *format = in->opts.map ? &pfc_import_csv : NULL;
+    size_t start = 0;
+    size_t at;
 
     if (name && strcmp(name, "auto") != 0) {
-        format = find_format(name);
-        if (!format)
-            return pfc_err_set(in->err, PFC_EINVAL,
-                               "unknown format '%.60s' (known: auto, perfci, google-benchmark, "
-                               "hyperfine, pytest-benchmark, github-action, numbers, bmf)",
-                               name);
+        format = find_format(in, name);
+        if (!format) {
+            pfc_buf known;
+            pfc_code code;
+            list_formats(&known);
+            code = pfc_err_set(in->err, PFC_EINVAL, "unknown format '%.60s' (known: auto, %s)",
+                               name, pfc_buf_text(&known));
+            pfc_buf_clear(&known);
+            return code;
+        }
     }
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* byte-order mark */
-        at = 3;
+        start = 3;
+    at = start;
     while (at < len && strchr(" \t\r\n", text[at]) && text[at])
         at++;
     if (at == len)
         return pfc_err_set(in->err, PFC_EINVAL, "want benchmark results, got nothing");
-    if (text[at] == '{' || text[at] == '[')
-        return read_json(in, format, text + at, len - at);
-    if (format && !format->read_text)
-        return pfc_err_set(in->err, PFC_EINVAL, "format %s: want JSON, line 1 does not start any",
-                           format->name);
-    return pfc_import_numbers.read_text(in, text, len);
+    at += skip_assignment(text + at, len - at);
+    if ((text[at] == '{' || text[at] == '[') && (!format || format->read_json)) {
+        const char second = at + 1 < len ? text[at + 1] : '\0';
+        json_t *doc = NULL;
+        pfc_code code;
+
+        /* "[1/3] building" and "[ 50%] done" are talk, "[1, 2]" is a document: only parsing tells. */
+        if (text[at] == '{' || !strchr("-0123456789 ", second) || second == '\0')
+            return read_json(in, format, text + at, len - at);
+        code = pfc_import_json(text + at, len - at, &doc, NULL);
+        if (!code)
+            code = read_doc(in, format, doc);
+        else
+            code = read_plain(in, format, text + start, len - start);
+        json_decref(doc);
+        return code;
+    }
+    return read_plain(in, format, text + start, len - start); /* lines count from the first */
 }
 
-pfc_code pfc_import_text(const pfc_import_opts *opts, const char *text, size_t len, pfc_run **out,
-                         pfc_err *err)
+pfc_code pfc_import_read(const pfc_import_opts *opts, const char *text, size_t len,
+                         pfc_import_result *out, pfc_err *err)
 {
     pfc_err local = { 0 };
     pfc_import in = { .opts = opts ? *opts : (pfc_import_opts){ 0 }, .err = err ? err : &local };
+    char *plain = NULL;
     pfc_code code;
 
     if (len > PFC_IMPORT_MAX_BYTES)
@@ -346,15 +296,94 @@ pfc_code pfc_import_text(const pfc_import_opts *opts, const char *text, size_t l
                            PFC_IMPORT_MAX_BYTES);
     if (!pfc_is_utf8(text, len))
         return pfc_err_set(err, PFC_EINVAL, "results: want UTF-8 text");
+    plain = cut_escapes(text, len, &len);
     in.run = pfc_run_new();
-    code = read_any(&in, text, len);
-    if (!code && in.run->measurements_len == 0)
+    code = read_any(&in, plain ? plain : text, len);
+    if (!code && in.done_len == 0 && in.run->measurements_len == 0 && !in.opts.allow_empty)
         code = pfc_err_set(in.err, PFC_EINVAL, "the results hold no benchmark");
+    free(plain);
     free(in.slots);
-    if (code) {
+    if (in.run->measurements_len > 0 || in.done_len == 0) {
+        in.done = pfc_grow(in.done, in.done_len, &in.done_cap, sizeof(pfc_run *));
+        in.done[in.done_len++] = in.run;
+    } else {
         pfc_run_free(in.run);
-        return code;
     }
-    *out = in.run;
+    pfc_import_result result = { .format = in.format ? in.format->name : "",
+                                 .runs = in.done,
+                                 .runs_len = in.done_len,
+                                 .has_points = in.point > 0,
+                                 .notes = in.notes,
+                                 .notes_len = in.notes_len };
+    if (code)
+        pfc_import_result_clear(&result);
+    else
+        *out = result;
+    return code;
+}
+
+void pfc_import_result_clear(pfc_import_result *result)
+{
+    for (size_t i = 0; i < result->runs_len; i++)
+        pfc_run_free(result->runs[i]);
+    for (size_t i = 0; i < result->notes_len; i++)
+        free(result->notes[i]);
+    free(result->runs);
+    free(result->notes);
+    *result = (pfc_import_result){ 0 };
+}
+
+pfc_code pfc_import_text(const pfc_import_opts *opts, const char *text, size_t len, pfc_run **out,
+                         pfc_err *err)
+{
+    pfc_import_opts own = opts ? *opts : (pfc_import_opts){ 0 };
+    pfc_import_result result = { 0 };
+    pfc_code code;
+
+    own.split = false;
+    own.allow_empty = false;
+    code = pfc_import_read(&own, text, len, &result, err);
+    if (code)
+        return code;
+    *out = result.runs[0];
+    result.runs[0] = NULL;
+    pfc_import_result_clear(&result);
     return PFC_OK;
+}
+
+/* What a benchmark is about, where a format does not put it first. */
+static bool is_headline(const char *metric)
+{
+    static const char *const names[] = { "time_ns",    "gpu_time_ns",           "Duration",
+                                         "throughput", "execution_time_ns",     "cpu_time_ns",
+                                         "latency",    "gpu__time_duration.sum" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(names); i++) {
+        if (strcmp(metric, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool same_benchmark(const pfc_measurement *a, const pfc_measurement *b)
+{
+    return strcmp(a->benchmark, b->benchmark) == 0 && strcmp(a->backend, b->backend) == 0;
+}
+
+bool pfc_import_is_primary(const pfc_run *run, size_t i)
+{
+    const pfc_measurement *m = run->measurements;
+    size_t from = i;
+    size_t best;
+
+    while (from > 0 && same_benchmark(&m[from - 1], &m[i]))
+        from--;
+    best = from;
+    for (size_t k = from; k < run->measurements_len && same_benchmark(&m[k], &m[i]); k++) {
+        if (is_headline(m[k].metric)) {
+            best = k;
+            break;
+        }
+    }
+    return best == i;
 }

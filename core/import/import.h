@@ -4,52 +4,72 @@
  * A command that is measured prints something; this finds out what it is (by content, never by
  * file name) and brings it into the one shape that everything behind it understands. Nothing is
  * guessed about meaning: units and directions come from the format, else from the caller, else from
- * the unit's own nature (times and bytes: lower is better; rates: higher is better).
+ * the unit's own nature (times and bytes: lower is better; rates: higher is better). Times become
+ * ns, whatever the tool wrote; units that a tool picks by size (ncu, Criterion, asv) become their
+ * base unit, others are only spelled in one way. docs/importing.md has what is taken from each.
  * Pure functions over text; thread-safe.
- *
- * Formats:
- *   numbers            a bare number, or one a line (samples of one metric); {"value": x};
- *                      {"metrics": {M: x}}; {"metrics": {M: {"value"|"samples", "unit"?,
- *                      "higher_is_better"?, "exact"?}}}
- *   perfci             a run document (core/wire)
- *   google-benchmark   --benchmark_format=json, with or without repetitions and aggregates
- *   hyperfine          --export-json
- *   pytest-benchmark   --benchmark-json
- *   github-action      customSmallerIsBetter / customBiggerIsBetter arrays
- *   bmf                Bencher Metric Format
  */
 #ifndef PFC_CORE_IMPORT_IMPORT_H
 #define PFC_CORE_IMPORT_IMPORT_H
 
 #include "core/wire/wire.h"
 
-#define PFC_IMPORT_MAX_BYTES PFC_WIRE_MAX_BODY_BYTES
+#define PFC_IMPORT_MAX_BYTES      (256u * 1024 * 1024) /* of CSV and other text */
+#define PFC_IMPORT_MAX_JSON_BYTES (64u * 1024 * 1024)  /* of JSON, which is read as a whole */
+#define PFC_IMPORT_MAX_MAP_BYTES  (64u * 1024)
+#define PFC_IMPORT_MAX_NOTES      20
+#define PFC_IMPORT_MAX_POINTS     5000 /* commits of one history */
 
 /** What the text itself does not say; every field may be left zero. */
 typedef struct pfc_import_opts {
     const char *format;    /* a name of pfc_import_formats(); NULL or "auto": found by content */
     const char *benchmark; /* name when the text has none; NULL: "command" */
     const char *metric;    /* name of a bare number; NULL: "value" */
-    const char *unit;      /* unit of a bare number; NULL: from the metric's name, else "" */
+    const char *unit;      /* unit of values that come without one; NULL: from the metric's name */
     bool has_direction;    /* higher_is_better below counts for values without direction */
     bool higher_is_better;
+    const char *map;      /* text of a CSV mapping (csv_map.c), which is YAML; NULL: none */
+    const char *map_name; /* its file, for errors; NULL: "map" */
+    bool split;           /* a history gives a run a commit; else one run with all samples */
+    bool allow_empty;     /* a document without any benchmark is no fault */
 } pfc_import_opts;
 
+/** What came of a text. */
+typedef struct pfc_import_result {
+    const char *format; /* the one it was read as; static */
+    pfc_run **runs;     /* one, or with opts.split one a point of a history, oldest first */
+    size_t runs_len;
+    bool has_points; /* it is a history: opts.split gives a run a commit */
+    char **notes;    /* sentences about what was left out or could not be known */
+    size_t notes_len;
+} pfc_import_result;
+
 /**
- * Reads `text` (len <= PFC_IMPORT_MAX_BYTES) into a new run whose id, project, commit and machine
- * are unset (but for format "perfci"). At least one measurement, or PFC_EINVAL.
+ * Reads `text` (len <= PFC_IMPORT_MAX_BYTES) into new runs whose id, project and machine are unset
+ * (but for format "perfci"); commit, branch and time where the format has them. At least one
+ * measurement, or PFC_EINVAL.
  *
  * opts   may be NULL
- * out    the caller's to free with pfc_run_free; written only on PFC_OK
+ * out    clear it with pfc_import_result_clear; written only on PFC_OK
  *
  * PFC_EINVAL names the line or JSON path and what was expected; PFC_ETOOBIG over the limits.
  * Benchmarks that the tool reports as failed become measurements with status broken and the reason.
  */
+pfc_code pfc_import_read(const pfc_import_opts *opts, const char *text, size_t len,
+                         pfc_import_result *out, pfc_err *err) PFC_MUSTCHECK;
+void pfc_import_result_clear(pfc_import_result *result);
+
+/** The same for who wants the numbers alone: one run, opts.split and opts.allow_empty are not
+ *  looked at. *out is the caller's to free with pfc_run_free. */
 pfc_code pfc_import_text(const pfc_import_opts *opts, const char *text, size_t len, pfc_run **out,
                          pfc_err *err) PFC_MUSTCHECK;
 
 /** Names of the formats, NULL-terminated, in the order in which they are tried. */
 const char *const *pfc_import_formats(void);
+
+/** True for the one metric that a benchmark is about: its time, or what its format gives first. The
+ *  benchmark's measurements stand together. */
+bool pfc_import_is_primary(const pfc_run *run, size_t i);
 
 /** The direction that a unit or a metric's name has by nature: true when more is better. */
 bool pfc_import_higher_is_better(const char *metric, const char *unit);

@@ -51,6 +51,19 @@ static pfc_code read_text(pfc_import *in, const char *text, size_t len)
     return PFC_OK;
 }
 
+/* JSON lines (or a list) of flat objects: each number is a metric, each line a sample; a text under
+ * "benchmark" or "name" says of what. */
+static bool is_records(const json_t *doc)
+{
+    const json_t *first = json_array_get(doc, 0);
+
+    for (PFC_JSON_EACH(it, first)) {
+        if (json_is_number(json_object_iter_value(it)))
+            return true;
+    }
+    return false;
+}
+
 static bool match(const json_t *doc)
 {
     const json_t *value = json_object_get(doc, "value");
@@ -62,7 +75,7 @@ static bool match(const json_t *doc)
     if (!json_is_array(doc) || json_array_size(doc) == 0)
         return false;
     v = json_array_get(doc, 0);
-    return json_is_number(v) || json_is_null(v);
+    return json_is_number(v) || json_is_null(v) || is_records(doc);
 }
 
 static pfc_code read_array(pfc_import *in, const pfc_import_key *key, const json_t *list,
@@ -122,8 +135,7 @@ static pfc_code read_metrics(pfc_import *in, const json_t *metrics)
 {
     const pfc_json_at root = { .key = "metrics" };
 
-    for (void *it = json_object_iter((json_t *)(uintptr_t)metrics); it;
-         it = json_object_iter_next((json_t *)(uintptr_t)metrics, it)) {
+    for (PFC_JSON_EACH(it, metrics)) {
         const json_t *v = json_object_iter_value(it);
         const char *name = json_object_iter_key(it);
         const pfc_json_at at = { .up = &root, .key = name };
@@ -152,6 +164,40 @@ static pfc_code read_metrics(pfc_import *in, const json_t *metrics)
     return PFC_OK;
 }
 
+static pfc_code read_record(pfc_import *in, const json_t *record, const pfc_json_at *at)
+{
+    const char *name = pfc_import_string(record, "benchmark");
+    pfc_import_key key = bare_key(in);
+    pfc_code code = PFC_OK;
+
+    if (!json_is_object(record))
+        return pfc_json_fault(at, NULL, in->err, "want an object as the first one is");
+    if (!name)
+        name = pfc_import_string(record, "name");
+    if (name && *name)
+        key.benchmark = name;
+    for (PFC_JSON_EACH(it, record)) {
+        const json_t *v = json_object_iter_value(it);
+        if (code || !json_is_number(v) || !*json_object_iter_key(it))
+            continue;
+        key.metric = json_object_iter_key(it);
+        key.unit = NULL;
+        code = pfc_import_sample(in, &key, json_number_value(v));
+    }
+    return code;
+}
+
+static pfc_code read_records(pfc_import *in, const json_t *doc)
+{
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < json_array_size(doc) && !code; i++) {
+        const pfc_json_at at = { .index = i };
+        code = read_record(in, json_array_get(doc, i), &at);
+    }
+    return code;
+}
+
 static pfc_code read_doc(pfc_import *in, const json_t *doc)
 {
     const json_t *metrics = json_object_get(doc, "metrics");
@@ -162,6 +208,8 @@ static pfc_code read_doc(pfc_import *in, const json_t *doc)
         in->opts.benchmark = name;
     if (metrics)
         return read_metrics(in, metrics);
+    if (json_is_array(doc) && is_records(doc))
+        return read_records(in, doc);
     if (json_is_array(doc))
         return read_array(in, &key, doc, NULL);
     if (name)

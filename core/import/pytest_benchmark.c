@@ -17,8 +17,7 @@ static bool match(const json_t *doc)
 
 static pfc_code read_extra(pfc_import *in, const char *name, const json_t *extra)
 {
-    for (void *it = json_object_iter((json_t *)(uintptr_t)extra); it;
-         it = json_object_iter_next((json_t *)(uintptr_t)extra, it)) {
+    for (PFC_JSON_EACH(it, extra)) {
         const pfc_import_key key = { .benchmark = name, .metric = json_object_iter_key(it) };
         const json_t *v = json_object_iter_value(it);
         pfc_code code;
@@ -48,7 +47,7 @@ static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
     const char *name = full ? full : pfc_import_string(b, "name");
     const json_t *stats = json_object_get(b, "stats");
     const json_t *data = json_object_get(stats, "data");
-    const pfc_import_key key = { name, "time_ns", "ns", true, false };
+    const pfc_import_key key = { name, "time_ns", "ns", true, false, NULL };
     const bool whole = all_numbers(data);
     pfc_code code = PFC_OK;
 
@@ -66,8 +65,11 @@ static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
 static pfc_code read_doc(pfc_import *in, const json_t *doc)
 {
     const json_t *list = json_object_get(doc, "benchmarks");
+    const json_t *commit = json_object_get(doc, "commit_info");
     const pfc_json_at root = { .key = "benchmarks" };
 
+    if (json_is_false(json_object_get(commit, "dirty")))
+        pfc_import_commit(in, pfc_import_string(commit, "id"));
     for (size_t i = 0; i < json_array_size(list); i++) {
         const pfc_json_at at = { .up = &root, .index = i };
         const pfc_code code = read_one(in, json_array_get(list, i), &at);

@@ -134,7 +134,7 @@ Test(numbers, what_is_not_a_number_is_refused_with_its_line)
 Test(import, an_unknown_or_wrong_format_is_refused)
 {
     refuse("1", &(pfc_import_opts){ .format = "yaml" }, "unknown format 'yaml'");
-    refuse("1", &(pfc_import_opts){ .format = "hyperfine" }, "want JSON");
+    refuse("1", &(pfc_import_opts){ .format = "bmf" }, "want JSON");
     refuse("{\"value\": 1}", &(pfc_import_opts){ .format = "hyperfine" },
            "not of format hyperfine");
 }

@@ -1,0 +1,416 @@
+/*
+ * CSV whose meaning stands in no manual: Triton's perf_report tables, Otava's histories, and tables
+ * of one's own. What a column is follows from its name and from all the cells in it.
+ *
+ * triton  nothing but numbers: the leading whole-numbered columns are the x values, each column
+ *         behind them a provider. No unit is in the file unless a name carries it.
+ * otava   a column `time` with dates, perhaps `commit` and `branch`, then metrics: a history.
+ * csv     text columns (and whole numbers that name no unit) name the benchmark, numbers whose name
+ *         carries a unit or a direction are metrics. With opts.map the mapping says it all.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/import/csv_plan.h"
+
+#define SNIFF_ROWS 1000
+
+/* What all cells of a column are. */
+typedef struct column {
+    bool text;   /* some cell is no number */
+    bool whole;  /* all numbers are whole */
+    bool filled; /* some cell is a number */
+    bool times;  /* all cells are dates */
+} column;
+
+typedef struct sniff {
+    pfc_csv csv; /* behind the header */
+    column *columns;
+    size_t rows;
+    size_t ragged; /* rows of another length than the header's */
+} sniff;
+
+static void sniff_clear(sniff *s)
+{
+    pfc_csv_clear(&s->csv);
+    free(s->columns);
+    s->columns = NULL;
+}
+
+static bool header_is_names(const pfc_csv *csv)
+{
+    double value = 0.0;
+
+    for (size_t i = 0; i < csv->names_len; i++) {
+        const pfc_span name = csv->names[i];
+        /* pandas leaves the index without a name; a number is no name. */
+        if (name.len == 0 ? i > 0 : pfc_span_number(name, &value) == PFC_NUMBER)
+            return false;
+    }
+    return csv->names_len >= 2;
+}
+
+static void look_at(column *c, pfc_span cell)
+{
+    double value = 0.0;
+
+    c->times = c->times && pfc_plan_time(cell, &value);
+    switch (pfc_span_number(cell, &value)) {
+    case PFC_NUMBER:
+        c->filled = true;
+        c->whole = c->whole && value == floor(value);
+        break;
+    case PFC_NUMBER_NO_NUMBER:
+        c->text = true;
+        break;
+    case PFC_NUMBER_NONE:
+    default:
+        break;
+    }
+}
+
+/* Reads the header and looks at the first rows; the reader stands before the first row again. False:
+ * this is no table. */
+static bool sniff_table(const char *text, size_t len, char delimiter, char quote, sniff *s)
+{
+    pfc_lines lines;
+    pfc_span first = { "", 0 };
+    pfc_csv ahead;
+    bool more = false;
+    bool ok;
+
+    *s = (sniff){ .rows = 0 };
+    pfc_lines_init(&lines, text, len);
+    while (pfc_lines_next(&lines, &first) && pfc_span_trim(first).len == 0)
+        continue;
+    pfc_csv_init(&s->csv, first.text, len - (size_t)(first.text - text), lines.number,
+                 delimiter ? delimiter : pfc_csv_delimiter(first));
+    if (quote)
+        s->csv.quote = quote;
+    if (first.len == 0 || pfc_csv_header(&s->csv, NULL))
+        return false;
+    s->columns = pfc_calloc(PFC_MAX(s->csv.names_len, (size_t)1), sizeof(*s->columns));
+    for (size_t i = 0; i < s->csv.names_len; i++)
+        s->columns[i] = (column){ .whole = true, .times = true };
+    /* A second reader over the same rows; it borrows nothing that is freed twice. */
+    ahead = s->csv;
+    ahead.cells = NULL;
+    ahead.cells_cap = 0;
+    ahead.cells_len = 0;
+    ahead.scratch = NULL;
+    ahead.scratch_cap = 0;
+    while (s->rows < SNIFF_ROWS && (ok = pfc_csv_row(&ahead, &more, NULL) == PFC_OK) && more) {
+        s->ragged += ahead.cells_len != s->csv.names_len;
+        for (size_t i = 0; i < s->csv.names_len && ahead.cells_len > 1; i++)
+            look_at(&s->columns[i], pfc_csv_cell(&ahead, i));
+        s->rows++;
+    }
+    ahead.names = NULL;
+    ahead.header = NULL;
+    pfc_csv_clear(&ahead);
+    return s->rows > 0;
+}
+
+static bool is_table(const sniff *s)
+{
+    return header_is_names(&s->csv) && s->rows > 0 && 2 * s->ragged < s->rows + 1;
+}
+
+/* ---- metrics of a column ---- */
+
+static pfc_plan_metric *add_metric(pfc_plan *plan, const sniff *s, size_t i)
+{
+    pfc_span name;
+    pfc_span unit;
+    pfc_plan_metric *m;
+
+    pfc_plan_unit(s->csv.names[i], &name, &unit);
+    m = pfc_plan_metric_add(plan, i, name);
+    if (unit.len) {
+        char *text = pfc_span_dup(unit);
+        m->unit = pfc_strdup(pfc_import_unit_spelled(text));
+        free(text);
+    }
+    return m;
+}
+
+static bool says_something(pfc_span column_name)
+{
+    pfc_span name;
+    pfc_span unit;
+    char *n;
+    char *u;
+    bool says;
+
+    pfc_plan_unit(column_name, &name, &unit);
+    n = pfc_span_dup(name);
+    u = pfc_span_dup(unit);
+    says = unit.len > 0 || *pfc_import_unit_of(n) || pfc_import_nature(n, u) != 0;
+    free(n);
+    free(u);
+    return says;
+}
+
+static void note_units(pfc_import *in, const pfc_plan *plan)
+{
+    for (size_t i = 0; i < plan->metrics_len; i++) {
+        const pfc_plan_metric *m = &plan->metrics[i];
+        const bool unit = m->unit || in->opts.unit || *pfc_import_unit_of(m->name);
+        if (!unit)
+            pfc_import_note(in, "column %.80s: the file says no unit%s", m->name,
+                            m->has_direction || in->opts.has_direction ||
+                                    pfc_import_nature(m->name, "")
+                                ? ""
+                                : " and no direction, lower is taken as better; give --unit and "
+                                  "--better, or --map");
+    }
+}
+
+static pfc_code run_plan(pfc_import *in, pfc_plan *plan, sniff *s)
+{
+    pfc_code code;
+
+    note_units(in, plan);
+    code = pfc_plan_read(in, plan, &s->csv);
+    pfc_plan_clear(plan);
+    sniff_clear(s);
+    return code;
+}
+
+/* ---- Triton ---- */
+
+static bool is_diff(pfc_span name)
+{
+    return pfc_span_is_nocase(name, "diff"); /* of two providers: no measurement */
+}
+
+/* Columns 0 .. n-1 are x values. */
+static size_t x_columns(const sniff *s)
+{
+    size_t n = s->csv.names[0].len == 0 ? 1 : 0; /* pandas' index */
+
+    do {
+        n++;
+    } while (n + 1 < s->csv.names_len && s->columns[n].whole && s->columns[n].filled &&
+             !says_something(s->csv.names[n]));
+    return n;
+}
+
+static bool match_triton_table(const sniff *s)
+{
+    if (!is_table(s))
+        return false;
+    for (size_t i = 0; i < s->csv.names_len; i++) {
+        if (s->columns[i].text || (i == 0 && !s->columns[i].filled))
+            return false;
+    }
+    return !s->columns[0].times;
+}
+
+static bool match_triton(const char *text, size_t len)
+{
+    sniff s;
+    const bool is = sniff_table(text, len, '\0', '\0', &s) && match_triton_table(&s);
+
+    sniff_clear(&s);
+    return is;
+}
+
+static void add_x(pfc_plan *plan, const sniff *s, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        char *text = pfc_format("%s%s=", i > from ? " " : "", s->csv.names[i].text);
+        pfc_plan_part_add(plan, text, strlen(text), i);
+        pfc_plan_param_add(plan, i);
+        free(text);
+    }
+}
+
+static pfc_code read_triton(pfc_import *in, const char *text, size_t len)
+{
+    pfc_plan plan;
+    sniff s;
+
+    pfc_plan_init(&plan);
+    plan.nameless = pfc_import_nameless(in, "triton");
+    if (!sniff_table(text, len, '\0', '\0', &s) || !match_triton_table(&s)) {
+        sniff_clear(&s);
+        return pfc_err_set(in->err, PFC_EINVAL,
+                           "want a table of numbers under a line with the columns' names");
+    }
+    if (in->opts.benchmark) {
+        pfc_plan_part_add(&plan, in->opts.benchmark, strlen(in->opts.benchmark), SIZE_MAX);
+        pfc_plan_part_add(&plan, "/", 1, SIZE_MAX);
+    }
+    add_x(&plan, &s, s.csv.names[0].len == 0, x_columns(&s));
+    for (size_t i = x_columns(&s); i < s.csv.names_len; i++) {
+        if (!is_diff(s.csv.names[i]))
+            add_metric(&plan, &s, i);
+    }
+    return run_plan(in, &plan, &s);
+}
+
+const pfc_import_format pfc_import_triton = { .name = "triton",
+                                              .match_text = match_triton,
+                                              .read_text = read_triton };
+
+/* ---- Otava ---- */
+
+static size_t time_column(const sniff *s)
+{
+    static const char *const names[] = { "time",      "timestamp",   "date",        "datetime",
+                                         "commit_ts", "commit_time", "commit_date", NULL };
+    const size_t i = pfc_csv_column(&s->csv, names);
+
+    return i != SIZE_MAX && s->columns[i].times ? i : SIZE_MAX;
+}
+
+static bool match_otava(const char *text, size_t len)
+{
+    sniff s;
+    const bool is =
+        sniff_table(text, len, '\0', '\0', &s) && is_table(&s) && time_column(&s) != SIZE_MAX;
+
+    sniff_clear(&s);
+    return is;
+}
+
+static pfc_code read_otava(pfc_import *in, const char *text, size_t len)
+{
+    static const char *const commits[] = {
+        "commit", "revision", "sha", "commit_id", "version", NULL
+    };
+    static const char *const names[] = { "test", "test_name", "benchmark", "name", NULL };
+    pfc_plan plan;
+    sniff s;
+    size_t name;
+
+    pfc_plan_init(&plan);
+    plan.nameless = pfc_import_nameless(in, "history");
+    if (!sniff_table(text, len, '\0', '\0', &s) || !is_table(&s) || time_column(&s) == SIZE_MAX) {
+        sniff_clear(&s);
+        return pfc_err_set(in->err, PFC_EINVAL,
+                           "want a table with a column 'time' of dates or Unix seconds");
+    }
+    plan.time = time_column(&s);
+    plan.commit = pfc_csv_column(&s.csv, commits);
+    plan.branch = pfc_csv_column1(&s.csv, "branch");
+    name = pfc_csv_column(&s.csv, names);
+    if (name != SIZE_MAX && s.columns[name].text)
+        pfc_plan_part_add(&plan, "", 0, name);
+    for (size_t i = 0; i < s.csv.names_len; i++) {
+        pfc_plan_metric *m;
+        if (i == plan.time || i == plan.commit || i == plan.branch || i == name ||
+            s.columns[i].text || !s.columns[i].filled || s.csv.names[i].len == 0)
+            continue;
+        m = add_metric(&plan, &s, i);
+        /* The tool's own default for a metric of which nothing else is said. */
+        if (!in->opts.has_direction && !pfc_import_nature(m->name, m->unit)) {
+            m->has_direction = true;
+            m->higher_is_better = true;
+        }
+    }
+    return run_plan(in, &plan, &s);
+}
+
+const pfc_import_format pfc_import_otava = { .name = "otava",
+                                             .match_text = match_otava,
+                                             .read_text = read_otava };
+
+/* ---- one's own ---- */
+
+/* A number that is a result: by its name, or because it is not whole. */
+static bool is_metric(const sniff *s, size_t i)
+{
+    const column *c = &s->columns[i];
+
+    return c->filled && !c->text && s->csv.names[i].len > 0 && says_something(s->csv.names[i]);
+}
+
+static bool match_csv(const char *text, size_t len)
+{
+    sniff s;
+    bool is = false;
+
+    if (sniff_table(text, len, '\0', '\0', &s) && is_table(&s)) {
+        for (size_t i = 0; i < s.csv.names_len; i++)
+            is = is || (s.columns[i].filled && !s.columns[i].text);
+    }
+    sniff_clear(&s);
+    return is;
+}
+
+static void plan_own(pfc_plan *plan, const sniff *s)
+{
+    size_t metrics = 0;
+
+    for (size_t i = 0; i < s->csv.names_len; i++)
+        metrics += is_metric(s, i);
+    for (size_t i = 0; i < s->csv.names_len; i++) {
+        const column *c = &s->columns[i];
+        const bool number = c->filled && !c->text;
+        /* Where no name says what is a result, what is not whole is one; else the last number. */
+        const bool taken = is_metric(s, i) || (metrics == 0 && number && s->csv.names[i].len > 0 &&
+                                               (!c->whole || i + 1 == s->csv.names_len));
+        if (taken) {
+            add_metric(plan, s, i);
+        } else if (s->csv.names[i].len > 0 && (c->text || c->filled)) {
+            char *text =
+                c->text ? pfc_strdup(plan->parts_len ? "/" : "")
+                        : pfc_format("%s%s=", plan->parts_len ? " " : "", s->csv.names[i].text);
+            pfc_plan_part_add(plan, text, strlen(text), i);
+            pfc_plan_param_add(plan, i);
+            free(text);
+        }
+    }
+}
+
+static pfc_code read_mapped(pfc_import *in, const char *text, size_t len)
+{
+    pfc_map *map = NULL;
+    pfc_plan plan;
+    sniff s = { .rows = 0 };
+    pfc_code code;
+
+    pfc_plan_init(&plan);
+    plan.nameless = pfc_import_nameless(in, "csv");
+    code = pfc_map_load(in->opts.map, in->opts.map_name ? in->opts.map_name : "map", &map, in->err);
+    if (!code && !sniff_table(text, len, pfc_map_delimiter(map), pfc_map_quote(map), &s))
+        code = pfc_err_set(in->err, PFC_EINVAL, "want rows under a line with the columns' names");
+    if (!code)
+        code = pfc_map_plan(map, &s.csv, &plan, in->err);
+    if (!code)
+        code = pfc_plan_read(in, &plan, &s.csv);
+    pfc_plan_clear(&plan);
+    sniff_clear(&s);
+    pfc_map_free(map);
+    return code;
+}
+
+static pfc_code read_csv(pfc_import *in, const char *text, size_t len)
+{
+    pfc_plan plan;
+    sniff s;
+
+    if (in->opts.map)
+        return read_mapped(in, text, len);
+    pfc_plan_init(&plan);
+    plan.nameless = pfc_import_nameless(in, "csv");
+    if (!sniff_table(text, len, '\0', '\0', &s) || !is_table(&s)) {
+        sniff_clear(&s);
+        return pfc_err_set(in->err, PFC_EINVAL, "want rows under a line with the columns' names");
+    }
+    plan_own(&plan, &s);
+    if (plan.metrics_len == 0) {
+        pfc_plan_clear(&plan);
+        sniff_clear(&s);
+        return pfc_err_set(in->err, PFC_EINVAL,
+                           "the table has no column of numbers; say which by --map");
+    }
+    return run_plan(in, &plan, &s);
+}
+
+const pfc_import_format pfc_import_csv = { .name = "csv",
+                                           .match_text = match_csv,
+                                           .read_text = read_csv };

@@ -1,0 +1,210 @@
+/*
+ * Nsight Compute's `ncu --csv`: a row a metric of a launch (details page), a row a launch with a
+ * column a metric (--page raw), or minimum, maximum and average a kernel (--print-summary).
+ *
+ * A kernel is a benchmark, each of its launches a sample. Before the header stands what ncu and the
+ * program said. Rows are ragged, rule rows have no metric, values carry thousands separators and
+ * units chosen by size, which become their base unit. Two sections may have metrics of one name and
+ * different meaning ("Memory Throughput" in % and in byte/s): the second is named with its section.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/import/reader.h"
+
+static const char *const long_names[] = { "Kernel Name", "Metric Name", "Metric Value", NULL };
+static const char *const summary_names[] = { "Kernel Name", "Metric Name", "Average", NULL };
+static const char *const wide_names[] = { "ID", "Process ID", "Kernel Name", NULL };
+
+static bool match(const char *text, size_t len)
+{
+    size_t offset = 0;
+    size_t line = 0;
+
+    return pfc_csv_find_header(text, len, long_names, &offset, &line) ||
+           pfc_csv_find_header(text, len, summary_names, &offset, &line) ||
+           pfc_csv_find_header(text, len, wide_names, &offset, &line);
+}
+
+/* ncu's own preference: throughput of a unit, active share, hit rates: more is better; what is only
+ * a property of the launch or a limit has no direction of its own and is taken as "lower". */
+static void direct(pfc_import_key *key)
+{
+    const int nature = pfc_import_nature(key->metric, key->unit);
+
+    if (nature == 0 && key->unit && strcmp(key->unit, "%") == 0) {
+        key->has_direction = true;
+        key->higher_is_better = true;
+    }
+}
+
+typedef struct columns {
+    size_t id, kernel, section, metric, unit, value, device;
+} columns;
+
+/* One launch's metrics by name and the section that had the name first. */
+static char *metric_name(pfc_import *in, const pfc_import_key *key, const char *section)
+{
+    const pfc_measurement *m = pfc_import_measurement(in, key);
+    const char *first = m ? pfc_pairs_get(&m->extra, "section") : NULL;
+
+    if (!m || !first || strcmp(first, section) == 0)
+        return pfc_strdup(key->metric);
+    return pfc_format("%s: %s", section, key->metric);
+}
+
+static pfc_code add(pfc_import *in, pfc_import_key *key, const char *section, double value)
+{
+    char *name = NULL;
+    pfc_measurement *m;
+    pfc_code code;
+
+    direct(key);
+    if (section) {
+        name = metric_name(in, key, section);
+        key->metric = name;
+    }
+    code = pfc_import_sample(in, key, value);
+    m = code ? NULL : pfc_import_measurement(in, key);
+    if (m && section && m->samples_len == 1)
+        pfc_pairs_set(&m->extra, "section", section);
+    if (m && m->samples_len == 1)
+        pfc_pairs_set(&m->extra, "source", "ncu");
+    free(name);
+    return code;
+}
+
+static pfc_code read_metric(pfc_import *in, const pfc_csv *csv, const columns *at)
+{
+    char *kernel = pfc_span_dup(pfc_csv_cell(csv, at->kernel));
+    char *metric = pfc_span_dup(pfc_span_trim(pfc_csv_cell(csv, at->metric)));
+    char *unit = pfc_span_dup(pfc_span_trim(pfc_csv_cell(csv, at->unit)));
+    char *section = pfc_span_dup(pfc_span_trim(pfc_csv_cell(csv, at->section)));
+    pfc_import_key key = { .benchmark = kernel, .metric = metric };
+    double value = 0.0;
+    double scale = 1.0;
+    const pfc_number_kind kind = pfc_span_number(pfc_csv_cell(csv, at->value), &value);
+    pfc_code code = PFC_OK;
+
+    key.unit = pfc_import_unit_base(unit, &scale);
+    /* "n/a" and words ("CachePreferNone") are no measurements. */
+    if (kind == PFC_NUMBER && *metric && *kernel)
+        code = add(in, &key, *section ? section : NULL, value * scale);
+    free(kernel);
+    free(metric);
+    free(unit);
+    free(section);
+    return code;
+}
+
+static pfc_code read_long(pfc_import *in, pfc_csv *csv, const char *value_name)
+{
+    const columns at = { .id = pfc_csv_column1(csv, "ID"),
+                         .kernel = pfc_csv_column1(csv, "Kernel Name"),
+                         .section = pfc_csv_column1(csv, "Section Name"),
+                         .metric = pfc_csv_column1(csv, "Metric Name"),
+                         .unit = pfc_csv_column1(csv, "Metric Unit"),
+                         .value = pfc_csv_column1(csv, value_name) };
+    bool more = false;
+    pfc_code code;
+
+    while ((code = pfc_csv_row(csv, &more, in->err)) == PFC_OK && more) {
+        if (csv->cells_len <= at.metric || pfc_span_starts(csv->cells[0], "=="))
+            continue; /* "==PROF== Disconnected" among the rows */
+        code = read_metric(in, csv, &at);
+        if (code)
+            break;
+    }
+    return code;
+}
+
+/* Columns of the raw page that describe the launch. */
+static bool describes(pfc_span name)
+{
+    static const char *const words[] = { "ID",
+                                         "Process ID",
+                                         "Process Name",
+                                         "Host Name",
+                                         "Kernel Name",
+                                         "Kernel Time",
+                                         "Context",
+                                         "Stream",
+                                         "Block Size",
+                                         "Grid Size",
+                                         "Device",
+                                         "CC",
+                                         "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:"
+                                         "Color:Msg_Type:Msg" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++) {
+        if (pfc_span_is_nocase(name, words[i]))
+            return true;
+    }
+    return pfc_span_starts(name, "device__attribute") || pfc_span_starts(name, "launch__") ||
+           pfc_span_find(name, "Domain:") < name.len;
+}
+
+/* The second line holds the units: it has no launch id. */
+static pfc_code read_wide(pfc_import *in, pfc_csv *csv)
+{
+    const size_t id = pfc_csv_column1(csv, "ID");
+    const size_t kernel = pfc_csv_column1(csv, "Kernel Name");
+    char **units = pfc_calloc(csv->names_len, sizeof(*units));
+    const size_t len = csv->names_len;
+    bool more = false;
+    pfc_code code;
+
+    while ((code = pfc_csv_row(csv, &more, in->err)) == PFC_OK && more) {
+        const pfc_span first = pfc_span_trim(pfc_csv_cell(csv, id));
+        char *name = pfc_span_dup(pfc_csv_cell(csv, kernel));
+
+        for (size_t i = 0; i < len && first.len == 0 && !*name; i++) {
+            free(units[i]);
+            units[i] = pfc_span_dup(pfc_span_trim(pfc_csv_cell(csv, i)));
+        }
+        for (size_t i = 0; i < len && *name && !code; i++) {
+            double value = 0.0;
+            double scale = 1.0;
+            pfc_import_key key = { .benchmark = name, .metric = csv->names[i].text };
+            if (describes(csv->names[i]) || csv->names[i].len == 0 ||
+                pfc_span_number(pfc_csv_cell(csv, i), &value) != PFC_NUMBER)
+                continue;
+            key.unit = pfc_import_unit_base(units[i] ? units[i] : "", &scale);
+            code = add(in, &key, NULL, value * scale);
+        }
+        free(name);
+        if (code)
+            break;
+    }
+    for (size_t i = 0; i < len; i++)
+        free(units[i]);
+    free(units);
+    return code;
+}
+
+static pfc_code read_text(pfc_import *in, const char *text, size_t len)
+{
+    size_t offset = 0;
+    size_t line = 0;
+    const bool is_long = pfc_csv_find_header(text, len, long_names, &offset, &line);
+    const bool is_summary =
+        !is_long && pfc_csv_find_header(text, len, summary_names, &offset, &line);
+    pfc_csv csv;
+    pfc_code code = pfc_csv_open(&csv, text, len,
+                                 is_long      ? long_names
+                                 : is_summary ? summary_names
+                                              : wide_names,
+                                 in->err);
+
+    if (!code)
+        code = is_long      ? read_long(in, &csv, "Metric Value")
+               : is_summary ? read_long(in, &csv, "Average")
+                            : read_wide(in, &csv);
+    pfc_csv_clear(&csv);
+    return code;
+}
+
+const pfc_import_format pfc_import_ncu = { .name = "ncu",
+                                           .match_text = match,
+                                           .read_text = read_text };
