@@ -54,7 +54,9 @@ static const struct argp_option options[] = {
     { "list", KEY_LIST, NULL, 0, "show the suite's benchmarks and stop", 0 },
     { "coverage", KEY_COVERAGE, NULL, 0, "show operations by type and backend, and the gaps", 0 },
     { "peers", KEY_PEERS, NULL, 0, "compare with OpenBLAS, BLIS and oneDNN where installed", 0 },
-    { "noise", KEY_NOISE, NULL, 0, "measure, then show noise and the smallest confirmable change",
+    { "noise", KEY_NOISE, NULL, 0,
+      "compare this program with itself, show the noise and the smallest change that can be "
+      "confirmed",
       0 },
     { "counters", KEY_COUNTERS, "NAMES", 0,
       "events to count a call, by the names of libpfm4 with commas between them; "
@@ -87,7 +89,9 @@ static const struct argp_option options[] = {
     { "ceilings", KEY_CEILINGS, NULL, 0,
       "measure what one core and all of them can do at best, and draw the roofline", 0 },
     { "svg", KEY_SVG, "FILE", 0,
-      "with --ceilings or a suite: write the roofline there (with the suite's benchmarks)", 0 },
+      "with --ceilings or a suite: write the roofline there (with the suite's benchmarks); with "
+      "--noise: the plot of it",
+      0 },
     { "serve", KEY_SERVE, NULL, 0,
       "be one side of such a comparison: a benchmark and turns on standard input", 0 },
     { "block", KEY_BLOCK, NULL, OPTION_HIDDEN, NULL, 0 },
@@ -137,6 +141,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         break;
     case KEY_NOISE:
         args->noise = true;
+        args->mode = PFC_BENCH_PAIRS;
         break;
     case KEY_EXACT:
         args->exact = true;

@@ -184,13 +184,11 @@ static pfc_code write_results(const pfc_bench_args *args, const pfc_run *run, pf
     char *text = NULL;
     pfc_code code = PFC_OK;
 
-    if (args->out || (args->json && !args->noise))
+    if (args->out || args->json)
         text = pfc_run_to_text(run);
     if (args->out && strcmp(args->out, "-") != 0)
         code = pfc_fs_write_atomic(args->out, text, strlen(text), 0644, err);
-    if (args->noise)
-        pfc_bench_noise(stdout, run, args->json);
-    else if (args->json || (args->out && strcmp(args->out, "-") == 0))
+    if (args->json || (args->out && strcmp(args->out, "-") == 0))
         puts(text);
     else if (!args->out)
         pfc_bench_table(stdout, run);

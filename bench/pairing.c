@@ -11,6 +11,9 @@
 #include "core/base/fs.h"
 #include "core/base/rng.h"
 
+#define NOISE_PAIRS   40 /* of each benchmark: a spread to 11 % of itself */
+#define NOISE_SECONDS 15.0
+
 static double extra(const pfc_measurement *m, const char *name)
 {
     const char *text = pfc_pairs_get(&m->extra, name);
@@ -57,7 +60,9 @@ static pfc_code write_out(const pfc_bench_args *args, const pfc_run *a, const pf
         return pfc_err_set(err, PFC_EBUG, "pairs: JSON encoding failed");
     if (args->out && strcmp(args->out, "-") != 0)
         code = pfc_fs_write_atomic(args->out, text, strlen(text), 0644, err);
-    if (args->json || (args->out && strcmp(args->out, "-") == 0))
+    if (args->noise)
+        pfc_bench_noise(stdout, b, args->json);
+    else if (args->json || (args->out && strcmp(args->out, "-") == 0))
         puts(text);
     else if (!args->out)
         print_table(stdout, b);
@@ -110,9 +115,14 @@ int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
                                        .progress = !args->quiet && isatty(STDERR_FILENO)
                                                        ? pfc_bench_progress
                                                        : NULL };
-    const pfc_paired_opts opts = {
-        .seed = (uint64_t)args->seed, .margin = args->margin, .cpu = cpu, .cancelled = cancelled
-    };
+    const size_t noise_pairs = args->noise ? NOISE_PAIRS : 0;
+    const pfc_paired_opts opts = { .seed = (uint64_t)args->seed,
+                                   .margin = args->margin,
+                                   .min_launches = noise_pairs, /* "same" shall not end it */
+                                   .max_pairs = noise_pairs,
+                                   .max_seconds = args->noise ? NOISE_SECONDS : 0.0,
+                                   .cpu = cpu,
+                                   .cancelled = cancelled };
     pfc_serve_child children[2];
     pfc_side sides[2];
     char *programs[2] = { NULL, NULL };
@@ -131,6 +141,8 @@ int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
     if (!code) {
         broken = pfc_run_is_broken(runs[0]) || pfc_run_is_broken(runs[1]);
         code = write_out(args, runs[0], runs[1], &err);
+        if (!code && args->noise && args->svg)
+            code = pfc_bench_noise_svg(args->svg, runs[1], &err);
     }
     for (int i = 0; i < 2; i++) {
         pfc_run_free(runs[i]);

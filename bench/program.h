@@ -29,7 +29,7 @@ typedef enum pfc_bench_mode {
 typedef struct pfc_bench_args {
     pfc_bench_mode mode;
     bool exact;         /* count instructions instead of time */
-    bool noise;         /* measure, then report noise instead of values */
+    bool noise;         /* of pairs: this program against itself, to report noise */
     const char *suite;  /* path or name; "quick" when not given */
     const char *filter; /* NULL: all */
     const char *backends[PFC_BENCH_MAX_BACKENDS];
@@ -69,8 +69,11 @@ void pfc_bench_table(FILE *out, const pfc_run *run);
 void pfc_bench_list(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json);
 /** Operations x types x backends: how many benchmarks the suite has of each; gaps are shown. */
 void pfc_bench_coverage(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json);
-/** The noise of every benchmark of an A/A run, and what changes it can confirm. */
-void pfc_bench_noise(FILE *out, const pfc_run *run, bool json);
+/** The noise of every benchmark of a run that was measured in turns with itself (the B of it), and
+ *  what changes can be confirmed: a table and a plot, or a line of JSON each. */
+void pfc_bench_noise(FILE *out, const pfc_run *b, bool json);
+/** The plot as an SVG image. PFC_EIO: the file cannot be written. */
+pfc_code pfc_bench_noise_svg(const char *path, const pfc_run *b, pfc_err *err) PFC_MUSTCHECK;
 /** One line on stderr that is overwritten; for pfc_measure_opts.progress. */
 void pfc_bench_progress(void *arg, const pfc_progress *at);
 

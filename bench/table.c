@@ -78,50 +78,6 @@ void pfc_bench_table(FILE *out, const pfc_run *run)
                      "are kept out of detection.\n");
 }
 
-static void noise_line(FILE *out, const pfc_measurement *m, const pfc_noise *n, bool json,
-                       int width)
-{
-    if (json) {
-        json_t *line = json_pack(
-            "{s:s, s:s, s:f, s:f, s:f, s:f, s:b, s:f, s:f, s:f, s:b}", "benchmark", m->benchmark,
-            "backend", m->backend, "within_rel", n->within_rel, "between_rel", n->between_rel,
-            "autocorrelation", n->autocorrelation, "aa_rel", n->aa_rel, "aa_different",
-            (int)n->aa_different, "detectable_rel", n->detectable_rel, "pairs_1pct", n->pairs_1pct,
-            "pairs_half_pct", n->pairs_half_pct, "gates", (int)n->gates);
-        char *text = json_dumps(line, JSON_COMPACT);
-        fprintf(out, "%s\n", text);
-        free(text);
-        json_decref(line);
-        return;
-    }
-    fprintf(out, "%-*s %-12s %8.2f %9.2f %8.2f %8.2f%s %11.2f %9.0f %9.0f  %s\n", width,
-            m->benchmark, m->backend, 100.0 * n->within_rel, 100.0 * n->between_rel,
-            n->autocorrelation, 100.0 * n->aa_rel, n->aa_different ? "!" : " ",
-            100.0 * n->detectable_rel, n->pairs_1pct, n->pairs_half_pct,
-            n->gates ? "yes" : "report only");
-}
-
-void pfc_bench_noise(FILE *out, const pfc_run *run, bool json)
-{
-    const int width = widest(run);
-
-    if (!json)
-        fprintf(out, "%-*s %-12s %8s %9s %8s %8s  %11s %9s %9s  %s\n", width, "benchmark",
-                "backend", "within %", "between %", "autocorr", "A/A %", "detectable %", "pairs 1%",
-                "pairs .5%", "gates");
-    for (size_t i = 0; i < run->measurements_len; i++) {
-        const pfc_measurement *m = &run->measurements[i];
-        pfc_noise noise;
-        pfc_err err = { 0 };
-        if (strcmp(m->metric, "time_ns") != 0 || m->status != PFC_STATUS_OK || m->exact)
-            continue;
-        if (pfc_noise_of(m, &noise, &err))
-            fprintf(stderr, "perfci-bench: %s\n", err.msg);
-        else
-            noise_line(out, m, &noise, json, width);
-    }
-}
-
 void pfc_bench_list(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json)
 {
     for (size_t i = 0; i < suite->cases_len; i++) {

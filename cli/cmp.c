@@ -136,6 +136,10 @@ static bool judged_in_pairs(const pfc_measurement *a, const pfc_measurement *b, 
     row->p = extra_number(b, "pair_p");
     row->noise_rel = extra_number(b, "pair_noise_rel");
     row->verdict = verdict_of(&r, row->higher_is_better);
+    /* Too noisy here to show even a large change: shown, never a reason to fail. */
+    if (pfc_streq(pfc_pairs_get(&b->extra, "pair_gates"), "false") &&
+        (row->verdict == PFC_CMP_REGRESSION || row->verdict == PFC_CMP_IMPROVEMENT))
+        row->verdict = PFC_CMP_INCONCLUSIVE;
     return true;
 }
 

@@ -123,7 +123,8 @@ static pfc_code send_unspooled(agent *a, pfc_lease *lease, const pfc_run *run, p
 typedef struct verdict {
     const char *status; /* NULL: abandoned, nothing is said */
     char reason[PFC_ERR_MAX];
-    char run_id[33];
+    char run_ids[2][33]; /* a verification brings two */
+    size_t runs;
 } verdict;
 
 static void set_verdict(verdict *v, const char *status, const char *reason)
@@ -138,7 +139,7 @@ static void store(agent *a, pfc_lease *lease, const pfc_run *run, verdict *v)
     pfc_err err = { 0 };
     pfc_code code;
 
-    (void)snprintf(v->run_id, sizeof(v->run_id), "%s", run->id);
+    (void)snprintf(v->run_ids[v->runs++], sizeof(v->run_ids[0]), "%s", run->id);
     set_verdict(v, "done", "");
     if (pfc_spool_add(a->spool, run, &err) != PFC_OK) {
         pfc_log(PFC_ERROR, "spool refuses a result", "reason", err.msg);
@@ -268,6 +269,41 @@ static void judge(agent *a, pfc_lease *lease, pfc_outcome *out, verdict *v)
     }
 }
 
+/* Measures what was leased: one commit, or a pair of them in the order that was asked for, both built
+ * before either is measured, so that nothing lies between the two. */
+static pfc_code take_turns(agent *a, pfc_workspace *ws, const pfc_conf *conf,
+                           const pfc_commit_id *id, pfc_lease *lease, verdict *v, pfc_err *err)
+{
+    const pfc_task *task = &lease->job->task;
+    pfc_commit_id sides[2] = { *id, *id };
+    const size_t len = task->pair ? 2 : 1;
+    pfc_code code = PFC_OK;
+
+    if (task->pair)
+        code = pfc_workspace_find(ws, task->pair, &sides[task->pair_first ? 0 : 1], err);
+    for (size_t i = 0; i < len && !code && task->pair; i++) {
+        pfc_outcome built = { 0 };
+        char *dir = NULL;
+
+        /* A build that breaks is found in the cache, and said, when its turn comes. */
+        lease->progress = "building both";
+        code = pfc_workspace_prepare(ws, &sides[i], (unsigned)task->layout, &dir, &built, err);
+        pfc_outcome_clear(&built);
+        free(dir);
+    }
+    for (size_t i = 0; i < len && !code; i++) {
+        pfc_outcome out = { 0 };
+
+        code = measure(a, ws, conf, &sides[i], lease, &out, err);
+        if (!code)
+            judge(a, lease, &out, v);
+        pfc_outcome_clear(&out);
+        if (!v->status || strcmp(v->status, "done") != 0)
+            break;
+    }
+    return code;
+}
+
 /* Everything between lease and completion; an error is a sentence for the server. */
 static pfc_code work_on(agent *a, const pfc_job *job, pfc_lease *lease, verdict *v, pfc_err *err)
 {
@@ -280,7 +316,6 @@ static pfc_code work_on(agent *a, const pfc_job *job, pfc_lease *lease, verdict 
     pfc_workspace *ws = NULL;
     pfc_conf conf = { 0 };
     pfc_commit_id id;
-    pfc_outcome out = { 0 };
     pfc_code code;
 
     pfc_sha256_hex(opts.source, strlen(opts.source), hash);
@@ -296,11 +331,8 @@ static pfc_code work_on(agent *a, const pfc_job *job, pfc_lease *lease, verdict 
         if (conf.timeout_s <= 0)
             conf.timeout_s = a->opts->timeout_s;
         pfc_workspace_build_by(ws, conf.build, conf.relink, conf.timeout_s);
-        code = measure(a, ws, &conf, &id, lease, &out, err);
+        code = take_turns(a, ws, &conf, &id, lease, v, err);
     }
-    if (code == PFC_OK)
-        judge(a, lease, &out, v);
-    pfc_outcome_clear(&out);
     pfc_workspace_close(ws);
     pfc_conf_clear(&conf);
     free(dir);
@@ -309,13 +341,13 @@ static pfc_code work_on(agent *a, const pfc_job *job, pfc_lease *lease, verdict 
 
 static void complete(agent *a, const pfc_job *job, pfc_lease *lease, const verdict *v)
 {
+    const char *const run_ids[] = { v->run_ids[0], v->run_ids[1] };
     pfc_err err = { 0 };
     pfc_code code = PFC_OK;
 
     a->failures = 0;
     for (int n = 1; n <= COMPLETE_TRIES; n++) {
-        code = pfc_job_complete(a->http, job, v->status, v->reason, v->run_id[0] ? v->run_id : NULL,
-                                &err);
+        code = pfc_job_complete(a->http, job, v->status, v->reason, run_ids, v->runs, &err);
         if (!pfc_http_retryable(code) || stopped(a) || pause_after_failure(a, lease, 0.0))
             break;
     }

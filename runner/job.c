@@ -33,6 +33,7 @@ void pfc_job_clear(pfc_job *job)
     free(job->task.metric);
     free(job->task.benchmark);
     free(job->task.backend);
+    free(job->task.pair);
     *job = (pfc_job){ 0 };
 }
 
@@ -51,6 +52,10 @@ static pfc_code read_task(const json_t *obj, const pfc_json_at *up, pfc_task *ta
             pfc_json_string(doc, &at, "benchmark", false, PFC_WIRE_MAX_NAME, &task->benchmark, err);
     if (!code)
         code = pfc_json_string(doc, &at, "backend", false, PFC_WIRE_MAX_NAME, &task->backend, err);
+    if (!code)
+        code = pfc_json_string(doc, &at, "pair", false, PFC_REPO_MAX_REVISION, &task->pair, err);
+    if (!code)
+        code = pfc_json_bool(doc, &at, "pair_first", false, &task->pair_first, err);
     if (!code)
         code = pfc_json_i64(doc, &at, "layout", false, 0, MAX_LAYOUT, &task->layout, err);
     if (!code)
@@ -226,7 +231,8 @@ bool pfc_lease_cancelled(void *arg)
 }
 
 pfc_code pfc_job_complete(pfc_http *http, const pfc_job *job, const char *status,
-                          const char *reason, const char *run_id, pfc_err *err)
+                          const char *reason, const char *const *run_ids, size_t run_ids_len,
+                          pfc_err *err)
 {
     char path[64];
     json_t *ids = json_array();
@@ -234,8 +240,8 @@ pfc_code pfc_job_complete(pfc_http *http, const pfc_job *job, const char *status
     pfc_code code;
 
     (void)snprintf(path, sizeof(path), "/api/v1/jobs/%lld/complete", (long long)job->id);
-    if (run_id)
-        json_array_append_new(ids, json_string(run_id));
+    for (size_t i = 0; i < run_ids_len; i++)
+        json_array_append_new(ids, json_string(run_ids[i]));
     body = json_pack("{s:s, s:s, s:o}", "lease", job->lease, "status", status, "run_ids", ids);
     if (reason && reason[0])
         json_object_set_new(body, "reason", json_string(reason));

@@ -13,6 +13,9 @@ typedef struct pfc_task {
     char *metric, *benchmark, *backend; /* all that is wanted; NULL: everything */
     int64_t layout;                     /* PERFCI_BUILD: n-th rebuild with another layout */
     int64_t launches;                   /* of a measuring command; 0: the usual number */
+    char
+        *pair; /* a second commit, measured in the same lease with a build of its own; NULL: none */
+    bool pair_first;
 } pfc_task;
 
 typedef struct pfc_job {
@@ -55,8 +58,9 @@ bool pfc_lease_cancelled(void *lease);
 /** True when fd is readable; waits at most `wait_s`. */
 bool pfc_stop_wait(int fd, double wait_s);
 
-/** status: "done", "failed", "broken"; run_id may be NULL. */
+/** status: "done", "failed", "broken", "timed_out". */
 pfc_code pfc_job_complete(pfc_http *http, const pfc_job *job, const char *status,
-                          const char *reason, const char *run_id, pfc_err *err) PFC_MUSTCHECK;
+                          const char *reason, const char *const *run_ids, size_t run_ids_len,
+                          pfc_err *err) PFC_MUSTCHECK;
 
 #endif

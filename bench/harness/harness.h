@@ -147,25 +147,4 @@ bool pfc_run_is_broken(const pfc_run *run);
 /** Adds the headline measurements of what is in `run`; called by pfc_suite_measure. */
 void pfc_headline_add(const pfc_suite *suite, pfc_run *run);
 
-/* ---- noise ---- */
-
-#define PFC_NOISE_GATE_REL 0.05 /* a benchmark that cannot show 5 % is reported, never a gate */
-
-/** What one benchmark's samples say about its noise; relative values, 0.01 = 1 %. */
-typedef struct pfc_noise {
-    double within_rel;  /* robust sd of samples around their launch's median */
-    double between_rel; /* robust sd of the launches' medians */
-    double
-        autocorrelation; /* of neighbouring samples in a launch: high, and n says less than it seems */
-    double aa_rel;       /* every second launch against the others: a change that is none */
-    bool aa_different;     /* true: a false alarm of the comparison */
-    double detectable_rel; /* smallest change that two such halves can show */
-    double pairs_1pct;     /* interleaved pairs to confirm 1 % (p < 0.01, power 0.9) */
-    double pairs_half_pct; /* and 0.5 % */
-    bool gates;            /* detectable_rel is at most PFC_NOISE_GATE_REL */
-} pfc_noise;
-
-/** PFC_EINVAL when there are too few launches (6) or samples (12), or the metric is exact. */
-pfc_code pfc_noise_of(const pfc_measurement *m, pfc_noise *out, pfc_err *err) PFC_MUSTCHECK;
-
 #endif

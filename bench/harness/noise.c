@@ -1,102 +1,95 @@
-/*
- * What a benchmark's own samples say about how small a change it can show.
- *
- * The launches of one run are split into two alternating halves, which measure the same thing: an
- * A/A comparison. Whatever differs between them is noise.
- */
+/* How small a change a benchmark can show, from the samples of a comparison. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/harness/harness.h"
+#include "bench/harness/pairs.h"
 #include "core/stats/stats.h"
 
-/* (z(0.995) + z(0.9))^2 for a two-sided test at 1 % with power 0.9, times pi / 2 because medians
- * are compared: the median of a normal sample has that much more variance than its mean. */
-#define PAIRS_FACTOR                                                                               \
-    (1.5707963267948966 * (2.5758293035489004 + 1.2815515655446004) *                              \
-     (2.5758293035489004 + 1.2815515655446004))
+#define LEAST_LAUNCHES 6
+#define AGREEING       18.0 /* launches of one sign that confirm twice */
+#define PER_SPREAD     44.0 /* launches for a change of one spread, beyond these */
 
-/* Pairs to confirm a change of `rel`: each pair is the difference of two independent samples. */
-static double pairs_for(double noise_rel, double rel)
+double pfc_noise_launches(double ratio_rel, double rel)
 {
-    const double n = PAIRS_FACTOR * 2.0 * (noise_rel / rel) * (noise_rel / rel);
-
-    return fmax(ceil(n), 6.0); /* fewer cannot reach 1 % in a signed rank test */
+    return ceil(AGREEING + PER_SPREAD * (ratio_rel / rel) * (ratio_rel / rel));
 }
 
-/* Lag-1 correlation of the residuals, pairs within one launch only. */
-static double autocorrelation(const double *residuals, const pfc_measurement *m)
+/* Lag-1 correlation of what is left when each block's median is taken away; pairs within a block
+ * only. Bounded residuals: one preempted sample must not decide it. */
+static double autocorrelation(const double *residuals, const uint32_t *blocks, size_t blocks_len)
 {
     double cross = 0.0;
     double square = 0.0;
     size_t at = 0;
 
-    for (size_t b = 0; b < m->blocks_len; b++) {
-        for (size_t i = 0; i < m->blocks[b]; i++) {
+    for (size_t b = 0; b < blocks_len; b++) {
+        for (size_t i = 0; i < blocks[b]; i++) {
             square += residuals[at + i] * residuals[at + i];
             if (i > 0)
                 cross += residuals[at + i] * residuals[at + i - 1];
         }
-        at += m->blocks[b];
+        at += blocks[b];
     }
     return square > 0.0 ? cross / square : 0.0;
 }
 
-/* The even or odd launches of a measurement; returns how many. */
-static size_t half(const double *medians, size_t len, size_t from, double *out)
+static void bound(double *x, size_t n)
 {
-    size_t n = 0;
+    const double most = 3.0 * pfc_stats_mad(x, n);
 
-    for (size_t b = from; b < len; b += 2)
-        out[n++] = medians[b];
-    return n;
+    for (size_t i = 0; i < n; i++)
+        x[i] = PFC_MAX(-most, PFC_MIN(most, x[i]));
 }
 
-pfc_code pfc_noise_of(const pfc_measurement *m, pfc_noise *out, pfc_err *err)
+/* One side: logs around their launch's median, and these medians. */
+static void take_apart(const double *samples, const pfc_paired *p, double *residuals,
+                       double *medians)
 {
-    double *residuals;
-    double *medians;
-    double *a;
-    double *b;
     size_t at = 0;
-    size_t na;
-    size_t nb;
-    pfc_compare_result verdict;
-    pfc_code code;
 
-    if (m->status != PFC_STATUS_OK || m->exact || m->blocks_len < 6 || m->samples_len < 12)
-        return pfc_err_set(err, PFC_EINVAL,
-                           "%s on %s: want at least 6 launches and 12 samples, got %zu and %zu",
-                           m->benchmark, m->backend, m->blocks_len, m->samples_len);
-    residuals = pfc_calloc(m->samples_len, sizeof(*residuals));
-    medians = pfc_calloc(m->blocks_len, sizeof(*medians));
-    a = pfc_calloc(m->blocks_len, sizeof(*a));
-    b = pfc_calloc(m->blocks_len, sizeof(*b));
-    for (size_t k = 0; k < m->blocks_len; k++) {
-        medians[k] = pfc_stats_median(m->samples + at, m->blocks[k]);
-        for (size_t i = 0; i < m->blocks[k]; i++)
-            residuals[at + i] = log(m->samples[at + i] / medians[k]);
-        at += m->blocks[k];
+    for (size_t b = 0; b < p->launches; b++) {
+        medians[b] = log(pfc_stats_median(samples + at, p->blocks[b]));
+        for (size_t i = 0; i < p->blocks[b]; i++)
+            residuals[at + i] = log(samples[at + i]) - medians[b];
+        at += p->blocks[b];
     }
-    *out = (pfc_noise){ .within_rel = pfc_stats_mad(residuals, m->samples_len),
-                        .autocorrelation = autocorrelation(residuals, m) };
-    na = half(medians, m->blocks_len, 0, a);
-    nb = half(medians, m->blocks_len, 1, b);
-    out->between_rel =
-        pfc_stats_mad(medians, m->blocks_len) / pfc_stats_median(medians, m->blocks_len);
-    out->aa_rel = pfc_stats_median(b, nb) / pfc_stats_median(a, na) - 1.0;
-    code = pfc_stats_compare(a, na, b, nb, NULL, &verdict, err);
-    if (!code) {
-        out->detectable_rel = verdict.detectable_rel;
-        out->aa_different = verdict.verdict == PFC_VERDICT_DIFFERENT;
-        out->pairs_1pct = pairs_for(out->within_rel, 0.01);
-        out->pairs_half_pct = pairs_for(out->within_rel, 0.005);
-        out->gates = out->detectable_rel <= PFC_NOISE_GATE_REL;
+}
+
+pfc_code pfc_noise_of(const pfc_paired *p, size_t pairs, pfc_noise *out, pfc_err *err)
+{
+    const size_t n = p->launches;
+    const double *sides[2] = { p->a, p->b };
+    const uint32_t all = (uint32_t)n;
+    double per_launch, launches;
+    double *residuals, *medians;
+
+    if (p->status != PFC_STATUS_OK || n < LEAST_LAUNCHES || p->samples_len < n)
+        return pfc_err_set(err, PFC_EINVAL, "noise: want at least %d launches, got %zu",
+                           LEAST_LAUNCHES, n);
+    residuals = pfc_calloc(p->samples_len, sizeof(*residuals));
+    medians = pfc_calloc(n, sizeof(*medians));
+    *out = (pfc_noise){ .ratio_rel = pfc_stats_mad(p->log_ratio, n) };
+    for (size_t s = 0; s < 2; s++) {
+        take_apart(sides[s], p, residuals, medians);
+        out->sample_rel += 0.5 * pfc_stats_mad(residuals, p->samples_len);
+        out->unpaired_rel += 0.5 * pfc_stats_mad(medians, n);
+        bound(residuals, p->samples_len);
+        out->autocorrelation += 0.5 * autocorrelation(residuals, p->blocks, n);
     }
+    memcpy(medians, p->log_ratio, n * sizeof(*medians));
+    for (size_t i = 0; i < n; i++)
+        medians[i] -= pfc_stats_median(p->log_ratio, n);
+    bound(medians, n);
+    out->ratio_autocorrelation = autocorrelation(medians, &all, 1);
     free(residuals);
     free(medians);
-    free(a);
-    free(b);
-    return code;
+
+    per_launch = (double)p->pairs / (double)n;
+    launches = PFC_MAX((double)pairs / per_launch, AGREEING + 2.0);
+    out->detectable_rel = expm1(out->ratio_rel * sqrt(PER_SPREAD / (launches - AGREEING)));
+    out->pairs_1pct = per_launch * pfc_noise_launches(out->ratio_rel, 0.01);
+    out->pairs_half_pct = per_launch * pfc_noise_launches(out->ratio_rel, 0.005);
+    out->gates = out->detectable_rel <= PFC_NOISE_GATE_REL;
+    return PFC_OK;
 }

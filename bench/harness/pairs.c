@@ -9,10 +9,8 @@
 #include "bench/harness/cells.h"
 #include "bench/harness/core.h"
 #include "core/base/clock.h"
-#include "core/stats/dist.h"
 #include "core/stats/sequential.h"
 
-#define MAX_PAIRS        200
 #define MAX_LAUNCH_PAIRS 8
 #define LEAST_LAUNCHES   40   /* that a comparison can make within its pairs */
 #define CHEAP_LAUNCH_S   0.02 /* not worth saving */
@@ -106,7 +104,7 @@ static void settle_turn(duel *d, const pfc_launched *up)
 
 static size_t pairs_limit(const duel *d)
 {
-    return d->opts->max_pairs ? d->opts->max_pairs : MAX_PAIRS;
+    return d->opts->max_pairs ? d->opts->max_pairs : PFC_PAIRS_DEFAULT;
 }
 
 /* Pairs of a launch: the square root of what a launch costs in pairs, which is the best division
@@ -237,7 +235,7 @@ static void summarize(duel *d)
     const size_t n = out->launches;
     const pfc_interval at = pfc_paired_estimate(out->log_ratio, n, 0.95);
     const pfc_interval any = pfc_seq_symmetric_interval(out->log_ratio, n, alpha);
-    const double z = pfc_stats_normal_quantile(1.0 - 0.5 * alpha) + pfc_stats_normal_quantile(0.9);
+    pfc_noise noise;
 
     out->rel_change = at.value;
     out->rel_low = at.low;
@@ -246,9 +244,9 @@ static void summarize(duel *d)
     out->any_high = expm1(any.high);
     out->min_rel = d->fastest[1] / d->fastest[0] - 1.0;
     out->noise_rel = expm1(pfc_stats_mad(out->log_ratio, n));
-    /* Two confirmations, so half of the launches for each. */
-    out->detectable_rel =
-        expm1(z * pfc_stats_mad(out->log_ratio, n) / sqrt(0.5 * (double)PFC_MAX(n, 2)));
+    out->detectable_rel = INFINITY;
+    if (!pfc_noise_of(out, pairs_limit(d), &noise, NULL))
+        out->detectable_rel = noise.detectable_rel;
 }
 
 /* One step of the rule after a launch; true when there is an answer. */

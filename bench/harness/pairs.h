@@ -31,8 +31,9 @@
 #include "core/stats/stats.h"
 
 #define PFC_TURN_MAX_SAMPLES 1000
-#define PFC_PAIR_TURNS       10 /* of each side */
-#define PFC_PAIR_TURNS_LONG  4  /* when a call is over 300 us */
+#define PFC_PAIRS_DEFAULT    200 /* at most, of one comparison */
+#define PFC_PAIR_TURNS       10  /* of each side */
+#define PFC_PAIR_TURNS_LONG  4   /* when a call is over 300 us */
 
 /** What a side says of itself once launched. */
 typedef struct pfc_launched {
@@ -91,7 +92,7 @@ typedef struct pfc_paired_opts {
                             over 1 ms, which find nothing of theirs in the caches */
     size_t launch_pairs; /* 0: 1, more when a launch takes longer than a pair */
     size_t min_launches; /* before "same" is said; 0: 8. "Different" takes as many by its nature */
-    size_t max_pairs;    /* of both confirmations together; 0: 200 */
+    size_t max_pairs;    /* of both confirmations together; 0: PFC_PAIRS_DEFAULT */
     double alpha;        /* level of each confirmation; 0: 0.01 */
     double margin;       /* relative change that does not matter; 0: 0.005 */
     double max_seconds;  /* for one benchmark on one backend; 0: 60 */
@@ -117,8 +118,8 @@ typedef struct pfc_paired {
     double min_rel;                       /* B's fastest sample against A's: a cross-check */
     double p;                             /* of both confirmations together, at all looks */
     double noise_rel;                     /* robust sd of the launches' ratios */
-    double detectable_rel;                /* smallest change that as many launches can show */
-    size_t confirmations;                 /* 0, 1, 2 */
+    double detectable_rel; /* smallest change that its limit of pairs confirms with power 0.9 */
+    size_t confirmations;  /* 0, 1, 2 */
     size_t launches, pairs;
     double *log_ratio; /* of each launch: log of B / A */
     double *a, *b;     /* raw samples, ns a call, launch after launch: samples_len each */
@@ -162,12 +163,38 @@ pfc_paired_state pfc_paired_judge(const double *log_ratio, size_t n, size_t firs
  *  n >= 1. Source: Hollander & Wolfe, Nonparametric Statistical Methods, 3.2-3.3. */
 pfc_interval pfc_paired_estimate(const double *log_ratio, size_t n, double level);
 
+#define PFC_NOISE_GATE_REL 0.05 /* a benchmark that cannot show 5 % is reported, never a gate */
+
+/** What a comparison's samples say about how small a change can be confirmed; relative values,
+ *  0.01 = 1 %. Spreads are robust (1.4826 times the median absolute deviation). */
+typedef struct pfc_noise {
+    double sample_rel;      /* of samples around their launch's median */
+    double autocorrelation; /* of neighbouring samples of a side: high, and many say little */
+    double unpaired_rel;    /* of a side's launch medians: what runs of one side alone differ by */
+    double ratio_rel;       /* of the launches' ratios: what pairs leave of it */
+    double ratio_autocorrelation; /* of neighbouring launches' ratios: the test takes it for 0 */
+    double detectable_rel;        /* smallest change that `pairs` pairs confirm with power 0.9 */
+    double pairs_1pct;            /* pairs to confirm 1 %, with power 0.9 */
+    double pairs_half_pct;        /* and 0.5 % */
+    bool gates;                   /* detectable_rel is at most PFC_NOISE_GATE_REL */
+} pfc_noise;
+
+/** Launches that confirm a change of `rel` with power 0.9 when their ratios have the spread
+ *  `ratio_rel`: 18 for signs that all agree, twice, and 44 times the squared spread. The 44 is
+ *  simulated (perfci-bench-pairs --simulate models the same rule): normal ratios, changes of 0.2 to
+ *  1 spread, where it was 42 to 46; above it is too many by at most a half. */
+double pfc_noise_launches(double ratio_rel, double rel);
+/** Of a comparison with at least 6 launches, for one that may take `pairs` pairs.
+ *  PFC_EINVAL: too few, or it has no samples. */
+pfc_code pfc_noise_of(const pfc_paired *p, size_t pairs, pfc_noise *out,
+                      pfc_err *err) PFC_MUSTCHECK;
+
 /**
  * Compares a suite: two run documents with the raw samples of both sides in the same order, and in
  * `extra` of B's measurements what the pairs say: pair_verdict ("same", "different",
  * "inconclusive"), pair_rel_change, pair_rel_low, pair_rel_high (of the metric, not of time),
  * pair_p, pair_noise_rel, pair_detectable_rel, pair_min_rel, pairs, pair_launches,
- * pair_confirmations, pair_preempted. Exact backends are measured once a side. opts->filter, backends and progress of `measure` count.
+ * pair_confirmations, pair_preempted, and the rest of pfc_noise (pair_gates "false": report only). Exact backends are measured once a side. opts->filter, backends and progress of `measure` count.
  */
 pfc_code pfc_suite_pair(const pfc_suite *suite, const pfc_backends *backends, const pfc_side *a,
                         const pfc_side *b, const pfc_measure_opts *measure,

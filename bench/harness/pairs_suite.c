@@ -50,9 +50,10 @@ static void fill_side(pfc_cell *cell, const pfc_paired *p, const double *samples
 }
 
 /* What the pairs say, beside the samples of B that they are about. */
-static void annotate(pfc_measurement *m, const pfc_paired *p)
+static void annotate(pfc_measurement *m, const pfc_paired *p, size_t max_pairs)
 {
     const bool inverse = m->higher_is_better; /* a throughput falls as time grows */
+    pfc_noise noise;
 
     pfc_pairs_set(&m->extra, "pair_verdict", verdict_name(p->verdict));
     pfc_extra_set(m, "pair_rel_change",
@@ -61,12 +62,21 @@ static void annotate(pfc_measurement *m, const pfc_paired *p)
     pfc_extra_set(m, "pair_rel_high", inverse ? 1.0 / (1.0 + p->rel_low) - 1.0 : p->rel_high);
     pfc_extra_set(m, "pair_p", p->p);
     pfc_extra_set(m, "pair_noise_rel", p->noise_rel);
-    pfc_extra_set(m, "pair_detectable_rel", p->detectable_rel);
     pfc_extra_set(m, "pair_min_rel", inverse ? 1.0 / (1.0 + p->min_rel) - 1.0 : p->min_rel);
     pfc_extra_set(m, "pair_preempted", (double)p->preempted);
     pfc_extra_set(m, "pairs", (double)p->pairs);
     pfc_extra_set(m, "pair_launches", (double)p->launches);
     pfc_extra_set(m, "pair_confirmations", (double)p->confirmations);
+    if (pfc_noise_of(p, max_pairs, &noise, NULL))
+        return;
+    pfc_extra_set(m, "pair_sample_noise_rel", noise.sample_rel);
+    pfc_extra_set(m, "pair_autocorrelation", noise.autocorrelation);
+    pfc_extra_set(m, "pair_unpaired_noise_rel", noise.unpaired_rel);
+    pfc_extra_set(m, "pair_ratio_autocorrelation", noise.ratio_autocorrelation);
+    pfc_extra_set(m, "pair_detectable_rel", noise.detectable_rel);
+    pfc_extra_set(m, "pairs_1pct", noise.pairs_1pct);
+    pfc_extra_set(m, "pairs_half_pct", noise.pairs_half_pct);
+    pfc_pairs_set(&m->extra, "pair_gates", noise.gates ? "true" : "false");
 }
 
 static pfc_code pair_timed(const pfc_side *a, const pfc_side *b, const pfc_cell *cell,
@@ -85,7 +95,7 @@ static pfc_code pair_timed(const pfc_side *a, const pfc_side *b, const pfc_cell 
         from = run_b->measurements_len;
         pfc_cell_document(run_b, &sides[1]);
         for (size_t i = from; p.status == PFC_STATUS_OK && i < run_b->measurements_len; i++)
-            annotate(&run_b->measurements[i], &p);
+            annotate(&run_b->measurements[i], &p, PFC_PAIRS_DEFAULT);
     }
     for (int i = 0; i < 2; i++) {
         for (size_t k = 0; k < sides[i].blocks_len; k++)

@@ -131,9 +131,10 @@ ORDER BY s.n;
 -- $1 project_id, $2 job_id, $3 metric, $4 benchmark, $5 backend; NULL: any
 -- -> what the job's runs say of it, a headline before anything else
 SELECT r.id AS run_id, b.name AS benchmark, s.backend, m.median, s.headline, s.higher_is_better,
-       s.exact, s.machine_class, s.branch, s.id AS series_id
+       s.exact, c.sha
 FROM jobs j
 JOIN runs r ON r.project_id = j.project_id AND r.run_id = ANY (j.run_ids)
+JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
 JOIN measurements m ON m.project_id = r.project_id AND m.run_id = r.id
 JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id

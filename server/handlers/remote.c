@@ -64,6 +64,28 @@ static json_t *encode_step(const pfc_bisection_step *s)
     return json;
 }
 
+static json_t *encode_verifications(const pfc_verifications *rows)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < rows->len; i++) {
+        const pfc_verification *v = &rows->items[i];
+        json_t *json = json_pack("{s:I, s:o, s:o, s:o, s:I, s:I}", "id", (json_int_t)v->id,
+                                 "before", pfc_reply_string(v->before), "commit",
+                                 pfc_reply_string(v->after), "state", pfc_reply_string(v->state),
+                                 "pairs", (json_int_t)v->pairs, "layouts", (json_int_t)v->layouts);
+
+        json_object_set_new(json, "rel_change", pfc_reply_number(v->rel_change));
+        json_object_set_new(json, "rel_low", pfc_reply_number(v->rel_low));
+        json_object_set_new(json, "rel_high", pfc_reply_number(v->rel_high));
+        json_object_set_new(json, "p", pfc_reply_number(v->p));
+        json_object_set_new(json, "runners", pfc_reply_string(v->runners));
+        json_object_set_new(json, "reason", pfc_reply_string(v->reason));
+        json_array_append_new(list, json);
+    }
+    return list;
+}
+
 void pfc_encode_bisection_detail(const pfc_bisection_detail *d, json_t *json)
 {
     json_t *steps = json_array(), *line = json_array();
@@ -75,6 +97,7 @@ void pfc_encode_bisection_detail(const pfc_bisection_detail *d, json_t *json)
             line, json_pack("{s:O, s:o}", "commit", json_array_get(d->line, i), "probability",
                             d->posterior ? pfc_reply_number(d->posterior[i]) : json_null()));
     json_object_set_new(json, "steps", steps);
+    json_object_set_new(json, "verifications", encode_verifications(&d->verifications));
     json_object_set_new(json, "line", line);
     json_object_set_new(json, "options", pfc_encode_json_text(d->options));
     json_object_set_new(json, "expected", encode_cost(&d->cost));

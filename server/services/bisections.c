@@ -3,8 +3,8 @@
  */
 #include "server/services/internal.h"
 
-static pfc_code find_alert(pfc_tx *tx, int64_t project_id, const pfc_bisection_report *report,
-                           int64_t *alert_id, pfc_err *err)
+pfc_code pfc_alert_of_culprit(pfc_tx *tx, int64_t project_id, const pfc_bisection_report *report,
+                              int64_t *alert_id, pfc_err *err)
 {
     pfc_args args = { 0 };
 
@@ -19,24 +19,20 @@ static pfc_code find_alert(pfc_tx *tx, int64_t project_id, const pfc_bisection_r
     return pfc_query_id(tx, "alert_for_culprit", &args, alert_id, err);
 }
 
-static pfc_code name_culprit(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
-                             int64_t bisection_id, const char *culprit, pfc_err *err)
+pfc_code pfc_alert_blame(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
+                         const char *culprit, const char *reason, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
-    char *reason = NULL;
     pfc_code code;
 
     pfc_args_i64(&args, alert_id);
     code = pfc_tx_query(tx, "alert_lock", &args, &res, err);
     if (!code && (pfc_res_rows(res) == 0 || pfc_res_i64(res, 0, 0) != project_id))
         code = pfc_err_set_field(err, PFC_ENOTFOUND, "alert_id", "no such alert in this project");
-    if (!code && culprit) {
-        reason = pfc_format("bisection %lld named %.12s", (long long)bisection_id, culprit);
+    if (!code && culprit)
         code = pfc_alert_apply(tx, actor, project_id, alert_id, pfc_res_text(res, 0, 1),
                                &(pfc_alert_change){ .reason = reason, .culprit = culprit }, err);
-    }
-    free(reason);
     pfc_res_free(res);
     return code;
 }
@@ -78,11 +74,16 @@ pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
                                  "culprit: want a full id of 40 hexadecimal digits");
     code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
     if (!code)
-        code = find_alert(tx, project_id, report, &alert_id, err);
+        code = pfc_alert_of_culprit(tx, project_id, report, &alert_id, err);
     if (!code)
         code = insert_report(tx, actor, project_id, report, alert_id, &id, err);
-    if (!code && alert_id)
-        code = name_culprit(tx, actor, project_id, alert_id, id, report->culprit, err);
+    if (!code && alert_id) {
+        what = pfc_format("bisection %lld named %.12s", (long long)id,
+                          report->culprit ? report->culprit : "none");
+        code = pfc_alert_blame(tx, actor, project_id, alert_id, report->culprit, what, err);
+        free(what);
+        what = NULL;
+    }
     if (!code) {
         what = pfc_format("bisection %lld", (long long)id);
         code = pfc_note(tx, actor, "bisect", project_id, what, report->verdict, err);

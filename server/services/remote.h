@@ -39,7 +39,7 @@ typedef struct remote {
     double *prior; /* one a commit; NULL: equal */
     pfc_bisection_options options;
     char *source; /* owned text of options; NULL: the order's */
-    bool known; /* the direction is, from a series or a first run */
+    bool known;   /* the direction is, from a series or a first run */
     bool higher_is_better, exact;
     int64_t alert_id;
     remote_step *steps;
@@ -70,6 +70,13 @@ pfc_code remote_finish(pfc_tx *tx, int64_t project_id, int64_t id, const char *s
                        const char *verdict, const char *culprits, const char *reason, int64_t *row,
                        pfc_err *err) PFC_MUSTCHECK;
 pfc_code remote_cancel_jobs(pfc_tx *tx, int64_t project_id, int64_t id, pfc_err *err) PFC_MUSTCHECK;
+/** Labels of its jobs, caller frees; NULL: any runner. */
+char *remote_labels(const remote *r);
+/** Queues the fresh comparison of a named commit; nothing when it is a set. (verify.c) */
+pfc_code verify_start(pfc_tx *tx, const remote *r, const pfc_culprit *c,
+                      pfc_err *err) PFC_MUSTCHECK;
+pfc_code verify_list(pfc_tx *tx, int64_t project_id, int64_t bisection_id, pfc_verifications *out,
+                     pfc_err *err) PFC_MUSTCHECK;
 /** Options as the column has them; caller frees. */
 char *remote_options_text(const pfc_bisection_options *o);
 

@@ -151,6 +151,19 @@ static pfc_code settle_all(pfc_tx *tx, remote *r, pfc_err *err)
 
 /* ---- what to ask ---- */
 
+char *remote_labels(const remote *r)
+{
+    json_t *doc;
+    char *labels;
+
+    if (!r->machine_class)
+        return NULL;
+    doc = json_pack("{s:s}", "machine_class", r->machine_class);
+    labels = json_dumps(doc, JSON_COMPACT);
+    json_decref(doc);
+    return labels;
+}
+
 static pfc_code ask(pfc_tx *tx, remote *r, const pfc_bisect_step *next, pfc_err *err)
 {
     remote_step step = { .n = (int64_t)r->steps_len + 1,
@@ -159,7 +172,7 @@ static pfc_code ask(pfc_tx *tx, remote *r, const pfc_bisect_step *next, pfc_err 
                          .state = REMOTE_ASKED,
                          .job_state = "queued" };
     char *dedupe = pfc_format("bisection %lld step %lld", (long long)r->id, (long long)step.n);
-    char *labels = NULL, *task = NULL;
+    char *labels = remote_labels(r), *task;
     json_t *doc =
         json_pack("{s:s, s:s*, s:s*, s:i, s:i}", "metric", r->metric, "benchmark", r->benchmark,
                   "backend", r->backend, "layout", (int)next->build, "launches", 1);
@@ -167,17 +180,13 @@ static pfc_code ask(pfc_tx *tx, remote *r, const pfc_bisect_step *next, pfc_err 
                         .commit = remote_commit(r, next->commit),
                         .branch = r->branch,
                         .source = r->options.source,
+                        .labels = labels,
                         .dedupe = dedupe,
                         .priority = r->options.priority };
     pfc_code code;
 
     row.task = task = json_dumps(doc, JSON_COMPACT);
     json_decref(doc);
-    if (r->machine_class) {
-        doc = json_pack("{s:s}", "machine_class", r->machine_class);
-        row.labels = labels = json_dumps(doc, JSON_COMPACT);
-        json_decref(doc);
-    }
     code = pfc_job_put(tx, r->project_id, &row, &step.job_id, err);
     if (!code && !step.job_id)
         code = pfc_err_set(err, PFC_EBUG, "%s: its job is there already", dedupe);
@@ -303,6 +312,8 @@ static pfc_code conclude(pfc_tx *tx, remote *r, const pfc_bisect_report *report,
         remote_finish(tx, r->project_id, r->id, "done", pfc_bisect_verdict_name(report->verdict),
                       culprits, why, &row, err);
 
+    for (size_t i = 0; named && !code && i < report->culprits_len; i++)
+        code = verify_start(tx, r, &report->culprits[i], err);
     free(why);
     free(culprits);
     return code;

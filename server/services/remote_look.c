@@ -23,6 +23,7 @@ static const pfc_shape step_shape = PFC_SHAPE(step_cols, pfc_bisection_step);
 void pfc_bisection_detail_clear(pfc_bisection_detail *d)
 {
     pfc_rows_clear(&d->steps);
+    pfc_rows_clear(&d->verifications);
     json_decref(d->line);
     free(d->posterior);
     free(d->options);
@@ -52,6 +53,9 @@ pfc_code pfc_bisection_look(pfc_db *db, int64_t project_id, int64_t id, pfc_bise
     }
     if (!code) {
         PFC_ROWS_INTO(&d.steps, rows);
+        code = verify_list(tx, project_id, id, &d.verifications, err);
+    }
+    if (!code) {
         d.line = json_incref(r.line);
         d.options = pfc_strdup(pfc_res_text(r.row, 0, pfc_res_column(r.row, "options")));
         pfc_res_f64s(r.row, 0, pfc_res_column(r.row, "posterior"), &d.posterior, &len);
@@ -61,6 +65,8 @@ pfc_code pfc_bisection_look(pfc_db *db, int64_t project_id, int64_t id, pfc_bise
         }
         *out = d;
     }
+    if (code)
+        pfc_bisection_detail_clear(&d);
     pfc_tx_free(tx);
     remote_clear(&r);
     return code;

@@ -372,9 +372,9 @@ pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
 typedef struct pfc_bisection_options {
     double confidence, noise_rel, layout_noise_rel, delta_rel; /* 0: as core/analysis/bisect.h */
     bool relink;
-    int64_t max_runs; /* 0: the planner's */
-    int priority;     /* of the jobs, 0..100 */
-    int parallel;     /* jobs at a time, at most as many as there are runners; 0: 4 */
+    int64_t max_runs;   /* 0: the planner's */
+    int priority;       /* of the jobs, 0..100 */
+    int parallel;       /* jobs at a time, at most as many as there are runners; 0: 4 */
     const char *source; /* of the jobs: folder or URL; NULL: the project's */
 } pfc_bisection_options;
 
@@ -428,12 +428,27 @@ typedef struct pfc_bisection_step {
 } pfc_bisection_step;
 PFC_ROWS(pfc_bisection_steps, pfc_bisection_step);
 
+/** The fresh comparison of a named commit with the one before it; only what it confirms is blamed. */
+typedef struct pfc_verification {
+    int64_t id;
+    const char *before, *after; /* commits */
+    const char *state;          /* running, confirmed, refuted, open, cancelled */
+    int64_t pairs, layouts;
+    double rel_change, rel_low, rel_high, p; /* NAN: no pair yet; p is valid at every look */
+    const char *reason, *runners;
+} pfc_verification;
+PFC_ROWS(pfc_verifications, pfc_verification);
+
+/** As pfc_bisections_advance, for one verification that has news or nothing under way. */
+pfc_code pfc_verifications_advance(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
+
 /** What the page of a running search shows beyond its row. */
 typedef struct pfc_bisection_detail {
     pfc_bisection_steps steps; /* in order */
-    json_t *line;              /* ids, the good end first */
-    double *posterior;         /* one a commit of the line; NULL: not yet */
-    char *options;             /* JSON */
+    pfc_verifications verifications;
+    json_t *line;      /* ids, the good end first */
+    double *posterior; /* one a commit of the line; NULL: not yet */
+    char *options;     /* JSON */
     pfc_bisection_cost cost;
 } pfc_bisection_detail;
 

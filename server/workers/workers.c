@@ -99,6 +99,8 @@ static void *detector_main(void *arg)
         /* Searches wait for runners, never for the judging of everything that was just stored. */
         code = pfc_bisections_advance(w->db, &err);
         more |= go_on(code, "bisection", &err);
+        code = pfc_verifications_advance(w->db, &err);
+        more |= go_on(code, "verification", &err);
         if (!more)
             wait_for_work(w, &seen);
     }
@@ -108,7 +110,8 @@ static void *detector_main(void *arg)
 /* Events that mean work for us: runs to judge, a search, a job of one. */
 static bool is_for_us(const char *event)
 {
-    static const char *const words[] = { "\"detect\"", "\"bisection\"", "\"bisect\"" };
+    static const char *const words[] = { "\"detect\"", "\"bisection\"", "\"bisect\"",
+                                         "\"verify\"" };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++)
         if (strstr(event, words[i]))

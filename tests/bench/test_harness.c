@@ -368,42 +368,6 @@ Test(harness, the_run_document_goes_round)
     free(text);
 }
 
-/* ---- noise ---- */
-
-/* 400 launches of 50 samples with sd 1 % within and 2 % between: the robust estimates come back. */
-Test(harness, noise_within_and_between_launches_is_told_apart)
-{
-    enum { LAUNCHES = 400, EACH = 50 };
-    static double samples[LAUNCHES * EACH];
-    static uint32_t blocks[LAUNCHES];
-    pfc_measurement m = { .benchmark = (char *)"b",
-                          .backend = (char *)"x",
-                          .samples = samples,
-                          .samples_len = LAUNCHES * EACH,
-                          .blocks = blocks,
-                          .blocks_len = LAUNCHES };
-    pfc_noise noise;
-    pfc_rng rng;
-
-    pfc_rng_seed(&rng, 11);
-    for (size_t b = 0; b < LAUNCHES; b++) {
-        const double level = 1000 * exp(0.02 * pfc_rng_normal(&rng));
-        blocks[b] = EACH;
-        for (size_t i = 0; i < EACH; i++)
-            samples[b * EACH + i] = level * exp(0.01 * pfc_rng_normal(&rng));
-    }
-    cr_assert(eq(int, pfc_noise_of(&m, &noise, &err), PFC_OK), "%s", err.msg);
-    cr_assert(epsilon_eq(dbl, noise.within_rel, 0.01, 0.001));
-    cr_assert(epsilon_eq(dbl, noise.between_rel, 0.02, 0.004));
-    cr_assert(lt(dbl, fabs(noise.autocorrelation), 0.1));
-    cr_assert(not(noise.aa_different));
-    /* pi/2 x (2.576 + 1.282)^2 x 2 x (0.01 / 0.01)^2 = 46.7, and four times that for half */
-    cr_assert(epsilon_eq(dbl, noise.pairs_1pct, 47, 10));
-    cr_assert(epsilon_eq(dbl, noise.pairs_half_pct / noise.pairs_1pct, 4, 0.1));
-    m.blocks_len = 5;
-    cr_assert(eq(int, pfc_noise_of(&m, &noise, &err), PFC_EINVAL));
-}
-
 /* ---- between processes ---- */
 
 Test(harness, a_spec_goes_round)

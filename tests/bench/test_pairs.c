@@ -340,6 +340,79 @@ Test(pairs, a_difference_below_the_margin_is_not_called_one)
     cr_assert(lt(dbl, p, 0.01));
 }
 
+/* Launches of 10 samples a side with sd 1 % within; levels of the machine differ by 5 %, which both
+ * sides share; ratios by 2 % beyond that: each spread comes back, and what it allows. */
+Test(pairs, noise_of_samples_launches_and_ratios_is_told_apart)
+{
+    enum { LAUNCHES = 400, EACH = 10 };
+    static double a[LAUNCHES * EACH], b[LAUNCHES * EACH], ratios[LAUNCHES];
+    static uint32_t blocks[LAUNCHES];
+    pfc_paired p = { .a = a,
+                     .b = b,
+                     .log_ratio = ratios,
+                     .blocks = blocks,
+                     .samples_len = LAUNCHES * EACH,
+                     .launches = LAUNCHES,
+                     .pairs = LAUNCHES };
+    pfc_noise noise;
+
+    for (size_t k = 0; k < LAUNCHES; k++) {
+        const double level = 1000 * exp(0.05 * pfc_rng_normal(&rng));
+        ratios[k] = 0.02 * pfc_rng_normal(&rng);
+        blocks[k] = EACH;
+        for (size_t i = 0; i < EACH; i++) {
+            a[k * EACH + i] = level * exp(0.01 * pfc_rng_normal(&rng));
+            b[k * EACH + i] = level * exp(0.01 * pfc_rng_normal(&rng));
+        }
+    }
+    cr_assert(eq(int, pfc_noise_of(&p, 200, &noise, &err), PFC_OK), "%s", err.msg);
+    /* the median is taken from the same ten: an eighth less is left */
+    cr_assert(epsilon_eq(dbl, noise.sample_rel, 0.00875, 0.0005));
+    cr_assert(epsilon_eq(dbl, noise.unpaired_rel, 0.05, 0.005));
+    cr_assert(epsilon_eq(dbl, noise.ratio_rel, 0.02, 0.002));
+    /* residuals about a median of ten lean against each other by about a tenth */
+    cr_assert(lt(dbl, fabs(noise.autocorrelation), 0.15));
+    cr_assert(lt(dbl, fabs(noise.ratio_autocorrelation), 0.1));
+    /* 18 + 44 * (2 / 1)^2 = 194, and four times the second part for half the change */
+    cr_assert(epsilon_eq(dbl, noise.pairs_1pct, 194, 35));
+    cr_assert(epsilon_eq(dbl, (noise.pairs_half_pct - 18) / (noise.pairs_1pct - 18), 4, 0.1));
+    cr_assert(epsilon_eq(dbl, noise.detectable_rel, 0.02 * sqrt(44.0 / 182), 0.001));
+    cr_assert(noise.gates);
+    for (size_t k = 0; k < LAUNCHES; k++)
+        ratios[k] *= 10; /* 20 %: 200 pairs cannot show 5 % */
+    cr_assert(eq(int, pfc_noise_of(&p, 200, &noise, &err), PFC_OK));
+    cr_assert(not(noise.gates));
+    p.launches = 5;
+    cr_assert(eq(int, pfc_noise_of(&p, 200, &noise, &err), PFC_EINVAL));
+}
+
+/* What pfc_noise_launches promises, kept by the rule that measures: power 0.9 at as many launches. */
+Test(pairs, as_many_launches_as_said_confirm_nine_times_in_ten)
+{
+    static const double spreads[] = { 0.5, 1.0, 2.0 }; /* of the ratios, in changes */
+
+    for (size_t k = 0; k < 3; k++) {
+        const size_t limit = (size_t)pfc_noise_launches(spreads[k], 1.0);
+        const pfc_paired_opts opts = { .margin = 1e-9 };
+        size_t found = 0;
+        for (int i = 0; i < 200; i++) {
+            pfc_paired_state state = PFC_PAIRED_MORE;
+            double d[300];
+            double p = 1;
+            size_t first = 0;
+            cr_assert(le(sz, limit, 300));
+            for (size_t n = 1; n <= limit && state <= PFC_PAIRED_CONFIRM; n++) {
+                d[n - 1] = 0.01 * (1 + spreads[k] * pfc_rng_normal(&rng));
+                state = pfc_paired_judge(d, n, first ? first : n, limit, &opts, &p);
+                if (state == PFC_PAIRED_CONFIRM)
+                    first = n;
+            }
+            found += state == PFC_PAIRED_DIFFERENT;
+        }
+        cr_assert(ge(sz, found, 172), "spread %g: %zu", spreads[k], found);
+    }
+}
+
 static char *extra(const pfc_measurement *m, const char *name)
 {
     const char *v = pfc_pairs_get(&m->extra, name);

@@ -19,8 +19,8 @@ typedef struct fleet {
     pfc_db *db;
     int64_t project;
     unsigned broken; /* a commit that does not build; 0: none */
-    bool busy;       /* no runner of that name is known */
-    size_t jobs;
+    bool healed;     /* from now on nobody sees the step any more */
+    size_t jobs, pairs;
     unsigned seeds;
 } fleet;
 
@@ -40,34 +40,47 @@ static pfc_jobs lease_by(const fleet *f, const char *runner, char secret[33])
     return jobs;
 }
 
+/* A run of commit n with its level, a fresh wobble, and the job's number; its id into `id`. */
+static void store_run(fleet *f, unsigned n, int64_t job, char id[33])
+{
+    const double level = n >= CULPRIT && !f->healed ? 100 * STEP : 100;
+    pfc_run *run = fx_run(n);
+    pfc_rng rng;
+
+    (void)snprintf(id, 33, "%s", run->id);
+    run->job_id = job;
+    fx_measure(run, "gemm/a", "time_ns", level, 0, 1, 1, 1);
+    pfc_rng_seed(&rng, 77 + f->seeds++);
+    run->measurements[0].samples[0] *= exp(NOISE * pfc_rng_normal(&rng));
+    fx_ingest(f->db, f->project, run);
+}
+
 /* Measures the leased job and hands it back, as an agent does. */
 static void do_job(fleet *f, const pfc_job *job, const char *secret)
 {
-    const unsigned n = commit_number(job->commit);
-    const bool broken = n == f->broken;
-    pfc_run *run = fx_run(n);
-    const char *ids[] = { NULL };
-    char id[33];
+    const bool broken = commit_number(job->commit) == f->broken;
+    json_t *task = json_loads(job->task_json, 0, NULL);
+    const char *pair = json_string_value(json_object_get(task, "pair"));
+    char ids[2][33];
+    const char *const list[] = { ids[0], ids[1] };
     pfc_err err = { 0 };
 
     f->jobs++;
-    if (broken) {
-        pfc_run_free(run);
-    } else {
-        (void)snprintf(id, sizeof(id), "%s", run->id);
-        ids[0] = id;
-        run->job_id = job->id;
-        fx_measure(run, "gemm/a", "time_ns", n >= CULPRIT ? 100 * STEP : 100, 0, 1, 1, 1);
-        pfc_rng rng;
-        pfc_rng_seed(&rng, 77 + f->seeds++);
-        run->measurements[0].samples[0] *= exp(NOISE * pfc_rng_normal(&rng));
-        fx_ingest(f->db, f->project, run);
-    }
+    f->pairs += pair != NULL;
+    if (!broken)
+        store_run(f, commit_number(job->commit), job->id, ids[0]);
+    if (!broken && pair)
+        store_run(f, commit_number(pair), job->id, ids[1]);
     cr_assert(eq(int,
                  pfc_job_complete(f->db, job->id, secret, broken ? "broken" : "done",
-                                  broken ? "cc1: error" : NULL, ids, broken ? 0 : 1, &err),
+                                  broken ? "cc1: error" : NULL, list,
+                                  broken ? 0
+                                  : pair ? 2
+                                         : 1,
+                                  &err),
                  PFC_OK),
               "%s", err.msg);
+    json_decref(task);
 }
 
 /* All turns that are due; each one a server of its own as far as the rows can tell. */
@@ -78,6 +91,10 @@ static void advance(pfc_db *db)
 
     do {
         code = pfc_bisections_advance(db, &err);
+    } while (code == PFC_OK);
+    cr_assert(eq(int, code, PFC_ENOTFOUND), "%s", err.msg);
+    do {
+        code = pfc_verifications_advance(db, &err);
     } while (code == PFC_OK);
     cr_assert(eq(int, code, PFC_ENOTFOUND), "%s", err.msg);
 }
@@ -191,7 +208,7 @@ Test(remote, three_runners_at_once_find_the_commit_past_one_that_does_not_build)
     cr_assert(gt(dbl, detail.posterior[CULPRIT - 1], 0.98));
     for (size_t i = 0; i < detail.steps.len; i++)
         asked += detail.steps.items[i].job_id != 0;
-    cr_assert(eq(sz, asked, f.jobs)); /* nothing was asked twice, nothing forgotten */
+    cr_assert(eq(sz, asked, f.jobs - f.pairs)); /* nothing was asked twice, nothing forgotten */
     pfc_bisection_detail_clear(&detail);
     pfc_db_close(db);
 }
@@ -206,12 +223,13 @@ Test(remote, what_is_stored_is_evidence_and_not_measured_again)
 
     work(&f, 1, &most);
     assert_found(&f, id, CULPRIT);
-    first = f.jobs;
+    first = f.jobs - f.pairs;
     order = whole_line();
     id = start(&f, &order);
     work(&f, 1, &most);
     assert_found(&f, id, CULPRIT);
-    cr_assert(lt(sz, f.jobs - first, first / 2), "%zu, then %zu", first, f.jobs - first);
+    cr_assert(lt(sz, f.jobs - f.pairs - first, first / 2), "%zu, then %zu", first,
+              f.jobs - f.pairs - first);
     pfc_db_close(db);
 }
 
@@ -343,5 +361,147 @@ Test(remote, runs_of_a_search_open_no_alert)
     cr_assert(eq(int, pfc_alerts_list(db, &filter, (pfc_page){ 0 }, &alerts, &err), PFC_OK));
     cr_assert(eq(sz, alerts.len, 0));
     pfc_rows_clear(&alerts);
+    pfc_db_close(db);
+}
+
+/* ---- verification ---- */
+
+static int64_t alert_of_the_step(fleet *f)
+{
+    const pfc_alert_filter filter = { .project_id = f->project };
+    pfc_alerts alerts = { 0 };
+    pfc_err err = { 0 };
+    int64_t id;
+
+    for (unsigned n = 1; n <= COMMITS; n += 3) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/a", "time_ns", n >= CULPRIT ? 100 * STEP : 100, NOISE / 2, 9, 3, n);
+        fx_ingest(f->db, f->project, run);
+    }
+    fx_detect(f->db);
+    cr_assert(eq(int, pfc_alerts_list(f->db, &filter, (pfc_page){ 0 }, &alerts, &err), PFC_OK));
+    cr_assert(eq(sz, alerts.len, 1));
+    id = alerts.items[0].id;
+    pfc_rows_clear(&alerts);
+    return id;
+}
+
+static char *culprit_of(const fleet *f, int64_t alert)
+{
+    pfc_alerts alerts = { 0 };
+    pfc_err err = { 0 };
+    char *culprit;
+
+    cr_assert(eq(int, pfc_alerts_get(f->db, alert, &alerts, &err), PFC_OK));
+    culprit = pfc_strdup(alerts.items[0].culprit ? alerts.items[0].culprit : "none");
+    pfc_rows_clear(&alerts);
+    return culprit;
+}
+
+/* Searches from the alert, with two runners; heals before the first pair when told to. */
+static pfc_bisection_detail search_and_verify(fleet *f, int64_t alert, bool heal)
+{
+    const pfc_bisection_order order = { .alert_id = alert, .options = { .priority = 60 } };
+    pfc_bisection_detail detail = { 0 };
+    pfc_err err = { 0 };
+    char *culprit;
+    char secret[33];
+    int64_t id;
+
+    id = start(f, &order);
+    for (;;) {
+        pfc_bisections rows;
+        pfc_jobs held;
+        bool done;
+
+        advance(f->db);
+        rows = bisection(f, id);
+        done = strcmp(rows.items[0].state, "done") == 0;
+        pfc_rows_clear(&rows);
+        if (done)
+            break;
+        held = lease_by(f, "r1", secret);
+        cr_assert(eq(sz, held.len, 1));
+        do_job(f, &held.items[0], secret);
+        pfc_rows_clear(&held);
+    }
+    assert_found(f, id, CULPRIT);
+    culprit = culprit_of(f, alert);
+    cr_assert(eq(str, culprit, "none")); /* named, not blamed */
+    free(culprit);
+    f->healed = heal;
+    for (size_t idle = 0; idle < 2;) {
+        static const char *const names[] = { "r1", "r2" };
+
+        idle = 0;
+        for (size_t i = 0; i < 2; i++) {
+            pfc_jobs held;
+
+            advance(f->db);
+            held = lease_by(f, names[i], secret);
+            idle += held.len == 0;
+            if (held.len)
+                do_job(f, &held.items[0], secret);
+            pfc_rows_clear(&held);
+        }
+    }
+    cr_assert(eq(int, pfc_bisection_look(f->db, f->project, id, &detail, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(sz, detail.verifications.len, 1));
+    return detail;
+}
+
+Test(verify, a_commit_is_blamed_once_fresh_pairs_agree)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    fleet f = begin(db);
+    int64_t alert = alert_of_the_step(&f);
+    pfc_bisection_detail detail = search_and_verify(&f, alert, false);
+    const pfc_verification *v = &detail.verifications.items[0];
+    char *culprit = culprit_of(&f, alert);
+
+    cr_assert(eq(str, (char *)v->state, "confirmed"), "%s", v->reason);
+    cr_assert(eq(str, culprit, (char *)fx_sha(CULPRIT)));
+    cr_assert(eq(str, (char *)v->before, (char *)fx_sha(CULPRIT - 1)));
+    cr_assert(epsilon_eq(dbl, v->rel_change, STEP - 1, 0.02));
+    cr_assert(lt(dbl, v->p, 0.01));
+    cr_assert(eq(i64, v->pairs, (int64_t)f.pairs));
+    free(culprit);
+    pfc_bisection_detail_clear(&detail);
+    pfc_db_close(db);
+}
+
+Test(verify, nobody_is_blamed_for_what_fresh_pairs_do_not_show)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    fleet f = begin(db);
+    int64_t alert = alert_of_the_step(&f);
+    pfc_bisection_detail detail = search_and_verify(&f, alert, true);
+    char *culprit = culprit_of(&f, alert);
+
+    /* "refuted", or "open" when the pairs allowed do not tell */
+    cr_assert(ne(str, (char *)detail.verifications.items[0].state, "confirmed"));
+    cr_assert(eq(str, culprit, "none"));
+    free(culprit);
+    pfc_bisection_detail_clear(&detail);
+    pfc_db_close(db);
+}
+
+Test(verify, another_runner_confirms_when_there_is_one)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    fleet f = begin(db);
+    int64_t alert = alert_of_the_step(&f);
+    pfc_bisection_detail detail;
+    pfc_jobs none;
+    char secret[33];
+
+    none = lease_by(&f, "r2", secret); /* so that it is known */
+    cr_assert(eq(sz, none.len, 0));
+    detail = search_and_verify(&f, alert, false);
+    cr_assert(eq(str, (char *)detail.verifications.items[0].state, "confirmed"));
+    cr_assert(eq(str, (char *)detail.verifications.items[0].runners, "r2"));
+    pfc_bisection_detail_clear(&detail);
     pfc_db_close(db);
 }

@@ -12,7 +12,7 @@ import support
 
 TABLES = ("projects", "commits", "branch_commits", "machines", "benchmarks", "series", "runs", "run_parts",
           "measurements", "unmeasured", "change_points", "alerts", "alert_events", "jobs", "tokens", "audit",
-          "bisections", "bisection_steps", "schema_migrations")
+          "bisections", "bisection_steps", "verifications", "schema_migrations")
 
 
 def admin(url, *args, status=0):

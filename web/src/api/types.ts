@@ -84,11 +84,21 @@ export interface Machine {
   first_seen_at: string; last_seen_at: string; runs: number;
 }
 export interface Culprit { commits: string[]; probability: number; rel_change: number; rel_low: number; rel_high: number }
-export interface BisectStep { commit: string; value: number | null; build: number }
+export interface BisectStep {
+  commit: string; value: number | null; build: number; state?: string; runner?: string | null; run?: string | null; stored?: boolean;
+  reason?: string | null;
+}
+export interface BisectCost {
+  commits: number; stored_runs: number; runs: number | null; builds: number | null; run_seconds: number | null;
+  wait_seconds: number | null; seconds: number | null; runners: number; jobs_waiting: number;
+}
 export interface Bisection {
   id: number; project: string; metric: string; benchmark: string | null; backend: string | null; good: string;
-  bad: string; verdict: string; culprits: Culprit[]; runs: number; builds: number; commits_measured: number;
+  bad: string; verdict: string | null; culprits: Culprit[]; runs: number; builds: number; commits_measured: number;
   seconds: number; steps?: BisectStep[] | null; alert_id: number | null; created_at?: string; unit?: string | null;
+  /* of a search on the runners */
+  mode?: string; state?: string; reason?: string | null; expected_runs?: number | null;
+  line?: { commit: string; probability: number | null }[]; expected?: BisectCost;
 }
 export interface Measurement {
   benchmark: string; metric: string; backend: string; unit: string; direction: string; exact?: boolean;

@@ -10,6 +10,7 @@ import { Badge, StateBadge } from "../widgets/badge";
 import { Command, CommitLink, Facts, Page, Section } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
+import { Search } from "./search";
 
 /** Measured commits in history order where it is known, else as they came. */
 function placesOf(b: Bisection, commits: readonly Commit[]): string[] {
@@ -36,9 +37,9 @@ function Plot(props: { b: Bisection; unit: string; history: readonly Commit[] })
       <Table caption="Steps" rows={steps.map((s, i) => ({ ...s, i }))} keyOf={(s) => s.i} columns={[
         { name: "Step", head: true, cell: (s) => s.i + 1 },
         { name: "Commit", cell: (s) => <CommitLink project={b.project} id={s.commit} /> },
-        { name: b.metric, numeric: true, cell: (s) => s.value === null ? "could not be measured" : formatValue(s.value, props.unit) },
+        { name: b.metric, numeric: true, cell: (s) => s.value === null ? (s.state === "asked" ? "under way" : "could not be measured") : formatValue(s.value, props.unit) },
         { name: "Build", numeric: true, cell: (s) => s.build },
-        { name: "Note", cell: (s) => guilty.has(s.commit) ? "culprit" : "" },
+        { name: "Note", cell: (s) => [guilty.has(s.commit) ? "culprit" : "", s.stored ? "stored before" : "", s.runner ?? "", s.reason ?? ""].filter((t) => t).join(", ") },
       ]} />
     </>
   );
@@ -47,7 +48,7 @@ function Plot(props: { b: Bisection; unit: string; history: readonly Commit[] })
 const UNITS: Record<string, string> = { tflops: "TFLOP/s", gbps: "GB/s", ns: "ns", cycles: "cycles", bytes: "bytes" };
 
 export function BisectionView(props: { id: string }) {
-  const load = useApi<Bisection>(`/bisections/${encodeURIComponent(props.id)}`, ["alert"]);
+  const load = useApi<Bisection>(`/bisections/${encodeURIComponent(props.id)}`, ["alert", "bisection"]);
   const project = load.state === "data" ? load.data.project : null;
   useEffect(() => { if (project) shownProject.value = project; }, [project]);
   const known = useApi<{ commits: Commit[] }>(project === null ? null : withQuery(`/projects/${encodeURIComponent(project)}/commits`, { limit: 1000 }));
@@ -58,10 +59,11 @@ export function BisectionView(props: { id: string }) {
         const unit = b.unit ?? UNITS[b.metric.split("_").pop() ?? ""] ?? "";
         const bench = b.benchmark && b.benchmark !== "headline" ? ` --benchmark ${b.benchmark}` : "";
         return (
-          <Page title={`Bisection ${b.id}: ${b.benchmark ?? b.metric}`} side={<StateBadge state={b.verdict} />}
+          <Page title={`Bisection ${b.id}: ${b.benchmark ?? b.metric}`} side={<StateBadge state={b.verdict ?? b.state ?? "running"} />}
             lead={<>{[b.metric, b.backend].filter((t) => t).join(" \u00b7 ")} from <CommitLink project={b.project} id={b.good} /> (good) to <CommitLink project={b.project} id={b.bad} /> (bad)</>}>
+            {b.mode === "remote" && <Search b={b} reload={load.state === "data" ? load.reload : () => undefined} />}
             <Section title={b.culprits.length === 1 ? "Culprit" : "Culprits"}>
-              {b.culprits.length === 0 ? <Empty title="No commit is named" /> : <div class="cards">{b.culprits.map((c, i) => (
+              {b.culprits.length === 0 ? <Empty title={b.state === "running" ? "No commit is named yet" : "No commit is named"} /> : <div class="cards">{b.culprits.map((c, i) => (
                 <article key={i} class="card">
                   {c.commits.map((id) => <h3 key={id}><CommitLink project={b.project} id={id} /> {history.find((h) => h.id === id)?.subject}</h3>)}
                   {c.commits.length > 1 && <p class="muted">These cannot be told apart: those between do not build.</p>}

@@ -1,0 +1,38 @@
+/* A bisection that runners work on: belief over the commits, what it took, what is to come. */
+import { useState } from "preact/hooks";
+import { ApiError, request } from "../api/client";
+import type { Bisection } from "../api/types";
+import { BeliefBars } from "../charts/belief";
+import { formatDuration, formatShare, plural } from "../base/format";
+import { CommitLink, Facts, Section } from "../widgets/parts";
+import { Empty } from "../widgets/state";
+
+function Cancel(props: { id: number; done: () => void }) {
+  const [said, say] = useState("");
+  const cancel = () => {
+    request("DELETE", `/bisections/${props.id}`).then(props.done, (error: unknown) => say(error instanceof ApiError ? error.message : String(error)));
+  };
+  return <p><button type="button" class="button" onClick={cancel}>Cancel the search</button> <span class="said bad" role="status">{said}</span></p>;
+}
+
+export function Search(props: { b: Bisection; reload: () => void }) {
+  const { b } = props;
+  const line = (b.line ?? []).map((c) => ({ id: c.commit, probability: c.probability ?? 0 }));
+  const known = line.some((c) => c.probability > 0);
+  const best = [...line].sort((x, y) => y.probability - x.probability).slice(0, 3).filter((c) => c.probability > 0.01);
+  const cost = b.expected;
+  const running = b.state === "running";
+  return (
+    <Section title={running ? "Where it may be" : "Where it was looked for"}>
+      {known ? <BeliefBars line={line} /> : <Empty title="Nothing is measured yet" />}
+      {known && <p class="muted">{plural(line.length, "commit")}, oldest first. {best.map((c, i) => <span key={c.id}>{i > 0 ? ", " : ""}<CommitLink project={b.project} id={c.id} /> {formatShare(c.probability)}</span>)}</p>}
+      {running && cost && <Facts facts={[
+        ["Runs so far", String(b.runs)], ["Runs to go", cost.runs === null ? "unknown" : `about ${Math.ceil(cost.runs)}`],
+        ["Runners", String(cost.runners)], ["Jobs before it", String(cost.jobs_waiting)],
+        ["Wait", cost.wait_seconds === null ? "unknown" : formatDuration(cost.wait_seconds)], ["Time to go", cost.seconds === null ? "unknown" : formatDuration(cost.seconds)],
+        ["Stored runs used", String(cost.stored_runs)]]} />}
+      {running && <Cancel id={b.id} done={props.reload} />}
+      {b.reason && <p>{b.reason}</p>}
+    </Section>
+  );
+}
