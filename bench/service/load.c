@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -273,6 +274,17 @@ static void *probe_main(void *arg)
 
 /* ---- all of it ---- */
 
+/* As far as it goes; a connection too many is told when it fails. */
+static void raise_open_files(unsigned clients)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return;
+    limit.rlim_cur = PFC_MAX(limit.rlim_cur, PFC_MIN(limit.rlim_max, (rlim_t)clients + 64));
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 pfc_code bench_load(const bench_load_opts *opts, bench_load_result *out, pfc_err *err)
 {
     load l = { .opts = opts, .len = opts->clients };
@@ -284,6 +296,7 @@ pfc_code bench_load(const bench_load_opts *opts, bench_load_result *out, pfc_err
 
     if (code)
         return code;
+    raise_open_files(opts->clients);
     l.epoll = epoll_create1(EPOLL_CLOEXEC);
     l.clients = pfc_calloc(l.len, sizeof(*l.clients));
     for (size_t i = 0; i < l.len; i++)

@@ -1,10 +1,11 @@
 /*
- * perfci-bench-service [--rounds N] [--seconds N] [--json]
+ * perfci-bench-service [--rounds N] [--seconds N] [--overload] [--json]
  *
  * How many runs a second the service takes, beside what PostgreSQL itself takes: in each round
  * pgbench with 32 clients stores the same rows (a run, its part, 8 measurements of 12 samples, its
  * job, its audit row) in one statement and one commit a run; then 64 and 256 clients post the same
- * run over HTTP. The ratio is within the round, so a busy machine weighs on both. At the end the
+ * run over HTTP; with --overload 6,000 do, more than the server lets wait: what it cannot take it
+ * must refuse by 503 or 429, and by nothing else. The ratio is within the round, so a busy machine weighs on both. At the end the
  * stored runs are counted: each acknowledged one must be there, and no other.
  */
 #include <getopt.h>
@@ -24,7 +25,7 @@
 #define ROUNDS_MAX 100
 #define PG_CLIENTS 32
 
-static const unsigned crowds[] = { 64, 256 };
+static const unsigned crowds[] = { 64, 256, 6000 };
 
 /* ---- what is stored ---- */
 
@@ -157,11 +158,16 @@ static pfc_code stored(pfc_http *http, int64_t *runs, int64_t *measurements, pfc
 
 typedef struct settings {
     int64_t rounds, seconds;
-    bool json;
+    bool json, overload;
 } settings;
 
+static size_t crowds_of(const settings *s)
+{
+    return PFC_ARRAY_LEN(crowds) - !s->overload;
+}
+
 typedef struct totals {
-    double ratio[2][ROUNDS_MAX];
+    double ratio[PFC_ARRAY_LEN(crowds)][ROUNDS_MAX];
     uint64_t accepted;
     bool lost;
 } totals;
@@ -256,7 +262,7 @@ static pfc_code measure(const settings *s, const bench_place *place, totals *t, 
         code = bench_pgbench(place, script, PG_CLIENTS, (unsigned)s->seconds, &raw, err);
         if (!code)
             print_row(s, round, "pgbench, 32 clients", raw.tps, 1, NULL, &raw, 0);
-        for (size_t i = 0; i < PFC_ARRAY_LEN(crowds) && !code; i++)
+        for (size_t i = 0; i < crowds_of(s) && !code; i++)
             code = measure_crowd(s, place, http, round, i, raw.tps, t, err);
     }
     pfc_http_free(http);
@@ -267,11 +273,9 @@ static pfc_code measure(const settings *s, const bench_place *place, totals *t, 
 static pfc_code read_settings(int argc, char **argv, settings *s, bool *help, pfc_err *err)
 {
     static const struct option options[] = {
-        { "rounds", required_argument, NULL, 'r' },
-        { "seconds", required_argument, NULL, 's' },
-        { "json", no_argument, NULL, 'j' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+        { "rounds", required_argument, NULL, 'r' }, { "seconds", required_argument, NULL, 's' },
+        { "overload", no_argument, NULL, 'o' },     { "json", no_argument, NULL, 'j' },
+        { "help", no_argument, NULL, 'h' },         { NULL, 0, NULL, 0 },
     };
     pfc_code code = PFC_OK;
     int option;
@@ -282,6 +286,8 @@ static pfc_code read_settings(int argc, char **argv, settings *s, bool *help, pf
             code = pfc_parse_i64(optarg, 1, ROUNDS_MAX, "--rounds", &s->rounds, err);
         else if (option == 's')
             code = pfc_parse_i64(optarg, 1, 600, "--seconds", &s->seconds, err);
+        else if (option == 'o')
+            s->overload = true;
         else if (option == 'j')
             s->json = true;
         else if (option == 'h')
@@ -302,9 +308,10 @@ int main(int argc, char **argv)
     pfc_code code = read_settings(argc, argv, &s, &help, &err);
 
     if (help) {
-        puts("usage: perfci-bench-service [--rounds N] [--seconds N] [--json]\n"
+        puts("usage: perfci-bench-service [--rounds N] [--seconds N] [--overload] [--json]\n"
              "Starts a private PostgreSQL (fsync on) and a server, and compares what the service\n"
              "takes in with what pgbench stores of the same rows. N: 3 rounds of 10 seconds.\n"
+             "--overload adds 6,000 clients: what is too much must be refused by 503 or 429.\n"
              "Exit status: 0 done, 1 a run was lost or doubled, 2 usage, 5 something is missing.");
         return 0;
     }
@@ -320,7 +327,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "perfci-bench-service: %s\n", err.msg);
         return 5;
     }
-    for (size_t i = 0; i < PFC_ARRAY_LEN(crowds) && !s.json; i++) {
+    for (size_t i = 0; i < crowds_of(&s) && !s.json; i++) {
         qsort(t.ratio[i], (size_t)s.rounds, sizeof(double), compare_doubles);
         printf("median ratio, %u clients: %.2f\n", crowds[i], t.ratio[i][s.rounds / 2]);
     }

@@ -5,11 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "server/http/internal.h"
+
+#define OTHER_FILES 256 /* database connections, logs, libmicrohttpd's own */
+
+unsigned httpd_make_room(unsigned connections)
+{
+    struct rlimit limit;
+    rlim_t want = (rlim_t)connections + OTHER_FILES;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= want)
+        return connections;
+    limit.rlim_cur = PFC_MIN(want, limit.rlim_max);
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur >= want)
+        return connections;
+    connections =
+        limit.rlim_cur > 2 * OTHER_FILES ? (unsigned)(limit.rlim_cur - OTHER_FILES) : OTHER_FILES;
+    pfc_log(PFC_WARN, "fewer connections than asked for: raise the limit of open files",
+            "connections", connections, "open_files", (unsigned)limit.rlim_cur);
+    return connections;
+}
 
 enum MHD_Result httpd_on_accept(void *cls, const struct sockaddr *address, socklen_t len)
 {

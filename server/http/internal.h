@@ -139,6 +139,8 @@ struct pfc_httpd {
 };
 
 /* conns.c */
+/** Raises the process's limit of open files for so many connections; how many there may be. */
+unsigned httpd_make_room(unsigned connections);
 /** MHD_AcceptPolicyCallback: no more than opts.connections in all. */
 enum MHD_Result httpd_on_accept(void *cls, const struct sockaddr *address, socklen_t len);
 /** MHD_NotifyConnectionCallback: keeps the list. */

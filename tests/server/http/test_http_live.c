@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -539,6 +540,30 @@ Test(live, every_connection_up_to_the_limit_is_served_and_no_more)
     close(over);
     for (int i = 0; i < LIMIT; i++)
         close(fds[i]);
+    pfc_httpd_free(http);
+}
+
+Test(live, the_limit_of_open_files_is_raised_for_the_connections_asked_for)
+{
+    pfc_app app = { 0 };
+    const pfc_httpd_opts opts = { .listen = "127.0.0.1:0",
+                                  .threads = 2,
+                                  .connections = 500,
+                                  .routes = table,
+                                  .routes_len = PFC_ARRAY_LEN(table),
+                                  .app = &app };
+    struct rlimit limit;
+    pfc_httpd *http = NULL;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, getrlimit(RLIMIT_NOFILE, &limit), 0));
+    if (limit.rlim_max < 1000)
+        cr_skip("the hard limit of open files is under 1,000");
+    limit.rlim_cur = 100;
+    cr_assert(eq(int, setrlimit(RLIMIT_NOFILE, &limit), 0));
+    cr_assert(eq(int, pfc_httpd_start(&opts, &http, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, getrlimit(RLIMIT_NOFILE, &limit), 0));
+    cr_assert(ge(u64, limit.rlim_cur, 700));
     pfc_httpd_free(http);
 }
 
