@@ -1,5 +1,5 @@
 /*
- * perfci-bisect-bench --data DIR [--sessions N] [--strategy S] [--only TEXT] [--show]
+ * perfci-bisect-bench --data DIR [--sessions N] [--strategy S] [--only TEXT] [--no-prior] [--show]
  *
  * Bisects every scenario DIR/NAME.json, N sessions each, with the planner and with its rivals, and
  * prints how often the answer was right and what it cost. Without data: "not available", exit 5.
@@ -37,7 +37,7 @@ typedef struct bench {
     const char *data, *only;
     const char *strategy;
     int64_t sessions;
-    bool show;
+    bool show, no_prior;
     scenario *items;
     size_t len, cap;
     beside *beside; /* of each scenario */
@@ -257,7 +257,10 @@ static pfc_code load_all(bench *b, pfc_err *err)
         char *path = pfc_fs_join(dir, names[i]->d_name);
         if (!code && strstr(names[i]->d_name, b->only)) {
             b->items = pfc_grow(b->items, b->len, &b->cap, sizeof *b->items);
-            code = scenario_load(&b->items[b->len++], path, err);
+            code = scenario_load(&b->items[b->len], path, err);
+            if (b->no_prior)
+                b->items[b->len].any_touches = false;
+            b->len++;
         }
         free(path);
         free(names[i]);
@@ -269,8 +272,9 @@ static pfc_code load_all(bench *b, pfc_err *err)
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: perfci-bisect-bench --data DIR [--sessions N] [--strategy "
-                    "perfci|pinpoint|asv|halving-5|halving-3|git] [--only TEXT] [--show]\n");
+    fprintf(stderr,
+            "usage: perfci-bisect-bench --data DIR [--sessions N] [--strategy "
+            "perfci|pinpoint|asv|halving-5|halving-3|git] [--only TEXT] [--no-prior] [--show]\n");
     return 2;
 }
 
@@ -281,6 +285,10 @@ static int parse(bench *b, int argc, char **argv)
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--show") == 0) {
             b->show = true;
+            continue;
+        }
+        if (strcmp(argv[i], "--no-prior") == 0) {
+            b->no_prior = true; /* what touched paths save, on the same histories */
             continue;
         }
         if (!value)

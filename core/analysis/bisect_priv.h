@@ -14,7 +14,6 @@
 #include "core/analysis/bisect.h"
 #include "core/base/rng.h"
 
-#define PLAN_STRETCHES   8   /* stretches wider than this part of the range are looked into */
 #define PLAN_NU          5.0 /* tails of one run: heavy, so that an outlier cannot decide */
 #define PLAN_GRID_MAX    160
 #define PLAN_FAILS       3    /* failed runs in a row that make a commit unmeasurable */
@@ -114,7 +113,9 @@ size_t plan_budget(const pfc_bisect_plan *plan);
 size_t plan_pick(const pfc_bisect_plan *plan, size_t a, size_t b, size_t want);
 /* The commit of (a, b] where the prior weight reaches a share of the gap's, at least a + 1. */
 size_t plan_quantile(const pfc_bisect_plan *plan, size_t a, size_t b, double share);
-/* Widest unmeasured stretch, as a node index; stretches wider than n / 8 only. */
+/* Stretches wider than this part of the range are looked into for a step and its repair. */
+size_t plan_stretches(const pfc_bisect_plan *plan);
+/* Widest unmeasured stretch, as a node index; stretches that are to be looked into only. */
 bool plan_widest(const pfc_bisect_plan *plan, size_t *gap);
 pfc_bisect_plan *plan_clone(const pfc_bisect_plan *plan);
 

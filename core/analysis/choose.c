@@ -428,7 +428,7 @@ static bool odd_one(const pfc_bisect_plan *plan, pfc_bisect_step *out)
     for (size_t i = 1; i + 1 < m->nodes_len; i++) {
         const plan_node *node = &m->nodes[i];
         size_t width = node[1].commit - node[-1].commit;
-        if (plan->broken[node->commit] || width * PLAN_STRETCHES < plan->opts.commits)
+        if (plan->broken[node->commit] || width * plan_stretches(plan) < plan->opts.commits)
             continue;
         double fit = fmax(shift_fit(plan, node, m->step), shift_fit(plan, node, -m->step));
         if (fit <= most)

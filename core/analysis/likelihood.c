@@ -11,7 +11,7 @@
 #define NOISE_DOF   20.0 /* what history's noise counts for, in runs */
 #define NOISE_SHARE 0.87 /* scale of the t against the standard deviation of the same runs */
 #define FINE        0.2  /* grid points are this far apart, in standard deviations */
-#define HINT_LOW    0.6  /* what a detector says of a step may be too large by this */
+#define HINT_LOW    0.7  /* of the step that the detector saw, where the noise hides smaller ones */
 #define SEEN_SD     1.3  /* steps of as many standard deviations are cheap to see */
 #define SMALL_SIZE  0.36 /* and less of the one looked for than this is never asked about */
 #define FIRST_MORE  0.30 /* odds of a further step, while none is found */

@@ -9,6 +9,9 @@
 
 #define PRIOR_FLOOR 0.05 /* share of the prior spread evenly: a weight pulls, it never forbids */
 #define PROBE_TRIES 6
+#define CLEAR_STEP  2.6 /* standard deviations of one run */
+#define CLEAR       8
+#define FAINT       5
 
 bool plan_is_exact(const pfc_bisect_plan *plan)
 {
@@ -268,10 +271,18 @@ static bool hopeless(const pfc_bisect_plan *plan, size_t gap)
     return tries >= PROBE_TRIES;
 }
 
+/* One run in the midst of a stretch tells a step and its repair only where the step is clear; of a
+ * faint one it raises doubts that take several more, so fewer are worth asking. */
+size_t plan_stretches(const pfc_bisect_plan *plan)
+{
+    const plan_model *m = &plan->model;
+    return m->step >= CLEAR_STEP * hypot(m->noise, m->layout) ? CLEAR : FAINT;
+}
+
 bool plan_widest(const pfc_bisect_plan *plan, size_t *gap)
 {
     const plan_model *m = &plan->model;
-    size_t widest = PFC_MAX(plan->opts.commits / PLAN_STRETCHES, (size_t)1);
+    size_t widest = PFC_MAX(plan->opts.commits / plan_stretches(plan), (size_t)1);
     bool found = false;
     for (size_t i = 0; i + 1 < m->nodes_len; i++) {
         size_t width = m->nodes[i + 1].commit - m->nodes[i].commit;

@@ -205,4 +205,5 @@ def main():
         print(planted)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""planted.py [--sizes 1,2,5,10] [--cases 10] [--seed 1] [--minutes M] [--keep DIR] [--show] [-- FLAG...]
+
+Real slowdowns, really found: for every size and case a repository of 24 commits of a small GEMM (deploy/demo: 37 KiB of operands a
+side, so in the first two cache levels), with a slowdown of that many percent planted in one of them: dot products that are computed
+again. `perfci bisect` builds and measures, confirms, and names. Prints a line a case and a line a size: named rightly, runs, builds,
+minutes. --minutes: no case is begun after so many. Flags after -- go to `perfci bisect`. PERFCI: the program (default: the release
+build beside this script). What a plant really costs is measured before, in turns, and printed."""
+
+import argparse
+import importlib.util
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+PERFCI = os.environ.get("PERFCI") or os.path.join(ROOT, "build/release/bin/perfci")
+DOTS = 48 * 48  # of one product, see the template's bench.c
+PAIRS = 15
+
+RELINK = """
+# Another layout: a pad in front of the code, the objects in another order. Loops stay aligned: whether the hot one straddles a
+# fetch block is worth 30 % here, more than any commit, and is the compiler's to settle.
+relink: gemm.o dot.o
+\techo ".text; .skip $$(( PERFCI_BUILD * 69 % 128 * 64 ))" | $(CC) -c -x assembler - -o pad.o
+\tset -- gemm.o dot.o; [ $$((PERFCI_BUILD % 2)) = 0 ] || set -- dot.o gemm.o; \\
+\t$(CC) $(CFLAGS) -o bench pad.o "$$@" bench.o -lm
+"""
+
+
+def load_demo():
+    spec = importlib.util.spec_from_file_location("make_demo", os.path.join(ROOT, "deploy/demo/make_demo.py"))
+    demo = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(demo)
+    return demo
+
+
+demo = load_demo()
+
+
+def plant(folder, dots):
+    """As many dot products are computed again, into a row that nobody reads."""
+    demo.edit(folder, "gemm.c", "void gemm(size_t m,", "static float again[MAX_N];\n\nvoid gemm(size_t m,")
+    demo.edit(folder, "gemm.c", "    pack_", f"    for (size_t i = 0; i < {dots}; i++)\n        for (size_t p = 0; p < k; p += KC)\n"
+              "            dot_add(k - p < KC ? k - p : KC, a + i % m * k + p, columns + i / m * k + p, &again[i % MAX_N]);\n    pack_")
+    with open(os.path.join(folder, "gemm.c"), encoding="utf-8") as f:
+        text = f.read()
+    # The loop belongs behind the packing it reads.
+    start, end = text.index("    for (size_t i = 0; i < %d;" % dots), text.index("    pack_", text.index("void gemm("))
+    loop, rest = text[start:end], text[end:]
+    line = rest.index("\n") + 1
+    with open(os.path.join(folder, "gemm.c"), "w", encoding="utf-8") as f:
+        f.write(text[:start] + rest[:line] + loop + rest[line:])
+
+
+def start(folder):
+    shutil.copytree(os.path.join(ROOT, "deploy/demo/template"), folder)
+    demo.append(folder, ".gitignore", "*.o\nbench\n")
+    demo.edit(folder, "Makefile", "-Wall", "-Wall -falign-functions=64 -falign-loops=64")
+    demo.append(folder, "Makefile", RELINK)
+    demo.append(folder, "perfci.yaml", "relink: make -s relink\n")
+
+
+def value(folder):
+    return json.loads(demo.run(["./bench"], folder))["metrics"]["gemm_tflops"]
+
+
+def cost_of(percent, scratch):
+    """What the plant really costs: medians of runs in turns."""
+    plain, slow = os.path.join(scratch, "plain"), os.path.join(scratch, "slow")
+    start(plain), start(slow)
+    plant(slow, round(DOTS * percent / 100))
+    for folder in (plain, slow):
+        demo.run(["make", "-s", "bench"], folder)
+    pairs = [(value(plain), value(slow)) for _ in range(PAIRS)]
+    for folder in (plain, slow):
+        shutil.rmtree(folder)
+    return 1 - statistics.median(b / a for a, b in pairs)
+
+
+def make_repo(folder, percent, rng):
+    """Returns (first, planted): ids."""
+    start(folder)
+    demo.run(["git", "init", "-q", "-b", "main", "."], folder)
+    steps = demo.harmless_steps(None)
+    at = rng.randrange(len(steps))
+    first = demo.commit(folder, 0, "tinygemm: small matrix products")
+    planted = None
+    for i, (subject, change) in enumerate(steps):
+        if i == at:
+            plant(folder, round(DOTS * percent / 100))
+            planted = demo.commit(folder, i + 1, "gemm: sum some dots again")
+        change(folder)
+        demo.commit(folder, i + 2, subject)
+    return first, planted
+
+
+def bisect(folder, first, percent, flags):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PERFCI_")}
+    done = subprocess.run([PERFCI, "bisect", "--repo", folder, "--good", first, "--bad", "main", "--metric", "gemm_tflops", "--work",
+                           folder + ".work", "--json", "-q", *flags], env=env, capture_output=True, text=True)
+    if done.returncode not in (0, 1, 3):
+        sys.exit(f"planted.py: perfci bisect: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def one_case(scratch, percent, seed, flags):
+    folder = os.path.join(scratch, "repo")
+    first, planted = make_repo(folder, percent, random.Random(f"{seed}/{percent}"))
+    began = time.monotonic()
+    doc = bisect(folder, first, percent, flags)
+    took = time.monotonic() - began
+    named = [c["commits"] for c in doc["culprits"]]
+    log = demo.run(["git", "log", "--format=%H %s"], folder)
+    subjects = dict(line.split(" ", 1) for line in log.splitlines())
+    shutil.rmtree(folder)
+    shutil.rmtree(folder + ".work", ignore_errors=True)
+    return {"found": named == [[planted]], "false": [subjects[i] for c in named for i in c if i != planted], "verdict": doc["verdict"],
+            "runs": doc["runs"], "builds": doc["builds"], "seconds": took, "doc": doc}
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--sizes", default="1,2,5,10"), ap.add_argument("--cases", type=int, default=10)
+    ap.add_argument("--seed", type=int, default=1), ap.add_argument("--minutes", type=float, default=1e9)
+    ap.add_argument("--show", action="store_true", help="the evidence of each case that is not found")
+    ap.add_argument("flags", nargs="*")
+    a = ap.parse_args()
+    if not os.access(PERFCI, os.X_OK):
+        sys.exit(f"planted.py: {PERFCI} was not built")
+    end = time.monotonic() + 60 * a.minutes
+    with tempfile.TemporaryDirectory(prefix="perfci-planted-") as scratch:
+        for size in a.sizes.split(","):
+            percent = float(size)
+            print(f"{size} %: the plant costs {100 * cost_of(percent, scratch):.2f} %", flush=True)
+            rows = []
+            for case in range(a.cases):
+                if time.monotonic() >= end:
+                    break
+                rows.append(row := one_case(scratch, percent, a.seed * 1000 + case, a.flags))
+                print(f"  case {case}: {'found' if row['found'] else row['verdict'] + ' ' + '; '.join(row['false'])}, {row['runs']} runs, "
+                      f"{row['builds']} builds, {row['seconds']:.1f} s", flush=True)
+                if a.show and not row["found"]:
+                    print(json.dumps(row["doc"]["evidence"], indent=1))
+            if rows:
+                mean = lambda key: statistics.mean(r[key] for r in rows)
+                print(f"{size} %: found {sum(r['found'] for r in rows)} of {len(rows)}, blamed falsely "
+                      f"{sum(bool(r['false']) for r in rows)}, runs {mean('runs'):.1f}, builds {mean('builds'):.1f}, "
+                      f"{sum(r['seconds'] for r in rows) / 60:.1f} min in all", flush=True)
+
+
+if __name__ == "__main__":
+    main()
