@@ -239,11 +239,17 @@ static pfc_code start_writer(server *s, pfc_err *err)
     return pfc_writer_start(&s->app.writer, &opts, err);
 }
 
+/* Events are heard on connections that no pooler may hand to others. */
+static const char *events_url(const server *s)
+{
+    return s->settings.direct_database ? s->settings.direct_database : s->settings.database;
+}
+
 static pfc_code start_workers(server *s, pfc_err *err)
 {
     const pfc_workers_opts opts = {
         .db = s->app.db,
-        .url = s->settings.database,
+        .url = events_url(s),
         .detectors = (unsigned)s->settings.workers,
         .raw_months = (int)s->settings.raw_months,
         .day_months = (int)s->settings.day_months,
@@ -277,6 +283,7 @@ static pfc_code start(server *s, pfc_err *err)
     /* As many connections as may be asked for at once, so that no thread waits for another's. */
     const pfc_db_opts db = {
         .url = s->settings.database,
+        .read_url = s->settings.read_database,
         .connections =
             (unsigned)(s->settings.threads + s->settings.workers + WRITERS + READERS + 2),
     };
@@ -287,7 +294,7 @@ static pfc_code start(server *s, pfc_err *err)
     if (!code)
         code = pfc_db_open(&s->app.db, &db, err);
     if (!code)
-        code = pfc_listener_open(&s->listener, s->settings.database, err);
+        code = pfc_listener_open(&s->listener, events_url(s), err);
     if (!code)
         code = start_signals(s, err);
     if (!code)

@@ -16,6 +16,10 @@ static const char help[] =
     "\n"
     "  --database URL            PostgreSQL, as a libpq URI or conninfo (PERFCI_DATABASE_URL,\n"
     "                            PERFCI_DATABASE_URL_FILE; prefer these when it has a password)\n"
+    "  PERFCI_DATABASE_READ_URL  a replica (or a file with it: _FILE) that answers series, "
+    "compare\n"
+    "                            and suspects while it is at most 5 s behind\n"
+    "  PERFCI_DATABASE_DIRECT_URL  past a connection pooler, to hear events\n"
     "  --listen ADDRESS:PORT     default 127.0.0.1:7420; port 0 takes a free one (PERFCI_LISTEN)\n"
     "  --data DIR                folder for `endpoint`, the URL that was taken (PERFCI_DATA)\n"
     "  --bootstrap-token-file F  writes an admin token to F (0600) unless F holds a valid one\n"
@@ -246,6 +250,21 @@ static pfc_code read_database(pfc_server_settings *s, pfc_err *err)
     return code;
 }
 
+/* Secrets, too: they may hold passwords, so there are no flags for them. */
+static pfc_code read_other_databases(pfc_server_settings *s, pfc_err *err)
+{
+    pfc_code code = pfc_conf_secret("PERFCI_DATABASE_READ_URL", &s->read_database, err);
+
+    if (!code || code == PFC_ENOTFOUND)
+        code = pfc_conf_secret("PERFCI_DATABASE_DIRECT_URL", &s->direct_database, err);
+    if (code == PFC_ENOTFOUND) {
+        code = PFC_OK;
+        if (err)
+            *err = (pfc_err){ 0 };
+    }
+    return code;
+}
+
 /* All but the database, from the flags, the environment and the lines of the file. */
 static pfc_code read_values(pfc_server_settings *out, pfc_err *err)
 {
@@ -278,6 +297,8 @@ pfc_code pfc_server_settings_read(int argc, char **argv, pfc_server_settings *ou
         code = read_values(out, err);
     if (!code)
         code = read_database(out, err);
+    if (!code)
+        code = read_other_databases(out, err);
     return code;
 }
 
@@ -336,6 +357,8 @@ pfc_code pfc_server_settings_reload(pfc_server_settings *settings, const char **
 void pfc_server_settings_clear(pfc_server_settings *settings)
 {
     free(settings->database);
-    settings->database = NULL;
+    free(settings->read_database);
+    free(settings->direct_database);
+    settings->database = settings->read_database = settings->direct_database = NULL;
     pfc_settings_file_clear(&settings->lines);
 }

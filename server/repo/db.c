@@ -26,6 +26,7 @@ struct pfc_db {
     pfc_conn **idle; /* guarded by lock */
     size_t idle_len; /* guarded by lock */
     size_t len;
+    pfc_replica *replica; /* NULL: none */
 };
 
 void pfc_conn_message(const PGconn *pg, char *out, size_t cap)
@@ -156,6 +157,14 @@ pfc_code pfc_db_open(pfc_db **out, const pfc_db_opts *opts, pfc_err *err)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&db->freed, &attr);
     pthread_condattr_destroy(&attr);
+    if (opts->read_url) {
+        pfc_code code = pfc_replica_open(&db->replica, opts, err);
+
+        if (code) {
+            pfc_db_close(db);
+            return code;
+        }
+    }
     *out = db;
     return PFC_OK;
 }
@@ -164,6 +173,7 @@ void pfc_db_close(pfc_db *db)
 {
     if (!db)
         return;
+    pfc_replica_close(db->replica);
     for (size_t i = 0; i < db->len; i++) {
         PQfinish(db->conns[i].pg);
         free(db->conns[i].prepared);
@@ -231,6 +241,12 @@ pfc_code pfc_tx_begin(pfc_tx **out, pfc_db *db, pfc_tx_mode mode, pfc_err *err)
     pfc_tx *tx;
     pfc_code code;
 
+    if (mode == PFC_TX_READ) {
+        *out = db->replica ? pfc_replica_begin(db->replica) : NULL;
+        if (*out)
+            return PFC_OK;
+        mode = PFC_TX_SNAPSHOT;
+    }
     code = borrow(db, &conn, err);
     if (code)
         return code;

@@ -24,6 +24,7 @@ typedef struct pfc_db_opts {
     const char *url;       /* libpq conninfo or URI; several hosts allowed */
     unsigned connections;  /* 0: 8 */
     unsigned statement_ms; /* statement_timeout; 0: 10000 */
+    const char *read_url;  /* of a replica, for PFC_TX_READ; NULL: none */
     unsigned wait_ms;      /* longest wait for a free connection; 0: 5000, then PFC_EUNAVAIL */
 } pfc_db_opts;
 
@@ -39,6 +40,7 @@ typedef enum pfc_tx_mode {
     PFC_TX_AUTO,     /* no transaction: each statement is its own */
     PFC_TX_WRITE,    /* BEGIN ... COMMIT, read committed */
     PFC_TX_SNAPSHOT, /* read only, all statements see one state */
+    PFC_TX_READ,     /* the same, of a state some seconds old: a replica may answer */
 } pfc_tx_mode;
 
 /** Borrows a connection. PFC_EUNAVAIL when none is free in time or the database is away. */

@@ -15,6 +15,13 @@ typedef struct pfc_conn {
     bool *prepared; /* by index into pfc_statements */
 } pfc_conn;
 
+/** Reads that a replica may answer; NULL: it is away or behind, ask the primary. Thread-safe. */
+typedef struct pfc_replica pfc_replica;
+#define PFC_REPLICA_LAG_S 5.0 /* behind at most, to be used */
+pfc_code pfc_replica_open(pfc_replica **out, const pfc_db_opts *opts, pfc_err *err);
+void pfc_replica_close(pfc_replica *replica);
+pfc_tx *pfc_replica_begin(pfc_replica *replica);
+
 struct pfc_tx {
     pfc_db *db;
     pfc_conn *conn;

@@ -336,7 +336,7 @@ pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *
     if (!code)
         code = find_target(db, project_id, b, "b", &bt, &c.b, err);
     if (!code)
-        code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
+        code = pfc_tx_begin(&tx, db, PFC_TX_READ, err);
     if (!code)
         code = load_side(tx, project_id, &at, backend, &as, &c.a, err);
     if (!code)

@@ -452,7 +452,7 @@ pfc_code pfc_alert_rank_by(pfc_db *db, int64_t alert_id, bool places, pfc_alert_
         r = (range){ .first = ranking.commits.items[0].position,
                      .last = ranking.commits.items[ranking.commits.len - 1].position,
                      .alert = &ranking.alert.items[0] };
-        code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
+        code = pfc_tx_begin(&tx, db, PFC_TX_READ, err);
         if (!code)
             code = gather(tx, &r, &g, &ranking, err);
         pfc_tx_free(tx);

@@ -256,7 +256,7 @@ pfc_code pfc_series_window(pfc_db *db, int64_t series_id, const pfc_window_opts 
     if (code)
         return code;
     series = &w.series.items[0];
-    code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
+    code = pfc_tx_begin(&tx, db, PFC_TX_READ, err);
     if (!code)
         code = read_bound(tx, series, opts->from, "from", &b.position_from, &b.time_from, err);
     if (!code)

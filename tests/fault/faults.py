@@ -20,6 +20,7 @@ import tempfile
 import time
 
 import ground
+import replicas
 from ground import Ledger, support, want
 
 FAULTS = {}
@@ -281,6 +282,10 @@ def fill_disk(place, trials, seed, folder):
     result = end(ledger)
     place.end_servers()
     return result
+
+
+FAULTS["replica"] = (replicas.replica, 1)
+FAULTS["failover"] = (replicas.failover, 1)
 
 
 def run(name, place, trials, seed):

@@ -1,0 +1,7 @@
+-- name: replica_lag
+-- -> seconds behind float8: 0 on a primary; NULL: it is a standby that hears no primary
+SELECT CASE WHEN NOT pg_is_in_recovery() THEN 0
+            WHEN NOT EXISTS (SELECT 1 FROM pg_stat_wal_receiver WHERE pid IS NOT NULL) THEN NULL
+            WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
+            ELSE extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::float8
+       END AS lag_s;

@@ -1,0 +1,134 @@
+"""Faults of a primary with a standby: the replica that reads go to is behind or gone, and the primary is lost."""
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+
+from ground import Ledger, programs, sql, support, want
+
+
+def folder_of(url):
+    return dict(pair.split("=", 1) for pair in url.split())["host"]
+
+
+class Standby:
+    """A streaming standby of a test cluster, in a folder of its own; it ends with this process."""
+
+    def __init__(self, cluster):
+        self.dir = tempfile.mkdtemp(prefix="pfc-", dir="/tmp")
+        self.url = f"host={self.dir} user=perfci dbname=main connect_timeout=60"
+        self.user = []
+        if os.geteuid() == 0:
+            owner = pwd.getpwuid(os.stat(folder_of(cluster.url)).st_uid)
+            os.chown(self.dir, owner.pw_uid, owner.pw_gid)
+            self.user = ["setpriv", f"--reuid={owner.pw_uid}", f"--regid={owner.pw_gid}", "--clear-groups", "--pdeathsig", "QUIT"]
+        self.run("pg_basebackup", "-h", folder_of(cluster.url), "-U", "perfci", "-D", self.dir + "/data", "-R", "-c", "fast",
+                 "--no-sync")
+        self.start()
+
+    def run(self, program, *args):
+        done = subprocess.run([*self.user, os.path.join(programs(), program), *args], capture_output=True, text=True, cwd="/",
+                              stdin=subprocess.DEVNULL, timeout=support.DEADLINE_S, check=False)
+        want(done.returncode == 0, f"{program}: {done.stderr}")
+
+    def start(self):
+        with open(os.path.join(self.dir, "log"), "ab") as log:
+            self.process = subprocess.Popen(
+                [*self.user, os.path.join(programs(), "postgres"), "-D", self.dir + "/data", "-k", self.dir, "-c", "listen_addresses=",
+                 "-c", "fsync=off"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/")
+        ready = [os.path.join(programs(), "pg_isready"), "-q", "-h", self.dir]
+        support.until("the standby answers", lambda: subprocess.run(ready, check=False).returncode == 0)
+
+    def halt(self):
+        self.process.terminate() if self.user == [] else os.kill(self.process.pid, 3)
+        self.process.wait(timeout=support.DEADLINE_S)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.halt()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def pair(place):
+    """The place's cluster and a standby that has heard of all so far."""
+    standby = Standby(place.cluster)
+    support.until("the standby streams", lambda: sql(place.cluster.url, "SELECT count(*) FROM pg_stat_replication"
+                                                     " WHERE state = 'streaming'") == "1")
+    return standby
+
+
+def replica(place, trials, seed):
+    """The replica is paused, goes on, goes away and comes back: reads are answered all the while, never older
+    than the limit once it was noticed."""
+    standby = pair(place)
+    try:
+        server = place.server(place.cluster.url, environment={"PERFCI_DATABASE_READ_URL": standby.url})
+        ledger = Ledger(place.cluster.url, [server], seed)
+        ledger.again(ledger.numbers(8))
+        ledger.judged()
+        series = server.call("GET", "/api/v1/projects/demo/series").json["series"][0]["id"]
+
+        def points():
+            answer = server.call("GET", f"/api/v1/series/{series}")
+            want(answer.status == 200, answer)
+            return len(answer.json["columns"]["commit"])
+
+        def in_use(times):
+            points()
+            return server.log().count("replica in use again") == times
+
+        for trial in range(trials):
+            support.until("the replica has all", lambda: points() == ledger.last)
+            sql(standby.url, "SELECT pg_wal_replay_pause()")
+            ledger.again(ledger.numbers(1))
+            want(points() == ledger.last - 1, "the replica was not asked")
+            support.until("the primary is asked once it is behind", lambda: points() == ledger.last)
+            sql(standby.url, "SELECT pg_wal_replay_resume()")
+            support.until("the replica is in use", lambda t=trial: in_use(2 * t + 1))
+            standby.halt()
+            ledger.again(ledger.numbers(1))
+            want(points() == ledger.last, "the primary has all")
+            if trial + 1 < trials:
+                standby.start()
+                support.until("the replica is in use", lambda t=trial: in_use(2 * t + 2))
+        ledger.trials = trials
+        ledger.finish()
+        place.end_servers()
+        return f"{ledger.last} runs, every read answered"
+    finally:
+        standby.close()
+
+
+def failover(place, trials, seed):
+    """The primary is lost for good under load, its synchronous standby is promoted: nothing acknowledged is lost."""
+    del trials  # a cluster has one primary to lose
+    standby = pair(place)
+    try:
+        sql(place.cluster.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+        sql(place.cluster.url, "SELECT pg_reload_conf()")
+        support.until("it is synchronous", lambda: sql(place.cluster.url, "SELECT count(*) FROM pg_stat_replication"
+                                                       " WHERE sync_state = 'sync'") == "1")
+        both = (f"host={folder_of(place.cluster.url)},{standby.dir} user=perfci dbname=main connect_timeout=60"
+                " target_session_attrs=read-write")
+        ledger = Ledger(both, [place.server(both), place.server(both, "--workers", "0")], seed)
+        ledger.trial(None)
+        begin = []
+
+        def lose():
+            place.cluster.order("crash")
+            sql(standby.url, "ALTER SYSTEM RESET synchronous_standby_names")  # it would wait for one of its own
+            sql(standby.url, "SELECT pg_promote()")
+            begin.append(time.monotonic())
+
+        ledger.trial(lose, count=60)
+        back = time.monotonic() - begin[0]
+        ledger.trial(None)
+        ledger.finish()
+        place.end_servers()
+        return f"{ledger.last} runs, {ledger.repeated} sent again, all taken {back:.1f} s after the promotion"
+    finally:
+        standby.close()
+        place.cluster.close()
+        place.cluster = support.Cluster()
