@@ -81,7 +81,7 @@ static char *why_kept(const pfc_series_in *s, const pfc_detection *found, size_t
     else
         pfc_buf_puts(&text, "in a series without noise, ");
     pfc_buf_printf(&text, "p = %.2g; %s", c->p,
-                   c->confirmed ? "confirmed: enough points, or too clear to go away"
+                   c->confirmed ? "confirmed: it has lasted, and stays whatever comes"
                                 : "provisional: the next points may take it back");
     return pfc_buf_take(&text);
 }

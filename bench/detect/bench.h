@@ -5,6 +5,8 @@
 #include "bench/detect/corpus.h"
 #include "bench/detect/score.h"
 
+/** Time of this process alone: other jobs on the machine do not count. */
+int64_t pfc_bench_cpu_ns(void);
 /** Our detector on the first n points of a series, as `perfci detect` runs it; false and a sentence
  *  on stderr when it refuses. */
 bool pfc_bench_detect_one(const pfc_labelled *series, size_t n, pfc_detection *out);

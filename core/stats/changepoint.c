@@ -1,4 +1,4 @@
-/* The detector, strung together, and its findings in the caller's terms. */
+/* One look at a stretch of a series: the stages strung together, findings in the caller's terms. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,13 +7,10 @@
 #include "core/stats/fit.h"
 #include "core/stats/sort.h"
 
-#define FLOOR_REL        0.005 /* what nobody acts on */
-#define FLOOR_NOISE      1.0   /* ... unless the series is so calm that it is plain to see */
-#define OFF_LEVEL        3.0   /* sigma */
-#define WATCH_MOST       7
-#define CONFIRM_LONG     20.0
-#define CONFIRM_POINTS   5.0
-#define CONFIRM_EVIDENCE 7.0
+#define FLOOR_REL   0.005 /* what nobody acts on */
+#define FLOOR_NOISE 1.0   /* ... unless the series is so calm that it is plain to see */
+#define OFF_LEVEL   3.0   /* sigma */
+#define WATCH_MOST  7
 
 /* The value at a level of y, back in the caller's unit. */
 static double value_at(const pfc_track *track, size_t from, size_t to, double *scratch)
@@ -67,7 +64,7 @@ static double relative(const pfc_track *track, double shift, double before)
     return before != 0.0 ? shift / fabs(before) : 0.0;
 }
 
-static void describe(const pfc_fit *f, size_t k, const pfc_detect_opts *opts, pfc_change *out)
+static void describe(const pfc_fit *f, size_t k, const pfc_detect_opts *opts, pfc_seen *seen)
 {
     const pfc_track *track = f->track;
     size_t from = pfc_level_from(f, k);
@@ -75,30 +72,24 @@ static void describe(const pfc_fit *f, size_t k, const pfc_detect_opts *opts, pf
     size_t to = pfc_level_to(f, k + 1);
     double na = (double)(at - from);
     double nb = (double)(to - at);
-    double shift = (f->mean[k + 1] - f->mean[k]) * f->unit;
-    double half = 1.96 * f->unit * sqrt(f->noise.inflate * (1.0 / na + 1.0 / nb));
-    memset(out, 0, sizeof *out);
+    double z = pfc_fit_evidence(f, k);
+    double shift = (f->mean[k + 1] - f->mean[k]) * f->unit * track->most;
+    double half = 1.96 * f->unit * track->most * sqrt(f->noise.inflate * (1.0 / na + 1.0 / nb));
+    *seen = (pfc_seen){ .z = z,
+                        .jump = fabs(f->mean[k + 1] - f->mean[k]),
+                        .before = at - from,
+                        .after = to - at,
+                        .fixed = pfc_is_fixed(f, f->starts[k]) };
+    pfc_change *out = &seen->change;
     out->index = track->place[at];
     place_set(f, k, out);
     out->before = value_at(track, from, at, f->scratch);
     out->after = value_at(track, at, to, f->scratch);
-    if (!track->logged) {
-        /* y is the value over the largest one: back to the value's own unit. */
-        double most = 0.0;
-        for (size_t i = 0; i < f->n; i++)
-            most = PFC_MAX(most, fabs(track->raw[i]));
-        shift *= most;
-        half *= most;
-    }
     out->rel_change = relative(track, shift, out->before);
     out->rel_low = relative(track, shift - half, out->before);
     out->rel_high = relative(track, shift + half, out->before);
-    out->p = PFC_MAX(pfc_stats_normal_tail2(pfc_fit_evidence(f, k)), PFC_P_MIN);
+    out->p = PFC_MAX(pfc_stats_normal_tail2(z), PFC_P_MIN);
     out->regression = (out->after < out->before) == opts->higher_is_better;
-    /* Few points are confirmed only by a jump far beyond the threshold, or the next point may take
-     * the change back. */
-    double z = pfc_fit_evidence(f, k);
-    out->confirmed = nb >= CONFIRM_LONG || (nb >= CONFIRM_POINTS && z >= CONFIRM_EVIDENCE);
 }
 
 static double mean_of(const double *x, size_t n)
@@ -110,12 +101,15 @@ static double mean_of(const double *x, size_t n)
 }
 
 /* A change of the states' shares moves the mean, not the states. */
-static void describe_mix(const pfc_fit *f, const pfc_detect_opts *opts, pfc_change *out)
+static void describe_mix(const pfc_fit *f, const pfc_detect_opts *opts, pfc_seen *seen)
 {
+    pfc_change *out = &seen->change;
     const double *raw = f->track->raw;
     size_t at = f->mix_at;
     size_t slack = PFC_MIN((size_t)3, PFC_MIN(at - 1, f->n - 1 - at));
-    memset(out, 0, sizeof *out);
+    *seen = (pfc_seen){
+        .z = sqrt(2.0 * f->mix_gain), .before = at, .after = f->n - at, .shares = true
+    };
     out->index = f->track->place[at];
     out->index_low = f->track->place[at - slack];
     out->index_high = f->track->place[at + slack];
@@ -130,26 +124,25 @@ static void describe_mix(const pfc_fit *f, const pfc_detect_opts *opts, pfc_chan
     out->rel_change = (out->after - out->before) / base;
     out->rel_low = (out->after - out->before - half) / base;
     out->rel_high = (out->after - out->before + half) / base;
-    out->p = PFC_MAX(pfc_stats_normal_tail2(sqrt(2.0 * f->mix_gain)), PFC_P_MIN);
+    out->p = PFC_MAX(pfc_stats_normal_tail2(seen->z), PFC_P_MIN);
     out->regression = (out->after < out->before) == opts->higher_is_better;
-    out->confirmed = true;
 }
 
-/* Points (missing ones not counted) from the last change on, when that is provisional. */
-static size_t since_provisional(const pfc_track *track, const pfc_detection *out)
+/* Points (missing ones not counted) from the last change on, when that is not settled yet. */
+static size_t since_open(const pfc_track *track, const pfc_look *out)
 {
-    if (out->changes_len == 0 || out->changes[out->changes_len - 1].confirmed)
+    if (out->len == 0 || out->seen[out->len - 1].fixed)
         return 0;
     size_t len = 0;
     while (len < track->n &&
-           track->place[track->n - 1 - len] >= out->changes[out->changes_len - 1].index)
+           track->place[track->n - 1 - len] >= out->seen[out->len - 1].change.index)
         len++;
     return len;
 }
 
-static size_t watched(const pfc_fit *f, const pfc_detection *out)
+static size_t watched(const pfc_fit *f, const pfc_look *out)
 {
-    size_t len = since_provisional(f->track, out);
+    size_t len = since_open(f->track, out);
     if (len > 0)
         return len;
     double level = f->mean[f->changes];
@@ -160,28 +153,59 @@ static size_t watched(const pfc_fit *f, const pfc_detection *out)
     return len <= WATCH_MOST ? len : 0;
 }
 
-static void collect(const pfc_fit *f, const pfc_detect_opts *opts, pfc_detection *out)
+static void keep_level(const pfc_fit *f, pfc_look *out)
+{
+    const pfc_track *track = f->track;
+    size_t last = f->n - 1;
+    pfc_level *level = &out->level;
+    level->unit = f->unit;
+    level->inflate = f->noise.inflate;
+    level->freedom = f->noise.freedom;
+    level->gap = f->gap;
+    level->period = f->period;
+    level->degree = f->degree;
+    memcpy(level->wave, f->wave, sizeof level->wave);
+    /* The trend stays where it is: a polynomial tells nothing beyond its ends. */
+    double trend = track->y[last] - f->a[last] - pfc_wave_at(level, last);
+    level->at = f->centre + f->mean[f->changes] * f->unit + trend;
+}
+
+/* From positions in the stretch to positions in the caller's points. */
+static void move(pfc_look *look, size_t offset)
+{
+    for (size_t k = 0; k < look->len; k++) {
+        look->seen[k].change.index += offset;
+        look->seen[k].change.index_low += offset;
+        look->seen[k].change.index_high += offset;
+    }
+}
+
+static void collect(const pfc_fit *f, const pfc_detect_opts *opts, size_t offset, pfc_look *out)
 {
     size_t len = 0;
     bool mix = f->mix_at > 0;
-    out->changes = pfc_calloc(f->changes + 1, sizeof *out->changes);
+    free(out->seen);
+    out->len = 0;
+    out->seen = pfc_calloc(f->changes + 1, sizeof *out->seen);
     for (size_t k = 0; k <= f->changes; k++) {
         size_t at = k < f->changes ? f->starts[k] : f->n;
         if (mix && f->mix_at < at) {
-            describe_mix(f, opts, &out->changes[len++]);
+            describe_mix(f, opts, &out->seen[len++]);
             mix = false;
         }
         if (k < f->changes)
-            describe(f, k, opts, &out->changes[len++]);
+            describe(f, k, opts, &out->seen[len++]);
     }
     out->noise_rel = f->track->logged ? expm1(f->unit) : f->unit;
     double usual = PFC_MIN(FLOOR_REL, FLOOR_NOISE * out->noise_rel);
     double floor_rel = opts->min_rel > 0.0 ? opts->min_rel : usual;
     for (size_t k = 0; k < len; k++) {
-        if (fabs(out->changes[k].rel_change) >= floor_rel)
-            out->changes[out->changes_len++] = out->changes[k];
+        if (out->seen[k].fixed || fabs(out->seen[k].change.rel_change) >= floor_rel)
+            out->seen[out->len++] = out->seen[k];
     }
     out->watching = watched(f, out);
+    keep_level(f, out);
+    move(out, offset);
 }
 
 /* Without noise every lasting difference is a change. Lasting: three points, or two at the end. A
@@ -199,87 +223,124 @@ static bool lasts(const pfc_track *track, size_t i, double level, bool declared)
     return i + 2 >= n || v[i + 2] == v[i];
 }
 
-static void detect_exact(const pfc_track *track, const pfc_detect_opts *opts, pfc_detection *out)
+/* Changes without noise; settled ones stay, found or not. */
+static void look_exact(const pfc_track *track, const pfc_detect_opts *opts, pfc_fixed fixed,
+                       size_t offset, pfc_look *out)
 {
     size_t cap = 0;
+    size_t next = 0;
+    size_t from = 0;
     double level = track->n ? track->raw[0] : 0.0;
     for (size_t i = 1; i < track->n; i++) {
-        if (!lasts(track, i, level, opts->exact))
+        bool is_fixed = next < fixed.len && fixed.at[next] == i;
+        next += is_fixed;
+        if (!is_fixed && !lasts(track, i, level, opts->exact))
             continue;
         double now = track->raw[i];
-        double rel = level != 0.0 ? (now - level) / fabs(level) : (now > level ? 1.0 : -1.0);
+        double rel = level != 0.0 ? (now - level) / fabs(level) : (now > level) - (now < level);
         size_t at = track->place[i];
+        size_t before = i - from;
         level = now;
-        if (fabs(rel) < opts->min_rel)
+        from = i;
+        if (fabs(rel) < opts->min_rel && !is_fixed)
             continue;
-        out->changes = pfc_grow(out->changes, out->changes_len, &cap, sizeof *out->changes);
-        out->changes[out->changes_len++] =
-            (pfc_change){ .index = at,
-                          .index_low = at,
-                          .index_high = at,
-                          .before = track->raw[i - 1],
-                          .after = now,
-                          .rel_change = rel,
-                          .rel_low = rel,
-                          .rel_high = rel,
-                          .p = PFC_P_MIN,
-                          .regression = (rel < 0.0) == opts->higher_is_better,
-                          .confirmed = i + 2 < track->n };
+        out->seen = pfc_grow(out->seen, out->len, &cap, sizeof *out->seen);
+        out->seen[out->len++] =
+            (pfc_seen){ .change = { .index = at,
+                                    .index_low = at,
+                                    .index_high = at,
+                                    .before = track->raw[i - 1],
+                                    .after = now,
+                                    .rel_change = rel,
+                                    .rel_low = rel,
+                                    .rel_high = rel,
+                                    .p = PFC_P_MIN,
+                                    .regression = (rel < 0.0) == opts->higher_is_better },
+                        .z = (double)INFINITY,
+                        .before = before,
+                        .after = track->n - i,
+                        .fixed = is_fixed };
     }
-    out->watching = since_provisional(track, out);
+    out->level.at = level;
+    out->watching = since_open(track, out);
     while (out->watching < track->n && track->raw[track->n - 1 - out->watching] != level)
         out->watching++;
+    move(out, offset);
 }
 
-static pfc_code check(const pfc_point *points, size_t n, const pfc_detect_opts *opts, pfc_err *err)
+static void look_noisy(const pfc_track *track, const pfc_detect_opts *opts, pfc_fixed fixed,
+                       const pfc_stretch *stretch, pfc_segment_space *space, pfc_look *out)
 {
-    if (n > PFC_SERIES_MAX_POINTS)
-        return pfc_err_set(err, PFC_ETOOBIG, "series: want at most %d points, got %zu",
-                           PFC_SERIES_MAX_POINTS, n);
-    if (n > 0 && !points)
-        return pfc_err_set(err, PFC_EINVAL, "series: want %zu points, got none", n);
-    if (!(opts->min_rel >= 0.0 && isfinite(opts->min_rel)))
-        return pfc_err_set_field(err, PFC_EINVAL, "min_rel", "min_rel: want at least 0, got %g",
-                                 opts->min_rel);
-    if (!(opts->alpha >= 0.0 && opts->alpha < 1.0))
-        return pfc_err_set_field(err, PFC_EINVAL, "alpha", "alpha: want 0..1, got %g", opts->alpha);
-    return PFC_OK;
-}
-
-pfc_code pfc_stats_detect(const pfc_point *points, size_t n, const pfc_detect_opts *opts,
-                          pfc_detection *out, pfc_err *err)
-{
-    static const pfc_detect_opts defaults = { 0 };
-    if (!opts)
-        opts = &defaults;
-    pfc_code code = check(points, n, opts, err);
-    if (code)
-        return code;
-    memset(out, 0, sizeof *out);
-    pfc_track track;
-    pfc_track_init(&track, points, n, opts);
-    if (track.exact) {
-        detect_exact(&track, opts, out);
-    } else if (track.n >= 4) {
-        pfc_fit f;
-        pfc_segment_space space = { 0 };
-        pfc_fit_init(&f, &track, &space);
-        pfc_fit_run(&f, track.sigma);
+    pfc_fit f;
+    pfc_fit_init(&f, track, fixed, space);
+    pfc_fit_run(&f, track->sigma);
+    if (stretch->worth) {
+        uint32_t *starts = pfc_segment_space_take(space, (f.changes + 1) * sizeof *starts);
+        size_t changes = f.changes;
+        memcpy(starts, f.starts, changes * sizeof *starts);
+        pfc_fit_decide(&f);
+        collect(&f, opts, stretch->from, out);
+        out->whole = stretch->worth(out, stretch->user);
+        f.changes = changes;
+        memcpy(f.starts, starts, changes * sizeof *starts);
+        pfc_segment_space_give(space, starts);
+    }
+    if (out->whole) {
         pfc_fit_explain(&f);
         pfc_fit_decide(&f);
         pfc_fit_mix(&f);
-        collect(&f, opts, out);
-        pfc_fit_clear(&f);
-        pfc_segment_space_clear(&space);
+        collect(&f, opts, stretch->from, out);
     }
-    pfc_track_clear(&track);
-    return PFC_OK;
+    pfc_fit_clear(&f);
 }
 
-void pfc_detection_clear(pfc_detection *d)
+/* Positions in the caller's points as positions among those that are not missing. */
+static pfc_fixed on_track(const pfc_track *track, size_t from, pfc_fixed fixed, uint32_t *out)
 {
-    if (!d)
-        return;
-    free(d->changes);
-    memset(d, 0, sizeof *d);
+    size_t i = 0;
+    for (size_t k = 0; k < fixed.len; k++) {
+        while (track->place[i] + from < fixed.at[k])
+            i++;
+        out[k] = (uint32_t)i;
+    }
+    return (pfc_fixed){ out, fixed.len };
+}
+
+void pfc_look_run(pfc_look *look, const pfc_point *points, const pfc_stretch *stretch,
+                  const pfc_detect_opts *opts, pfc_segment_space *space)
+{
+    pfc_track track;
+    size_t from = stretch->from;
+    uint32_t *at = pfc_calloc(stretch->fixed.len + 1, sizeof *at);
+    memset(look, 0, sizeof *look);
+    pfc_track_init(&track, points + from, stretch->to - from, opts);
+    track.places = PFC_MAX(stretch->places, (size_t)2);
+    pfc_fixed fixed = on_track(&track, from, stretch->fixed, at);
+    look->whole = true;
+    look->points = track.n;
+    look->exact = track.exact;
+    look->level = (pfc_level){
+        .most = track.most, .summary = track.summary, .logged = track.logged, .inflate = 1.0
+    };
+    if (track.exact)
+        look_exact(&track, opts, fixed, from, look);
+    else if (track.n >= 4)
+        look_noisy(&track, opts, fixed, stretch, space, look);
+    pfc_track_clear(&track);
+    free(at);
+}
+
+void pfc_look_clear(pfc_look *look)
+{
+    free(look->seen);
+    memset(look, 0, sizeof *look);
+}
+
+double pfc_wave_at(const pfc_level *level, size_t i)
+{
+    if (!(level->period > 0.0))
+        return 0.0;
+    double angle = 2.0 * M_PI / level->period * (double)i;
+    return level->wave[0] * cos(angle) + level->wave[1] * sin(angle) +
+           level->wave[2] * cos(2.0 * angle) + level->wave[3] * sin(2.0 * angle);
 }

@@ -39,7 +39,7 @@ static double level_mean(const pfc_fit *f, size_t from, size_t to)
 static double threshold(const pfc_fit *f, double extra)
 {
     double n = (double)f->n;
-    double z = sqrt(2.0 * (log(n) + PFC_MAX(extra + f->track->strict, 0.0)));
+    double z = sqrt(2.0 * (log((double)f->track->places) + PFC_MAX(extra + f->track->strict, 0.0)));
     double df = n - 2.0 * (double)f->changes - 2.0;
     df = PFC_MAX(df, 2.0);
     return df > 200.0 ? z : sqrt(df * expm1(z * z / df));
@@ -76,35 +76,12 @@ static void drop(pfc_fit *f, size_t k)
     memmove(f->mean + k + 1, f->mean + k + 2, (f->changes - k - 1) * sizeof *f->mean);
     f->changes--;
     f->mean[k] = level_mean(f, pfc_level_from(f, k), pfc_level_to(f, k));
+    pfc_runs_joined(f->runs, f, k);
 }
 
 static bool is_far(double r, double half)
 {
     return half > 0.0 ? r > half : r < half;
-}
-
-/* Most points, outside [from, to), that lie as far to the same side of their level as half this
- * jump with at most one other between them: what spikes of this series can do by themselves. */
-static size_t longest_run(const pfc_fit *f, size_t from, size_t to, double half)
-{
-    size_t longest = 0;
-    size_t low = from > NEARBY ? from - NEARBY : 0;
-    size_t high = PFC_MIN(f->n, to + NEARBY);
-    size_t first = 0;
-    while (first < f->changes && f->starts[first] <= low)
-        first++;
-    for (size_t k = first; k <= f->changes && pfc_level_from(f, k) < high; k++) {
-        size_t end = pfc_level_to(f, k);
-        size_t run = 0;
-        size_t near = 0;
-        for (size_t i = pfc_level_from(f, k); i < end; i++) {
-            bool far = is_far(f->z[i] - f->mean[k], half) && !(i >= from && i < to);
-            near = far ? 0 : near + 1;
-            run = near > 1 ? 0 : run + far;
-            longest = PFC_MAX(longest, run);
-        }
-    }
-    return longest;
 }
 
 /* One new point can be told from a spike only by its repeats: nearly all of them must lie beyond
@@ -135,13 +112,13 @@ static bool long_enough(const pfc_fit *f, size_t k, size_t other)
         return true;
     if (len == 1)
         return newest && fabs(half) >= 0.5 * ALONE && f->n >= 20 && repeats_agree(f, half) &&
-               longest_run(f, from, to, half) == 0;
+               pfc_runs_longest(f->runs, k, half) == 0;
     if (len == 2 && !newest && k > 0)
         return false;
     size_t far = 0;
     for (size_t i = from; i < to; i++)
         far += is_far(f->z[i] - f->mean[other], half);
-    size_t longest = longest_run(f, from, to, half);
+    size_t longest = pfc_runs_longest(f->runs, k, half);
     /* Where spikes come in pairs, two pairs may meet. */
     return longest < 2 ? far > longest : far > 2 * longest;
 }
@@ -171,6 +148,8 @@ static bool is_state(const pfc_fit *f, size_t k)
 
 static double margin(const pfc_fit *f, size_t k)
 {
+    if (pfc_is_fixed(f, f->starts[k]))
+        return (double)INFINITY;
     double m = pfc_fit_evidence(f, k) / threshold(f, caution(f, k)) - 1.0;
     if (is_state(f, k) || !long_enough(f, k + 1, k) || !long_enough(f, k, k + 1))
         m -= 1000.0;
@@ -211,6 +190,7 @@ void pfc_fit_decide(pfc_fit *f)
     double *margins = pfc_calloc(f->changes + 1, sizeof *margins);
     for (size_t k = 0; k <= f->changes; k++)
         f->mean[k] = level_mean(f, pfc_level_from(f, k), pfc_level_to(f, k));
+    f->runs = pfc_runs_new(f);
     judge(f, margins, SIZE_MAX);
     while (f->changes > 0) {
         size_t at = 0;
@@ -224,6 +204,12 @@ void pfc_fit_decide(pfc_fit *f)
         judge(f, margins, at);
     }
     free(margins);
-    if (only_alternates(f))
-        f->changes = 0;
+    if (only_alternates(f)) {
+        for (size_t k = f->changes; k-- > 0;) {
+            if (!pfc_is_fixed(f, f->starts[k]))
+                drop(f, k);
+        }
+    }
+    pfc_runs_free(f->runs);
+    f->runs = NULL;
 }

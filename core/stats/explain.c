@@ -137,7 +137,8 @@ static void keep_high_steps(pfc_fit *f)
     for (size_t k = 0; k < f->changes; k++) {
         /* A polynomial bends to a few new points at the end: they stay a level of their own. */
         bool newest = k + 1 == f->changes && f->n - f->starts[k] < NEWEST;
-        if (newest || fabs(f->mean[k + 1] - f->mean[k]) >= HIGH_STEP)
+        if (newest || pfc_is_fixed(f, f->starts[k]) ||
+            fabs(f->mean[k + 1] - f->mean[k]) >= HIGH_STEP)
             f->starts[kept++] = f->starts[k];
     }
     f->changes = kept;
@@ -215,6 +216,8 @@ static void fit_wave(pfc_fit *f, double period, const double *residual)
             v += s[2] / xx[2] * cos(2.0 * angle) + s[3] / xx[3] * sin(2.0 * angle);
         f->a[i] -= v * f->unit;
     }
+    for (int k = 0; k < (period >= 8.0 ? 4 : 2); k++)
+        f->wave[k] += s[k] / xx[k] * f->unit;
     f->period = period;
 }
 
@@ -368,15 +371,17 @@ static bool try_states(pfc_fit *f, pfc_fit *other)
 void pfc_fit_explain(pfc_fit *f)
 {
     /* Nothing found and nothing that hides: the quiet series, which most are. */
-    if (f->changes == 0 && f->noise.inflate <= 1.5 && f->noise.freedom > 4.0)
+    size_t found = pfc_free_changes(f);
+    if (found == 0 && f->noise.inflate <= 1.5 && f->noise.freedom > 4.0)
         return;
     pfc_fit other;
-    pfc_fit_init(&other, f->track, f->space);
+    pfc_fit_init(&other, f->track, f->fixed, f->space);
     try_states(f, &other);
-    if (f->changes > 1 || f->noise.inflate > 1.5)
+    if (found > 1 || f->noise.inflate > 1.5)
         try_wave(f, &other);
-    bool sloping = f->n >= TREND_MIN_POINTS && f->changes > 0 && trend_thinkable(f, &other);
-    for (int degree = 1; degree <= TREND_DEGREE && sloping && f->changes > 0; degree++)
+    bool sloping =
+        f->n >= TREND_MIN_POINTS && pfc_free_changes(f) > 0 && trend_thinkable(f, &other);
+    for (int degree = 1; degree <= TREND_DEGREE && sloping && pfc_free_changes(f) > 0; degree++)
         try_trend(f, &other, degree);
     pfc_fit_clear(&other);
 }

@@ -46,7 +46,7 @@ static void segment(pfc_fit *f)
 {
     /* The decision is the stricter of the two; only where more changes are wanted than usual must
      * there be more candidates. */
-    double penalty = 5.0 + 0.5 * log((double)f->n) + PFC_MIN(f->track->strict, 0.0);
+    double penalty = 5.0 + 0.5 * log((double)f->track->places) + PFC_MIN(f->track->strict, 0.0);
     pfc_states states = { 0 };
     double gap_cells = f->gap / f->unit * PFC_LATTICE;
     bool two = f->gap > 0.0;
@@ -54,12 +54,12 @@ static void segment(pfc_fit *f)
         states.gap = (int32_t)lrint(PFC_MIN(gap_cells, (double)PFC_LATTICE_MAX));
         memcpy(states.cost, f->move, sizeof states.cost);
     }
-    pfc_loss_init(&f->loss, f->noise.freedom, f->noise.inflate, LOSS_CAP_NATS);
-    f->changes = pfc_segment(f->q, f->n, &f->loss, penalty, two ? &states : NULL, f->space,
-                             f->starts, f->upper, &f->nll);
+    pfc_loss_init(&f->loss, &f->space->shapes, f->noise.freedom, f->noise.inflate, LOSS_CAP_NATS);
+    f->changes = pfc_segment(f->q, f->n, &f->loss, penalty, two ? &states : NULL, f->fixed,
+                             f->space, f->starts, f->upper, &f->nll);
     /* The loss was made smaller for correlated noise; that noise is also easier to foretell. */
     double rho = (f->noise.inflate - 1.0) / (f->noise.inflate + 1.0);
-    double paid = penalty * (double)f->changes;
+    double paid = penalty * (double)(f->changes - f->fixed.len);
     f->nll = (f->nll - paid) * f->noise.inflate + paid;
     f->nll += (double)f->n * (log(f->unit) - f->noise.log_norm + 0.5 * log1p(-rho * rho));
     if (two) {
@@ -68,32 +68,44 @@ static void segment(pfc_fit *f)
     }
 }
 
-void pfc_fit_init(pfc_fit *f, const pfc_track *track, pfc_segment_space *space)
+/* All arrays of a fit are one piece of memory, which the next fit of as many points takes over. */
+static void *take(uint8_t **at, size_t n, size_t size)
+{
+    void *p = *at;
+    *at += (n * size + 15) / 16 * 16;
+    return p;
+}
+
+static size_t bytes_of(size_t n)
+{
+    return 8 * 16 + n * (sizeof(double) * 6 + sizeof(uint32_t) * 2 + 1) + sizeof(double);
+}
+
+void pfc_fit_init(pfc_fit *f, const pfc_track *track, pfc_fixed fixed, pfc_segment_space *space)
 {
     memset(f, 0, sizeof *f);
     f->track = track;
+    f->fixed = fixed;
     f->space = space;
     f->n = track->n;
-    f->a = pfc_stats_copy(track->y, f->n);
-    f->z = pfc_calloc(f->n, sizeof *f->z);
-    f->q = pfc_calloc(f->n, sizeof *f->q);
-    f->upper = pfc_calloc(f->n, sizeof *f->upper);
-    f->starts = pfc_calloc(f->n, sizeof *f->starts);
-    f->mean = pfc_calloc(f->n + 1, sizeof *f->mean);
-    f->scratch = pfc_calloc(3 * f->n, sizeof *f->scratch);
+    f->memory = pfc_segment_space_take(space, bytes_of(f->n));
+    uint8_t *at = f->memory;
+    f->a = take(&at, f->n, sizeof *f->a);
+    f->z = take(&at, f->n, sizeof *f->z);
+    f->mean = take(&at, f->n + 1, sizeof *f->mean);
+    f->scratch = take(&at, 3 * f->n, sizeof *f->scratch);
+    f->q = take(&at, f->n, sizeof *f->q);
+    f->starts = take(&at, f->n, sizeof *f->starts);
+    f->upper = take(&at, f->n, sizeof *f->upper);
+    memset(f->upper, 0, f->n);
+    memcpy(f->a, track->y, f->n * sizeof *f->a);
     memcpy(f->scratch, f->a, f->n * sizeof *f->a);
     f->centre = pfc_stats_median_inplace(f->scratch, f->n);
 }
 
 void pfc_fit_clear(pfc_fit *f)
 {
-    free(f->a);
-    free(f->z);
-    free(f->q);
-    free(f->upper);
-    free(f->starts);
-    free(f->mean);
-    free(f->scratch);
+    pfc_segment_space_give(f->space, f->memory);
     memset(f, 0, sizeof *f);
 }
 
@@ -105,6 +117,7 @@ void pfc_fit_copy(pfc_fit *to, const pfc_fit *from)
     memcpy(to->upper, from->upper, from->n * sizeof *to->upper);
     memcpy(to->starts, from->starts, from->changes * sizeof *to->starts);
     memcpy(to->move, from->move, sizeof to->move);
+    memcpy(to->wave, from->wave, sizeof to->wave);
     to->changes = from->changes;
     to->noise = from->noise;
     to->loss = from->loss;

@@ -8,6 +8,9 @@
 
 #include "core/stats/detect.h"
 
+/* What the spikes of each level can do by themselves. */
+typedef struct pfc_runs pfc_runs;
+
 typedef struct pfc_fit {
     const pfc_track *track;
     size_t n;
@@ -19,6 +22,9 @@ typedef struct pfc_fit {
     size_t changes;
     double *mean;             /* of each level in sigma, changes + 1; filled by pfc_fit_decide */
     double *scratch;          /* 3 n values */
+    pfc_runs *runs;           /* while changes are decided on */
+    void *memory;             /* behind the arrays */
+    pfc_fixed fixed;          /* settled changes: never dropped */
     pfc_segment_space *space; /* shared between the explanations of one series; not owned */
     double centre;            /* what z is counted from, in units of y */
     pfc_noise noise;
@@ -26,6 +32,7 @@ typedef struct pfc_fit {
     double unit;     /* sigma, in units of track->y */
     int degree;      /* of the trend taken out; 0: none */
     double period;   /* of the wave in points; 0: none */
+    double wave[4];  /* its cosine and sine, and those of half the period, in units of y */
     double gap;      /* between machine states, units of y; 0: one state */
     double move[4];  /* costs of the states, as in pfc_states */
     double nll;      /* negative log-likelihood with the price of every change */
@@ -33,7 +40,7 @@ typedef struct pfc_fit {
     double mix_gain; /* nats that this change explains */
 } pfc_fit;
 
-void pfc_fit_init(pfc_fit *f, const pfc_track *track, pfc_segment_space *space);
+void pfc_fit_init(pfc_fit *f, const pfc_track *track, pfc_fixed fixed, pfc_segment_space *space);
 void pfc_fit_clear(pfc_fit *f);
 /** Levels and noise for the nuisance terms as they stand, starting from noise `unit`. */
 void pfc_fit_run(pfc_fit *f, double unit);
@@ -48,6 +55,15 @@ void pfc_fit_decide(pfc_fit *f);
 
 /** Looks for a change in the share of the machine states, when there are two. */
 void pfc_fit_mix(pfc_fit *f);
+/** Of the levels as they stand, f->mean filled. Free it. */
+pfc_runs *pfc_runs_new(const pfc_fit *f);
+void pfc_runs_free(pfc_runs *runs);
+/** Levels k and k + 1 have become one in *f. */
+void pfc_runs_joined(pfc_runs *runs, const pfc_fit *f, size_t k);
+/** Most points, outside `level`, that lie beyond `far` sigma (below, when negative) from their
+ *  level with at most one other between them; 8: or more. */
+size_t pfc_runs_longest(const pfc_runs *runs, size_t level, double far);
+
 /** Jump at change k over its standard error. */
 double pfc_fit_evidence(const pfc_fit *f, size_t k);
 
@@ -58,6 +74,20 @@ static inline size_t pfc_level_from(const pfc_fit *f, size_t k)
 static inline size_t pfc_level_to(const pfc_fit *f, size_t k)
 {
     return k < f->changes ? f->starts[k] : f->n;
+}
+
+/** Changes that are not settled. */
+static inline size_t pfc_free_changes(const pfc_fit *f)
+{
+    return f->changes - f->fixed.len;
+}
+static inline bool pfc_is_fixed(const pfc_fit *f, uint32_t start)
+{
+    for (size_t k = f->fixed.len; k-- > 0;) {
+        if (f->fixed.at[k] <= start)
+            return f->fixed.at[k] == start;
+    }
+    return false;
 }
 
 #endif

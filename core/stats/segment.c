@@ -6,12 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LANES         8     /* bands are padded to whole vectors of 16-bit integers */
+#define LANES         16    /* bands are padded to whole vectors of 16-bit integers */
 #define CHUNK         32768 /* points that are kept for walking back at a time */
 #define CHUNK_MIN     512
 #define CELLS_MAX     (16u << 20) /* points times levels of a chunk */
 #define OVERLAP_SHARE 8 /* of a chunk is shared with the next; each answers for its half */
 #define SPREAD        1 /* cells around a visited level that are levels too */
+
+/* Integers are the same in vectors of any width, so the widest that the machine has may be used.
+ * Sanitizers start after the loader chooses between clones, which they do not survive. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__OPTIMIZE__) &&                      \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#define WIDEST __attribute__((target_clones("avx2", "default")))
+#else
+#define WIDEST
+#endif
 
 /* A run of neighbouring levels, padded to whole vectors. */
 typedef struct band {
@@ -26,21 +35,36 @@ typedef struct grid {
     size_t row; /* cells of one row of costs */
 } grid;
 
-void pfc_loss_init(pfc_loss *loss, double freedom, double scale, double cap_nats)
+static const double *shape_of(pfc_shapes *shapes, double freedom)
 {
+    size_t k = 0;
+    while (k + 1 < PFC_ARRAY_LEN(shapes->freedom) && shapes->freedom[k] > 0.0 &&
+           shapes->freedom[k] != freedom)
+        k++;
+    double *nats = shapes->nats[k];
+    if (shapes->freedom[k] == freedom)
+        return nats;
+    shapes->freedom[k] = freedom;
     /* Quartile of the t distribution: 0.6745 (1 + 1/(4f) ...) to a part in 100 for f >= 2. */
     double g = 1.0 / freedom;
     double quartile = 0.67449 * (1.0 + g * (0.3637 + g * 0.1));
     double unit = 0.67449 / quartile;
+    for (int i = 0; i <= PFC_LOSS_REACH; i++) {
+        double r = (double)i / PFC_LATTICE / unit;
+        nats[i] = 0.5 * (freedom + 1.0) * log1p(r * r / freedom);
+    }
+    return nats;
+}
+
+void pfc_loss_init(pfc_loss *loss, pfc_shapes *shapes, double freedom, double scale,
+                   double cap_nats)
+{
+    const double *nats = shape_of(shapes, freedom);
     int16_t *centre = loss->cost + PFC_LOSS_HALF;
     for (int i = 0; i <= PFC_LOSS_HALF; i++) {
-        if (i <= PFC_LOSS_REACH) {
-            double r = (double)i / PFC_LATTICE / unit;
-            double nats = 0.5 * (freedom + 1.0) * log1p(r * r / freedom);
-            centre[i] = (int16_t)lrint(PFC_MIN(nats, cap_nats) / scale * PFC_NAT);
-        } else {
-            centre[i] = centre[PFC_LOSS_REACH];
-        }
+        centre[i] = i <= PFC_LOSS_REACH
+                        ? (int16_t)lrint(PFC_MIN(nats[i], cap_nats) / scale * PFC_NAT)
+                        : centre[PFC_LOSS_REACH];
         centre[-i] = centre[i];
     }
 }
@@ -135,7 +159,7 @@ static int16_t *rows_of(pfc_segment_space *space, size_t n, size_t row)
     size_t cells = (n + 1) * row;
     if (space->rows_cap < cells) {
         free(space->rows);
-        space->rows = pfc_calloc(cells, sizeof *space->rows);
+        space->rows = pfc_alloc(cells * sizeof *space->rows);
         space->rows_cap = cells;
     }
     memset(space->rows, 0, row * sizeof *space->rows);
@@ -146,12 +170,37 @@ void pfc_segment_space_clear(pfc_segment_space *space)
 {
     free(space->rows);
     free(space->mark);
+    for (size_t i = 0; i < PFC_SPACE_PARTS; i++)
+        free(space->parts[i].memory);
     memset(space, 0, sizeof *space);
 }
 
+void *pfc_segment_space_take(pfc_segment_space *space, size_t bytes)
+{
+    size_t i = 0;
+    while (space->parts[i].used)
+        i++;
+    assert(i < PFC_SPACE_PARTS);
+    space->parts[i].used = true;
+    if (space->parts[i].cap < bytes) {
+        space->parts[i].cap = bytes + bytes / 2;
+        free(space->parts[i].memory);
+        space->parts[i].memory = pfc_alloc(space->parts[i].cap);
+    }
+    return space->parts[i].memory;
+}
+
+void pfc_segment_space_give(pfc_segment_space *space, void *memory)
+{
+    for (size_t i = 0; i < PFC_SPACE_PARTS; i++) {
+        if (space->parts[i].memory == memory)
+            space->parts[i].used = false;
+    }
+}
+
 /* One point for one band: costs before, loss of each level, costs after; returns the least. */
-static int band_step(const int16_t *restrict before, const int16_t *restrict loss,
-                     int16_t *restrict after, int32_t len, int16_t best, int16_t cap)
+static inline int band_step(const int16_t *restrict before, const int16_t *restrict loss,
+                            int16_t *restrict after, int32_t len, int16_t best, int16_t cap)
 {
     int16_t least = INT16_MAX;
     for (int32_t j = 0; j < len; j++) {
@@ -173,31 +222,33 @@ typedef struct walk {
     int32_t gap;     /* cells between them */
     int16_t move[4]; /* stay low, go up, go down, stay up */
     size_t row;      /* cells of a whole row */
+    pfc_fixed fixed;
     pfc_segment_space *space;
 } walk;
 
-static const int16_t *loss_of(const walk *w, const band *run, int32_t value)
+static inline const int16_t *loss_of(const walk *w, const band *run, int32_t value)
 {
     int32_t off = run->first - value + PFC_LOSS_HALF;
     return w->loss->cost + PFC_MAX(0, PFC_MIN(off, 2 * PFC_LOSS_HALF + 1 - run->len));
 }
 
-static int row_step(const walk *w, const int16_t *before, int16_t *after, int32_t value, int best)
+WIDEST static int row_step(const walk *w, const int16_t *before, int16_t *after, int32_t value,
+                           int best, int16_t cap)
 {
     int least = INT16_MAX;
     for (size_t b = 0; b < w->g.bands_len; b++) {
         const band *run = &w->g.bands[b];
         int m = band_step(before + run->at, loss_of(w, run, value), after + run->at, run->len,
-                          (int16_t)best, w->cap);
+                          (int16_t)best, cap);
         least = PFC_MIN(least, m);
     }
     return least;
 }
 
 /* One state of one band: its own past, the other state's, or a new level. */
-static int half_step(const int16_t *restrict own, const int16_t *restrict other,
-                     const int16_t *restrict loss, int16_t *restrict after, int32_t len,
-                     const int16_t price[4])
+static inline int half_step(const int16_t *restrict own, const int16_t *restrict other,
+                            const int16_t *restrict loss, int16_t *restrict after, int32_t len,
+                            const int16_t price[4])
 {
     int16_t least = INT16_MAX;
     for (int32_t j = 0; j < len; j++) {
@@ -212,12 +263,13 @@ static int half_step(const int16_t *restrict own, const int16_t *restrict other,
     return least;
 }
 
-static int row_step2(const walk *w, const int16_t *before, int16_t *after, int32_t value, int best)
+WIDEST static int row_step2(const walk *w, const int16_t *before, int16_t *after, int32_t value,
+                            int best, int16_t cap)
 {
     int least = INT16_MAX;
     size_t half = w->g.row;
-    int16_t low[4] = { w->move[0], w->move[2], (int16_t)(w->cap + best), (int16_t)best };
-    int16_t up[4] = { w->move[3], w->move[1], (int16_t)(w->cap + best), (int16_t)best };
+    int16_t low[4] = { w->move[0], w->move[2], (int16_t)(cap + best), (int16_t)best };
+    int16_t up[4] = { w->move[3], w->move[1], (int16_t)(cap + best), (int16_t)best };
     for (size_t b = 0; b < w->g.bands_len; b++) {
         const band *run = &w->g.bands[b];
         const int16_t *from = before + run->at;
@@ -230,13 +282,14 @@ static int row_step2(const walk *w, const int16_t *before, int16_t *after, int32
     return least;
 }
 
-static size_t cheapest(const int16_t *row, size_t len)
+WIDEST static size_t cheapest(const int16_t *row, size_t len)
 {
+    int16_t least = INT16_MAX;
     size_t at = 0;
-    for (size_t j = 1; j < len; j++) {
-        if (row[j] < row[at])
-            at = j;
-    }
+    for (size_t j = 0; j < len; j++)
+        least = row[j] < least ? row[j] : least;
+    while (row[at] != least)
+        at++;
     return at;
 }
 
@@ -289,6 +342,15 @@ static size_t chunk_len(walk *w, const int32_t *q, size_t n)
     return len;
 }
 
+/* The first settled change after the point `offset`. */
+static size_t first_fixed(const pfc_fixed *fixed, size_t offset)
+{
+    size_t k = 0;
+    while (k < fixed->len && fixed->at[k] <= offset)
+        k++;
+    return k;
+}
+
 /* Changes of at most CHUNK points, at `offset` in the series. */
 static size_t segment_chunk(walk *w, const int32_t *q, size_t n, uint32_t offset, uint32_t *starts,
                             uint8_t *upper, double *cost_nats)
@@ -298,11 +360,16 @@ static size_t segment_chunk(walk *w, const int32_t *q, size_t n, uint32_t offset
     int16_t *rows = rows_of(w->space, n, w->row);
     int best = 0;
     double total = 0.0;
+    size_t next = first_fixed(&w->fixed, offset);
+    size_t first = next;
     for (size_t t = 0; t < n; t++) {
         const int16_t *before = rows + t * w->row;
         int16_t *after = rows + (t + 1) * w->row;
-        best = w->two ? row_step2(w, before, after, q[t], best)
-                      : row_step(w, before, after, q[t], best);
+        bool free_of_charge = next < w->fixed.len && w->fixed.at[next] == offset + t;
+        int16_t cap = free_of_charge ? 0 : w->cap;
+        next += free_of_charge;
+        best = w->two ? row_step2(w, before, after, q[t], best, cap)
+                      : row_step(w, before, after, q[t], best, cap);
         total += (double)best;
     }
     /* rows[t + 1] holds the costs after point t, not yet lowered by their minimum. */
@@ -311,8 +378,13 @@ static size_t segment_chunk(walk *w, const int32_t *q, size_t n, uint32_t offset
     if (w->two)
         upper[n - 1] = j >= w->g.row;
     for (size_t t = n; t-- > 1;) {
-        bool changed;
-        j = came_from(w, rows + t * w->row, j, &changed);
+        bool changed = next > first && w->fixed.at[next - 1] == offset + t;
+        if (changed) {
+            j = cheapest(rows + t * w->row, w->row);
+            next--;
+        } else {
+            j = came_from(w, rows + t * w->row, j, &changed);
+        }
         if (changed)
             starts[found++] = offset + (uint32_t)t;
         if (w->two)
@@ -326,10 +398,12 @@ static size_t segment_chunk(walk *w, const int32_t *q, size_t n, uint32_t offset
 }
 
 size_t pfc_segment(const int32_t *q, size_t n, const pfc_loss *loss, double penalty_nats,
-                   const pfc_states *states, pfc_segment_space *space, uint32_t *starts,
-                   uint8_t *upper, double *cost_nats)
+                   const pfc_states *states, pfc_fixed fixed, pfc_segment_space *space,
+                   uint32_t *starts, uint8_t *upper, double *cost_nats)
 {
-    walk w = { .loss = loss, .space = space, .cap = (int16_t)lrint(penalty_nats * PFC_NAT) };
+    walk w = {
+        .loss = loss, .fixed = fixed, .space = space, .cap = (int16_t)lrint(penalty_nats * PFC_NAT)
+    };
     assert(w.cap > 0 && w.cap < INT16_MAX / 2);
     if (cost_nats)
         *cost_nats = 0.0;

@@ -21,14 +21,23 @@
 #define PFC_STATES_POINTS 32768
 #define PFC_LATTICE_MAX   12000 /* |value| in cells; what lies beyond is put there */
 
+/* Zero it before the first use. */
 typedef struct pfc_loss {
+    double freedom, scale, cap_nats;     /* what the costs were made for; freedom 0: nothing yet */
     int16_t cost[2 * PFC_LOSS_HALF + 1]; /* of level - value in cells, from -PFC_LOSS_HALF */
 } pfc_loss;
+
+/* Costs without scale and bound, of the noises that were asked for so far. Zero it first. */
+typedef struct pfc_shapes {
+    double freedom[6];
+    double nats[6][PFC_LOSS_REACH + 1];
+} pfc_shapes;
 
 /** Fills the loss of Student t noise with `freedom` degrees whose quartiles match a standard
  *  normal; `scale` > 1 makes all evidence weaker by that factor (correlated points), `cap_nats`
  *  bounds what a single point can cost. */
-void pfc_loss_init(pfc_loss *loss, double freedom, double scale, double cap_nats);
+void pfc_loss_init(pfc_loss *loss, pfc_shapes *shapes, double freedom, double scale,
+                   double cap_nats);
 /** Loss of a residual in sigma, in nats. */
 double pfc_loss_at(const pfc_loss *loss, double residual);
 
@@ -38,15 +47,31 @@ typedef struct pfc_states {
     double cost[4]; /* nats of stay low, go up, go down, stay up */
 } pfc_states;
 
-/* Memory that calls on one series share; zero it before the first call. Not for two threads. */
+/* Memory that calls share; zero it before the first call. Not for two threads. */
+#define PFC_SPACE_PARTS 4
 typedef struct pfc_segment_space {
     int16_t *rows;
     size_t rows_cap; /* cells */
     uint8_t *mark;
     size_t mark_cap; /* bytes */
+    struct {
+        uint8_t *memory;
+        size_t cap;
+        bool used;
+    } parts[PFC_SPACE_PARTS];
+    pfc_shapes shapes;
 } pfc_segment_space;
 
 void pfc_segment_space_clear(pfc_segment_space *space);
+/** A piece of at least so many bytes, not zeroed; give it back. At most PFC_SPACE_PARTS at a time. */
+void *pfc_segment_space_take(pfc_segment_space *space, size_t bytes);
+void pfc_segment_space_give(pfc_segment_space *space, void *memory);
+
+/* First points of levels that are settled: they cost nothing and are always in the answer. */
+typedef struct pfc_fixed {
+    const uint32_t *at; /* ascending, each in 1..n-1; not owned */
+    size_t len;
+} pfc_fixed;
 
 /** First points of the levels after the first, ascending, into starts[0..n); returns how many.
  *  With `states` (else NULL) a level is that of the lower state, and upper[0..n) tells which points
@@ -54,7 +79,7 @@ void pfc_segment_space_clear(pfc_segment_space *space);
  *  q: values in cells, |q| <= PFC_LATTICE_MAX. penalty_nats: price of one change, below 200.
  *  *cost_nats (may be NULL): penalised cost of the whole answer. O(n * levels visited). */
 size_t pfc_segment(const int32_t *q, size_t n, const pfc_loss *loss, double penalty_nats,
-                   const pfc_states *states, pfc_segment_space *space, uint32_t *starts,
-                   uint8_t *upper, double *cost_nats);
+                   const pfc_states *states, pfc_fixed fixed, pfc_segment_space *space,
+                   uint32_t *starts, uint8_t *upper, double *cost_nats);
 
 #endif

@@ -112,26 +112,67 @@ void pfc_stats_sort(double *x, size_t n)
     quick_sort(x, n, depth_limit(n));
 }
 
+/* Moves what is below the pivot to the front and returns how many that are. No branch depends on the
+ * values, which in a random order no processor foretells: a third of the time of the sort's. */
+static size_t split_below(double *x, size_t n, double pivot)
+{
+    size_t below = 0;
+    for (size_t i = 0; i < n; i++) {
+        double v = x[i];
+        x[i] = x[below];
+        x[below] = v;
+        below += v < pivot;
+    }
+    return below;
+}
+
+static size_t split_up_to(double *x, size_t n, double pivot)
+{
+    size_t upto = 0;
+    for (size_t i = 0; i < n; i++) {
+        double v = x[i];
+        x[i] = x[upto];
+        x[upto] = v;
+        upto += v <= pivot;
+    }
+    return upto;
+}
+
+/* A value that is near the k-th of n: the k-th of a few. */
+static double guess(const double *x, size_t n, size_t k)
+{
+    double few[SMALL];
+    for (size_t i = 0; i < SMALL; i++)
+        few[i] = x[i * (n - 1) / (SMALL - 1)];
+    insertion_sort(few, SMALL);
+    return few[k * (SMALL - 1) / (n - 1)];
+}
+
 double pfc_stats_select(double *x, size_t n, size_t k)
 {
     int depth = depth_limit(n);
-    size_t at = k;
     while (n > SMALL) {
         if (depth-- == 0) {
             heap_sort(x, n);
-            return x[at];
+            return x[k];
         }
-        size_t left = partition(x, n) + 1;
-        if (at < left) {
+        double pivot = guess(x, n, k);
+        size_t left = split_below(x, n, pivot);
+        if (k < left) {
             n = left;
-        } else {
-            x += left;
-            n -= left;
-            at -= left;
+            continue;
         }
+        if (left == 0) { /* many are equal to the least */
+            left = split_up_to(x, n, pivot);
+            if (k < left)
+                return pivot;
+        }
+        x += left;
+        n -= left;
+        k -= left;
     }
     insertion_sort(x, n);
-    return x[at];
+    return x[k];
 }
 
 double pfc_stats_median_inplace(double *x, size_t n)

@@ -52,6 +52,15 @@ static void summarise(const pfc_point *point, bool higher_is_better, double *out
         out[s] = higher_is_better ? -out[s] : out[s];
 }
 
+double pfc_summary_of(const pfc_point *point, int summary, bool higher_is_better)
+{
+    double out[SUMMARIES];
+    if (summary < 0)
+        return point->v;
+    summarise(point, higher_is_better, out);
+    return out[summary];
+}
+
 double pfc_noise_of_steps(const double *y, size_t n, double *scratch)
 {
     if (n < 2)
@@ -62,7 +71,7 @@ double pfc_noise_of_steps(const double *y, size_t n, double *scratch)
 }
 
 /* Logarithms where every value allows it: noise of timings grows with the timing. */
-static bool to_scale(const double *x, size_t n, double *y)
+static bool to_scale(const double *x, size_t n, double *y, double *scale)
 {
     bool positive = true;
     double most = 0.0;
@@ -76,6 +85,7 @@ static bool to_scale(const double *x, size_t n, double *y)
         else
             y[i] = most > 0.0 ? x[i] / most : 0.0;
     }
+    *scale = positive || !(most > 0.0) ? 1.0 : most;
     return positive;
 }
 
@@ -100,12 +110,15 @@ static void choose_summary(pfc_track *track, const pfc_point *points, bool highe
             all[s * n + i] = out[s];
     }
     for (size_t s = 0; s < SUMMARIES; s++) {
-        bool logged = to_scale(all + s * n, n, y);
+        double most;
+        bool logged = to_scale(all + s * n, n, y, &most);
         double noise = pfc_noise_of_steps(y, n, scratch) * handicap[s];
         if (s > 0 && !(noise < best && logged == track->logged))
             continue;
         best = noise;
         track->logged = logged;
+        track->summary = (int)s;
+        track->most = most;
         memcpy(track->raw, all + s * n, n * sizeof *y);
         memcpy(track->y, y, n * sizeof *y);
     }
@@ -162,6 +175,7 @@ void pfc_track_init(pfc_track *track, const pfc_point *points, size_t n,
         if (isfinite(points[i].v))
             track->place[track->n++] = (uint32_t)i;
     }
+    track->places = track->n;
     double *scratch = pfc_calloc(track->n, sizeof *scratch);
     if (!opts->exact && repeats_usable(points, track->place, track->n)) {
         choose_summary(track, points, opts->higher_is_better, scratch);
@@ -169,7 +183,8 @@ void pfc_track_init(pfc_track *track, const pfc_point *points, size_t n,
     } else {
         for (size_t i = 0; i < track->n; i++)
             track->raw[i] = points[track->place[i]].v;
-        track->logged = to_scale(track->raw, track->n, track->y);
+        track->summary = -1;
+        track->logged = to_scale(track->raw, track->n, track->y, &track->most);
     }
     track->step_s = usual_step(points, track->place, track->n, scratch);
     track->exact = opts->exact || is_exact(track->raw, track->n);

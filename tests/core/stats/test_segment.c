@@ -13,9 +13,11 @@ static size_t segment(const int32_t *q, size_t n, double penalty, const pfc_stat
                       uint32_t *starts, uint8_t *upper, double *cost)
 {
     pfc_loss loss;
+    pfc_shapes shapes = { 0 };
     pfc_segment_space space = { 0 };
-    pfc_loss_init(&loss, 30.0, 1.0, 20.0);
-    size_t found = pfc_segment(q, n, &loss, penalty, states, &space, starts, upper, cost);
+    pfc_loss_init(&loss, &shapes, 30.0, 1.0, 20.0);
+    size_t found =
+        pfc_segment(q, n, &loss, penalty, states, (pfc_fixed){ 0 }, &space, starts, upper, cost);
     pfc_segment_space_clear(&space);
     return found;
 }
@@ -23,7 +25,8 @@ static size_t segment(const int32_t *q, size_t n, double penalty, const pfc_stat
 Test(segment, loss_is_even_grows_and_is_bounded)
 {
     pfc_loss loss;
-    pfc_loss_init(&loss, 5.0, 1.0, 6.0);
+    pfc_shapes shapes = { 0 };
+    pfc_loss_init(&loss, &shapes, 5.0, 1.0, 6.0);
     for (double r = 0.0; r < 40.0; r += 0.25) {
         cr_assert(eq(dbl, pfc_loss_at(&loss, r), pfc_loss_at(&loss, -r)));
         cr_assert(pfc_loss_at(&loss, r + 0.25) >= pfc_loss_at(&loss, r));
@@ -77,8 +80,9 @@ Test(segment, is_as_cheap_as_the_plain_program)
 {
     pfc_rng rng;
     pfc_loss loss;
+    pfc_shapes shapes = { 0 };
     pfc_rng_seed(&rng, 21);
-    pfc_loss_init(&loss, 30.0, 1.0, 20.0);
+    pfc_loss_init(&loss, &shapes, 30.0, 1.0, 20.0);
     for (int round = 0; round < 4; round++) {
         int32_t q[24];
         uint32_t starts[24];
