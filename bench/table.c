@@ -165,8 +165,9 @@ void pfc_bench_progress(void *arg, const pfc_progress *at)
     memset(bar, '.', BAR_WIDTH);
     memset(bar, '#', filled);
     bar[BAR_WIDTH] = '\0';
-    fprintf(stderr, "\r\033[K[%s] %zu/%zu  %.0f s of at most %.0f s  %s %s", bar, at->done,
-            at->total, at->elapsed_s, at->estimate_s, at->benchmark, at->backend);
+    fprintf(stderr, "\r\033[K[%s] %zu/%zu  %.0f s, at most %.0f s left  %s %s", bar, at->done,
+            at->total, at->elapsed_s, fmax(at->estimate_s - at->elapsed_s, 0.0), at->benchmark,
+            at->backend);
     if (at->done == at->total)
         fprintf(stderr, "\r\033[K");
     fflush(stderr);

@@ -13,6 +13,7 @@
 
 #define WARMUP_WINDOW     5    /* samples whose medians are compared */
 #define WARMUP_STEADY_REL 0.02 /* two windows closer than this: steady */
+#define MAX_LOST          16 /* samples on a clock that does not move forward, then it is given up */
 #define WARMUP_LEAST      0.25 /* of the budget: a cold machine is steady, too, for a while */
 
 bool pfc_pin(int cpu)
@@ -62,6 +63,9 @@ double pfc_warm_up(const pfc_backend *backend, void *inst, const pfc_timer *wall
 {
     double call_ns = probe(backend, inst, wall);
     const double start = wall->now_ns(wall->arg);
+    /* A clock that steps back would make this endless: as many windows as fit into the budget. */
+    const double most = budget_s * 1e9 / (WARMUP_WINDOW * PFC_SAMPLE_TARGET_NS) + 10.0;
+    double windows = 0.0;
     double before = 0.0;
     double spent_s;
 
@@ -77,7 +81,7 @@ double pfc_warm_up(const pfc_backend *backend, void *inst, const pfc_timer *wall
         *steady = before > 0.0 && fabs(call_ns - before) <= WARMUP_STEADY_REL * before;
         before = call_ns;
         spent_s = (wall->now_ns(wall->arg) - start) * 1e-9;
-    } while (spent_s < (*steady ? WARMUP_LEAST * budget_s : budget_s));
+    } while (++windows < most && spent_s < (*steady ? WARMUP_LEAST * budget_s : budget_s));
     return call_ns;
 }
 
@@ -87,16 +91,22 @@ static void take_samples(const pfc_backend *backend, void *inst, const pfc_block
     const double start = wall->now_ns(wall->arg);
     struct rusage before;
     struct rusage after;
+    double spent_s;
+    size_t lost = 0;
 
     out->samples = pfc_calloc(PFC_MAX(spec->samples, 1), sizeof(*out->samples));
     getrusage(RUSAGE_THREAD, &before);
     do {
         const double ns = pfc_sample(backend, inst, out->batch, timer);
-        /* A clock that did not move would say "infinitely fast": never stored. */
+        /* A clock that stood still would say "infinitely fast", one that stepped back less than
+           nothing: never stored. */
         if (ns > 0.0)
             out->samples[out->len++] = ns;
-    } while (out->len < spec->samples &&
-             (wall->now_ns(wall->arg) - start) * 1e-9 < spec->max_seconds);
+        else
+            lost++;
+        spent_s = (wall->now_ns(wall->arg) - start) * 1e-9;
+    } while (out->len < spec->samples && lost < MAX_LOST && spent_s >= 0.0 &&
+             spent_s < spec->max_seconds);
     getrusage(RUSAGE_THREAD, &after);
     out->preempted = after.ru_nivcsw - before.ru_nivcsw;
     out->page_faults = after.ru_minflt - before.ru_minflt + after.ru_majflt - before.ru_majflt;

@@ -43,12 +43,13 @@ pfc_timer pfc_timer_cpu(void);
 typedef struct pfc_block_spec {
     const pfc_case *c;
     const char *backend;
-    uint64_t seed;                       /* of the input */
-    size_t samples;                      /* wanted */
-    double max_seconds;                  /* of sampling; at least one sample is taken */
-    double warmup_seconds;               /* at most */
-    bool check;                          /* compare the result with the reference first */
-    int cpu;                             /* pin to this CPU; -1: leave as it is */
+    uint64_t seed;         /* of the input */
+    size_t samples;        /* wanted */
+    double max_seconds;    /* of sampling; at least one sample is taken */
+    double warmup_seconds; /* at most */
+    double launch_seconds; /* beyond those, before the launch counts as hanging; 0: two minutes */
+    bool check;            /* compare the result with the reference first */
+    int cpu;               /* pin to this CPU; -1: leave as it is */
     char counters[PFC_COUNTER_LIST_MAX]; /* what to count, as pfc_counter_parse; "": the usual */
 } pfc_block_spec;
 
@@ -96,8 +97,10 @@ pfc_code pfc_block_from_text(const char *text, size_t len, pfc_block *out,
 typedef pfc_code (*pfc_block_fn)(void *arg, const pfc_block_spec *spec, pfc_block *out,
                                  pfc_err *err);
 
-/** Runs a block in a fresh process: `program --block` with the spec on its standard input. A crash
- *  or a hang of the child becomes a broken block. arg: the program's path. */
+/** Runs a block in a fresh process: `program --block` with the spec on its standard input, with at
+ *  most 8 GiB of address space, in a process group that is ended with it. A child that crashes,
+ *  hangs, answers anything but a block of finite positive samples, or runs out of memory becomes a
+ *  broken block with the reason. arg: the program's path. */
 pfc_code pfc_block_launch(void *arg, const pfc_block_spec *spec, pfc_block *out,
                           pfc_err *err) PFC_MUSTCHECK;
 

@@ -6,6 +6,12 @@
 #include "core/base/proc.h"
 
 #define BLOCK_GRACE_S 120.0 /* for building inputs and the reference, on a busy machine */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEMORY_BYTES 0 /* a sanitizer maps terabytes that it never touches */
+#else
+/* Buffers (2 GiB at most), the reference in double precision, and room. */
+#define MEMORY_BYTES ((uint64_t)8 << 30)
+#endif
 
 static void broken(pfc_block *out, char *reason)
 {
@@ -34,7 +40,9 @@ pfc_code pfc_block_launch(void *arg, const pfc_block_spec *spec, pfc_block *out,
                                  .input = input,
                                  .input_len = strlen(input),
                                  .max_output_bytes = 8u << 20,
-                                 .timeout_s = BLOCK_GRACE_S +
+                                 .memory_limit_bytes = MEMORY_BYTES,
+                                 .timeout_s = (spec->launch_seconds > 0.0 ? spec->launch_seconds
+                                                                          : BLOCK_GRACE_S) +
                                               4.0 * (spec->max_seconds + spec->warmup_seconds) };
     pfc_proc_result res;
     pfc_err inner = { 0 };

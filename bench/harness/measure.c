@@ -57,6 +57,7 @@ static pfc_code one_block(pfc_cell *c, const pfc_measure_opts *opts, pfc_err *er
         .samples = (size_t)((s->min_samples + s->processes - 1) / s->processes),
         .max_seconds = s->max_seconds / processes,
         .warmup_seconds = fmin(s->warmup_seconds, s->max_seconds / processes),
+        .launch_seconds = s->launch_seconds,
         .check = c->blocks_len == 0,
         .cpu = opts->cpu,
     };
@@ -111,7 +112,18 @@ static void tell(const pfc_cells *all, const pfc_cell *now, double started, doub
     opts->progress(opts->progress_arg, &at);
 }
 
-static pfc_code run_rounds(pfc_cells *all, const pfc_measure_opts *opts, pfc_err *err)
+/* What has samples keeps them; what has none yet says why. */
+static void end_by_budget(pfc_cell *c, double budget_s)
+{
+    c->done = true;
+    if (c->blocks_len > 0)
+        return;
+    c->status = PFC_STATUS_SKIPPED;
+    c->reason = pfc_format("the suite's budget of %.0f s was spent (max_total_seconds)", budget_s);
+}
+
+static pfc_code run_rounds(pfc_cells *all, double budget_s, const pfc_measure_opts *opts,
+                           pfc_err *err)
 {
     const double started = (double)pfc_clock_ns() * 1e-9;
     double estimate = 0.0;
@@ -119,11 +131,15 @@ static pfc_code run_rounds(pfc_cells *all, const pfc_measure_opts *opts, pfc_err
 
     for (size_t i = 0; i < all->len; i++)
         estimate += cell_estimate(&all->items[i]);
+    if (budget_s > 0.0)
+        estimate = fmin(estimate, budget_s);
     while (more) {
         more = false;
         for (size_t i = 0; i < all->len; i++) {
             pfc_cell *c = &all->items[i];
             pfc_code code;
+            if (!c->done && budget_s > 0.0 && (double)pfc_clock_ns() * 1e-9 - started >= budget_s)
+                end_by_budget(c, budget_s);
             if (c->done)
                 continue;
             if (opts->cancelled && opts->cancelled(opts->cancelled_arg))
@@ -155,7 +171,7 @@ pfc_code pfc_suite_estimate(const pfc_suite *suite, const pfc_backends *backends
     pfc_cells_clear(&all);
     if (code)
         return code;
-    *seconds = sum;
+    *seconds = suite->max_total_seconds > 0.0 ? fmin(sum, suite->max_total_seconds) : sum;
     *count = n;
     return PFC_OK;
 }
@@ -168,7 +184,7 @@ pfc_code pfc_suite_measure(const pfc_suite *suite, const pfc_backends *backends,
 
     run->started_at = pfc_clock_unix_s();
     if (!code)
-        code = run_rounds(&all, opts, err);
+        code = run_rounds(&all, suite->max_total_seconds, opts, err);
     run->finished_at = pfc_clock_unix_s();
     if (!code) {
         pfc_run_take_suite(run, suite);

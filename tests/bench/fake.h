@@ -23,6 +23,9 @@ typedef struct fake_world {
     uint64_t cycles;      /* of an exact run */
     uint64_t cycles_step; /* added by every exact run: 0 for a deterministic one */
     const char *current;
+    double step_at_ns; /* when the clock passes this, it steps by step_ns for good; 0: never */
+    double step_ns;
+    bool stopped; /* the clock stands still */
 } fake_world;
 
 static fake_world fake;
@@ -30,7 +33,10 @@ static fake_world fake;
 static double fake_now(void *arg)
 {
     (void)arg;
-    return fake.now_ns;
+    if (fake.stopped)
+        return 1000.0;
+    return fake.now_ns +
+           (fake.step_at_ns > 0.0 && fake.now_ns >= fake.step_at_ns ? fake.step_ns : 0.0);
 }
 
 static const pfc_timer fake_wall = { .now_ns = fake_now, .name = "monotonic", .resolution_ns = 20 };
