@@ -265,32 +265,58 @@ static error_t parse_bisect(int key, char *arg, struct argp_state *state)
     }
 }
 
+enum { BRANCHES_DEEP = 8 };
+
+/* The branch that a named merge brought in, searched like any history; *named: it names somebody and
+ * has printed it. A merge whose branch alone does not show the step is itself the answer. */
+static int search(const pfc_cli *cli, const pfc_hunt_opts *opts, int depth, bool *named)
+{
+    pfc_hunt_opts inner = *opts;
+    pfc_commit_id base;
+    pfc_commit_id tip;
+    pfc_hunt hunt;
+    pfc_err err = { 0 };
+    int status = PFC_EXIT_OK;
+
+    *named = false;
+    if (pfc_hunt_open(&hunt, cli, opts, &err)) {
+        status = pfc_cli_fail(cli, &err);
+    } else if (opts->dry_run) {
+        status = pfc_hunt_dry_run(&hunt);
+    } else if (pfc_hunt_run(&hunt, &err)) {
+        status = pfc_cli_fail(cli, &err);
+    } else {
+        if (opts->all_parents && depth < BRANCHES_DEEP && pfc_hunt_branch(&hunt, &base, &tip)) {
+            pfc_cli_note(cli, "a merge did it; searching the branch it brought, %.12s to %.12s",
+                         base.hex, tip.hex);
+            /* One process a folder of checkouts: the branch's search needs it. */
+            pfc_workspace_close(hunt.ws);
+            hunt.ws = NULL;
+            inner.good = base.hex;
+            inner.bad = tip.hex;
+            status = search(cli, &inner, depth + 1, named);
+        }
+        if (!*named && (depth == 0 || pfc_hunt_names(&hunt))) {
+            *named = depth > 0;
+            status = pfc_hunt_report(&hunt);
+        }
+    }
+    pfc_hunt_close(&hunt);
+    return status;
+}
+
 int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
 {
     const pfc_cmd_args args = { bisect_options, parse_bisect, NULL, bisect_doc };
     pfc_hunt_opts *opts = pfc_alloc(sizeof(*opts));
-    pfc_hunt hunt;
-    pfc_err err = { 0 };
+    bool named;
     int status;
 
     opts->argc = argc;
     opts->argv = argv;
     pfc_cli_parse(cli, &args, argc, argv, opts);
     pfc_cli_catch_signals();
-    if (opts->remote) {
-        status = pfc_remote_bisect(cli, opts);
-        free(opts);
-        return status;
-    }
-    if (pfc_hunt_open(&hunt, cli, opts, &err))
-        status = pfc_cli_fail(cli, &err);
-    else if (opts->dry_run)
-        status = pfc_hunt_dry_run(&hunt);
-    else if (pfc_hunt_run(&hunt, &err))
-        status = pfc_cli_fail(cli, &err);
-    else
-        status = pfc_hunt_report(&hunt);
-    pfc_hunt_close(&hunt);
+    status = opts->remote ? pfc_remote_bisect(cli, opts) : search(cli, opts, 0, &named);
     free(opts);
     return status;
 }

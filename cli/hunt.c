@@ -188,9 +188,9 @@ static void note_surroundings(const pfc_hunt *h)
         return;
     if (len)
         pfc_cli_warn(h->cli,
-                     "%zu submodule%s (%.200s) are left empty in the checkouts: the build command "
+                     "%zu submodule%s (%.200s) %s left empty in the checkouts: the build command "
                      "must bring them",
-                     len, len == 1 ? "" : "s", modules[0]);
+                     len, len == 1 ? "" : "s", modules[0], len == 1 ? "is" : "are");
     for (size_t i = 0; i < len; i++)
         free(modules[i]);
     free(modules);

@@ -232,6 +232,10 @@ int pfc_remote_bisect(const pfc_cli *cli, const pfc_hunt_opts *opts);
 bool pfc_hunt_stands(const pfc_hunt *hunt, size_t culprit);
 /** Runs of the search and of confirmations. */
 size_t pfc_hunt_runs(const pfc_hunt *hunt, const pfc_bisect_report *report);
+/** Does the answer so far name somebody to blame? */
+bool pfc_hunt_names(const pfc_hunt *hunt);
+/** When what is named is one merge: the ends of the branch that it brought (merge base and tip). */
+bool pfc_hunt_branch(const pfc_hunt *hunt, pfc_commit_id *base, pfc_commit_id *tip);
 /** Prints table, Markdown or JSON, posts when asked to; returns the exit status. */
 int pfc_hunt_report(pfc_hunt *hunt);
 

@@ -297,8 +297,7 @@ static void say_comparison(const pfc_hunt *h, pfc_buf *out)
     pfc_buf_puts(out, ", ");
     say_change(cmp.rel_change, cmp.rel_low, cmp.rel_high, out);
     pfc_buf_puts(out, " against the baseline");
-    if (cmp.verdict == PFC_VERDICT_DIFFERENT &&
-        (h->higher_is_better ? cmp.rel_change > 0 : cmp.rel_change < 0))
+    if (h->higher_is_better ? cmp.rel_low > 0 : cmp.rel_high < 0)
         pfc_buf_puts(out, ": it is the better one; are the ends swapped, or the metric's direction "
                           "(--higher-is-better, --lower-is-better)?");
 }

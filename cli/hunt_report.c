@@ -49,6 +49,42 @@ static void judge(const pfc_hunt *h, pfc_bisect_report *report)
         report->verdict = PFC_BISECT_INCONCLUSIVE;
 }
 
+bool pfc_hunt_names(const pfc_hunt *h)
+{
+    pfc_bisect_report report = { 0 };
+    bool names;
+
+    pfc_bisect_report_get(h->plan, &report);
+    judge(h, &report);
+    names = names_culprits(&report) && !h->interrupted;
+    pfc_bisect_report_clear(&report);
+    return names;
+}
+
+bool pfc_hunt_branch(const pfc_hunt *h, pfc_commit_id *base, pfc_commit_id *tip)
+{
+    pfc_bisect_report report = { 0 };
+    pfc_commit merge = { 0 };
+    pfc_commit_id id;
+    pfc_commit_id main;
+    bool found = false;
+
+    pfc_bisect_report_get(h->plan, &report);
+    if (pfc_hunt_names(h) && h->repo && !h->points && report.culprits_len == 1 &&
+        report.culprits[0].first == report.culprits[0].last &&
+        !pfc_repo_resolve(h->repo, h->commits.items[report.culprits[0].last].id, &id, NULL) &&
+        !pfc_repo_commit(h->repo, &id, &merge, NULL)) {
+        found = merge.parents_len == 2 &&
+                !pfc_repo_resolve(h->repo, merge.parents[0], &main, NULL) &&
+                !pfc_repo_resolve(h->repo, merge.parents[1], tip, NULL) &&
+                !pfc_repo_merge_base(h->repo, &main, tip, base, NULL) &&
+                strcmp(base->hex, tip->hex) != 0;
+        pfc_commit_clear(&merge);
+    }
+    pfc_bisect_report_clear(&report);
+    return found;
+}
+
 /* The culprits that stand, or those that do not. */
 static json_t *culprits_json(const pfc_hunt *h, const pfc_bisect_report *report, bool stand)
 {

@@ -21,6 +21,7 @@ static pfc_code open_workspace(pfc_hunt *h, pfc_err *err)
     const char *git_dir = pfc_repo_git_dir(h->repo);
     char hash[PFC_SHA256_HEX];
 
+    free(h->work); /* of a workspace that was given back */
     pfc_sha256_hex(git_dir, strlen(git_dir), hash);
     if (h->opts->work)
         h->work = pfc_strdup(h->opts->work);

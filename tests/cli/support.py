@@ -54,7 +54,8 @@ class Case(unittest.TestCase):
         return done
 
     def json_of(self, done, status=0):
-        self.expect(done, status)
+        if status is not None:
+            self.expect(done, status)
         return json.loads(done.stdout)
 
     def git(self, *args, cwd):

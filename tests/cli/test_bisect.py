@@ -112,6 +112,89 @@ class Listed(support.Case):
         self.expect(self.perfci(*self.command("--confidence", "2")), 2)
         self.expect(self.perfci("bisect", "--no-checkout", "--commits", self.path("ids")), 2)
 
+    def test_swapped_ends_are_offered_the_right_way_round(self):
+        self.history(*[100] * 8)
+        done = self.expect(self.perfci(*self.command("--good", "c05", "--bad", "c02")), 2)
+        self.assertIn("did you mean --good c02 --bad c05?", done.stderr)
+
+    def test_a_bad_end_that_is_better_is_said(self):
+        self.history(*[120] * 8, *[100] * 8)
+        done = self.expect(self.perfci(*[a for a in self.command("--lower-is-better") if a != "--json"]), 0)
+        self.assertIn("not reproduced", done.stdout)
+        self.assertIn("are the ends swapped", done.stdout)
+
+    def test_a_command_that_prints_no_usable_number_is_named(self):
+        self.history(100, 100, 120)
+        for text, said in (("", "no result"), ("fast enough", "no result"), ("nan", "nan"), ("-3", "above zero"), ("0", "above zero")):
+            done = self.perfci("bisect", "--commits", self.path("ids"), "--no-checkout", "--measure", f"echo '{text}'")
+            self.expect(done, 4)
+            last = done.stderr.strip().splitlines()[-1]
+            self.assertIn("the good end, c00, cannot be measured", last)
+            self.assertIn(said, last.lower(), text)
+
+    def test_several_numbers_are_samples_of_one_run(self):
+        self.history(*[100] * 8, *[120] * 8)
+        doc = self.json_of(self.perfci("bisect", "--commits", self.path("ids"), "--no-checkout", "--json", "--measure",
+                                       f'v=$({self.script} "$PERFCI_COMMIT"); echo "$v"; echo 5000; echo "$v"'), 1)
+        self.assertEqual(doc["culprits"][0]["commits"], ["c08"])
+
+    def test_a_command_that_hangs_at_the_good_end_ends_by_its_time_limit(self):
+        self.history(100, 120)
+        done = self.expect(self.perfci("bisect", "--commits", self.path("ids"), "--no-checkout", "--timeout", "0.1s",
+                                       "--measure", "exec sleep 600"), 4)
+        self.assertIn("the good end, c00, cannot be measured", done.stderr)
+
+    def test_a_spent_budget_is_inconclusive_and_says_what_is_known(self):
+        self.history(*[100] * 16, *[115] * 16)
+        self.assertEqual(self.bisect("--max-runs", "10", status=3)["culprits"], [])
+        done = self.expect(self.perfci(*[a for a in self.command("--max-runs", "10", "--resume") if a != "--json"]), 3)
+        self.assertIn("the budget of 10 runs is spent", done.stdout)
+        self.assertRegex(done.stdout, r"likely so far +c\d\d 0\.\d\d")
+
+    def test_what_is_named_is_confirmed_by_fresh_runs_in_turns(self):
+        self.history(*[100] * 8, *[120] * 8)
+        doc = self.bisect("--confirm")
+        self.assertEqual((doc["verdict"], doc["confirmed"]), ("found", True))
+        done = doc["evidence"]["attribution"][0]["confirmation"]
+        self.assertEqual(done["verdict"], "confirmed")
+        self.assertLess(done["p"], 0.01)
+        last = self.calls()[-2 * done["pairs"]:]
+        self.assertEqual((last.count("c07"), last.count("c08")), (done["pairs"], done["pairs"]))
+        # Finished, the same again is known by heart; about the two commits alone it finds the same.
+        before = len(self.calls())
+        self.assertEqual(self.bisect("--confirm", "--resume")["evidence"], doc["evidence"])
+        self.assertEqual(len(self.calls()), before)
+        self.assertIn("--good c07 --bad c08 --confirm", doc["evidence"]["attribution"][0]["repeat"])
+
+    def test_what_fresh_runs_do_not_show_is_no_verdict(self):
+        # A machine that is slow only while it is searched: c08 and later, until the 40th call.
+        self.history(*[100] * 16)
+        command = 'n=$(wc -l < calls); echo "$PERFCI_COMMIT" >> calls; [ "$n" -lt 16 ] && [ "$PERFCI_COMMIT" \\> c07 ] && ' \
+                  'v=120 || v=100; awk -v v=$v -v n=$n \'BEGIN { print v * (1 + (n * 7 % 11 - 5) / 2000) }\''
+        doc = self.json_of(self.perfci("bisect", "--commits", self.path("ids"), "--no-checkout", "--json", "--confirm",
+                                       "--noise", "0.002", "--measure", command, "--max-runs", "120"), None)
+        self.assertNotEqual(doc["verdict"], "found")
+        self.assertEqual(doc["culprits"], [])
+
+    def test_the_report_reads_as_markdown_too(self):
+        self.history(*[100] * 8, *[120] * 8)
+        done = self.perfci(*[a for a in self.command("--markdown") if a != "--json"])
+        self.expect(done, 1)
+        for said in ("### perfci bisect: found", "- `c08`", "- **baseline**", "- **attribution**", "repeat:\n\n    perfci bisect"):
+            self.assertIn(said, done.stdout)
+
+    def test_another_axis_is_searched_with_the_code_fixed(self):
+        self.write("points", "gcc-12\nclang-15\nO2\tCOST=100\nO2-lto\tCOST=100\nO3\tCOST=130\nOfast\tCOST=130\n")
+        doc = self.json_of(self.perfci("bisect", "--axis", "toolchain", "--points", self.path("points"), "--no-checkout", "--json",
+                                       "--noise", "0.001", "--measure", 'echo "$PERFCI_POINT" >> calls; echo "${COST:-100}"'), 1)
+        self.assertEqual(doc["culprits"][0]["commits"], ["O3"])
+        self.assertLessEqual(set(self.calls()), {"gcc-12", "clang-15", "O2", "O2-lto", "O3", "Ofast"})
+        for text, said in (("a\nb c\n", "line 2"), ("a\tX\nb\n", "VAR=value"), ("a\n", "two"), ("a\nb\na\n", "twice")):
+            self.write("points", text)
+            done = self.perfci("bisect", "--axis", "toolchain", "--points", self.path("points"), "--no-checkout", "--measure", "echo 1")
+            self.assertIn(said, self.expect(done, 2).stderr)
+        self.expect(self.perfci("bisect", "--axis", "moon", "--measure", "echo 1"), 2)
+
     def test_a_dry_run_measures_nothing(self):
         self.history(*[100] * 32, *[115] * 32)
         doc = self.json_of(self.perfci(*self.command("--dry-run", "--noise", "0.01", "--delta", "0.15")))
@@ -225,6 +308,74 @@ class Repository(support.Case):
             self.assertIn(said, done.stderr)
             self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
         self.expect(self.perfci("bisect", "--good", "HEAD~3", cwd=self.repo), 2)
+
+    def commit(self, message, **files):
+        for name, text in files.items():
+            self.write(f"repo/{name}", text)
+        self.git("add", "-A", cwd=self.repo)
+        self.git("-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q", "-m", message, cwd=self.repo)
+        return self.git("rev-parse", "HEAD", cwd=self.repo)
+
+    def test_a_merge_is_one_step_and_its_branch_is_searched_on_request(self):
+        base = self.git("rev-parse", "HEAD", cwd=self.repo)
+        self.git("checkout", "-q", "-b", "side", cwd=self.repo)
+        self.commit("side: harmless", a="1")
+        slow = self.commit("side: slow", value="150\n")
+        self.commit("side: harmless too", a="2")
+        self.git("checkout", "-q", "main", cwd=self.repo)
+        self.commit("main goes on", b="1")
+        self.git("-c", "user.name=A", "-c", "user.email=a@example.org", "merge", "-q", "--no-ff", "-m", "merge side", "side", cwd=self.repo)
+        merge = self.git("rev-parse", "HEAD", cwd=self.repo)
+        self.commit("main goes on again", b="2")
+        command = ["bisect", "--good", base, "--bad", "HEAD", "--json", "-q"]
+        doc = self.json_of(self.perfci(*command, cwd=self.repo), 1)
+        self.assertEqual([c["commits"] for c in doc["culprits"]], [[merge]])
+        doc = self.json_of(self.perfci(*command, "--resume", "--all-parents", cwd=self.repo), 1)
+        self.assertEqual([c["commits"] for c in doc["culprits"]], [[slow]])
+        done = self.perfci("bisect", "--good", "side", "--bad", "HEAD", cwd=self.repo)
+        self.assertIn("came in with the merge", self.expect(done, 2).stderr)
+
+    def test_ends_on_two_branches_and_swapped_ones_are_told_apart(self):
+        done = self.expect(self.perfci("bisect", "--good", "HEAD", "--bad", "HEAD~3", cwd=self.repo), 2)
+        self.assertIn("did you mean --good HEAD~3 --bad HEAD?", done.stderr)
+        self.git("checkout", "-q", "-b", "other", "HEAD~4", cwd=self.repo)
+        self.commit("elsewhere", a="1")
+        done = self.expect(self.perfci("bisect", "--good", "other", "--bad", "main", cwd=self.repo), 2)
+        self.assertIn("no ancestor", done.stderr)
+
+    def test_changed_files_and_submodules_are_said_not_to_be_measured(self):
+        sub = self.path("sub")
+        self.git("init", "-q", "-b", "main", sub, cwd=self.dir)
+        for i, cost in enumerate((100, 100, 100, 140, 140)):
+            self.write("sub/cost", f"{cost}\n{i}\n")
+            self.git("add", "-A", cwd=sub)
+            self.git("-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q", "-m", f"cost {i}", cwd=sub)
+        ids = self.git("log", "--reverse", "--format=%H", cwd=sub).split()
+        self.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", sub, "third_party/sub", cwd=self.repo)
+        self.git("checkout", "-q", ids[0], cwd=os.path.join(self.repo, "third_party/sub"))
+        good = self.commit("pin the first", value="1\n")
+        self.git("checkout", "-q", ids[-1], cwd=os.path.join(self.repo, "third_party/sub"))
+        bad = self.commit("pin the last", value="1\n")
+        self.write("repo/value", "7\n")
+        done = self.perfci("bisect", "--good", good, "--bad", bad, "--measure", "echo 100", "--noise", "0.001", cwd=self.repo)
+        self.expect(done, 0)
+        self.assertIn("1 changed file (value) will not be measured", done.stderr)
+        self.assertIn("1 submodule (third_party/sub) is left empty", done.stderr)
+        # The code fixed, the submodule's own history between what the ends pin.
+        doc = self.json_of(self.perfci("bisect", "--axis", "dependency", "--submodule", "third_party/sub", "--good", good, "--bad", bad,
+                                       "--measure", "head -n1 third_party/sub/cost", "--noise", "0.001", "--json", "-q", cwd=self.repo), 1)
+        self.assertEqual([c["commits"] for c in doc["culprits"]], [[ids[3]]])
+
+    def test_relinked_builds_are_counted_and_shown(self):
+        self.write("repo/perfci.yaml", "build: ./build.sh\nmeasure: ./measure.sh\nrelink: echo $PERFCI_BUILD > layout\nmetric: latency\nunit: ms\n")
+        self.commit("relink")
+        doc = self.json_of(self.perfci("bisect", "--good", self.ids[5], "--bad", "HEAD", "--relink", "--layout-noise", "0.002", "--json",
+                                       "-q", cwd=self.repo), 1)
+        self.assertEqual([c["commits"] for c in doc["culprits"]], [[self.ids[8]]])
+        done = doc["evidence"]["attribution"][0]
+        self.assertEqual(doc["evidence"]["layout"], "randomised")
+        self.assertEqual(done["confirmation"]["layouts"], done["confirmation"]["pairs"])
+        self.assertGreaterEqual(done["after"]["layouts"], done["confirmation"]["pairs"])
 
     def test_a_shallow_clone_says_that_history_is_missing(self):
         shallow = self.path("shallow")
