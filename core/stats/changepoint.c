@@ -9,7 +9,11 @@
 
 #define FLOOR_REL   0.005 /* what nobody acts on */
 #define FLOOR_NOISE 1.0   /* ... unless the series is so calm that it is plain to see */
-#define OFF_LEVEL   3.0   /* sigma */
+#define PLACE_NATS  12.0  /* beyond which a place weighs nothing */
+/* A set of whole places that just reaches 0.9 holds more: with this share the sets of the development
+ * corpus hold the truth in 93 % of its changes. */
+#define PLACE_SHARE 0.70
+#define OFF_LEVEL   3.0 /* sigma */
 #define WATCH_MOST  7
 
 /* The value at a level of y, back in the caller's unit. */
@@ -19,42 +23,52 @@ static double value_at(const pfc_track *track, size_t from, size_t to, double *s
     return pfc_stats_median_inplace(scratch, to - from);
 }
 
-/* Where else the change could be: weights exp(-loss) over the places between the neighbouring
- * changes, cut on both sides at 5 %. */
+/* Weights exp(-loss) of the places on one side of `at`, at most `len` of them and no farther than
+ * they weigh anything: weight[0] is the nearest. Returns how many. `low` and `high` are the levels on
+ * this side and on the other. */
+static size_t weigh_side(const pfc_fit *f, size_t at, size_t len, bool before, double own,
+                         double other, double *weight)
+{
+    double loss = 0.0;
+    size_t i = 0;
+    for (; i < len && loss < PLACE_NATS; i++) {
+        double z = f->z[before ? at - 1 - i : at + i];
+        loss += pfc_loss_at(&f->loss, z - other) - pfc_loss_at(&f->loss, z - own);
+        weight[i] = exp(-loss);
+    }
+    return i;
+}
+
+/* Where else the change could be: the places around it, likelier ones first, that together weigh
+ * PLACE_SHARE of all between the neighbouring changes. */
 static void place_set(const pfc_fit *f, size_t k, pfc_change *out)
 {
-    size_t from = pfc_level_from(f, k);
-    size_t to = pfc_level_to(f, k + 1);
     size_t at = f->starts[k];
-    double a = f->mean[k];
-    double b = f->mean[k + 1];
-    double *weight = f->scratch;
-    double loss = 0.0;
-    double total = 0.0;
-    weight[at - from] = 0.0;
-    for (size_t i = at; i + 1 < to; i++) {
-        loss += pfc_loss_at(&f->loss, f->z[i] - a) - pfc_loss_at(&f->loss, f->z[i] - b);
-        weight[i + 1 - from] = loss;
+    double *left = f->scratch;
+    double *right = f->scratch + f->n;
+    size_t lefts =
+        weigh_side(f, at, at - pfc_level_from(f, k) - 1, true, f->mean[k], f->mean[k + 1], left);
+    size_t rights = weigh_side(f, at, pfc_level_to(f, k + 1) - at - 1, false, f->mean[k + 1],
+                               f->mean[k], right);
+    double total = 1.0;
+    for (size_t i = 0; i < lefts; i++)
+        total += left[i];
+    for (size_t i = 0; i < rights; i++)
+        total += right[i];
+    size_t low = 0;
+    size_t high = 0;
+    double held = 1.0;
+    while (held < PLACE_SHARE * total && (low < lefts || high < rights)) {
+        double l = low < lefts ? left[low] : -1.0;
+        double r = high < rights ? right[high] : -1.0;
+        if (l >= r)
+            low++;
+        else
+            high++;
+        held += PFC_MAX(l, r);
     }
-    loss = 0.0;
-    for (size_t i = at; i-- > from + 1;) {
-        loss += pfc_loss_at(&f->loss, f->z[i] - b) - pfc_loss_at(&f->loss, f->z[i] - a);
-        weight[i - from] = loss;
-    }
-    for (size_t i = from + 1; i < to; i++) {
-        weight[i - from] = exp(-weight[i - from]);
-        total += weight[i - from];
-    }
-    size_t low = from + 1;
-    size_t high = to - 1;
-    double left = 0.0;
-    double right = 0.0;
-    while (low < at && left + weight[low - from] <= 0.05 * total)
-        left += weight[low++ - from];
-    while (high > at && right + weight[high - from] <= 0.05 * total)
-        right += weight[high-- - from];
-    out->index_low = f->track->place[low];
-    out->index_high = f->track->place[high];
+    out->index_low = f->track->place[at - low];
+    out->index_high = f->track->place[at + high];
 }
 
 static double relative(const pfc_track *track, double shift, double before)

@@ -11,7 +11,7 @@
 #define STRETCH_MOST 1024 /* points after which a look begins later */
 #define FIND_POINTS  3    /* newest points that may make a find */
 #define FIND         5.0  /* standard errors off the level */
-#define REST         4    /* points after a look that a find made */
+#define REST         4u   /* points after a look that a find made */
 #define CLIP         4.0  /* sigma that one point counts for at most */
 #define RING_UNIT    1024.0
 
