@@ -18,7 +18,7 @@ void pfc_core_join(pfc_core *core, int cpu)
     core->pinned = pfc_pin(cpu);
     core->policy = sched_getscheduler(0);
     if (core->pinned && core->policy >= 0 && sched_getparam(0, &core->param) == 0)
-        core->fifo = sched_setscheduler(0, SCHED_FIFO, &param) == 0;
+        core->fifo = sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0;
 }
 
 void pfc_core_leave(pfc_core *core)
@@ -30,10 +30,10 @@ void pfc_core_leave(pfc_core *core)
     core->pinned = core->fifo = false;
 }
 
-void pfc_core_step_back(void)
+void pfc_core_admit(pid_t child)
 {
     const struct sched_param param = { .sched_priority = ANSWERING };
 
-    if (sched_getscheduler(0) == SCHED_FIFO)
-        (void)sched_setscheduler(0, SCHED_FIFO, &param);
+    if (sched_getscheduler(0) == (SCHED_FIFO | SCHED_RESET_ON_FORK))
+        (void)sched_setscheduler(child, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
 }

@@ -5,12 +5,14 @@
  * that no other process comes between two turns.
  *
  * The asking process has the higher priority: a child that never answers cannot keep it from seeing
- * the deadline. The kernel keeps 5 % of the core for everyone else.
+ * the deadline. A child gets its priority from its parent, not by inheritance, and passes none on:
+ * what it starts runs as usual. The kernel keeps 5 % of the core for everyone else.
  */
 #ifndef PFC_BENCH_HARNESS_CORE_H
 #define PFC_BENCH_HARNESS_CORE_H
 
 #include <sched.h>
+#include <sys/types.h>
 
 #include "core/base/base.h"
 
@@ -27,7 +29,8 @@ typedef struct pfc_core {
 void pfc_core_join(pfc_core *core, int cpu);
 /** Puts back what pfc_core_join changed. */
 void pfc_core_leave(pfc_core *core);
-/** As the child: one priority below its parent, when it inherited SCHED_FIFO. */
-void pfc_core_step_back(void);
+/** Gives a child of a thread that joined the priority below its own; nothing when that runs as
+ *  usual. */
+void pfc_core_admit(pid_t child);
 
 #endif

@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 
 #include "bench/harness/cells.h"
-#include "bench/harness/core.h"
 #include "bench/harness/pairs.h"
 
 #define MAX_LINE (64 * 1024)
@@ -59,7 +58,6 @@ static pfc_code begin(server *s, const pfc_backends *backends, const char *line,
         goto done;
     }
     (void)pfc_pin(spec.cpu);
-    pfc_core_step_back();
     code = s->backend->ops->open(s->backend, &c, spec.seed, &s->inst, &inner);
     if (!code && spec.check)
         code = s->backend->ops->check(s->inst, &inner);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/harness/core.h"
 #include "bench/harness/pairs.h"
 #include "core/base/clock.h"
 #include "core/base/proc.h"
@@ -141,6 +142,7 @@ static pfc_code launch(void *arg, const pfc_block_spec *spec, pfc_launched *out,
     code = pfc_proc_spawn(&opts, &child->pid, err);
     if (code)
         return code;
+    pfc_core_admit(child->pid);
     pfc_buf_init(&child->pending, MAX_ANSWER);
     question = pfc_block_spec_to_text(spec);
     code = ask(child, question, &doc, &inner);
