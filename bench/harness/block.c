@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "bench/harness/cells.h"
+#include "bench/harness/core.h"
 #include "bench/machine/pages.h"
 #include "core/stats/stats.h"
 
@@ -137,14 +138,20 @@ static pfc_code count(const pfc_backend *backend, void *inst, const char *names,
 static pfc_code timed(const pfc_backend *backend, void *inst, const pfc_block_spec *spec,
                       const pfc_timer *wall, const pfc_timer *cpu, pfc_block *out, pfc_err *err)
 {
-    const double call_ns = pfc_warm_up(backend, inst, wall, spec->warmup_seconds, &out->steady);
     const pfc_timer *timer;
+    pfc_core core;
+    double call_ns;
 
+    /* Opening and checking needed no such privilege. */
+    pfc_core_join(&core, spec->cpu);
+    out->fifo = core.fifo;
+    call_ns = pfc_warm_up(backend, inst, wall, spec->warmup_seconds, &out->steady);
     timer = call_ns > PFC_SAMPLE_LONG_NS ? cpu : wall;
     out->batch = pfc_batch_for(call_ns, timer);
     out->resolution_ns = timer->resolution_ns;
     strncpy(out->clock, timer->name, sizeof(out->clock) - 1);
     take_samples(backend, inst, spec, wall, timer, out);
+    pfc_core_leave(&core);
     if (out->len == 0)
         return pfc_err_set(err, PFC_EBROKEN, "the %s clock did not move during a sample",
                            timer->name);

@@ -142,6 +142,7 @@ char *pfc_block_to_text(const pfc_block *block)
                     (json_int_t)block->preempted, "page_faults", (json_int_t)block->page_faults);
     if (!doc)
         pfc_die("block: JSON encoding failed");
+    json_object_set_new(doc, "fifo", json_boolean(block->fifo));
     json_object_set_new(doc, "huge_bytes", json_integer((json_int_t)block->huge_bytes));
     if (block->counted) {
         json_t *counts = json_object();
@@ -259,6 +260,8 @@ pfc_code pfc_block_from_text(const char *text, size_t len, pfc_block *out, pfc_e
         code = pfc_json_bool(doc, NULL, "steady", true, &out->steady, err);
     if (!code)
         code = pfc_json_bool(doc, NULL, "pinned", true, &out->pinned, err);
+    if (!code)
+        code = pfc_json_bool(doc, NULL, "fifo", false, &out->fifo, err);
     if (!code)
         code = pfc_json_double(doc, NULL, "resolution_ns", true, 0, 1e12, &out->resolution_ns, err);
     if (!code)

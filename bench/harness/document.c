@@ -123,6 +123,10 @@ static void add_facts(pfc_measurement *m, const pfc_cell *c)
         pfc_pairs_set(&m->extra, "huge_page_bytes", "not available");
     pfc_extra_set(m, "measured_seconds", c->seconds);
     pfc_pairs_set(&m->extra, "pinned", first->pinned ? "true" : "false");
+    pfc_pairs_set(&m->extra, "scheduler", first->fifo ? "fifo" : "other");
+    /* Beside the median: of arithmetic the most stable number there is, of DRAM the least. */
+    pfc_extra_set(m, "fastest",
+                  pfc_stats_quantile(m->samples, m->samples_len, m->higher_is_better ? 1.0 : 0.0));
     add_throttled(m, c);
     add_counts(m, c);
 }

@@ -66,6 +66,7 @@ typedef struct pfc_block {
     double setup_seconds; /* opening and checking */
     double seconds;       /* warm-up and sampling */
     bool pinned;
+    bool fifo;           /* timed under SCHED_FIFO, because that was allowed */
     int64_t preempted;   /* involuntary context switches while sampling */
     int64_t page_faults; /* minor and major, while sampling */
     int64_t huge_bytes;  /* of the process's memory on huge pages after sampling; -1: not known */

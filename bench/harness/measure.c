@@ -8,28 +8,31 @@
 
 #include "bench/harness/cells.h"
 #include "core/base/clock.h"
-#include "core/stats/stats.h"
+#include "core/stats/sequential.h"
 
 #define LAUNCH_ESTIMATE_S 0.05 /* start, input and check of a small benchmark */
 #define MAX_BLOCKS        512  /* of one benchmark on one backend */
 
-/* Relative width of the interval of the median over the blocks so far; large when unknown. */
+/* Relative width of the 95 % interval over the launches so far, valid at all looks together: it is
+ * asked after every launch, and an interval for a fixed number, asked again and again, would by
+ * chance be narrow too early. Infinite while nothing can be said. */
 static double interval_width(const pfc_cell *c)
 {
-    double *x = pfc_calloc(c->samples_len, sizeof(*x));
-    uint32_t *blocks = pfc_calloc(c->blocks_len, sizeof(*blocks));
-    pfc_interval iv;
-    size_t n = 0;
+    const pfc_seq_opts opts = { .alpha = 0.05, .paired = true };
+    pfc_compare_result r = { .rel_low = -1.0, .rel_high = (double)INFINITY };
+    pfc_seq seq;
 
+    if (pfc_seq_init(&seq, &opts, NULL))
+        return (double)INFINITY;
     for (size_t b = 0; b < c->blocks_len; b++) {
-        memcpy(x + n, c->blocks[b].samples, c->blocks[b].len * sizeof(*x));
-        n += c->blocks[b].len;
-        blocks[b] = (uint32_t)c->blocks[b].len;
+        const double median = pfc_stats_median(c->blocks[b].samples, c->blocks[b].len);
+        if (pfc_seq_pair(&seq, 1.0, median, NULL))
+            break;
     }
-    iv = pfc_stats_block_interval(x, blocks, c->blocks_len, 0.95, 1);
-    free(x);
-    free(blocks);
-    return iv.value > 0.0 ? (iv.high - iv.low) / iv.value : (double)INFINITY;
+    pfc_seq_result(&seq, &r);
+    pfc_seq_clear(&seq);
+    return isfinite(r.rel_high) ? (r.rel_high - r.rel_low) / (1.0 + r.rel_change)
+                                : (double)INFINITY;
 }
 
 static bool enough(const pfc_cell *c)

@@ -39,7 +39,8 @@ static void fill_side(pfc_cell *cell, const pfc_paired *p, const double *samples
         cell->blocks =
             pfc_grow(cell->blocks, cell->blocks_len, &cell->blocks_cap, sizeof(*cell->blocks));
         block = &cell->blocks[cell->blocks_len++];
-        *block = (pfc_block){ .len = p->blocks[i], .batch = p->calls, .steady = true };
+        *block =
+            (pfc_block){ .len = p->blocks[i], .batch = p->calls, .steady = true, .fifo = p->fifo };
         snprintf(block->clock, sizeof(block->clock), "%s",
                  p->cpu_clock ? "thread-cpu" : "monotonic");
         block->samples = pfc_calloc(block->len, sizeof(*block->samples));
