@@ -35,6 +35,7 @@ SELECT (SELECT count(*) FROM runs WHERE $1::bigint IS NULL OR project_id = $1) A
         AND state = 'queued' AND kind <> 'detect') AS jobs_queued,
        (SELECT count(*) FROM jobs WHERE ($1::bigint IS NULL OR project_id = $1)
         AND state = 'leased' AND kind <> 'detect') AS jobs_leased,
+       (SELECT count(*) FROM runners WHERE last_seen_at > now() - interval '5 minutes') AS runners,
        (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 FROM jobs
         WHERE ($1::bigint IS NULL OR project_id = $1) AND kind = 'detect'
         AND state IN ('queued', 'leased')) AS detection_lag_s;

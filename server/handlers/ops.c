@@ -48,6 +48,36 @@ static void put_gauge(pfc_buf *out, const char *name, const char *help, double v
     pfc_buf_printf(out, "# TYPE %s gauge\n# HELP %s %s\n%s %.9g\n", name, name, help, name, value);
 }
 
+static void put_counter(pfc_buf *out, const char *name, const char *help, uint64_t value)
+{
+    pfc_buf_printf(out, "# TYPE %s counter\n# HELP %s %s\n%s_total %llu\n", name, name, help, name,
+                   (unsigned long long)value);
+}
+
+/* What this server knows of itself. */
+static void put_own(pfc_app *app, pfc_buf *out)
+{
+    pfc_db_counts pool = { 0 };
+    pfc_writer_counts writer = { 0 };
+
+    pfc_db_figures(app->db, &pool);
+    put_gauge(out, "perfci_pool_connections", "Database connections of this server.",
+              (double)pool.connections);
+    put_gauge(out, "perfci_pool_busy", "Those in use.", (double)pool.busy);
+    put_counter(out, "perfci_pool_waits", "Requests that waited for a connection.", pool.waits);
+    put_counter(out, "perfci_pool_refused", "Requests that waited in vain.", pool.refused);
+    /* It is there once the schema is. */
+    if (!atomic_load(&app->ready) || !app->writer)
+        return;
+    pfc_writer_figures(app->writer, &writer);
+    put_gauge(out, "perfci_ingest_waiting", "Runs that wait to be stored.", (double)writer.waiting);
+    put_counter(out, "perfci_ingest_groups", "Transactions that stored several runs at once.",
+                writer.groups);
+    put_counter(out, "perfci_ingest_grouped", "Runs stored in them.", writer.grouped);
+    put_counter(out, "perfci_ingest_alone", "Runs that needed a transaction of their own.",
+                writer.alone);
+}
+
 /* GET /metrics: answers without the database, too, and then says so in perfci_database_up. */
 PFC_HANDLER(metrics)
 {
@@ -63,6 +93,7 @@ PFC_HANDLER(metrics)
                    "perfci_build_info{version=\"%s\",schema=\"%d\"} 1\n",
                    PFC_VERSION, atomic_load(&app->schema_version));
     pfc_httpd_metrics(app->http, &out);
+    put_own(app, &out);
     up = pfc_figures_get(app->db, 0, &f, NULL) == PFC_OK;
     put_gauge(&out, "perfci_database_up", "1 when the database answered just now.", up ? 1 : 0);
     if (up) {
@@ -73,6 +104,8 @@ PFC_HANDLER(metrics)
         put_gauge(&out, "perfci_jobs_queued", "Jobs that wait for a runner.",
                   (double)f.jobs_queued);
         put_gauge(&out, "perfci_jobs_leased", "Jobs that a runner has.", (double)f.jobs_leased);
+        put_gauge(&out, "perfci_runners", "Runners heard of within five minutes.",
+                  (double)f.runners);
         put_gauge(&out, "perfci_detection_lag_seconds", "Age of the oldest run not judged yet.",
                   f.detection_lag_s);
     }

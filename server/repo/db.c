@@ -27,6 +27,7 @@ struct pfc_db {
     size_t idle_len; /* guarded by lock */
     size_t len;
     pfc_replica *replica; /* NULL: none */
+    uint64_t waits, refused; /* guarded by lock */
 };
 
 void pfc_conn_message(const PGconn *pg, char *out, size_t cap)
@@ -186,6 +187,13 @@ void pfc_db_close(pfc_db *db)
     free(db);
 }
 
+void pfc_db_figures(pfc_db *db, pfc_db_counts *out)
+{
+    pthread_mutex_lock(&db->lock);
+    *out = (pfc_db_counts){ db->len, db->len - db->idle_len, db->waits, db->refused };
+    pthread_mutex_unlock(&db->lock);
+}
+
 static pfc_code borrow(pfc_db *db, pfc_conn **out, pfc_err *err)
 {
     struct timespec until;
@@ -199,9 +207,11 @@ static pfc_code borrow(pfc_db *db, pfc_conn **out, pfc_err *err)
         until.tv_nsec -= 1000000000L;
     }
     pthread_mutex_lock(&db->lock);
+    db->waits += db->idle_len == 0;
     while (db->idle_len == 0 && rc != ETIMEDOUT)
         rc = pthread_cond_timedwait(&db->freed, &db->lock, &until);
     *out = db->idle_len ? db->idle[--db->idle_len] : NULL;
+    db->refused += *out == NULL;
     pthread_mutex_unlock(&db->lock);
     if (!*out)
         return pfc_err_set(err, PFC_EUNAVAIL, "database: all %zu connections busy for %u ms",

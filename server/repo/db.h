@@ -33,6 +33,11 @@ typedef struct pfc_db_opts {
 pfc_code pfc_db_open(pfc_db **out, const pfc_db_opts *opts, pfc_err *err) PFC_MUSTCHECK;
 /** Closes all connections; no transaction may be open. Accepts NULL. */
 void pfc_db_close(pfc_db *db);
+typedef struct pfc_db_counts {
+    size_t connections, busy; /* of the pool; those in use */
+    uint64_t waits, refused;  /* had to wait for one; waited in vain. Since the start */
+} pfc_db_counts;
+void pfc_db_figures(pfc_db *db, pfc_db_counts *out);
 /** One round trip: PFC_OK when the database answers. For /readyz. */
 pfc_code pfc_db_ping(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
 

@@ -330,6 +330,7 @@ pfc_code pfc_audit_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_audit
 
 typedef struct pfc_figures {
     int64_t runs, measurements, series, alerts_open, jobs_queued, jobs_leased;
+    int64_t runners; /* heard of within five minutes, of any project */
     double detection_lag_s; /* age of the oldest run not judged yet; 0: none waits */
 } pfc_figures;
 /** project_id 0: all. */
