@@ -11,10 +11,20 @@
 #include "core/base/parse.h"
 #include "core/wire/detector.h"
 
-enum { KEY_CONFIG = 0x100, KEY_PROJECT, KEY_BRANCH, KEY_SERIES, KEY_URL, KEY_DATA };
+enum {
+    KEY_CONFIG = 0x100,
+    KEY_PROJECT,
+    KEY_BRANCH,
+    KEY_SERIES,
+    KEY_APPLY,
+    KEY_SHOW,
+    KEY_URL,
+    KEY_DATA
+};
 
 typedef struct replay_opts {
     const char *config, *project, *branch, *series, *url, *data;
+    bool apply, show;
 } replay_opts;
 
 static const struct argp_option replay_options[] = {
@@ -22,6 +32,9 @@ static const struct argp_option replay_options[] = {
     { "project", KEY_PROJECT, "P", 0, "The project's name", 0 },
     { "branch", KEY_BRANCH, "B", 0, "The branch (default: the project's)", 0 },
     { "series", KEY_SERIES, "ID", 0, "Only this series, and all of its changes", 0 },
+    { "apply", KEY_APPLY, 0, 0,
+      "Instead of replaying: store it; series are judged by it from now on", 0 },
+    { "show", KEY_SHOW, 0, 0, "Print the stored configuration, as JSON", 0 },
     { "url", KEY_URL, "U", 0, "The service", 0 },
     { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0 },
     { 0 },
@@ -29,7 +42,7 @@ static const struct argp_option replay_options[] = {
 
 static const char replay_doc[] =
     "Shows what another configuration of the detector would have alerted in the stored history, "
-    "with precision, recall and F1 against triage. Nothing is stored or changed."
+    "with precision, recall and F1 against triage. Nothing is stored or changed without --apply."
     "\vThe configuration: {\"fdr\": 0.05, \"rules\": [{\"benchmark\": \"gemm*\", \"metric\": "
     "\"time_ns\", \"min_change\": 0.02, \"alpha\": 0.01, \"judged\": true}, ...]}. A rule holds "
     "for "
@@ -43,7 +56,9 @@ static const char replay_doc[] =
     "Examples:\n"
     "  echo '{\"rules\": [{\"min_change\": 0.02}]}' | perfci replay --config -\n"
     "  perfci replay --config detector.json --project kernels --json\n"
-    "  perfci replay --config detector.json --series 42\n";
+    "  perfci replay --config detector.json --series 42\n"
+    "  perfci replay --config detector.json --apply\n"
+    "  perfci replay --show\n";
 
 static error_t parse_replay(int key, char *arg, struct argp_state *state)
 {
@@ -62,6 +77,12 @@ static error_t parse_replay(int key, char *arg, struct argp_state *state)
     case KEY_SERIES:
         o->series = arg;
         return 0;
+    case KEY_APPLY:
+        o->apply = true;
+        return 0;
+    case KEY_SHOW:
+        o->show = true;
+        return 0;
     case KEY_URL:
         o->url = arg;
         return 0;
@@ -69,8 +90,10 @@ static error_t parse_replay(int key, char *arg, struct argp_state *state)
         o->data = arg;
         return 0;
     case ARGP_KEY_END:
-        if (!o->config)
-            argp_error(state, "want --config FILE");
+        if (!o->config == !o->show)
+            argp_error(state, "want either --config FILE or --show");
+        if (o->apply && (o->series || o->branch))
+            argp_error(state, "--apply is for the whole project: leave --series and --branch out");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -202,21 +225,51 @@ static pfc_code replay_series(pfc_http *http, const pfc_detector *detector, int6
     return code;
 }
 
-static pfc_code replay_project(pfc_http *http, const replay_opts *o, const pfc_conf *conf,
-                               const json_t *doc, json_t **answer, pfc_err *err)
+/* POST of the configuration (NULL: GET) to the project's `what`. */
+static pfc_code ask_project(pfc_http *http, const replay_opts *o, const pfc_conf *conf,
+                            const char *what, const json_t *doc, json_t **answer, pfc_err *err)
 {
     char *project = NULL, *branch = o->branch ? pfc_http_escape(o->branch) : NULL, *path = NULL;
     pfc_code code = pfc_api_project(o->project, conf, NULL, &project, err);
 
     if (!code) {
-        path = pfc_format("/api/v1/projects/%s/replay%s%s", project, branch ? "?branch=" : "",
+        path = pfc_format("/api/v1/projects/%s/%s%s%s", project, what, branch ? "?branch=" : "",
                           branch ? branch : "");
-        code = pfc_http_json(http, "POST", path, doc, NULL, answer, err);
+        code = pfc_http_json(http, doc ? "POST" : "GET", path, doc, NULL, answer, err);
     }
     free(path);
     free(branch);
     free(project);
     return code;
+}
+
+/* The stored configuration: the document alone, so that it can be edited and given back. */
+static void print_version(const pfc_cli *cli, const json_t *answer, bool applied)
+{
+    const long long version = (long long)json_integer_value(json_object_get(answer, "version"));
+    char *text;
+
+    if (applied) {
+        printf("stored as version %lld; the history is judged anew\n", version);
+        return;
+    }
+    text = json_dumps(json_object_get(answer, "detector"), JSON_INDENT(2) | JSON_SORT_KEYS);
+    puts(text ? text : "{}");
+    free(text);
+    if (version)
+        pfc_cli_note(cli, "version %lld by %s, %s", version, text_of(answer, "actor"),
+                     text_of(answer, "at"));
+    else
+        pfc_cli_note(cli, "nothing is stored: the detector's own settings hold");
+}
+
+static pfc_code ask(pfc_http *http, const replay_opts *o, const pfc_conf *conf, int64_t series,
+                    const pfc_detector *detector, const json_t *doc, json_t **answer, pfc_err *err)
+{
+    if (o->show || o->apply)
+        return ask_project(http, o, conf, "detector", doc, answer, err);
+    return series ? replay_series(http, detector, series, answer, err)
+                  : ask_project(http, o, conf, "replay", doc, answer, err);
 }
 
 int pfc_cmd_replay(pfc_cli *cli, int argc, char **argv)
@@ -232,7 +285,7 @@ int pfc_cmd_replay(pfc_cli *cli, int argc, char **argv)
     pfc_code code;
 
     pfc_cli_parse(cli, &args, argc, argv, &o);
-    code = read_config(o.config, &doc, &detector, &err);
+    code = o.config ? read_config(o.config, &doc, &detector, &err) : PFC_OK;
     if (!code && o.series)
         code = pfc_parse_i64(o.series, 1, INT64_MAX, "--series", &series, &err);
     if (!code)
@@ -240,10 +293,11 @@ int pfc_cmd_replay(pfc_cli *cli, int argc, char **argv)
     if (!code)
         code = pfc_api_open(o.url, o.data, &conf, &http, &err);
     if (!code)
-        code = series ? replay_series(http, &detector, series, &answer, &err)
-                      : replay_project(http, &o, &conf, doc, &answer, &err);
+        code = ask(http, &o, &conf, series, &detector, doc, &answer, &err);
     if (!code && cli->json) {
         pfc_cli_print_json(json_incref(answer));
+    } else if (!code && (o.show || o.apply)) {
+        print_version(cli, answer, o.apply);
     } else if (!code) {
         print_changes(cli, json_object_get(answer, series ? "changes" : "alerts"), series);
         if (!series)

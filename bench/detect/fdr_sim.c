@@ -46,7 +46,7 @@ static double residual(history *h, size_t kind, pfc_rng *rng)
     }
 }
 
-/* A confirmed regression of this round. */
+/* A regression of this round that is firm enough for an alert. */
 typedef struct candidate {
     size_t series, index, low, high;
     double p;
@@ -114,7 +114,8 @@ static size_t judge(history *histories, size_t series, size_t n, candidate **ite
             continue;
         for (size_t i = 0; i < found.changes_len; i++) {
             const pfc_change *c = &found.changes[i];
-            if (!c->confirmed || !c->regression)
+            size_t end = i + 1 < found.changes_len ? found.changes[i + 1].index : n;
+            if (!c->regression || !pfc_alert_firm(c, end - c->index))
                 continue;
             *items = pfc_grow(*items, len, cap, sizeof **items);
             (*items)[len++] = (candidate){ .series = s,
@@ -152,7 +153,7 @@ int pfc_bench_false_discoveries(size_t commits, size_t series, uint64_t seed)
     printf(
         "false discoveries: %zu commits x %zu series without a change, every series judged after "
         "every commit (%.0f s)\n"
-        "commits with any alert: %zu (%.2f %%); alerts: %zu; changes confirmed at the end, before "
+        "commits with any alert: %zu (%.2f %%); alerts: %zu; regressions firm at the end, before "
         "the rule: %zu\n",
         commits, series, (double)(pfc_clock_ns() - from) * 1e-9, with_alert,
         100.0 * (double)with_alert / (double)commits, opened, confirmed);

@@ -4,7 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/stats/dist.h"
 #include "core/stats/sort.h"
+
+#define FIRM_POINTS   5
+#define FIRM_LONG     20
+#define FIRM_EVIDENCE 7.0 /* standard errors */
 
 void pfc_stats_fdr(const double *p, size_t n, double q, bool *keep)
 {
@@ -27,6 +32,13 @@ void pfc_stats_fdr(const double *p, size_t n, double q, bool *keep)
 double pfc_fdr_anywhere(double p, size_t points, bool exact)
 {
     return exact ? p : PFC_MIN(1.0, p * (double)PFC_MAX(points, (size_t)1));
+}
+
+bool pfc_alert_firm(const pfc_change *change, size_t points_after)
+{
+    if (change->confirmed || points_after >= FIRM_LONG)
+        return true;
+    return points_after >= FIRM_POINTS && change->p <= pfc_stats_normal_tail2(FIRM_EVIDENCE);
 }
 
 void pfc_fdr_keep(const double *p, size_t n, size_t measured, double q, bool *keep)

@@ -13,12 +13,12 @@ JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.branch = $2
 JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.branch = $2
     AND bh.commit_id = x.commit_high_id
 LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
-WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.confirmed AND x.regression
+WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regression
   AND (a.id IS NULL OR a.regroup)
 ORDER BY bl.position, bh.position LIMIT 10000;
 
 -- name: group_members
--- $1 project_id, $2 branch, $3 and $4 positions: live confirmed regressions whose place may be there
+-- $1 project_id, $2 branch, $3 and $4 positions: live firm regressions whose place may be there
 -- The canary's code never changes: when it moves, the machine did, which is no commit's regression.
 SELECT x.id, x.series_id, x.commit_id, b.position, bl.position AS position_low,
        bh.position AS position_high, x.p, x.undone_commit_id IS NOT NULL AS undone, s.points,
@@ -32,7 +32,7 @@ JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.branch = $2
 JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.branch = $2
     AND bh.commit_id = x.commit_high_id
 LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
-WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.confirmed AND x.regression
+WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regression
   AND bl.position <= $4::bigint AND bh.position >= $3::bigint
 ORDER BY bh.position - bl.position, b.position, x.id LIMIT 10000;
 

@@ -130,20 +130,31 @@ UPDATE jobs SET state = $2, reason = $3, lease_until = NULL, finished_at = now()
 WHERE state = 'leased' AND lease_hash = $1;
 
 -- name: detect_series
--- $1 project_id, $2 run[], $3 branch[]  -> series_id, branch, higher_is_better, exact
-SELECT s.id, s.branch, s.higher_is_better, s.exact FROM series s
-WHERE s.project_id = $1::bigint
-  AND (s.branch = ANY ($3::text[]) OR s.id IN (
-      SELECT m.series_id FROM measurements m
-      WHERE m.project_id = $1::bigint AND m.run_id = ANY ($2::bigint[])))
+-- $1 project_id, $2 run[], $3 branch[]  -> series_id, its names, higher_is_better, exact, and the first
+-- position at which something is new (0: the whole branch, or a point off the line)
+SELECT s.id, s.branch, s.higher_is_better, s.exact, n.name AS benchmark, s.metric, s.backend,
+       s.machine_class,
+       CASE WHEN s.branch = ANY ($3::text[]) THEN 0 ELSE f.position END AS from_position
+FROM series s
+JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id
+LEFT JOIN (
+    SELECT m.series_id, min(coalesce(b.position, 0)) AS position
+    FROM measurements m
+    JOIN series t ON t.project_id = m.project_id AND t.id = m.series_id
+    LEFT JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id
+        AND b.branch = t.branch
+    WHERE m.project_id = $1::bigint AND m.run_id = ANY ($2::bigint[])
+    GROUP BY m.series_id) f ON f.series_id = s.id
+WHERE s.project_id = $1::bigint AND (s.branch = ANY ($3::text[]) OR f.series_id IS NOT NULL)
 ORDER BY s.branch, s.id;
 
 -- name: series_lock
--- $1 project_id, $2 series_id
-SELECT id FROM series WHERE project_id = $1::bigint AND id = $2::bigint FOR UPDATE;
+-- $1 project_id, $2 series_id  -> how far it is settled
+SELECT settled_points, settled_position, anchor_points, anchor_position
+FROM series WHERE project_id = $1::bigint AND id = $2::bigint FOR UPDATE;
 
 -- name: detect_points
--- $1 project_id, $2 series_id, $3 branch, $4 with samples
+-- $1 project_id, $2 series_id, $3 branch, $4 with samples, $5 from this position on
 SELECT m.commit_id, b.position, c.sha, extract(epoch FROM c.time)::float8 AS time, m.median,
        CASE WHEN $4::boolean THEN m.samples END AS samples, k.fingerprint_hash
 FROM measurements m
@@ -152,7 +163,7 @@ JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
 JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
 JOIN machines k ON k.id = r.machine_id
 WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS NOT NULL
-  AND NOT r.infra
+  AND b.position >= $5::bigint AND NOT r.infra
   -- Other layouts, single launches, many of one commit: evidence of a search, no points of a series.
   AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
                   AND j.kind IN ('bisect', 'verify'))
@@ -166,7 +177,7 @@ SELECT count(*) FROM measurements WHERE project_id = $1::bigint AND series_id = 
 -- $1 project_id, $2 series_id, $3 branch  -> also those that are gone: they may come back
 SELECT x.id, b.position, coalesce(bl.position, b.position) AS position_low,
        coalesce(bh.position, b.position) AS position_high, x.regression, x.gone_at IS NOT NULL AS gone,
-       a.id AS alert_id, a.state,
+       x.before, x.after, x.undone_commit_id IS NOT NULL AS undone, a.id AS alert_id, a.state,
        (SELECT e.actor FROM alert_events e WHERE e.project_id = a.project_id AND e.alert_id = a.id
         ORDER BY e.id DESC LIMIT 1) AS last_actor
 FROM change_points x
@@ -183,7 +194,7 @@ ORDER BY x.gone_at IS NOT NULL, x.id;
 -- name: change_point_put
 -- $1 project_id, $2 id or NULL (new), $3 series_id, $4 branch, $5 commit_id, $6 position of the first
 -- suspect, $7 commit_high_id, $8 before, $9 after, $10 rel_change, $11 rel_low, $12 rel_high, $13 p,
--- $14 regression, $15 confirmed, $16 commit that undid it or NULL  -> id
+-- $14 regression, $15 confirmed, $16 commit that undid it or NULL, $17 firm  -> id
 WITH low AS MATERIALIZED (
     SELECT coalesce((SELECT commit_id FROM branch_commits WHERE project_id = $1::bigint
                      AND branch = $4 AND position = $6::bigint), $5::bigint) AS commit_id),
@@ -191,17 +202,23 @@ changed AS (
     UPDATE change_points SET commit_id = $5::bigint, commit_low_id = (SELECT commit_id FROM low),
            commit_high_id = $7::bigint, before = $8::float8, after = $9::float8,
            rel_change = $10::float8, rel_low = $11::float8, rel_high = $12::float8, p = $13::float8,
-           regression = $14::boolean, confirmed = $15::boolean, undone_commit_id = $16::bigint, updated_at = now(), gone_at = NULL
+           regression = $14::boolean, confirmed = $15::boolean, undone_commit_id = $16::bigint, firm = $17::boolean,
+           updated_at = now(), gone_at = NULL
     WHERE project_id = $1::bigint AND id = $2::bigint RETURNING id),
 made AS (
     INSERT INTO change_points (project_id, series_id, commit_id, commit_low_id, commit_high_id,
                                before, after, rel_change, rel_low, rel_high, p, regression,
-                               confirmed, undone_commit_id)
+                               confirmed, undone_commit_id, firm)
     SELECT $1::bigint, $3::bigint, $5::bigint, (SELECT commit_id FROM low), $7::bigint, $8::float8,
            $9::float8, $10::float8, $11::float8, $12::float8, $13::float8, $14::boolean, $15::boolean,
-           $16::bigint
+           $16::bigint, $17::boolean
     WHERE $2::bigint IS NULL RETURNING id)
 SELECT id FROM changed UNION ALL SELECT id FROM made;
+
+-- name: change_point_undone
+-- $1 project_id, $2 id, $3 commit after which the level was back
+UPDATE change_points SET undone_commit_id = $3::bigint, updated_at = now()
+WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: change_points_gone
 -- $1 project_id, $2 id[]
@@ -209,7 +226,12 @@ UPDATE change_points SET gone_at = now()
 WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]) AND gone_at IS NULL;
 
 -- name: series_judged
--- $1 project_id, $2 series_id, $3 points, $4 last_commit_id, $5 last_median, $6 spark, $7 noise_rel
+-- $1 project_id, $2 series_id, $3 points, $4 last_commit_id, $5 last_median, $6 spark, $7 noise_rel,
+-- $8 watching, $9 detectable_rel, $10 judged, $11 settled_points, $12 settled_position,
+-- $13 anchor_points, $14 anchor_position
 UPDATE series SET points = $3::bigint, last_commit_id = $4::bigint, last_median = $5::float8,
-       spark = $6::float8[], noise_rel = $7::float8, judged_at = now()
+       spark = $6::float8[], noise_rel = $7::float8, watching = $8::bigint,
+       detectable_rel = $9::float8, judged = $10::boolean, settled_points = $11::bigint,
+       settled_position = $12::bigint, anchor_points = $13::bigint, anchor_position = $14::bigint,
+       judged_at = now()
 WHERE project_id = $1::bigint AND id = $2::bigint;

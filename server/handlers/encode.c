@@ -87,6 +87,12 @@ json_t *pfc_encode_series(const pfc_series *s, int spark)
     json_object_set_new(json, "last", last);
     json_object_set_new(json, "change", change);
     json_object_set_new(json, "noise_rel", pfc_reply_number(s->noise_rel));
+    json_object_set_new(json, "watching", json_integer((json_int_t)s->watching));
+    json_object_set_new(json, "detectable_rel", pfc_reply_number(s->detectable_rel));
+    json_object_set_new(
+        json, "points_for_1pct",
+        pfc_encode_id((int64_t)pfc_points_for(s->noise_rel, (size_t)s->points, 0.01)));
+    json_object_set_new(json, "judged", json_boolean(s->judged));
     if (spark > 0)
         json_object_set_new(json, "spark", encode_spark(s->spark_json, spark));
     return json;

@@ -97,6 +97,8 @@ PFC_HANDLER(series_list); /* series.c */
 PFC_HANDLER(series_get);
 PFC_HANDLER(series_replay); /* replay.c */
 PFC_HANDLER(project_replay);
+PFC_HANDLER(detector_get);
+PFC_HANDLER(detector_post);
 PFC_HANDLER(runs_post); /* runs.c */
 PFC_HANDLER(runs_get);
 PFC_HANDLER(runs_list);

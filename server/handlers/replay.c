@@ -138,3 +138,50 @@ PFC_HANDLER(project_replay)
     pfc_rows_clear(&project);
     return code;
 }
+
+static json_t *encode_version(const pfc_detector_version *v)
+{
+    return json_pack("{s:I, s:O, s:o, s:o}", "version", (json_int_t)v->version, "detector",
+                     v->document, "actor", pfc_reply_string(v->actor), "at",
+                     pfc_encode_time(v->at));
+}
+
+/* GET /api/v1/projects/{p}/detector */
+PFC_HANDLER(detector_get)
+{
+    pfc_detector_version version = { 0 };
+    pfc_projects project = { 0 };
+    pfc_code code = pfc_path_project(app, req, &project, err);
+
+    if (!code)
+        code = pfc_detector_get(app->db, project.items[0].id, &version, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, encode_version(&version), err);
+    pfc_detector_version_clear(&version);
+    pfc_rows_clear(&project);
+    return code;
+}
+
+/* POST /api/v1/projects/{p}/detector   body: a detector configuration */
+PFC_HANDLER(detector_post)
+{
+    pfc_detector_version version = { 0 };
+    pfc_projects project = { 0 };
+    json_t *doc = NULL;
+    pfc_code code = pfc_path_project(app, req, &project, err);
+
+    if (!code && req->body_len > PFC_DETECTOR_MAX_BYTES)
+        code =
+            pfc_err_set(err, PFC_EINVAL, "detector: want at most %d bytes", PFC_DETECTOR_MAX_BYTES);
+    if (!code)
+        code = pfc_json_parse(req->body, req->body_len, &doc, err);
+    if (!code)
+        code =
+            pfc_detector_store(app->db, req->auth.actor, project.items[0].id, doc, &version, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, encode_version(&version), err);
+    pfc_detector_version_clear(&version);
+    json_decref(doc);
+    pfc_rows_clear(&project);
+    return code;
+}

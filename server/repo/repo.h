@@ -109,6 +109,9 @@ typedef struct pfc_series {
     const char *last_commit; /* NULL: no point yet */
     double last_time, last_median;
     double noise_rel;       /* NAN: not judged yet */
+    int64_t watching;       /* newest points that may be a new level */
+    double detectable_rel;  /* smallest step likely to be confirmed by five points; NAN: unknown */
+    bool judged;            /* false: the project's configuration leaves it out */
     const char *spark_json; /* up to 200 last medians, oldest first */
     double change_rel;      /* the newest change point; NAN: none */
     bool change_regression, change_confirmed;

@@ -13,6 +13,7 @@ typedef struct batch {
     char hash[PFC_SHA256_HEX];
     int64_t project_id;
     pfc_res *jobs;
+    pfc_detector detector;
 } batch;
 
 static pfc_code take_batch(pfc_db *db, batch *b, pfc_err *err)
@@ -38,7 +39,7 @@ static pfc_code take_batch(pfc_db *db, batch *b, pfc_err *err)
     return code;
 }
 
-static pfc_code list_series(pfc_db *db, const batch *b, pfc_res **out, pfc_err *err)
+static pfc_code list_series(pfc_db *db, batch *b, pfc_res **out, pfc_err *err)
 {
     size_t n = pfc_res_rows(b->jobs), runs_len = 0, branches_len = 0;
     int64_t *runs = pfc_calloc(n, sizeof(*runs));
@@ -62,6 +63,8 @@ static pfc_code list_series(pfc_db *db, const batch *b, pfc_res **out, pfc_err *
         pfc_args_texts(&args, branches, branches_len);
         code = pfc_tx_query(tx, "detect_series", &args, out, err);
     }
+    if (!code)
+        code = pfc_detector_load(tx, b->project_id, &b->detector, err);
     pfc_tx_free(tx);
     free(branches);
     free(runs);
@@ -71,9 +74,18 @@ static pfc_code list_series(pfc_db *db, const batch *b, pfc_res **out, pfc_err *
 /* One series a transaction: a long one delays no other, and a crash loses one series' work. */
 static pfc_code judge_one(pfc_db *db, const batch *b, const pfc_res *list, size_t i, pfc_err *err)
 {
-    const pfc_judged series = {
-        .id = pfc_res_i64(list, i, pfc_res_column(list, "id")),
+    const pfc_series_name name = {
+        .benchmark = pfc_res_text(list, i, pfc_res_column(list, "benchmark")),
+        .metric = pfc_res_text(list, i, pfc_res_column(list, "metric")),
+        .backend = pfc_res_text(list, i, pfc_res_column(list, "backend")),
+        .machine_class = pfc_res_text(list, i, pfc_res_column(list, "machine_class")),
         .branch = pfc_res_text(list, i, pfc_res_column(list, "branch")),
+    };
+    const pfc_judged series = {
+        .settings = pfc_detector_for(&b->detector, &name),
+        .from_position = pfc_res_i64(list, i, pfc_res_column(list, "from_position")),
+        .id = pfc_res_i64(list, i, pfc_res_column(list, "id")),
+        .branch = name.branch,
         .higher_is_better = pfc_res_bool(list, i, pfc_res_column(list, "higher_is_better")),
         .exact = pfc_res_bool(list, i, pfc_res_column(list, "exact")),
     };
@@ -123,7 +135,7 @@ static pfc_code open_alerts(pfc_db *db, const batch *b, const pfc_res *list, pfc
         bool seen = i > 0 && pfc_streq(branch, pfc_res_text(list, i - 1, column));
 
         if (!seen)
-            code = pfc_alerts_open(db, b->project_id, branch, err);
+            code = pfc_alerts_open(db, b->project_id, branch, b->detector.fdr, err);
     }
     return code;
 }
@@ -160,6 +172,7 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
 
 done:
     pfc_res_free(list);
+    pfc_detector_clear(&b.detector);
     pfc_res_free(b.jobs);
     return code;
 }

@@ -18,6 +18,7 @@ typedef struct grouping {
     pfc_tx *tx;
     int64_t project_id;
     const char *branch;
+    double fdr;
     int64_t low, high; /* positions looked at */
     member *members;
     pfc_clustered **items; /* the members' `at`, in their order */
@@ -208,7 +209,7 @@ static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
     pfc_args_i64s(&args, commits, n);
     code = pfc_tx_query(g->tx, "group_slices", &args, &slices, err);
     if (!code)
-        pfc_cluster_judge(g->items, g->len, k, pfc_res_rows(slices), PFC_ALERT_FDR);
+        pfc_cluster_judge(g->items, g->len, k, pfc_res_rows(slices), g->fdr);
     for (size_t i = 0; !code && i < g->len; i++) {
         member *m = &g->members[i];
 
@@ -246,9 +247,10 @@ static pfc_code settle_range(grouping *g, pfc_err *err)
     return code;
 }
 
-pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, pfc_err *err)
+pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, double fdr,
+                         pfc_err *err)
 {
-    grouping g = { .project_id = project_id, .branch = branch, .low = 1, .high = 0 };
+    grouping g = { .project_id = project_id, .branch = branch, .fdr = fdr, .low = 1, .high = 0 };
     pfc_args args = { 0 };
     pfc_res *wanted = NULL;
     pfc_code code = pfc_tx_begin(&g.tx, db, PFC_TX_WRITE, err);

@@ -10,7 +10,7 @@
 
 /* Raw repeats make the verdict sharper, but reading them all for a very long series costs more than
  * they bring: there the medians alone decide. */
-#define MAX_POINTS_WITH_SAMPLES 5000
+#define MAX_POINTS_WITH_SAMPLES 50000
 
 void pfc_history_clear(pfc_history *h)
 {
@@ -59,7 +59,7 @@ static void read_points(const pfc_res *res, pfc_history *h)
     }
 }
 
-pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *series, int64_t from,
                           pfc_history *out, pfc_err *err)
 {
     pfc_args args = { 0 };
@@ -76,6 +76,7 @@ pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
     pfc_args_i64(&args, series->id);
     pfc_args_text(&args, series->branch);
     pfc_args_bool(&args, size <= MAX_POINTS_WITH_SAMPLES);
+    pfc_args_i64(&args, from);
     code = pfc_tx_query(tx, "detect_points", &args, &out->hold, err);
     if (!code)
         read_points(out->hold, out);

@@ -73,11 +73,17 @@ pfc_code pfc_alert_rank_by(pfc_db *db, int64_t alert_id, bool places, pfc_alert_
 pfc_code pfc_detect_enqueue(pfc_tx *tx, int64_t project_id, int64_t run_id, const char *branch,
                             pfc_err *err) PFC_MUSTCHECK;
 
+/** The configuration that holds, for judging; the defaults when none was stored. Clear *out. */
+pfc_code pfc_detector_load(pfc_tx *tx, int64_t project_id, pfc_detector *out,
+                           pfc_err *err) PFC_MUSTCHECK;
+
 /** One series for detection. */
 typedef struct pfc_judged {
     int64_t id;
     const char *branch;
     bool higher_is_better, exact;
+    pfc_detector_settings settings;
+    int64_t from_position; /* the first at which something is new; 0: all of it */
 } pfc_judged;
 /** Judges one series in tx and stores what it finds. */
 pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
@@ -98,10 +104,33 @@ typedef struct pfc_history {
     pfc_res *hold; /* behind the texts */
 } pfc_history;
 
-/** Reads the points of a series that lie on its branch; clear *out, also after a fault. */
-pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+/** Reads the points of a series that lie on its branch, from a position on (0: all); clear *out,
+ *  also after a fault. */
+pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *series, int64_t from,
                           pfc_history *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_history_clear(pfc_history *h);
+
+/* ---- judging a long history piece by piece (settle.c: pure) ---- */
+
+/** How far a series is judged for good. All zero: nothing is. */
+typedef struct pfc_firm {
+    int64_t points;        /* the first so many points: changes among them stay as they are */
+    int64_t position;      /* of the newest point that was looked at for that */
+    int64_t anchor_points; /* detection starts at this point of the series, */
+    int64_t anchor;        /* whose position this is */
+} pfc_firm;
+
+/**
+ * Changes of a series of which the first *at is settled already. h begins at at->anchor, or at the
+ * beginning when nothing is settled; *at moves on where enough points have come. What is settled
+ * depends on the points in their order in history alone: the answer is that of judging the whole
+ * series from its beginning, whatever came when, as long as no point lies at or before
+ * at->position that was not there when it was settled (begin anew then). Series under 1,024 points
+ * are judged whole. out->changes: those at or after the first point not settled before, indices
+ * into h; noise and watching are of the newest stretch. Clear *out.
+ */
+pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, pfc_firm *at,
+                            pfc_detection *out, pfc_err *err) PFC_MUSTCHECK;
 
 /** Where a change lies, in terms of history. */
 typedef struct pfc_place {
@@ -134,10 +163,10 @@ void pfc_cluster_judge(pfc_clustered *const *items, size_t n, size_t k, size_t m
 
 #define PFC_WENT_AWAY "went away: the level is back where it was"
 
-/** Opens the alerts of a branch's confirmed regressions, as far as they stand among all series
- *  measured at the same commits, and groups those that one commit may have caused. In a transaction
+/** Opens the alerts of a branch's confirmed regressions, as far as they stand (at rate `fdr`, 0:
+ *  PFC_ALERT_FDR) among all series measured at the same commits, and groups those that one commit may have caused. In a transaction
  *  of its own; repeating it changes nothing. */
-pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch,
+pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, double fdr,
                          pfc_err *err) PFC_MUSTCHECK;
 
 typedef struct pfc_slice_series {

@@ -4,16 +4,19 @@
  */
 #include <math.h>
 
+#include "core/stats/fdr.h"
 #include "server/services/internal.h"
 
-#define SPARK        200
-#define UNDONE_SHARE 0.75 /* of a regression that must have come back */
-#define NOISE_POINTS 3
+#define SPARK             200
+#define UNDONE_SHARE      0.75 /* of a regression that must have come back */
+#define NOISE_POINTS      3
+#define DETECTABLE_POINTS 5 /* by then a change should be confirmed */
 
 /* A change that is stored already. */
 typedef struct known {
     int64_t id, position, low, high, alert_id;
-    bool regression, gone, used;
+    double before, after;
+    bool regression, gone, undone, used;
     const char *alert_state, *last_actor;
 } known;
 
@@ -28,6 +31,9 @@ static void read_known(const pfc_res *res, known *items)
             .alert_id = pfc_res_i64(res, i, pfc_res_column(res, "alert_id")),
             .regression = pfc_res_bool(res, i, pfc_res_column(res, "regression")),
             .gone = pfc_res_bool(res, i, pfc_res_column(res, "gone")),
+            .before = pfc_res_f64(res, i, pfc_res_column(res, "before")),
+            .after = pfc_res_f64(res, i, pfc_res_column(res, "after")),
+            .undone = pfc_res_bool(res, i, pfc_res_column(res, "undone")),
             .alert_state = pfc_res_text(res, i, pfc_res_column(res, "state")),
             .last_actor = pfc_res_text(res, i, pfc_res_column(res, "last_actor")),
         };
@@ -55,7 +61,8 @@ static known *match(known *items, size_t len, int64_t position, int64_t low, int
 
 static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                            const pfc_history *h, const pfc_change *c, const pfc_place *at,
-                           const known *old, int64_t undone_commit, int64_t *id, pfc_err *err)
+                           const known *old, int64_t undone_commit, bool firm, int64_t *id,
+                           pfc_err *err)
 {
     pfc_args args = { 0 };
 
@@ -75,21 +82,28 @@ static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
     pfc_args_bool(&args, c->regression);
     pfc_args_bool(&args, c->confirmed);
     pfc_args_id(&args, undone_commit);
+    pfc_args_bool(&args, firm);
     return pfc_query_id(tx, "change_point_put", &args, id, err);
 }
 
-/* The first later change, confirmed, that brings a regression's level back: three quarters of the
- * way and more. NULL: none has. */
-static const pfc_change *undone_by(const pfc_detection *found, size_t i)
+/* Enough to open an alert, or to close one. */
+static bool is_firm(const pfc_history *h, const pfc_detection *found, size_t k)
 {
-    const pfc_change *c = &found->changes[i];
-    double lost = c->after - c->before;
+    const size_t end = k + 1 < found->changes_len ? found->changes[k + 1].index : h->len;
 
-    for (size_t k = i + 1; c->regression && k < found->changes_len; k++) {
+    return pfc_alert_firm(&found->changes[k], end - found->changes[k].index);
+}
+
+/* The first change from number `from` on, firm, that brings a regression's level back: three
+ * quarters of the way and more. NULL: none has. */
+static const pfc_change *brings_back(const pfc_history *h, const pfc_detection *found, size_t from,
+                                     double before, double after)
+{
+    for (size_t k = from; k < found->changes_len; k++) {
         const pfc_change *later = &found->changes[k];
 
-        if (!later->regression && later->confirmed &&
-            (c->after - later->after) / lost >= UNDONE_SHARE)
+        if (!later->regression && is_firm(h, found, k) &&
+            (after - later->after) / (after - before) >= UNDONE_SHARE)
             return later;
     }
     return NULL;
@@ -138,7 +152,9 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
                              const pfc_history *h, const pfc_detection *found, size_t nth,
                              known *items, size_t items_len, pfc_err *err)
 {
-    const pfc_change *c = &found->changes[nth], *undone = undone_by(found, nth);
+    const pfc_change *c = &found->changes[nth];
+    const pfc_change *undone =
+        c->regression ? brings_back(h, found, nth + 1, c->before, c->after) : NULL;
     pfc_place at;
     int64_t id = 0;
     known *old;
@@ -147,13 +163,14 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
     if (!pfc_history_place(h, c, &at))
         return PFC_OK; /* between the runs of the newest commit: nothing to say yet */
     old = match(items, items_len, at.position, at.low, at.high, c->regression);
-    code = put_change(tx, project_id, series, h, c, &at, old,
-                      undone ? h->meta[undone->index].commit_id : 0, &id, err);
+    code =
+        put_change(tx, project_id, series, h, c, &at, old,
+                   undone ? h->meta[undone->index].commit_id : 0, is_firm(h, found, nth), &id, err);
     if (!old)
         return code;
     old->used = true;
     if (!code && old->alert_id)
-        code = follow(tx, project_id, old, c->confirmed, undone, err);
+        code = follow(tx, project_id, old, is_firm(h, found, nth), undone, err);
     if (!code && old->alert_id && (old->gone || old->low != at.low || old->high != at.high))
         code = regroup(tx, project_id, old->alert_id, err);
     return code;
@@ -190,8 +207,33 @@ static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const known *items, 
     return code;
 }
 
+/* A change that was settled before stays as it is; only that its level came back is still news. */
+static pfc_code keep_settled(pfc_tx *tx, int64_t project_id, const pfc_history *h,
+                             const pfc_detection *found, known *old, pfc_err *err)
+{
+    const pfc_change *undone;
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    old->used = true;
+    if (old->gone || old->undone || !old->regression)
+        return PFC_OK;
+    undone = brings_back(h, found, 0, old->before, old->after);
+    if (!undone)
+        return PFC_OK;
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, old->id);
+    pfc_args_i64(&args, h->meta[undone->index].commit_id);
+    code = pfc_tx_query(tx, "change_point_undone", &args, NULL, err);
+    if (!code && old->alert_id)
+        code = follow(tx, project_id, old, true, true, err);
+    return code;
+}
+
+/* settled_before: position before which the stored changes were settled already; 0: none. */
 static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                              const pfc_history *h, const pfc_detection *found, pfc_err *err)
+                              const pfc_history *h, const pfc_detection *found,
+                              int64_t settled_before, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -208,6 +250,10 @@ static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *
     len = pfc_res_rows(res);
     items = pfc_calloc(len, sizeof(*items));
     read_known(res, items);
+    for (size_t i = 0; !code && i < len; i++) {
+        if (items[i].position < settled_before)
+            code = keep_settled(tx, project_id, h, found, &items[i], err);
+    }
     for (size_t i = 0; !code && i < found->changes_len; i++)
         code = store_change(tx, project_id, series, h, found, i, items, len, err);
     if (!code)
@@ -218,9 +264,13 @@ static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *
 }
 
 static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                              const pfc_history *h, const pfc_detection *found, pfc_err *err)
+                              const pfc_history *h, const pfc_detection *found, size_t before,
+                              const pfc_firm *settled, pfc_err *err)
 {
-    size_t from = h->len > SPARK ? h->len - SPARK : 0;
+    const size_t from = h->len > SPARK ? h->len - SPARK : 0, points = before + h->len;
+    /* Of one or two points nothing is known: no noise, not a noise of zero. */
+    const double noise = points < NOISE_POINTS && !series->exact ? (double)NAN : found->noise_rel;
+    const size_t level_from = found->changes_len ? found->changes[found->changes_len - 1].index : 0;
     double spark[SPARK];
     pfc_args args = { 0 };
 
@@ -228,37 +278,86 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
         spark[i - from] = h->points[i].v;
     pfc_args_i64(&args, project_id);
     pfc_args_i64(&args, series->id);
-    pfc_args_i64(&args, (int64_t)h->len);
+    pfc_args_i64(&args, (int64_t)points);
     pfc_args_id(&args, h->len ? h->meta[h->len - 1].commit_id : 0);
     pfc_args_f64(&args, h->len ? h->points[h->len - 1].v : (double)NAN);
     pfc_args_f64s(&args, spark, h->len - from);
-    /* Of one or two points nothing is known: no noise, not a noise of zero. */
-    pfc_args_f64(&args, h->len < NOISE_POINTS && !series->exact ? (double)NAN : found->noise_rel);
+    pfc_args_f64(&args, noise);
+    pfc_args_i64(&args, (int64_t)found->watching);
+    pfc_args_f64(&args, pfc_detectable(series->exact ? 0 : noise, h->len - level_from,
+                                       DETECTABLE_POINTS, series->settings.min_change));
+    pfc_args_bool(&args, series->settings.judged);
+    pfc_args_i64(&args, settled->points);
+    pfc_args_i64(&args, settled->position);
+    pfc_args_i64(&args, settled->anchor_points);
+    pfc_args_i64(&args, settled->anchor);
     return pfc_tx_query(tx, "series_judged", &args, NULL, err);
+}
+
+/* How far the series is settled, as far as nothing new lies before that. The lock: two servers may
+ * have runs of one series, the later one judges with the earlier one's changes in sight. */
+static pfc_code lock_series(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                            pfc_firm *settled, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, series->id);
+    code = pfc_tx_query(tx, "series_lock", &args, &res, err);
+    if (!code && pfc_res_rows(res))
+        *settled = (pfc_firm){
+            .points = pfc_res_i64(res, 0, pfc_res_column(res, "settled_points")),
+            .position = pfc_res_i64(res, 0, pfc_res_column(res, "settled_position")),
+            .anchor_points = pfc_res_i64(res, 0, pfc_res_column(res, "anchor_points")),
+            .anchor = pfc_res_i64(res, 0, pfc_res_column(res, "anchor_position")),
+        };
+    if (series->from_position <= settled->position)
+        memset(settled, 0, sizeof(*settled));
+    pfc_res_free(res);
+    return code;
+}
+
+/* Points were taken out since (retention thins old months): the counts no longer fit. */
+static bool fits(const pfc_history *h, const pfc_firm *settled)
+{
+    return settled->points == 0 || (h->len > (size_t)(settled->points - settled->anchor_points) &&
+                                    h->meta[0].position == settled->anchor);
 }
 
 pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series, pfc_err *err)
 {
     const pfc_detect_opts opts = { .higher_is_better = series->higher_is_better,
-                                   .exact = series->exact };
+                                   .exact = series->exact,
+                                   .min_rel = series->settings.min_change,
+                                   .alpha = series->settings.alpha };
     pfc_detection found = { .noise_rel = (double)NAN };
+    pfc_firm settled = { 0 };
     pfc_history h = { 0 };
-    pfc_args args = { 0 };
-    pfc_code code;
+    int64_t settled_before = 0;
+    size_t before = 0;
+    pfc_code code = lock_series(tx, project_id, series, &settled, err);
 
-    /* Two servers may have runs of one series: the later one judges with the earlier one's changes
-     * in sight. */
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, series->id);
-    code = pfc_tx_query(tx, "series_lock", &args, NULL, err);
     if (!code)
-        code = pfc_history_load(tx, project_id, series, &h, err);
+        code = pfc_history_load(tx, project_id, series, settled.anchor, &h, err);
+    if (!code && !fits(&h, &settled)) {
+        memset(&settled, 0, sizeof(settled));
+        pfc_history_clear(&h);
+        code = pfc_history_load(tx, project_id, series, 0, &h, err);
+    }
+    if (!code && settled.points) {
+        before = (size_t)settled.anchor_points;
+        settled_before = h.meta[settled.points - settled.anchor_points].position;
+    }
     if (!code && h.len)
-        code = pfc_stats_detect(h.points, h.len, &opts, &found, err);
+        code = pfc_history_detect(&h, &opts, &settled, &found, err);
+    if (!series->settings.judged)
+        found.changes_len = 0;
     if (!code)
-        code = store_changes(tx, project_id, series, &h, &found, err);
+        code = store_changes(tx, project_id, series, &h, &found, settled_before, err);
     if (!code)
-        code = store_summary(tx, project_id, series, &h, &found, err);
+        code = store_summary(tx, project_id, series, &h, &found, before, &settled, err);
     pfc_detection_clear(&found);
     pfc_history_clear(&h);
     return code;

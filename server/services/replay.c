@@ -39,17 +39,21 @@ static pfc_code replay_one(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
                                    .min_rel = settings->min_change,
                                    .alpha = settings->alpha };
     pfc_detection found = { .noise_rel = (double)NAN };
-    pfc_code code = pfc_history_load(tx, project_id, series, h, err);
+    pfc_firm settled = { 0 };
+    pfc_code code = pfc_history_load(tx, project_id, series, 0, h, err);
 
     if (!code && h->len)
-        code = pfc_stats_detect(h->points, h->len, &opts, &found, err);
+        code = pfc_history_detect(h, &opts, &settled, &found, err);
     for (size_t i = 0; !code && i < found.changes_len; i++) {
         pfc_place at;
 
         if (!pfc_history_place(h, &found.changes[i], &at))
             continue;
         out->changes = pfc_grow(out->changes, out->changes_len, cap, sizeof(*out->changes));
-        out->changes[out->changes_len++] = describe(h, series, &found.changes[i], &at);
+        out->changes[out->changes_len] = describe(h, series, &found.changes[i], &at);
+        out->changes[out->changes_len++].firm = pfc_alert_firm(
+            &found.changes[i], (i + 1 < found.changes_len ? found.changes[i + 1].index : h->len) -
+                                   found.changes[i].index);
     }
     out->series++;
     out->points += h->len;
@@ -148,7 +152,7 @@ static size_t measured_in(const seen *series, size_t series_len, pfc_clustered *
     return measured;
 }
 
-/* Confirmed regressions that stand among all series measured at the same commits. */
+/* Firm regressions that stand among all series measured at the same commits. */
 static void choose_alerts(pfc_replay *r, const seen *series, size_t series_len,
                           const size_t *series_of, const bool *exact, double fdr)
 {
@@ -160,7 +164,7 @@ static void choose_alerts(pfc_replay *r, const seen *series, size_t series_len,
         const pfc_replayed *c = &r->changes[i];
         const size_t s = series_of[i];
 
-        if (!c->regression || !c->confirmed)
+        if (!c->regression || !c->firm)
             continue;
         all[n].change = i;
         all[n].at = (pfc_clustered){ .position = c->position,

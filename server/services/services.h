@@ -171,6 +171,36 @@ pfc_code pfc_series_window(pfc_db *db, int64_t series_id, const pfc_window_opts 
                            pfc_window *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_window_clear(pfc_window *window);
 
+/* ---- what a series can show (power.c: pure) ---- */
+
+/** Smallest relative step that is alerted in four cases of five within `points_after` points, after
+ *  `points_before` points whose noise is noise_rel; not under `floor_rel`. NAN: unknown. An estimate
+ *  from the detector's threshold: it says what to expect of a series, not of a change. */
+double pfc_detectable(double noise_rel, size_t points_before, size_t points_after,
+                      double floor_rel);
+/** Points of a new level that show a step of `rel` in that sense; 0: unknown, or never with so few
+ *  points before. */
+size_t pfc_points_for(double noise_rel, size_t points_before, double rel);
+
+/* ---- how a project wants its series judged ---- */
+
+typedef struct pfc_detector_version {
+    int64_t version; /* 0: none was ever stored, the defaults hold */
+    json_t *document;
+    char *actor; /* NULL: none */
+    double at;
+} pfc_detector_version;
+
+/** The configuration that holds; clear *out. */
+pfc_code pfc_detector_get(pfc_db *db, int64_t project_id, pfc_detector_version *out,
+                          pfc_err *err) PFC_MUSTCHECK;
+/** Stores a new version (checked as by pfc_detector_from_json) and queues the judging of every
+ *  branch anew. The same document again makes no version. *out as of pfc_detector_get. */
+pfc_code pfc_detector_store(pfc_db *db, const char *actor, int64_t project_id,
+                            const json_t *document, pfc_detector_version *out,
+                            pfc_err *err) PFC_MUSTCHECK;
+void pfc_detector_version_clear(pfc_detector_version *version);
+
 /* ---- trying other settings of the detector ---- */
 
 #define PFC_REPLAY_MAX_POINTS 1000000 /* of all series of a branch together */
@@ -187,7 +217,8 @@ typedef struct pfc_replayed {
     char commit[41];
     double before, after, rel_change, rel_low, rel_high, p;
     bool regression, confirmed;
-    bool alert;      /* it would have been one; false for a single series, where that is not asked */
+    bool firm;  /* enough of a change to open an alert */
+    bool alert; /* it would have been one; false for a single series, where that is not asked */
     pfc_label label; /* of an alert */
 } pfc_replayed;
 

@@ -185,6 +185,10 @@ class Service(Stack):
         self.assertIn("0 alerts", self.expect(self.here("replay", "--config", config), 0).stdout)
         one = self.json_of(self.here("replay", "--config", config, "--series", str(series), "--json"))
         self.assertEqual((one["series_id"], one["points"], one["changes"]), (series, 4, []))
+        self.assertIn("nothing is stored", self.expect(self.here("replay", "--show"), 0).stderr)
+        self.assertIn("version 1", self.expect(self.here("replay", "--config", config, "--apply"), 0).stdout)
+        stored = self.expect(self.here("replay", "--show"), 0)
+        self.assertEqual(json.loads(stored.stdout), {"rules": [{"metric": "lat*", "min_change": 0.02}]})
         with open(config, "w", encoding="utf-8") as out:
             out.write('{"rules": [{"metric": "x", "min_change": 99}]}')
         bad = self.expect(self.here("replay", "--config", config), 2)

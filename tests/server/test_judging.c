@@ -191,7 +191,7 @@ static size_t reopened(pfc_db *db, const char *url, int64_t p, const char *store
 
     pfc_test_sql(url, sql);
     free(sql);
-    cr_assert(eq(int, pfc_alerts_open(db, p, "main", &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_alerts_open(db, p, "main", 0, &err), PFC_OK), "%s", err.msg);
     pfc_alerts alerts = alerts_of(db, p);
     len = alerts.len;
     pfc_rows_clear(&alerts);
@@ -339,5 +339,151 @@ Test(judging, a_replay_says_what_other_settings_would_have_alerted)
     cr_assert(eq(sz, replay.changes_len, 0));
     pfc_replay_clear(&replay);
     cr_assert(eq(int, pfc_series_replay(db, 999999, &settings, &replay, &err), PFC_ENOTFOUND));
+    pfc_db_close(db);
+}
+
+static pfc_detector_version store_detector(pfc_db *db, int64_t p, const char *text, pfc_code want)
+{
+    pfc_detector_version version = { 0 };
+    json_t *doc = json_loads(text, 0, NULL);
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_detector_store(db, "ann", p, doc, &version, &err), want), "%s", err.msg);
+    json_decref(doc);
+    return version;
+}
+
+Test(judging, a_projects_settings_hold_from_when_they_are_stored)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db);
+    pfc_detector_version version;
+    pfc_audit_rows audit = { 0 };
+    pfc_alerts alerts;
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 60);
+    version = store_detector(
+        db, p, "{\"rules\": [{\"benchmark\": \"gemm/*\", \"min_change\": 0.2}]}", PFC_OK);
+    cr_assert(eq(i64, version.version, 1));
+    cr_assert(eq(str, version.actor, "ann"));
+    pfc_detector_version_clear(&version);
+    version = store_detector(
+        db, p, "{\"rules\": [{\"benchmark\": \"gemm/*\", \"min_change\": 0.2}]}", PFC_OK);
+    cr_assert(eq(i64, version.version, 1)); /* the same again is no new version */
+    pfc_detector_version_clear(&version);
+    (void)store_detector(db, p, "{\"rules\": [{\"min_change\": -1}]}", PFC_EINVAL);
+
+    ingest_range(db, p, 1, STEP_AT - 1, 100);
+    ingest_range(db, p, STEP_AT, 50, 115);
+    alerts = alerts_of(db, p);
+    cr_assert(eq(sz, alerts.len, 0)); /* 15 % is under the floor */
+    pfc_rows_clear(&alerts);
+
+    version = store_detector(db, p, "{\"rules\": []}", PFC_OK);
+    cr_assert(eq(i64, version.version, 2));
+    pfc_detector_version_clear(&version);
+    fx_detect(db); /* all of the history, though no run came */
+    expect_state(db, p, "untriaged");
+
+    version =
+        store_detector(db, p, "{\"rules\": [{\"metric\": \"time_*\", \"judged\": false}]}", PFC_OK);
+    pfc_detector_version_clear(&version);
+    fx_detect(db);
+    expect_state(db, p, "noise"); /* nobody had looked at it */
+    cr_assert(eq(int, pfc_audit_list(db, p, (pfc_page){ 0 }, &audit, &err), PFC_OK), "%s", err.msg);
+    size_t configured = 0;
+    for (size_t i = 0; i < audit.len; i++)
+        configured += pfc_streq(audit.items[i].action, "configure");
+    cr_assert(eq(sz, configured, 3));
+    pfc_rows_clear(&audit);
+    pfc_db_close(db);
+}
+
+/* Noise of half a per cent, by place alone, so that every order of arrival measures the same. */
+#define FILL                                                                                       \
+    "WITH one AS (SELECT * FROM runs LIMIT 1), made AS ("                                          \
+    " INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash,"    \
+    "                   machine_id, infra, started_at, finished_at)"                               \
+    " SELECT o.project_id, md5(b.position::text), 'h', b.commit_id, o.branch, o.suite,"            \
+    "        o.suite_hash, o.machine_id, false, now(), now()"                                      \
+    " FROM one o JOIN branch_commits b ON b.project_id = o.project_id"                             \
+    " WHERE b.position BETWEEN %d AND %d RETURNING project_id, id, commit_id)"                     \
+    " INSERT INTO measurements (project_id, series_id, run_id, commit_id, stored_at, n, median,"   \
+    "                           low, high, min, samples, blocks)"                                  \
+    " SELECT m.project_id, s.id, m.id, m.commit_id, now(), 1, v, v, v, v, ARRAY[v], ARRAY[1]"      \
+    " FROM made m JOIN series s ON s.project_id = m.project_id"                                    \
+    " JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id,"         \
+    " LATERAL (SELECT (CASE WHEN b.position < 400 THEN 100 WHEN b.position < 1250 THEN 106"        \
+    "                  ELSE 99 END) * (1 + 0.005 * sin(b.position * 12.9898) * 1.2"                \
+    "                  * cos(b.position * 78.233))::float8 AS v) x"
+
+static void fill(const char *url, int first, int last)
+{
+    char sql[4096];
+
+    (void)snprintf(sql, sizeof(sql), FILL, first, last);
+    pfc_test_sql(url, sql);
+    pfc_test_sql(url, "INSERT INTO jobs (project_id, kind, run_id)"
+                      " SELECT project_id, 'detect', id FROM runs r WHERE NOT EXISTS ("
+                      " SELECT 1 FROM jobs j WHERE j.run_id = r.id)");
+}
+
+/* "settled/anchor: position:regression:gone ..." of the one series. */
+static char *state_of_series(const char *url)
+{
+    return pfc_test_sql_value(
+        url, "SELECT s.points || ' ' || s.settled_points || ' ' || s.settled_position || ' ' ||"
+             " s.anchor_points || ' ' || s.anchor_position || ': ' ||"
+             " coalesce((SELECT string_agg(b.position || ':' || x.regression || ':' ||"
+             " round(x.rel_change::numeric, 6), ' ' ORDER BY b.position) FROM change_points x"
+             " JOIN branch_commits b ON b.commit_id = x.commit_id AND b.branch = 'main'"
+             " WHERE x.gone_at IS NULL), '') FROM series s");
+}
+
+/* Settled history is not judged again, its alerts live on, and a backfill before it begins anew. */
+Test(judging, long_series_are_judged_from_their_settled_place_and_backfill_replays)
+{
+    char *url = NULL, *grown, *backfilled;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    int64_t p = fx_project(db);
+    pfc_alerts alerts;
+
+    fx_commits(db, p, 1, 1500);
+    ingest_range(db, p, 1, 1, 100);
+    fill(url, 2, 1100);
+    fx_detect(db);
+    expect_state(db, p, "untriaged"); /* the step at 400 */
+    fill(url, 1101, 1480);
+    fx_detect(db);
+    expect_state(db, p, "verified_fixed"); /* ... came back at 1250, long after it was settled */
+    alerts = alerts_of(db, p);
+    cr_assert(eq(str, (char *)alerts.items[0].undone_commit, (char *)fx_sha(1250)));
+    pfc_rows_clear(&alerts);
+    fill(url, 1481, 1500);
+    fx_detect(db);
+    grown = state_of_series(url);
+    cr_assert(ne(ptr, strstr(grown, "1500 512 "), NULL), "%s", grown);
+
+    /* The same points, but those from 300 to 399 come last. */
+    pfc_test_sql(url, "DELETE FROM measurements WHERE commit_id IN (SELECT commit_id FROM"
+                      " branch_commits WHERE position BETWEEN 300 AND 399)");
+    pfc_test_sql(url, "DELETE FROM run_parts WHERE run_id IN (SELECT r.id FROM runs r JOIN"
+                      " branch_commits b ON b.commit_id = r.commit_id"
+                      " WHERE b.position BETWEEN 300 AND 399)");
+    pfc_test_sql(url, "DELETE FROM runs WHERE commit_id IN (SELECT commit_id FROM branch_commits"
+                      " WHERE position BETWEEN 300 AND 399)");
+    pfc_test_sql(url, "UPDATE series SET settled_points = 0, settled_position = 0,"
+                      " anchor_points = 0, anchor_position = 0");
+    pfc_test_sql(url, "INSERT INTO jobs (project_id, kind, branch)"
+                      " SELECT id, 'detect', 'main' FROM projects");
+    fx_detect(db);
+    fill(url, 300, 399);
+    fx_detect(db);
+    backfilled = state_of_series(url);
+    cr_assert(eq(str, backfilled, grown));
+    free(backfilled);
+    free(grown);
+    free(url);
     pfc_db_close(db);
 }

@@ -65,6 +65,7 @@ class OpenApi(unittest.TestCase):
     BODIES = {
         ("post", "/api/v1/projects"): {"name": "demo"},
         ("post", "/api/v1/projects/{p}/commits"): support.commits(1, 2),
+        ("post", "/api/v1/projects/{p}/detector"): {"rules": [{"metric": "*", "min_change": 0.002}]},
         ("post", "/api/v1/projects/{p}/replay"): {"rules": [{"metric": "*", "min_change": 0.02}]},
         ("post", "/api/v1/projects/{p}/sources"): {"commit": support.commit_id(4), "files": ["a.c"],
                                                    "globs": ["kernels/"]},

@@ -118,6 +118,8 @@ async function sliders_show_what_other_settings_find({ browser, mock }) {
     const says = (text) => page.locator(".tuning [role=status]").getByText(text).waitFor();
     await page.goto(`${mock.url}/series/101`);
     await settled(page);
+    await page.getByText("2.3 % within 5 points; 1 % takes 38 points").waitFor();
+    await page.getByText("the newest 2 points may be a new level").waitFor();
     await rows(2);
     await page.getByText("Try other detector settings").click();
     await says("The changes above are the stored ones.");

@@ -22,7 +22,8 @@ export interface Series {
   id: number; project?: string; benchmark: string; metric: string; backend: string; machine_class: string;
   branch: string; unit: string; direction: string; exact: boolean; headline: boolean; points: number;
   last: { commit: string; time: string; median: number } | null; change: SeriesChange | null;
-  noise_rel: number | null; spark?: (number | null)[];
+  noise_rel: number | null; watching?: number; detectable_rel?: number | null; points_for_1pct?: number | null; judged?: boolean;
+  spark?: (number | null)[];
 }
 export interface SeriesColumns {
   commit: string[]; time: (string | number)[]; subject: (string | null)[]; author: (string | null)[];

@@ -56,12 +56,23 @@ function Loaded(props: { reply: SeriesReply }) {
         <Facts facts={[
           ["Better is", s.direction], ["Points", plural(s.points, "point")],
           ["Noise", s.exact ? "exact: one repeat decides" : s.noise_rel === null ? "not known yet" : `\u00b1${formatShare(s.noise_rel)}`],
+          ["Shows a change of", shows(s)],
+          ...(s.watching ? [["Watching", `the newest ${plural(s.watching, "point")} may be a new level`] as const] : []),
+          ...(s.judged === false ? [["Judged", "no: the project's configuration leaves it out"] as const] : []),
           ["Machine class", s.machine_class], ["Branch", s.branch], ["Boundaries", plural(reply.boundaries.length, "change of fingerprint", "changes of fingerprint")],
         ]} />
       </Section>
       {reply.columns.commit.length > 0 && <PointsTable reply={reply} />}
     </Page>
   );
+}
+
+/** The smallest change to expect to see, and what one per cent would take. */
+function shows(s: SeriesReply["series"]): string {
+  if (s.exact) return "one unit";
+  if (s.detectable_rel === null || s.detectable_rel === undefined) return "not known yet";
+  const often = s.points_for_1pct ? `; 1 % takes ${plural(s.points_for_1pct, "point")}` : "; 1 % is out of reach with so few points";
+  return `${formatShare(s.detectable_rel)} within 5 points${often}`;
 }
 
 /** The same object while it says the same, so that the chart is drawn anew only for news. */

@@ -1,0 +1,85 @@
+/*
+ * Judging a long history piece by piece. Every STRIDE points a stretch is settled: the changes in it
+ * are taken as they look with LAG points after it, and detection starts behind them from then on. So
+ * a new point costs the same however long the series is, and a change once settled stays.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/services/internal.h"
+
+#define STRIDE 256
+#define LAG    768 /* no change with so many points after it is still in doubt */
+#define KEEP   256 /* points before the unsettled ones, to tell noise from levels by */
+
+typedef struct stretch {
+    const pfc_history *h;
+    const pfc_detect_opts *opts;
+    size_t cap;
+    pfc_detection *out;
+} stretch;
+
+/* Appends the changes of h's points [start, end) that lie in [from, to); *last is the newest. */
+static pfc_code detect_part(stretch *s, size_t start, size_t end, size_t from, size_t to,
+                            size_t *last, pfc_err *err)
+{
+    pfc_detection found = { .noise_rel = (double)NAN };
+    pfc_code code = pfc_stats_detect(s->h->points + start, end - start, s->opts, &found, err);
+
+    for (size_t i = 0; !code && i < found.changes_len; i++) {
+        pfc_change c = found.changes[i];
+
+        c.index += start;
+        c.index_low += start;
+        c.index_high += start;
+        if (c.index < from || c.index >= to)
+            continue;
+        s->out->changes = pfc_grow(s->out->changes, s->out->changes_len, &s->cap, sizeof(c));
+        s->out->changes[s->out->changes_len++] = c;
+        *last = c.index;
+    }
+    if (!code) {
+        s->out->noise_rel = found.noise_rel;
+        s->out->watching = found.watching;
+    }
+    pfc_detection_clear(&found);
+    return code;
+}
+
+/* The first point of the commit that point i belongs to: a stretch never begins within one. */
+static size_t first_of_commit(const pfc_history *h, size_t i)
+{
+    while (i > 0 && h->meta[i - 1].position == h->meta[i].position)
+        i--;
+    return i;
+}
+
+pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, pfc_firm *at,
+                            pfc_detection *out, pfc_err *err)
+{
+    const size_t base = (size_t)at->anchor_points;
+    size_t start = 0, settled = (size_t)at->points - base;
+    stretch s = { .h = h, .opts = opts, .out = out };
+    pfc_code code = PFC_OK;
+
+    memset(out, 0, sizeof(*out));
+    out->noise_rel = (double)NAN;
+    while (!code && h->len >= settled + STRIDE + LAG) {
+        const size_t next = settled + STRIDE;
+        size_t last = start;
+
+        code = detect_part(&s, start, next + LAG, settled, next, &last, err);
+        start = first_of_commit(h, PFC_MAX(last, PFC_MAX(start, next > KEEP ? next - KEEP : 0)));
+        *at = (pfc_firm){ .points = (int64_t)(base + next),
+                          .position = h->meta[next + LAG - 1].position,
+                          .anchor_points = (int64_t)(base + start),
+                          .anchor = h->meta[start].position };
+        settled = next;
+    }
+    if (!code && h->len)
+        code = detect_part(&s, start, h->len, settled, h->len, &start, err);
+    if (code)
+        pfc_detection_clear(out);
+    return code;
+}
