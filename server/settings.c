@@ -37,6 +37,10 @@ static const char help[] =
     "  --rate-token N            likewise of one token; default 0 or 500 (PERFCI_RATE_TOKEN)\n"
     "  --connections N           at once, default 1024 (PERFCI_CONNECTIONS)\n"
     "  --connections-per-address N  default 0: no limit (PERFCI_CONNECTIONS_PER_ADDRESS)\n"
+    "  --trusted-proxies LIST    addresses and networks (10.0.0.0/8, ::1) that no limit of an\n"
+    "                            address holds for; the last other address of their\n"
+    "                            X-Forwarded-For counts. Default: this machine, unless the\n"
+    "                            server listens on a loopback address (PERFCI_TRUSTED_PROXIES)\n"
     "  --tls-cert F --tls-key F  PEM files: HTTPS (PERFCI_TLS_CERT, PERFCI_TLS_KEY)\n"
     "  --retain-raw N            months that measurements stay as they came in; older ones become\n"
     "                            one a series and day, but never those that a change, an alert or\n"
@@ -70,6 +74,7 @@ enum {
     OPT_RATE_TOKEN,
     OPT_CONNECTIONS,
     OPT_CONNECTIONS_EACH,
+    OPT_TRUSTED,
     OPT_TLS_CERT,
     OPT_TLS_KEY,
     OPT_LOG_LEVEL,
@@ -95,6 +100,7 @@ static const struct option options[] = {
     { "rate-token", required_argument, NULL, OPT_RATE_TOKEN },
     { "connections", required_argument, NULL, OPT_CONNECTIONS },
     { "connections-per-address", required_argument, NULL, OPT_CONNECTIONS_EACH },
+    { "trusted-proxies", required_argument, NULL, OPT_TRUSTED },
     { "tls-cert", required_argument, NULL, OPT_TLS_CERT },
     { "tls-key", required_argument, NULL, OPT_TLS_KEY },
     { "log-level", required_argument, NULL, OPT_LOG_LEVEL },
@@ -121,6 +127,7 @@ static const char *const known[] = {
     "PERFCI_RATE_TOKEN",
     "PERFCI_CONNECTIONS",
     "PERFCI_CONNECTIONS_PER_ADDRESS",
+    "PERFCI_TRUSTED_PROXIES",
     "PERFCI_TLS_CERT",
     "PERFCI_TLS_KEY",
     "PERFCI_LOG_LEVEL",
@@ -217,6 +224,8 @@ static pfc_code read_guard(pfc_server_settings *out, pfc_err *err)
     if (!code)
         code = pfc_parse_i64(pick(out, OPT_CONNECTIONS_EACH, "PERFCI_CONNECTIONS_PER_ADDRESS", "0"),
                              0, 100000, "--connections-per-address", &out->connections_each, err);
+    out->trusted =
+        pick(out, OPT_TRUSTED, "PERFCI_TRUSTED_PROXIES", near ? NULL : "127.0.0.0/8, ::1");
     out->tls_cert = pick(out, OPT_TLS_CERT, "PERFCI_TLS_CERT", NULL);
     out->tls_key = pick(out, OPT_TLS_KEY, "PERFCI_TLS_KEY", NULL);
     if (!code && !out->tls_cert != !out->tls_key)

@@ -12,11 +12,11 @@
 #define PFC_SERVER_FLAGS 32
 
 typedef struct pfc_server_settings {
-    const char *listen;          /* --listen, PERFCI_LISTEN */
-    char *database;              /* --database, PERFCI_DATABASE_URL or its _FILE; owned */
-    char *read_database;         /* PERFCI_DATABASE_READ_URL: a replica; NULL: none; owned */
-    char *direct_database;       /* PERFCI_DATABASE_DIRECT_URL: to hear events past a pooler; owned */
-    const char *data;            /* --data, PERFCI_DATA; NULL: nothing is written */
+    const char *listen;    /* --listen, PERFCI_LISTEN */
+    char *database;        /* --database, PERFCI_DATABASE_URL or its _FILE; owned */
+    char *read_database;   /* PERFCI_DATABASE_READ_URL: a replica; NULL: none; owned */
+    char *direct_database; /* PERFCI_DATABASE_DIRECT_URL: to hear events past a pooler; owned */
+    const char *data;      /* --data, PERFCI_DATA; NULL: nothing is written */
     const char *bootstrap_token; /* --bootstrap-token-file; NULL: none */
     bool public_read;            /* --public-read, PERFCI_PUBLIC_READ=1 */
     int64_t workers;             /* --workers, PERFCI_WORKERS; 0: this server only answers */
@@ -25,6 +25,7 @@ typedef struct pfc_server_settings {
     int64_t rate_token;          /* --rate-token, PERFCI_RATE_TOKEN; 0: no limit */
     int64_t connections;         /* --connections, PERFCI_CONNECTIONS */
     int64_t connections_each;    /* --connections-per-address; 0: no limit */
+    const char *trusted;         /* --trusted-proxies, PERFCI_TRUSTED_PROXIES; NULL: none */
     const char *tls_cert;        /* --tls-cert, PERFCI_TLS_CERT: file; NULL: plain HTTP */
     const char *tls_key;         /* --tls-key, PERFCI_TLS_KEY */
     double request_timeout_s;    /* --request-timeout, PERFCI_REQUEST_TIMEOUT */

@@ -126,28 +126,3 @@ pfc_code httpd_adopt(int fd, char *url, size_t url_cap, pfc_err *err)
     describe(fd, url, url_cap);
     return PFC_OK;
 }
-
-void httpd_keep_address(httpd_conn *conn, struct MHD_Connection *mhd)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    struct sockaddr_storage from;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-
-    if (!info || !info->client_addr)
-        return;
-    memset(&from, 0, sizeof(from));
-    memcpy(&from, info->client_addr,
-           info->client_addr->sa_family == AF_INET6 ? sizeof(v6) : sizeof(v4));
-    if (from.ss_family == AF_INET) {
-        memcpy(&v4, &from, sizeof(v4));
-        conn->address_len = sizeof(v4.sin_addr);
-        memcpy(conn->address, &v4.sin_addr, conn->address_len);
-    } else if (from.ss_family == AF_INET6) {
-        memcpy(&v6, &from, sizeof(v6));
-        /* One customer has a whole /64. */
-        conn->address_len = 8;
-        memcpy(conn->address, &v6.sin6_addr, conn->address_len);
-    }
-}

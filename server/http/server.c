@@ -171,11 +171,23 @@ static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, in
 /* Probes are never refused: what watches the service must see it. */
 static bool over_address_limit(httpd_exchange *x, const pfc_req *req)
 {
+    const pfc_httpd *http = x->http;
+    const unsigned char *key;
+    httpd_peer peer;
+    size_t len;
+
     if (x->counted || !x->conn || !req->route || req->route->scopes == PFC_HTTPD_OPEN)
         return false;
     x->counted = true;
-    x->retry_s = httpd_limits_take(x->http->limits, atomic_load(&x->http->rate_address), 'a',
-                                   x->conn->address, x->conn->address_len, pfc_clock_ns());
+    peer = x->conn->peer;
+    if (httpd_nets_hold(&http->trusted, &peer) &&
+        !httpd_forwarded_for(
+            MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, "X-Forwarded-For"), &http->trusted,
+            &peer))
+        return false;
+    len = httpd_peer_key(&peer, &key);
+    x->retry_s = httpd_limits_take(http->limits, atomic_load(&http->rate_address), 'a', key, len,
+                                   pfc_clock_ns());
     return x->retry_s > 0;
 }
 
@@ -394,6 +406,9 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     pfc_httpd_tune(http, opts->rate_address, opts->rate_token, opts->public_read);
     atomic_store(&http->tick_ns, pfc_clock_ns());
 
+    code = httpd_nets_parse(opts->trusted, &http->trusted, err);
+    if (code)
+        goto done;
     code = opts->listen_fd > 0 ? httpd_adopt(opts->listen_fd, http->url, sizeof(http->url), err)
                                : httpd_listen(opts->listen, &fd, http->url, sizeof(http->url), err);
     if (!code && opts->listen_fd > 0)
@@ -412,7 +427,6 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
         /* libmicrohttpd gives each thread of the pool its share of this limit and one of them may
          * take most connections: ours is httpd_on_accept's. */
         MHD_OPTION_CONNECTION_LIMIT, http->opts.connections * http->opts.threads,
-        MHD_OPTION_PER_IP_CONNECTION_LIMIT, http->opts.connections_each,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)PFC_HTTPD_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
         on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, httpd_on_connection, http,

@@ -3,6 +3,7 @@ import concurrent.futures
 import http.client
 import os
 import shutil
+import socket
 import ssl
 import subprocess
 import unittest
@@ -77,6 +78,28 @@ class Guard(unittest.TestCase):
             for connection in held:
                 connection.close()
         support.until("let in again", lambda: self.answers(server))
+
+    def test_a_trusted_proxy_is_not_limited_but_those_it_speaks_for_are(self):
+        server = self.serve("--rate-address", "1", "--connections-per-address", "2", "--trusted-proxies", "127.0.0.0/8")
+        token = server.admin
+        ask = lambda client: server.call("GET", "/api/v1/projects", token=token,
+                                         headers={"X-Forwarded-For": client} if client else {}).status
+        held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(5)]
+        self.assertEqual([ask(None) for _ in range(20)], [200] * 20)
+        support.until("one client is limited", lambda: ask("203.0.113.9, 198.51.100.7") == 429)
+        self.assertEqual(ask("198.51.100.8"), 200)
+        # what stands left of the last address that is not trusted is hearsay
+        support.until("limited behind two proxies", lambda: ask("198.51.100.99, 198.51.100.7, 127.0.0.5") == 429)
+        for connection in held:
+            connection.close()
+
+    def test_a_list_of_proxies_that_cannot_be_read_is_one_sentence(self):
+        for text in ("10.0.0.0/33", "nobody", "10.0.0.1/x", "::1/129"):
+            done = subprocess.run([support.BIN / "perfci-server", "--database", "dbname=none", "--listen", "127.0.0.1:0",
+                                   "--trusted-proxies", text], capture_output=True, text=True, check=False,
+                                  timeout=support.DEADLINE_S, stdin=subprocess.DEVNULL)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f'got "{text}"', done.stderr)
 
     @staticmethod
     def answers(server):

@@ -1,4 +1,6 @@
 /* Router, decoding, queries, authorisation and statuses, without a socket. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <string.h>
 
 #include <criterion/criterion.h>
@@ -263,4 +265,80 @@ Test(reply, our_own_fault_is_not_told)
     cr_assert(eq(int, reply.status, 500));
     cr_assert(eq(ptr, strstr(reply.body, "secret"), NULL));
     httpd_reply_clear(&reply);
+}
+
+/* ---- peers ---- */
+
+static bool holds(const char *list, const char *address)
+{
+    struct sockaddr_in v4 = { .sin_family = AF_INET };
+    struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+    struct sockaddr_storage any = { 0 };
+    httpd_nets nets = { 0 };
+    httpd_peer peer;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, httpd_nets_parse(list, &nets, &err), PFC_OK), "%s", err.msg);
+    if (inet_pton(AF_INET, address, &v4.sin_addr) == 1)
+        memcpy(&any, &v4, sizeof(v4));
+    else if (inet_pton(AF_INET6, address, &v6.sin6_addr) == 1)
+        memcpy(&any, &v6, sizeof(v6));
+    cr_assert(httpd_peer_of((const struct sockaddr *)&any, &peer), "%s", address);
+    return httpd_nets_hold(&nets, &peer);
+}
+
+Test(peers, networks_hold_what_their_prefix_says)
+{
+    cr_assert(holds("10.0.0.0/8", "10.255.1.2"));
+    cr_assert(not(holds("10.0.0.0/8", "11.0.0.0")));
+    cr_assert(holds("192.0.2.128/25", "192.0.2.200"));
+    cr_assert(not(holds("192.0.2.128/25", "192.0.2.127")));
+    cr_assert(holds("192.0.2.7", "192.0.2.7"));
+    cr_assert(not(holds("192.0.2.7", "192.0.2.6")));
+    cr_assert(holds("0.0.0.0/0", "203.0.113.1"));
+    cr_assert(not(holds("0.0.0.0/0", "2001:db8::1")));
+    cr_assert(holds("2001:db8::/33, ::1", "2001:db8:7fff::1"));
+    cr_assert(not(holds("2001:db8::/33", "2001:db8:8000::1")));
+    cr_assert(holds(",, ::1", "::1"));
+    cr_assert(not(holds("", "::1")));
+    /* An IPv4 client of a socket that listens on IPv6. */
+    cr_assert(holds("127.0.0.0/8", "::ffff:127.0.0.1"));
+}
+
+Test(peers, the_last_address_that_is_not_trusted_is_the_client)
+{
+    static const struct {
+        const char *header, *client; /* NULL: nobody is named */
+    } cases[] = {
+        { "198.51.100.7", "198.51.100.7" },
+        { "evil, 198.51.100.7", "198.51.100.7" },
+        { "203.0.113.1, 198.51.100.7 ,10.0.0.3, 10.0.0.2", "198.51.100.7" },
+        { "2001:db8::5, 10.0.0.2", "2001:db8::5" },
+        { "10.0.0.3", NULL },
+        { "", NULL },
+        { NULL, NULL },
+        { "198.51.100.7, evil", NULL },
+        { "198.51.100.7:80", NULL },
+        { " , ", NULL },
+    };
+    httpd_nets nets = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, httpd_nets_parse("10.0.0.0/8", &nets, &err), PFC_OK), "%s", err.msg);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
+        httpd_peer peer = { { 0 } };
+        char text[INET6_ADDRSTRLEN] = "";
+        const unsigned char *key;
+
+        cr_assert(
+            eq(int, httpd_forwarded_for(cases[i].header, &nets, &peer), cases[i].client != NULL),
+            "%s", cases[i].header);
+        if (!cases[i].client)
+            continue;
+        if (httpd_peer_key(&peer, &key) == 4)
+            (void)inet_ntop(AF_INET, key, text, sizeof(text));
+        else
+            (void)inet_ntop(AF_INET6, peer.bytes, text, sizeof(text));
+        cr_assert(eq(str, text, (char *)(uintptr_t)cases[i].client));
+    }
 }
