@@ -7,8 +7,8 @@
  * commit lies (pfc_suspects_place): commits between two measured ones share it and are told apart by
  * weight alone. The weight is the exponential of a sum of evidence: what the commit touched, against
  * the files that the benchmark is built from, its name and its past; identical object code and
- * documentation rule out. The sizes of the weights were fitted by conditional logit on half of the
- * cases of bench/suspects/ (McFadden 1974), rounded, and are held against the other half there.
+ * documentation rule out. The sizes of the weights are those of a conditional logit (McFadden 1974),
+ * rounded; bench/suspects/ holds them against real histories and says how often the first is right.
  *
  * Nothing is ever quite impossible: a commit keeps PFC_SUSPECT_FLOOR of the mass spread over all,
  * and "none of these" keeps PFC_SUSPECT_NONE, because a range may simply be wrong.
