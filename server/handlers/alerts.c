@@ -42,6 +42,7 @@ static json_t *encode_alert(const pfc_alert *a)
     json_object_set_new(json, "accepted", json_boolean(a->accepted));
     json_object_set_new(json, "undone_by", pfc_reply_string(a->undone_commit));
     json_object_set_new(json, "group", encode_group(a));
+    json_object_set_new(json, "evidence", pfc_reply_string(a->evidence));
     return json;
 }
 
@@ -128,9 +129,28 @@ static json_t *encode_range(const pfc_alert_commits *commits)
     return list;
 }
 
+static json_t *encode_witnesses(const pfc_witnesses *witnesses)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < witnesses->len; i++) {
+        const pfc_witness *w = &witnesses->items[i];
+
+        json_array_append_new(
+            list, json_pack("{s:I, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "series_id",
+                            (json_int_t)w->series_id, "metric", pfc_reply_string(w->metric),
+                            "backend", pfc_reply_string(w->backend), "machine_class",
+                            pfc_reply_string(w->machine_class), "unit", pfc_reply_string(w->unit),
+                            "exact", w->exact, "rel_change", pfc_reply_number(w->rel_change),
+                            "moved", pfc_reply_string(w->moved)));
+    }
+    return list;
+}
+
 /* GET /api/v1/alerts/{id} */
 PFC_HANDLER(alerts_get)
 {
+    pfc_witnesses witnesses = { 0 };
     pfc_alerts row = { 0 };
     pfc_alert_events events = { 0 };
     pfc_alert_commits commits = { 0 };
@@ -143,12 +163,16 @@ PFC_HANDLER(alerts_get)
         code = pfc_alert_events_list(app->db, id, &events, err);
     if (!code)
         code = pfc_alert_commits_list(app->db, id, &commits, err);
+    if (!code)
+        code = pfc_alert_witnesses(app->db, row.items[0].project_id, id, &witnesses, err);
     if (!code) {
         json = encode_alert(&row.items[0]);
+        json_object_set_new(json, "witnesses", encode_witnesses(&witnesses));
         json_object_set_new(json, "history", encode_history(&events));
         json_object_set_new(json, "range", encode_range(&commits));
         code = pfc_reply_json(reply, 200, json, err);
     }
+    pfc_rows_clear(&witnesses);
     pfc_rows_clear(&commits);
     pfc_rows_clear(&events);
     pfc_rows_clear(&row);

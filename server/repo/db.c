@@ -26,7 +26,7 @@ struct pfc_db {
     pfc_conn **idle; /* guarded by lock */
     size_t idle_len; /* guarded by lock */
     size_t len;
-    pfc_replica *replica; /* NULL: none */
+    pfc_replica *replica;    /* NULL: none */
     uint64_t waits, refused; /* guarded by lock */
 };
 

@@ -171,6 +171,7 @@ typedef struct pfc_alert {
     const char *group_summary;            /* "4 of 9 series: gemm only, cpu-avx2 only" */
     bool accepted;                        /* somebody said that the new level is the right one */
     const char *undone_commit;            /* after which the level was back; NULL: it is not */
+    const char *evidence;                 /* exact, corroborated, alone, single */
 } pfc_alert;
 PFC_ROWS(pfc_alerts, pfc_alert);
 
@@ -333,7 +334,7 @@ pfc_code pfc_audit_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_audit
 
 typedef struct pfc_figures {
     int64_t runs, measurements, series, alerts_open, jobs_queued, jobs_leased;
-    int64_t runners; /* heard of within five minutes, of any project */
+    int64_t runners;        /* heard of within five minutes, of any project */
     double detection_lag_s; /* age of the oldest run not judged yet; 0: none waits */
 } pfc_figures;
 /** project_id 0: all. */

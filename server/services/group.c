@@ -5,7 +5,8 @@
 #include "core/stats/fdr.h"
 #include "server/services/internal.h"
 
-#define WIDEN_MAX 50 /* rounds in which the looked-at range grows to whole groups */
+#define EVIDENCE_MAX 200 /* alerts of a group that are looked into: more say the same */
+#define WIDEN_MAX    50  /* rounds in which the looked-at range grows to whole groups */
 
 /* A live confirmed regression. */
 typedef struct member {
@@ -182,6 +183,9 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_res *slices, pfc_er
         pfc_args_i64(&args, (int64_t)measured);
         pfc_args_text(&args, summary);
         code = pfc_tx_query(g->tx, "group_set", &args, NULL, err);
+        if (!code)
+            code =
+                pfc_evidence_set(g->tx, g->project_id, ids, PFC_MIN(n, (size_t)EVIDENCE_MAX), err);
     }
     for (size_t i = 0; i < measured; i++)
         json_decref(params[i]);

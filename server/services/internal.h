@@ -159,6 +159,10 @@ size_t pfc_clusters_make(pfc_clustered *const *items, size_t n);
 void pfc_cluster_judge(pfc_clustered *const *items, size_t n, size_t k, size_t measured,
                        double fdr);
 
+/** Says of alerts what else moved with them, in alerts.evidence. */
+pfc_code pfc_evidence_set(pfc_tx *tx, int64_t project_id, const int64_t *alerts, size_t len,
+                          pfc_err *err) PFC_MUSTCHECK;
+
 /* ---- opening and grouping (group.c), slices in words (slice.c: pure) ---- */
 
 #define PFC_WENT_AWAY "went away: the level is back where it was"

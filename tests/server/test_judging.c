@@ -139,6 +139,48 @@ Test(judging, an_accepted_level_stays_accepted_and_the_next_step_is_found)
     pfc_db_close(db);
 }
 
+/* One benchmark: its time and its cycles step together, its size stands still; another has one metric. */
+Test(judging, an_alert_says_what_else_of_its_benchmark_moved)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db);
+    pfc_witnesses witnesses = { 0 };
+    pfc_alerts alerts;
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 50);
+    for (unsigned n = 1; n <= 50; n++) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/a", "time_ns", n < STEP_AT ? 100 : 115, 0.005, 12, 3, n * 17);
+        fx_measure(run, "gemm/a", "cycles", n < STEP_AT ? 300 : 345, 0.005, 12, 3, n * 23);
+        fx_measure(run, "gemm/a", "bytes", 70, 0.005, 12, 3, n * 29);
+        fx_measure(run, "norm/a", "time_ns", n < STEP_AT ? 100 : 115, 0.005, 12, 3, n * 19);
+        fx_ingest(db, p, run);
+    }
+    fx_detect(db);
+    alerts = alerts_of(db, p);
+    cr_assert(eq(sz, alerts.len, 3));
+    for (size_t i = 0; i < alerts.len; i++) {
+        const pfc_alert *a = &alerts.items[i];
+        const bool gemm = pfc_streq(a->benchmark, "gemm/a");
+
+        cr_assert(eq(str, (char *)a->evidence, gemm ? "corroborated" : "single"));
+        cr_assert(eq(int, pfc_alert_witnesses(db, p, a->id, &witnesses, &err), PFC_OK), "%s",
+                  err.msg);
+        cr_assert(eq(sz, witnesses.len, gemm ? 2 : 0));
+        if (gemm) {
+            cr_assert(eq(str, (char *)witnesses.items[0].moved, "worse"));
+            cr_assert(epsilon_eq(dbl, witnesses.items[0].rel_change, 0.15, 0.01));
+            cr_assert(eq(str, (char *)witnesses.items[1].moved, "still"));
+            cr_assert(eq(str, (char *)witnesses.items[1].metric, "bytes"));
+        }
+        pfc_rows_clear(&witnesses);
+    }
+    pfc_rows_clear(&alerts);
+    pfc_db_close(db);
+}
+
 /* Six series: three step at one commit, one of the others much earlier. */
 Test(judging, alerts_with_one_cause_share_a_group_that_says_what_they_have_in_common)
 {

@@ -64,14 +64,18 @@ export interface Alert {
   machine_class: string; unit: string; state: string; direction: string; before: number; after: number;
   rel_change: number; rel_low: number; rel_high: number; p: number; commit: string; commit_low: string;
   commit_high: string; culprit: string | null; created_at: string; updated_at: string; note: string | null;
-  accepted?: boolean; undone_by?: string | null; group?: AlertGroup | null;
+  accepted?: boolean; undone_by?: string | null; group?: AlertGroup | null; evidence?: string;
+}
+export interface Witness {
+  series_id: number; metric: string; backend: string; machine_class: string; unit: string; exact: boolean;
+  rel_change: number | null; moved: string;
 }
 export interface AlertGroup { id: number; series: number; measured: number; summary: string }
 export interface AlertStep { at: string; actor: string | null; from: string | null; to: string | null; reason: string | null }
 export interface RangeCommit {
   id: string; author?: string; time?: string; subject?: string; measured: boolean; probability?: number | null;
 }
-export interface AlertDetail extends Alert { history: AlertStep[]; range: RangeCommit[] }
+export interface AlertDetail extends Alert { history: AlertStep[]; range: RangeCommit[]; witnesses?: Witness[] }
 export interface Job {
   id: number; project: string; kind: string; state: string; commit: string; priority: number; tries: number;
   runner: string | null; position: number | null; reason: string | null; progress?: string | null; created_at: string;

@@ -71,6 +71,29 @@ function Suspects(props: { alert: AlertDetail }) {
   );
 }
 
+const EVIDENCE: Record<string, string> = {
+  exact: "A metric without noise moved: the code did it.", corroborated: "Other metrics of the benchmark moved the same way.",
+  alone: "Other metrics of the benchmark were measured and did not move.", single: "Nothing else of this benchmark is measured.",
+};
+
+/** How the benchmark's other series did at the same place. */
+function Witnesses(props: { alert: AlertDetail }) {
+  const list = props.alert.witnesses ?? [];
+  const word: Record<string, string> = { worse: "worse too", better: "better", still: "did not move", unknown: "not measured there" };
+  return (
+    <>
+      <p>{EVIDENCE[props.alert.evidence ?? ""] ?? ""}</p>
+      {list.length > 0 && <Table caption="Other series of this benchmark" rows={list.slice(0, 50)} keyOf={(w) => w.series_id} columns={[
+        { name: "Metric", head: true, cell: (w) => <a href={href.series(w.series_id)}>{w.metric}</a> },
+        { name: "Backend", cell: (w) => w.backend },
+        { name: "Here", cell: (w) => word[w.moved] ?? w.moved },
+        { name: "Change", numeric: true, cell: (w) => (w.rel_change === null ? "\u2013" : formatChange(w.rel_change)) },
+        { name: "Noise", cell: (w) => (w.exact ? "none" : "") },
+      ]} />}
+    </>
+  );
+}
+
 function History(props: { alert: AlertDetail }) {
   const { history } = props.alert;
   if (history.length === 0) return <p class="muted">Nobody has touched this alert yet.</p>;
@@ -110,6 +133,7 @@ export function AlertView(props: { id: string }) {
               <Section title="History"><History alert={a} /></Section>
             </div>
             <Section title="Evidence">
+              <Witnesses alert={a} />
               <Facts facts={[
                 ["Series", <BenchName benchmark={a.benchmark} metric={a.metric} backend={a.backend} to={href.series(a.series_id)} />],
                 ["Levels", `${formatValue(a.before, a.unit)} to ${formatValue(a.after, a.unit)}`],

@@ -1,0 +1,52 @@
+-- name: alert_evidence
+-- $1 project_id, $2 alert_id[]  -> alert_id, every other series of the alert's benchmark, and how it did there: moved
+-- 'worse', 'better', 'still' (measured on both sides), 'unknown'
+SELECT a.id AS alert_id, s.id AS series_id, s.metric, s.backend, s.machine_class, s.unit, s.exact,
+       o.rel_change,
+       CASE WHEN o.regression THEN 'worse' WHEN NOT o.regression THEN 'better'
+            WHEN seen.before AND seen.after THEN 'still' ELSE 'unknown' END AS moved
+FROM alerts a
+JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+JOIN series t ON t.project_id = a.project_id AND t.id = a.series_id
+JOIN branch_commits b ON b.project_id = a.project_id AND b.branch = t.branch
+    AND b.commit_id = x.commit_id
+LEFT JOIN branch_commits bl ON bl.project_id = a.project_id AND bl.branch = t.branch
+    AND bl.commit_id = x.commit_low_id
+LEFT JOIN branch_commits bh ON bh.project_id = a.project_id AND bh.branch = t.branch
+    AND bh.commit_id = x.commit_high_id
+JOIN series s ON s.project_id = a.project_id AND s.benchmark_id = t.benchmark_id
+    AND s.branch = t.branch AND s.id <> t.id
+LEFT JOIN LATERAL (
+    SELECT y.rel_change, y.regression FROM change_points y
+    JOIN branch_commits yl ON yl.project_id = y.project_id AND yl.branch = t.branch
+        AND yl.commit_id = y.commit_low_id
+    JOIN branch_commits yh ON yh.project_id = y.project_id AND yh.branch = t.branch
+        AND yh.commit_id = y.commit_high_id
+    WHERE y.project_id = a.project_id AND y.series_id = s.id AND y.gone_at IS NULL AND y.firm
+      AND yl.position <= coalesce(bh.position, b.position)
+      AND yh.position >= coalesce(bl.position, b.position)
+    ORDER BY abs(y.rel_change) DESC LIMIT 1) o ON true
+CROSS JOIN LATERAL (
+    SELECT EXISTS (SELECT 1 FROM measurements v
+                   JOIN branch_commits p ON p.project_id = v.project_id AND p.branch = t.branch
+                       AND p.commit_id = v.commit_id
+                   WHERE v.project_id = a.project_id AND v.series_id = s.id
+                     AND p.position < b.position) AS before,
+           EXISTS (SELECT 1 FROM measurements v
+                   JOIN branch_commits p ON p.project_id = v.project_id AND p.branch = t.branch
+                       AND p.commit_id = v.commit_id
+                   WHERE v.project_id = a.project_id AND v.series_id = s.id
+                     AND p.position >= b.position) AS after) seen
+WHERE a.project_id = $1::bigint AND a.id = ANY ($2::bigint[])
+ORDER BY a.id, o.regression DESC NULLS LAST, s.exact DESC, s.metric, s.backend, s.id LIMIT 20000;
+
+-- name: alert_evidence_set
+-- $1 project_id, $2 alert_id[], $3 evidence[]
+UPDATE alerts a SET evidence = n.evidence
+FROM unnest($2::bigint[], $3::text[]) AS n (id, evidence)
+WHERE a.project_id = $1::bigint AND a.id = n.id AND a.evidence <> n.evidence;
+
+-- name: alert_is_exact
+-- $1 project_id, $2 alert_id[]  -> id of those whose own metric has no noise
+SELECT a.id FROM alerts a JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
+WHERE a.project_id = $1::bigint AND a.id = ANY ($2::bigint[]) AND s.exact;
