@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/api.h"
 #include "cli/take.h"
@@ -24,12 +25,19 @@ enum {
     KEY_URL,
     KEY_DATA,
     KEY_GIT_BISECT,
+    KEY_BUILD,
+    KEY_SIZE,
 };
+
+#define MAX_SIZES 16
 
 typedef struct run_opts {
     pfc_take_opts take;
     const char *commit, *out, *project, *url, *data;
     char *command; /* of `-- CMD`, quoted for the shell */
+    const char *build;
+    const char *sizes[MAX_SIZES]; /* files whose sizes are metrics */
+    size_t sizes_len;
     bool push;
     bool git_bisect;
 } run_opts;
@@ -40,6 +48,8 @@ static const struct argp_option run_options[] = {
     { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },
     { "commit", KEY_COMMIT, "C", 0, "Measure this commit in a checkout of its own", 0 },
     { "repeats", KEY_REPEATS, "N", 0, "Times to run (default: 1 a suite, 5 a command)", 0 },
+    { "build", KEY_BUILD, "CMD", 0, "Of -- CMD: built by this first; its time is a metric", 0 },
+    { "size", KEY_SIZE, "FILE", 0, "The size of this file is a metric, too; repeatable", 0 },
     { "out", KEY_OUT, "FILE", 0, "Also write the run document", 0 },
     { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 0 },
     { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },
@@ -55,14 +65,19 @@ static const struct argp_option run_options[] = {
 static const char run_doc[] =
     "Measures the working tree and prints a table."
     "\vWith -- CMD any command is measured: what it prints is read as a number, {\"value\": x}, "
-    "Google Benchmark JSON, or another supported format. --json prints the run document.\n"
+    "Google Benchmark JSON, or any other format of `perfci import`. Beside that stand its wall and "
+    "CPU time and its largest resident set, and where asked for its build's time and the sizes of "
+    "files: secondary metrics, which `perfci compare` shows but which never fail a check. A "
+    "command "
+    "that prints no result is measured by its wall time. --json prints the run document.\n"
     "\n"
     "Exit status 4 when a build fails or a result is wrong.\n"
     "\n"
     "Examples:\n"
     "  perfci run --suite quick --filter gemm\n"
     "  perfci run --commit v1.2 --json > v1.2.json\n"
-    "  perfci run --repeats 10 -- ./bench --benchmark_format=json\n";
+    "  perfci run --repeats 10 -- ./bench --benchmark_format=json\n"
+    "  perfci run --build 'make -j' --size ./bench -- ./bench\n";
 
 static void quote(pfc_buf *out, const char *arg)
 {
@@ -95,6 +110,8 @@ static const char **text_field(run_opts *o, int key)
         return &o->take.suite;
     case KEY_FILTER:
         return &o->take.filter;
+    case KEY_BUILD:
+        return &o->build;
     case KEY_COMMIT:
         return &o->commit;
     case KEY_OUT:
@@ -134,6 +151,11 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
     case KEY_TIMEOUT:
         if (pfc_parse_duration_s(arg, "--timeout", &o->take.timeout_s, &err))
             argp_error(state, "%s", err.msg);
+        return 0;
+    case KEY_SIZE:
+        if (o->sizes_len == MAX_SIZES)
+            argp_error(state, "--size: at most %d", MAX_SIZES);
+        o->sizes[o->sizes_len++] = arg;
         return 0;
     case KEY_PUSH:
         o->push = true;
@@ -189,15 +211,36 @@ static pfc_code push(const run_opts *o, const pfc_take *t, pfc_run *run, pfc_err
     return code;
 }
 
+static pfc_code add_sizes(const run_opts *o, pfc_run *run, pfc_err *err)
+{
+    for (size_t i = 0; i < o->sizes_len; i++) {
+        const char *slash = strrchr(o->sizes[i], '/');
+        struct stat st;
+
+        if (stat(o->sizes[i], &st) != 0 || !S_ISREG(st.st_mode))
+            return pfc_err_set(err, PFC_ENOTFOUND, "--size %.300s: there is no such file",
+                               o->sizes[i]);
+        pfc_run_add_value(run, slash && slash[1] ? slash + 1 : o->sizes[i], "size_bytes", "bytes",
+                          (double)st.st_size, true);
+    }
+    return PFC_OK;
+}
+
 static pfc_code take(const run_opts *o, pfc_take *t, pfc_run **run, pfc_err *err)
 {
     pfc_commit_id id;
     pfc_code code;
 
-    if (!o->commit)
-        return pfc_take_tree(t, run, err);
-    code = pfc_repo_resolve(t->repo, o->commit, &id, err);
-    return code ? code : pfc_take_commit(t, &id, run, err);
+    if (!o->commit) {
+        code = pfc_take_tree(t, run, err);
+    } else {
+        code = pfc_repo_resolve(t->repo, o->commit, &id, err);
+        if (!code)
+            code = pfc_take_commit(t, &id, run, err);
+    }
+    if (!code && o->build && t->build_s > 0)
+        pfc_run_add_value(*run, "headline", "build_time_ns", "ns", t->build_s * 1e9, true);
+    return code ? code : add_sizes(o, *run, err);
 }
 
 int pfc_cmd_run(pfc_cli *cli, int argc, char **argv)
@@ -215,7 +258,10 @@ int pfc_cmd_run(pfc_cli *cli, int argc, char **argv)
     o.take.measure = o.command;
     /* A command is measured where the user stands and nothing is built for it. */
     if (o.command)
-        o.take.build = "";
+        o.take.build = o.build ? o.build : "";
+    else if (o.build)
+        o.take.build = o.build;
+    o.take.resources = o.command != NULL;
     if (pfc_take_open(&t, cli, &o.take, NULL, o.commit != NULL, &err) || take(&o, &t, &run, &err)) {
         status = pfc_cli_fail(cli, &err);
         goto done;

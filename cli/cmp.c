@@ -201,6 +201,7 @@ static pfc_code add_pair(pfc_cmp *cmp, const pfc_measurement *a, const pfc_measu
     row->backend = pfc_strdup(b->backend);
     row->unit = pfc_strdup(b->unit);
     row->higher_is_better = b->higher_is_better;
+    row->secondary = pfc_streq(pfc_pairs_get(&b->extra, PFC_ROLE), PFC_ROLE_SECONDARY);
     if (bad) {
         row->verdict = PFC_CMP_BROKEN;
         row->reason = pfc_strdup(bad->reason);
@@ -259,6 +260,8 @@ static void count(pfc_cmp *cmp)
     for (size_t i = 0; i < cmp->len; i++) {
         pfc_cmp_row *row = &cmp->rows[i];
 
+        if (row->secondary)
+            continue;
         if (!is_canary(row)) {
             cmp->count[row->verdict]++;
         } else if (row->verdict == PFC_CMP_REGRESSION || row->verdict == PFC_CMP_IMPROVEMENT) {
@@ -324,6 +327,8 @@ static json_t *row_json(const pfc_cmp_row *r)
         json_object_set_new(doc, "reason", json_string(r->reason));
     }
     json_object_set_new(doc, "verdict", json_string(pfc_cmp_name(r->verdict)));
+    if (r->secondary)
+        json_object_set_new(doc, "secondary", json_true());
     return doc;
 }
 

@@ -29,6 +29,7 @@ typedef struct pfc_cmp_row {
     char *benchmark, *metric, *backend, *unit;
     char *reason; /* when broken */
     bool higher_is_better;
+    bool secondary; /* shown, but no reason to fail */
     pfc_cmp_side a, b;
     double rel_change, rel_low, rel_high, p, noise_rel; /* NAN: unknown */
     pfc_cmp_verdict verdict;
@@ -40,7 +41,7 @@ typedef struct pfc_cmp {
     size_t len, cap;
     char *fingerprint; /* names of what differs between the machines, ", " between; NULL: nothing */
     size_t only_a, only_b;          /* benchmarks of one side alone */
-    size_t count[PFC_CMP_VERDICTS]; /* without the canary's row */
+    size_t count[PFC_CMP_VERDICTS]; /* without the canary's row and secondary ones */
     double canary_rel; /* how much the machine's canary changed; 0: it did not, or is unknown */
 } pfc_cmp;
 

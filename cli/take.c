@@ -25,6 +25,7 @@ static void settle(pfc_take *t)
     m->suite = o->suite ? o->suite : t->conf.suite ? t->conf.suite : "quick";
     m->filter = o->filter;
     m->metric = t->conf.metric;
+    m->resources = o->resources;
     m->unit = t->conf.unit;
     m->has_direction = t->conf.higher_is_better;
     m->higher_is_better = t->conf.higher_is_better;
@@ -132,6 +133,10 @@ static pfc_code once(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pfc_er
             code = pfc_measure(&t->measure, t->root, NULL, 0, &outcome, err);
         if (!code)
             code = outcome_error(&outcome, err);
+        if (!code && outcome.reason[0] && !t->said) {
+            pfc_cli_note(t->cli, "the command printed no result, %s", outcome.reason);
+            t->said = true;
+        }
         if (!code && run) {
             pfc_run_merge(run, outcome.run);
             outcome.run = NULL;
@@ -214,6 +219,7 @@ static pfc_code build_tree(pfc_take *t, pfc_err *err)
         fputs(pfc_buf_text(&res.out), stderr);
         code = pfc_err_set(err, PFC_EBROKEN, "the build failed: %s", how);
     }
+    t->build_s = res.seconds;
     pfc_proc_result_clear(&res);
     return code;
 }

@@ -19,6 +19,7 @@ typedef struct pfc_take_opts {
     size_t backends_len;
     const char *work; /* checkouts; NULL: below the user's cache folder */
     double timeout_s; /* 0: perfci.yaml's */
+    bool resources;   /* of a command: also its wall and CPU time and memory */
     size_t repeats;   /* of the whole suite or command; 0: 1 for a suite, 5 for a command */
     uint64_t seed;    /* of the order of turns */
 } pfc_take_opts;
@@ -34,6 +35,8 @@ typedef struct pfc_take {
     pfc_workspace *ws;
     pfc_workspace_opts ws_opts;
     pfc_measure_opts measure;
+    bool said;      /* that a command's own output is no result: once is enough */
+    double build_s; /* wall time of the working tree's build; 0: there was none */
 } pfc_take;
 
 /** Reads perfci.yaml and opens the repository around `dir` (NULL: here). `need_repo` makes its

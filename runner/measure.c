@@ -98,6 +98,21 @@ void pfc_measure_finish_run(const pfc_measure_opts *opts, const char *commit, do
     pfc_host_describe(&run->machine, opts->machine_name, opts->machine_class);
 }
 
+/* What any command costs, whatever it prints. A failure to read its output leaves its time. */
+static void add_resources(const pfc_proc_result *res, pfc_outcome *out)
+{
+    const bool alone = out->run == NULL;
+
+    if (alone)
+        out->run = pfc_run_new();
+    pfc_run_add_value(out->run, "headline", "wall_time_ns", "ns", res->seconds * 1e9, !alone);
+    pfc_run_add_value(out->run, "headline", "process_cpu_time_ns", "ns", res->cpu_seconds * 1e9,
+                      true);
+    if (res->max_rss_bytes > 0)
+        pfc_run_add_value(out->run, "headline", "max_rss_bytes", "bytes",
+                          (double)res->max_rss_bytes, true);
+}
+
 static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_outcome *out,
                            pfc_err *err)
 {
@@ -124,11 +139,16 @@ static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_o
                                PFC_WIRE_MAX_BODY_BYTES);
         else
             code = pfc_import_text(&import, pfc_buf_text(&res.out), res.out.len, &out->run, &fault);
-        if (code) {
+        if (code && opts->resources) {
+            (void)snprintf(out->reason, sizeof(out->reason), "its time is the result: %.300s",
+                           fault.msg);
+        } else if (code) {
             out->kind = PFC_OUTCOME_FAILED;
             (void)snprintf(out->reason, sizeof(out->reason),
                            "the measuring command printed no result: %.300s", fault.msg);
         }
+        if (opts->resources)
+            add_resources(&res, out);
     }
     pfc_proc_result_clear(&res);
     return PFC_OK;

@@ -56,6 +56,8 @@ typedef struct pfc_measure_opts {
     const char *backend;
     const char *metric; /* name of a bare number; NULL: "value" */
     const char *unit;   /* its unit; NULL: by the metric's name */
+    bool resources;     /* of a command: also its wall and CPU time and its largest resident set,
+                           as secondary metrics; when it prints no result its time is the result */
     bool has_direction; /* higher_is_better counts for values that come without direction */
     bool higher_is_better;
     const char *machine_class;    /* NULL: the CPU's model */

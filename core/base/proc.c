@@ -188,6 +188,7 @@ static void set_ended(pfc_proc_result *res, int status, const struct rusage *usa
     res->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     res->cpu_seconds = (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
                        (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1e-6;
+    res->max_rss_bytes = (uint64_t)usage->ru_maxrss * 1024; /* Linux counts it in KiB */
 }
 
 static int open_pidfd(pid_t pid)

@@ -32,15 +32,16 @@ typedef struct pfc_proc_opts {
 } pfc_proc_opts;
 
 typedef struct pfc_proc_result {
-    int exit_status;    /* 0..255, or -1 when ended by a signal */
-    int signal;         /* the signal that ended it, or 0 */
-    bool timed_out;     /* the deadline passed */
-    bool was_cancelled; /* the callback said so */
-    bool truncated;     /* output over the limit was dropped */
-    double seconds;     /* wall time */
-    double cpu_seconds; /* user and system time of the child and its waited-for children */
-    pfc_buf out;        /* stdout */
-    pfc_buf err;        /* stderr */
+    int exit_status;        /* 0..255, or -1 when ended by a signal */
+    int signal;             /* the signal that ended it, or 0 */
+    bool timed_out;         /* the deadline passed */
+    bool was_cancelled;     /* the callback said so */
+    bool truncated;         /* output over the limit was dropped */
+    double seconds;         /* wall time */
+    double cpu_seconds;     /* user and system time of the child and its waited-for children */
+    uint64_t max_rss_bytes; /* the largest resident set of any of them; 0: not known */
+    pfc_buf out;            /* stdout */
+    pfc_buf err;            /* stderr */
 } pfc_proc_result;
 
 /** Runs to its end. PFC_OK also when the child failed (look at *res); PFC_ENOTFOUND when the

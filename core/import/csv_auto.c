@@ -18,10 +18,12 @@
 
 /* What all cells of a column are. */
 typedef struct column {
-    bool text;   /* some cell is no number */
-    bool whole;  /* all numbers are whole */
-    bool filled; /* some cell is a number */
-    bool times;  /* all cells are dates */
+    size_t texts;   /* cells that are no number */
+    size_t numbers; /* cells that are one */
+    bool text;      /* it is no column of numbers */
+    bool whole;     /* all numbers are whole */
+    bool filled;    /* some cell is a number */
+    bool times;     /* all cells are dates */
 } column;
 
 typedef struct sniff {
@@ -59,15 +61,34 @@ static void look_at(column *c, pfc_span cell)
     switch (pfc_span_number(cell, &value)) {
     case PFC_NUMBER:
         c->filled = true;
+        c->numbers++;
         c->whole = c->whole && value == floor(value);
         break;
     case PFC_NUMBER_NO_NUMBER:
-        c->text = true;
+        c->texts++;
         break;
     case PFC_NUMBER_NONE:
     default:
         break;
     }
+}
+
+/* True when the name carries a unit or a direction. */
+static bool says_something(pfc_span column_name)
+{
+    pfc_span name;
+    pfc_span unit;
+    char *n;
+    char *u;
+    bool says;
+
+    pfc_plan_unit(column_name, &name, &unit);
+    n = pfc_span_dup(name);
+    u = pfc_span_dup(unit);
+    says = unit.len > 0 || *pfc_import_unit_of(n) || pfc_import_nature(n, u) != 0;
+    free(n);
+    free(u);
+    return says;
 }
 
 /* Reads the header and looks at the first rows; the reader stands before the first row again. False:
@@ -109,6 +130,11 @@ static bool sniff_table(const char *text, size_t len, char delimiter, char quote
     ahead.names = NULL;
     ahead.header = NULL;
     pfc_csv_clear(&ahead);
+    /* A word in a column that is called "time_ms" is a fault, told with its line when it is read. */
+    for (size_t i = 0; i < s->csv.names_len; i++) {
+        column *c = &s->columns[i];
+        c->text = says_something(s->csv.names[i]) ? c->texts > c->numbers : c->texts > 0;
+    }
     return s->rows > 0;
 }
 
@@ -133,23 +159,6 @@ static pfc_plan_metric *add_metric(pfc_plan *plan, const sniff *s, size_t i)
         free(text);
     }
     return m;
-}
-
-static bool says_something(pfc_span column_name)
-{
-    pfc_span name;
-    pfc_span unit;
-    char *n;
-    char *u;
-    bool says;
-
-    pfc_plan_unit(column_name, &name, &unit);
-    n = pfc_span_dup(name);
-    u = pfc_span_dup(unit);
-    says = unit.len > 0 || *pfc_import_unit_of(n) || pfc_import_nature(n, u) != 0;
-    free(n);
-    free(u);
-    return says;
 }
 
 static void note_units(pfc_import *in, const pfc_plan *plan)
@@ -202,7 +211,7 @@ static bool match_triton_table(const sniff *s)
     if (!is_table(s))
         return false;
     for (size_t i = 0; i < s->csv.names_len; i++) {
-        if (s->columns[i].text || (i == 0 && !s->columns[i].filled))
+        if (s->columns[i].texts > 0 || (i == 0 && !s->columns[i].filled))
             return false;
     }
     return !s->columns[0].times;

@@ -296,6 +296,8 @@ pfc_code pfc_import_read(const pfc_import_opts *opts, const char *text, size_t l
                            PFC_IMPORT_MAX_BYTES);
     if (!pfc_is_utf8(text, len))
         return pfc_err_set(err, PFC_EINVAL, "results: want UTF-8 text");
+    if (in.opts.unit)
+        in.opts.unit = pfc_import_unit_spelled(in.opts.unit);
     plain = cut_escapes(text, len, &len);
     in.run = pfc_run_new();
     code = read_any(&in, plain ? plain : text, len);

@@ -20,6 +20,24 @@ pfc_measurement *pfc_run_add(pfc_run *run)
     return &run->measurements[run->measurements_len++];
 }
 
+void pfc_run_add_value(pfc_run *run, const char *benchmark, const char *metric, const char *unit,
+                       double value, bool secondary)
+{
+    pfc_measurement *m = pfc_run_add(run);
+
+    m->benchmark = pfc_strdup(benchmark);
+    m->metric = pfc_strdup(metric);
+    m->backend = pfc_strdup("");
+    m->unit = pfc_strdup(unit);
+    m->samples = pfc_calloc(1, sizeof(double));
+    m->blocks = pfc_calloc(1, sizeof(uint32_t));
+    m->samples[0] = value;
+    m->blocks[0] = 1;
+    m->samples_len = m->blocks_len = 1;
+    if (secondary)
+        pfc_pairs_set(&m->extra, PFC_ROLE, PFC_ROLE_SECONDARY);
+}
+
 void pfc_measurement_clear(pfc_measurement *m)
 {
     if (m == NULL)

@@ -16,6 +16,10 @@
 /* A fixed piece of work in each run: it tells how fast the machine was, nothing of the code. */
 #define PFC_CANARY_BENCHMARK "canary"
 
+/* Under "role" in a measurement's extra: it is shown and judged, but decides no exit status. */
+#define PFC_ROLE           "role"
+#define PFC_ROLE_SECONDARY "secondary"
+
 #define PFC_WIRE_MAX_BODY_BYTES   (16u * 1024 * 1024)
 #define PFC_WIRE_MAX_DEPTH        32
 #define PFC_WIRE_MAX_MEASUREMENTS 20000
@@ -105,6 +109,9 @@ char *pfc_run_to_text(const pfc_run *run);
 pfc_run *pfc_run_new(void);
 /** Appends an empty measurement and returns it; valid until the next append. */
 pfc_measurement *pfc_run_add(pfc_run *run);
+/** Appends one number as a whole measurement, lower is better; `secondary` gives it that role. */
+void pfc_run_add_value(pfc_run *run, const char *benchmark, const char *metric, const char *unit,
+                       double value, bool secondary);
 /** Adds the blocks of `more` (another repeat of the same) to `run`, measurement by measurement; new
  *  ones are appended, one that is broken on either side is broken. Takes `more`. */
 void pfc_run_merge(pfc_run *run, pfc_run *more);
