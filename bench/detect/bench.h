@@ -19,5 +19,7 @@ int pfc_bench_side_by_side(const pfc_corpus *corpus, bool categories);
 /** Alerts on simulated commits without any change, by the service's own rule: `commits` times
  *  `series`; then the same commits arriving one after another. */
 int pfc_bench_false_discoveries(size_t commits, size_t series, uint64_t seed);
+/** Speed of whole analyses and of appended points, on made series. */
+void pfc_bench_speed(uint64_t seed);
 
 #endif

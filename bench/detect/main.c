@@ -1,13 +1,14 @@
 /*
  * perfci-bench-detect --data DIR [--out FILE.jsonl] [--replay] [--peers [--categories]]
  * perfci-bench-detect --fdr [--commits N] [--series N] [--seed N]
+ * perfci-bench-detect --speed [--seed N]
  *
  * Runs the detector over every series DIR/ID.json or DIR/series/ID.json (the input of
  * `perfci detect`), scores it where the series have labels, and prints how fast it was. --out writes
  * {"id": ..., "changes": [...]} a line. --replay also cuts every series at each of its last points
  * and counts confirmed changes that a further point made vanish. --peers runs re-implemented rivals
- * beside it, in turns. --fdr needs no data: alerts on simulated commits without a change. Without
- * data: "not available", exit 5.
+ * beside it, in turns. --fdr and --speed need no data: alerts on simulated commits without a
+ * change; made series, whole and a point at a time. Without data: "not available", exit 5.
  */
 #include <errno.h>
 #include <math.h>
@@ -132,7 +133,7 @@ static int write_file(const pfc_corpus *c, const char *path)
 
 typedef struct args {
     const char *data, *out;
-    bool replay, peers, categories, fdr;
+    bool replay, peers, categories, fdr, speed;
     int64_t commits, series, seed;
 } args;
 
@@ -140,14 +141,16 @@ static int usage(void)
 {
     fprintf(stderr, "usage: perfci-bench-detect --data DIR [--out FILE.jsonl] [--replay] [--peers "
                     "[--categories]]\n"
-                    "       perfci-bench-detect --fdr [--commits N] [--series N] [--seed N]\n");
+                    "       perfci-bench-detect --fdr [--commits N] [--series N] [--seed N]\n"
+                    "       perfci-bench-detect --speed [--seed N]\n");
     return 2;
 }
 
 static bool flag(const char *arg, args *a)
 {
-    static const char *const names[] = { "--replay", "--peers", "--categories", "--fdr" };
-    bool *const targets[] = { &a->replay, &a->peers, &a->categories, &a->fdr };
+    static const char *const names[] = { "--replay", "--peers", "--categories", "--fdr",
+                                         "--speed" };
+    bool *const targets[] = { &a->replay, &a->peers, &a->categories, &a->fdr, &a->speed };
     for (size_t i = 0; i < PFC_ARRAY_LEN(names); i++) {
         if (strcmp(arg, names[i]) == 0) {
             *targets[i] = true;
@@ -184,7 +187,7 @@ static bool parse(int argc, char **argv, args *a)
         else
             return false;
     }
-    return a->data || a->fdr;
+    return a->data || a->fdr || a->speed;
 }
 
 int main(int argc, char **argv)
@@ -196,6 +199,8 @@ int main(int argc, char **argv)
         return usage();
     if (a.fdr)
         status = pfc_bench_false_discoveries((size_t)a.commits, (size_t)a.series, (uint64_t)a.seed);
+    if (a.speed && status == 0)
+        pfc_bench_speed((uint64_t)a.seed);
     if (!a.data || status)
         return status;
     pfc_corpus_load(&c, a.data);

@@ -1,0 +1,276 @@
+/* The detector a point at a time: the same answers, and what is confirmed stays. */
+#include <stdlib.h>
+
+#include "core/stats/online.h"
+
+#include "tests/core/stats/series.h"
+
+/* What series do to a detector: steps, a wave, machine states, spikes, drift; by number. */
+static void make(series *s, uint64_t seed, size_t n)
+{
+    pfc_rng rng;
+    pfc_rng_seed(&rng, seed);
+    bool slow = false;
+    double level = 100.0;
+    s->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        double v = 0.01 * pfc_rng_normal(&rng);
+        if (i > 0 && pfc_rng_below(&rng, 80) == 0 && seed % 3 != 2)
+            level *= pfc_rng_below(&rng, 2) ? 1.05 : 0.95;
+        if (pfc_rng_below(&rng, 12) == 0)
+            slow = !slow;
+        if (seed % 5 == 1)
+            v += 0.03 * sin(2.0 * M_PI * (double)i / 24.0);
+        if (seed % 5 == 2)
+            v += slow ? 0.08 : 0.0;
+        if (seed % 5 == 3 && pfc_rng_below(&rng, 30) == 0)
+            v += 0.2;
+        if (seed % 5 == 4)
+            v += 0.0003 * (double)i;
+        series_put(s, i, level * exp(v));
+        if (pfc_rng_below(&rng, 40) == 0)
+            s->points[i].v = NAN;
+    }
+}
+
+static bool has(const pfc_detection *d, const pfc_change *c)
+{
+    for (size_t k = 0; k < d->changes_len; k++) {
+        const pfc_change *x = &d->changes[k];
+        if (x->confirmed && x->index == c->index && x->index_low == c->index_low &&
+            x->index_high == c->index_high)
+            return true;
+    }
+    return false;
+}
+
+/* Every prefix of every series: what one answer calls confirmed is in all later ones, in its place. */
+Test(online, what_is_confirmed_stays_in_its_place)
+{
+    size_t confirmed = 0;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        series s;
+        make(&s, seed, 220);
+        size_t n = s.n;
+        pfc_detection before = { 0 };
+        for (s.n = 1; s.n <= n; s.n++) {
+            pfc_detection now = series_detect(&s, NULL);
+            for (size_t k = 0; k < before.changes_len; k++) {
+                if (!before.changes[k].confirmed)
+                    continue;
+                confirmed++;
+                cr_assert(has(&now, &before.changes[k]), "seed %d, %zu points", (int)seed, s.n);
+            }
+            pfc_detection_clear(&before);
+            before = now;
+        }
+        pfc_detection_clear(&before);
+    }
+    cr_assert(gt(sz, confirmed, 200));
+}
+
+static void same_answer(const pfc_detection *a, const pfc_detection *b, size_t n)
+{
+    cr_assert(eq(sz, a->changes_len, b->changes_len), "%zu points", n);
+    cr_assert(eq(sz, a->watching, b->watching));
+    for (size_t k = 0; k < a->changes_len; k++) {
+        cr_assert(eq(sz, a->changes[k].index, b->changes[k].index), "%zu points", n);
+        cr_assert(eq(int, a->changes[k].confirmed, b->changes[k].confirmed));
+        cr_assert(eq(sz, a->changes[k].index_low, b->changes[k].index_low));
+        cr_assert(eq(sz, a->changes[k].index_high, b->changes[k].index_high));
+    }
+}
+
+/* A point at a time, through bytes and back after every one of them, against the whole at once. */
+Test(online, a_point_at_a_time_answers_as_the_whole_series_does)
+{
+    pfc_segment_space space = { 0 };
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        series s;
+        pfc_online online;
+        pfc_change past[64];
+        size_t past_len = 0;
+        make(&s, seed, 600);
+        size_t n = s.n;
+        cr_assert(eq(int, pfc_online_init(&online, NULL, NULL), PFC_OK));
+        for (s.n = 1; s.n <= n; s.n++) {
+            uint8_t bytes[PFC_ONLINE_BYTES];
+            pfc_settled settled;
+            if (pfc_online_append(&online, s.points, &space, &settled)) {
+                for (size_t k = 0; k < settled.len; k++)
+                    past[past_len++] = settled.changes[k];
+            }
+            size_t len = pfc_online_save(&online, bytes);
+            cr_assert(le(sz, len, 2000));
+            memset(&online, 0xee, sizeof online);
+            cr_assert(eq(int, pfc_online_load(&online, bytes, len, NULL), PFC_OK));
+            if (s.n % 7 != 0 && s.n != n)
+                continue;
+            pfc_detection now;
+            pfc_online_answer(&online, s.points, &space, &now);
+            pfc_detection_join(&now, past, past_len);
+            pfc_detection want = series_detect(&s, NULL);
+            same_answer(&now, &want, s.n);
+            pfc_detection_clear(&now);
+            pfc_detection_clear(&want);
+        }
+    }
+    pfc_segment_space_clear(&space);
+}
+
+/* A point comes late: the replay goes on from the state saved before its place. */
+Test(online, a_backfill_replays_from_its_place)
+{
+    pfc_segment_space space = { 0 };
+    series s;
+    series gap;
+    pfc_online online;
+    pfc_online saved;
+    make(&s, 4, 300);
+    gap = s;
+    memmove(gap.points + 150, gap.points + 151, 149 * sizeof *gap.points);
+    cr_assert(eq(int, pfc_online_init(&online, NULL, NULL), PFC_OK));
+    while (online.seen < 299) {
+        if (online.seen == 128)
+            saved = online;
+        pfc_online_append(&online, gap.points, &space, NULL);
+    }
+    while (saved.seen < 300)
+        pfc_online_append(&saved, s.points, &space, NULL);
+    pfc_detection now;
+    pfc_online_answer(&saved, s.points, &space, &now);
+    pfc_detection want = series_detect(&s, NULL);
+    cr_assert(le(sz, now.changes_len, want.changes_len));
+    for (size_t k = 0; k < now.changes_len; k++) {
+        size_t at = want.changes_len - now.changes_len + k;
+        cr_assert(eq(sz, now.changes[k].index, want.changes[at].index));
+        cr_assert(eq(int, now.changes[k].confirmed, want.changes[at].confirmed));
+    }
+    pfc_detection_clear(&now);
+    pfc_detection_clear(&want);
+    pfc_segment_space_clear(&space);
+}
+
+/* Histories of every kind, arrived in 1,000 wild orders and put in series order. */
+Test(online, any_order_of_arrival_gives_one_answer)
+{
+    pfc_rng rng;
+    pfc_rng_seed(&rng, 99);
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        series s;
+        make(&s, seed, 120);
+        pfc_detection want = series_detect(&s, NULL);
+        for (int round = 0; round < 100; round++) {
+            size_t order[120];
+            size_t sorted[120];
+            series arrived = { .n = 120 };
+            series again = { .n = 120 };
+            for (size_t i = 0; i < 120; i++)
+                order[i] = i;
+            pfc_rng_shuffle(&rng, order, 120);
+            for (size_t i = 0; i < 120; i++)
+                arrived.points[i] = s.points[order[i]];
+            pfc_stats_series_order(arrived.points, 120, sorted);
+            for (size_t i = 0; i < 120; i++)
+                again.points[i] = arrived.points[sorted[i]];
+            pfc_detection got = series_detect(&again, NULL);
+            cr_assert(eq(sz, got.changes_len, want.changes_len));
+            cr_assert(eq(int,
+                         memcmp(got.changes, want.changes, want.changes_len * sizeof *want.changes),
+                         0));
+            pfc_detection_clear(&got);
+        }
+        pfc_detection_clear(&want);
+    }
+}
+
+Test(online, bytes_that_are_no_state_are_refused)
+{
+    pfc_segment_space space = { 0 };
+    uint8_t bytes[PFC_ONLINE_BYTES];
+    pfc_online online;
+    pfc_online other;
+    pfc_err err = { 0 };
+    series s;
+    make(&s, 2, 200);
+    cr_assert(eq(int, pfc_online_init(&online, NULL, NULL), PFC_OK));
+    while (online.seen < 200)
+        pfc_online_append(&online, s.points, &space, NULL);
+    size_t len = pfc_online_save(&online, bytes);
+    other = online;
+    cr_assert(eq(int, pfc_online_load(&other, bytes, len - 1, &err), PFC_EINVAL));
+    cr_assert(eq(int, pfc_online_load(&other, bytes, 0, &err), PFC_EINVAL));
+    /* Any byte turned: refused, or a state that goes on without reading out of bounds. */
+    for (size_t i = 0; i < len; i++) {
+        bytes[i] ^= 0xff;
+        if (pfc_online_load(&other, bytes, len, &err) == PFC_OK && other.seen < s.n)
+            pfc_online_append(&other, s.points, &space, NULL);
+        bytes[i] ^= 0xff;
+    }
+    cr_assert(eq(int, pfc_online_load(&other, bytes, len, &err), PFC_OK));
+    cr_assert(eq(int, memcmp(&other.level, &online.level, sizeof online.level), 0));
+    pfc_segment_space_clear(&space);
+}
+
+/* A million points, the most there may be: steps early and late are found, and stay where they are. */
+Test(online, a_million_points_are_no_trouble)
+{
+    const size_t n = PFC_SERIES_MAX_POINTS;
+    pfc_point *points = pfc_calloc(n, sizeof *points);
+    pfc_rng rng;
+    pfc_detection d;
+    pfc_rng_seed(&rng, 77);
+    for (size_t i = 0; i < n; i++)
+        points[i] = (pfc_point){ .t = (double)i,
+                                 .v = (i >= 999900 ? 110.0
+                                       : i >= 500  ? 105.0
+                                                   : 100.0) *
+                                      exp(0.01 * pfc_rng_normal(&rng)) };
+    cr_assert(eq(int, pfc_stats_detect(points, n, NULL, &d, NULL), PFC_OK));
+    cr_assert(ge(sz, d.changes_len, 2));
+    cr_assert(le(sz, d.changes_len, 4));
+    cr_assert(eq(int, labs((long)d.changes[0].index - 500) <= 1, 1));
+    cr_assert(eq(int, labs((long)d.changes[d.changes_len - 1].index - 999900) <= 1, 1));
+    cr_assert(d.changes[0].confirmed && d.changes[d.changes_len - 1].confirmed);
+    pfc_detection_clear(&d);
+    free(points);
+}
+
+/* A hundred thousand repeats in one point, some of them not finite; and one point with none. */
+Test(online, many_repeats_in_a_point_are_taken)
+{
+    const size_t many = 100000;
+    double *repeats = pfc_calloc(many, sizeof *repeats);
+    pfc_rng rng;
+    series s = { .n = 0 };
+    pfc_rng_seed(&rng, 5);
+    for (size_t i = 0; i < many; i++)
+        repeats[i] = i % 1000 ? 100.0 * exp(0.01 * pfc_rng_normal(&rng)) : (double)NAN;
+    for (size_t i = 0; i < 80; i++) {
+        series_put(&s, i, 100.0 + pfc_rng_normal(&rng) + (i >= 40 ? 10.0 : 0.0));
+        s.points[i].repeats = repeats + 5 * i;
+        s.points[i].repeats_len = 5;
+    }
+    s.points[20].repeats_len = many;
+    s.points[30].repeats = NULL;
+    s.points[30].repeats_len = 0;
+    pfc_detection d = series_detect(&s, NULL);
+    cr_assert(d.noise_rel > 0.0);
+    pfc_detection_clear(&d);
+    free(repeats);
+}
+
+/* Several runs of one commit share a time: they keep the order they were given in. */
+Test(online, equal_times_keep_their_order)
+{
+    const pfc_point points[] = { { .t = 3, .v = 1 },
+                                 { .t = 1, .v = 2 },
+                                 { .t = 1, .v = 3 },
+                                 { .t = 2, .v = 4 },
+                                 { .t = 1, .v = 5 } };
+    const size_t want[] = { 1, 2, 4, 3, 0 };
+    size_t order[5];
+    cr_assert(pfc_stats_series_order(points, 5, order));
+    for (size_t i = 0; i < 5; i++)
+        cr_assert(eq(sz, order[i], want[i]));
+}
