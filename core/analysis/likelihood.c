@@ -232,29 +232,48 @@ static void add_runs(const plan_model *m, size_t i, size_t end, double *e)
     }
 }
 
-/* Blurs a log likelihood by the normal offset of a build. */
-static void blur(const plan_model *m, double *e, double *work)
+/* The normal offset of a build in grid points: weights of 0..half, and what all of them sum to. */
+typedef struct offsets {
+    long half; /* below PLAN_GRID_MAX; 0: none */
+    double weight[PLAN_GRID_MAX];
+    double all;
+} offsets;
+
+static void make_offsets(const plan_model *m, offsets *o)
 {
-    long half = (long)ceil(3 * m->layout / m->pitch);
+    o->half = 0;
+    if (!(m->layout > 0))
+        return;
+    o->half = PFC_MIN((long)ceil(3 * m->layout / m->pitch), (long)PLAN_GRID_MAX - 1);
+    o->all = 1;
+    o->weight[0] = 1;
+    for (long k = 1; k <= o->half; k++) {
+        double z = (double)k * m->pitch / m->layout;
+        o->weight[k] = exp(-z * z / 2);
+        o->all += 2 * o->weight[k];
+    }
+}
+
+/* Blurs a log likelihood by the offset of a build. */
+static void blur(const plan_model *m, const offsets *o, double *e)
+{
+    double work[3 * PLAN_GRID_MAX];
+    double *mid = work + o->half; /* with the grid's ends repeated on either side */
     long grid = (long)m->grid;
     double best = -INFINITY;
-    if (half < 1)
-        return;
     for (long l = 0; l < grid; l++)
         best = fmax(best, e[l]);
     for (long l = 0; l < grid; l++)
-        work[l] = exp(e[l] - best);
+        mid[l] = exp(e[l] - best);
+    for (long k = 1; k <= o->half; k++) {
+        mid[-k] = mid[0];
+        mid[grid - 1 + k] = mid[grid - 1];
+    }
     for (long l = 0; l < grid; l++) {
-        double sum = 0;
-        double all = 0;
-        for (long k = -half; k <= half; k++) {
-            double z = (double)k * m->pitch / m->layout;
-            double w = exp(-z * z / 2);
-            long at = PFC_MIN(PFC_MAX(l + k, 0L), grid - 1);
-            sum += w * work[at];
-            all += w;
-        }
-        e[l] = best + log(fmax(sum / all, 1e-300));
+        double sum = mid[l];
+        for (long k = 1; k <= o->half; k++)
+            sum += o->weight[k] * (mid[l - k] + mid[l + k]);
+        e[l] = best + log(fmax(sum / o->all, 1e-300));
     }
 }
 
@@ -262,7 +281,8 @@ static void likelihoods(const pfc_bisect_plan *plan, double *e)
 {
     const plan_model *m = &plan->model;
     double one[PLAN_GRID_MAX];
-    double work[PLAN_GRID_MAX];
+    offsets o;
+    make_offsets(m, &o);
     for (size_t n = 0; n < m->nodes_len; n++) {
         size_t i = m->nodes[n].first;
         size_t last = i + m->nodes[n].len;
@@ -272,8 +292,8 @@ static void likelihoods(const pfc_bisect_plan *plan, double *e)
                 end++;
             memset(one, 0, sizeof one);
             add_runs(m, i, end, one);
-            if (m->layout > 0)
-                blur(m, one, work);
+            if (o.half)
+                blur(m, &o, one);
             for (size_t l = 0; l < m->grid; l++)
                 e[n * m->grid + l] += one[l];
             i = end;
