@@ -2,6 +2,7 @@
 # The long proofs, which are no part of test.sh. Each ends with one line: "proof NAME: passed|FAILED".
 #   fuzz    every fuzz target under libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer (clang)
 #   kill    kill -9 of server and database at 1,000 random instants, then of runners, again and again
+#   bisect-kill  kill -9 during bisections, 1,000 times: the same answer, no stored run repeated
 #   faults  every fault of tests/fault/faults.py, again and again
 #   soak    runs posted to a private service that is killed now and then; the counts must be exact
 #   race    the server under ThreadSanitizer, driven by its tests and by the soak
@@ -12,7 +13,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz kill faults soak race repeat)
+all=(fuzz kill bisect-kill faults soak race repeat)
 only=()
 minutes=10
 install=1
@@ -36,7 +37,7 @@ while [ $# -gt 0 ]; do
         ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,12s/^# \{0,1\}//p' "$0"
+        sed -n '2,13s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; want --only NAME, --minutes N or --no-install" ;;
@@ -141,6 +142,12 @@ prove_kill() {
     say "kill: 1,000 trials, and $minutes minutes"
     faults --only kill_server --only kill_database --trials 500 || return 1
     until_over kill_round
+}
+
+prove_bisect-kill() {
+    build release perfci || return 1
+    say "bisect-kill: 1,000 kills"
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 tests/fault/bisect_kill.py --kills 1000 --seed "$$"
 }
 
 prove_soak() {

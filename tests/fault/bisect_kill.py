@@ -1,0 +1,120 @@
+"""kill -9 during bisections: whenever it comes, the same answer, and no stored run is measured again.
+
+bisect_kill.py --kills N [--seed S]     as many bisections as it takes to kill N of them in their midst
+
+The measuring command's error follows from how many runs are stored when it starts, so an interrupted bisection that keeps its word
+sees the very values of one that was left alone: same runs, same answer, same evidence. Each call notes that number: one that was
+stored and measured again would leave a gap or a run too many.
+"""
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PERFCI = os.path.join(os.environ["PERFCI_BIN_DIR"], "perfci")
+COMMITS = 24
+ROUNDS_MOST = 4000  # starts of one bisection; a machine that never lets it go on is a failure
+MEASURE = """#!/bin/sh
+n=$(cat "$HERE"/.perfci/*.json 2>/dev/null | grep -o '"outcome"' | wc -l)
+echo "$n" >> "$HERE/calls"
+awk -v c="${PERFCI_COMMIT#c}" -v k="$CULPRIT" -v n="$n" 'BEGIN { print (c + 0 >= k ? 112 : 100) * (1 + (n * 7 % 11 - 5) / 400) }'
+"""
+
+
+class Hunt:
+    def __init__(self, folder, culprit):
+        self.dir = folder
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("PERFCI_")}
+        self.env.update(HERE=folder, CULPRIT=str(culprit), HOME=folder)
+        with open(os.path.join(folder, "measure.sh"), "w", encoding="ascii") as f:
+            f.write(MEASURE)
+        with open(os.path.join(folder, "ids"), "w", encoding="ascii") as f:
+            f.writelines(f"c{i:02}\n" for i in range(COMMITS))
+
+    def start(self):
+        return subprocess.Popen([PERFCI, "bisect", "--commits", "ids", "--no-checkout", "--measure", "exec sh ./measure.sh", "--confirm",
+                                 "--resume", "--json", "-q"], cwd=self.dir, env=self.env, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def calls(self):
+        with open(os.path.join(self.dir, "calls"), encoding="ascii") as f:
+            return [int(line) for line in f if line.strip()]
+
+
+def finish(hunt, process):
+    out, err = process.communicate()
+    if process.returncode != 1:
+        sys.exit(f"status {process.returncode} instead of 1: {err.strip()}")
+    doc = json.loads(out)
+    del doc["seconds"]
+    return doc
+
+
+def in_folder(culprit, use):
+    folder = tempfile.mkdtemp(prefix="pfc-bisect-kill-")
+    try:
+        return use(Hunt(folder, culprit))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def left_alone(hunt):
+    doc = finish(hunt, hunt.start())
+    calls = hunt.calls()
+    if calls != list(range(doc["runs"])):
+        sys.exit(f"left alone, {doc['runs']} runs were made by the calls {calls}")
+    return doc
+
+
+def killed(hunt, want, most, rng):
+    """Kills it until it ends by itself; returns how often."""
+    kills = 0
+    for _ in range(ROUNDS_MOST):
+        process = hunt.start()
+        if kills < most:
+            try:
+                # At any moment: in a start, a measurement, a decision, a write.
+                process.wait(timeout=rng.uniform(0.005, 0.15))
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+            process.wait()
+        if process.returncode in (None, 1):
+            break
+        process.communicate()
+        kills += 1
+    doc = finish(hunt, process)
+    if doc != want:
+        sys.exit(f"after {kills} kills another answer:\n{doc}\ninstead of\n{want}")
+    calls = hunt.calls()
+    again = len(calls) - len(set(calls))
+    if set(calls) != set(range(doc["runs"])) or again > kills:
+        sys.exit(f"after {kills} kills {doc['runs']} runs took the calls {calls}")
+    return kills, again
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--kills", type=int, default=20), ap.add_argument("--seed", type=int, default=1)
+    a = ap.parse_args()
+    rng = random.Random(a.seed)
+    began = time.monotonic()
+    kills = lost = hunts = 0
+    while kills < a.kills:
+        culprit = rng.randrange(1, COMMITS)
+        want = in_folder(culprit, left_alone)
+        if want["culprits"][0]["commits"] != [f"c{culprit:02}"]:
+            sys.exit(f"c{culprit:02} is the culprit, named was {want['culprits']}")
+        more, again = in_folder(culprit, lambda h: killed(h, want, a.kills - kills, rng))
+        kills, lost, hunts = kills + more, lost + again, hunts + 1
+    print(f"{kills} kills in {hunts} bisections, {lost} measurements lost on the way, every answer the same, no stored run repeated "
+          f"({time.monotonic() - began:.0f} s)")
+
+
+if __name__ == "__main__":
+    main()
