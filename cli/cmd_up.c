@@ -20,7 +20,14 @@
 #include "core/http/client.h"
 
 enum { KEY_PORT = 0x100, KEY_DATA, KEY_DETACH, KEY_NO_RUNNER };
-enum { DEFAULT_PORT = 7420, LOCK_S = 120, READY_S = 120, POLL_MS = 50, WATCH_MS = 200 };
+enum {
+    DEFAULT_PORT = 7420,
+    PORT_WAIT_S = 5,
+    LOCK_S = 120,
+    READY_S = 120,
+    POLL_MS = 50,
+    WATCH_MS = 200
+};
 
 typedef struct up {
     pfc_cli *cli;
@@ -114,8 +121,14 @@ static pfc_code probe_port(int *port, pfc_err *err)
 static pfc_code settle_port(up *u, pfc_err *err)
 {
     int port = u->port >= 0 ? (int)u->port : u->stack.port ? u->stack.port : DEFAULT_PORT;
+    const int64_t end_ns = pfc_clock_ns() + PORT_WAIT_S * PFC_NS_PER_S;
     pfc_code code = probe_port(&port, err);
 
+    /* A server of ours that was killed a moment ago holds it until its last thread is gone. */
+    while (code && port == u->stack.port && pfc_clock_ns() < end_ns) {
+        pfc_clock_sleep_ns(POLL_MS * PFC_NS_PER_MS);
+        code = probe_port(&port, err);
+    }
     if (code)
         return code;
     u->stack.port = port;
