@@ -1,5 +1,6 @@
 /*
- * perfci-bisect-bench --data DIR [--sessions N] [--strategy S] [--only TEXT] [--no-prior] [--show]
+ * perfci-bisect-bench --data DIR [--sessions N] [--strategy S] [--only TEXT] [--no-prior]
+ *                    [--no-relink] [--show]
  *
  * Bisects every scenario DIR/NAME.json, N sessions each, with the planner and with its rivals, and
  * prints how often the answer was right and what it cost. Without data: "not available", exit 5.
@@ -37,11 +38,12 @@ typedef struct bench {
     const char *data, *only;
     const char *strategy;
     int64_t sessions;
-    bool show, no_prior;
+    bool show, no_prior, no_relink;
     scenario *items;
     size_t len, cap;
     beside *beside; /* of each scenario */
     int64_t slowest_ns;
+    size_t false_names; /* sets of one commit that are wrong */
     size_t bin_named[BINS], bin_true[BINS];
     double bin_sum[BINS];
 } bench;
@@ -95,6 +97,7 @@ static void calibrate(bench *b, const scenario *s, const finding *f)
         b->bin_named[bin]++;
         b->bin_sum[bin] += p;
         b->bin_true[bin] += any_truth(s, &f->sets[i], s->len);
+        b->false_names += f->sets[i].first == f->sets[i].last && !any_truth(s, &f->sets[i], s->len);
     }
 }
 
@@ -224,6 +227,7 @@ static void print_planner(const bench *b)
             printf("%-20s %7zu %12.2f%% %6.2f%%\n", ranges[i], b->bin_named[i],
                    100 * b->bin_sum[i] / n, share(b->bin_true[i], b->bin_named[i]));
     }
+    printf("one commit named, and wrong: %zu times\n", b->false_names);
     printf("slowest decision: %.2f ms of processor time\n", (double)b->slowest_ns * 1e-6);
 }
 
@@ -260,6 +264,7 @@ static pfc_code load_all(bench *b, pfc_err *err)
             code = scenario_load(&b->items[b->len], path, err);
             if (b->no_prior)
                 b->items[b->len].any_touches = false;
+            b->items[b->len].fixed_layout = b->no_relink;
             b->len++;
         }
         free(path);
@@ -274,7 +279,8 @@ static int usage(void)
 {
     fprintf(stderr,
             "usage: perfci-bisect-bench --data DIR [--sessions N] [--strategy "
-            "perfci|pinpoint|asv|halving-5|halving-3|git] [--only TEXT] [--no-prior] [--show]\n");
+            "perfci|pinpoint|asv|halving-5|halving-3|git] [--only TEXT] [--no-prior] [--no-relink] "
+            "[--show]\n");
     return 2;
 }
 
@@ -289,6 +295,10 @@ static int parse(bench *b, int argc, char **argv)
         }
         if (strcmp(argv[i], "--no-prior") == 0) {
             b->no_prior = true; /* what touched paths save, on the same histories */
+            continue;
+        }
+        if (strcmp(argv[i], "--no-relink") == 0) {
+            b->no_relink = true; /* builds differ by layout, and it cannot be randomised */
             continue;
         }
         if (!value)

@@ -62,7 +62,7 @@ static void perfci(session *n, finding *out)
                              .noise_rel = s->noise_hint,
                              .layout_noise_rel = s->layout_hint,
                              .delta_rel = s->delta_hint,
-                             .relink = s->layout_hint > 0,
+                             .relink = s->layout_hint > 0 && !s->fixed_layout,
                              .run_cost = 1,
                              .prior = prior,
                              .seed = 1 };

@@ -25,6 +25,7 @@
 #define END_RUNS     2
 #define END_RUNS_NEW 4 /* when the noise itself must come from the ends */
 #define SMALL_GAIN   0.01
+#define KNOWN        0.05 /* of what a fresh commit tells: so little that one more run is not worth it */
 #define ODD_FIT      0.5 /* a lone commit that fits the other level this much is asked again */
 
 typedef struct part {
@@ -176,6 +177,16 @@ static double enough_none(const plan_model *m, size_t fewest)
     return (double)fewest >= TOLD_APART * ratio * ratio ? LIKELY_NOT : NOT_THERE;
 }
 
+/* Builds keep their layout and its offset: once these two have the runs to know their builds, more of
+ * them say no more about their commits, and doubt is left to commits inside. */
+static bool known_builds(const pfc_bisect_plan *plan, size_t a, size_t b)
+{
+    const plan_model *m = &plan->model;
+    size_t fewest = PFC_MIN(node_runs(plan, a), node_runs(plan, b));
+    return m->layout > 0 && !plan->opts.relink &&
+           precision_gain(m, fewest) < KNOWN * precision_gain(m, 0);
+}
+
 static bool reproduce(const pfc_bisect_plan *plan, pfc_bisect_step *out, plan_reason *reason)
 {
     const plan_model *m = &plan->model;
@@ -187,6 +198,8 @@ static bool reproduce(const pfc_bisect_plan *plan, pfc_bisect_step *out, plan_re
         return true;
     }
     if (fewest >= want && 1 - m->none >= REPRODUCED)
+        return false;
+    if (fewest >= want && known_builds(plan, 0, last))
         return false;
     if (last > 1 && fewest >= want)
         return false; /* a look inside has raised the doubt: look there again */
@@ -388,11 +401,12 @@ static part_end search_part(const pfc_bisect_plan *plan, const part *p, pfc_bise
     double size = part_size(&plan->model, p);
     part core = core_of(&plan->model, p);
     pick best = { .score = 0 };
-    if (p->up < SURE && bump(plan, p, size, out))
+    bool borders = p->up < SURE && !known_builds(plan, core.from, core.to);
+    if (borders && bump(plan, p, size, out))
         return PART_GO_ON;
     if (p->up < SURE && spent_on(plan, &core))
         return PART_QUIET;
-    if (p->up < SURE)
+    if (borders)
         return measure_fewer(plan, core.from, core.to, size, out) ? PART_NARROW : PART_GO_ON;
     if (anchor(plan, p, size, out))
         return PART_GO_ON;
