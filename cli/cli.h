@@ -119,6 +119,7 @@ int pfc_cmd_series(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_accept(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_why(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_repro(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_store(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_comment(pfc_cli *cli, int argc, char **argv);

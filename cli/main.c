@@ -39,6 +39,7 @@ static const struct command commands[] = {
     { "alerts", pfc_cmd_alerts, "list alerts, show one, set its state" },
     { "why", pfc_cmd_why, "who may have caused an alert, with reasons" },
     { "replay", pfc_cmd_replay, "what other detector settings would have alerted" },
+    { "repro", pfc_cmd_repro, "repeat here what an alert, step or verdict stands on" },
     { "accept", pfc_cmd_accept, "accept an alert's new level as the right one" },
     { "project", pfc_cmd_project, "make and list projects" },
     { "token", pfc_cmd_token, "make, list and revoke tokens" },

@@ -181,32 +181,13 @@ static pfc_code launch(pfc_workspace *ws, const pfc_measure_opts *opts, const pf
     return code;
 }
 
-/* --filter takes an expression; the one benchmark that is wanted is a name. A headline is made of
- * several: everything is measured. Caller frees; NULL: all. */
-static char *benchmark_filter(const char *benchmark)
-{
-    pfc_buf buf;
-
-    if (!benchmark || !benchmark[0] || strcmp(benchmark, "headline") == 0)
-        return NULL;
-    pfc_buf_init(&buf, 4 * PFC_WIRE_MAX_NAME);
-    pfc_buf_putc(&buf, '^');
-    for (const char *c = benchmark; *c; c++) {
-        if (strchr(".[]{}()*+?^$|\\", *c))
-            pfc_buf_putc(&buf, '\\');
-        pfc_buf_putc(&buf, *c);
-    }
-    pfc_buf_putc(&buf, '$');
-    return pfc_buf_take(&buf);
-}
-
 /* A suite launches its own processes; a command is one, and the variance between launches is not
  * the one within. What was measured before a launch failed is not kept: a run is whole or not. */
 static pfc_code measure(agent *a, pfc_workspace *ws, const pfc_conf *conf, const pfc_commit_id *id,
                         pfc_lease *lease, pfc_outcome *out, pfc_err *err)
 {
     const pfc_task *task = &lease->job->task;
-    char *filter = benchmark_filter(task->benchmark);
+    char *filter = pfc_measure_filter(task->benchmark);
     const pfc_measure_opts opts = {
         .filter = filter,
         .backend = task->backend && task->backend[0] ? task->backend : NULL,

@@ -17,6 +17,23 @@
 #define BENCH_IN_CHECKOUT "build/release/bin/perfci-bench"
 #define MAX_COMMIT_TEXT   64
 
+char *pfc_measure_filter(const char *benchmark)
+{
+    pfc_buf buf;
+
+    if (!benchmark || !benchmark[0] || strcmp(benchmark, "headline") == 0)
+        return NULL;
+    pfc_buf_init(&buf, 4 * PFC_WIRE_MAX_NAME);
+    pfc_buf_putc(&buf, '^');
+    for (const char *c = benchmark; *c; c++) {
+        if (strchr(".[]{}()*+?^$|\\", *c))
+            pfc_buf_putc(&buf, '\\');
+        pfc_buf_putc(&buf, *c);
+    }
+    pfc_buf_putc(&buf, '$');
+    return pfc_buf_take(&buf);
+}
+
 void pfc_outcome_clear(pfc_outcome *outcome)
 {
     if (!outcome)

@@ -83,6 +83,10 @@ typedef struct pfc_measure_opts {
 pfc_code pfc_measure(const pfc_measure_opts *opts, const char *dir, const char *commit,
                      unsigned build, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
 
+/** --filter of perfci-bench for exactly this benchmark; NULL (all): no name, or the headline, which is
+ *  made of several. Caller frees. */
+char *pfc_measure_filter(const char *benchmark);
+
 /** Two checkouts whose builds take turns. */
 typedef struct pfc_pair_opts {
     const char *dirs[2];    /* A, B: ready and built */

@@ -39,6 +39,7 @@ static json_t *encode_alert(const pfc_alert *a)
     json_object_set_new(json, "created_at", pfc_encode_time(a->created_at));
     json_object_set_new(json, "updated_at", pfc_encode_time(a->updated_at));
     json_object_set_new(json, "note", pfc_reply_string(a->note));
+    json_object_set_new(json, "repro", json_sprintf("perfci repro alert:%lld", (long long)a->id));
     json_object_set_new(json, "accepted", json_boolean(a->accepted));
     json_object_set_new(json, "undone_by", pfc_reply_string(a->undone_commit));
     json_object_set_new(json, "group", encode_group(a));

@@ -54,7 +54,7 @@ PFC_HANDLER(bisections_get)
         b = &row.items[0];
         json = pfc_encode_bisection(b);
         if (detail.line)
-            pfc_encode_bisection_detail(&detail, json);
+            pfc_encode_bisection_detail(id, &detail, json);
         code = pfc_reply_json(reply, 200, json, err);
     }
     pfc_bisection_detail_clear(&detail);

@@ -132,7 +132,7 @@ PFC_HANDLER(audit_list); /* audit.c */
 json_t *pfc_encode_job(const pfc_job *j);
 json_t *pfc_encode_bisection(const pfc_bisection *b);
 /** Adds steps, line and cost of a search on the runners to its object. */
-void pfc_encode_bisection_detail(const pfc_bisection_detail *d, json_t *json);
+void pfc_encode_bisection_detail(int64_t id, const pfc_bisection_detail *d, json_t *json);
 /** POST /bisections with mode remote. */
 pfc_code pfc_bisection_order_post(pfc_app *app, const pfc_req *req, pfc_reply *reply,
                                   pfc_err *err) PFC_MUSTCHECK;

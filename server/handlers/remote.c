@@ -9,6 +9,13 @@
 #define MAX_RUNS     100000
 #define MAX_PARALLEL 8
 
+/* The one command that does it again at somebody's desk. */
+static json_t *encode_repro(const char *kind, int64_t id, int64_t part)
+{
+    return part ? json_sprintf("perfci repro %s:%lld/%lld", kind, (long long)id, (long long)part)
+                : json_sprintf("perfci repro %s:%lld", kind, (long long)id);
+}
+
 json_t *pfc_encode_bisection(const pfc_bisection *b)
 {
     json_t *json =
@@ -19,6 +26,7 @@ json_t *pfc_encode_bisection(const pfc_bisection *b)
                   pfc_reply_string(b->bad), "verdict", pfc_reply_string(b->verdict), "culprits",
                   pfc_encode_json_text(b->culprits_json ? b->culprits_json : "[]"));
 
+    json_object_set_new(json, "repro", encode_repro("bisection", b->id, 0));
     json_object_set_new(json, "mode", pfc_reply_string(b->mode));
     json_object_set_new(json, "state", pfc_reply_string(b->state));
     json_object_set_new(json, "reason", pfc_reply_string(b->reason));
@@ -49,13 +57,14 @@ static json_t *encode_cost(const pfc_bisection_cost *c)
         (json_int_t)c->jobs_waiting);
 }
 
-static json_t *encode_step(const pfc_bisection_step *s)
+static json_t *encode_step(int64_t bisection_id, const pfc_bisection_step *s)
 {
     json_t *json = json_pack("{s:I, s:o, s:o, s:o, s:I, s:o, s:o}", "n", (json_int_t)s->n, "commit",
                              pfc_reply_string(s->commit), "value", pfc_reply_number(s->value),
                              "state", pfc_reply_string(s->state), "build", (json_int_t)s->layout,
                              "job_id", pfc_encode_id(s->job_id), "run", pfc_reply_string(s->run));
 
+    json_object_set_new(json, "repro", encode_repro("bisection", bisection_id, s->n));
     json_object_set_new(json, "stored", json_boolean(!s->job_id));
     json_object_set_new(json, "job_state", pfc_reply_string(s->job_state));
     json_object_set_new(json, "runner", pfc_reply_string(s->runner));
@@ -64,7 +73,7 @@ static json_t *encode_step(const pfc_bisection_step *s)
     return json;
 }
 
-static json_t *encode_verifications(const pfc_verifications *rows)
+static json_t *encode_verifications(int64_t bisection_id, const pfc_verifications *rows)
 {
     json_t *list = json_array();
 
@@ -75,6 +84,7 @@ static json_t *encode_verifications(const pfc_verifications *rows)
                                  pfc_reply_string(v->after), "state", pfc_reply_string(v->state),
                                  "pairs", (json_int_t)v->pairs, "layouts", (json_int_t)v->layouts);
 
+        json_object_set_new(json, "repro", encode_repro("verification", bisection_id, v->id));
         json_object_set_new(json, "rel_change", pfc_reply_number(v->rel_change));
         json_object_set_new(json, "rel_low", pfc_reply_number(v->rel_low));
         json_object_set_new(json, "rel_high", pfc_reply_number(v->rel_high));
@@ -86,18 +96,18 @@ static json_t *encode_verifications(const pfc_verifications *rows)
     return list;
 }
 
-void pfc_encode_bisection_detail(const pfc_bisection_detail *d, json_t *json)
+void pfc_encode_bisection_detail(int64_t id, const pfc_bisection_detail *d, json_t *json)
 {
     json_t *steps = json_array(), *line = json_array();
 
     for (size_t i = 0; i < d->steps.len; i++)
-        json_array_append_new(steps, encode_step(&d->steps.items[i]));
+        json_array_append_new(steps, encode_step(id, &d->steps.items[i]));
     for (size_t i = 0; i < json_array_size(d->line); i++)
         json_array_append_new(
             line, json_pack("{s:O, s:o}", "commit", json_array_get(d->line, i), "probability",
                             d->posterior ? pfc_reply_number(d->posterior[i]) : json_null()));
     json_object_set_new(json, "steps", steps);
-    json_object_set_new(json, "verifications", encode_verifications(&d->verifications));
+    json_object_set_new(json, "verifications", encode_verifications(id, &d->verifications));
     json_object_set_new(json, "line", line);
     json_object_set_new(json, "options", pfc_encode_json_text(d->options));
     json_object_set_new(json, "expected", encode_cost(&d->cost));

@@ -72,6 +72,20 @@ class Path(unittest.TestCase):
         alert = self.stack.api("/alerts?project=tiny")["alerts"][0]
         self.assertEqual(alert["culprit"], self.ids[PLANTED])
 
+    def test_4_one_command_repeats_an_alert_and_a_step_here(self):
+        alert = self.stack.api("/alerts?project=tiny")["alerts"][0]
+        self.assertEqual(alert["repro"], f"perfci repro alert:{alert['id']}")
+        done = self.stack.perfci(*alert["repro"].split()[1:], "--json", status=1, cwd=self.repo)
+        rows = json.loads(done.stdout)["rows"]
+        self.assertEqual([row["verdict"] for row in rows if row["metric"] == "gemm_tflops"], ["regression"])
+        stored = self.stack.api("/bisections")["bisections"][0]["id"]
+        shown = self.stack.perfci("repro", f"bisection:{stored}", "--print", cwd=self.repo).stdout
+        self.assertEqual(shown.strip(), f"perfci compare '{self.ids[PLANTED]}^' {self.ids[PLANTED]}")
+        step = self.stack.perfci("repro", f"bisection:{stored}/1", "--json", cwd=self.repo).stdout
+        self.assertIn(json.loads(step)["commit"], self.ids)
+        wrong = self.stack.perfci("repro", "thing:1", status=2, cwd=self.repo)
+        self.assertIn("want alert:N", wrong.stderr)
+
     def test_4_two_commits_compare_as_the_levels_do(self):
         before, after = self.ids[PLANTED - 1], self.ids[PLANTED]
         answer = self.stack.api(f"/compare?project=tiny&a={before}&b={after}")
