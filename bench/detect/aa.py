@@ -34,6 +34,7 @@ benchmarks:
   - {op: rmsnorm, dtype: f32, shapes: [{rows: 32, cols: 1024}], backends: [cpu-scalar, cpu-avx2, cpu-avx512]}
   - {op: softmax, dtype: f32, shapes: [{rows: 32, cols: 1024}], backends: [cpu-scalar, cpu-avx2, cpu-avx512]}
 """
+CLEAR_P = 2.6e-12  # seven standard errors: core/stats/fdr.h, pfc_alert_firm
 SHORTEST = 4  # points: fewer are never judged
 
 
@@ -91,6 +92,13 @@ def detect(perfci, documents):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def firm(changes, points):
+    """Those that the service would open an alert for, were they regressions: confirmed, or clear with five points."""
+    ends = [c["index"] for c in changes[1:]] + [points]
+    return [c for c, end in zip(changes, ends) if c["status"] == "confirmed" or end - c["index"] >= 20
+            or (end - c["index"] >= 5 and c["p"] <= CLEAR_P)]
+
+
 def report(perfci, series):
     items = list(series.values())
     points = sum(len(s["points"]) for s in items)
@@ -98,6 +106,7 @@ def report(perfci, series):
     confirmed = sum(c["status"] == "confirmed" for a in whole for c in a["changes"])
     provisional = sum(c["status"] != "confirmed" for a in whole for c in a["changes"])
     hit = sum(any(c["status"] == "confirmed" for c in a["changes"]) for a in whole)
+    alarmed = [firm(a["changes"], len(s["points"])) for a, s in zip(whole, items)]
     prefixes = [dict(s, points=s["points"][:n]) for s in items for n in range(SHORTEST, len(s["points"]) + 1)]
     ever = set()
     for answer in detect(perfci, prefixes):
@@ -107,6 +116,8 @@ def report(perfci, series):
     print(f"A/A: {len(items)} series, {points} points of one build")
     print(f"false alarms on the whole series: {confirmed} confirmed ({1000 * confirmed / points:.2f} per 1,000 points), "
           f"{provisional} provisional; series hit: {hit} ({100 * hit / len(items):.1f} %)")
+    print(f"firm enough for an alert, up or down: {sum(map(len, alarmed))} ({1000 * sum(map(len, alarmed)) / points:.2f} per 1,000 points); "
+          f"series hit: {sum(map(bool, alarmed))} ({100 * sum(map(bool, alarmed)) / len(items):.1f} %)")
     print(f"judged after every point: {len(ever)} series had a confirmed change at some time ({100 * len(ever) / len(items):.1f} %)")
     for answer in whole:
         for c in answer["changes"]:

@@ -5,7 +5,7 @@ SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, 
        x.after, x.rel_change, x.rel_low, x.rel_high, x.p, c.sha AS commit, cl.sha AS commit_low,
        ch.sha AS commit_high, a.culprit, extract(epoch FROM a.created_at)::float8 AS created_at,
        extract(epoch FROM a.updated_at)::float8 AS updated_at, a.note, a.group_id, a.group_series,
-       a.group_measured, a.group_summary, a.accepted_at IS NOT NULL AS accepted, a.evidence,
+       a.group_measured, a.group_summary, a.accepted_at IS NOT NULL AS accepted, a.evidence, x.kind,
        u.sha AS undone_commit
 FROM alerts a
 JOIN projects p ON p.id = a.project_id

@@ -13,7 +13,7 @@ JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.branch = $2
 JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.branch = $2
     AND bh.commit_id = x.commit_high_id
 LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
-WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regression
+WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regression AND x.kind = 'step'
   AND (a.id IS NULL OR a.regroup)
 ORDER BY bl.position, bh.position LIMIT 10000;
 
@@ -32,7 +32,7 @@ JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.branch = $2
 JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.branch = $2
     AND bh.commit_id = x.commit_high_id
 LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
-WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regression
+WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regression AND x.kind = 'step'
   AND bl.position <= $4::bigint AND bh.position >= $3::bigint
 ORDER BY bh.position - bl.position, b.position, x.id LIMIT 10000;
 

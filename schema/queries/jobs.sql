@@ -188,7 +188,7 @@ LEFT JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.commit_id = x
 LEFT JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.commit_id = x.commit_high_id
     AND bh.branch = $3
 LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
-WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint
+WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.kind = 'step'
 ORDER BY x.gone_at IS NOT NULL, x.id;
 
 -- name: change_point_put

@@ -18,7 +18,7 @@ LEFT JOIN LATERAL (
     JOIN commits xc ON xc.project_id = x.project_id AND xc.id = x.commit_id
     JOIN branch_commits xb ON xb.project_id = x.project_id AND xb.commit_id = x.commit_id
         AND xb.branch = s.branch
-    WHERE x.project_id = s.project_id AND x.series_id = s.id AND x.gone_at IS NULL
+    WHERE x.project_id = s.project_id AND x.series_id = s.id AND x.gone_at IS NULL AND x.kind = 'step'
     ORDER BY xb.position DESC NULLS LAST LIMIT 1) g ON true
 WHERE ($1::bigint IS NULL OR s.project_id = $1) AND ($2::bigint IS NULL OR s.id = $2)
   AND ($3::text IS NULL OR s.metric = $3) AND ($4::text IS NULL OR b.name = $4)
@@ -105,7 +105,7 @@ LEFT JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.commit_id = x
 LEFT JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.commit_id = x.commit_high_id
     AND bh.branch = $3
 LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
-WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.gone_at IS NULL
+WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.gone_at IS NULL AND x.kind = 'step'
   AND b.position IS NOT NULL
 ORDER BY b.position;
 

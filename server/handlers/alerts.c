@@ -43,6 +43,7 @@ static json_t *encode_alert(const pfc_alert *a)
     json_object_set_new(json, "accepted", json_boolean(a->accepted));
     json_object_set_new(json, "undone_by", pfc_reply_string(a->undone_commit));
     json_object_set_new(json, "group", encode_group(a));
+    json_object_set_new(json, "kind", pfc_reply_string(a->kind));
     json_object_set_new(json, "evidence", pfc_reply_string(a->evidence));
     return json;
 }

@@ -36,6 +36,7 @@ static const pfc_col alert_cols[] = {
     PFC_COL(pfc_alert, group_summary, "group_summary", TEXT),
     PFC_COL(pfc_alert, accepted, "accepted", BOOL),
     PFC_COL(pfc_alert, undone_commit, "undone_commit", TEXT),
+    PFC_COL(pfc_alert, kind, "kind", TEXT),
     PFC_COL(pfc_alert, evidence, "evidence", TEXT),
 };
 static const pfc_shape alert_shape = PFC_SHAPE(alert_cols, pfc_alert);

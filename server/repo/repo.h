@@ -171,6 +171,7 @@ typedef struct pfc_alert {
     const char *group_summary;            /* "4 of 9 series: gemm only, cpu-avx2 only" */
     bool accepted;                        /* somebody said that the new level is the right one */
     const char *undone_commit;            /* after which the level was back; NULL: it is not */
+    const char *kind;                     /* step, drift */
     const char *evidence;                 /* exact, corroborated, alone, single */
 } pfc_alert;
 PFC_ROWS(pfc_alerts, pfc_alert);

@@ -82,6 +82,7 @@ static pfc_code judge_one(pfc_db *db, const batch *b, const pfc_res *list, size_
         .branch = pfc_res_text(list, i, pfc_res_column(list, "branch")),
     };
     const pfc_judged series = {
+        .canary = pfc_streq(name.benchmark, "canary"),
         .settings = pfc_detector_for(&b->detector, &name),
         .from_position = pfc_res_i64(list, i, pfc_res_column(list, "from_position")),
         .id = pfc_res_i64(list, i, pfc_res_column(list, "id")),

@@ -81,7 +81,7 @@ pfc_code pfc_detector_load(pfc_tx *tx, int64_t project_id, pfc_detector *out,
 typedef struct pfc_judged {
     int64_t id;
     const char *branch;
-    bool higher_is_better, exact;
+    bool higher_is_better, exact, canary;
     pfc_detector_settings settings;
     int64_t from_position; /* the first at which something is new; 0: all of it */
 } pfc_judged;
@@ -131,6 +131,12 @@ typedef struct pfc_firm {
  */
 pfc_code pfc_history_detect(const pfc_history *h, const pfc_detect_opts *opts, pfc_firm *at,
                             pfc_detection *out, pfc_err *err) PFC_MUSTCHECK;
+
+/** Opens, keeps or closes the series' one alert about slow drift (drift.c); tx holds the series. The
+ *  canary's drift is the machine's: do not ask for it. */
+pfc_code pfc_drift_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                         const pfc_history *h, const pfc_detection *found,
+                         pfc_err *err) PFC_MUSTCHECK;
 
 /** Where a change lies, in terms of history. */
 typedef struct pfc_place {

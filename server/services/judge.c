@@ -356,6 +356,8 @@ pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
         found.changes_len = 0;
     if (!code)
         code = store_changes(tx, project_id, series, &h, &found, settled_before, err);
+    if (!code && !series->canary)
+        code = pfc_drift_judge(tx, project_id, series, &h, &found, err);
     if (!code)
         code = store_summary(tx, project_id, series, &h, &found, before, &settled, err);
     pfc_detection_clear(&found);

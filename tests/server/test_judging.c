@@ -139,6 +139,51 @@ Test(judging, an_accepted_level_stays_accepted_and_the_next_step_is_found)
     pfc_db_close(db);
 }
 
+/* 0.3 % a week over ten weeks, a point a day: one alert, which its acceptance ends. */
+Test(judging, slow_drift_opens_one_alert_and_begins_anew_once_accepted)
+{
+    const pfc_alert_change accept = { .accept = true, .state = "wont_fix", .reason = "agreed" };
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    int64_t p = fx_project(db);
+    pfc_alerts alerts, after = { 0 };
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 90);
+    pfc_test_sql(url, "UPDATE commits SET time = time + (SELECT position FROM branch_commits b"
+                      " WHERE b.commit_id = commits.id) * interval '1 day'");
+    for (unsigned n = 1; n <= 70; n++) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/a", "time_ns", 100 * pow(1.003, n / 7.0), 0.02, 12, 3, n * 17);
+        fx_measure(run, "norm/a", "time_ns", 100, 0.02, 12, 3, n * 19);
+        fx_ingest(db, p, run);
+        if (n % 10 == 0)
+            fx_detect(db);
+    }
+    alerts = alerts_of(db, p);
+    cr_assert(eq(sz, alerts.len, 1));
+    cr_assert(eq(str, (char *)alerts.items[0].kind, "drift"));
+    cr_assert(eq(str, (char *)alerts.items[0].benchmark, "gemm/a"));
+    cr_assert(epsilon_eq(dbl, alerts.items[0].rel_change, 0.03, 0.006));
+    expect_reason(db, alerts.items[0].id, "slow drift");
+    cr_assert(
+        eq(int, pfc_alert_update(db, "ann", alerts.items[0].id, &accept, &after, &err), PFC_OK),
+        "%s", err.msg);
+    pfc_rows_clear(&after);
+    pfc_rows_clear(&alerts);
+    for (unsigned n = 71; n <= 90; n++) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/a", "time_ns", 103, 0.02, 12, 3, n * 17);
+        fx_ingest(db, p, run);
+    }
+    fx_detect(db);
+    expect_state(db, p, "wont_fix");
+    free(url);
+    pfc_db_close(db);
+}
+
 /* One benchmark: its time and its cycles step together, its size stands still; another has one metric. */
 Test(judging, an_alert_says_what_else_of_its_benchmark_moved)
 {

@@ -1,0 +1,31 @@
+-- name: drift_of_series
+-- $1 project_id, $2 series_id, $3 branch  -> the newest drift of the series: id, gone, position_high,
+-- its alert, whether its level was accepted
+SELECT x.id, x.gone_at IS NOT NULL AS gone, bh.position AS position_high, a.id AS alert_id, a.state,
+       a.accepted_at IS NOT NULL AS accepted,
+       (SELECT e.actor FROM alert_events e WHERE e.project_id = a.project_id AND e.alert_id = a.id
+        ORDER BY e.id DESC LIMIT 1) AS last_actor
+FROM change_points x
+LEFT JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.commit_id = x.commit_high_id
+    AND bh.branch = $3
+LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
+WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.kind = 'drift'
+ORDER BY x.id DESC LIMIT 1;
+
+-- name: drift_put
+-- $1 project_id, $2 id or NULL (new), $3 series_id, $4 first commit, $5 last commit, $6 before, $7 after,
+-- $8 rel_change, $9 rel_low, $10 rel_high, $11 p  -> id
+WITH changed AS (
+    UPDATE change_points SET commit_id = $5::bigint, commit_low_id = $4::bigint,
+           commit_high_id = $5::bigint, before = $6::float8, after = $7::float8,
+           rel_change = $8::float8, rel_low = $9::float8, rel_high = $10::float8, p = $11::float8,
+           updated_at = now(), gone_at = NULL
+    WHERE project_id = $1::bigint AND id = $2::bigint RETURNING id),
+made AS (
+    INSERT INTO change_points (project_id, series_id, commit_id, commit_low_id, commit_high_id, before,
+                               after, rel_change, rel_low, rel_high, p, regression, confirmed, firm,
+                               kind)
+    SELECT $1::bigint, $3::bigint, $5::bigint, $4::bigint, $5::bigint, $6::float8, $7::float8,
+           $8::float8, $9::float8, $10::float8, $11::float8, true, true, true, 'drift'
+    WHERE $2::bigint IS NULL RETURNING id)
+SELECT id FROM changed UNION ALL SELECT id FROM made;
