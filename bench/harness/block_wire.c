@@ -26,12 +26,12 @@ char *pfc_block_spec_to_text(const pfc_block_spec *spec)
 
     for (size_t i = 0; i < spec->c->op->params_len; i++)
         json_object_set_new(params, spec->c->op->params[i].name, json_integer(spec->c->params[i]));
-    return dump(json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:f, s:f, s:b, s:i, s:s}", "op",
-                          spec->c->op->name, "dtype", spec->c->dtype, "params", params, "backend",
-                          spec->backend, "seed", (json_int_t)spec->seed, "samples",
-                          (json_int_t)spec->samples, "max_seconds", spec->max_seconds,
-                          "warmup_seconds", spec->warmup_seconds, "check", (int)spec->check, "cpu",
-                          spec->cpu, "counters", spec->counters));
+    return dump(json_pack(
+        "{s:s, s:s, s:o, s:s, s:I, s:I, s:f, s:f, s:b, s:i, s:s, s:I}", "op", spec->c->op->name,
+        "dtype", spec->c->dtype, "params", params, "backend", spec->backend, "seed",
+        (json_int_t)spec->seed, "samples", (json_int_t)spec->samples, "max_seconds",
+        spec->max_seconds, "warmup_seconds", spec->warmup_seconds, "check", (int)spec->check, "cpu",
+        spec->cpu, "counters", spec->counters, "copies", (json_int_t)PFC_MAX(spec->copies, 1)));
 }
 
 static pfc_code read_case(const json_t *doc, pfc_case *c, pfc_err *err)
@@ -73,6 +73,7 @@ pfc_code pfc_block_spec_from_text(const char *text, size_t len, pfc_block_spec *
     int64_t seed = 0;
     int64_t samples = 0;
     int64_t cpu = -1;
+    int64_t copies = 1;
     pfc_code code = pfc_json_parse(text, len, &doc, err);
 
     *c = (pfc_case){ 0 };
@@ -88,6 +89,8 @@ pfc_code pfc_block_spec_from_text(const char *text, size_t len, pfc_block_spec *
         code = pfc_json_i64(doc, NULL, "samples", true, 1, MAX_SAMPLES, &samples, err);
     if (!code)
         code = pfc_json_i64(doc, NULL, "cpu", true, -1, 1 << 20, &cpu, err);
+    if (!code)
+        code = pfc_json_i64(doc, NULL, "copies", false, 1, PFC_MAX_COPIES, &copies, err);
     if (!code)
         code = pfc_json_double(doc, NULL, "max_seconds", true, 0.0, 1e6, &out->max_seconds, err);
     if (!code)
@@ -114,6 +117,7 @@ pfc_code pfc_block_spec_from_text(const char *text, size_t len, pfc_block_spec *
     out->seed = (uint64_t)seed;
     out->samples = (size_t)samples;
     out->cpu = (int)cpu;
+    out->copies = (size_t)copies;
     return PFC_OK;
 }
 

@@ -39,6 +39,8 @@ pfc_timer pfc_timer_cpu(void);
 #define PFC_SAMPLE_LONG_NS   300000.0 /* a call longer than this is timed by the CPU clock */
 #define PFC_SAMPLE_MIN_STEPS 100.0    /* a sample is at least so many clock resolutions */
 
+#define PFC_MAX_COPIES 64
+
 /** What one block shall do. */
 typedef struct pfc_block_spec {
     const pfc_case *c;
@@ -49,6 +51,8 @@ typedef struct pfc_block_spec {
     double warmup_seconds; /* at most */
     double launch_seconds; /* beyond those, before the launch counts as hanging; 0: two minutes */
     bool check;            /* compare the result with the reference first */
+    size_t copies;         /* turns of pairs: problems that calls go round, so that each finds its
+                              data out of the caches; 0: 1, at most PFC_MAX_COPIES */
     int cpu;               /* pin to this CPU; -1: leave as it is */
     char counters[PFC_COUNTER_LIST_MAX]; /* what to count, as pfc_counter_parse; "": the usual */
 } pfc_block_spec;

@@ -94,7 +94,7 @@ static void settle_turn(duel *d, const pfc_launched *up)
     turn->samples = 1;
     turn->cpu_clock = up->cpu_clock;
     turn->warm = (o->warm_samples ? o->warm_samples : TURN_WARM) * turn->calls;
-    if (!o->warm_samples && up->call_ns > COLD_CALL_NS)
+    if (!o->warm_samples && (up->call_ns > COLD_CALL_NS || o->copies > 1))
         turn->warm = 0;
     d->turns = o->turns ? o->turns : up->cpu_clock ? PFC_PAIR_TURNS_LONG : PFC_PAIR_TURNS;
     d->turns = (d->turns + 1) / 2 * 2;
@@ -298,6 +298,7 @@ pfc_code pfc_paired_run(const pfc_side *a, const pfc_side *b, const pfc_case *c,
                                .max_seconds = c->settings.max_seconds,
                                .warmup_seconds = c->settings.warmup_seconds,
                                .check = true,
+                               .copies = opts->copies,
                                .cpu = opts->cpu };
     d.per_launch = opts->launch_pairs;
     pfc_rng_seed(&d.rng, opts->seed ? opts->seed : 1);

@@ -100,6 +100,8 @@ typedef struct pfc_paired_opts {
                             slowdown, to check the method; 0: none */
     const pfc_case *case_b; /* B measures this one instead and is given credit for the same work:
                                injected work again, as a slightly larger problem; NULL: none */
+    size_t copies;          /* of the problem, that calls go round: out of the caches, and without
+                               warm-up; 0: 1 */
     uint64_t seed;          /* of order and input; 0: 1 */
     int cpu;                /* for both sides; -1: not pinned */
     bool (*cancelled)(void *arg);

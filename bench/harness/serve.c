@@ -12,6 +12,7 @@
 
 typedef struct server {
     const pfc_backend *backend;
+    pfc_backend round; /* when there are several copies */
     void *inst;
     const pfc_timer *wall;
     const pfc_timer *cpu;
@@ -58,7 +59,12 @@ static pfc_code begin(server *s, const pfc_backends *backends, const char *line,
         goto done;
     }
     (void)pfc_pin(spec.cpu);
-    code = s->backend->ops->open(s->backend, &c, spec.seed, &s->inst, &inner);
+    if (spec.copies > 1) {
+        code = pfc_copies_open(s->backend, &c, spec.seed, spec.copies, &s->round, &s->inst, &inner);
+        s->backend = code ? s->backend : &s->round;
+    } else {
+        code = s->backend->ops->open(s->backend, &c, spec.seed, &s->inst, &inner);
+    }
     if (!code && spec.check)
         code = s->backend->ops->check(s->inst, &inner);
     if (code) {

@@ -17,17 +17,21 @@ typedef struct kernel {
     const char *op, *params; /* as a suite has them */
     const char *grow;
     double warmup_s;
+    size_t copies, turns; /* 0: as comparisons are */
 } kernel;
 
 static const kernel kernels[] = {
-    { { "l1", "3 KiB: L1" }, "gemm", "m: 16, n: 16, k: 16", NULL, 0.01 },
-    { { "l2", "400 KiB: L2" }, "rmsnorm", "rows: 200, cols: 256", "rows", 0.01 },
-    { { "l3", "32 MiB: L3" }, "rmsnorm", "rows: 1000, cols: 4096", "rows", 0.05 },
+    { { "l1", "3 KiB: L1" }, "gemm", "m: 16, n: 16, k: 16", NULL, 0.01, 0, 0 },
+    { { "l2", "400 KiB: L2" }, "rmsnorm", "rows: 200, cols: 256", "rows", 0.01, 0, 0 },
+    { { "l3", "32 MiB: L3" }, "rmsnorm", "rows: 1000, cols: 4096", "rows", 0.05, 0, 0 },
+    /* eight problems of 8 MiB that calls go round: each finds its operands in memory */
     { { "dram", "62 MiB a side, taking turns: DRAM" },
       "rmsnorm",
-      "rows: 2000, cols: 4096",
+      "rows: 250, cols: 4096",
       "rows",
-      0.05 },
+      0.05,
+      8,
+      20 },
 };
 
 const pfc_study_kernel *pfc_study_kernels(size_t *len)
@@ -87,7 +91,8 @@ static pfc_code compare(const pfc_study_opts *o, const kernel *k, const pfc_case
     const double margin = o->margin > 0.0 ? o->margin : 0.5 * o->inject_rel;
     pfc_paired_opts opts = { .seed = t->done + t->failed + 1,
                              .launch_pairs = (size_t)o->launch_pairs,
-                             .turns = (size_t)o->turns,
+                             .turns = o->turns ? (size_t)o->turns : k->turns,
+                             .copies = k->copies,
                              .warm_samples = (size_t)o->warm,
                              .margin = margin,
                              .max_pairs = (size_t)o->max_pairs,

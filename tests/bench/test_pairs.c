@@ -533,6 +533,32 @@ Test(pairs, a_serving_child_says_what_it_lacks_and_refuses_nonsense)
     free(spec);
 }
 
+/* The modelled kernel counts what is opened: three problems for one spec, all closed at the end, and
+ * a turn goes round them. */
+Test(pairs, a_serving_child_goes_round_as_many_copies_as_asked)
+{
+    const pfc_block_spec spec = { .c = &suite->cases[0],
+                                  .backend = "cpu-scalar",
+                                  .seed = 1,
+                                  .samples = 1,
+                                  .max_seconds = 1,
+                                  .copies = 3,
+                                  .check = true,
+                                  .cpu = -1 };
+    char *text = pfc_block_spec_to_text(&spec);
+    char *input = pfc_format(
+        "%s\n{\"warm\":0,\"calls\":7,\"per\":7,\"samples\":1,\"cpu_clock\":false}\n", text);
+    char *out = NULL;
+
+    cr_assert(eq(int, serve(input, &out), PFC_OK), "%s", err.msg);
+    cr_assert(ne(ptr, strstr(out, "{\"samples\":[1000.0]"), NULL), "%s", out);
+    cr_assert(eq(sz, fake.opened, 3));
+    cr_assert(eq(sz, fake.checked, 1));
+    free(out);
+    free(input);
+    free(text);
+}
+
 /* A program that is no perfci-bench: cat echoes the question, true ends at once. */
 Test(pairs, a_foreign_program_is_a_broken_side)
 {
