@@ -121,7 +121,7 @@ export function AlertView(props: { id: string }) {
           <Page title={`Alert ${a.id}: ${headline ? a.metric : a.benchmark}`} side={<StateBadge state={a.state} />}
             lead={<>{[headline ? "headline" : a.metric, a.backend, a.machine_class].filter((t) => t).join(" \u00b7 ")} · opened <When time={a.created_at} /></>}>
             <div class="split narrow-first">
-              <Section title="Change"><Levels alert={a} /></Section>
+              <Section title={a.kind === "drift" ? "Slow drift" : "Change"}><Levels alert={a} /></Section>
               <Section title="The series around it" side={<a href={href.series(a.series_id, { at: a.commit.slice(0, 12) })}>Open the series</a>}><div class="chart-card"><Around alert={a} /></div></Section>
             </div>
             <Section title={a.culprit ? "Culprit and suspects" : "Suspects"} side={<span class="muted">{plural(a.range.length, "commit")} between the last good and the first bad level</span>}>
