@@ -23,7 +23,7 @@
 #define SURE_LONG    6.5
 #define AGAIN        3 /* points between the looks that found it */
 #define SET_MOST     6
-#define ALONE        40 /* points to the next change that is not settled */
+#define ALONE        60 /* points to the next change that is not settled */
 #define SAME_PLACE   1
 #define INFLATE_MOST 1.5
 #define EXACT_LASTED 5
