@@ -168,6 +168,21 @@ static bool settles_any(const pfc_look *look, const void *user)
     return false;
 }
 
+/* A change of the states' shares that is settled keeps its place: a look that finds it again, there
+ * or nearby, has nothing to add. */
+static void drop_settled_shares(const pfc_online *o, pfc_look *look)
+{
+    bool settled = false;
+    size_t kept = 0;
+    for (size_t k = 0; k < o->pins_len; k++)
+        settled = settled || o->pins[k].shares;
+    for (size_t k = 0; k < look->len; k++) {
+        if (!settled || !look->seen[k].shares)
+            look->seen[kept++] = look->seen[k];
+    }
+    look->len = kept;
+}
+
 static pfc_look look_now(const pfc_online *o, const pfc_point *points, bool sparing,
                          pfc_segment_space *space)
 {
@@ -180,6 +195,7 @@ static pfc_look look_now(const pfc_online *o, const pfc_point *points, bool spar
                                   .user = o };
     pfc_look look;
     pfc_look_run(&look, points, &stretch, &o->opts, space);
+    drop_settled_shares(o, &look);
     return look;
 }
 

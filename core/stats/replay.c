@@ -54,12 +54,19 @@ static int by_index(const void *a, const void *b)
 void pfc_detection_join(pfc_detection *d, const pfc_change *past, size_t len)
 {
     pfc_change *all = pfc_calloc(d->changes_len + len + 1, sizeof *all);
-    size_t n = d->changes_len;
-    memcpy(all, d->changes, n * sizeof *all);
+    size_t n = 0;
+    for (size_t k = 0; k < d->changes_len; k++) {
+        bool settled = false;
+        for (size_t i = 0; i < len && !d->changes[k].confirmed; i++)
+            settled = settled || past[i].index == d->changes[k].index;
+        if (!settled)
+            all[n++] = d->changes[k];
+    }
+    size_t reached = n;
     for (size_t i = 0; i < len; i++) {
         bool known = false;
-        for (size_t k = 0; k < d->changes_len && !known; k++)
-            known = d->changes[k].confirmed && d->changes[k].index == past[i].index;
+        for (size_t k = 0; k < reached && !known; k++)
+            known = all[k].index == past[i].index;
         if (!known)
             all[n++] = past[i];
     }

@@ -260,6 +260,31 @@ Test(online, many_repeats_in_a_point_are_taken)
     free(repeats);
 }
 
+/* A slow path taken more often from some point on: settled once, at one place, however long it goes on. */
+Test(online, a_change_of_shares_is_settled_once)
+{
+    pfc_rng rng;
+    size_t settled = 0;
+    pfc_rng_seed(&rng, 31);
+    for (int round = 0; round < 10; round++) {
+        series s = { .n = 0 };
+        for (size_t i = 0; i < 400; i++) {
+            bool slow = pfc_rng_below(&rng, 100) < (i < 150 ? 8 : 80);
+            series_put(&s, i, (slow ? 120.0 : 100.0) * exp(0.005 * pfc_rng_normal(&rng)));
+        }
+        pfc_detection d = series_detect(&s, NULL);
+        size_t confirmed = 0;
+        for (size_t k = 0; k < d.changes_len; k++) {
+            cr_assert(k == 0 || d.changes[k - 1].index < d.changes[k].index, "round %d", round);
+            confirmed += d.changes[k].confirmed;
+        }
+        cr_assert(le(sz, confirmed, 1), "round %d", round);
+        settled += confirmed;
+        pfc_detection_clear(&d);
+    }
+    cr_assert(gt(sz, settled, 5));
+}
+
 /* Several runs of one commit share a time: they keep the order they were given in. */
 Test(online, equal_times_keep_their_order)
 {
