@@ -501,6 +501,19 @@ pfc_code pfc_bisection_look(pfc_db *db, int64_t project_id, int64_t id, pfc_bise
                             pfc_err *err) PFC_MUSTCHECK;
 void pfc_bisection_detail_clear(pfc_bisection_detail *detail);
 
+/* ---- backfill ---- */
+
+typedef struct pfc_backfill_opts {
+    double delay_s; /* how old an alert must be: the next nightly run may narrow it for nothing */
+    int64_t budget; /* jobs of a project within a day */
+    int64_t narrowest; /* commits of a range that is left alone when it has fewer */
+} pfc_backfill_opts;
+
+/** Queues the middle of the oldest wide range for measuring; a range's next middle comes when this
+ *  one is measured. PFC_ENOTFOUND when there is none, or the budget is spent. */
+pfc_code pfc_backfill_next(pfc_db *db, const pfc_backfill_opts *opts, int64_t *job_id,
+                           pfc_err *err) PFC_MUSTCHECK;
+
 /* ---- tokens ---- */
 
 enum {

@@ -18,6 +18,10 @@
 #define EXPIRE_EVERY_NS     (5 * PFC_NS_PER_S)
 #define PARTITIONS_EVERY_NS (6 * 3600 * PFC_NS_PER_S)
 #define PARTITIONS_AHEAD    2
+#define BACKFILL_EVERY_NS   (60 * PFC_NS_PER_S)
+#define BACKFILL_DELAY_S    3600.0 /* people and nightly rounds come first */
+#define BACKFILL_BUDGET     24     /* jobs of a project within a day */
+#define BACKFILL_NARROWEST  4 /* commits; fewer are told apart by a search when somebody asks */
 
 struct pfc_workers {
     pfc_db *db;
@@ -135,11 +139,33 @@ static bool thin_month(pfc_workers *w)
     return done.month[0] != '\0';
 }
 
-static void keep_house(pfc_workers *w, int64_t *next_expire, int64_t *next_partitions)
+/* One middle a look; the next look takes another range's, while the budget lasts. */
+static void backfill(pfc_workers *w)
+{
+    const pfc_backfill_opts opts = { .delay_s = BACKFILL_DELAY_S,
+                                     .budget = BACKFILL_BUDGET,
+                                     .narrowest = BACKFILL_NARROWEST };
+    int64_t job = 0;
+    pfc_err err = { 0 };
+    pfc_code code = pfc_backfill_next(w->db, &opts, &job, &err);
+
+    if (code == PFC_OK)
+        pfc_log(PFC_INFO, "range is being narrowed", "job", job);
+    else if (code != PFC_ENOTFOUND)
+        pfc_log(PFC_WARN, "ranges not looked at", "why", err.msg);
+}
+
+static void keep_house(pfc_workers *w, int64_t *next_expire, int64_t *next_partitions,
+                       int64_t *next_backfill)
 {
     int64_t now = pfc_clock_ns();
     pfc_err err = { 0 };
     size_t expired = 0;
+
+    if (now >= *next_backfill) {
+        backfill(w);
+        *next_backfill = now + BACKFILL_EVERY_NS;
+    }
 
     if (now >= *next_partitions) {
         if (pfc_partitions_create(w->db, PARTITIONS_AHEAD, &err) == PFC_OK) {
@@ -161,7 +187,7 @@ static void keep_house(pfc_workers *w, int64_t *next_expire, int64_t *next_parti
 static void *keeper_main(void *arg)
 {
     pfc_workers *w = arg;
-    int64_t next_expire = 0, next_partitions = 0;
+    int64_t next_expire = 0, next_partitions = 0, next_backfill = 0;
     char event[PFC_EVENT_MAX];
     bool down = false;
 
@@ -169,7 +195,7 @@ static void *keeper_main(void *arg)
         pfc_err err = { 0 };
         pfc_code code;
 
-        keep_house(w, &next_expire, &next_partitions);
+        keep_house(w, &next_expire, &next_partitions, &next_backfill);
         code = pfc_listener_next(w->listener, (int)PFC_MIN(w->idle_ms, 5000u), event, &err);
         if (code == PFC_EUNAVAIL && !down)
             pfc_log(PFC_WARN, "database away", "why", err.msg);

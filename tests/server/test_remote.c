@@ -505,3 +505,58 @@ Test(verify, another_runner_confirms_when_there_is_one)
     pfc_bisection_detail_clear(&detail);
     pfc_db_close(db);
 }
+
+/* ---- backfill ---- */
+
+/* An alert whose range has `gap` - 1 unmeasured commits: measured at every gap-th one only. */
+static void alert_with_a_wide_range(fleet *f, unsigned gap)
+{
+    for (unsigned n = 1; n <= COMMITS; n++) {
+        pfc_run *run;
+
+        /* The culprit lies in the middle of a hole in an otherwise measured line. */
+        if (n > CULPRIT - gap / 2 && n < CULPRIT + gap / 2)
+            continue;
+        run = fx_run(n);
+        fx_measure(run, "gemm/a", "time_ns", n >= CULPRIT ? 100 * STEP : 100, NOISE / 4, 9, 3, n);
+        fx_ingest(f->db, f->project, run);
+    }
+    fx_detect(f->db);
+}
+
+Test(backfill, a_wide_range_shrinks_by_its_middle_within_the_budget)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    fleet f = begin(db);
+    const pfc_backfill_opts opts = { .delay_s = 60, .budget = 2, .narrowest = 3 };
+    pfc_jobs held;
+    pfc_err err = { 0 };
+    int64_t job = 0;
+    char secret[33];
+
+    alert_with_a_wide_range(&f, 16);
+    pfc_test_sql(url, "UPDATE projects SET repo_url = '/srv/p.git'");
+    /* It must ripen first. */
+    cr_assert(eq(int, pfc_backfill_next(db, &opts, &job, &err), PFC_ENOTFOUND), "%s", err.msg);
+    pfc_test_sql(url, "UPDATE alerts SET created_at = now() - interval '1 hour'");
+    cr_assert(eq(int, pfc_backfill_next(db, &opts, &job, &err), PFC_OK), "%s", err.msg);
+    /* One at a time: where the next middle lies is not known before this one is measured. */
+    cr_assert(eq(int, pfc_backfill_next(db, &opts, &job, &err), PFC_ENOTFOUND));
+    held = lease_by(&f, "r1", secret);
+    cr_assert(eq(sz, held.len, 1));
+    cr_assert(eq(str, (char *)held.items[0].kind, "backfill"));
+    cr_assert(ge(int, (int)commit_number(held.items[0].commit), CULPRIT - 3));
+    cr_assert(le(int, (int)commit_number(held.items[0].commit), CULPRIT + 3));
+    do_job(&f, &held.items[0], secret);
+    pfc_rows_clear(&held);
+    fx_detect(db);
+    cr_assert(eq(int, pfc_backfill_next(db, &opts, &job, &err), PFC_OK), "%s", err.msg);
+    held = lease_by(&f, "r1", secret);
+    do_job(&f, &held.items[0], secret);
+    pfc_rows_clear(&held);
+    fx_detect(db);
+    cr_assert(eq(int, pfc_backfill_next(db, &opts, &job, &err), PFC_ENOTFOUND)); /* spent */
+    free(url);
+    pfc_db_close(db);
+}

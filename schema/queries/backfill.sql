@@ -1,0 +1,41 @@
+-- name: backfill_next
+-- $1 seconds that an alert must be old, $2 jobs of a project in a day, $3 fewest commits of a range
+-- -> the commit nearest to the middle of the oldest wide range, where its project was measured before
+-- What was asked for once is not asked again, whatever became of it; one at a time on a branch.
+WITH wide AS (
+    SELECT a.project_id, a.id AS alert_id, s.id AS series_id, s.branch, s.machine_class,
+           bl.position AS low, bh.position AS high,
+           coalesce((SELECT j.source FROM jobs j WHERE j.project_id = a.project_id
+                     AND j.state = 'done' AND j.source IS NOT NULL ORDER BY j.id DESC LIMIT 1),
+                    p.repo_url) AS source
+    FROM alerts a
+    JOIN projects p ON p.id = a.project_id
+    JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+    JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
+    JOIN branch_commits bl ON bl.project_id = a.project_id AND bl.branch = s.branch
+        AND bl.commit_id = x.commit_low_id
+    JOIN branch_commits bh ON bh.project_id = a.project_id AND bh.branch = s.branch
+        AND bh.commit_id = x.commit_high_id
+    WHERE a.state IN ('untriaged', 'acknowledged', 'investigating') AND a.culprit IS NULL
+      AND a.created_at < now() - make_interval(secs => $1::float8)
+      AND bh.position - bl.position + 1 >= $3::bigint
+      AND NOT EXISTS (SELECT 1 FROM bisections y WHERE y.project_id = a.project_id
+                      AND y.alert_id = a.id AND y.state = 'running')
+      AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = a.project_id
+                      AND j.kind = 'backfill' AND j.branch = s.branch
+                      AND j.state IN ('queued', 'leased'))
+      AND (SELECT count(*) FROM jobs j WHERE j.project_id = a.project_id AND j.kind = 'backfill'
+           AND j.created_at > now() - interval '1 day') < $2::bigint)
+SELECT w.project_id, w.alert_id, w.branch, w.machine_class, w.source, m.sha
+FROM wide w CROSS JOIN LATERAL (
+    SELECT c.sha FROM branch_commits b
+    JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
+    WHERE b.project_id = w.project_id AND b.branch = w.branch
+      AND b.position >= w.low AND b.position < w.high
+      AND NOT EXISTS (SELECT 1 FROM measurements q WHERE q.project_id = w.project_id
+                      AND q.series_id = w.series_id AND q.commit_id = b.commit_id)
+      AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = w.project_id
+                      AND j.kind = 'backfill' AND j.sha = c.sha)
+    ORDER BY abs(2 * b.position - (w.low - 1 + w.high)), b.position LIMIT 1) m
+WHERE w.source IS NOT NULL
+ORDER BY w.alert_id LIMIT 1;
