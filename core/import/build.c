@@ -148,6 +148,7 @@ static pfc_code sample(pfc_import *in, const pfc_import_key *key, size_t block, 
 
     if (!isfinite(value))
         return pfc_import_failed(in, key, PFC_STATUS_SKIPPED, "the value is not a finite number");
+    in->last = NULL;
     m = pfc_import_measurement(in, key);
     if (!m)
         return in->err->code;
@@ -167,6 +168,7 @@ static pfc_code sample(pfc_import *in, const pfc_import_key *key, size_t block, 
     if ((m->samples_len & (m->samples_len - 1)) == 0)
         m->samples = pfc_realloc(m->samples, PFC_MAX(2 * m->samples_len, 1), sizeof(*m->samples));
     m->samples[m->samples_len++] = value;
+    in->last = m;
     m->blocks[m->blocks_len - 1]++;
     return PFC_OK;
 }

@@ -2,6 +2,7 @@
  * CSV as tools write it, a row at a time. The hot path of large files: cells are views, a row costs
  * one pass over its bytes, and nothing is allocated once the arrays have grown.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -239,6 +240,19 @@ char pfc_csv_delimiter(pfc_span line)
     return best;
 }
 
+static bool has_nocase(pfc_span s, const char *text)
+{
+    const size_t n = strlen(text);
+    const char pair[] = { (char)tolower((unsigned char)text[0]),
+                          (char)toupper((unsigned char)text[0]), '\0' };
+
+    for (size_t i = 0; i + n <= s.len; i++) {
+        if ((s.text[i] == pair[0] || s.text[i] == pair[1]) && strncasecmp(s.text + i, text, n) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool pfc_csv_find_header(const char *text, size_t len, const char *const *names, size_t *offset,
                          size_t *line)
 {
@@ -252,7 +266,7 @@ bool pfc_csv_find_header(const char *text, size_t len, const char *const *names,
         const char *const first = names[0];
 
         /* Cheap first: a line that lacks the first name somewhere is no header. */
-        if (one.len < strlen(first))
+        if (!has_nocase(one, first))
             continue;
         pfc_csv_init(&csv, one.text, one.len, 1, pfc_csv_delimiter(one));
         all = pfc_csv_header(&csv, NULL) == PFC_OK;

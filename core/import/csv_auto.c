@@ -243,6 +243,7 @@ static pfc_code read_triton(pfc_import *in, const char *text, size_t len)
 
     pfc_plan_init(&plan);
     plan.nameless = pfc_import_nameless(in, "triton");
+    plan.whole_names = true;
     if (!sniff_table(text, len, '\0', '\0', &s) || !match_triton_table(&s)) {
         sniff_clear(&s);
         return pfc_err_set(in->err, PFC_EINVAL,

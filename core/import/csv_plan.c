@@ -165,13 +165,27 @@ static bool filter_holds(const pfc_plan_filter *f, pfc_span cell)
     return false;
 }
 
+/* pandas writes whole numbers with six decimals. */
+static pfc_span without_zeros(pfc_span cell)
+{
+    const size_t dot = pfc_span_find(cell, ".");
+
+    for (size_t i = dot + 1; i < cell.len; i++) {
+        if (cell.text[i] != '0')
+            return cell;
+    }
+    return (pfc_span){ cell.text, dot };
+}
+
 static const char *benchmark_of(state *s)
 {
     const pfc_plan *plan = s->plan;
 
     pfc_buf_reset(&s->name);
     for (size_t i = 0; i < plan->parts_len; i++) {
-        const pfc_span cell = pfc_span_trim(pfc_csv_cell(s->csv, plan->parts[i].column));
+        pfc_span cell = pfc_span_trim(pfc_csv_cell(s->csv, plan->parts[i].column));
+        if (plan->whole_names)
+            cell = without_zeros(cell);
         pfc_buf_puts(&s->name, plan->parts[i].text);
         pfc_buf_append(&s->name, cell.text, cell.len);
     }
@@ -245,7 +259,7 @@ static pfc_code read_metric(state *s, const pfc_plan_metric *metric, pfc_import_
     case PFC_NUMBER:
         code = pfc_import_sample(s->in, key, value * metric->scale);
         if (!code && s->plan->params_len)
-            add_params(s, pfc_import_measurement(s->in, key));
+            add_params(s, s->in->last); /* a second look-up would cost as much as the rest */
         return code;
     case PFC_NUMBER_NONE:
         /* An empty cell says that there was nothing to measure; "nan" that it gave none. */

@@ -41,6 +41,7 @@ typedef struct pfc_plan {
     size_t *params;
     size_t params_len;
     size_t backend, time, commit, branch; /* columns; SIZE_MAX: none */
+    bool whole_names;                     /* "256.000000" in a name is "256" */
     const char *nameless;                 /* the benchmark when the parts give nothing */
 } pfc_plan;
 

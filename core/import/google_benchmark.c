@@ -3,7 +3,7 @@
  *
  * A repetition is a sample; its name is run_name where the tool gives one. Aggregates repeat what
  * the repetitions say and are read only when there are no repetitions
- * (--benchmark_report_aggregates_only): then the median stands as one sample. Times become ns.
+ * (--benchmark_report_aggregates_only): then the median, else the mean, stands as one sample. Times become ns.
  * Members that the format does not define are user counters: metrics of their own.
  */
 #include <math.h>
@@ -85,11 +85,37 @@ static bool is_aggregate(const json_t *b)
            (len > 4 && strcmp(name + len - 4, "_RMS") == 0);
 }
 
-static bool is_median(const json_t *b)
+/* Which aggregate this is; NULL: none. Before 1.4.2 only the name tells. */
+static const char *aggregate_of(const json_t *b)
 {
-    const char *name = pfc_import_string(b, "aggregate_name");
+    static const char *const kinds[] = { "median", "mean" };
+    const char *given = pfc_import_string(b, "aggregate_name");
+    const char *name = pfc_import_string(b, "name");
+    const char *last = name ? strrchr(name, '_') : NULL;
 
-    return name && strcmp(name, "median") == 0;
+    for (size_t i = 0; i < PFC_ARRAY_LEN(kinds); i++) {
+        if (given ? strcmp(given, kinds[i]) == 0 : last && strcmp(last + 1, kinds[i]) == 0)
+            return kinds[i];
+    }
+    return NULL;
+}
+
+/* The aggregate that stands for benchmarks without repetitions: the median, else the mean. */
+static const char *wanted_aggregate(const json_t *list)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *kind = aggregate_of(json_array_get(list, i));
+        if (kind && strcmp(kind, "median") == 0)
+            return kind;
+    }
+    return "mean";
+}
+
+static bool is_wanted(const json_t *b, const char *wanted)
+{
+    const char *kind = aggregate_of(b);
+
+    return kind && strcmp(kind, wanted) == 0;
 }
 
 static const char *why_failed(const json_t *b)
@@ -149,6 +175,7 @@ static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
 static pfc_code read_doc(pfc_import *in, const json_t *doc)
 {
     const json_t *list = json_object_get(doc, "benchmarks");
+    const char *wanted = wanted_aggregate(list);
     const pfc_json_at root = { .key = "benchmarks" };
     bool any = false;
 
@@ -161,7 +188,7 @@ static pfc_code read_doc(pfc_import *in, const json_t *doc)
 
         if (!json_is_object(b))
             return pfc_json_fault(&at, NULL, in->err, "benchmarks: want objects");
-        if (any ? is_aggregate(b) : !is_median(b))
+        if (any ? is_aggregate(b) : !is_wanted(b, wanted))
             continue;
         code = read_one(in, b, &at);
         if (code)

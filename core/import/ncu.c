@@ -29,48 +29,37 @@ static bool match(const char *text, size_t len)
 
 /* ncu's own preference: throughput of a unit, active share, hit rates: more is better; what is only
  * a property of the launch or a limit has no direction of its own and is taken as "lower". */
-static void direct(pfc_import_key *key)
+static void direct(const pfc_import *in, pfc_measurement *m)
 {
-    const int nature = pfc_import_nature(key->metric, key->unit);
-
-    if (nature == 0 && key->unit && strcmp(key->unit, "%") == 0) {
-        key->has_direction = true;
-        key->higher_is_better = true;
-    }
+    if (!in->opts.has_direction && strcmp(m->unit, "%") == 0 &&
+        pfc_import_nature(m->metric, m->unit) == 0)
+        m->higher_is_better = true;
 }
 
 typedef struct columns {
-    size_t id, kernel, section, metric, unit, value, device;
+    size_t id, kernel, section, metric, unit, value;
 } columns;
 
-/* One launch's metrics by name and the section that had the name first. */
-static char *metric_name(pfc_import *in, const pfc_import_key *key, const char *section)
-{
-    const pfc_measurement *m = pfc_import_measurement(in, key);
-    const char *first = m ? pfc_pairs_get(&m->extra, "section") : NULL;
-
-    if (!m || !first || strcmp(first, section) == 0)
-        return pfc_strdup(key->metric);
-    return pfc_format("%s: %s", section, key->metric);
-}
-
+/* Everything but the sample is done once a measurement: a profile has a row a metric and launch. */
 static pfc_code add(pfc_import *in, pfc_import_key *key, const char *section, double value)
 {
+    pfc_measurement *m = pfc_import_measurement(in, key);
+    const char *first = m && section ? pfc_pairs_get(&m->extra, "section") : NULL;
     char *name = NULL;
-    pfc_measurement *m;
     pfc_code code;
 
-    direct(key);
-    if (section) {
-        name = metric_name(in, key, section);
+    if (first && strcmp(first, section) != 0) {
+        name = pfc_format("%s: %s", section, key->metric);
         key->metric = name;
+        m = pfc_import_measurement(in, key);
     }
-    code = pfc_import_sample(in, key, value);
-    m = code ? NULL : pfc_import_measurement(in, key);
-    if (m && section && m->samples_len == 1)
-        pfc_pairs_set(&m->extra, "section", section);
-    if (m && m->samples_len == 1)
+    if (m && m->samples_len == 0) {
+        direct(in, m);
+        if (section)
+            pfc_pairs_set(&m->extra, "section", section);
         pfc_pairs_set(&m->extra, "source", "ncu");
+    }
+    code = m ? pfc_import_sample(in, key, value) : in->err->code;
     free(name);
     return code;
 }

@@ -28,8 +28,8 @@ typedef struct pfc_import {
     size_t done_cap;
     char **notes;
     size_t notes_len;
-    bool new_block; /* the next sample of each measurement starts a block */
-    uint32_t point; /* number of points begun */
+    pfc_measurement *last; /* that of the last sample; valid until another measurement is made */
+    uint32_t point;        /* number of points begun */
     pfc_err *err;
 } pfc_import;
 

@@ -140,7 +140,7 @@ static const unit units[] = {
 static const unit *find(const char *name)
 {
     for (size_t i = 0; i < PFC_ARRAY_LEN(units); i++) {
-        if (strcmp(units[i].name, name) == 0)
+        if (units[i].name[0] == name[0] && strcmp(units[i].name, name) == 0)
             return &units[i];
     }
     /* "m" is minutes and "M" nothing: short names only as they are written. */

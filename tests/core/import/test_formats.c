@@ -242,3 +242,111 @@ Test(formats, a_report_without_tests_is_empty_only_where_that_is_allowed)
     pfc_import_result_clear(&r);
     cr_assert(eq(int, read_with("lnt/minimal.json", NULL, &r, &err), PFC_EINVAL));
 }
+
+static pfc_run *read_text(const char *text, const pfc_import_opts *opts)
+{
+    pfc_run *run = NULL;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_import_text(opts, text, strlen(text), &run, &err), PFC_OK), "%s",
+              err.msg);
+    return run;
+}
+
+/* Header and columns as nccl-tests 2.17, ncu 2021 and triton 3 write them. */
+Test(versions, nccl_tests_name_the_collective_and_wrong_results_break_it)
+{
+    pfc_run *run = read_text(
+        "# Collective test starting: all_gather_perf\n"
+        "#       size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  "
+        "#wrong\n"
+        "#        (B)  (elements)  (us)  (GB/s)  (GB/s)  (us)  (GB/s)  (GB/s)\n"
+        "  1024  256  float  none  -1  21.21  0.05  0.04  0  20.87  0.05  0.04  3\n",
+        NULL);
+
+    cr_assert(eq(sz, run->measurements_len, 6));
+    cr_expect(epsilon_eq(dbl, find(run, "all_gather_perf/float/size=1024", "time_ns")->samples[0],
+                         21210, 1e-9));
+    cr_expect(eq(int, find(run, "all_gather_perf/float/size=1024", "inplace_time_ns")->status,
+                 PFC_STATUS_BROKEN));
+    pfc_run_free(run);
+}
+
+Test(versions, ncu_metrics_of_one_name_in_two_sections_stay_two)
+{
+    pfc_run *run = read_text(
+        "\"ID\",\"Kernel Name\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
+        "\"0\",\"k\",\"SOL\",\"Memory Throughput\",\"%\",\"15\"\n"
+        "\"0\",\"k\",\"Memory\",\"Memory Throughput\",\"Gbyte/second\",\"1,001.5\"\n"
+        "\"1\",\"k\",\"SOL\",\"Memory Throughput\",\"%\",\"17\"\n"
+        "==PROF== Disconnected\n",
+        NULL);
+    const pfc_measurement *share = find(run, "k", "Memory Throughput");
+    const pfc_measurement *rate = find(run, "k", "Memory: Memory Throughput");
+
+    cr_assert(eq(sz, run->measurements_len, 2));
+    cr_expect(eq(sz, share->samples_len, 2));
+    cr_expect(share->higher_is_better);
+    cr_expect(eq(str, rate->unit, "B/s"));
+    cr_expect(epsilon_eq(dbl, rate->samples[0], 1.0015e12, 1));
+    pfc_run_free(run);
+}
+
+Test(versions, triton_tables_take_unit_and_direction_from_the_caller)
+{
+    const pfc_import_opts opts = { .unit = "TFLOPS",
+                                   .has_direction = true,
+                                   .higher_is_better = true };
+    pfc_run *run = read_text("M,N,K,cuBLAS,Triton\n256.000000,256.000000,256.000000,4.096,4.2\n"
+                             "512.000000,512.000000,512.000000,26.2,\n",
+                             &opts);
+
+    cr_assert(eq(sz, run->measurements_len, 3));
+    cr_expect(eq(str, find(run, "M=512 N=512 K=512", "cuBLAS")->unit, "TFLOP/s"));
+    cr_expect(find(run, "M=256 N=256 K=256", "Triton")->higher_is_better);
+    pfc_run_free(run);
+}
+
+Test(versions, aggregates_without_a_median_give_the_mean)
+{
+    pfc_run *run = read_text("{\"context\":{},\"benchmarks\":["
+                             "{\"name\":\"f_mean\",\"run_name\":\"f\",\"run_type\":\"aggregate\","
+                             "\"aggregate_name\":\"mean\",\"real_time\":3,\"time_unit\":\"ms\"}]}",
+                             NULL);
+
+    cr_expect(epsilon_eq(dbl, find(run, "f", "time_ns")->samples[0], 3e6, 0));
+    pfc_run_free(run);
+}
+
+Test(versions, forks_are_blocks_and_parameters_part_of_the_name)
+{
+    pfc_run *run =
+        read_text("[{\"benchmark\":\"a.B\",\"mode\":\"avgt\",\"params\":{\"n\":\"10\"},"
+                  "\"primaryMetric\":{\"score\":1.5,\"scoreError\":\"NaN\",\"scoreUnit\":\"us/op\","
+                  "\"rawData\":[[1.5,1.75],[2.0]]},\"secondaryMetrics\":{}}]",
+                  NULL);
+    const pfc_measurement *m = find(run, "a.B{n=10}", "time_ns");
+
+    cr_assert(eq(sz, m->blocks_len, 2));
+    cr_expect(eq(int, m->blocks[0], 2));
+    cr_expect(epsilon_eq(dbl, m->samples[2], 2000, 0));
+    pfc_run_free(run);
+}
+
+Test(versions, asv_prints_parameters_in_a_table)
+{
+    pfc_run *run = read_text("[ 50.00%] \xc2\xb7\xc2\xb7\xc2\xb7 a.time_x      ok\n"
+                             "[ 50.00%] \xc2\xb7\xc2\xb7\xc2\xb7 ===== =========\n"
+                             "             p1\n"
+                             "            ----- ---------\n"
+                             "              1    1.2\xc2\xb1"
+                             "0.1ms\n"
+                             "              2    failed\n"
+                             "            ===== =========\n",
+                             NULL);
+
+    cr_assert(eq(sz, run->measurements_len, 2));
+    cr_expect(epsilon_eq(dbl, find(run, "a.time_x(1)", "time_ns")->samples[0], 1.2e6, 1e-6));
+    cr_expect(eq(int, find(run, "a.time_x(2)", "time_ns")->status, PFC_STATUS_BROKEN));
+    pfc_run_free(run);
+}
