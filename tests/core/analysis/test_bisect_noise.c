@@ -261,3 +261,30 @@ Test(bisect_noise, a_plan_told_everything_at_once_asks_the_same_next)
     }
     pfc_bisect_free(one);
 }
+
+/* Builds differ by as much as a run's noise and cannot be laid out anew: neighbours cannot be told
+ * apart by any number of runs, so nobody is named alone by mistake, and the budget is not burnt. */
+Test(bisect_noise, fixed_layouts_end_in_a_set_and_never_in_a_false_name)
+{
+    const pfc_bisect_opts opts = { .noise_rel = 0.01, .layout_noise_rel = 0.01, .delta_rel = 0.04 };
+    const size_t sessions = 40;
+    size_t held = 0;
+    size_t runs = 0;
+    for (size_t k = 0; k < sessions; k++) {
+        outcome o;
+        size_t culprit = 1 + (k * 37) % 64;
+        history_step(&h, 65, culprit, 0.04, 0.01);
+        h.layout = 0.01;
+        session_run(&h, opts, k, &o);
+        for (size_t i = 0; i < o.report.culprits_len; i++) {
+            const pfc_culprit *c = &o.report.culprits[i];
+            cr_assert(c->first != c->last || c->first == culprit, "session %zu blames %zu", k,
+                      c->first);
+            held += c->first <= culprit && culprit <= c->last;
+        }
+        runs += o.report.runs;
+        pfc_bisect_report_clear(&o.report);
+    }
+    cr_assert(ge(sz, held, 38), "held by a set: %zu of %zu", held, sessions);
+    cr_assert(le(sz, runs, 100 * sessions), "mean runs: %.1f", (double)runs / (double)sessions);
+}
