@@ -208,5 +208,6 @@ void pfc_detect_explain(const pfc_series_in *s, const pfc_detect_opts *opts,
         add(out, s->len - found->watching, false,
             pfc_format("watching: the newest %zu point%s may be a new level, too few to tell",
                        found->watching, found->watching == 1 ? "" : "s"));
-    qsort(out->items, out->len, sizeof(*out->items), by_index);
+    if (out->len)
+        qsort(out->items, out->len, sizeof(*out->items), by_index);
 }

@@ -144,7 +144,7 @@ static size_t measured_in(const seen *series, size_t series_len, pfc_clustered *
     for (size_t s = 0; s < series_len; s++) {
         bool hit = false;
 
-        for (size_t i = 0; i < n && !hit; i++)
+        for (size_t i = 0; series[s].len && i < n && !hit; i++)
             hit = items[i]->cluster == k && bsearch(&items[i]->position, series[s].positions,
                                                     series[s].len, sizeof(int64_t), by_position);
         measured += hit;
