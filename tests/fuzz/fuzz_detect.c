@@ -4,7 +4,8 @@
  *
  * Properties: never a crash; a change lies in the series and in its own set, in order; the answer
  * repeats; another order of arrival, put in series order, gives the same answer; times 1024 only
- * scales it; turning the direction swaps the verdicts.
+ * scales it; turning the direction swaps the verdicts; what was confirmed before the newest points
+ * came is confirmed still, at its place.
  */
 #include <math.h>
 #include <string.h>
@@ -126,6 +127,23 @@ static void check_scale(const input *in, const pfc_detection *want)
     pfc_detection_clear(&got);
 }
 
+static void check_stays(const input *in, const pfc_detection *now)
+{
+    size_t n = in->n - PFC_MIN(in->n, (size_t)(1 + in->n % 9));
+    pfc_detection before = detect(in->points, n, &in->opts);
+    for (size_t k = 0; k < before.changes_len; k++) {
+        const pfc_change *was = &before.changes[k];
+        bool there = !was->confirmed;
+        for (size_t i = 0; i < now->changes_len && !there; i++) {
+            const pfc_change *c = &now->changes[i];
+            there = c->confirmed && c->index == was->index && c->index_low == was->index_low &&
+                    c->index_high == was->index_high;
+        }
+        FUZZ_CHECK(there);
+    }
+    pfc_detection_clear(&before);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static input in;
@@ -138,6 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_order(&in, &first);
         check_direction(&in, &first);
         check_scale(&in, &first);
+        check_stays(&in, &first);
     }
     pfc_detection_clear(&first);
     return 0;
