@@ -237,6 +237,13 @@ class Service(Stack):
         imported, = self.json_of(self.here("push", bare, "--commit", second, "--json"))
         imported_again, = self.json_of(self.here("push", bare, "--commit", second, "--json"))
         self.assertEqual(imported["run_id"], imported_again["run_id"])
+        # A history names its commits in short, and becomes a run a commit.
+        history = self.write("history.csv", "time,commit,requests\n"
+                             f"2026-01-01 10:00:00 +0100,{first[:12]},100\n2026-01-02 10:00:00 +0100,{second[:12]},101\n")
+        told = self.json_of(self.here("import", history, "--json"))
+        self.assertEqual([r["commit"] for r in told], [first, second])
+        told_again = self.json_of(self.here("import", history, "--json"))
+        self.assertEqual([(r["run_id"], r["repeated"]) for r in told_again], [(r["run_id"], True) for r in told])
 
         series = self.json_of(self.here("series", "--json", "--metric", "latency"))["series"]
         self.assertEqual([s["points"] for s in series if s["metric"] == "latency"], [4])
