@@ -81,7 +81,7 @@ static const struct argp_option options[] = {
     { "wait-quiet", KEY_WAIT_QUIET, "T", 0,
       "wait up to T (90s, 5m) until the machine is quiet, else end with status 5", 0 },
     { "tune-host", KEY_TUNE, NULL, 0,
-      "set governor, turbo, address layout for measuring (root); tells each change", 0 },
+      "set governor, turbo, SMT, address layout for measuring (root); tells each change", 0 },
     { "untune-host", KEY_UNTUNE, NULL, 0, "put back exactly what --tune-host changed (root)", 0 },
     { "machine", KEY_MACHINE, NULL, 0,
       "show all that is known of this machine: fingerprint, CPUs, GPUs, clocks, how quiet it is",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/program.h"
+#include "core/base/parse.h"
 #include "core/stats/stats.h"
 
 #define BAR_WIDTH 24
@@ -36,6 +37,39 @@ static void print_ok(FILE *out, const pfc_measurement *m)
         fprintf(out, " %6s  %s", pfc_pairs_get(&m->extra, "percent_of_peak"),
                 pfc_pairs_get(&m->extra, "bound"));
     fprintf(out, "%s\n", pfc_pairs_get(&m->extra, "throttled") ? "  !" : "");
+}
+
+static double extra_number(const pfc_measurement *m, const char *name)
+{
+    const char *text = pfc_pairs_get(&m->extra, name);
+    double value = 0.0;
+
+    return text && !pfc_parse_double(text, 0.0, 1e9, name, &value, NULL) ? value : 0.0;
+}
+
+/* Where the time went: what the harness adds to warm-up and samples, and what comes around them. */
+static void print_costs(FILE *out, const pfc_run *run)
+{
+    const double whole = run->finished_at - run->started_at;
+    double measured = 0.0;
+    double harness = 0.0;
+    double setup = 0.0;
+
+    for (size_t i = 0; i < run->measurements_len; i++) {
+        const pfc_measurement *m = &run->measurements[i];
+        if (!pfc_pairs_get(&m->extra, "harness_seconds"))
+            continue;
+        measured += extra_number(m, "measured_seconds");
+        harness += extra_number(m, "harness_seconds");
+        setup += extra_number(m, "setup_seconds");
+    }
+    if (measured <= 0.0)
+        return;
+    fprintf(out,
+            "Time: %.2f s, of it %.2f s warm-up and samples, %.4f s harness between them (%.2f "
+            "%%), %.2f s inputs and checks, %.2f s launches and exact backends.\n",
+            whole, measured - harness, harness, 100.0 * harness / measured, setup,
+            fmax(whole - measured - setup, 0.0));
 }
 
 void pfc_bench_table(FILE *out, const pfc_run *run)
@@ -73,6 +107,7 @@ void pfc_bench_table(FILE *out, const pfc_run *run)
             break;
         }
     }
+    print_costs(out, run);
     if (run->infra)
         fprintf(out, "The canary moved: the machine changed speed during this run, so its values "
                      "are kept out of detection.\n");
@@ -121,6 +156,65 @@ static size_t count_cases(const pfc_suite *suite, const pfc_op *op, const char *
     return n;
 }
 
+/* Is there a kernel at all, on whatever machine? Asked with a small shape. */
+static bool has_kernel(const pfc_backend *backend, const pfc_op *op, const char *dtype)
+{
+    pfc_case c = { .op = op };
+
+    if (!backend->ops->can)
+        return true;
+    snprintf(c.dtype, sizeof(c.dtype), "%s", dtype);
+    for (size_t i = 0; i < op->params_len; i++) {
+        const pfc_op_param *p = &op->params[i];
+        c.params[i] =
+            p->fallback >= 0 ? p->fallback : PFC_MIN(PFC_MAX((int64_t)16, p->min), p->max);
+    }
+    return backend->ops->can(backend, &c, NULL) == PFC_OK;
+}
+
+/* A count, a gap that the suite could fill, or the lack of a kernel, which it could not. */
+static void coverage_cell(FILE *out, const pfc_op *op, const char *dtype,
+                          const pfc_backend *backend, size_t n, bool json)
+{
+    const bool kernel = has_kernel(backend, op, dtype);
+
+    if (json)
+        fprintf(out,
+                "{\"op\":\"%s\",\"dtype\":\"%s\",\"backend\":\"%s\",\"benchmarks\":%zu,"
+                "\"kernel\":%s,\"gap\":%s}\n",
+                op->name, dtype, backend->name, n, kernel ? "true" : "false", n ? "false" : "true");
+    else if (n && kernel)
+        fprintf(out, " %14zu", n);
+    else
+        fprintf(out, " %14s", kernel ? "gap" : "no kernel");
+}
+
+/* Shapes that a backend's kernel could be measured with, and the suite does not. */
+static void coverage_shapes(FILE *out, const pfc_suite *suite, const pfc_backends *backends,
+                            bool json)
+{
+    for (size_t i = 0; i < suite->cases_len; i++) {
+        const pfc_case *c = &suite->cases[i];
+        size_t gaps = 0;
+
+        for (size_t b = 0; b < backends->len; b++) {
+            const pfc_backend *backend = &backends->items[b];
+            if (pfc_case_wants(c, backend->name) ||
+                (backend->ops->can && backend->ops->can(backend, c, NULL)))
+                continue;
+            if (json)
+                fprintf(out, "{\"benchmark\":\"%s\",\"backend\":\"%s\",\"gap\":true}\n", c->name,
+                        backend->name);
+            else
+                fprintf(out, "%s%s %s", gaps ? "," : c->name, gaps ? "" : ": not on",
+                        backend->name);
+            gaps++;
+        }
+        if (gaps && !json)
+            fprintf(out, "\n");
+    }
+}
+
 void pfc_bench_coverage(FILE *out, const pfc_suite *suite, const pfc_backends *backends, bool json)
 {
     static const char *const dtypes[] = { "f32", "bf16", "int8" };
@@ -137,23 +231,15 @@ void pfc_bench_coverage(FILE *out, const pfc_suite *suite, const pfc_backends *b
         for (size_t d = 0; d < PFC_ARRAY_LEN(dtypes); d++) {
             if (!json)
                 fprintf(out, "%-12s %-5s", ops[o].name, dtypes[d]);
-            for (size_t b = 0; b < backends->len; b++) {
-                const char *name = backends->items[b].name;
-                const size_t n = count_cases(suite, &ops[o], dtypes[d], name);
-                if (json)
-                    fprintf(out,
-                            "{\"op\":\"%s\",\"dtype\":\"%s\",\"backend\":\"%s\",\"benchmarks\":%zu,"
-                            "\"gap\":%s}\n",
-                            ops[o].name, dtypes[d], name, n, n ? "false" : "true");
-                else if (n)
-                    fprintf(out, " %14zu", n);
-                else
-                    fprintf(out, " %14s", "gap");
-            }
+            for (size_t b = 0; b < backends->len; b++)
+                coverage_cell(out, &ops[o], dtypes[d], &backends->items[b],
+                              count_cases(suite, &ops[o], dtypes[d], backends->items[b].name),
+                              json);
             if (!json)
                 fprintf(out, "\n");
         }
     }
+    coverage_shapes(out, suite, backends, json);
 }
 
 void pfc_bench_progress(void *arg, const pfc_progress *at)

@@ -147,6 +147,8 @@ char *pfc_block_to_text(const pfc_block *block)
     if (!doc)
         pfc_die("block: JSON encoding failed");
     json_object_set_new(doc, "fifo", json_boolean(block->fifo));
+    json_object_set_new(doc, "warmup_seconds", json_real(block->warmup_seconds));
+    json_object_set_new(doc, "sampling_seconds", json_real(block->sampling_seconds));
     json_object_set_new(doc, "huge_bytes", json_integer((json_int_t)block->huge_bytes));
     if (block->counted) {
         json_t *counts = json_object();
@@ -250,6 +252,12 @@ pfc_code pfc_block_from_text(const char *text, size_t len, pfc_block *out, pfc_e
     *out = (pfc_block){ .huge_bytes = -1 };
     if (!code)
         code = pfc_json_i64(doc, NULL, "huge_bytes", false, -1, INT64_MAX, &out->huge_bytes, err);
+    if (!code)
+        code =
+            pfc_json_double(doc, NULL, "warmup_seconds", false, 0, 1e6, &out->warmup_seconds, err);
+    if (!code)
+        code = pfc_json_double(doc, NULL, "sampling_seconds", false, 0, 1e9, &out->sampling_seconds,
+                               err);
     if (!code)
         code = pfc_json_string(doc, NULL, "status", true, 16, &status, err);
     if (!code)

@@ -1,4 +1,5 @@
 /* What was measured, as measurements of the run document. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,7 @@ static const pfc_count *count_of(const pfc_block *block, const char *name)
     return NULL;
 }
 
-/* A counter's value a call is the median over the launches that have it; the rest is absent. */
+/* A counter's value a call is the median over the launches that counted; the rest is absent. */
 static void add_count(pfc_measurement *m, const pfc_cell *c, const char *event)
 {
     double *values = pfc_calloc(c->blocks_len, sizeof(*values));
@@ -104,12 +105,16 @@ static void add_facts(pfc_measurement *m, const pfc_cell *c)
     const pfc_block *first = &c->blocks[0];
     double preempted = 0.0;
     double faults = 0.0;
+    double setup = 0.0;
+    double work = 0.0; /* within warm-up and samples */
     size_t steady = 0;
 
     for (size_t b = 0; b < c->blocks_len; b++) {
         preempted += (double)c->blocks[b].preempted;
         faults += (double)c->blocks[b].page_faults;
         steady += c->blocks[b].steady;
+        setup += c->blocks[b].setup_seconds;
+        work += c->blocks[b].warmup_seconds + c->blocks[b].sampling_seconds;
     }
     pfc_pairs_set(&m->extra, "clock", first->clock);
     pfc_extra_set(m, "calls_per_sample", (double)first->batch);
@@ -122,6 +127,9 @@ static void add_facts(pfc_measurement *m, const pfc_cell *c)
     else
         pfc_pairs_set(&m->extra, "huge_page_bytes", "not available");
     pfc_extra_set(m, "measured_seconds", c->seconds);
+    pfc_extra_set(m, "setup_seconds", setup);
+    if (work > 0.0 && !c->backend->exact)
+        pfc_extra_set(m, "harness_seconds", fmax(c->seconds - work, 0.0));
     pfc_pairs_set(&m->extra, "pinned", first->pinned ? "true" : "false");
     pfc_pairs_set(&m->extra, "scheduler", first->fifo ? "fifo" : "other");
     /* Beside the median: of arithmetic the most stable number there is, of DRAM the least. */

@@ -50,7 +50,7 @@ typedef struct pfc_block_spec {
     double max_seconds;    /* of sampling; at least one sample is taken */
     double warmup_seconds; /* at most */
     double launch_seconds; /* beyond those, before the launch counts as hanging; 0: two minutes */
-    bool check;            /* compare the result with the reference first */
+    bool check;            /* the first launch: compare the result with the reference, and count */
     size_t copies;         /* turns of pairs: problems that calls go round, so that each finds its
                               data out of the caches; 0: 1, at most PFC_MAX_COPIES */
     int cpu;               /* pin to this CPU; -1: leave as it is */
@@ -68,7 +68,10 @@ typedef struct pfc_block {
     char clock[16];       /* "monotonic" or "thread-cpu" */
     double resolution_ns; /* of that clock */
     double setup_seconds; /* opening and checking */
-    double seconds;       /* warm-up and sampling */
+    double seconds;       /* warm-up and sampling, with all that the harness does between */
+    double warmup_seconds;
+    double sampling_seconds; /* within samples */
+    size_t taken;            /* samples, those included that the clock spoiled */
     bool pinned;
     bool fifo;           /* timed under SCHED_FIFO, because that was allowed */
     int64_t preempted;   /* involuntary context switches while sampling */
@@ -76,7 +79,7 @@ typedef struct pfc_block {
     int64_t huge_bytes;  /* of the process's memory on huge pages after sampling; -1: not known */
     char throttled[160]; /* what slowed the machine meanwhile; "": nothing that is known */
     bool counted;        /* `counts` were taken (timed backends) */
-    pfc_counts counts;   /* of one call, over one sample after the timed ones */
+    pfc_counts counts;   /* of one call, over all samples of a checked launch */
     bool has_exact;
     pfc_exact exact; /* of an exact backend */
 } pfc_block;

@@ -18,13 +18,17 @@ static const struct {
     const char *path; /* one %d: for every CPU */
     const char *value;
     const char *what;
+    const char *only; /* changed from this value alone; NULL: from any */
 } settings[] = {
-    { "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", "performance", "governor" },
-    { "/sys/devices/system/cpu/intel_pstate/no_turbo", "1", "turbo off" },
-    { "/sys/devices/system/cpu/cpufreq/boost", "0", "turbo off" },
-    { "/proc/sys/kernel/randomize_va_space", "0", "fixed address layout" },
-    { "/proc/sys/kernel/numa_balancing", "0", "no NUMA balancing" },
-    { "/proc/sys/kernel/nmi_watchdog", "0", "no NMI watchdog" },
+    { "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_governor", "performance", "governor", NULL },
+    { "/sys/devices/system/cpu/intel_pstate/no_turbo", "1", "turbo off", NULL },
+    { "/sys/devices/system/cpu/cpufreq/boost", "0", "turbo off", NULL },
+    { "/proc/sys/kernel/randomize_va_space", "0", "fixed address layout", NULL },
+    { "/proc/sys/kernel/numa_balancing", "0", "no NUMA balancing", NULL },
+    { "/proc/sys/kernel/nmi_watchdog", "0", "no NMI watchdog", NULL },
+    /* The last one, so that it is the first to come back: CPUs that are off have no governor. Other
+       values ("notsupported", "forceoff") say that there is nothing to switch. */
+    { "/sys/devices/system/cpu/smt/control", "off", "no SMT", "on" },
 };
 
 static const char *root_of(const char *root)
@@ -76,13 +80,14 @@ static pfc_code save(const char *journal, const pfc_buf *text, pfc_err *err)
 }
 
 static pfc_code tune_one(const char *root, const char *journal, const char *path, const char *value,
-                         const char *what, pfc_buf *text, FILE *say, pfc_err *err)
+                         const char *what, const char *only, pfc_buf *text, FILE *say, pfc_err *err)
 {
     char old[MAX_VALUE];
     const size_t before = text->len;
     pfc_code code;
 
-    if (!read_value(root, path, old, sizeof(old)) || strcmp(old, value) == 0)
+    if (!read_value(root, path, old, sizeof(old)) || strcmp(old, value) == 0 ||
+        (only && strcmp(old, only) != 0))
         return PFC_OK;
     pfc_buf_printf(text, "%s\t%s\n", path, old);
     code = save(journal, text, err);
@@ -117,8 +122,8 @@ pfc_code pfc_tune_host(const char *root, FILE *say, pfc_err *err)
             char now[MAX_VALUE];
             /* CPU numbers may have holes, but cpu0's absence means none has it. */
             const bool last = mark && cpu == 0 && !read_value(root, path, now, sizeof(now));
-            code =
-                tune_one(root, journal, path, settings[i].value, settings[i].what, &text, say, err);
+            code = tune_one(root, journal, path, settings[i].value, settings[i].what,
+                            settings[i].only, &text, say, err);
             free(path);
             if (last)
                 break;

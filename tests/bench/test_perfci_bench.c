@@ -118,6 +118,7 @@ Test(perfci_bench, without_json_it_prints_a_table)
     cr_assert(out_has("95 % interval"));
     cr_assert(out_has("gemm/f32/m7n5k3"));
     cr_assert(out_has("headline"));
+    cr_assert(out_has("s harness between them (")); /* what it costs is said */
     cr_assert(err_has("at most about"));
     cr_assert(not(err_has("\r"))); /* no bar without a terminal */
     pfc_proc_result_clear(&res);
@@ -248,10 +249,15 @@ Test(perfci_bench, list_and_coverage_measure_nothing)
     pfc_proc_result_clear(&res);
     cr_assert(eq(int, RUN("--coverage"), 0));
     cr_assert(out_has("gap"));
+    cr_assert(out_has("no kernel")); /* int8 norms */
+    cr_assert(out_has("gemm/f32/m48n48k48: not on cpu-avx2"));
     pfc_proc_result_clear(&res);
     cr_assert(eq(int, RUN("--coverage", "--json", "--suite", "nightly"), 0));
     cr_assert(out_has("\"gap\":true"));
     cr_assert(out_has("\"gap\":false"));
+    cr_assert(out_has("\"op\":\"softmax\",\"dtype\":\"int8\",\"backend\":\"cpu-avx2\","
+                      "\"benchmarks\":0,\"kernel\":false"));
+    cr_assert(out_has("{\"benchmark\":\"gemm/f32/m1n4096k4096\",\"backend\":\"cpu-scalar\","));
     pfc_proc_result_clear(&res);
 }
 

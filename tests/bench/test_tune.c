@@ -11,6 +11,7 @@
 
 #define CPU   "/sys/devices/system/cpu"
 #define TURBO CPU "/intel_pstate/no_turbo"
+#define SMT   CPU "/smt/control"
 #define ASLR  "/proc/sys/kernel/randomize_va_space"
 
 static char *root;
@@ -60,6 +61,7 @@ static void setup(void)
     put(CPU "/cpu1/cpufreq/scaling_governor", "schedutil\n");
     put(TURBO, "0\n");
     put(ASLR, "2\n");
+    put(SMT, "on\n");
     put("/run/x", "");
 }
 
@@ -90,6 +92,7 @@ Test(tune, every_change_is_told_and_undone_exactly)
     cr_assert(is(CPU "/cpu1/cpufreq/scaling_governor", "performance"));
     cr_assert(is(TURBO, "1"));
     cr_assert(is(ASLR, "0"));
+    cr_assert(is(SMT, "off"));
     cr_assert(said("powersave -> performance"));
     cr_assert(said(TURBO ": 0 -> 1"));
     cr_assert(exists(PFC_TUNE_JOURNAL));
@@ -100,7 +103,18 @@ Test(tune, every_change_is_told_and_undone_exactly)
     cr_assert(is(CPU "/cpu1/cpufreq/scaling_governor", "schedutil"));
     cr_assert(is(TURBO, "0"));
     cr_assert(is(ASLR, "2"));
+    cr_assert(is(SMT, "on"));
     cr_assert(not(exists(PFC_TUNE_JOURNAL)));
+}
+
+Test(tune, threads_that_cannot_be_switched_off_are_left_alone)
+{
+    put(SMT, "notsupported\n");
+    cr_assert(eq(int, pfc_tune_host(root, say, &err), PFC_OK), "%s", err.msg);
+    cr_assert(is(SMT, "notsupported"));
+    cr_assert(not(said("SMT")));
+    cr_assert(eq(int, pfc_untune_host(root, say, &err), PFC_OK), "%s", err.msg);
+    cr_assert(is(SMT, "notsupported"));
 }
 
 Test(tune, twice_is_refused_so_that_the_first_state_is_not_lost)
@@ -118,6 +132,7 @@ Test(tune, a_host_that_is_tuned_already_by_others_is_left_alone)
     put(CPU "/cpu1/cpufreq/scaling_governor", "performance\n");
     put(TURBO, "1\n");
     put(ASLR, "0\n");
+    put(SMT, "off\n");
     cr_assert(eq(int, pfc_tune_host(root, say, &err), PFC_OK));
     cr_assert(said("nothing to change"));
     cr_assert(not(exists(PFC_TUNE_JOURNAL)));
