@@ -36,9 +36,9 @@ static void teardown(void)
     free(dir);
 }
 
-static int run(const char *const *args)
+static int run_program(const char *program, const char *const *args)
 {
-    const char *argv[16] = { PFC_TEST_BIN "/perfci-bench" };
+    const char *argv[16] = { program };
     const pfc_proc_opts opts = { .argv = argv, .timeout_s = 600, .max_output_bytes = 4 << 20 };
     pfc_err err = { 0 };
 
@@ -49,7 +49,10 @@ static int run(const char *const *args)
     return res.exit_status;
 }
 
-#define RUN(...) run((const char *const[]){ __VA_ARGS__, NULL })
+#define RUN(...)                                                                                   \
+    run_program(PFC_TEST_BIN "/perfci-bench", (const char *const[]){ __VA_ARGS__, NULL })
+#define RUN_PAIRS(...)                                                                             \
+    run_program(PFC_TEST_BIN "/perfci-bench-pairs", (const char *const[]){ __VA_ARGS__, NULL })
 
 static bool out_has(const char *text)
 {
@@ -138,6 +141,28 @@ Test(perfci_bench, noise_shows_what_can_be_confirmed)
     cr_assert(out_has("\"detectable_rel\":"));
     cr_assert(out_has("\"pairs_1pct\":"));
     free(path);
+    pfc_proc_result_clear(&res);
+}
+
+/* One real comparison, and modelled ones: the counts add up to what was asked for. */
+Test(perfci_bench, the_study_of_pairs_counts_what_it_was_asked_for)
+{
+    cr_assert(eq(int,
+                 RUN_PAIRS("--aa", "1", "--ab", "0", "--kernel", "l1", "--backend", "cpu-scalar",
+                           "--max-pairs", "20", "--json", "--quiet"),
+                 0),
+              "%s", pfc_buf_text(&res.err));
+    cr_assert(
+        out_has("\"benchmark\":\"gemm/f32/m16n16k16\",\"injected_rel\":0,\"comparisons\":1,"));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN_PAIRS("--simulate", "3", "--json"), 0));
+    cr_assert(out_has("\"benchmark\":\"drift of 5 %\",\"injected_rel\":0,\"comparisons\":3,"));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN_PAIRS("--kernel", "l9"), 2));
+    cr_assert(err_has("want l1, l2, l3 or dram"));
+    pfc_proc_result_clear(&res);
+    cr_assert(eq(int, RUN_PAIRS("--kernel", "l2", "--inject", "0.3", "--aa", "0"), 2));
+    cr_assert(err_has("no whole number"));
     pfc_proc_result_clear(&res);
 }
 
