@@ -145,6 +145,7 @@ SELECT b.name AS benchmark, s.metric, s.backend, s.machine_class, s.unit, s.high
        m.samples, m.blocks, r.run_id AS run, r.machine_id
 FROM measurements m
 JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
+    AND ($2::bigint IS NULL OR r.commit_id = $2) AND ($3::bigint IS NULL OR r.id = $3)
 JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
 WHERE m.project_id = $1::bigint AND ($2::bigint IS NULL OR m.commit_id = $2)

@@ -32,19 +32,23 @@ WHERE ($1::bigint IS NULL OR s.project_id = $1) AND ($2::bigint IS NULL OR s.id 
 ORDER BY s.id LIMIT $12::int;
 
 -- name: window_size
--- $1 project_id, $2 series_id, $3 branch, $4 position from, $5 position to, $6 time from, $7 time to
+-- $1 project_id, $2 series_id, $3 branch, $4 position from, $5 position to, $6 time from, $7 time to,
+-- $8 counted no further than one over this
 -- -> points
-SELECT count(*) AS points
-FROM measurements m
-JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id AND b.branch = $3
-JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
-WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS NOT NULL
-  AND ($4::bigint IS NULL OR b.position >= $4) AND ($5::bigint IS NULL OR b.position <= $5)
-  AND ($6::float8 IS NULL OR c.time >= to_timestamp($6))
-  AND ($7::float8 IS NULL OR c.time <= to_timestamp($7));
+SELECT count(*) AS points FROM (
+    SELECT 1 FROM measurements m
+    JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id
+        AND b.branch = $3
+    WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS NOT NULL
+      AND ($4::bigint IS NULL OR b.position >= $4) AND ($5::bigint IS NULL OR b.position <= $5)
+      AND (($6::float8 IS NULL AND $7::float8 IS NULL) OR EXISTS (
+          SELECT 1 FROM commits c WHERE c.project_id = m.project_id AND c.id = m.commit_id
+          AND ($6 IS NULL OR c.time >= to_timestamp($6))
+          AND ($7 IS NULL OR c.time <= to_timestamp($7))))
+    LIMIT $8::int + 1) AS few;
 
 -- name: window_points
--- as window_size
+-- $1 to $7 as window_size
 SELECT b.position, c.sha AS commit, c.subject, c.author,
        extract(epoch FROM c.time)::float8 AS time, m.median, m.low, m.high, m.min, m.n, m.run_id,
        r.machine_id, k.fingerprint_hash AS fingerprint, r.infra
@@ -60,34 +64,37 @@ WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS N
 ORDER BY b.position, r.started_at, r.run_id;
 
 -- name: window_buckets
--- as window_size, $8 buckets: the newest commit of each bucket stands for it; low and high are the
--- extremes of the medians, so that no spike is lost
-WITH points AS (
-    SELECT b.position, c.sha, c.subject, c.author, c.time, m.median, m.min, m.n, m.run_id,
-           r.machine_id, k.fingerprint_hash, r.infra,
-           ntile($8::int) OVER (ORDER BY b.position, r.started_at, r.run_id) AS bucket,
-           row_number() OVER (ORDER BY b.position, r.started_at, r.run_id) AS place
+-- $1 to $7 as window_size, $8 buckets: the newest point of each bucket stands for it; low and high are
+-- the extremes of the medians, so that no spike is lost. Commits and runs are looked up for the points
+-- that stand for a bucket alone, and the measurements are read from the key's index.
+WITH points AS MATERIALIZED (
+    SELECT b.position, m.run_id, m.commit_id, m.median, m.min, m.n, i.id IS NOT NULL AS infra,
+           ntile($8::int) OVER w AS bucket, row_number() OVER w AS place
     FROM measurements m
     JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id
         AND b.branch = $3
-    JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
-    JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
-    JOIN machines k ON k.id = r.machine_id
+    LEFT JOIN runs i ON i.project_id = m.project_id AND i.id = m.run_id AND i.infra
     WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS NOT NULL
       AND ($4::bigint IS NULL OR b.position >= $4) AND ($5::bigint IS NULL OR b.position <= $5)
-      AND ($6::float8 IS NULL OR c.time >= to_timestamp($6))
-      AND ($7::float8 IS NULL OR c.time <= to_timestamp($7)))
-SELECT max(position) AS position, (array_agg(sha ORDER BY place DESC))[1] AS commit,
-       (array_agg(subject ORDER BY place DESC))[1] AS subject,
-       (array_agg(author ORDER BY place DESC))[1] AS author,
-       extract(epoch FROM (array_agg(time ORDER BY place DESC))[1])::float8 AS time,
-       percentile_cont(0.5) WITHIN GROUP (ORDER BY median) AS median,
-       min(median) AS low, max(median) AS high, min(min) AS min, sum(n) AS n,
-       (array_agg(run_id ORDER BY place DESC))[1] AS run_id,
-       (array_agg(machine_id ORDER BY place DESC))[1] AS machine_id,
-       (array_agg(fingerprint_hash ORDER BY place DESC))[1] AS fingerprint,
-       bool_or(infra) AS infra
-FROM points GROUP BY bucket ORDER BY bucket;
+      AND (($6::float8 IS NULL AND $7::float8 IS NULL) OR EXISTS (
+          SELECT 1 FROM commits c WHERE c.project_id = m.project_id AND c.id = m.commit_id
+          AND ($6 IS NULL OR c.time >= to_timestamp($6))
+          AND ($7 IS NULL OR c.time <= to_timestamp($7))))
+    WINDOW w AS (ORDER BY b.position, m.run_id)),
+buckets AS (
+    SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY median) AS median, min(median) AS low,
+           max(median) AS high, min(min) AS min, sum(n) AS n, max(place) AS place,
+           bool_or(infra) AS infra
+    FROM points GROUP BY bucket)
+SELECT p.position, c.sha AS commit, c.subject, c.author, extract(epoch FROM c.time)::float8 AS time,
+       q.median, q.low, q.high, q.min, q.n, p.run_id, r.machine_id,
+       k.fingerprint_hash AS fingerprint, q.infra
+FROM buckets q
+JOIN points p ON p.place = q.place
+JOIN commits c ON c.project_id = $1::bigint AND c.id = p.commit_id
+JOIN runs r ON r.project_id = $1::bigint AND r.id = p.run_id
+JOIN machines k ON k.id = r.machine_id
+ORDER BY q.place;
 
 -- name: window_changes
 -- $1 project_id, $2 series_id, $3 branch

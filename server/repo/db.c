@@ -267,8 +267,12 @@ pfc_code pfc_tx_begin(pfc_tx **out, pfc_db *db, pfc_tx_mode mode, pfc_err *err)
     if (!code && mode == PFC_TX_WRITE)
         code = pfc_conn_exec(conn->pg, "BEGIN", "begin", err);
     if (!code && mode == PFC_TX_SNAPSHOT)
-        code = pfc_conn_exec(conn->pg, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "begin",
-                             err);
+        /* Large reads: planned for what is asked, and sorted in memory. */
+        code = pfc_conn_exec(conn->pg,
+                             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
+                             " SET LOCAL plan_cache_mode = force_custom_plan;"
+                             " SET LOCAL work_mem = '32MB'",
+                             "begin", err);
     if (code) {
         give_back(db, conn);
         return code;

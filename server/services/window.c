@@ -107,6 +107,7 @@ static pfc_code load_points(pfc_tx *tx, const pfc_series *series, const bounds *
     pfc_code code;
 
     window_args(&args, series, b);
+    pfc_args_i64(&args, points);
     code = pfc_query_id(tx, "window_size", &args, &size, err);
     if (code)
         return code;
