@@ -102,3 +102,46 @@ Test(schema, a_value_that_the_database_refuses_is_the_callers_fault)
     pfc_tx_free(tx);
     pfc_db_close(db);
 }
+
+/* The plan of a statement as JSON; a small table is no reason to read all of it here. */
+static char *plan_of(const char *url, const char *name, const char *arguments)
+{
+    const char *text = NULL;
+
+    for (size_t i = 0; i < pfc_statements_len; i++)
+        if (strcmp(pfc_statements[i].name, name) == 0)
+            text = pfc_statements[i].sql;
+    cr_assert(ne(ptr, (void *)(uintptr_t)text, NULL), "%s", name);
+    char *sql = pfc_format("SET enable_seqscan = off; SET plan_cache_mode = force_custom_plan;"
+                           " PREPARE q AS %s; EXPLAIN (FORMAT JSON) EXECUTE q (%s)",
+                           text, arguments);
+    char *plan = pfc_test_sql_value(url, sql);
+    free(sql);
+    return plan;
+}
+
+Test(schema, pages_are_read_through_their_indexes)
+{
+    static const struct {
+        const char *name, *arguments, *index;
+    } pages[] = {
+        { "window_buckets", "1, 1, 'main', NULL, NULL, NULL, NULL, 5",
+          "measurements_default_pkey" },
+        { "window_size", "1, 1, 'main', NULL, NULL, NULL, NULL, 5", "measurements_default_pkey" },
+        { "compare_side", "1, 1, NULL, NULL", "measurements_default_project_id_commit_id_idx" },
+        { "compare_side", "1, 1, NULL, NULL", "runs_by_commit" },
+        { "alerts_list", "NULL, NULL, NULL, NULL, NULL, 100", "alerts_by_id" },
+    };
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(1, &url);
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(pages); i++) {
+        char *plan = plan_of(url, pages[i].name, pages[i].arguments);
+
+        cr_assert(ne(ptr, strstr(plan, pages[i].index), NULL), "%s: no %s in %s", pages[i].name,
+                  pages[i].index, plan);
+        free(plan);
+    }
+    pfc_db_close(db);
+    free(url);
+}
