@@ -98,20 +98,24 @@ class KillOfASearch(unittest.TestCase):
         self.assertEqual(answer["culprits"][0]["commits"], [ids[self.PLANTED]])
         self.assertEqual(answer["line"][self.PLANTED]["commit"], ids[self.PLANTED])
         self.assertGreater(answer["line"][self.PLANTED]["probability"], 0.98)
-        # One run a step, one step a run. Runs of the fresh look that follows a search are not the search's.
+        # the named commit is confirmed by pairs of its own
+        verified = wait_for("the verification has ended", lambda: ended(stack, answer["id"]))
+        self.assertEqual([v["state"] for v in verified], ["confirmed"])
+        # one run a step and one step a run; two runs a pair
         jobs = stack.api("/jobs?project=tiny&limit=1000")["jobs"]
-        steps = [job for job in jobs if job["kind"] == "bisect"]
-        later = {run for job in jobs if job["kind"] == "verify" for run in job["run_ids"]}
-        self.assertEqual({job["kind"] for job in jobs} - {"verify"}, {"bisect"})
-        self.assertEqual({job["state"] for job in steps}, {"done"})
-        self.assertEqual(len(steps), len(answer["steps"]))
-        taken = sorted(step["run"] for step in answer["steps"])
-        self.assertEqual(sorted(run for job in steps for run in job["run_ids"]), taken)
-        self.assertEqual(len(set(taken)), len(taken))
-        stored = {run["id"] for run in stack.api("/projects/tiny/runs?limit=1000")["runs"]}
-        verifying = {run for run in stored - set(taken) - later if stack.api("/runs/" + run)["job_id"] not in
-                     {job["id"] for job in steps}}
-        self.assertEqual(stored, set(taken) | later | verifying)
+        self.assertEqual({job["state"] for job in jobs}, {"done"})
+        runs = [run["id"] for run in stack.api("/projects/tiny/runs?limit=1000")["runs"]]
+        steps = [step["run"] for step in answer["steps"]]
+        pairs = [job for job in jobs if job["kind"] == "verify"]
+        self.assertEqual(len(jobs), len(steps) + len(pairs))
+        self.assertEqual(len(pairs), verified[0]["pairs"])
+        self.assertEqual(sorted(steps + [run for job in pairs for run in job["run_ids"]]), sorted(runs))
+
+
+def ended(stack, bisection):
+    rows = stack.api(f"/bisections/{bisection}")["verifications"]
+    return rows if rows and all(row["state"] != "running" for row in rows) else None
+
 
 def known(stack):
     return bool(stack.api("/bisections")["bisections"])
