@@ -7,6 +7,7 @@ ones until the time is over. Each ends with one line: its name, its trials, its 
 """
 import argparse
 import concurrent.futures
+import glob
 import http.client
 import json
 import os
@@ -24,6 +25,11 @@ import replicas
 from ground import Ledger, support, want
 
 FAULTS = {}
+FAKETIME = "/usr/lib/*/faketime/libfaketimeMT.so.1"
+
+
+class Skipped(Exception):
+    """What this machine lacks for the fault."""
 
 
 def fault(trials):
@@ -231,6 +237,36 @@ def migrate_at_once(place, trials, seed):
     return f"{trials} times 4 servers"
 
 
+@fault(8)
+def clock_steps(place, trials, seed):
+    """The server's clock steps, forth by a day, back by two and so on, at random instants of ingest."""
+    library = glob.glob(FAKETIME)
+    if not library:
+        raise Skipped("libfaketime is not installed")
+    offset = tempfile.NamedTemporaryFile("w", prefix="pfc-clock-")
+
+    def step(seconds):
+        offset.seek(0)
+        offset.truncate()
+        offset.write(f"{seconds:+d}\n")
+        offset.flush()
+
+    step(0)
+    with offset:
+        # Only the clock of the day: the monotonic one does not step on real machines either.
+        server = place.server(place.cluster.database(), environment={
+            "LD_PRELOAD": library[0], "FAKETIME_TIMESTAMP_FILE": offset.name, "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1", "ASAN_OPTIONS": "verify_asan_link_order=0"})
+        ledger = Ledger(server.database, [server], seed)
+        for n in range(trials):
+            ledger.trial(lambda: step(86400 * (n + 1) * (-1) ** n))
+        ledger.finish()
+        seen = [line["time"][:10] for line in map(json.loads, server.log().splitlines()) if line.get("time")]
+        want(len(set(seen)) > 2, f"the server's clock never stepped: {sorted(set(seen))}")
+        place.end_servers()
+    return f"{ledger.last} runs, {ledger.repeated} sent again, {len(set(seen))} days seen"
+
+
 @fault(2)
 def disk_full(place, trials, seed):
     """No space left under the database: 503 and nothing else, and it goes on when there is space again."""
@@ -239,7 +275,7 @@ def disk_full(place, trials, seed):
                            text=True, check=False)
     if mount.returncode != 0:
         os.rmdir(folder)
-        return "SKIPPED: no right to mount a small file system: " + mount.stderr.strip()
+        raise Skipped("no right to mount a small file system: " + mount.stderr.strip())
     try:
         return fill_disk(place, trials, seed, folder)
     finally:
@@ -290,7 +326,11 @@ FAULTS["failover"] = (replicas.failover, 1)
 
 def run(name, place, trials, seed):
     begin = time.monotonic()
-    result = FAULTS[name][0](place, trials, seed)
+    try:
+        result = FAULTS[name][0](place, trials, seed)
+    except Skipped as why:
+        print(f"fault {name}: SKIPPED, 0 trials: {why}", flush=True)
+        return
     place.end_servers()
     print(f"fault {name}: {trials} trials, 0 lost, 0 doubled: {result} ({time.monotonic() - begin:.1f} s, seed {seed})", flush=True)
 
