@@ -5,6 +5,7 @@
 #   bisect-kill  kill -9 during bisections, 1,000 times: the same answer, no stored run repeated
 #   faults  every fault of tests/fault/faults.py, again and again
 #   soak    runs posted to a private service that is killed now and then; the counts must be exact
+#   memory  the server's memory over a million stored runs
 #   tsan    the server under ThreadSanitizer, driven by its tests, the faults and the soak
 #   repeat  every test in random order until the time is over
 #   --only NAME    that proof alone (may be repeated)
@@ -13,7 +14,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz kill bisect-kill faults soak tsan repeat)
+all=(fuzz kill bisect-kill faults soak memory tsan repeat)
 only=()
 minutes=10
 install=1
@@ -37,7 +38,7 @@ while [ $# -gt 0 ]; do
         ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,13s/^# \{0,1\}//p' "$0"
+        sed -n '2,14s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; want --only NAME, --minutes N or --no-install" ;;
@@ -154,6 +155,12 @@ prove_soak() {
     build release || return 1
     say "soak: $minutes minutes"
     clean PERFCI_BIN_DIR="$root/build/release/bin" python3 tests/fault/soak.py --minutes "$minutes" --seed "$$"
+}
+
+prove_memory() {
+    build release || return 1
+    say "memory: 1,000,000 runs"
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 tests/fault/memory.py
 }
 
 tsan_round() {

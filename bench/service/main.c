@@ -1,5 +1,5 @@
 /*
- * perfci-bench-service [--rounds N] [--seconds N] [--overload] [--json]
+ * perfci-bench-service [--rounds N] [--runs N] [--seconds N] [--overload] [--json]
  *
  * How many runs a second the service takes, beside what PostgreSQL itself takes: in each round
  * pgbench with 32 clients stores the same rows (a run, its part, 8 measurements of 12 samples, its
@@ -158,6 +158,7 @@ static pfc_code stored(pfc_http *http, int64_t *runs, int64_t *measurements, pfc
 
 typedef struct settings {
     int64_t rounds, seconds;
+    int64_t runs; /* no further round once so many were acknowledged; 0: all rounds */
     bool json, overload;
 } settings;
 
@@ -169,6 +170,7 @@ static size_t crowds_of(const settings *s)
 typedef struct totals {
     double ratio[PFC_ARRAY_LEN(crowds)][ROUNDS_MAX];
     uint64_t accepted;
+    size_t rounds; /* made */
     bool lost;
 } totals;
 
@@ -180,8 +182,14 @@ static void print_row(const settings *s, int64_t round, const char *what, double
             json_pack("{s:I, s:s, s:f, s:f, s:f, s:f}", "round", (json_int_t)round, "what", what,
                       "runs_per_s", runs, "measurements_per_s", runs * BENCH_MEASUREMENTS, "ratio",
                       ratio, "p99_ms", r ? r->p99_ms : pg->p99_ms);
-        char *text = json_dumps(row, JSON_COMPACT);
+        char *text;
 
+        if (r) {
+            json_object_set_new(row, "accepted", json_integer((json_int_t)r->accepted));
+            json_object_set_new(row, "health_p99_ms", json_real(r->health_p99_ms));
+            json_object_set_new(row, "rss_mib", json_real((double)rss / 1048576.0));
+        }
+        text = json_dumps(row, JSON_COMPACT);
         puts(text);
         free(text);
         json_decref(row);
@@ -257,6 +265,9 @@ static pfc_code measure(const settings *s, const bench_place *place, totals *t, 
         printf("round  what                       runs/s measurem./s   ratio   p50 ms   p99 ms"
                " health99 rss MiB\n");
     for (int64_t round = 1; round <= s->rounds && !code; round++) {
+        if (s->runs && t->accepted >= (uint64_t)s->runs)
+            break;
+        t->rounds = (size_t)round;
         bench_pg_result raw = { 0 };
 
         code = bench_pgbench(place, script, PG_CLIENTS, (unsigned)s->seconds, &raw, err);
@@ -273,9 +284,13 @@ static pfc_code measure(const settings *s, const bench_place *place, totals *t, 
 static pfc_code read_settings(int argc, char **argv, settings *s, bool *help, pfc_err *err)
 {
     static const struct option options[] = {
-        { "rounds", required_argument, NULL, 'r' }, { "seconds", required_argument, NULL, 's' },
-        { "overload", no_argument, NULL, 'o' },     { "json", no_argument, NULL, 'j' },
-        { "help", no_argument, NULL, 'h' },         { NULL, 0, NULL, 0 },
+        { "rounds", required_argument, NULL, 'r' },
+        { "runs", required_argument, NULL, 'n' },
+        { "seconds", required_argument, NULL, 's' },
+        { "overload", no_argument, NULL, 'o' },
+        { "json", no_argument, NULL, 'j' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
     };
     pfc_code code = PFC_OK;
     int option;
@@ -284,6 +299,8 @@ static pfc_code read_settings(int argc, char **argv, settings *s, bool *help, pf
     while (!code && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option == 'r')
             code = pfc_parse_i64(optarg, 1, ROUNDS_MAX, "--rounds", &s->rounds, err);
+        else if (option == 'n')
+            code = pfc_parse_i64(optarg, 1, INT64_MAX, "--runs", &s->runs, err);
         else if (option == 's')
             code = pfc_parse_i64(optarg, 1, 600, "--seconds", &s->seconds, err);
         else if (option == 'o')
@@ -308,9 +325,11 @@ int main(int argc, char **argv)
     pfc_code code = read_settings(argc, argv, &s, &help, &err);
 
     if (help) {
-        puts("usage: perfci-bench-service [--rounds N] [--seconds N] [--overload] [--json]\n"
+        puts("usage: perfci-bench-service [--rounds N] [--runs N] [--seconds N] [--overload] "
+             "[--json]\n"
              "Starts a private PostgreSQL (fsync on) and a server, and compares what the service\n"
-             "takes in with what pgbench stores of the same rows. N: 3 rounds of 10 seconds.\n"
+             "takes in with what pgbench stores of the same rows. N: 3 rounds of 10 seconds; no\n"
+             "further round once --runs were acknowledged.\n"
              "--overload adds 6,000 clients: what is too much must be refused by 503 or 429.\n"
              "Exit status: 0 done, 1 a run was lost or doubled, 2 usage, 5 something is missing.");
         return 0;
@@ -328,8 +347,8 @@ int main(int argc, char **argv)
         return 5;
     }
     for (size_t i = 0; i < crowds_of(&s) && !s.json; i++) {
-        qsort(t.ratio[i], (size_t)s.rounds, sizeof(double), compare_doubles);
-        printf("median ratio, %u clients: %.2f\n", crowds[i], t.ratio[i][s.rounds / 2]);
+        qsort(t.ratio[i], t.rounds, sizeof(double), compare_doubles);
+        printf("median ratio, %u clients: %.2f\n", crowds[i], t.ratio[i][t.rounds / 2]);
     }
     if (!s.json)
         printf("%llu runs acknowledged, %s\n", (unsigned long long)t.accepted,
