@@ -22,7 +22,7 @@ typedef struct pfc_confirm pfc_confirm;
 typedef struct pfc_confirm_opts {
     bool higher_is_better;
     double alpha;         /* chance of a false confirmation; 0: 0.01 */
-    double expected_rel;  /* signed change that the search stated; a tenth of it counts as none */
+    double expected_rel;  /* signed change that the search stated; a third of it counts as none */
     size_t max_pairs;     /* 0: PFC_CONFIRM_PAIRS */
     bool relink;          /* every pair has builds of its own */
     unsigned first_build; /* relink: the first of their numbers, above those of the search */
