@@ -38,7 +38,6 @@ class Scenarios(support.Case):
     def make(self, only=""):
         subprocess.run([sys.executable, MAKE, SEED, self.path("made"), "--only", only], check=True)
 
-    @unittest.skipUnless(os.access(BENCH, os.X_OK), "perfci-bisect-bench was not built")
     def test_the_planner_is_right_on_every_kind_within_its_runs(self):
         self.make()
         done = subprocess.run([BENCH, "--data", self.path("made"), "--sessions", str(SESSIONS), "--strategy", "perfci"],
