@@ -4,9 +4,15 @@
 Measures one build on this machine again and again (perfci-bench, short kernels), takes every round
 for a commit, pipes the series into `perfci detect` and prints the rate: every confirmed change is a
 false alarm. Each series is also judged at every length, as the service does while points arrive.
+Rounds whose canary moved are left out, as in the service.
 
-    bench/detect/aa.py [--bin DIR] [--points 2000] [--seconds 270] [--out FILE.jsonl]
-    bench/detect/aa.py --in FILE.jsonl          # judge kept rounds again, without measuring
+    bench/detect/aa.py [--bin DIR] [--points 2000] [--seconds 450] [--out ROUNDS.jsonl]
+    bench/detect/aa.py --measure --out ROUNDS.jsonl [--seconds 80]   # a quiet machine is wanted for this alone;
+                                                                     # called again it goes on from the rounds kept
+    bench/detect/aa.py --in ROUNDS.jsonl                             # judge kept rounds, on a machine as busy as it likes
+
+2,000 points are 100 rounds of 20 kernels: about four minutes on an idle machine, and half a minute to
+judge. Every round is written as it ends: what a kill or Ctrl-C leaves is gone on with.
 """
 
 import argparse
@@ -50,38 +56,94 @@ def program(folder, name):
     return path
 
 
-def measure(bench, points, seconds):
-    """Series by name: {"id", "unit", "higher_is_better", "points"}, a point a round."""
-    series, begin = {}, time.monotonic()
+def clean_points(rounds):
+    return sum(len(r["points"]) for r in rounds if not r["infra"])
+
+
+def measure(bench, rounds, points, seconds, keep):
+    """Adds rounds until `points` points are there or the time is over; keep(round) stores each."""
+    begin, before = time.monotonic(), clean_points(rounds)
     with tempfile.TemporaryDirectory(prefix="perfci-aa-") as folder:
         suite, out = os.path.join(folder, "aa.yaml"), os.path.join(folder, "run.json")
         with open(suite, "w", encoding="utf-8") as f:
             f.write(SUITE)
-        rounds = 0
-        while sum(len(s["points"]) for s in series.values()) < points:
-            if time.monotonic() - begin > seconds:
-                print(f"aa.py: {seconds:g} s are over after {rounds} rounds", file=sys.stderr)
+        while clean_points(rounds) < points:
+            spent = time.monotonic() - begin
+            if spent > seconds:
+                print(f"aa.py: {seconds:g} s are over with {clean_points(rounds)} of {points} points; the same command goes on", file=sys.stderr)
                 break
             done = subprocess.run([bench, "--suite", suite, "--out", out, "--quiet"], capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 fail(f"perfci-bench ended with {done.returncode}: {done.stderr.strip()[-300:]}")
             with open(out, encoding="utf-8") as f:
-                add_round(series, json.load(f))
-            rounds += 1
-    return series
+                rounds.append(read_round(json.load(f)))
+            keep(rounds[-1])
+            now, spent = clean_points(rounds), time.monotonic() - begin
+            left = (points - now) * spent / (now - before) if now > before else float("nan")
+            print(f"aa.py: round {len(rounds)}, {now} of {points} points, {spent:.0f} s, {max(left, 0):.0f} s to go", file=sys.stderr)
 
 
-def add_round(series, run):
-    now = time.time()
+def read_round(run):
+    points = []
     for m in run["measurements"]:
         if m["metric"] != "time_ns" or m.get("exact") or m["benchmark"] == "canary" or not m.get("samples"):
             continue  # rates are the same measurements over again
         samples = [v for block in m["samples"] for v in (block if isinstance(block, list) else [block])]
-        ordered = sorted(samples)
-        name = f"{m['benchmark']} {m['metric']} {m['backend']}"
-        one = series.setdefault(name, {"id": name, "unit": m["unit"], "higher_is_better": m["direction"] == "higher", "points": []})
-        middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
-        one["points"].append({"t": now, "v": middle, "repeats": samples})
+        points.append({"id": f"{m['benchmark']} {m['metric']} {m['backend']}", "unit": m["unit"],
+                       "higher_is_better": m["direction"] == "higher", "repeats": samples})
+    if not points:
+        fail("perfci-bench measured nothing")
+    return {"t": time.time(), "infra": bool(run.get("infra")), "points": points}
+
+
+def series_of(rounds):
+    """Series by name: {"id", "unit", "higher_is_better", "points"}, a point a round."""
+    series = {}
+    for r in rounds:
+        if r["infra"]:
+            continue
+        for p in r["points"]:
+            one = series.setdefault(p["id"], {k: p[k] for k in ("id", "unit", "higher_is_better")} | {"points": []})
+            ordered = sorted(p["repeats"])
+            middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
+            one["points"].append({"t": r["t"], "v": middle, "repeats": p["repeats"]})
+    return series
+
+
+def read_kept(path, missing_is_empty):
+    """Rounds of a file, and how many of its bytes are whole rounds: a killed run may leave a torn line."""
+    rounds, whole = [], 0
+    try:
+        with open(path, "rb") as f:
+            for line in f:
+                if not line.endswith(b"\n"):
+                    break
+                r = json.loads(line)
+                if not isinstance(r["points"], list) or not isinstance(r["infra"], bool):
+                    raise ValueError("that is no round")
+                rounds.append(r)
+                whole += len(line)
+    except FileNotFoundError as fault:
+        if not missing_is_empty:
+            fail(f"{path}: {fault.strerror}; --out writes such a file")
+    except (OSError, ValueError, KeyError, TypeError) as fault:
+        fail(f"{path}, line {len(rounds) + 1}: {fault}; want the rounds that --out wrote")
+    return rounds, whole
+
+
+def open_kept(path, whole):
+    try:
+        f = open(path, "ab")
+        f.truncate(whole)
+    except OSError as fault:
+        fail(f"{path}: {fault.strerror}")
+
+    def keep(r):
+        f.write(json.dumps(r).encode() + b"\n")
+        f.flush()
+        os.fsync(f.fileno())
+
+    return keep
 
 
 def detect(perfci, documents):
@@ -99,9 +161,12 @@ def firm(changes, points):
             or (end - c["index"] >= 5 and c["p"] <= CLEAR_P)]
 
 
-def report(perfci, series):
-    items = list(series.values())
+def report(perfci, rounds):
+    items = list(series_of(rounds).values())
     points = sum(len(s["points"]) for s in items)
+    moved = sum(r["infra"] for r in rounds)
+    if not items:
+        fail(f"nothing to judge: the canary moved in all {moved} rounds; the machine is too busy" if moved else "nothing was measured")
     whole = detect(perfci, items)
     confirmed = sum(c["status"] == "confirmed" for a in whole for c in a["changes"])
     provisional = sum(c["status"] != "confirmed" for a in whole for c in a["changes"])
@@ -113,7 +178,8 @@ def report(perfci, series):
         for c in answer["changes"]:
             if c["status"] == "confirmed":
                 ever.add(answer["id"])
-    print(f"A/A: {len(items)} series, {points} points of one build")
+    print(f"A/A: {len(items)} series, {points} points of one build in {len(rounds) - moved} rounds; "
+          f"{moved} more rounds left out, because the canary moved")
     print(f"false alarms on the whole series: {confirmed} confirmed ({1000 * confirmed / points:.2f} per 1,000 points), "
           f"{provisional} provisional; series hit: {hit} ({100 * hit / len(items):.1f} %)")
     print(f"firm enough for an alert, up or down: {sum(map(len, alarmed))} ({1000 * sum(map(len, alarmed)) / points:.2f} per 1,000 points); "
@@ -129,25 +195,25 @@ def main():
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     args.add_argument("--bin", default=os.path.join(here, "../../build/release/bin"), help="folder of perfci and perfci-bench")
     args.add_argument("--points", type=int, default=2000, help="series-points to measure")
-    args.add_argument("--seconds", type=float, default=270, help="measure no longer than this")
-    args.add_argument("--out", help="keep the series there, JSON lines")
-    args.add_argument("--in", dest="kept", help="series kept by --out: judge these instead of measuring")
+    args.add_argument("--seconds", type=float, default=450, help="measure no longer than this, now")
+    args.add_argument("--measure", action="store_true", help="measure and keep, judge later")
+    args.add_argument("--out", help="keep the rounds there, JSON lines; rounds that are there already count")
+    args.add_argument("--in", dest="kept", help="rounds kept by --out: judge these instead of measuring")
     o = args.parse_args()
+    if o.measure and not o.out:
+        args.error("--measure wants --out FILE: where to keep the rounds")
+    if o.kept and (o.measure or o.out):
+        args.error("--in judges kept rounds; it goes with neither --measure nor --out")
     perfci = program(o.bin, "perfci")
-    if o.kept:
+    rounds, whole = read_kept(o.kept or o.out, bool(o.out)) if o.kept or o.out else ([], 0)
+    if not o.kept:
+        keep = open_kept(o.out, whole) if o.out else lambda r: None
         try:
-            with open(o.kept, encoding="utf-8") as f:
-                series = {d["id"]: d for d in map(json.loads, f)}
-        except (OSError, ValueError, KeyError) as fault:
-            fail(f"{o.kept}: {fault}")
-    else:
-        series = measure(program(o.bin, "perfci-bench"), o.points, o.seconds)
-    if not series:
-        fail("nothing was measured")
-    if o.out:
-        with open(o.out, "w", encoding="utf-8") as f:
-            f.writelines(json.dumps(s) + "\n" for s in series.values())
-    report(perfci, series)
+            measure(program(o.bin, "perfci-bench"), rounds, o.points, o.seconds, keep)
+        except KeyboardInterrupt:
+            print(f"aa.py: stopped with {clean_points(rounds)} points", file=sys.stderr)
+    if not o.measure:
+        report(perfci, rounds)
 
 
 if __name__ == "__main__":
