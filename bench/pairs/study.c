@@ -24,14 +24,16 @@ static const kernel kernels[] = {
     { { "l1", "3 KiB: L1" }, "gemm", "m: 16, n: 16, k: 16", NULL, 0.01, 0, 0 },
     { { "l2", "400 KiB: L2" }, "rmsnorm", "rows: 200, cols: 256", "rows", 0.01, 0, 0 },
     { { "l3", "32 MiB: L3" }, "rmsnorm", "rows: 1000, cols: 4096", "rows", 0.05, 0, 0 },
-    /* eight problems of 8 MiB that calls go round: each finds its operands in memory */
-    { { "dram", "62 MiB a side, taking turns: DRAM" },
+    /* problems that calls go round: each finds its operands in memory. Calls of 0.3 ms, since a
+     * neighbour's burst lasts as long, and arenas of whole huge pages: in small pages, launches of the
+     * larger side came at one of two levels, 4 % apart */
+    { { "dram", "100 MiB a side, taking turns: DRAM" },
       "rmsnorm",
-      "rows: 250, cols: 4096",
+      "rows: 100, cols: 4096",
       "rows",
       0.05,
-      8,
-      20 },
+      32,
+      100 },
 };
 
 const pfc_study_kernel *pfc_study_kernels(size_t *len)
