@@ -16,6 +16,7 @@
 #define GUARD_BYTE      0xa5
 #define PAGE_BYTES      4096u
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
+#define HUGE_PAGE_FROM  ((size_t)64 * 1024)
 /* Buffers at the same offset in their pages fight for the same cache sets and trip the store-to-load
    check on the low 12 address bits, so each starts five lines later in its page than the one before. */
 #define STAGGER_BYTES   320u
@@ -114,8 +115,9 @@ static pfc_code allocate(pfc_kernel_case *problem, pfc_err *err)
         return pfc_err_set(err, PFC_ETOOBIG, "kernel %s: its buffers are over %zu bytes",
                            problem->label, PFC_KERNEL_MAX_BYTES);
 
-    /* Huge pages keep page walks out of large problems, where they cost 10 to 40 %. */
-    if (total >= HUGE_PAGE_BYTES)
+    /* Huge pages keep page walks out of large problems, where they cost 10 to 40 %. Problems that live
+     * in the L2 get one, too: where small pages fall in it is drawn anew at each start of a process. */
+    if (total >= HUGE_PAGE_FROM)
         align = HUGE_PAGE_BYTES;
     total = (total + align - 1) / align * align;
     problem->arena = aligned_alloc(align, total);
