@@ -1,10 +1,15 @@
 /*
  * Before anybody is blamed: the commit before a named one against it, in fresh, interleaved pairs.
  *
- * What was kept of an earlier call is replayed into the same seeded comparison, so a kill costs the
- * run under way and no other. A refuted answer's pairs become runs of the search: they are the best
- * evidence there is about those two commits.
+ * The largest step comes first: it is the one that somebody has seen. Once it stands, further ones
+ * may cost little more than it did; what they cannot show by then stays open and unsaid, and takes
+ * nothing from the first. When nothing stands, a refuted answer's pairs become runs of the search:
+ * they are the best evidence there is about those two commits.
+ *
+ * What was kept of an earlier call is replayed into the same seeded comparisons, so a kill costs the
+ * run under way and no other.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +17,10 @@
 #include "cli/hunt.h"
 
 enum { CONFIRM_TRIES = 4, REFUTED_MOST = 2 };
+
+/* Pairs of all further steps together, once one stands: so many times its own, at least. */
+#define FURTHER_SHARE 1.5
+#define FURTHER_LEAST 16
 
 /* With a list of ids alone nothing is built by us, and what a run costs is not known: on request. */
 bool pfc_hunt_confirms(const pfc_hunt *h)
@@ -108,29 +117,80 @@ static pfc_code one_turn(pfc_hunt *h, turn *t, bool *over, pfc_err *err)
     return PFC_OK;
 }
 
-static pfc_code confirm_one(pfc_hunt *h, const pfc_culprit *culprit, size_t *cursor, pfc_err *err)
+/* Compares the i-th culprit in at most so many pairs; `capped`: fewer than a first one gets. */
+static pfc_code confirm_one(pfc_hunt *h, pfc_hunt_confirmed *out, size_t pairs, bool capped,
+                            size_t *cursor, pfc_err *err)
 {
     const pfc_hunt_step *first = pfc_hunt_first(h);
     const bool relink = h->opts->relink || h->ws_opts.relink;
     const pfc_confirm_opts opts = {
         .higher_is_better = h->higher_is_better,
-        .expected_rel = culprit->rel_change,
+        .expected_rel = out->culprit.rel_change,
+        .max_pairs = pairs,
         .relink = relink,
         .first_build = relink ? first_build(h) : 0,
         .exact = first && first->exact,
-        .seed = culprit->last,
+        .seed = out->culprit.last,
     };
-    pfc_hunt_confirmed *out = &h->confirmed[h->confirmed_len++];
     turn t = { .out = out, .cursor = cursor, .left = runs_left(h) };
     bool over = false;
     pfc_code code = pfc_confirm_new(&t.confirm, &opts, err);
 
-    *out = (pfc_hunt_confirmed){ .culprit = *culprit };
     while (!code && !over)
         code = one_turn(h, &t, &over, err);
     if (t.confirm)
         pfc_confirm_result_get(t.confirm, &out->result);
     pfc_confirm_free(t.confirm);
+    if (!code && capped && out->result.verdict == PFC_CONFIRM_OPEN && out->result.pairs >= pairs)
+        snprintf(out->reason, sizeof(out->reason),
+                 "further steps get %zu pairs once a larger one is confirmed", pairs);
+    return code;
+}
+
+/* The comparison that has not been made with the largest stated change; NULL: all were. */
+static pfc_hunt_confirmed *largest_left(const pfc_hunt *h, const bool *done)
+{
+    pfc_hunt_confirmed *best = NULL;
+
+    for (size_t i = 0; i < h->confirmed_len; i++) {
+        pfc_hunt_confirmed *c = &h->confirmed[i];
+
+        if (!done[i] && (!best || fabs(c->culprit.rel_change) > fabs(best->culprit.rel_change)))
+            best = c;
+    }
+    return best;
+}
+
+typedef struct outcome {
+    bool stands, refuted;
+} outcome;
+
+static pfc_code confirm_all(pfc_hunt *h, outcome *all, pfc_err *err)
+{
+    bool *done = pfc_calloc(h->confirmed_len + 1, sizeof(*done));
+    size_t cursor = 0;
+    size_t left = PFC_CONFIRM_PAIRS;
+    pfc_hunt_confirmed *c;
+    pfc_code code = PFC_OK;
+
+    while (!code && !h->interrupted && (c = largest_left(h, done)) != NULL) {
+        done[c - h->confirmed] = true;
+        if (left == 0) {
+            snprintf(c->reason, sizeof(c->reason),
+                     "not compared: further steps have had their pairs");
+            continue;
+        }
+        code = confirm_one(h, c, left, all->stands, &cursor, err);
+        all->refuted = all->refuted || c->result.verdict == PFC_CONFIRM_REFUTED;
+        if (all->stands) {
+            left -= PFC_MIN(left, c->result.pairs);
+        } else if (c->result.verdict == PFC_CONFIRM_CONFIRMED) {
+            all->stands = true;
+            left = (size_t)(FURTHER_SHARE * (double)c->result.pairs);
+            left = PFC_MIN(PFC_MAX(left, (size_t)FURTHER_LEAST), (size_t)PFC_CONFIRM_PAIRS);
+        }
+    }
+    free(done);
     return code;
 }
 
@@ -149,8 +209,7 @@ static pfc_code hand_over(pfc_hunt *h, pfc_err *err)
 pfc_code pfc_hunt_confirm(pfc_hunt *h, bool *again, pfc_err *err)
 {
     pfc_bisect_report report = { 0 };
-    size_t cursor = 0;
-    bool refuted = false;
+    outcome all = { 0 };
     pfc_code code = PFC_OK;
 
     free(h->confirmed);
@@ -159,12 +218,12 @@ pfc_code pfc_hunt_confirm(pfc_hunt *h, bool *again, pfc_err *err)
     pfc_bisect_report_get(h->plan, &report);
     if (report.verdict != PFC_BISECT_FOUND && report.verdict != PFC_BISECT_RANGE)
         goto done;
+    h->confirmed_len = report.culprits_len;
     h->confirmed = pfc_calloc(report.culprits_len + 1, sizeof(h->confirmed[0]));
-    for (size_t i = 0; i < report.culprits_len && !code && !h->interrupted; i++) {
-        code = confirm_one(h, &report.culprits[i], &cursor, err);
-        refuted = refuted || h->confirmed[i].result.verdict == PFC_CONFIRM_REFUTED;
-    }
-    if (!code && !h->interrupted && refuted && h->state.refuted < REFUTED_MOST) {
+    for (size_t i = 0; i < report.culprits_len; i++)
+        h->confirmed[i].culprit = report.culprits[i];
+    code = confirm_all(h, &all, err);
+    if (!code && !h->interrupted && all.refuted && !all.stands && h->state.refuted < REFUTED_MOST) {
         pfc_hunt_view_wipe(h);
         pfc_cli_note(h->cli, "a fresh comparison does not show what was named: the search goes on "
                              "with its runs");
