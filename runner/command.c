@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/parse.h"
+#include "core/base/proc_memory.h"
 #include "runner/priv.h"
 
 extern char **environ;
@@ -67,6 +69,18 @@ static void make_env(const pfc_command *cmd, env_list *env)
     env_add(env, NULL);
 }
 
+/* The user's limit, else most of the machine: what a command takes beyond that, it takes from
+ * everything else that runs here. */
+static pfc_code memory_limit(uint64_t *out, pfc_err *err)
+{
+    const char *text = getenv("PERFCI_MEMORY_LIMIT");
+
+    if (text && *text)
+        return pfc_parse_bytes(text, "PERFCI_MEMORY_LIMIT", out, err);
+    *out = pfc_proc_default_memory_limit();
+    return PFC_OK;
+}
+
 pfc_code pfc_command_run(const pfc_command *cmd, pfc_proc_result *res, pfc_err *err)
 {
     const char *const shell[] = { "/bin/sh", "-c", cmd->text, NULL };
@@ -80,8 +94,10 @@ pfc_code pfc_command_run(const pfc_command *cmd, pfc_proc_result *res, pfc_err *
         .cancelled_arg = cmd->cancelled_arg,
     };
     env_list env = { 0 };
-    pfc_code code;
+    pfc_code code = memory_limit(&opts.tree_limit_bytes, err);
 
+    if (code)
+        return code;
     if (cmd->text && strlen(cmd->text) > PFC_WORKSPACE_MAX_COMMAND)
         return pfc_err_set(err, PFC_EINVAL, "command: want at most %d bytes, got %zu",
                            PFC_WORKSPACE_MAX_COMMAND, strlen(cmd->text));

@@ -67,8 +67,8 @@ pfc_outcome_kind pfc_measure_classify(const pfc_proc_result *res, const char *wh
 
     pfc_proc_describe(res, how, sizeof(how));
     pfc_command_telling_line(pfc_buf_text(&res->err), line, sizeof(line));
-    (void)snprintf(reason, PFC_WORKSPACE_REASON_BYTES, "%s: %s%s%s", what, how, line[0] ? ": " : "",
-                   line);
+    (void)snprintf(reason, PFC_WORKSPACE_REASON_BYTES, "%s: %s%s%s%s", what, how,
+                   res->over_memory ? " (PERFCI_MEMORY_LIMIT)" : "", line[0] ? ": " : "", line);
     if (res->was_cancelled)
         return PFC_OUTCOME_CANCELLED;
     if (res->timed_out)

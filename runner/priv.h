@@ -22,7 +22,9 @@ typedef struct pfc_command {
     void *cancelled_arg;
 } pfc_command;
 
-/** Runs it with our secrets removed from its environment. As pfc_proc_run. */
+/** Runs it with our secrets removed from its environment and at most $PERFCI_MEMORY_LIMIT of memory
+ *  (it and what it starts together; three quarters of the machine when not set, 0: no limit). As
+ *  pfc_proc_run; PFC_EINVAL: that variable is no number of bytes. */
 pfc_code pfc_command_run(const pfc_command *cmd, pfc_proc_result *res, pfc_err *err) PFC_MUSTCHECK;
 
 /** True for names of variables that no measured code may see. */

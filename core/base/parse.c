@@ -102,6 +102,32 @@ bad:
                        what, text == NULL ? "" : text);
 }
 
+pfc_code pfc_parse_bytes(const char *text, const char *what, uint64_t *out_bytes, pfc_err *err)
+{
+    static const char units[] = "KMGT";
+    const char *end = text == NULL ? NULL : scan_decimal(text);
+    const char *unit;
+    double value;
+
+    if (end == NULL || text[0] == '-' || (*end != '\0' && end[1] != '\0'))
+        goto bad;
+    value = strtod(text, NULL);
+    if (*end != '\0') {
+        unit = strchr(units, *end);
+        if (unit == NULL)
+            goto bad;
+        value = ldexp(value, 10 * ((int)(unit - units) + 1));
+    }
+    if (!isfinite(value) || value >= 0x1p62)
+        goto bad;
+    *out_bytes = (uint64_t)value;
+    return PFC_OK;
+
+bad:
+    return pfc_err_set(err, PFC_EINVAL, "%s: want bytes such as 4096, 512M or 8G, got \"%.40s\"",
+                       what, text == NULL ? "" : text);
+}
+
 /* Exactly n digits at *p to *out, moving *p on. */
 static bool take_digits(const char **p, int n, int *out)
 {

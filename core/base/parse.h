@@ -16,6 +16,9 @@ pfc_code pfc_parse_double(const char *text, double min, double max, const char *
 /** "90", "90s", "5m", "2h", "1d" to seconds. */
 pfc_code pfc_parse_duration_s(const char *text, const char *what, double *out_s,
                               pfc_err *err) PFC_MUSTCHECK;
+/** "4096", "512K", "300M", "8G", "1.5T" to bytes, in powers of 1024. */
+pfc_code pfc_parse_bytes(const char *text, const char *what, uint64_t *out_bytes,
+                         pfc_err *err) PFC_MUSTCHECK;
 /** RFC 3339 time ("2026-11-22T10:00:00Z", offsets and fractions allowed) to Unix seconds. */
 pfc_code pfc_parse_rfc3339(const char *text, const char *what, double *out_unix_s,
                            pfc_err *err) PFC_MUSTCHECK;

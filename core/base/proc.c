@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/proc_memory.h"
 
 #define DEFAULT_OUTPUT_BYTES (1024 * 1024)
 #define KILL_GRACE_NS        (2 * PFC_NS_PER_S)
@@ -104,6 +105,7 @@ typedef struct start_plan {
     bool new_group;
     double cpu_limit_s;
     uint64_t memory_limit_bytes;
+    bool first_to_go; /* when the machine runs out of memory */
     pid_t parent;
 } start_plan;
 
@@ -116,6 +118,19 @@ static void limit(int what, uint64_t value)
     if (getrlimit((__rlimit_resource_t)what, &old) == 0 && old.rlim_max < wanted.rlim_max)
         wanted.rlim_cur = wanted.rlim_max = old.rlim_max;
     setrlimit((__rlimit_resource_t)what, &wanted);
+}
+
+/* Raising it needs no privilege; async-signal-safe. */
+static void volunteer_for_oom(void)
+{
+    const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    ssize_t done = -1;
+
+    if (fd >= 0) {
+        done = write(fd, "800", 3);
+        close(fd);
+    }
+    (void)done; /* a kernel without it kills whom it likes */
 }
 
 /* In the child, between fork and exec: async-signal-safe calls only. */
@@ -147,6 +162,8 @@ static void child_start(const start_plan *plan, int fault_fd)
         limit(RLIMIT_CPU, (uint64_t)plan->cpu_limit_s + 1);
     if (plan->memory_limit_bytes > 0)
         limit(RLIMIT_AS, plan->memory_limit_bytes);
+    if (plan->first_to_go)
+        volunteer_for_oom();
     environ = plan->env;
     execvp(plan->argv[0], (char *const *)(uintptr_t)plan->argv);
     child_fail(fault_fd, FAULT_EXEC);
@@ -213,6 +230,7 @@ typedef struct watch {
     size_t in_done;
     int64_t started_ns;
     int64_t kill_at_ns; /* when SIGTERM was sent plus the grace; 0: not yet */
+    int64_t weighed_ns; /* when memory was last looked at */
     bool killed;
     bool ended;
 } watch;
@@ -250,12 +268,27 @@ static void feed(watch *w)
     }
 }
 
+/* No grace for memory: who asks for more gets all of it in the meantime. */
+static void weigh(watch *w, int64_t now)
+{
+    const uint64_t limit_bytes = w->opts->tree_limit_bytes;
+
+    if (limit_bytes == 0 || w->res->over_memory || now - w->weighed_ns < POLL_MS * PFC_NS_PER_MS)
+        return;
+    w->weighed_ns = now;
+    if (!pfc_proc_tree_exceeds(w->pid, limit_bytes))
+        return;
+    w->res->over_memory = true;
+    kill(-w->pid, SIGKILL);
+}
+
 static void enforce(watch *w)
 {
     int64_t now = pfc_clock_ns();
     bool late = w->opts->timeout_s > 0 &&
                 (double)(now - w->started_ns) > w->opts->timeout_s * (double)PFC_NS_PER_S;
 
+    weigh(w, now);
     if (w->kill_at_ns == 0) {
         bool stop = w->opts->cancelled != NULL && w->opts->cancelled(w->opts->cancelled_arg);
 
@@ -371,7 +404,7 @@ pfc_code pfc_proc_run(const pfc_proc_opts *opts, pfc_proc_result *res, pfc_err *
     pfc_code code;
     pipes p;
 
-    *res = (pfc_proc_result){ .exit_status = -1 };
+    *res = (pfc_proc_result){ .exit_status = -1, .tree_limit_bytes = opts->tree_limit_bytes };
     pfc_buf_init(&res->out, max);
     pfc_buf_init(&res->err, max);
     if (!pipes_open(opts, &p)) {
@@ -384,6 +417,7 @@ pfc_code pfc_proc_run(const pfc_proc_opts *opts, pfc_proc_result *res, pfc_err *
     plan.err_fd = opts->merge ? (opts->inherit_stdout ? 1 : p.out[1]) : p.err[1];
     plan.cpu_limit_s = opts->cpu_limit_s;
     plan.memory_limit_bytes = opts->memory_limit_bytes;
+    plan.first_to_go = opts->tree_limit_bytes > 0;
     plan.env = child_environment(opts->env);
     w.started_ns = pfc_clock_ns();
     code = start(&plan, &w.pid, err);
@@ -422,7 +456,10 @@ void pfc_proc_result_clear(pfc_proc_result *res)
 
 void pfc_proc_describe(const pfc_proc_result *res, char *out, size_t cap)
 {
-    if (res->timed_out)
+    if (res->over_memory)
+        snprintf(out, cap, "more memory than its limit of %.1f GiB",
+                 (double)res->tree_limit_bytes / (1024.0 * 1024.0 * 1024.0));
+    else if (res->timed_out)
         snprintf(out, cap, "no end within its time limit (stopped after %.1f s)", res->seconds);
     else if (res->was_cancelled)
         snprintf(out, cap, "cancelled after %.1f s", res->seconds);

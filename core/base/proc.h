@@ -22,26 +22,32 @@ typedef struct pfc_proc_opts {
                                  read and dropped, and `truncated` is set */
     double timeout_s;        /* 0: none */
     double cpu_limit_s;      /* RLIMIT_CPU; 0: none */
-    uint64_t memory_limit_bytes; /* RLIMIT_AS; 0: none */
-    bool inherit_stderr;         /* stderr goes to the caller's; else it is collected */
-    bool inherit_stdout;         /* likewise */
-    bool merge;                  /* stderr into stdout's buffer, in order */
+    uint64_t memory_limit_bytes; /* RLIMIT_AS, of each process; 0: none */
+    uint64_t tree_limit_bytes; /* of memory that the child and its descendants hold together, asked
+                                    ten times a second; over it the group is killed at once. They
+                                    are also the first to go when the machine's memory ends
+                                    (oom_score_adj). 0: none */
+    bool inherit_stderr;       /* stderr goes to the caller's; else it is collected */
+    bool inherit_stdout;       /* likewise */
+    bool merge;                /* stderr into stdout's buffer, in order */
     /* asked about ten times a second while it runs; true stops the child; NULL: never */
     bool (*cancelled)(void *arg);
     void *cancelled_arg;
 } pfc_proc_opts;
 
 typedef struct pfc_proc_result {
-    int exit_status;        /* 0..255, or -1 when ended by a signal */
-    int signal;             /* the signal that ended it, or 0 */
-    bool timed_out;         /* the deadline passed */
-    bool was_cancelled;     /* the callback said so */
-    bool truncated;         /* output over the limit was dropped */
-    double seconds;         /* wall time */
-    double cpu_seconds;     /* user and system time of the child and its waited-for children */
-    uint64_t max_rss_bytes; /* the largest resident set of any of them; 0: not known */
-    pfc_buf out;            /* stdout */
-    pfc_buf err;            /* stderr */
+    int exit_status;           /* 0..255, or -1 when ended by a signal */
+    int signal;                /* the signal that ended it, or 0 */
+    bool timed_out;            /* the deadline passed */
+    bool was_cancelled;        /* the callback said so */
+    bool over_memory;          /* tree_limit_bytes was passed */
+    uint64_t tree_limit_bytes; /* as it was asked for, for sentences */
+    bool truncated;            /* output over the limit was dropped */
+    double seconds;            /* wall time */
+    double cpu_seconds;        /* user and system time of the child and its waited-for children */
+    uint64_t max_rss_bytes;    /* the largest resident set of any of them; 0: not known */
+    pfc_buf out;               /* stdout */
+    pfc_buf err;               /* stderr */
 } pfc_proc_result;
 
 /** Runs to its end. PFC_OK also when the child failed (look at *res); PFC_ENOTFOUND when the

@@ -98,6 +98,22 @@ static bool always(void *arg)
     return true;
 }
 
+Test(measure, what_takes_all_memory_is_ended_and_named)
+{
+    pfc_measure_opts opts = { .measure = "echo 1", .timeout_s = 600 };
+    pfc_outcome out;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, setenv("PERFCI_MEMORY_LIMIT", "64M", 1), 0));
+    want("python3 -c 'import time; x = b\"1\" * (200 << 20); time.sleep(1000)'", PFC_OUTCOME_FAILED,
+         "more memory than its limit of 0.1 GiB (PERFCI_MEMORY_LIMIT)");
+    cr_assert(eq(int, setenv("PERFCI_MEMORY_LIMIT", "lots", 1), 0));
+    cr_assert(eq(int, pfc_measure(&opts, dir, COMMIT, 0, &out, &err), PFC_EINVAL));
+    cr_assert(ne(ptr, strstr(err.msg, "PERFCI_MEMORY_LIMIT: want bytes"), NULL), "%s", err.msg);
+    cr_assert(eq(int, setenv("PERFCI_MEMORY_LIMIT", "0", 1), 0));
+    cr_assert(epsilon_eq(dbl, value_of("echo 1", "value"), 1, 0)); /* no limit */
+}
+
 Test(measure, the_caller_can_stop_it)
 {
     pfc_outcome out = measure_with((pfc_measure_opts){ .cancelled = always }, "sleep 600");

@@ -139,3 +139,29 @@ Test(parse, utf8_is_checked_to_the_letter)
     cr_assert_not(pfc_is_utf8("\xff", 1));
     cr_assert_not(pfc_is_utf8("a\x80", 2));
 }
+
+Test(parse, bytes_have_units)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } good[] = { { "0", 0 },
+                 { "4096", 4096 },
+                 { "2K", 2048 },
+                 { "1.5G", (uint64_t)3 << 29 },
+                 { "1T", (uint64_t)1 << 40 } };
+    static const char *const bad[] = { "", "-1", "G", "4g", "4GB", "1e30", "inf", "5 M", NULL };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(good); i++) {
+        uint64_t bytes = 7;
+        cr_assert(eq(int, pfc_parse_bytes(good[i].text, "t", &bytes, NULL), PFC_OK));
+        cr_assert(eq(u64, bytes, good[i].bytes));
+    }
+    for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++) {
+        uint64_t bytes = 7;
+        pfc_err err = { 0 };
+        cr_assert(eq(int, pfc_parse_bytes(bad[i], "t", &bytes, &err), PFC_EINVAL), "%zu", i);
+        cr_assert(ne(ptr, strstr(err.msg, "512M"), NULL));
+        cr_assert(eq(u64, bytes, 7));
+    }
+}

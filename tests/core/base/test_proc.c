@@ -218,3 +218,48 @@ Test(proc, stop_ends_a_child_that_leads_its_group)
     pfc_proc_stop(pid, 30);
     cr_assert(gone(pid));
 }
+
+#define HOLD "python3 -c 'import time; x = b\"1\" * (48 << 20); time.sleep(1000)' & "
+
+/* Neither of the two is over the limit, and the shell that started them holds next to nothing. */
+Test(proc, memory_of_the_whole_family_is_limited)
+{
+    const int64_t started = pfc_clock_ns();
+    pfc_proc_result res =
+        run_shell(HOLD HOLD "wait", (pfc_proc_opts){ .tree_limit_bytes = 80 << 20 });
+    char how[100];
+
+    pfc_proc_describe(&res, how, sizeof(how));
+    cr_assert(res.over_memory, "%s", how);
+    cr_assert(eq(int, res.signal, SIGKILL));
+    cr_assert(eq(str, how, "more memory than its limit of 0.1 GiB"));
+    cr_assert(lt(dbl, (double)(pfc_clock_ns() - started) * 1e-9, 900.0), "it slept to its end");
+    pfc_proc_result_clear(&res);
+}
+
+/* Forks share what they do not write: 100 MiB in four processes are 100 MiB. */
+Test(proc, memory_that_is_shared_counts_once)
+{
+    const char *script = "exec python3 -c '\n"
+                         "import os, time\n"
+                         "x = b\"1\" * (100 << 20)\n"
+                         "kids = [os.fork() for _ in range(2)]\n"
+                         "time.sleep(0.5)\n"
+                         "if all(kids): [os.wait() for _ in kids]\n"
+                         "'";
+    pfc_proc_result res =
+        run_shell(script, (pfc_proc_opts){ .tree_limit_bytes = (uint64_t)250 << 20 });
+
+    cr_assert(not(res.over_memory));
+    cr_assert(eq(int, res.exit_status, 0));
+    pfc_proc_result_clear(&res);
+}
+
+Test(proc, a_watched_child_is_the_first_to_go_when_memory_ends)
+{
+    pfc_proc_result res = run_shell("cat /proc/self/oom_score_adj",
+                                    (pfc_proc_opts){ .tree_limit_bytes = (uint64_t)1 << 40 });
+
+    cr_assert(eq(str, (char *)pfc_buf_text(&res.out), "800\n"));
+    pfc_proc_result_clear(&res);
+}
