@@ -133,6 +133,10 @@ static pfc_code compare(const pfc_study_opts *o, const kernel *k, const pfc_case
     /* One that the end of the study cut short says nothing about the rule. */
     if (!code && (p.seconds < left_s || p.verdict != PFC_VERDICT_INCONCLUSIVE))
         pfc_tally_add(t, &p);
+    /* One that ended early as "same" has too few launches to be judged again. */
+    if (!code && p.status == PFC_STATUS_OK && t->inject_rel <= 0.0 &&
+        p.verdict == PFC_VERDICT_INCONCLUSIVE && p.pairs >= (size_t)o->max_pairs)
+        pfc_tally_shift(t, &p, o->inject_rel, p.launches);
     pfc_paired_clear(&p);
     return code;
 }
@@ -212,7 +216,7 @@ static pfc_code prepare(const char *kernel_name, double rel, int64_t n, pfc_suit
     return PFC_OK;
 }
 
-pfc_code pfc_study_run(const pfc_study_opts *o, FILE *out, pfc_err *err)
+pfc_code pfc_study_run(const pfc_study_opts *o, FILE *out, bool *kept, pfc_err *err)
 {
     pfc_suite *suites[2 * PFC_STUDY_MAX_KERNELS] = { NULL };
     pfc_tally tallies[2 * PFC_STUDY_MAX_KERNELS] = { 0 };
@@ -246,6 +250,9 @@ pfc_code pfc_study_run(const pfc_study_opts *o, FILE *out, pfc_err *err)
         else if (!code)
             pfc_tally_row(out, &tallies[i]);
         done += tallies[i].done;
+    }
+    *kept = code || pfc_study_verdict(o, tallies, len, out);
+    for (size_t i = 0; i < len; i++) {
         pfc_tally_clear(&tallies[i]);
         pfc_suite_free(suites[i]);
     }

@@ -20,8 +20,8 @@ static double at_most(size_t k, size_t n, double p)
     return fmin(sum, 1.0);
 }
 
-/* The 95 % interval of a share (Clopper & Pearson, Biometrika 26, 1934), by bisection. */
-static pfc_interval share_of(size_t k, size_t n)
+/* By bisection. */
+pfc_interval pfc_tally_share(size_t k, size_t n)
 {
     pfc_interval out = { n ? (double)k / (double)n : (double)NAN, 0.0, 1.0 };
     double low[2] = { 0.0, 0.0 };
@@ -72,6 +72,32 @@ void pfc_tally_add(pfc_tally *t, const pfc_paired *p)
     }
 }
 
+void pfc_tally_shift(pfc_tally *t, const pfc_paired *p, double rel, size_t limit)
+{
+    const pfc_paired_opts opts = { .margin = 0.5 * rel };
+    double *log_ratio = pfc_alloc(p->launches * sizeof(*log_ratio));
+    pfc_paired_state state = PFC_PAIRED_MORE;
+    pfc_interval at;
+    size_t first = 0;
+    size_t n = 0;
+    double chance = 1.0;
+
+    while (n < p->launches && (state == PFC_PAIRED_MORE || state == PFC_PAIRED_CONFIRM)) {
+        log_ratio[n] = p->log_ratio[n] + log1p(rel);
+        n++;
+        state = pfc_paired_judge(log_ratio, n, first ? first : n, limit, &opts, &chance);
+        if (state == PFC_PAIRED_CONFIRM)
+            first = n;
+    }
+    if (n > 0) {
+        at = pfc_paired_estimate(log_ratio, n, 0.95);
+        t->shifted++;
+        t->shifted_found += state == PFC_PAIRED_DIFFERENT && at.value > 0.0;
+        t->shifted_held += at.low <= rel && rel <= at.high;
+    }
+    free(log_ratio);
+}
+
 void pfc_tally_clear(pfc_tally *t)
 {
     free(t->benchmark);
@@ -92,7 +118,7 @@ void pfc_tally_head(FILE *out)
 void pfc_tally_row(FILE *out, const pfc_tally *t)
 {
     const size_t called = t->inject_rel > 0.0 ? t->slower : t->different;
-    const pfc_interval share = share_of(called, t->done);
+    const pfc_interval share = pfc_tally_share(called, t->done);
     const double n = (double)PFC_MAX(t->done, 1);
     char text[40];
     char pairs[24];
@@ -117,7 +143,8 @@ void pfc_tally_row(FILE *out, const pfc_tally *t)
 
 void pfc_tally_json(FILE *out, const pfc_tally *t)
 {
-    const pfc_interval share = share_of(t->inject_rel > 0.0 ? t->slower : t->different, t->done);
+    const pfc_interval share =
+        pfc_tally_share(t->inject_rel > 0.0 ? t->slower : t->different, t->done);
 
     if (t->done == 0) {
         fprintf(out,
@@ -130,10 +157,11 @@ void pfc_tally_json(FILE *out, const pfc_tally *t)
             "\"slower\":%zu,\"same\":%zu,\"inconclusive\":%zu,\"failed\":%zu,\"called\":%.6g,"
             "\"called_low\":%.6g,\"called_high\":%.6g,\"median_pairs\":%g,\"pairs_90\":%g,"
             "\"noise_rel\":%.6g,\"median_change_rel\":%.6g,\"held\":%zu,\"held_any\":%zu,"
-            "\"preempted\":%llu,\"seconds\":%.1f}\n",
+            "\"shifted\":%zu,\"shifted_found\":%zu,\"shifted_held\":%zu,\"preempted\":%llu,"
+            "\"seconds\":%.1f}\n",
             t->benchmark, t->inject_rel, t->done, t->different, t->slower, t->same, t->open,
             t->failed, share.value, share.low, share.high, pfc_stats_median(t->pairs, t->done),
             pfc_stats_quantile(t->pairs, t->done, 0.9), pfc_stats_median(t->noise, t->done),
-            pfc_stats_median(t->change, t->done), t->held, t->held_any,
-            (unsigned long long)t->preempted, t->seconds);
+            pfc_stats_median(t->change, t->done), t->held, t->held_any, t->shifted,
+            t->shifted_found, t->shifted_held, (unsigned long long)t->preempted, t->seconds);
 }
