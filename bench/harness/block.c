@@ -9,13 +9,13 @@
 
 #include "bench/harness/cells.h"
 #include "bench/harness/core.h"
+#include "bench/harness/steady.h"
 #include "bench/machine/pages.h"
 #include "core/stats/stats.h"
 
-#define WARMUP_WINDOW     5    /* samples whose medians are compared */
-#define WARMUP_STEADY_REL 0.02 /* two windows closer than this: steady */
-#define MAX_LOST          16 /* samples on a clock that does not move forward, then it is given up */
-#define WARMUP_LEAST      0.25 /* of the budget: a cold machine is steady, too, for a while */
+#define WARMUP_WINDOW 5    /* samples between two looks at the clock */
+#define MAX_LOST      16   /* samples on a clock that does not move forward, then it is given up */
+#define WARMUP_LEAST  0.25 /* of the budget: a cold machine is steady, too, for a while */
 
 bool pfc_pin(int cpu)
 {
@@ -58,31 +58,38 @@ static double probe(const pfc_backend *backend, void *inst, const pfc_timer *tim
     return call_ns;
 }
 
-/* Until two windows of samples agree, or the budget is spent. */
+/* Until the second half of all samples is level, or the budget is spent. Looked at when there are half
+ * as many again, so that looking costs next to nothing. */
 double pfc_warm_up(const pfc_backend *backend, void *inst, const pfc_timer *wall, double budget_s,
                    bool *steady)
 {
     double call_ns = probe(backend, inst, wall);
     const double start = wall->now_ns(wall->arg);
-    /* A clock that steps back would make this endless: as many windows as fit into the budget. */
-    const double most = budget_s * 1e9 / (WARMUP_WINDOW * PFC_SAMPLE_TARGET_NS) + 10.0;
-    double windows = 0.0;
-    double before = 0.0;
+    /* A clock that steps back would make this endless: as many samples as fit into the budget. */
+    const double most = budget_s * 1e9 / PFC_SAMPLE_TARGET_NS + 10.0 * WARMUP_WINDOW;
+    double *x = NULL;
+    size_t len = 0;
+    size_t cap = 0;
+    size_t look_at = PFC_STEADY_LEAST;
     double spent_s;
 
     *steady = false;
     if (!(budget_s > 0.0))
         return call_ns;
     do {
-        double window[WARMUP_WINDOW];
         const uint64_t batch = pfc_batch_for(call_ns, wall);
-        for (size_t i = 0; i < WARMUP_WINDOW; i++)
-            window[i] = pfc_sample(backend, inst, batch, wall);
-        call_ns = pfc_stats_median(window, WARMUP_WINDOW);
-        *steady = before > 0.0 && fabs(call_ns - before) <= WARMUP_STEADY_REL * before;
-        before = call_ns;
+        for (size_t i = 0; i < WARMUP_WINDOW; i++) {
+            x = pfc_grow(x, len, &cap, sizeof(*x));
+            x[len++] = pfc_sample(backend, inst, batch, wall);
+        }
+        call_ns = pfc_stats_median(x + len - WARMUP_WINDOW, WARMUP_WINDOW);
         spent_s = (wall->now_ns(wall->arg) - start) * 1e-9;
-    } while (++windows < most && spent_s < (*steady ? WARMUP_LEAST * budget_s : budget_s));
+        if (len < look_at || spent_s < WARMUP_LEAST * budget_s)
+            continue;
+        *steady = pfc_steady(x, len);
+        look_at = len + len / 2;
+    } while (!*steady && (double)len < most && spent_s < budget_s);
+    free(x);
     return call_ns;
 }
 
