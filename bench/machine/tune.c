@@ -7,11 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/machine/sysfs.h"
+#include "bench/machine/tune_irq.h"
 #include "core/base/buf.h"
 #include "core/base/fs.h"
 
 #define MAX_CPUS    1024
-#define MAX_JOURNAL (256u * 1024)
+#define MAX_IRQS    4096
+#define MAX_JOURNAL (512u * 1024)
 #define MAX_VALUE   128
 
 static const struct {
@@ -26,10 +29,11 @@ static const struct {
     { "/proc/sys/kernel/randomize_va_space", "0", "fixed address layout", NULL },
     { "/proc/sys/kernel/numa_balancing", "0", "no NUMA balancing", NULL },
     { "/proc/sys/kernel/nmi_watchdog", "0", "no NMI watchdog", NULL },
-    /* The last one, so that it is the first to come back: CPUs that are off have no governor. Other
-       values ("notsupported", "forceoff") say that there is nothing to switch. */
-    { "/sys/devices/system/cpu/smt/control", "off", "no SMT", "on" },
 };
+
+/* Changed last, so that it is the first to come back: CPUs that are off have no governor and take no
+ * interrupts. Other values ("notsupported", "forceoff") say that there is nothing to switch. */
+#define SMT_CONTROL "/sys/devices/system/cpu/smt/control"
 
 static const char *root_of(const char *root)
 {
@@ -103,16 +107,11 @@ static pfc_code tune_one(const char *root, const char *journal, const char *path
     return save(journal, text, err);
 }
 
-pfc_code pfc_tune_host(const char *root, FILE *say, pfc_err *err)
+static pfc_code tune_settings(const char *root, const char *journal, pfc_buf *text, FILE *say,
+                              pfc_err *err)
 {
-    char *journal = pfc_format("%s%s", root_of(root), PFC_TUNE_JOURNAL);
-    pfc_buf text;
-    pfc_code code = need_root(root, err);
+    pfc_code code = PFC_OK;
 
-    pfc_buf_init(&text, MAX_JOURNAL);
-    if (!code && pfc_fs_exists(journal))
-        code = pfc_err_set(err, PFC_ECONFLICT,
-                           "the host is tuned already (%s); --untune-host puts it back", journal);
     for (size_t i = 0; !code && i < PFC_ARRAY_LEN(settings); i++) {
         const char *mark = strstr(settings[i].path, "%d");
         for (int cpu = 0; !code && cpu < (mark ? MAX_CPUS : 1); cpu++) {
@@ -123,12 +122,62 @@ pfc_code pfc_tune_host(const char *root, FILE *say, pfc_err *err)
             /* CPU numbers may have holes, but cpu0's absence means none has it. */
             const bool last = mark && cpu == 0 && !read_value(root, path, now, sizeof(now));
             code = tune_one(root, journal, path, settings[i].value, settings[i].what,
-                            settings[i].only, &text, say, err);
+                            settings[i].only, text, say, err);
             free(path);
             if (last)
                 break;
         }
     }
+    return code;
+}
+
+static pfc_code tune_irqs(const char *root, const char *journal, pfc_buf *text, FILE *say,
+                          pfc_err *err)
+{
+    pfc_irq_plan plan;
+    char *balancer;
+    size_t len = 0;
+    char **irqs = pfc_sysfs_list(root, "/proc/irq/[0-9]*", MAX_IRQS, &len);
+    pfc_code code = PFC_OK;
+
+    pfc_irq_plan_read(root, &plan);
+    for (size_t i = 0; i < len && !code; i++) {
+        char *path = pfc_format("/proc/irq/%s/smp_affinity_list", irqs[i]);
+        char now[MAX_VALUE];
+        char *away = NULL;
+
+        if (read_value(root, path, now, sizeof(now)))
+            away = pfc_irq_away(&plan, now);
+        if (away)
+            code = tune_one(root, journal, path, away, "interrupt elsewhere", NULL, text, say, err);
+        free(away);
+        free(path);
+    }
+    balancer = pfc_format("%s/run/irqbalance", root_of(root));
+    if (len > 0 && pfc_fs_exists(balancer))
+        fprintf(say,
+                "irqbalance runs here and will move interrupts back: systemctl stop irqbalance\n");
+    free(balancer);
+    pfc_sysfs_list_free(irqs, len);
+    return code;
+}
+
+pfc_code pfc_tune_host(const char *root, FILE *say, pfc_err *err)
+{
+    char *journal = pfc_format("%s%s", root_of(root), PFC_TUNE_JOURNAL);
+    pfc_buf text;
+    pfc_code code = need_root(root, err);
+
+    pfc_buf_init(&text, MAX_JOURNAL);
+    if (!code && pfc_fs_exists(journal))
+        code = pfc_err_set(err, PFC_ECONFLICT,
+                           "the host is tuned already (%s); --untune-host puts it back", journal);
+    if (!code)
+        code = tune_settings(root, journal, &text, say, err);
+    if (!code)
+        code = tune_irqs(root, journal, &text, say, err);
+    if (!code)
+        code = tune_one(root, journal, SMT_CONTROL, "off", "no SMT", "on", &text, say, err);
     if (!code && text.len == 0) {
         fprintf(say, "nothing to change on this host\n");
         if (pfc_fs_exists(journal))

@@ -1,6 +1,6 @@
 /*
  * Settings of the host that make numbers steadier: governor, turbo, address layout, NUMA balancing,
- * watchdog, SMT. Changed only when asked for, by root, each change told, and undone exactly: what was
+ * watchdog, interrupts away from the core that measures, SMT. Changed only when asked for, by root, each change told, and undone exactly: what was
  * there is written to a journal before the change, and put back from it. The journal lies under
  * /run, which a reboot clears together with the settings.
  */

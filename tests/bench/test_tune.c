@@ -165,3 +165,43 @@ Test(tune, without_a_place_for_the_journal_nothing_is_changed)
     cr_assert(is(TURBO, "0"));
     free(run);
 }
+
+#define IRQ(n) "/proc/irq/" #n "/smp_affinity_list"
+
+/* Two cores of two threads each, 0 and 2, 1 and 3: 1 stays when SMT goes and is the last one, so 1 and
+ * 3 are kept free. */
+Test(tune, interrupts_leave_the_core_that_measures_and_come_back)
+{
+    put(CPU "/online", "0-3\n");
+    put(CPU "/cpu1/topology/thread_siblings_list", "1,3\n");
+    put(CPU "/cpu2/topology/thread_siblings_list", "0,2\n");
+    put(CPU "/cpu3/topology/thread_siblings_list", "1,3\n");
+    put(IRQ(24), "0-3\n");
+    put(IRQ(25), "3\n");
+    put(IRQ(26), "2\n");
+    put(IRQ(27), "garbage\n");
+    cr_assert(eq(int, pfc_tune_host(root, say, &err), PFC_OK), "%s", err.msg);
+    cr_assert(is(IRQ(24), "0,2"));
+    cr_assert(is(IRQ(25), "0,2"));
+    cr_assert(is(IRQ(26), "2"));
+    cr_assert(is(IRQ(27), "garbage"));
+    cr_assert(said("interrupt elsewhere: " IRQ(24) ": 0-3 -> 0,2"));
+    cr_assert(not(said("irqbalance")));
+    cr_assert(eq(int, pfc_untune_host(root, say, &err), PFC_OK), "%s", err.msg);
+    cr_assert(is(IRQ(24), "0-3"));
+    cr_assert(is(IRQ(25), "3"));
+    cr_assert(is(IRQ(26), "2"));
+    cr_assert(is(SMT, "on"));
+}
+
+Test(tune, with_one_core_interrupts_stay_and_a_balancer_is_named)
+{
+    put(CPU "/online", "0-1\n");
+    put(CPU "/cpu0/topology/thread_siblings_list", "0-1\n");
+    put(CPU "/cpu1/topology/thread_siblings_list", "0-1\n");
+    put(IRQ(24), "0-1\n");
+    put("/run/irqbalance/x", "");
+    cr_assert(eq(int, pfc_tune_host(root, say, &err), PFC_OK), "%s", err.msg);
+    cr_assert(is(IRQ(24), "0-1"));
+    cr_assert(said("irqbalance"));
+}
