@@ -20,6 +20,7 @@ ALLOWED = {
     "core/analysis": ["core/base", "core/stats"],
     "core/wire": ["core/base", "core/stats"],
     "core/import": ["core/base", "core/stats", "core/wire"],
+    "core/objects": ["core/base", "core/stats", "core/wire"],
     "kernels/cpu": ["core/base"],
     "kernels/accel": ["core/base"],
     "server/repo": ["core", "schema"],

@@ -13,6 +13,7 @@ perfci_fuzz(fuzz_import_json SOURCES fuzz_import_json.c DEPS pfc_import CORPUS i
   ../import/github-action ../import/google-benchmark ../import/hyperfine ../import/pytest-benchmark
   ../import/nvbench ../import/asv ../import/conbench ../import/jmh ../import/lnt)
 perfci_fuzz(fuzz_import_map SOURCES fuzz_import_map.c DEPS pfc_import CORPUS import-map)
+perfci_fuzz(fuzz_objects SOURCES fuzz_objects.c DEPS pfc_objects CORPUS objects)
 perfci_fuzz(fuzz_series SOURCES fuzz_series.c DEPS pfc_cli CORPUS series)
 perfci_fuzz(fuzz_query SOURCES fuzz_query.c DEPS pfc_server_http CORPUS query)
 perfci_fuzz(fuzz_chip SOURCES fuzz_chip.c DEPS pfc_kernels_accel CORPUS chip
