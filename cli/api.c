@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/fs.h"
+#include "core/base/log.h"
 #include "core/base/parse.h"
 
 enum { COMMITS_A_POST = 500, HISTORY_COMMITS = 200, SMALL_FILE_BYTES = 64 * 1024 };
@@ -241,4 +242,17 @@ pfc_code pfc_api_post_run(pfc_http *http, const pfc_run *run, int64_t *run_id, b
         free(parts[i]);
     free(parts);
     return code;
+}
+
+void pfc_api_post_sources(pfc_http *http, const char *project, const char *commit,
+                          const pfc_conf *conf, const pfc_built *built)
+{
+    json_t *body = pfc_built_to_json(built, commit, conf);
+    char *path = pfc_format("/api/v1/projects/%s/sources", project);
+    pfc_err err = { 0 };
+
+    if (body && pfc_http_json(http, "POST", path, body, NULL, NULL, &err))
+        pfc_log(PFC_WARN, "what was built is not told", "reason", err.msg);
+    json_decref(body);
+    free(path);
 }

@@ -8,6 +8,7 @@
 #include "core/base/conf.h"
 #include "core/git/repo.h"
 #include "core/http/client.h"
+#include "runner/built.h"
 
 /**
  * A client of the service.
@@ -46,5 +47,10 @@ pfc_code pfc_api_post_history(pfc_http *http, const char *project, const char *b
  *  NULL: its number; *repeated, which may be NULL: it was there already. */
 pfc_code pfc_api_post_run(pfc_http *http, const pfc_run *run, int64_t *run_id, bool *repeated,
                           pfc_err *err) PFC_MUSTCHECK;
+
+/** Tells what benchmarks are built from, for the suspects of an alert; nothing when nothing is known.
+ *  Goes without saying: a service that does not take it changes no result. */
+void pfc_api_post_sources(pfc_http *http, const char *project, const char *commit,
+                          const pfc_conf *conf, const pfc_built *built);
 
 #endif

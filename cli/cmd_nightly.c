@@ -252,6 +252,8 @@ static pfc_code measure_here(pfc_night *n, pfc_night_commit *c, pfc_err *err)
     run->branch = pfc_strdup(n->branch);
     code = pfc_api_post_run(n->http, run, &c->run_id, NULL, err);
     c->measured = !code;
+    if (!code)
+        pfc_api_post_sources(n->http, n->project, c->id.hex, &n->take.conf, &n->take.built);
     pfc_run_free(run);
     return code;
 }

@@ -203,6 +203,8 @@ static pfc_code push(const run_opts *o, const pfc_take *t, pfc_run *run, pfc_err
         run->project = pfc_strdup(project);
         code = pfc_api_post_run(http, run, &run_id, NULL, err);
     }
+    if (!code && !o->take.filter)
+        pfc_api_post_sources(http, project, id.hex, &t->conf, &t->built);
     if (!code)
         pfc_cli_note(t->cli, "stored as run %lld of %s", (long long)run_id, project);
     pfc_http_free(http);

@@ -62,6 +62,7 @@ void pfc_take_close(pfc_take *t)
     pfc_workspace_close(t->ws);
     pfc_repo_close(t->repo);
     pfc_conf_clear(&t->conf);
+    pfc_built_clear(&t->built);
     free(t->root);
     free(t->work);
     *t = (pfc_take){ 0 };
@@ -193,6 +194,13 @@ static pfc_code repeat(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pfc_
 
 /* ---- what is measured ---- */
 
+static void look_at_build(pfc_take *t, const char *dir, pfc_run *run)
+{
+    pfc_built_clear(&t->built);
+    pfc_built_look(dir, &t->measure, &t->built);
+    pfc_built_mark(&t->built, run);
+}
+
 static pfc_code build_tree(pfc_take *t, pfc_err *err)
 {
     const char *build = t->opts->build ? t->opts->build : t->conf.build;
@@ -236,6 +244,8 @@ pfc_code pfc_take_tree(pfc_take *t, pfc_run **out, pfc_err *err)
         return code;
     free((*out)->commit);
     (*out)->commit = NULL;
+    if (t->repo)
+        look_at_build(t, t->root, *out);
     /* A tree with changes is no commit: its numbers must not stand in the commit's series. */
     if (t->repo && !pfc_repo_dirty(t->repo, &changed, NULL, NULL) && changed == 0 &&
         !pfc_repo_resolve(t->repo, "HEAD", &head, NULL))
@@ -245,9 +255,18 @@ pfc_code pfc_take_tree(pfc_take *t, pfc_run **out, pfc_err *err)
 
 pfc_code pfc_take_commit(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pfc_err *err)
 {
+    pfc_outcome prepared = { 0 };
+    char *dir = NULL;
     pfc_code code = open_workspace(t, err);
 
-    return code ? code : repeat(t, id, out, err);
+    if (!code)
+        code = repeat(t, id, out, err);
+    /* It is in the cache, as it was measured. */
+    if (!code && pfc_workspace_prepare(t->ws, id, 0, &dir, &prepared, NULL) == PFC_OK && dir)
+        look_at_build(t, dir, *out);
+    pfc_outcome_clear(&prepared);
+    free(dir);
+    return code;
 }
 
 /* The checkout of one side, built. Caller frees *dir. */

@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "core/base/conf.h"
-#include "runner/workspace.h"
+#include "runner/built.h"
 
 #define PFC_TAKE_MAX_BACKENDS 8
 #define PFC_TAKE_MAX_REPEATS  1000
@@ -35,8 +35,9 @@ typedef struct pfc_take {
     pfc_workspace *ws;
     pfc_workspace_opts ws_opts;
     pfc_measure_opts measure;
-    bool said;      /* that a command's own output is no result: once is enough */
-    double build_s; /* wall time of the working tree's build; 0: there was none */
+    bool said;       /* that a command's own output is no result: once is enough */
+    double build_s;  /* wall time of the working tree's build; 0: there was none */
+    pfc_built built; /* what the last whole measurement was built from */
 } pfc_take;
 
 /** Reads perfci.yaml and opens the repository around `dir` (NULL: here). `need_repo` makes its

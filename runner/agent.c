@@ -18,6 +18,7 @@
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/rng.h"
+#include "runner/built.h"
 #include "runner/job.h"
 #include "runner/priv.h"
 #include "runner/spool.h"
@@ -39,7 +40,8 @@ typedef struct agent {
     pfc_machine machine; /* name and class */
     pfc_rng rng;
     int lock_fd;
-    unsigned failures; /* in a row, for the back-off */
+    unsigned failures;         /* in a row, for the back-off */
+    char told[PFC_SHA256_HEX]; /* of what was last said to be built of what */
 } agent;
 
 static bool stopped(const agent *a)
@@ -181,6 +183,55 @@ static pfc_code launch(pfc_workspace *ws, const pfc_measure_opts *opts, const pf
     return code;
 }
 
+/* What the benchmarks are built from, for the suspects of an alert. That it cannot be told changes no
+ * result; what was said last is not said again. */
+static void tell_sources(agent *a, const pfc_job *job, const pfc_commit_id *id,
+                         const pfc_conf *conf, const pfc_built *built)
+{
+    char *path = pfc_format("/api/v1/projects/%s/sources", job->project);
+    json_t *body = pfc_built_to_json(built, "", conf);
+    char *text = body ? json_dumps(body, JSON_COMPACT) : NULL;
+    char *whole = pfc_format("%s %s", path, text ? text : "");
+    char hash[PFC_SHA256_HEX];
+    pfc_err err = { 0 };
+
+    pfc_sha256_hex(whole, strlen(whole), hash);
+    if (text && strcmp(hash, a->told) != 0) {
+        json_object_set_new(body, "commit", json_string(id->hex));
+        if (pfc_http_json(a->http, "POST", path, body, NULL, NULL, &err))
+            pfc_log(PFC_WARN, "what was built is not told", "reason", err.msg);
+        else
+            memcpy(a->told, hash, sizeof(hash));
+    }
+    json_decref(body);
+    free(whole);
+    free(text);
+    free(path);
+}
+
+/* A build with another layout has other code, and says nothing of the commit's. */
+static void look_at_build(agent *a, pfc_workspace *ws, const pfc_conf *conf,
+                          const pfc_measure_opts *opts, const pfc_commit_id *id, const pfc_job *job,
+                          pfc_run *run)
+{
+    const bool whole_suite = !job->task.metric && !job->task.benchmark && !job->task.pair;
+    pfc_outcome prepared = { 0 };
+    pfc_built built = { 0 };
+    char *dir = NULL;
+
+    if (job->task.layout || pfc_workspace_prepare(ws, id, 0, &dir, &prepared, NULL) != PFC_OK ||
+        !dir)
+        goto done;
+    pfc_built_look(dir, opts, &built);
+    pfc_built_mark(&built, run);
+    if (whole_suite)
+        tell_sources(a, job, id, conf, &built);
+    pfc_built_clear(&built);
+done:
+    pfc_outcome_clear(&prepared);
+    free(dir);
+}
+
 /* A suite launches its own processes; a command is one, and the variance between launches is not
  * the one within. What was measured before a launch failed is not kept: a run is whole or not. */
 static pfc_code measure(agent *a, pfc_workspace *ws, const pfc_conf *conf, const pfc_commit_id *id,
@@ -224,6 +275,8 @@ static pfc_code measure(agent *a, pfc_workspace *ws, const pfc_conf *conf, const
             pfc_outcome_clear(&next);
         }
     }
+    if (!code && out->kind == PFC_OUTCOME_MEASURED)
+        look_at_build(a, ws, conf, &opts, id, lease->job, out->run);
     free(filter);
     return code;
 }

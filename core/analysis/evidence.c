@@ -14,6 +14,7 @@
 enum { TOKEN_MAX = 24, TOKENS_MAX = 12, REASON_MAX = 400 };
 
 #define W_IDENTICAL  (-8.0)
+#define W_IDENTICAL_BUT (-1.5) /* and it touches what may be read while a program runs */
 #define W_IDLE       (-6.0) /* documentation, or what runs elsewhere, and nothing else */
 #define W_TESTS_ONLY (-4.5)
 #define W_IN_GRAPH   0.5
@@ -368,25 +369,44 @@ static bool is_idle(const look *l, pfc_evidences *e)
     return idle > 0;
 }
 
+/* Equal code rules out, unless something else of the commit may act: data, a script, a pinned package. */
+static bool of_identity(const pfc_suspect_commit *commit, pfc_evidences *e)
+{
+    const char *other = NULL;
+
+    if (!commit->identical)
+        return false;
+    for (size_t i = 0; i < commit->paths_len && !other; i++)
+        if (!pfc_path_acts_in_code(commit->paths[i]))
+            other = commit->paths[i];
+    if (other)
+        pfc_evidence_add(e, W_IDENTICAL_BUT,
+                         "its object code is that of the commit before, but it touches %s, which "
+                         "may be read while a program runs",
+                         other);
+    else
+        pfc_evidence_add(e, W_IDENTICAL, "its object code is that of the commit before");
+    return !other;
+}
+
 bool pfc_evidence_of_commit(const pfc_suspect_case *c, const pfc_suspect_commit *commit,
                             pfc_evidences *e)
 {
     tokens name = { .len = 0 };
     look l = { .count = { 0 } };
+    const bool identical = of_identity(commit, e);
     bool rules, idle;
 
-    if (commit->identical)
-        pfc_evidence_add(e, W_IDENTICAL, "its object code is that of the commit before");
     if (!commit->paths_known || commit->paths_len == 0) {
         pfc_evidence_add(e, W_UNKNOWN, "what it touches is not known");
-        return commit->identical;
+        return identical;
     }
     tokenise(c->benchmark, &name);
     tokenise(c->backend, &name);
     look_at(c, commit, &name, &l);
     idle = is_idle(&l, e);
     if (idle || l.count[PFC_PATH_TEST] == commit->paths_len)
-        return idle || commit->identical;
+        return idle || identical;
     rules = l.count[PFC_PATH_BUILD] + l.count[PFC_PATH_DEPENDENCY] > 0;
     of_graph(c, &l, rules, e);
     of_globs(c, &l, rules, e);
@@ -404,5 +424,5 @@ bool pfc_evidence_of_commit(const pfc_suspect_case *c, const pfc_suspect_commit 
     if (l.past_path)
         pfc_evidence_add(e, W_PAST * fmin(fmax(l.past, -1), 2),
                          l.past > 0 ? "earlier regressions came from %s" : NULL, l.past_path);
-    return commit->identical;
+    return identical;
 }

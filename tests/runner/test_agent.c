@@ -30,7 +30,9 @@ static struct {
     int leases, runs, beats, completions;
     bool stop_at_beat; /* the first heartbeat stops the agent */
     char *completed;   /* body of the last completion */
-    pfc_run *run;      /* the last run */
+    char *sources;     /* body of the last word about what was built */
+    int sources_told;
+    pfc_run *run; /* the last run */
     char token[64];
 } s;
 
@@ -75,6 +77,11 @@ static void serve(const stand_in_req *req, pfc_buf *out, void *arg)
         free(s.completed);
         s.completed = pfc_strdup(req->body);
         stand_in_json(out, 200, "{}");
+    } else if (strcmp(req->path, "/api/v1/projects/demo/sources") == 0) {
+        s.sources_told++;
+        free(s.sources);
+        s.sources = pfc_strndup(req->body, req->body_len);
+        stand_in_json(out, 200, "{}");
     } else {
         stand_in_json(out, 404, "{\"error\": {\"message\": \"no such path\"}}");
     }
@@ -96,6 +103,7 @@ static void teardown(void)
     close(stop_pipe[1]);
     pfc_run_free(s.run);
     free(s.completed);
+    free(s.sources);
     free(s.job);
     free(work);
     fixture_clear(&f);
@@ -339,4 +347,27 @@ Test(agent, one_runner_a_work_folder)
     stand_in_stop(&other);
     cr_assert(eq(int, two.code, PFC_ECONFLICT), "%s", two.err.msg);
     cr_assert(ne(ptr, strstr(two.err.msg, "another runner"), NULL), "%s", two.err.msg);
+}
+
+Test(agent, what_was_built_is_told_once_and_its_code_stands_beside_the_numbers)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    fixture_write(&f, "k.h", "int k(void);\n");
+    fixture_write(
+        &f, "k.c",
+        "#include <stdio.h>\n#include \"k.h\"\nint main(void) { return puts(\"12.5\") < 0; }\n");
+    offer_job("project: demo\nbuild: cc -MD -c k.c -o k.o && cc k.o -o bench\nmeasure: ./bench\n"
+              "metric: gemm_tflops\npaths: [\"k.*\"]\n",
+              60);
+    s.keep_leasing = true;
+    for (int round = 0; round < 2; round++)
+        cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, s.runs, 2));
+    cr_assert(ne(ptr, s.sources, NULL));
+    cr_assert(ne(ptr, strstr(s.sources, "\"files\":[\"k.c\",\"k.h\"]"), NULL), "%s", s.sources);
+    cr_assert(ne(ptr, strstr(s.sources, "\"globs\":[\"k.*\"]"), NULL), "%s", s.sources);
+    cr_assert(ne(ptr, strstr(s.sources, s.run->commit), NULL), "%s", s.sources);
+    cr_assert(eq(sz, strlen(pfc_pairs_get(&s.run->measurements[0].extra, "object")), 64));
 }
