@@ -246,10 +246,38 @@ static json_t *steps_json(const pfc_hunt *h)
     return list;
 }
 
+/* The raw pairs of the one that is named: the service judges them itself. */
+static json_t *confirmation_json(const pfc_hunt *h)
+{
+    const pfc_hunt_confirmed *c = h->confirmed;
+    json_t *pairs;
+    double half = 0;
+    bool open = false, half_after = false;
+
+    if (h->confirmed_len != 1 || c->culprit.first != c->culprit.last || !c->result.pairs)
+        return NULL;
+    pairs = json_array();
+    for (size_t i = 0; i < h->state.len; i++) {
+        const pfc_hunt_step *s = &h->state.steps[i];
+
+        if (!s->confirm || s->kind != PFC_OUTCOME_MEASURED)
+            continue;
+        if (open)
+            json_array_append_new(pairs, half_after ? json_pack("[f,f]", s->value, half)
+                                                    : json_pack("[f,f]", half, s->value));
+        half = s->value;
+        half_after = s->commit == c->culprit.last;
+        open = !open;
+    }
+    return json_pack("{s:s,s:o}", "before", h->commits.items[c->culprit.first - 1].id, "pairs",
+                     pairs);
+}
+
 static pfc_code post(const pfc_hunt *h, const pfc_bisect_report *report, pfc_err *err)
 {
     const pfc_hunt_opts *o = h->opts;
     json_t *body = report_json(h, report);
+    json_t *confirmation;
     char *project = NULL;
     pfc_http *http = NULL;
     pfc_code code = pfc_api_open(o->url, o->data, &h->conf, &http, err);
@@ -268,6 +296,9 @@ static pfc_code post(const pfc_hunt *h, const pfc_bisect_report *report, pfc_err
     json_object_set_new(body, "good", json_string(h->commits.items[0].id));
     json_object_set_new(body, "bad", json_string(h->commits.items[h->commits.len - 1].id));
     json_object_set_new(body, "steps", steps_json(h));
+    confirmation = confirmation_json(h);
+    if (confirmation)
+        json_object_set_new(body, "confirmation", confirmation);
     code = pfc_http_json(http, "POST", "/api/v1/bisections", body, NULL, NULL, err);
 
 done:

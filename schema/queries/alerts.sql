@@ -94,6 +94,25 @@ WHERE a.project_id = $1::bigint AND s.metric = $2
   AND bc.position BETWEEN bl.position AND bh.position
 ORDER BY abs(x.rel_change) DESC, a.id LIMIT 1;
 
+-- name: alert_culprit
+-- $1 alert_id, $2 sha  -> the commit before it on the line and the series' nature, when the alert's range
+-- holds it
+SELECT p.sha AS before, s.higher_is_better, s.exact
+FROM alerts a
+JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
+JOIN commits c ON c.project_id = a.project_id AND c.sha = $2
+JOIN branch_commits bc ON bc.project_id = a.project_id AND bc.branch = s.branch
+    AND bc.commit_id = c.id
+JOIN branch_commits bl ON bl.project_id = a.project_id AND bl.branch = s.branch
+    AND bl.commit_id = x.commit_low_id
+JOIN branch_commits bh ON bh.project_id = a.project_id AND bh.branch = s.branch
+    AND bh.commit_id = x.commit_high_id
+LEFT JOIN branch_commits bp ON bp.project_id = a.project_id AND bp.branch = s.branch
+    AND bp.position = bc.position - 1
+LEFT JOIN commits p ON p.project_id = a.project_id AND p.id = bp.commit_id
+WHERE a.id = $1::bigint AND bc.position BETWEEN bl.position AND bh.position;
+
 -- name: alert_notify
 -- $1 alert_id: tells listeners how the alert is now
 SELECT pg_notify('perfci', json_build_object('type', 'alert', 'project', p.name, 'id', a.id,

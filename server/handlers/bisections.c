@@ -1,6 +1,8 @@
 /* Bisections: reports of those that ran at somebody's desk, or on the runners. */
+#include <math.h>
 #include <stdlib.h>
 
+#include "core/analysis/confirm.h"
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 
@@ -69,6 +71,10 @@ typedef struct report_body {
     char *project, *metric, *benchmark, *backend, *good, *bad, *verdict;
     char *culprits, *steps; /* JSON text */
     char *culprit;          /* the one commit */
+    char *before;           /* it was compared with in fresh pairs */
+    double *pairs;          /* before, after, ... */
+    size_t pairs_len;
+    double rel_change;
     int64_t runs, builds, commits_measured, alert_id;
     double seconds;
 } report_body;
@@ -85,6 +91,8 @@ static void report_clear(report_body *r)
     free(r->culprits);
     free(r->steps);
     free(r->culprit);
+    free(r->before);
+    free(r->pairs);
 }
 
 static pfc_code check_commits(const json_t *entry, const pfc_json_at *at, pfc_err *err)
@@ -137,8 +145,46 @@ static pfc_code decode_culprits(const json_t *body, report_body *r, pfc_err *err
 
         if (json_array_size(commits) == 1 && pfc_is_commit_id(id))
             r->culprit = pfc_strdup(id);
+        r->rel_change = json_number_value(json_object_get(json_array_get(list, 0), "rel_change"));
     }
     r->culprits = json_dumps(list, JSON_COMPACT);
+    return PFC_OK;
+}
+
+/* {"before", "pairs": [[before, after], ...]}: raw, because who receives it judges it. */
+static pfc_code decode_confirmation(const json_t *body, report_body *r, pfc_err *err)
+{
+    static const char *const known[] = { "before", "pairs", NULL };
+    const pfc_json_at here = { .key = "confirmation" };
+    json_t *doc = NULL, *list = NULL;
+    pfc_code code = pfc_json_object(body, NULL, "confirmation", false, &doc, err);
+
+    if (code || !doc)
+        return code;
+    code = pfc_json_known(doc, &here, known, err);
+    if (!code)
+        code = pfc_json_string(doc, &here, "before", true, 64, &r->before, err);
+    if (!code && !pfc_is_commit_id(r->before))
+        code = pfc_json_fault(&here, "before", err, "want a full id of 40 hexadecimal digits");
+    if (!code)
+        code = pfc_json_array(doc, &here, "pairs", true, PFC_CONFIRM_MAX_PAIRS, &list, err);
+    if (code)
+        return code;
+    r->pairs = pfc_calloc(2 * json_array_size(list) + 1, sizeof(*r->pairs));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const pfc_json_at pairs = { .up = &here, .key = "pairs" };
+        const pfc_json_at at = { .up = &pairs, .index = i };
+        const json_t *pair = json_array_get(list, i);
+
+        for (size_t k = 0; k < 2; k++) {
+            const double x = json_number_value(json_array_get(pair, k));
+
+            if (json_array_size(pair) != 2 || !isfinite(x) || x <= 0)
+                return pfc_json_fault(&at, NULL, err, "want two numbers above 0");
+            r->pairs[2 * i + k] = x;
+        }
+    }
+    r->pairs_len = json_array_size(list);
     return PFC_OK;
 }
 
@@ -251,11 +297,10 @@ static bool is_order(const pfc_req *req)
 /* POST /api/v1/bisections */
 PFC_HANDLER(bisections_post)
 {
-    static const char *const known[] = {
-        "project",  "metric", "benchmark", "backend",          "good",    "bad",   "verdict",
-        "culprits", "runs",   "builds",    "commits_measured", "seconds", "steps", "alert_id",
-        NULL
-    };
+    static const char *const known[] = { "project", "metric",   "benchmark",        "backend",
+                                         "good",    "bad",      "verdict",          "culprits",
+                                         "runs",    "builds",   "commits_measured", "seconds",
+                                         "steps",   "alert_id", "confirmation",     NULL };
     report_body r = { 0 };
     pfc_projects project = { 0 };
     pfc_bisections row = { 0 };
@@ -271,6 +316,8 @@ PFC_HANDLER(bisections_post)
         code = decode_numbers(body, &r, err);
     if (!code)
         code = decode_culprits(body, &r, err);
+    if (!code)
+        code = decode_confirmation(body, &r, err);
     if (!code)
         code = decode_steps(body, &r, err);
     if (!code)
@@ -293,6 +340,10 @@ PFC_HANDLER(bisections_post)
             .commits_measured = r.commits_measured,
             .seconds = r.seconds,
             .alert_id = r.alert_id,
+            .before = r.before,
+            .pairs = r.pairs,
+            .pairs_len = r.pairs_len,
+            .rel_change = r.rel_change > -1 ? r.rel_change : 0,
         };
 
         code =

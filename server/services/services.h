@@ -404,9 +404,14 @@ typedef struct pfc_bisection_report {
     const char *culprit; /* the one commit found, 40 digits; NULL: none, or several */
     int64_t runs, builds, commits_measured;
     double seconds;
-    int64_t alert_id; /* 0: the open alert of that metric whose range holds the culprit, if any */
+    int64_t alert_id;   /* 0: the open alert of that metric whose range holds the culprit, if any */
+    const char *before; /* what the culprit was compared with in fresh runs, or NULL */
+    const double *pairs; /* of that: before, after, ... each above 0; 2 x pairs_len */
+    size_t pairs_len;
+    double rel_change; /* as the search stated it; 0: unknown */
 } pfc_bisection_report;
-
+/** The alert's culprit is set when the pairs, judged here, show the change; else it is only noted.
+ *  PFC_EINVAL: the range of alert_id does not hold it. */
 pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
                              const pfc_bisection_report *report, pfc_bisections *out,
                              pfc_err *err) PFC_MUSTCHECK;

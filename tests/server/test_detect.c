@@ -207,32 +207,86 @@ Test(detect, triage_keeps_a_history_with_actor_and_reason)
     pfc_db_close(db);
 }
 
-Test(detect, a_bisection_puts_its_culprit_on_the_open_alert)
+/* What the report of a local search does to the alert: its culprit (caller frees) or NULL. */
+static char *culprit_after(pfc_db *db, int64_t p, int64_t id, pfc_bisection_report report)
 {
-    pfc_db *db = pfc_test_db_open(3, NULL);
-    int64_t p = fx_project(db), id = one_alert(db, p);
-    const pfc_bisection_report report = {
-        .metric = "time_ns",
-        .benchmark = "gemm/a",
-        .good = fx_sha(1),
-        .bad = fx_sha(COMMITS),
-        .verdict = "found",
-        .culprits_json = "[]",
-        .culprit = fx_sha(STEP_AT),
-        .runs = 9,
-    };
     pfc_bisections bisections = { 0 };
     pfc_alerts alerts = { 0 };
     pfc_err err = { 0 };
+    char *culprit;
 
+    report.metric = "time_ns";
+    report.benchmark = "gemm/a";
+    report.good = fx_sha(1);
+    report.bad = fx_sha(COMMITS);
+    report.verdict = "found";
+    report.culprits_json = "[]";
+    report.culprit = fx_sha(STEP_AT);
+    report.rel_change = 0.15;
     cr_assert(eq(int, pfc_bisection_store(db, "ann", p, &report, &bisections, &err), PFC_OK), "%s",
               err.msg);
     cr_assert(eq(i64, bisections.items[0].alert_id, id));
     pfc_rows_clear(&bisections);
     cr_assert(eq(int, pfc_alerts_get(db, id, &alerts, &err), PFC_OK));
-    cr_assert(eq(str, (char *)alerts.items[0].culprit, (char *)fx_sha(STEP_AT)));
+    culprit = pfc_strdup(alerts.items[0].culprit);
     cr_assert(eq(str, (char *)alerts.items[0].state, "untriaged"));
     pfc_rows_clear(&alerts);
+    return culprit;
+}
+
+static void fill_pairs(double pairs[24], double step)
+{
+    for (size_t i = 0; i < 12; i++) {
+        pairs[2 * i] = 100 + 0.1 * (double)(i % 5);
+        pairs[2 * i + 1] = 100 * (1 + step) + 0.1 * (double)(i % 3);
+    }
+}
+
+Test(detect, a_report_puts_its_culprit_on_the_alert_when_its_fresh_pairs_show_it)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db), id = one_alert(db, p);
+    double worse[24], equal[24];
+    char *before = pfc_strdup(fx_sha(STEP_AT - 1)), *other = pfc_strdup(fx_sha(STEP_AT - 3));
+    pfc_alert_events events = { 0 };
+    pfc_bisections none = { 0 };
+    char *culprit;
+    pfc_err err = { 0 };
+    const pfc_bisection_report elsewhere = { .metric = "time_ns",
+                                             .benchmark = "gemm/a",
+                                             .good = before,
+                                             .bad = before,
+                                             .verdict = "found",
+                                             .culprits_json = "[]",
+                                             .culprit = other,
+                                             .alert_id = id };
+
+    fill_pairs(worse, 0.15);
+    fill_pairs(equal, 0);
+    const pfc_bisection_report unproved[] = {
+        { .alert_id = 0 },
+        { .before = before, .pairs = equal, .pairs_len = 12 },
+        { .before = before, .pairs = worse, .pairs_len = 1 },
+        { .before = other, .pairs = worse, .pairs_len = 12 },
+    };
+    for (size_t i = 0; i < PFC_ARRAY_LEN(unproved); i++)
+        cr_assert(eq(ptr, culprit_after(db, p, id, unproved[i]), NULL), "%zu", i);
+    cr_assert(eq(int, pfc_alert_events_list(db, id, &events, &err), PFC_OK));
+    cr_assert(
+        ne(ptr, strstr(events.items[1].reason, "unconfirmed: it brought no fresh pairs"), NULL));
+    cr_assert(ne(ptr, strstr(events.items[2].reason, "do not show the change"), NULL));
+    cr_assert(ne(ptr, strstr(events.items[3].reason, "decide nothing"), NULL));
+    cr_assert(ne(ptr, strstr(events.items[4].reason, "not of the commit before it"), NULL));
+    pfc_rows_clear(&events);
+    culprit = culprit_after(
+        db, p, id, (pfc_bisection_report){ .before = before, .pairs = worse, .pairs_len = 12 });
+    cr_assert(eq(str, culprit, (char *)fx_sha(STEP_AT)));
+    /* The alert that is named must be one whose range holds it. */
+    cr_assert(eq(int, pfc_bisection_store(db, "ann", p, &elsewhere, &none, &err), PFC_EINVAL));
+    cr_assert(ne(ptr, strstr(err.msg, "does not hold"), NULL), "%s", err.msg);
+    free(culprit);
+    free(before);
+    free(other);
     pfc_db_close(db);
 }
 
