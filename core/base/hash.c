@@ -3,18 +3,32 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <stdio.h>
+#include <pthread.h>
 #include <string.h>
+
+/* Fetched once: EVP_sha256() has OpenSSL look the algorithm up in every digest, under a lock. */
+static EVP_MD *sha256;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void fetch(void)
+{
+    sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+}
 
 void pfc_sha256_hex(const void *bytes, size_t len, char out[PFC_SHA256_HEX])
 {
     unsigned char digest[EVP_MAX_MD_SIZE] = { 0 };
     unsigned digest_len = 0;
 
-    if (EVP_Digest(bytes, len, digest, &digest_len, EVP_sha256(), NULL) != 1 || digest_len != 32)
+    (void)pthread_once(&once, fetch);
+    if (!sha256 || EVP_Digest(bytes, len, digest, &digest_len, sha256, NULL) != 1 ||
+        digest_len != 32)
         pfc_die("SHA-256 is not available in this OpenSSL");
-    for (size_t i = 0; i < 32; i++)
-        snprintf(out + 2 * i, 3, "%02x", digest[i]);
+    for (size_t i = 0; i < 32; i++) {
+        out[2 * i] = "0123456789abcdef"[digest[i] >> 4];
+        out[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
+    }
+    out[64] = '\0';
 }
 
 bool pfc_secret_equal(const char *a, const char *b)

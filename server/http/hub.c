@@ -35,10 +35,10 @@ uint64_t httpd_hub_generation(httpd_hub *hub)
 
 /* ---- waiting requests ---- */
 
-/* Where x hangs while it waits. */
+/* Where x hangs while it waits. Tags are counted up, so those who wait spread evenly. */
 static httpd_exchange **list_of(httpd_hub *hub, const httpd_exchange *x)
 {
-    return x->wait_topic ? &hub->waiters : &hub->later;
+    return x->wait_topic ? &hub->waiters : &hub->later[x->wait_tag % PFC_ARRAY_LEN(hub->later)];
 }
 
 /* Called with the lock held. */
@@ -242,7 +242,7 @@ enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project)
 /* Called with the lock held. */
 static void wake_tag(httpd_hub *hub, uint64_t tag)
 {
-    for (httpd_exchange *x = hub->later; x; x = x->wait_next) {
+    for (httpd_exchange *x = hub->later[tag % PFC_ARRAY_LEN(hub->later)]; x; x = x->wait_next) {
         if (x->wait_tag == tag) {
             wake(hub, x);
             return;
@@ -264,12 +264,14 @@ static int64_t wake_late(httpd_hub *hub, int64_t now_ns)
     int64_t next_ns = INT64_MAX;
     httpd_exchange *next;
 
-    for (httpd_exchange *x = hub->later; x; x = next) {
-        next = x->wait_next;
-        if (x->wait_wake_ns <= now_ns)
-            wake(hub, x);
-        else
-            next_ns = PFC_MIN(next_ns, x->wait_wake_ns);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(hub->later); i++) {
+        for (httpd_exchange *x = hub->later[i]; x; x = next) {
+            next = x->wait_next;
+            if (x->wait_wake_ns <= now_ns)
+                wake(hub, x);
+            else
+                next_ns = PFC_MIN(next_ns, x->wait_wake_ns);
+        }
     }
     return next_ns;
 }

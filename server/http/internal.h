@@ -108,14 +108,14 @@ typedef struct httpd_stream {
 
 typedef struct httpd_hub {
     pthread_mutex_t lock;
-    httpd_exchange *waiters; /* guarded by lock */
-    httpd_exchange *later;   /* those who wait for a tag; guarded by lock */
-    uint64_t tags;           /* given out so far; guarded by lock */
-    httpd_stream *streams;   /* guarded by lock */
-    size_t streams_len;      /* guarded by lock */
-    size_t waiters_len;      /* guarded by lock */
-    uint64_t generation;     /* of news published; guarded by lock */
-    bool stopping;           /* guarded by lock */
+    httpd_exchange *waiters;    /* guarded by lock */
+    httpd_exchange *later[512]; /* those who wait for a tag, by tag; guarded by lock */
+    uint64_t tags;              /* given out so far; guarded by lock */
+    httpd_stream *streams;      /* guarded by lock */
+    size_t streams_len;         /* guarded by lock */
+    size_t waiters_len;         /* guarded by lock */
+    uint64_t generation;        /* of news published; guarded by lock */
+    bool stopping;              /* guarded by lock */
 } httpd_hub;
 
 /** Counters of one route; the last row is for what matched none. */
