@@ -72,7 +72,8 @@ def main():
     parts.append("const pfc_statement pfc_statements[] = {")
     named = statements(schema / "queries")
     for name, sql in named:
-        parts.append(f'    {{ "{name}",\n{c_string(sql)} }},')
+        copy = "true" if sql.startswith("COPY ") else "false"
+        parts.append(f'    {{ "{name}",\n{c_string(sql)}, {copy} }},')
     parts += ["};", f"const size_t pfc_statements_len = {len(named)};", ""]
     out.write_text("\n".join(parts), encoding="utf-8")
 

@@ -4,6 +4,7 @@
 #ifndef PFC_SCHEMA_SCHEMA_H
 #define PFC_SCHEMA_SCHEMA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /** One numbered migration; versions go up from 1 without gaps. */
@@ -17,6 +18,7 @@ typedef struct pfc_migration {
 typedef struct pfc_statement {
     const char *name;
     const char *sql;
+    bool copy; /* a COPY: it is not prepared, and its rows come after it */
 } pfc_statement;
 
 extern const pfc_migration pfc_migrations[];

@@ -50,20 +50,9 @@ ORDER BY u.project_id, u.run_id
 ON CONFLICT (project_id, run_id) DO NOTHING
 RETURNING id, project_id, run_id;
 
--- name: measurements_insert
--- $1 project_id[], $2 run[], $3 commit_id[], $4 series_id[], $5 samples of each and $6 where they
--- begin in $14, $7 blocks of each and $8 where they begin in $15, $9 median[], $10 low[], $11 high[],
--- $12 min[], $13 extra[]
-INSERT INTO measurements (project_id, series_id, run_id, commit_id, stored_at, n, median, low, high,
-                          min, samples, blocks, extra)
-SELECT u.project_id, u.series_id, u.run_id, u.commit_id, now(), u.n, u.median, u.low, u.high, u.min,
-       ($14::float8[])[(u.n_at + 1)::int : (u.n_at + u.n)::int],
-       ($15::int[])[(u.blocks_at + 1)::int : (u.blocks_at + u.blocks)::int], u.extra::jsonb
-FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
-            $7::bigint[], $8::bigint[], $9::float8[], $10::float8[], $11::float8[], $12::float8[],
-            $13::text[])
-     AS u (project_id, run_id, commit_id, series_id, n, n_at, blocks, blocks_at, median, low, high,
-           min, extra);
+-- name: measurements_copy
+COPY measurements (project_id, series_id, run_id, commit_id, n, median, low, high, min, samples,
+                   blocks, extra) FROM STDIN (FORMAT binary);
 
 -- name: group_parts
 -- $1 project_id[], $2 run[], $3 body_hash[], $4 key[], $5 measurements[], $6 series[], $7 samples[]

@@ -327,6 +327,8 @@ static pfc_code prepare(pfc_conn *conn, const pfc_statement *statement, pfc_err 
 
     if (conn->prepared[index])
         return PFC_OK;
+    if (statement->copy)
+        return pfc_err_set(err, PFC_EBUG, "database: %s is a COPY", statement->name);
     res = PQprepare(conn->pg, statement->name, statement->sql, 0, NULL);
     if (PQresultStatus(res) != PGRES_COMMAND_OK)
         code = pfc_result_fault(conn->pg, res, statement->name, err);
@@ -336,14 +338,56 @@ static pfc_code prepare(pfc_conn *conn, const pfc_statement *statement, pfc_err 
     return code;
 }
 
+static pfc_code find(const char *name, const pfc_statement **out, pfc_err *err)
+{
+    *out = bsearch(name, pfc_statements, pfc_statements_len, sizeof(pfc_statement), by_name);
+    return *out ? PFC_OK : pfc_err_set(err, PFC_EBUG, "database: no statement is called %s", name);
+}
+
 static pfc_code find_prepared(pfc_tx *tx, const char *name, pfc_err *err)
 {
-    const pfc_statement *statement =
-        bsearch(name, pfc_statements, pfc_statements_len, sizeof(pfc_statement), by_name);
+    const pfc_statement *statement;
+    pfc_code code = find(name, &statement, err);
 
-    if (!statement)
-        return pfc_err_set(err, PFC_EBUG, "database: no statement is called %s", name);
-    return prepare(tx->conn, statement, err);
+    return code ? code : prepare(tx->conn, statement, err);
+}
+
+/* To the end of what a COPY answers; the first fault is the one to tell. */
+static pfc_code end_copy(PGconn *pg, const char *name, pfc_err *err)
+{
+    pfc_code code = PFC_OK;
+    PGresult *res;
+
+    while ((res = PQgetResult(pg)) != NULL) {
+        if (!code && PQresultStatus(res) != PGRES_COMMAND_OK)
+            code = pfc_result_fault(pg, res, name, err);
+        PQclear(res);
+    }
+    return code;
+}
+
+pfc_code pfc_tx_copy(pfc_tx *tx, const char *name, pfc_copy *rows, pfc_err *err)
+{
+    PGconn *pg = tx->conn->pg;
+    const pfc_statement *statement;
+    PGresult *res = NULL;
+    pfc_code code = find(name, &statement, err);
+
+    if (code)
+        goto done;
+    res = PQexec(pg, statement->sql);
+    if (PQresultStatus(res) != PGRES_COPY_IN)
+        code = pfc_result_fault(pg, res, name, err);
+    else if (PQputCopyData(pg, rows->buf.data, (int)rows->buf.len) != 1 ||
+             PQputCopyEnd(pg, NULL) != 1)
+        code = pfc_result_fault(pg, NULL, name, err);
+    else
+        code = end_copy(pg, name, err);
+
+done:
+    PQclear(res);
+    pfc_buf_clear(&rows->buf);
+    return code;
 }
 
 /* Reads what the pipeline answers, to its end; the first fault is the one to tell. */
@@ -435,8 +479,16 @@ done:
 pfc_code pfc_tx_prepare_all(pfc_tx *tx, size_t *prepared, pfc_err *err)
 {
     for (size_t i = 0; i < pfc_statements_len; i++) {
-        pfc_code code = prepare(tx->conn, &pfc_statements[i], err);
+        pfc_copy none;
+        pfc_code code;
 
+        if (pfc_statements[i].copy) {
+            pfc_copy_begin(&none);
+            pfc_copy_end(&none);
+            code = pfc_tx_copy(tx, pfc_statements[i].name, &none, err);
+        } else {
+            code = prepare(tx->conn, &pfc_statements[i], err);
+        }
         if (code)
             return code;
     }

@@ -12,6 +12,7 @@
 #ifndef PFC_SERVER_REPO_DB_H
 #define PFC_SERVER_REPO_DB_H
 
+#include "core/base/buf.h"
 #include "core/base/err.h"
 
 typedef struct pfc_db pfc_db;
@@ -97,7 +98,25 @@ pfc_code pfc_tx_query(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **ou
 #define PFC_PIPELINE_MAX 16
 pfc_code pfc_tx_pipeline(pfc_tx *tx, const char *const *names, pfc_args *args, size_t len,
                          pfc_err *err) PFC_MUSTCHECK;
-/** Prepares every embedded statement: what the tests hold against the newest schema. */
+/** Rows for a COPY of schema/queries: begin; for each row its number of columns, then its values in the
+ *  statement's order; end. All columns have values. */
+#define PFC_COPY_MAX_BYTES (512u * 1024 * 1024)
+typedef struct pfc_copy {
+    pfc_buf buf;
+} pfc_copy;
+void pfc_copy_begin(pfc_copy *copy);
+void pfc_copy_row(pfc_copy *copy, unsigned columns);
+void pfc_copy_i64(pfc_copy *copy, int64_t value);                       /* bigint */
+void pfc_copy_i32(pfc_copy *copy, int32_t value);                       /* int */
+void pfc_copy_f64(pfc_copy *copy, double value);                        /* float8 */
+void pfc_copy_f64s(pfc_copy *copy, const double *values, size_t len);   /* float8[] */
+void pfc_copy_u32s(pfc_copy *copy, const uint32_t *values, size_t len); /* int[] */
+void pfc_copy_json(pfc_copy *copy, const char *text);                   /* jsonb */
+void pfc_copy_end(pfc_copy *copy);
+/** Stores the rows by the COPY `name`, and clears them, also on failure. Codes as for pfc_tx_query. */
+pfc_code pfc_tx_copy(pfc_tx *tx, const char *name, pfc_copy *rows, pfc_err *err) PFC_MUSTCHECK;
+/** Prepares every embedded statement, and copies no rows by every COPY: what the tests hold against
+ *  the newest schema. */
 pfc_code pfc_tx_prepare_all(pfc_tx *tx, size_t *prepared, pfc_err *err) PFC_MUSTCHECK;
 
 size_t pfc_res_rows(const pfc_res *res);     /* rows returned, 0 for NULL */

@@ -228,7 +228,6 @@ static pfc_code check_overlap(pfc_ingest *in, pfc_err *err)
 static pfc_code store_measured(pfc_ingest *in, pfc_err *err)
 {
     pfc_ingest_columns *c = &in->ok;
-    pfc_args args = { 0 };
     pfc_code code;
 
     if (c->len == 0)
@@ -240,8 +239,7 @@ static pfc_code store_measured(pfc_ingest *in, pfc_err *err)
         code = check_overlap(in, err);
     if (code)
         return code;
-    pfc_ingest_measurement_args(&args, &in, 1);
-    return pfc_tx_query(in->tx, "measurements_insert", &args, NULL, err);
+    return pfc_ingest_measurements(in->tx, &in, 1, err);
 }
 
 /* What was broken or skipped, so that the document can be given back whole. */

@@ -311,11 +311,11 @@ static void notify_args(pfc_args *args, const group *g)
         free(events[i]);
 }
 
-/* Everything that hangs on the runs' numbers, in one round trip. */
+/* Everything that hangs on the runs' numbers, in two round trips. */
 static pfc_code insert_rest(group *g, pfc_err *err)
 {
-    static const char *const names[] = { "measurements_insert", "group_parts", "group_judge",
-                                         "group_audit", "group_notify" };
+    static const char *const names[] = { "group_parts", "group_judge", "group_audit",
+                                         "group_notify" };
     pfc_args args[PFC_ARRAY_LEN(names)] = { 0 };
     pfc_code code = PFC_OK;
 
@@ -324,22 +324,23 @@ static pfc_code insert_rest(group *g, pfc_err *err)
         code = pfc_ingest_unmeasured(g->in[i], err);
         g->in[i]->tx = NULL;
     }
+    if (!code)
+        code = pfc_ingest_measurements(g->tx, g->in, g->len, err);
     if (code)
         return code;
-    pfc_ingest_measurement_args(&args[0], g->in, g->len);
-    put_i64s(&args[1], g, project_of);
-    put_i64s(&args[1], g, run_of);
-    put_texts(&args[1], g, body_of);
-    put_texts(&args[1], g, key_of);
-    put_i64s(&args[1], g, measurements_of);
-    put_i64s(&args[1], g, series_of);
-    put_i64s(&args[1], g, samples_of);
-    judge_args(&args[2], g);
-    put_texts(&args[3], g, actor_of);
-    put_i64s(&args[3], g, project_of);
-    put_i64s(&args[3], g, run_of);
-    put_texts(&args[3], g, id_of);
-    notify_args(&args[4], g);
+    put_i64s(&args[0], g, project_of);
+    put_i64s(&args[0], g, run_of);
+    put_texts(&args[0], g, body_of);
+    put_texts(&args[0], g, key_of);
+    put_i64s(&args[0], g, measurements_of);
+    put_i64s(&args[0], g, series_of);
+    put_i64s(&args[0], g, samples_of);
+    judge_args(&args[1], g);
+    put_texts(&args[2], g, actor_of);
+    put_i64s(&args[2], g, project_of);
+    put_i64s(&args[2], g, run_of);
+    put_texts(&args[2], g, id_of);
+    notify_args(&args[3], g);
     return pfc_tx_pipeline(g->tx, names, args, PFC_ARRAY_LEN(names), err);
 }
 
