@@ -302,7 +302,7 @@ PFC_HANDLER(bisections_post)
                                          "runs",    "builds",   "commits_measured", "seconds",
                                          "steps",   "alert_id", "confirmation",     NULL };
     report_body r = { 0 };
-    pfc_projects project = { 0 };
+    int64_t project = 0;
     pfc_bisections row = { 0 };
     json_t *body = NULL;
     pfc_code code;
@@ -323,7 +323,7 @@ PFC_HANDLER(bisections_post)
     if (!code)
         code = pfc_decode_project(app, req, r.project, "project", &project, err);
     if (!code)
-        code = check_alert(app, project.items[0].id, r.alert_id, err);
+        code = check_alert(app, project, r.alert_id, err);
     if (!code) {
         const pfc_bisection_report report = {
             .metric = r.metric,
@@ -346,13 +346,11 @@ PFC_HANDLER(bisections_post)
             .rel_change = r.rel_change > -1 ? r.rel_change : 0,
         };
 
-        code =
-            pfc_bisection_store(app->db, req->auth.actor, project.items[0].id, &report, &row, err);
+        code = pfc_bisection_store(app->db, req->auth.actor, project, &report, &row, err);
     }
     if (!code)
         code = pfc_reply_json(reply, 201, pfc_encode_bisection(&row.items[0]), err);
     pfc_rows_clear(&row);
-    pfc_rows_clear(&project);
     report_clear(&r);
     json_decref(body);
     return code;

@@ -17,7 +17,7 @@ static json_t *encode_commit(const pfc_commit_row *c)
 /* POST /api/v1/projects/{p}/commits */
 PFC_HANDLER(commits_post)
 {
-    pfc_projects project = { 0 };
+    int64_t project = 0;
     char *branch = NULL;
     pfc_commit *commits = NULL;
     size_t len = 0, fresh = 0;
@@ -27,22 +27,21 @@ PFC_HANDLER(commits_post)
     if (!code)
         code = pfc_commits_from_json(req->body, req->body_len, &branch, &commits, &len, err);
     if (!code)
-        code = pfc_commits_store(app->db, req->auth.actor, project.items[0].id, branch, commits,
-                                 len, &fresh, err);
+        code =
+            pfc_commits_store(app->db, req->auth.actor, project, branch, commits, len, &fresh, err);
     if (!code)
         code = pfc_reply_json(
             reply, 200,
             json_pack("{s:I, s:I}", "received", (json_int_t)len, "new", (json_int_t)fresh), err);
     pfc_commits_free(commits, len);
     free(branch);
-    pfc_rows_clear(&project);
     return code;
 }
 
 /* GET /api/v1/projects/{p}/commits */
 PFC_HANDLER(commits_list)
 {
-    pfc_projects project = { 0 };
+    int64_t project = 0;
     pfc_commit_rows rows = { 0 };
     const char *branch = NULL;
     pfc_page page;
@@ -55,7 +54,7 @@ PFC_HANDLER(commits_list)
     if (!code)
         code = pfc_path_project(app, req, &project, err);
     if (!code)
-        code = pfc_commits_list(app->db, project.items[0].id, branch, page, &rows, err);
+        code = pfc_commits_list(app->db, project, branch, page, &rows, err);
     if (code)
         goto done;
     items = json_array();
@@ -65,7 +64,6 @@ PFC_HANDLER(commits_list)
 
 done:
     pfc_rows_clear(&rows);
-    pfc_rows_clear(&project);
     return code;
 }
 
@@ -85,7 +83,7 @@ static json_t *encode_value(const pfc_commit_value *v)
 PFC_HANDLER(commits_get)
 {
     const char *id = pfc_req_param(req, "id");
-    pfc_projects project = { 0 };
+    int64_t project = 0;
     pfc_commit_rows row = { 0 };
     pfc_commit_values values = { 0 };
     pfc_run_rows runs = { 0 };
@@ -100,11 +98,11 @@ PFC_HANDLER(commits_get)
                            "want a commit id of 7 to 40 hexadecimal digits, got \"%.64s\"", id);
         goto done;
     }
-    code = pfc_commits_get(app->db, project.items[0].id, id, &row, err);
+    code = pfc_commits_get(app->db, project, id, &row, err);
     if (!code)
-        code = pfc_commit_values_list(app->db, project.items[0].id, row.items[0].id, &values, err);
+        code = pfc_commit_values_list(app->db, project, row.items[0].id, &values, err);
     if (!code)
-        code = pfc_runs_list(app->db, project.items[0].id, row.items[0].sha,
+        code = pfc_runs_list(app->db, project, row.items[0].sha,
                              (pfc_page){ .limit = PFC_LIST_MAX }, &runs, err);
     if (code)
         goto done;
@@ -127,6 +125,5 @@ done:
     pfc_rows_clear(&runs);
     pfc_rows_clear(&values);
     pfc_rows_clear(&row);
-    pfc_rows_clear(&project);
     return code;
 }

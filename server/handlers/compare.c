@@ -62,7 +62,7 @@ static json_t *encode_comparison(const pfc_comparison *c)
 PFC_HANDLER(compare)
 {
     const char *name = NULL, *a = NULL, *b = NULL, *backend = NULL;
-    pfc_projects project = { 0 };
+    int64_t project = 0;
     pfc_comparison comparison = { 0 };
     pfc_code code;
 
@@ -76,10 +76,9 @@ PFC_HANDLER(compare)
     if (!code)
         code = pfc_decode_project(app, req, name, "project", &project, err);
     if (!code)
-        code = pfc_compare(app->db, project.items[0].id, a, b, backend, &comparison, err);
+        code = pfc_compare(app->db, project, a, b, backend, &comparison, err);
     if (!code)
         code = pfc_reply_json(reply, 200, encode_comparison(&comparison), err);
     pfc_comparison_clear(&comparison);
-    pfc_rows_clear(&project);
     return code;
 }

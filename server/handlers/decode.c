@@ -46,9 +46,8 @@ pfc_code pfc_decode_object(const pfc_req *req, const char *const *known, json_t 
 }
 
 pfc_code pfc_decode_project(pfc_app *app, const pfc_req *req, const char *name, const char *field,
-                            pfc_projects *out, pfc_err *err)
+                            int64_t *project_id, pfc_err *err)
 {
-    pfc_projects found = { 0 };
     pfc_code code;
 
     if (!pfc_is_slug(name))
@@ -57,42 +56,27 @@ pfc_code pfc_decode_project(pfc_app *app, const pfc_req *req, const char *name, 
                                          "dots, dashes and underscores, got \"%.64s\"",
                                          name)
                      : pfc_err_set(err, PFC_ENOTFOUND, "there is no project \"%.64s\"", name);
-    code = pfc_projects_get(app->db, name, &found, err);
-    if (!code)
-        code = pfc_req_allow_project(req, found.items[0].id, err);
-    else if (code == PFC_ENOTFOUND && field)
+    code = pfc_project_find(app->db, app->cache, name, project_id, err);
+    if (code == PFC_ENOTFOUND && field)
         (void)pfc_err_set_field(err, code, field, "there is no project \"%.64s\"", name);
-    if (code) {
-        pfc_rows_clear(&found);
-        return code;
-    }
-    *out = found;
-    return PFC_OK;
+    return code ? code : pfc_req_allow_project(req, *project_id, err);
 }
 
-pfc_code pfc_path_project(pfc_app *app, const pfc_req *req, pfc_projects *out, pfc_err *err)
+pfc_code pfc_path_project(pfc_app *app, const pfc_req *req, int64_t *project_id, pfc_err *err)
 {
-    return pfc_decode_project(app, req, pfc_req_param(req, "p"), NULL, out, err);
+    return pfc_decode_project(app, req, pfc_req_param(req, "p"), NULL, project_id, err);
 }
 
 pfc_code pfc_query_project(pfc_app *app, const pfc_req *req, int64_t *project_id, pfc_err *err)
 {
-    pfc_projects found = { 0 };
     const char *name = NULL;
-    pfc_code code;
+    pfc_code code = pfc_req_query(req, "project", 64, &name, err);
 
-    code = pfc_req_query(req, "project", 64, &name, err);
     if (code)
         return code;
-    if (!name) {
-        *project_id = req->auth.project_id;
-        return PFC_OK;
-    }
-    code = pfc_decode_project(app, req, name, "project", &found, err);
-    if (code)
-        return code;
-    *project_id = found.items[0].id;
-    pfc_rows_clear(&found);
+    if (name)
+        return pfc_decode_project(app, req, name, "project", project_id, err);
+    *project_id = req->auth.project_id;
     return PFC_OK;
 }
 

@@ -39,11 +39,11 @@ pfc_code pfc_decode_page(const pfc_req *req, pfc_page *out, pfc_err *err) PFC_MU
 /** The body as a JSON object whose members are all in `known` (NULL-terminated); caller decrefs. */
 pfc_code pfc_decode_object(const pfc_req *req, const char *const *known, json_t **out,
                            pfc_err *err) PFC_MUSTCHECK;
-/** The project of that name, when the caller may touch it; clear *out. `field` names it in errors. */
+/** The project of that name, when the caller may touch it. `field` names it in errors. */
 pfc_code pfc_decode_project(pfc_app *app, const pfc_req *req, const char *name, const char *field,
-                            pfc_projects *out, pfc_err *err) PFC_MUSTCHECK;
+                            int64_t *project_id, pfc_err *err) PFC_MUSTCHECK;
 /** The project of the path's {p}. */
-pfc_code pfc_path_project(pfc_app *app, const pfc_req *req, pfc_projects *out,
+pfc_code pfc_path_project(pfc_app *app, const pfc_req *req, int64_t *project_id,
                           pfc_err *err) PFC_MUSTCHECK;
 /** The query's `project`, else the one the token is bound to, else 0. */
 pfc_code pfc_query_project(pfc_app *app, const pfc_req *req, int64_t *project_id,

@@ -179,7 +179,7 @@ PFC_HANDLER(jobs_post)
     static const char *const known[] = { "project", "kind",     "commit", "branch", "suite",
                                          "labels",  "priority", "source", NULL };
     job_body b = { .priority = 50 };
-    pfc_projects project = { 0 };
+    int64_t project = 0;
     pfc_jobs row = { 0 };
     json_t *body = NULL;
     bool created = false;
@@ -201,13 +201,11 @@ PFC_HANDLER(jobs_post)
             .priority = (int)b.priority,
         };
 
-        code = pfc_job_enqueue(app->db, req->auth.actor, project.items[0].id, &spec, &created, &row,
-                               err);
+        code = pfc_job_enqueue(app->db, req->auth.actor, project, &spec, &created, &row, err);
     }
     if (!code)
         code = pfc_reply_json(reply, created ? 201 : 200, pfc_encode_job(&row.items[0]), err);
     pfc_rows_clear(&row);
-    pfc_rows_clear(&project);
     job_body_clear(&b);
     json_decref(body);
     return code;

@@ -80,11 +80,13 @@ PFC_HANDLER(projects_get)
     pfc_projects row = { 0 };
     pfc_series_rows headline = { 0 };
     json_t *json, *list;
-    pfc_code code;
+    int64_t id = 0;
+    pfc_code code = pfc_path_project(app, req, &id, err);
 
-    code = pfc_path_project(app, req, &row, err);
     if (!code)
-        code = pfc_project_headline(app->db, row.items[0].id, &headline, err);
+        code = pfc_projects_get(app->db, pfc_req_param(req, "p"), &row, err);
+    if (!code)
+        code = pfc_project_headline(app->db, id, &headline, err);
     if (code)
         goto done;
     json = encode_project(&row.items[0]);

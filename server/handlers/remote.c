@@ -242,7 +242,7 @@ pfc_code pfc_bisection_order_post(pfc_app *app, const pfc_req *req, pfc_reply *r
         "relink",   "dry_run",  "source",     NULL
     };
     order_body o = { .priority = 60 };
-    pfc_projects project = { 0 };
+    int64_t project = 0;
     json_t *body = NULL;
     pfc_code code = pfc_decode_object(req, known, &body, err);
 
@@ -256,8 +256,7 @@ pfc_code pfc_bisection_order_post(pfc_app *app, const pfc_req *req, pfc_reply *r
     if (!code)
         code = pfc_decode_project(app, req, o.project, "project", &project, err);
     if (!code)
-        code = start(app, req, &o, project.items[0].id, reply, err);
-    pfc_rows_clear(&project);
+        code = start(app, req, &o, project, reply, err);
     order_clear(&o);
     json_decref(body);
     return code;

@@ -102,7 +102,8 @@ static json_t *encode_project_replay(const char *branch, const pfc_replay *r)
 PFC_HANDLER(project_replay)
 {
     pfc_detector detector = { 0 };
-    pfc_projects project = { 0 };
+    pfc_projects row = { 0 };
+    int64_t project = 0;
     pfc_replay replay = { 0 };
     const char *branch = NULL;
     json_t *doc = NULL;
@@ -122,20 +123,20 @@ PFC_HANDLER(project_replay)
         code = mine ? PFC_OK
                     : pfc_err_set(err, PFC_EUNAVAIL, "another replay is at work: try again soon");
     }
+    if (!code && !branch) {
+        code = pfc_projects_get(app->db, pfc_req_param(req, "p"), &row, err);
+        branch = code ? NULL : row.items[0].branch;
+    }
     if (!code)
-        code =
-            pfc_project_replay(app->db, project.items[0].id,
-                               branch ? branch : project.items[0].branch, &detector, &replay, err);
+        code = pfc_project_replay(app->db, project, branch, &detector, &replay, err);
     if (mine)
         atomic_store(&app->replaying, false);
     if (!code)
-        code = pfc_reply_json(
-            reply, 200, encode_project_replay(branch ? branch : project.items[0].branch, &replay),
-            err);
+        code = pfc_reply_json(reply, 200, encode_project_replay(branch, &replay), err);
     pfc_replay_clear(&replay);
+    pfc_rows_clear(&row);
     pfc_detector_clear(&detector);
     json_decref(doc);
-    pfc_rows_clear(&project);
     return code;
 }
 
@@ -150,15 +151,14 @@ static json_t *encode_version(const pfc_detector_version *v)
 PFC_HANDLER(detector_get)
 {
     pfc_detector_version version = { 0 };
-    pfc_projects project = { 0 };
+    int64_t project = 0;
     pfc_code code = pfc_path_project(app, req, &project, err);
 
     if (!code)
-        code = pfc_detector_get(app->db, project.items[0].id, &version, err);
+        code = pfc_detector_get(app->db, project, &version, err);
     if (!code)
         code = pfc_reply_json(reply, 200, encode_version(&version), err);
     pfc_detector_version_clear(&version);
-    pfc_rows_clear(&project);
     return code;
 }
 
@@ -166,7 +166,7 @@ PFC_HANDLER(detector_get)
 PFC_HANDLER(detector_post)
 {
     pfc_detector_version version = { 0 };
-    pfc_projects project = { 0 };
+    int64_t project = 0;
     json_t *doc = NULL;
     pfc_code code = pfc_path_project(app, req, &project, err);
 
@@ -176,12 +176,10 @@ PFC_HANDLER(detector_post)
     if (!code)
         code = pfc_json_parse(req->body, req->body_len, &doc, err);
     if (!code)
-        code =
-            pfc_detector_store(app->db, req->auth.actor, project.items[0].id, doc, &version, err);
+        code = pfc_detector_store(app->db, req->auth.actor, project, doc, &version, err);
     if (!code)
         code = pfc_reply_json(reply, 200, encode_version(&version), err);
     pfc_detector_version_clear(&version);
     json_decref(doc);
-    pfc_rows_clear(&project);
     return code;
 }

@@ -97,7 +97,7 @@ PFC_HANDLER(runs_get)
 /* GET /api/v1/projects/{p}/runs */
 PFC_HANDLER(runs_list)
 {
-    pfc_projects project = { 0 };
+    int64_t project = 0;
     pfc_run_rows rows = { 0 };
     const char *commit = NULL;
     pfc_page page;
@@ -113,7 +113,7 @@ PFC_HANDLER(runs_list)
     if (!code)
         code = pfc_path_project(app, req, &project, err);
     if (!code)
-        code = pfc_runs_list(app->db, project.items[0].id, commit, page, &rows, err);
+        code = pfc_runs_list(app->db, project, commit, page, &rows, err);
     if (code)
         goto done;
     items = json_array();
@@ -123,6 +123,5 @@ PFC_HANDLER(runs_list)
 
 done:
     pfc_rows_clear(&rows);
-    pfc_rows_clear(&project);
     return code;
 }

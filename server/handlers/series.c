@@ -30,7 +30,7 @@ static pfc_code decode_filter(const pfc_req *req, pfc_series_filter *f, pfc_err 
 /* GET /api/v1/projects/{p}/series */
 PFC_HANDLER(series_list)
 {
-    pfc_projects project = { 0 };
+    int64_t project = 0;
     pfc_series_rows rows = { 0 };
     pfc_series_filter filter = { 0 };
     pfc_page page;
@@ -43,7 +43,7 @@ PFC_HANDLER(series_list)
     if (!code)
         code = pfc_path_project(app, req, &project, err);
     if (!code)
-        code = pfc_series_list(app->db, project.items[0].id, &filter, page, &rows, err);
+        code = pfc_series_list(app->db, project, &filter, page, &rows, err);
     if (code)
         goto done;
     items = json_array();
@@ -53,7 +53,6 @@ PFC_HANDLER(series_list)
 
 done:
     pfc_rows_clear(&rows);
-    pfc_rows_clear(&project);
     return code;
 }
 

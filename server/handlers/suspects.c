@@ -72,7 +72,7 @@ PFC_HANDLER(alerts_suspects)
 PFC_HANDLER(sources_post)
 {
     static const char *const known[] = { "commit", "benchmark", "files", "globs", NULL };
-    pfc_projects project = { 0 };
+    int64_t project = 0;
     pfc_sources sources = { 0 };
     char *commit = NULL, *benchmark = NULL, **files = NULL, **globs = NULL;
     json_t *body = NULL;
@@ -96,7 +96,7 @@ PFC_HANDLER(sources_post)
         sources.benchmark = benchmark ? benchmark : "*";
         sources.files = (const char *const *)files;
         sources.globs = (const char *const *)globs;
-        code = pfc_sources_store(app->db, req->auth.actor, project.items[0].id, &sources, err);
+        code = pfc_sources_store(app->db, req->auth.actor, project, &sources, err);
     }
     if (!code)
         code = pfc_reply_json(reply, 200,
@@ -109,6 +109,5 @@ PFC_HANDLER(sources_post)
     free(commit);
     free(benchmark);
     json_decref(body);
-    pfc_rows_clear(&project);
     return code;
 }

@@ -73,7 +73,7 @@ static pfc_code decode_scopes(const json_t *body, int64_t *scopes, pfc_err *err)
 PFC_HANDLER(tokens_post)
 {
     static const char *const known[] = { "name", "scopes", "project", "expires_at", NULL };
-    pfc_projects project = { 0 };
+    int64_t project = 0;
     json_t *body = NULL;
     char *name = NULL, *project_name = NULL, *expires = NULL;
     char secret[PFC_TOKEN_TEXT] = "";
@@ -98,7 +98,7 @@ PFC_HANDLER(tokens_post)
     if (project_name) {
         code = pfc_decode_project(app, req, project_name, "project", &project, err);
         if (!code)
-            project_id = project.items[0].id;
+            project_id = project;
     } else {
         /* A token for everything is not for a project's administrator to give. */
         code = pfc_decode_unbound(req, err);
@@ -117,7 +117,6 @@ PFC_HANDLER(tokens_post)
     reply->cache = "no-store";
 
 done:
-    pfc_rows_clear(&project);
     free(name);
     free(project_name);
     free(expires);
