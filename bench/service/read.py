@@ -1,6 +1,6 @@
 """How long pages take with 10^7 measurements stored, and what 564 idle listeners cost.
 
-read.py [--database URL] [--commits N] [--series N] [--requests N]
+read.py [--database URL] [--commits N] [--series N] [--requests N] [--unpacked]
 
 Without --database it starts a private cluster (of the tests, without fsync) and fills it (fill.sql: a run a commit
 that measures all series); with it, a filled one is read. Then: the window of 2,000 buckets of a whole series, a
@@ -19,11 +19,31 @@ sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "tests/server/h
 import support  # noqa: E402
 
 RUNNERS, STREAMS = 64, 500
+BUFFERS = "128MB"  # what `perfci up` gives its database
 FILL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fill.sql")
 
 
 def psql(url, *args):
     subprocess.run(["psql", "-XAtq", "-d", url, *args], check=True, stdin=subprocess.DEVNULL)
+
+
+def ask(url, sql):
+    return subprocess.run(["psql", "-XAtqc", sql, "-d", url], check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True).stdout
+
+
+def pack(url):
+    """A server with workers packs what long series are read from (they do it every half hour)."""
+    begin = time.monotonic()
+    server = support.Server(url, "--workers", "1")
+    try:
+        support.until("long series are packed", lambda: ask(
+            url, "SELECT count(*) FROM series s WHERE points >= 500 AND NOT EXISTS ("
+                 "SELECT 1 FROM series_chunks c WHERE c.project_id = s.project_id AND c.series_id = s.id)").strip() == "0", 3600)
+    finally:
+        server.close()
+    print(f"packed: {ask(url, 'SELECT sum(points) FROM series_chunks').strip()} points, "
+          f"{ask(url, 'SELECT pg_size_pretty(pg_total_relation_size($$series_chunks$$))').strip()}, "
+          f"in {time.monotonic() - begin:.0f} s", flush=True)
 
 
 def status_of(server, field):
@@ -107,8 +127,10 @@ def main():
     parser.add_argument("--database")
     parser.add_argument("--commits", type=int, default=100000)
     parser.add_argument("--series", type=int, default=100)
+    parser.add_argument("--unpacked", action="store_true", help="read series from their measurements alone")
     parser.add_argument("--requests", type=int, default=40)
     args = parser.parse_args()
+    os.environ.setdefault("PERFCI_TEST_BUFFERS", BUFFERS)
     cluster = None if args.database else support.Cluster()
     database = args.database or cluster.database()
     server = support.Server(database, "--public-read", "--workers", "0")
@@ -117,6 +139,8 @@ def main():
             begin = time.monotonic()
             psql(database, "-v", f"commits={args.commits}", "-v", f"series={args.series}", "-f", FILL)
             print(f"filled: {args.commits * args.series:,} measurements in {time.monotonic() - begin:.0f} s", flush=True)
+        if not args.unpacked:
+            pack(database)
         read_pages(server, args)
         idle(server)
     finally:

@@ -49,4 +49,12 @@ WHERE NOT EXISTS (SELECT 1 FROM change_points x
 UNION ALL
 SELECT 'gaps in the schema''s versions', max(version) - count(*) FROM schema_migrations
 UNION ALL
+SELECT 'chunks that are not what their measurements are', count(*) FROM series_chunks k
+JOIN series s ON s.project_id = k.project_id AND s.id = k.series_id
+JOIN branches v ON v.project_id = s.project_id AND v.name = s.branch AND v.line_version = k.line_version
+WHERE k.packed <> (SELECT coalesce(string_agg(p.packed, '' ORDER BY p.position, p.run_id), '')
+                   FROM series_points p
+                   WHERE p.project_id = k.project_id AND p.series_id = k.series_id
+                   AND p.branch = s.branch AND p.stored_at >= k.from_at AND p.stored_at < k.until_at)
+UNION ALL
 SELECT 'rows in the partition for no month', count(*) FROM measurements_default;

@@ -113,10 +113,24 @@ WHERE b.project_id = $1::bigint AND b.branch = $2
 ORDER BY c.sha COLLATE "C";
 
 -- name: branch_positions_set
--- $1 project_id, $2 branch, $3 commit_id[], $4 position[] (0: off the line)
-UPDATE branch_commits b SET position = nullif(u.position, 0)
-FROM unnest($3::bigint[], $4::bigint[]) AS u (commit_id, position)
-WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.commit_id = u.commit_id;
+-- $1 project_id, $2 branch, $3 commit_id[], $4 position[] (0: off the line). Where a measured one moved,
+-- chunks of the branch's series hold no longer (migration 0011).
+WITH moved AS (
+    UPDATE branch_commits b SET position = nullif(u.position, 0)
+    FROM unnest($3::bigint[], $4::bigint[]) AS u (commit_id, position)
+    WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.commit_id = u.commit_id
+    RETURNING b.commit_id)
+UPDATE branches v SET line_version = v.line_version + 1
+WHERE v.project_id = $1::bigint AND v.name = $2 AND EXISTS (
+    SELECT 1 FROM moved JOIN runs r ON r.project_id = $1::bigint AND r.commit_id = moved.commit_id);
+
+-- name: branch_times_set
+-- $1 project_id, $2 commit_id[]: completed stubs, whose time is another now
+UPDATE branches v SET line_version = v.line_version + 1
+WHERE v.project_id = $1::bigint AND v.name IN (
+    SELECT b.branch FROM branch_commits b
+    JOIN runs r ON r.project_id = b.project_id AND r.commit_id = b.commit_id
+    WHERE b.project_id = $1::bigint AND b.commit_id = ANY ($2::bigint[]));
 
 -- name: branch_append
 -- $1 project_id, $2 branch, $3 sha[] (oldest first), $4 position before the first

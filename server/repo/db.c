@@ -449,7 +449,9 @@ done:
     return code;
 }
 
-pfc_code pfc_tx_query(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **out, pfc_err *err)
+/* binary: 1 for results in binary form. */
+static pfc_code query(pfc_tx *tx, const char *name, pfc_args *args, int binary, pfc_res **out,
+                      pfc_err *err)
 {
     PGresult *res = NULL;
     ExecStatusType status;
@@ -458,7 +460,7 @@ pfc_code pfc_tx_query(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **ou
     if (code)
         goto done;
     res = PQexecPrepared(tx->conn->pg, name, args ? args->len : 0, args ? args->values : NULL,
-                         args ? args->lengths : NULL, args ? args->binary : NULL, 0);
+                         args ? args->lengths : NULL, args ? args->binary : NULL, binary);
     status = PQresultStatus(res);
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
         code = pfc_result_fault(tx->conn->pg, res, name, err);
@@ -474,6 +476,17 @@ done:
     if (args)
         pfc_args_clear(args);
     return code;
+}
+
+pfc_code pfc_tx_query(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **out, pfc_err *err)
+{
+    return query(tx, name, args, 0, out, err);
+}
+
+pfc_code pfc_tx_query_bytes(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **out,
+                            pfc_err *err)
+{
+    return query(tx, name, args, 1, out, err);
 }
 
 pfc_code pfc_tx_prepare_all(pfc_tx *tx, size_t *prepared, pfc_err *err)

@@ -90,6 +90,9 @@ void pfc_args_clear(pfc_args *args);
  */
 pfc_code pfc_tx_query(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **out,
                       pfc_err *err) PFC_MUSTCHECK;
+/** The same for a statement whose columns are all text or bytea: nothing of them is escaped. */
+pfc_code pfc_tx_query_bytes(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **out,
+                            pfc_err *err) PFC_MUSTCHECK;
 /**
  * Runs several statements whose rows nobody wants in one round trip (libpq's pipeline): names[i]
  * with args[i], all of which are cleared, also on failure. Stops at the first that fails, with its
@@ -124,9 +127,11 @@ size_t pfc_res_affected(const pfc_res *res); /* rows inserted, updated or delete
 /** Column by name, -1 when the result has none. */
 int pfc_res_column(const pfc_res *res, const char *name);
 const char *pfc_res_text(const pfc_res *res, size_t row, int column); /* NULL for SQL NULL */
-int64_t pfc_res_i64(const pfc_res *res, size_t row, int column);      /* 0 for SQL NULL */
-double pfc_res_f64(const pfc_res *res, size_t row, int column);       /* NAN for SQL NULL */
-bool pfc_res_bool(const pfc_res *res, size_t row, int column);        /* false for SQL NULL */
+/** A bytea of pfc_tx_query_bytes, valid as long as res; NULL for SQL NULL. */
+const unsigned char *pfc_res_bytes(const pfc_res *res, size_t row, int column, size_t *len);
+int64_t pfc_res_i64(const pfc_res *res, size_t row, int column); /* 0 for SQL NULL */
+double pfc_res_f64(const pfc_res *res, size_t row, int column);  /* NAN for SQL NULL */
+bool pfc_res_bool(const pfc_res *res, size_t row, int column);   /* false for SQL NULL */
 /** float8[] without nested arrays; *out is the caller's (NULL when empty). */
 void pfc_res_f64s(const pfc_res *res, size_t row, int column, double **out, size_t *len);
 void pfc_res_u32s(const pfc_res *res, size_t row, int column, uint32_t **out, size_t *len);

@@ -49,6 +49,12 @@ const char *pfc_res_text(const pfc_res *res, size_t row, int column)
     return PQgetvalue(res->pg, (int)row, column);
 }
 
+const unsigned char *pfc_res_bytes(const pfc_res *res, size_t row, int column, size_t *len)
+{
+    *len = (size_t)PQgetlength(res->pg, (int)row, column);
+    return (const unsigned char *)pfc_res_text(res, row, column);
+}
+
 int64_t pfc_res_i64(const pfc_res *res, size_t row, int column)
 {
     const char *text = pfc_res_text(res, row, column);

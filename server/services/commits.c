@@ -217,6 +217,11 @@ static pfc_code recompute_branches(pfc_tx *tx, int64_t project_id, const int64_t
 
     pfc_args_i64(&args, project_id);
     pfc_args_i64s(&args, commits, len);
+    code = pfc_tx_query(tx, "branch_times_set", &args, NULL, err);
+    if (code)
+        return code;
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64s(&args, commits, len);
     code = pfc_tx_query(tx, "branches_of", &args, &res, err);
     for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
         const char *branch = pfc_res_text(res, i, 0);

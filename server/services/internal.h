@@ -44,6 +44,39 @@ void pfc_line_positions(pfc_line_commit *commits, size_t n);
 pfc_code pfc_commit_ensure(pfc_tx *tx, int64_t project_id, const char *branch, const char *sha,
                            double time, int64_t *id, pfc_err *err) PFC_MUSTCHECK;
 
+/* ---- points of a long series (packed.c) ---- */
+
+typedef struct pfc_packed_point {
+    int64_t position, run_id;
+    double time, median, min; /* time: of the commit, Unix seconds */
+    int64_t n;
+} pfc_packed_point;
+typedef struct pfc_packed_points {
+    pfc_packed_point *items; /* by position, then by run */
+    size_t len;
+} pfc_packed_points;
+
+/** What of a series to read; 0 and NAN: open. */
+typedef struct pfc_window_bounds {
+    int64_t position_from, position_to;
+    double time_from, time_to;
+} pfc_window_bounds;
+
+/** All points of the window, from chunks where there are. Free items. */
+pfc_code pfc_packed_load(pfc_tx *tx, int64_t project_id, int64_t series_id, const char *branch,
+                         const pfc_window_bounds *bounds, pfc_packed_points *out,
+                         pfc_err *err) PFC_MUSTCHECK;
+
+typedef struct pfc_bucket {
+    double median, low, high,
+        min; /* low, high: the extremes of the medians, so that no spike is lost */
+    int64_t n;
+    size_t last; /* the newest point, which stands for the bucket */
+} pfc_bucket;
+/** `count` buckets of as many points each, the first ones of one more where it does not come out
+ *  even. 1 <= count <= points->len. Pure. */
+void pfc_packed_buckets(const pfc_packed_points *points, pfc_bucket *out, size_t count);
+
 /* How the reason of a failed job begins, when more is known than that it failed. */
 #define PFC_JOB_BROKEN    "broken: "
 #define PFC_JOB_TIMED_OUT "timed out: "

@@ -70,6 +70,10 @@ pfc_code pfc_retention_step(pfc_db *db, const pfc_retention *keep, pfc_retained 
         out->rows_before = pfc_res_i64(res, 0, 0);
         out->rows_after = pfc_res_i64(res, 0, 1);
     }
+    if (!code && out->month[0]) {
+        pfc_args_text(&args, out->month);
+        code = pfc_tx_query(tx, "chunks_thinned", &args, NULL, err);
+    }
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_res_free(res);

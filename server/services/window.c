@@ -52,11 +52,6 @@ static const pfc_col change_cols[] = {
 };
 static const pfc_shape change_shape = PFC_SHAPE(change_cols, pfc_window_change);
 
-typedef struct bounds {
-    int64_t position_from, position_to; /* 0: open */
-    double time_from, time_to;          /* NAN: open */
-} bounds;
-
 /* "Unix seconds or a commit id": at most 11 decimal digits are seconds. */
 static pfc_code read_bound(pfc_tx *tx, const pfc_series *series, const char *text,
                            const char *field, int64_t *position, double *time, pfc_err *err)
@@ -87,38 +82,128 @@ static pfc_code read_bound(pfc_tx *tx, const pfc_series *series, const char *tex
     return code;
 }
 
-static void window_args(pfc_args *args, const pfc_series *series, const bounds *b)
-{
-    pfc_args_i64(args, series->project_id);
-    pfc_args_i64(args, series->id);
-    pfc_args_text(args, series->branch);
-    pfc_args_id(args, b->position_from);
-    pfc_args_id(args, b->position_to);
-    pfc_args_f64(args, b->time_from);
-    pfc_args_f64(args, b->time_to);
-}
-
-static pfc_code load_points(pfc_tx *tx, const pfc_series *series, const bounds *b, int points,
-                            pfc_window *w, pfc_err *err)
+static pfc_code load_plain(pfc_tx *tx, const pfc_series *series, const pfc_window_bounds *b,
+                           pfc_window *w, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_rows rows = { 0 };
-    int64_t size = 0;
     pfc_code code;
 
-    window_args(&args, series, b);
-    pfc_args_i64(&args, points);
-    code = pfc_query_id(tx, "window_size", &args, &size, err);
-    if (code)
-        return code;
-    w->bucketed = size > points;
-    window_args(&args, series, b);
-    if (w->bucketed)
-        pfc_args_i64(&args, points);
-    code = pfc_rows_query(tx, w->bucketed ? "window_buckets" : "window_points", &args, &point_shape,
-                          NULL, &rows, err);
+    pfc_args_i64(&args, series->project_id);
+    pfc_args_i64(&args, series->id);
+    pfc_args_text(&args, series->branch);
+    pfc_args_id(&args, b->position_from);
+    pfc_args_id(&args, b->position_to);
+    pfc_args_f64(&args, b->time_from);
+    pfc_args_f64(&args, b->time_to);
+    code = pfc_rows_query(tx, "window_points", &args, &point_shape, NULL, &rows, err);
     if (!code)
         PFC_ROWS_INTO(&w->points, rows);
+    return code;
+}
+
+/* The runs that stand for the buckets, with their commits and machines, as points without figures. */
+static pfc_code load_runs(pfc_tx *tx, int64_t project_id, const pfc_packed_points *points,
+                          const pfc_bucket *buckets, size_t len, pfc_window *w, pfc_err *err)
+{
+    int64_t *ids = pfc_calloc(len, sizeof(*ids));
+    pfc_args args = { 0 };
+    pfc_rows rows = { 0 };
+    pfc_code code;
+
+    for (size_t i = 0; i < len; i++)
+        ids[i] = points->items[buckets[i].last].run_id;
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64s(&args, ids, len);
+    free(ids);
+    code = pfc_rows_query(tx, "window_runs", &args, &point_shape, NULL, &rows, err);
+    if (code)
+        return code;
+    PFC_ROWS_INTO(&w->points, rows);
+    if (w->points.len != len)
+        code = pfc_err_set(err, PFC_EBUG, "series: %zu of %zu runs are missing",
+                           len - w->points.len, len);
+    return code;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* A bucket with one run of a machine that had moved is marked. */
+static pfc_code mark_infra(pfc_tx *tx, int64_t project_id, const pfc_packed_points *points,
+                           const pfc_bucket *buckets, pfc_window *w, pfc_err *err)
+{
+    int64_t low = INT64_MAX, high = 0, *ids = NULL;
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    size_t bucket = 0, n;
+    pfc_code code;
+
+    for (size_t i = 0; i < points->len; i++) {
+        low = PFC_MIN(low, points->items[i].run_id);
+        high = PFC_MAX(high, points->items[i].run_id);
+    }
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, low);
+    pfc_args_i64(&args, high);
+    code = pfc_tx_query(tx, "window_infra", &args, &res, err);
+    n = code ? 0 : pfc_res_rows(res);
+    if (n) {
+        ids = pfc_calloc(n, sizeof(*ids));
+        for (size_t i = 0; i < n; i++)
+            ids[i] = pfc_res_i64(res, i, 0);
+        for (size_t i = 0; i < points->len; i++) {
+            bucket += i > buckets[bucket].last;
+            if (bsearch(&points->items[i].run_id, ids, n, sizeof(*ids), by_id))
+                w->points.items[bucket].infra = true;
+        }
+        free(ids);
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code load_buckets(pfc_tx *tx, const pfc_series *series, const pfc_packed_points *points,
+                             size_t len, pfc_window *w, pfc_err *err)
+{
+    pfc_bucket *buckets = pfc_calloc(len, sizeof(*buckets));
+    pfc_code code;
+
+    pfc_packed_buckets(points, buckets, len);
+    code = load_runs(tx, series->project_id, points, buckets, len, w, err);
+    for (size_t i = 0; i < len && !code; i++) {
+        pfc_window_point *p = &w->points.items[i];
+
+        p->position = points->items[buckets[i].last].position;
+        p->median = buckets[i].median;
+        p->low = buckets[i].low;
+        p->high = buckets[i].high;
+        p->min = buckets[i].min;
+        p->n = buckets[i].n;
+    }
+    if (!code)
+        code = mark_infra(tx, series->project_id, points, buckets, w, err);
+    free(buckets);
+    return code;
+}
+
+static pfc_code load_points(pfc_tx *tx, const pfc_series *series, const pfc_window_bounds *b,
+                            size_t most, pfc_window *w, pfc_err *err)
+{
+    pfc_packed_points points = { 0 };
+    pfc_code code =
+        pfc_packed_load(tx, series->project_id, series->id, series->branch, b, &points, err);
+
+    if (code)
+        return code;
+    w->bucketed = points.len > most;
+    code = w->bucketed ? load_buckets(tx, series, &points, most, w, err)
+                       : load_plain(tx, series, b, w, err);
+    free(points.items);
     return code;
 }
 
@@ -244,7 +329,7 @@ pfc_code pfc_series_window(pfc_db *db, int64_t series_id, const pfc_window_opts 
                            pfc_window *out, pfc_err *err)
 {
     int points = opts->points ? opts->points : DEFAULT_POINTS;
-    bounds b = { .time_from = (double)NAN, .time_to = (double)NAN };
+    pfc_window_bounds b = { .time_from = (double)NAN, .time_to = (double)NAN };
     const pfc_series *series;
     pfc_window w = { 0 };
     pfc_tx *tx = NULL;
@@ -263,7 +348,7 @@ pfc_code pfc_series_window(pfc_db *db, int64_t series_id, const pfc_window_opts 
     if (!code)
         code = read_bound(tx, series, opts->to, "to", &b.position_to, &b.time_to, err);
     if (!code)
-        code = load_points(tx, series, &b, points, &w, err);
+        code = load_points(tx, series, &b, (size_t)points, &w, err);
     if (!code)
         code = load_changes(tx, series, &w, err);
     if (!code)

@@ -18,6 +18,8 @@
 #define EXPIRE_EVERY_NS     (5 * PFC_NS_PER_S)
 #define PARTITIONS_EVERY_NS (6 * 3600 * PFC_NS_PER_S)
 #define PARTITIONS_AHEAD    2
+#define CHUNKS_EVERY_NS     (1800 * PFC_NS_PER_S)
+#define CHUNKS_QUIET_S      600.0 /* no transaction lives as long */
 #define BACKFILL_EVERY_NS   (60 * PFC_NS_PER_S)
 #define BACKFILL_DELAY_S    3600.0 /* people and nightly rounds come first */
 #define BACKFILL_BUDGET     24     /* jobs of a project within a day */
@@ -155,48 +157,68 @@ static void backfill(pfc_workers *w)
         pfc_log(PFC_WARN, "ranges not looked at", "why", err.msg);
 }
 
-static void keep_house(pfc_workers *w, int64_t *next_expire, int64_t *next_partitions,
-                       int64_t *next_backfill)
+/* A few series a call, so that events are heard in between. True: there may be more. */
+static bool pack_series(pfc_workers *w, int64_t *cursor)
+{
+    pfc_err err = { 0 };
+    size_t built = 0;
+
+    if (pfc_chunks_step(w->db, CHUNKS_QUIET_S, cursor, &built, &err) != PFC_OK) {
+        pfc_log(PFC_WARN, "series not packed", "why", err.msg);
+        return false;
+    }
+    if (built)
+        pfc_log(PFC_DEBUG, "series packed", "series", built);
+    return *cursor != 0;
+}
+
+typedef struct house {
+    int64_t next_expire, next_partitions, next_backfill, next_chunks;
+    int64_t chunks_cursor;
+} house;
+
+/* Returns how long nothing of it is due, at most the longest idle time. */
+static int keep_house(pfc_workers *w, house *h)
 {
     int64_t now = pfc_clock_ns();
     pfc_err err = { 0 };
     size_t expired = 0;
 
-    if (now >= *next_backfill) {
+    if (now >= h->next_backfill) {
         backfill(w);
-        *next_backfill = now + BACKFILL_EVERY_NS;
+        h->next_backfill = now + BACKFILL_EVERY_NS;
     }
-
-    if (now >= *next_partitions) {
+    if (now >= h->next_partitions) {
         if (pfc_partitions_create(w->db, PARTITIONS_AHEAD, &err) == PFC_OK) {
             if (!thin_month(w))
-                *next_partitions = now + PARTITIONS_EVERY_NS;
+                h->next_partitions = now + PARTITIONS_EVERY_NS;
         } else {
             pfc_log(PFC_WARN, "partitions not made", "why", err.msg);
         }
     }
-    if (now >= *next_expire) {
+    if (now >= h->next_expire) {
         if (pfc_jobs_expire(w->db, &expired, &err) != PFC_OK)
             pfc_log(PFC_WARN, "leases not looked at", "why", err.msg);
         else if (expired)
             pfc_log(PFC_INFO, "leases expired", "jobs", expired);
-        *next_expire = now + PFC_MIN(EXPIRE_EVERY_NS, (int64_t)w->idle_ms * PFC_NS_PER_MS);
+        h->next_expire = now + PFC_MIN(EXPIRE_EVERY_NS, (int64_t)w->idle_ms * PFC_NS_PER_MS);
     }
+    if (now >= h->next_chunks && !pack_series(w, &h->chunks_cursor))
+        h->next_chunks = now + CHUNKS_EVERY_NS;
+    return now >= h->next_chunks ? 0 : (int)PFC_MIN(w->idle_ms, 5000u);
 }
 
 static void *keeper_main(void *arg)
 {
     pfc_workers *w = arg;
-    int64_t next_expire = 0, next_partitions = 0, next_backfill = 0;
+    house h = { 0 };
     char event[PFC_EVENT_MAX];
     bool down = false;
 
     while (!is_stopping(w)) {
         pfc_err err = { 0 };
-        pfc_code code;
-
-        keep_house(w, &next_expire, &next_partitions, &next_backfill);
-        code = pfc_listener_next(w->listener, (int)PFC_MIN(w->idle_ms, 5000u), event, &err);
+        const int wait_ms = keep_house(w, &h);
+        pfc_code code = pfc_listener_next(w->listener, wait_ms, event, &err);
         if (code == PFC_EUNAVAIL && !down)
             pfc_log(PFC_WARN, "database away", "why", err.msg);
         if (code != PFC_EUNAVAIL && down)

@@ -107,6 +107,157 @@ Test(reading, buckets_keep_the_extremes)
     pfc_db_close(db);
 }
 
+static size_t pack(pfc_db *db)
+{
+    size_t built = 0, all = 0;
+    int64_t cursor = 0;
+    pfc_err err = { 0 };
+
+    do {
+        cr_assert(eq(int, pfc_chunks_step(db, 0, &cursor, &built, &err), PFC_OK), "%s", err.msg);
+        all += built;
+    } while (cursor);
+    return all;
+}
+
+static void expect_value(const char *url, const char *sql, const char *want)
+{
+    char *got = pfc_test_sql_value(url, sql);
+
+    cr_assert(eq(str, got, (char *)(uintptr_t)want), "%s", sql);
+    free(got);
+}
+
+/* A project whose only series has `copies` measurements at each of 20 commits; 3 runs are marked. */
+static int64_t long_series(pfc_db *db, const char *url, int64_t p, int copies)
+{
+    char sql[1024];
+
+    history(db, p, 20);
+    fx_detect(db);
+    (void)snprintf(sql, sizeof(sql),
+                   "INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite,"
+                   " suite_hash, machine_id, infra, started_at, finished_at, received_at)"
+                   " SELECT project_id, md5(run_id || g), '', commit_id, branch, suite, '',"
+                   " machine_id, g = 7 AND id %% 7 = 0, started_at, finished_at, received_at"
+                   " FROM runs, generate_series(1, %d) AS g;"
+                   "INSERT INTO measurements SELECT r.project_id, m.series_id, r.id, r.commit_id,"
+                   " m.stored_at, m.n, m.median + r.id %% 13, m.low, m.high, m.min, m.samples,"
+                   " m.blocks FROM runs r JOIN measurements m ON m.commit_id = r.commit_id"
+                   " WHERE r.header_hash = '';"
+                   "UPDATE series SET points = (SELECT count(*) FROM measurements)",
+                   copies - 1);
+    pfc_test_sql(url, sql);
+    return one_series(db, p, "gemm/a");
+}
+
+/* The same window, whatever it was read from. */
+static void expect_same(pfc_db *db, const char *url, int64_t series, const pfc_window_opts *opts)
+{
+    pfc_window packed = { 0 }, plain = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_series_window(db, series, opts, &packed, &err), PFC_OK), "%s", err.msg);
+    pfc_test_sql(url, "UPDATE branches SET line_version = line_version + 1000");
+    cr_assert(eq(int, pfc_series_window(db, series, opts, &plain, &err), PFC_OK), "%s", err.msg);
+    pfc_test_sql(url, "UPDATE branches SET line_version = line_version - 1000");
+    cr_assert(packed.bucketed);
+    cr_assert(eq(sz, packed.points.len, plain.points.len));
+    for (size_t i = 0; i < plain.points.len; i++) {
+        const pfc_window_point *a = &packed.points.items[i], *b = &plain.points.items[i];
+
+        cr_assert(eq(i64, a->position, b->position));
+        cr_assert(eq(i64, a->run_id, b->run_id));
+        cr_assert(eq(str, (char *)a->commit, (char *)b->commit));
+        cr_assert(eq(dbl, a->median, b->median));
+        cr_assert(eq(dbl, a->low, b->low));
+        cr_assert(eq(dbl, a->high, b->high));
+        cr_assert(eq(dbl, a->min, b->min));
+        cr_assert(eq(i64, a->n, b->n));
+        cr_assert(eq(int, a->infra, b->infra));
+    }
+    pfc_window_clear(&packed);
+    pfc_window_clear(&plain);
+}
+
+Test(reading, buckets_are_what_the_database_makes_of_the_points)
+{
+    char *url = NULL, *want;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t series = long_series(db, url, fx_project(db), 31);
+    pfc_window w = { 0 };
+    pfc_buf got;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_series_window(db, series, &(pfc_window_opts){ .points = 7 }, &w, &err),
+                 PFC_OK));
+    pfc_buf_init(&got, 65536);
+    for (size_t i = 0; i < w.points.len; i++) {
+        const pfc_window_point *p = &w.points.items[i];
+
+        pfc_buf_printf(&got, "%lld %.6f %.6f %.6f %.6f %lld %d;", (long long)p->run_id, p->median,
+                       p->low, p->high, p->min, (long long)p->n, p->infra);
+    }
+    want = pfc_test_sql_value(
+        url,
+        "SELECT string_agg(format('%s %s %s %s %s %s %s;', run, md::numeric(20,6),"
+        " lo::numeric(20,6), hi::numeric(20,6), mi::numeric(20,6), n, inf),"
+        " '' ORDER BY bucket) FROM (SELECT bucket, (array_agg(id ORDER BY position DESC, id "
+        "DESC))[1]"
+        " AS run, percentile_cont(0.5) WITHIN GROUP (ORDER BY median) AS md, min(median) AS lo,"
+        " max(median) AS hi, min(min) AS mi, sum(n) AS n, bool_or(infra)::int AS inf FROM ("
+        " SELECT r.id, b.position, m.median, m.min, m.n, r.infra,"
+        " ntile(7) OVER (ORDER BY b.position, r.id) AS bucket FROM measurements m"
+        " JOIN runs r ON r.id = m.run_id JOIN branch_commits b ON b.commit_id = m.commit_id) p"
+        " GROUP BY bucket) q");
+    cr_assert(eq(str, (char *)(uintptr_t)pfc_buf_text(&got), want));
+    pfc_buf_clear(&got);
+    free(want);
+    pfc_window_clear(&w);
+    pfc_db_close(db);
+    free(url);
+}
+
+Test(reading, packed_series_read_as_their_measurements_do)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db), series = long_series(db, url, p, 30);
+    const pfc_window_opts all = { .points = 11 },
+                          part = { .from = fx_sha(4), .to = "1700000960", .points = 5 };
+    const char *const valid = "SELECT count(*) FROM series_chunks k JOIN branches b ON b.name = "
+                              "'main' AND b.line_version = k.line_version";
+
+    cr_assert(eq(sz, pack(db), 1));
+    expect_value(url, "SELECT sum(points) FROM series_chunks", "600");
+    cr_assert(eq(sz, pack(db), 0), "nothing new");
+    expect_same(db, url, series, &all);
+    expect_same(db, url, series, &part);
+
+    /* what came since is read beside the chunk */
+    fx_commits(db, p, 1, 22);
+    for (unsigned n = 21; n <= 22; n++) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/a", "time_ns", 90, 0.005, 8, 2, n);
+        fx_ingest(db, p, run);
+    }
+    expect_value(url, valid, "1");
+    expect_same(db, url, series, &all);
+
+    /* measured commits at other positions: the chunk is not used until it is made anew */
+    fx_commit(db, p, 0, 0, 0); /* older, and its own chain: it comes first */
+    cr_assert(eq(i64, fx_position(db, p, 1), 2));
+    expect_value(url, valid, "0");
+    expect_same(db, url, series, &all);
+    cr_assert(eq(sz, pack(db), 1));
+    expect_value(url, "SELECT sum(points) FROM series_chunks", "602");
+    expect_value(url, valid, "1");
+    expect_same(db, url, series, &all);
+    pfc_db_close(db);
+    free(url);
+}
+
 Test(reading, a_new_fingerprint_is_a_boundary_that_names_what_changed)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);

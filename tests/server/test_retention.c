@@ -94,8 +94,18 @@ Test(retention, an_old_month_is_one_point_a_day_but_whole_around_what_is_referre
     expect(url, "SELECT count(*) FROM alerts WHERE state = 'untriaged'", "1");
     char *change = pfc_test_sql_value(url, "SELECT id || ' ' || commit_id FROM change_points");
     cr_assert(eq(sz, strlen(step(db, 0, 0).month), 0), "0 months: everything stays");
+    pfc_test_sql(url, "UPDATE series SET points = 1000"); /* as if it were worth packing */
+    for (int64_t cursor = 0, more = 1; more; more = cursor) {
+        size_t built;
+        pfc_err err = { 0 };
+
+        cr_assert(eq(int, pfc_chunks_step(db, 0, &cursor, &built, &err), PFC_OK), "%s", err.msg);
+    }
+    expect(url, "SELECT sum(points) FROM series_chunks", "320");
+    expect_sound(db);
     done = step(db, 12, 0);
     cr_assert(eq(str, done.month, "2020-01-01"));
+    expect(url, "SELECT sum(points) = (SELECT count(*) FROM measurements) FROM series_chunks", "t");
     cr_assert(eq(i64, done.rows_before, 2 * COMMITS));
     cr_assert(lt(i64, done.rows_after, 2 * COMMITS / 2 + 70));
 

@@ -125,9 +125,8 @@ Test(schema, pages_are_read_through_their_indexes)
     static const struct {
         const char *name, *arguments, *index;
     } pages[] = {
-        { "window_buckets", "1, 1, 'main', NULL, NULL, NULL, NULL, 5",
-          "measurements_default_pkey" },
-        { "window_size", "1, 1, 'main', NULL, NULL, NULL, NULL, 5", "measurements_default_pkey" },
+        { "window_chunks", "1, 1, 'main'", "series_chunks_pkey" },
+        { "window_runs", "1, '{1,2}'", "runs_" },
         { "compare_side", "1, 1, NULL, NULL", "measurements_default_project_id_commit_id_idx" },
         { "compare_side", "1, 1, NULL, NULL", "runs_by_commit" },
         { "alerts_list", "NULL, NULL, NULL, NULL, NULL, 100", "alerts_by_id" },

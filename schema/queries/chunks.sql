@@ -1,0 +1,86 @@
+-- Chunks of long series: see migration 0011.
+
+-- name: chunks_due
+-- $1 cursor (a series), $2 points that make a new chunk worth it, $3 limit
+-- -> project_id, id, branch of series whose chunks are stale or lack that many points
+SELECT s.project_id, s.id, s.branch
+FROM series s
+LEFT JOIN branches b ON b.project_id = s.project_id AND b.name = s.branch
+LEFT JOIN LATERAL (
+    SELECT sum(c.points) AS points, bool_or(c.line_version <> b.line_version) AS stale
+    FROM series_chunks c WHERE c.project_id = s.project_id AND c.series_id = s.id) h ON true
+WHERE s.id > $1::bigint AND (h.stale OR s.points - coalesce(h.points, 0) >= $2::bigint)
+ORDER BY s.id LIMIT $3::int;
+
+-- name: chunks_drop_stale
+-- $1 project_id, $2 series_id, $3 branch
+DELETE FROM series_chunks c USING branches b
+WHERE c.project_id = $1::bigint AND c.series_id = $2::bigint
+  AND b.project_id = c.project_id AND b.name = $3 AND c.line_version <> b.line_version;
+
+-- name: chunks_add
+-- $1 project_id, $2 series_id, $3 branch, $4 seconds
+-- What was stored that long ago, or longer, and is in no chunk yet. That long no transaction lives, so
+-- nothing older appears afterwards.
+INSERT INTO series_chunks (project_id, series_id, from_at, until_at, line_version, points, packed)
+SELECT $1::bigint, $2::bigint, greatest(q.month, q.after),
+       least(q.month + interval '1 month', now() - make_interval(secs => $4::float8)),
+       q.line_version, count(*), string_agg(q.packed, '' ORDER BY q.position, q.run_id)
+FROM (SELECT p.position, p.run_id, p.packed, v.line_version, t.after,
+             date_trunc('month', p.stored_at, 'UTC') AS month
+      FROM series_points p
+      JOIN branches v ON v.project_id = p.project_id AND v.name = p.branch
+      CROSS JOIN (SELECT coalesce(max(until_at), '-infinity') AS after FROM series_chunks
+                  WHERE project_id = $1::bigint AND series_id = $2::bigint) t
+      WHERE p.project_id = $1::bigint AND p.series_id = $2::bigint AND p.branch = $3
+        AND p.stored_at >= t.after
+        AND p.stored_at < now() - make_interval(secs => $4::float8)) q
+GROUP BY q.month, q.after, q.line_version
+ON CONFLICT DO NOTHING;
+
+-- name: chunks_thinned
+-- $1 month date: its measurements are others now
+UPDATE series_chunks c
+SET (points, packed) = (
+    SELECT count(*), coalesce(string_agg(p.packed, '' ORDER BY p.position, p.run_id), '')
+    FROM series_points p
+    JOIN series s ON s.project_id = p.project_id AND s.id = p.series_id AND s.branch = p.branch
+    WHERE p.project_id = c.project_id AND p.series_id = c.series_id
+      AND p.stored_at >= c.from_at AND p.stored_at < c.until_at)
+WHERE c.from_at >= $1::date::timestamp AT TIME ZONE 'UTC'
+  AND c.from_at < ($1::date + interval '1 month') AT TIME ZONE 'UTC';
+
+-- name: window_chunks
+-- $1 project_id, $2 series_id, $3 branch  -> until (text), packed; the last row's until is where the
+-- measurements go on
+SELECT c.until_at::text AS until, c.packed
+FROM series_chunks c
+JOIN branches b ON b.project_id = c.project_id AND b.name = $3 AND b.line_version = c.line_version
+WHERE c.project_id = $1::bigint AND c.series_id = $2::bigint
+ORDER BY c.from_at;
+
+-- name: window_rest
+-- $1 project_id, $2 series_id, $3 branch, $4 timestamptz: stored from then on  -> packed (NULL: none)
+SELECT string_agg(packed, '') AS packed FROM series_points
+WHERE project_id = $1::bigint AND series_id = $2::bigint AND branch = $3
+  AND stored_at >= $4::timestamptz;
+
+-- name: window_infra
+-- $1 project_id, $2 and $3 runs: from, to  -> id of those whose machine had moved
+SELECT id FROM runs WHERE project_id = $1::bigint AND infra AND id BETWEEN $2::bigint AND $3::bigint
+ORDER BY id;
+
+-- name: window_runs
+-- $1 project_id, $2 run[]  -> what stands beside a point, in the order asked. A look-up for each (the
+-- OFFSET keeps it one): a few thousand of them are cheaper than reading all runs and commits.
+SELECT 0::bigint AS position, r.commit, r.subject, r.author, r.time, NULL::float8 AS median,
+       NULL::float8 AS low, NULL::float8 AS high, NULL::float8 AS min, 0::bigint AS n, r.id AS run_id,
+       r.machine_id, k.fingerprint_hash AS fingerprint, r.infra
+FROM unnest($2::bigint[]) WITH ORDINALITY AS u (id, ordinal)
+CROSS JOIN LATERAL (
+    SELECT q.id, q.machine_id, q.infra, c.sha AS commit, c.subject, c.author,
+           extract(epoch FROM c.time)::float8 AS time
+    FROM runs q JOIN commits c ON c.project_id = q.project_id AND c.id = q.commit_id
+    WHERE q.project_id = $1::bigint AND q.id = u.id OFFSET 0) r
+JOIN machines k ON k.id = r.machine_id
+ORDER BY u.ordinal;

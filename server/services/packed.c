@@ -1,0 +1,162 @@
+/*
+ * The points of a series as windows want them: 44 bytes each, from chunks (migration 0011) and, after
+ * the newest of those, from the measurements; and buckets of them.
+ */
+#include <math.h>
+
+#include "server/services/internal.h"
+
+#define POINT_BYTES 44
+
+static uint64_t big_endian(const unsigned char *bytes, size_t len)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < len; i++)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+static double read_double(const unsigned char *bytes)
+{
+    uint64_t bits = big_endian(bytes, 8);
+    double value;
+
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+static pfc_packed_point unpack(const unsigned char *at)
+{
+    return (pfc_packed_point){ .position = (int64_t)big_endian(at, 8),
+                               .run_id = (int64_t)big_endian(at + 8, 8),
+                               .time = read_double(at + 16),
+                               .median = read_double(at + 24),
+                               .min = read_double(at + 32),
+                               .n = (int64_t)big_endian(at + 40, 4) };
+}
+
+static bool inside(const pfc_packed_point *p, const pfc_window_bounds *b)
+{
+    return (!b->position_from || p->position >= b->position_from) &&
+           (!b->position_to || p->position <= b->position_to) && !(p->time < b->time_from) &&
+           !(p->time > b->time_to);
+}
+
+/* Appends the points within the bounds. */
+static pfc_code add(const pfc_res *res, size_t row, int column, const pfc_window_bounds *bounds,
+                    pfc_packed_points *out, pfc_err *err)
+{
+    size_t len = 0;
+    const unsigned char *bytes = pfc_res_bytes(res, row, column, &len);
+
+    if (!bytes)
+        return PFC_OK;
+    if (len % POINT_BYTES)
+        return pfc_err_set(err, PFC_EBUG, "series: a chunk of %zu bytes, want a multiple of %d",
+                           len, POINT_BYTES);
+    out->items = pfc_realloc(out->items, out->len + len / POINT_BYTES, sizeof(*out->items));
+    for (size_t at = 0; at < len; at += POINT_BYTES) {
+        out->items[out->len] = unpack(bytes + at);
+        out->len += inside(&out->items[out->len], bounds);
+    }
+    return PFC_OK;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const pfc_packed_point *x = a, *y = b;
+
+    if (x->position != y->position)
+        return x->position < y->position ? -1 : 1;
+    return (x->run_id > y->run_id) - (x->run_id < y->run_id);
+}
+
+/* Chunks follow each other in the order of storing, which is that of positions but for backfills. */
+static void sort(pfc_packed_points *points)
+{
+    for (size_t i = 1; i < points->len; i++) {
+        if (by_place(&points->items[i - 1], &points->items[i]) > 0) {
+            qsort(points->items, points->len, sizeof(*points->items), by_place);
+            return;
+        }
+    }
+}
+
+static void series_args(pfc_args *args, int64_t project_id, int64_t series_id, const char *branch)
+{
+    pfc_args_i64(args, project_id);
+    pfc_args_i64(args, series_id);
+    pfc_args_text(args, branch);
+}
+
+pfc_code pfc_packed_load(pfc_tx *tx, int64_t project_id, int64_t series_id, const char *branch,
+                         const pfc_window_bounds *bounds, pfc_packed_points *out, pfc_err *err)
+{
+    const char *until = "-infinity";
+    pfc_packed_points points = { 0 };
+    pfc_res *chunks = NULL, *rest = NULL;
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    series_args(&args, project_id, series_id, branch);
+    code = pfc_tx_query_bytes(tx, "window_chunks", &args, &chunks, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(chunks); i++) {
+        until = pfc_res_text(chunks, i, 0);
+        code = add(chunks, i, 1, bounds, &points, err);
+    }
+    if (!code) {
+        series_args(&args, project_id, series_id, branch);
+        pfc_args_text(&args, until);
+        code = pfc_tx_query_bytes(tx, "window_rest", &args, &rest, err);
+    }
+    if (!code)
+        code = add(rest, 0, 0, bounds, &points, err);
+    pfc_res_free(rest);
+    pfc_res_free(chunks);
+    if (code) {
+        free(points.items);
+        return code;
+    }
+    sort(&points);
+    *out = points;
+    return PFC_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static pfc_bucket summarise(const pfc_packed_point *points, size_t len, double *room)
+{
+    pfc_bucket b = { .low = (double)INFINITY, .high = -(double)INFINITY, .min = (double)INFINITY };
+
+    for (size_t i = 0; i < len; i++) {
+        room[i] = points[i].median;
+        b.min = PFC_MIN(b.min, points[i].min);
+        b.n += points[i].n;
+    }
+    qsort(room, len, sizeof(*room), by_value);
+    b.low = room[0];
+    b.high = room[len - 1];
+    b.median = len % 2 ? room[len / 2] : room[len / 2 - 1] / 2 + room[len / 2] / 2;
+    return b;
+}
+
+void pfc_packed_buckets(const pfc_packed_points *points, pfc_bucket *out, size_t count)
+{
+    size_t small = points->len / count, larger = points->len % count, at = 0;
+    double *room = pfc_calloc(small + 1, sizeof(*room));
+
+    for (size_t i = 0; i < count; i++) {
+        size_t len = small + (i < larger);
+
+        out[i] = summarise(points->items + at, len, room);
+        at += len;
+        out[i].last = at - 1;
+    }
+    free(room);
+}
