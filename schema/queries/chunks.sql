@@ -1,4 +1,4 @@
--- Chunks of long series: see migration 0011.
+-- Chunks of long series: see migration 0012.
 
 -- name: chunks_due
 -- $1 cursor (a series), $2 points that make a new chunk worth it, $3 limit

@@ -114,7 +114,7 @@ ORDER BY c.sha COLLATE "C";
 
 -- name: branch_positions_set
 -- $1 project_id, $2 branch, $3 commit_id[], $4 position[] (0: off the line). Where a measured one moved,
--- chunks of the branch's series hold no longer (migration 0011).
+-- chunks of the branch's series hold no longer (migration 0012).
 WITH moved AS (
     UPDATE branch_commits b SET position = nullif(u.position, 0)
     FROM unnest($3::bigint[], $4::bigint[]) AS u (commit_id, position)

@@ -1,5 +1,5 @@
 /*
- * The points of a series as windows want them: 44 bytes each, from chunks (migration 0011) and, after
+ * The points of a series as windows want them: 44 bytes each, from chunks (migration 0012) and, after
  * the newest of those, from the measurements; and buckets of them.
  */
 #include <math.h>

@@ -580,7 +580,7 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err) PFC_MU
 /** Monthly partitions of the measurements, for this month and `ahead` more. */
 pfc_code pfc_partitions_create(pfc_db *db, int ahead, pfc_err *err) PFC_MUSTCHECK;
 
-/** Packs points of long series for reading (migration 0011), page by page; `cursor` is 0 at first and
+/** Packs points of long series for reading (migration 0012), page by page; `cursor` is 0 at first and
  *  again when all series were looked at. What was stored in the last `quiet_s` seconds is left for
  *  later: longer than any transaction lives. Any number of servers may call it. */
 pfc_code pfc_chunks_step(pfc_db *db, double quiet_s, int64_t *cursor, size_t *built,
