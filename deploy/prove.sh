@@ -9,7 +9,9 @@
 #   tsan    the server under ThreadSanitizer, driven by its tests, the faults and the soak
 #   repeat  every test in random order until the time is over
 #   --only NAME    that proof alone (may be repeated)
-#   --minutes N    of each proof (default 10)
+#   --minutes N    of each proof (default 10); of fuzz: of each target at most
+#   --runs N       executions of each fuzz target (default 1,000,000)
+#   --target NAME  of the fuzz targets that one alone (may be repeated)
 #   --no-install   skip the package step
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
@@ -17,6 +19,8 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 all=(fuzz kill bisect-kill faults soak memory tsan repeat)
 only=()
 minutes=10
+runs=1000000
+targets=()
 install=1
 
 die() {
@@ -36,12 +40,23 @@ while [ $# -gt 0 ]; do
         minutes=$2
         shift
         ;;
+    --runs)
+        [[ $# -ge 2 && $2 =~ ^[1-9][0-9]{0,9}$ ]] || die "--runs wants a whole number above zero"
+        runs=$2
+        shift
+        ;;
+    --target)
+        [[ $# -ge 2 && $2 =~ ^fuzz_[a-z_]+$ && -f $root/tests/fuzz/$2.c ]] ||
+            die "--target wants a file of tests/fuzz without its .c, such as fuzz_run"
+        targets+=("$2")
+        shift
+        ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,14s/^# \{0,1\}//p' "$0"
+        sed -n '2,17s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
-    *) die "unknown option $1; want --only NAME, --minutes N or --no-install" ;;
+    *) die "unknown option $1; see --help" ;;
     esac
     shift
 done
@@ -81,29 +96,35 @@ corpus() {
         sed -e 's/.* CORPUS //' -e 's/).*//'
 }
 
-prove_fuzz() {
-    local targets=() name folder each failed=0
-    for folder in tests/fuzz/fuzz_*.c; do
-        targets+=("$(basename "$folder" .c)")
+fuzz_stat() { sed -n "s/^stat::$2: *//p" "$logs/$1.log"; }
+
+# One target over its corpus; ends at the executions asked for, or says that the time was over first.
+fuzz_target() {
+    local name=$1 seeds=() folder start=$SECONDS done_runs
+    for folder in $(corpus "$name"); do
+        seeds+=("tests/data/fuzz/$folder")
     done
+    mkdir -p "$logs/corpus/$name" "$logs/broken"
+    if ! "build/fuzz/tests/$name" -runs="$runs" -max_total_time=$((minutes * 60)) -timeout=30 \
+        -rss_limit_mb=4096 -max_len=4096 -print_final_stats=1 -artifact_prefix="$logs/broken/$name-" \
+        "$logs/corpus/$name" "${seeds[@]}" >"$logs/$name.log" 2>&1 </dev/null; then
+        echo "  $name: broken, see $logs/$name.log and $logs/broken/"
+        return 1
+    fi
+    done_runs=$(fuzz_stat "$name" number_of_executed_units)
+    printf '  %-18s %9s executions %5s s %7s a second' "$name" "$done_runs" "$((SECONDS - start))" \
+        "$(fuzz_stat "$name" average_exec_per_sec)"
+    [ "$done_runs" -ge "$runs" ] || printf ' (the time, %s minutes, was over first)' "$minutes"
+    printf '\n'
+}
+
+prove_fuzz() {
+    local name failed=0
+    [ ${#targets[@]} -gt 0 ] || mapfile -t targets < <(basename -s .c tests/fuzz/fuzz_*.c)
     build fuzz "${targets[@]}" || return 1
-    each=$((minutes * 60 / ${#targets[@]}))
-    [ "$each" -ge 10 ] || each=10
     for name in "${targets[@]}"; do
-        local seeds=()
-        for folder in $(corpus "$name"); do
-            seeds+=("tests/data/fuzz/$folder")
-        done
-        mkdir -p "$logs/corpus/$name" "$logs/broken"
-        say "fuzz: $name, $each s"
-        if ! "build/fuzz/tests/$name" -max_total_time="$each" -timeout=30 -rss_limit_mb=4096 \
-            -max_len=16384 -print_final_stats=1 -artifact_prefix="$logs/broken/$name-" \
-            "$logs/corpus/$name" "${seeds[@]}" >"$logs/$name.log" 2>&1 </dev/null; then
-            echo "  $name: broken, see $logs/$name.log and $logs/broken/"
-            failed=1
-        else
-            echo "  $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$logs/$name.log") inputs"
-        fi
+        say "fuzz: $name, $runs executions, $minutes minutes at most"
+        fuzz_target "$name" || failed=1
     done
     return "$failed"
 }

@@ -16,6 +16,14 @@
         }                                                                                          \
     } while (0)
 
+/** True under libFuzzer: a target with many forms of reading tries one of them an execution. The
+ *  replay of what is committed tries them all. */
+#ifdef PERFCI_LIBFUZZER
+#define FUZZ_ONE_FORM true
+#else
+#define FUZZ_ONE_FORM false
+#endif
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #endif
