@@ -289,17 +289,24 @@ static bool match_text(const char *text, size_t len)
     return false;
 }
 
+/* "ns/iter", or what a harness of one's own counts: "cycles/iter", "MS/s". */
 static pfc_code read_bencher(pfc_import *in, pfc_span name, pfc_span value, pfc_span unit)
 {
     char *benchmark = pfc_span_dup(name);
-    const pfc_import_key key = { benchmark, "time_ns", "ns", true, false, NULL };
-    char *word = pfc_strndup(unit.text, pfc_span_find(unit, "/"));
-    const double scale = pfc_import_unit_ns(word);
+    pfc_import_key key = { .benchmark = benchmark, .metric = "time_ns" };
+    const bool per_iteration = pfc_span_ends(unit, "/iter");
+    char *word = pfc_strndup(unit.text, per_iteration ? pfc_span_find(unit, "/") : unit.len);
+    double scale = 1.0;
     double x = 0.0;
     pfc_code code;
 
-    if (isnan(scale) || pfc_span_number(value, &x) != PFC_NUMBER)
-        code = pfc_err_set(in->err, PFC_EINVAL, "%.80s: want a time an iteration, got '%.*s'",
+    key.unit = pfc_import_unit_time(word, &scale);
+    if (!per_iteration || strcmp(key.unit, "ns") != 0)
+        key.metric = "value";
+    key.has_direction = true;
+    key.higher_is_better = !per_iteration && pfc_import_higher_is_better("", key.unit);
+    if (pfc_span_number(value, &x) != PFC_NUMBER)
+        code = pfc_err_set(in->err, PFC_EINVAL, "%.80s: want a number an iteration, got '%.*s'",
                            benchmark, (int)PFC_MIN(value.len, (size_t)40), value.text);
     else
         code = pfc_import_sample(in, &key, x * scale);

@@ -69,7 +69,9 @@ static pfc_code read_bench(pfc_import *in, const json_t *b, const char *suite, c
     nature = pfc_import_nature(name, key.unit);
     if (tool || (nature && !in->opts.has_direction)) {
         key.has_direction = true;
-        key.higher_is_better = tool_is_bigger(tool) || nature > 0;
+        key.higher_is_better =
+            tool_is_bigger(tool) ||
+            (nature > 0 && !(tool && strcmp(tool, "customSmallerIsBetter") == 0));
     }
     code = pfc_import_sample(in, &key, pfc_import_json_number(value));
     free(full);

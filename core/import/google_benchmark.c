@@ -2,11 +2,13 @@
  * Google Benchmark's --benchmark_format=json (all versions from 2016 on).
  *
  * A repetition is a sample; its name is run_name where the tool gives one. Aggregates repeat what
- * the repetitions say and are read only when there are no repetitions
- * (--benchmark_report_aggregates_only): then the median, else the mean, stands as one sample. Times become ns.
- * Members that the format does not define are user counters: metrics of their own.
+ * the repetitions say and are read only of benchmarks without repetitions (report_aggregates_only,
+ * of the program or of one benchmark): then the median, else the mean, stands as one sample. Times
+ * become ns. Members that the format does not define are user counters: metrics of their own. Its
+ * other two forms, CSV and the console's table, are brought into this one (google_benchmark_text.c).
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/import/reader.h"
@@ -69,53 +71,47 @@ static bool is_own(const char *name)
     return false;
 }
 
-static bool is_aggregate(const json_t *b)
+/* What an aggregate is called, and where its name's own end begins ("BM_x_median"). */
+static const char *suffix_of(const char *name)
 {
-    const char *type = pfc_import_string(b, "run_type");
-    const char *name = pfc_import_string(b, "name");
-    const size_t len = name ? strlen(name) : 0;
-
-    if (type)
-        return strcmp(type, "aggregate") == 0;
-    /* before 1.4.2 only the name told */
-    return (len > 5 && strcmp(name + len - 5, "_mean") == 0) ||
-           (len > 7 && strcmp(name + len - 7, "_median") == 0) ||
-           (len > 7 && strcmp(name + len - 7, "_stddev") == 0) ||
-           (len > 5 && (strcmp(name + len - 5, "_BigO") == 0)) ||
-           (len > 4 && strcmp(name + len - 4, "_RMS") == 0);
-}
-
-/* Which aggregate this is; NULL: none. Before 1.4.2 only the name tells. */
-static const char *aggregate_of(const json_t *b)
-{
-    static const char *const kinds[] = { "median", "mean" };
-    const char *given = pfc_import_string(b, "aggregate_name");
-    const char *name = pfc_import_string(b, "name");
+    static const char *const kinds[] = { "mean", "median", "stddev", "cv", "BigO", "RMS" };
     const char *last = name ? strrchr(name, '_') : NULL;
 
-    for (size_t i = 0; i < PFC_ARRAY_LEN(kinds); i++) {
-        if (given ? strcmp(given, kinds[i]) == 0 : last && strcmp(last + 1, kinds[i]) == 0)
-            return kinds[i];
+    for (size_t i = 0; last && last > name && i < PFC_ARRAY_LEN(kinds); i++) {
+        if (strcmp(last + 1, kinds[i]) == 0)
+            return last;
     }
     return NULL;
 }
 
-/* The aggregate that stands for benchmarks without repetitions: the median, else the mean. */
-static const char *wanted_aggregate(const json_t *list)
+static bool is_aggregate(const json_t *b)
 {
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *kind = aggregate_of(json_array_get(list, i));
-        if (kind && strcmp(kind, "median") == 0)
-            return kind;
-    }
-    return "mean";
+    const char *type = pfc_import_string(b, "run_type");
+
+    if (type)
+        return strcmp(type, "aggregate") == 0;
+    return suffix_of(pfc_import_string(b, "name")) != NULL; /* before 1.4.2 only the name told */
 }
 
-static bool is_wanted(const json_t *b, const char *wanted)
+/* Which aggregate this is: "mean", "median", ...; NULL: not said. */
+static const char *aggregate_of(const json_t *b)
 {
-    const char *kind = aggregate_of(b);
+    const char *given = pfc_import_string(b, "aggregate_name");
+    const char *suffix = suffix_of(pfc_import_string(b, "name"));
 
-    return kind && strcmp(kind, wanted) == 0;
+    return given ? given : suffix ? suffix + 1 : NULL;
+}
+
+/* The benchmark's own name; caller frees. NULL: none is given. */
+static char *name_of(const json_t *b)
+{
+    const char *run_name = pfc_import_string(b, "run_name");
+    const char *name = run_name ? run_name : pfc_import_string(b, "name");
+    const char *suffix = !run_name && is_aggregate(b) ? suffix_of(name) : NULL;
+
+    if (!name || !*name)
+        return NULL;
+    return suffix ? pfc_strndup(name, (size_t)(suffix - name)) : pfc_strdup(name);
 }
 
 static const char *why_failed(const json_t *b)
@@ -125,12 +121,32 @@ static const char *why_failed(const json_t *b)
     return why ? why : pfc_import_string(b, "skip_message");
 }
 
+/* What its memory manager counts, whose names carry no unit. */
+static void memory_counter(pfc_import_key *key)
+{
+    static const char *const bytes[] = { "max_bytes_used", "total_allocated_bytes",
+                                         "net_heap_growth" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(bytes); i++) {
+        if (strcmp(key->metric, bytes[i]) == 0) {
+            key->unit = "bytes";
+            key->has_direction = true;
+        }
+    }
+    if (strcmp(key->metric, "allocs_per_iter") == 0) {
+        key->unit = "allocs";
+        key->has_direction = true;
+    }
+}
+
 static pfc_code read_counters(pfc_import *in, const char *benchmark, const json_t *b)
 {
     for (PFC_JSON_EACH(it, b)) {
         const json_t *v = json_object_iter_value(it);
-        const pfc_import_key key = { .benchmark = benchmark, .metric = json_object_iter_key(it) };
+        pfc_import_key key = { .benchmark = benchmark, .metric = json_object_iter_key(it) };
         pfc_code code;
+
+        memory_counter(&key);
 
         if (is_own(key.metric) || (!json_is_number(v) && !json_is_null(v)))
             continue;
@@ -141,10 +157,8 @@ static pfc_code read_counters(pfc_import *in, const char *benchmark, const json_
     return PFC_OK;
 }
 
-static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
+static pfc_code read_one(pfc_import *in, const char *name, const json_t *b, const pfc_json_at *at)
 {
-    const char *run_name = pfc_import_string(b, "run_name");
-    const char *name = run_name ? run_name : pfc_import_string(b, "name");
     const json_t *skipped = json_object_get(b, "skipped");
     const double scale = unit_ns(pfc_import_string(b, "time_unit"));
     const double real = pfc_import_number(b, "real_time");
@@ -153,8 +167,6 @@ static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
     const pfc_import_key cpu_time = { name, "cpu_time_ns", "ns", true, false, NULL };
     pfc_code code;
 
-    if (!name || !*name)
-        return pfc_json_fault(at, "name", in->err, "want the benchmark's name");
     if (json_is_true(json_object_get(b, "error_occurred")) ||
         (json_is_string(skipped) && strcmp(json_string_value(skipped), "error") == 0))
         return pfc_import_failed(in, &time, PFC_STATUS_BROKEN, why_failed(b));
@@ -172,31 +184,63 @@ static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
     return code ? code : read_counters(in, name, b);
 }
 
-static pfc_code read_doc(pfc_import *in, const json_t *doc)
+/* Names of the benchmarks that have repetitions, and of those that have a median. */
+static void list_names(const json_t *list, json_t *plain, json_t *medians)
 {
-    const json_t *list = json_object_get(doc, "benchmarks");
-    const char *wanted = wanted_aggregate(list);
-    const pfc_json_at root = { .key = "benchmarks" };
-    bool any = false;
-
-    for (size_t i = 0; i < json_array_size(list); i++)
-        any = any || !is_aggregate(json_array_get(list, i));
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *b = json_array_get(list, i);
-        const pfc_json_at at = { .up = &root, .index = i };
-        pfc_code code;
+        const char *kind = is_aggregate(b) ? aggregate_of(b) : NULL;
+        char *name = name_of(b);
 
-        if (!json_is_object(b))
-            return pfc_json_fault(&at, NULL, in->err, "benchmarks: want objects");
-        if (any ? is_aggregate(b) : !is_wanted(b, wanted))
-            continue;
-        code = read_one(in, b, &at);
-        if (code)
-            return code;
+        if (name && !is_aggregate(b))
+            json_object_set_new(plain, name, json_true());
+        else if (name && kind && strcmp(kind, "median") == 0)
+            json_object_set_new(medians, name, json_true());
+        free(name);
     }
-    return PFC_OK;
 }
 
-const pfc_import_format pfc_import_google_benchmark = { .name = "google-benchmark",
-                                                        .match_json = match,
-                                                        .read_json = read_doc };
+static bool is_wanted(const json_t *b, const char *name, const json_t *plain, const json_t *medians)
+{
+    const char *kind = aggregate_of(b);
+
+    if (!is_aggregate(b))
+        return true;
+    return kind && !json_object_get(plain, name) &&
+           strcmp(kind, json_object_get(medians, name) ? "median" : "mean") == 0;
+}
+
+pfc_code pfc_import_google_benchmark_doc(pfc_import *in, const json_t *doc)
+{
+    const json_t *list = json_object_get(doc, "benchmarks");
+    const pfc_json_at root = { .key = "benchmarks" };
+    json_t *plain = json_object();
+    json_t *medians = json_object();
+    pfc_code code = PFC_OK;
+
+    list_names(list, plain, medians);
+    for (size_t i = 0; i < json_array_size(list) && !code; i++) {
+        const json_t *b = json_array_get(list, i);
+        const pfc_json_at at = { .up = &root, .index = i };
+        char *name = name_of(b);
+
+        if (!json_is_object(b))
+            code = pfc_json_fault(&at, NULL, in->err, "benchmarks: want objects");
+        else if (!name)
+            code = pfc_json_fault(&at, "name", in->err, "want the benchmark's name");
+        else if (is_wanted(b, name, plain, medians))
+            code = read_one(in, name, b, &at);
+        free(name);
+    }
+    json_decref(plain);
+    json_decref(medians);
+    return code;
+}
+
+const pfc_import_format pfc_import_google_benchmark = {
+    .name = "google-benchmark",
+    .match_json = match,
+    .read_json = pfc_import_google_benchmark_doc,
+    .match_text = pfc_import_google_benchmark_match,
+    .read_text = pfc_import_google_benchmark_text,
+};

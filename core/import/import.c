@@ -6,6 +6,8 @@
 #include "core/base/parse.h"
 #include "core/import/reader.h"
 
+enum { MAX_TALK = 100 }; /* lines with a bracket behind a document that are tried as another one */
+
 /* In the order in which they are tried: the more a format insists on, the earlier. CSV of one's own
  * and bare numbers take what nobody else knew. */
 static const pfc_import_format *const formats[] = {
@@ -115,18 +117,41 @@ static pfc_code unknown_json(pfc_import *in)
                        "`perfci import --help` lists)");
 }
 
+static const pfc_import_format *format_of(const json_t *doc)
+{
+    for (size_t i = 0; i < PFC_ARRAY_LEN(formats); i++) {
+        if (formats[i]->match_json && formats[i]->match_json(doc))
+            return formats[i];
+    }
+    return NULL;
+}
+
 static pfc_code read_doc(pfc_import *in, const pfc_import_format *wanted, const json_t *doc)
 {
-    in->format = wanted;
-    for (size_t i = 0; !in->format && i < PFC_ARRAY_LEN(formats); i++) {
-        if (formats[i]->match_json && formats[i]->match_json(doc))
-            in->format = formats[i];
-    }
+    in->format = wanted ? wanted : format_of(doc);
     if (!in->format)
         return unknown_json(in);
     if (!in->format->read_json || (wanted && !wanted->match_json(doc)))
         return pfc_err_set(in->err, PFC_EINVAL, "the JSON is not of format %s", in->format->name);
     return in->format->read_json(in, doc);
+}
+
+/* JSON lines are read as one list where a format knows such lists, else each line is a document. */
+static pfc_code read_lines(pfc_import *in, const pfc_import_format *wanted, const json_t *list)
+{
+    const pfc_import_opts opts = in->opts;
+    const json_t *first = json_array_get(list, 0);
+    const pfc_import_format *each = wanted ? wanted : format_of(first);
+    pfc_code code = PFC_OK;
+
+    if ((wanted ? wanted->match_json && wanted->match_json(list) : format_of(list) != NULL) ||
+        !each || !each->match_json || !each->match_json(first) || each == &pfc_import_perfci)
+        return read_doc(in, wanted, list);
+    for (size_t i = 0; i < json_array_size(list) && !code; i++) {
+        code = read_doc(in, each, json_array_get(list, i));
+        in->opts = opts;
+    }
+    return code;
 }
 
 /* True when the text is several JSON values, one a line. */
@@ -148,44 +173,6 @@ static bool is_json_lines(const char *text, size_t len)
     return n == 2;
 }
 
-static pfc_code read_json(pfc_import *in, const pfc_import_format *wanted, const char *text,
-                          size_t len)
-{
-    json_t *doc = NULL;
-    pfc_code code = is_json_lines(text, len) ? pfc_import_json_lines(text, len, &doc, in->err)
-                                             : pfc_import_json(text, len, &doc, in->err);
-
-    if (code)
-        return code;
-    code = read_doc(in, wanted, doc);
-    json_decref(doc);
-    return code;
-}
-
-/* Words for a terminal in captured output: escape sequences are cut. NULL: there are none. */
-static char *cut_escapes(const char *text, size_t len, size_t *out_len)
-{
-    char *out;
-    size_t n = 0;
-
-    if (!memchr(text, 0x1b, len))
-        return NULL;
-    out = pfc_alloc(len + 1);
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] != 0x1b) {
-            out[n++] = text[i];
-            continue;
-        }
-        if (i + 1 < len && text[i + 1] == '[') {
-            i += 2;
-            while (i < len && !(text[i] >= 0x40 && text[i] <= 0x7e))
-                i++;
-        }
-    }
-    *out_len = n;
-    return out;
-}
-
 /* A JSON document behind what the program said before: the first line that begins with a bracket
  * and from which the rest parses. */
 static const char *find_json(const char *text, size_t len)
@@ -197,11 +184,69 @@ static const char *find_json(const char *text, size_t len)
     while (pfc_lines_next(&lines, &line)) {
         const bool opens = line.len > 0 && (line.text[0] == '{' || line.text[0] == '[');
         const char second = line.len > 1 ? line.text[1] : '\n';
-        /* "[1/3] building" is no document. */
-        if (opens && strchr("\n\" {[}]\t", second))
+        /* "[1/3] building" and "[ 50%] Linking" are no documents. */
+        if (opens && strchr("\n\" {[}]\t", second) &&
+            (line.text[0] == '{' || pfc_span_find(line, "%]") == line.len))
             return line.text;
     }
     return NULL;
+}
+
+/* Documents behind the first: what several programs of one tool wrote, one after another. Other text
+ * is what was said around them. */
+static pfc_code read_more(pfc_import *in, const char *text, size_t len)
+{
+    const pfc_import_opts opts = in->opts; /* a document may say the benchmark, for itself alone */
+    const char *at = find_json(text, len);
+    size_t talk = 0;
+    pfc_code code = PFC_OK;
+
+    while (at && !code && talk < MAX_TALK) {
+        const size_t left = len - (size_t)(at - text);
+        const size_t end = pfc_import_json_end(at, left);
+        json_t *doc = NULL;
+
+        if (end == 0 && at[0] == '{')
+            return pfc_err_set(in->err, PFC_EINVAL,
+                               "the JSON document behind the first has no end: is it cut off?");
+        code = end ? pfc_import_json(at, end, &doc, at[0] == '{' ? in->err : NULL) : PFC_OK;
+        if (code && at[0] == '[')
+            code = PFC_OK;
+        else if (!code && doc && in->format == &pfc_import_perfci)
+            code = pfc_err_set(in->err, PFC_EINVAL, "want one run document a file, got two");
+        else if (!code && doc && in->format->match_json(doc))
+            code = in->format->read_json(in, doc);
+        else if (!code && doc)
+            pfc_import_note(in,
+                            "a JSON document behind the first is not of format %s and is left out",
+                            in->format->name);
+        talk += doc == NULL;
+        json_decref(doc);
+        in->opts = opts;
+        at += PFC_MAX(end, (size_t)1);
+        at = find_json(at, len - (size_t)(at - text));
+    }
+    return code;
+}
+
+static pfc_code read_json(pfc_import *in, const pfc_import_format *wanted, const char *text,
+                          size_t len)
+{
+    const pfc_import_opts opts = in->opts;
+    const bool lines = is_json_lines(text, len);
+    const size_t end = lines ? 0 : pfc_import_json_end(text, len);
+    json_t *doc = NULL;
+    pfc_code code = lines ? pfc_import_json_lines(text, len, &doc, in->err)
+                          : pfc_import_json(text, end ? end : len, &doc, in->err);
+
+    if (code)
+        return code;
+    code = lines ? read_lines(in, wanted, doc) : read_doc(in, wanted, doc);
+    in->opts = opts;
+    if (!code && end > 0)
+        code = read_more(in, text + end, len - end);
+    json_decref(doc);
+    return code;
 }
 
 static pfc_code read_plain(pfc_import *in, const pfc_import_format *wanted, const char *text,
@@ -288,22 +333,30 @@ pfc_code pfc_import_read(const pfc_import_opts *opts, const char *text, size_t l
 {
     pfc_err local = { 0 };
     pfc_import in = { .opts = opts ? *opts : (pfc_import_opts){ 0 }, .err = err ? err : &local };
-    char *plain = NULL;
+    char *plain[3] = { NULL, NULL, NULL };
     pfc_code code;
 
     if (len > PFC_IMPORT_MAX_BYTES)
         return pfc_err_set(err, PFC_ETOOBIG, "results of %zu bytes, at most %u are read", len,
                            PFC_IMPORT_MAX_BYTES);
-    if (!pfc_is_utf8(text, len))
+    plain[0] = pfc_import_from_utf16(text, len, &len);
+    text = plain[0] ? plain[0] : text;
+    if (!pfc_is_utf8(text, len)) {
+        free(plain[0]);
         return pfc_err_set(err, PFC_EINVAL, "results: want UTF-8 text");
+    }
     if (in.opts.unit)
         in.opts.unit = pfc_import_unit_spelled(in.opts.unit);
-    plain = cut_escapes(text, len, &len);
+    plain[1] = pfc_import_without_escapes(text, len, &len);
+    text = plain[1] ? plain[1] : text;
+    plain[2] = pfc_import_without_stamps(text, len, &len);
+    text = plain[2] ? plain[2] : text;
     in.run = pfc_run_new();
-    code = read_any(&in, plain ? plain : text, len);
+    code = read_any(&in, text, len);
     if (!code && in.done_len == 0 && in.run->measurements_len == 0 && !in.opts.allow_empty)
         code = pfc_err_set(in.err, PFC_EINVAL, "the results hold no benchmark");
-    free(plain);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(plain); i++)
+        free(plain[i]);
     free(in.slots);
     if (in.run->measurements_len > 0 || in.done_len == 0) {
         in.done = pfc_grow(in.done, in.done_len, &in.done_cap, sizeof(pfc_run *));

@@ -101,9 +101,16 @@ static char *name_of(const json_t *b, const char *benchmark)
     return pfc_buf_take(&buf);
 }
 
-static const char *metric_of(const char *mode)
+/* By the mode; where its unit says otherwise (files edited by hand, other tools' exports), by that. */
+static const char *metric_of(const char *mode, const json_t *primary)
 {
-    if (!mode || strcmp(mode, "thrpt") == 0)
+    const char *unit = pfc_import_string(primary, "scoreUnit");
+    double scale = 1.0;
+    bool rate = !mode || strcmp(mode, "thrpt") == 0;
+
+    if (unit && unit_of(unit, &scale, &rate) && !rate && mode && strcmp(mode, "thrpt") == 0)
+        return "time_ns";
+    if (rate)
         return "throughput";
     if (strcmp(mode, "sample") == 0)
         return "sample_time_ns";
@@ -122,10 +129,12 @@ static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
 
     if (!benchmark || !*benchmark)
         return pfc_json_fault(at, "benchmark", in->err, "want the benchmark's name");
-    if (!json_is_object(primary))
+    if (!json_is_object(primary) && json_object_size(secondary) == 0)
         return pfc_json_fault(at, "primaryMetric", in->err, "%.80s: want an object", benchmark);
     name = name_of(b, benchmark);
-    code = read_metric(in, name, metric_of(pfc_import_string(b, "mode")), primary);
+    code = !primary
+               ? PFC_OK
+               : read_metric(in, name, metric_of(pfc_import_string(b, "mode"), primary), primary);
     for (PFC_JSON_EACH(it, secondary)) {
         const char *key = json_object_iter_key(it);
         if (strncmp(key, "\xc2\xb7", 2) == 0) /* a middle dot marks profilers' */
@@ -137,7 +146,7 @@ static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
     return code;
 }
 
-static pfc_code read_doc(pfc_import *in, const json_t *doc)
+pfc_code pfc_import_jmh_doc(pfc_import *in, const json_t *doc)
 {
     for (size_t i = 0; i < json_array_size(doc); i++) {
         const pfc_json_at at = { .index = i };
@@ -150,4 +159,6 @@ static pfc_code read_doc(pfc_import *in, const json_t *doc)
 
 const pfc_import_format pfc_import_jmh = { .name = "jmh",
                                            .match_json = match,
-                                           .read_json = read_doc };
+                                           .read_json = pfc_import_jmh_doc,
+                                           .match_text = pfc_import_jmh_match,
+                                           .read_text = pfc_import_jmh_text };

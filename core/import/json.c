@@ -64,6 +64,29 @@ pfc_code pfc_import_json(const char *text, size_t len, json_t **out, pfc_err *er
     return code;
 }
 
+size_t pfc_import_json_end(const char *text, size_t len)
+{
+    bool quoted = false;
+    size_t depth = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (quoted) {
+            if (text[i] == '\\')
+                i++; /* and what it protects */
+            else
+                quoted = text[i] != '"';
+            continue;
+        }
+        quoted = text[i] == '"';
+        depth += text[i] == '{' || text[i] == '[';
+        if ((text[i] == '}' || text[i] == ']') && --depth == 0)
+            return i + 1;
+        if (depth == 0)
+            return 0;
+    }
+    return 0;
+}
+
 pfc_code pfc_import_json_lines(const char *text, size_t len, json_t **out, pfc_err *err)
 {
     json_t *list = json_array();
@@ -76,8 +99,8 @@ pfc_code pfc_import_json_lines(const char *text, size_t len, json_t **out, pfc_e
         json_t *doc = NULL;
 
         line = pfc_span_trim(line);
-        if (line.len == 0)
-            continue;
+        if (line.len == 0 || line.text[0] != '{')
+            continue; /* what else was said among them */
         code = pfc_import_json(line.text, line.len, &doc, err);
         if (code)
             (void)pfc_err_wrap(err, "line %zu", lines.number);

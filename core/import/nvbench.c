@@ -105,6 +105,7 @@ static const char *metric_of(const char *tag, const char *hint, bool hidden, pfc
         key->higher_is_better = false;
     } else {
         key->has_direction = false; /* a user's own summary without hint */
+        key->unit = NULL;
     }
     return metric ? metric : tag;
 }
@@ -211,7 +212,7 @@ static pfc_code read_state(pfc_import *in, const json_t *doc, const char *benchm
     return code;
 }
 
-static pfc_code read_doc(pfc_import *in, const json_t *doc)
+pfc_code pfc_import_nvbench_doc(pfc_import *in, const json_t *doc)
 {
     const json_t *list = json_object_get(doc, "benchmarks");
     const pfc_json_at root = { .key = "benchmarks" };
@@ -237,4 +238,6 @@ static pfc_code read_doc(pfc_import *in, const json_t *doc)
 
 const pfc_import_format pfc_import_nvbench = { .name = "nvbench",
                                                .match_json = match,
-                                               .read_json = read_doc };
+                                               .read_json = pfc_import_nvbench_doc,
+                                               .match_text = pfc_import_nvbench_match,
+                                               .read_text = pfc_import_nvbench_text };

@@ -3,6 +3,7 @@
  * save-data), else the median stands as one sample. Numbers in extra_info are metrics of their own.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/import/reader.h"
@@ -79,6 +80,52 @@ static pfc_code read_doc(pfc_import *in, const json_t *doc)
     return PFC_OK;
 }
 
+/* ---- --benchmark-csv: seconds; parameters have columns of their own ---- */
+
+static const char *const csv_names[] = { "rounds", "name", "median", "iterations", NULL };
+
+static bool match_text(const char *text, size_t len)
+{
+    size_t offset = 0;
+    size_t line = 0;
+
+    return pfc_csv_find_header(text, len, csv_names, &offset, &line);
+}
+
+static pfc_code read_text(pfc_import *in, const char *text, size_t len)
+{
+    bool more = false;
+    pfc_csv csv;
+    pfc_code code = pfc_csv_open(&csv, text, len, csv_names, in->err);
+    const size_t name = pfc_csv_column1(&csv, "name");
+    const size_t median = pfc_csv_column1(&csv, "median");
+
+    while (!code && (code = pfc_csv_row(&csv, &more, in->err)) == PFC_OK && more) {
+        char *label = pfc_span_dup(pfc_csv_cell(&csv, name));
+        const pfc_import_key key = { label, "time_ns", "ns", true, false, NULL };
+        double value = 0.0;
+        pfc_measurement *m = NULL;
+
+        if (*label && pfc_span_number(pfc_csv_cell(&csv, median), &value) == PFC_NUMBER) {
+            code = pfc_import_sample(in, &key, 1e9 * value);
+            m = code ? NULL : in->last;
+        }
+        for (size_t i = 0; m && i < csv.names_len && m->params.len < 32; i++) {
+            const pfc_span cell = pfc_csv_cell(&csv, i);
+            char *text_of = pfc_span_dup(cell);
+            if (pfc_span_starts(csv.names[i], "param:") && cell.len > 0 &&
+                cell.len < PFC_WIRE_MAX_NAME && csv.names[i].len < PFC_WIRE_MAX_NAME)
+                pfc_pairs_set(&m->params, csv.names[i].text + strlen("param:"), text_of);
+            free(text_of);
+        }
+        free(label);
+    }
+    pfc_csv_clear(&csv);
+    return code;
+}
+
 const pfc_import_format pfc_import_pytest_benchmark = { .name = "pytest-benchmark",
                                                         .match_json = match,
-                                                        .read_json = read_doc };
+                                                        .read_json = read_doc,
+                                                        .match_text = match_text,
+                                                        .read_text = read_text };

@@ -90,7 +90,10 @@ int pfc_import_nature(const char *metric, const char *unit);
 
 /** JSON with what tools really write: bare NaN, Infinity and -Infinity are read as null. */
 pfc_code pfc_import_json(const char *text, size_t len, json_t **out, pfc_err *err) PFC_MUSTCHECK;
-/** JSON lines as one array; blank lines are fine. */
+/** Bytes of the object or array that the text begins with, up to its last bracket; 0: it has no
+ *  end. What is between the brackets is not looked at. */
+size_t pfc_import_json_end(const char *text, size_t len);
+/** JSON lines as one array; other lines among them are fine. */
 pfc_code pfc_import_json_lines(const char *text, size_t len, json_t **out,
                                pfc_err *err) PFC_MUSTCHECK;
 /** Number of a value: finite, else NAN (null, absent, not a number). Numbers in strings count. */
@@ -152,6 +155,12 @@ pfc_number_kind pfc_span_number(pfc_span s, double *out);
 /** A number and its unit, joined or not: "41.7 us", "1.82GiB/s"; *unit may come out empty. */
 bool pfc_span_quantity(pfc_span s, double *value, pfc_span *unit);
 
+/* ---- decode.c: each returns a new text, the caller's to free, or NULL where nothing is to do ---- */
+
+char *pfc_import_from_utf16(const char *text, size_t len, size_t *out_len);
+char *pfc_import_without_escapes(const char *text, size_t len, size_t *out_len);
+char *pfc_import_without_stamps(const char *text, size_t len, size_t *out_len);
+
 /* ---- csv.c ---- */
 
 #define PFC_CSV_MAX_COLUMNS 4096
@@ -197,6 +206,20 @@ bool pfc_csv_find_header(const char *text, size_t len, const char *const *names,
 /** pfc_csv_find_header and pfc_csv_header in one: the reader stands before the first row. */
 pfc_code pfc_csv_open(pfc_csv *csv, const char *text, size_t len, const char *const *names,
                       pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- google_benchmark_text.c, jmh_text.c, nvbench_text.c: a tool's CSV and what it prints, made the
+ *      document that its JSON would be and read by the ..._doc of the file that reads JSON ---- */
+
+pfc_code pfc_import_google_benchmark_doc(pfc_import *in, const json_t *doc) PFC_MUSTCHECK;
+bool pfc_import_google_benchmark_match(const char *text, size_t len);
+pfc_code pfc_import_google_benchmark_text(pfc_import *in, const char *text,
+                                          size_t len) PFC_MUSTCHECK;
+pfc_code pfc_import_jmh_doc(pfc_import *in, const json_t *doc) PFC_MUSTCHECK;
+bool pfc_import_jmh_match(const char *text, size_t len);
+pfc_code pfc_import_jmh_text(pfc_import *in, const char *text, size_t len) PFC_MUSTCHECK;
+pfc_code pfc_import_nvbench_doc(pfc_import *in, const json_t *doc) PFC_MUSTCHECK;
+bool pfc_import_nvbench_match(const char *text, size_t len);
+pfc_code pfc_import_nvbench_text(pfc_import *in, const char *text, size_t len) PFC_MUSTCHECK;
 
 /* ---- the formats ---- */
 

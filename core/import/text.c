@@ -159,31 +159,60 @@ static bool parse_simple(pfc_span s, double *out)
     return true;
 }
 
-/* "1,208,777.47" without its separators; false when the commas are no thousands separators. */
+/* What stands between groups of three digits besides a comma: the Swiss apostrophe (' and U+2019),
+ * and the spaces that never break (U+00A0, U+2009, U+202F). Bytes of one that starts here; 0: none. */
+static size_t separator(pfc_span s, size_t at)
+{
+    static const char *const marks[] = { "'", "\xe2\x80\x99", "\xc2\xa0", "\xe2\x80\x89",
+                                         "\xe2\x80\xaf" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(marks); i++) {
+        if (pfc_span_starts((pfc_span){ s.text + at, s.len - at }, marks[i]))
+            return strlen(marks[i]);
+    }
+    return 0;
+}
+
+/* "1.234.567,89", as half of Europe writes it: which character separates groups and which the
+ * decimals is told by the one that comes last, or by the one that comes twice. */
+static bool is_continental(pfc_span s)
+{
+    const char *comma = memchr(s.text, ',', s.len);
+    const char *dot = memchr(s.text, '.', s.len);
+    const char *second = dot ? memchr(dot + 1, '.', (size_t)(s.text + s.len - dot - 1)) : NULL;
+
+    return dot && ((comma && comma > dot) || (!comma && second));
+}
+
+/* "1,208,777.47" without its separators; false when they do not stand between groups of three. */
 static bool cut_thousands(pfc_span s, char *out)
 {
+    const char decimal = is_continental(s) ? ',' : '.';
+    const char comma = decimal == ',' ? '.' : ',';
     size_t n = 0;
-    size_t group = 0; /* digits since the last comma; before the first: since the start */
+    size_t group = 0; /* digits since the last separator; before the first: since the start */
     bool seen = false;
     bool fraction = false;
 
     for (size_t i = 0; i < s.len; i++) {
         const char c = s.text[i];
-        if (c == ',' && !fraction) {
+        const size_t other = c == comma ? 1 : separator(s, i);
+        if (other > 0 && !fraction) {
             if (seen ? group != 3 : group < 1 || group > 3)
                 return false;
             seen = true;
             group = 0;
+            i += other - 1;
             continue;
         }
         if (c >= '0' && c <= '9')
             group++;
-        else if (!fraction && (c == '.' || c == 'e' || c == 'E')) {
+        else if (!fraction && (c == decimal || c == 'e' || c == 'E')) {
             if (seen && group != 3)
                 return false;
             fraction = true;
         }
-        out[n++] = c;
+        out[n++] = c == decimal ? '.' : c;
     }
     out[n] = '\0';
     return !seen || fraction || group == 3;
@@ -217,7 +246,7 @@ bool pfc_span_quantity(pfc_span s, double *value, pfc_span *unit)
     size_t n = 0;
 
     s = pfc_span_trim(s);
-    while (n < s.len && (isdigit((unsigned char)s.text[n]) || strchr("+-.,", s.text[n])) &&
+    while (n < s.len && (isdigit((unsigned char)s.text[n]) || strchr("+-.,'", s.text[n])) &&
            s.text[n])
         n++;
     /* An exponent only when digits follow: "1e3 ns", but not "12 events". */
