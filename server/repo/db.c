@@ -178,6 +178,7 @@ void pfc_db_close(pfc_db *db)
     for (size_t i = 0; i < db->len; i++) {
         PQfinish(db->conns[i].pg);
         free(db->conns[i].prepared);
+        pfc_memo_free(db->conns[i].memo);
     }
     pthread_cond_destroy(&db->freed);
     pthread_mutex_destroy(&db->lock);
@@ -231,6 +232,8 @@ static void disconnect(pfc_conn *conn)
 {
     PQfinish(conn->pg);
     conn->pg = NULL;
+    pfc_memo_free(conn->memo);
+    conn->memo = NULL;
     memset(conn->prepared, 0, pfc_statements_len * sizeof(bool));
 }
 

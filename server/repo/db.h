@@ -122,6 +122,13 @@ pfc_code pfc_tx_copy(pfc_tx *tx, const char *name, pfc_copy *rows, pfc_err *err)
  *  the newest schema. */
 pfc_code pfc_tx_prepare_all(pfc_tx *tx, size_t *prepared, pfc_err *err) PFC_MUSTCHECK;
 
+/** What the connection has read and what never changes, for as long as it lasts and not over a minute;
+ *  a few thousand entries, the newest. Only what is committed may be kept. Belongs to the transaction. */
+typedef struct pfc_memo pfc_memo;
+pfc_memo *pfc_tx_memo(pfc_tx *tx);
+int64_t pfc_memo_find(pfc_memo *memo, const char *key, size_t len); /* 0: not known */
+void pfc_memo_keep(pfc_memo *memo, const char *key, size_t len, int64_t value);
+
 size_t pfc_res_rows(const pfc_res *res);     /* rows returned, 0 for NULL */
 size_t pfc_res_affected(const pfc_res *res); /* rows inserted, updated or deleted */
 /** Column by name, -1 when the result has none. */

@@ -13,6 +13,7 @@
 typedef struct pfc_conn {
     PGconn *pg;     /* NULL: not connected */
     bool *prepared; /* by index into pfc_statements */
+    pfc_memo *memo; /* NULL: nothing is remembered */
 } pfc_conn;
 
 /** Reads that a replica may answer; NULL: it is away or behind, ask the primary. Thread-safe. */
@@ -37,6 +38,8 @@ void pfc_conn_message(const PGconn *pg, char *out, size_t cap);
 pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc_err *err);
 /** Runs a fixed text, possibly of several statements, without parameters. */
 pfc_code pfc_conn_exec(PGconn *pg, const char *sql, const char *what, pfc_err *err);
+/** Accepts NULL. */
+void pfc_memo_free(pfc_memo *memo);
 /** Takes res. */
 pfc_res *pfc_res_wrap(PGresult *res);
 

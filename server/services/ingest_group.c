@@ -8,6 +8,8 @@
  */
 #include "server/services/ingest.h"
 
+#define SERIES_NAME_MAX 8192 /* names are bounded far below */
+
 /* A group under way. `in` holds those that are still part of it. */
 typedef struct group {
     pfc_tx *tx;
@@ -208,33 +210,91 @@ static pfc_code resolve(group *g, pfc_err *err)
     return code;
 }
 
+/* All that a series is known by, and what a run must agree with: a series never changes either, so
+ * one that was found under this name may be stored to without asking again. */
+static void put_name(pfc_buf *name, const pfc_ingest *in, size_t k)
+{
+    const pfc_ingest_columns *c = &in->ok;
+    const char *const texts[] = { in->run->machine.machine_class,
+                                  in->branch,
+                                  c->benchmark[k],
+                                  c->metric[k],
+                                  c->backend[k],
+                                  c->unit[k] };
+
+    pfc_buf_reset(name);
+    pfc_buf_append(name, &in->project_id, sizeof(in->project_id));
+    pfc_buf_append(name, &c->higher[k], sizeof(c->higher[k]));
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts); i++)
+        pfc_buf_append(name, texts[i], strlen(texts[i]) + 1);
+}
+
+/* Are all of its series remembered? */
+static bool recall_series(pfc_memo *memo, pfc_buf *name, pfc_ingest *in)
+{
+    for (size_t k = 0; k < in->ok.len; k++) {
+        put_name(name, in, k);
+        in->ok.series[k] = pfc_memo_find(memo, name->data, name->len);
+        if (!in->ok.series[k])
+            return false;
+    }
+    return true;
+}
+
+/* Takes the answer for one run; false when a series does not exist yet or is of another unit. */
+static bool take_series(pfc_memo *memo, pfc_buf *name, pfc_ingest *in, const pfc_res *res,
+                        size_t row)
+{
+    pfc_ingest_columns *c = &in->ok;
+    bool known = true;
+
+    for (size_t k = 0; k < c->len; k++, row++) {
+        c->series[k] = pfc_res_i64(res, row, 0);
+        if (!c->series[k] || !same_text(pfc_res_text(res, row, 1), c->unit[k]) ||
+            pfc_res_bool(res, row, 2) != c->higher[k]) {
+            known = false;
+            continue;
+        }
+        put_name(name, in, k);
+        pfc_memo_keep(memo, name->data, name->len, c->series[k]);
+    }
+    return known;
+}
+
 /* A series that does not exist yet, or is of another unit, is for pfc_ingest_one to make or refuse. */
 static pfc_code find_series(group *g, pfc_err *err)
 {
+    pfc_memo *memo = pfc_tx_memo(g->tx);
+    pfc_ingest *ask[PFC_INGEST_GROUP_MAX];
+    size_t asked = 0, row = 0;
     bool keep[PFC_INGEST_GROUP_MAX];
     pfc_args args = { 0 };
     pfc_res *res = NULL;
-    size_t row = 0;
-    pfc_code code;
+    pfc_buf name;
+    pfc_code code = PFC_OK;
 
-    pfc_ingest_series_args(&args, g->in, g->len);
-    code = pfc_tx_query(g->tx, "series_find", &args, &res, err);
-    if (!code && pfc_res_rows(res) != pfc_ingest_rows(g->in, g->len))
+    pfc_buf_init(&name, SERIES_NAME_MAX);
+    for (size_t i = 0; i < g->len; i++) {
+        keep[i] = recall_series(memo, &name, g->in[i]);
+        if (!keep[i])
+            ask[asked++] = g->in[i];
+    }
+    if (asked) {
+        pfc_ingest_series_args(&args, ask, asked);
+        code = pfc_tx_query(g->tx, "series_find", &args, &res, err);
+    }
+    if (!code && asked && pfc_res_rows(res) != pfc_ingest_rows(ask, asked))
         code = pfc_err_set(err, PFC_EBUG, "series: asked for %zu, found %zu",
-                           pfc_ingest_rows(g->in, g->len), pfc_res_rows(res));
+                           pfc_ingest_rows(ask, asked), pfc_res_rows(res));
     for (size_t i = 0; !code && i < g->len; i++) {
-        pfc_ingest_columns *c = &g->in[i]->ok;
-
-        keep[i] = true;
-        for (size_t k = 0; k < c->len; k++, row++) {
-            c->series[k] = pfc_res_i64(res, row, 0);
-            if (!c->series[k] || !same_text(pfc_res_text(res, row, 1), c->unit[k]) ||
-                pfc_res_bool(res, row, 2) != c->higher[k])
-                keep[i] = false;
-        }
+        if (keep[i])
+            continue;
+        keep[i] = take_series(memo, &name, g->in[i], res, row);
+        row += g->in[i]->ok.len;
     }
     if (!code)
         sift(g, keep);
+    pfc_buf_clear(&name);
     pfc_res_free(res);
     return code;
 }
