@@ -17,7 +17,9 @@ judge. Every round is written as it ends: what a kill or Ctrl-C leaves is gone o
 
 import argparse
 import json
+import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -40,7 +42,7 @@ benchmarks:
   - {op: rmsnorm, dtype: f32, shapes: [{rows: 32, cols: 1024}], backends: [cpu-scalar, cpu-avx2, cpu-avx512]}
   - {op: softmax, dtype: f32, shapes: [{rows: 32, cols: 1024}], backends: [cpu-scalar, cpu-avx2, cpu-avx512]}
 """
-CLEAR_P = 2.6e-12  # seven standard errors: core/stats/fdr.h, pfc_alert_firm
+SURE = 7  # standard errors: core/stats/fdr.h, pfc_alert_firm
 SHORTEST = 4  # points: fewer are never judged
 
 
@@ -154,11 +156,24 @@ def detect(perfci, documents):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def sureness(c, points):
+    """Standard errors left in a history of so many points: core/stats/fdr.h, pfc_fdr_sureness."""
+    z = -statistics.NormalDist().inv_cdf(max(c["p"], 1e-16) / 2)
+    if c["p"] <= 1e-16:
+        width = math.log1p(c["rel_high"]) - math.log1p(c["rel_low"]) if c["rel_low"] > -1 else c["rel_high"] - c["rel_low"]
+        if not width > 0:
+            return math.inf
+        z = max(z, abs(math.log1p(c["rel_change"]) if c["rel_low"] > -1 else c["rel_change"]) / width * 2 * 1.96)
+    alike, freedom = min(1.64 / math.sqrt(points), 0.6), max(points - 4, 1)
+    z /= math.sqrt((1 + alike) / (1 - alike))
+    return math.sqrt(freedom * math.log1p(z * z / freedom))
+
+
 def firm(changes, points):
     """Those that the service would open an alert for, were they regressions: confirmed, or clear with five points."""
     ends = [c["index"] for c in changes[1:]] + [points]
     return [c for c, end in zip(changes, ends) if c["status"] == "confirmed" or end - c["index"] >= 20
-            or (end - c["index"] >= 5 and c["p"] <= CLEAR_P)]
+            or (end - c["index"] >= 5 and sureness(c, end) >= SURE)]
 
 
 def report(perfci, rounds):

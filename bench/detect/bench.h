@@ -16,9 +16,16 @@ bool pfc_bench_detect_answer(const pfc_labelled *series, pfc_answer *out);
 /** Ours and the rivals over the corpus, in turns series by series: scores, then speed. `categories`
  *  adds F1 and false positives category by category. */
 int pfc_bench_side_by_side(const pfc_corpus *corpus, bool categories);
-/** Alerts on simulated commits without any change, by the service's own rule: `commits` times
- *  `series`; then the same commits arriving one after another. */
-int pfc_bench_false_discoveries(size_t commits, size_t series, uint64_t seed);
+/* What the simulation of false discoveries plays through. */
+typedef struct pfc_fdr_plan {
+    size_t commits, series;
+    uint64_t seed;
+    double
+        shared; /* 0..1: share of the noise's variance that all series of a commit have in common */
+    double changes; /* 0..1: chance that a commit slows a tenth of the series down */
+} pfc_fdr_plan;
+/** Prints how often alerts are opened, and how often by mistake. Returns the exit status. */
+int pfc_bench_false_discoveries(const pfc_fdr_plan *plan);
 /** Speed of whole analyses and of appended points, on made series. */
 void pfc_bench_speed(uint64_t seed);
 

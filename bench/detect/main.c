@@ -1,6 +1,6 @@
 /*
  * perfci-bench-detect --data DIR [--out FILE.jsonl] [--replay] [--peers [--categories]]
- * perfci-bench-detect --fdr [--commits N] [--series N] [--seed N]
+ * perfci-bench-detect --fdr [--commits N] [--series N] [--seed N] [--shared PERCENT] [--changes PERCENT]
  * perfci-bench-detect --speed [--seed N]
  *
  * Runs the detector over every series DIR/ID.json or DIR/series/ID.json (the input of
@@ -8,7 +8,7 @@
  * {"id": ..., "changes": [...]} a line. --replay also cuts every series at each of its last points
  * and counts confirmed changes that a further point made vanish. --peers runs re-implemented rivals
  * beside it, in turns. --fdr and --speed need no data: alerts on simulated commits without a
- * change; made series, whole and a point at a time. Without data: "not available", exit 5.
+ * change, or with one in --changes of them, and --shared of the noise common to all series; made series, whole and a point at a time. Without data: "not available", exit 5.
  */
 #include <errno.h>
 #include <math.h>
@@ -134,15 +134,17 @@ static int write_file(const pfc_corpus *c, const char *path)
 typedef struct args {
     const char *data, *out;
     bool replay, peers, categories, fdr, speed;
-    int64_t commits, series, seed;
+    int64_t commits, series, seed, shared, changes;
 } args;
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: perfci-bench-detect --data DIR [--out FILE.jsonl] [--replay] [--peers "
-                    "[--categories]]\n"
-                    "       perfci-bench-detect --fdr [--commits N] [--series N] [--seed N]\n"
-                    "       perfci-bench-detect --speed [--seed N]\n");
+    fprintf(stderr,
+            "usage: perfci-bench-detect --data DIR [--out FILE.jsonl] [--replay] [--peers "
+            "[--categories]]\n"
+            "       perfci-bench-detect --fdr [--commits N] [--series N] [--seed N] [--shared "
+            "PERCENT] [--changes PERCENT]\n"
+            "       perfci-bench-detect --speed [--seed N]\n");
     return 2;
 }
 
@@ -162,11 +164,18 @@ static bool flag(const char *arg, args *a)
 
 static bool number(const char *name, const char *text, args *a)
 {
-    static const char *const names[] = { "--commits", "--series", "--seed" };
-    int64_t *const targets[] = { &a->commits, &a->series, &a->seed };
-    for (size_t i = 0; i < PFC_ARRAY_LEN(names); i++) {
-        if (strcmp(name, names[i]) == 0)
-            return pfc_parse_i64(text, 1, 1000000, name, targets[i], NULL) == PFC_OK;
+    const struct {
+        const char *name;
+        int64_t least, most, *target;
+    } all[] = { { "--commits", 1, 1000000, &a->commits },
+                { "--series", 1, 1000000, &a->series },
+                { "--seed", 1, 1000000, &a->seed },
+                { "--shared", 0, 100, &a->shared },
+                { "--changes", 0, 100, &a->changes } };
+    for (size_t i = 0; i < PFC_ARRAY_LEN(all); i++) {
+        if (strcmp(name, all[i].name) == 0)
+            return pfc_parse_i64(text, all[i].least, all[i].most, name, all[i].target, NULL) ==
+                   PFC_OK;
     }
     return false;
 }
@@ -197,8 +206,14 @@ int main(int argc, char **argv)
     int status = 0;
     if (!parse(argc, argv, &a))
         return usage();
-    if (a.fdr)
-        status = pfc_bench_false_discoveries((size_t)a.commits, (size_t)a.series, (uint64_t)a.seed);
+    if (a.fdr) {
+        const pfc_fdr_plan plan = { .commits = (size_t)a.commits,
+                                    .series = (size_t)a.series,
+                                    .seed = (uint64_t)a.seed,
+                                    .shared = (double)a.shared / 100.0,
+                                    .changes = (double)a.changes / 100.0 };
+        status = pfc_bench_false_discoveries(&plan);
+    }
     if (a.speed && status == 0)
         pfc_bench_speed((uint64_t)a.seed);
     if (!a.data || status)

@@ -21,8 +21,8 @@ ORDER BY bl.position, bh.position LIMIT 10000;
 -- $1 project_id, $2 branch, $3 and $4 positions: live firm regressions whose place may be there
 -- The canary's code never changes: when it moves, the machine did, which is no commit's regression.
 SELECT x.id, x.series_id, x.commit_id, b.position, bl.position AS position_low,
-       bh.position AS position_high, x.p, x.undone_commit_id IS NOT NULL AS undone, s.points,
-       s.exact, a.id AS alert_id, a.group_id
+       bh.position AS position_high, x.p, x.rel_change, x.rel_low, x.rel_high,
+       x.undone_commit_id IS NOT NULL AS undone, s.points, s.exact, a.id AS alert_id, a.group_id
 FROM change_points x
 JOIN series s ON s.project_id = x.project_id AND s.id = x.series_id AND s.branch = $2
 JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id AND n.name <> 'canary'
@@ -35,6 +35,25 @@ LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
 WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regression AND x.kind = 'step'
   AND bl.position <= $4::bigint AND bh.position >= $3::bigint
 ORDER BY bh.position - bl.position, b.position, x.id LIMIT 10000;
+
+-- name: group_places
+-- $1 project_id, $2 branch, $3 and $4 positions  -> one position for every group of alerts that stands
+-- there: that of its sharpest change
+SELECT position FROM (
+    SELECT DISTINCT ON (coalesce(a.group_id, -a.id)) b.position
+    FROM alerts a
+    JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id AND s.branch = $2
+    JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+        AND x.gone_at IS NULL AND x.kind = 'step'
+    JOIN branch_commits b ON b.project_id = x.project_id AND b.branch = $2
+        AND b.commit_id = x.commit_id
+    JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.branch = $2
+        AND bl.commit_id = x.commit_low_id
+    JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.branch = $2
+        AND bh.commit_id = x.commit_high_id
+    WHERE a.project_id = $1::bigint AND b.position BETWEEN $3::bigint AND $4::bigint
+    ORDER BY coalesce(a.group_id, -a.id), bh.position - bl.position, b.position, x.id) g
+ORDER BY position;
 
 -- name: group_slices
 -- $1 project_id, $2 branch, $3 commit_id[]  -> every series measured at one of these commits

@@ -19,7 +19,7 @@ typedef struct grouping {
     pfc_tx *tx;
     int64_t project_id;
     const char *branch;
-    double fdr;
+    pfc_fdr_stream stream;
     int64_t low, high; /* positions looked at */
     member *members;
     pfc_clustered **items; /* the members' `at`, in their order */
@@ -51,7 +51,12 @@ static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
     for (size_t i = 0; i < g->len; i++) {
         size_t places = (size_t)pfc_res_i64(res, i, pfc_res_column(res, "points"));
         bool exact = pfc_res_bool(res, i, pfc_res_column(res, "exact"));
-        double p = pfc_res_f64(res, i, pfc_res_column(res, "p"));
+        const pfc_change claim = { .p = pfc_res_f64(res, i, pfc_res_column(res, "p")),
+                                   .rel_change =
+                                       pfc_res_f64(res, i, pfc_res_column(res, "rel_change")),
+                                   .rel_low = pfc_res_f64(res, i, pfc_res_column(res, "rel_low")),
+                                   .rel_high =
+                                       pfc_res_f64(res, i, pfc_res_column(res, "rel_high")) };
         member *m = &g->members[i];
 
         *m = (member){
@@ -61,7 +66,7 @@ static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
             .at = { .position = pfc_res_i64(res, i, pfc_res_column(res, "position")),
                     .low = pfc_res_i64(res, i, pfc_res_column(res, "position_low")),
                     .high = pfc_res_i64(res, i, pfc_res_column(res, "position_high")),
-                    .p = pfc_fdr_anywhere(p, places, exact) },
+                    .p = pfc_fdr_anywhere(&claim, places, exact) },
             .alert_id = pfc_res_i64(res, i, pfc_res_column(res, "alert_id")),
             .group_id = pfc_res_i64(res, i, pfc_res_column(res, "group_id")),
             .undone = pfc_res_bool(res, i, pfc_res_column(res, "undone")),
@@ -198,6 +203,7 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_res *slices, pfc_er
 
 static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
 {
+    const int64_t position = pfc_cluster_position(g->items, g->len, k);
     int64_t *commits = pfc_calloc(g->len, sizeof(*commits));
     size_t n = 0, kept = 0;
     pfc_args args = { 0 };
@@ -213,7 +219,8 @@ static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
     pfc_args_i64s(&args, commits, n);
     code = pfc_tx_query(g->tx, "group_slices", &args, &slices, err);
     if (!code)
-        pfc_cluster_judge(g->items, g->len, k, pfc_res_rows(slices), g->fdr);
+        pfc_cluster_judge(g->items, g->len, k, pfc_res_rows(slices),
+                          pfc_fdr_level(&g->stream, position));
     for (size_t i = 0; !code && i < g->len; i++) {
         member *m = &g->members[i];
 
@@ -223,6 +230,8 @@ static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
         if (!m->alert_id)
             code = open_alert(g, m, err);
     }
+    if (kept)
+        pfc_fdr_found(&g->stream, position);
     if (!code && kept)
         code = write_group(g, k, slices, err);
     pfc_res_free(slices);
@@ -230,22 +239,46 @@ static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
     return code;
 }
 
+/* What stands already before the range, as far back as the stream of tests remembers. */
+static pfc_code read_found(grouping *g, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    g->stream.len = 0;
+    pfc_args_i64(&args, g->project_id);
+    pfc_args_text(&args, g->branch);
+    pfc_args_i64(&args, pfc_fdr_epoch(g->low));
+    pfc_args_i64(&args, g->low - 1);
+    code = pfc_tx_query(g->tx, "group_places", &args, &res, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++)
+        pfc_fdr_found(&g->stream, pfc_res_i64(res, i, 0));
+    pfc_res_free(res);
+    return code;
+}
+
 /* One stretch of history, widened until no change reaches out of it. */
 static pfc_code settle_range(grouping *g, pfc_err *err)
 {
     bool grew = true;
+    size_t *order;
     pfc_code code = PFC_OK;
 
     for (int round = 0; !code && grew && round < WIDEN_MAX; round++)
         code = read_members(g, &grew, err);
+    if (!code)
+        code = read_found(g, err);
     if (code)
         return code;
     /* The rows come sharpest first. */
     g->clusters_len = pfc_clusters_make(g->items, g->len);
     g->taken = pfc_calloc(g->clusters_len, sizeof(*g->taken));
     g->taken_len = 0;
+    order = pfc_clusters_in_order(g->items, g->len, g->clusters_len);
     for (size_t k = 0; !code && k < g->clusters_len; k++)
-        code = settle_cluster(g, k, err);
+        code = settle_cluster(g, order[k], err);
+    free(order);
     free(g->taken);
     g->taken = NULL;
     return code;
@@ -254,7 +287,9 @@ static pfc_code settle_range(grouping *g, pfc_err *err)
 pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, double fdr,
                          pfc_err *err)
 {
-    grouping g = { .project_id = project_id, .branch = branch, .fdr = fdr, .low = 1, .high = 0 };
+    grouping g = {
+        .project_id = project_id, .branch = branch, .stream = { .fdr = fdr }, .low = 1, .high = 0
+    };
     pfc_args args = { 0 };
     pfc_res *wanted = NULL;
     pfc_code code = pfc_tx_begin(&g.tx, db, PFC_TX_WRITE, err);
@@ -281,6 +316,7 @@ pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, dou
     }
     if (!code)
         code = pfc_tx_commit(g.tx, err);
+    pfc_fdr_stream_clear(&g.stream);
     free(g.members);
     free(g.items);
     pfc_res_free(wanted);

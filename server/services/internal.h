@@ -193,10 +193,17 @@ typedef struct pfc_clustered {
  *  make the clusters, and a change whose place is uncertain goes to the nearest one that it may
  *  belong to. All of a cluster have commits in common. */
 size_t pfc_clusters_make(pfc_clustered *const *items, size_t n);
-/** Benjamini-Hochberg at level `fdr` (0: PFC_ALERT_FDR) in cluster k, over the `measured` series
- *  that were looked at there: those that did not change count with p = 1. */
+/** Where cluster k most likely is: the place of its sharpest member. */
+int64_t pfc_cluster_position(pfc_clustered *const *items, size_t n, size_t k);
+/** The clusters' numbers in the order of their places: a commit's level depends on what stands at
+ *  earlier ones (core/stats/fdr.h). The caller frees it. */
+size_t *pfc_clusters_in_order(pfc_clustered *const *items, size_t n, size_t clusters);
+/** Benjamini-Hochberg at `level` in cluster k, over the `measured` series that were looked at there:
+ *  those that did not change count with p = 1. */
 void pfc_cluster_judge(pfc_clustered *const *items, size_t n, size_t k, size_t measured,
-                       double fdr);
+                       double level);
+/** Whether any of cluster k is worth an alert. */
+bool pfc_cluster_kept(pfc_clustered *const *items, size_t n, size_t k);
 
 /** Says of alerts what else moved with them, in alerts.evidence. */
 pfc_code pfc_evidence_set(pfc_tx *tx, int64_t project_id, const int64_t *alerts, size_t len,
@@ -206,9 +213,9 @@ pfc_code pfc_evidence_set(pfc_tx *tx, int64_t project_id, const int64_t *alerts,
 
 #define PFC_WENT_AWAY "went away: the level is back where it was"
 
-/** Opens the alerts of a branch's confirmed regressions, as far as they stand (at rate `fdr`, 0:
- *  PFC_ALERT_FDR) among all series measured at the same commits, and groups those that one commit may have caused. In a transaction
- *  of its own; repeating it changes nothing. */
+/** Opens the alerts of a branch's firm regressions, as far as they stand among all series measured
+ *  at the same commits and among the branch's commits (rate `fdr`, 0: PFC_ALERT_FDR), and groups those
+ *  that one commit may have caused. In a transaction of its own; repeating it changes nothing. */
 pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, double fdr,
                          pfc_err *err) PFC_MUSTCHECK;
 

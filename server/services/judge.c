@@ -91,7 +91,7 @@ static bool is_firm(const pfc_history *h, const pfc_detection *found, size_t k)
 {
     const size_t end = k + 1 < found->changes_len ? found->changes[k + 1].index : h->len;
 
-    return pfc_alert_firm(&found->changes[k], end - found->changes[k].index);
+    return pfc_alert_firm(&found->changes[k], end);
 }
 
 /* The first change from number `from` on, firm, that brings a regression's level back: three

@@ -52,8 +52,7 @@ static pfc_code replay_one(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
         out->changes = pfc_grow(out->changes, out->changes_len, cap, sizeof(*out->changes));
         out->changes[out->changes_len] = describe(h, series, &found.changes[i], &at);
         out->changes[out->changes_len++].firm = pfc_alert_firm(
-            &found.changes[i], (i + 1 < found.changes_len ? found.changes[i + 1].index : h->len) -
-                                   found.changes[i].index);
+            &found.changes[i], i + 1 < found.changes_len ? found.changes[i + 1].index : h->len);
     }
     out->series++;
     out->points += h->len;
@@ -158,11 +157,15 @@ static void choose_alerts(pfc_replay *r, const seen *series, size_t series_len,
 {
     candidate *all = pfc_calloc(r->changes_len, sizeof(*all));
     pfc_clustered **items = pfc_calloc(r->changes_len, sizeof(pfc_clustered *));
-    size_t n = 0, clusters;
+    pfc_fdr_stream stream = { .fdr = fdr };
+    size_t n = 0, clusters, *order;
 
     for (size_t i = 0; i < r->changes_len; i++) {
         const pfc_replayed *c = &r->changes[i];
         const size_t s = series_of[i];
+        const pfc_change claim = {
+            .p = c->p, .rel_change = c->rel_change, .rel_low = c->rel_low, .rel_high = c->rel_high
+        };
 
         if (!c->regression || !c->firm)
             continue;
@@ -170,15 +173,24 @@ static void choose_alerts(pfc_replay *r, const seen *series, size_t series_len,
         all[n].at = (pfc_clustered){ .position = c->position,
                                      .low = c->position_low,
                                      .high = c->position_high,
-                                     .p = pfc_fdr_anywhere(c->p, series[s].len, exact[s]) };
+                                     .p = pfc_fdr_anywhere(&claim, series[s].len, exact[s]) };
         items[n] = &all[n].at;
         n++;
     }
     if (n)
         qsort(items, n, sizeof(pfc_clustered *), by_width);
     clusters = pfc_clusters_make(items, n);
-    for (size_t k = 0; k < clusters; k++)
-        pfc_cluster_judge(items, n, k, measured_in(series, series_len, items, n, k), fdr);
+    order = pfc_clusters_in_order(items, n, clusters);
+    for (size_t k = 0; k < clusters; k++) {
+        const int64_t position = pfc_cluster_position(items, n, order[k]);
+
+        pfc_cluster_judge(items, n, order[k], measured_in(series, series_len, items, n, order[k]),
+                          pfc_fdr_level(&stream, position));
+        if (pfc_cluster_kept(items, n, order[k]))
+            pfc_fdr_found(&stream, position);
+    }
+    free(order);
+    pfc_fdr_stream_clear(&stream);
     for (size_t i = 0; i < n; i++) {
         r->changes[all[i].change].alert = all[i].at.keep;
         r->alerts += all[i].at.keep;

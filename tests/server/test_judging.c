@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "core/stats/fdr.h"
 #include "server/services/internal.h"
 
 #include "tests/server/fixture.h"
@@ -268,11 +269,11 @@ Test(judging, alerts_with_one_cause_share_a_group_that_says_what_they_have_in_co
     pfc_db_close(db);
 }
 
-static size_t reopened(pfc_db *db, const char *url, int64_t p, const char *stored_p)
+static size_t reopened(pfc_db *db, const char *url, int64_t p, const char *stored)
 {
     char *sql = pfc_format("DELETE FROM alert_events; DELETE FROM alerts;"
-                           " UPDATE change_points SET p = %s",
-                           stored_p);
+                           " UPDATE change_points SET %s",
+                           stored);
     pfc_err err = { 0 };
     size_t len;
 
@@ -285,7 +286,24 @@ static size_t reopened(pfc_db *db, const char *url, int64_t p, const char *store
     return len;
 }
 
-/* One change among 20 series of 40 points: an alert when p times the points is at most 0.05 / 20. */
+/* As SQL: a change whose claim anywhere in a series of 40 points is `share` of what is asked for at
+ * STEP_AT, when it is the first one found, in one of 20 series. */
+static char *change_near_the_level(double share)
+{
+    const pfc_fdr_stream none = { 0 };
+    const double wanted = share * pfc_fdr_level(&none, STEP_AT) / 20;
+    double half = 0.1;
+    pfc_change c = { .p = PFC_P_MIN, .rel_change = 0.15 };
+
+    do {
+        half *= 0.99;
+        c.rel_low = 0.15 - half;
+        c.rel_high = 0.15 + half;
+    } while (pfc_fdr_anywhere(&c, 40, false) > wanted);
+    return pfc_format("p = %.17g, rel_change = 0.15, rel_low = %.17g, rel_high = %.17g", c.p,
+                      c.rel_low, c.rel_high);
+}
+
 Test(judging, false_discoveries_are_held_down_over_the_series_of_a_commit)
 {
     char *url = NULL;
@@ -307,8 +325,12 @@ Test(judging, false_discoveries_are_held_down_over_the_series_of_a_commit)
     }
     fx_detect(db);
     expect_state(db, p, "untriaged");
-    cr_assert(eq(sz, reopened(db, url, p, "0.0030 / 40"), 0));
-    cr_assert(eq(sz, reopened(db, url, p, "0.0020 / 40"), 1));
+    char *above = change_near_the_level(1.5), *below = change_near_the_level(0.99);
+
+    cr_assert(eq(sz, reopened(db, url, p, above), 0));
+    cr_assert(eq(sz, reopened(db, url, p, below), 1));
+    free(below);
+    free(above);
     free(url);
     pfc_db_close(db);
 }

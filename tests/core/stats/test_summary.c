@@ -6,6 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/stats/dist.h"
+#include "core/stats/fdr.h"
 #include "core/stats/sort.h"
 #include "core/stats/stats.h"
 
@@ -149,6 +150,106 @@ Test(fdr, nothing_is_kept_when_nothing_is_small)
     bool keep[3] = { true, true, true };
     pfc_stats_fdr(p, 3, 0.05, keep);
     cr_assert(not(keep[0] || keep[1] || keep[2]));
+}
+
+/* Levels that the R package onlineFDR prints for its examples LORD(sample.df, random = FALSE) and
+ * LORD(sample.df, alpha = 0.1, w0 = 0.05), the latter in a shuffled order:
+ * https://dsrobertson.github.io/onlineFDR/reference/LORD.html */
+static void check_lord(double alpha, double w0, const double *p, const double *levels, size_t n)
+{
+    size_t before[16], len = 0;
+    for (size_t t = 1; t <= n; t++) {
+        double level = pfc_fdr_lord(alpha, w0, t, before, len);
+        cr_assert(epsilon_eq(dbl, level, levels[t - 1], 1e-9), "test %zu: %.10f", t, level);
+        if (p[t - 1] <= level)
+            before[len++] = t;
+    }
+    cr_assert(eq(sz, len, 3));
+}
+
+Test(fdr, levels_over_time_are_those_of_an_independent_implementation)
+{
+    const double p[] = { 2.90e-08, 0.06743,  0.01514, 0.08174, 0.00171, 3.60e-05, 0.79149, 0.27201,
+                         0.28295,  7.59e-08, 0.69274, 0.30443, 0.00136, 0.72342,  0.54757 };
+    const double levels[] = {
+        0.0002675839, 0.0024664457, 0.0005732818, 0.0004872805, 0.0004059066,
+        0.0003447286, 0.0029745013, 0.0008450114, 0.0007305648, 0.0006243143,
+        0.0032185913, 0.0010617227, 0.0009256825, 0.0008019657, 0.0007059610
+    };
+    const double shuffled[] = { 2.90e-08, 0.06743,  0.01514, 0.08174,  0.00171,
+                                0.27201,  3.60e-05, 0.79149, 7.59e-08, 0.28295,
+                                0.69274,  0.72342,  0.30443, 0.54757,  0.00136 };
+    const double wide[] = { 0.0026758385, 0.0032577488, 0.0010775352, 0.0009078052, 0.0007616238,
+                            0.0006517385, 0.0005682672, 0.0058549106, 0.0016151293, 0.0067518870,
+                            0.0023619734, 0.0020342733, 0.0017477495, 0.0015277362, 0.0013569121 };
+    check_lord(0.05, 0.005, p, levels, 15);
+    check_lord(0.1, 0.05, shuffled, wide, 15);
+}
+
+/* Every commit a test of independent uniform p: over 1,000 of them hardly a run finds anything. */
+Test(fdr, a_stream_without_changes_is_rarely_accused_even_once)
+{
+    enum { RUNS = 2000, COMMITS = 1000 };
+    size_t accused = 0;
+    pfc_rng rng;
+    pfc_rng_seed(&rng, 11);
+    for (size_t run = 0; run < RUNS; run++) {
+        pfc_fdr_stream stream = { 0 };
+        for (int64_t n = 1; n <= COMMITS; n++) {
+            if (pfc_rng_double(&rng) <= pfc_fdr_level(&stream, n))
+                pfc_fdr_found(&stream, n);
+        }
+        accused += stream.len > 0;
+        pfc_fdr_stream_clear(&stream);
+    }
+    /* Of the starting wealth of 0.025 less than half is spent on the first 1,000: some 20 of 2,000. */
+    cr_assert(le(sz, accused, 50));
+    cr_assert(ge(sz, accused, 8));
+}
+
+Test(fdr, a_stream_with_changes_accuses_few_innocent_commits)
+{
+    enum { RUNS = 300, COMMITS = 1000 };
+    double share = 0;
+    size_t found = 0, planted = 0;
+    pfc_rng rng;
+    pfc_rng_seed(&rng, 12);
+    for (size_t run = 0; run < RUNS; run++) {
+        pfc_fdr_stream stream = { .fdr = 0.05 };
+        size_t wrong = 0;
+        for (int64_t n = 1; n <= COMMITS; n++) {
+            const bool real = pfc_rng_double(&rng) < 0.05;
+            const double z = fabs(pfc_rng_normal(&rng) + (real ? 5.0 : 0.0));
+            const bool alert = pfc_stats_normal_tail2(z) <= pfc_fdr_level(&stream, n);
+            if (alert)
+                pfc_fdr_found(&stream, n);
+            wrong += alert && !real;
+            found += alert && real;
+            planted += real;
+        }
+        share += stream.len ? (double)wrong / (double)stream.len : 0.0;
+        pfc_fdr_stream_clear(&stream);
+    }
+    cr_assert(le(dbl, share / RUNS, 0.05), "share of innocent ones: %g", share / RUNS);
+    cr_assert(gt(dbl, (double)found / (double)planted, 0.7));
+}
+
+Test(fdr, a_stream_begins_anew_and_counts_a_commit_once)
+{
+    pfc_fdr_stream stream = { .fdr = 0.05 };
+    const double first = pfc_fdr_level(&stream, 1);
+    const double late = pfc_fdr_level(&stream, PFC_FDR_EPOCH);
+    cr_assert(gt(dbl, first, late));
+    cr_assert(eq(dbl, pfc_fdr_level(&stream, PFC_FDR_EPOCH + 1), first));
+    pfc_fdr_found(&stream, 900);
+    pfc_fdr_found(&stream, 7);
+    pfc_fdr_found(&stream, 900);
+    cr_assert(eq(sz, stream.len, 2));
+    cr_assert(eq(i64, stream.found[0], 7));
+    cr_assert(gt(dbl, pfc_fdr_level(&stream, PFC_FDR_EPOCH), late));
+    cr_assert(eq(dbl, pfc_fdr_level(&stream, 7), pfc_fdr_lord(0.05, 0.025, 7, NULL, 0)));
+    cr_assert(eq(dbl, pfc_fdr_level(&stream, PFC_FDR_EPOCH + 1), first));
+    pfc_fdr_stream_clear(&stream);
 }
 
 /* Against the C library's sort, on the patterns that make quicksort slow. */
