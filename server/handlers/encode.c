@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "core/base/clock.h"
+#include "core/stats/power.h"
 #include "server/handlers/handlers.h"
 
 json_t *pfc_encode_time(double unix_s)

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "core/stats/fdr.h"
+#include "core/stats/power.h"
 #include "server/services/internal.h"
 
 #define SPARK             200

@@ -171,17 +171,6 @@ pfc_code pfc_series_window(pfc_db *db, int64_t series_id, const pfc_window_opts 
                            pfc_window *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_window_clear(pfc_window *window);
 
-/* ---- what a series can show (power.c: pure) ---- */
-
-/** Smallest relative step that is alerted in four cases of five within `points_after` points, after
- *  `points_before` points whose noise is noise_rel; not under `floor_rel`. NAN: unknown. An estimate
- *  from the detector's threshold: it says what to expect of a series, not of a change. */
-double pfc_detectable(double noise_rel, size_t points_before, size_t points_after,
-                      double floor_rel);
-/** Points of a new level that show a step of `rel` in that sense; 0: unknown, or never with so few
- *  points before. */
-size_t pfc_points_for(double noise_rel, size_t points_before, double rel);
-
 /* ---- how a project wants its series judged ---- */
 
 typedef struct pfc_detector_version {

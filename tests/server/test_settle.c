@@ -7,6 +7,7 @@
 
 #include "core/base/rng.h"
 #include "core/stats/fdr.h"
+#include "core/stats/power.h"
 #include "server/services/internal.h"
 
 #define POINTS 2900

@@ -1,8 +1,9 @@
 /* What a series can show, from its noise: for people who wonder why nothing was found. */
+#include "core/stats/power.h"
+
 #include <math.h>
 
 #include "core/stats/fdr.h"
-#include "server/services/services.h"
 
 /* A change of few points is alerted at so many times its standard error (core/stats/fdr.h); a step
  * larger by 0.84 of them passes in four cases of five. */
