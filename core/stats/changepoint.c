@@ -20,7 +20,7 @@
 static double value_at(const pfc_track *track, size_t from, size_t to, double *scratch)
 {
     memcpy(scratch, track->raw + from, (to - from) * sizeof *scratch);
-    return pfc_stats_median_inplace(scratch, to - from);
+    return pfc_stats_median_spend(scratch, to - from);
 }
 
 /* Weights exp(-loss) of the places on one side of `at`, at most `len` of them and no farther than

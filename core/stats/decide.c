@@ -21,7 +21,7 @@ static double level_mean(const pfc_fit *f, size_t from, size_t to)
 {
     size_t n = to - from;
     memcpy(f->scratch, f->z + from, n * sizeof *f->z);
-    double centre = pfc_stats_median_inplace(f->scratch, n);
+    double centre = pfc_stats_median_spend(f->scratch, n);
     if (n < 3)
         return centre;
     double sum = 0.0;

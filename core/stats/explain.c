@@ -66,7 +66,7 @@ static void add_level(const pfc_fit *f, size_t from, size_t to, int d,
     double mean[TREND_DEGREE] = { 0 };
     double p[TREND_DEGREE];
     memcpy(f->scratch, f->z + from, (to - from) * sizeof *f->z);
-    double centre = pfc_stats_median_inplace(f->scratch, to - from);
+    double centre = pfc_stats_median_spend(f->scratch, to - from);
     /* A wide bound at first: a level that holds a whole trend spreads far around its median. */
     double bound = 6.0;
     for (size_t i = from; i < to; i++) {
@@ -132,7 +132,7 @@ static void keep_high_steps(pfc_fit *f)
         size_t from = pfc_level_from(f, k);
         size_t len = pfc_level_to(f, k) - from;
         memcpy(f->scratch, f->z + from, len * sizeof *f->z);
-        f->mean[k] = pfc_stats_median_inplace(f->scratch, len);
+        f->mean[k] = pfc_stats_median_spend(f->scratch, len);
     }
     for (size_t k = 0; k < f->changes; k++) {
         /* A polynomial bends to a few new points at the end: they stay a level of their own. */
@@ -152,7 +152,7 @@ static double unexplained(const pfc_fit *f)
         size_t from = pfc_level_from(f, k);
         size_t to = pfc_level_to(f, k);
         memcpy(f->scratch, f->z + from, (to - from) * sizeof *f->z);
-        double centre = pfc_stats_median_inplace(f->scratch, to - from);
+        double centre = pfc_stats_median_spend(f->scratch, to - from);
         for (size_t i = from; i < to; i++) {
             double r = f->z[i] - centre;
             sum += 0.5 * PFC_MIN(r * r, 9.0);
@@ -243,7 +243,7 @@ static void level_residual(const pfc_fit *f, double clip, double *out)
         size_t from = pfc_level_from(f, k);
         size_t len = pfc_level_to(f, k) - from;
         memcpy(f->scratch, f->z + from, len * sizeof *f->z);
-        double centre = pfc_stats_median_inplace(f->scratch, len);
+        double centre = pfc_stats_median_spend(f->scratch, len);
         for (size_t i = 0; i < len; i++)
             out[from + i] = PFC_MAX(-clip, PFC_MIN(clip, f->z[from + i] - centre));
     }

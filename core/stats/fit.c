@@ -100,7 +100,7 @@ void pfc_fit_init(pfc_fit *f, const pfc_track *track, pfc_fixed fixed, pfc_segme
     memset(f->upper, 0, f->n);
     memcpy(f->a, track->y, f->n * sizeof *f->a);
     memcpy(f->scratch, f->a, f->n * sizeof *f->a);
-    f->centre = pfc_stats_median_inplace(f->scratch, f->n);
+    f->centre = pfc_stats_median_spend(f->scratch, f->n);
 }
 
 void pfc_fit_clear(pfc_fit *f)

@@ -160,7 +160,7 @@ pfc_noise pfc_noise_of(const double *z, size_t n, const uint32_t *starts, size_t
         if (len < 3)
             continue;
         memcpy(work, z + from, len * sizeof *z);
-        double median = pfc_stats_median_inplace(work, len);
+        double median = pfc_stats_median_spend(work, len);
         double widen = sqrt((double)len / ((double)len - 1.0));
         for (size_t i = 0; i < len; i++)
             r[kept++] = (z[from + i] - median) * widen;
@@ -169,7 +169,7 @@ pfc_noise pfc_noise_of(const double *z, size_t n, const uint32_t *starts, size_t
         return out;
     for (size_t i = 0; i < kept; i++)
         work[i] = fabs(r[i]);
-    double mad = 1.482602218505602 * pfc_stats_median_inplace(work, kept);
+    double mad = 1.482602218505602 * pfc_stats_median_spend(work, kept);
     if (!(mad > 0.0))
         return out;
     out.freedom = fit_freedom(r, kept, mad, &out.log_norm);

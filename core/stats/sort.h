@@ -14,6 +14,8 @@ void pfc_stats_sort(double *x, size_t n);
 double pfc_stats_select(double *x, size_t n, size_t k);
 /** Median, reordering x; n >= 1. */
 double pfc_stats_median_inplace(double *x, size_t n);
+/** Median of values that are needed no more: x holds anything afterwards. Several times as fast. */
+double pfc_stats_median_spend(double *x, size_t n);
 /** A copy of x[0..n), caller frees. */
 double *pfc_stats_copy(const double *x, size_t n);
 

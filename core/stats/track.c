@@ -67,7 +67,7 @@ double pfc_noise_of_steps(const double *y, size_t n, double *scratch)
         return 0.0;
     for (size_t i = 0; i + 1 < n; i++)
         scratch[i] = fabs(y[i + 1] - y[i]);
-    return DIFFERENCE_TO_SIGMA * pfc_stats_median_inplace(scratch, n - 1);
+    return DIFFERENCE_TO_SIGMA * pfc_stats_median_spend(scratch, n - 1);
 }
 
 /* Logarithms where every value allows it: noise of timings grows with the timing. */
@@ -159,7 +159,7 @@ static double usual_step(const pfc_point *points, const uint32_t *place, size_t 
         if (isfinite(step) && step > 0.0)
             scratch[len++] = step;
     }
-    return 2 * len > n ? pfc_stats_median_inplace(scratch, len) : (double)NAN;
+    return 2 * len > n ? pfc_stats_median_spend(scratch, len) : (double)NAN;
 }
 
 void pfc_track_init(pfc_track *track, const pfc_point *points, size_t n,

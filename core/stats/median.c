@@ -1,0 +1,189 @@
+/* Medians of values that are needed no more, which is where the detector's time goes: samples narrow
+ * them down, and no branch depends on a single value. */
+#include <math.h>
+
+#include "core/stats/sort.h"
+
+#define FEW    16 /* values in a sample */
+#define MARGIN 2  /* of its order statistics to each side */
+#define LEAST  32 /* values for which sampling pays */
+
+/* Counting and moving are the same in vectors of any width, so the answer is that of the plain loops
+ * on every machine. */
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define WIDE __attribute__((target("avx512f,popcnt")))
+
+static bool has_wide(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("popcnt");
+}
+
+WIDE static inline __mmask8 lanes(size_t left)
+{
+    return left < 8 ? (__mmask8)((1u << left) - 1) : (__mmask8)0xff;
+}
+
+WIDE static inline size_t bits(__mmask8 mask)
+{
+    return (size_t)__builtin_popcount(mask);
+}
+
+WIDE static void count_wide(const double *x, size_t n, double low, double high, size_t *under,
+                            size_t *upto)
+{
+    __m512d l = _mm512_set1_pd(low);
+    __m512d h = _mm512_set1_pd(high);
+    size_t less = 0;
+    size_t most = 0;
+    for (size_t i = 0; i < n; i += 8) {
+        __mmask8 in = lanes(n - i);
+        __m512d v = _mm512_maskz_loadu_pd(in, x + i);
+        less += bits(_mm512_mask_cmp_pd_mask(in, v, l, _CMP_LT_OQ));
+        most += bits(_mm512_mask_cmp_pd_mask(in, v, h, _CMP_LE_OQ));
+    }
+    *under = less;
+    *upto = most;
+}
+
+WIDE static size_t keep_wide(double *x, size_t n, double low, double high)
+{
+    __m512d l = _mm512_set1_pd(low);
+    __m512d h = _mm512_set1_pd(high);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i += 8) {
+        __mmask8 in = lanes(n - i);
+        __m512d v = _mm512_maskz_loadu_pd(in, x + i);
+        in = _mm512_mask_cmp_pd_mask(in, v, l, _CMP_GE_OQ);
+        in = _mm512_mask_cmp_pd_mask(in, v, h, _CMP_LE_OQ);
+        size_t more = bits(in);
+        _mm512_mask_storeu_pd(x + kept, lanes(more), _mm512_maskz_compress_pd(in, v));
+        kept += more;
+    }
+    return kept;
+}
+
+/* Largest values with at most `a` and `b` of the n <= LEAST below them: the order statistics a, b. */
+WIDE static void order_wide(const double *x, size_t n, size_t a, size_t b, double *low,
+                            double *high)
+{
+    const __m512d inf = _mm512_set1_pd((double)INFINITY);
+    __m512d v[LEAST / 8];
+    size_t vectors = (n + 7) / 8;
+    for (size_t k = 0; k < vectors; k++)
+        v[k] = _mm512_mask_loadu_pd(inf, lanes(n - 8 * k), x + 8 * k);
+    *low = *high = -(double)INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        __m512d one = _mm512_set1_pd(x[i]);
+        size_t less = 0;
+        for (size_t k = 0; k < vectors; k++)
+            less += bits(_mm512_cmp_pd_mask(v[k], one, _CMP_LT_OQ));
+        *low = less <= a && x[i] > *low ? x[i] : *low;
+        *high = less <= b && x[i] > *high ? x[i] : *high;
+    }
+}
+#else
+static bool has_wide(void)
+{
+    return false;
+}
+#define count_wide count
+#define keep_wide  keep
+#define order_wide order
+#endif
+
+static void count(const double *x, size_t n, double low, double high, size_t *under, size_t *upto)
+{
+    *under = *upto = 0;
+    for (size_t i = 0; i < n; i++) {
+        *under += x[i] < low;
+        *upto += x[i] <= high;
+    }
+}
+
+/* Moves what lies in [low, high] to the front and returns how many that are. */
+static size_t keep(double *x, size_t n, double low, double high)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        double v = x[i];
+        x[kept] = v;
+        kept += (size_t)((v >= low) & (v <= high));
+    }
+    return kept;
+}
+
+static void order(const double *x, size_t n, size_t a, size_t b, double *low, double *high)
+{
+    *low = *high = -(double)INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        size_t less = 0;
+        for (size_t j = 0; j < n; j++)
+            less += x[j] < x[i];
+        *low = less <= a && x[i] > *low ? x[i] : *low;
+        *high = less <= b && x[i] > *high ? x[i] : *high;
+    }
+}
+
+/* Where the k-th lies, says a sample: two order statistics around it. */
+static void bracket(const double *x, size_t n, size_t k, bool wide, double *low, double *high)
+{
+    double few[FEW];
+    size_t at = k * (FEW - 1) / (n - 1);
+    size_t a = at > MARGIN ? at - MARGIN : 0;
+    size_t b = PFC_MIN(at + 1 + MARGIN, (size_t)FEW - 1);
+    for (size_t i = 0; i < FEW; i++)
+        few[i] = x[i * (n / FEW)];
+    if (wide)
+        order_wide(few, FEW, a, b, low, high);
+    else
+        order(few, FEW, a, b, low, high);
+}
+
+static double middle(double low, double high)
+{
+    /* Halves first: the sum of two huge values would overflow. */
+    return low == high ? low : 0.5 * low + 0.5 * high;
+}
+
+double pfc_stats_median_spend(double *x, size_t n)
+{
+    size_t k = (n - 1) / 2; /* the median is the mean of the k-th and the l-th of what is left */
+    size_t l = n / 2;
+    bool wide = has_wide();
+    double low;
+    double high;
+    while (n > LEAST) {
+        size_t under;
+        size_t upto;
+        bracket(x, n, k, wide, &low, &high);
+        if (wide)
+            count_wide(x, n, low, high, &under, &upto);
+        else
+            count(x, n, low, high, &under, &upto);
+        if (l < under) { /* the sample misled */
+            high = nextafter(low, -(double)INFINITY);
+            low = -(double)INFINITY;
+            upto = under;
+            under = 0;
+        } else if (k >= upto) {
+            low = nextafter(high, (double)INFINITY);
+            high = (double)INFINITY;
+            under = upto;
+            upto = n;
+        }
+        /* Many values are equal, or the two lie apart: the sure way. */
+        if (k < under || l >= upto || 4 * (upto - under) > 3 * n) {
+            low = pfc_stats_select(x, n, k);
+            return middle(low, l > k ? pfc_stats_select(x + l, n - l, 0) : low);
+        }
+        n = wide ? keep_wide(x, n, low, high) : keep(x, n, low, high);
+        k -= under;
+        l -= under;
+    }
+    if (wide)
+        order_wide(x, n, k, l, &low, &high);
+    else
+        order(x, n, k, l, &low, &high);
+    return middle(low, high);
+}
