@@ -78,7 +78,10 @@ static double relative(const pfc_track *track, double shift, double before)
     return before != 0.0 ? shift / fabs(before) : 0.0;
 }
 
-static void describe(const pfc_fit *f, size_t k, const pfc_detect_opts *opts, pfc_seen *seen)
+/* Of a settled change a sparing look tells no more than that it is there: its place and levels were
+ * told when it was settled. */
+static void describe(const pfc_fit *f, size_t k, const pfc_detect_opts *opts, bool sparing,
+                     pfc_seen *seen)
 {
     const pfc_track *track = f->track;
     size_t from = pfc_level_from(f, k);
@@ -96,6 +99,8 @@ static void describe(const pfc_fit *f, size_t k, const pfc_detect_opts *opts, pf
                         .fixed = pfc_is_fixed(f, f->starts[k]) };
     pfc_change *out = &seen->change;
     out->index = track->place[at];
+    if (sparing && seen->fixed)
+        return;
     place_set(f, k, out);
     out->before = value_at(track, from, at, f->scratch);
     out->after = value_at(track, at, to, f->scratch);
@@ -194,7 +199,8 @@ static void move(pfc_look *look, size_t offset)
     }
 }
 
-static void collect(const pfc_fit *f, const pfc_detect_opts *opts, size_t offset, pfc_look *out)
+static void collect(const pfc_fit *f, const pfc_detect_opts *opts, const pfc_stretch *stretch,
+                    pfc_look *out)
 {
     size_t len = 0;
     bool mix = f->mix_at > 0;
@@ -208,7 +214,7 @@ static void collect(const pfc_fit *f, const pfc_detect_opts *opts, size_t offset
             mix = false;
         }
         if (k < f->changes)
-            describe(f, k, opts, &out->seen[len++]);
+            describe(f, k, opts, stretch->worth != NULL, &out->seen[len++]);
     }
     out->noise_rel = f->track->logged ? expm1(f->unit) : f->unit;
     double usual = PFC_MIN(FLOOR_REL, FLOOR_NOISE * out->noise_rel);
@@ -219,7 +225,7 @@ static void collect(const pfc_fit *f, const pfc_detect_opts *opts, size_t offset
     }
     out->watching = watched(f, out);
     keep_level(f, out);
-    move(out, offset);
+    move(out, stretch->from);
 }
 
 /* Without noise every lasting difference is a change. Lasting: three points, or two at the end. A
@@ -293,7 +299,7 @@ static void look_noisy(const pfc_track *track, const pfc_detect_opts *opts, pfc_
         size_t changes = f.changes;
         memcpy(starts, f.starts, changes * sizeof *starts);
         pfc_fit_decide(&f);
-        collect(&f, opts, stretch->from, out);
+        collect(&f, opts, stretch, out);
         out->whole = stretch->worth(out, stretch->user);
         f.changes = changes;
         memcpy(f.starts, starts, changes * sizeof *starts);
@@ -303,7 +309,7 @@ static void look_noisy(const pfc_track *track, const pfc_detect_opts *opts, pfc_
         pfc_fit_explain(&f);
         pfc_fit_decide(&f);
         pfc_fit_mix(&f);
-        collect(&f, opts, stretch->from, out);
+        collect(&f, opts, stretch, out);
     }
     pfc_fit_clear(&f);
 }

@@ -112,13 +112,13 @@ static bool long_enough(const pfc_fit *f, size_t k, size_t other)
         return true;
     if (len == 1)
         return newest && fabs(half) >= 0.5 * ALONE && f->n >= 20 && repeats_agree(f, half) &&
-               pfc_runs_longest(f->runs, k, half) == 0;
+               pfc_runs_longest(f->runs, f, k, half) == 0;
     if (len == 2 && !newest && k > 0)
         return false;
     size_t far = 0;
     for (size_t i = from; i < to; i++)
         far += is_far(f->z[i] - f->mean[other], half);
-    size_t longest = pfc_runs_longest(f->runs, k, half);
+    size_t longest = pfc_runs_longest(f->runs, f, k, half);
     /* Where spikes come in pairs, two pairs may meet. */
     return longest < 2 ? far > longest : far > 2 * longest;
 }
@@ -190,7 +190,7 @@ void pfc_fit_decide(pfc_fit *f)
     double *margins = pfc_calloc(f->changes + 1, sizeof *margins);
     for (size_t k = 0; k <= f->changes; k++)
         f->mean[k] = level_mean(f, pfc_level_from(f, k), pfc_level_to(f, k));
-    f->runs = pfc_runs_new(f);
+    f->runs = pfc_runs_new(f->changes + 1);
     judge(f, margins, SIZE_MAX);
     while (f->changes > 0) {
         size_t at = 0;

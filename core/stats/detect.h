@@ -14,13 +14,13 @@ typedef struct pfc_track {
     uint32_t *place;       /* position in the caller's points */
     double *y;             /* chosen summary of the point: logarithm, or the value itself */
     double *raw;           /* the value itself (summary chosen), for levels */
-    const pfc_point *last; /* the newest point, when repeats are used; not owned */
+    const pfc_point *points; /* the caller's; not owned */
+    const pfc_point *last;   /* the newest point, when repeats are used; not owned */
     bool logged;           /* y is a logarithm */
     bool exact;            /* no noise: any lasting difference is a change */
     int summary;           /* of the repeats, see pfc_summary_of */
     double most;           /* what the values were divided by; 1 for logarithms */
     size_t places;         /* points of the whole series that a change could be at */
-    double step_s;         /* usual seconds between points; NAN when times are unknown */
     double sigma;          /* noise of y around its level, > 0 unless exact */
     double strict;         /* nats a change must be rarer than by default; < 0: more are wanted */
 } pfc_track;
@@ -28,6 +28,8 @@ typedef struct pfc_track {
 void pfc_track_init(pfc_track *track, const pfc_point *points, size_t n,
                     const pfc_detect_opts *opts);
 void pfc_track_clear(pfc_track *track);
+/** Median seconds between points, NAN when times are unknown. `scratch` holds n values. */
+double pfc_track_step_s(const pfc_track *track, double *scratch);
 /** One value for a point: a way to summarise its repeats, chosen by pfc_track_init; below 0: v. */
 double pfc_summary_of(const pfc_point *point, int summary, bool higher_is_better);
 

@@ -250,11 +250,12 @@ static void level_residual(const pfc_fit *f, double clip, double *out)
 }
 
 /* Waves of machines are days and weeks: a period that is nearly one of them is taken for it. */
-static double near_calendar(const pfc_track *track, double period)
+static double near_calendar(const pfc_fit *f, double period)
 {
     static const double lengths_s[] = { 86400.0, 604800.0, 3600.0 };
+    double step_s = pfc_track_step_s(f->track, f->scratch);
     for (size_t i = 0; i < PFC_ARRAY_LEN(lengths_s); i++) {
-        double points = lengths_s[i] / track->step_s;
+        double points = lengths_s[i] / step_s;
         if (fabs(period / points - 1.0) < 0.05)
             return points;
     }
@@ -269,8 +270,8 @@ static bool try_wave(pfc_fit *f, pfc_fit *other)
     size_t n = PFC_MIN(f->n, (size_t)WAVE_MAX_POINTS);
     bool kept = false;
     double period = pfc_fourier_period(f->z, n, WAVE_MIN_PERIOD, (double)n / WAVE_MIN_PERIODS);
-    period = near_calendar(f->track, period);
     if (period > 0.0) {
+        period = near_calendar(f, period);
         pfc_fit_copy(other, f);
         moving_residual(f->z, f->n, (size_t)lrint(0.5 * (period - 1.0)), residual);
         fit_wave(other, period, residual);

@@ -55,14 +55,15 @@ void pfc_fit_decide(pfc_fit *f);
 
 /** Looks for a change in the share of the machine states, when there are two. */
 void pfc_fit_mix(pfc_fit *f);
-/** Of the levels as they stand, f->mean filled. Free it. */
-pfc_runs *pfc_runs_new(const pfc_fit *f);
+/** For so many levels. Free it. */
+pfc_runs *pfc_runs_new(size_t levels);
 void pfc_runs_free(pfc_runs *runs);
 /** Levels k and k + 1 have become one in *f. */
 void pfc_runs_joined(pfc_runs *runs, const pfc_fit *f, size_t k);
 /** Most points, outside `level`, that lie beyond `far` sigma (below, when negative) from their
- *  level with at most one other between them; 8: or more. */
-size_t pfc_runs_longest(const pfc_runs *runs, size_t level, double far);
+ *  level with at most one other between them; 8: or more. Of the levels as they stand, f->mean
+ *  filled. */
+size_t pfc_runs_longest(pfc_runs *runs, const pfc_fit *f, size_t level, double far);
 
 /** Jump at change k over its standard error. */
 double pfc_fit_evidence(const pfc_fit *f, size_t k);

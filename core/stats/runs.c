@@ -15,7 +15,7 @@ typedef struct reach {
 
 struct pfc_runs {
     size_t levels;
-    reach *of; /* by level */
+    reach *of; /* by level; NULL until somebody asks: most series have no short levels */
     reach most;
     reach second; /* most without the level that has it */
     uint32_t owner[SIDES][LENGTHS];
@@ -76,15 +76,19 @@ static void rank(pfc_runs *runs)
     }
 }
 
-pfc_runs *pfc_runs_new(const pfc_fit *f)
+pfc_runs *pfc_runs_new(size_t levels)
 {
     pfc_runs *runs = pfc_calloc(1, sizeof *runs);
-    runs->levels = f->changes + 1;
+    runs->levels = levels;
+    return runs;
+}
+
+static void find(pfc_runs *runs, const pfc_fit *f)
+{
     runs->of = pfc_calloc(runs->levels, sizeof *runs->of);
     for (size_t k = 0; k < runs->levels; k++)
         reach_of(f, k, &runs->of[k]);
     rank(runs);
-    return runs;
 }
 
 void pfc_runs_free(pfc_runs *runs)
@@ -97,14 +101,18 @@ void pfc_runs_free(pfc_runs *runs)
 
 void pfc_runs_joined(pfc_runs *runs, const pfc_fit *f, size_t k)
 {
-    memmove(runs->of + k + 1, runs->of + k + 2, (runs->levels - k - 2) * sizeof *runs->of);
     runs->levels--;
+    if (!runs->of)
+        return;
+    memmove(runs->of + k + 1, runs->of + k + 2, (runs->levels - k - 1) * sizeof *runs->of);
     reach_of(f, k, &runs->of[k]);
     rank(runs);
 }
 
-size_t pfc_runs_longest(const pfc_runs *runs, size_t level, double far)
+size_t pfc_runs_longest(pfc_runs *runs, const pfc_fit *f, size_t level, double far)
 {
+    if (!runs->of)
+        find(runs, f);
     size_t side = far < 0.0;
     float beyond = (float)fabs(far);
     size_t len = 0;

@@ -150,12 +150,12 @@ static double coarse_noise(const double *y, size_t n)
     return n > 1 && isfinite(least) ? sum / (double)(n - 1) * 0.8862 : 0.0;
 }
 
-/* Median seconds between points, where the times are known. */
-static double usual_step(const pfc_point *points, const uint32_t *place, size_t n, double *scratch)
+double pfc_track_step_s(const pfc_track *track, double *scratch)
 {
     size_t len = 0;
+    size_t n = track->n;
     for (size_t i = 0; i + 1 < n; i++) {
-        double step = points[place[i + 1]].t - points[place[i]].t;
+        double step = track->points[track->place[i + 1]].t - track->points[track->place[i]].t;
         if (isfinite(step) && step > 0.0)
             scratch[len++] = step;
     }
@@ -166,6 +166,7 @@ void pfc_track_init(pfc_track *track, const pfc_point *points, size_t n,
                     const pfc_detect_opts *opts)
 {
     memset(track, 0, sizeof *track);
+    track->points = points;
     if (opts->alpha > 0.0)
         track->strict = log(ALPHA_DEFAULT / PFC_MIN(opts->alpha, ALPHA_MOST));
     track->place = pfc_calloc(n, sizeof *track->place);
@@ -186,7 +187,6 @@ void pfc_track_init(pfc_track *track, const pfc_point *points, size_t n,
         track->summary = -1;
         track->logged = to_scale(track->raw, track->n, track->y, &track->most);
     }
-    track->step_s = usual_step(points, track->place, track->n, scratch);
     track->exact = opts->exact || is_exact(track->raw, track->n);
     if (!track->exact) {
         track->sigma = pfc_noise_of_steps(track->y, track->n, scratch);
