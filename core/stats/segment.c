@@ -86,45 +86,39 @@ static int32_t median3(int32_t a, int32_t b, int32_t c)
 }
 
 /* Levels are where the running median of three has been: no level of three points or more is
- * missed by much, and spikes open none. The newest point may be the first of a level. */
-static int32_t level_at(const int32_t *q, size_t n, size_t i)
+ * missed by much, and spikes open none. The newest point may be the first of a level. Fills at[0..n)
+ * and returns how many of them there are. */
+WIDEST static size_t levels_of(const int32_t *q, size_t n, int32_t *at, int32_t *low, int32_t *high)
 {
-    if (n < 3 || i + 1 == n)
-        return q[i];
-    return median3(q[i ? i - 1 : 2], q[i], q[i + 1]);
-}
-
-static void mark_levels(const int32_t *q, size_t n, int32_t low, uint8_t *mark)
-{
-    for (size_t i = 0; i < n; i++)
-        memset(mark + (level_at(q, n, i) - low), 1, 2 * SPREAD + 1);
-    if (n >= 3)
-        memset(mark + (median3(q[n - 1], q[n - 2], q[n - 3]) - low), 1, 2 * SPREAD + 1);
-}
-
-static size_t level_range(const int32_t *q, size_t n, int32_t *low)
-{
-    int32_t least = q[n - 1];
-    int32_t most = q[n - 1];
-    for (size_t i = 0; i < n; i++) {
-        int32_t m = level_at(q, n, i);
-        least = PFC_MIN(least, m);
-        most = PFC_MAX(most, m);
+    size_t len = n < 3 ? n : n + 1;
+    if (n < 3) {
+        memcpy(at, q, n * sizeof *at);
+    } else {
+        for (size_t i = 1; i + 1 < n; i++)
+            at[i] = median3(q[i - 1], q[i], q[i + 1]);
+        at[0] = median3(q[2], q[0], q[1]);
+        at[n - 1] = q[n - 1];
+        at[n] = median3(q[n - 1], q[n - 2], q[n - 3]);
     }
-    if (n >= 3) {
-        int32_t m = median3(q[n - 1], q[n - 2], q[n - 3]);
-        least = PFC_MIN(least, m);
-        most = PFC_MAX(most, m);
+    int32_t least = at[0];
+    int32_t most = at[0];
+    for (size_t i = 0; i < len; i++) {
+        least = PFC_MIN(least, at[i]);
+        most = PFC_MAX(most, at[i]);
     }
     *low = least;
-    return (size_t)(most - least) + 1 + 2 * SPREAD;
+    *high = most;
+    return len;
 }
 
 static void grid_init(grid *g, const int32_t *q, size_t n, pfc_segment_space *space)
 {
     int32_t low;
-    size_t cells = level_range(q, n, &low);
+    int32_t high;
     size_t cap = 0;
+    int32_t *at = pfc_segment_space_take(space, (n + 1) * sizeof *at);
+    size_t len = levels_of(q, n, at, &low, &high);
+    size_t cells = (size_t)(high - low) + 1 + 2 * SPREAD;
     memset(g, 0, sizeof *g);
     if (space->mark_cap < cells) {
         space->mark = pfc_realloc(space->mark, cells, 1);
@@ -132,7 +126,9 @@ static void grid_init(grid *g, const int32_t *q, size_t n, pfc_segment_space *sp
     }
     uint8_t *mark = space->mark;
     memset(mark, 0, cells);
-    mark_levels(q, n, low, mark);
+    for (size_t i = 0; i < len; i++)
+        memset(mark + (at[i] - low), 1, 2 * SPREAD + 1);
+    pfc_segment_space_give(space, at);
     for (size_t i = 0; i < cells;) {
         const uint8_t *next = memchr(mark + i, 1, cells - i);
         if (!next)
@@ -144,13 +140,13 @@ static void grid_init(grid *g, const int32_t *q, size_t n, pfc_segment_space *sp
             if (mark[to])
                 last = to;
         }
-        size_t len = (last - from) / LANES * LANES + LANES;
+        size_t width = (last - from) / LANES * LANES + LANES;
         g->bands = pfc_grow(g->bands, g->bands_len, &cap, sizeof *g->bands);
         g->bands[g->bands_len++] = (band){ .first = (int32_t)from - SPREAD + low,
-                                           .len = (int32_t)len,
+                                           .len = (int32_t)width,
                                            .at = (int32_t)g->row };
-        g->row += len;
-        i = from + len;
+        g->row += width;
+        i = from + width;
     }
 }
 
@@ -232,7 +228,7 @@ static inline const int16_t *loss_of(const walk *w, const band *run, int32_t val
     return w->loss->cost + PFC_MAX(0, PFC_MIN(off, 2 * PFC_LOSS_HALF + 1 - run->len));
 }
 
-WIDEST static int row_step(const walk *w, const int16_t *before, int16_t *after, int32_t value,
+static inline int row_step(const walk *w, const int16_t *before, int16_t *after, int32_t value,
                            int best, int16_t cap)
 {
     int least = INT16_MAX;
@@ -263,7 +259,7 @@ static inline int half_step(const int16_t *restrict own, const int16_t *restrict
     return least;
 }
 
-WIDEST static int row_step2(const walk *w, const int16_t *before, int16_t *after, int32_t value,
+static inline int row_step2(const walk *w, const int16_t *before, int16_t *after, int32_t value,
                             int best, int16_t cap)
 {
     int least = INT16_MAX;
@@ -280,6 +276,26 @@ WIDEST static int row_step2(const walk *w, const int16_t *before, int16_t *after
         least = PFC_MIN(least, m);
     }
     return least;
+}
+
+/* Costs after every point: rows[t + 1] are those after point t, not yet lowered by their minimum.
+ * Returns the sum of what they were lowered by. */
+WIDEST static double walk_on(const walk *w, const int32_t *q, size_t n, uint32_t offset, size_t next,
+                             int16_t *rows)
+{
+    int best = 0;
+    int64_t total = 0;
+    for (size_t t = 0; t < n; t++) {
+        const int16_t *before = rows + t * w->row;
+        int16_t *after = rows + (t + 1) * w->row;
+        bool free_of_charge = next < w->fixed.len && w->fixed.at[next] == offset + t;
+        int16_t cap = free_of_charge ? 0 : w->cap;
+        next += free_of_charge;
+        best = w->two ? row_step2(w, before, after, q[t], best, cap)
+                      : row_step(w, before, after, q[t], best, cap);
+        total += best;
+    }
+    return (double)total;
 }
 
 WIDEST static size_t cheapest(const int16_t *row, size_t len)
@@ -358,21 +374,11 @@ static size_t segment_chunk(walk *w, const int32_t *q, size_t n, uint32_t offset
     grid_init(&w->g, q, n, w->space);
     w->row = w->two ? 2 * w->g.row : w->g.row;
     int16_t *rows = rows_of(w->space, n, w->row);
-    int best = 0;
-    double total = 0.0;
-    size_t next = first_fixed(&w->fixed, offset);
-    size_t first = next;
-    for (size_t t = 0; t < n; t++) {
-        const int16_t *before = rows + t * w->row;
-        int16_t *after = rows + (t + 1) * w->row;
-        bool free_of_charge = next < w->fixed.len && w->fixed.at[next] == offset + t;
-        int16_t cap = free_of_charge ? 0 : w->cap;
-        next += free_of_charge;
-        best = w->two ? row_step2(w, before, after, q[t], best, cap)
-                      : row_step(w, before, after, q[t], best, cap);
-        total += (double)best;
-    }
-    /* rows[t + 1] holds the costs after point t, not yet lowered by their minimum. */
+    size_t first = first_fixed(&w->fixed, offset);
+    size_t next = first;
+    while (next < w->fixed.len && w->fixed.at[next] < offset + n)
+        next++;
+    double total = walk_on(w, q, n, offset, first, rows);
     size_t found = 0;
     size_t j = cheapest(rows + n * w->row, w->row);
     if (w->two)
