@@ -4,6 +4,7 @@
 
 #include "core/stats/detect.h"
 #include "core/stats/sort.h"
+#include "core/stats/widest.h"
 
 #define HEAD_START  1.5 /* nats */
 #define CLIP        2.5 /* sigma at which residuals are cut for the correlation */
@@ -26,7 +27,7 @@ static const tails shapes[] = { { 2.0, 0.816497, -1.039721 },
 
 /* Sum of log(1 + x^2 / freedom) over x = r / unit, by products of 64: each factor is below 202, so
  * they stay in range. Four products side by side, in this order on every machine. */
-static double sum_of_logs(const double *r, size_t n, double unit, double freedom)
+WIDEST static double sum_of_logs(const double *r, size_t n, double unit, double freedom)
 {
     double part = 1.0 / (unit * unit * freedom);
     double most = 400.0 / freedom;
@@ -78,7 +79,7 @@ static double quartile_of(double freedom)
     return 0.67449;
 }
 
-static double shares(const double *r, size_t n, double wide)
+WIDEST static double shares(const double *r, size_t n, double wide)
 {
     double sum[LANES] = { 0.0 };
     size_t i = 0;

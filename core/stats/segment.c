@@ -6,21 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/stats/widest.h"
+
 #define LANES         16    /* bands are padded to whole vectors of 16-bit integers */
 #define CHUNK         32768 /* points that are kept for walking back at a time */
 #define CHUNK_MIN     512
 #define CELLS_MAX     (16u << 20) /* points times levels of a chunk */
 #define OVERLAP_SHARE 8 /* of a chunk is shared with the next; each answers for its half */
 #define SPREAD        1 /* cells around a visited level that are levels too */
-
-/* Integers are the same in vectors of any width, so the widest that the machine has may be used.
- * Sanitizers start after the loader chooses between clones, which they do not survive. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__OPTIMIZE__) &&                      \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#define WIDEST __attribute__((target_clones("avx2", "default")))
-#else
-#define WIDEST
-#endif
 
 /* A run of neighbouring levels, padded to whole vectors. */
 typedef struct band {
