@@ -333,7 +333,7 @@ void pfc_look_run(pfc_look *look, const pfc_point *points, const pfc_stretch *st
     size_t from = stretch->from;
     uint32_t *at = pfc_calloc(stretch->fixed.len + 1, sizeof *at);
     memset(look, 0, sizeof *look);
-    pfc_track_init(&track, points + from, stretch->to - from, opts);
+    pfc_track_init(&track, points, from, stretch->to - from, opts, space);
     track.places = PFC_MAX(stretch->places, (size_t)2);
     pfc_fixed fixed = on_track(&track, from, stretch->fixed, at);
     look->whole = true;

@@ -11,22 +11,23 @@
 /* What is left of a series after missing points are dropped. Arrays of n, owned. */
 typedef struct pfc_track {
     size_t n;
-    uint32_t *place;       /* position in the caller's points */
-    double *y;             /* chosen summary of the point: logarithm, or the value itself */
-    double *raw;           /* the value itself (summary chosen), for levels */
+    uint32_t *place;         /* position in the caller's points */
+    double *y;               /* chosen summary of the point: logarithm, or the value itself */
+    double *raw;             /* the value itself (summary chosen), for levels */
     const pfc_point *points; /* the caller's; not owned */
     const pfc_point *last;   /* the newest point, when repeats are used; not owned */
-    bool logged;           /* y is a logarithm */
-    bool exact;            /* no noise: any lasting difference is a change */
-    int summary;           /* of the repeats, see pfc_summary_of */
-    double most;           /* what the values were divided by; 1 for logarithms */
-    size_t places;         /* points of the whole series that a change could be at */
-    double sigma;          /* noise of y around its level, > 0 unless exact */
-    double strict;         /* nats a change must be rarer than by default; < 0: more are wanted */
+    bool logged;             /* y is a logarithm */
+    bool exact;              /* no noise: any lasting difference is a change */
+    int summary;             /* of the repeats, see pfc_summary_of */
+    double most;             /* what the values were divided by; 1 for logarithms */
+    size_t places;           /* points of the whole series that a change could be at */
+    double sigma;            /* noise of y around its level, > 0 unless exact */
+    double strict;           /* nats a change must be rarer than by default; < 0: more are wanted */
 } pfc_track;
 
-void pfc_track_init(pfc_track *track, const pfc_point *points, size_t n,
-                    const pfc_detect_opts *opts);
+/** Of points[from..from + n). */
+void pfc_track_init(pfc_track *track, const pfc_point *points, size_t from, size_t n,
+                    const pfc_detect_opts *opts, pfc_segment_space *space);
 void pfc_track_clear(pfc_track *track);
 /** Median seconds between points, NAN when times are unknown. `scratch` holds n values. */
 double pfc_track_step_s(const pfc_track *track, double *scratch);

@@ -13,7 +13,7 @@
 #define TREND_PRICE_MORE 3.0 /* nats of each further one */
 #define NEWEST           12  /* points of the newest level that a trend may not explain away */
 #define TREND_HOPE       8.0 /* nats that a dropped change is worth */
-#define TREND_DEGREE     3
+#define TREND_DEGREE     PFC_TREND_DEGREE
 
 #define HIGH_STEP         3.5 /* sigma */
 #define WAVE_MIN_POINTS   60
@@ -33,9 +33,10 @@ static void basis(double x, double p[TREND_DEGREE])
     p[2] = 0.5 * (5.0 * x * x - 3.0) * x;
 }
 
-static double place_of(const pfc_fit *f, size_t i)
+static void fill_basis(const pfc_fit *f, double (*out)[TREND_DEGREE])
 {
-    return 2.0 * (double)i / (double)(f->n - 1) - 1.0;
+    for (size_t i = 0; i < f->n; i++)
+        basis(2.0 * (double)i / (double)(f->n - 1) - 1.0, out[i]);
 }
 
 /* Solves the symmetric a x = b of size d in place by elimination; a is positive or singular. */
@@ -64,19 +65,18 @@ static void add_level(const pfc_fit *f, size_t from, size_t to, int d,
 {
     double n = (double)(to - from);
     double mean[TREND_DEGREE] = { 0 };
-    double p[TREND_DEGREE];
     memcpy(f->scratch, f->z + from, (to - from) * sizeof *f->z);
     double centre = pfc_stats_median_spend(f->scratch, to - from);
     /* A wide bound at first: a level that holds a whole trend spreads far around its median. */
     double bound = 6.0;
     for (size_t i = from; i < to; i++) {
-        basis(place_of(f, i), p);
+        const double *p = f->basis[i];
         for (int k = 0; k < d; k++)
             mean[k] += p[k] / n;
     }
     for (size_t i = from; i < to; i++) {
         double r = PFC_MAX(-bound, PFC_MIN(bound, f->z[i] - centre));
-        basis(place_of(f, i), p);
+        const double *p = f->basis[i];
         for (int k = 0; k < d; k++) {
             b[k] += (p[k] - mean[k]) * r;
             for (int c = 0; c < d; c++)
@@ -104,10 +104,9 @@ static double trend_of(const pfc_fit *f, int degree, double b[TREND_DEGREE])
 static void remove_trend(pfc_fit *f, int degree)
 {
     double b[TREND_DEGREE];
-    double p[TREND_DEGREE];
     trend_of(f, degree, b);
     for (size_t i = 0; i < f->n; i++) {
-        basis(place_of(f, i), p);
+        const double *p = f->basis[i];
         for (int k = 0; k < degree; k++)
             f->a[i] -= b[k] * p[k] * f->unit;
     }
@@ -166,12 +165,11 @@ static double unexplained(const pfc_fit *f)
 static bool trend_thinkable(const pfc_fit *f, pfc_fit *other)
 {
     double b[TREND_DEGREE];
-    double p[TREND_DEGREE];
     pfc_fit_copy(other, f);
     keep_high_steps(other);
     trend_of(other, TREND_DEGREE, b);
     for (size_t i = 0; i < f->n; i++) {
-        basis(place_of(f, i), p);
+        const double *p = f->basis[i];
         for (int k = 0; k < TREND_DEGREE; k++)
             other->z[i] -= b[k] * p[k];
     }
@@ -193,6 +191,18 @@ static bool try_trend(pfc_fit *f, pfc_fit *other, int degree)
     remove_trend(other, degree);
     pfc_fit_run(other, other->unit);
     return keep_if_likelier(f, other, price);
+}
+
+static void try_trends(pfc_fit *f, pfc_fit *other)
+{
+    f->basis = pfc_segment_space_take(f->space, f->n * sizeof *f->basis);
+    other->basis = f->basis;
+    fill_basis(f, f->basis);
+    bool sloping = trend_thinkable(f, other);
+    for (int degree = 1; degree <= TREND_DEGREE && sloping && pfc_free_changes(f) > 0; degree++)
+        try_trend(f, other, degree);
+    pfc_segment_space_give(f->space, f->basis);
+    f->basis = other->basis = NULL;
 }
 
 /* Residual of a moving mean over one period: the levels go, the wave stays. */
@@ -380,9 +390,7 @@ void pfc_fit_explain(pfc_fit *f)
     try_states(f, &other);
     if (found > 1 || f->noise.inflate > 1.5)
         try_wave(f, &other);
-    bool sloping =
-        f->n >= TREND_MIN_POINTS && pfc_free_changes(f) > 0 && trend_thinkable(f, &other);
-    for (int degree = 1; degree <= TREND_DEGREE && sloping && pfc_free_changes(f) > 0; degree++)
-        try_trend(f, &other, degree);
+    if (f->n >= TREND_MIN_POINTS && pfc_free_changes(f) > 0)
+        try_trends(f, &other);
     pfc_fit_clear(&other);
 }

@@ -11,6 +11,8 @@
 /* What the spikes of each level can do by themselves. */
 typedef struct pfc_runs pfc_runs;
 
+#define PFC_TREND_DEGREE 3
+
 typedef struct pfc_fit {
     const pfc_track *track;
     size_t n;
@@ -20,11 +22,12 @@ typedef struct pfc_fit {
     uint8_t *upper;   /* machine state of each point, when gap > 0 */
     uint32_t *starts; /* first points of the later levels */
     size_t changes;
-    double *mean;             /* of each level in sigma, changes + 1; filled by pfc_fit_decide */
-    double *scratch;          /* 3 n values */
-    pfc_runs *runs;           /* while changes are decided on */
-    void *memory;             /* behind the arrays */
-    pfc_fixed fixed;          /* settled changes: never dropped */
+    double *mean;    /* of each level in sigma, changes + 1; filled by pfc_fit_decide */
+    double *scratch; /* 3 n values */
+    double (*basis)[PFC_TREND_DEGREE]; /* of trends at each point, while they are tried */
+    pfc_runs *runs;                    /* while changes are decided on */
+    void *memory;                      /* behind the arrays */
+    pfc_fixed fixed;                   /* settled changes: never dropped */
     pfc_segment_space *space; /* shared between the explanations of one series; not owned */
     double centre;            /* what z is counted from, in units of y */
     pfc_noise noise;

@@ -63,24 +63,31 @@ WIDE static size_t keep_wide(double *x, size_t n, double low, double high)
     return kept;
 }
 
-/* Largest values with at most `a` and `b` of the n <= LEAST below them: the order statistics a, b. */
+/* The order statistics a and b of n <= LEAST values: the largest with at most so many below them. */
 WIDE static void order_wide(const double *x, size_t n, size_t a, size_t b, double *low,
                             double *high)
 {
-    const __m512d inf = _mm512_set1_pd((double)INFINITY);
-    __m512d v[LEAST / 8];
-    size_t vectors = (n + 7) / 8;
-    for (size_t k = 0; k < vectors; k++)
-        v[k] = _mm512_mask_loadu_pd(inf, lanes(n - 8 * k), x + 8 * k);
-    *low = *high = -(double)INFINITY;
-    for (size_t i = 0; i < n; i++) {
-        __m512d one = _mm512_set1_pd(x[i]);
-        size_t less = 0;
-        for (size_t k = 0; k < vectors; k++)
-            less += bits(_mm512_cmp_pd_mask(v[k], one, _CMP_LT_OQ));
-        *low = less <= a && x[i] > *low ? x[i] : *low;
-        *high = less <= b && x[i] > *high ? x[i] : *high;
+    const __m512d far = _mm512_set1_pd((double)INFINITY);
+    const __m512d none = _mm512_set1_pd(-(double)INFINITY);
+    const __m512i one = _mm512_set1_epi64(1);
+    const __m512i most_a = _mm512_set1_epi64((int64_t)a);
+    const __m512i most_b = _mm512_set1_epi64((int64_t)b);
+    __m512d l = none;
+    __m512d h = none;
+    for (size_t k = 0; k < n; k += 8) {
+        __mmask8 in = lanes(n - k);
+        __m512d v = _mm512_mask_loadu_pd(far, in, x + k);
+        __m512i less = _mm512_setzero_si512();
+        for (size_t j = 0; j < n; j++)
+            less = _mm512_mask_add_epi64(
+                less, _mm512_cmp_pd_mask(_mm512_set1_pd(x[j]), v, _CMP_LT_OQ), less, one);
+        __mmask8 upto_a = _mm512_mask_cmple_epi64_mask(in, less, most_a);
+        __mmask8 upto_b = _mm512_mask_cmple_epi64_mask(in, less, most_b);
+        l = _mm512_max_pd(l, _mm512_mask_mov_pd(none, upto_a, v));
+        h = _mm512_max_pd(h, _mm512_mask_mov_pd(none, upto_b, v));
     }
+    *low = _mm512_reduce_max_pd(l);
+    *high = _mm512_reduce_max_pd(h);
 }
 #else
 static bool has_wide(void)

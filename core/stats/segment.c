@@ -52,6 +52,11 @@ static const double *shape_of(pfc_shapes *shapes, double freedom)
 void pfc_loss_init(pfc_loss *loss, pfc_shapes *shapes, double freedom, double scale,
                    double cap_nats)
 {
+    if (loss->freedom == freedom && loss->scale == scale && loss->cap_nats == cap_nats)
+        return;
+    loss->freedom = freedom;
+    loss->scale = scale;
+    loss->cap_nats = cap_nats;
     const double *nats = shape_of(shapes, freedom);
     int16_t *centre = loss->cost + PFC_LOSS_HALF;
     for (int i = 0; i <= PFC_LOSS_HALF; i++) {
@@ -296,14 +301,12 @@ __attribute__((target("avx2"))) static inline int row_step_wide(const walk *w,
         for (int32_t j = 0; j < run->len; j += LANES) {
             __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(from + j));
             c = _mm256_min_epi16(_mm256_sub_epi16(c, lower), most);
-            c = _mm256_add_epi16(c,
-                                 _mm256_loadu_si256((const __m256i *)(const void *)(loss + j)));
+            c = _mm256_add_epi16(c, _mm256_loadu_si256((const __m256i *)(const void *)(loss + j)));
             _mm256_storeu_si256((__m256i *)(void *)(to + j), c);
             least = _mm256_min_epi16(least, c);
         }
     }
-    __m128i half =
-        _mm_min_epi16(_mm256_castsi256_si128(least), _mm256_extracti128_si256(least, 1));
+    __m128i half = _mm_min_epi16(_mm256_castsi256_si128(least), _mm256_extracti128_si256(least, 1));
     return _mm_extract_epi16(_mm_minpos_epu16(half), 0);
 }
 
@@ -330,8 +333,8 @@ static bool has_wide(void)
 
 /* Costs after every point: rows[t + 1] are those after point t, not yet lowered by their minimum.
  * Returns the sum of what they were lowered by. */
-WIDEST static double walk_on(const walk *w, const int32_t *q, size_t n, uint32_t offset, size_t next,
-                             int16_t *rows)
+WIDEST static double walk_on(const walk *w, const int32_t *q, size_t n, uint32_t offset,
+                             size_t next, int16_t *rows)
 {
     int best = 0;
     int64_t total = 0;
@@ -429,8 +432,8 @@ static size_t segment_chunk(walk *w, const int32_t *q, size_t n, uint32_t offset
     while (next < w->fixed.len && w->fixed.at[next] < offset + n)
         next++;
     bool wide = !w->two && has_wide();
-    double total = wide ? walk_wide(w, q, n, offset, first, rows)
-                        : walk_on(w, q, n, offset, first, rows);
+    double total =
+        wide ? walk_wide(w, q, n, offset, first, rows) : walk_on(w, q, n, offset, first, rows);
     size_t found = 0;
     size_t j = cheapest(rows + n * w->row, w->row);
     if (w->two)

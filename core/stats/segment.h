@@ -48,7 +48,8 @@ typedef struct pfc_states {
 } pfc_states;
 
 /* Memory that calls share; zero it before the first call. Not for two threads. */
-#define PFC_SPACE_PARTS 4
+#define PFC_SPACE_PARTS 5
+#define PFC_SPACE_LOGS  2048
 typedef struct pfc_segment_space {
     int16_t *rows;
     size_t rows_cap; /* cells */
@@ -60,6 +61,10 @@ typedef struct pfc_segment_space {
         bool used;
     } parts[PFC_SPACE_PARTS];
     pfc_shapes shapes;
+    /* Logarithms taken last, by the low bits of the point's index. */
+    struct {
+        double of, is;
+    } logs[PFC_SPACE_LOGS];
 } pfc_segment_space;
 
 void pfc_segment_space_clear(pfc_segment_space *space);

@@ -70,8 +70,21 @@ double pfc_noise_of_steps(const double *y, size_t n, double *scratch)
     return DIFFERENCE_TO_SIGMA * pfc_stats_median_spend(scratch, n - 1);
 }
 
-/* Logarithms where every value allows it: noise of timings grows with the timing. */
-static bool to_scale(const double *x, size_t n, double *y, double *scale)
+/* Looks see the same points again and again. */
+static double log_again(pfc_segment_space *space, size_t i, double x)
+{
+    size_t k = i % PFC_SPACE_LOGS;
+    if (space->logs[k].of != x) {
+        space->logs[k].of = x;
+        space->logs[k].is = log(x);
+    }
+    return space->logs[k].is;
+}
+
+/* Logarithms where every value allows it: noise of timings grows with the timing. `from`: place of
+ * x[0] in the series. */
+static bool to_scale(const double *x, size_t n, size_t from, pfc_segment_space *space, double *y,
+                     double *scale)
 {
     bool positive = true;
     double most = 0.0;
@@ -81,7 +94,7 @@ static bool to_scale(const double *x, size_t n, double *y, double *scale)
     }
     for (size_t i = 0; i < n; i++) {
         if (positive)
-            y[i] = log(x[i]);
+            y[i] = log_again(space, from + i, x[i]);
         else
             y[i] = most > 0.0 ? x[i] / most : 0.0;
     }
@@ -97,7 +110,8 @@ static bool repeats_usable(const pfc_point *points, const uint32_t *place, size_
     return n > 0 && (double)with >= REPEATS_SHARE * (double)n;
 }
 
-static void choose_summary(pfc_track *track, const pfc_point *points, bool higher, double *scratch)
+static void choose_summary(pfc_track *track, const pfc_point *points, bool higher,
+                           pfc_segment_space *space, double *scratch)
 {
     size_t n = track->n;
     double *all = pfc_calloc(n * SUMMARIES, sizeof *all);
@@ -111,7 +125,7 @@ static void choose_summary(pfc_track *track, const pfc_point *points, bool highe
     }
     for (size_t s = 0; s < SUMMARIES; s++) {
         double most;
-        bool logged = to_scale(all + s * n, n, y, &most);
+        bool logged = to_scale(all + s * n, n, s * n, space, y, &most);
         double noise = pfc_noise_of_steps(y, n, scratch) * handicap[s];
         if (s > 0 && !(noise < best && logged == track->logged))
             continue;
@@ -162,9 +176,10 @@ double pfc_track_step_s(const pfc_track *track, double *scratch)
     return 2 * len > n ? pfc_stats_median_spend(scratch, len) : (double)NAN;
 }
 
-void pfc_track_init(pfc_track *track, const pfc_point *points, size_t n,
-                    const pfc_detect_opts *opts)
+void pfc_track_init(pfc_track *track, const pfc_point *points, size_t from, size_t n,
+                    const pfc_detect_opts *opts, pfc_segment_space *space)
 {
+    points += from;
     memset(track, 0, sizeof *track);
     track->points = points;
     if (opts->alpha > 0.0)
@@ -179,13 +194,13 @@ void pfc_track_init(pfc_track *track, const pfc_point *points, size_t n,
     track->places = track->n;
     double *scratch = pfc_calloc(track->n, sizeof *scratch);
     if (!opts->exact && repeats_usable(points, track->place, track->n)) {
-        choose_summary(track, points, opts->higher_is_better, scratch);
+        choose_summary(track, points, opts->higher_is_better, space, scratch);
         track->last = &points[track->place[track->n - 1]];
     } else {
         for (size_t i = 0; i < track->n; i++)
             track->raw[i] = points[track->place[i]].v;
         track->summary = -1;
-        track->logged = to_scale(track->raw, track->n, track->y, &track->most);
+        track->logged = to_scale(track->raw, track->n, from, space, track->y, &track->most);
     }
     track->exact = opts->exact || is_exact(track->raw, track->n);
     if (!track->exact) {

@@ -19,6 +19,37 @@ Test(summary, median_of_odd_and_even_counts)
     cr_assert(eq(dbl, pfc_stats_median(odd, 1), 9.0));
 }
 
+/* Against the median by sorting: lengths around the sizes where the way changes, with ties, in order,
+ * far spread, and with most values equal. */
+Test(summary, median_of_spent_values_is_the_median)
+{
+    enum { MOST = 700 };
+    double x[MOST];
+    pfc_rng rng;
+    pfc_rng_seed(&rng, 5);
+    for (size_t n = 1; n <= MOST; n += n < 100 ? 1 : 37) {
+        for (int kind = 0; kind < 6; kind++) {
+            for (size_t i = 0; i < n; i++) {
+                double z = pfc_rng_normal(&rng);
+                const double kinds[] = { z,
+                                         round(2.0 * z),
+                                         (double)i,
+                                         exp(300.0 * z),
+                                         z > 2.0 ? z : 1.0,
+                                         i % 2 ? 1e308 : -1e308 };
+                x[i] = kinds[kind];
+            }
+            double *sorted = pfc_stats_copy(x, n);
+            pfc_stats_sort(sorted, n);
+            double low = sorted[(n - 1) / 2];
+            double high = sorted[n / 2];
+            double want = low == high ? low : 0.5 * low + 0.5 * high;
+            free(sorted);
+            cr_assert(eq(dbl, pfc_stats_median_spend(x, n), want), "kind %d of %zu", kind, n);
+        }
+    }
+}
+
 /* Type 7 (Hyndman & Fan 1996): place 0.25 * 3 = 0.75 between 1 and 2, so 1.75. */
 Test(summary, quantile_interpolates_between_order_statistics)
 {
