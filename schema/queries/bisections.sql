@@ -135,7 +135,7 @@ SELECT r.id AS run_id, b.name AS benchmark, s.backend, m.median, s.headline, s.h
 FROM jobs j
 JOIN runs r ON r.project_id = j.project_id AND r.run_id = ANY (j.run_ids)
 JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
-JOIN measurements m ON m.project_id = r.project_id AND m.run_id = r.id
+JOIN measurements m ON m.project_id = r.project_id AND m.commit_id = r.commit_id AND m.run_id = r.id
 JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
 WHERE j.project_id = $1::bigint AND j.id = $2::bigint AND s.metric = $3

@@ -23,7 +23,8 @@ JOIN runs r ON r.project_id = q.project_id AND r.id = q.run_id
 WHERE NOT EXISTS (SELECT 1 FROM retention t
                   WHERE t.month = date_trunc('month', r.received_at AT TIME ZONE 'UTC')::date)
   AND q.told <> (SELECT count(*) FROM measurements m
-                 WHERE m.project_id = q.project_id AND m.run_id = q.run_id)
+                 WHERE m.project_id = r.project_id AND m.commit_id = r.commit_id
+                 AND m.run_id = r.id)
 UNION ALL
 SELECT 'measurements whose samples do not fit their number or blocks', count(*) FROM measurements
 WHERE cardinality(samples) <> n OR (SELECT coalesce(sum(b), 0) FROM unnest(blocks) AS b) <> n

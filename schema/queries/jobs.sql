@@ -139,11 +139,13 @@ FROM series s
 JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id
 LEFT JOIN (
     SELECT m.series_id, min(coalesce(b.position, 0)) AS position
-    FROM measurements m
+    FROM runs r
+    JOIN measurements m ON m.project_id = r.project_id AND m.commit_id = r.commit_id
+        AND m.run_id = r.id
     JOIN series t ON t.project_id = m.project_id AND t.id = m.series_id
     LEFT JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id
         AND b.branch = t.branch
-    WHERE m.project_id = $1::bigint AND m.run_id = ANY ($2::bigint[])
+    WHERE r.project_id = $1::bigint AND r.id = ANY ($2::bigint[])
     GROUP BY m.series_id) f ON f.series_id = s.id
 WHERE s.project_id = $1::bigint AND (s.branch = ANY ($3::text[]) OR f.series_id IS NOT NULL)
 ORDER BY s.branch, s.id;

@@ -128,10 +128,11 @@ WHERE r.project_id = $1::bigint AND r.id = $2::bigint;
 -- $1 project_id, $2 run  -> measured and not, by name
 SELECT b.name AS benchmark, s.metric, s.backend, s.unit, s.higher_is_better, s.exact, 0 AS status,
        NULL AS reason, m.samples, m.blocks, b.params::text AS params, m.extra::text AS extra
-FROM measurements m
+FROM runs r
+JOIN measurements m ON m.project_id = r.project_id AND m.commit_id = r.commit_id AND m.run_id = r.id
 JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
-WHERE m.project_id = $1::bigint AND m.run_id = $2::bigint
+WHERE r.project_id = $1::bigint AND r.id = $2::bigint
 UNION ALL
 SELECT benchmark, metric, backend, unit, higher_is_better, exact,
        CASE WHEN broken THEN 1 ELSE 2 END, reason, '{}', '{}', params::text, '{}'
@@ -149,7 +150,9 @@ JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
 JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
 WHERE m.project_id = $1::bigint AND ($2::bigint IS NULL OR m.commit_id = $2)
-  AND ($3::bigint IS NULL OR m.run_id = $3) AND ($4::text IS NULL OR s.backend = $4)
+  AND ($3::bigint IS NULL OR (m.run_id = $3 AND m.commit_id = (
+      SELECT o.commit_id FROM runs o WHERE o.project_id = $1::bigint AND o.id = $3)))
+  AND ($4::text IS NULL OR s.backend = $4)
   AND (NOT r.infra OR $3::bigint IS NOT NULL OR NOT EXISTS (
       SELECT 1 FROM runs o WHERE o.project_id = $1::bigint AND o.commit_id = $2 AND NOT o.infra))
 ORDER BY b.name COLLATE "C", s.metric COLLATE "C", s.backend COLLATE "C",

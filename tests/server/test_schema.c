@@ -127,7 +127,13 @@ Test(schema, pages_are_read_through_their_indexes)
     } pages[] = {
         { "window_chunks", "1, 1, 'main'", "series_chunks_pkey" },
         { "window_runs", "1, '{1,2}'", "runs_" },
-        { "compare_side", "1, 1, NULL, NULL", "measurements_default_project_id_commit_id_idx" },
+        { "compare_side", "1, 1, NULL, NULL",
+          "measurements_default_project_id_commit_id_run_id_idx" },
+        { "compare_side", "1, NULL, 1, NULL",
+          "measurements_default_project_id_commit_id_run_id_idx" },
+        { "run_measurements", "1, 1", "measurements_default_project_id_commit_id_run_id_idx" },
+        { "detect_series", "1, '{1}', '{}'",
+          "measurements_default_project_id_commit_id_run_id_idx" },
         { "compare_side", "1, 1, NULL, NULL", "runs_by_commit" },
         { "alerts_list", "NULL, NULL, NULL, NULL, NULL, 100", "alerts_by_id" },
     };
