@@ -122,6 +122,11 @@ double pfc_dtype_bytes(const char *dtype)
     return strcmp(dtype, "int8") == 0 ? 1.0 : 0.0;
 }
 
+bool pfc_op_has_dtype(const pfc_op *op, const char *dtype)
+{
+    return strcmp(dtype, "int8") != 0 || strcmp(op->name, "gemm") == 0;
+}
+
 char *pfc_case_name(const pfc_op *op, const char *dtype, const int64_t *params)
 {
     pfc_buf buf;

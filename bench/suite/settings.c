@@ -91,6 +91,10 @@ pfc_code pfc_suite_read_settings(pfc_suite_reader *r, struct fy_node *node, bool
                               "settings: %lld processes take at least a sample each, and "
                               "max_samples is %lld",
                               (long long)s->processes, (long long)s->max_samples);
+    if (s->warmup_seconds > s->max_seconds && pfc_yaml_get(node, "warmup_seconds"))
+        return pfc_yaml_fault(y, pfc_yaml_get(node, "warmup_seconds"), err,
+                              "settings: warmup_seconds %g leaves nothing of max_seconds %g",
+                              s->warmup_seconds, s->max_seconds);
     total = pfc_yaml_get(node, "max_total_seconds");
     if (!total)
         return PFC_OK;

@@ -90,8 +90,7 @@ static pfc_code add_phase(pfc_suite_reader *r, const pfc_suite_entry *given, str
     for (size_t i = 0; !code && i < len; i++) {
         pfc_suite_entry e = *given;
 
-        if (given->op ? shapes[i].op != given->op
-                      : strcmp(e.dtype, "int8") == 0 && strcmp(shapes[i].op->name, "gemm") != 0)
+        if (given->op ? shapes[i].op != given->op : !pfc_op_has_dtype(shapes[i].op, e.dtype))
             continue;
         e.op = shapes[i].op;
         e.generated = true;
@@ -161,11 +160,15 @@ static pfc_code read_op(const pfc_suite_reader *r, struct fy_node *node, pfc_sui
     code = pfc_yaml_text(&r->file->yaml, dtype, "dtype", 32, &text, err);
     if (code)
         return code;
-    if (pfc_dtype_bytes(text) > 0.0)
-        memcpy(e->dtype, text, strlen(text) + 1);
-    else
+    if (!(pfc_dtype_bytes(text) > 0.0))
         code = pfc_yaml_fault(&r->file->yaml, dtype, err,
                               "dtype: unknown type '%s' (known: f32, bf16, int8)", text);
+    else if (e->op && !pfc_op_has_dtype(e->op, text))
+        code =
+            pfc_yaml_fault(&r->file->yaml, dtype, err,
+                           "dtype: %s is computed in f32 and bf16, only gemm in int8", e->op->name);
+    else
+        memcpy(e->dtype, text, strlen(text) + 1);
     free(text);
     return code;
 }

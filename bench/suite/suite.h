@@ -49,6 +49,8 @@ const pfc_op *pfc_op_find(const char *name);
 const pfc_op *pfc_op_list(size_t *len);
 /** Bytes of one element of "f32", "bf16" or "int8"; 0 when the type is unknown. */
 double pfc_dtype_bytes(const char *dtype);
+/** Whether some backend could ever compute the operation in that (known) type. */
+bool pfc_op_has_dtype(const pfc_op *op, const char *dtype);
 
 /** How one benchmark is measured. */
 typedef struct pfc_case_settings {

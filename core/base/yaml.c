@@ -79,6 +79,13 @@ static pfc_code syntax_fault(const pfc_yaml *yaml, pfc_err *err)
 
     if (!first || !first->msg)
         return pfc_err_set(err, PFC_EINVAL, "%s: want YAML, cannot be parsed", yaml->name);
+    if (strcmp(first->msg, "duplicate key") == 0 && first->fyt) {
+        size_t len = 0;
+        const char *key = fy_token_get_text(first->fyt, &len);
+        return pfc_err_set(err, PFC_EINVAL, "%s:%d: want each key once, '%.*s' stands here again",
+                           yaml->name, first->line, (int)PFC_MIN(key ? len : 0, (size_t)60),
+                           key ? key : "");
+    }
     return pfc_err_set(err, PFC_EINVAL, "%s:%d: want YAML: %s", yaml->name, first->line,
                        first->msg);
 }
@@ -122,21 +129,39 @@ void pfc_yaml_clear(pfc_yaml *yaml)
     *yaml = (pfc_yaml){ 0 };
 }
 
-/* Only scalars have a token of their own; a collection starts where its first scalar does. */
+/* Where a node is named by its mapping; 0: it is in none. */
+static int line_of_key(struct fy_node *node)
+{
+    struct fy_node *parent = fy_node_get_parent(node);
+    struct fy_node_pair *pair;
+    void *prev = NULL;
+
+    while (parent && fy_node_is_mapping(parent) &&
+           (pair = fy_node_mapping_iterate(parent, &prev)) != NULL) {
+        if (fy_node_pair_value(pair) == node)
+            return pfc_yaml_line(fy_node_pair_key(pair));
+    }
+    return 0;
+}
+
+/* Only scalars have a token of their own; a collection starts where its first scalar does, an empty
+   one where it is named. */
 int pfc_yaml_line(struct fy_node *node)
 {
-    while (node && !fy_node_is_scalar(node)) {
+    struct fy_node *first = node;
+
+    while (first && !fy_node_is_scalar(first)) {
         void *prev = NULL;
-        if (fy_node_is_mapping(node)) {
-            struct fy_node_pair *pair = fy_node_mapping_iterate(node, &prev);
-            node = pair ? fy_node_pair_key(pair) : NULL;
+        if (fy_node_is_mapping(first)) {
+            struct fy_node_pair *pair = fy_node_mapping_iterate(first, &prev);
+            first = pair ? fy_node_pair_key(pair) : NULL;
         } else {
-            node = fy_node_sequence_iterate(node, &prev);
+            first = fy_node_sequence_iterate(first, &prev);
         }
     }
-    if (!node)
-        return 0;
-    const struct fy_mark *mark = fy_token_start_mark(fy_node_get_scalar_token(node));
+    if (!first)
+        return node ? line_of_key(node) : 0;
+    const struct fy_mark *mark = fy_token_start_mark(fy_node_get_scalar_token(first));
     return mark ? mark->line + 1 : 0;
 }
 

@@ -6,8 +6,8 @@
 #include <criterion/new/assert.h>
 
 #include "bench/suite/suite.h"
-#include "core/base/yaml.h"
 #include "core/base/buf.h"
+#include "core/base/yaml.h"
 
 static pfc_suite *parse(const char *text)
 {
@@ -99,6 +99,13 @@ Test(suite, what_is_wrong_is_told_with_file_and_line)
     refuse("suite: t\nbenchmark: []\n", "s.yaml:2: suite: unknown key 'benchmark' (known: suite, ");
     refuse(HEAD "  - op: gem\n", "s.yaml:4: op: unknown operation 'gem'");
     refuse(HEAD "  - {op: gemm, dtype: f64}\n", "unknown type 'f64'");
+    refuse(HEAD "  - {op: softmax, dtype: int8, shapes: [{rows: 1, cols: 1}]}\n",
+           "s.yaml:4: dtype: softmax is computed in f32 and bf16, only gemm in int8");
+    refuse("suite: t\nbackends: []\nbenchmarks: []\n", "s.yaml:2: backends: want at least one");
+    refuse("suite: t\nsettings: {max_seconds: 1, max_seconds: 2}\nbenchmarks: []\n",
+           "s.yaml:2: want each key once, 'max_seconds' stands here again");
+    refuse("suite: t\nsettings:\n  max_seconds: 0.1\n  warmup_seconds: 5\nbenchmarks: []\n",
+           "s.yaml:4: settings: warmup_seconds 5 leaves nothing of max_seconds 0.1");
     refuse(HEAD "  - op: gemm\n    shapes:\n      - {m: 1, n: 1}\n",
            "s.yaml:6: gemm: shape lacks 'k'");
     refuse(HEAD "  - op: gemm\n    shapes:\n      - {m: 1, n: 1, k: 0}\n", "s.yaml:6: ");
