@@ -24,6 +24,7 @@ enum {
     KEY_STORED,
     KEY_BASE,
     KEY_TIMEOUT,
+    KEY_WAIT_QUIET,
     KEY_WORK,
     KEY_PROJECT,
     KEY_URL,
@@ -60,6 +61,7 @@ typedef struct compare_opts {
           "Relative change that does not matter (default 0.01; 0.005 for pairs)",                  \
           0 },                                                                                     \
         { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 0 },               \
+        { "wait-quiet", KEY_WAIT_QUIET, "T", 0, "Of a suite: wait for a quiet machine", 0 },       \
         { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },                             \
     {                                                                                              \
         "git-bisect", KEY_GIT_BISECT, 0, 0, "Exit status for `git bisect run`: 0, 1 or 125", 0     \
@@ -132,6 +134,7 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
     compare_opts *o = state->input;
     const char **text = text_field(o, key);
     pfc_err err = { 0 };
+    double seconds;
 
     if (text) {
         *text = arg;
@@ -151,6 +154,11 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_MARGIN:
         o->margin = pfc_arg_double(state, arg, 1e-9, 10, "--margin");
+        return 0;
+    case KEY_WAIT_QUIET:
+        o->take.wait_quiet = arg;
+        if (pfc_parse_duration_s(arg, "--wait-quiet", &seconds, &err))
+            argp_error(state, "%s", err.msg);
         return 0;
     case KEY_TIMEOUT:
         if (pfc_parse_duration_s(arg, "--timeout", &o->take.timeout_s, &err))

@@ -19,6 +19,7 @@ enum {
     KEY_REPEATS,
     KEY_OUT,
     KEY_TIMEOUT,
+    KEY_WAIT_QUIET,
     KEY_WORK,
     KEY_PUSH,
     KEY_PROJECT,
@@ -52,6 +53,8 @@ static const struct argp_option run_options[] = {
     { "size", KEY_SIZE, "FILE", 0, "The size of this file is a metric, too; repeatable", 0 },
     { "out", KEY_OUT, "FILE", 0, "Also write the run document", 0 },
     { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 0 },
+    { "wait-quiet", KEY_WAIT_QUIET, "T", 0,
+      "Of a suite: wait so long for a quiet machine, then end with 5", 0 },
     { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },
     { "push", KEY_PUSH, 0, 0, "Upload the result", 0 },
     { "project", KEY_PROJECT, "P", 0, "The project's name, for --push", 0 },
@@ -134,6 +137,7 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
     run_opts *o = state->input;
     const char **text = text_field(o, key);
     pfc_err err = { 0 };
+    double seconds;
 
     if (text) {
         *text = arg;
@@ -147,6 +151,11 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_REPEATS:
         o->take.repeats = (size_t)pfc_arg_i64(state, arg, 1, PFC_TAKE_MAX_REPEATS, "--repeats");
+        return 0;
+    case KEY_WAIT_QUIET:
+        o->take.wait_quiet = arg;
+        if (pfc_parse_duration_s(arg, "--wait-quiet", &seconds, &err))
+            argp_error(state, "%s", err.msg);
         return 0;
     case KEY_TIMEOUT:
         if (pfc_parse_duration_s(arg, "--timeout", &o->take.timeout_s, &err))

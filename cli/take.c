@@ -30,6 +30,7 @@ static void settle(pfc_take *t)
     m->has_direction = t->conf.higher_is_better;
     m->higher_is_better = t->conf.higher_is_better;
     m->timeout_s = o->timeout_s > 0 ? o->timeout_s : t->conf.timeout_s;
+    m->wait_quiet = o->wait_quiet;
     m->cancelled = pfc_cli_interrupted;
 }
 
@@ -108,6 +109,8 @@ static pfc_code outcome_error(const pfc_outcome *out, pfc_err *err)
             return pfc_err_set(err, PFC_EINVAL, "%s", out->reason);
         return pfc_err_set(err, PFC_EBROKEN, "%s", out->reason);
     case PFC_OUTCOME_FAILED:
+        if (out->unavailable)
+            return pfc_err_set(err, PFC_EUNAVAIL, "%s", out->reason);
         return pfc_err_set(err, PFC_EBROKEN, "%s", out->reason);
     case PFC_OUTCOME_TIMED_OUT:
         return pfc_err_set(err, PFC_ETIMEOUT, "%s", out->reason);

@@ -17,11 +17,12 @@ typedef struct pfc_take_opts {
     const char *suite, *filter, *measure, *build;
     const char *backends[PFC_TAKE_MAX_BACKENDS];
     size_t backends_len;
-    const char *work; /* checkouts; NULL: below the user's cache folder */
-    double timeout_s; /* 0: perfci.yaml's */
-    bool resources;   /* of a command: also its wall and CPU time and memory */
-    size_t repeats;   /* of the whole suite or command; 0: 1 for a suite, 5 for a command */
-    uint64_t seed;    /* of the order of turns */
+    const char *work;       /* checkouts; NULL: below the user's cache folder */
+    const char *wait_quiet; /* of suites: a duration, checked; NULL: they are measured at once */
+    double timeout_s;       /* 0: perfci.yaml's */
+    bool resources;         /* of a command: also its wall and CPU time and memory */
+    size_t repeats;         /* of the whole suite or command; 0: 1 for a suite, 5 for a command */
+    uint64_t seed;          /* of the order of turns */
 } pfc_take_opts;
 
 /** Where measuring happens: the repository here, if any, and its settings. Open once. */

@@ -252,6 +252,7 @@ static pfc_code measure(agent *a, pfc_workspace *ws, const pfc_conf *conf, const
         .machine_class = a->machine.machine_class,
         .machine_name = a->machine.name,
         .timeout_s = conf->timeout_s,
+        .wait_quiet = a->opts->wait_quiet,
         .cancelled = pfc_lease_cancelled,
         .cancelled_arg = lease,
     };

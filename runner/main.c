@@ -46,6 +46,9 @@ static void usage(FILE *to)
         "  --class CLASS     of this machine; default: the CPU's model\n"
         "  --poll SECONDS    how long one question for a job waits, 1 to 30; default 20\n"
         "  --timeout TIME    of a build or measurement unless perfci.yaml says; default 10m\n"
+        "  --wait-quiet TIME for a quiet machine before a suite is measured; then the job fails "
+        "with\n"
+        "                    the reason; default: not at all\n"
         "  --executor local  where jobs run\n"
         "  --once            at most one job, then end\n"
         "  --log LEVEL       debug, info, warn, error; default info\n"
@@ -64,6 +67,7 @@ enum {
     OPT_CLASS,
     OPT_POLL,
     OPT_TIMEOUT,
+    OPT_WAIT_QUIET,
     OPT_EXECUTOR,
     OPT_ONCE,
     OPT_LOG,
@@ -79,6 +83,7 @@ typedef struct flags {
 static pfc_code take_flag(int flag, pfc_agent_opts *opts, flags *more, pfc_err *err)
 {
     pfc_log_level level;
+    double seconds;
 
     switch (flag) {
     case OPT_URL:
@@ -100,6 +105,9 @@ static pfc_code take_flag(int flag, pfc_agent_opts *opts, flags *more, pfc_err *
         return pfc_parse_double(optarg, 1.0, 30.0, "--poll", &opts->poll_s, err);
     case OPT_TIMEOUT:
         return pfc_parse_duration_s(optarg, "--timeout", &opts->timeout_s, err);
+    case OPT_WAIT_QUIET:
+        opts->wait_quiet = optarg;
+        return pfc_parse_duration_s(optarg, "--wait-quiet", &seconds, err);
     case OPT_EXECUTOR:
         return pfc_streq(optarg, "local")
                    ? PFC_OK
@@ -135,6 +143,7 @@ static pfc_code parse(int argc, char **argv, pfc_agent_opts *opts, flags *more, 
         { "class", required_argument, NULL, OPT_CLASS },
         { "poll", required_argument, NULL, OPT_POLL },
         { "timeout", required_argument, NULL, OPT_TIMEOUT },
+        { "wait-quiet", required_argument, NULL, OPT_WAIT_QUIET },
         { "executor", required_argument, NULL, OPT_EXECUTOR },
         { "once", no_argument, NULL, OPT_ONCE },
         { "log", required_argument, NULL, OPT_LOG },

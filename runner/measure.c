@@ -14,6 +14,7 @@
 #include "runner/priv.h"
 
 #define BENCH_REFUSES     2
+#define BENCH_UNAVAILABLE 5
 #define BENCH_IN_CHECKOUT "build/release/bin/perfci-bench"
 #define MAX_COMMIT_TEXT   64
 
@@ -86,10 +87,13 @@ void pfc_measure_refused(const pfc_proc_result *res, pfc_outcome *out)
     const char name[] = "perfci-bench: ";
     char line[PFC_WORKSPACE_REASON_BYTES];
 
-    if (out->kind != PFC_OUTCOME_FAILED || res->exit_status != BENCH_REFUSES)
+    if (out->kind != PFC_OUTCOME_FAILED ||
+        (res->exit_status != BENCH_REFUSES && res->exit_status != BENCH_UNAVAILABLE))
         return;
-    out->kind = PFC_OUTCOME_BROKEN;
-    out->refused = true;
+    out->unavailable = res->exit_status == BENCH_UNAVAILABLE;
+    out->refused = !out->unavailable;
+    if (out->refused)
+        out->kind = PFC_OUTCOME_BROKEN;
     pfc_command_telling_line(pfc_buf_text(&res->err), line, sizeof(line));
     if (line[0])
         (void)snprintf(out->reason, sizeof(out->reason), "%s",
@@ -236,6 +240,10 @@ static pfc_code run_bench(const pfc_measure_opts *opts, pfc_command *cmd, const 
     if (opts->backend) {
         argv[n++] = "--backend";
         argv[n++] = opts->backend;
+    }
+    if (opts->wait_quiet) {
+        argv[n++] = "--wait-quiet";
+        argv[n++] = opts->wait_quiet;
     }
     cmd->argv = argv;
     code = pfc_command_run(cmd, &res, err);

@@ -94,6 +94,10 @@ static pfc_code measure(const pfc_measure_opts *opts, pfc_command *cmd, char *co
         argv[n++] = "--backend";
         argv[n++] = opts->backend;
     }
+    if (opts->wait_quiet) {
+        argv[n++] = "--wait-quiet";
+        argv[n++] = opts->wait_quiet;
+    }
     cmd->argv = argv;
     code = pfc_command_run(cmd, &res, err);
     if (code)

@@ -38,7 +38,8 @@ void pfc_command_telling_line(const char *output, char *out, size_t cap);
  *  PFC_WORKSPACE_REASON_BYTES. */
 pfc_outcome_kind pfc_measure_classify(const pfc_proc_result *res, const char *what, char *reason);
 /** Status 2 of perfci-bench: what it was asked for is wrong, and is so at every try. Makes a failed
- *  outcome a broken, refused one with its sentence. */
+ *  outcome a broken, refused one with its sentence. Status 5, a machine that cannot measure now: it
+ *  stays failed, and is called unavailable. */
 void pfc_measure_refused(const pfc_proc_result *res, pfc_outcome *out);
 /** The perfci-bench for a checkout: the given one, its own, the one beside us. Caller frees. */
 pfc_code pfc_measure_find_bench(const pfc_measure_opts *opts, const char *dir, char **out,

@@ -36,6 +36,7 @@ typedef struct pfc_outcome {
     char reason[PFC_WORKSPACE_REASON_BYTES]; /* one sentence unless measured */
     pfc_run *run;     /* when measured: id, commit, times and machine are set, project is not */
     char *log_path;   /* of the build, NULL when there was none */
+    bool unavailable; /* the machine did not let perfci-bench measure: not the commit's fault */
     bool refused;     /* the suite, filter or backend is wrong, by perfci-bench's own word */
     bool built;       /* a build was done for this call (not taken from the cache) */
     double build_s;   /* wall time of it */
@@ -60,9 +61,11 @@ typedef struct pfc_measure_opts {
                            as secondary metrics; when it prints no result its time is the result */
     bool has_direction; /* higher_is_better counts for values that come without direction */
     bool higher_is_better;
-    const char *machine_class;    /* NULL: the CPU's model */
-    const char *machine_name;     /* NULL: the host's name */
-    double timeout_s;             /* of one measurement; 0: PFC_WORKSPACE_TIMEOUT_S */
+    const char *machine_class; /* NULL: the CPU's model */
+    const char *machine_name;  /* NULL: the host's name */
+    const char *wait_quiet;    /* of suites: how long perfci-bench waits for a quiet machine ("5m"),
+                                     then fails with the reason; NULL: it measures at once */
+    double timeout_s;          /* of one measurement; 0: PFC_WORKSPACE_TIMEOUT_S */
     bool (*cancelled)(void *arg); /* asked about ten times a second; NULL: never */
     void *cancelled_arg;
 } pfc_measure_opts;

@@ -282,6 +282,24 @@ Test(measure, a_suite_without_a_document_failed)
     pfc_outcome_clear(&out);
 }
 
+/* perfci-bench ends with 5 when the machine never got quiet: nobody's fault, and said so. */
+Test(measure, a_machine_that_never_gets_quiet_is_not_the_commits_fault)
+{
+    char *bench = make_bench("echo \"perfci-bench: not quiet within $6\" >&2\nexit 5");
+    pfc_measure_opts opts = {
+        .suite = "quick", .bench = bench, .timeout_s = 600, .wait_quiet = "3s"
+    };
+    pfc_outcome out;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_measure(&opts, dir, COMMIT, 0, &out, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, out.kind, PFC_OUTCOME_FAILED));
+    cr_assert(out.unavailable);
+    cr_assert(eq(str, out.reason, "not quiet within 3s"));
+    pfc_outcome_clear(&out);
+    free(bench);
+}
+
 Test(measure, nothing_to_measure_with_is_a_mistake)
 {
     pfc_measure_opts opts = { 0 };
