@@ -35,6 +35,16 @@ ALLOWED = {
     "schema": ["core/base"],
     "tests": ["core", "kernels", "server", "runner", "bench", "cli", "schema"],
 }
+# What a folder may not even speak of: kernels know nothing of timing (they are measured, from outside),
+# and the measuring harness nothing of commits (who asks for numbers knows what they are of).
+MUTE = {
+    "kernels": (r"core/base/clock\.h|<time\.h>|<sys/time\.h>|\b(clock_gettime|gettimeofday)\s*\(|\bclock\(\)|"
+                r"rdtsc|pfc_clock_|perf_event_open", "timing"),
+    "bench/harness": (r"core/git|core/http|[.>]commit\b|PERFCI_COMMIT", "commits"),
+    "bench/machine": (r"core/git|core/http|[.>]commit\b|PERFCI_COMMIT", "commits"),
+    "bench/suite": (r"core/git|core/http|[.>]commit\b|PERFCI_COMMIT", "commits"),
+    "bench/counters": (r"core/git|core/http|[.>]commit\b|PERFCI_COMMIT", "commits"),
+}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 # Files made by the build stand in build/PRESET/generated and belong to the folder they are named for.
 # A header for one instruction set is compiled as the files that include it are.
@@ -80,6 +90,20 @@ def check_includes(root):
     return faults
 
 
+def check_mute(root):
+    faults = []
+    for folder, (words, subject) in MUTE.items():
+        paths = [path for path in sources(root) if within(path, folder)]
+        if not paths:
+            faults.append(f"{folder}: nothing there to hold silent about {subject}")
+        for path in paths:
+            with open(os.path.join(root, path), encoding="utf-8") as file:
+                for number, line in enumerate(file, 1):
+                    if re.search(words, line):
+                        faults.append(f"{path}:{number}: {folder} knows nothing of {subject}")
+    return faults
+
+
 def check_headers(root, compiler):
     faults = []
     with tempfile.TemporaryDirectory() as folder:
@@ -102,7 +126,7 @@ def main():
     if len(sys.argv) < 2:
         sys.exit("usage: check_layers.py ROOT [--headers CC FLAG...]")
     root = os.path.abspath(sys.argv[1])
-    faults = check_includes(root)
+    faults = check_includes(root) + check_mute(root)
     if "--headers" in sys.argv:
         faults += check_headers(root, sys.argv[sys.argv.index("--headers") + 1 :])
     for fault in faults:
