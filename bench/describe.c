@@ -154,15 +154,25 @@ static void emit_gpus(json_t *doc)
     pfc_gpus_close(gpus);
 }
 
+void pfc_bench_machine(const pfc_backends *backends, const char *suite_hash, pfc_machine *out)
+{
+    char chips[PFC_SHA256_HEX];
+    const pfc_machine_opts opts = { .suite_hash = suite_hash,
+                                    .simulator = backends->simulator,
+                                    .chips = chips };
+
+    pfc_backends_chips(backends, chips);
+    pfc_machine_read(&opts, out);
+}
+
 int pfc_bench_describe(const pfc_bench_args *args, const pfc_backends *backends)
 {
-    const pfc_machine_opts opts = { .simulator = backends->simulator, .chips = backends->chips };
     json_t *doc = args->json ? json_object() : NULL;
     pfc_run *run = pfc_run_new(); /* owns the machine */
     pfc_pairs pairs = { 0 };
     pfc_timing timing;
 
-    pfc_machine_read(&opts, &run->machine);
+    pfc_bench_machine(backends, NULL, &run->machine);
     put_text(&pairs, "name", run->machine.name);
     put_text(&pairs, "class", run->machine.machine_class);
     put_text(&pairs, "fingerprint_hash", run->machine.fingerprint_hash);

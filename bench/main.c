@@ -201,9 +201,6 @@ static pfc_code write_results(const pfc_bench_args *args, const pfc_run *run, pf
 static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
                         const pfc_backends *backends, pfc_run *run, pfc_err *err)
 {
-    const pfc_machine_opts machine = { .suite_hash = suite->hash,
-                                       .simulator = backends->simulator,
-                                       .chips = backends->chips };
     pfc_measure_opts opts = { .filter = args->filter,
                               .backends = args->backends,
                               .backends_len = args->backends_len,
@@ -237,7 +234,7 @@ static pfc_code measure(const pfc_bench_args *args, const pfc_suite *suite,
     if (!args->quiet && isatty(STDERR_FILENO))
         opts.progress = pfc_bench_progress;
 
-    pfc_machine_read(&machine, &run->machine);
+    pfc_bench_machine(backends, suite->hash, &run->machine);
     pfc_bracket_open(&bracket, &run->machine, pfc_block_launch, self);
     /* The kernel patches itself for the first user of an event, and back after the last, which takes
        milliseconds: one that stays open keeps that out of the launches. */

@@ -74,14 +74,11 @@ static pfc_code write_out(const pfc_bench_args *args, const pfc_run *a, const pf
 
 static pfc_run *new_run(const pfc_suite *suite, const pfc_backends *backends)
 {
-    const pfc_machine_opts machine = { .suite_hash = suite->hash,
-                                       .simulator = backends->simulator,
-                                       .chips = backends->chips };
     pfc_run *run = pfc_run_new();
 
     run->id = pfc_alloc(33);
     pfc_random_id(run->id);
-    pfc_machine_read(&machine, &run->machine);
+    pfc_bench_machine(backends, suite->hash, &run->machine);
     return run;
 }
 

@@ -52,6 +52,8 @@ void pfc_bench_args_parse(int argc, char **argv, pfc_bench_args *out);
 /** `--side-a`, `--side-b`: measures both in turns and reports; returns the exit status. */
 int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
                     const pfc_backends *backends, bool (*cancelled)(void *));
+/** This machine and its fingerprint, for a run document; suite_hash NULL: of no suite. */
+void pfc_bench_machine(const pfc_backends *backends, const char *suite_hash, pfc_machine *out);
 /** `--machine`: all that is known of this machine, as text or JSON; returns the exit status. */
 int pfc_bench_describe(const pfc_bench_args *args, const pfc_backends *backends);
 /** `--ceilings`: measures them and prints a table and the roofline, or JSON; writes args->svg. */

@@ -60,12 +60,15 @@ typedef struct pfc_backends {
     size_t cap;
     const char
         *simulator; /* version of the simulated accelerator, set by its provider; NULL: none */
-    char chips[PFC_SHA256_HEX]; /* over names and texts of its chip files; "": none */
+    void (*hash_chips)(char out[PFC_SHA256_HEX]); /* set by its provider, too; NULL: none */
 } pfc_backends;
 
 /** All backends of this program; clear them. */
 void pfc_backends_list(pfc_backends *out);
 void pfc_backends_clear(pfc_backends *backends);
+/** Hash over names and texts of the simulator's chip files; "" when there are none. Apart from the
+ *  list, because thousands of launches need that and no hash, and the first one costs a millisecond. */
+void pfc_backends_chips(const pfc_backends *backends, char out[PFC_SHA256_HEX]);
 /** Adds one; for providers. `missing` NULL or "" when it can be used. */
 void pfc_backends_add(pfc_backends *backends, const char *name, const char *missing, bool exact,
                       const pfc_backend_ops *ops, const void *arg);

@@ -146,7 +146,7 @@ static void hash_chips(char out[PFC_SHA256_HEX])
 void pfc_backends_accel(pfc_backends *backends)
 {
     backends->simulator = PFC_ACCEL_VERSION;
-    hash_chips(backends->chips);
+    backends->hash_chips = hash_chips;
     for (size_t i = 0; pfc_accel_chip_name(i); i++) {
         char name[64];
 

@@ -36,6 +36,13 @@ void pfc_backends_add(pfc_backends *backends, const char *name, const char *miss
     snprintf(b->missing, sizeof(b->missing), "%s", missing ? missing : "");
 }
 
+void pfc_backends_chips(const pfc_backends *backends, char out[PFC_SHA256_HEX])
+{
+    out[0] = '\0';
+    if (backends->hash_chips)
+        backends->hash_chips(out);
+}
+
 const pfc_backend *pfc_backends_find(const pfc_backends *backends, const char *name)
 {
     for (size_t i = 0; i < backends->len; i++) {

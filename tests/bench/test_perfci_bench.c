@@ -1,6 +1,10 @@
 /* The program itself: what it prints, what it writes, how it ends. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -74,6 +78,10 @@ Test(perfci_bench, a_suite_is_measured_into_a_document_that_the_wire_reads)
     pfc_run *doc = NULL;
     pfc_err err = { 0 };
     size_t ok = 0;
+    /* what values may be compared with: each is there, be it as "not available" */
+    static const char *const fields[] = { "cpu",    "microcode", "governor", "turbo",   "smt",
+                                          "kernel", "libc",      "compiler", "flags",   "harness",
+                                          "suite",  "simulator", "chips",    "topology" };
 
     cr_assert(eq(int, RUN("--suite", suite_path, "--out", out), 0), "%s", pfc_buf_text(&res.err));
     cr_assert(eq(sz, res.out.len, 0));
@@ -83,6 +91,12 @@ Test(perfci_bench, a_suite_is_measured_into_a_document_that_the_wire_reads)
     cr_assert(eq(ptr, doc->commit, NULL));
     cr_assert(eq(sz, strlen(doc->id), 32));
     cr_assert(eq(str, doc->suite, "tiny"));
+    for (size_t i = 0; i < PFC_ARRAY_LEN(fields); i++) {
+        const char *value = pfc_pairs_get(&doc->machine.fingerprint, fields[i]);
+        cr_assert(value != NULL && value[0], "%s", fields[i]);
+    }
+    cr_assert(eq(sz, strlen(pfc_pairs_get(&doc->machine.fingerprint, "harness")), 64));
+    cr_assert(eq(sz, strlen(pfc_pairs_get(&doc->machine.fingerprint, "chips")), 64));
     for (size_t i = 0; i < doc->measurements_len; i++) {
         const pfc_measurement *m = &doc->measurements[i];
         if (!pfc_streq(m->metric, "gemm_tflops") || m->status != PFC_STATUS_OK)
@@ -305,6 +319,36 @@ Test(perfci_bench, misuse_ends_with_status_two_and_a_sentence)
     cr_assert(eq(int, RUN("argument"), 2));
     pfc_proc_result_clear(&res);
     cr_assert(eq(int, RUN("--block"), 2)); /* nothing on standard input */
+    pfc_proc_result_clear(&res);
+}
+
+/* Four busy processes a CPU: more threads run than the gate lets through, on any machine. */
+Test(perfci_bench, a_machine_that_never_gets_quiet_ends_with_status_five_and_the_reason)
+{
+    const long n = PFC_MIN(4 * sysconf(_SC_NPROCESSORS_ONLN), 256L);
+    pid_t pids[256];
+
+    for (long i = 0; i < n; i++) {
+        pids[i] = fork();
+        cr_assert(ge(int, pids[i], 0));
+        if (pids[i] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            for (volatile unsigned spin = 0;; spin++)
+                continue;
+        }
+    }
+    cr_assert(eq(
+        int, RUN("--suite", suite_path, "--backend", "cpu-scalar", "--wait-quiet", "1", "--json"),
+        5));
+    cr_assert(err_has("the machine was not quiet within 1 s: "));
+    cr_assert(eq(sz, res.out.len, 0));
+    pfc_proc_result_clear(&res);
+    for (long i = 0; i < n; i++) {
+        kill(pids[i], SIGKILL);
+        waitpid(pids[i], NULL, 0);
+    }
+    cr_assert(eq(int, RUN("--wait-quiet", "soon"), 2));
+    cr_assert(err_has("want a duration"));
     pfc_proc_result_clear(&res);
 }
 
