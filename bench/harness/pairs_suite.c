@@ -50,33 +50,56 @@ static void fill_side(pfc_cell *cell, const pfc_paired *p, const double *samples
     }
 }
 
+typedef struct fact {
+    const char *name;
+    double value;
+} fact;
+
+static void add_facts(pfc_measurement *m, const fact *facts, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        pfc_extra_set(m, facts[i].name, facts[i].value);
+}
+
+/* A change of time, as one of the metric: a throughput falls as time grows. */
+static double of_metric(const pfc_measurement *m, double change)
+{
+    return m->higher_is_better ? 1.0 / (1.0 + change) - 1.0 : change;
+}
+
 /* What the pairs say, beside the samples of B that they are about. */
 static void annotate(pfc_measurement *m, const pfc_paired *p, size_t max_pairs)
 {
-    const bool inverse = m->higher_is_better; /* a throughput falls as time grows */
+    const double low = m->higher_is_better ? p->rel_high : p->rel_low;
+    const double high = m->higher_is_better ? p->rel_low : p->rel_high;
+    const fact said[] = {
+        { "pair_rel_change", of_metric(m, p->rel_change) },
+        { "pair_rel_low", of_metric(m, low) },
+        { "pair_rel_high", of_metric(m, high) },
+        { "pair_p", p->p },
+        { "pair_noise_rel", p->noise_rel },
+        { "pair_min_rel", of_metric(m, p->min_rel) },
+        { "pair_preempted", (double)p->preempted },
+        { "pairs", (double)p->pairs },
+        { "pair_launches", (double)p->launches },
+        { "pair_confirmations", (double)p->confirmations },
+    };
     pfc_noise noise;
 
     pfc_pairs_set(&m->extra, "pair_verdict", verdict_name(p->verdict));
-    pfc_extra_set(m, "pair_rel_change",
-                  inverse ? 1.0 / (1.0 + p->rel_change) - 1.0 : p->rel_change);
-    pfc_extra_set(m, "pair_rel_low", inverse ? 1.0 / (1.0 + p->rel_high) - 1.0 : p->rel_low);
-    pfc_extra_set(m, "pair_rel_high", inverse ? 1.0 / (1.0 + p->rel_low) - 1.0 : p->rel_high);
-    pfc_extra_set(m, "pair_p", p->p);
-    pfc_extra_set(m, "pair_noise_rel", p->noise_rel);
-    pfc_extra_set(m, "pair_min_rel", inverse ? 1.0 / (1.0 + p->min_rel) - 1.0 : p->min_rel);
-    pfc_extra_set(m, "pair_preempted", (double)p->preempted);
-    pfc_extra_set(m, "pairs", (double)p->pairs);
-    pfc_extra_set(m, "pair_launches", (double)p->launches);
-    pfc_extra_set(m, "pair_confirmations", (double)p->confirmations);
+    add_facts(m, said, PFC_ARRAY_LEN(said));
     if (pfc_noise_of(p, max_pairs, &noise, NULL))
         return;
-    pfc_extra_set(m, "pair_sample_noise_rel", noise.sample_rel);
-    pfc_extra_set(m, "pair_autocorrelation", noise.autocorrelation);
-    pfc_extra_set(m, "pair_unpaired_noise_rel", noise.unpaired_rel);
-    pfc_extra_set(m, "pair_ratio_autocorrelation", noise.ratio_autocorrelation);
-    pfc_extra_set(m, "pair_detectable_rel", noise.detectable_rel);
-    pfc_extra_set(m, "pairs_1pct", noise.pairs_1pct);
-    pfc_extra_set(m, "pairs_half_pct", noise.pairs_half_pct);
+    const fact study[] = {
+        { "pair_sample_noise_rel", noise.sample_rel },
+        { "pair_autocorrelation", noise.autocorrelation },
+        { "pair_unpaired_noise_rel", noise.unpaired_rel },
+        { "pair_ratio_autocorrelation", noise.ratio_autocorrelation },
+        { "pair_detectable_rel", noise.detectable_rel },
+        { "pairs_1pct", noise.pairs_1pct },
+        { "pairs_half_pct", noise.pairs_half_pct },
+    };
+    add_facts(m, study, PFC_ARRAY_LEN(study));
     pfc_pairs_set(&m->extra, "pair_gates", noise.gates ? "true" : "false");
 }
 

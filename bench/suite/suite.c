@@ -173,6 +173,27 @@ static pfc_code read_op(const pfc_suite_reader *r, struct fy_node *node, pfc_sui
     return code;
 }
 
+/* Those of the including file stand (backends_fixed): then nothing is taken over. *taken: *out and
+ * *out_len are set, and the caller's. */
+static pfc_code read_own_backends(pfc_suite_reader *r, struct fy_node *node, char ***out,
+                                  size_t *out_len, bool *taken, pfc_err *err)
+{
+    char **own = NULL;
+    size_t len = 0;
+    const pfc_code code = pfc_suite_read_backends(r, node, &own, &len, err);
+
+    if (code)
+        return code;
+    *taken = !r->backends_fixed;
+    if (*taken) {
+        *out = own;
+        *out_len = len;
+    } else {
+        pfc_suite_free_strings(own, len);
+    }
+    return PFC_OK;
+}
+
 static pfc_code read_how(pfc_suite_reader *r, struct fy_node *node, pfc_suite_entry *e,
                          pfc_err *err)
 {
@@ -184,19 +205,8 @@ static pfc_code read_how(pfc_suite_reader *r, struct fy_node *node, pfc_suite_en
         code = pfc_yaml_bool(y, v, "headline", &e->headline, err);
     if (!code && (v = pfc_yaml_get(node, "settings")))
         code = pfc_suite_read_settings(r, v, false, &e->settings, err);
-    if (!code && (v = pfc_yaml_get(node, "backends"))) {
-        char **own = NULL;
-        size_t len = 0;
-
-        code = pfc_suite_read_backends(r, v, &own, &len, err);
-        if (!code && r->backends_fixed) {
-            pfc_suite_free_strings(own, len);
-        } else if (!code) {
-            e->backends = own;
-            e->backends_len = len;
-            e->own_backends = true;
-        }
-    }
+    if (!code && (v = pfc_yaml_get(node, "backends")))
+        code = read_own_backends(r, v, &e->backends, &e->backends_len, &e->own_backends, err);
     if (!code && e->backends_len == 0)
         code = pfc_yaml_fault(y, node, err, "benchmarks: entry lacks 'backends'");
     return code;
@@ -318,22 +328,14 @@ static pfc_code read_groups(pfc_suite_reader *r, struct fy_node *groups, pfc_err
 static pfc_code read_defaults(pfc_suite_reader *r, struct fy_node *root, pfc_err *err)
 {
     struct fy_node *v;
+    bool taken = false;
     pfc_code code = PFC_OK;
 
     if ((v = pfc_yaml_get(root, "settings")))
         code = pfc_suite_read_settings(r, v, true, &r->settings, err);
-    if (!code && (v = pfc_yaml_get(root, "backends"))) {
-        char **own = NULL;
-        size_t len = 0;
-
-        code = pfc_suite_read_backends(r, v, &own, &len, err);
-        if (!code && r->backends_fixed) {
-            pfc_suite_free_strings(own, len);
-        } else if (!code) {
-            r->backends = own; /* pfc_suite_read_file frees it and puts back what was there */
-            r->backends_len = len;
-        }
-    }
+    /* pfc_suite_read_file frees what is taken and puts back what was there */
+    if (!code && (v = pfc_yaml_get(root, "backends")))
+        code = read_own_backends(r, v, &r->backends, &r->backends_len, &taken, err);
     return code;
 }
 
