@@ -16,6 +16,7 @@
 #define NR        32
 #define LANES     16
 #define L2_FLOATS 327680 /* 1.25 MiB: what server cores have, or more */
+#define THIN      96     /* rows up to which a product is a pass over B */
 #define NEAR      24     /* steps of 12 clocks: what a line takes from L3 */
 #define INLINE    static inline __attribute__((always_inline))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
@@ -201,7 +202,7 @@ static size_t next_rows(size_t left)
    the full rate (64 x 64 x 2048: 176 of 178 GFLOP/s, packed 108). */
 static bool is_small(size_t m, size_t n, size_t k)
 {
-    return m <= 3 || n <= NR || m * k + k * n + m * n <= L2_FLOATS;
+    return m <= THIN || n <= NR || m * k + k * n + m * n <= L2_FLOATS;
 }
 
 /* Sets the mask for `cols` (1..NR) columns; returns whether they take two vectors. */
@@ -213,12 +214,24 @@ static size_t set_columns(operands *o, size_t cols)
     return wide;
 }
 
+/* Rows of B at a time in a thin product: a few long streams instead of k short ones. More rows of A
+   pay for more of them, since C is read and written once for each; but 64 rows that are over two pages
+   apart are more pages than the CPU keeps at hand. */
+static size_t thin_step(size_t m, size_t ldb)
+{
+    if (m <= 3)
+        return 8;
+    if (m <= MR)
+        return 16;
+    return ldb <= 2048 ? 64 : 32;
+}
+
 static void direct(size_t m, size_t n, size_t k, float alpha, const float *a, size_t lda,
                    const float *b, size_t ldb, float beta, float *c, size_t ldc)
 {
     operands o = { .lda = lda, .ldb = ldb, .alpha = alpha, .beta = beta, .ldc = ldc };
-    /* A thin product is a pass over B: a few long streams instead of k short ones. */
-    size_t step = m <= 3 && n > NR ? 8 : k;
+    const size_t step =
+        n > NR && (m <= 3 || (m <= THIN && k * n > L2_FLOATS)) ? thin_step(m, ldb) : k;
 
     for (size_t p = 0; p < k; p += step) {
         for (size_t j = 0; j < n; j += NR) {
@@ -320,7 +333,7 @@ static void block(size_t m, size_t n, size_t k, const float *a, const float *b, 
 /* 384 x 384 floats of A are 576 KiB of L2. A sliver of B is 48 KiB, all of L1, so it comes from L2:
    176 bytes a step of 12 clocks, a third of what L2 gives; shorter slivers would read and write C
    more often, which costs more. */
-static const pfc_gemm_f32_tile avx512_tile = {
+const pfc_gemm_f32_tile pfc_gemm_f32_tile_avx512 = {
     .mr = MR,
     .nr = NR,
     .mc = 384,
@@ -337,5 +350,6 @@ static const pfc_gemm_f32_tile avx512_tile = {
 void pfc_gemm_f32_avx512(size_t m, size_t n, size_t k, float alpha, const float *a, size_t lda,
                          const float *b, size_t ldb, float beta, float *c, size_t ldc, float *work)
 {
-    pfc_gemm_f32_blocked(&avx512_tile, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, work);
+    pfc_gemm_f32_blocked(&pfc_gemm_f32_tile_avx512, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc,
+                         work);
 }

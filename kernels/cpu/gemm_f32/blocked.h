@@ -44,6 +44,7 @@ typedef struct pfc_gemm_f32_tile {
 
 /** The parts of each instruction set, for kernels that are built on products (x86-64 only). */
 extern const pfc_gemm_f32_tile pfc_gemm_f32_tile_avx2;
+extern const pfc_gemm_f32_tile pfc_gemm_f32_tile_avx512;
 
 /** The product by `tile`; the rest as pfc_gemm_f32_scalar. */
 void pfc_gemm_f32_blocked(const pfc_gemm_f32_tile *tile, size_t m, size_t n, size_t k, float alpha,
