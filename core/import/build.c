@@ -48,20 +48,27 @@ static char *clean_name(const char *name)
     return cut;
 }
 
-/* FNV-1a, over the three names. */
+/* Eight bytes at a step, with FNV's prime and a fold, so that high bits reach the low ones. */
+static uint64_t hash_more(uint64_t h, const char *text)
+{
+    size_t len = strlen(text);
+    uint64_t part = len;
+
+    for (; len > 0; len -= PFC_MIN(len, sizeof(part)), text += sizeof(part)) {
+        h = (h ^ part) * 1099511628211u;
+        h ^= h >> 29;
+        part = 0;
+        memcpy(&part, text, PFC_MIN(len, sizeof(part)));
+    }
+    h = (h ^ part) * 1099511628211u;
+    return h ^ h >> 32;
+}
+
 static size_t hash_key(const char *benchmark, const char *metric, const char *backend)
 {
-    uint64_t h = 14695981039346656037u;
+    const uint64_t seed = 14695981039346656037u;
 
-    for (const char *p = benchmark; *p; p++)
-        h = (h ^ (unsigned char)*p) * 1099511628211u;
-    h = (h ^ 0xff) * 1099511628211u;
-    for (const char *p = metric; *p; p++)
-        h = (h ^ (unsigned char)*p) * 1099511628211u;
-    h = (h ^ 0xff) * 1099511628211u;
-    for (const char *p = backend; *p; p++)
-        h = (h ^ (unsigned char)*p) * 1099511628211u;
-    return (size_t)(h ^ (h >> 32));
+    return (size_t)hash_more(hash_more(hash_more(seed, benchmark), metric), backend);
 }
 
 static void index_grow(pfc_import *in)
@@ -97,6 +104,39 @@ static pfc_measurement *add(pfc_import *in, const pfc_import_key *key, const cha
     return m;
 }
 
+/* The slot of the measurement of those names, or the free one where it would be. */
+static size_t slot_of(const pfc_import *in, const char *const names[3])
+{
+    size_t at = hash_key(names[0], names[1], names[2]) & (in->slots_len - 1);
+
+    for (; in->slots[at]; at = (at + 1) & (in->slots_len - 1)) {
+        const pfc_measurement *m = &in->run->measurements[in->slots[at] - 1];
+        if (strcmp(m->benchmark, names[0]) == 0 && strcmp(m->metric, names[1]) == 0 &&
+            strcmp(m->backend, names[2]) == 0)
+            break;
+    }
+    return at;
+}
+
+static pfc_measurement *make(pfc_import *in, const pfc_import_key *key, const char *const names[3],
+                             size_t slot)
+{
+    pfc_measurement *m;
+
+    if (!names[0][0] || !names[1][0]) {
+        (void)pfc_err_set(in->err, PFC_EINVAL, "want a name for every benchmark and metric");
+        return NULL;
+    }
+    if (in->run->measurements_len >= PFC_WIRE_MAX_MEASUREMENTS) {
+        (void)pfc_err_set(in->err, PFC_ETOOBIG, "more than %d measurements",
+                          PFC_WIRE_MAX_MEASUREMENTS);
+        return NULL;
+    }
+    m = add(in, key, names);
+    in->slots[slot] = (uint32_t)in->run->measurements_len;
+    return m;
+}
+
 pfc_measurement *pfc_import_measurement(pfc_import *in, const pfc_import_key *key)
 {
     const char *names[3] = { key->benchmark, key->metric, key->backend ? key->backend : "" };
@@ -104,31 +144,17 @@ pfc_measurement *pfc_import_measurement(pfc_import *in, const pfc_import_key *ke
     pfc_measurement *m = NULL;
     size_t at;
 
+    if (2 * (in->run->measurements_len + 1) > in->slots_len)
+        index_grow(in);
+    at = slot_of(in, names);
+    if (in->slots[at]) /* what is stored is clean: so are names that are the same */
+        return &in->run->measurements[in->slots[at] - 1];
     for (int i = 0; i < 3; i++) {
         if (names[i][0] && !is_clean(names[i]))
             names[i] = cleaned[i] = clean_name(names[i]);
     }
-    if (2 * (in->run->measurements_len + 1) > in->slots_len)
-        index_grow(in);
-    at = hash_key(names[0], names[1], names[2]) & (in->slots_len - 1);
-    for (; in->slots[at]; at = (at + 1) & (in->slots_len - 1)) {
-        m = &in->run->measurements[in->slots[at] - 1];
-        if (strcmp(m->benchmark, names[0]) == 0 && strcmp(m->metric, names[1]) == 0 &&
-            strcmp(m->backend, names[2]) == 0)
-            break;
-    }
-    if (!in->slots[at]) {
-        m = NULL;
-        if (!names[0][0] || !names[1][0]) {
-            (void)pfc_err_set(in->err, PFC_EINVAL, "want a name for every benchmark and metric");
-        } else if (in->run->measurements_len >= PFC_WIRE_MAX_MEASUREMENTS) {
-            (void)pfc_err_set(in->err, PFC_ETOOBIG, "more than %d measurements",
-                              PFC_WIRE_MAX_MEASUREMENTS);
-        } else {
-            m = add(in, key, names);
-            in->slots[at] = (uint32_t)in->run->measurements_len;
-        }
-    }
+    at = slot_of(in, names);
+    m = in->slots[at] ? &in->run->measurements[in->slots[at] - 1] : make(in, key, names, at);
     for (int i = 0; i < 3; i++)
         free(cleaned[i]);
     return m;
@@ -142,16 +168,8 @@ static void begin_block(pfc_measurement *m)
     m->blocks[m->blocks_len++] = 0;
 }
 
-static pfc_code sample(pfc_import *in, const pfc_import_key *key, size_t block, double value)
+static pfc_code sample_to(pfc_import *in, pfc_measurement *m, size_t block, double value)
 {
-    pfc_measurement *m;
-
-    if (!isfinite(value))
-        return pfc_import_failed(in, key, PFC_STATUS_SKIPPED, "the value is not a finite number");
-    in->last = NULL;
-    m = pfc_import_measurement(in, key);
-    if (!m)
-        return in->err->code;
     if (m->status == PFC_STATUS_BROKEN)
         return PFC_OK; /* one failed repetition spoils the rest */
     if (m->samples_len >= PFC_WIRE_MAX_SAMPLES)
@@ -173,10 +191,31 @@ static pfc_code sample(pfc_import *in, const pfc_import_key *key, size_t block, 
     return PFC_OK;
 }
 
+static pfc_code sample(pfc_import *in, const pfc_import_key *key, size_t block, double value)
+{
+    pfc_measurement *m;
+
+    if (!isfinite(value))
+        return pfc_import_failed(in, key, PFC_STATUS_SKIPPED, "the value is not a finite number");
+    in->last = NULL;
+    m = pfc_import_measurement(in, key);
+    return m ? sample_to(in, m, block, value) : in->err->code;
+}
+
+/* Points of a history lie in blocks of their own: other builds, other processes. */
+static size_t usual_block(const pfc_import *in)
+{
+    return in->point > 0 && !in->opts.split ? SIZE_MAX : 0;
+}
+
+pfc_code pfc_import_sample_of(pfc_import *in, pfc_measurement *m, double value)
+{
+    return sample_to(in, m, usual_block(in), value);
+}
+
 pfc_code pfc_import_sample(pfc_import *in, const pfc_import_key *key, double value)
 {
-    /* Points of a history lie in blocks of their own: other builds, other processes. */
-    return sample(in, key, in->point > 0 && !in->opts.split ? SIZE_MAX : 0, value);
+    return sample(in, key, usual_block(in), value);
 }
 
 pfc_code pfc_import_block_sample(pfc_import *in, const pfc_import_key *key, size_t block,

@@ -31,7 +31,8 @@ static void add_cell(pfc_csv *csv, const char *text, size_t len)
 {
     if (csv->cells_len >= PFC_CSV_MAX_COLUMNS)
         return; /* told by the row's reader, who knows what it wanted */
-    csv->cells = pfc_grow(csv->cells, csv->cells_len, &csv->cells_cap, sizeof(*csv->cells));
+    if (csv->cells_len == csv->cells_cap)
+        csv->cells = pfc_grow(csv->cells, csv->cells_len, &csv->cells_cap, sizeof(*csv->cells));
     csv->cells[csv->cells_len++] = (pfc_span){ text, len };
 }
 
@@ -70,7 +71,7 @@ static void settle(pfc_csv *csv)
 
 /* From the opening quote; what stands between the closing one and the delimiter is dropped.
  * Returns the first byte behind the cell, or NULL when the quote has no end. */
-static const char *quoted_cell(pfc_csv *csv, const char *p, size_t *used)
+static const char *quoted_cell(pfc_csv *csv, const char *p, const char *eol, size_t *used)
 {
     const char *from = ++p;
     bool doubled = false;
@@ -83,7 +84,8 @@ static const char *quoted_cell(pfc_csv *csv, const char *p, size_t *used)
     }
     if (!close)
         return NULL;
-    for (const char *nl = from; (nl = memchr(nl, '\n', (size_t)(close - nl))) != NULL; nl++)
+    for (const char *nl = eol; nl && nl < close && (nl = memchr(nl, '\n', (size_t)(close - nl)));
+         nl++)
         csv->next_line++;
     if (doubled)
         add_unquoted(csv, (pfc_span){ from, (size_t)(close - from) }, used);
@@ -109,7 +111,8 @@ static void plain_row(pfc_csv *csv, const char *from, const char *end)
     }
 }
 
-static pfc_code quoted_row(pfc_csv *csv, const char *from, pfc_err *err)
+/* `eol` is the first line end behind `from`, or NULL: no quote that closes before it spans lines. */
+static pfc_code quoted_row(pfc_csv *csv, const char *from, const char *eol, pfc_err *err)
 {
     const char *p = from;
     size_t used = 0;
@@ -118,7 +121,9 @@ static pfc_code quoted_row(pfc_csv *csv, const char *from, pfc_err *err)
         while (p < csv->end && (*p == ' ' || *p == '\t') && *p != csv->delimiter)
             p++;
         if (p < csv->end && *p == csv->quote) {
-            p = quoted_cell(csv, p, &used);
+            if (eol && p > eol) /* a cell before this one went over it */
+                eol = memchr(p, '\n', (size_t)(csv->end - p));
+            p = quoted_cell(csv, p, eol, &used);
             if (!p)
                 return pfc_err_set(err, PFC_EINVAL, "line %zu: a quoted cell has no end",
                                    csv->line);
@@ -139,7 +144,20 @@ static pfc_code quoted_row(pfc_csv *csv, const char *from, pfc_err *err)
     }
 }
 
-pfc_code pfc_csv_row(pfc_csv *csv, bool *more, pfc_err *err)
+/* Files that were put behind each other: the header comes again. */
+static bool is_header_again(const pfc_csv *csv)
+{
+    if (csv->names_len < 2 || csv->cells_len != csv->names_len)
+        return false;
+    for (size_t i = 0; i < csv->names_len; i++) {
+        if (csv->cells[i].len != csv->names[i].len ||
+            memcmp(csv->cells[i].text, csv->names[i].text, csv->names[i].len) != 0)
+            return false;
+    }
+    return true;
+}
+
+static pfc_code next_row(pfc_csv *csv, bool *more, pfc_err *err)
 {
     *more = false;
     csv->cells_len = 0;
@@ -161,9 +179,19 @@ pfc_code pfc_csv_row(pfc_csv *csv, bool *more, pfc_err *err)
             csv->at = eol ? eol + 1 : csv->end;
             return PFC_OK;
         }
-        return quoted_row(csv, from, err);
+        return quoted_row(csv, from, eol, err);
     }
     return PFC_OK;
+}
+
+pfc_code pfc_csv_row(pfc_csv *csv, bool *more, pfc_err *err)
+{
+    pfc_code code;
+
+    do {
+        code = next_row(csv, more, err);
+    } while (!code && *more && is_header_again(csv));
+    return code;
 }
 
 pfc_code pfc_csv_header(pfc_csv *csv, pfc_err *err)

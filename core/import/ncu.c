@@ -59,52 +59,133 @@ static pfc_code add(pfc_import *in, pfc_import_key *key, const char *section, do
             pfc_pairs_set(&m->extra, "section", section);
         pfc_pairs_set(&m->extra, "source", "ncu");
     }
-    code = m ? pfc_import_sample(in, key, value) : in->err->code;
+    if (m && isfinite(value))
+        code = pfc_import_sample_of(in, m, value);
+    else
+        code = m ? pfc_import_sample(in, key, value) : in->err->code;
     free(name);
     return code;
 }
 
-static pfc_code read_metric(pfc_import *in, const pfc_csv *csv, const columns *at)
+enum { MEMOS = 4096, MEMO_BYTES = 208 };
+
+/* Which measurement a row's four texts (kernel, section, metric, unit) meant last time. A launch
+ * repeats those of the launch before, so that most rows need no look-up by names. The texts lie
+ * here, joined: where they stood in the file has long left the caches. */
+typedef struct memo {
+    double scale;
+    uint32_t measurement; /* its number + 1; 0: nothing is known */
+    uint16_t lens[4];
+    char text[MEMO_BYTES];
+} memo;
+
+typedef struct reading {
+    pfc_import *in;
+    const pfc_csv *csv;
+    columns at;
+    memo *memos;
+} reading;
+
+static size_t slot_of(const pfc_span texts[4])
 {
-    char *kernel = pfc_span_dup(pfc_csv_cell(csv, at->kernel));
-    char *metric = pfc_span_dup(pfc_span_trim(pfc_csv_cell(csv, at->metric)));
-    char *unit = pfc_span_dup(pfc_span_trim(pfc_csv_cell(csv, at->unit)));
-    char *section = pfc_span_dup(pfc_span_trim(pfc_csv_cell(csv, at->section)));
-    pfc_import_key key = { .benchmark = kernel, .metric = metric };
+    uint64_t h = 0;
+
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t k = 0; k < texts[i].len; k += sizeof(uint64_t)) {
+            uint64_t part = 0;
+            memcpy(&part, texts[i].text + k, PFC_MIN(texts[i].len - k, sizeof(part)));
+            h = (h ^ part) * UINT64_C(0x9e3779b97f4a7c15);
+            h ^= h >> 32;
+        }
+    }
+    return (size_t)(h % MEMOS);
+}
+
+static bool is_known(const memo *m, const pfc_span texts[4])
+{
+    const char *at = m->text;
+
+    for (size_t i = 0; i < 4 && m->measurement > 0; i++) {
+        if (m->lens[i] != texts[i].len || memcmp(at, texts[i].text, texts[i].len) != 0)
+            return false;
+        at += texts[i].len;
+    }
+    return m->measurement > 0;
+}
+
+static void remember(memo *m, const pfc_span texts[4], size_t measurement, double scale)
+{
+    size_t n = 0;
+
+    m->measurement = 0;
+    for (size_t i = 0; i < 4; i++) {
+        if (texts[i].len > MEMO_BYTES - n)
+            return;
+        memcpy(m->text + n, texts[i].text, texts[i].len);
+        m->lens[i] = (uint16_t)texts[i].len;
+        n += texts[i].len;
+    }
+    m->measurement = (uint32_t)measurement + 1;
+    m->scale = scale;
+}
+
+static pfc_code read_metric(reading *r)
+{
+    const pfc_csv *csv = r->csv;
+    const pfc_span texts[4] = { pfc_csv_cell(csv, r->at.kernel),
+                                pfc_span_trim(pfc_csv_cell(csv, r->at.section)),
+                                pfc_span_trim(pfc_csv_cell(csv, r->at.metric)),
+                                pfc_span_trim(pfc_csv_cell(csv, r->at.unit)) };
+    memo *known = &r->memos[slot_of(texts)];
     double value = 0.0;
     double scale = 1.0;
-    const pfc_number_kind kind = pfc_span_number(pfc_csv_cell(csv, at->value), &value);
-    pfc_code code = PFC_OK;
+    char *names[4];
+    pfc_import_key key = { .benchmark = NULL };
+    pfc_code code;
 
-    key.unit = pfc_import_unit_base(unit, &scale);
     /* "n/a" and words ("CachePreferNone") are no measurements. */
-    if (kind == PFC_NUMBER && *metric && *kernel)
-        code = add(in, &key, *section ? section : NULL, value * scale);
-    free(kernel);
-    free(metric);
-    free(unit);
-    free(section);
+    if (pfc_span_number(pfc_csv_cell(csv, r->at.value), &value) != PFC_NUMBER || !texts[0].len ||
+        !texts[2].len)
+        return PFC_OK;
+    if (is_known(known, texts) && isfinite(value * known->scale))
+        return pfc_import_sample_of(r->in, &r->in->run->measurements[known->measurement - 1],
+                                    value * known->scale);
+    for (size_t i = 0; i < 4; i++)
+        names[i] = pfc_span_dup(texts[i]);
+    key.benchmark = names[0];
+    key.metric = names[2];
+    key.unit = pfc_import_unit_base(names[3], &scale);
+    r->in->last = NULL;
+    code = add(r->in, &key, *names[1] ? names[1] : NULL, value * scale);
+    if (!code && r->in->last)
+        remember(known, texts, (size_t)(r->in->last - r->in->run->measurements), scale);
+    for (size_t i = 0; i < 4; i++)
+        free(names[i]);
     return code;
 }
 
 static pfc_code read_long(pfc_import *in, pfc_csv *csv, const char *value_name)
 {
-    const columns at = { .id = pfc_csv_column1(csv, "ID"),
-                         .kernel = pfc_csv_column1(csv, "Kernel Name"),
-                         .section = pfc_csv_column1(csv, "Section Name"),
-                         .metric = pfc_csv_column1(csv, "Metric Name"),
-                         .unit = pfc_csv_column1(csv, "Metric Unit"),
-                         .value = pfc_csv_column1(csv, value_name) };
+    reading r = { .in = in,
+                  .csv = csv,
+                  .at = { .id = pfc_csv_column1(csv, "ID"),
+                          .kernel = pfc_csv_column1(csv, "Kernel Name"),
+                          .section = pfc_csv_column1(csv, "Section Name"),
+                          .metric = pfc_csv_column1(csv, "Metric Name"),
+                          .unit = pfc_csv_column1(csv, "Metric Unit"),
+                          .value = pfc_csv_column1(csv, value_name) },
+                  .memos = pfc_calloc(MEMOS, sizeof(memo)) };
     bool more = false;
     pfc_code code;
 
     while ((code = pfc_csv_row(csv, &more, in->err)) == PFC_OK && more) {
-        if (csv->cells_len <= at.metric || pfc_span_starts(csv->cells[0], "=="))
+        if (csv->cells_len <= r.at.metric || pfc_span_starts(csv->cells[0], "=="))
             continue; /* "==PROF== Disconnected" among the rows */
-        code = read_metric(in, csv, &at);
+        code = read_metric(&r);
         if (code)
             break;
     }
+    free(r.memos);
     return code;
 }
 

@@ -51,6 +51,8 @@ pfc_measurement *pfc_import_measurement(pfc_import *in, const pfc_import_key *ke
 /** Adds a sample to the last block. A value that is not finite turns a measurement without samples
  *  into a skipped one that says so. */
 pfc_code pfc_import_sample(pfc_import *in, const pfc_import_key *key, double value) PFC_MUSTCHECK;
+/** As pfc_import_sample, to a measurement that was just found, of a finite value. */
+pfc_code pfc_import_sample_of(pfc_import *in, pfc_measurement *m, double value) PFC_MUSTCHECK;
 /** As pfc_import_sample, in a block (process) of its own when `block` differs from the last one's
  *  number; blocks of one measurement are numbered from 0 without gaps. */
 pfc_code pfc_import_block_sample(pfc_import *in, const pfc_import_key *key, size_t block,
@@ -188,7 +190,7 @@ typedef struct pfc_csv {
 /** Places the reader before `text`, whose first line has number `line`. Clear in every case. */
 void pfc_csv_init(pfc_csv *csv, const char *text, size_t len, size_t line, char delimiter);
 void pfc_csv_clear(pfc_csv *csv);
-/** The next row that is not blank; *more false at the end. PFC_EINVAL for a quote without end. */
+/** The next row that is not blank nor the header once more; *more false at the end. PFC_EINVAL for a quote without end. */
 pfc_code pfc_csv_row(pfc_csv *csv, bool *more, pfc_err *err) PFC_MUSTCHECK;
 /** Reads a row as the header; a byte-order mark and spaces around names are cut. */
 pfc_code pfc_csv_header(pfc_csv *csv, pfc_err *err) PFC_MUSTCHECK;

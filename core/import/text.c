@@ -226,7 +226,7 @@ pfc_number_kind pfc_span_number(pfc_span s, double *out)
     if (parse_simple(s, out))
         return PFC_NUMBER;
     s = pfc_span_trim(s);
-    if (stands_for_nothing(s))
+    if (!(s.len && s.text[0] >= '0' && s.text[0] <= '9') && stands_for_nothing(s))
         return PFC_NUMBER_NONE;
     if (s.len > 1 && s.text[s.len - 1] == '%') {
         s.len--;
@@ -236,6 +236,8 @@ pfc_number_kind pfc_span_number(pfc_span s, double *out)
         return PFC_NUMBER_NO_NUMBER;
     if (!cut_thousands(s, text))
         return PFC_NUMBER_NO_NUMBER;
+    if (parse_simple((pfc_span){ text, strlen(text) }, out))
+        return PFC_NUMBER;
     plus = text[0] == '+' && text[1] != '-' && text[1] != '+';
     return pfc_parse_double(text + plus, -1e300, 1e300, "number", out, NULL) ? PFC_NUMBER_NO_NUMBER
                                                                              : PFC_NUMBER;
