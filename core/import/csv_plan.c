@@ -10,6 +10,7 @@
 #include "core/base/parse.h"
 
 #define MAX_PARAM_BYTES 100
+#define MAX_LABEL       200 /* of a column, in which brackets in brackets are looked at */
 
 void pfc_plan_init(pfc_plan *plan)
 {
@@ -121,21 +122,56 @@ bool pfc_plan_time(pfc_span cell, double *unix_s)
 
 /* ---- columns' names ---- */
 
+/* Where the bracket opens that the text's last byte closes; 0: nowhere behind a name. */
+static size_t opening(pfc_span s, char open, char close)
+{
+    size_t depth = 0;
+
+    for (size_t i = s.len; i-- > 1;) {
+        depth += s.text[i] == close;
+        if (s.text[i] == open && --depth == 0)
+            return i;
+    }
+    return 0;
+}
+
+/* What stands in brackets without being a unit: which statistic it is. */
+static bool is_statistic(pfc_span s)
+{
+    static const char *const words[] = { "mean", "avg",    "average", "median", "min",
+                                         "max",  "stddev", "std",     "total",  "sum" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++) {
+        if (pfc_span_is_nocase(s, words[i]))
+            return true;
+    }
+    return s.len > 1 && (s.text[0] == 'p' || s.text[0] == 'P') && s.text[1] >= '0' &&
+           s.text[1] <= '9';
+}
+
 void pfc_plan_unit(pfc_span column, pfc_span *name, pfc_span *unit)
 {
     const char close = column.len ? column.text[column.len - 1] : '\0';
     const char open = close == ')' ? '(' : close == ']' ? '[' : '\0';
+    const size_t at = open ? opening(column, open, close) : 0;
     double scale = 0.0;
     char *whole;
 
     *name = column;
     *unit = (pfc_span){ "", 0 };
-    for (size_t i = column.len; open && i-- > 1;) {
-        if (column.text[i] == open) {
-            *name = pfc_span_trim((pfc_span){ column.text, i });
-            *unit = pfc_span_trim((pfc_span){ column.text + i + 1, column.len - i - 2 });
+    if (at > 0) {
+        const pfc_span inside =
+            pfc_span_trim((pfc_span){ column.text + at + 1, column.len - at - 2 });
+        pfc_span label = inside;
+        if (is_statistic(inside))
             return;
-        }
+        *name = pfc_span_trim((pfc_span){ column.text, at });
+        /* "triton (execution time (ms))": Triton puts the plot's label there. */
+        if (inside.len > 0 && inside.len < MAX_LABEL && strchr(")]", inside.text[inside.len - 1]))
+            pfc_plan_unit(inside, &label, unit);
+        else
+            *unit = inside;
+        return;
     }
     /* A column that is called as its unit: "GFLOPs", "ms". One letter is no unit but a name. */
     whole = pfc_span_dup(column);

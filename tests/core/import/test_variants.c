@@ -265,6 +265,26 @@ static const variant variants[] = {
         { "a", "rate", "GB/s", true, 2345.25, PFC_STATUS_OK },
         { "b", "time_ms", "ms", false, 1234567.0, PFC_STATUS_OK },
         { "b", "rate", "GB/s", true, 1000.0, PFC_STATUS_OK } } },
+    { "triton, labels as units, a header again",
+      "N,triton (execution time (ms)),torch (GB/s),cold (avg)\n"
+      "256.0,1.5,100.0,7.0\n"
+      "N,triton (execution time (ms)),torch (GB/s),cold (avg)\n"
+      "512.0,2.5,200.0,8.0\n",
+      "triton",
+      6,
+      { { "N=256", "triton", "ms", false, 1.5, PFC_STATUS_OK },
+        { "N=512", "torch", "GB/s", true, 200, PFC_STATUS_OK },
+        { "N=512", "cold (avg)", "", false, 8, PFC_STATUS_OK } } },
+    { "ncu, one metric in two sections, many launches, ragged",
+      "==PROF== Connected\n"
+      "\"ID\",\"Kernel Name\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
+      "\"0\",\"k \"\"q\"\"\",\"SOL\",\"Duration\",\"us\",\"1,234.5\"\n"
+      "\"0\",\"k \"\"q\"\"\",\"SOL\",\"Grid\",\"\"\n"
+      "\"1\",\"k \"\"q\"\"\",\"SOL\",\"Duration\",\"us\",\"1,236.5\"\n"
+      "\"2\",\"k \"\"q\"\"\",\"SOL\",\"Duration\",\"ms\",\"1.2355\"\n",
+      "ncu",
+      1,
+      { { "k \"q\"", "Duration", "ns", false, 1235500, PFC_STATUS_OK } } },
 };
 
 static const pfc_measurement *find(const pfc_run *run, const row *want)
