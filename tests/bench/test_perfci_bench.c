@@ -168,9 +168,12 @@ Test(perfci_bench, the_study_of_pairs_counts_what_it_was_asked_for)
               "%s", pfc_buf_text(&res.err));
     cr_assert(
         out_has("\"benchmark\":\"gemm/f32/m16n16k16\",\"injected_rel\":0,\"comparisons\":1,"));
+    cr_assert(out_has("{\"summary\":\"false alarms\",\"comparisons\":1,\"called\":"));
     pfc_proc_result_clear(&res);
     cr_assert(eq(int, RUN_PAIRS("--simulate", "3", "--json"), 0));
     cr_assert(out_has("\"benchmark\":\"drift of 5 %\",\"injected_rel\":0,\"comparisons\":3,"));
+    cr_assert(err_has("a drift of 5 % over the comparison moved the estimate by "));
+    cr_assert(err_has("below 0.3 %: kept"));
     pfc_proc_result_clear(&res);
     cr_assert(eq(int, RUN_PAIRS("--kernel", "l9"), 2));
     cr_assert(err_has("want l1, l2, l3 or dram"));
