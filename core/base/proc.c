@@ -456,9 +456,13 @@ void pfc_proc_result_clear(pfc_proc_result *res)
 
 void pfc_proc_describe(const pfc_proc_result *res, char *out, size_t cap)
 {
+    const double gib = (double)res->tree_limit_bytes / (1024.0 * 1024.0 * 1024.0);
+
     if (res->over_memory)
-        snprintf(out, cap, "more memory than its limit of %.1f GiB",
-                 (double)res->tree_limit_bytes / (1024.0 * 1024.0 * 1024.0));
+        snprintf(out, cap,
+                 gib < 1.0 ? "more memory than its limit of %.0f MiB"
+                           : "more memory than its limit of %.1f GiB",
+                 gib < 1.0 ? gib * 1024.0 : gib);
     else if (res->timed_out)
         snprintf(out, cap, "no end within its time limit (stopped after %.1f s)", res->seconds);
     else if (res->was_cancelled)

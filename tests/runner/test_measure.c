@@ -106,7 +106,7 @@ Test(measure, what_takes_all_memory_is_ended_and_named)
 
     cr_assert(eq(int, setenv("PERFCI_MEMORY_LIMIT", "64M", 1), 0));
     want("python3 -c 'import time; x = b\"1\" * (200 << 20); time.sleep(1000)'", PFC_OUTCOME_FAILED,
-         "more memory than its limit of 0.1 GiB (PERFCI_MEMORY_LIMIT)");
+         "more memory than its limit of 64 MiB (PERFCI_MEMORY_LIMIT)");
     cr_assert(eq(int, setenv("PERFCI_MEMORY_LIMIT", "lots", 1), 0));
     cr_assert(eq(int, pfc_measure(&opts, dir, COMMIT, 0, &out, &err), PFC_EINVAL));
     cr_assert(ne(ptr, strstr(err.msg, "PERFCI_MEMORY_LIMIT: want bytes"), NULL), "%s", err.msg);

@@ -232,7 +232,7 @@ Test(proc, memory_of_the_whole_family_is_limited)
     pfc_proc_describe(&res, how, sizeof(how));
     cr_assert(res.over_memory, "%s", how);
     cr_assert(eq(int, res.signal, SIGKILL));
-    cr_assert(eq(str, how, "more memory than its limit of 0.1 GiB"));
+    cr_assert(eq(str, how, "more memory than its limit of 80 MiB"));
     cr_assert(lt(dbl, (double)(pfc_clock_ns() - started) * 1e-9, 900.0), "it slept to its end");
     pfc_proc_result_clear(&res);
 }
