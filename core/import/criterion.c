@@ -256,8 +256,8 @@ static bool bencher_line(pfc_span line, pfc_span *name, pfc_span *value, pfc_spa
     const size_t n = PFC_MIN(pfc_span_words(line, words, 12), (size_t)12);
     const size_t dots = pfc_span_find(line, " ... bench:");
 
-    if (n < 6 || !pfc_span_is(words[0], "test") || dots == line.len)
-        return false;
+    if (n < 6 || !pfc_span_is(words[0], "test") || dots == line.len || dots < sizeof("test"))
+        return false; /* "test ... bench:" has no name */
     *name = pfc_span_trim((pfc_span){ line.text + 5, dots - 5 });
     for (size_t i = 2; i + 2 < n; i++) {
         if (pfc_span_is(words[i], "bench:")) {

@@ -265,6 +265,12 @@ static const variant variants[] = {
         { "a", "rate", "GB/s", true, 2345.25, PFC_STATUS_OK },
         { "b", "time_ms", "ms", false, 1234567.0, PFC_STATUS_OK },
         { "b", "rate", "GB/s", true, 1000.0, PFC_STATUS_OK } } },
+    { "libtest, a line without a name",
+      "test ... bench: 1,043 ns/iter (+/- 20)\n"
+      "test a ... bench: 1,044 ns/iter (+/- 20)\n",
+      "criterion",
+      1,
+      { { "a", "time_ns", "ns", false, 1044, PFC_STATUS_OK } } },
     { "triton, labels as units, a header again",
       "N,triton (execution time (ms)),torch (GB/s),cold (avg)\n"
       "256.0,1.5,100.0,7.0\n"
