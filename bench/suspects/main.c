@@ -84,6 +84,7 @@ static const bench benches[] = {
 typedef struct tally {
     size_t cases, top1, top3, commits;
     double said; /* sum of the probabilities given to the first */
+    double best; /* sum of what whoever knows how the culprit was drawn gives to his first */
 } tally;
 
 static bool under(const char *path, const char *glob)
@@ -133,6 +134,36 @@ static size_t chances(const bench *b, const history_commit *c, bool uniform, boo
     return n;
 }
 
+/* The probability with which each commit is drawn as the culprit; caller frees. */
+static double *chances_of_all(const bench *b, const history *h, bool uniform)
+{
+    double *p = pfc_calloc(h->len, sizeof(*p));
+
+    for (int by_build = 0; by_build < 2; by_build++) {
+        size_t all = 0;
+
+        for (size_t i = CONTEXT + 40; i + CONTEXT + 40 < h->len; i++)
+            all += chances(b, &h->commits[i], uniform, by_build);
+        for (size_t i = CONTEXT + 40; all && i + CONTEXT + 40 < h->len; i++)
+            p[i] += (by_build ? 1.0 / BUILD_PER : 1 - 1.0 / BUILD_PER) *
+                    (double)chances(b, &h->commits[i], uniform, by_build) / (double)all;
+    }
+    return p;
+}
+
+/* The share of the likeliest commit of first .. last: whoever knows how the culprit was drawn, and in
+ * which gap it lies, is not right more often. */
+static double best_possible(const double *p, size_t first, size_t last)
+{
+    double sum = 0, most = 0;
+
+    for (size_t i = first; i <= last; i++) {
+        sum += p[i];
+        most = fmax(most, p[i]);
+    }
+    return sum > 0 ? most / sum : 0;
+}
+
 /* 0: there is none (the first one never is). */
 static size_t draw_culprit(const bench *b, const history *h, bool uniform, pfc_rng *rng)
 {
@@ -147,8 +178,9 @@ static size_t draw_culprit(const bench *b, const history *h, bool uniform, pfc_r
 }
 
 /* Ranks one case; *place: where the culprit came, from 0. */
-static pfc_code rank(const bench *b, const history *h, size_t culprit, pfc_rng *rng, size_t *place,
-                     double *said, size_t *range_len, pfc_err *err)
+static pfc_code rank(const bench *b, const history *h, const double *drawn, size_t culprit,
+                     pfc_rng *rng, size_t *place, double *said, double *best, size_t *range_len,
+                     pfc_err *err)
 {
     const size_t every = 2 + (size_t)pfc_rng_below(rng, 9);
     const double step = 0.04 + 0.11 * pfc_rng_double(rng);
@@ -198,6 +230,7 @@ static pfc_code rank(const bench *b, const history *h, size_t culprit, pfc_rng *
             *place = i;
     if (!code)
         *said = s.items[0].probability;
+    *best = best_possible(drawn, before + 1, before + every);
     *range_len = c.len;
     pfc_suspects_clear(&s);
     free(commits);
@@ -218,6 +251,7 @@ typedef struct settings {
 static pfc_code run_bench(const bench *b, const history *h, const settings *s, uint64_t seed,
                           tally *out, pfc_err *err)
 {
+    double *drawn = chances_of_all(b, h, s->uniform);
     pfc_rng rng;
     pfc_code code = PFC_OK;
 
@@ -225,17 +259,19 @@ static pfc_code run_bench(const bench *b, const history *h, const settings *s, u
     for (size_t i = 0; i < s->cases && !code; i++) {
         const size_t culprit = draw_culprit(b, h, s->uniform, &rng);
         size_t place = SIZE_MAX, len = 0;
-        double said = 0;
+        double said = 0, best = 0;
 
         if (!culprit)
             continue;
-        code = rank(b, h, culprit, &rng, &place, &said, &len, err);
+        code = rank(b, h, drawn, culprit, &rng, &place, &said, &best, &len, err);
         out->cases++;
         out->top1 += place == 0;
         out->top3 += place < 3;
         out->commits += len;
         out->said += said;
+        out->best += best;
     }
+    free(drawn);
     return code;
 }
 
@@ -243,8 +279,9 @@ static void print_row(const char *what, const tally *t)
 {
     const double n = (double)PFC_MAX(t->cases, (size_t)1);
 
-    printf("%-34s %6zu %8.1f %8.1f %8.1f %12.1f\n", what, t->cases, (double)t->commits / n,
-           100 * (double)t->top1 / n, 100 * (double)t->top3 / n, 100 * t->said / n);
+    printf("%-34s %6zu %8.1f %8.1f %8.1f %12.1f %8.1f\n", what, t->cases, (double)t->commits / n,
+           100 * (double)t->top1 / n, 100 * (double)t->top3 / n, 100 * t->said / n,
+           100 * t->best / n);
 }
 
 static const struct argp_option options[] = {
@@ -313,8 +350,8 @@ int main(int argc, char **argv)
         free(path);
     }
     if (!code)
-        printf("%-34s %6s %8s %8s %8s %12s\n", "benchmark", "cases", "commits", "top 1 %",
-               "top 3 %", "said, first");
+        printf("%-34s %6s %8s %8s %8s %12s %8s\n", "benchmark", "cases", "commits", "top 1 %",
+               "top 3 %", "said, first", "limit %");
     for (size_t i = 0; i < PFC_ARRAY_LEN(benches) && !code; i++) {
         const bench *b = &benches[i];
         char *what = pfc_format("%s %s %s", b->history, b->name, b->backend);
@@ -327,6 +364,7 @@ int main(int argc, char **argv)
         all.top3 += t.top3;
         all.commits += t.commits;
         all.said += t.said;
+        all.best += t.best;
         free(what);
     }
     if (!code)
