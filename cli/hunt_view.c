@@ -13,6 +13,7 @@
 
 enum { LEVELS = 8, WIDTH_MIN = 40, WIDTH_MAX = 160, LINE_BYTES = 1024 };
 
+#define NOTHING           0.01               /* of the fullest cell: drawn as blank */
 #define WORTH_SAYING      0.2                /* probability of the likeliest commit */
 #define ESTIMATE_EVERY_NS (3 * PFC_NS_PER_S) /* the estimate plays the plan out: not at each run */
 
@@ -58,28 +59,33 @@ size_t pfc_hunt_likeliest(const pfc_hunt *h, double *probability)
     return best;
 }
 
-/* Commits from left to right, as many of them a cell as there must be; the height of a cell is its
- * probability against the fullest one's. */
+/* Commits from left to right, as many of them a cell as there must be; the height of a cell is the
+ * probability of a commit in it against the fullest one's, so that cells of more commits are no higher.
+ * What is ruled out is blank. */
 static void bar(const pfc_hunt *h, size_t cells, pfc_buf *out)
 {
     static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
     static const char plain[] = " .:-=+*#@";
     const bool utf8 = is_utf8();
+    const size_t commits = h->commits.len - 1;
     double *p = posterior_of(h);
     double *cell;
     double most = 0;
 
-    cells = PFC_MIN(cells, h->commits.len - 1);
+    cells = PFC_MIN(cells, commits);
     cell = pfc_calloc(cells, sizeof(*cell));
-    for (size_t i = 1; i < h->commits.len; i++) {
-        const size_t at = (i - 1) * cells / (h->commits.len - 1);
+    for (size_t i = 0; i < cells; i++) {
+        const size_t from = (i * commits + cells - 1) / cells;
+        const size_t to = ((i + 1) * commits + cells - 1) / cells;
 
-        cell[at] += p[i];
-        most = fmax(most, cell[at]);
+        for (size_t k = from; k < to; k++)
+            cell[i] += p[k + 1] / (double)(to - from);
+        most = fmax(most, cell[i]);
     }
     for (size_t i = 0; i < cells; i++) {
         const double share = most > 0 ? cell[i] / most : 0;
-        const size_t level = PFC_MIN((size_t)ceil(share * LEVELS - 1e-9), (size_t)LEVELS);
+        const size_t level =
+            share < NOTHING ? 0 : PFC_MIN((size_t)ceil(share * LEVELS - 1e-9), (size_t)LEVELS);
 
         if (utf8)
             pfc_buf_puts(out, blocks[level]);
@@ -133,8 +139,9 @@ static void status(pfc_hunt *h, const pfc_bisect_step *next, bool confirm, pfc_b
 
         pfc_show_seconds(runs * (measure_s + build_s * (double)builds / (double)h->state.len),
                          left);
-        pfc_buf_printf(out, "; about %.0f to go, %s; %.12s has %.3f", runs, left,
-                       h->commits.items[best].id, probability);
+        pfc_buf_printf(out, "; about %.0f to go, %s", runs, left);
+        if (probability >= WORTH_SAYING)
+            pfc_buf_printf(out, "; %.12s has %.3f", h->commits.items[best].id, probability);
     }
     pfc_buf_printf(out, "; %s %.12s", confirm ? "confirming:" : "now",
                    h->commits.items[next->commit].id);
