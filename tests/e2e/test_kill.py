@@ -67,7 +67,7 @@ class Kill(unittest.TestCase):
 
 
 class KillOfASearch(unittest.TestCase):
-    """A bisection on the runners goes on after kill -9 of the server, and repeats nothing that was stored."""
+    """A bisection on the runners goes on after kill -9 of server and runner, and repeats nothing that was stored."""
 
     COMMITS, PLANTED = 24, 15
 
@@ -86,7 +86,7 @@ class KillOfASearch(unittest.TestCase):
         self.addCleanup(command.wait)
         self.addCleanup(command.kill)
         wait_for("it was ordered", lambda: command.poll() is not None or known(stack))
-        for number, member in enumerate(("server", "server")):
+        for number, member in enumerate(("server", "runner")):
             wait_for(f"{number + 1} runs are stored", lambda want=number + 1: measured(stack) >= want)
             with open(os.path.join(stack.data, "stack.json"), encoding="utf-8") as file:
                 os.kill(json.load(file)[member]["pid"], signal.SIGKILL)
