@@ -127,7 +127,9 @@ PFC_HANDLER(tokens_post);
 PFC_HANDLER(tokens_delete);
 PFC_HANDLER(session_post); /* session.c */
 PFC_HANDLER(session_delete);
-PFC_HANDLER(audit_list); /* audit.c */
+PFC_HANDLER(audit_list);   /* audit.c */
+PFC_HANDLER(notices_list); /* notices.c */
+PFC_HANDLER(notices_delete);
 
 json_t *pfc_encode_job(const pfc_job *j);
 json_t *pfc_encode_bisection(const pfc_bisection *b);

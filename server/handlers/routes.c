@@ -115,6 +115,10 @@ const pfc_route pfc_routes[] = {
       "Forgets the cookie", "204" },
     { "GET", API "/audit", PFC_SCOPE_ADMIN, pfc_handle_audit_list, "project:string " PAGE, NULL,
       "Every change, newest first", "200" },
+    { "GET", API "/notices", PFC_MAY_READ, pfc_handle_notices_list, "project:string " PAGE, NULL,
+      "What somebody ought to be told and has not been, oldest first", "200" },
+    { "DELETE", API "/notices/{id}", PFC_SCOPE_TRIAGE, pfc_handle_notices_delete, NULL, NULL,
+      "A notice is sent; again: the same answer", "204" },
 };
 
 const size_t pfc_routes_len = PFC_ARRAY_LEN(pfc_routes);

@@ -34,6 +34,14 @@ pfc_code pfc_alert_blame(pfc_tx *tx, const char *actor, int64_t project_id, int6
     if (!code)
         code = pfc_alert_apply(tx, actor, project_id, alert_id, pfc_res_text(res, 0, 1),
                                &(pfc_alert_change){ .reason = reason, .culprit = culprit }, err);
+    if (!code && culprit) {
+        pfc_args_i64(&args, project_id);
+        pfc_args_text(&args, "culprit_confirmed");
+        pfc_args_i64(&args, alert_id);
+        pfc_args_text(&args, culprit);
+        pfc_args_text(&args, reason);
+        code = pfc_tx_query(tx, "notice_put", &args, NULL, err);
+    }
     pfc_res_free(res);
     return code;
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/rng.h"
+#include "server/services/notices.h"
 #include "server/workers/workers.h"
 
 #include "tests/server/fixture.h"
@@ -250,6 +251,7 @@ Test(detect, a_report_puts_its_culprit_on_the_alert_when_its_fresh_pairs_show_it
     char *before = pfc_strdup(fx_sha(STEP_AT - 1)), *other = pfc_strdup(fx_sha(STEP_AT - 3));
     pfc_alert_events events = { 0 };
     pfc_bisections none = { 0 };
+    pfc_notices notices = { 0 };
     char *culprit;
     pfc_err err = { 0 };
     const pfc_bisection_report elsewhere = { .metric = "time_ns",
@@ -281,6 +283,20 @@ Test(detect, a_report_puts_its_culprit_on_the_alert_when_its_fresh_pairs_show_it
     culprit = culprit_after(
         db, p, id, (pfc_bisection_report){ .before = before, .pairs = worse, .pairs_len = 12 });
     cr_assert(eq(str, culprit, (char *)fx_sha(STEP_AT)));
+    /* Whoever tells people hears of it once, until he says that it is told. */
+    free(culprit_after(
+        db, p, id, (pfc_bisection_report){ .before = before, .pairs = worse, .pairs_len = 12 }));
+    cr_assert(eq(int, pfc_notices_list(db, p, (pfc_page){ 0 }, &notices, &err), PFC_OK));
+    cr_assert(eq(sz, notices.len, 1));
+    cr_assert(eq(str, notices.items[0].kind, (char *)"culprit_confirmed"));
+    cr_assert(eq(str, notices.items[0].commit, (char *)fx_sha(STEP_AT)));
+    cr_assert(eq(i64, notices.items[0].alert_id, id));
+    for (int again = 0; again < 2; again++)
+        cr_assert(eq(int, pfc_notice_done(db, "bot", notices.items[0].id, &err), PFC_OK));
+    pfc_rows_clear(&notices);
+    cr_assert(eq(int, pfc_notices_list(db, p, (pfc_page){ 0 }, &notices, &err), PFC_OK));
+    cr_assert(eq(sz, notices.len, 0));
+    pfc_rows_clear(&notices);
     /* The alert that is named must be one whose range holds it. */
     cr_assert(eq(int, pfc_bisection_store(db, "ann", p, &elsewhere, &none, &err), PFC_EINVAL));
     cr_assert(ne(ptr, strstr(err.msg, "does not hold"), NULL), "%s", err.msg);

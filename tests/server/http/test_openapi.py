@@ -45,7 +45,13 @@ class OpenApi(unittest.TestCase):
         bisection = server.as_admin("POST", "/api/v1/bisections",
                                     {"project": "demo", "mode": "remote", "metric": "time_ns",
                                      "good": support.commit_id(1), "bad": support.commit_id(12)}).json["id"]
-        return {"/api/v1/projects/{p}/commits/{id}": support.commit_id(8), "/api/v1/series/{id}": series,
+        # fresh pairs that hold blame the commit, and somebody is to be told
+        report = dict(cls.bisection(), confirmation={"before": support.commit_id(7),
+                                                     "pairs": [[100.0 + n % 3, 200.0 + n % 2] for n in range(12)]})
+        server.as_admin("POST", "/api/v1/bisections", report)
+        notice = server.call("GET", "/api/v1/notices").json["notices"][0]
+        assert notice["commit"] == support.commit_id(8), notice
+        return {"/api/v1/notices/{id}": notice["id"], "/api/v1/projects/{p}/commits/{id}": support.commit_id(8), "/api/v1/series/{id}": series,
                 "/api/v1/series/{id}/replay": series,
                 "/api/v1/runs/{id}": f"{1:032x}", "/api/v1/alerts/{id}": alert,
                 "/api/v1/alerts/{id}/suspects": alert, "/api/v1/jobs/{id}": job,
