@@ -12,8 +12,8 @@
 
 #include "core/analysis/bisect_priv.h"
 
-#define REPRODUCED   0.99 /* probability of a step at which the search begins */
-#define NOT_THERE    0.97 /* probability of no step at which it ends */
+#define REPRODUCED   0.99  /* probability of a step at which the search begins */
+#define NOT_THERE    0.985 /* probability of no step at which it ends */
 #define LIKELY_NOT   0.90
 #define TOLD_APART   16  /* 2 (z / size)^2 runs of either end tell a size apart: z = 2.8 */
 #define REST         0.5 /* a part less likely to hold a step is done with: see rest_of */
@@ -49,6 +49,12 @@ static bool any_settled(const pfc_bisect_plan *plan)
 
 /* ---- one measurement's worth ---- */
 
+typedef struct pick {
+    pfc_bisect_step step;
+    double score;
+    double bits;
+} pick;
+
 /* Bits that a value tells about a side of probability f, the levels d standard deviations apart. */
 static double side_bits(double f, double d)
 {
@@ -71,6 +77,14 @@ static double side_bits(double f, double d)
     return fmax(0, bits * width / sqrt(2 * M_PI));
 }
 
+/* No value tells more than what is in doubt: where even that is not worth as much as the best so
+ * far, the integral is spared. */
+static bool hopeful(const pick *best, double f, double cost)
+{
+    double doubt = f > 0 && f < 1 ? -f * log2(f) - (1 - f) * log2(1 - f) : 0;
+    return doubt / cost > best->score;
+}
+
 /* Precision about a level that one run more brings, as a fresh commit (runs = 0) or build. */
 static double precision_gain(const plan_model *m, size_t runs)
 {
@@ -79,12 +93,6 @@ static double precision_gain(const plan_model *m, size_t runs)
     double after = 1 / (layout + noise / (double)(runs + 1));
     return runs ? after - 1 / (layout + noise / (double)runs) : after;
 }
-
-typedef struct pick {
-    pfc_bisect_step step;
-    double score;
-    double bits;
-} pick;
 
 static void consider(pick *best, size_t commit, unsigned build, double bits, double cost)
 {
@@ -132,7 +140,7 @@ static void consider_node(const pfc_bisect_plan *plan, const plan_node *node, do
     const plan_model *m = &plan->model;
     const pfc_bisect_opts *o = &plan->opts;
     size_t runs = runs_of_last_build(plan, node);
-    if (plan->broken[node->commit])
+    if (plan->broken[node->commit] || !hopeful(best, f, o->run_cost))
         return;
     consider(best, node->commit, node->builds - 1,
              side_bits(f, size * sqrt(precision_gain(m, runs))), o->run_cost);
@@ -337,8 +345,10 @@ static void consider_gap(const pfc_bisect_plan *plan, const part *p, size_t i, d
     double here = before + in * gap->up;
     look_at_jump(m, p, floor(here), of);
     double fresh = of->size * sqrt(precision_gain(m, 0));
-    consider(best, at, 0, side_bits(inner_side(m, i, in, here - of->k, of->size), fresh),
-             o->run_cost + o->build_cost + o->checkout_cost);
+    double side = inner_side(m, i, in, here - of->k, of->size);
+    double cost = o->run_cost + o->build_cost + o->checkout_cost;
+    if (hopeful(best, side, cost))
+        consider(best, at, 0, side_bits(side, fresh), cost);
 }
 
 static void search(const pfc_bisect_plan *plan, const part *p, pick *best)

@@ -73,10 +73,11 @@ static void from_below(sums *s, const box *boxes, const double *f, double *out)
     for (size_t k = 0; k < BOXES; k++) {
         const box *b = &boxes[k];
         double share = b->share / (double)(b->b - b->a + 1);
-        for (size_t l = b->a; l < s->grid; l++) {
-            size_t from = l > b->b ? l - b->b : 0;
-            out[l] += share * (s->prefix[l - b->a + 1] - s->prefix[from]);
-        }
+        const size_t whole = PFC_MIN(b->b, s->grid); /* from here on, all of the box */
+        for (size_t l = b->a; l < whole; l++)
+            out[l] += share * s->prefix[l - b->a + 1];
+        for (size_t l = whole; l < s->grid; l++)
+            out[l] += share * (s->prefix[l - b->a + 1] - s->prefix[l - b->b]);
     }
 }
 
@@ -88,10 +89,11 @@ static void from_above(sums *s, const box *boxes, const double *f, double *out)
     for (size_t k = 0; k < BOXES; k++) {
         const box *b = &boxes[k];
         double share = b->share / (double)(b->b - b->a + 1);
-        for (size_t l = 0; l + b->a < s->grid; l++) {
-            size_t to = PFC_MIN(l + b->b, s->grid - 1);
-            out[l] += share * (s->prefix[to + 1] - s->prefix[l + b->a]);
-        }
+        const size_t whole = s->grid - PFC_MIN(b->b, s->grid);
+        for (size_t l = 0; l < whole; l++)
+            out[l] += share * (s->prefix[l + b->b + 1] - s->prefix[l + b->a]);
+        for (size_t l = whole; l + b->a < s->grid; l++)
+            out[l] += share * (s->prefix[s->grid] - s->prefix[l + b->a]);
     }
 }
 
