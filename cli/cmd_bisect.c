@@ -39,6 +39,7 @@ enum {
     KEY_URL,
     KEY_DATA,
     KEY_PROJECT,
+    KEY_FIRST,
     KEY_CONFIRM,
     KEY_NO_CONFIRM,
     KEY_MARKDOWN,
@@ -88,6 +89,7 @@ static const struct argp_option bisect_options[] = {
     { "layout-noise", KEY_LAYOUT, "R", 0, "Relative noise between builds", 3 },
     { "delta", KEY_DELTA, "R", 0, "Relative change, signed: 0.05 = the bad end is 5 % larger", 3 },
     { "relink", KEY_RELINK, 0, 0, "Allow rebuilds with another layout (PERFCI_BUILD > 0)", 3 },
+    { "first", KEY_FIRST, 0, 0, "Stop at the first commit named; further ones stay unsearched", 3 },
     { "confirm", KEY_CONFIRM, 0, 0,
       "Compare what is named with the commit before in fresh runs (default with checkouts)", 3 },
     { "no-confirm", KEY_NO_CONFIRM, 0, 0, "Name without it", 3 },
@@ -190,6 +192,9 @@ static bool take_switch(pfc_hunt_opts *o, int key)
         return true;
     case KEY_REMOTE:
         o->remote = true;
+        return true;
+    case KEY_FIRST:
+        o->first_only = true;
         return true;
     case KEY_CONFIRM:
         o->confirm = 1;
@@ -315,6 +320,12 @@ int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
     opts->argc = argc;
     opts->argv = argv;
     pfc_cli_parse(cli, &args, argc, argv, opts);
+    if (opts->remote && opts->first_only) {
+        pfc_cli_warn(cli,
+                     "--first is for a search from here: the service's searches name all steps");
+        free(opts);
+        return PFC_EXIT_USAGE;
+    }
     pfc_cli_catch_signals();
     status = opts->remote ? pfc_remote_bisect(cli, opts) : search(cli, opts, 0, &named);
     free(opts);

@@ -322,6 +322,7 @@ pfc_code pfc_hunt_replan(pfc_hunt *h, pfc_err *err)
         .layout_noise_rel = o->layout_noise,
         .delta_rel = o->delta,
         .relink = o->relink,
+        .first_only = o->first_only,
         .max_runs = (size_t)o->max_runs,
         .run_cost = 1,
         .build_cost = pfc_hunt_build_cost(h),

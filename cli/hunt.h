@@ -109,7 +109,7 @@ typedef struct pfc_hunt_opts {
     int64_t max_runs;
     int better;  /* +1 higher, -1 lower, 0 not given */
     int confirm; /* +1 yes, -1 no, 0: where commits are checked out and built by us */
-    bool relink, no_checkout, resume, dry_run, post, markdown, all_parents;
+    bool relink, first_only, no_checkout, resume, dry_run, post, markdown, all_parents;
     bool remote;   /* the service's runners search */
     int64_t alert; /* with remote: its metric, range and suspects; 0: none */
     /* Another axis than history, with the code fixed: see hunt_axis.c. */

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# drive.sh DATA [--sessions N] [--only TEXT] [--all] [--repo] [--json FILE]
+# drive.sh DATA [--sessions N] [--only TEXT] [--all] [--first] [--repo] [--json FILE]
 #
 # The real `perfci bisect`, driven through the scenarios of DATA by its stand-in for the measuring command and scored by its
 # score.py with the answers of the command line. --repo: in Git repositories made by its make_repo.py, with checkouts, instead of
-# --no-checkout with a list of ids. PERFCI: the program (default: the release build beside this script).
+# --no-checkout with a list of ids. --first: `perfci bisect --first`, as the limits' reference stops at one culprit. PERFCI: the program (default: the release build beside this script).
 # score.py calls this script again for every session, with SCENARIO and the rest in the environment.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 perfci=${PERFCI:-$root/build/release/bin/perfci}
 
 if [ -z "${SCENARIO:-}" ]; then
-    data=${1:?usage: drive.sh DATA [--sessions N] [--only TEXT] [--all] [--repo] [--json FILE]}
+    data=${1:?usage: drive.sh DATA [--sessions N] [--only TEXT] [--all] [--first] [--repo] [--json FILE]}
     data=$(realpath "$data")
     shift
     [ -f "$data/score.py" ] || { echo "not available: no score.py in $data" && exit 5; }
@@ -18,6 +18,8 @@ if [ -z "${SCENARIO:-}" ]; then
     for arg in "$@"; do
         if [ "$arg" = --repo ]; then
             export DRIVE_MAKER=$data/make_repo.py
+        elif [ "$arg" = --first ]; then
+            export DRIVE_FLAG=--first
         else
             args+=("$arg")
         fi
@@ -45,6 +47,7 @@ with open("flags", "w") as f:
         f.write("--relink\n")
 EOF
 mapfile -t flags <flags
+flags+=(${DRIVE_FLAG:-})
 # The stand-in keeps running; its answer's member "exit" is the status of the measuring command.
 answer='[ "$PERFCI_BUILD" = 0 ] || id="$id+$PERFCI_BUILD"
 echo "$id" >"$ASKED"; read -r line <"$ANSWERED"

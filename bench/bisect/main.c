@@ -1,6 +1,6 @@
 /*
  * perfci-bisect-bench --data DIR [--sessions N] [--strategy S] [--only TEXT] [--no-prior]
- *                    [--no-relink] [--show]
+ *                    [--no-relink] [--first] [--show]
  *
  * Bisects every scenario DIR/NAME.json, N sessions each, with the planner and with its rivals, and
  * prints how often the answer was right and what it cost. Without data: "not available", exit 5.
@@ -38,7 +38,7 @@ typedef struct bench {
     const char *data, *only;
     const char *strategy;
     int64_t sessions;
-    bool show, no_prior, no_relink;
+    bool show, no_prior, no_relink, first_only;
     scenario *items;
     size_t len, cap;
     beside *beside; /* of each scenario */
@@ -265,6 +265,7 @@ static pfc_code load_all(bench *b, pfc_err *err)
             if (b->no_prior)
                 b->items[b->len].any_touches = false;
             b->items[b->len].fixed_layout = b->no_relink;
+            b->items[b->len].first_only = b->first_only;
             b->len++;
         }
         free(path);
@@ -280,7 +281,7 @@ static int usage(void)
     fprintf(stderr,
             "usage: perfci-bisect-bench --data DIR [--sessions N] [--strategy "
             "perfci|pinpoint|asv|halving-5|halving-3|git] [--only TEXT] [--no-prior] [--no-relink] "
-            "[--show]\n");
+            "[--first] [--show]\n");
     return 2;
 }
 
@@ -299,6 +300,10 @@ static int parse(bench *b, int argc, char **argv)
         }
         if (strcmp(argv[i], "--no-relink") == 0) {
             b->no_relink = true; /* builds differ by layout, and it cannot be randomised */
+            continue;
+        }
+        if (strcmp(argv[i], "--first") == 0) {
+            b->first_only = true; /* the limits' reference stops at its first culprit */
             continue;
         }
         if (!value)

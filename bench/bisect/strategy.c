@@ -63,6 +63,7 @@ static void perfci(session *n, finding *out)
                              .layout_noise_rel = s->layout_hint,
                              .delta_rel = s->delta_hint,
                              .relink = s->layout_hint > 0 && !s->fixed_layout,
+                             .first_only = s->first_only,
                              .run_cost = 1,
                              .prior = prior,
                              .seed = 1 };

@@ -5,7 +5,8 @@
  * Commits are indices 0 .. n-1, oldest first; 0 is the good end, n-1 the bad end. The posterior
  * over "commit i is the first bad one" (and "there is no step") is kept with a Student-t
  * likelihood; the next measurement is the one with the largest mutual information per cost.
- * Both ends are measured first. Several steps are found by recursion into both sides.
+ * Both ends are measured first. Several steps are found by recursion into both sides, unless the
+ * first one named is enough.
  */
 #ifndef PFC_CORE_ANALYSIS_BISECT_H
 #define PFC_CORE_ANALYSIS_BISECT_H
@@ -25,6 +26,7 @@ typedef struct pfc_bisect_opts {
     double layout_noise_rel; /* known build-to-build noise; 0: none known */
     double delta_rel;        /* known signed change, bad against good; 0: estimated */
     bool relink;             /* builds can be redone with another layout (build > 0) */
+    bool first_only;         /* stop at the first step that is named; others stay unsearched */
     size_t max_runs;         /* 0: a default growing with log2 n */
     double run_cost, build_cost, checkout_cost; /* relative costs; 0: 1, 0, 0 */
     const double *prior; /* weight of each commit (index 1..n-1 used), > 0; NULL: equal */

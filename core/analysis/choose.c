@@ -493,6 +493,8 @@ plan_reason plan_choose(pfc_bisect_plan *plan, pfc_bisect_step *out)
     part p = { 0 };
     if (reproduce(plan, out, &reason))
         return reason;
+    if (plan->opts.first_only && any_settled(plan))
+        return PLAN_DONE;
     if (reference_due(plan))
         return measure_fewer(plan, 0, plan->model.nodes_len - 1, plan->model.step, out);
     given_up = pfc_calloc(plan->model.nodes_len, sizeof *given_up);

@@ -46,12 +46,23 @@ static bool differs(const pfc_bisect_plan *plan)
     return false;
 }
 
+/* A step with nothing measurable left inside: one to name. */
+static bool any_closed(const pfc_bisect_plan *plan)
+{
+    for (size_t i = 0; i + 1 < plan->model.nodes_len; i++)
+        if (plan->model.gaps[i].atomic && change(plan, i) > slack(plan))
+            return true;
+    return false;
+}
+
 plan_reason plan_exact_choose(pfc_bisect_plan *plan, pfc_bisect_step *out)
 {
     const plan_model *m = &plan->model;
     size_t gap = 0;
     if (!differs(plan))
         return PLAN_NULL;
+    if (plan->opts.first_only && any_closed(plan))
+        return PLAN_DONE;
     if (!largest(plan, &gap) && !plan_widest(plan, &gap))
         return PLAN_DONE;
     size_t a = m->nodes[gap].commit;

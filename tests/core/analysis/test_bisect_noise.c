@@ -101,6 +101,32 @@ Test(bisect_noise, two_culprits_are_both_named)
     cr_assert(ge(sz, both, 36), "both: %zu of 40", both);
 }
 
+Test(bisect_noise, one_of_two_culprits_is_enough_where_the_first_is_asked_for)
+{
+    const pfc_bisect_opts all = { .noise_rel = 0.01, .delta_rel = 0.03 };
+    const pfc_bisect_opts one = { .noise_rel = 0.01, .delta_rel = 0.03, .first_only = true };
+    size_t runs[2] = { 0 };
+    for (size_t k = 0; k < 20; k++) {
+        outcome o;
+        outcome first;
+        history_step(&h, 257, 157, 0.03, 0.01);
+        for (size_t i = 90; i < h.len; i++)
+            h.level[i] *= 1.02;
+        session_run(&h, all, k, &o);
+        session_run(&h, one, k, &first);
+        /* One run may settle both. */
+        cr_assert(ge(sz, first.report.culprits_len, 1), "session %zu", k);
+        for (size_t i = 0; i < first.report.culprits_len; i++)
+            cr_assert(first.report.culprits[i].last == 157 || first.report.culprits[i].last == 90,
+                      "session %zu blames %zu", k, first.report.culprits[i].last);
+        runs[0] += o.report.runs;
+        runs[1] += first.report.runs;
+        pfc_bisect_report_clear(&o.report);
+        pfc_bisect_report_clear(&first.report);
+    }
+    cr_assert(lt(sz, runs[1], runs[0]));
+}
+
 /* Up at 70, repaired at 130, up again at 200: the ends show one step, two commits made it worse. */
 Test(bisect_noise, a_repair_between_two_culprits_hides_neither)
 {
