@@ -233,48 +233,103 @@ static bool number_attribute(pfc_span tag, const char *name, double *out)
     return ok;
 }
 
-static pfc_code read_tag(pfc_import *in, pfc_span tag, char **test_case, char **name)
+enum { MAX_SECTIONS = 32 };
+
+typedef struct xml {
+    pfc_import *in;
+    pfc_buf path; /* the test case and its sections, as the console writes them in one heading */
+    size_t ends[MAX_SECTIONS]; /* lengths of the path before each open section */
+    size_t depth;
+    char *name; /* of the benchmark; NULL: none is open */
+} xml;
+
+static void open_section(xml *x, pfc_span tag)
+{
+    char *name = attribute(tag, "name");
+
+    if (x->depth < MAX_SECTIONS)
+        x->ends[x->depth] = x->path.len;
+    x->depth++;
+    if (name && x->depth <= MAX_SECTIONS)
+        append_line(&x->path, (pfc_span){ name, strlen(name) });
+    free(name);
+}
+
+static void close_section(xml *x)
+{
+    if (x->depth == 0)
+        return;
+    x->depth--;
+    if (x->depth < MAX_SECTIONS) {
+        char *path = pfc_strndup(pfc_buf_text(&x->path), PFC_MIN(x->ends[x->depth], x->path.len));
+        pfc_buf_reset(&x->path);
+        pfc_buf_puts(&x->path, path);
+        free(path);
+    }
+}
+
+static pfc_code failed(xml *x, pfc_span tag)
+{
+    const char *path = pfc_buf_text(&x->path);
+    char *full = *path ? pfc_format("%s/%s", path, x->name) : pfc_strdup(x->name);
+    char *why = attribute(tag, "message");
+    const pfc_import_key key = { full, "time_ns", "ns", true, false, NULL };
+    const pfc_code code = pfc_import_failed(x->in, &key, PFC_STATUS_BROKEN, why);
+
+    free(full);
+    free(why);
+    return code;
+}
+
+static pfc_code read_tag(xml *x, pfc_span tag)
 {
     double mean = 0.0;
     double low = 1.0;
     double high = 0.0;
+    pfc_code code = PFC_OK;
 
     if (pfc_span_starts(tag, "<TestCase ")) {
-        free(*test_case);
-        *test_case = attribute(tag, "name");
+        pfc_buf_reset(&x->path);
+        x->depth = 0;
+        open_section(x, tag);
+    } else if (pfc_span_starts(tag, "<Section ")) {
+        open_section(x, tag);
+    } else if (pfc_span_is(tag, "</Section")) {
+        close_section(x);
     } else if (pfc_span_starts(tag, element)) {
-        free(*name);
-        *name = attribute(tag, "name");
-    } else if (*name && pfc_span_starts(tag, "<mean ") && number_attribute(tag, "value", &mean)) {
-        pfc_code code;
+        free(x->name);
+        x->name = attribute(tag, "name");
+    } else if (x->name && *x->name && pfc_span_starts(tag, "<failed ")) {
+        code = failed(x, tag);
+    } else if (x->name && pfc_span_starts(tag, "<mean ") && number_attribute(tag, "value", &mean)) {
         if (!number_attribute(tag, "lowerBound", &low) ||
             !number_attribute(tag, "upperBound", &high))
             low = 1.0, high = 0.0;
-        code = **name ? add(in, *test_case ? *test_case : "", *name, mean, low, high) : PFC_OK;
-        free(*name);
-        *name = NULL;
-        return code;
+        if (*x->name)
+            code = add(x->in, pfc_buf_text(&x->path), x->name, mean, low, high);
+        free(x->name);
+        x->name = NULL;
     }
-    return PFC_OK;
+    return code;
 }
 
 static pfc_code read_xml(pfc_import *in, const char *text, size_t len)
 {
     const char *at = text;
     const char *end = text + len;
-    char *test_case = NULL;
-    char *name = NULL;
+    xml x = { .in = in };
     pfc_code code = PFC_OK;
 
+    pfc_buf_init(&x.path, PFC_WIRE_MAX_TEXT);
     while (!code && (at = memchr(at, '<', (size_t)(end - at))) != NULL) {
         const char *close = memchr(at, '>', (size_t)(end - at));
         if (!close)
             break;
-        code = read_tag(in, (pfc_span){ at, (size_t)(close - at) }, &test_case, &name);
+        code = read_tag(&x, (pfc_span){ at, (size_t)(close - at) });
         at = close;
     }
-    free(test_case);
-    free(name);
+    pfc_buf_clear(&x.path);
+    free(x.name);
     return code;
 }
 

@@ -265,6 +265,17 @@ static const variant variants[] = {
         { "a", "rate", "GB/s", true, 2345.25, PFC_STATUS_OK },
         { "b", "time_ms", "ms", false, 1234567.0, PFC_STATUS_OK },
         { "b", "rate", "GB/s", true, 1000.0, PFC_STATUS_OK } } },
+    { "catch2 XML, sections, and one that failed",
+      "<TestCase name=\"T\"><Section name=\"a\"><BenchmarkResults name=\"b\" samples=\"9\">"
+      "<mean value=\"12.5\" lowerBound=\"12\" upperBound=\"13\"/></BenchmarkResults></Section>\n"
+      "<Section name=\"c\"><BenchmarkResults name=\"b\" samples=\"9\">"
+      "<mean value=\"22.5\" lowerBound=\"22\" upperBound=\"23\"/></BenchmarkResults></Section>\n"
+      "<BenchmarkResults name=\"d\"><failed message=\"no\"/></BenchmarkResults></TestCase>\n",
+      "catch2",
+      3,
+      { { "T a/b", "time_ns", "ns", false, 12.5, PFC_STATUS_OK },
+        { "T c/b", "time_ns", "ns", false, 22.5, PFC_STATUS_OK },
+        { "T/d", "time_ns", "ns", false, 0, PFC_STATUS_BROKEN } } },
     { "libtest, a line without a name",
       "test ... bench: 1,043 ns/iter (+/- 20)\n"
       "test a ... bench: 1,044 ns/iter (+/- 20)\n",
