@@ -31,6 +31,7 @@ typedef struct client {
     size_t len, sent, id_at;
     char answer[ANSWER_BYTES];
     size_t got;
+    bool stuck; /* waits until the socket takes more */
     int64_t begin_ns;
 } client;
 
@@ -144,7 +145,10 @@ static pfc_code send_more(load *l, client *c, pfc_err *err)
             return pfc_err_set(err, PFC_EUNAVAIL, "load: send: %s", strerror(errno));
         c->sent += (size_t)n;
     }
-    if (c->sent < c->len)
+    if (c->stuck == (c->sent < c->len))
+        return PFC_OK;
+    c->stuck = c->sent < c->len;
+    if (c->stuck)
         event.events |= EPOLLOUT;
     if (epoll_ctl(l->epoll, EPOLL_CTL_MOD, c->fd, &event))
         return pfc_err_set(err, PFC_EIO, "load: epoll: %s", strerror(errno));
