@@ -21,7 +21,7 @@ static bool has_wide(void)
 
 WIDE static inline __mmask8 lanes(size_t left)
 {
-    return left < 8 ? (__mmask8)((1u << left) - 1) : (__mmask8)0xff;
+    return (__mmask8)(left < 8 ? (1u << left) - 1 : 0xffu);
 }
 
 WIDE static inline size_t bits(__mmask8 mask)
