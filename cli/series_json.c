@@ -349,7 +349,8 @@ static pfc_code parse_point(cursor *c, pfc_series_in *out)
     if (!seen_v)
         return fault(c, "point without \"v\"");
     if (out->len >= PFC_SERIES_MAX_POINTS)
-        return fault(c, "too many points");
+        return pfc_err_set(c->err, PFC_EINVAL, "more than %d points in one series",
+                           PFC_SERIES_MAX_POINTS);
     pfc_series_point(out, t, v);
     out->points[out->len - 1].repeats_len = repeats;
     return PFC_OK;

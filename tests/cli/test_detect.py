@@ -121,6 +121,41 @@ class Detect(support.Case):
         for number, said in zip(sorted(bad), complaints):
             self.assertIn(f"line {number}: ", said)
 
+    def test_odd_series_have_defined_answers(self):
+        odd = {
+            "empty": [], "one": [5], "all missing": [None] * 30, "all equal": [7] * 100, "zeros": [0] * 100,
+            "one among missing": [None] * 20 + [3] + [None] * 20, "huge and tiny": [1e308, 1e-308] * 40,
+        }
+        text = "".join(json.dumps(series(name, values)) + "\n" for name, values in odd.items())
+        self.assertEqual(self.lines(self.expect(self.perfci("detect", "--json", text=text), 0)),
+                         [{"id": name, "changes": []} for name in odd])
+
+    def test_values_of_any_sign_have_levels(self):
+        for levels in ((-100, -70), (-15, 15), (0, 30)):
+            values = [levels[i >= 60] + e for i, e in enumerate(noisy(4, (1, 120)))]
+            answer, = self.lines(self.perfci("detect", "--json", text=json.dumps(series("signs", values))))
+            change, = answer["changes"]
+            self.assertEqual((change["index"], change["direction"]), (60, "regression"), levels)
+
+    def test_points_stand_in_the_order_of_the_document_whatever_their_times(self):
+        points = SLOWER["points"]
+        g = random.Random(5)
+        for times in ([7] * len(points), [-p["t"] for p in points], g.sample([p["t"] for p in points], len(points)), [1e300] * len(points)):
+            s = {**SLOWER, "points": [{**p, "t": t} for p, t in zip(points, times)]}
+            answer, = self.lines(self.expect(self.perfci("detect", "--json", text=json.dumps(s)), 1))
+            self.assertEqual([(c["index"], c["status"]) for c in answer["changes"]], [(60, "confirmed")], times[:2])
+
+    def test_a_million_points_and_a_hundred_thousand_repeats(self):
+        repeats = {**STEADY, "id": "repeats", "points": STEADY["points"] + [{"t": 1800000000, "v": 100, "repeats": [100, 101] * 50000}]}
+        point = ",".join(f'{{"t":{i},"v":{100 + i % 7}}}' for i in range(1000))
+        long = '{"id":"long","points":[' + ",".join([point] * 1000)
+        text = json.dumps(repeats) + "\n" + long + "]}\n" + long + "," + point + "]}\n"
+        done = self.expect(self.perfci("detect", "--json", text=text), 2)
+        self.assertEqual([a["id"] for a in self.lines(done)], ["repeats", "long"])
+        self.assertIn("line 3", done.stderr)
+        self.assertIn("1000000", done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+
     def test_bad_lines_outweigh_a_regression_in_the_exit_status(self):
         text = json.dumps(SLOWER) + "\n{}\n"
         self.expect(self.perfci("detect", "--json", text=text), 2)
