@@ -17,13 +17,14 @@ enum {
     KEY_HEADLINE,
     KEY_STATE,
     KEY_REASON,
+    KEY_SORT,
     KEY_LIMIT,
     KEY_URL,
     KEY_DATA,
 };
 
 typedef struct browse_opts {
-    const char *project, *metric, *benchmark, *backend, *state, *reason, *url, *data;
+    const char *project, *metric, *benchmark, *backend, *state, *reason, *sort, *url, *data;
     const char *words[3];
     size_t words_len;
     int64_t limit;
@@ -52,6 +53,7 @@ static const struct argp_option alerts_options[] = {
     { "project", KEY_PROJECT, "P", 0, "Only this project", 0 },
     { "state", KEY_STATE, "S", 0, "Only this state; with `set`: the new one", 0 },
     { "reason", KEY_REASON, "TEXT", 0, "Why, for `set`", 0 },
+    { "sort", KEY_SORT, "HOW", 0, "new (default), or worth: those most worth looking at first", 0 },
     { "limit", KEY_LIMIT, "N", 0, "At most N (default 100)", 0 },
     SERVICE_OPTIONS,
     { 0 },
@@ -69,6 +71,7 @@ static const char alerts_doc[] =
     "\v"
     "Examples:\n"
     "  perfci alerts --state untriaged\n"
+    "  perfci alerts --state open --sort worth --limit 10\n"
     "  perfci alerts 7\n"
     "  perfci alerts set 7 --state acknowledged --reason 'looking at it'\n";
 
@@ -110,6 +113,11 @@ static error_t parse_browse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_REASON:
         o->reason = arg;
+        return 0;
+    case KEY_SORT:
+        if (strcmp(arg, "new") != 0 && strcmp(arg, "worth") != 0)
+            argp_error(state, "--sort: want new or worth, got \"%s\"", arg);
+        o->sort = arg;
         return 0;
     case KEY_LIMIT:
         o->limit = pfc_arg_i64(state, arg, 1, 1000, "--limit");
@@ -369,6 +377,7 @@ static pfc_code list_alerts(const browse_opts *o, const pfc_conf *conf, pfc_http
     pfc_buf_puts(&path, "/api/v1/alerts");
     add_query(&path, "project", pfc_conf_pick(o->project, "PERFCI_PROJECT", conf->project, NULL));
     add_query(&path, "state", o->state);
+    add_query(&path, "sort", o->sort);
     add_query(&path, "limit", limit);
     code = pfc_http_json(http, "GET", pfc_buf_text(&path), NULL, NULL, answer, err);
     pfc_buf_clear(&path);

@@ -1,13 +1,15 @@
 -- name: alerts_list
 -- The page first, then what belongs to it, commits by subquery: with nine joins it took longer to plan
 -- than to run, and a plan for any parameters joined everything before it cut the page.
--- $1 project_id, $2 series_id, $3 state or 'open', $4 alert_id, $5 cursor, $6 limit; NULL: any
+-- $1 project_id, $2 series_id, $3 state or 'open', $4 alert_id, $5 cursor, $6 limit, $7 alert_id[];
+-- NULL: any
 WITH page AS MATERIALIZED (
     SELECT a.* FROM alerts a
     WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.series_id = $2)
       AND ($3::text IS NULL OR a.state = $3
            OR ($3 = 'open' AND a.state IN ('untriaged', 'acknowledged', 'investigating')))
       AND ($4::bigint IS NULL OR a.id = $4) AND ($5::bigint IS NULL OR a.id < $5)
+      AND ($7::bigint[] IS NULL OR a.id = ANY ($7))
     ORDER BY a.id DESC LIMIT $6::int)
 SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, s.metric, s.backend,
        s.machine_class, s.unit, s.branch, s.higher_is_better, a.state, x.regression, x.before,
@@ -18,6 +20,7 @@ SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, 
        a.culprit, extract(epoch FROM a.created_at)::float8 AS created_at,
        extract(epoch FROM a.updated_at)::float8 AS updated_at, a.note, a.group_id, a.group_series,
        a.group_measured, a.group_summary, a.accepted_at IS NOT NULL AS accepted, a.evidence, x.kind,
+       alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) AS worth,
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.undone_commit_id)
            AS undone_commit
 FROM page a
@@ -26,6 +29,17 @@ JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
 JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
 ORDER BY a.id DESC;
+
+-- name: alerts_by_worth
+-- $1 project_id, $2 series_id, $3 state or 'open', $4 limit; NULL: any  -> id, the worthiest first
+SELECT a.id
+FROM alerts a
+JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.series_id = $2)
+  AND ($3::text IS NULL OR a.state = $3
+       OR ($3 = 'open' AND a.state IN ('untriaged', 'acknowledged', 'investigating')))
+ORDER BY alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) DESC, a.id DESC
+LIMIT $4::int;
 
 -- name: alert_events
 -- $1 alert_id

@@ -45,7 +45,24 @@ static json_t *encode_alert(const pfc_alert *a)
     json_object_set_new(json, "group", encode_group(a));
     json_object_set_new(json, "kind", pfc_reply_string(a->kind));
     json_object_set_new(json, "evidence", pfc_reply_string(a->evidence));
+    json_object_set_new(json, "worth", pfc_reply_number(a->worth));
     return json;
+}
+
+/* "new" (or nothing) is newest first; by worth there is one page, the top of the list. */
+static pfc_code read_order(const pfc_req *req, pfc_page page, bool *by_worth, pfc_err *err)
+{
+    const char *sort = NULL;
+    pfc_code code = pfc_req_query(req, "sort", 16, &sort, err);
+
+    *by_worth = pfc_streq(sort, "worth");
+    if (!code && sort && !*by_worth && strcmp(sort, "new") != 0)
+        return pfc_err_set_field(err, PFC_EINVAL, "sort",
+                                 "query: sort is \"new\" or \"worth\", not \"%.16s\"", sort);
+    if (!code && *by_worth && page.cursor)
+        return pfc_err_set_field(err, PFC_EINVAL, "cursor",
+                                 "query: a list by worth has one page; ask for a larger limit");
+    return code;
 }
 
 /* GET /api/v1/alerts */
@@ -53,11 +70,14 @@ PFC_HANDLER(alerts_list)
 {
     pfc_alert_filter filter = { 0 };
     pfc_alerts rows = { 0 };
+    bool by_worth = false;
     pfc_page page;
     json_t *items;
     pfc_code code;
 
     code = pfc_decode_page(req, &page, err);
+    if (!code)
+        code = read_order(req, page, &by_worth, err);
     if (!code)
         code = pfc_req_query(req, "state", 32, &filter.state, err);
     if (!code && filter.state && strcmp(filter.state, "open") != 0 &&
@@ -69,7 +89,8 @@ PFC_HANDLER(alerts_list)
     if (!code)
         code = pfc_query_project(app, req, &filter.project_id, err);
     if (!code)
-        code = pfc_alerts_list(app->db, &filter, page, &rows, err);
+        code = by_worth ? pfc_alerts_by_worth(app->db, &filter, page.limit, &rows, err)
+                        : pfc_alerts_list(app->db, &filter, page, &rows, err);
     if (code)
         return code;
     items = json_array();

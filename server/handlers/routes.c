@@ -65,7 +65,8 @@ const pfc_route pfc_routes[] = {
       "Verdicts between two commits or runs", "200" },
 
     { "GET", API "/alerts", PFC_MAY_READ, pfc_handle_alerts_list,
-      "project:string state:string series:integer " PAGE, NULL, "Alerts, newest first", "200" },
+      "project:string state:string series:integer sort:string " PAGE, NULL,
+      "Alerts, newest first, or with sort=worth those most worth looking at", "200" },
     { "GET", API "/alerts/{id}", PFC_MAY_READ, pfc_handle_alerts_get, NULL, NULL,
       "One alert, its history and its range of commits", "200" },
     { "GET", API "/alerts/{id}/suspects", PFC_MAY_READ, pfc_handle_alerts_suspects, NULL, NULL,

@@ -1,6 +1,8 @@
 /*
  * Alerts, their history, and the commits that they may be about.
  */
+#include <stdlib.h>
+
 #include "server/repo/rows.h"
 
 static const pfc_col alert_cols[] = {
@@ -38,10 +40,12 @@ static const pfc_col alert_cols[] = {
     PFC_COL(pfc_alert, undone_commit, "undone_commit", TEXT),
     PFC_COL(pfc_alert, kind, "kind", TEXT),
     PFC_COL(pfc_alert, evidence, "evidence", TEXT),
+    PFC_COL(pfc_alert, worth, "worth", F64),
 };
 static const pfc_shape alert_shape = PFC_SHAPE(alert_cols, pfc_alert);
 
-static void alert_args(pfc_args *args, const pfc_alert_filter *f, int64_t id, pfc_page page)
+static void alert_args(pfc_args *args, const pfc_alert_filter *f, int64_t id, pfc_page page,
+                       const int64_t *ids, size_t ids_len)
 {
     pfc_args_id(args, f->project_id);
     pfc_args_id(args, f->series_id);
@@ -49,6 +53,10 @@ static void alert_args(pfc_args *args, const pfc_alert_filter *f, int64_t id, pf
     pfc_args_id(args, id);
     pfc_args_cursor(args, page);
     pfc_args_i64(args, pfc_page_fetch(page));
+    if (ids)
+        pfc_args_i64s(args, ids, ids_len);
+    else
+        pfc_args_text(args, NULL);
 }
 
 pfc_code pfc_alerts_list(pfc_db *db, const pfc_alert_filter *filter, pfc_page page, pfc_alerts *out,
@@ -58,10 +66,64 @@ pfc_code pfc_alerts_list(pfc_db *db, const pfc_alert_filter *filter, pfc_page pa
     pfc_rows rows = { 0 };
     pfc_code code;
 
-    alert_args(&args, filter, 0, page);
+    alert_args(&args, filter, 0, page, NULL, 0);
     code = pfc_rows_read(db, "alerts_list", &args, &alert_shape, &page, &rows, err);
     if (!code)
         PFC_ROWS_INTO(out, rows);
+    return code;
+}
+
+static int by_worth(const void *a, const void *b)
+{
+    const pfc_alert *x = a, *y = b;
+
+    if (x->worth != y->worth)
+        return x->worth > y->worth ? -1 : 1;
+    return (x->id < y->id) - (x->id > y->id);
+}
+
+static pfc_code worthiest(pfc_tx *tx, const pfc_alert_filter *filter, int limit, pfc_res **out,
+                          pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_id(&args, filter->project_id);
+    pfc_args_id(&args, filter->series_id);
+    pfc_args_text(&args, filter->state);
+    pfc_args_i64(&args, limit);
+    return pfc_tx_query(tx, "alerts_by_worth", &args, out, err);
+}
+
+pfc_code pfc_alerts_by_worth(pfc_db *db, const pfc_alert_filter *filter, int limit, pfc_alerts *out,
+                             pfc_err *err)
+{
+    const pfc_alert_filter any = { 0 };
+    const pfc_page page = { .limit = limit };
+    pfc_args args = { 0 };
+    pfc_rows rows = { 0 };
+    pfc_res *best = NULL;
+    pfc_tx *tx = NULL;
+    int64_t *ids = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
+
+    if (!code)
+        code = worthiest(tx, filter, limit, &best, err);
+    if (!code) {
+        const size_t len = pfc_res_rows(best);
+
+        ids = pfc_calloc(len + 1, sizeof(*ids));
+        for (size_t i = 0; i < len; i++)
+            ids[i] = pfc_res_i64(best, i, 0);
+        alert_args(&args, &any, 0, page, ids, len);
+        code = pfc_rows_query(tx, "alerts_list", &args, &alert_shape, &page, &rows, err);
+    }
+    if (!code)
+        PFC_ROWS_INTO(out, rows);
+    if (!code && out->len)
+        qsort(out->items, out->len, sizeof(*out->items), by_worth);
+    free(ids);
+    pfc_res_free(best);
+    pfc_tx_free(tx);
     return code;
 }
 
@@ -74,7 +136,7 @@ pfc_code pfc_alerts_get(pfc_db *db, int64_t id, pfc_alerts *out, pfc_err *err)
 
     if (id <= 0)
         return pfc_err_set(err, PFC_ENOTFOUND, "no such alert");
-    alert_args(&args, &any, id, (pfc_page){ 0 });
+    alert_args(&args, &any, id, (pfc_page){ 0 }, NULL, 0);
     code = pfc_rows_one(db, "alerts_list", &args, &alert_shape, &rows, "such alert", err);
     if (!code)
         PFC_ROWS_INTO(out, rows);

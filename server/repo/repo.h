@@ -173,6 +173,7 @@ typedef struct pfc_alert {
     const char *undone_commit;            /* after which the level was back; NULL: it is not */
     const char *kind;                     /* step, drift */
     const char *evidence;                 /* exact, corroborated, alone, single */
+    double worth;                         /* of looking at it; migration 0015 says what it is */
 } pfc_alert;
 PFC_ROWS(pfc_alerts, pfc_alert);
 
@@ -184,6 +185,9 @@ typedef struct pfc_alert_filter {
 /** Newest first. */
 pfc_code pfc_alerts_list(pfc_db *db, const pfc_alert_filter *filter, pfc_page page, pfc_alerts *out,
                          pfc_err *err) PFC_MUSTCHECK;
+/** The `limit` (1..500) that are most worth looking at, those first. */
+pfc_code pfc_alerts_by_worth(pfc_db *db, const pfc_alert_filter *filter, int limit,
+                             pfc_alerts *out, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_alerts_get(pfc_db *db, int64_t id, pfc_alerts *out, pfc_err *err) PFC_MUSTCHECK;
 
 typedef struct pfc_alert_event {

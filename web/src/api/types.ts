@@ -64,7 +64,7 @@ export interface Alert {
   machine_class: string; unit: string; state: string; direction: string; before: number; after: number;
   rel_change: number; rel_low: number; rel_high: number; p: number; commit: string; commit_low: string;
   commit_high: string; culprit: string | null; created_at: string; updated_at: string; note: string | null;
-  accepted?: boolean; undone_by?: string | null; group?: AlertGroup | null; evidence?: string; kind?: string;
+  accepted?: boolean; undone_by?: string | null; group?: AlertGroup | null; evidence?: string; worth?: number; kind?: string;
 }
 export interface Witness {
   series_id: number; metric: string; backend: string; machine_class: string; unit: string; exact: boolean;

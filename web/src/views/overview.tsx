@@ -75,7 +75,7 @@ function Headlines(props: { project: string }) {
 }
 
 function OpenAlerts(props: { project: string }) {
-  const load = useApi<{ alerts: Alert[] }>(withQuery("/alerts", { project: props.project, state: "open", limit: 8 }), ["alert"]);
+  const load = useApi<{ alerts: Alert[] }>(withQuery("/alerts", { project: props.project, state: "open", sort: "worth", limit: 8 }), ["alert"]);
   return (
     <View load={load} what="alerts">
       {({ alerts }) => {

@@ -1,0 +1,50 @@
+/* Alerts in the order of their worth. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "server/services/internal.h"
+
+#include "tests/server/fixture.h"
+
+#define STEP_AT 25
+
+/* What another metric bears out comes before what stands by itself; a short list is the top of it. */
+static void expect_worth_order(pfc_db *db, int64_t p)
+{
+    const pfc_alert_filter filter = { .project_id = p, .state = "open" };
+    pfc_alerts all = { 0 }, top = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_alerts_by_worth(db, &filter, 100, &all, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_alerts_by_worth(db, &filter, 1, &top, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, all.len, 3));
+    cr_assert(eq(str, (char *)all.items[2].benchmark, "norm/a"));
+    for (size_t i = 1; i < all.len; i++)
+        cr_assert(ge(dbl, all.items[i - 1].worth, all.items[i].worth));
+    cr_assert(gt(dbl, all.items[2].worth, 0.1)); /* log 1.15, a little less */
+    cr_assert(gt(dbl, all.items[1].worth, 1.3 * all.items[2].worth));
+    cr_assert(eq(sz, top.len, 1));
+    cr_assert(eq(i64, top.items[0].id, all.items[0].id));
+    pfc_rows_clear(&top);
+    pfc_rows_clear(&all);
+}
+
+/* One benchmark's time and cycles step together, another's time as much by itself. */
+Test(worth, what_is_borne_out_comes_first)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db);
+
+    fx_commits(db, p, 1, 50);
+    for (unsigned n = 1; n <= 50; n++) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/a", "time_ns", n < STEP_AT ? 100 : 115, 0.005, 12, 3, n * 17);
+        fx_measure(run, "gemm/a", "cycles", n < STEP_AT ? 300 : 345, 0.005, 12, 3, n * 23);
+        fx_measure(run, "norm/a", "time_ns", n < STEP_AT ? 100 : 115, 0.005, 12, 3, n * 19);
+        fx_ingest(db, p, run);
+    }
+    fx_detect(db);
+    expect_worth_order(db, p);
+    pfc_db_close(db);
+}
