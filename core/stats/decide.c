@@ -15,6 +15,8 @@
 #define CAUTION_SHORT  7.0
 #define CAUTION_HEAVY  3.0
 #define SHORT          8   /* points under which a level is compared with the runs of spikes */
+#define HELD_JUMP      4.0 /* sigma */
+#define HELD_SHARE     (2.0 / 3.0)
 #define ALONE          4.5 /* sigma that a single point must have moved */
 
 static double level_mean(const pfc_fit *f, size_t from, size_t to)
@@ -100,6 +102,18 @@ static bool repeats_agree(const pfc_fit *f, double half)
     return (double)with >= 0.8 * (double)last->repeats_len;
 }
 
+/* Of a level that lies so far off that noise alone hardly reaches half of the way, nearly all points
+ * lie beyond that half. Where many do not, spikes have met by chance, however many points they span. */
+static bool is_held(const pfc_fit *f, size_t from, size_t to, size_t other, double half)
+{
+    size_t far = 0;
+    if (fabs(half) < 0.5 * HELD_JUMP)
+        return true;
+    for (size_t i = from; i < to; i++)
+        far += is_far(f->z[i] - f->mean[other], half);
+    return (double)far >= HELD_SHARE * (double)(to - from);
+}
+
 /* May a level this short be one? `other` is the level it is told from. */
 static bool long_enough(const pfc_fit *f, size_t k, size_t other)
 {
@@ -109,7 +123,7 @@ static bool long_enough(const pfc_fit *f, size_t k, size_t other)
     double half = 0.5 * (f->mean[k] - f->mean[other]);
     bool newest = k == f->changes;
     if (len >= SHORT)
-        return true;
+        return is_held(f, from, to, other, half);
     if (len == 1)
         return newest && fabs(half) >= 0.5 * ALONE && f->n >= 20 && repeats_agree(f, half) &&
                pfc_runs_longest(f->runs, f, k, half) == 0;
