@@ -1,4 +1,6 @@
 /* What is no change: noise of all kinds, spikes, waves, machine states, drift. Alarms counted. */
+#include "core/stats/detect.h"
+
 #include "tests/core/stats/series.h"
 
 static double heavy(pfc_rng *rng)
@@ -53,6 +55,49 @@ Test(nulls, spikes_are_no_changes)
         alarms += series_alarms(&s) > 0;
     }
     cr_assert(alarms <= 5, "%zu of 100", alarms);
+}
+
+/* The long-run variance of AR(1) noise over its variance is (1 + rho) / (1 - rho) (Brockwell & Davis,
+ * Time Series: Theory and Methods, 1991, 7.1): 1, 1.857 and 3 for rho 0, 0.3 and 0.5. Its estimate
+ * cuts residuals at 2.5 sigma, which takes a few hundredths. */
+Test(noise, long_run_variance_of_an_autoregression)
+{
+    static const double rhos[] = { 0.0, 0.3, 0.5 };
+    static const double want[] = { 1.0, 1.3 / 0.7, 3.0 };
+    enum { N = 20000 };
+    static double z[N];
+    static double scratch[2 * N];
+    pfc_rng rng;
+    pfc_rng_seed(&rng, 111);
+    for (size_t k = 0; k < 3; k++) {
+        double x = 0.0;
+        for (size_t i = 0; i < N; i++) {
+            x = rhos[k] * x + sqrt(1.0 - rhos[k] * rhos[k]) * pfc_rng_normal(&rng);
+            z[i] = 2.0 * x;
+        }
+        pfc_noise noise = pfc_noise_of(z, N, NULL, 0, scratch);
+        cr_assert(epsilon_eq(dbl, noise.inflate, want[k], 0.06 * want[k]), "rho %g: %g", rhos[k],
+                  noise.inflate);
+        cr_assert(epsilon_eq(dbl, noise.sigma, 2.0, 0.06));
+    }
+}
+
+/* t noise with 3 degrees of freedom has them found, and its quartile 0.764892 (any table of the
+ * distribution; R: qt(0.75, 3)) gives the scale: sigma is the quartile over that of the normal. */
+Test(noise, tails_of_student_t)
+{
+    enum { N = 20000 };
+    static double z[N];
+    static double scratch[2 * N];
+    pfc_rng rng;
+    pfc_rng_seed(&rng, 112);
+    for (size_t i = 0; i < N; i++)
+        z[i] = heavy(&rng);
+    pfc_noise noise = pfc_noise_of(z, N, NULL, 0, scratch);
+    cr_assert(eq(dbl, noise.freedom, 3.0));
+    cr_assert(epsilon_eq(dbl, noise.sigma, 0.764892 / 0.674490, 0.03));
+    /* Density at 0 in units of sigma: R, log(dt(0, 3)) = -1.000889. */
+    cr_assert(epsilon_eq(dbl, noise.log_norm, -1.000889 + log(0.764892 / 0.674490), 1e-4));
 }
 
 Test(nulls, correlated_noise_is_calm)

@@ -178,3 +178,27 @@ Test(signed_rank, critical_values_of_the_table)
     cr_assert(eq(dbl, pfc_signed_rank_cut(10, 0.025), 9.0));
     cr_assert(eq(dbl, pfc_signed_rank_cut(20, 0.025), 53.0));
 }
+
+/* R 4, ?wilcox.test, Hollander & Wolfe 1973 p. 29 (depression scale before and after): V = 40,
+ * p = 0.01953 one-sided, so 20 of the 512 signings two-sided. */
+Test(signed_rank, depression_scale_example_of_r)
+{
+    const double x[] = { 1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30 };
+    const double y[] = { 0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29 };
+    double d[9];
+    for (size_t i = 0; i < 9; i++)
+        d[i] = x[i] - y[i];
+    cr_assert(epsilon_eq(dbl, pfc_signed_rank_p(d, 9), 20.0 / 512.0, 1e-12));
+}
+
+/* R 4, ?wilcox.test, Hollander & Wolfe 1973 p. 69 (permeability constants): W = 35, p = 0.1272
+ * one-sided. 35 of the 50 pairs favour the first sample. */
+Test(ranktest, permeability_example_of_r)
+{
+    const double x[] = { 0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46 };
+    const double y[] = { 1.15, 0.88, 0.90, 0.74, 1.21 };
+    double superior;
+    cr_assert(epsilon_eq(dbl, p_of(x, 10, y, 5), 2.0 * 0.1272, 1e-4));
+    (void)pfc_ranktest_p(x, 10, y, 5, &superior);
+    cr_assert(epsilon_eq(dbl, superior, 15.0 / 50.0, 1e-12));
+}

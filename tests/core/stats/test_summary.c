@@ -103,6 +103,22 @@ Test(dist, normal_quantile_and_its_inverse)
         cr_assert(epsilon_eq(dbl, pfc_stats_normal_cdf(pfc_stats_normal_quantile(p)), p, 1e-9));
 }
 
+/* R: pnorm(1), pnorm(-3), 2 * pnorm(-5), 2 * pnorm(-8). */
+Test(dist, normal_tails_far_out)
+{
+    cr_assert(epsilon_eq(dbl, pfc_stats_normal_cdf(1.0), 0.8413447460685429, 1e-14));
+    cr_assert(epsilon_eq(dbl, pfc_stats_normal_cdf(-3.0), 0.001349898031630095, 1e-16));
+    cr_assert(epsilon_eq(dbl, pfc_stats_normal_tail2(5.0) / 5.733031437583866e-07, 1.0, 1e-10));
+    cr_assert(epsilon_eq(dbl, pfc_stats_normal_tail2(-8.0) / 1.244192114854357e-15, 1.0, 1e-10));
+}
+
+/* R, ?mad: mad(c(1:9)) is 2.9652. */
+Test(summary, mad_example_of_r)
+{
+    const double x[] = { 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0 };
+    cr_assert(epsilon_eq(dbl, pfc_stats_mad(x, 9), 2.9652, 1e-4));
+}
+
 /* Sign test table: n = 10, two-sided 5 % cuts one value (2 * 11/1024 = 0.0215; two would be
  * 2 * 56/1024 = 0.109), so the interval runs from the 2nd to the 9th order statistic. */
 Test(interval, median_of_ten_runs_from_second_to_ninth)
