@@ -1,6 +1,16 @@
 -- name: jobs_list
 -- $1 project_id, $2 state, $3 kind, $4 job_id, $5 cursor, $6 limit; NULL: any, but detect jobs only
--- when asked for
+-- when asked for. Places in the queue are counted once, not for each row.
+WITH page AS MATERIALIZED (
+    SELECT * FROM jobs
+    WHERE ($1::bigint IS NULL OR project_id = $1) AND ($2::text IS NULL OR state = $2)
+      AND (kind = $3 OR ($3::text IS NULL AND (kind <> 'detect' OR $4::bigint IS NOT NULL)))
+      AND ($4::bigint IS NULL OR id = $4) AND ($5::bigint IS NULL OR id < $5)
+    ORDER BY id DESC LIMIT $6::int),
+queue AS MATERIALIZED (
+    SELECT id, row_number() OVER (ORDER BY priority DESC, id) AS position
+    FROM jobs WHERE state = 'queued' AND kind <> 'detect'
+    AND EXISTS (SELECT 1 FROM page WHERE page.state = 'queued'))
 SELECT j.id, j.project_id, p.name AS project, j.kind, j.state, j.sha AS commit, j.branch, j.suite,
        coalesce(j.source, p.repo_url) AS source, p.build, p.measure, j.labels::text AS labels,
        j.priority, j.tries, j.runner, j.reason, j.progress, to_json(j.run_ids)::text AS run_ids,
@@ -8,15 +18,9 @@ SELECT j.id, j.project_id, p.name AS project, j.kind, j.state, j.sha AS commit, 
        j.cancel_requested, j.run_id, extract(epoch FROM j.created_at)::float8 AS created_at,
        extract(epoch FROM j.started_at)::float8 AS started_at,
        extract(epoch FROM j.finished_at)::float8 AS finished_at,
-       CASE WHEN j.state = 'queued' AND j.kind <> 'detect' THEN (
-           SELECT count(*) + 1 FROM jobs o WHERE o.state = 'queued' AND o.kind <> 'detect'
-           AND (o.priority > j.priority OR (o.priority = j.priority AND o.id < j.id)))
-       END AS position
-FROM jobs j JOIN projects p ON p.id = j.project_id
-WHERE ($1::bigint IS NULL OR j.project_id = $1) AND ($2::text IS NULL OR j.state = $2)
-  AND (j.kind = $3 OR ($3::text IS NULL AND (j.kind <> 'detect' OR $4::bigint IS NOT NULL)))
-  AND ($4::bigint IS NULL OR j.id = $4) AND ($5::bigint IS NULL OR j.id < $5)
-ORDER BY j.id DESC LIMIT $6::int;
+       q.position
+FROM page j JOIN projects p ON p.id = j.project_id LEFT JOIN queue q ON q.id = j.id
+ORDER BY j.id DESC;
 
 -- name: job_insert
 -- $1 project_id, $2 kind, $3 priority, $4 sha, $5 branch, $6 suite, $7 source, $8 labels, $9 run,
