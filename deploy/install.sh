@@ -59,3 +59,8 @@ as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq ||
     die "apt-get update failed: check the network and the package sources"
 as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
     "${missing[@]}" >/dev/null || die "apt-get install failed for: ${missing[*]}"
+
+# The tests start a PgBouncer of their own; the package's is not wanted.
+if printf '%s\n' "${missing[@]}" | grep -q '^pgbouncer$' && [ -d /run/systemd/system ]; then
+    as_root systemctl disable --now pgbouncer >/dev/null 2>&1 || true
+fi

@@ -285,6 +285,7 @@ static pfc_code start(server *s, pfc_err *err)
     const pfc_db_opts db = {
         .url = s->settings.database,
         .read_url = s->settings.read_database,
+        .unprepared = !s->settings.prepare,
         .connections =
             (unsigned)(s->settings.threads + s->settings.workers + WRITERS + READERS + 2),
     };

@@ -20,6 +20,8 @@ static const char help[] =
     "compare\n"
     "                            and suspects while it is at most 5 s behind\n"
     "  PERFCI_DATABASE_DIRECT_URL  past a connection pooler, to hear events\n"
+    "  --database-prepare 0|1    0: no prepared statements, for a pooler that pools transactions\n"
+    "                            and cannot follow them; default 1 (PERFCI_DATABASE_PREPARE)\n"
     "  --listen ADDRESS:PORT     default 127.0.0.1:7420; port 0 takes a free one (PERFCI_LISTEN)\n"
     "  --data DIR                folder for `endpoint`, the URL that was taken (PERFCI_DATA)\n"
     "  --bootstrap-token-file F  writes an admin token to F (0600) unless F holds a valid one\n"
@@ -70,6 +72,7 @@ enum {
     OPT_THREADS,
     OPT_REQUEST_TIMEOUT,
     OPT_DATABASE_WAIT,
+    OPT_DATABASE_PREPARE,
     OPT_RATE_ADDRESS,
     OPT_RATE_TOKEN,
     OPT_CONNECTIONS,
@@ -96,6 +99,7 @@ static const struct option options[] = {
     { "threads", required_argument, NULL, OPT_THREADS },
     { "request-timeout", required_argument, NULL, OPT_REQUEST_TIMEOUT },
     { "database-wait", required_argument, NULL, OPT_DATABASE_WAIT },
+    { "database-prepare", required_argument, NULL, OPT_DATABASE_PREPARE },
     { "rate-address", required_argument, NULL, OPT_RATE_ADDRESS },
     { "rate-token", required_argument, NULL, OPT_RATE_TOKEN },
     { "connections", required_argument, NULL, OPT_CONNECTIONS },
@@ -123,6 +127,7 @@ static const char *const known[] = {
     "PERFCI_HTTP_THREADS",
     "PERFCI_REQUEST_TIMEOUT",
     "PERFCI_DATABASE_WAIT",
+    "PERFCI_DATABASE_PREPARE",
     "PERFCI_RATE_ADDRESS",
     "PERFCI_RATE_TOKEN",
     "PERFCI_CONNECTIONS",
@@ -233,13 +238,14 @@ static pfc_code read_guard(pfc_server_settings *out, pfc_err *err)
     return code;
 }
 
-static pfc_code read_public(pfc_server_settings *out, pfc_err *err)
+static pfc_code read_switch(const pfc_server_settings *s, int option, const char *env,
+                            const char *fallback, bool *out, pfc_err *err)
 {
-    const char *word = pick(out, OPT_PUBLIC_READ, "PERFCI_PUBLIC_READ", "0");
+    const char *word = pick(s, option, env, fallback);
 
     if (strcmp(word, "1") != 0 && strcmp(word, "0") != 0)
-        return pfc_err_set(err, PFC_EINVAL, "PERFCI_PUBLIC_READ: want 0 or 1, got \"%.40s\"", word);
-    out->public_read = strcmp(word, "1") == 0;
+        return pfc_err_set(err, PFC_EINVAL, "%s: want 0 or 1, got \"%.40s\"", env, word);
+    *out = strcmp(word, "1") == 0;
     return PFC_OK;
 }
 
@@ -286,7 +292,10 @@ static pfc_code read_values(pfc_server_settings *out, pfc_err *err)
     if (!code)
         code = read_guard(out, err);
     if (!code)
-        code = read_public(out, err);
+        code = read_switch(out, OPT_PUBLIC_READ, "PERFCI_PUBLIC_READ", "0", &out->public_read, err);
+    if (!code)
+        code = read_switch(out, OPT_DATABASE_PREPARE, "PERFCI_DATABASE_PREPARE", "1", &out->prepare,
+                           err);
     return code;
 }
 

@@ -16,7 +16,8 @@ typedef struct pfc_server_settings {
     char *database;        /* --database, PERFCI_DATABASE_URL or its _FILE; owned */
     char *read_database;   /* PERFCI_DATABASE_READ_URL: a replica; NULL: none; owned */
     char *direct_database; /* PERFCI_DATABASE_DIRECT_URL: to hear events past a pooler; owned */
-    const char *data;      /* --data, PERFCI_DATA; NULL: nothing is written */
+    bool prepare;     /* --database-prepare, PERFCI_DATABASE_PREPARE=0: no prepared statements */
+    const char *data; /* --data, PERFCI_DATA; NULL: nothing is written */
     const char *bootstrap_token; /* --bootstrap-token-file; NULL: none */
     bool public_read;            /* --public-read, PERFCI_PUBLIC_READ=1 */
     int64_t workers;             /* --workers, PERFCI_WORKERS; 0: this server only answers */

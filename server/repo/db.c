@@ -26,6 +26,7 @@ struct pfc_db {
     pfc_conn **idle; /* guarded by lock */
     size_t idle_len; /* guarded by lock */
     size_t len;
+    bool unprepared;         /* statements are sent as text each time */
     pfc_replica *replica;    /* NULL: none */
     uint64_t waits, refused; /* guarded by lock */
 };
@@ -146,6 +147,7 @@ pfc_code pfc_db_open(pfc_db **out, const pfc_db_opts *opts, pfc_err *err)
     db->url = pfc_strdup(opts->url);
     db->statement_ms = opts->statement_ms ? opts->statement_ms : 10000;
     db->wait_ms = opts->wait_ms ? opts->wait_ms : 5000;
+    db->unprepared = opts->unprepared;
     db->len = opts->connections ? opts->connections : 8;
     db->conns = pfc_calloc(db->len, sizeof(*db->conns));
     db->idle = pfc_calloc(db->len, sizeof(pfc_conn *));
@@ -347,12 +349,22 @@ static pfc_code find(const char *name, const pfc_statement **out, pfc_err *err)
     return *out ? PFC_OK : pfc_err_set(err, PFC_EBUG, "database: no statement is called %s", name);
 }
 
-static pfc_code find_prepared(pfc_tx *tx, const char *name, pfc_err *err)
+/* The statement, prepared on this connection if the pool prepares. */
+static pfc_code find_ready(pfc_tx *tx, const char *name, const pfc_statement **out, pfc_err *err)
 {
-    const pfc_statement *statement;
-    pfc_code code = find(name, &statement, err);
+    pfc_code code = find(name, out, err);
 
-    return code ? code : prepare(tx->conn, statement, err);
+    return code || tx->db->unprepared ? code : prepare(tx->conn, *out, err);
+}
+
+static int send_statement(pfc_tx *tx, const pfc_statement *statement, const pfc_args *args)
+{
+    PGconn *pg = tx->conn->pg;
+
+    return tx->db->unprepared ? PQsendQueryParams(pg, statement->sql, args->len, NULL, args->values,
+                                                  args->lengths, args->binary, 0)
+                              : PQsendQueryPrepared(pg, statement->name, args->len, args->values,
+                                                    args->lengths, args->binary, 0);
 }
 
 /* To the end of what a COPY answers; the first fault is the one to tell. */
@@ -419,21 +431,21 @@ static pfc_code drain_pipeline(PGconn *pg, const char *const *names, size_t len,
 pfc_code pfc_tx_pipeline(pfc_tx *tx, const char *const *names, pfc_args *args, size_t len,
                          pfc_err *err)
 {
+    const pfc_statement *statements[PFC_PIPELINE_MAX];
     PGconn *pg = tx->conn->pg;
     pfc_code code = PFC_OK;
     size_t sent = 0;
 
+    if (len > PFC_PIPELINE_MAX)
+        code = pfc_err_set(err, PFC_EBUG, "database: no pipeline of %zu statements", len);
     for (size_t i = 0; i < len && !code; i++)
-        code = find_prepared(tx, names[i], err);
+        code = find_ready(tx, names[i], &statements[i], err);
+    if (!code && !PQenterPipelineMode(pg))
+        code = pfc_err_set(err, PFC_EBUG, "database: %s: no pipeline", names[0]);
     if (code)
         goto done;
-    if (len > PFC_PIPELINE_MAX || !PQenterPipelineMode(pg)) {
-        code = pfc_err_set(err, PFC_EBUG, "database: no pipeline of %zu statements", len);
-        goto done;
-    }
     /* The answers are a few bytes a statement, so the server never waits for us to read them. */
-    while (sent < len && PQsendQueryPrepared(pg, names[sent], args[sent].len, args[sent].values,
-                                             args[sent].lengths, args[sent].binary, 0))
+    while (sent < len && send_statement(tx, statements[sent], &args[sent]))
         sent++;
     if (sent < len || !PQpipelineSync(pg))
         code = pfc_result_fault(pg, NULL, names[PFC_MIN(sent, len - 1)], err);
@@ -456,14 +468,18 @@ done:
 static pfc_code query(pfc_tx *tx, const char *name, pfc_args *args, int binary, pfc_res **out,
                       pfc_err *err)
 {
+    const pfc_args none = { 0 }, *with = args ? args : &none;
+    const pfc_statement *statement;
     PGresult *res = NULL;
     ExecStatusType status;
-    pfc_code code = find_prepared(tx, name, err);
+    pfc_code code = find_ready(tx, name, &statement, err);
 
     if (code)
         goto done;
-    res = PQexecPrepared(tx->conn->pg, name, args ? args->len : 0, args ? args->values : NULL,
-                         args ? args->lengths : NULL, args ? args->binary : NULL, binary);
+    res = tx->db->unprepared ? PQexecParams(tx->conn->pg, statement->sql, with->len, NULL,
+                                            with->values, with->lengths, with->binary, binary)
+                             : PQexecPrepared(tx->conn->pg, name, with->len, with->values,
+                                              with->lengths, with->binary, binary);
     status = PQresultStatus(res);
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
         code = pfc_result_fault(tx->conn->pg, res, name, err);

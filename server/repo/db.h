@@ -2,7 +2,7 @@
  * The database: a pool of libpq connections, transactions on them, statements by name.
  *
  * SQL lives in schema/queries/ and is named there; a statement is prepared when a connection first
- * uses it. Parameters and results travel as text: one code path, and PostgreSQL prints float8 so
+ * uses it, unless the pool is told not to. Parameters and results travel as text: one code path, and PostgreSQL prints float8 so
  * that it reads back exactly. Values never become part of a statement's text.
  *
  * A pool is shared by all threads; a transaction and its results belong to one thread. When the
@@ -26,6 +26,7 @@ typedef struct pfc_db_opts {
     unsigned connections;  /* 0: 8 */
     unsigned statement_ms; /* statement_timeout; 0: 10000 */
     const char *read_url;  /* of a replica, for PFC_TX_READ; NULL: none */
+    bool unprepared;       /* statements are sent as text each time: for poolers of transactions */
     unsigned wait_ms;      /* longest wait for a free connection; 0: 5000, then PFC_EUNAVAIL */
 } pfc_db_opts;
 

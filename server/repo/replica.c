@@ -23,6 +23,7 @@ pfc_code pfc_replica_open(pfc_replica **out, const pfc_db_opts *opts, pfc_err *e
     const pfc_db_opts own = { .url = opts->read_url,
                               .connections = opts->connections,
                               .statement_ms = opts->statement_ms,
+                              .unprepared = opts->unprepared,
                               .wait_ms = WAIT_MS };
     pfc_replica *r = pfc_alloc(sizeof(*r));
     pfc_code code = pfc_db_open(&r->pool, &own, err);

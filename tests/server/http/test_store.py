@@ -1,4 +1,5 @@
 """Backup and restore into a fresh cluster, the check of what is stored, two servers on one database."""
+import concurrent.futures
 import http.client
 import json
 import os
@@ -126,6 +127,66 @@ class Store(unittest.TestCase):
                 break
         # and what one has stored the other reads
         self.assertEqual(second.as_admin("GET", f"/api/v1/runs/{wanted}").status, 200)
+
+
+class Pooler:
+    """A PgBouncer that pools transactions of one database over two connections."""
+
+    def __init__(self, cluster_url):
+        parts = dict(part.split("=", 1) for part in cluster_url.split())
+        owner = os.stat(os.path.join(parts["host"], "data"))  # it does not run as root either
+        self.folder = tempfile.mkdtemp(prefix="pfc-pool-")
+        path = os.path.join(self.folder, "ini")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"[databases]\n{parts['dbname']} = host={parts['host']} user={parts['user']}\n[pgbouncer]\n"
+                       f"unix_socket_dir = {self.folder}\nlisten_port = 6432\nauth_type = any\npool_mode = transaction\n"
+                       "default_pool_size = 2\nmax_client_conn = 100\n")
+        shutil.chown(self.folder, owner.st_uid, owner.st_gid)
+        self.url = f"host={self.folder} port=6432 user={parts['user']} dbname={parts['dbname']}"
+        program = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin")
+        self.process = subprocess.Popen([program, path], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL, user=owner.st_uid, group=owner.st_gid)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder)
+
+
+@unittest.skipUnless(shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin"), "no PgBouncer")
+class Pooled(unittest.TestCase):
+    def test_a_pooler_of_transactions_may_stand_between(self):
+        cluster = support.Cluster()
+        self.addCleanup(cluster.close)
+        url = cluster.database()
+        pooler = Pooler(url)
+        self.addCleanup(pooler.close)
+        server = support.Server(pooler.url, environment={"PERFCI_DATABASE_PREPARE": "0", "PERFCI_DATABASE_DIRECT_URL": url})
+        self.addCleanup(server.close)
+        stream = http.client.HTTPConnection("127.0.0.1", server.port, timeout=support.DEADLINE_S)
+        self.addCleanup(stream.close)
+        stream.request("GET", "/api/v1/events", headers={"Authorization": "Bearer " + server.admin})
+        events = stream.getresponse()
+        self.assertEqual(events.status, 200)
+        server.as_admin("POST", "/api/v1/projects", {"name": "demo"})
+        server.as_admin("POST", "/api/v1/projects/demo/commits", support.commits(1, 40))
+        documents = [support.run_document(n, n, 100.0 if n < 21 else 150.0) for n in range(1, 41)]
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda d: server.as_admin("POST", "/api/v1/runs", d).status, documents * 2))
+        self.assertEqual((answers.count(201), answers.count(200)), (40, 40), answers)
+        heard = b""
+        while b"event: alert" not in heard:  # judged, and the news came past the pooler
+            part = events.read1(65536)
+            self.assertTrue(part, "the stream ended")
+            heard += part
+        series = server.as_admin("GET", "/api/v1/projects/demo/series").json["series"]
+        window = server.as_admin("GET", f"/api/v1/series/{series[0]['id']}?points=10").json
+        self.assertEqual((len(window["columns"]["median"]), window["bucketed"]), (10, True))
+        answer = server.as_admin("GET", f"/api/v1/compare?project=demo&a={support.commit_id(2)}&b={support.commit_id(39)}")
+        self.assertEqual(len(answer.json["rows"]), 1, answer)
+        used = sql(url, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'perfci' AND pid <> pg_backend_pid()")
+        self.assertLessEqual(int(used), 2 + 2, "the pool's two, and two that listen")
+        admin(url, "check")
 
 
 if __name__ == "__main__":
