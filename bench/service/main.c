@@ -191,6 +191,7 @@ static void print_row(const settings *s, int64_t round, const char *what, double
         }
         text = json_dumps(row, JSON_COMPACT);
         puts(text);
+        (void)fflush(stdout);
         free(text);
         json_decref(row);
         return;

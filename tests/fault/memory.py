@@ -22,7 +22,8 @@ def main():
     parser.add_argument("--requests", type=int, default=1_000_000)
     args = parser.parse_args()
     accepted, early, most = 0, 0.0, 0.0
-    with subprocess.Popen([os.path.join(BIN, "perfci-bench-service"), "--json", "--rounds", "100", "--seconds", "20"],
+    with subprocess.Popen([os.path.join(BIN, "perfci-bench-service"), "--json", "--rounds", "100", "--runs",
+                           str(args.requests), "--seconds", "20"],
                           stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as program:
         for line in program.stdout:
             row = json.loads(line)
@@ -33,11 +34,8 @@ def main():
                 early = row["rss_mib"]
             most = max(most, row["rss_mib"])
             print(f"{accepted} runs, {row['rss_mib']:.1f} MiB", flush=True)
-            if accepted >= args.requests:
-                program.terminate()
-                break
-    if accepted < args.requests:
-        sys.exit(f"the benchmark ended after {accepted} of {args.requests} runs")
+    if accepted < args.requests or program.returncode != 0:
+        sys.exit(f"the benchmark ended with {program.returncode} after {accepted} of {args.requests} runs")
     if most > MOST_MIB or most > GROWTH * early:
         sys.exit(f"memory grows: {early:.1f} MiB after the first quarter, then up to {most:.1f} MiB; want at most "
                  f"{GROWTH} times that, and {MOST_MIB} MiB")
