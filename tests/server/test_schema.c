@@ -129,7 +129,6 @@ Test(schema, pages_are_read_through_their_indexes)
         { "window_runs", "1, '{1,2}'", "runs_" },
         { "compare_side", "1, 1, NULL, NULL",
           "measurements_default_project_id_commit_id_run_id_idx" },
-          "measurements_default_project_id_commit_id_run_id_idx" },
         { "run_measurements", "1, 1", "measurements_default_project_id_commit_id_run_id_idx" },
         { "detect_series", "1, '{1}', '{}'",
           "measurements_default_project_id_commit_id_run_id_idx" },
