@@ -246,21 +246,39 @@ static json_t *steps_json(const pfc_hunt *h)
     return list;
 }
 
-/* The raw pairs of the one that is named: the service judges them itself. */
+/* The one comparison that shows its single commit; NULL: none, or several. */
+static const pfc_hunt_confirmed *standing(const pfc_hunt *h)
+{
+    const pfc_hunt_confirmed *found = NULL;
+
+    for (size_t i = 0; i < h->confirmed_len; i++) {
+        const pfc_hunt_confirmed *c = &h->confirmed[i];
+
+        if (c->result.verdict != PFC_CONFIRM_CONFIRMED || c->culprit.first != c->culprit.last)
+            continue;
+        if (found)
+            return NULL;
+        found = c;
+    }
+    return found;
+}
+
+/* The raw pairs of the one that stands: the service judges them itself. */
 static json_t *confirmation_json(const pfc_hunt *h)
 {
-    const pfc_hunt_confirmed *c = h->confirmed;
+    const pfc_hunt_confirmed *c = standing(h);
     json_t *pairs;
     double half = 0;
     bool open = false, half_after = false;
 
-    if (h->confirmed_len != 1 || c->culprit.first != c->culprit.last || !c->result.pairs)
+    if (!c)
         return NULL;
     pairs = json_array();
     for (size_t i = 0; i < h->state.len; i++) {
         const pfc_hunt_step *s = &h->state.steps[i];
 
-        if (!s->confirm || s->kind != PFC_OUTCOME_MEASURED)
+        if (!s->confirm || s->kind != PFC_OUTCOME_MEASURED ||
+            (s->commit != c->culprit.first - 1 && s->commit != c->culprit.last))
             continue;
         if (open)
             json_array_append_new(pairs, half_after ? json_pack("[f,f]", s->value, half)
@@ -268,6 +286,11 @@ static json_t *confirmation_json(const pfc_hunt *h)
         half = s->value;
         half_after = s->commit == c->culprit.last;
         open = !open;
+    }
+    /* A comparison of the commit beside it may share a side: then whose a run was is not known here. */
+    if (json_array_size(pairs) != c->result.pairs) {
+        json_decref(pairs);
+        return NULL;
     }
     return json_pack("{s:s,s:o}", "before", h->commits.items[c->culprit.first - 1].id, "pairs",
                      pairs);
