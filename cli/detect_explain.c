@@ -174,6 +174,22 @@ static void add_spikes(const pfc_series_in *s, const pfc_detection *found, pfc_r
         add(out, first, false, pfc_format("and %zu more single points like it", more));
 }
 
+static char *why_watched(const pfc_series_in *s, const pfc_detection *found)
+{
+    const double odds = pfc_stats_watch_odds(s->points, s->len, found);
+    char *said =
+        !isfinite(odds) ? pfc_strdup("")
+        : odds >= 1.0
+            ? pfc_format("; %.2g to 1 for a change, by what this series did so far", odds)
+            : pfc_format("; %.2g to 1 for a spike, by what this series did so far", 1.0 / odds);
+    char *text =
+        pfc_format("watching: the newest %zu point%s may be a new level, too few to tell%s",
+                   found->watching, found->watching == 1 ? "" : "s", said);
+
+    free(said);
+    return text;
+}
+
 static int by_index(const void *a, const void *b)
 {
     const pfc_reason *x = a, *y = b;
@@ -205,9 +221,7 @@ void pfc_detect_explain(const pfc_series_in *s, const pfc_detect_opts *opts,
     if (found->watching &&
         (found->changes_len == 0 ||
          found->changes[found->changes_len - 1].index < s->len - found->watching))
-        add(out, s->len - found->watching, false,
-            pfc_format("watching: the newest %zu point%s may be a new level, too few to tell",
-                       found->watching, found->watching == 1 ? "" : "s"));
+        add(out, s->len - found->watching, false, why_watched(s, found));
     if (out->len)
         qsort(out->items, out->len, sizeof(*out->items), by_index);
 }

@@ -127,6 +127,13 @@ bool pfc_stats_series_order(const pfc_point *points, size_t n, size_t *order);
 pfc_code pfc_stats_detect(const pfc_point *points, size_t n, const pfc_detect_opts *opts,
                           pfc_detection *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_detection_clear(pfc_detection *d);
+/** Odds that the newest points, found->watching of them, are a change and not a spike: above 1 a
+ *  change is likelier. Changes of the series so far against its excursions of at least half this size
+ *  that returned, each of which went on for one more point as often as those did; a point most of
+ *  whose own repeats lie on the old level counts for none. Rates start from half a case each
+ *  (Jeffreys' prior): in a series without a past 1, 2, 4, ... for 1, 2, 3, ... points. NAN: nothing is
+ *  watched, or its level is zero. O(n log n). */
+double pfc_stats_watch_odds(const pfc_point *points, size_t n, const pfc_detection *found);
 
 /** Benjamini-Hochberg: keep[i] true for the discoveries at level q among p[0..n). */
 void pfc_stats_fdr(const double *p, size_t n, double q, bool *keep);

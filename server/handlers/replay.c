@@ -58,10 +58,11 @@ PFC_HANDLER(series_replay)
     for (size_t i = 0; i < replay.changes_len; i++)
         json_array_append_new(changes, encode_replayed(&replay.changes[i]));
     code = pfc_reply_json(reply, 200,
-                          json_pack("{s:I, s:I, s:o, s:I, s:o}", "series_id", (json_int_t)id,
+                          json_pack("{s:I, s:I, s:o, s:I, s:o, s:o}", "series_id", (json_int_t)id,
                                     "points", (json_int_t)replay.points, "noise_rel",
                                     pfc_reply_number(replay.noise_rel), "watching",
-                                    (json_int_t)replay.watching, "changes", changes),
+                                    (json_int_t)replay.watching, "watching_odds",
+                                    pfc_reply_number(replay.watching_odds), "changes", changes),
                           err);
 
 done:

@@ -58,6 +58,7 @@ static pfc_code replay_one(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
     out->points += h->len;
     out->noise_rel = found.noise_rel;
     out->watching = found.watching;
+    out->watching_odds = pfc_stats_watch_odds(h->points, h->len, &found);
     pfc_detection_clear(&found);
     return code;
 }

@@ -215,8 +215,9 @@ typedef struct pfc_replay {
     pfc_replayed *changes; /* by series, then in order */
     size_t changes_len;
     size_t series, points;
-    double noise_rel; /* of a single series */
-    size_t watching;  /* of a single series: newest points that may be a new level */
+    double noise_rel;     /* of a single series */
+    size_t watching;      /* of a single series: newest points that may be a new level */
+    double watching_odds; /* of a change against a spike; NAN: none are watched */
     /* The rest is of whole branches. Labels are alerts on which a person has acted; what was never
      * an alert has none, so recall is among what was found at some time. */
     size_t alerts, unlabelled; /* would have been opened; those of them that nobody has judged */

@@ -78,7 +78,7 @@ export function startMock(dist, state) {
       const found = all.changes.filter((c) => Math.abs(c.rel_change) >= floor);
       if (Number(url.searchParams.get("alpha") ?? 0) > 0.1) found.unshift({ ...all.changes[0], index: 10, index_low: 9, index_high: 11, commit: all.columns.commit[10] });
       state.replays = (state.replays ?? 0) + 1;
-      return { series_id: all.series.id, points: all.series.points, noise_rel: 0.006, watching: 0,
+      return { series_id: all.series.id, points: all.series.points, noise_rel: 0.006, watching: 0, watching_odds: null,
         changes: found.map(({ index, index_low, index_high, alert_id, commit_low, commit_high, ...c }) => ({ ...c,
           position: at(index), position_low: at(index_low), position_high: at(index_high) })) };
     }],

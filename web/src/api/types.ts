@@ -45,7 +45,7 @@ export interface ReplayedChange {
   rel_change: number; rel_low: number; rel_high: number; p: number; direction: string; status: string;
 }
 export interface ReplayReply {
-  series_id: number; points: number; noise_rel: number | null; watching: number; changes: ReplayedChange[];
+  series_id: number; points: number; noise_rel: number | null; watching: number; watching_odds: number | null; changes: ReplayedChange[];
 }
 export interface CompareSide { median: number; low: number; high: number; n: number }
 export interface CompareRow {

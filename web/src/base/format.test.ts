@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   formatAgo, formatCertainty, formatChange, formatCount, formatDuration, formatInterval, formatNs, formatNumber, formatP, formatShare,
-  formatValue, parseTime, plural, scaleFor, shortId,
+  formatValue, formatWatchOdds, parseTime, plural, scaleFor, shortId,
 } from "./format";
 
 const plain = (s: string) => s.replace(/[\u00a0\u202f]/g, " ");
@@ -85,4 +85,11 @@ test("small words", () => {
   assert.equal(plural(1, "run"), "1 run");
   assert.equal(plural(2, "series", "series"), "2 series");
   assert.equal(shortId("0123456789abcdef"), "0123456789");
+});
+
+test("odds name what is likelier", () => {
+  assert.equal(formatWatchOdds(3.24), "3.2 to 1 for a change");
+  assert.equal(formatWatchOdds(1), "1 to 1 for a change");
+  assert.equal(formatWatchOdds(1 / 11), "11 to 1 for a spike");
+  assert.equal(formatWatchOdds(412.4), "412 to 1 for a change");
 });

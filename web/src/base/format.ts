@@ -102,6 +102,12 @@ export function formatCertainty(probability: number): string {
   return probability > 0.999 ? ">\u202f99.9\u202f%" : formatShare(probability);
 }
 
+/** Odds of a change against a spike: 3.2 -> "3.2 to 1 for a change", 0.25 -> "4 to 1 for a spike". */
+export function formatWatchOdds(odds: number): string {
+  const n = odds >= 1 ? odds : 1 / odds;
+  return `${n < 10 ? Math.round(n * 10) / 10 : Math.round(n)} to 1 for a ${odds >= 1 ? "change" : "spike"}`;
+}
+
 /** p-values: exact enough to act on, never "0". */
 export function formatP(p: number | null | undefined): string {
   if (p === null || p === undefined || !Number.isFinite(p)) return "\u2013";

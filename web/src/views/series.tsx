@@ -1,12 +1,12 @@
 /* One series: the chart, what changed in it, and what to do about a range of it. */
 import { useEffect, useMemo } from "preact/hooks";
 import { shownProject } from "../api/projects";
-import type { SeriesReply } from "../api/types";
+import type { ReplayReply, SeriesReply } from "../api/types";
 import { useApi } from "../api/use";
 import { measuredBefore, parseSpan, rowOfCommit, spanText, type XMode, type YMode } from "../charts/columns";
 import { describePoint } from "../charts/point_card";
 import { SeriesChart, type DragMode } from "../charts/series_chart";
-import { formatChange, formatShare, formatValue, plural, shortId } from "../base/format";
+import { formatChange, formatShare, formatValue, formatWatchOdds, plural, shortId } from "../base/format";
 import { navigate, query, setQuery } from "../base/location";
 import { clamp, relChange } from "../base/numbers";
 import { href, withQuery } from "../base/route";
@@ -57,7 +57,7 @@ function Loaded(props: { reply: SeriesReply }) {
           ["Better is", s.direction], ["Points", plural(s.points, "point")],
           ["Noise", s.exact ? "exact: one repeat decides" : s.noise_rel === null ? "not known yet" : `\u00b1${formatShare(s.noise_rel)}`],
           ["Shows a change of", shows(s)],
-          ...(s.watching ? [["Watching", `the newest ${plural(s.watching, "point")} may be a new level`] as const] : []),
+          ...(s.watching ? [["Watching", <Watching id={s.id} points={s.watching} />] as const] : []),
           ...(s.judged === false ? [["Judged", "no: the project's configuration leaves it out"] as const] : []),
           ["Machine class", s.machine_class], ["Branch", s.branch], ["Boundaries", plural(reply.boundaries.length, "change of fingerprint", "changes of fingerprint")],
         ]} />
@@ -65,6 +65,13 @@ function Loaded(props: { reply: SeriesReply }) {
       {reply.columns.commit.length > 0 && <PointsTable reply={reply} />}
     </Page>
   );
+}
+
+/** The newest points that may be a new level, with the odds by what the series did so far. */
+function Watching(props: { id: number; points: number }) {
+  const load = useApi<ReplayReply>(`/series/${props.id}/replay`, ["run"]);
+  const odds = load.state === "data" ? load.data.watching_odds : null;
+  return <>the newest {plural(props.points, "point")} may be a new level{odds ? `; ${formatWatchOdds(odds)}` : ""}</>;
 }
 
 /** The smallest change to expect to see, and what one per cent would take. */
