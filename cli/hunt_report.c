@@ -238,10 +238,15 @@ static json_t *steps_json(const pfc_hunt *h)
     for (size_t i = 0; i < h->state.len; i++) {
         const pfc_hunt_step *s = &h->state.steps[i];
 
-        if (s->kind == PFC_OUTCOME_MEASURED)
-            json_array_append_new(list, json_pack("{s:s,s:f,s:I}", "commit",
-                                                  h->commits.items[s->commit].id, "value", s->value,
-                                                  "build", (json_int_t)s->build));
+        json_t *step;
+
+        if (s->kind != PFC_OUTCOME_MEASURED)
+            continue;
+        step = json_pack("{s:s,s:f,s:I}", "commit", h->commits.items[s->commit].id, "value",
+                         s->value, "build", (json_int_t)s->build);
+        if (s->confirm)
+            json_object_set_new(step, "confirm", json_true());
+        json_array_append_new(list, step);
     }
     return list;
 }

@@ -62,32 +62,31 @@ double pfc_stats_watch_odds(const pfc_point *points, size_t n, const pfc_detecti
     double *room = pfc_calloc(n + 1, sizeof(*room));
     tally t = { 0 };
     double reached = 0.0, odds = (double)NAN;
+    double level, gate, side;
     size_t from = 0;
 
     for (size_t k = 0; k < found->changes_len && found->changes[k].index < start; k++)
         from = found->changes[k].index;
-    const double level = median_between(points, from, start, room);
-    const double now = median_between(points, start, n, room);
-    const double gate = GATE * fabs(now - level) / fabs(level);
-    const double side = now > level ? 1.0 : -1.0;
-
-    if (found->watching == 0 || !isfinite(gate) || gate == 0.0)
-        goto done;
+    level = median_between(points, from, start, room);
+    gate = median_between(points, start, n, room) - level;
+    side = gate > 0.0 ? 1.0 : -1.0;
+    gate = GATE * fabs(gate / level);
     from = 0;
-    for (size_t k = 0; k < found->changes_len && found->changes[k].index < start; k++) {
-        count_stretch(points, from, found->changes[k].index, gate, side, room, &t);
-        from = found->changes[k].index;
-        t.changes++;
+    if (isfinite(gate) && gate > 0.0) {
+        for (size_t k = 0; k < found->changes_len && found->changes[k].index < start; k++) {
+            count_stretch(points, from, found->changes[k].index, gate, side, room, &t);
+            from = found->changes[k].index;
+            t.changes++;
+        }
+        count_stretch(points, from, start, gate, side, room, &t);
+        for (size_t i = start; i < n; i++)
+            reached += isfinite(points[i].v) && backed(&points[i], level, gate, side);
+        /* Half a case of each kind beforehand (Jeffreys): a series that has seen neither knows
+         * neither. */
+        odds = (t.changes + 0.5) /
+               ((t.excursions + 0.5) *
+                pow((t.points - t.excursions + 0.5) / (t.points + 1.0), reached - 1.0));
     }
-    count_stretch(points, from, start, gate, side, room, &t);
-    for (size_t i = start; i < n; i++)
-        reached += isfinite(points[i].v) && backed(&points[i], level, gate, side);
-    /* Half a case of each kind beforehand (Jeffreys): a series that has seen neither knows neither. */
-    const double goes_on = (t.points - t.excursions + 0.5) / (t.points + 1.0);
-
-    odds = (t.changes + 0.5) / ((t.excursions + 0.5) * pow(goes_on, reached - 1.0));
-
-done:
     free(room);
     return odds;
 }

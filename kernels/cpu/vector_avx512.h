@@ -32,7 +32,7 @@ static inline __attribute__((always_inline)) __m512 pfc_exp16(__m512 x)
 /* The first `lanes` lanes, 16 when there are more. */
 static inline __mmask16 pfc_lanes16(size_t lanes)
 {
-    return lanes < 16 ? (__mmask16)((1u << lanes) - 1u) : (__mmask16)0xffff;
+    return (__mmask16)(lanes < 16 ? (1u << lanes) - 1u : 0xffffu);
 }
 
 #endif

@@ -190,7 +190,7 @@ static pfc_code decode_confirmation(const json_t *body, report_body *r, pfc_err 
 
 static pfc_code decode_steps(const json_t *body, report_body *r, pfc_err *err)
 {
-    static const char *const known[] = { "commit", "value", "build", NULL };
+    static const char *const known[] = { "commit", "value", "build", "confirm", NULL };
     const pfc_json_at here = { .key = "steps" };
     json_t *list = NULL;
     pfc_code code = pfc_json_array(body, NULL, "steps", false, MAX_STEPS, &list, err);
@@ -201,10 +201,13 @@ static pfc_code decode_steps(const json_t *body, report_body *r, pfc_err *err)
         char *commit = NULL;
         double value = 0;
         int64_t build = 0;
+        bool confirm = false;
 
         if (!json_is_object(entry))
             return pfc_json_fault(&at, NULL, err, "want an object");
         code = pfc_json_known(entry, &at, known, err);
+        if (!code)
+            code = pfc_json_bool(entry, &at, "confirm", false, &confirm, err);
         if (!code)
             code = pfc_json_string(entry, &at, "commit", true, PFC_WIRE_MAX_NAME, &commit, err);
         if (!code)

@@ -91,7 +91,7 @@ export interface Machine {
 export interface Culprit { commits: string[]; probability: number; rel_change: number; rel_low: number; rel_high: number }
 export interface BisectStep {
   commit: string; value: number | null; build: number; state?: string; runner?: string | null; run?: string | null; stored?: boolean;
-  reason?: string | null;
+  reason?: string | null; confirm?: boolean; /* of the fresh comparison before the blame */
 }
 export interface BisectCost {
   commits: number; stored_runs: number; runs: number | null; builds: number | null; run_seconds: number | null;

@@ -1,7 +1,7 @@
 /* One bisection: the verdict, and the steps that led to it. */
 import { useEffect } from "preact/hooks";
 import { shownProject } from "../api/projects";
-import type { Bisection, Commit } from "../api/types";
+import type { BisectStep, Bisection, Commit } from "../api/types";
 import { useApi } from "../api/use";
 import { Steps, type StepDot } from "../charts/steps";
 import { formatChange, formatDuration, formatCertainty, formatValue, plural, shortId } from "../base/format";
@@ -19,9 +19,24 @@ function placesOf(b: Bisection, commits: readonly Commit[]): string[] {
   return ids.every((id) => position.has(id)) ? ids.sort((x, y) => (position.get(x) ?? 0) - (position.get(y) ?? 0)) : ids;
 }
 
+function StepTable(props: { caption: string; b: Bisection; unit: string; steps: readonly BisectStep[] }) {
+  const { b } = props;
+  const guilty = new Set(b.culprits.flatMap((c) => c.commits));
+  return (
+    <Table caption={props.caption} rows={props.steps.map((s, i) => ({ ...s, i }))} keyOf={(s) => s.i} columns={[
+      { name: "Step", head: true, cell: (s) => s.i + 1 },
+      { name: "Commit", cell: (s) => <CommitLink project={b.project} id={s.commit} /> },
+      { name: b.metric, numeric: true, cell: (s) => s.value === null ? (s.state === "asked" ? "under way" : "could not be measured") : formatValue(s.value, props.unit) },
+      { name: "Build", numeric: true, cell: (s) => s.build },
+      { name: "Note", cell: (s) => [guilty.has(s.commit) ? "culprit" : "", s.stored ? "stored before" : "", s.runner ?? "", s.reason ?? ""].filter((t) => t).join(", ") },
+    ]} />
+  );
+}
+
 function Plot(props: { b: Bisection; unit: string; history: readonly Commit[] }) {
   const { b } = props;
-  const steps = b.steps ?? [];
+  const steps = (b.steps ?? []).filter((s) => !s.confirm);
+  const fresh = (b.steps ?? []).filter((s) => s.confirm);
   if (steps.length === 0) return <Empty title="The report came without its steps" />;
   const places = placesOf(b, props.history);
   const guilty = new Set(b.culprits.flatMap((c) => c.commits));
@@ -34,13 +49,12 @@ function Plot(props: { b: Bisection; unit: string; history: readonly Commit[] })
           culprit={hit.length > 0 ? [hit[0] ?? 0, hit[hit.length - 1] ?? 0] : null}
           label={`${plural(dots.length, "measurement")} of ${plural(places.length, "commit")}; the table below holds the same numbers.`} />
       </div>
-      <Table caption="Steps" rows={steps.map((s, i) => ({ ...s, i }))} keyOf={(s) => s.i} columns={[
-        { name: "Step", head: true, cell: (s) => s.i + 1 },
-        { name: "Commit", cell: (s) => <CommitLink project={b.project} id={s.commit} /> },
-        { name: b.metric, numeric: true, cell: (s) => s.value === null ? (s.state === "asked" ? "under way" : "could not be measured") : formatValue(s.value, props.unit) },
-        { name: "Build", numeric: true, cell: (s) => s.build },
-        { name: "Note", cell: (s) => [guilty.has(s.commit) ? "culprit" : "", s.stored ? "stored before" : "", s.runner ?? "", s.reason ?? ""].filter((t) => t).join(", ") },
-      ]} />
+      <StepTable caption="Steps" b={b} unit={props.unit} steps={steps} />
+      {fresh.length > 0 && (
+        <details class="section">
+          <summary>Fresh comparison before anybody was blamed: {plural(fresh.length, "run")}, the commit before and the culprit in turns</summary>
+          <StepTable caption="Fresh comparison" b={b} unit={props.unit} steps={fresh} />
+        </details>)}
     </>
   );
 }
