@@ -177,11 +177,13 @@ static void add_spikes(const pfc_series_in *s, const pfc_detection *found, pfc_r
 static char *why_watched(const pfc_series_in *s, const pfc_detection *found)
 {
     const double odds = pfc_stats_watch_odds(s->points, s->len, found);
-    char *said =
-        !isfinite(odds) ? pfc_strdup("")
-        : odds >= 1.0
-            ? pfc_format("; %.2g to 1 for a change, by what this series did so far", odds)
-            : pfc_format("; %.2g to 1 for a spike, by what this series did so far", 1.0 / odds);
+    const double n = odds >= 1.0 ? odds : 1.0 / odds;
+    /* Nothing measured is surer than that. */
+    char *said = isfinite(odds)
+                     ? pfc_format("; %s%.3g to 1 for a %s, by what this series did so far",
+                                  n > 1000.0 ? "over " : "", fmin(n, 1000.0),
+                                  odds >= 1.0 ? "change" : "spike")
+                     : pfc_strdup("");
     char *text =
         pfc_format("watching: the newest %zu point%s may be a new level, too few to tell%s",
                    found->watching, found->watching == 1 ? "" : "s", said);

@@ -92,4 +92,5 @@ test("odds name what is likelier", () => {
   assert.equal(formatWatchOdds(1), "1 to 1 for a change");
   assert.equal(formatWatchOdds(1 / 11), "11 to 1 for a spike");
   assert.equal(formatWatchOdds(412.4), "412 to 1 for a change");
+  assert.equal(formatWatchOdds(5.6e6), "over 1,000 to 1 for a change"); /* nothing measured is that sure */
 });

@@ -105,7 +105,8 @@ export function formatCertainty(probability: number): string {
 /** Odds of a change against a spike: 3.2 -> "3.2 to 1 for a change", 0.25 -> "4 to 1 for a spike". */
 export function formatWatchOdds(odds: number): string {
   const n = odds >= 1 ? odds : 1 / odds;
-  return `${n < 10 ? Math.round(n * 10) / 10 : Math.round(n)} to 1 for a ${odds >= 1 ? "change" : "spike"}`;
+  const shown = n > 1000 ? "over 1,000" : n < 10 ? String(Math.round(n * 10) / 10) : String(Math.round(n));
+  return `${shown} to 1 for a ${odds >= 1 ? "change" : "spike"}`;
 }
 
 /** p-values: exact enough to act on, never "0". */

@@ -51,13 +51,16 @@ function MetricCard(props: { series: Series }) {
 
 /** The first sentence of the page: does anything need a person? */
 function Standing(props: { series: Series[] }) {
-  const count = (direction: string) => props.series.filter((s) => s.change?.direction === direction && s.change.status === "confirmed").length;
-  const [worse, better, all] = [count("regression"), count("improvement"), props.series.length];
+  const count = (direction: string, status: string) => props.series.filter((s) => s.change?.direction === direction && s.change.status === status).length;
+  const [worse, better, all] = [count("regression", "confirmed"), count("improvement", "confirmed"), props.series.length];
+  const watched = count("regression", "provisional"); /* alerts open on the surest of these */
   const rest = better > 0 ? `, ${better} improved` : "";
-  const tone = worse > 0 ? "bad" : "good";
+  const [tone, icon, words] = worse > 0 ? ["bad", "alert", `${worse} of ${plural(all, "headline metric")} regressed${watched > 0 ? `, ${watched} more may have` : ""}${rest}.`] as const
+    : watched > 0 ? ["warn", "question", `${watched} of ${plural(all, "headline metric")} may have regressed: watching${rest}.`] as const
+    : better > 0 ? ["good", "check", `No headline metric regressed${rest}.`] as const
+    : ["good", "check", all === 1 ? "The headline metric holds its level." : `All ${plural(all, "headline metric")} hold their level.`] as const;
   return (
-    <p class={`standing tone-${tone}`} role="status"><Icon name={worse > 0 ? "alert" : "check"} />
-      {worse > 0 ? `${worse} of ${plural(all, "headline metric")} regressed${rest}.` : better > 0 ? `No headline metric regressed${rest}.` : `All ${plural(all, "headline metric")} hold their level.`}</p>
+    <p class={`standing tone-${tone}`} role="status"><Icon name={icon} /> {words}</p>
   );
 }
 
