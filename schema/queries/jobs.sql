@@ -133,6 +133,11 @@ WHERE state = 'leased' AND lease_hash = $1;
 UPDATE jobs SET state = $2, reason = $3, lease_until = NULL, finished_at = now()
 WHERE state = 'leased' AND lease_hash = $1;
 
+-- name: detect_release
+-- $1 lease_hash: its connection was lost, which is not the jobs' fault
+UPDATE jobs SET state = 'queued', lease_until = NULL, lease_hash = NULL, tries = greatest(tries - 1, 0)
+WHERE state = 'leased' AND lease_hash = $1;
+
 -- name: detect_series
 -- $1 project_id, $2 run[], $3 branch[]  -> series_id, its names, higher_is_better, exact, and the first
 -- position at which something is new (0: the whole branch, or a point off the line)

@@ -6,8 +6,10 @@
 #include "core/base/rng.h"
 #include "server/services/internal.h"
 
-#define BATCH   500
-#define LEASE_S 300.0
+#define BATCH         500
+#define LEASE_S       60.0 /* prolonged before each series */
+/* Connections lost at the same moment that a release may meet before it gets a good one. */
+#define RELEASE_TRIES 4
 
 typedef struct batch {
     char hash[PFC_SHA256_HEX];
@@ -124,6 +126,24 @@ static pfc_code finish_batch(pfc_db *db, const batch *b, const char *state, cons
     return code;
 }
 
+/* The database went away in the middle: if it is there again, nobody has to wait for the lease's end. */
+static void release_batch(pfc_db *db, const batch *b)
+{
+    pfc_code code = PFC_EUNAVAIL;
+
+    for (int i = 0; i < RELEASE_TRIES && code; i++) {
+        pfc_args args = { 0 };
+        pfc_tx *tx = NULL;
+        pfc_err err = { 0 };
+
+        if (pfc_tx_begin(&tx, db, PFC_TX_AUTO, &err))
+            return; /* no connection to be had */
+        pfc_args_text(&args, b->hash);
+        code = pfc_tx_query(tx, "detect_release", &args, NULL, &err);
+        pfc_tx_free(tx);
+    }
+}
+
 /* After all series of the batch, so that a commit's series are looked at together. The rows
  * are in the order of branches. */
 static pfc_code open_alerts(pfc_db *db, const batch *b, const pfc_res *list, pfc_err *err)
@@ -155,8 +175,8 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
     for (size_t i = 0; !code && i < pfc_res_rows(list); i++) {
         pfc_code one = judge_one(db, &b, list, i, &fault);
 
-        /* With the database away the lease runs out and the jobs come back by themselves. A fault of
-         * one series must not keep the others from being judged. */
+        /* With the database away the batch is given back, by its lease's end if not before. A fault
+         * of one series must not keep the others from being judged. */
         if (one == PFC_EUNAVAIL || one == PFC_ETIMEOUT)
             code = pfc_err_set(err, one, "%s", fault.msg);
         else
@@ -172,6 +192,9 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
     *series_judged = judged;
 
 done:
+    /* Also when only the answer to the taking was lost. */
+    if (b.hash[0] && (code == PFC_EUNAVAIL || code == PFC_ETIMEOUT))
+        release_batch(db, &b);
     pfc_res_free(list);
     pfc_detector_clear(&b.detector);
     pfc_res_free(b.jobs);

@@ -306,6 +306,40 @@ Test(detect, a_report_puts_its_culprit_on_the_alert_when_its_fresh_pairs_show_it
     pfc_db_close(db);
 }
 
+/* A connection cut in the middle of a batch, once: by a trigger where its lease is prolonged. */
+Test(detect, a_lost_connection_gives_the_batch_back_at_once)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    size_t judged = 0;
+    pfc_err err = { 0 };
+    char *state;
+
+    fx_commits(db, p, 1, 3);
+    ingest_commit(db, p, 1, 100);
+    ingest_commit(db, p, 2, 100);
+    pfc_test_sql(url,
+                 "CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+                 "PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$;"
+                 "CREATE TRIGGER cut BEFORE UPDATE ON jobs FOR EACH ROW "
+                 "WHEN (OLD.state = 'leased' AND NEW.state = 'leased') EXECUTE FUNCTION cut()");
+    cr_assert(eq(int, pfc_detect_next(db, &judged, &err), PFC_EUNAVAIL), "%s", err.msg);
+    state = pfc_test_sql_value(url, "SELECT string_agg(state || ' ' || tries, ', ' ORDER BY id) "
+                                    "FROM jobs WHERE kind = 'detect'");
+    cr_assert(eq(str, state, "queued 0, queued 0"));
+    free(state);
+
+    pfc_test_sql(url, "DROP TRIGGER cut ON jobs");
+    fx_detect(db);
+    state =
+        pfc_test_sql_value(url, "SELECT string_agg(state, ', ') FROM jobs WHERE kind = 'detect'");
+    cr_assert(eq(str, state, "done, done"));
+    free(state);
+    free(url);
+    pfc_db_close(db);
+}
+
 Test(detect, workers_judge_what_comes_in_and_stop_cleanly)
 {
     char *url = NULL;
