@@ -62,5 +62,6 @@ as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-r
 
 # The tests start a PgBouncer of their own; the package's is not wanted.
 if printf '%s\n' "${missing[@]}" | grep -q '^pgbouncer$' && [ -d /run/systemd/system ]; then
-    as_root systemctl disable --now pgbouncer >/dev/null 2>&1 || true
+    as_root systemctl disable --now pgbouncer >/dev/null 2>&1 ||
+        echo "install.sh: the package's own pgbouncer still runs; stop it: systemctl disable --now pgbouncer" >&2
 fi

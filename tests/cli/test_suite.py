@@ -5,13 +5,10 @@ import json
 import os
 import unittest
 
-import support
+import jsonschema
+import yaml
 
-try:
-    import jsonschema
-    import yaml
-except ImportError:
-    jsonschema = None
+import support
 
 SCHEMA = os.path.join(support.ROOT, "schema/json/suite.schema.json")
 MODELS = os.path.join(support.ROOT, "tests/data/models")
@@ -123,7 +120,6 @@ class FromModel(support.Case):
             self.assertEqual(done.stdout, "")
 
 
-@unittest.skipUnless(jsonschema, "python3-jsonschema and python3-yaml are not installed")
 class Schema(support.Case):
     def setUp(self):
         super().setUp()
