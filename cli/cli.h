@@ -35,12 +35,29 @@ typedef struct pfc_cli {
 
 typedef int (*pfc_cmd_fn)(pfc_cli *cli, int argc, char **argv);
 
+typedef enum pfc_arg_kind {
+    PFC_ARG_TEXT,     /* const char *: as given */
+    PFC_ARG_DURATION, /* const char *: as given, when it is a time such as 90s */
+    PFC_ARG_SECONDS,  /* double: a time such as 90s */
+    PFC_ARG_COUNT,    /* size_t from min to max */
+    PFC_ARG_FLAG      /* bool: true when given */
+} pfc_arg_kind;
+
+/** An option that does nothing but fill a member of the subcommand's input. */
+typedef struct pfc_arg_field {
+    int key;
+    pfc_arg_kind kind;
+    size_t at; /* offsetof the member */
+    size_t min, max;
+} pfc_arg_field;
+
 /** How a subcommand reads its arguments. */
 typedef struct pfc_cmd_args {
     const struct argp_option *options;
-    argp_parser_t parse;  /* state->input is the `input` given to pfc_cli_parse */
-    const char *args_doc; /* "[FILE...]" */
-    const char *doc;      /* what it does, then \v, then examples */
+    argp_parser_t parse;         /* state->input is the `input` given to pfc_cli_parse */
+    const char *args_doc;        /* "[FILE...]" */
+    const char *doc;             /* what it does, then \v, then examples */
+    const pfc_arg_field *fields; /* ended by key 0; NULL: `parse` gets every option */
 } pfc_cmd_args;
 
 /** Reads argv into `input` and the global flags into `cli`. Wrong usage, --help and --version end

@@ -443,7 +443,7 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
 
 static int accel_run(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { run_options, parse_run, "OP", run_doc };
+    const pfc_cmd_args args = { run_options, parse_run, "OP", run_doc, NULL };
     command cmd = { 0 };
     plan p;
     pfc_accel_result r;
@@ -491,7 +491,7 @@ static int accel_chips(pfc_cli *cli, int argc, char **argv)
     static const pfc_col columns[] = {
         { "CHIP", false }, { "ARRAY", true }, { "MHZ", true }, { "ABOUT", false }
     };
-    const pfc_cmd_args args = { NULL, parse_nothing, NULL, chips_doc };
+    const pfc_cmd_args args = { NULL, parse_nothing, NULL, chips_doc, NULL };
     json_t *list = NULL;
     pfc_table *table = NULL;
     pfc_accel_chip chip;

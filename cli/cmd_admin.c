@@ -232,7 +232,8 @@ static pfc_code unknown_word(const char *word, const char *const *known, pfc_err
 int pfc_cmd_token(pfc_cli *cli, int argc, char **argv)
 {
     static const char *const known[] = { "create", "list", "revoke", NULL };
-    const pfc_cmd_args args = { token_options, parse_admin, "create|list|revoke [ID]", token_doc };
+    const pfc_cmd_args args = { token_options, parse_admin, "create|list|revoke [ID]", token_doc,
+                                NULL };
     admin_opts o = { 0 };
     pfc_http *http = NULL;
     pfc_err err = { 0 };
@@ -319,7 +320,8 @@ static pfc_code project_list(const pfc_cli *cli, pfc_http *http, pfc_err *err)
 int pfc_cmd_project(pfc_cli *cli, int argc, char **argv)
 {
     static const char *const known[] = { "create", "list", NULL };
-    const pfc_cmd_args args = { project_options, parse_admin, "create NAME | list", project_doc };
+    const pfc_cmd_args args = { project_options, parse_admin, "create NAME | list", project_doc,
+                                NULL };
     admin_opts o = { 0 };
     pfc_http *http = NULL;
     pfc_err err = { 0 };

@@ -312,7 +312,7 @@ static int search(const pfc_cli *cli, const pfc_hunt_opts *opts, int depth, bool
 
 int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { bisect_options, parse_bisect, NULL, bisect_doc };
+    const pfc_cmd_args args = { bisect_options, parse_bisect, NULL, bisect_doc, NULL };
     pfc_hunt_opts *opts = pfc_alloc(sizeof(*opts));
     bool named;
     int status;

@@ -253,7 +253,7 @@ static void print_points(const pfc_cli *cli, const json_t *answer)
 
 int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { series_options, parse_browse, "[ID]", series_doc };
+    const pfc_cmd_args args = { series_options, parse_browse, "[ID]", series_doc, NULL };
     browse_opts o = { .limit = 100 };
     char limit[24];
     char *project = NULL;
@@ -418,7 +418,7 @@ static int answer_alerts(pfc_cli *cli, const browse_opts *o)
 
 int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { alerts_options, parse_browse, "[ID | set ID]", alerts_doc };
+    const pfc_cmd_args args = { alerts_options, parse_browse, "[ID | set ID]", alerts_doc, NULL };
     browse_opts o = { .limit = 100 };
 
     pfc_cli_parse(cli, &args, argc, argv, &o);
@@ -427,7 +427,7 @@ int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv)
 
 int pfc_cmd_accept(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { accept_options, parse_browse, "ID", accept_doc };
+    const pfc_cmd_args args = { accept_options, parse_browse, "ID", accept_doc, NULL };
     browse_opts o = { .limit = 100, .accept = true };
 
     pfc_cli_parse(cli, &args, argc, argv, &o);

@@ -182,7 +182,7 @@ static pfc_code post(const pfc_cli *cli, const comment_opts *o, const char *body
 
 int pfc_cmd_comment(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { comment_options, parse_comment, "[FILE]", comment_doc };
+    const pfc_cmd_args args = { comment_options, parse_comment, "[FILE]", comment_doc, NULL };
     comment_opts o = { .key = "pull-request" };
     pfc_cmp cmp = { 0 };
     pfc_buf body;

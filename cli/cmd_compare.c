@@ -82,6 +82,24 @@ static const struct argp_option check_options[] = {
     { 0 },
 };
 
+static const pfc_arg_field compare_fields[] = {
+    { KEY_SUITE, PFC_ARG_TEXT, offsetof(compare_opts, take.suite), 0, 0 },
+    { KEY_FILTER, PFC_ARG_TEXT, offsetof(compare_opts, take.filter), 0, 0 },
+    { KEY_MEASURE, PFC_ARG_TEXT, offsetof(compare_opts, take.measure), 0, 0 },
+    { KEY_BUILD, PFC_ARG_TEXT, offsetof(compare_opts, take.build), 0, 0 },
+    { KEY_ROUNDS, PFC_ARG_COUNT, offsetof(compare_opts, rounds), 1, PFC_TAKE_MAX_REPEATS },
+    { KEY_STORED, PFC_ARG_FLAG, offsetof(compare_opts, stored), 0, 0 },
+    { KEY_BASE, PFC_ARG_TEXT, offsetof(compare_opts, base), 0, 0 },
+    { KEY_TIMEOUT, PFC_ARG_SECONDS, offsetof(compare_opts, take.timeout_s), 0, 0 },
+    { KEY_WAIT_QUIET, PFC_ARG_DURATION, offsetof(compare_opts, take.wait_quiet), 0, 0 },
+    { KEY_WORK, PFC_ARG_TEXT, offsetof(compare_opts, take.work), 0, 0 },
+    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(compare_opts, project), 0, 0 },
+    { KEY_URL, PFC_ARG_TEXT, offsetof(compare_opts, url), 0, 0 },
+    { KEY_DATA, PFC_ARG_TEXT, offsetof(compare_opts, data), 0, 0 },
+    { KEY_GIT_BISECT, PFC_ARG_FLAG, offsetof(compare_opts, git_bisect), 0, 0 },
+    { 0 },
+};
+
 static const char compare_doc[] =
     "Says benchmark by benchmark whether B is slower than A."
     "\vA and B are files (any supported format), else revisions of this repository, else numbers "
@@ -103,72 +121,19 @@ static const char check_doc[] =
     "  perfci check\n"
     "  perfci check --base origin/main --json > comparison.json\n";
 
-static const char **text_field(compare_opts *o, int key)
-{
-    switch (key) {
-    case KEY_SUITE:
-        return &o->take.suite;
-    case KEY_FILTER:
-        return &o->take.filter;
-    case KEY_MEASURE:
-        return &o->take.measure;
-    case KEY_BUILD:
-        return &o->take.build;
-    case KEY_WORK:
-        return &o->take.work;
-    case KEY_BASE:
-        return &o->base;
-    case KEY_PROJECT:
-        return &o->project;
-    case KEY_URL:
-        return &o->url;
-    case KEY_DATA:
-        return &o->data;
-    default:
-        return NULL;
-    }
-}
-
 static error_t parse_compare(int key, char *arg, struct argp_state *state)
 {
     compare_opts *o = state->input;
-    const char **text = text_field(o, key);
-    pfc_err err = { 0 };
-    double seconds;
 
-    if (text) {
-        *text = arg;
-        return 0;
-    }
     switch (key) {
     case KEY_BACKEND:
-        if (o->take.backends_len == PFC_TAKE_MAX_BACKENDS)
-            argp_error(state, "--backend: at most %d", PFC_TAKE_MAX_BACKENDS);
-        o->take.backends[o->take.backends_len++] = arg;
-        return 0;
-    case KEY_ROUNDS:
-        o->rounds = (size_t)pfc_arg_i64(state, arg, 1, PFC_TAKE_MAX_REPEATS, "--rounds");
+        pfc_take_add_backend(&o->take, arg, state);
         return 0;
     case KEY_SEED:
         o->take.seed = (uint64_t)pfc_arg_i64(state, arg, 0, INT64_MAX, "--seed");
         return 0;
     case KEY_MARGIN:
         o->margin = pfc_arg_double(state, arg, 1e-9, 10, "--margin");
-        return 0;
-    case KEY_WAIT_QUIET:
-        o->take.wait_quiet = arg;
-        if (pfc_parse_duration_s(arg, "--wait-quiet", &seconds, &err))
-            argp_error(state, "%s", err.msg);
-        return 0;
-    case KEY_TIMEOUT:
-        if (pfc_parse_duration_s(arg, "--timeout", &o->take.timeout_s, &err))
-            argp_error(state, "%s", err.msg);
-        return 0;
-    case KEY_STORED:
-        o->stored = true;
-        return 0;
-    case KEY_GIT_BISECT:
-        o->git_bisect = true;
         return 0;
     case ARGP_KEY_ARG:
         if (o->check || o->sides_len == 2)
@@ -394,7 +359,8 @@ static int run_compare(pfc_cli *cli, compare_opts *o)
 
 int pfc_cmd_compare(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { compare_options, parse_compare, "A B", compare_doc };
+    const pfc_cmd_args args = { compare_options, parse_compare, "A B", compare_doc,
+                                compare_fields };
     compare_opts o = { .rounds = DEFAULT_ROUNDS, .take.repeats = 1, .take.seed = 1 };
 
     pfc_cli_parse(cli, &args, argc, argv, &o);
@@ -403,7 +369,7 @@ int pfc_cmd_compare(pfc_cli *cli, int argc, char **argv)
 
 int pfc_cmd_check(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { check_options, parse_compare, NULL, check_doc };
+    const pfc_cmd_args args = { check_options, parse_compare, NULL, check_doc, compare_fields };
     compare_opts o = { .check = true, .rounds = DEFAULT_ROUNDS, .take.repeats = 1, .take.seed = 1 };
 
     pfc_cli_parse(cli, &args, argc, argv, &o);

@@ -305,7 +305,7 @@ done:
 
 int pfc_cmd_detect(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { options, parse, "[FILE...]", detect_doc };
+    const pfc_cmd_args args = { options, parse, "[FILE...]", detect_doc, NULL };
     detect d = { .cli = cli };
 
     pfc_cli_parse(cli, &args, argc, argv, &d);

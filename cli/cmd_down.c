@@ -46,7 +46,7 @@ static bool anything_runs(const pfc_stack *s)
 
 int pfc_cmd_down(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { options, parse, NULL, down_doc };
+    const pfc_cmd_args args = { options, parse, NULL, down_doc, NULL };
     const char *data = NULL;
     pfc_stack stack;
     pfc_err err = { 0 };
@@ -107,7 +107,7 @@ static void member_row(pfc_table *table, const pfc_member *m)
 int pfc_cmd_status(pfc_cli *cli, int argc, char **argv)
 {
     static const pfc_col cols[] = { { "MEMBER", false }, { "PID", true }, { "STATE", false } };
-    const pfc_cmd_args args = { options, parse, NULL, status_doc };
+    const pfc_cmd_args args = { options, parse, NULL, status_doc, NULL };
     const char *data = NULL;
     char why[PFC_ERR_MAX] = "never started";
     bool ready = false;

@@ -55,6 +55,22 @@ static const struct argp_option import_options[] = {
     { 0 },
 };
 
+static const pfc_arg_field import_fields[] = {
+    { KEY_DRY_RUN, PFC_ARG_FLAG, offsetof(import_opts, dry_run), 0, 0 },
+    { KEY_FORMAT, PFC_ARG_TEXT, offsetof(import_opts, read.format), 0, 0 },
+    { KEY_MAP, PFC_ARG_TEXT, offsetof(import_opts, map), 0, 0 },
+    { KEY_UNIT, PFC_ARG_TEXT, offsetof(import_opts, read.unit), 0, 0 },
+    { KEY_BENCHMARK, PFC_ARG_TEXT, offsetof(import_opts, read.benchmark), 0, 0 },
+    { KEY_METRIC, PFC_ARG_TEXT, offsetof(import_opts, read.metric), 0, 0 },
+    { KEY_COMMIT, PFC_ARG_TEXT, offsetof(import_opts, up.commit), 0, 0 },
+    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(import_opts, up.project), 0, 0 },
+    { KEY_BRANCH, PFC_ARG_TEXT, offsetof(import_opts, up.branch), 0, 0 },
+    { KEY_CLASS, PFC_ARG_TEXT, offsetof(import_opts, up.machine_class), 0, 0 },
+    { KEY_URL, PFC_ARG_TEXT, offsetof(import_opts, up.url), 0, 0 },
+    { KEY_DATA, PFC_ARG_TEXT, offsetof(import_opts, up.data), 0, 0 },
+    { 0 },
+};
+
 static const char import_doc[] =
     "Reads results of other tools and stores them; with --dry-run shows them."
     "\vFILE may be - for standard input. What a file is follows from its content: Google "
@@ -71,49 +87,11 @@ static const char import_doc[] =
     "  perfci import --dry-run --map columns.yaml results.csv\n"
     "  perfci import --unit TFLOPS --better higher matmul.csv\n";
 
-static const char **text_field(import_opts *o, int key)
-{
-    switch (key) {
-    case KEY_FORMAT:
-        return &o->read.format;
-    case KEY_MAP:
-        return &o->map;
-    case KEY_UNIT:
-        return &o->read.unit;
-    case KEY_BENCHMARK:
-        return &o->read.benchmark;
-    case KEY_METRIC:
-        return &o->read.metric;
-    case KEY_COMMIT:
-        return &o->up.commit;
-    case KEY_PROJECT:
-        return &o->up.project;
-    case KEY_BRANCH:
-        return &o->up.branch;
-    case KEY_CLASS:
-        return &o->up.machine_class;
-    case KEY_URL:
-        return &o->up.url;
-    case KEY_DATA:
-        return &o->up.data;
-    default:
-        return NULL;
-    }
-}
-
 static error_t parse_import(int key, char *arg, struct argp_state *state)
 {
     import_opts *o = state->input;
-    const char **text = text_field(o, key);
 
-    if (text) {
-        *text = arg;
-        return 0;
-    }
     switch (key) {
-    case KEY_DRY_RUN:
-        o->dry_run = true;
-        return 0;
     case KEY_BETTER:
         if (!pfc_streq(arg, "higher") && !pfc_streq(arg, "lower"))
             argp_error(state, "--better: want higher or lower, got \"%s\"", arg);
@@ -351,7 +329,8 @@ static pfc_code store(const pfc_cli *cli, const import_opts *o, pfc_err *err)
 
 int pfc_cmd_import(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { import_options, parse_import, "FILE...", import_doc };
+    const pfc_cmd_args args = { import_options, parse_import, "FILE...", import_doc,
+                                import_fields };
     import_opts o = { 0 };
     char *map = NULL;
     size_t len = 0;

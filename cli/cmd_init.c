@@ -120,7 +120,7 @@ static bool plain(const char *text)
 
 int pfc_cmd_init(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { init_options, parse_init, NULL, init_doc };
+    const pfc_cmd_args args = { init_options, parse_init, NULL, init_doc, NULL };
     init_opts o = { 0 };
     pfc_repo *repo = NULL;
     char *project = NULL;

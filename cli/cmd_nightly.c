@@ -60,6 +60,24 @@ static const struct argp_option nightly_options[] = {
     { 0 },
 };
 
+static const pfc_arg_field nightly_fields[] = {
+    { KEY_REPO, PFC_ARG_TEXT, offsetof(nightly_opts, repo), 0, 0 },
+    { KEY_BRANCH, PFC_ARG_TEXT, offsetof(nightly_opts, branch), 0, 0 },
+    { KEY_SUITE, PFC_ARG_TEXT, offsetof(nightly_opts, take.suite), 0, 0 },
+    { KEY_FILTER, PFC_ARG_TEXT, offsetof(nightly_opts, take.filter), 0, 0 },
+    { KEY_MAX, PFC_ARG_COUNT, offsetof(nightly_opts, max), 1, HISTORY },
+    { KEY_ALL, PFC_ARG_FLAG, offsetof(nightly_opts, all), 0, 0 },
+    { KEY_REPEATS, PFC_ARG_COUNT, offsetof(nightly_opts, take.repeats), 1, PFC_TAKE_MAX_REPEATS },
+    { KEY_JOBS, PFC_ARG_FLAG, offsetof(nightly_opts, jobs), 0, 0 },
+    { KEY_WAIT, PFC_ARG_SECONDS, offsetof(nightly_opts, wait_s), 0, 0 },
+    { KEY_MARKDOWN, PFC_ARG_FLAG, offsetof(nightly_opts, markdown), 0, 0 },
+    { KEY_WORK, PFC_ARG_TEXT, offsetof(nightly_opts, take.work), 0, 0 },
+    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(nightly_opts, project), 0, 0 },
+    { KEY_URL, PFC_ARG_TEXT, offsetof(nightly_opts, url), 0, 0 },
+    { KEY_DATA, PFC_ARG_TEXT, offsetof(nightly_opts, data), 0, 0 },
+    { 0 },
+};
+
 static const char nightly_doc[] =
     "Measures the commits that are new since the last round, uploads them, waits for the verdict "
     "and "
@@ -73,64 +91,13 @@ static const char nightly_doc[] =
     "  perfci nightly --branch main\n"
     "  perfci nightly --jobs --wait 2h --markdown > report.md\n";
 
-static const char **text_field(nightly_opts *o, int key)
-{
-    switch (key) {
-    case KEY_REPO:
-        return &o->repo;
-    case KEY_BRANCH:
-        return &o->branch;
-    case KEY_SUITE:
-        return &o->take.suite;
-    case KEY_FILTER:
-        return &o->take.filter;
-    case KEY_WORK:
-        return &o->take.work;
-    case KEY_PROJECT:
-        return &o->project;
-    case KEY_URL:
-        return &o->url;
-    case KEY_DATA:
-        return &o->data;
-    default:
-        return NULL;
-    }
-}
-
 static error_t parse_nightly(int key, char *arg, struct argp_state *state)
 {
     nightly_opts *o = state->input;
-    const char **text = text_field(o, key);
-    pfc_err err = { 0 };
 
-    if (text) {
-        *text = arg;
-        return 0;
-    }
     switch (key) {
     case KEY_BACKEND:
-        if (o->take.backends_len == PFC_TAKE_MAX_BACKENDS)
-            argp_error(state, "--backend: at most %d", PFC_TAKE_MAX_BACKENDS);
-        o->take.backends[o->take.backends_len++] = arg;
-        return 0;
-    case KEY_MAX:
-        o->max = (size_t)pfc_arg_i64(state, arg, 1, HISTORY, "--max-commits");
-        return 0;
-    case KEY_REPEATS:
-        o->take.repeats = (size_t)pfc_arg_i64(state, arg, 1, PFC_TAKE_MAX_REPEATS, "--repeats");
-        return 0;
-    case KEY_ALL:
-        o->all = true;
-        return 0;
-    case KEY_JOBS:
-        o->jobs = true;
-        return 0;
-    case KEY_MARKDOWN:
-        o->markdown = true;
-        return 0;
-    case KEY_WAIT:
-        if (pfc_parse_duration_s(arg, "--wait", &o->wait_s, &err))
-            argp_error(state, "%s", err.msg);
+        pfc_take_add_backend(&o->take, arg, state);
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "there is no argument to give, got \"%s\"", arg);
@@ -427,7 +394,7 @@ static pfc_code go_round(pfc_night *n, const nightly_opts *o, pfc_err *err)
 
 int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { nightly_options, parse_nightly, NULL, nightly_doc };
+    const pfc_cmd_args args = { nightly_options, parse_nightly, NULL, nightly_doc, nightly_fields };
     nightly_opts o = { .wait_s = 3600 };
     pfc_night n = { .cli = cli };
     char *branch = NULL;

@@ -23,6 +23,17 @@ static const struct argp_option push_options[] = {
     { 0 },
 };
 
+static const pfc_arg_field push_fields[] = {
+    { KEY_FORMAT, PFC_ARG_TEXT, offsetof(push_opts, format), 0, 0 },
+    { KEY_COMMIT, PFC_ARG_TEXT, offsetof(push_opts, up.commit), 0, 0 },
+    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(push_opts, up.project), 0, 0 },
+    { KEY_BRANCH, PFC_ARG_TEXT, offsetof(push_opts, up.branch), 0, 0 },
+    { KEY_CLASS, PFC_ARG_TEXT, offsetof(push_opts, up.machine_class), 0, 0 },
+    { KEY_URL, PFC_ARG_TEXT, offsetof(push_opts, up.url), 0, 0 },
+    { KEY_DATA, PFC_ARG_TEXT, offsetof(push_opts, up.data), 0, 0 },
+    { 0 },
+};
+
 static const char push_doc[] =
     "Uploads results: run documents of perfci, or any format that it reads."
     "\vThe commit and its history are told to the service, too, when this is its repository. "
@@ -36,28 +47,8 @@ static error_t parse_push(int key, char *arg, struct argp_state *state)
 {
     push_opts *o = state->input;
 
+    (void)arg;
     switch (key) {
-    case KEY_FORMAT:
-        o->format = arg;
-        return 0;
-    case KEY_COMMIT:
-        o->up.commit = arg;
-        return 0;
-    case KEY_PROJECT:
-        o->up.project = arg;
-        return 0;
-    case KEY_BRANCH:
-        o->up.branch = arg;
-        return 0;
-    case KEY_CLASS:
-        o->up.machine_class = arg;
-        return 0;
-    case KEY_URL:
-        o->up.url = arg;
-        return 0;
-    case KEY_DATA:
-        o->up.data = arg;
-        return 0;
     case ARGP_KEY_ARGS:
         o->files = state->argv + state->next;
         o->files_len = (size_t)(state->argc - state->next);
@@ -84,7 +75,7 @@ static pfc_code push_file(const push_opts *o, pfc_upload *to, const char *file, 
 
 int pfc_cmd_push(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { push_options, parse_push, "FILE...", push_doc };
+    const pfc_cmd_args args = { push_options, parse_push, "FILE...", push_doc, push_fields };
     push_opts o = { 0 };
     pfc_upload to;
     json_t *list = json_array();

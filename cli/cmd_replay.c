@@ -274,7 +274,7 @@ static pfc_code ask(pfc_http *http, const replay_opts *o, const pfc_conf *conf, 
 
 int pfc_cmd_replay(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { replay_options, parse_replay, NULL, replay_doc };
+    const pfc_cmd_args args = { replay_options, parse_replay, NULL, replay_doc, NULL };
     replay_opts o = { 0 };
     pfc_detector detector = { 0 };
     pfc_http *http = NULL;

@@ -268,7 +268,7 @@ static char *command_text(char *const *argv, size_t n)
 
 int pfc_cmd_repro(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { repro_options, parse_repro, "ID", repro_doc };
+    const pfc_cmd_args args = { repro_options, parse_repro, "ID", repro_doc, NULL };
     char *words[WORDS_MAX];
     repro_opts o = { 0 };
     deed d = { 0 };

@@ -65,6 +65,24 @@ static const struct argp_option run_options[] = {
     { 0 },
 };
 
+static const pfc_arg_field run_fields[] = {
+    { KEY_SUITE, PFC_ARG_TEXT, offsetof(run_opts, take.suite), 0, 0 },
+    { KEY_FILTER, PFC_ARG_TEXT, offsetof(run_opts, take.filter), 0, 0 },
+    { KEY_BUILD, PFC_ARG_TEXT, offsetof(run_opts, build), 0, 0 },
+    { KEY_COMMIT, PFC_ARG_TEXT, offsetof(run_opts, commit), 0, 0 },
+    { KEY_REPEATS, PFC_ARG_COUNT, offsetof(run_opts, take.repeats), 1, PFC_TAKE_MAX_REPEATS },
+    { KEY_OUT, PFC_ARG_TEXT, offsetof(run_opts, out), 0, 0 },
+    { KEY_TIMEOUT, PFC_ARG_SECONDS, offsetof(run_opts, take.timeout_s), 0, 0 },
+    { KEY_WAIT_QUIET, PFC_ARG_DURATION, offsetof(run_opts, take.wait_quiet), 0, 0 },
+    { KEY_WORK, PFC_ARG_TEXT, offsetof(run_opts, take.work), 0, 0 },
+    { KEY_PUSH, PFC_ARG_FLAG, offsetof(run_opts, push), 0, 0 },
+    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(run_opts, project), 0, 0 },
+    { KEY_URL, PFC_ARG_TEXT, offsetof(run_opts, url), 0, 0 },
+    { KEY_DATA, PFC_ARG_TEXT, offsetof(run_opts, data), 0, 0 },
+    { KEY_GIT_BISECT, PFC_ARG_FLAG, offsetof(run_opts, git_bisect), 0, 0 },
+    { 0 },
+};
+
 static const char run_doc[] =
     "Measures the working tree and prints a table."
     "\vWith -- CMD any command is measured: what it prints is read as a number, {\"value\": x}, "
@@ -108,71 +126,18 @@ static char *command_of(struct argp_state *state)
     return pfc_buf_take(&buf);
 }
 
-static const char **text_field(run_opts *o, int key)
-{
-    switch (key) {
-    case KEY_SUITE:
-        return &o->take.suite;
-    case KEY_FILTER:
-        return &o->take.filter;
-    case KEY_BUILD:
-        return &o->build;
-    case KEY_COMMIT:
-        return &o->commit;
-    case KEY_OUT:
-        return &o->out;
-    case KEY_WORK:
-        return &o->take.work;
-    case KEY_PROJECT:
-        return &o->project;
-    case KEY_URL:
-        return &o->url;
-    case KEY_DATA:
-        return &o->data;
-    default:
-        return NULL;
-    }
-}
-
 static error_t parse_run(int key, char *arg, struct argp_state *state)
 {
     run_opts *o = state->input;
-    const char **text = text_field(o, key);
-    pfc_err err = { 0 };
-    double seconds;
 
-    if (text) {
-        *text = arg;
-        return 0;
-    }
     switch (key) {
     case KEY_BACKEND:
-        if (o->take.backends_len == PFC_TAKE_MAX_BACKENDS)
-            argp_error(state, "--backend: at most %d", PFC_TAKE_MAX_BACKENDS);
-        o->take.backends[o->take.backends_len++] = arg;
-        return 0;
-    case KEY_REPEATS:
-        o->take.repeats = (size_t)pfc_arg_i64(state, arg, 1, PFC_TAKE_MAX_REPEATS, "--repeats");
-        return 0;
-    case KEY_WAIT_QUIET:
-        o->take.wait_quiet = arg;
-        if (pfc_parse_duration_s(arg, "--wait-quiet", &seconds, &err))
-            argp_error(state, "%s", err.msg);
-        return 0;
-    case KEY_TIMEOUT:
-        if (pfc_parse_duration_s(arg, "--timeout", &o->take.timeout_s, &err))
-            argp_error(state, "%s", err.msg);
+        pfc_take_add_backend(&o->take, arg, state);
         return 0;
     case KEY_SIZE:
         if (o->sizes_len == MAX_SIZES)
             argp_error(state, "--size: at most %d", MAX_SIZES);
         o->sizes[o->sizes_len++] = arg;
-        return 0;
-    case KEY_PUSH:
-        o->push = true;
-        return 0;
-    case KEY_GIT_BISECT:
-        o->git_bisect = true;
         return 0;
     case ARGP_KEY_ARGS:
         /* Whatever stands after `--`; before it there is nothing but flags. */
@@ -180,6 +145,10 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
             argp_error(state, "a command to measure goes after --, got \"%s\"",
                        state->argv[state->next]);
         o->command = command_of(state);
+        return 0;
+    case ARGP_KEY_END:
+        if (o->command && o->take.wait_quiet)
+            argp_error(state, "--wait-quiet is for suites, there is no waiting before -- CMD");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -258,7 +227,7 @@ static pfc_code take(const run_opts *o, pfc_take *t, pfc_run **run, pfc_err *err
 
 int pfc_cmd_run(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { run_options, parse_run, "[-- CMD...]", run_doc };
+    const pfc_cmd_args args = { run_options, parse_run, "[-- CMD...]", run_doc, run_fields };
     run_opts o = { 0 };
     pfc_take t = { 0 };
     pfc_run *run = NULL;

@@ -257,7 +257,7 @@ done:
 
 int pfc_cmd_store(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { options, parse, "backup FILE\nrestore FILE\ncheck", doc };
+    const pfc_cmd_args args = { options, parse, "backup FILE\nrestore FILE\ncheck", doc, NULL };
     store_opts o = { 0 };
     char *url = NULL;
     bool holds = true;

@@ -255,7 +255,7 @@ int pfc_cmd_suite(pfc_cli *cli, int argc, char **argv)
 {
     static const char *const known[] = { "list", "check", "from-model", NULL };
     const pfc_cmd_args args = { suite_options, parse_suite, "list|check FILE...|from-model CONFIG",
-                                suite_doc };
+                                suite_doc, NULL };
     suite_opts o = { .model = { .dtype = "f32" } };
     const char *near;
     pfc_err err = { 0 };

@@ -432,7 +432,7 @@ static int stay(up *u)
 
 int pfc_cmd_up(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { options, parse, NULL, up_doc };
+    const pfc_cmd_args args = { options, parse, NULL, up_doc, NULL };
     up u = { .cli = cli, .port = -1, .stack.lock_fd = -1 };
     pfc_err err = { 0 };
     int status = PFC_EXIT_OK;

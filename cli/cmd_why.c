@@ -115,7 +115,7 @@ static void print_why(const pfc_cli *cli, const why_opts *o, const json_t *answe
 
 int pfc_cmd_why(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { why_options, parse_why, "ALERT", why_doc };
+    const pfc_cmd_args args = { why_options, parse_why, "ALERT", why_doc, NULL };
     why_opts o = { 0 };
     pfc_http *http = NULL;
     pfc_conf conf = { 0 };

@@ -27,6 +27,7 @@ enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 struct parse_inputs {
     pfc_cli *cli;
     enum color_when color;
+    const pfc_cmd_args *args;
     void *cmd;
 };
 
@@ -56,21 +57,82 @@ static error_t parse_global(int key, char *arg, struct argp_state *state)
     }
 }
 
+static const pfc_arg_field *field_of(const pfc_cmd_args *args, int key)
+{
+    for (const pfc_arg_field *f = args->fields; f && f->key; f++)
+        if (f->key == key)
+            return f;
+    return NULL;
+}
+
+static double seconds_arg(struct argp_state *state, const char *arg, const char *flag)
+{
+    pfc_err err = { 0 };
+    double seconds = 0;
+
+    if (pfc_parse_duration_s(arg, flag, &seconds, &err))
+        argp_error(state, "%s", err.msg);
+    return seconds;
+}
+
+static void fill(const pfc_arg_field *f, const struct argp_option *options, char *arg,
+                 struct argp_state *state, void *input)
+{
+    char flag[64];
+    void *member = (char *)input + f->at;
+
+    while (options->key != f->key)
+        options++;
+    (void)snprintf(flag, sizeof(flag), "--%s", options->name);
+    switch (f->kind) {
+    case PFC_ARG_DURATION:
+        (void)seconds_arg(state, arg, flag);
+        *(const char **)member = arg;
+        break;
+    case PFC_ARG_TEXT:
+        *(const char **)member = arg;
+        break;
+    case PFC_ARG_SECONDS:
+        *(double *)member = seconds_arg(state, arg, flag);
+        break;
+    case PFC_ARG_COUNT:
+        *(size_t *)member = (size_t)pfc_arg_i64(state, arg, (int64_t)f->min, (int64_t)f->max, flag);
+        break;
+    case PFC_ARG_FLAG:
+        *(bool *)member = true;
+        break;
+    }
+}
+
+static error_t parse_cmd(int key, char *arg, struct argp_state *state)
+{
+    struct parse_inputs *in = state->input;
+    const pfc_arg_field *f = field_of(in->args, key);
+    error_t result;
+
+    if (f) {
+        fill(f, in->args->options, arg, state, in->cmd);
+        return 0;
+    }
+    state->input = in->cmd;
+    result = in->args->parse ? in->args->parse(key, arg, state) : ARGP_ERR_UNKNOWN;
+    state->input = in;
+    return result;
+}
+
 static error_t parse_frame(int key, char *arg, struct argp_state *state)
 {
     (void)arg;
     if (key == ARGP_KEY_INIT) {
-        struct parse_inputs *in = state->input;
-
-        state->child_inputs[0] = in->cmd;
-        state->child_inputs[1] = in;
+        state->child_inputs[0] = state->input;
+        state->child_inputs[1] = state->input;
     }
     return ARGP_ERR_UNKNOWN;
 }
 
 void pfc_cli_parse(pfc_cli *cli, const pfc_cmd_args *args, int argc, char **argv, void *input)
 {
-    const struct argp cmd = { .options = args->options, .parser = args->parse };
+    const struct argp cmd = { .options = args->options, .parser = parse_cmd };
     const struct argp global = { .options = global_options, .parser = parse_global };
     const struct argp_child children[] = { { &cmd, 0, NULL, 0 }, { &global, 0, NULL, 0 }, { 0 } };
     const struct argp frame = {
@@ -79,7 +141,7 @@ void pfc_cli_parse(pfc_cli *cli, const pfc_cmd_args *args, int argc, char **argv
         .doc = args->doc,
         .children = children,
     };
-    struct parse_inputs in = { .cli = cli, .cmd = input };
+    struct parse_inputs in = { .cli = cli, .args = args, .cmd = input };
     const char *no_color = getenv("NO_COLOR");
 
     argp_err_exit_status = PFC_EXIT_USAGE;

@@ -14,6 +14,13 @@
 
 enum { COMMAND_REPEATS = 5, SUITE_REPEATS = 1, ERROR_BYTES = 64 * 1024 };
 
+void pfc_take_add_backend(pfc_take_opts *opts, const char *name, struct argp_state *state)
+{
+    if (opts->backends_len == PFC_TAKE_MAX_BACKENDS)
+        argp_error(state, "--backend: at most %d", PFC_TAKE_MAX_BACKENDS);
+    opts->backends[opts->backends_len++] = name;
+}
+
 /* ---- opening ---- */
 
 static void settle(pfc_take *t)

@@ -25,6 +25,9 @@ typedef struct pfc_take_opts {
     uint64_t seed;          /* of the order of turns */
 } pfc_take_opts;
 
+/** A --backend of the command line; one too many ends the process with a sentence. */
+void pfc_take_add_backend(pfc_take_opts *opts, const char *name, struct argp_state *state);
+
 /** Where measuring happens: the repository here, if any, and its settings. Open once. */
 typedef struct pfc_take {
     const pfc_cli *cli;
