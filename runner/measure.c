@@ -14,6 +14,7 @@
 #include "runner/priv.h"
 
 #define BENCH_REFUSES     2
+#define BENCH_WRONG       4
 #define BENCH_UNAVAILABLE 5
 #define BENCH_IN_CHECKOUT "build/release/bin/perfci-bench"
 #define MAX_COMMIT_TEXT   64
@@ -61,7 +62,9 @@ const char *pfc_outcome_name(pfc_outcome_kind kind)
     return "unknown";
 }
 
-pfc_outcome_kind pfc_measure_classify(const pfc_proc_result *res, const char *what, char *reason)
+/* What a child's end says before its output is looked at; MEASURED: look at it. `reason` has
+ * PFC_WORKSPACE_REASON_BYTES. */
+static pfc_outcome_kind classify(const pfc_proc_result *res, const char *what, char *reason)
 {
     char how[128];
     char line[200];
@@ -82,7 +85,10 @@ pfc_outcome_kind pfc_measure_classify(const pfc_proc_result *res, const char *wh
     return PFC_OUTCOME_MEASURED;
 }
 
-void pfc_measure_refused(const pfc_proc_result *res, pfc_outcome *out)
+/* Status 2 of perfci-bench: what it was asked for is wrong, and is so at every try. Makes a failed
+ * outcome a broken, refused one with its sentence. Status 5, a machine that cannot measure now: it
+ * stays failed, and is called unavailable. */
+static void refused(const pfc_proc_result *res, pfc_outcome *out)
 {
     const char name[] = "perfci-bench: ";
     char line[PFC_WORKSPACE_REASON_BYTES];
@@ -153,7 +159,7 @@ static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_o
     if (code)
         return pfc_err_wrap(err, "measure");
     out->measure_s = res.seconds;
-    out->kind = pfc_measure_classify(&res, "the measuring command", out->reason);
+    out->kind = classify(&res, "the measuring command", out->reason);
     if (out->kind == PFC_OUTCOME_MEASURED) {
         if (res.truncated)
             code = pfc_err_set(&fault, PFC_ETOOBIG, "it printed more than %u bytes",
@@ -222,39 +228,44 @@ static void judge_suite(pfc_outcome *out)
     out->run = NULL;
 }
 
-static pfc_code run_bench(const pfc_measure_opts *opts, pfc_command *cmd, const char *bench,
-                          const char *result, pfc_outcome *out, pfc_err *err)
+pfc_code pfc_measure_run_bench(const pfc_measure_opts *opts, pfc_command *cmd, const char **argv,
+                               size_t argc, pfc_outcome *out, pfc_err *err)
 {
-    const char *argv[16] = { bench, "--suite", opts->suite, "--out", result };
-    size_t n = 5;
+    const char *const flags[][2] = { { "--filter", opts->filter },
+                                     { "--backend", opts->backend },
+                                     { "--wait-quiet", opts->wait_quiet } };
     pfc_proc_result res;
-    pfc_err fault = { 0 };
-    char *text = NULL;
-    size_t len = 0;
     pfc_code code;
 
-    if (opts->filter) {
-        argv[n++] = "--filter";
-        argv[n++] = opts->filter;
-    }
-    if (opts->backend) {
-        argv[n++] = "--backend";
-        argv[n++] = opts->backend;
-    }
-    if (opts->wait_quiet) {
-        argv[n++] = "--wait-quiet";
-        argv[n++] = opts->wait_quiet;
-    }
+    for (size_t i = 0; i < PFC_ARRAY_LEN(flags); i++)
+        if (flags[i][1]) {
+            argv[argc++] = flags[i][0];
+            argv[argc++] = flags[i][1];
+        }
     cmd->argv = argv;
     code = pfc_command_run(cmd, &res, err);
     if (code)
         return pfc_err_wrap(err, "suite %s", opts->suite);
     out->measure_s = res.seconds;
-    out->kind = pfc_measure_classify(&res, "perfci-bench", out->reason);
-    pfc_measure_refused(&res, out);
-    /* Status 4: a kernel gave a wrong result. The document says which, the other numbers stand. */
-    if (out->kind == PFC_OUTCOME_FAILED && res.exit_status == 4)
+    out->kind = classify(&res, "perfci-bench", out->reason);
+    refused(&res, out);
+    if (out->kind == PFC_OUTCOME_FAILED && res.exit_status == BENCH_WRONG)
         out->kind = PFC_OUTCOME_MEASURED;
+    pfc_proc_result_clear(&res);
+    return PFC_OK;
+}
+
+static pfc_code run_bench(const pfc_measure_opts *opts, pfc_command *cmd, const char *bench,
+                          const char *result, pfc_outcome *out, pfc_err *err)
+{
+    const char *argv[16] = { bench, "--suite", opts->suite, "--out", result };
+    pfc_err fault = { 0 };
+    char *text = NULL;
+    size_t len = 0;
+    pfc_code code = pfc_measure_run_bench(opts, cmd, argv, 5, out, err);
+
+    if (code)
+        return code;
     if (out->kind == PFC_OUTCOME_MEASURED) {
         code = pfc_fs_read(result, PFC_WIRE_MAX_BODY_BYTES, &text, &len, &fault);
         if (code == PFC_OK)
@@ -269,7 +280,6 @@ static pfc_code run_bench(const pfc_measure_opts *opts, pfc_command *cmd, const 
         }
         free(text);
     }
-    pfc_proc_result_clear(&res);
     return PFC_OK;
 }
 

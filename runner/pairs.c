@@ -74,7 +74,6 @@ static pfc_code measure(const pfc_measure_opts *opts, pfc_command *cmd, char *co
     char seed[32];
     char margin[32];
     size_t n = 9;
-    pfc_proc_result res;
     pfc_err fault = { 0 };
     pfc_code code;
 
@@ -86,34 +85,14 @@ static pfc_code measure(const pfc_measure_opts *opts, pfc_command *cmd, char *co
         argv[n++] = "--margin";
         argv[n++] = margin;
     }
-    if (opts->filter) {
-        argv[n++] = "--filter";
-        argv[n++] = opts->filter;
-    }
-    if (opts->backend) {
-        argv[n++] = "--backend";
-        argv[n++] = opts->backend;
-    }
-    if (opts->wait_quiet) {
-        argv[n++] = "--wait-quiet";
-        argv[n++] = opts->wait_quiet;
-    }
-    cmd->argv = argv;
-    code = pfc_command_run(cmd, &res, err);
+    code = pfc_measure_run_bench(opts, cmd, argv, n, out, err);
     if (code)
-        return pfc_err_wrap(err, "suite %s", opts->suite);
-    out->measure_s = res.seconds;
-    out->kind = pfc_measure_classify(&res, "perfci-bench", out->reason);
-    pfc_measure_refused(&res, out);
-    /* Status 4: a kernel gave a wrong result; the documents say which. */
-    if (out->kind == PFC_OUTCOME_FAILED && res.exit_status == 4)
-        out->kind = PFC_OUTCOME_MEASURED;
+        return code;
     if (out->kind == PFC_OUTCOME_MEASURED && read_document(result, a, &out->run, &fault)) {
         out->kind = PFC_OUTCOME_FAILED;
         (void)snprintf(out->reason, sizeof(out->reason), "perfci-bench wrote no pairs: %.300s",
                        fault.msg);
     }
-    pfc_proc_result_clear(&res);
     return PFC_OK;
 }
 

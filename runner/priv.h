@@ -34,13 +34,13 @@ bool pfc_command_is_secret(const char *name);
  *  empty; "" when there is none. One line, printable, cut to `cap`. */
 void pfc_command_telling_line(const char *output, char *out, size_t cap);
 
-/** What a child's end says before its output is looked at; MEASURED: look at it. `reason` has
- *  PFC_WORKSPACE_REASON_BYTES. */
-pfc_outcome_kind pfc_measure_classify(const pfc_proc_result *res, const char *what, char *reason);
-/** Status 2 of perfci-bench: what it was asked for is wrong, and is so at every try. Makes a failed
- *  outcome a broken, refused one with its sentence. Status 5, a machine that cannot measure now: it
- *  stays failed, and is called unavailable. */
-void pfc_measure_refused(const pfc_proc_result *res, pfc_outcome *out);
+/**
+ * Runs perfci-bench: argv[0..argc) and behind it what `opts` adds, for which 7 places must be free.
+ * Fills the outcome's kind, reason and seconds; MEASURED: its documents are to be read, also after
+ * status 4, a kernel's wrong result, as they say which and the other numbers stand.
+ */
+pfc_code pfc_measure_run_bench(const pfc_measure_opts *opts, pfc_command *cmd, const char **argv,
+                               size_t argc, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
 /** The perfci-bench for a checkout: the given one, its own, the one beside us. Caller frees. */
 pfc_code pfc_measure_find_bench(const pfc_measure_opts *opts, const char *dir, char **out,
                                 pfc_err *err) PFC_MUSTCHECK;

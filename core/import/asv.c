@@ -194,18 +194,16 @@ static bool result_line(pfc_span line, pfc_span *rest)
     return pfc_span_find(*rest, "Running (") == rest->len && rest->len > 0;
 }
 
-static bool match_text(const char *text, size_t len)
+static bool is_result(pfc_span line)
 {
-    pfc_lines lines;
-    pfc_span line;
     pfc_span rest;
 
-    pfc_lines_init(&lines, text, len);
-    while (lines.number < 5000 && pfc_lines_next(&lines, &line)) {
-        if (result_line(line, &rest))
-            return true;
-    }
-    return false;
+    return result_line(line, &rest);
+}
+
+static bool match_text(const char *text, size_t len)
+{
+    return pfc_lines_any(text, len, 5000, is_result);
 }
 
 /* "11.1±0.01μs", "2.42k" (bytes), "18.4": the value in the unit of its kind; false: it is none. */

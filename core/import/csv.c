@@ -302,8 +302,10 @@ bool pfc_csv_find_header(const char *text, size_t len, const char *const *names,
             all = pfc_csv_column1(&csv, *name) != SIZE_MAX;
         pfc_csv_clear(&csv);
         if (all) {
-            *offset = (size_t)(one.text - text);
-            *line = lines.number;
+            if (offset)
+                *offset = (size_t)(one.text - text);
+            if (line)
+                *line = lines.number;
             return true;
         }
     }

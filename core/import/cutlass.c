@@ -19,10 +19,7 @@ static bool match_report(const char *text, size_t len)
 
 static bool match(const char *text, size_t len)
 {
-    size_t offset = 0;
-    size_t line = 0;
-
-    return pfc_csv_find_header(text, len, header, &offset, &line) || match_report(text, len);
+    return pfc_csv_find_header(text, len, header, NULL, NULL) || match_report(text, len);
 }
 
 /* An argument that says which problem it was, and is not at its usual value. */
@@ -248,10 +245,7 @@ static pfc_code read_report(pfc_import *in, const char *text, size_t len)
 
 static pfc_code read_text(pfc_import *in, const char *text, size_t len)
 {
-    size_t offset = 0;
-    size_t line = 0;
-
-    if (pfc_csv_find_header(text, len, header, &offset, &line))
+    if (pfc_csv_find_header(text, len, header, NULL, NULL))
         return read_csv(in, text, len);
     return read_report(in, text, len);
 }

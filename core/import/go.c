@@ -36,15 +36,7 @@ static bool is_result(pfc_span line)
 
 static bool match_text(const char *text, size_t len)
 {
-    pfc_lines lines;
-    pfc_span line;
-
-    pfc_lines_init(&lines, text, len);
-    while (lines.number < 5000 && pfc_lines_next(&lines, &line)) {
-        if (line.len > 0 && is_result(line))
-            return true;
-    }
-    return false;
+    return pfc_lines_any(text, len, 5000, is_result);
 }
 
 static const own_unit *find_unit(const reader *r, const char *name)

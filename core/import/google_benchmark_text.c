@@ -26,19 +26,8 @@ static bool is_title(pfc_span line)
 
 bool pfc_import_google_benchmark_match(const char *text, size_t len)
 {
-    size_t offset = 0;
-    size_t number = 0;
-    pfc_lines lines;
-    pfc_span line;
-
-    if (pfc_csv_find_header(text, len, csv_names, &offset, &number))
-        return true;
-    pfc_lines_init(&lines, text, len);
-    while (lines.number < 5000 && pfc_lines_next(&lines, &line)) {
-        if (is_title(line))
-            return true;
-    }
-    return false;
+    return pfc_csv_find_header(text, len, csv_names, NULL, NULL) ||
+           pfc_lines_any(text, len, 5000, is_title);
 }
 
 static void set_text(json_t *obj, const char *key, pfc_span value)
@@ -232,12 +221,10 @@ pfc_code pfc_import_google_benchmark_text(pfc_import *in, const char *text, size
 {
     json_t *doc = json_object();
     json_t *list = json_array();
-    size_t offset = 0;
-    size_t number = 0;
     pfc_code code = PFC_OK;
 
     json_object_set_new(doc, "benchmarks", list);
-    if (pfc_csv_find_header(text, len, csv_names, &offset, &number))
+    if (pfc_csv_find_header(text, len, csv_names, NULL, NULL))
         code = read_csv(in, text, len, list);
     else
         read_table(text, len, list);

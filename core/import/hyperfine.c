@@ -135,10 +135,7 @@ static pfc_code read_doc(pfc_import *in, const json_t *doc)
 
 static bool match_text(const char *text, size_t len)
 {
-    size_t offset = 0;
-    size_t line = 0;
-
-    return pfc_csv_find_header(text, len, csv_names, &offset, &line);
+    return pfc_csv_find_header(text, len, csv_names, NULL, NULL);
 }
 
 static pfc_code read_text(pfc_import *in, const char *text, size_t len)

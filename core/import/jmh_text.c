@@ -29,22 +29,17 @@ static size_t title(pfc_span line, pfc_span *words)
     return mode - 1;
 }
 
-bool pfc_import_jmh_match(const char *text, size_t len)
+static bool is_title(pfc_span line)
 {
     pfc_span words[MAX_WORDS];
-    size_t offset = 0;
-    size_t number = 0;
-    pfc_lines lines;
-    pfc_span line;
 
-    if (pfc_csv_find_header(text, len, csv_names, &offset, &number))
-        return true;
-    pfc_lines_init(&lines, text, len);
-    while (lines.number < 100000 && pfc_lines_next(&lines, &line)) {
-        if (pfc_span_starts(line, "Benchmark ") && title(line, words) != SIZE_MAX)
-            return true;
-    }
-    return false;
+    return pfc_span_starts(line, "Benchmark ") && title(line, words) != SIZE_MAX;
+}
+
+bool pfc_import_jmh_match(const char *text, size_t len)
+{
+    return pfc_csv_find_header(text, len, csv_names, NULL, NULL) ||
+           pfc_lines_any(text, len, 100000, is_title);
 }
 
 static bool score_of(pfc_span word, double *out)
@@ -182,11 +177,9 @@ static pfc_code read_csv(pfc_import *in, const char *text, size_t len, json_t *l
 pfc_code pfc_import_jmh_text(pfc_import *in, const char *text, size_t len)
 {
     json_t *list = json_array();
-    size_t offset = 0;
-    size_t number = 0;
     pfc_code code = PFC_OK;
 
-    if (pfc_csv_find_header(text, len, csv_names, &offset, &number))
+    if (pfc_csv_find_header(text, len, csv_names, NULL, NULL))
         code = read_csv(in, text, len, list);
     else
         read_table(text, len, list);

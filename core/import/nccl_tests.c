@@ -38,19 +38,17 @@ static pfc_span untagged(pfc_span line)
     return (pfc_span){ line.text + at + 9, line.len - at - 9 };
 }
 
-static bool match(const char *text, size_t len)
+static bool begins_table(pfc_span line)
 {
     pfc_span words[MAX_WORDS];
-    pfc_lines lines;
-    pfc_span line;
     size_t n;
 
-    pfc_lines_init(&lines, text, len);
-    while (lines.number < 5000 && pfc_lines_next(&lines, &line)) {
-        if (is_header(untagged(line), words, &n))
-            return true;
-    }
-    return false;
+    return is_header(untagged(line), words, &n);
+}
+
+static bool match(const char *text, size_t len)
+{
+    return pfc_lines_any(text, len, 5000, begins_table);
 }
 
 typedef struct table {

@@ -13,21 +13,15 @@ static const char results[] = "# Benchmark Results";
 
 enum { MAX_CELLS = 128 };
 
+static bool begins_results(pfc_span line)
+{
+    return pfc_span_is(pfc_span_trim(line), results);
+}
+
 bool pfc_import_nvbench_match(const char *text, size_t len)
 {
-    size_t offset = 0;
-    size_t number = 0;
-    pfc_lines lines;
-    pfc_span line;
-
-    if (pfc_csv_find_header(text, len, csv_names, &offset, &number))
-        return true;
-    pfc_lines_init(&lines, text, len);
-    while (lines.number < 20000 && pfc_lines_next(&lines, &line)) {
-        if (pfc_span_is(pfc_span_trim(line), results))
-            return true;
-    }
-    return false;
+    return pfc_csv_find_header(text, len, csv_names, NULL, NULL) ||
+           pfc_lines_any(text, len, 20000, begins_results);
 }
 
 /* A column that holds a result: its title without the unit, the tag and the hint of the JSON. */
@@ -310,11 +304,9 @@ static void read_markdown(const char *text, size_t len, json_t *doc)
 pfc_code pfc_import_nvbench_text(pfc_import *in, const char *text, size_t len)
 {
     json_t *doc = json_pack("{s:[],s:[]}", "devices", "benchmarks");
-    size_t offset = 0;
-    size_t number = 0;
     pfc_code code = PFC_OK;
 
-    if (pfc_csv_find_header(text, len, csv_names, &offset, &number))
+    if (pfc_csv_find_header(text, len, csv_names, NULL, NULL))
         code = read_csv(in, text, len, doc);
     else
         read_markdown(text, len, doc);

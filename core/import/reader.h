@@ -131,6 +131,9 @@ void pfc_lines_init(pfc_lines *lines, const char *text, size_t len);
 /** The next line without its end (LF or CRLF); false at the end. */
 bool pfc_lines_next(pfc_lines *lines, pfc_span *line);
 
+/** Is one of the first `max` lines such as `wanted` wants? */
+bool pfc_lines_any(const char *text, size_t len, size_t max, bool (*wanted)(pfc_span line));
+
 pfc_span pfc_span_trim(pfc_span s);
 bool pfc_span_is(pfc_span s, const char *text);
 bool pfc_span_is_nocase(pfc_span s, const char *text);
@@ -202,7 +205,7 @@ pfc_span pfc_csv_cell(const pfc_csv *csv, size_t column);
 /** The delimiter that the line has most of: comma, semicolon, tab or bar. */
 char pfc_csv_delimiter(pfc_span line);
 /** Looks in the first lines for a header that has all of `names` (NULL-terminated, without case);
- *  true with the offset of that line and its number. */
+ *  true with the offset of that line and its number (either may be NULL). */
 bool pfc_csv_find_header(const char *text, size_t len, const char *const *names, size_t *offset,
                          size_t *line);
 /** pfc_csv_find_header and pfc_csv_header in one: the reader stands before the first row. */

@@ -36,6 +36,19 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+bool pfc_lines_any(const char *text, size_t len, size_t max, bool (*wanted)(pfc_span line))
+{
+    pfc_lines lines;
+    pfc_span line;
+
+    pfc_lines_init(&lines, text, len);
+    while (lines.number < max && pfc_lines_next(&lines, &line)) {
+        if (wanted(line))
+            return true;
+    }
+    return false;
+}
+
 pfc_span pfc_span_trim(pfc_span s)
 {
     while (s.len > 0 && is_space(s.text[0])) {
