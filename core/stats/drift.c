@@ -39,10 +39,26 @@ static void make_blocks(double *y, size_t n, blocks *b)
     }
 }
 
+/* Of Kendall's sum of signs when there is no trend; 0 when all are equal. A coarse clock makes ties. */
+static double deviation_of(const blocks *b)
+{
+    const double n = (double)b->len;
+    double *sorted = pfc_stats_copy(b->y, b->len), sum = n * (n - 1) * (2 * n + 5);
+    pfc_stats_sort(sorted, b->len);
+    for (size_t i = 0, end = 0; i < b->len; i = end) {
+        while (end < b->len && sorted[end] == sorted[i])
+            end++;
+        const double t = (double)(end - i);
+        sum -= t * (t - 1) * (2 * t + 5);
+    }
+    free(sorted);
+    return sqrt(sum / 18);
+}
+
 /* Slope with its 95 % interval from the ranks of all pairs' slopes; p of no trend. */
 static double slope_of(const blocks *b, double *low, double *high, double *p)
 {
-    const double n = (double)b->len, deviation = sqrt(n * (n - 1) * (2 * n + 5) / 18);
+    const double deviation = deviation_of(b);
     double *slopes = pfc_calloc(b->len * b->len / 2 + 1, sizeof *slopes), slope, sign = 0.0;
     size_t len = 0;
     for (size_t i = 0; i < b->len; i++) {
@@ -56,7 +72,8 @@ static double slope_of(const blocks *b, double *low, double *high, double *p)
     const double reach = 1.96 * deviation / (2.0 * (double)len);
     *low = pfc_stats_quantile(slopes, len, PFC_MAX(0.0, 0.5 - reach));
     *high = pfc_stats_quantile(slopes, len, PFC_MIN(1.0, 0.5 + reach));
-    *p = PFC_MAX(PFC_P_MIN, pfc_stats_normal_tail2(PFC_MAX(0.0, fabs(sign) - 1.0) / deviation));
+    const double z = deviation > 0.0 ? PFC_MAX(0.0, fabs(sign) - 1.0) / deviation : 0.0;
+    *p = PFC_MAX(PFC_P_MIN, pfc_stats_normal_tail2(z));
     free(slopes);
     return slope;
 }

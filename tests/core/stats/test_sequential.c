@@ -261,6 +261,32 @@ Test(sequential, signs_bet_as_krichevsky_and_trofimov_do)
     cr_assert(epsilon_eq(dbl, ten.rel_low, expm1(0.01), 1e-12));
 }
 
+/* All 2^10 patterns of signs are as likely without a shift: p <= alpha at any look in at most the share
+ * alpha of them (Ville 1939). Counted, not drawn. */
+Test(sequential, of_all_patterns_of_signs_at_most_alpha_are_rejected)
+{
+    static const double alphas[] = { 0.01, 0.05, 0.1, 0.3 };
+    size_t rejected[4] = { 0 };
+    for (unsigned signs = 0; signs < 1024; signs++) {
+        const pfc_seq_opts opts = { .paired = true, .method = PFC_SEQ_SIGN };
+        pfc_compare_result r;
+        pfc_seq seq;
+        cr_assert(eq(int, pfc_seq_init(&seq, &opts, NULL), PFC_OK));
+        for (unsigned i = 0; i < 10; i++)
+            cr_assert(eq(int,
+                         pfc_seq_pair(&seq, 1.0, signs >> i & 1 ? 1.01 + 0.001 * i : 0.98, NULL),
+                         PFC_OK));
+        pfc_seq_result(&seq, &r);
+        pfc_seq_clear(&seq);
+        for (size_t a = 0; a < 4; a++)
+            rejected[a] += r.p <= alphas[a];
+    }
+    for (size_t a = 0; a < 4; a++)
+        cr_assert(le(dbl, (double)rejected[a] / 1024.0, alphas[a]), "%zu at %g", rejected[a],
+                  alphas[a]);
+    cr_assert(eq(sz, rejected[0], 2)); /* all up, all down */
+}
+
 /* The interval ends where the e-process of the shifted differences reaches 1 / alpha. */
 Test(sequential, the_interval_is_the_test_turned_round)
 {

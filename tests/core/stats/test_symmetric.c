@@ -82,6 +82,63 @@ Test(symmetric, p_only_falls_and_the_interval_is_where_it_crosses_alpha)
     cr_assert(ge(dbl, pfc_seq_symmetric_p(d, 60, range.low + 1e-6), 0.01));
 }
 
+/* Given the sizes of the differences every pattern of signs is as likely, so p <= alpha may happen in at
+ * most the share alpha of all 2^n (Ville 1939, Etude critique de la notion de collectif). Counted, not
+ * drawn. */
+Test(symmetric, of_all_patterns_of_signs_at_most_alpha_are_rejected)
+{
+    static const double sizes[][10] = { { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 },
+                                        { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 },
+                                        { 9, 0.1, 7, 3, 100, 2, 0.5, 6, 1, 4 } };
+    static const double alphas[] = { 0.02, 0.05, 0.1, 0.2, 0.5 };
+
+    for (size_t k = 0; k < 3; k++) {
+        size_t rejected[5] = { 0 };
+        for (unsigned signs = 0; signs < 1024; signs++) {
+            double d[10];
+            for (size_t i = 0; i < 10; i++)
+                d[i] = signs >> i & 1 ? sizes[k][i] : -sizes[k][i];
+            const double p = pfc_seq_symmetric_p(d, 10, 0.0);
+            for (size_t a = 0; a < 5; a++)
+                rejected[a] += p <= alphas[a];
+        }
+        for (size_t a = 0; a < 5; a++)
+            cr_assert(le(dbl, (double)rejected[a] / 1024.0, alphas[a]), "sizes %zu, alpha %g", k,
+                      alphas[a]);
+        cr_assert(gt(sz, rejected[4], 100), "sizes %zu: %zu", k, rejected[4]);
+    }
+}
+
+static double t5(double x)
+{
+    return pow(1.0 + x * x / 5.0, -3.0);
+}
+
+/* Two differences upwards, the bets by their definition: each guess stakes the odds that Student's t with
+ * five degrees of freedom gives to the two signs of a difference so large; half of the money bets on above
+ * and half on below, so what is won is the mean of 1 + first * second stake. */
+Test(symmetric, bets_are_the_odds_of_students_t)
+{
+    static const double guesses[7][2] = { { 0.148, 0.989 }, { 0.287, 0.956 }, { 0.504, 0.840 },
+                                          { 0.664, 0.553 }, { 0.674, 0.281 }, { 0.674, 0.135 },
+                                          { 0.674, 0.067 } };
+    static const double d[] = { 2.0, 5.0 };
+    /* Of each difference, at its time: 1.4826 medians of the sizes seen, 2 and then (2 + 5) / 2. */
+    static const double sizes[] = { 2.0 / (1.4826 * 2.0), 5.0 / (1.4826 * 3.5) };
+    double wealth = 0.0;
+
+    for (size_t k = 0; k < 7; k++) {
+        double stakes[2];
+        for (size_t i = 0; i < 2; i++) {
+            const double above = t5((sizes[i] - guesses[k][0]) / guesses[k][1]);
+            const double below = t5((sizes[i] + guesses[k][0]) / guesses[k][1]);
+            stakes[i] = (above - below) / (above + below);
+        }
+        wealth += (1.0 + stakes[0] * stakes[1]) / 7.0;
+    }
+    cr_assert(epsilon_eq(dbl, pfc_seq_symmetric_p(d, 2, 0.0), 1.0 / wealth, 1e-12));
+}
+
 /* Too few to say anything: the ends are open. Ties prove nothing. */
 Test(symmetric, few_values_and_equal_ones_exclude_nothing)
 {
