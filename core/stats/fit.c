@@ -128,14 +128,31 @@ void pfc_fit_copy(pfc_fit *to, const pfc_fit *from)
     to->nll = from->nll;
 }
 
+/* Noise of the levels just found. The same levels as a round before leave the same residuals, in units
+ * that were right already. */
+static pfc_noise noise_now(pfc_fit *f, uint32_t *starts, size_t *changes)
+{
+    pfc_noise noise = f->noise;
+    size_t bytes = f->changes * sizeof *starts;
+    if (!(f->gap > 0.0) && *changes == f->changes && memcmp(starts, f->starts, bytes) == 0) {
+        noise.sigma = 1.0;
+        return noise;
+    }
+    memcpy(starts, f->starts, bytes);
+    *changes = f->changes;
+    return pfc_noise_of(f->z, f->n, f->starts, f->changes, f->scratch);
+}
+
 void pfc_fit_run(pfc_fit *f, double unit)
 {
+    uint32_t *starts = (uint32_t *)(f->scratch + 2 * f->n); /* of the levels that the noise is of */
+    size_t changes = SIZE_MAX;
     f->noise = (pfc_noise){ .sigma = 1.0, .freedom = 5.0, .inflate = 1.0, .log_norm = -0.96862 };
     scale(f, unit);
     segment(f);
     for (int round = 0; round < 2; round++) {
         pfc_noise before = f->noise;
-        f->noise = pfc_noise_of(f->z, f->n, f->starts, f->changes, f->scratch);
+        f->noise = noise_now(f, starts, &changes);
         bool settled = round > 0 && fabs(f->noise.sigma - 1.0) < SETTLED &&
                        f->noise.freedom == before.freedom &&
                        fabs(f->noise.inflate - before.inflate) < SETTLED;

@@ -6,27 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/stats/walk.h"
 #include "core/stats/widest.h"
 
-#define LANES         16    /* bands are padded to whole vectors of 16-bit integers */
 #define CHUNK         32768 /* points that are kept for walking back at a time */
 #define CHUNK_MIN     512
 #define CELLS_MAX     (16u << 20) /* points times levels of a chunk */
 #define OVERLAP_SHARE 8 /* of a chunk is shared with the next; each answers for its half */
 #define SPREAD        1 /* cells around a visited level that are levels too */
-
-/* A run of neighbouring levels, padded to whole vectors. */
-typedef struct band {
-    int32_t first; /* lowest level */
-    int32_t len;   /* cells, a multiple of LANES */
-    int32_t at;    /* place of its first cell in a row of costs */
-} band;
-
-typedef struct grid {
-    band *bands;
-    size_t bands_len;
-    size_t row; /* cells of one row of costs */
-} grid;
 
 static const double *shape_of(pfc_shapes *shapes, double freedom)
 {
@@ -44,7 +31,7 @@ static const double *shape_of(pfc_shapes *shapes, double freedom)
     double unit = 0.67449 / quartile;
     for (int i = 0; i <= PFC_LOSS_REACH; i++) {
         double r = (double)i / PFC_LATTICE / unit;
-        nats[i] = 0.5 * (freedom + 1.0) * log1p(r * r / freedom);
+        nats[i] = 0.5 * (freedom + 1.0) * log(1.0 + r * r / freedom);
     }
     return nats;
 }
@@ -59,12 +46,12 @@ void pfc_loss_init(pfc_loss *loss, pfc_shapes *shapes, double freedom, double sc
     loss->cap_nats = cap_nats;
     const double *nats = shape_of(shapes, freedom);
     int16_t *centre = loss->cost + PFC_LOSS_HALF;
-    for (int i = 0; i <= PFC_LOSS_HALF; i++) {
-        centre[i] = i <= PFC_LOSS_REACH
-                        ? (int16_t)lrint(PFC_MIN(nats[i], cap_nats) / scale * PFC_NAT)
-                        : centre[PFC_LOSS_REACH];
+    for (int i = 0; i <= PFC_LOSS_REACH; i++)
+        centre[i] = (int16_t)lrint(PFC_MIN(nats[i], cap_nats) / scale * PFC_NAT);
+    for (int i = PFC_LOSS_REACH + 1; i <= PFC_LOSS_HALF; i++)
+        centre[i] = centre[PFC_LOSS_REACH];
+    for (int i = 1; i <= PFC_LOSS_HALF; i++)
         centre[-i] = centre[i];
-    }
 }
 
 double pfc_loss_at(const pfc_loss *loss, double residual)
@@ -109,7 +96,7 @@ WIDEST static size_t levels_of(const int32_t *q, size_t n, int32_t *at, int32_t 
     return len;
 }
 
-static void grid_init(grid *g, const int32_t *q, size_t n, pfc_segment_space *space)
+static void grid_init(pfc_grid *g, const int32_t *q, size_t n, pfc_segment_space *space)
 {
     int32_t low;
     int32_t high;
@@ -134,15 +121,15 @@ static void grid_init(grid *g, const int32_t *q, size_t n, pfc_segment_space *sp
         size_t from = (size_t)(next - mark);
         size_t to = from + 1;
         size_t last = from;
-        for (; to < cells && to - from < PFC_BAND_MAX && to - last < LANES; to++) {
+        for (; to < cells && to - from < PFC_BAND_MAX && to - last < PFC_WALK_LANES; to++) {
             if (mark[to])
                 last = to;
         }
-        size_t width = (last - from) / LANES * LANES + LANES;
+        size_t width = (last - from) / PFC_WALK_LANES * PFC_WALK_LANES + PFC_WALK_LANES;
         g->bands = pfc_grow(g->bands, g->bands_len, &cap, sizeof *g->bands);
-        g->bands[g->bands_len++] = (band){ .first = (int32_t)from - SPREAD + low,
-                                           .len = (int32_t)width,
-                                           .at = (int32_t)g->row };
+        g->bands[g->bands_len++] = (pfc_band){ .first = (int32_t)from - SPREAD + low,
+                                               .len = (int32_t)width,
+                                               .at = (int32_t)g->row };
         g->row += width;
         i = from + width;
     }
@@ -192,165 +179,6 @@ void pfc_segment_space_give(pfc_segment_space *space, void *memory)
     }
 }
 
-/* One point for one band: costs before, loss of each level, costs after; returns the least. */
-static inline int band_step(const int16_t *restrict before, const int16_t *restrict loss,
-                            int16_t *restrict after, int32_t len, int16_t best, int16_t cap)
-{
-    int16_t least = INT16_MAX;
-    for (int32_t j = 0; j < len; j++) {
-        int16_t c = (int16_t)(before[j] - best);
-        c = c < cap ? c : cap;
-        c = (int16_t)(c + loss[j]);
-        after[j] = c;
-        least = c < least ? c : least;
-    }
-    return least;
-}
-
-/* What the kernels of one point need. */
-typedef struct walk {
-    grid g;
-    const pfc_loss *loss;
-    int16_t cap;     /* price of a change */
-    bool two;        /* two machine states: rows have two halves */
-    int32_t gap;     /* cells between them */
-    int16_t move[4]; /* stay low, go up, go down, stay up */
-    size_t row;      /* cells of a whole row */
-    pfc_fixed fixed;
-    pfc_segment_space *space;
-} walk;
-
-static inline const int16_t *loss_of(const walk *w, const band *run, int32_t value)
-{
-    int32_t off = run->first - value + PFC_LOSS_HALF;
-    return w->loss->cost + PFC_MAX(0, PFC_MIN(off, 2 * PFC_LOSS_HALF + 1 - run->len));
-}
-
-static inline int row_step(const walk *w, const int16_t *before, int16_t *after, int32_t value,
-                           int best, int16_t cap)
-{
-    int least = INT16_MAX;
-    for (size_t b = 0; b < w->g.bands_len; b++) {
-        const band *run = &w->g.bands[b];
-        int m = band_step(before + run->at, loss_of(w, run, value), after + run->at, run->len,
-                          (int16_t)best, cap);
-        least = PFC_MIN(least, m);
-    }
-    return least;
-}
-
-/* One state of one band: its own past, the other state's, or a new level. */
-static inline int half_step(const int16_t *restrict own, const int16_t *restrict other,
-                            const int16_t *restrict loss, int16_t *restrict after, int32_t len,
-                            const int16_t price[4])
-{
-    int16_t least = INT16_MAX;
-    for (int32_t j = 0; j < len; j++) {
-        int16_t c = (int16_t)(own[j] + price[0]);
-        int16_t o = (int16_t)(other[j] + price[1]);
-        c = c < o ? c : o;
-        c = c < price[2] ? c : price[2];
-        c = (int16_t)(c - price[3] + loss[j]);
-        after[j] = c;
-        least = c < least ? c : least;
-    }
-    return least;
-}
-
-static inline int row_step2(const walk *w, const int16_t *before, int16_t *after, int32_t value,
-                            int best, int16_t cap)
-{
-    int least = INT16_MAX;
-    size_t half = w->g.row;
-    int16_t low[4] = { w->move[0], w->move[2], (int16_t)(cap + best), (int16_t)best };
-    int16_t up[4] = { w->move[3], w->move[1], (int16_t)(cap + best), (int16_t)best };
-    for (size_t b = 0; b < w->g.bands_len; b++) {
-        const band *run = &w->g.bands[b];
-        const int16_t *from = before + run->at;
-        int16_t *to = after + run->at;
-        int m = half_step(from, from + half, loss_of(w, run, value), to, run->len, low);
-        least = PFC_MIN(least, m);
-        m = half_step(from + half, from, loss_of(w, run, value - w->gap), to + half, run->len, up);
-        least = PFC_MIN(least, m);
-    }
-    return least;
-}
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-
-static bool has_wide(void)
-{
-    return __builtin_cpu_supports("avx2");
-}
-
-/* row_step with the lowest cost of a row found in one instruction: no cost is negative. The row after
- * waits for it, so nothing else makes the walk as fast. */
-__attribute__((target("avx2"))) static inline int row_step_wide(const walk *w,
-                                                                const int16_t *before,
-                                                                int16_t *after, int32_t value,
-                                                                int best, int16_t cap)
-{
-    __m256i lower = _mm256_set1_epi16((int16_t)best);
-    __m256i most = _mm256_set1_epi16(cap);
-    __m256i least = _mm256_set1_epi16(INT16_MAX);
-    for (const band *run = w->g.bands, *end = run + w->g.bands_len; run < end; run++) {
-        const int16_t *loss = loss_of(w, run, value);
-        const int16_t *from = before + run->at;
-        int16_t *to = after + run->at;
-        for (int32_t j = 0; j < run->len; j += LANES) {
-            __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(from + j));
-            c = _mm256_min_epi16(_mm256_sub_epi16(c, lower), most);
-            c = _mm256_add_epi16(c, _mm256_loadu_si256((const __m256i *)(const void *)(loss + j)));
-            _mm256_storeu_si256((__m256i *)(void *)(to + j), c);
-            least = _mm256_min_epi16(least, c);
-        }
-    }
-    __m128i half = _mm_min_epi16(_mm256_castsi256_si128(least), _mm256_extracti128_si256(least, 1));
-    return _mm_extract_epi16(_mm_minpos_epu16(half), 0);
-}
-
-__attribute__((target("avx2"))) static double walk_wide(const walk *w, const int32_t *q, size_t n,
-                                                        uint32_t offset, size_t next, int16_t *rows)
-{
-    int best = 0;
-    int64_t total = 0;
-    for (size_t t = 0; t < n; t++, rows += w->row) {
-        bool free_of_charge = next < w->fixed.len && w->fixed.at[next] == offset + t;
-        next += free_of_charge;
-        best = row_step_wide(w, rows, rows + w->row, q[t], best, free_of_charge ? 0 : w->cap);
-        total += best;
-    }
-    return (double)total;
-}
-#else
-static bool has_wide(void)
-{
-    return false;
-}
-#define walk_wide walk_on
-#endif
-
-/* Costs after every point: rows[t + 1] are those after point t, not yet lowered by their minimum.
- * Returns the sum of what they were lowered by. */
-WIDEST static double walk_on(const walk *w, const int32_t *q, size_t n, uint32_t offset,
-                             size_t next, int16_t *rows)
-{
-    int best = 0;
-    int64_t total = 0;
-    for (size_t t = 0; t < n; t++) {
-        const int16_t *before = rows + t * w->row;
-        int16_t *after = rows + (t + 1) * w->row;
-        bool free_of_charge = next < w->fixed.len && w->fixed.at[next] == offset + t;
-        int16_t cap = free_of_charge ? 0 : w->cap;
-        next += free_of_charge;
-        best = w->two ? row_step2(w, before, after, q[t], best, cap)
-                      : row_step(w, before, after, q[t], best, cap);
-        total += best;
-    }
-    return (double)total;
-}
-
 WIDEST static size_t cheapest(const int16_t *row, size_t len)
 {
     int16_t least = INT16_MAX;
@@ -363,7 +191,7 @@ WIDEST static size_t cheapest(const int16_t *row, size_t len)
 }
 
 /* The place in the row before from which cell j was reached; *changed: by a change of level. */
-static size_t came_from(const walk *w, const int16_t *row, size_t j, bool *changed)
+static size_t came_from(const pfc_walk *w, const int16_t *row, size_t j, bool *changed)
 {
     int cap = w->cap;
     *changed = false;
@@ -396,18 +224,18 @@ static void reverse(uint32_t *x, size_t n)
     }
 }
 
-/* How many of the next points to take at once. A series that jumps about visits so many levels
- * that all points against all levels would not fit: less of it at a time then. */
-static size_t chunk_len(walk *w, const int32_t *q, size_t n)
+/* The levels of the next points, as many of them as are taken at once. A series that jumps about visits
+ * so many levels that all points against all levels would not fit: less of it at a time then. */
+static size_t chunk_init(pfc_walk *w, const int32_t *q, size_t n)
 {
     size_t len = PFC_MIN(n, (size_t)CHUNK);
-    while (len > CHUNK_MIN) {
-        grid_init(&w->g, q, len, w->space);
+    grid_init(&w->g, q, len, w->space);
+    while (len > CHUNK_MIN && w->g.row * len > CELLS_MAX) {
         free(w->g.bands);
-        if (w->g.row * len <= CELLS_MAX)
-            break;
         len /= 2;
+        grid_init(&w->g, q, len, w->space);
     }
+    w->row = w->two ? 2 * w->g.row : w->g.row;
     return len;
 }
 
@@ -420,20 +248,16 @@ static size_t first_fixed(const pfc_fixed *fixed, size_t offset)
     return k;
 }
 
-/* Changes of at most CHUNK points, at `offset` in the series. */
-static size_t segment_chunk(walk *w, const int32_t *q, size_t n, uint32_t offset, uint32_t *starts,
-                            uint8_t *upper, double *cost_nats)
+/* Changes of the points that chunk_init took, at `offset` in the series; ends with its levels. */
+static size_t segment_chunk(pfc_walk *w, const int32_t *q, size_t n, uint32_t offset,
+                            uint32_t *starts, uint8_t *upper, double *cost_nats)
 {
-    grid_init(&w->g, q, n, w->space);
-    w->row = w->two ? 2 * w->g.row : w->g.row;
     int16_t *rows = rows_of(w->space, n, w->row);
     size_t first = first_fixed(&w->fixed, offset);
     size_t next = first;
     while (next < w->fixed.len && w->fixed.at[next] < offset + n)
         next++;
-    bool wide = !w->two && has_wide();
-    double total =
-        wide ? walk_wide(w, q, n, offset, first, rows) : walk_on(w, q, n, offset, first, rows);
+    double total = pfc_walk_on(w, q, n, offset, first, rows);
     size_t found = 0;
     size_t j = cheapest(rows + n * w->row, w->row);
     if (w->two)
@@ -462,7 +286,7 @@ size_t pfc_segment(const int32_t *q, size_t n, const pfc_loss *loss, double pena
                    const pfc_states *states, pfc_fixed fixed, pfc_segment_space *space,
                    uint32_t *starts, uint8_t *upper, double *cost_nats)
 {
-    walk w = {
+    pfc_walk w = {
         .loss = loss, .fixed = fixed, .space = space, .cap = (int16_t)lrint(penalty_nats * PFC_NAT)
     };
     assert(w.cap > 0 && w.cap < INT16_MAX / 2);
@@ -478,10 +302,11 @@ size_t pfc_segment(const int32_t *q, size_t n, const pfc_loss *loss, double pena
     size_t found = 0;
     size_t from = 0;
     size_t low = 0;
-    uint32_t *part = pfc_calloc(PFC_MIN(n, (size_t)CHUNK), sizeof *part);
-    uint8_t *part_upper = pfc_calloc(states ? PFC_MIN(n, (size_t)CHUNK) : 1, 1);
+    size_t most = PFC_MIN(n, (size_t)CHUNK);
+    uint32_t *part = pfc_segment_space_take(space, most * (sizeof *part + 1));
+    uint8_t *part_upper = (uint8_t *)(part + most);
     while (from < n) {
-        size_t len = chunk_len(&w, q + from, n - from);
+        size_t len = chunk_init(&w, q + from, n - from);
         size_t overlap = len / OVERLAP_SHARE;
         bool last = from + len == n;
         size_t high = last ? n : from + len - overlap / 2;
@@ -497,7 +322,6 @@ size_t pfc_segment(const int32_t *q, size_t n, const pfc_loss *loss, double pena
         low = high;
         from += len - overlap;
     }
-    free(part);
-    free(part_upper);
+    pfc_segment_space_give(space, part);
     return found;
 }
