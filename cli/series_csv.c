@@ -86,10 +86,17 @@ static bool parse_time(const char *text, double *out)
     return !pfc_parse_rfc3339(rfc, "time", out, NULL);
 }
 
+/* As other programs write that there is no value: infinite ones among them, for no time is infinite. */
 static bool is_missing(const char *cell)
 {
-    return !*cell || !strcasecmp(cell, "null") || !strcasecmp(cell, "nan") ||
-           !strcasecmp(cell, "na");
+    static const char *const words[] = { "null", "none", "nan", "na", "n/a", "inf", "infinity" };
+
+    if (*cell == '-' || *cell == '+')
+        cell++;
+    for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++)
+        if (!strcasecmp(cell, words[i]))
+            return true;
+    return !*cell;
 }
 
 /* Checks the whole record before any of it is kept, so that a bad line leaves no half of itself. */
@@ -146,6 +153,8 @@ void pfc_series_parse_csv(char *text, size_t len, const pfc_series_sink *sink)
     char **cells = pfc_calloc(PFC_CSV_MAX_COLUMNS, sizeof(*cells));
     size_t n = 0;
     size_t line = 0;
+    size_t rows = 0;
+    size_t found = 0;
     char *at = text;
 
     while (at < text + len) {
@@ -174,10 +183,16 @@ void pfc_series_parse_csv(char *text, size_t len, const pfc_series_sink *sink)
         } else if (!read_record(cols, cells, n, why)) {
             sink->bad(sink->arg, line, why);
         }
+        rows++;
     }
-    for (size_t i = 1; i < n; i++)
-        if (!cols[i].text)
-            sink->series(sink->arg, &cols[i].series, 1);
+    for (size_t i = 1; i < n; i++) {
+        if (cols[i].text)
+            continue;
+        sink->series(sink->arg, &cols[i].series, 1);
+        found++;
+    }
+    if (rows > 1 && found == 0)
+        sink->bad(sink->arg, 1, "want a column of numbers beside \"time\", got none");
 
 done:
     for (size_t i = 0; i < PFC_CSV_MAX_COLUMNS; i++)

@@ -2,6 +2,7 @@
  * A series object from JSON text: a cursor over the bytes, no tree.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,14 +13,40 @@ typedef struct cursor {
     const char *text;
     const char *at;
     const char *end;
+    const char *member; /* of the point being read; NULL: of none */
+    size_t points;      /* read so far */
+    bool in_point;
     pfc_err *err;
 } cursor;
 
+#define GOT_MAX 24 /* bytes of the offender that a message repeats */
+
+/* The word or number at the cursor, for people: what is not printable is left out, and what goes on too. */
+static size_t offender(const cursor *c)
+{
+    size_t n = 0;
+
+    while (n < GOT_MAX && c->at + n < c->end && c->at[n] > 0x20 && c->at[n] < 0x7f &&
+           !strchr(",:]}", c->at[n]))
+        n++;
+    return n;
+}
+
+/* What was wanted, and in which point; "got" only where something readable stands there. */
 static pfc_code fault(cursor *c, const char *what)
 {
+    char where[64] = "";
+    const size_t got = offender(c);
+
+    if (c->in_point && c->member)
+        snprintf(where, sizeof(where), "points[%zu].%s: ", c->points, c->member);
+    else if (c->in_point)
+        snprintf(where, sizeof(where), "points[%zu]: ", c->points);
     if (c->at >= c->end)
-        return pfc_err_set(c->err, PFC_EINVAL, "%s, but the text ends", what);
-    return pfc_err_set(c->err, PFC_EINVAL, "%s", what);
+        return pfc_err_set(c->err, PFC_EINVAL, "%s%s, but the text ends", where, what);
+    if (got)
+        return pfc_err_set(c->err, PFC_EINVAL, "%s%s, got %.*s", where, what, (int)got, c->at);
+    return pfc_err_set(c->err, PFC_EINVAL, "%s%s", where, what);
 }
 
 static void skip_space(cursor *c)
@@ -206,8 +233,10 @@ static pfc_code parse_number(cursor *c, double *out)
     start = c->at;
     negative = c->at < c->end && *c->at == '-';
     c->at += negative;
-    if (!is_digit(c))
+    if (!is_digit(c)) {
+        c->at = start;
         return fault(c, "want a number");
+    }
     if (*c->at == '0' && c->at + 1 < c->end && c->at[1] >= '0' && c->at[1] <= '9')
         return fault(c, "number with a leading zero");
     for (; is_digit(c); c->at++, digits++)
@@ -236,7 +265,10 @@ static pfc_code parse_number(cursor *c, double *out)
         return PFC_OK;
     }
     *out = strtod(start, NULL); /* the text behind is NUL-terminated or no number */
-    return isfinite(*out) ? PFC_OK : fault(c, "number out of range");
+    if (isfinite(*out))
+        return PFC_OK;
+    c->at = start;
+    return fault(c, "number out of range");
 }
 
 static pfc_code skip_value(cursor *c, int depth);
@@ -287,7 +319,7 @@ static pfc_code parse_repeats(cursor *c, pfc_series_in *out, size_t *count)
     if (take_word(c, "null"))
         return PFC_OK;
     if (!take(c, '['))
-        return fault(c, "\"repeats\": want an array");
+        return fault(c, "want an array");
     if (take(c, ']'))
         return PFC_OK;
     do {
@@ -299,7 +331,7 @@ static pfc_code parse_repeats(cursor *c, pfc_series_in *out, size_t *count)
         out->repeats[out->repeats_len++] = v;
         ++*count;
     } while (take(c, ','));
-    return take(c, ']') ? PFC_OK : fault(c, "\"repeats\": want ',' or ']'");
+    return take(c, ']') ? PFC_OK : fault(c, "want ',' or ']'");
 }
 
 static bool name_is(const char *raw, size_t len, const char *name)
@@ -315,7 +347,7 @@ static pfc_code parse_point(cursor *c, pfc_series_in *out)
     bool seen_v = false;
 
     if (!take(c, '{'))
-        return fault(c, "\"points\": want an object");
+        return fault(c, "want an object");
     if (!take(c, '}')) {
         do {
             const char *raw = NULL;
@@ -330,24 +362,28 @@ static pfc_code parse_point(cursor *c, pfc_series_in *out)
                 if (seen_v)
                     return fault(c, "\"v\" twice in one point");
                 seen_v = true;
+                c->member = "v";
                 code = take_word(c, "null") ? PFC_OK : parse_number(c, &v);
             } else if (name_is(raw, len, "t")) {
+                c->member = "t";
                 code = take_word(c, "null") ? PFC_OK : parse_number(c, &t);
             } else if (name_is(raw, len, "repeats")) {
                 if (repeats)
                     return fault(c, "\"repeats\" twice in one point");
+                c->member = "repeats";
                 code = parse_repeats(c, out, &repeats);
             } else {
                 code = skip_value(c, 0);
             }
             if (code)
                 return code;
+            c->member = NULL;
         } while (take(c, ','));
         if (!take(c, '}'))
-            return fault(c, "\"points\": want ',' or '}'");
+            return fault(c, "want ',' or '}'");
     }
     if (!seen_v)
-        return fault(c, "point without \"v\"");
+        return pfc_err_set(c->err, PFC_EINVAL, "points[%zu]: point without \"v\"", c->points);
     if (out->len >= PFC_SERIES_MAX_POINTS)
         return pfc_err_set(c->err, PFC_EINVAL, "more than %d points in one series",
                            PFC_SERIES_MAX_POINTS);
@@ -364,8 +400,11 @@ static pfc_code parse_points(cursor *c, pfc_series_in *out)
         return fault(c, "\"points\": want an array");
     if (!take(c, ']')) {
         do {
+            c->in_point = true;
             if (parse_point(c, out))
                 return PFC_EINVAL;
+            c->in_point = false;
+            c->points++;
         } while (take(c, ','));
         if (!take(c, ']'))
             return fault(c, "\"points\": want ',' or ']'");

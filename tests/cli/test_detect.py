@@ -121,6 +121,50 @@ class Detect(support.Case):
         for number, said in zip(sorted(bad), complaints):
             self.assertIn(f"line {number}: ", said)
 
+    def test_a_complaint_says_what_where_and_what_was_expected(self):
+        said = {
+            '{"id":"x","points":[{"v":1},{"t":"2024-01-01","v":1}]}': 'points[1].t: want a number, got "2024-01-01"',
+            '{"id":"x","points":[{"t":1,"v":-Infinity}]}': "points[0].v: want a number, got -Infinity",
+            '{"id":"x","points":[{"t":1,"v":NaN}]}': "points[0].v: want a number, got NaN",
+            '{"id":"x","points":[{"t":1,"v":1,"repeats":[1,null]}]}': "points[0].repeats: want a number, got null",
+            '{"id":"x","points":[{"t":1,"v":1,"repeats":[1,1e999]}]}': "points[0].repeats: number out of range, got 1e999",
+            '{"id":"x","points":[{"v":1},{"v":1},{"t":1}]}': 'points[2]: point without "v"',
+            '{"id":"x","points":[null]}': "points[0]: want an object, got null",
+            '{"id":"x","points":null}': '"points": want an array, got null',
+            '{"id":null,"points":[]}': "want a string, got null",
+            '{"id":"x","points":[],"higher_is_better":"yes"}': '"higher_is_better": want true or false, got "yes"',
+            '[null]': "want a series, an object, got null",
+        }
+        for text, want in said.items():
+            done = self.expect(self.perfci("detect", "--json", text=text + "\n"), 2)
+            self.assertEqual(done.stderr, f"perfci detect: standard input: line 1: {want}\n", text)
+            self.assertEqual(done.stdout, "")
+
+    def test_missing_members_and_empty_repeats_are_no_complaint(self):
+        for point in ('{"v":1}', '{"t":null,"v":1}', '{"t":1,"v":null}', '{"t":1,"v":1,"repeats":[]}',
+                      '{"t":1,"v":1,"repeats":null}', '{"t":1,"v":-0.0,"repeats":[-1,0]}'):
+            done = self.expect(self.perfci("detect", "--json", text='{"id":"x","points":[' + point + "]}"), 0)
+            self.assertEqual((done.stdout, done.stderr), ('{"id":"x","changes":[]}\n', ""), point)
+
+    def test_words_for_no_value_in_csv_keep_their_place(self):
+        """Also in the first row, where text makes a column an attribute."""
+        values = noisy(3, (100, 60), (130, 60))
+        rows = ["time,a"] + [f"{i},{v!r}" for i, v in enumerate(values)]
+        for i, word in ((0, "NaN"), (1, "inf"), (2, "-Infinity"), (3, ""), (4, "NULL"), (5, "n/a"), (59, "None"), (61, "-")):
+            rows[i + 1] = f"{i},{word}"
+        done = self.expect(self.perfci("detect", "--json", text="\n".join(rows)), 1)
+        answer, = self.lines(done)
+        self.assertEqual(answer["id"], "a")
+        self.assertEqual([c["status"] for c in answer["changes"]], ["confirmed"])
+        self.assertIn(answer["changes"][0]["index"], (58, 60))
+        self.assertEqual(done.stderr, "")
+
+    def test_csv_without_a_column_of_numbers_says_so(self):
+        for text in ("time\n1\n", "time,commit\n1,abc\n2,def\n"):
+            done = self.expect(self.perfci("detect", "--json", text=text), 2)
+            self.assertIn('want a column of numbers beside "time", got none', done.stderr)
+        self.expect(self.perfci("detect", "--json", text="time,a\n"), 0)
+
     def test_odd_series_have_defined_answers(self):
         odd = {
             "empty": [], "one": [5], "all missing": [None] * 30, "all equal": [7] * 100, "zeros": [0] * 100,

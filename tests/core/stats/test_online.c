@@ -236,27 +236,42 @@ Test(online, a_million_points_are_no_trouble)
     free(points);
 }
 
-/* A hundred thousand repeats in one point, some of them not finite; and one point with none. */
+/* A hundred thousand repeats in one point, of which the first 1,024 count: those after them may be
+ * anything. Some are not finite; one point has none, one none that is finite. */
 Test(online, many_repeats_in_a_point_are_taken)
 {
     const size_t many = 100000;
     double *repeats = pfc_calloc(many, sizeof *repeats);
+    const double no_value[] = { NAN, INFINITY, -INFINITY, NAN, NAN };
     pfc_rng rng;
     series s = { .n = 0 };
     pfc_rng_seed(&rng, 5);
     for (size_t i = 0; i < many; i++)
         repeats[i] = i % 1000 ? 100.0 * exp(0.01 * pfc_rng_normal(&rng)) : (double)NAN;
     for (size_t i = 0; i < 80; i++) {
-        series_put(&s, i, 100.0 + pfc_rng_normal(&rng) + (i >= 40 ? 10.0 : 0.0));
-        s.points[i].repeats = repeats + 5 * i;
+        series_put(&s, i, 100.0 + (i >= 40 ? 10.0 : 0.0));
+        s.points[i].repeats = repeats + 5 * i + (i >= 40 ? 2000 : 0);
         s.points[i].repeats_len = 5;
     }
+    for (size_t i = 2200; i < 2400; i++)
+        repeats[i] *= 1.1;
+    s.points[20].repeats = repeats;
     s.points[20].repeats_len = many;
     s.points[30].repeats = NULL;
     s.points[30].repeats_len = 0;
-    pfc_detection d = series_detect(&s, NULL);
-    cr_assert(d.noise_rel > 0.0);
-    pfc_detection_clear(&d);
+    s.points[35].repeats = no_value;
+    pfc_detection d[2];
+    for (int wild = 0; wild < 2; wild++) {
+        for (size_t i = 3000; wild && i < many; i++)
+            repeats[i] = i % 2 ? 1e300 : -1e300;
+        d[wild] = series_detect(&s, NULL);
+        cr_assert(eq(sz, d[wild].changes_len, 1));
+        cr_assert(eq(sz, d[wild].changes[0].index, 40));
+        cr_assert(epsilon_eq(dbl, d[wild].changes[0].rel_change, 0.1, 0.01));
+    }
+    cr_assert(eq(int, memcmp(d[0].changes, d[1].changes, sizeof *d[0].changes), 0));
+    pfc_detection_clear(&d[0]);
+    pfc_detection_clear(&d[1]);
     free(repeats);
 }
 
@@ -298,4 +313,39 @@ Test(online, equal_times_keep_their_order)
     cr_assert(pfc_stats_series_order(points, 5, order));
     for (size_t i = 0; i < 5; i++)
         cr_assert(eq(sz, order[i], want[i]));
+}
+
+/* One time that is not known and nothing can be put in order by time: the given order stands. */
+Test(online, an_unknown_time_leaves_the_order_as_it_is)
+{
+    const double unknown[] = { NAN, INFINITY, -INFINITY };
+    for (size_t k = 0; k < 3; k++) {
+        const pfc_point points[] = { { .t = 3, .v = 1 },
+                                     { .t = unknown[k], .v = 2 },
+                                     { .t = 1, .v = 3 } };
+        size_t order[3];
+        cr_assert(not(pfc_stats_series_order(points, 3, order)));
+        for (size_t i = 0; i < 3; i++)
+            cr_assert(eq(sz, order[i], i));
+    }
+    cr_assert(not(pfc_stats_series_order(NULL, 0, NULL)));
+}
+
+/* Zeros among positive values take away the logarithm, not the change. */
+Test(online, zeros_and_signs_within_a_series_keep_its_change)
+{
+    pfc_rng rng;
+    pfc_rng_seed(&rng, 8);
+    for (int kind = 0; kind < 3; kind++) {
+        series s = { .n = 0 };
+        for (size_t i = 0; i < 120; i++) {
+            const double level = i < 60 ? 4.0 : 8.0;
+            const double v = level + 0.5 * pfc_rng_normal(&rng);
+            series_put(&s, i, i % 11 ? v : kind == 0 ? 0.0 : kind == 1 ? -v : 4.9e-324);
+        }
+        pfc_detection d = series_detect(&s, NULL);
+        cr_assert(eq(sz, d.changes_len, 1), "kind %d", kind);
+        cr_assert(eq(sz, d.changes[0].index, 60), "kind %d", kind);
+        pfc_detection_clear(&d);
+    }
 }
