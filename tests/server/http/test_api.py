@@ -255,6 +255,77 @@ class Reading(unittest.TestCase):
                 float(line.rsplit(" ", 1)[1])
 
 
+class OddValues(unittest.TestCase):
+    """What measurements may be and what they may not: a defined answer for each, all the way to the change points."""
+    COMMITS = 40
+    STEP = 26  # the first slow commit
+
+    def values(self, n):
+        """Benchmark -> samples of commit n; a name ends in 1 where a change is planted."""
+        slow = n >= self.STEP
+        wobble = (7 * n % 10 - 4.5) / 900
+        odd = {"zeros/0": [0.0, -0.0, 0.0], "equal/0": [7.0] * 3, "huge/0": [1e300] * 3, "tiny/0": [1e-300] * 3,
+               "negative/1": [(-70 if slow else -100) + wobble] * 3, "signs/1": [(15 if slow else -15) + wobble] * 3,
+               "from-zero/1": [30 + wobble if slow else wobble] * 3}
+        if n == 5:
+            odd["one-point/0"] = [3.0]
+        odd["many/1"] = [100.0 * (1 + wobble) * (1.3 if slow else 1)] * (100000 if n == 20 else 3)
+        return odd
+
+    def document(self, n):
+        base = support.run_document(8000 + n, n, project="odd")
+        measured = [{**base["measurements"][0], "benchmark": name, "samples": [samples]}
+                    for name, samples in self.values(n).items()]
+        # The clock of the machine runs backwards, and stands still at every fifth commit.
+        minute = 59 - n if n % 5 else 59
+        return {**base, "measurements": measured, "started_at": f"2026-01-02T00:{minute:02}:00Z",
+                "finished_at": "2026-01-02T01:00:00Z"}
+
+    def test_every_value_that_is_a_number_has_a_defined_answer(self):
+        project("odd")
+        posted = server.as_admin("POST", "/api/v1/projects/odd/commits", support.commits(1, self.COMMITS))
+        self.assertEqual(posted.status, 200, posted)
+        for n in sorted(range(1, self.COMMITS + 1), key=lambda n: 17 * n % 41):
+            answer = server.as_admin("POST", "/api/v1/runs", self.document(n))
+            self.assertEqual(answer.status, 201, answer)
+
+        def judged():
+            rows = server.call("GET", "/api/v1/projects/odd/series").json["series"]
+            planted = [s["change"] and s["change"]["commit"] for s in rows if s["benchmark"].endswith("/1")]
+            return rows if set(planted) == {support.commit_id(self.STEP)} else None
+
+        rows = support.until("the planted changes", judged)
+        self.assertEqual({s["benchmark"] for s in rows}, set(self.values(5)))
+        for s in rows:
+            with self.subTest(benchmark=s["benchmark"]):
+                window = server.call("GET", f"/api/v1/series/{s['id']}")
+                self.assertEqual(window.status, 200)
+                commits = window.json["columns"]["commit"]
+                self.assertEqual(commits, sorted(commits, key=[support.commit_id(n) for n in range(1, 41)].index))
+                places = [c["commit"] for c in window.json["changes"]]
+                self.assertEqual(places, [support.commit_id(self.STEP)] if s["benchmark"].endswith("/1") else [])
+        answer = server.call("GET", f"/api/v1/compare?project=odd&a={support.commit_id(1)}&b={support.commit_id(40)}")
+        self.assertEqual(answer.status, 200, answer)
+
+    def test_what_is_no_number_is_refused_with_its_place(self):
+        project("odder")
+        base = json.dumps(support.run_document(8900, 1, project="odder"))
+        samples = re.search(r'"samples": \[\[.*?\]\]', base).group()
+        before = figures()
+        for text, field in (("[[1, NaN]]", ""), ("[[Infinity]]", ""), ("[[-Infinity]]", ""), ("[[1e999]]", ""),
+                            ("[[1, null]]", "measurements[0].samples[0][1]"), ("null", "measurements[0].samples"),
+                            ("[]", "measurements[0].samples"), ("[[]]", "measurements[0].samples[0]"),
+                            ("[1]", "measurements[0].samples[0]"), ("[[1e301]]", "measurements[0].samples[0][0]"),
+                            ("[[" + "1," * 100000 + "1]]", "measurements[0].samples")):
+            with self.subTest(samples=text[:20]):
+                raw = base.replace(samples, f'"samples": {text}').encode()
+                answer = server.as_admin("POST", "/api/v1/runs", raw=raw)
+                self.assertEqual(answer.status, 400, answer)
+                self.assertTrue(answer.json["error"].get("field", "").startswith(field), answer)
+                self.assertNotIn("\n", answer.json["error"]["message"])
+        self.assertEqual(figures(), before)
+
+
 class Tokens(unittest.TestCase):
     def test_a_token_is_shown_once_and_dies_when_revoked(self):
         made = server.as_admin("POST", "/api/v1/tokens", {"name": "ci", "scopes": ["ingest"]}).json
