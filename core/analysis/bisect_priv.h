@@ -16,6 +16,7 @@
 
 #define PLAN_NU          5.0 /* tails of one run: heavy, so that an outlier cannot decide */
 #define PLAN_GRID_MAX    160
+#define PLAN_DRAWS       128  /* courses of the level that stand for all */
 #define PLAN_FAILS       3    /* failed runs in a row that make a commit unmeasurable */
 #define PLAN_EXACT_NOISE 1e-5 /* less relative noise than this: one run decides */
 
@@ -57,8 +58,9 @@ typedef struct plan_model {
     double more;     /* odds of a further step */
     double low, pitch;
     size_t grid;
-    bool state;  /* the machine has a slow state of its own */
-    double none; /* probability that nothing became worse */
+    bool state;            /* the machine has a slow state of its own */
+    double none;           /* probability that nothing became worse */
+    unsigned char *course; /* [nodes][PLAN_DRAWS]: grid points, drawn together */
 } plan_model;
 
 struct pfc_bisect_plan {
@@ -96,6 +98,19 @@ void plan_state(pfc_bisect_plan *plan);
 /* A gap that surely holds a step and nothing measurable: a culprit to name. */
 bool plan_settled(const pfc_bisect_plan *plan, size_t gap);
 plan_reason plan_choose(pfc_bisect_plan *plan, pfc_bisect_step *out);
+/* A run and what it tells. */
+typedef struct plan_best {
+    pfc_bisect_step step;
+    double score; /* bits by cost */
+    double bits;
+} plan_best;
+
+/* Precision about a level that one run more brings, as a fresh commit (runs = 0) or build. */
+double plan_precision(const plan_model *m, size_t runs);
+size_t plan_runs_of_last_build(const pfc_bisect_plan *plan, const plan_node *node);
+void plan_consider(plan_best *best, size_t commit, unsigned build, double bits, double cost);
+/* joint.c: the run that tells most about all steps of nodes from..to at once, by the courses drawn. */
+void plan_joint(const pfc_bisect_plan *plan, size_t from, size_t to, plan_best *best);
 /* exact.c: the same for values without noise. */
 plan_reason plan_exact_choose(pfc_bisect_plan *plan, pfc_bisect_step *out);
 /* The steps to worse; `open`: also in gaps that hold something not yet measured. */

@@ -19,12 +19,12 @@
 #define REST         0.5 /* a part less likely to hold a step is done with: see rest_of */
 #define REST_MOST    0.10
 #define SPENT        12   /* runs of either border that were enough to see one */
-#define BUMP         0.15 /* of the size looked for */
 #define SURE         0.90 /* a part this likely is searched inside, else its borders come first */
 #define END_SHARE    0.14 /* of the runs belongs to each side's sure level */
 #define END_RUNS     2
 #define END_RUNS_NEW 4 /* when the noise itself must come from the ends */
 #define SMALL_GAIN   0.01
+#define LITTLE       0.02 /* bits: runs of the borders first */
 #define KNOWN        0.05 /* of what a fresh commit tells: so little that one more run is not worth it */
 #define ODD_FIT      0.5 /* a lone commit that fits the other level this much is asked again */
 
@@ -48,12 +48,6 @@ static bool any_settled(const pfc_bisect_plan *plan)
 }
 
 /* ---- one measurement's worth ---- */
-
-typedef struct pick {
-    pfc_bisect_step step;
-    double score;
-    double bits;
-} pick;
 
 /* Bits that a value tells about a side of probability f, the levels d standard deviations apart. */
 static double side_bits(double f, double d)
@@ -79,14 +73,13 @@ static double side_bits(double f, double d)
 
 /* No value tells more than what is in doubt: where even that is not worth as much as the best so
  * far, the integral is spared. */
-static bool hopeful(const pick *best, double f, double cost)
+static bool hopeful(const plan_best *best, double f, double cost)
 {
     double doubt = f > 0 && f < 1 ? -f * log2(f) - (1 - f) * log2(1 - f) : 0;
     return doubt / cost > best->score;
 }
 
-/* Precision about a level that one run more brings, as a fresh commit (runs = 0) or build. */
-static double precision_gain(const plan_model *m, size_t runs)
+double plan_precision(const plan_model *m, size_t runs)
 {
     double noise = m->noise * m->noise;
     double layout = m->layout * m->layout;
@@ -94,7 +87,7 @@ static double precision_gain(const plan_model *m, size_t runs)
     return runs ? after - 1 / (layout + noise / (double)runs) : after;
 }
 
-static void consider(pick *best, size_t commit, unsigned build, double bits, double cost)
+void plan_consider(plan_best *best, size_t commit, unsigned build, double bits, double cost)
 {
     if (bits / cost <= best->score)
         return;
@@ -103,7 +96,7 @@ static void consider(pick *best, size_t commit, unsigned build, double bits, dou
     best->step = (pfc_bisect_step){ .commit = commit, .build = build, .expected_gain_bits = bits };
 }
 
-static size_t runs_of_last_build(const pfc_bisect_plan *plan, const plan_node *node)
+size_t plan_runs_of_last_build(const pfc_bisect_plan *plan, const plan_node *node)
 {
     size_t len = 0;
     for (size_t i = 0; i < node->len; i++)
@@ -111,47 +104,25 @@ static size_t runs_of_last_build(const pfc_bisect_plan *plan, const plan_node *n
     return len;
 }
 
-/* A commit may be on either side with probability f, and yet its own level be known well: then its
- * neighbour is what is in doubt. The doubt left is at most what the variance of its level allows. */
-static double side_of(double f, double variance, double size)
-{
-    double v = fmin(f * (1 - f), variance / (size * size));
-    return v < 0.25 ? (1 - sqrt(1 - 4 * v)) / 2 : 0.5;
-}
-
-static double node_side(const plan_node *node, double f, double size)
-{
-    return side_of(fmin(f, 1), node->sd * node->sd, size);
-}
-
-/* Of a commit inside a gap, this share of the way. */
-static double inner_side(const plan_model *m, size_t gap, double share, double f, double size)
-{
-    const plan_node *a = &m->nodes[gap];
-    double sd = fmax(a[0].sd, a[1].sd);
-    double step = a[1].mean - a[0].mean;
-    return side_of(fmin(f, 1), sd * sd + share * (1 - share) * step * step, size);
-}
-
 /* Another run of this commit: of its last build, or of a new one where that tells more. */
 static void consider_node(const pfc_bisect_plan *plan, const plan_node *node, double f, double size,
-                          pick *best)
+                          plan_best *best)
 {
     const plan_model *m = &plan->model;
     const pfc_bisect_opts *o = &plan->opts;
-    size_t runs = runs_of_last_build(plan, node);
+    size_t runs = plan_runs_of_last_build(plan, node);
     if (plan->broken[node->commit] || !hopeful(best, f, o->run_cost))
         return;
-    consider(best, node->commit, node->builds - 1,
-             side_bits(f, size * sqrt(precision_gain(m, runs))), o->run_cost);
+    plan_consider(best, node->commit, node->builds - 1,
+                  side_bits(f, size * sqrt(plan_precision(m, runs))), o->run_cost);
     if (o->relink && m->layout > 0)
-        consider(best, node->commit, node->builds, side_bits(f, size * sqrt(precision_gain(m, 0))),
-                 o->run_cost + o->build_cost);
+        plan_consider(best, node->commit, node->builds,
+                      side_bits(f, size * sqrt(plan_precision(m, 0))), o->run_cost + o->build_cost);
 }
 
 static pfc_bisect_step again(const pfc_bisect_plan *plan, size_t node, double size)
 {
-    pick best = { .score = -1 };
+    plan_best best = { .score = -1 };
     consider_node(plan, &plan->model.nodes[node], 0.5, size, &best);
     return best.step;
 }
@@ -192,7 +163,7 @@ static bool known_builds(const pfc_bisect_plan *plan, size_t a, size_t b)
     const plan_model *m = &plan->model;
     size_t fewest = PFC_MIN(node_runs(plan, a), node_runs(plan, b));
     return m->layout > 0 && !plan->opts.relink &&
-           precision_gain(m, fewest) < KNOWN * precision_gain(m, 0);
+           plan_precision(m, fewest) < KNOWN * plan_precision(m, 0);
 }
 
 static bool reproduce(const pfc_bisect_plan *plan, pfc_bisect_step *out, plan_reason *reason)
@@ -297,81 +268,23 @@ static bool anchor(const pfc_bisect_plan *plan, const part *p, double size, pfc_
     return true;
 }
 
-/* The k-th jump of a part: the mean size of the gaps whose cumulative number of jumps lies between
- * k and k + 1. A part with three jumps of different sizes is three searches over the same runs. */
-typedef struct jump {
-    double k; /* -1: none looked at yet */
-    double size;
-} jump;
-
-static void look_at_jump(const plan_model *m, const part *p, double k, jump *out)
-{
-    double before = 0;
-    double all = 0;
-    double size = 0;
-    if (out->k == k)
-        return;
-    for (size_t i = p->from; i < p->to; i++) {
-        double up = m->gaps[i].up;
-        double inside = fmax(0, fmin(before + up, k + 1) - fmax(before, k));
-        all += inside;
-        size += inside * m->gaps[i].up_size;
-        before += up;
-    }
-    *out = (jump){ .k = k, .size = all > 0 ? size / all : m->step };
-}
-
-/* Where in a gap half of a jump lies behind, as a share of the gap; the middle when that is nowhere
- * or too near to what is measured. */
-static double share_of_half(double before, double up)
-{
-    double half = ceil(before - 0.5) + 0.5;
-    double share = (half - before) / up;
-    return share > 0.1 && share < 0.9 ? share : 0.5;
-}
-
-static void consider_gap(const pfc_bisect_plan *plan, const part *p, size_t i, double before,
-                         jump *of, pick *best)
+/* What is too rare for the courses drawn: whether the likeliest jump lies in its gap or beside it. */
+static void beside_likeliest(const pfc_bisect_plan *plan, const part *p, double size,
+                             plan_best *best)
 {
     const plan_model *m = &plan->model;
-    const pfc_bisect_opts *o = &plan->opts;
-    const plan_gap *gap = &m->gaps[i];
-    size_t a = m->nodes[i].commit;
-    size_t b = m->nodes[i + 1].commit;
-    size_t at = plan_pick(plan, a, b, plan_quantile(plan, a, b, share_of_half(before, gap->up)));
-    if (!at)
-        return;
-    double in = (plan->cumulative[at] - plan->cumulative[a]) / gap->weight;
-    double here = before + in * gap->up;
-    look_at_jump(m, p, floor(here), of);
-    double fresh = of->size * sqrt(precision_gain(m, 0));
-    double side = inner_side(m, i, in, here - of->k, of->size);
-    double cost = o->run_cost + o->build_cost + o->checkout_cost;
-    if (hopeful(best, side, cost))
-        consider(best, at, 0, side_bits(side, fresh), cost);
-}
-
-static void search(const pfc_bisect_plan *plan, const part *p, pick *best)
-{
-    const plan_model *m = &plan->model;
-    jump of = { .k = -1 };
-    double before = 0;
-    for (size_t i = p->from; i <= p->to; i++) {
-        look_at_jump(m, p, floor(before), &of);
-        consider_node(plan, &m->nodes[i], node_side(&m->nodes[i], before - of.k, of.size), of.size,
-                      best);
-        if (i == p->to)
-            break;
-        if (!m->gaps[i].atomic && m->gaps[i].up > 0)
-            consider_gap(plan, p, i, before, &of, best);
-        before += m->gaps[i].up;
-    }
+    size_t at = p->from;
+    for (size_t i = p->from; i < p->to; i++)
+        at = m->gaps[i].up > m->gaps[at].up ? i : at;
+    double doubt = fmax(0, 1 - m->gaps[at].up);
+    consider_node(plan, &m->nodes[at], doubt, size, best);
+    consider_node(plan, &m->nodes[at + 1], doubt, size, best);
 }
 
 /* Is the best run still worth a part of what a fresh commit in the middle would tell? */
-static bool worth_it(const pfc_bisect_plan *plan, const pick *best, double size)
+static bool worth_it(const pfc_bisect_plan *plan, const plan_best *best, double size)
 {
-    double fresh = side_bits(0.5, size * sqrt(precision_gain(&plan->model, 0)));
+    double fresh = side_bits(0.5, size * sqrt(plan_precision(&plan->model, 0)));
     double doubt = fmin(1, 100 * (1 - plan_confidence(plan)));
     return best->score > 0 && best->bits > SMALL_GAIN * doubt * fresh;
 }
@@ -386,41 +299,25 @@ static bool spent_on(const pfc_bisect_plan *plan, const part *core)
 
 typedef enum part_end { PART_GO_ON, PART_QUIET, PART_NARROW } part_end;
 
-/* A node inside a part that seems to stand above both its borders: a step and its repair, or one odd
- * run. More runs of the borders say nothing about it. */
-static bool bump(const pfc_bisect_plan *plan, const part *p, double size, pfc_bisect_step *out)
-{
-    const plan_model *m = &plan->model;
-    double border = fmax(m->nodes[p->from].mean, m->nodes[p->to].mean);
-    double most = BUMP * size;
-    bool found = false;
-    for (size_t i = p->from + 1; i < p->to; i++) {
-        const plan_node *node = &m->nodes[i];
-        double above = fmin(node->mean - border, 4 * node->sd);
-        if (above <= most || plan->broken[node->commit])
-            continue;
-        most = above;
-        *out = again(plan, i, size);
-        found = true;
-    }
-    return found;
-}
-
 static part_end search_part(const pfc_bisect_plan *plan, const part *p, pfc_bisect_step *out)
 {
-    double size = part_size(&plan->model, p);
-    part core = core_of(&plan->model, p);
-    pick best = { .score = 0 };
-    bool borders = p->up < SURE && !known_builds(plan, core.from, core.to);
-    if (borders && bump(plan, p, size, out))
-        return PART_GO_ON;
+    const plan_model *m = &plan->model;
+    double size = part_size(m, p);
+    part core = core_of(m, p);
+    plan_best best = { .score = 0 };
+    bool likely = p->up >= SURE || known_builds(plan, core.from, core.to);
     if (p->up < SURE && spent_on(plan, &core))
         return PART_QUIET;
-    if (borders)
-        return measure_fewer(plan, core.from, core.to, size, out) ? PART_NARROW : PART_GO_ON;
-    if (anchor(plan, p, size, out))
+    if (likely && anchor(plan, p, size, out))
         return PART_GO_ON;
-    search(plan, p, &best);
+    plan_joint(plan, p->from, p->to, &best);
+    *out = best.step;
+    if (!likely && best.bits > LITTLE)
+        return PART_GO_ON;
+    if (!likely)
+        return measure_fewer(plan, core.from, core.to, size, out) ? PART_NARROW : PART_GO_ON;
+    if (!worth_it(plan, &best, size))
+        beside_likeliest(plan, p, size, &best);
     *out = best.step;
     return worth_it(plan, &best, size) ? PART_GO_ON : PART_NARROW;
 }

@@ -25,6 +25,7 @@ void plan_model_clear(plan_model *m)
     free(m->scale);
     free(m->nodes);
     free(m->gaps);
+    free(m->course);
     memset(m, 0, sizeof *m);
 }
 
@@ -73,6 +74,7 @@ static void make_nodes(pfc_bisect_plan *plan)
         node->builds = PFC_MAX(node->builds, run->build + 1);
     }
     m->gaps = pfc_calloc(m->nodes_len, sizeof *m->gaps);
+    m->course = pfc_calloc(m->nodes_len * PLAN_DRAWS, sizeof *m->course);
     for (size_t i = 0; i + 1 < m->nodes_len; i++) {
         size_t a = m->nodes[i].commit;
         size_t b = m->nodes[i + 1].commit;

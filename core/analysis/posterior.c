@@ -237,6 +237,106 @@ static void judge_node(const sums *s, plan_model *m, size_t i, const double *e)
     m->nodes[i].sd = m->pitch * sqrt(fmax(var, 1.0 / 12));
 }
 
+/* ---- draws ---- */
+
+/* One of the levels that a box reaches from `to` on, as likely as f and the box say; `below`: down
+ * the grid, else up. Sums to `all`, of which `at` is the place. */
+static size_t draw_from(const box *boxes, const double *f, size_t g, size_t to, bool below,
+                        double at)
+{
+    size_t last = to;
+    for (size_t k = 0; k < BOXES; k++) {
+        const box *b = &boxes[k];
+        double share = b->share / (double)(b->b - b->a + 1);
+        for (size_t d = b->a; d <= b->b; d++) {
+            if (below ? d > to : to + d >= g)
+                break;
+            last = below ? to - d : to + d;
+            at -= share * f[last];
+            if (at < 0)
+                return last;
+        }
+    }
+    return last;
+}
+
+/* A draw's place in the chain: after the first jump to worse or before it, and its level. */
+typedef struct spot {
+    size_t chain, level;
+} spot;
+
+/* What comes before a jump or none over gap i, given what comes after it. The sums over all jumps
+ * are in s->work: mix, up, down of either chain. */
+static spot draw_before(const sums *s, size_t i, double w, spot after, double u)
+{
+    size_t g = s->grid;
+    const double *f0 = s->fwd[0] + i * g;
+    const double *f = s->fwd[after.chain] + i * g;
+    const double *mix = s->work;
+    double stay = f[after.level];
+    double up = after.chain ? s->work[g + after.level] : 0;
+    double down = ODDS_DOWN * w * s->work[(2 + after.chain) * g + after.level];
+    double at = u * (stay + up + down);
+    if (at < stay || !(up + down > 0))
+        return after;
+    at -= stay;
+    if (at >= up) {
+        after.level = draw_from(s->down, f, g, after.level, false, (at - up) / (ODDS_DOWN * w));
+        return after;
+    }
+    size_t level = draw_from(s->up, mix, g, after.level, true, at);
+    double first = mix[level] > 0 ? ODDS_FIRST * w * f0[level] / mix[level] : 1;
+    /* Which chain it comes from is drawn by what u leaves: its fraction far behind the point. */
+    double rest = u * 4096 - floor(u * 4096);
+    return (spot){ .chain = rest < first ? 0 : 1, .level = level };
+}
+
+static spot draw_last(const sums *s, size_t n, double u)
+{
+    size_t g = s->grid;
+    spot last = { .chain = 1, .level = 0 };
+    for (size_t c = 0; c < 2; c++)
+        for (size_t l = 0; l < g; l++) {
+            double p = s->fwd[c][(n - 1) * g + l];
+            if (!(p > 0))
+                continue;
+            last = (spot){ .chain = c, .level = l };
+            u -= p;
+            if (u < 0)
+                return last;
+        }
+    return last;
+}
+
+/* Whole courses of the level, drawn from the posterior: last node first, each from what is ahead of
+ * it. Source: Fruehwirth-Schnatter, J. Time Series Analysis 15(2), 1994. */
+static void draw_courses(const pfc_bisect_plan *plan, sums *s, plan_model *m)
+{
+    size_t g = s->grid;
+    size_t n = m->nodes_len;
+    spot at[PLAN_DRAWS];
+    pfc_rng rng;
+    pfc_rng_seed(&rng, plan->opts.seed + plan->runs_len);
+    for (size_t k = 0; k < PLAN_DRAWS; k++) {
+        at[k] = draw_last(s, n, ((double)k + pfc_rng_double(&rng)) / PLAN_DRAWS);
+        m->course[(n - 1) * PLAN_DRAWS + k] = (unsigned char)at[k].level;
+    }
+    for (size_t i = n - 1; i-- > 0;) {
+        double w = m->gaps[i].weight;
+        const double *f0 = s->fwd[0] + i * g;
+        const double *f1 = s->fwd[1] + i * g;
+        for (size_t l = 0; l < g; l++)
+            s->work[l] = w * (ODDS_FIRST * f0[l] + s->more * f1[l]);
+        from_below(s, s->up, s->work, s->work + g);
+        from_above(s, s->down, f0, s->work + 2 * g);
+        from_above(s, s->down, f1, s->work + 3 * g);
+        for (size_t k = 0; k < PLAN_DRAWS; k++) {
+            at[k] = draw_before(s, i, w, at[k], pfc_rng_double(&rng));
+            m->course[i * PLAN_DRAWS + k] = (unsigned char)at[k].level;
+        }
+    }
+}
+
 void plan_posterior(pfc_bisect_plan *plan, const double *log_e)
 {
     plan_model *m = &plan->model;
@@ -276,5 +376,6 @@ void plan_posterior(pfc_bisect_plan *plan, const double *log_e)
     m->none = 0;
     for (size_t l = 0; l < g; l++)
         m->none += s.fwd[0][(n - 1) * g + l];
+    draw_courses(plan, &s, m);
     free(block);
 }
