@@ -8,21 +8,22 @@
 #include "core/stats/segment.h"
 #include "core/stats/stats.h"
 
-/* What is left of a series after missing points are dropped. Arrays of n, owned. */
+/* What is left of a series after missing points are dropped. Arrays of n, in memory of `space`. */
 typedef struct pfc_track {
     size_t n;
-    uint32_t *place;         /* position in the caller's points */
-    double *y;               /* chosen summary of the point: logarithm, or the value itself */
-    double *raw;             /* the value itself (summary chosen), for levels */
-    const pfc_point *points; /* the caller's; not owned */
-    const pfc_point *last;   /* the newest point, when repeats are used; not owned */
-    bool logged;             /* y is a logarithm */
-    bool exact;              /* no noise: any lasting difference is a change */
-    int summary;             /* of the repeats, see pfc_summary_of */
-    double most;             /* what the values were divided by; 1 for logarithms */
-    size_t places;           /* points of the whole series that a change could be at */
-    double sigma;            /* noise of y around its level, > 0 unless exact */
-    double strict;           /* nats a change must be rarer than by default; < 0: more are wanted */
+    uint32_t *place;          /* position in the caller's points */
+    double *y;                /* chosen summary of the point: logarithm, or the value itself */
+    double *raw;              /* the value itself (summary chosen), for levels */
+    const pfc_point *points;  /* the caller's; not owned */
+    const pfc_point *last;    /* the newest point, when repeats are used; not owned */
+    bool logged;              /* y is a logarithm */
+    bool exact;               /* no noise: any lasting difference is a change */
+    int summary;              /* of the repeats, see pfc_summary_of */
+    double most;              /* what the values were divided by; 1 for logarithms */
+    size_t places;            /* points of the whole series that a change could be at */
+    double sigma;             /* noise of y around its level, > 0 unless exact */
+    pfc_segment_space *space; /* not owned */
+    double strict; /* nats a change must be rarer than by default; < 0: more are wanted */
 } pfc_track;
 
 /** Of points[from..from + n). */

@@ -6,20 +6,38 @@
 #include <string.h>
 
 #include "core/stats/sort.h"
+#include "core/stats/widest.h"
 
 #define LOSS_CAP_NATS 20.0
 #define SETTLED       0.04 /* change of the noise that is not worth another round */
 #define GAP_MIN       2.5  /* sigma below which two states are one */
 
+/* The nearest whole number, as lrint gives it, of a small one: its lowest bits once a number is added
+ * beside which doubles have no halves. A loop of these becomes vectors. */
+static inline int32_t nearest(double x)
+{
+    double shifted = x + 6755399441055744.0; /* 1.5 * 2^52 */
+    uint64_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    return (int32_t)(uint32_t)bits;
+}
+
+WIDEST static void to_cells(const double *a, size_t n, double centre, double unit,
+                            double *restrict z, int32_t *restrict q)
+{
+    const double most = PFC_LATTICE_MAX;
+    for (size_t i = 0; i < n; i++) {
+        z[i] = (a[i] - centre) / unit;
+        double cells = PFC_LATTICE * z[i];
+        cells = cells < most ? cells : most;
+        q[i] = nearest(cells > -most ? cells : -most);
+    }
+}
+
 static void scale(pfc_fit *f, double unit)
 {
     f->unit = unit;
-    for (size_t i = 0; i < f->n; i++) {
-        f->z[i] = (f->a[i] - f->centre) / unit;
-        double cells = PFC_LATTICE * f->z[i];
-        cells = PFC_MAX(-(double)PFC_LATTICE_MAX, PFC_MIN((double)PFC_LATTICE_MAX, cells));
-        f->q[i] = (int32_t)lrint(cells);
-    }
+    to_cells(f->a, f->n, f->centre, unit, f->z, f->q);
 }
 
 /* Costs of the state's moves from the path just found, each seen once more than it was. */

@@ -108,11 +108,6 @@ static double fit_scale(const double *r, size_t n, double sigma, double freedom)
     return PFC_MAX(0.7 * sigma, PFC_MIN(sqrt(s2) / match, 1.4 * sigma));
 }
 
-static double clipped(double x)
-{
-    return PFC_MAX(-CLIP, PFC_MIN(CLIP, x));
-}
-
 typedef struct sums {
     double product;
     double square;
@@ -120,17 +115,36 @@ typedef struct sums {
     double levels;
 } sums;
 
-static void add_level(sums *s, const double *r, size_t n, double sigma)
+/* Residuals in sigma, cut: spikes say nothing of correlation. */
+WIDEST static void clip(const double *r, size_t n, double sigma, double *restrict out)
 {
+    for (size_t i = 0; i < n; i++) {
+        double x = r[i] / sigma;
+        x = x < CLIP ? x : CLIP;
+        out[i] = x > -CLIP ? x : -CLIP;
+    }
+}
+
+/* Products of neighbours and squares of one level's residuals. */
+WIDEST static void add_level(sums *s, const double *x, size_t n)
+{
+    double product[LANES] = { 0.0 };
+    double square[LANES] = { 0.0 };
+    size_t i = 1;
     if (n < SEGMENT_MIN)
         return;
-    double before = clipped(r[0] / sigma);
-    for (size_t i = 1; i < n; i++) {
-        double now = clipped(r[i] / sigma);
-        s->product += now * before;
-        s->square += 0.5 * (now * now + before * before);
-        before = now;
+    for (; i + LANES <= n; i += LANES) {
+        for (size_t k = 0; k < LANES; k++) {
+            product[k] += x[i + k] * x[i + k - 1];
+            square[k] += 0.5 * (x[i + k] * x[i + k] + x[i + k - 1] * x[i + k - 1]);
+        }
     }
+    for (; i < n; i++) {
+        product[0] += x[i] * x[i - 1];
+        square[0] += 0.5 * (x[i] * x[i] + x[i - 1] * x[i - 1]);
+    }
+    s->product += product[0] + product[1] + product[2] + product[3];
+    s->square += square[0] + square[1] + square[2] + square[3];
     s->pairs += (double)(n - 1);
     s->levels += 1.0;
 }
@@ -148,6 +162,32 @@ static double inflation(const sums *s)
     return PFC_MIN((1.0 + rho) / (1.0 - rho), INFLATE_MAX);
 }
 
+WIDEST static void residuals(const double *z, size_t n, double median, double widen,
+                             double *restrict r)
+{
+    for (size_t i = 0; i < n; i++)
+        r[i] = (z[i] - median) * widen;
+}
+
+WIDEST static void sizes(const double *r, size_t n, double *restrict out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = fabs(r[i]);
+}
+
+WIDEST static double share_beyond(const double *r, size_t n, double limit)
+{
+    double far[LANES] = { 0.0 };
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        for (size_t k = 0; k < LANES; k++)
+            far[k] += fabs(r[i + k]) > limit ? 1.0 : 0.0;
+    }
+    for (; i < n; i++)
+        far[0] += fabs(r[i]) > limit ? 1.0 : 0.0;
+    return (far[0] + far[1] + far[2] + far[3]) / (double)n;
+}
+
 pfc_noise pfc_noise_of(const double *z, size_t n, const uint32_t *starts, size_t changes,
                        double *scratch)
 {
@@ -162,31 +202,27 @@ pfc_noise pfc_noise_of(const double *z, size_t n, const uint32_t *starts, size_t
             continue;
         memcpy(work, z + from, len * sizeof *z);
         double median = pfc_stats_median_spend(work, len);
-        double widen = sqrt((double)len / ((double)len - 1.0));
-        for (size_t i = 0; i < len; i++)
-            r[kept++] = (z[from + i] - median) * widen;
+        residuals(z + from, len, median, sqrt((double)len / ((double)len - 1.0)), r + kept);
+        kept += len;
     }
     if (kept < 4)
         return out;
-    for (size_t i = 0; i < kept; i++)
-        work[i] = fabs(r[i]);
+    sizes(r, kept, work);
     double mad = 1.482602218505602 * pfc_stats_median_spend(work, kept);
     if (!(mad > 0.0))
         return out;
     out.freedom = fit_freedom(r, kept, mad, &out.log_norm);
     out.sigma = fit_scale(r, kept, mad, out.freedom);
-    size_t far = 0;
-    for (size_t i = 0; i < kept; i++)
-        far += fabs(r[i]) > 4.0 * out.sigma;
-    out.spikes = (double)far / (double)kept;
+    out.spikes = share_beyond(r, kept, 4.0 * out.sigma);
     sums s = { 0 };
     size_t at = 0;
+    clip(r, kept, out.sigma, work);
     for (size_t k = 0; k <= changes; k++) {
         size_t from = k ? starts[k - 1] : 0;
         size_t len = (k < changes ? starts[k] : n) - from;
         if (len < 3)
             continue;
-        add_level(&s, r + at, len, out.sigma);
+        add_level(&s, work + at, len);
         at += len;
     }
     out.inflate = inflation(&s);

@@ -52,18 +52,26 @@ pfc_code pfc_online_init(pfc_online *o, const pfc_detect_opts *opts, pfc_err *er
 
 /* ---- between looks ---- */
 
-/* Distance of a point from the newest level in sigma, bounded. */
-static double distance(const pfc_online *o, const pfc_point *point)
+/* Distance of the i-th point from the newest level in sigma, bounded. */
+static double distance(const pfc_online *o, const pfc_point *points, size_t i,
+                       pfc_segment_space *space)
 {
     const pfc_level *level = &o->level;
-    double v = pfc_summary_of(point, level->summary, o->opts.higher_is_better);
-    if (level->logged && !(v > 0.0))
+    double v = points[i].v;
+    double y;
+    if (level->summary >= 0)
+        v = pfc_summary_of(&points[i], level->summary, o->opts.higher_is_better);
+    if (!level->logged)
+        y = v / level->most;
+    else if (v > 0.0)
+        y = pfc_segment_space_log(space, i, v);
+    else
         return -CLIP;
-    double y = (level->logged ? log(v) : v / level->most) - pfc_wave_at(level, o->phase);
+    if (level->period > 0.0)
+        y -= pfc_wave_at(level, o->phase);
     double r = (y - level->at) / level->unit;
-    double gap = level->gap / level->unit;
-    if (gap > 0.0 && fabs(r - gap) < fabs(r))
-        r -= gap;
+    if (level->gap > 0.0 && fabs(r - level->gap / level->unit) < fabs(r))
+        r -= level->gap / level->unit;
     return PFC_MAX(-CLIP, PFC_MIN(CLIP, r));
 }
 
@@ -80,12 +88,13 @@ static void push(pfc_online *o, double r)
 static bool finds(const pfc_online *o)
 {
     static const uint32_t lengths[] = { 3, 4, 6, 8, 12, 16, 24, 32, 48, 63 };
-    uint32_t now = (uint32_t)o->ring[(o->places - 1) % PFC_ONLINE_RING];
+    uint32_t last = o->places - 1;
+    uint32_t now = (uint32_t)o->ring[last % PFC_ONLINE_RING];
+    double limit = FIND * FIND * RING_UNIT * RING_UNIT * o->level.inflate;
     for (size_t k = 0; k < PFC_ARRAY_LEN(lengths) && lengths[k] <= o->age; k++) {
-        uint32_t len = lengths[k];
-        uint32_t then = (uint32_t)o->ring[(o->places - 1 - len) % PFC_ONLINE_RING];
-        double sum = (double)(int32_t)(now - then) / RING_UNIT;
-        if (sum * sum > FIND * FIND * (double)len * o->level.inflate)
+        uint32_t then = (uint32_t)o->ring[(last - lengths[k]) % PFC_ONLINE_RING];
+        double sum = (double)(int32_t)(now - then);
+        if (sum * sum > limit * (double)lengths[k])
             return true;
     }
     return false;
@@ -251,7 +260,8 @@ static void move_start(pfc_online *o)
     o->pins_len = (uint32_t)kept;
 }
 
-static void refill(pfc_online *o, const pfc_point *points, const pfc_look *look)
+static void refill(pfc_online *o, const pfc_point *points, const pfc_look *look,
+                   pfc_segment_space *space)
 {
     uint32_t back = 0;
     uint32_t i = o->seen;
@@ -271,7 +281,7 @@ static void refill(pfc_online *o, const pfc_point *points, const pfc_look *look)
     o->ring[(o->places + PFC_ONLINE_RING - 1) % PFC_ONLINE_RING] = 0;
     for (; i < o->seen; i++) {
         if (isfinite(points[i].v))
-            push(o, distance(o, &points[i]));
+            push(o, distance(o, points, i, space));
     }
 }
 
@@ -328,7 +338,7 @@ static bool look_and_settle(pfc_online *o, const pfc_point *points, bool found,
     if (look.whole)
         settled = settle(o, &look, out);
     keep_open(o, &look);
-    refill(o, points, &look);
+    refill(o, points, &look, space);
     schedule(o, &look, found);
     pfc_look_clear(&look);
     return settled;
@@ -345,7 +355,7 @@ bool pfc_online_append(pfc_online *o, const pfc_point *points, pfc_segment_space
         o->places++;
         found = o->exact && point->v != o->level.at;
     } else {
-        push(o, distance(o, point));
+        push(o, distance(o, points, o->seen - 1, space));
         found = o->seen >= o->rest && finds(o);
     }
     return (o->seen >= o->due || found) && look_and_settle(o, points, found, space, out);

@@ -140,8 +140,8 @@ static int16_t *rows_of(pfc_segment_space *space, size_t n, size_t row)
     size_t cells = (n + 1) * row;
     if (space->rows_cap < cells) {
         free(space->rows);
-        space->rows = pfc_alloc(cells * sizeof *space->rows);
-        space->rows_cap = cells;
+        space->rows_cap = cells + cells / 2;
+        space->rows = pfc_alloc(space->rows_cap * sizeof *space->rows);
     }
     memset(space->rows, 0, row * sizeof *space->rows);
     return space->rows;

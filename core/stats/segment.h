@@ -11,6 +11,8 @@
 #ifndef PFC_CORE_STATS_SEGMENT_H
 #define PFC_CORE_STATS_SEGMENT_H
 
+#include <math.h>
+
 #include "core/base/base.h"
 
 #define PFC_LATTICE       8   /* cells to one sigma */
@@ -48,7 +50,7 @@ typedef struct pfc_states {
 } pfc_states;
 
 /* Memory that calls share; zero it before the first call. Not for two threads. */
-#define PFC_SPACE_PARTS 5
+#define PFC_SPACE_PARTS 6
 #define PFC_SPACE_LOGS  2048
 typedef struct pfc_segment_space {
     int16_t *rows;
@@ -61,11 +63,23 @@ typedef struct pfc_segment_space {
         bool used;
     } parts[PFC_SPACE_PARTS];
     pfc_shapes shapes;
-    /* Logarithms taken last, by the low bits of the point's index. */
+    /* Logarithms taken last, by the low bits of the point's index: looks see the same points again and
+     * again. 0 is of nothing. */
     struct {
         double of, is;
     } logs[PFC_SPACE_LOGS];
 } pfc_segment_space;
+
+/** log(x), remembered in slot `i` modulo their number. */
+static inline double pfc_segment_space_log(pfc_segment_space *space, size_t i, double x)
+{
+    size_t k = i % PFC_SPACE_LOGS;
+    if (space->logs[k].of != x) {
+        space->logs[k].of = x;
+        space->logs[k].is = log(x);
+    }
+    return space->logs[k].is;
+}
 
 void pfc_segment_space_clear(pfc_segment_space *space);
 /** A piece of at least so many bytes, not zeroed; give it back. At most PFC_SPACE_PARTS at a time. */

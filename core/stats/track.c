@@ -70,21 +70,10 @@ double pfc_noise_of_steps(const double *y, size_t n, double *scratch)
     return DIFFERENCE_TO_SIGMA * pfc_stats_median_spend(scratch, n - 1);
 }
 
-/* Looks see the same points again and again. */
-static double log_again(pfc_segment_space *space, size_t i, double x)
-{
-    size_t k = i % PFC_SPACE_LOGS;
-    if (space->logs[k].of != x) {
-        space->logs[k].of = x;
-        space->logs[k].is = log(x);
-    }
-    return space->logs[k].is;
-}
-
-/* Logarithms where every value allows it: noise of timings grows with the timing. `from`: place of
- * x[0] in the series. */
-static bool to_scale(const double *x, size_t n, size_t from, pfc_segment_space *space, double *y,
-                     double *scale)
+/* Logarithms where every value allows it: noise of timings grows with the timing. `from`: slot of place 0
+ * in the memory for logarithms. */
+static bool to_scale(const double *x, const uint32_t *place, size_t n, size_t from,
+                     pfc_segment_space *space, double *y, double *scale)
 {
     bool positive = true;
     double most = 0.0;
@@ -92,12 +81,10 @@ static bool to_scale(const double *x, size_t n, size_t from, pfc_segment_space *
         positive = positive && x[i] > 0.0;
         most = PFC_MAX(most, fabs(x[i]));
     }
-    for (size_t i = 0; i < n; i++) {
-        if (positive)
-            y[i] = log_again(space, from + i, x[i]);
-        else
-            y[i] = most > 0.0 ? x[i] / most : 0.0;
-    }
+    for (size_t i = 0; i < n && positive; i++)
+        y[i] = pfc_segment_space_log(space, from + place[i], x[i]);
+    for (size_t i = 0; i < n && !positive; i++)
+        y[i] = most > 0.0 ? x[i] / most : 0.0;
     *scale = positive || !(most > 0.0) ? 1.0 : most;
     return positive;
 }
@@ -125,7 +112,7 @@ static void choose_summary(pfc_track *track, const pfc_point *points, bool highe
     }
     for (size_t s = 0; s < SUMMARIES; s++) {
         double most;
-        bool logged = to_scale(all + s * n, n, s * n, space, y, &most);
+        bool logged = to_scale(all + s * n, track->place, n, s * n, space, y, &most);
         double noise = pfc_noise_of_steps(y, n, scratch) * handicap[s];
         if (s > 0 && !(noise < best && logged == track->logged))
             continue;
@@ -184,15 +171,16 @@ void pfc_track_init(pfc_track *track, const pfc_point *points, size_t from, size
     track->points = points;
     if (opts->alpha > 0.0)
         track->strict = log(ALPHA_DEFAULT / PFC_MIN(opts->alpha, ALPHA_MOST));
-    track->place = pfc_calloc(n, sizeof *track->place);
-    track->y = pfc_calloc(n, sizeof *track->y);
-    track->raw = pfc_calloc(n, sizeof *track->raw);
+    track->space = space;
+    track->y = pfc_segment_space_take(space, n * (3 * sizeof *track->y + sizeof *track->place));
+    track->raw = track->y + n;
+    double *scratch = track->raw + n;
+    track->place = (uint32_t *)(scratch + n);
     for (size_t i = 0; i < n; i++) {
-        if (isfinite(points[i].v))
-            track->place[track->n++] = (uint32_t)i;
+        track->place[track->n] = (uint32_t)i;
+        track->n += isfinite(points[i].v) != 0;
     }
     track->places = track->n;
-    double *scratch = pfc_calloc(track->n, sizeof *scratch);
     if (!opts->exact && repeats_usable(points, track->place, track->n)) {
         choose_summary(track, points, opts->higher_is_better, space, scratch);
         track->last = &points[track->place[track->n - 1]];
@@ -200,7 +188,8 @@ void pfc_track_init(pfc_track *track, const pfc_point *points, size_t from, size
         for (size_t i = 0; i < track->n; i++)
             track->raw[i] = points[track->place[i]].v;
         track->summary = -1;
-        track->logged = to_scale(track->raw, track->n, from, space, track->y, &track->most);
+        track->logged =
+            to_scale(track->raw, track->place, track->n, from, space, track->y, &track->most);
     }
     track->exact = opts->exact || is_exact(track->raw, track->n);
     if (!track->exact) {
@@ -210,13 +199,10 @@ void pfc_track_init(pfc_track *track, const pfc_point *points, size_t from, size
         if (!(track->sigma > 0.0))
             track->exact = true;
     }
-    free(scratch);
 }
 
 void pfc_track_clear(pfc_track *track)
 {
-    free(track->place);
-    free(track->y);
-    free(track->raw);
+    pfc_segment_space_give(track->space, track->y);
     memset(track, 0, sizeof *track);
 }
