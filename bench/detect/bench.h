@@ -16,6 +16,8 @@ bool pfc_bench_detect_answer(const pfc_labelled *series, pfc_answer *out);
 /** Ours and the rivals over the corpus, in turns series by series: scores, then speed. `categories`
  *  adds F1 and false positives category by category. */
 int pfc_bench_side_by_side(const pfc_corpus *corpus, bool categories);
+/** Ours alone, as one JSON object: the figures, and F1 (margin 2) by category. */
+int pfc_bench_score(const pfc_corpus *corpus);
 /* What the simulation of false discoveries plays through. */
 typedef struct pfc_fdr_plan {
     size_t commits, series;

@@ -1,5 +1,5 @@
 /*
- * perfci-bench-detect --data DIR [--out FILE.jsonl] [--replay] [--peers [--categories]]
+ * perfci-bench-detect --data DIR [--out FILE.jsonl] [--replay] [--peers [--categories] | --score]
  * perfci-bench-detect --fdr [--commits N] [--series N] [--seed N] [--shared PERCENT] [--changes PERCENT]
  * perfci-bench-detect --speed [--seed N]
  *
@@ -7,7 +7,7 @@
  * `perfci detect`), scores it where the series have labels, and prints how fast it was. --out writes
  * {"id": ..., "changes": [...]} a line. --replay also cuts every series at each of its last points
  * and counts confirmed changes that a further point made vanish. --peers runs re-implemented rivals
- * beside it, in turns. --fdr and --speed need no data: alerts on simulated commits without a
+ * beside it, in turns; --score prints our figures alone, as JSON. --fdr and --speed need no data: alerts on simulated commits without a
  * change, or with one in --changes of them, and --shared of the noise common to all series; made series, whole and a point at a time. Without data: "not available", exit 5.
  */
 #include <errno.h>
@@ -133,7 +133,7 @@ static int write_file(const pfc_corpus *c, const char *path)
 
 typedef struct args {
     const char *data, *out;
-    bool replay, peers, categories, fdr, speed;
+    bool replay, peers, categories, score, fdr, speed;
     int64_t commits, series, seed, shared, changes;
 } args;
 
@@ -141,7 +141,7 @@ static int usage(void)
 {
     fprintf(stderr,
             "usage: perfci-bench-detect --data DIR [--out FILE.jsonl] [--replay] [--peers "
-            "[--categories]]\n"
+            "[--categories] | --score]\n"
             "       perfci-bench-detect --fdr [--commits N] [--series N] [--seed N] [--shared "
             "PERCENT] [--changes PERCENT]\n"
             "       perfci-bench-detect --speed [--seed N]\n");
@@ -150,9 +150,11 @@ static int usage(void)
 
 static bool flag(const char *arg, args *a)
 {
-    static const char *const names[] = { "--replay", "--peers", "--categories", "--fdr",
-                                         "--speed" };
-    bool *const targets[] = { &a->replay, &a->peers, &a->categories, &a->fdr, &a->speed };
+    static const char *const names[] = { "--replay", "--peers", "--categories",
+                                         "--score",  "--fdr",   "--speed" };
+    bool *const targets[] = {
+        &a->replay, &a->peers, &a->categories, &a->score, &a->fdr, &a->speed
+    };
     for (size_t i = 0; i < PFC_ARRAY_LEN(names); i++) {
         if (strcmp(arg, names[i]) == 0) {
             *targets[i] = true;
@@ -223,7 +225,10 @@ int main(int argc, char **argv)
         printf("not available: no series in %s\n", a.data);
         return 5;
     }
-    status = a.peers ? pfc_bench_side_by_side(&c, a.categories) : time_all(&c);
+    if (a.score)
+        status = pfc_bench_score(&c);
+    else
+        status = a.peers ? pfc_bench_side_by_side(&c, a.categories) : time_all(&c);
     if (status == 0 && a.out)
         status = write_file(&c, a.out);
     if (status == 0 && a.replay)

@@ -152,6 +152,35 @@ static void print_worst_gap(const entrant *entrants, size_t n)
            rival);
 }
 
+int pfc_bench_score(const pfc_corpus *corpus)
+{
+    entrant ours = { .name = "perfci", .answers = pfc_calloc(corpus->len, sizeof(pfc_answer)) };
+    bool ok = run_all(&ours, 1, corpus);
+    pfc_score_answers(corpus, ours.answers, &ours.score);
+    const pfc_score *s = &ours.score;
+    const char *comma = "";
+    if (ok) {
+        printf("{\"score\": %.3f, \"f1_m2\": %.5f, \"f1_m0\": %.5f, \"null_per_1000\": %.4f, "
+               "\"null_hit\": %.5f, \"null_worst\": %.4f, \"delay\": %.4f, \"found_3\": %.4f, "
+               "\"found_5\": %.4f, \"categories\": {",
+               s->headline, s->macro_f1[PFC_MARGIN_2], s->macro_f1[PFC_MARGIN_0], s->null_per_1000,
+               s->null_hit, s->null_worst, s->delay, s->found_at_3, s->found_at_5);
+        for (size_t i = 0; i < s->categories_len; i++) {
+            if (s->categories[i].null || !s->categories[i].scored)
+                continue;
+            printf("%s\"%s\": %.5f", comma, s->categories[i].name,
+                   pfc_score_f1(&s->categories[i], PFC_MARGIN_2));
+            comma = ", ";
+        }
+        printf("}}\n");
+    }
+    for (size_t k = 0; k < corpus->len; k++)
+        free(ours.answers[k].changes);
+    free(ours.answers);
+    pfc_score_clear(&ours.score);
+    return ok ? 0 : 5;
+}
+
 int pfc_bench_side_by_side(const pfc_corpus *corpus, bool categories)
 {
     size_t n = 1 + pfc_rivals_len;
