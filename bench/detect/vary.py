@@ -4,8 +4,8 @@ what was learnt by heart.
 
 usage: bench/detect/vary.py --data DIR [--bench PROGRAM] [--seeds N] [--only NAME] [--drops F1]
 
-Steps are taken away and put back by their labelled height. Every variation keeps what a person knows of a series (its noise, its waves, how large its steps are to that
-noise) and changes what a detector must not know: which noise meets which point, where the steps are, how high
+Steps are taken away and put back by their labelled height. Every variation keeps what a person knows of
+a series (its noise, its waves, how large its steps are to that noise) and changes what a detector must not know: which noise meets which point, where the steps are, how high
 they are, which way is up and which way is later.
 
   noise      what is left of the values without their steps, in another order of blocks of ten points;
@@ -115,7 +115,8 @@ def relevelled(series, starts, heights):
     """The same noise under levels that begin at `starts`."""
     levels = levels_of(starts, heights, len(series["points"]))
     out = rebuilt(series, range(len(levels)), levels)
-    changes = [{**c, "index": at, "magnitude": b / a - 1.0} for c, at, a, b in zip(series["changes"], starts, heights, heights[1:])]
+    ratios = [b / a - 1.0 for a, b in zip(heights, heights[1:])]
+    changes = [{**c, "index": at, "magnitude": m} for c, at, m in zip(series["changes"], starts, ratios)]
     return {**out, "changes": changes}
 
 
@@ -198,7 +199,8 @@ def reversed_(series, _rng):
 def cut_out(series, a, b, suffix):
     changes = [{**c, "index": c["index"] - a} for c in series["changes"] if a < c["index"] < b]
     ignore = [[max(0, x - a), y - a] for x, y in series.get("ignore") or [] if y >= a and x < b]
-    return {**series, "id": series["id"] + suffix, "points": series["points"][a:b], "changes": changes, "ignore": ignore}
+    out = {**series, "id": series["id"] + suffix, "points": series["points"][a:b]}
+    return {**out, "changes": changes, "ignore": ignore}
 
 
 def halves(series, _rng):
@@ -295,7 +297,8 @@ def main():
         cuts = any(s.get("group") for s in made[0])
         tail = f"{r['delay']:.2f} | {r['found_3']:.2f} / {r['found_5']:.2f}" if cuts else "| "
         print(
-            f"| {name} | {len(made[0])} | {format(r['score'], '.1f') if cuts else ''} | {r['f1_m2']:.3f} | {r['f1_m0']:.3f} | "
+            f"| {name} | {len(made[0])} | {format(r['score'], '.1f') if cuts else ''} "
+            f"| {r['f1_m2']:.3f} | {r['f1_m0']:.3f} | "
             f"{r['null_per_1000']:.2f} | {r['null_hit'] * 100:.1f} | {r['null_worst']:.2f} | {tail} |"
         )
         sys.stdout.flush()

@@ -126,8 +126,9 @@ static bool repeats_agree(const pfc_fit *f, double half)
     return (double)with >= 0.8 * (double)last->repeats_len;
 }
 
-/* Of a level that lies so far off that noise alone hardly reaches half of the way, nearly all points
- * lie beyond that half. Where many do not, spikes have met by chance, however many points they span. */
+/* Of a level that lies so far off that noise alone hardly reaches half of the way, two of three points
+ * lie beyond that half at least. Where fewer do, spikes have met by chance, however many points they
+ * span. */
 static bool is_held(const pfc_fit *f, size_t from, size_t to, size_t other, double half)
 {
     size_t far = 0;
