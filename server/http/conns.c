@@ -33,13 +33,13 @@ unsigned httpd_make_room(unsigned connections)
 }
 
 /* Has this address all it may have? Under the lock. */
-static bool is_crowding(const pfc_httpd *http, const httpd_peer *peer)
+static bool is_crowding(const pfc_httpd *http, const pfc_address *peer)
 {
     const unsigned char *key, *other;
     size_t len = httpd_peer_key(peer, &key);
     unsigned has = 0;
 
-    if (http->opts.connections_each == 0 || httpd_nets_hold(&http->trusted, peer))
+    if (http->opts.connections_each == 0 || pfc_nets_hold(&http->trusted, peer))
         return false;
     for (const httpd_conn *conn = http->conns; conn; conn = conn->next)
         has += httpd_peer_key(&conn->peer, &other) == len && memcmp(other, key, len) == 0;
@@ -49,11 +49,11 @@ static bool is_crowding(const pfc_httpd *http, const httpd_peer *peer)
 enum MHD_Result httpd_on_accept(void *cls, const struct sockaddr *address, socklen_t len)
 {
     pfc_httpd *http = cls;
-    httpd_peer peer;
+    pfc_address peer;
     bool room;
 
     (void)len;
-    (void)httpd_peer_of(address, &peer);
+    (void)pfc_address_of(address, &peer);
     pthread_mutex_lock(&http->lock);
     room = http->conns_len < http->opts.connections && !is_crowding(http, &peer);
     pthread_mutex_unlock(&http->lock);
@@ -84,7 +84,7 @@ void httpd_on_connection(void *cls, struct MHD_Connection *mhd, void **socket_co
 
         conn = pfc_alloc(sizeof(*conn));
         conn->fd = info ? info->connect_fd : -1;
-        (void)httpd_peer_of(from ? from->client_addr : NULL, &conn->peer);
+        (void)pfc_address_of(from ? from->client_addr : NULL, &conn->peer);
         conn->deadline_ns = pfc_clock_ns() + (int64_t)(http->opts.request_timeout_s * 1e9);
         conn->reading = true;
         pthread_mutex_lock(&http->lock);

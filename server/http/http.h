@@ -124,7 +124,7 @@ typedef struct pfc_httpd_opts {
     double rate_token;         /* requests a second of one token; 0: no limit */
     unsigned connections;      /* 0: 1024 */
     unsigned connections_each; /* of one address; 0: no limit */
-    const char *trusted;       /* proxies, see httpd_nets_parse: no limit for them, X-Forwarded-For
+    const char *trusted;       /* proxies, see pfc_nets_parse: no limit for them, X-Forwarded-For
                                   counts instead; borrowed until the server listens; NULL: none */
     const char *tls_cert;      /* PEM text, borrowed until the server listens; NULL: plain HTTP */
     const char *tls_key;

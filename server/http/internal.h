@@ -12,6 +12,7 @@
 
 #include <microhttpd.h>
 
+#include "core/base/address.h"
 #include "server/http/http.h"
 
 #define PFC_HTTPD_COOKIE       "pfc_session"
@@ -24,27 +25,12 @@
 #define PFC_HTTPD_DRAIN_BYTES  (64u * 1024 * 1024) /* read and dropped, to answer 413 in order */
 #define PFC_HTTPD_STREAM_BYTES (256u * 1024)       /* queued for one stream; over it, it is ended */
 
-/** An IPv6 address, or an IPv4 one as IPv6; all zero: unknown. */
-typedef struct httpd_peer {
-    unsigned char bytes[16];
-} httpd_peer;
-
-typedef struct httpd_net {
-    httpd_peer base;
-    unsigned bits; /* of the prefix, 0..128 */
-} httpd_net;
-
-typedef struct httpd_nets {
-    httpd_net items[32];
-    size_t len;
-} httpd_nets;
-
 /** One socket. */
 typedef struct httpd_conn {
     struct httpd_conn *prev;
     struct httpd_conn *next;
     int fd;
-    httpd_peer peer;
+    pfc_address peer;
     int64_t deadline_ns; /* shut down after it; 0: none */
     bool reading;        /* it is the client that has to send */
 } httpd_conn;
@@ -130,7 +116,7 @@ typedef struct httpd_limits httpd_limits;
 struct pfc_httpd {
     httpd_limits *limits;
     bool secure; /* TLS */
-    httpd_nets trusted;
+    pfc_nets trusted;
     _Atomic double rate_address, rate_token; /* requests a second; 0: no limit */
     atomic_bool public_read;
     _Atomic int64_t tick_ns; /* the timer was here last */
@@ -173,16 +159,11 @@ pfc_code httpd_listen(const char *address, int *out_fd, char *url, size_t url_ca
                       pfc_err *err) PFC_MUSTCHECK;
 
 /* peer.c */
-/** False when it is neither IPv4 nor IPv6. */
-bool httpd_peer_of(const struct sockaddr *address, httpd_peer *out);
 /** What limits count by: the IPv4 address, or the IPv6 address's /64. Its length; *bytes in *peer. */
-size_t httpd_peer_key(const httpd_peer *peer, const unsigned char **bytes);
-/** "10.0.0.0/8, ::1": at most 32, NULL and "" are none. PFC_EINVAL names the word. */
-pfc_code httpd_nets_parse(const char *list, httpd_nets *out, pfc_err *err) PFC_MUSTCHECK;
-bool httpd_nets_hold(const httpd_nets *nets, const httpd_peer *peer);
+size_t httpd_peer_key(const pfc_address *peer, const unsigned char **bytes);
 /** Whom a trusted proxy speaks for: the last address of X-Forwarded-For that is not itself trusted.
  *  False: it does not say (or not readably). */
-bool httpd_forwarded_for(const char *header, const httpd_nets *trusted, httpd_peer *out);
+bool httpd_forwarded_for(const char *header, const pfc_nets *trusted, pfc_address *out);
 
 /* request.c */
 /** Looks at the headers once. Returns a status to answer at once with a closed connection (the body

@@ -173,14 +173,14 @@ static bool over_address_limit(httpd_exchange *x, const pfc_req *req)
 {
     const pfc_httpd *http = x->http;
     const unsigned char *key;
-    httpd_peer peer;
+    pfc_address peer;
     size_t len;
 
     if (x->counted || !x->conn || !req->route || req->route->scopes == PFC_HTTPD_OPEN)
         return false;
     x->counted = true;
     peer = x->conn->peer;
-    if (httpd_nets_hold(&http->trusted, &peer) &&
+    if (pfc_nets_hold(&http->trusted, &peer) &&
         !httpd_forwarded_for(
             MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, "X-Forwarded-For"), &http->trusted,
             &peer))
@@ -406,7 +406,7 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     pfc_httpd_tune(http, opts->rate_address, opts->rate_token, opts->public_read);
     atomic_store(&http->tick_ns, pfc_clock_ns());
 
-    code = httpd_nets_parse(opts->trusted, &http->trusted, err);
+    code = pfc_nets_parse(opts->trusted, "--trusted-proxies", &http->trusted, err);
     if (code)
         goto done;
     code = opts->listen_fd > 0 ? httpd_adopt(opts->listen_fd, http->url, sizeof(http->url), err)

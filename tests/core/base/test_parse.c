@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "core/base/address.h"
 #include "core/base/clock.h"
 #include "core/base/parse.h"
 
@@ -163,5 +164,61 @@ Test(parse, bytes_have_units)
         cr_assert(eq(int, pfc_parse_bytes(bad[i], "t", &bytes, &err), PFC_EINVAL), "%zu", i);
         cr_assert(ne(ptr, strstr(err.msg, "512M"), NULL));
         cr_assert(eq(u64, bytes, 7));
+    }
+}
+
+/* ---- addresses ---- */
+
+/* Examples of RFC 6890's tables and of what lies beside them. */
+Test(address, what_is_public_and_what_is_this_machine)
+{
+    static const struct {
+        const char *text;
+        bool loopback, public;
+    } cases[] = {
+        { "127.0.0.1", true, false },
+        { "127.255.0.9", true, false },
+        { "::1", true, false },
+        { "::ffff:127.0.0.1", true, false },
+        { "10.1.2.3", false, false },
+        { "172.16.0.1", false, false },
+        { "172.32.0.1", false, true },
+        { "192.168.1.1", false, false },
+        { "169.254.169.254", false, false },
+        { "::ffff:169.254.169.254", false, false },
+        { "100.64.0.1", false, false },
+        { "0.0.0.0", false, false },
+        { "224.0.0.1", false, false },
+        { "255.255.255.255", false, false },
+        { "8.8.8.8", false, true },
+        { "::", false, false },
+        { "fe80::1", false, false },
+        { "fd00::1", false, false },
+        { "ff02::1", false, false },
+        { "64:ff9b::a00:1", false, false },
+        { "2002:a00:1::", false, false },
+        { "2606:4700::1111", false, true },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
+        pfc_address address;
+
+        cr_assert(pfc_address_parse(cases[i].text, strlen(cases[i].text), &address));
+        cr_assert(eq(int, pfc_address_is_loopback(&address), cases[i].loopback), "%s",
+                  cases[i].text);
+        cr_assert(eq(int, pfc_address_is_public(&address), cases[i].public), "%s", cases[i].text);
+    }
+}
+
+Test(address, no_network_is_one_sentence_that_names_the_setting)
+{
+    static const char *const bad[] = { "10.0.0.0/33", "ten", "10.0.0.0/", "::/129", "10.0.0/8" };
+    pfc_nets nets;
+    pfc_err err = { 0 };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++) {
+        cr_assert(eq(int, pfc_nets_parse(bad[i], "networks", &nets, &err), PFC_EINVAL), "%s",
+                  bad[i]);
+        cr_assert(strstr(err.msg, "networks: want") != NULL, "%s", err.msg);
     }
 }

@@ -97,6 +97,21 @@ Test(hash, sha256_of_abc)
     cr_assert(eq(str, hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
 }
 
+/* RFC 4231, test cases 2 and 6: a short key, and one longer than a block. */
+Test(hash, hmac_of_the_rfcs_examples)
+{
+    const char *text = "what do ya want for nothing?";
+    const char *other = "Test Using Larger Than Block-Size Key - Hash Key First";
+    unsigned char key[131];
+    char hex[PFC_SHA256_HEX];
+
+    pfc_hmac_hex("Jefe", 4, text, strlen(text), hex);
+    cr_assert(eq(str, hex, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"));
+    memset(key, 0xaa, sizeof(key));
+    pfc_hmac_hex(key, sizeof(key), other, strlen(other), hex);
+    cr_assert(eq(str, hex, "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"));
+}
+
 Test(hash, secrets_compare)
 {
     cr_assert(pfc_secret_equal("abc", "abc"));

@@ -274,17 +274,17 @@ static bool holds(const char *list, const char *address)
     struct sockaddr_in v4 = { .sin_family = AF_INET };
     struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
     struct sockaddr_storage any = { 0 };
-    httpd_nets nets = { 0 };
-    httpd_peer peer;
+    pfc_nets nets = { 0 };
+    pfc_address peer;
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, httpd_nets_parse(list, &nets, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_nets_parse(list, "networks", &nets, &err), PFC_OK), "%s", err.msg);
     if (inet_pton(AF_INET, address, &v4.sin_addr) == 1)
         memcpy(&any, &v4, sizeof(v4));
     else if (inet_pton(AF_INET6, address, &v6.sin6_addr) == 1)
         memcpy(&any, &v6, sizeof(v6));
-    cr_assert(httpd_peer_of((const struct sockaddr *)&any, &peer), "%s", address);
-    return httpd_nets_hold(&nets, &peer);
+    cr_assert(pfc_address_of((const struct sockaddr *)&any, &peer), "%s", address);
+    return pfc_nets_hold(&nets, &peer);
 }
 
 Test(peers, networks_hold_what_their_prefix_says)
@@ -321,12 +321,12 @@ Test(peers, the_last_address_that_is_not_trusted_is_the_client)
         { "198.51.100.7:80", NULL },
         { " , ", NULL },
     };
-    httpd_nets nets = { 0 };
+    pfc_nets nets = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, httpd_nets_parse("10.0.0.0/8", &nets, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_nets_parse("10.0.0.0/8", "networks", &nets, &err), PFC_OK), "%s", err.msg);
     for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
-        httpd_peer peer = { { 0 } };
+        pfc_address peer = { { 0 } };
         char text[INET6_ADDRSTRLEN] = "";
         const unsigned char *key;
 
