@@ -26,6 +26,10 @@ struct pfc_http {
     size_t max_answer_bytes;
     bool (*cancelled)(void *arg);
     void *cancelled_arg;
+    bool (*may_reach)(void *arg, const struct sockaddr *address);
+    void *may_reach_arg;
+    char *name;
+    bool refused; /* by may_reach, in this call */
 };
 
 static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
@@ -104,6 +108,9 @@ pfc_code pfc_http_new(const pfc_http_opts *opts, pfc_http **out, pfc_err *err)
                                  : DEFAULT_ANSWER;
     http->cancelled = opts->cancelled;
     http->cancelled_arg = opts->cancelled_arg;
+    http->may_reach = opts->may_reach;
+    http->may_reach_arg = opts->may_reach_arg;
+    http->name = opts->name ? pfc_strdup(opts->name) : NULL;
     *out = http;
     return PFC_OK;
 }
@@ -115,6 +122,7 @@ void pfc_http_free(pfc_http *http)
     curl_easy_cleanup(http->curl);
     free(http->url);
     free(http->bearer);
+    free(http->name);
     free(http);
 }
 
@@ -139,6 +147,19 @@ static int ask_cancelled(void *arg, curl_off_t dltotal, curl_off_t dlnow, curl_o
 
     (void)dltotal, (void)dlnow, (void)ultotal, (void)ulnow;
     return http->cancelled && http->cancelled(http->cancelled_arg) ? 1 : 0;
+}
+
+/* The address is the one that is connected to, so no name can mean another one between check and use. */
+static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    pfc_http *http = arg;
+
+    (void)purpose;
+    if (http->may_reach && !http->may_reach(http->may_reach_arg, &address->addr)) {
+        http->refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 static struct curl_slist *add_header(struct curl_slist *list, const char *line)
@@ -175,7 +196,7 @@ static long to_ms(double seconds)
     return (long)fmin(fmax(ceil(seconds * 1000.0), 1.0), 86400e3);
 }
 
-static void set_options(const pfc_http *http, const pfc_http_req *req, const char *url,
+static void set_options(pfc_http *http, const pfc_http_req *req, const char *url,
                         struct curl_slist *headers, char *reason, pfc_buf *body)
 {
     CURL *curl = http->curl;
@@ -195,6 +216,8 @@ static void set_options(const pfc_http *http, const pfc_http_req *req, const cha
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, ask_cancelled);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, http);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, http);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, to_ms(http->connect_timeout_s));
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
                      to_ms(req->timeout_s > 0 ? req->timeout_s : http->timeout_s));
@@ -234,16 +257,20 @@ static pfc_code code_of(CURLcode rc, bool overflow)
     return PFC_EIO;
 }
 
-static pfc_code explain(const pfc_http_req *req, const char *url, CURLcode rc, const char *reason,
-                        const pfc_buf *body, pfc_err *err)
+static pfc_code explain(const pfc_http *http, const pfc_http_req *req, const char *full_url,
+                        CURLcode rc, const char *reason, const pfc_buf *body, pfc_err *err)
 {
     const char *method = req->method ? req->method : "GET";
+    const char *url = http->name ? http->name : full_url;
 
     if (body->overflow)
         return pfc_err_set(err, PFC_ETOOBIG, "%s %s: the answer is over %zu bytes", method, url,
                            body->max_bytes);
     if (rc == CURLE_ABORTED_BY_CALLBACK)
         return pfc_err_set(err, PFC_ECONFLICT, "%s %s: cancelled", method, url);
+    if (http->refused && rc == CURLE_COULDNT_CONNECT)
+        return pfc_err_set(err, PFC_EDENIED, "%s %s: its address is none that may be reached",
+                           method, url);
     return pfc_err_set(err, code_of(rc, false), "%s %s: %s", method, url,
                        reason[0] ? reason : curl_easy_strerror(rc));
 }
@@ -261,11 +288,12 @@ pfc_code pfc_http_send(pfc_http *http, const pfc_http_req *req, pfc_http_answer 
 
     *answer = (pfc_http_answer){ 0 };
     pfc_buf_init(&answer->body, http->max_answer_bytes);
+    http->refused = false;
     set_options(http, req, url, headers, reason, &answer->body);
     rc =
         ask_cancelled(http, 0, 0, 0, 0) ? CURLE_ABORTED_BY_CALLBACK : curl_easy_perform(http->curl);
     if (rc != CURLE_OK) {
-        code = explain(req, url, rc, reason, &answer->body, err);
+        code = explain(http, req, url, rc, reason, &answer->body, err);
         pfc_http_answer_clear(answer);
         goto done;
     }

@@ -12,6 +12,8 @@
 #ifndef PFC_CORE_HTTP_CLIENT_H
 #define PFC_CORE_HTTP_CLIENT_H
 
+#include <sys/socket.h>
+
 #include <jansson.h>
 
 #include "core/base/buf.h"
@@ -29,6 +31,11 @@ typedef struct pfc_http_opts {
     size_t max_answer_bytes;      /* of a body, decompressed; 0: 16 MiB */
     bool (*cancelled)(void *arg); /* asked about once a second; true ends the call; NULL: never */
     void *cancelled_arg;
+    /* asked before each connection, a proxy's too; false: not there; NULL: anywhere */
+    bool (*may_reach)(void *arg, const struct sockaddr *address);
+    void *may_reach_arg;
+    const char
+        *name; /* in messages instead of the URL, whose path may be a secret; NULL: the URL */
 } pfc_http_opts;
 
 typedef struct pfc_http_req {
@@ -57,8 +64,8 @@ const char *pfc_http_url(const pfc_http *http);
 /**
  * One call. PFC_OK whenever an answer came, whatever its status (clear *answer then); otherwise
  * PFC_EUNAVAIL (nobody listens, connection lost), PFC_ETIMEOUT, PFC_ETOOBIG (answer over the limit),
- * PFC_ECONFLICT (cancelled), PFC_EIO (TLS and the rest), with a sentence that names the URL and
- * never the token.
+ * PFC_ECONFLICT (cancelled), PFC_EDENIED (may_reach), PFC_EIO (TLS and the rest), with a sentence that
+ * names the URL (or what stands for it) and never the token.
  */
 pfc_code pfc_http_send(pfc_http *http, const pfc_http_req *req, pfc_http_answer *answer,
                        pfc_err *err) PFC_MUSTCHECK;

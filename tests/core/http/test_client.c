@@ -268,6 +268,32 @@ Test(http, nobody_listening_may_be_retried)
     free(url);
 }
 
+/* What a name stands for may change between two looks; what is connected to is what counts. */
+static bool never(void *arg, const struct sockaddr *address)
+{
+    *(int *)arg = address->sa_family;
+    return false;
+}
+
+Test(http, an_address_that_may_not_be_reached_is_not_connected_to)
+{
+    int family = 0;
+    pfc_http_opts opts = { .may_reach = never, .may_reach_arg = &family, .name = "receiver chat" };
+    pfc_http_req req = { .method = "POST", .path = "/secret-path", .body = "{}", .body_len = 2 };
+    pfc_http_answer got = { 0 };
+    pfc_err err = { 0 };
+
+    stand_in_start(&server, answer, &play);
+    opts.url = server.url;
+    cr_assert(eq(int, pfc_http_new(&opts, &http, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_http_send(http, &req, &got, &err), PFC_EDENIED));
+    cr_assert(eq(int, family, AF_INET));
+    cr_assert(eq(int, play.calls, 0));
+    cr_assert(strstr(err.msg, "receiver chat") != NULL, "%s", err.msg);
+    cr_assert(eq(ptr, strstr(err.msg, "secret-path"), NULL));
+    stop();
+}
+
 Test(http, odd_urls_and_tokens_are_refused)
 {
     static const char *const urls[] = {
