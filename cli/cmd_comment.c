@@ -158,6 +158,7 @@ static pfc_code read_token(const comment_opts *o, char **out, pfc_err *err)
 
 static pfc_code post(const pfc_cli *cli, const comment_opts *o, const char *body, pfc_err *err)
 {
+    const pfc_comment_place at = { .repo = o->repo, .pull_request = o->number };
     pfc_http_opts opts = { .url = o->api };
     pfc_http *github = NULL;
     char *token = NULL;
@@ -169,7 +170,7 @@ static pfc_code post(const pfc_cli *cli, const comment_opts *o, const char *body
     if (!code)
         code = pfc_http_new(&opts, &github, err);
     if (!code)
-        code = pfc_comment_put(github, o->repo, o->number, o->key, body, &url, &created, err);
+        code = pfc_comment_put(github, &at, o->key, body, &url, &created, err);
     if (!code && cli->json)
         pfc_cli_print_json(json_pack("{s:b,s:s?}", "created", created, "url", url));
     else if (!code)

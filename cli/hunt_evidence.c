@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/comment.h"
 #include "cli/hunt.h"
+#include "core/forge/forge.h"
 
 enum { TEXT_BYTES = 64 * 1024, SUSPECTS = 5 };
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cli/api.h"
-#include "cli/comment.h"
 #include "cli/hunt.h"
+#include "core/forge/forge.h"
 
 static bool names_culprits(const pfc_bisect_report *report)
 {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/comment.h"
 #include "cli/nightly.h"
+#include "core/forge/forge.h"
 
 static bool is_regression(const json_t *alert)
 {

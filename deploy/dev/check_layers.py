@@ -19,6 +19,7 @@ ALLOWED = {
     "core/stats": ["core/base"],
     "core/analysis": ["core/base", "core/stats"],
     "core/wire": ["core/base", "core/stats"],
+    "core/forge": ["core/base", "core/http", "core/wire", "core/stats"],
     "core/import": ["core/base", "core/stats", "core/wire"],
     "core/objects": ["core/base", "core/stats", "core/wire"],
     "kernels/cpu": ["core/base"],
@@ -27,7 +28,8 @@ ALLOWED = {
     "server/services": ["core", "server/repo"],
     "server/http": ["core", "server/services", "server/repo"],
     "server/handlers": ["core", "server/services", "server/http", "server/repo"],
-    "server/workers": ["core", "server/services", "server/repo"],
+    "server/notify": ["core", "server/services", "server/repo"],
+    "server/workers": ["core", "server/notify", "server/services", "server/repo"],
     "server": ["core", "schema"],  # main.c and its settings: above all of the server
     "runner": ["core"],
     "bench": ["core", "kernels"],

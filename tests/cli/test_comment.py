@@ -61,6 +61,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if parts[:5] == ["repos", "me", "kernels", "issues", "comments"] and self.command == "PATCH":
             for c in self.server.comments:
                 if c["id"] == int(parts[5]):
+                    if c.get("foreign"):
+                        return self.answer(403, {"message": "Must have write access"})
                     c["body"] = doc["body"]
                     return self.answer(200, self.shown(c))
         return self.answer(404, {"message": "Not Found"})
@@ -122,6 +124,13 @@ class Comment(support.Case):
         self.assertIn("No change", self.github.comments[1]["body"])
         self.assertNotIn("regression", self.github.comments[1]["body"].split("<details>")[0])
         self.assertIn("a person says", self.github.comments[0]["body"])
+
+    def test_a_comment_of_somebody_else_with_our_marker_stops_nothing(self):
+        self.github.add(7, "<!-- perfci:pull-request -->\nmine, now")["foreign"] = True
+        self.assertTrue(self.json_of(self.comment(SLOWER, "--json"))["created"])
+        self.assertFalse(self.json_of(self.comment(FINE, "--json"))["created"])
+        self.assertEqual(len(self.github.comments), 2)
+        self.assertIn("mine, now", self.github.comments[0]["body"])
 
     def test_pull_requests_and_keys_have_comments_of_their_own(self):
         self.expect(self.comment(SLOWER), 0)

@@ -1,0 +1,58 @@
+/* Text from outside as Markdown, and the marker that a comment is known by. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/forge/forge.h"
+
+enum { NAME_BYTES = 200 };
+
+void pfc_markdown_text(pfc_buf *out, const char *text)
+{
+    for (const char *p = text; *p; p++) {
+        const unsigned char c = (unsigned char)*p;
+
+        if (c < 0x20 || c == 0x7f)
+            pfc_buf_putc(out, ' ');
+        else if (c == '<')
+            pfc_buf_puts(out, "&lt;");
+        else if (c == '>')
+            pfc_buf_puts(out, "&gt;");
+        else if (c == '&')
+            pfc_buf_puts(out, "&amp;");
+        else if (c == '@')
+            pfc_buf_puts(out, "&#64;"); /* an escaped @ would still call somebody */
+        else if (c == '#')
+            pfc_buf_puts(out, "&#35;");
+        else if (strchr("\\`*_{}[]()!|~:", c))
+            pfc_buf_printf(out, "\\%c", c);
+        else
+            pfc_buf_putc(out, *p);
+    }
+}
+
+void pfc_markdown_code(pfc_buf *out, const char *text)
+{
+    pfc_buf_putc(out, '`');
+    for (const char *p = text; *p && p - text < NAME_BYTES; p++) {
+        const unsigned char c = (unsigned char)*p;
+
+        /* In a table a bar ends the cell, also inside a code span. */
+        if (c < 0x20 || c == 0x7f || c == '`')
+            pfc_buf_putc(out, '\'');
+        else if (c == '|')
+            pfc_buf_puts(out, "\\|");
+        else
+            pfc_buf_putc(out, *p);
+    }
+    pfc_buf_putc(out, '`');
+}
+
+void pfc_comment_marker(const char *key, char out[PFC_COMMENT_MARKER_MAX])
+{
+    snprintf(out, PFC_COMMENT_MARKER_MAX, "<!-- perfci:%.63s -->", key);
+}
+
+bool pfc_comment_is_ours(const char *body, const char *marker)
+{
+    return strncmp(body, marker, strlen(marker)) == 0;
+}
