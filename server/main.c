@@ -31,6 +31,7 @@ typedef struct server {
     pfc_app app;
     pfc_listener *listener;
     pfc_workers *workers;
+    pfc_notifier *notifier;
     pthread_t signals;
     bool signals_running;
     pfc_watchdog *watchdog;
@@ -246,6 +247,22 @@ static const char *events_url(const server *s)
     return s->settings.direct_database ? s->settings.direct_database : s->settings.database;
 }
 
+/* Before anything is listened to: a wrong file of receivers is told at once. */
+static pfc_code open_notifier(server *s, pfc_err *err)
+{
+    const pfc_notifier_opts opts = {
+        .db = s->app.db,
+        .file = s->settings.notify,
+        .networks = s->settings.notify_networks,
+        .public_url = s->settings.public_url,
+        .timeout_s = s->settings.notify_timeout_s,
+        .retry_s = s->settings.notify_retry_s,
+        .tries = s->settings.notify_tries,
+    };
+
+    return s->settings.notify ? pfc_notifier_open(&s->notifier, &opts, err) : PFC_OK;
+}
+
 static pfc_code start_workers(server *s, pfc_err *err)
 {
     const pfc_workers_opts opts = {
@@ -254,6 +271,7 @@ static pfc_code start_workers(server *s, pfc_err *err)
         .detectors = (unsigned)s->settings.workers,
         .raw_months = (int)s->settings.raw_months,
         .day_months = (int)s->settings.day_months,
+        .notifier = s->notifier,
     };
 
     return s->settings.workers > 0 ? pfc_workers_start(&s->workers, &opts, err) : PFC_OK;
@@ -287,7 +305,7 @@ static pfc_code start(server *s, pfc_err *err)
         .read_url = s->settings.read_database,
         .unprepared = !s->settings.prepare,
         .connections =
-            (unsigned)(s->settings.threads + s->settings.workers + WRITERS + READERS + 2),
+            (unsigned)(s->settings.threads + s->settings.workers + WRITERS + READERS + 3),
     };
     pfc_code code;
 
@@ -295,6 +313,8 @@ static pfc_code start(server *s, pfc_err *err)
     code = pfc_manager_socket(&s->listen_fd, err);
     if (!code)
         code = pfc_db_open(&s->app.db, &db, err);
+    if (!code)
+        code = open_notifier(s, err);
     if (!code)
         code = pfc_listener_open(&s->listener, events_url(s), err);
     if (!code)
@@ -408,6 +428,7 @@ static void stop(server *s)
         pfc_httpd_stop(s->app.http, STOP_GRACE_S);
     }
     pfc_workers_stop(s->workers);
+    pfc_notifier_close(s->notifier);
     /* After HTTP, which waits for the answers of what is being stored. */
     pfc_writer_stop(s->app.writer);
     if (s->signals_running) {

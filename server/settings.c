@@ -48,7 +48,20 @@ static const char help[] =
     "                            one a series and day, but never those that a change, an alert or\n"
     "                            a bisection refers to. Default 0: all (PERFCI_RETAIN_RAW)\n"
     "  --retain-days N           months after which these go, too; default 0: never\n"
-    "                            (PERFCI_RETAIN_DAYS)\n"
+    "                            (PERFCI_RETAIN_DAYS)\n";
+
+/* Two texts: compilers need not take one over 4095 bytes. */
+static const char more_help[] =
+    "  --notify F                who hears of a confirmed culprit: webhooks, chats, GitHub;\n"
+    "                            docs/OPERATIONS.md has the lines (PERFCI_NOTIFY)\n"
+    "  --notify-networks LIST    networks beside the public ones that they may be in, by http, "
+    "too\n"
+    "                            (PERFCI_NOTIFY_NETWORKS)\n"
+    "  --notify-timeout T        for one call, default 10s (PERFCI_NOTIFY_TIMEOUT)\n"
+    "  --notify-retry T          before the second try, doubled up to an hour; default 30s\n"
+    "                            (PERFCI_NOTIFY_RETRY)\n"
+    "  --notify-tries N          then it is a dead letter, default 10 (PERFCI_NOTIFY_TRIES)\n"
+    "  --public-url U            of the dashboard, for links in them (PERFCI_PUBLIC_URL)\n"
     "  --log-level L             debug, info, warn, error or off; default info (PERFCI_LOG_LEVEL)\n"
     "  --settings F              NAME=value lines, the names in parentheses here; read again on\n"
     "                            SIGHUP, which takes over rates, public reading, log level\n"
@@ -84,6 +97,12 @@ enum {
     OPT_SETTINGS,
     OPT_RETAIN_RAW,
     OPT_RETAIN_DAYS,
+    OPT_NOTIFY,
+    OPT_NOTIFY_NETWORKS,
+    OPT_NOTIFY_TIMEOUT,
+    OPT_NOTIFY_RETRY,
+    OPT_NOTIFY_TRIES,
+    OPT_PUBLIC_URL,
     OPT_VERSION,
     OPT_HELP,
     OPT_END,
@@ -110,6 +129,12 @@ static const struct option options[] = {
     { "log-level", required_argument, NULL, OPT_LOG_LEVEL },
     { "retain-raw", required_argument, NULL, OPT_RETAIN_RAW },
     { "retain-days", required_argument, NULL, OPT_RETAIN_DAYS },
+    { "notify", required_argument, NULL, OPT_NOTIFY },
+    { "notify-networks", required_argument, NULL, OPT_NOTIFY_NETWORKS },
+    { "notify-timeout", required_argument, NULL, OPT_NOTIFY_TIMEOUT },
+    { "notify-retry", required_argument, NULL, OPT_NOTIFY_RETRY },
+    { "notify-tries", required_argument, NULL, OPT_NOTIFY_TRIES },
+    { "public-url", required_argument, NULL, OPT_PUBLIC_URL },
     { "settings", required_argument, NULL, OPT_SETTINGS },
     { "version", no_argument, NULL, OPT_VERSION },
     { "help", no_argument, NULL, OPT_HELP },
@@ -138,6 +163,12 @@ static const char *const known[] = {
     "PERFCI_LOG_LEVEL",
     "PERFCI_RETAIN_RAW",
     "PERFCI_RETAIN_DAYS",
+    "PERFCI_NOTIFY",
+    "PERFCI_NOTIFY_NETWORKS",
+    "PERFCI_NOTIFY_TIMEOUT",
+    "PERFCI_NOTIFY_RETRY",
+    "PERFCI_NOTIFY_TRIES",
+    "PERFCI_PUBLIC_URL",
     NULL,
 };
 
@@ -156,6 +187,7 @@ static pfc_code read_flags(int argc, char **argv, pfc_server_settings *s, pfc_er
     while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
         if (option == OPT_HELP || option == OPT_VERSION) {
             fputs(option == OPT_HELP ? help : "perfci-server " PFC_VERSION "\n", stdout);
+            fputs(option == OPT_HELP ? more_help : "", stdout);
             s->done = true;
             return PFC_OK;
         }
@@ -238,6 +270,28 @@ static pfc_code read_guard(pfc_server_settings *out, pfc_err *err)
     return code;
 }
 
+static pfc_code read_notify(pfc_server_settings *out, pfc_err *err)
+{
+    pfc_code code;
+
+    out->notify = pick(out, OPT_NOTIFY, "PERFCI_NOTIFY", NULL);
+    out->notify_networks = pick(out, OPT_NOTIFY_NETWORKS, "PERFCI_NOTIFY_NETWORKS", NULL);
+    out->public_url = pick(out, OPT_PUBLIC_URL, "PERFCI_PUBLIC_URL", NULL);
+    code = pfc_parse_duration_s(pick(out, OPT_NOTIFY_TIMEOUT, "PERFCI_NOTIFY_TIMEOUT", "10"),
+                                "--notify-timeout", &out->notify_timeout_s, err);
+    if (!code)
+        code = pfc_parse_duration_s(pick(out, OPT_NOTIFY_RETRY, "PERFCI_NOTIFY_RETRY", "30"),
+                                    "--notify-retry", &out->notify_retry_s, err);
+    if (!code)
+        code = pfc_parse_i64(pick(out, OPT_NOTIFY_TRIES, "PERFCI_NOTIFY_TRIES", "10"), 1, 100,
+                             "--notify-tries", &out->notify_tries, err);
+    if (!code && !(out->notify_timeout_s > 0 && out->notify_timeout_s <= 60))
+        code = pfc_err_set(err, PFC_EINVAL, "--notify-timeout: want more than 0 and at most 60 s");
+    if (!code && !(out->notify_retry_s > 0))
+        code = pfc_err_set(err, PFC_EINVAL, "--notify-retry: want more than 0 seconds");
+    return code;
+}
+
 static pfc_code read_switch(const pfc_server_settings *s, int option, const char *env,
                             const char *fallback, bool *out, pfc_err *err)
 {
@@ -292,6 +346,8 @@ static pfc_code read_values(pfc_server_settings *out, pfc_err *err)
     if (!code)
         code = read_guard(out, err);
     if (!code)
+        code = read_notify(out, err);
+    if (!code)
         code = read_switch(out, OPT_PUBLIC_READ, "PERFCI_PUBLIC_READ", "0", &out->public_read, err);
     if (!code)
         code = read_switch(out, OPT_DATABASE_PREPARE, "PERFCI_DATABASE_PREPARE", "1", &out->prepare,
@@ -338,6 +394,10 @@ static const char *needs_restart(const pfc_server_settings *old, const pfc_serve
         return "PERFCI_WORKERS";
     if (old->raw_months != fresh->raw_months || old->day_months != fresh->day_months)
         return "PERFCI_RETAIN_RAW, PERFCI_RETAIN_DAYS";
+    if (differ(old->notify, fresh->notify) ||
+        differ(old->notify_networks, fresh->notify_networks) ||
+        differ(old->public_url, fresh->public_url) || old->notify_tries != fresh->notify_tries)
+        return "PERFCI_NOTIFY, PERFCI_NOTIFY_NETWORKS, PERFCI_NOTIFY_TRIES, PERFCI_PUBLIC_URL";
     if (old->threads != fresh->threads)
         return "PERFCI_HTTP_THREADS";
     if (old->connections != fresh->connections || old->connections_each != fresh->connections_each)

@@ -9,7 +9,7 @@
 #include "core/base/log.h"
 #include "server/settings_file.h"
 
-#define PFC_SERVER_FLAGS 32
+#define PFC_SERVER_FLAGS 40
 
 typedef struct pfc_server_settings {
     const char *listen;    /* --listen, PERFCI_LISTEN */
@@ -32,6 +32,12 @@ typedef struct pfc_server_settings {
     double request_timeout_s;    /* --request-timeout, PERFCI_REQUEST_TIMEOUT */
     int64_t raw_months;          /* --retain-raw, PERFCI_RETAIN_RAW: months; 0: all */
     int64_t day_months;          /* --retain-days, PERFCI_RETAIN_DAYS: months; 0: all */
+    const char *notify;          /* --notify, PERFCI_NOTIFY: file of receivers; NULL: none */
+    const char *notify_networks; /* --notify-networks, PERFCI_NOTIFY_NETWORKS; NULL: public ones */
+    double notify_timeout_s;     /* --notify-timeout, PERFCI_NOTIFY_TIMEOUT */
+    double notify_retry_s;       /* --notify-retry, PERFCI_NOTIFY_RETRY */
+    int64_t notify_tries;        /* --notify-tries, PERFCI_NOTIFY_TRIES */
+    const char *public_url;      /* --public-url, PERFCI_PUBLIC_URL; NULL: no links */
     double database_wait_s;      /* --database-wait, PERFCI_DATABASE_WAIT */
     pfc_log_level log_level;     /* --log-level, PERFCI_LOG_LEVEL */
     const char *file;            /* --settings, PERFCI_SETTINGS; NULL: none */

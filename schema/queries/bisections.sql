@@ -157,10 +157,11 @@ WHERE ($1::text IS NULL OR k.machine_class = $1)
 
 -- name: bisection_wait
 -- $1 project_id  -> jobs that wait, seconds of a job of late
-SELECT (SELECT count(*) FROM jobs WHERE state = 'queued' AND kind <> 'detect') AS waiting,
+SELECT (SELECT count(*) FROM jobs WHERE state = 'queued'
+        AND kind NOT IN ('detect', 'notify')) AS waiting,
        (SELECT avg(s) FROM (
             SELECT extract(epoch FROM finished_at - started_at)::float8 AS s FROM jobs
-            WHERE project_id = $1::bigint AND state = 'done' AND kind <> 'detect'
+            WHERE project_id = $1::bigint AND state = 'done' AND kind NOT IN ('detect', 'notify')
             ORDER BY id DESC LIMIT 50) q)::float8 AS job_seconds;
 
 -- name: bisection_progress

@@ -32,9 +32,15 @@ SELECT (SELECT count(*) FROM runs WHERE $1::bigint IS NULL OR project_id = $1) A
        (SELECT count(*) FROM alerts WHERE ($1::bigint IS NULL OR project_id = $1)
         AND state IN ('untriaged', 'acknowledged', 'investigating')) AS alerts_open,
        (SELECT count(*) FROM jobs WHERE ($1::bigint IS NULL OR project_id = $1)
-        AND state = 'queued' AND kind <> 'detect') AS jobs_queued,
+        AND state = 'queued' AND kind NOT IN ('detect', 'notify')) AS jobs_queued,
        (SELECT count(*) FROM jobs WHERE ($1::bigint IS NULL OR project_id = $1)
-        AND state = 'leased' AND kind <> 'detect') AS jobs_leased,
+        AND state = 'leased' AND kind NOT IN ('detect', 'notify')) AS jobs_leased,
+       (SELECT count(*) FROM notices WHERE ($1::bigint IS NULL OR project_id = $1)
+        AND done_at IS NULL) AS notices_open,
+       (SELECT count(*) FROM jobs j JOIN notices n ON n.project_id = j.project_id
+            AND n.id = (j.task ->> 'notice')::bigint
+        WHERE ($1::bigint IS NULL OR n.project_id = $1) AND n.done_at IS NULL
+        AND j.kind = 'notify' AND j.state = 'failed') AS notices_dead,
        (SELECT count(*) FROM runners WHERE last_seen_at > now() - interval '5 minutes') AS runners,
        (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 FROM jobs
         WHERE ($1::bigint IS NULL OR project_id = $1) AND kind = 'detect'

@@ -1,15 +1,15 @@
 -- name: jobs_list
--- $1 project_id, $2 state, $3 kind, $4 job_id, $5 cursor, $6 limit; NULL: any, but detect jobs only
--- when asked for. Places in the queue are counted once, not for each row.
+-- $1 project_id, $2 state, $3 kind, $4 job_id, $5 cursor, $6 limit; NULL: any, but the server's own
+-- (detect, notify) only when asked for. Places in the queue are counted once, not for each row.
 WITH page AS MATERIALIZED (
     SELECT * FROM jobs
     WHERE ($1::bigint IS NULL OR project_id = $1) AND ($2::text IS NULL OR state = $2)
-      AND (kind = $3 OR ($3::text IS NULL AND (kind <> 'detect' OR $4::bigint IS NOT NULL)))
+      AND (kind = $3 OR ($3::text IS NULL AND (kind NOT IN ('detect', 'notify') OR $4::bigint IS NOT NULL)))
       AND ($4::bigint IS NULL OR id = $4) AND ($5::bigint IS NULL OR id < $5)
     ORDER BY id DESC LIMIT $6::int),
 queue AS MATERIALIZED (
     SELECT id, row_number() OVER (ORDER BY priority DESC, id) AS position
-    FROM jobs WHERE state = 'queued' AND kind <> 'detect'
+    FROM jobs WHERE state = 'queued' AND kind NOT IN ('detect', 'notify')
     AND EXISTS (SELECT 1 FROM page WHERE page.state = 'queued'))
 SELECT j.id, j.project_id, p.name AS project, j.kind, j.state, j.sha AS commit, j.branch, j.suite,
        coalesce(j.source, p.repo_url) AS source, p.build, p.measure, j.labels::text AS labels,
@@ -43,7 +43,8 @@ WHERE project_id = $1::bigint AND dedupe = $2 AND state IN ('queued', 'leased');
 -- Materialized, so that the subquery with its lock is evaluated once and picks one row.
 WITH pick AS MATERIALIZED (
     SELECT project_id, id FROM jobs
-    WHERE state = 'queued' AND kind <> 'detect' AND ($5::bigint IS NULL OR project_id = $5)
+    WHERE state = 'queued' AND kind NOT IN ('detect', 'notify')
+      AND ($5::bigint IS NULL OR project_id = $5)
       AND labels - 'backend' <@ (coalesce($3, '{}')::jsonb
                                  || jsonb_build_object('machine_class', $2::text))
       AND (labels ->> 'backend' IS NULL OR labels ->> 'backend' = ANY ($4::text[]))
@@ -80,21 +81,23 @@ SELECT project_id, state, lease_hash FROM jobs WHERE id = $1::bigint;
 UPDATE jobs SET cancel_requested = true,
        state = CASE WHEN state = 'queued' THEN 'cancelled' ELSE state END,
        finished_at = CASE WHEN state = 'queued' THEN now() ELSE finished_at END
-WHERE id = $1::bigint AND state IN ('queued', 'leased') AND kind <> 'detect'
+WHERE id = $1::bigint AND state IN ('queued', 'leased') AND kind NOT IN ('detect', 'notify')
 RETURNING project_id, state;
 
 -- name: jobs_expire
--- $1 most tries  -> id, state, kind
+-- $1 most tries (a notice says itself how often it is tried)  -> id, state, kind
 WITH late AS MATERIALIZED (
     SELECT project_id, id FROM jobs
     WHERE state = 'leased' AND lease_until < clock_timestamp()
     ORDER BY id LIMIT 1000 FOR UPDATE SKIP LOCKED)
 UPDATE jobs j
-SET state = CASE WHEN j.cancel_requested THEN 'cancelled' WHEN j.tries >= $1::int THEN 'failed'
+SET state = CASE WHEN j.cancel_requested THEN 'cancelled'
+                 WHEN j.tries >= $1::int AND j.kind <> 'notify' THEN 'failed'
                  ELSE 'queued' END,
-    reason = CASE WHEN j.tries >= $1::int
+    reason = CASE WHEN j.tries >= $1::int AND j.kind <> 'notify'
              THEN format('the lease ran out %s times, last with %s', j.tries, j.runner) END,
-    finished_at = CASE WHEN j.cancel_requested OR j.tries >= $1::int THEN now() END,
+    finished_at = CASE WHEN j.cancel_requested OR (j.tries >= $1::int AND j.kind <> 'notify')
+                       THEN now() END,
     lease_until = NULL, lease_hash = NULL
 FROM late
 WHERE j.project_id = late.project_id AND j.id = late.id

@@ -1,13 +1,25 @@
 -- name: notice_put
 -- $1 project_id, $2 kind, $3 alert_id, $4 sha, $5 text; the same is said once
-INSERT INTO notices (project_id, kind, alert_id, sha, text)
-VALUES ($1::bigint, $2, $3::bigint, $4, $5)
-ON CONFLICT (project_id, alert_id, kind, sha) DO NOTHING;
+WITH made AS (
+    INSERT INTO notices (project_id, kind, alert_id, sha, text)
+    VALUES ($1::bigint, $2, $3::bigint, $4, $5)
+    ON CONFLICT (project_id, alert_id, kind, sha) DO NOTHING
+    RETURNING id)
+SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) FROM made;
 
 -- name: notices_open
--- $1 project_id, $2 cursor, $3 limit; NULL: any  -> the oldest first
+-- $1 project_id, $2 cursor, $3 limit; NULL: any  -> the oldest first; deliveries: a JSON array
 SELECT n.id, p.name AS project, n.kind, n.alert_id, n.sha AS commit, c.subject, c.author, n.text,
-       extract(epoch FROM n.created_at)::float8 AS created_at
+       extract(epoch FROM n.created_at)::float8 AS created_at,
+       (SELECT coalesce(json_agg(json_build_object('receiver', j.task ->> 'receiver', 'state',
+                   CASE j.state WHEN 'queued' THEN 'waiting' WHEN 'leased' THEN 'sending'
+                        WHEN 'done' THEN 'sent' ELSE 'dead' END,
+                   'tries', j.tries, 'reason', j.reason, 'next_at',
+                   CASE WHEN j.state = 'queued' THEN to_char(j.not_before AT TIME ZONE 'UTC',
+                                                             'YYYY-MM-DD"T"HH24:MI:SS"Z"') END)
+               ORDER BY j.id), '[]')::text
+        FROM jobs j WHERE j.project_id = n.project_id AND j.kind = 'notify'
+        AND (j.task ->> 'notice')::bigint = n.id) AS deliveries
 FROM notices n JOIN projects p ON p.id = n.project_id
 LEFT JOIN commits c ON c.project_id = n.project_id AND c.sha = n.sha
 WHERE n.done_at IS NULL AND ($1::bigint IS NULL OR n.project_id = $1)
@@ -21,3 +33,87 @@ SELECT project_id FROM notices WHERE id = $1::bigint;
 -- name: notice_done
 -- $1 id, $2 actor; done is done
 UPDATE notices SET done_at = now(), done_by = $2 WHERE id = $1::bigint AND done_at IS NULL;
+
+-- name: notices_dispatch
+-- $1 receiver[], $2 the project of each, '' for all, $3 days  -> how many became jobs
+-- What is older is no news any more, and what nobody is to receive stays for who reads the outbox.
+WITH receivers AS MATERIALIZED (
+    SELECT * FROM unnest($1::text[], $2::text[]) AS r (name, project)),
+picked AS MATERIALIZED (
+    SELECT n.project_id, n.id, n.sha, p.name FROM notices n JOIN projects p ON p.id = n.project_id
+    WHERE n.done_at IS NULL AND n.dispatched_at IS NULL
+      AND n.created_at > now() - make_interval(days => $3::int)
+      AND EXISTS (SELECT 1 FROM receivers r WHERE r.project IN ('', p.name))
+    ORDER BY n.id LIMIT 100 FOR UPDATE OF n SKIP LOCKED),
+made AS (
+    INSERT INTO jobs (project_id, kind, sha, dedupe, task, not_before)
+    SELECT k.project_id, 'notify', k.sha, format('notify:%s:%s', k.id, r.name),
+           jsonb_build_object('notice', k.id, 'receiver', r.name), now()
+    FROM picked k JOIN receivers r ON r.project IN ('', k.name)
+    ORDER BY k.id),
+marked AS (
+    UPDATE notices n SET dispatched_at = now() FROM picked k
+    WHERE n.project_id = k.project_id AND n.id = k.id RETURNING n.id)
+SELECT count(*) FROM marked;
+
+-- name: notify_take
+-- $1 lease_hash, $2 seconds  -> job_id, project_id, notice_id, receiver, tries (with this one), closed
+WITH pick AS MATERIALIZED (
+    SELECT project_id, id FROM jobs
+    WHERE state = 'queued' AND kind = 'notify' AND not_before <= clock_timestamp()
+    ORDER BY not_before, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+UPDATE jobs j
+SET state = 'leased', runner = 'server', lease_hash = $1, tries = j.tries + 1,
+    lease_until = clock_timestamp() + make_interval(secs => $2::float8),
+    started_at = coalesce(j.started_at, now())
+FROM pick JOIN notices n ON n.project_id = pick.project_id
+WHERE j.project_id = pick.project_id AND j.id = pick.id AND n.id = (j.task ->> 'notice')::bigint
+RETURNING j.id AS job_id, j.project_id, n.id AS notice_id, j.task ->> 'receiver' AS receiver, j.tries,
+          n.done_at IS NOT NULL AS closed;
+
+-- name: notify_due
+-- seconds until the next one is due; NULL: none waits
+SELECT extract(epoch FROM min(not_before) - clock_timestamp())::float8
+FROM jobs WHERE state = 'queued' AND kind = 'notify';
+
+-- name: notify_content
+-- $1 project_id, $2 notice_id  -> it, and the others of its kind about the same commit, the oldest first
+SELECT n.id, p.name AS project, n.kind, n.alert_id, n.sha AS commit, c.subject, c.author, n.text,
+       extract(epoch FROM n.created_at)::float8 AS created_at, b.name AS benchmark, s.metric, s.backend,
+       s.machine_class, x.rel_change
+FROM notices this
+JOIN notices n ON n.project_id = this.project_id AND n.sha = this.sha AND n.kind = this.kind
+JOIN projects p ON p.id = n.project_id
+LEFT JOIN commits c ON c.project_id = n.project_id AND c.sha = n.sha
+LEFT JOIN alerts a ON a.project_id = n.project_id AND a.id = n.alert_id
+LEFT JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+LEFT JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
+LEFT JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+WHERE this.project_id = $1::bigint AND this.id = $2::bigint
+ORDER BY n.id LIMIT 1000;
+
+-- name: notice_lock
+-- $1 project_id, $2 id: two of its deliveries may end at the same time
+SELECT id FROM notices WHERE project_id = $1::bigint AND id = $2::bigint FOR UPDATE;
+
+-- name: notify_finish
+-- $1 job_id, $2 lease_hash, $3 state, $4 reason, $5 seconds until it is tried again, $6 tries to take back
+UPDATE jobs SET state = $3, reason = $4, lease_until = NULL, lease_hash = NULL,
+       tries = greatest(tries - $6::int, 0),
+       not_before = clock_timestamp() + make_interval(secs => $5::float8),
+       finished_at = CASE WHEN $3 <> 'queued' THEN now() END
+WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2;
+
+-- name: notify_close
+-- $1 project_id, $2 notice_id: everybody has it
+UPDATE notices SET done_at = now(), done_by = 'notify'
+WHERE project_id = $1::bigint AND id = $2::bigint AND done_at IS NULL
+  AND NOT EXISTS (SELECT 1 FROM jobs WHERE project_id = $1::bigint AND kind = 'notify'
+                  AND (task ->> 'notice')::bigint = $2::bigint AND state <> 'done');
+
+-- name: notify_again
+-- $1 project_id, $2 notice_id  -> the dead letters that are tried anew
+UPDATE jobs SET state = 'queued', tries = 0, not_before = now(), finished_at = NULL
+WHERE project_id = $1::bigint AND kind = 'notify' AND (task ->> 'notice')::bigint = $2::bigint
+  AND state = 'failed'
+RETURNING id;

@@ -10,9 +10,7 @@ PFC_HANDLER(audit_list)
     json_t *items;
     pfc_code code;
 
-    code = pfc_decode_page(req, &page, err);
-    if (!code)
-        code = pfc_query_project(app, req, &project_id, err);
+    code = pfc_query_project_page(app, req, &project_id, &page, err);
     if (!code)
         code = pfc_audit_list(app->db, project_id, page, &rows, err);
     if (code)

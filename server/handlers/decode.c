@@ -80,6 +80,14 @@ pfc_code pfc_query_project(pfc_app *app, const pfc_req *req, int64_t *project_id
     return PFC_OK;
 }
 
+pfc_code pfc_query_project_page(pfc_app *app, const pfc_req *req, int64_t *project_id,
+                                pfc_page *page, pfc_err *err)
+{
+    pfc_code code = pfc_decode_page(req, page, err);
+
+    return code ? code : pfc_query_project(app, req, project_id, err);
+}
+
 pfc_code pfc_decode_labels(const json_t *obj, const char *key, char **out, pfc_err *err)
 {
     json_t *labels = NULL;

@@ -45,6 +45,9 @@ pfc_code pfc_decode_project(pfc_app *app, const pfc_req *req, const char *name, 
 /** The project of the path's {p}. */
 pfc_code pfc_path_project(pfc_app *app, const pfc_req *req, int64_t *project_id,
                           pfc_err *err) PFC_MUSTCHECK;
+/** The query's page, and its project as of pfc_query_project. */
+pfc_code pfc_query_project_page(pfc_app *app, const pfc_req *req, int64_t *project_id,
+                                pfc_page *page, pfc_err *err) PFC_MUSTCHECK;
 /** The query's `project`, else the one the token is bound to, else 0. */
 pfc_code pfc_query_project(pfc_app *app, const pfc_req *req, int64_t *project_id,
                            pfc_err *err) PFC_MUSTCHECK;
@@ -130,6 +133,7 @@ PFC_HANDLER(session_delete);
 PFC_HANDLER(audit_list);   /* audit.c */
 PFC_HANDLER(notices_list); /* notices.c */
 PFC_HANDLER(notices_delete);
+PFC_HANDLER(notices_send);
 
 json_t *pfc_encode_job(const pfc_job *j);
 json_t *pfc_encode_bisection(const pfc_bisection *b);

@@ -104,6 +104,10 @@ PFC_HANDLER(metrics)
         put_gauge(&out, "perfci_jobs_queued", "Jobs that wait for a runner.",
                   (double)f.jobs_queued);
         put_gauge(&out, "perfci_jobs_leased", "Jobs that a runner has.", (double)f.jobs_leased);
+        put_gauge(&out, "perfci_notices_open", "Notices that not everybody has.",
+                  (double)f.notices_open);
+        put_gauge(&out, "perfci_notices_dead", "Deliveries of them that were given up.",
+                  (double)f.notices_dead);
         put_gauge(&out, "perfci_runners", "Runners heard of within five minutes.",
                   (double)f.runners);
         put_gauge(&out, "perfci_detection_lag_seconds", "Age of the oldest run not judged yet.",

@@ -120,6 +120,8 @@ const pfc_route pfc_routes[] = {
       "What somebody ought to be told and has not been, oldest first", "200" },
     { "DELETE", API "/notices/{id}", PFC_SCOPE_TRIAGE, pfc_handle_notices_delete, NULL, NULL,
       "A notice is sent; again: the same answer", "204" },
+    { "POST", API "/notices/{id}/send", PFC_SCOPE_TRIAGE, pfc_handle_notices_send, NULL, NULL,
+      "Has the deliveries of a notice that were given up tried anew", "200" },
 };
 
 const size_t pfc_routes_len = PFC_ARRAY_LEN(pfc_routes);

@@ -17,14 +17,9 @@ static const pfc_shape audit_shape = PFC_SHAPE(audit_cols, pfc_audit_row);
 pfc_code pfc_audit_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_audit_rows *out,
                         pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_rows rows = { 0 };
-    pfc_code code;
+    pfc_code code = pfc_rows_page(db, "audit_list", project_id, page, &audit_shape, &rows, err);
 
-    pfc_args_id(&args, project_id);
-    pfc_args_cursor(&args, page);
-    pfc_args_i64(&args, pfc_page_fetch(page));
-    code = pfc_rows_read(db, "audit_list", &args, &audit_shape, &page, &rows, err);
     if (!code)
         PFC_ROWS_INTO(out, rows);
     return code;

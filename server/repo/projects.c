@@ -58,6 +58,8 @@ static const pfc_col figure_cols[] = {
     PFC_COL(pfc_figures, alerts_open, "alerts_open", I64),
     PFC_COL(pfc_figures, jobs_queued, "jobs_queued", I64),
     PFC_COL(pfc_figures, jobs_leased, "jobs_leased", I64),
+    PFC_COL(pfc_figures, notices_open, "notices_open", I64),
+    PFC_COL(pfc_figures, notices_dead, "notices_dead", I64),
     PFC_COL(pfc_figures, runners, "runners", I64),
     PFC_COL(pfc_figures, detection_lag_s, "detection_lag_s", F64),
 };

@@ -186,8 +186,8 @@ typedef struct pfc_alert_filter {
 pfc_code pfc_alerts_list(pfc_db *db, const pfc_alert_filter *filter, pfc_page page, pfc_alerts *out,
                          pfc_err *err) PFC_MUSTCHECK;
 /** The `limit` (1..500) that are most worth looking at, those first. */
-pfc_code pfc_alerts_by_worth(pfc_db *db, const pfc_alert_filter *filter, int limit,
-                             pfc_alerts *out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_alerts_by_worth(pfc_db *db, const pfc_alert_filter *filter, int limit, pfc_alerts *out,
+                             pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_alerts_get(pfc_db *db, int64_t id, pfc_alerts *out, pfc_err *err) PFC_MUSTCHECK;
 
 typedef struct pfc_alert_event {
@@ -339,8 +339,9 @@ pfc_code pfc_audit_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_audit
 
 typedef struct pfc_figures {
     int64_t runs, measurements, series, alerts_open, jobs_queued, jobs_leased;
-    int64_t runners;        /* heard of within five minutes, of any project */
-    double detection_lag_s; /* age of the oldest run not judged yet; 0: none waits */
+    int64_t notices_open, notices_dead; /* dead: deliveries of them that were given up */
+    int64_t runners;                    /* heard of within five minutes, of any project */
+    double detection_lag_s;             /* age of the oldest run not judged yet; 0: none waits */
 } pfc_figures;
 /** project_id 0: all. */
 pfc_code pfc_figures_get(pfc_db *db, int64_t project_id, pfc_figures *out,

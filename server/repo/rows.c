@@ -54,6 +54,17 @@ pfc_code pfc_rows_read(pfc_db *db, const char *name, pfc_args *args, const pfc_s
     return code;
 }
 
+pfc_code pfc_rows_page(pfc_db *db, const char *name, int64_t project_id, pfc_page page,
+                       const pfc_shape *shape, pfc_rows *out, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_id(&args, project_id);
+    pfc_args_cursor(&args, page);
+    pfc_args_i64(&args, pfc_page_fetch(page));
+    return pfc_rows_read(db, name, &args, shape, &page, out, err);
+}
+
 pfc_code pfc_rows_one(pfc_db *db, const char *name, pfc_args *args, const pfc_shape *shape,
                       pfc_rows *out, const char *what, pfc_err *err)
 {

@@ -50,6 +50,9 @@ pfc_code pfc_rows_query(pfc_tx *tx, const char *name, pfc_args *args, const pfc_
 /** The same on a connection of its own. */
 pfc_code pfc_rows_read(pfc_db *db, const char *name, pfc_args *args, const pfc_shape *shape,
                        const pfc_page *page, pfc_rows *out, pfc_err *err) PFC_MUSTCHECK;
+/** pfc_rows_read of a statement that takes project_id (0: NULL), cursor and limit. */
+pfc_code pfc_rows_page(pfc_db *db, const char *name, int64_t project_id, pfc_page page,
+                       const pfc_shape *shape, pfc_rows *out, pfc_err *err) PFC_MUSTCHECK;
 /** pfc_rows_read for exactly one row; none: PFC_ENOTFOUND "no WHAT"; several: PFC_EINVAL. */
 pfc_code pfc_rows_one(pfc_db *db, const char *name, pfc_args *args, const pfc_shape *shape,
                       pfc_rows *out, const char *what, pfc_err *err) PFC_MUSTCHECK;

@@ -5,6 +5,7 @@
 #include "server/workers/workers.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +31,9 @@ struct pfc_workers {
     unsigned idle_ms;
     pfc_retention retention;
     pfc_listener *listener;
-    pthread_t keeper;
-    bool keeper_runs;
+    pthread_t keeper, messenger;
+    bool keeper_runs, messenger_runs;
+    pfc_notifier *notifier;
     pthread_t detectors[MAX_DETECTORS];
     size_t detectors_len;
     pthread_mutex_t lock;
@@ -58,15 +60,15 @@ static void wake_all(pfc_workers *w)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Sleeps until there is an event after *seen, the end, or the longest idle time. */
-static void wait_for_work(pfc_workers *w, uint64_t *seen)
+/* Sleeps until there is an event after *seen, the end, or wait_ms passed. */
+static void wait_for_work(pfc_workers *w, uint64_t *seen, unsigned wait_ms)
 {
     struct timespec until;
     int rc = 0;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += (time_t)(w->idle_ms / 1000);
-    until.tv_nsec += (long)(w->idle_ms % 1000) * (long)PFC_NS_PER_MS;
+    until.tv_sec += (time_t)(wait_ms / 1000);
+    until.tv_nsec += (long)(wait_ms % 1000) * (long)PFC_NS_PER_MS;
     if (until.tv_nsec >= PFC_NS_PER_S) {
         until.tv_sec++;
         until.tv_nsec -= (long)PFC_NS_PER_S;
@@ -108,16 +110,32 @@ static void *detector_main(void *arg)
         code = pfc_verifications_advance(w->db, &err);
         more |= go_on(code, "verification", &err);
         if (!more)
-            wait_for_work(w, &seen);
+            wait_for_work(w, &seen, w->idle_ms);
     }
     return NULL;
 }
 
-/* Events that mean work for us: runs to judge, a search, a job of one. */
+/* Receivers may be slow, so they wait for each other and nobody waits for them. */
+static void *messenger_main(void *arg)
+{
+    pfc_workers *w = arg;
+    uint64_t seen = 0;
+
+    while (!is_stopping(w)) {
+        pfc_err err = { 0 };
+        double due_s = INFINITY;
+
+        if (!go_on(pfc_notify_next(w->notifier, &due_s, &err), "notices", &err))
+            wait_for_work(w, &seen, (unsigned)fmin(w->idle_ms, 1 + 1000 * due_s));
+    }
+    return NULL;
+}
+
+/* Events that mean work for us: runs to judge, a search, a job of one, a notice. */
 static bool is_for_us(const char *event)
 {
     static const char *const words[] = { "\"detect\"", "\"bisection\"", "\"bisect\"",
-                                         "\"verify\"" };
+                                         "\"verify\"", "\"notice\"",    "\"notify\"" };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++)
         if (strstr(event, words[i]))
@@ -245,6 +263,7 @@ pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_
     w->db = opts->db;
     w->idle_ms = opts->idle_ms ? opts->idle_ms : 5000;
     w->retention = (pfc_retention){ opts->raw_months, opts->day_months };
+    w->notifier = opts->notifier;
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -254,6 +273,9 @@ pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_
     if (!code && pthread_create(&w->keeper, NULL, keeper_main, w))
         code = pfc_err_set(err, PFC_EUNAVAIL, "workers: cannot start a thread");
     w->keeper_runs = !code;
+    if (!code && w->notifier && pthread_create(&w->messenger, NULL, messenger_main, w))
+        code = pfc_err_set(err, PFC_EUNAVAIL, "workers: cannot start a thread");
+    w->messenger_runs = !code && w->notifier;
     while (!code && w->detectors_len < detectors) {
         if (pthread_create(&w->detectors[w->detectors_len], NULL, detector_main, w))
             code = pfc_err_set(err, PFC_EUNAVAIL, "workers: cannot start a thread");
@@ -275,10 +297,14 @@ void pfc_workers_stop(pfc_workers *w)
     w->stopping = true;
     pthread_cond_broadcast(&w->wake);
     pthread_mutex_unlock(&w->lock);
+    if (w->notifier)
+        pfc_notifier_stop(w->notifier);
     if (w->listener)
         pfc_listener_wake(w->listener);
     if (w->keeper_runs)
         (void)pthread_join(w->keeper, NULL);
+    if (w->messenger_runs)
+        (void)pthread_join(w->messenger, NULL);
     for (size_t i = 0; i < w->detectors_len; i++)
         (void)pthread_join(w->detectors[i], NULL);
     pfc_listener_close(w->listener);

@@ -1,12 +1,13 @@
 /*
  * Threads of the server that work without a request: they judge runs (detect jobs of the queue),
- * give expired leases back, and create partitions ahead. Any number of servers may run them on one
+ * send notices (notify jobs), give expired leases back, and create partitions ahead. Any number of servers may run them on one
  * database. They wake on the database's events and, because an event can be missed, every few
  * seconds by themselves.
  */
 #ifndef PFC_SERVER_WORKERS_WORKERS_H
 #define PFC_SERVER_WORKERS_WORKERS_H
 
+#include "server/notify/notify.h"
 #include "server/repo/db.h"
 
 typedef struct pfc_workers pfc_workers;
@@ -17,6 +18,7 @@ typedef struct pfc_workers_opts {
     unsigned detectors;         /* threads that judge; 0: 1 */
     unsigned idle_ms;           /* longest wait between looks at the queue; 0: 5000 */
     int raw_months, day_months; /* as pfc_retention */
+    pfc_notifier *notifier;     /* outlives the workers; NULL: notices wait for who reads them */
 } pfc_workers_opts;
 
 pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts,

@@ -60,6 +60,13 @@ class Cluster:
         self.process.stdout.close()
 
 
+def sql(url, text):
+    """What psql prints of it."""
+    done = subprocess.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", text], capture_output=True,
+                          text=True, timeout=120, stdin=subprocess.DEVNULL, check=True)
+    return done.stdout
+
+
 class Answer:
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body

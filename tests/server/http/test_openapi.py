@@ -51,7 +51,8 @@ class OpenApi(unittest.TestCase):
         server.as_admin("POST", "/api/v1/bisections", report)
         notice = server.call("GET", "/api/v1/notices").json["notices"][0]
         assert notice["commit"] == support.commit_id(8), notice
-        return {"/api/v1/notices/{id}": notice["id"], "/api/v1/projects/{p}/commits/{id}": support.commit_id(8), "/api/v1/series/{id}": series,
+        return {"/api/v1/notices/{id}": notice["id"], "/api/v1/notices/{id}/send": notice["id"],
+                "/api/v1/projects/{p}/commits/{id}": support.commit_id(8), "/api/v1/series/{id}": series,
                 "/api/v1/series/{id}/replay": series,
                 "/api/v1/runs/{id}": f"{1:032x}", "/api/v1/alerts/{id}": alert,
                 "/api/v1/alerts/{id}/suspects": alert, "/api/v1/jobs/{id}": job,

@@ -1,6 +1,15 @@
-"""kill -9 in the middle: what was answered is there afterwards, what was not can be sent again."""
+"""What must not be lost: runs that were answered when the server is killed, and notices on their way to receivers."""
 import concurrent.futures
+import hmac
 import http.client
+import http.server
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
 import unittest
 
 import support
@@ -64,6 +73,259 @@ class Restart(unittest.TestCase):
                           self.server.call("GET", "/metrics").body)
             self.assertEqual(self.server.stop(), 0, self.server.log())
             self.assertEqual([w.result(timeout=support.DEADLINE_S).status for w in waiting], [204] * 3)
+
+
+class Receiver(http.server.ThreadingHTTPServer):
+    """Hears what is posted to it; `script` says for each path what the calls get, the last for ever."""
+
+    daemon_threads = True
+
+    def __init__(self, script=None, port=0):
+        super().__init__(("127.0.0.1", port), Hears)
+        self.script, self.calls, self.lock = script or {}, [], threading.Lock()
+        self.comments = []  # of GitHub
+        self.port = self.server_address[1]
+        self.thread = threading.Thread(target=self.serve_forever, daemon=True)
+        self.thread.start()
+
+    def to(self, path):
+        with self.lock:
+            return [c for c in self.calls if c["path"] == path]
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
+        self.thread.join()
+
+    def handle_error(self, request, client_address):
+        pass  # a client that gives up is what some of the tests are about
+
+
+class Hears(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+    def reply(self, status, document=None, **headers):
+        body = json.dumps(document).encode() if document is not None else b""
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def handle_call(self):
+        path, _, _ = self.path.partition("?")
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        server = self.server
+        with server.lock:
+            number = len([c for c in server.calls if c["path"] == path])
+            server.calls.append({"method": self.command, "path": path, "headers": dict(self.headers), "body": body})
+        if path.startswith("/repos/"):
+            return self.github(path, body)
+        script = server.script.get(path, [204])
+        action = script[min(number, len(script) - 1)]
+        if action == "close":
+            return self.connection.shutdown(socket.SHUT_RDWR)
+        if action == "hang":
+            return self.connection.recv(1)  # until the caller gives up
+        if action == "redirect":
+            return self.reply(302, Location=f"http://127.0.0.1:{server.port}/elsewhere")
+        return self.reply(action)
+
+    def github(self, path, body):
+        if self.headers.get("Authorization") != "Bearer token-of-16-bytes":
+            return self.reply(401, {"message": "Bad credentials"})
+        if self.command == "GET":
+            return self.reply(200, self.server.comments)
+        text = json.loads(body)["body"]
+        if self.command == "POST":
+            self.server.comments.append({"id": 5, "body": text, "html_url": "http://x"})
+        else:
+            self.server.comments[0]["body"] = text
+        return self.reply(201, self.server.comments[0])
+
+    do_GET = do_POST = do_PATCH = handle_call
+
+
+class Notices(unittest.TestCase):
+    """A culprit that is confirmed reaches everybody who is to hear of it."""
+
+    SECRET = "sixteen bytes it is, or more"
+    NAMES = ("gemm/f32/m64n64k64", "norm/f32/<b>&")
+
+    def setUp(self):
+        self.receiver = Receiver({"/slow": ["hang", 204], "/broken": [500, 503, 204], "/closing": ["close", "close", 204],
+                                  "/moved": ["redirect"], "/denied": [401], "/always-500": [500]})
+        self.addCleanup(self.receiver.close)
+        self.folder = tempfile.mkdtemp(prefix="pfc-notify-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.secret = self.write("secret", self.SECRET + "\n")
+        self.token = self.write("token", "token-of-16-bytes\n")
+
+    def write(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        return path
+
+    def start(self, lines, *flags):
+        here = f"http://127.0.0.1:{self.receiver.port}"
+        file = self.write("receivers", lines.replace("HERE", here).replace("SECRET", self.secret).replace("TOKEN", self.token))
+        server = support.Server(cluster.database(), "--public-read", "--notify", file, "--notify-retry", "0.05", "--notify-tries",
+                                "4", "--notify-timeout", "1", "--public-url", "https://perfci.example/", *flags)
+        self.addCleanup(server.close)
+        self.assertEqual(server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status, 201)
+        self.assertEqual(server.as_admin("POST", "/api/v1/projects/demo/commits", support.commits(1, 12)).status, 200)
+        for n in range(1, 13):
+            document = support.run_document(n, n, 100.0 if n < 8 else 200.0)
+            document["measurements"] *= 2
+            document["measurements"][1] = {**document["measurements"][0], "benchmark": self.NAMES[1]}
+            self.assertEqual(server.as_admin("POST", "/api/v1/runs", document).status, 201)
+        support.until("alerts", lambda: len(server.call("GET", "/api/v1/alerts").json["alerts"]) == 2)
+        return server
+
+    def blame(self, server, benchmark=0):
+        report = {"project": "demo", "metric": "time_ns", "benchmark": self.NAMES[benchmark], "backend": "cpu-scalar",
+                  "good": support.commit_id(1), "bad": support.commit_id(12), "verdict": "found",
+                  "culprits": [{"commits": [support.commit_id(8)], "probability": 0.99, "rel_change": 1.0, "rel_low": 0.9,
+                                "rel_high": 1.1}],
+                  "runs": 9, "builds": 4, "commits_measured": 4, "seconds": 12.5, "steps": [],
+                  "confirmation": {"before": support.commit_id(7),
+                                   "pairs": [[100.0 + n % 3, 200.0 + n % 2] for n in range(12)]}}
+        self.assertEqual(server.as_admin("POST", "/api/v1/bisections", report).status, 201)
+
+    def notices(self, server):
+        return server.call("GET", "/api/v1/notices").json["notices"]
+
+    def states(self, server):
+        return {d["receiver"]: d["state"] for n in self.notices(server) for d in n["deliveries"]}
+
+    def check_signature(self, call):
+        head = call["headers"]
+        signed = f"{head['Perfci-Delivery']}.{head['Perfci-Timestamp']}.".encode() + call["body"]
+        good = hmac.new(self.SECRET.encode(), signed, "sha256").hexdigest()
+        self.assertEqual(head["Perfci-Signature"], "sha256=" + good)
+
+    def test_every_receiver_hears_of_it_however_it_stumbles_at_first(self):
+        server = self.start("# who hears of it\n\n"
+                            "fine kind=webhook url=HERE/fine?key=1 secret=SECRET project=demo\n"
+                            "slow kind=webhook url=HERE/slow secret=SECRET\n"
+                            "broken kind=webhook url=HERE/broken secret=SECRET\n"
+                            "closing kind=webhook url=HERE/closing secret=SECRET\n"
+                            "others kind=webhook url=HERE/others secret=SECRET project=another\n"
+                            "chat kind=slack url=HERE/chat\n")
+        self.blame(server, 1)
+        support.until("all have it", lambda: not self.notices(server))
+        counts = {p: len(self.receiver.to(p)) for p in ("/fine", "/slow", "/broken", "/closing", "/others", "/chat")}
+        self.assertEqual(counts, {"/fine": 1, "/slow": 2, "/broken": 3, "/closing": 3, "/others": 0, "/chat": 1})
+        for path in ("/fine", "/slow", "/broken", "/closing"):
+            calls = self.receiver.to(path)
+            self.assertEqual(len({c["headers"]["Perfci-Delivery"] for c in calls}), 1, "the same id each time")
+            for call in calls:
+                self.check_signature(call)
+        call, = self.receiver.to("/fine")
+        document = json.loads(call["body"])
+        self.assertEqual(call["headers"]["Perfci-Event"], "culprit_confirmed")
+        self.assertEqual((document["project"], document["commit"]["id"], document["commit"]["subject"]),
+                         ("demo", support.commit_id(8), "change 8"))
+        self.assertEqual(document["alert"]["benchmark"], self.NAMES[1])
+        self.assertAlmostEqual(document["alert"]["rel_change"], 1.0, delta=0.01)
+        self.assertEqual(document["alert"]["url"], f"https://perfci.example/alerts/{document['alert']['id']}")
+        self.assertEqual(document["repro"], f"perfci repro alert:{document['alert']['id']}")
+        text = json.loads(self.receiver.to("/chat")[0]["body"])["text"]
+        self.assertIn("norm/f32/&lt;b&gt;&amp;", text)
+        self.assertIn("culprit confirmed", text)
+
+    def test_what_cannot_be_delivered_stays_as_a_dead_letter_and_can_be_tried_again(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        server = self.start("moved kind=webhook url=HERE/moved secret=SECRET\n"
+                            "denied kind=webhook url=HERE/denied secret=SECRET\n"
+                            "never kind=webhook url=HERE/always-500 secret=SECRET\n"
+                            "private kind=webhook url=https://10.255.255.1/hidden-path secret=SECRET\n"
+                            f"away kind=webhook url=http://127.0.0.1:{port}/x secret=SECRET\n")
+        self.blame(server)
+        support.until("all are dead", lambda: set(self.states(server).values()) == {"dead"})
+        notice, = self.notices(server)
+        told = {d["receiver"]: (d["tries"], d["reason"]) for d in notice["deliveries"]}
+        self.assertEqual({r: t for r, (t, _) in told.items()},
+                         {"moved": 1, "denied": 1, "never": 4, "private": 1, "away": 4})
+        self.assertIn("redirect", told["moved"][1])
+        self.assertEqual(self.receiver.to("/elsewhere"), [])
+        self.assertIn("401", told["denied"][1])
+        self.assertIn("500", told["never"][1])
+        self.assertIn("address", told["private"][1])
+        self.assertNotIn("hidden-path", told["private"][1] + server.log())
+        self.assertNotIn(self.SECRET, server.log())
+        figures = server.call("GET", "/metrics").body.decode()
+        self.assertIn("perfci_notices_dead 5\n", figures)
+        self.assertIn("perfci_notices_open 1\n", figures)
+        self.receiver.script.update({"/moved": [204], "/denied": [204], "/always-500": [204]})
+        later = Receiver(port=port)
+        self.addCleanup(later.close)
+        answer = server.as_admin("POST", f"/api/v1/notices/{notice['id']}/send")
+        self.assertEqual((answer.status, answer.json), (200, {"deliveries": 5}))
+        support.until("all but one are sent", lambda: sorted(self.states(server).values()) == ["dead"] + ["sent"] * 4)
+        self.check_signature(later.to("/x")[0])
+        # what nobody can get is closed by a person
+        self.assertEqual(server.as_admin("DELETE", f"/api/v1/notices/{notice['id']}").status, 204)
+        self.assertEqual(self.notices(server), [])
+
+    def test_a_server_that_is_killed_while_it_sends_sends_again_under_the_same_id(self):
+        self.receiver.script["/slow"] = ["hang", 204]
+        server = self.start("slow kind=webhook url=HERE/slow secret=SECRET\n", "--notify-timeout", "60")
+        self.blame(server)
+        support.until("it is being sent", lambda: len(self.receiver.to("/slow")) == 1)
+        server.kill()
+        server.start()
+        # its lease would run out by itself; ten minutes are too long for a test
+        support.sql(server.database, "UPDATE jobs SET lease_until = now() WHERE kind = 'notify' AND state = 'leased'")
+        support.until("it is sent", lambda: not self.notices(server))
+        ids = [c["headers"]["Perfci-Delivery"] for c in self.receiver.to("/slow")]
+        self.assertEqual(ids, [ids[0]] * 2)
+
+    def test_the_culprit_has_one_comment_that_is_edited_and_none_before_it_is_confirmed(self):
+        server = self.start("forge kind=github url=HERE repo=me/kernels secret=TOKEN\n")
+        self.assertEqual(self.receiver.calls, [])
+        self.blame(server)
+        support.until("the comment is there", lambda: not self.notices(server))
+        self.assertEqual(len(self.receiver.comments), 1)
+        text = self.receiver.comments[0]["body"]
+        self.assertTrue(text.startswith("<!-- perfci:culprit -->\n"), text)
+        self.assertIn("changed 1 measurement,", text)
+        self.assertIn("perfci repro alert:", text)
+        self.blame(server, 1)
+        support.until("it was edited", lambda: not self.notices(server))
+        self.assertEqual(len(self.receiver.comments), 1)
+        text = self.receiver.comments[0]["body"]
+        self.assertIn("changed 2 measurements,", text)
+        self.assertIn("`norm/f32/<b>&`", text)  # inert: a code span
+        self.assertEqual([c["method"] for c in self.receiver.calls], ["GET", "POST", "GET", "PATCH"])
+        self.assertEqual({c["path"] for c in self.receiver.calls},
+                         {f"/repos/me/kernels/commits/{support.commit_id(8)}/comments", "/repos/me/kernels/comments/5"})
+
+    def test_a_wrong_file_of_receivers_is_refused_at_start_with_its_line(self):
+        short = self.write("short", "too short\n")
+        url = cluster.database()
+        for line, said in ((f"a kind=webhook url=http://example.com/x secret={self.secret}", "want https"),
+                           (f"a kind=webhook url=https://u:p@example.com/ secret={self.secret}", "no user or password"),
+                           (f"a kind=webhook url=https://h/ secret={short}", "under 16 bytes"),
+                           ("a kind=webhook url=https://h/ secret=/nowhere", "/nowhere"),
+                           ("a kind=webhook url=https://h/", "want secret=FILE"),
+                           (f"a kind=mail url=https://h/ secret={self.secret}", "kind=webhook, kind=slack or kind=github"),
+                           (f"a kind=github repo=x secret={self.secret}", "OWNER/NAME"),
+                           (f"A! kind=slack url=https://h/", "receiver's name"),
+                           ("a kind=slack url=https://h/ colour=red", 'unknown word "colour"'),
+                           ("a kind=slack url=https://h/\na kind=slack url=https://h/", "another receiver"),
+                           ("# nobody", "names no receiver")):
+            path = self.write("wrong", "\n" + line + "\n")
+            done = subprocess.run([support.BIN / "perfci-server", "--database", url, "--listen", "127.0.0.1:0", "--notify", path],
+                                  capture_output=True, text=True, timeout=support.DEADLINE_S, check=False)
+            self.assertEqual(done.returncode, 2, line)
+            self.assertIn(said, done.stderr)
+            self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
 
 
 if __name__ == "__main__":

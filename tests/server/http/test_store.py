@@ -25,15 +25,9 @@ def admin(url, *args, status=0):
     return done
 
 
-def sql(url, text):
-    done = subprocess.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", text], capture_output=True,
-                          text=True, timeout=120, stdin=subprocess.DEVNULL, check=True)
-    return done.stdout
-
-
 def contents(url):
     """Every row of every table, in an order that does not depend on where they lie."""
-    return {t: sorted(sql(url, f"SELECT to_jsonb(t) FROM {t} AS t").splitlines()) for t in TABLES}
+    return {t: sorted(support.sql(url, f"SELECT to_jsonb(t) FROM {t} AS t").splitlines()) for t in TABLES}
 
 
 class Store(unittest.TestCase):
@@ -89,12 +83,12 @@ class Store(unittest.TestCase):
             file.truncate(os.path.getsize(self.file) // 2)
         fresh = self.cluster.database()
         admin(fresh, "restore", self.file, status=5)
-        self.assertEqual(sql(fresh, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").strip(), "0")
+        self.assertEqual(support.sql(fresh, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").strip(), "0")
 
     def test_check_finds_what_does_not_hold(self):
         url, server = self.filled()
         self.assertEqual(server.stop(), 0)
-        sql(url, "DELETE FROM jobs WHERE kind = 'detect' AND run_id = 3;"
+        support.sql(url, "DELETE FROM jobs WHERE kind = 'detect' AND run_id = 3;"
                  "UPDATE measurements SET n = n + 1 WHERE run_id = 4")
         report = json.loads(admin(url, "check", "--json", status=5).stdout)
         wrong = {c["what"]: c["wrong"] for c in report["checks"] if c["wrong"]}
@@ -182,7 +176,7 @@ class Pooled(unittest.TestCase):
         self.assertEqual((len(window["columns"]["median"]), window["bucketed"]), (10, True))
         answer = server.as_admin("GET", f"/api/v1/compare?project=demo&a={support.commit_id(2)}&b={support.commit_id(39)}")
         self.assertEqual(len(answer.json["rows"]), 1, answer)
-        used = sql(url, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'perfci' AND pid <> pg_backend_pid()")
+        used = support.sql(url, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'perfci' AND pid <> pg_backend_pid()")
         self.assertLessEqual(int(used), 2 + 2, "the pool's two, and two that listen")
         admin(url, "check")
 

@@ -1,0 +1,319 @@
+/* Takes what is due from the queue and sends it. */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/address.h"
+#include "core/base/fs.h"
+#include "core/base/log.h"
+#include "core/base/parse.h"
+#include "core/forge/forge.h"
+#include "server/notify/internal.h"
+
+#define FILE_MAX_    (256u * 1024)
+#define NEWS_DAYS    7 /* what lay longer when a first receiver is set up is no news */
+#define MAX_WAIT_S   3600.0
+#define LEASE_S      600.0 /* longer than all calls of one delivery: GitHub's comments have pages */
+#define ANSWER_BYTES (8u * 1024 * 1024)
+
+struct pfc_notifier {
+    pfc_notifier_opts opts;
+    pfc_nets networks;
+    char *link; /* of the dashboard, without a slash at its end; NULL: none */
+    pfc_receivers receivers;
+    const char *names[PFC_NOTIFY_MAX_RECEIVERS], *projects[PFC_NOTIFY_MAX_RECEIVERS];
+    atomic_bool stopping;
+};
+
+/* It goes into Markdown and into chats as it is. */
+static pfc_code take_link(pfc_notifier *n, pfc_err *err)
+{
+    const char *url = n->opts.public_url;
+    size_t len = url ? strlen(url) : 0;
+
+    if (!url)
+        return PFC_OK;
+    if ((strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) || len > 1024 ||
+        url[strspn(url, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/[]%")])
+        return pfc_err_set(err, PFC_EINVAL,
+                           "--public-url: want https://HOST[/PATH], got \"%.200s\"", url);
+    n->link = pfc_strndup(url, len - (url[len - 1] == '/'));
+    return PFC_OK;
+}
+
+pfc_code pfc_notifier_open(pfc_notifier **out, const pfc_notifier_opts *opts, pfc_err *err)
+{
+    pfc_notifier *n = pfc_calloc(1, sizeof(*n));
+    pfc_err why = { 0 };
+    char *text = NULL;
+    size_t len = 0;
+    pfc_code code;
+
+    n->opts = *opts;
+    n->opts.timeout_s = opts->timeout_s > 0 ? opts->timeout_s : 10;
+    n->opts.retry_s = opts->retry_s > 0 ? opts->retry_s : 30;
+    n->opts.tries = opts->tries > 0 ? opts->tries : 10;
+    code = take_link(n, err);
+    if (!code)
+        code = pfc_nets_parse(opts->networks, "--notify-networks", &n->networks, err);
+    if (!code && pfc_fs_read(opts->file, FILE_MAX_, &text, &len, &why))
+        code = pfc_err_set(err, PFC_EINVAL, "--notify: %s", why.msg);
+    if (!code && (strlen(text) != len || !pfc_is_utf8(text, len)))
+        code = pfc_err_set(err, PFC_EINVAL, "%s: want text", opts->file);
+    if (!code)
+        code = pfc_receivers_parse(text, opts->file, opts->networks, &n->receivers, err);
+    for (size_t i = 0; i < n->receivers.len; i++) {
+        n->names[i] = n->receivers.items[i].name;
+        n->projects[i] = n->receivers.items[i].project;
+    }
+    free(text);
+    if (code)
+        pfc_notifier_close(n);
+    else
+        *out = n;
+    return code;
+}
+
+void pfc_notifier_close(pfc_notifier *n)
+{
+    if (!n)
+        return;
+    pfc_receivers_clear(&n->receivers);
+    free(n->link);
+    free(n);
+}
+
+void pfc_notifier_stop(pfc_notifier *n)
+{
+    atomic_store(&n->stopping, true);
+}
+
+static bool is_stopping(void *arg)
+{
+    pfc_notifier *n = arg;
+
+    return atomic_load(&n->stopping);
+}
+
+/* ---- where it may go ---- */
+
+typedef struct gate {
+    const pfc_notifier *notifier;
+    const pfc_receiver *receiver;
+} gate;
+
+/* A name that says it is public and leads to this machine is refused, and so is what is not listed. */
+static bool may_reach(void *arg, const struct sockaddr *to)
+{
+    const gate *g = arg;
+    pfc_address address;
+
+    if (!pfc_address_of(to, &address))
+        return false;
+    return (g->receiver->local && pfc_address_is_loopback(&address)) ||
+           pfc_address_is_public(&address) || pfc_nets_hold(&g->notifier->networks, &address);
+}
+
+/* ---- one call ---- */
+
+/* The receiver's own sentence stays out of our rows: it may hold anything. */
+static pfc_code judge_status(const pfc_http_answer *answer, pfc_err *err)
+{
+    const int status = answer->status;
+
+    if (status >= 200 && status < 300)
+        return PFC_OK;
+    if (status == 408 || status == 425 || status == 429 || status >= 500)
+        return pfc_err_set(err, PFC_EUNAVAIL, "it answers %d", status);
+    return pfc_err_set(err, PFC_EINVAL, "it answers %d%s", status,
+                       status >= 300 && status < 400 ? ", a redirect, which is not followed" : "");
+}
+
+/* Id and time are signed with the body, so that neither can be exchanged. */
+static char *sign(const pfc_receiver *r, const char *id, const char *time, const char *body)
+{
+    char hex[PFC_SHA256_HEX];
+    char *signed_text = pfc_format("%s.%s.%s", id, time, body);
+    char *out;
+
+    pfc_hmac_hex(r->secret, strlen(r->secret), signed_text, strlen(signed_text), hex);
+    out = pfc_format("Perfci-Signature: sha256=%s", hex);
+    free(signed_text);
+    return out;
+}
+
+static pfc_code post(pfc_http *http, const pfc_receiver *r, const pfc_notice *notice,
+                     const char *body, double *retry_after_s, pfc_err *err)
+{
+    char *id = pfc_format("notice-%lld-%s", (long long)notice->id, r->name);
+    char *time_text = pfc_format("%lld", (long long)time(NULL));
+    char *lines[] = { pfc_format("Perfci-Event: %s", notice->kind),
+                      pfc_format("Perfci-Delivery: %s", id),
+                      pfc_format("Perfci-Timestamp: %s", time_text),
+                      r->secret ? sign(r, id, time_text, body) : NULL };
+    const char *const headers[] = { lines[0], lines[1], lines[2], lines[3], NULL };
+    const pfc_http_req req = { .method = "POST",
+                               .path = r->path,
+                               .body = body,
+                               .body_len = strlen(body),
+                               .headers = headers };
+    pfc_http_answer answer = { 0 };
+    pfc_code code = pfc_http_send(http, &req, &answer, err);
+
+    if (!code) {
+        *retry_after_s = answer.retry_after_s;
+        code = judge_status(&answer, err);
+        pfc_http_answer_clear(&answer);
+    }
+    for (size_t i = 0; i < PFC_ARRAY_LEN(lines); i++)
+        free(lines[i]);
+    free(id);
+    free(time_text);
+    return code;
+}
+
+static pfc_code comment(pfc_http *github, const pfc_receiver *r, const pfc_notice *notice,
+                        const char *body, pfc_err *err)
+{
+    const pfc_comment_place at = { .repo = r->repo, .commit = notice->commit };
+    bool created = false;
+
+    return pfc_comment_put(github, &at, GITHUB_KEY, body, NULL, &created, err);
+}
+
+static pfc_code send_to(pfc_notifier *n, const pfc_receiver *r, const pfc_notices *all,
+                        const pfc_notice *notice, double *retry_after_s, pfc_err *err)
+{
+    gate g = { n, r };
+    char *name = pfc_format("receiver %s", r->name);
+    char *prefix = r->kind == PFC_RECEIVER_GITHUB && strcmp(r->path, "/") != 0
+                       ? pfc_format("%s%s", r->url, r->path)
+                       : pfc_strdup(r->url);
+    const pfc_http_opts opts = { .url = prefix,
+                                 .token = r->kind == PFC_RECEIVER_GITHUB ? r->secret : NULL,
+                                 .connect_timeout_s = n->opts.timeout_s,
+                                 .timeout_s = n->opts.timeout_s,
+                                 .max_answer_bytes = ANSWER_BYTES,
+                                 .cancelled = is_stopping,
+                                 .cancelled_arg = n,
+                                 .may_reach = may_reach,
+                                 .may_reach_arg = &g,
+                                 .name = name };
+    pfc_http *http = NULL;
+    char *body = NULL;
+    pfc_code code = pfc_http_new(&opts, &http, err);
+
+    if (!code && r->kind == PFC_RECEIVER_GITHUB) {
+        body = notify_github(all, n->link);
+        code = comment(http, r, notice, body, err);
+    } else if (!code) {
+        body = r->kind == PFC_RECEIVER_SLACK ? notify_slack(all, notice->id, n->link)
+                                             : notify_webhook(all, notice->id, n->link);
+        code = post(http, r, notice, body, retry_after_s, err);
+    }
+    pfc_http_free(http);
+    free(body);
+    free(prefix);
+    free(name);
+    return code;
+}
+
+/* ---- the queue ---- */
+
+static const pfc_receiver *find_receiver(const pfc_notifier *n, const char *name)
+{
+    for (size_t i = 0; i < n->receivers.len; i++)
+        if (strcmp(n->receivers.items[i].name, name) == 0)
+            return &n->receivers.items[i];
+    return NULL;
+}
+
+static pfc_code deliver(pfc_notifier *n, const pfc_delivery *d, double *retry_after_s, pfc_err *err)
+{
+    const pfc_receiver *r = find_receiver(n, d->receiver);
+    const pfc_notice *notice = NULL;
+    pfc_notices all = { 0 };
+    pfc_code code;
+
+    if (!r)
+        return pfc_err_set(err, PFC_EINVAL, "no receiver of this name is set up any more");
+    code = pfc_notice_content(n->opts.db, d, &all, err);
+    for (size_t i = 0; !code && i < all.len; i++)
+        if (all.items[i].id == d->notice_id)
+            notice = &all.items[i];
+    if (!code)
+        code = notice ? send_to(n, r, &all, notice, retry_after_s, err)
+                      : pfc_err_set(err, PFC_EINVAL, "the notice is gone");
+    pfc_rows_clear(&all);
+    return code;
+}
+
+static double wait_of(const pfc_notifier *n, const pfc_delivery *d, double retry_after_s)
+{
+    const double doubled = n->opts.retry_s * exp2(fmin((double)d->tries - 1, 30));
+
+    return fmin(fmax(doubled, retry_after_s), MAX_WAIT_S);
+}
+
+static pfc_delivery_end end_of(const pfc_notifier *n, const pfc_delivery *d, pfc_code code)
+{
+    if (!code)
+        return PFC_DELIVERY_SENT;
+    if (code == PFC_ECONFLICT)
+        return PFC_DELIVERY_BACK;
+    /* A wrong certificate or name may be put right within the hours that the tries take; a refusal is not. */
+    if (code == PFC_EINVAL || code == PFC_EDENIED || code == PFC_ENOTFOUND ||
+        d->tries >= n->opts.tries)
+        return PFC_DELIVERY_DEAD;
+    return PFC_DELIVERY_LATER;
+}
+
+static void tell(const pfc_delivery *d, pfc_delivery_end end, double wait_s, const pfc_err *why)
+{
+    const char *receiver = d->receiver;
+
+    if (end == PFC_DELIVERY_SENT)
+        pfc_log(PFC_INFO, "notice sent", "notice", d->notice_id, "receiver", receiver, "tries",
+                d->tries);
+    else if (end == PFC_DELIVERY_LATER)
+        pfc_log(PFC_WARN, "notice not sent yet", "notice", d->notice_id, "receiver", receiver,
+                "tries", d->tries, "again_s", wait_s, "why", (const char *)why->msg);
+    else if (end == PFC_DELIVERY_DEAD)
+        pfc_log(PFC_ERROR, "notice given up", "notice", d->notice_id, "receiver", receiver, "tries",
+                d->tries, "why", (const char *)why->msg);
+}
+
+pfc_code pfc_notify_next(pfc_notifier *n, double *due_s, pfc_err *err)
+{
+    pfc_err why = { 0 };
+    pfc_delivery d;
+    pfc_delivery_end end;
+    double retry_after_s = 0, wait_s = 0;
+    size_t notices = 0;
+    pfc_code code;
+
+    *due_s = INFINITY;
+    if (is_stopping(n))
+        return pfc_err_set(err, PFC_ENOTFOUND, "the notifier stops");
+    code = pfc_notices_dispatch(n->opts.db, n->names, n->projects, n->receivers.len, NEWS_DAYS,
+                                &notices, err);
+    if (!code)
+        code = pfc_delivery_take(n->opts.db, LEASE_S, &d, err);
+    if (code == PFC_ENOTFOUND && pfc_delivery_due(n->opts.db, due_s, NULL))
+        *due_s = INFINITY; /* the caller looks again before long, whatever happens */
+    if (code)
+        return code;
+    if (d.closed) {
+        end = PFC_DELIVERY_DROPPED;
+        (void)pfc_err_set(&why, PFC_ECONFLICT, "the notice was closed before");
+    } else {
+        end = end_of(n, &d, deliver(n, &d, &retry_after_s, &why));
+    }
+    if (end == PFC_DELIVERY_LATER)
+        wait_s = wait_of(n, &d, retry_after_s);
+    tell(&d, end, wait_s, &why);
+    return pfc_delivery_finish(n->opts.db, &d, end, end == PFC_DELIVERY_SENT ? NULL : why.msg,
+                               wait_s, err);
+}

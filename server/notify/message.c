@@ -1,0 +1,157 @@
+/* What the receivers read. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "core/base/clock.h"
+#include "core/forge/forge.h"
+#include "server/notify/internal.h"
+
+#define TEXT_MAX    (256u * 1024)
+#define GITHUB_ROWS 100
+
+static const pfc_notice *find(const pfc_notices *all, int64_t id)
+{
+    size_t i = 0;
+
+    while (i + 1 < all->len && all->items[i].id != id)
+        i++;
+    return &all->items[i];
+}
+
+static json_t *text_or_null(const char *text)
+{
+    json_t *json = text ? json_string(text) : NULL;
+
+    return json ? json : json_null();
+}
+
+static char *alert_link(const char *link, int64_t alert_id)
+{
+    return link ? pfc_format("%s/alerts/%lld", link, (long long)alert_id) : NULL;
+}
+
+char *notify_webhook(const pfc_notices *all, int64_t id, const char *link)
+{
+    const pfc_notice *n = find(all, id);
+    char *url = alert_link(link, n->alert_id);
+    char time[32];
+    json_t *doc;
+    char *text;
+
+    pfc_clock_rfc3339(n->created_at, time);
+    doc = json_pack(
+        "{s:I, s:s, s:s, s:s, s:s, s:{s:I, s:o, s:o, s:o, s:o, s:o, s:o}, s:{s:s, s:o, s:o}, s:o}",
+        "id", (json_int_t)n->id, "kind", n->kind, "project", n->project, "created_at", time, "text",
+        n->text, "alert", "id", (json_int_t)n->alert_id, "benchmark", text_or_null(n->benchmark),
+        "metric", text_or_null(n->metric), "backend", text_or_null(n->backend), "machine_class",
+        text_or_null(n->machine_class), "rel_change",
+        isfinite(n->rel_change) ? json_real(n->rel_change) : json_null(), "url", text_or_null(url),
+        "commit", "id", n->commit, "subject", text_or_null(n->subject), "author",
+        text_or_null(n->author), "repro",
+        json_sprintf("perfci repro alert:%lld", (long long)n->alert_id));
+    text = json_dumps(doc, JSON_COMPACT);
+    if (!text)
+        pfc_die("a notice is no JSON");
+    json_decref(doc);
+    free(url);
+    return text;
+}
+
+/* https://api.slack.com/reference/surfaces/formatting#escaping: these three, and nothing else, are markup
+ * that could call people. */
+static void put_slack(pfc_buf *out, const char *text)
+{
+    for (const char *p = text ? text : ""; *p; p++) {
+        if (*p == '&')
+            pfc_buf_puts(out, "&amp;");
+        else if (*p == '<')
+            pfc_buf_puts(out, "&lt;");
+        else if (*p == '>')
+            pfc_buf_puts(out, "&gt;");
+        else
+            pfc_buf_putc(out, (unsigned char)*p < 0x20 || *p == '`' ? ' ' : *p);
+    }
+}
+
+char *notify_slack(const pfc_notices *all, int64_t id, const char *link)
+{
+    const pfc_notice *n = find(all, id);
+    char *url = alert_link(link, n->alert_id);
+    pfc_buf out;
+    json_t *doc;
+    char *text;
+
+    pfc_buf_init(&out, TEXT_MAX);
+    put_slack(&out, n->project);
+    pfc_buf_puts(&out, ": ");
+    put_slack(&out, n->text);
+    pfc_buf_printf(&out, "\n`%.12s` ", n->commit);
+    put_slack(&out, n->subject ? n->subject : "");
+    if (n->benchmark) {
+        pfc_buf_puts(&out, "\nseen in `");
+        put_slack(&out, n->benchmark);
+        pfc_buf_puts(&out, "` ");
+        put_slack(&out, n->metric);
+    }
+    pfc_buf_printf(&out, "\nagain: `perfci repro alert:%lld`", (long long)n->alert_id);
+    if (url)
+        pfc_buf_printf(&out, "\n%s", url);
+    doc = json_pack("{s:s}", "text", pfc_buf_text(&out));
+    text = json_dumps(doc, JSON_COMPACT);
+    if (!text)
+        pfc_die("a notice is no JSON");
+    json_decref(doc);
+    pfc_buf_clear(&out);
+    free(url);
+    return text;
+}
+
+char *notify_github(const pfc_notices *all, const char *link)
+{
+    char marker[PFC_COMMENT_MARKER_MAX];
+    pfc_buf out;
+
+    pfc_buf_init(&out, PFC_COMMENT_MAX_BYTES);
+    pfc_comment_marker(GITHUB_KEY, marker);
+    pfc_buf_printf(
+        &out,
+        "%s\n### \xF0\x9F\x94\xB4 This commit changed %zu measurement%s, confirmed by fresh "
+        "runs\n\n| benchmark | metric | backend | change | alert |\n"
+        "| --- | --- | --- | ---: | --- |\n",
+        marker, all->len, all->len == 1 ? "" : "s");
+    for (size_t i = 0; i < all->len && i < GITHUB_ROWS && out.len < PFC_COMMENT_MAX_BYTES / 2;
+         i++) {
+        const pfc_notice *n = &all->items[i];
+        char *url = alert_link(link, n->alert_id);
+
+        pfc_buf_puts(&out, "| ");
+        pfc_markdown_code(&out, n->benchmark ? n->benchmark : "?");
+        pfc_buf_puts(&out, " | ");
+        pfc_markdown_code(&out, n->metric ? n->metric : "?");
+        pfc_buf_puts(&out, " | ");
+        pfc_markdown_text(&out, n->backend ? n->backend : "");
+        if (isfinite(n->rel_change))
+            pfc_buf_printf(&out, " | **%+.2f %%**", 100 * n->rel_change);
+        else
+            pfc_buf_puts(&out, " | ");
+        if (url)
+            pfc_buf_printf(&out, " | [%lld](%s) |\n", (long long)n->alert_id, url);
+        else
+            pfc_buf_printf(&out, " | %lld |\n", (long long)n->alert_id);
+        free(url);
+    }
+    if (all->len > GITHUB_ROWS)
+        pfc_buf_printf(&out, "\n%zu more not shown.\n", all->len - GITHUB_ROWS);
+    pfc_buf_puts(&out, "\n<details><summary>Evidence, and how to see it again</summary>\n\n");
+    for (size_t i = 0; i < all->len && i < GITHUB_ROWS && out.len < PFC_COMMENT_MAX_BYTES - 4096;
+         i++) {
+        pfc_buf_puts(&out, "- ");
+        pfc_markdown_text(&out, all->items[i].text);
+        pfc_buf_printf(&out, ": `perfci repro alert:%lld`\n", (long long)all->items[i].alert_id);
+    }
+    pfc_buf_puts(&out, "\n</details>\n");
+    return pfc_buf_take(&out);
+}
