@@ -156,8 +156,10 @@ static const tile_fn thin[3] = { thin_1x4, thin_2x4, thin_3x4 };
 static const tile_fn packed_tail[2][MR] = { ROW(packed_tail, 1), ROW(packed_tail, 2) };
 static const tile_fn place_tail[2][MR] = { ROW(place_tail, 1), ROW(place_tail, 2) };
 
-static bool is_small(size_t m, size_t n, size_t k)
+static bool is_small(size_t m, size_t n, size_t k, size_t lda, size_t ldb)
 {
+    (void)lda;
+    (void)ldb;
     return m <= FLAT || n <= NR || m * n * k <= SMALL;
 }
 

@@ -3,8 +3,8 @@
  *
  * The bound is the FMA unit: one 512-bit FMA a clock (Zen 4), two on server Intel. A step of k does
  * 24 FMA on 2 loads and 12 broadcasts; 24 accumulators, 2 of B and one broadcast fill 27 of 32
- * registers. Masks make the last columns cost no code of their own. Products whose operands fit in
- * L2 are read in place; larger ones are packed.
+ * registers. Masks make the last columns cost no code of their own. Operands are read in place up to
+ * some 800 cubed; larger ones are packed.
  */
 #include <immintrin.h>
 #include <string.h>
@@ -12,14 +12,18 @@
 #include "kernels/cpu/gemm_f32/blocked.h"
 #include "kernels/cpu/gemm_f32/gemm_f32.h"
 
-#define MR        12
-#define NR        32
-#define LANES     16
-#define L2_FLOATS 327680 /* 1.25 MiB: what server cores have, or more */
-#define THIN      96     /* rows up to which a product is a pass over B */
-#define NEAR      24     /* steps of 12 clocks: what a line takes from L3 */
-#define INLINE    static inline __attribute__((always_inline))
-#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MR           12
+#define NR           32
+#define LANES        16
+#define L2_FLOATS    327680  /* 1.25 MiB: what server cores have, or more */
+#define PLAIN_FLOATS 2400000 /* 9.2 MiB: up to there copying costs more than it saves */
+#define PAGE_FLOATS  1024
+#define THIN         96  /* rows up to which a product is a pass over B */
+#define NEAR         24  /* steps of 12 clocks: what a line takes from L3 */
+#define SOON         4   /* steps: what a line takes from L2 */
+#define FAR          512 /* floats between rows beyond which the CPU foresees nothing */
+#define INLINE       static inline __attribute__((always_inline))
+#define MIN(a, b)    ((a) < (b) ? (a) : (b))
 
 typedef struct operands {
     const float *a;
@@ -97,9 +101,11 @@ INLINE void fetch_c(const operands *o, const int mr, const int nv, const int nea
 
 /* mr x 16 nv of C, the last vector under the mask; mr, nv, packed and masked are constants at every
    call. A packed sliver of B is padded, so only B in place has loads to mask. C comes to L2 while
-   the products run, and to L1 NEAR steps before the end: earlier, the slivers would push it out. */
+   the products run, and to L1 NEAR steps before the end: earlier, the slivers would push it out.
+   `soon` asks for B in place SOON steps ahead: with few rows of A little hides that a line of it comes
+   from L2 (31 x 2049 x 127: 156 GFLOP/s, without 135; with many it only costs). */
 INLINE void tile(size_t k, const operands *o, const int mr, const int nv, const int packed,
-                 const int masked)
+                 const int masked, const int soon)
 {
     __m512 acc[MR][2];
     const float *a[MR / 3 + 1];
@@ -128,6 +134,9 @@ INLINE void tile(size_t k, const operands *o, const int mr, const int nv, const 
             __m512 row[2];
 
 #pragma GCC unroll 2
+            for (int v = 0; soon && v < nv; v++)
+                _mm_prefetch((const char *)(b + SOON * ldb + LANES * v), _MM_HINT_T0);
+#pragma GCC unroll 2
             for (int v = 0; v < nv; v++)
                 row[v] = masked && v == nv - 1 ? _mm512_maskz_loadu_ps(mask, b + LANES * v)
                                                : _mm512_loadu_ps(b + LANES * v);
@@ -152,24 +161,24 @@ INLINE void tile(size_t k, const operands *o, const int mr, const int nv, const 
 
 typedef void (*tile_fn)(size_t k, const operands *o);
 
-#define TILE(name, mr, nv, packed, masked)                                                         \
+#define TILE(name, mr, nv, packed, masked, soon)                                                   \
     static void name##_##mr##x##nv(size_t k, const operands *o)                                    \
     {                                                                                              \
-        tile(k, o, mr, nv, packed, masked);                                                        \
+        tile(k, o, mr, nv, packed, masked, soon);                                                  \
     }
-#define TILES(name, nv, packed, masked)                                                            \
-    TILE(name, 1, nv, packed, masked)                                                              \
-    TILE(name, 2, nv, packed, masked)                                                              \
-    TILE(name, 3, nv, packed, masked)                                                              \
-    TILE(name, 4, nv, packed, masked)                                                              \
-    TILE(name, 5, nv, packed, masked)                                                              \
-    TILE(name, 6, nv, packed, masked)                                                              \
-    TILE(name, 7, nv, packed, masked)                                                              \
-    TILE(name, 8, nv, packed, masked)                                                              \
-    TILE(name, 9, nv, packed, masked)                                                              \
-    TILE(name, 10, nv, packed, masked)                                                             \
-    TILE(name, 11, nv, packed, masked)                                                             \
-    TILE(name, 12, nv, packed, masked)
+#define TILES(name, nv, packed, masked, soon)                                                      \
+    TILE(name, 1, nv, packed, masked, soon)                                                        \
+    TILE(name, 2, nv, packed, masked, soon)                                                        \
+    TILE(name, 3, nv, packed, masked, soon)                                                        \
+    TILE(name, 4, nv, packed, masked, soon)                                                        \
+    TILE(name, 5, nv, packed, masked, soon)                                                        \
+    TILE(name, 6, nv, packed, masked, soon)                                                        \
+    TILE(name, 7, nv, packed, masked, soon)                                                        \
+    TILE(name, 8, nv, packed, masked, soon)                                                        \
+    TILE(name, 9, nv, packed, masked, soon)                                                        \
+    TILE(name, 10, nv, packed, masked, soon)                                                       \
+    TILE(name, 11, nv, packed, masked, soon)                                                       \
+    TILE(name, 12, nv, packed, masked, soon)
 #define ROW(name, nv)                                                                              \
     {                                                                                              \
         name##_1x##nv, name##_2x##nv, name##_3x##nv, name##_4x##nv, name##_5x##nv, name##_6x##nv,  \
@@ -177,17 +186,23 @@ typedef void (*tile_fn)(size_t k, const operands *o);
             name##_12x##nv                                                                         \
     }
 
-TILES(packed, 1, 1, 0)
-TILES(packed, 2, 1, 0)
-TILES(whole, 1, 0, 0)
-TILES(whole, 2, 0, 0)
-TILES(part, 1, 0, 1)
-TILES(part, 2, 0, 1)
+TILES(packed, 1, 1, 0, 0)
+TILES(packed, 2, 1, 0, 0)
+TILES(whole, 1, 0, 0, 0)
+TILES(whole, 2, 0, 0, 0)
+TILES(part, 1, 0, 1, 0)
+TILES(part, 2, 0, 1, 0)
+TILES(soon_whole, 1, 0, 0, 1)
+TILES(soon_whole, 2, 0, 0, 1)
+TILES(soon_part, 1, 0, 1, 1)
+TILES(soon_part, 2, 0, 1, 1)
 
 /* [columns > 16][rows - 1]; `whole` where the last vector is full, else `part` */
 static const tile_fn packed_tiles[2][MR] = { ROW(packed, 1), ROW(packed, 2) };
 static const tile_fn whole_tiles[2][MR] = { ROW(whole, 1), ROW(whole, 2) };
 static const tile_fn part_tiles[2][MR] = { ROW(part, 1), ROW(part, 2) };
+static const tile_fn soon_whole_tiles[2][MR] = { ROW(soon_whole, 1), ROW(soon_whole, 2) };
+static const tile_fn soon_part_tiles[2][MR] = { ROW(soon_part, 1), ROW(soon_part, 2) };
 
 /* Rows of the next tile when `left` are to go: 16 as 8 + 8, not 12 + 4, because a short tile pays
    for its loads with few products. */
@@ -198,11 +213,21 @@ static size_t next_rows(size_t left)
     return (left + tiles - 1) / tiles;
 }
 
-/* Packing pays where operands come from beyond L2 again and again; in L2 they are read in place at
-   the full rate (64 x 64 x 2048: 176 of 178 GFLOP/s, packed 108). */
-static bool is_small(size_t m, size_t n, size_t k)
+/* Rows a multiple of a page apart share few sets of the caches, which then hold few of them. */
+static bool collides(size_t ld)
 {
-    return m <= THIN || n <= NR || m * k + k * n + m * n <= L2_FLOATS;
+    return ld % PAGE_FLOATS == 0;
+}
+
+/* Packing pays where operands come from beyond L2 often enough to earn back the copies; in L2 they are
+   read in place at the full rate (64 x 64 x 2048: 176 of 178 GFLOP/s, packed 108), and up to some 800
+   cubed blocks of them are, too (768 cubed: 165, packed 154). */
+static bool is_small(size_t m, size_t n, size_t k, size_t lda, size_t ldb)
+{
+    const size_t all = m * k + k * n + m * n;
+
+    return m <= THIN || n <= NR || all <= L2_FLOATS ||
+           (all <= PLAIN_FLOATS && !collides(lda) && !collides(ldb));
 }
 
 /* Sets the mask for `cols` (1..NR) columns; returns whether they take two vectors. */
@@ -226,28 +251,78 @@ static size_t thin_step(size_t m, size_t ldb)
     return ldb <= 2048 ? 64 : 32;
 }
 
+/* The rows of B that tile `at` of `tiles` asks for on behalf of the next sliver: they are a row of B
+   apart, which the CPU does not foresee. */
+INLINE void fetch_rows(const float *b, size_t ldb, size_t k, size_t at, size_t tiles)
+{
+    const size_t step = (k + tiles - 1) / tiles;
+    const size_t end = MIN(k, (at + 1) * step);
+
+    for (size_t p = at * step; p < end; p++) {
+        _mm_prefetch((const char *)(b + p * ldb), _MM_HINT_T1);
+        _mm_prefetch((const char *)(b + p * ldb + LANES), _MM_HINT_T1);
+    }
+}
+
+/* How B in place comes to the core in time. */
+typedef enum fetching {
+    FETCH_NOTHING, /* its rows are close, or in L1 */
+    FETCH_STEPS,   /* some steps ahead */
+    FETCH_SLIVER   /* the next 32 columns while these are used */
+} fetching;
+
+/* C = alpha A B + beta C for m rows that stay in L2, sliver after sliver of B. */
+INLINE void direct_block(size_t m, size_t n, size_t k, operands *o, fetching fetch)
+{
+    const float *const a = o->a;
+    const float *const b = o->b;
+    float *const c = o->c;
+    const size_t tiles = (m + MR - 1) / MR;
+
+    for (size_t j = 0; j < n; j += NR) {
+        const size_t cols = MIN(NR, n - j);
+        const size_t wide = set_columns(o, cols);
+        const tile_fn *fns = fetch == FETCH_STEPS
+                                 ? (cols % LANES ? soon_part_tiles : soon_whole_tiles)[wide]
+                                 : (cols % LANES ? part_tiles : whole_tiles)[wide];
+
+        o->b = b + j;
+        for (size_t i = 0, at = 0; i < m; at++) {
+            const size_t rows = next_rows(m - i);
+
+            if (fetch == FETCH_SLIVER && j + NR < n)
+                fetch_rows(o->b + NR, o->ldb, k, at, tiles);
+            o->a = a + i * o->lda;
+            o->c = c + i * o->ldc + j;
+            fns[rows - 1](k, o);
+            i += rows;
+        }
+    }
+}
+
 static void direct(size_t m, size_t n, size_t k, float alpha, const float *a, size_t lda,
                    const float *b, size_t ldb, float beta, float *c, size_t ldc)
 {
     operands o = { .lda = lda, .ldb = ldb, .alpha = alpha, .beta = beta, .ldc = ldc };
-    const size_t step =
-        n > NR && (m <= 3 || (m <= THIN && k * n > L2_FLOATS)) ? thin_step(m, ldb) : k;
+    fetching fetch = FETCH_NOTHING;
+    size_t mc = m;
+    size_t kc = k;
 
-    for (size_t p = 0; p < k; p += step) {
-        for (size_t j = 0; j < n; j += NR) {
-            const size_t cols = MIN(NR, n - j);
-            const size_t wide = set_columns(&o, cols);
-            const tile_fn *tiles = cols % LANES ? part_tiles[wide] : whole_tiles[wide];
-
-            o.b = b + p * ldb + j;
-            for (size_t i = 0; i < m;) {
-                const size_t rows = next_rows(m - i);
-
-                o.a = a + i * lda + p;
-                o.c = c + i * ldc + j;
-                tiles[rows - 1](MIN(step, k - p), &o);
-                i += rows;
-            }
+    if (m > THIN && n > NR && m * k + k * n + m * n > L2_FLOATS) {
+        fetch = FETCH_SLIVER;
+        mc = pfc_gemm_f32_even_step(m, pfc_gemm_f32_tile_avx512.mc, MR);
+        kc = pfc_gemm_f32_even_step(k, pfc_gemm_f32_tile_avx512.kc, 4);
+    } else if (n > NR && (m <= 3 || (m <= THIN && k * n > L2_FLOATS))) {
+        kc = thin_step(m, ldb);
+    } else if (m <= THIN && ldb > FAR) {
+        fetch = FETCH_STEPS;
+    }
+    for (size_t p = 0; p < k; p += kc) {
+        for (size_t i = 0; i < m; i += mc) {
+            o.a = a + i * lda + p;
+            o.b = b + p * ldb;
+            o.c = c + i * ldc;
+            direct_block(MIN(mc, m - i), n, MIN(kc, k - p), &o, fetch);
         }
         o.beta = 1.0F;
     }

@@ -9,9 +9,7 @@ static size_t round_up(size_t value, size_t step)
     return (value + step - 1) / step * step;
 }
 
-/* The largest step of an even split: 600 in pieces of at most 512 is 2 * 300, not 512 + 88, so that
-   no piece is too short to pay for its own start. */
-static size_t even_step(size_t size, size_t most, size_t granule)
+size_t pfc_gemm_f32_even_step(size_t size, size_t most, size_t granule)
 {
     size_t pieces = (size + most - 1) / most;
 
@@ -45,9 +43,9 @@ void pfc_gemm_f32_blocked(const pfc_gemm_f32_tile *tile, size_t m, size_t n, siz
                           const float *a, size_t lda, const float *b, size_t ldb, float beta,
                           float *c, size_t ldc, float *work)
 {
-    size_t mc = even_step(m, tile->mc, tile->mr);
-    size_t nc = even_step(n, tile->nc, tile->nr);
-    size_t kc = even_step(k, tile->kc, 4);
+    size_t mc = pfc_gemm_f32_even_step(m, tile->mc, tile->mr);
+    size_t nc = pfc_gemm_f32_even_step(n, tile->nc, tile->nr);
+    size_t kc = pfc_gemm_f32_even_step(k, tile->kc, 4);
     float *packed_a = work;
     float *packed_b = work + round_up(round_up(mc, tile->mr) * kc, 16);
 
@@ -57,7 +55,7 @@ void pfc_gemm_f32_blocked(const pfc_gemm_f32_tile *tile, size_t m, size_t n, siz
         scale(m, n, beta, c, ldc);
         return;
     }
-    if (tile->is_small(m, n, k)) {
+    if (tile->is_small(m, n, k, lda, ldb)) {
         tile->direct(m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
         return;
     }

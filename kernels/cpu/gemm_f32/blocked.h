@@ -25,7 +25,7 @@ typedef struct pfc_gemm_f32_tile {
     size_t thin_nc;    /* columns of B at a time when one block holds all rows of A; likewise */
 
     /* True when the product is too small, or too thin, to earn back the packing. */
-    bool (*is_small)(size_t m, size_t n, size_t k);
+    bool (*is_small)(size_t m, size_t n, size_t k, size_t lda, size_t ldb);
 
     /* The whole product, operands read in place. */
     void (*direct)(size_t m, size_t n, size_t k, float alpha, const float *a, size_t lda,
@@ -45,6 +45,10 @@ typedef struct pfc_gemm_f32_tile {
 /** The parts of each instruction set, for kernels that are built on products (x86-64 only). */
 extern const pfc_gemm_f32_tile pfc_gemm_f32_tile_avx2;
 extern const pfc_gemm_f32_tile pfc_gemm_f32_tile_avx512;
+
+/** The largest step of an even split: 600 in pieces of at most 512 is 2 * 300, not 512 + 88, so that no
+ *  piece is too short to pay for its own start. All but the last are multiples of `granule`. */
+size_t pfc_gemm_f32_even_step(size_t size, size_t most, size_t granule);
 
 /** The product by `tile`; the rest as pfc_gemm_f32_scalar. */
 void pfc_gemm_f32_blocked(const pfc_gemm_f32_tile *tile, size_t m, size_t n, size_t k, float alpha,
