@@ -42,6 +42,7 @@ typedef struct agent {
     int lock_fd;
     unsigned failures;         /* in a row, for the back-off */
     char told[PFC_SHA256_HEX]; /* of what was last said to be built of what */
+    char lease[33];            /* to ask for a job with; "": what is kept must be settled first */
 } agent;
 
 static bool stopped(const agent *a)
@@ -121,21 +122,23 @@ static pfc_code send_unspooled(agent *a, pfc_lease *lease, const pfc_run *run, p
     }
 }
 
-/* What a job came to, for the server. */
-typedef struct verdict {
-    const char *status; /* NULL: abandoned, nothing is said */
-    char reason[PFC_ERR_MAX];
-    char run_ids[2][33]; /* a verification brings two */
-    size_t runs;
-} verdict;
-
-static void set_verdict(verdict *v, const char *status, const char *reason)
+static void set_verdict(pfc_verdict *v, const char *status, const char *reason)
 {
     v->status = status;
     (void)snprintf(v->reason, sizeof(v->reason), "%s", reason);
 }
 
-static void store(agent *a, pfc_lease *lease, const pfc_run *run, verdict *v)
+/* Without it, a killed runner's job is measured again; no reason not to measure. */
+static void keep(agent *a, const pfc_job *job, const pfc_verdict *v)
+{
+    pfc_err err = { 0 };
+
+    if (pfc_job_keep(a->opts->dir, job, v, &err) != PFC_OK)
+        pfc_log(PFC_WARN, "the job in hand is not kept", "job", job->id, "reason", err.msg);
+}
+
+/* `whole`: with this run the job is done. */
+static void store(agent *a, pfc_lease *lease, const pfc_run *run, bool whole, pfc_verdict *v)
 {
     pfc_spool_report report = { 0 };
     pfc_err err = { 0 };
@@ -149,6 +152,8 @@ static void store(agent *a, pfc_lease *lease, const pfc_run *run, verdict *v)
             set_verdict(v, "failed", err.msg);
         return;
     }
+    if (whole)
+        keep(a, lease->job, v);
     lease->progress = "uploading";
     code = drain(a, lease, a->opts->once ? ONCE_TRIES : 0, &report, &err);
     if (report.rejected)
@@ -282,12 +287,12 @@ static pfc_code measure(agent *a, pfc_workspace *ws, const pfc_conf *conf, const
     return code;
 }
 
-static void judge(agent *a, pfc_lease *lease, pfc_outcome *out, verdict *v)
+static void judge(agent *a, pfc_lease *lease, pfc_outcome *out, bool whole, pfc_verdict *v)
 {
     switch (out->kind) {
     case PFC_OUTCOME_MEASURED:
         label_run(lease->job, out->run);
-        store(a, lease, out->run, v);
+        store(a, lease, out->run, whole, v);
         break;
     case PFC_OUTCOME_BROKEN:
         set_verdict(v, "broken", out->reason);
@@ -307,7 +312,7 @@ static void judge(agent *a, pfc_lease *lease, pfc_outcome *out, verdict *v)
 /* Measures what was leased: one commit, or a pair of them in the order that was asked for, both built
  * before either is measured, so that nothing lies between the two. */
 static pfc_code take_turns(agent *a, pfc_workspace *ws, const pfc_conf *conf,
-                           const pfc_commit_id *id, pfc_lease *lease, verdict *v, pfc_err *err)
+                           const pfc_commit_id *id, pfc_lease *lease, pfc_verdict *v, pfc_err *err)
 {
     const pfc_task *task = &lease->job->task;
     pfc_commit_id sides[2] = { *id, *id };
@@ -331,7 +336,7 @@ static pfc_code take_turns(agent *a, pfc_workspace *ws, const pfc_conf *conf,
 
         code = measure(a, ws, conf, &sides[i], lease, &out, err);
         if (!code)
-            judge(a, lease, &out, v);
+            judge(a, lease, &out, i + 1 == len, v);
         pfc_outcome_clear(&out);
         if (!v->status || strcmp(v->status, "done") != 0)
             break;
@@ -340,7 +345,8 @@ static pfc_code take_turns(agent *a, pfc_workspace *ws, const pfc_conf *conf,
 }
 
 /* Everything between lease and completion; an error is a sentence for the server. */
-static pfc_code work_on(agent *a, const pfc_job *job, pfc_lease *lease, verdict *v, pfc_err *err)
+static pfc_code work_on(agent *a, const pfc_job *job, pfc_lease *lease, pfc_verdict *v,
+                        pfc_err *err)
 {
     char hash[PFC_SHA256_HEX];
     char *dir = NULL;
@@ -374,19 +380,30 @@ static pfc_code work_on(agent *a, const pfc_job *job, pfc_lease *lease, verdict 
     return code;
 }
 
-static void complete(agent *a, const pfc_job *job, pfc_lease *lease, const verdict *v)
+static void renew_lease(agent *a)
 {
-    const char *const run_ids[] = { v->run_ids[0], v->run_ids[1] };
+    pfc_err err = { 0 };
+
+    if (pfc_lease_new(a->opts->dir, a->lease, &err) != PFC_OK)
+        pfc_log(PFC_WARN, "the job in hand will not be kept", "reason", err.msg);
+}
+
+static void complete(agent *a, const pfc_job *job, pfc_lease *lease, const pfc_verdict *v)
+{
     pfc_err err = { 0 };
     pfc_code code = PFC_OK;
 
     a->failures = 0;
     for (int n = 1; n <= COMPLETE_TRIES; n++) {
-        code = pfc_job_complete(a->http, job, v->status, v->reason, run_ids, v->runs, &err);
+        code = pfc_job_complete(a->http, job, v, &err);
         if (!pfc_http_retryable(code) || stopped(a) || pause_after_failure(a, lease, 0.0))
             break;
     }
     a->failures = 0;
+    if (pfc_job_unsettled(code))
+        keep(a, job, v);
+    else
+        renew_lease(a);
     if (code)
         pfc_log(PFC_WARN, "job not completed", "job", job->id, "reason", err.msg);
     else
@@ -400,11 +417,12 @@ static void do_job(agent *a, const pfc_job *job)
                         .job = job,
                         .stop_fd = a->opts->stop_fd,
                         .next_beat_ns = pfc_clock_ns() + (int64_t)(job->lease_s / 3.0 * 1e9) };
-    verdict v = { 0 };
+    pfc_verdict v = { 0 };
     pfc_err err = { 0 };
 
     a->report->jobs++;
     pfc_log(PFC_INFO, "job leased", "job", job->id, "project", job->project, "commit", job->commit);
+    a->lease[0] = '\0';
     if (work_on(a, job, &lease, &v, &err) != PFC_OK)
         set_verdict(&v, "failed", err.msg);
     if (lease.lost || lease.stopped || !v.status) {
@@ -413,6 +431,11 @@ static void do_job(agent *a, const pfc_job *job)
                 lease.lost      ? "lease lost or cancelled"
                 : lease.stopped ? "stopped"
                                 : v.reason);
+        if (lease.lost)
+            renew_lease(a);
+        else if (lease.stopped && !v.runs && /* with a run in the spool the next start ends it */
+                 pfc_job_give_back(a->opts->url, a->opts->token, job, &err) != PFC_OK)
+            pfc_log(PFC_WARN, "job not given back", "job", job->id, "reason", err.msg);
         return;
     }
     if (strcmp(v.status, "done") == 0)
@@ -431,8 +454,8 @@ static pfc_code ask_for_job(agent *a, pfc_job *job, bool *leased, pfc_err *err)
         a->opts->once
             ? 0.0
             : fmin(fmax(a->opts->poll_s > 0 ? a->opts->poll_s : DEFAULT_POLL_S, 1.0), 30.0);
-    json_t *body = json_pack("{s:s, s:s}", "runner", a->machine.name, "machine_class",
-                             a->machine.machine_class);
+    json_t *body = json_pack("{s:s, s:s, s:s}", "runner", a->machine.name, "machine_class",
+                             a->machine.machine_class, "lease", a->lease);
     char *text = json_dumps(body, JSON_COMPACT);
     char *path = pfc_format("/api/v1/jobs/lease?wait=%.0f", poll_s);
     pfc_http_req req = { .method = "POST",
@@ -474,6 +497,9 @@ static pfc_code next_job(agent *a, pfc_job *job, bool *leased, pfc_err *err)
 
     *leased = false;
     code = drain(a, NULL, 1, &report, err);
+    if (code == PFC_OK && !a->lease[0])
+        code = pfc_job_settle(a->http, a->opts->dir, report.rejected ? report.rejection : NULL,
+                              a->lease, err);
     if (code == PFC_OK)
         code = pfc_spool_probe(a->spool, err);
     return code ? code : ask_for_job(a, job, leased, err);

@@ -3,8 +3,9 @@
  *
  * One thread; everything foreign is a child process. While a child runs, its callback keeps the
  * lease alive and learns of cancellations. A lost lease stops the work; a server that cannot be
- * reached does not: the result is spooled and uploaded when it is back. The lease of a runner that
- * is stopped or killed runs out, and the server gives the job to the next one.
+ * reached does not: the result is spooled and uploaded when it is back. A runner that is stopped
+ * gives its job back; one that was killed left it in `dir`, and the next one there ends it when its
+ * result is stored, or gives it back. Without either, the lease runs out.
  */
 #ifndef PFC_RUNNER_AGENT_H
 #define PFC_RUNNER_AGENT_H
@@ -12,10 +13,10 @@
 #include "core/base/err.h"
 
 typedef struct pfc_agent_opts {
-    const char *url;           /* of the server */
-    const char *token;         /* scopes runner and ingest */
-    const char *dir;           /* work folder: lock, spool/, cache-*; made when absent, 0700 */
-    const char *name;          /* NULL: the host's name */
+    const char *url;   /* of the server */
+    const char *token; /* scopes runner and ingest */
+    const char *dir;   /* work folder: lock, job.json, spool/, cache-*; made when absent, 0700 */
+    const char *name;  /* NULL: the host's name */
     const char *machine_class; /* NULL: the CPU's model */
     const char *bench;         /* perfci-bench; NULL: as in pfc_measure_opts */
     double poll_s;             /* how long one question for a job may wait, 1..30; 0: 20 */

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/fs.h"
 #include "core/base/log.h"
+#include "core/base/rng.h"
 #include "core/wire/wire.h"
 
 #define BEAT_TIMEOUT_S 5.0 /* the measured child goes on meanwhile */
@@ -19,6 +21,11 @@
 #define MAX_LAYOUT     1000000
 #define MAX_LAUNCHES   100
 #define CONF_FILE      "perfci.yaml"
+#define KEPT_FILE      "job.json"
+#define MAX_KEPT       65536
+#define MAX_LEASE      256
+#define LEASE_LEN      32
+#define GIVE_BACK_S    3.0 /* that a stopped runner waits for the server's answer */
 
 void pfc_job_clear(pfc_job *job)
 {
@@ -75,7 +82,7 @@ pfc_code pfc_job_from_json(const json_t *doc, pfc_job *out, pfc_err *err)
         size_t max_len;
         char **to;
     } texts[] = {
-        { "lease", true, 256, &job.lease },
+        { "lease", true, MAX_LEASE, &job.lease },
         { "project", true, 63, &job.project },
         { "commit", true, PFC_REPO_MAX_REVISION, &job.commit },
         { "branch", false, PFC_WIRE_MAX_NAME, &job.branch },
@@ -230,22 +237,174 @@ bool pfc_lease_cancelled(void *arg)
     return lease->stopped || lease->lost;
 }
 
-pfc_code pfc_job_complete(pfc_http *http, const pfc_job *job, const char *status,
-                          const char *reason, const char *const *run_ids, size_t run_ids_len,
-                          pfc_err *err)
+/* To /api/v1/jobs/ID/WHAT; takes `body`. */
+static pfc_code tell(pfc_http *http, const pfc_job *job, const char *what, json_t *body,
+                     pfc_err *err)
 {
     char path[64];
-    json_t *ids = json_array();
-    json_t *body;
+    int status = 0;
     pfc_code code;
 
-    (void)snprintf(path, sizeof(path), "/api/v1/jobs/%lld/complete", (long long)job->id);
-    for (size_t i = 0; i < run_ids_len; i++)
-        json_array_append_new(ids, json_string(run_ids[i]));
-    body = json_pack("{s:s, s:s, s:o}", "lease", job->lease, "status", status, "run_ids", ids);
-    if (reason && reason[0])
-        json_object_set_new(body, "reason", json_string(reason));
-    code = pfc_http_json(http, "POST", path, body, NULL, NULL, err);
+    (void)snprintf(path, sizeof(path), "/api/v1/jobs/%lld/%s", (long long)job->id, what);
+    code = pfc_http_json(http, "POST", path, body, &status, NULL, err);
     json_decref(body);
+    /* The call was cancelled, which is no answer; 409 is one. */
+    return code == PFC_ECONFLICT && status == 0 ? PFC_EUNAVAIL : code;
+}
+
+static json_t *encode_verdict(const pfc_job *job, const pfc_verdict *v)
+{
+    json_t *ids = json_array();
+
+    for (size_t i = 0; i < v->runs; i++)
+        json_array_append_new(ids, json_string(v->run_ids[i]));
+    return json_pack("{s:s, s:s*, s:s*, s:o}", "lease", job->lease, "status", v->status, "reason",
+                     v->reason[0] ? v->reason : NULL, "run_ids", ids);
+}
+
+pfc_code pfc_job_complete(pfc_http *http, const pfc_job *job, const pfc_verdict *verdict,
+                          pfc_err *err)
+{
+    return tell(http, job, "complete", encode_verdict(job, verdict), err);
+}
+
+pfc_code pfc_job_give_back(const char *url, const char *token, const pfc_job *job, pfc_err *err)
+{
+    const pfc_http_opts opts = {
+        .url = url, .token = token, .connect_timeout_s = GIVE_BACK_S, .timeout_s = GIVE_BACK_S
+    };
+    pfc_http *http = NULL;
+    pfc_code code = pfc_http_new(&opts, &http, err);
+
+    if (!code)
+        code = tell(http, job, "release", json_pack("{s:s}", "lease", job->lease), err);
+    pfc_http_free(http);
     return code;
+}
+
+bool pfc_job_unsettled(pfc_code code)
+{
+    return pfc_http_retryable(code) || code == PFC_EDENIED;
+}
+
+static pfc_code write_kept(const char *dir, json_t *doc, pfc_err *err)
+{
+    char *path = pfc_fs_join(dir, KEPT_FILE), *text = json_dumps(doc, JSON_COMPACT);
+    pfc_code code = text ? pfc_fs_write_atomic(path, text, strlen(text), 0600, err)
+                         : pfc_err_set(err, PFC_EINVAL, "%s: not text", path);
+
+    json_decref(doc);
+    free(text);
+    free(path);
+    return code;
+}
+
+pfc_code pfc_job_keep(const char *dir, const pfc_job *job, const pfc_verdict *verdict, pfc_err *err)
+{
+    json_t *doc = encode_verdict(job, verdict);
+
+    json_object_set_new(doc, "id", json_integer(job->id));
+    return write_kept(dir, doc, err);
+}
+
+pfc_code pfc_lease_new(const char *dir, char lease[33], pfc_err *err)
+{
+    pfc_random_id(lease);
+    return write_kept(dir, json_pack("{s:s}", "lease", lease), err);
+}
+
+static pfc_code read_verdict(const json_t *doc, pfc_verdict *v, pfc_err *err)
+{
+    static const char *const known[] = { "done", "failed", "broken", "timed_out" };
+    const json_t *ids = json_object_get(doc, "run_ids");
+    char *status = NULL, *reason = NULL;
+    pfc_code code = pfc_json_string(doc, NULL, "status", false, 16, &status, err);
+
+    if (!code)
+        code = pfc_json_string(doc, NULL, "reason", false, PFC_ERR_MAX - 1, &reason, err);
+    for (size_t i = 0; status && i < PFC_ARRAY_LEN(known); i++)
+        v->status = strcmp(status, known[i]) == 0 ? known[i] : v->status;
+    if (!code && status && !v->status)
+        code = pfc_err_set(err, PFC_EINVAL, "status: '%s' is none", status);
+    for (size_t i = 0; !code && i < json_array_size(ids); i++) {
+        const char *id = json_string_value(json_array_get(ids, i));
+
+        if (!id || strlen(id) != sizeof(v->run_ids[0]) - 1 || i == PFC_ARRAY_LEN(v->run_ids))
+            code = pfc_err_set(err, PFC_EINVAL, "run_ids: want at most two of 32 digits");
+        else
+            memcpy(v->run_ids[v->runs++], id, sizeof(v->run_ids[0]));
+    }
+    if (reason)
+        (void)snprintf(v->reason, sizeof(v->reason), "%s", reason);
+    free(reason);
+    free(status);
+    return code;
+}
+
+/* Fills lease, and id with a verdict. PFC_ENOTFOUND: none is kept; PFC_EINVAL: not readable. */
+static pfc_code read_kept(const char *dir, pfc_job *job, pfc_verdict *verdict, pfc_err *err)
+{
+    char *path = pfc_fs_join(dir, KEPT_FILE), *text = NULL;
+    pfc_code code = PFC_ENOTFOUND;
+    json_t *doc = NULL;
+    size_t len = 0;
+
+    *job = (pfc_job){ 0 };
+    *verdict = (pfc_verdict){ 0 };
+    if (!pfc_fs_exists(path))
+        goto done;
+    code = pfc_fs_read(path, MAX_KEPT, &text, &len, err);
+    if (!code)
+        code = pfc_json_parse(text, len, &doc, err);
+    if (!code)
+        code = pfc_json_string(doc, NULL, "lease", true, MAX_LEASE, &job->lease, err);
+    if (!code)
+        code = read_verdict(doc, verdict, err);
+    if (!code && verdict->status)
+        code = pfc_json_i64(doc, NULL, "id", true, 1, INT64_MAX, &job->id, err);
+    if (!code && !verdict->status && strlen(job->lease) != LEASE_LEN)
+        code = pfc_err_set(err, PFC_EINVAL, "lease: want %d digits", LEASE_LEN);
+    if (code) {
+        pfc_job_clear(job);
+        (void)pfc_err_wrap(err, "%s", path);
+        code = PFC_EINVAL;
+    }
+done:
+    json_decref(doc);
+    free(text);
+    free(path);
+    return code;
+}
+
+pfc_code pfc_job_settle(pfc_http *http, const char *dir, const char *rejection, char lease[33],
+                        pfc_err *err)
+{
+    pfc_verdict v;
+    pfc_job job;
+    pfc_code code = read_kept(dir, &job, &v, err);
+
+    if (!code && !v.status) {
+        memcpy(lease, job.lease, LEASE_LEN + 1);
+        pfc_job_clear(&job);
+        return PFC_OK;
+    }
+    if (code && code != PFC_ENOTFOUND)
+        pfc_log(PFC_WARN, "the job in hand is forgotten", "reason", err->msg);
+    if (!code) {
+        if (rejection && strcmp(v.status, "done") == 0) {
+            v.status = "failed";
+            (void)snprintf(v.reason, sizeof(v.reason), "%s", rejection);
+        }
+        code = pfc_job_complete(http, &job, &v, err);
+        if (!pfc_job_unsettled(code))
+            pfc_log(PFC_INFO, "earlier job completed", "job", job.id, "status", v.status, "reason",
+                    code ? err->msg : v.reason);
+        pfc_job_clear(&job);
+        if (pfc_job_unsettled(code))
+            return code;
+    }
+    /* A disk that takes nothing: the lease has a name all the same, only no successor knows it. */
+    if (pfc_lease_new(dir, lease, err) != PFC_OK)
+        pfc_log(PFC_WARN, "the job in hand will not be kept", "reason", err->msg);
+    return PFC_OK;
 }

@@ -58,9 +58,43 @@ bool pfc_lease_cancelled(void *lease);
 /** True when fd is readable; waits at most `wait_s`. */
 bool pfc_stop_wait(int fd, double wait_s);
 
-/** status: "done", "failed", "broken", "timed_out". */
-pfc_code pfc_job_complete(pfc_http *http, const pfc_job *job, const char *status,
-                          const char *reason, const char *const *run_ids, size_t run_ids_len,
+/** What a job came to, for the server. */
+typedef struct pfc_verdict {
+    const char *status; /* "done", "failed", "broken", "timed_out"; static. NULL: nothing is said */
+    char reason[PFC_ERR_MAX];
+    char run_ids[2][33]; /* a verification brings two */
+    size_t runs;
+} pfc_verdict;
+
+/** verdict->status must not be NULL. PFC_ECONFLICT, PFC_ENOTFOUND: it is no longer ours. */
+pfc_code pfc_job_complete(pfc_http *http, const pfc_job *job, const pfc_verdict *verdict,
                           pfc_err *err) PFC_MUSTCHECK;
+
+/** May the server be told the same later? Else it was told, or it is no longer ours. */
+bool pfc_job_unsettled(pfc_code code);
+
+/** Gives it back undone, for the next one who asks. With a client of its own, which no stop ends, and
+ *  few seconds of patience: for a runner on its way out. */
+pfc_code pfc_job_give_back(const char *url, const char *token, const pfc_job *job,
+                           pfc_err *err) PFC_MUSTCHECK;
+
+/**
+ * The job in hand, on disk: what a process that was killed leaves for its successor in the same work
+ * folder (whose lock says that the first one is gone). A lease has its name before it is asked for, so
+ * that a lost answer loses nothing: asking under the same name again gives back what was leased under
+ * it. With its verdict a job is ended by the successor, and what was measured is not measured again.
+ */
+pfc_code pfc_lease_new(const char *dir, char lease[33], pfc_err *err) PFC_MUSTCHECK;
+/** "done" may be kept once the runs are in the spool. */
+pfc_code pfc_job_keep(const char *dir, const pfc_job *job, const pfc_verdict *verdict,
+                      pfc_err *err) PFC_MUSTCHECK;
+/**
+ * With an empty spool: tells the verdict that is kept, if one is, and fills in the lease to ask with.
+ *
+ * rejection  why the server took none of the spool's results just now; NULL: it did
+ * An error is pfc_job_unsettled: the verdict is still kept.
+ */
+pfc_code pfc_job_settle(pfc_http *http, const char *dir, const char *rejection, char lease[33],
+                        pfc_err *err) PFC_MUSTCHECK;
 
 #endif

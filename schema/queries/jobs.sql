@@ -84,6 +84,12 @@ UPDATE jobs SET cancel_requested = true,
 WHERE id = $1::bigint AND state IN ('queued', 'leased') AND kind NOT IN ('detect', 'notify')
 RETURNING project_id, state;
 
+-- name: job_release
+-- $1 job_id or NULL (any), $2 lease_hash  -> id; jobs_expire then says what becomes of it
+UPDATE jobs SET lease_until = '-infinity'
+WHERE ($1::bigint IS NULL OR id = $1) AND state = 'leased' AND lease_hash = $2
+RETURNING id;
+
 -- name: jobs_expire
 -- $1 most tries (a notice says itself how often it is tried)  -> id, state, kind
 WITH late AS MATERIALIZED (

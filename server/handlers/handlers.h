@@ -119,6 +119,7 @@ PFC_HANDLER(jobs_delete);
 PFC_HANDLER(jobs_lease); /* leases.c */
 PFC_HANDLER(jobs_heartbeat);
 PFC_HANDLER(jobs_complete);
+PFC_HANDLER(jobs_release);
 PFC_HANDLER(runners_list); /* machines.c */
 PFC_HANDLER(machines_list);
 PFC_HANDLER(bisections_list); /* bisections.c */

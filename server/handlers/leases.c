@@ -20,17 +20,18 @@ static json_t *encode_lease(const pfc_job *j, const char *secret)
 }
 
 /*
- * POST /api/v1/jobs/lease?wait=30   {"runner", "machine_class", "labels"?, "backends"?}
+ * POST /api/v1/jobs/lease?wait=30   {"runner", "machine_class", "labels"?, "backends"?, "lease"?}
  *
  * With `wait`, an empty queue suspends the request; this is called again when a job appears.
  */
 PFC_HANDLER(jobs_lease)
 {
-    static const char *const known[] = { "runner", "machine_class", "labels", "backends", NULL };
+    static const char *const known[] = { "runner",   "machine_class", "labels",
+                                         "backends", "lease",         NULL };
     pfc_lease_request request = { .project_id = req->auth.project_id };
     pfc_jobs row = { 0 };
     json_t *body = NULL;
-    char *runner = NULL, *machine_class = NULL, *labels = NULL;
+    char *runner = NULL, *machine_class = NULL, *labels = NULL, *lease = NULL;
     char **backends = NULL;
     char secret[33] = "";
     int64_t wait_s = 0;
@@ -45,6 +46,8 @@ PFC_HANDLER(jobs_lease)
         code = pfc_json_string(body, NULL, "machine_class", true, PFC_WIRE_MAX_NAME, &machine_class,
                                err);
     if (!code)
+        code = pfc_json_string(body, NULL, "lease", false, 64, &lease, err);
+    if (!code)
         code = pfc_decode_labels(body, "labels", &labels, err);
     if (!code)
         code = pfc_decode_texts(body, "backends", false, MAX_BACKENDS, PFC_WIRE_MAX_NAME, &backends,
@@ -55,6 +58,7 @@ PFC_HANDLER(jobs_lease)
     request.runner = runner;
     request.machine_class = machine_class;
     request.labels_json = labels;
+    request.lease = lease;
     request.backends = (const char *const *)backends;
     code = pfc_job_lease(app->db, &request, &row, secret, err);
     if (code == PFC_ENOTFOUND) {
@@ -73,6 +77,7 @@ done:
     free(runner);
     free(machine_class);
     free(labels);
+    free(lease);
     json_decref(body);
     return code;
 }
@@ -158,6 +163,33 @@ done:
     free(lease);
     free(status);
     free(reason);
+    json_decref(body);
+    return code;
+}
+
+/* POST /api/v1/jobs/{id}/release   {"lease"}: for the next one who asks, now and not in a minute. */
+PFC_HANDLER(jobs_release)
+{
+    static const char *const known[] = { "lease", NULL };
+    json_t *body = NULL;
+    char *lease = NULL;
+    pfc_jobs row = { 0 };
+    int64_t id = 0;
+    pfc_code code;
+
+    code = pfc_decode_object(req, known, &body, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "lease", true, 64, &lease, err);
+    if (!code)
+        code = check_job(app, req, &id, err);
+    if (!code)
+        code = pfc_job_release(app->db, id, lease, err);
+    if (!code)
+        code = pfc_jobs_get(app->db, id, &row, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, pfc_encode_job(&row.items[0]), err);
+    pfc_rows_clear(&row);
+    free(lease);
     json_decref(body);
     return code;
 }

@@ -91,6 +91,8 @@ const pfc_route pfc_routes[] = {
       "Heartbeat", "Prolongs a lease; 409 when it is lost", "200" },
     { "POST", API "/jobs/{id}/complete", PFC_SCOPE_RUNNER, pfc_handle_jobs_complete, NULL,
       "Completion", "Ends a job; 409 when the lease is lost", "200" },
+    { "POST", API "/jobs/{id}/release", PFC_SCOPE_RUNNER, pfc_handle_jobs_release, NULL, "Release",
+      "Gives a job back undone; 409 when the lease is lost", "200" },
     { "GET", API "/runners", PFC_MAY_READ, pfc_handle_runners_list, NULL, NULL, "Runners", "200" },
     { "GET", API "/machines", PFC_MAY_READ, pfc_handle_machines_list, PAGE, NULL,
       "Machines and their fingerprints", "200" },

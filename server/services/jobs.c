@@ -3,6 +3,7 @@
  * when it runs out the job goes back, and what its old holder still sends is refused.
  */
 #include "core/base/hash.h"
+#include "core/base/parse.h"
 #include "core/base/rng.h"
 #include "server/services/internal.h"
 
@@ -164,6 +165,45 @@ pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
     return code;
 }
 
+static pfc_code expire(pfc_tx *tx, size_t *expired, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, PFC_JOB_MAX_TRIES);
+    code = pfc_tx_query(tx, "jobs_expire", &args, &res, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
+        const char *kind = pfc_res_text(res, i, 2);
+        int64_t id = pfc_res_i64(res, i, 0);
+
+        if (strcmp(kind, "detect") == 0)
+            code =
+                pfc_tell(tx, json_pack("{s:s, s:I}", "type", "detect", "id", (json_int_t)id), err);
+        else
+            code = tell_job(tx, id, err);
+    }
+    if (!code)
+        *expired = pfc_res_rows(res);
+    pfc_res_free(res);
+    return code;
+}
+
+/* *found: a job was held under that hash (any job: 0), and no longer is. */
+static pfc_code release(pfc_tx *tx, int64_t job_id, const char *hash, bool *found, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    int64_t id = 0;
+    size_t expired = 0;
+    pfc_code code;
+
+    pfc_args_id(&args, job_id);
+    pfc_args_text(&args, hash);
+    code = pfc_query_id(tx, "job_release", &args, &id, err);
+    *found = id != 0;
+    return code || !id ? code : expire(tx, &expired, err);
+}
+
 static double lease_seconds(double wanted)
 {
     return wanted > 0 ? PFC_MIN(wanted, MAX_LEASE_S) : PFC_LEASE_S;
@@ -174,6 +214,7 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
 {
     char hash[PFC_SHA256_HEX];
     pfc_args args = { 0 };
+    bool found = false;
     pfc_code code;
 
     pfc_args_text(&args, request->runner);
@@ -181,9 +222,11 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
     pfc_args_text(&args, labels);
     pfc_args_texts(&args, request->backends, request->backends_len);
     code = pfc_tx_query(tx, "runner_seen", &args, NULL, err);
+    pfc_sha256_hex(secret, strlen(secret), hash);
+    if (!code && request->lease)
+        code = release(tx, 0, hash, &found, err);
     if (code)
         return code;
-    pfc_sha256_hex(secret, strlen(secret), hash);
     pfc_args_text(&args, request->runner);
     pfc_args_text(&args, request->machine_class);
     pfc_args_text(&args, labels);
@@ -206,10 +249,16 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
 
     if (!code && (!request->runner || !*request->runner || !request->machine_class))
         code = pfc_err_set_field(err, PFC_EINVAL, "runner", "runner: want a name and a class");
+    if (!code && request->lease &&
+        (strlen(request->lease) != sizeof(fresh) - 1 || !pfc_is_hex_id(request->lease)))
+        code = pfc_err_set_field(err, PFC_EINVAL, "lease", "lease: want 32 hexadecimal digits");
     if (!code)
         code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
     if (!code) {
-        pfc_random_id(fresh);
+        if (request->lease)
+            memcpy(fresh, request->lease, sizeof(fresh));
+        else
+            pfc_random_id(fresh);
         code = take(tx, request, labels, fresh, &id, err);
     }
     pfc_tx_free(tx);
@@ -371,30 +420,32 @@ pfc_code pfc_job_cancel(pfc_db *db, const char *actor, int64_t job_id, pfc_jobs 
 
 pfc_code pfc_jobs_expire(pfc_db *db, size_t *expired, pfc_err *err)
 {
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
-    if (!code) {
-        pfc_args_i64(&args, PFC_JOB_MAX_TRIES);
-        code = pfc_tx_query(tx, "jobs_expire", &args, &res, err);
-    }
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
-        const char *kind = pfc_res_text(res, i, 2);
-        int64_t id = pfc_res_i64(res, i, 0);
-
-        if (strcmp(kind, "detect") == 0)
-            code =
-                pfc_tell(tx, json_pack("{s:s, s:I}", "type", "detect", "id", (json_int_t)id), err);
-        else
-            code = tell_job(tx, id, err);
-    }
+    if (!code)
+        code = expire(tx, expired, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    return code;
+}
+
+pfc_code pfc_job_release(pfc_db *db, int64_t job_id, const char *secret, pfc_err *err)
+{
+    char hash[PFC_SHA256_HEX];
+    bool found = false;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    if (code)
+        return code;
+    pfc_sha256_hex(secret, strlen(secret), hash);
+    code = release(tx, job_id, hash, &found, err);
+    if (!code && !found)
+        code = explain_refusal(tx, job_id, hash, err);
     if (!code)
-        *expired = pfc_res_rows(res);
-    pfc_res_free(res);
+        code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);
     return code;
 }

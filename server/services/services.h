@@ -364,11 +364,13 @@ typedef struct pfc_lease_request {
     size_t backends_len;
     int64_t project_id; /* the token's project; 0: any */
     double lease_s;     /* 0: PFC_LEASE_S */
+    const char *lease;  /* the secret it shall have, 32 digits; NULL: one is drawn */
 } pfc_lease_request;
 
 /** The runner's next job. PFC_ENOTFOUND when none fits now (wait for a "job" event and ask again).
  *  `secret` (33 bytes) is the lease: whoever has it may heartbeat and complete. A job's labels
- *  must be among the runner's; the labels "machine_class" and "backend" mean the request's. */
+ *  must be among the runner's; the labels "machine_class" and "backend" mean the request's. What was
+ *  leased under request->lease before is given back first: its holder lost the answer, or was killed. */
 pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *out, char *secret,
                        pfc_err *err) PFC_MUSTCHECK;
 /** Prolongs. PFC_ECONFLICT: the lease is lost; stop. *cancel: somebody wants it stopped. */
@@ -379,6 +381,9 @@ pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *secret, const
 pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *secret, const char *status,
                           const char *reason, const char *const *run_ids, size_t run_ids_len,
                           pfc_err *err) PFC_MUSTCHECK;
+/** Gives it back undone, as if the lease had run out now. PFC_ECONFLICT, PFC_ENOTFOUND: as above. */
+pfc_code pfc_job_release(pfc_db *db, int64_t job_id, const char *secret,
+                         pfc_err *err) PFC_MUSTCHECK;
 /** A queued job is cancelled at once, a leased one when its runner hears of it. */
 pfc_code pfc_job_cancel(pfc_db *db, const char *actor, int64_t job_id, pfc_jobs *out,
                         pfc_err *err) PFC_MUSTCHECK;

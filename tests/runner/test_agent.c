@@ -27,10 +27,12 @@ static struct {
     int beat_status;
     const char *beat_body;
     int lease_status; /* not 0: instead of a job */
-    int leases, runs, beats, completions;
-    bool stop_at_beat; /* the first heartbeat stops the agent */
-    char *completed;   /* body of the last completion */
-    char *sources;     /* body of the last word about what was built */
+    int leases, runs, beats, completions, releases;
+    int complete_status; /* 0: 200 */
+    char asked[2][33];   /* the lease of the first and of the last question */
+    bool stop_at_beat;   /* the first heartbeat stops the agent */
+    char *completed;     /* body of the last completion */
+    char *sources;       /* body of the last word about what was built */
     int sources_told;
     pfc_run *run; /* the last run */
     char token[64];
@@ -51,7 +53,10 @@ static void serve(const stand_in_req *req, pfc_buf *out, void *arg)
     (void)arg;
     note_token(req);
     if (strncmp(req->path, "/api/v1/jobs/lease?wait=", 24) == 0) {
+        const char *at = strstr(req->body, "\"lease\":\"");
+
         s.leases++;
+        (void)snprintf(s.asked[s.leases > 1], sizeof(s.asked[0]), "%.32s", at ? at + 9 : "");
         if (s.lease_status)
             stand_in_json(out, s.lease_status, "{\"error\": {\"message\": \"go away\"}}");
         else if (s.job && (s.leases == 1 || s.keep_leasing))
@@ -76,6 +81,9 @@ static void serve(const stand_in_req *req, pfc_buf *out, void *arg)
         s.completions++;
         free(s.completed);
         s.completed = pfc_strdup(req->body);
+        stand_in_json(out, s.complete_status ? s.complete_status : 200, "{}");
+    } else if (strcmp(req->path, "/api/v1/jobs/17/release") == 0) {
+        s.releases++;
         stand_in_json(out, 200, "{}");
     } else if (strcmp(req->path, "/api/v1/projects/demo/sources") == 0) {
         s.sources_told++;
@@ -316,6 +324,44 @@ Test(agent, being_stopped_ends_the_child_and_the_loop)
     cr_assert(eq(int, run_agent(false, &report, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, report.abandoned, 1));
     cr_assert(eq(int, s.completions, 0));
+    cr_assert(eq(int, s.releases, 1)); /* nobody waits for the lease to run out */
+}
+
+Test(agent, a_job_that_could_not_be_ended_is_ended_at_the_next_start)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+    char *first;
+
+    offer_job("measure: echo 3\n", 60);
+    s.complete_status = 503;
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, s.runs, 1));
+    cr_assert(gt(int, s.completions, 1));
+    first = pfc_strdup(s.completed);
+    s.complete_status = 0;
+    s.completions = 0;
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, s.runs, 1)); /* measured once */
+    want_completed("\"status\":\"done\"");
+    cr_assert(eq(str, s.completed, first));
+    cr_assert(ne(str, s.asked[1], s.asked[0]));
+    free(first);
+}
+
+Test(agent, the_next_start_asks_under_the_lease_whose_answer_was_lost)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    s.lease_status = 500; /* whether it leased something, nobody knows */
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_EUNAVAIL));
+    cr_assert(eq(sz, strlen(s.asked[0]), 32));
+    cr_assert(eq(str, s.asked[1], s.asked[0]));
+    s.lease_status = 0;
+    s.asked[1][0] = '\0';
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, s.asked[1], s.asked[0]));
 }
 
 typedef struct second {

@@ -165,6 +165,59 @@ Test(jobs, an_expired_lease_goes_back_and_its_late_result_is_refused)
     pfc_db_close(db);
 }
 
+Test(jobs, a_job_given_back_waits_again_at_once)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db), id = enqueue(db, p, 1, 0, NULL);
+    char first[33], second[33];
+    pfc_jobs jobs = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(i64, lease(db, &runner, first), id));
+    cr_assert(eq(int, pfc_job_release(db, id, "another's", &err), PFC_ECONFLICT));
+    ASSERT_STATE(db, id, "leased");
+    cr_assert(eq(int, pfc_job_release(db, id, first, &err), PFC_OK), "%s", err.msg);
+    ASSERT_STATE(db, id, "queued");
+    cr_assert(eq(int, pfc_job_release(db, id, first, &err), PFC_ECONFLICT));
+    cr_assert(eq(i64, lease(db, &runner, second), id));
+    cr_assert(eq(int, pfc_job_complete(db, id, first, "done", NULL, NULL, 0, &err), PFC_ECONFLICT));
+    /* what its runner was told to stop is not waited for by anybody */
+    cr_assert(eq(int, pfc_job_cancel(db, "test", id, &jobs, &err), PFC_OK), "%s", err.msg);
+    pfc_rows_clear(&jobs);
+    cr_assert(eq(int, pfc_job_release(db, id, second, &err), PFC_OK), "%s", err.msg);
+    ASSERT_STATE(db, id, "cancelled");
+    cr_assert(eq(int, pfc_job_release(db, 999999, second, &err), PFC_ENOTFOUND));
+    pfc_db_close(db);
+}
+
+Test(jobs, asking_again_under_the_same_lease_gives_back_what_it_brought)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db), id = enqueue(db, p, 1, 0, NULL), next;
+    const pfc_lease_request again = { .runner = "r1",
+                                      .machine_class = "test-cpu",
+                                      .lease = "0123456789abcdef0123456789abcdef" };
+    pfc_lease_request wrong = again;
+    char secret[33], other[33];
+    pfc_jobs jobs = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(i64, lease(db, &again, secret), id)); /* the answer is lost */
+    cr_assert(eq(str, secret, (char *)again.lease));
+    next = enqueue(db, p, 2, 0, NULL);
+    cr_assert(eq(i64, lease(db, &again, secret), id));
+    /* whom the first is not given back by asks under another name, though it is called the same */
+    cr_assert(eq(i64, lease(db, &runner, other), next));
+    ASSERT_STATE(db, id, "leased");
+    cr_assert(eq(int, pfc_job_complete(db, id, secret, "done", NULL, NULL, 0, &err), PFC_OK));
+    cr_assert(eq(i64, lease(db, &again, secret), 0)); /* what is done stays done */
+    ASSERT_STATE(db, id, "done");
+    wrong.lease = "0123";
+    cr_assert(eq(int, pfc_job_lease(db, &wrong, &jobs, secret, &err), PFC_EINVAL));
+    cr_assert(eq(str, err.field, "lease"));
+    pfc_db_close(db);
+}
+
 Test(jobs, three_tries_and_no_more)
 {
     char *url = NULL;
@@ -177,6 +230,10 @@ Test(jobs, three_tries_and_no_more)
 
     for (int i = 0; i < PFC_JOB_MAX_TRIES; i++) {
         cr_assert(eq(i64, lease(db, &runner, secret), id));
+        if (i == 1) { /* what kills its runner ends, too, though each one gives it back */
+            cr_assert(eq(int, pfc_job_release(db, id, secret, &err), PFC_OK), "%s", err.msg);
+            continue;
+        }
         pfc_test_sql(url, "UPDATE jobs SET lease_until = now() - interval '1 second'");
         cr_assert(eq(int, pfc_jobs_expire(db, &expired, &err), PFC_OK), "%s", err.msg);
     }

@@ -57,6 +57,7 @@ class OpenApi(unittest.TestCase):
                 "/api/v1/runs/{id}": f"{1:032x}", "/api/v1/alerts/{id}": alert,
                 "/api/v1/alerts/{id}/suspects": alert, "/api/v1/jobs/{id}": job,
                 "/api/v1/jobs/{id}/heartbeat": job, "/api/v1/jobs/{id}/complete": job,
+                "/api/v1/jobs/{id}/release": job,
                 "/api/v1/bisections/{id}": bisection, "/api/v1/tokens/{id}": token}
 
     @staticmethod
@@ -80,13 +81,15 @@ class OpenApi(unittest.TestCase):
         ("patch", "/api/v1/alerts/{id}"): {"state": "acknowledged", "reason": "seen", "note": "looking"},
         ("post", "/api/v1/jobs"): {"project": "demo", "kind": "measure", "commit": support.commit_id(4),
                                    "labels": {"rack": "a"}, "priority": 10},
-        ("post", "/api/v1/jobs/lease"): {"runner": "r1", "machine_class": "none", "labels": {}, "backends": ["x"]},
+        ("post", "/api/v1/jobs/lease"): {"runner": "r1", "machine_class": "none", "labels": {}, "backends": ["x"],
+                                         "lease": "a" * 32},
         ("post", "/api/v1/tokens"): {"name": "ci", "scopes": ["ingest"], "project": "demo",
                                      "expires_at": "2999-01-01T00:00:00Z"},
     }
     QUERIES = {"/api/v1/compare": f"?project=demo&a={support.commit_id(7)}&b={support.commit_id(8)}"}
     # A lease that nobody has: refused for what it says, after everything else was right.
     REFUSED = {"/api/v1/jobs/{id}/heartbeat": {"lease": "0" * 32},
+               "/api/v1/jobs/{id}/release": {"lease": "0" * 32},
                "/api/v1/jobs/{id}/complete": {"lease": "0" * 32, "status": "done"}}
 
     def path(self, pattern):
