@@ -103,7 +103,7 @@ function(perfci_test name)
   perfci_test_properties(${name} LABEL ${A_LABEL} TIMEOUT ${A_TIMEOUT} ENV ${A_ENV})
 endfunction()
 
-# perfci_script_test(NAME LABEL e2e COMMAND python3 x.py ... [TIMEOUT s] [ENV ...])
+# perfci_script_test(NAME LABEL e2e COMMAND ${PERFCI_PYTHON} x.py ... [TIMEOUT s] [ENV ...])
 function(perfci_script_test name)
   cmake_parse_arguments(A "" "LABEL;TIMEOUT" "COMMAND;ENV" ${ARGN})
   add_test(NAME ${name} COMMAND ${A_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
