@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -264,7 +265,12 @@ static bool ask_health(const struct sockaddr_in *to)
 
 static void *probe_main(void *arg)
 {
+    const struct sched_param first = { .sched_priority = 1 };
     probe *p = arg;
+
+    /* A monitor has a machine of its own: here it must not queue behind what it watches. Where that is
+     * not allowed its own waiting counts, too. */
+    (void)pthread_setschedparam(pthread_self(), SCHED_FIFO, &first);
 
     while (!atomic_load(&p->stop)) {
         const int64_t begin_ns = pfc_clock_ns();

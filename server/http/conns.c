@@ -2,6 +2,8 @@
  * Connections: how many there may be, and the clock of our own that ends those whose client is slow
  * (libmicrohttpd's counts inactivity only).
  */
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -46,20 +48,77 @@ static bool is_crowding(const pfc_httpd *http, const pfc_address *peer)
     return has >= http->opts.connections_each;
 }
 
-enum MHD_Result httpd_on_accept(void *cls, const struct sockaddr *address, socklen_t len)
+httpd_conn *httpd_conn_admit(pfc_httpd *http, int fd, const struct sockaddr_storage *from,
+                             socklen_t len)
 {
-    pfc_httpd *http = cls;
-    pfc_address peer;
+    httpd_conn *conn = pfc_alloc(sizeof(*conn));
     bool room;
 
-    (void)len;
-    (void)pfc_address_of(address, &peer);
+    conn->fd = fd;
+    conn->from = *from;
+    conn->from_len = len;
+    conn->deadline_ns = pfc_clock_ns() + (int64_t)(http->opts.request_timeout_s * 1e9);
+    conn->reading = true;
+    (void)pfc_address_of((const struct sockaddr *)from, &conn->peer);
     pthread_mutex_lock(&http->lock);
-    room = http->conns_len < http->opts.connections && !is_crowding(http, &peer);
+    room = http->conns_len < http->opts.connections && !is_crowding(http, &conn->peer);
+    if (room) {
+        conn->next = http->conns;
+        if (http->conns)
+            http->conns->prev = conn;
+        http->conns = conn;
+        http->conns_len++;
+    }
     pthread_mutex_unlock(&http->lock);
-    if (!room)
-        atomic_fetch_add(&http->crowded, 1);
-    return room ? MHD_YES : MHD_NO;
+    if (room)
+        return conn;
+    atomic_fetch_add(&http->crowded, 1);
+    free(conn);
+    return NULL;
+}
+
+void httpd_conn_moves(pfc_httpd *http, httpd_conn *conn, bool health)
+{
+    pthread_mutex_lock(&http->lock);
+    conn->stage = HTTPD_MOVES;
+    conn->health = health;
+    pthread_mutex_unlock(&http->lock);
+}
+
+void httpd_conn_drop(pfc_httpd *http, httpd_conn *conn)
+{
+    pthread_mutex_lock(&http->lock);
+    if (conn->prev)
+        conn->prev->next = conn->next;
+    else
+        http->conns = conn->next;
+    if (conn->next)
+        conn->next->prev = conn->prev;
+    http->conns_len--;
+    pthread_mutex_unlock(&http->lock);
+    free(conn);
+}
+
+/* Called with the lock held. The newest come first, and it is one of them that is looked for. */
+static httpd_conn *find(const pfc_httpd *http, int fd)
+{
+    for (httpd_conn *conn = http->conns; conn; conn = conn->next) {
+        if (conn->stage == HTTPD_MOVES && conn->fd == fd)
+            return conn;
+    }
+    return NULL;
+}
+
+httpd_conn *httpd_conns_unheard(pfc_httpd *http)
+{
+    httpd_conn *conn;
+
+    pthread_mutex_lock(&http->lock);
+    conn = http->conns;
+    while (conn && conn->stage != HTTPD_UNHEARD)
+        conn = conn->next;
+    pthread_mutex_unlock(&http->lock);
+    return conn;
 }
 
 void httpd_conn_deadline(pfc_httpd *http, httpd_conn *conn, int64_t deadline_ns, bool reading)
@@ -67,6 +126,41 @@ void httpd_conn_deadline(pfc_httpd *http, httpd_conn *conn, int64_t deadline_ns,
     pthread_mutex_lock(&http->lock);
     conn->deadline_ns = deadline_ns;
     conn->reading = reading;
+    conn->resting = false;
+    pthread_mutex_unlock(&http->lock);
+}
+
+void httpd_conn_rests(pfc_httpd *http, httpd_conn *conn, int64_t now_ns)
+{
+    pthread_mutex_lock(&http->lock);
+    conn->deadline_ns = now_ns + PFC_HTTPD_IDLE_S * PFC_NS_PER_S;
+    conn->reading = true;
+    conn->resting = true;
+    conn->received = 0;
+    pthread_mutex_unlock(&http->lock);
+}
+
+/* Bytes so far, never 0 after a request; those of the connection's set-up count, too. */
+static uint64_t received(int fd)
+{
+    struct tcp_info info = { 0 };
+    socklen_t len = sizeof(info);
+
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 ? info.tcpi_bytes_received : 0;
+}
+
+void httpd_conns_listen(pfc_httpd *http, int64_t now_ns)
+{
+    pthread_mutex_lock(&http->lock);
+    for (httpd_conn *conn = http->conns; conn; conn = conn->next) {
+        uint64_t bytes = conn->resting ? received(conn->fd) : 0;
+
+        if (conn->resting && conn->received && bytes != conn->received) {
+            conn->resting = false;
+            conn->deadline_ns = now_ns + (int64_t)(http->opts.request_timeout_s * 1e9);
+        }
+        conn->received = bytes;
+    }
     pthread_mutex_unlock(&http->lock);
 }
 
@@ -74,39 +168,21 @@ void httpd_on_connection(void *cls, struct MHD_Connection *mhd, void **socket_co
                          enum MHD_ConnectionNotificationCode what)
 {
     pfc_httpd *http = cls;
-    httpd_conn *conn = *socket_context;
 
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
-        const union MHD_ConnectionInfo *from =
-            MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        httpd_conn *conn;
 
-        conn = pfc_alloc(sizeof(*conn));
-        conn->fd = info ? info->connect_fd : -1;
-        (void)pfc_address_of(from ? from->client_addr : NULL, &conn->peer);
-        conn->deadline_ns = pfc_clock_ns() + (int64_t)(http->opts.request_timeout_s * 1e9);
-        conn->reading = true;
         pthread_mutex_lock(&http->lock);
-        conn->next = http->conns;
-        if (http->conns)
-            http->conns->prev = conn;
-        http->conns = conn;
-        http->conns_len++;
+        conn = info ? find(http, info->connect_fd) : NULL;
+        if (conn)
+            conn->stage = HTTPD_SERVED;
         pthread_mutex_unlock(&http->lock);
         *socket_context = conn;
-    } else if (conn) {
+    } else if (*socket_context) {
         /* Before libmicrohttpd closes the socket, so a deadline never meets a reused number. */
-        pthread_mutex_lock(&http->lock);
-        if (conn->prev)
-            conn->prev->next = conn->next;
-        else
-            http->conns = conn->next;
-        if (conn->next)
-            conn->next->prev = conn->prev;
-        http->conns_len--;
-        pthread_mutex_unlock(&http->lock);
-        free(conn);
+        httpd_conn_drop(http, *socket_context);
         *socket_context = NULL;
     }
 }
@@ -119,9 +195,21 @@ static bool has_unread(int fd)
     return ioctl(fd, FIONREAD, &unread) == 0 && unread > 0;
 }
 
+bool httpd_conns_unread(pfc_httpd *http)
+{
+    bool unread = false;
+
+    pthread_mutex_lock(&http->lock);
+    for (const httpd_conn *conn = http->conns; conn && !unread; conn = conn->next)
+        unread = conn->stage == HTTPD_MOVES || has_unread(conn->fd);
+    pthread_mutex_unlock(&http->lock);
+    return unread;
+}
+
+/* While it moves, the socket is about to become libmicrohttpd's, which may close it without a word. */
 static bool is_late(const httpd_conn *conn, int64_t now_ns)
 {
-    return conn->deadline_ns && conn->deadline_ns <= now_ns &&
+    return conn->stage != HTTPD_MOVES && conn->deadline_ns && conn->deadline_ns <= now_ns &&
            !(conn->reading && has_unread(conn->fd));
 }
 
@@ -131,7 +219,7 @@ void httpd_conns_reap(pfc_httpd *http, int64_t now_ns, bool all)
 
     pthread_mutex_lock(&http->lock);
     for (httpd_conn *conn = http->conns; conn; conn = conn->next) {
-        if (all || is_late(conn, now_ns)) {
+        if ((all && conn->stage != HTTPD_MOVES) || is_late(conn, now_ns)) {
             conn->deadline_ns = 0;
             (void)shutdown(conn->fd, SHUT_RDWR);
             ended++;

@@ -2,6 +2,10 @@
  * The HTTP floor of the server: libmicrohttpd with epoll and a fixed pool of threads, a route table
  * that main.c passes in, strict requests, and replies whose statuses only reply.c decides.
  *
+ * A thread of our own accepts, waits for the first bytes and hands the connection to the pool; one that
+ * asks for /healthz goes to a thread that does nothing else and is closed after its answer, so that a
+ * monitor never waits behind work. (Under TLS the first bytes tell nothing, and the pool answers all.)
+ *
  * A handler runs on a pool thread, keeps no state between calls and answers in one of five ways:
  * with JSON or text; with nothing (204); later (pfc_reply_later: the connection is suspended until
  * pfc_httpd_resume, and the handler is called again with what it left); "not yet" (pfc_reply_wait: the connection is suspended and
@@ -9,7 +13,7 @@
  * stream of events (pfc_reply_events). A failure code becomes {"error": {...}} with its status.
  *
  * What libmicrohttpd 0.9.75 leaves open is closed here: its time-out counts inactivity only, so a
- * clock of our own ends sockets whose request is not complete in time; Content-Length together with
+ * clock of our own ends sockets whose request, the first or a later one, is not complete in time; Content-Length together with
  * Transfer-Encoding is refused; a suspended connection has no time-out, so every wait has a deadline
  * and every stream gets a comment line from time to time; all are resumed before the daemon stops.
  * Requests that libmicrohttpd refuses before our code runs (an unreadable request line, headers over

@@ -12,6 +12,27 @@
 #include "core/base/clock.h"
 #include "server/http/internal.h"
 
+/* Connections to resume, once the hub's lock is free: each one wakes a thread of libmicrohttpd, and
+ * dozens of those would run into the lock at once. A connection stays as it is until it is resumed. */
+typedef struct woken {
+    struct MHD_Connection **items;
+    size_t len, cap;
+} woken;
+
+static void woken_add(woken *w, struct MHD_Connection *mhd)
+{
+    w->items = pfc_grow(w->items, w->len, &w->cap, sizeof(*w->items));
+    w->items[w->len++] = mhd;
+}
+
+static void unlock_and_wake(httpd_hub *hub, woken *w)
+{
+    pthread_mutex_unlock(&hub->lock);
+    for (size_t i = 0; i < w->len; i++)
+        MHD_resume_connection(w->items[i]);
+    free(w->items);
+}
+
 void httpd_hub_init(httpd_hub *hub)
 {
     memset(hub, 0, sizeof(*hub));
@@ -25,12 +46,7 @@ void httpd_hub_clear(httpd_hub *hub)
 
 uint64_t httpd_hub_generation(httpd_hub *hub)
 {
-    uint64_t generation;
-
-    pthread_mutex_lock(&hub->lock);
-    generation = hub->generation;
-    pthread_mutex_unlock(&hub->lock);
-    return generation;
+    return atomic_load(&hub->generation);
 }
 
 /* ---- waiting requests ---- */
@@ -46,7 +62,7 @@ static void suspend(httpd_hub *hub, httpd_exchange *x, const char *topic, int64_
 {
     httpd_exchange **list;
 
-    x->waiting = true;
+    x->waiting = x->waited = true;
     x->wait_topic = topic;
     x->wait_wake_ns = wake_ns;
     list = list_of(hub, x);
@@ -80,7 +96,7 @@ bool httpd_hub_wait(httpd_exchange *x, const char *topic, uint64_t generation, i
     bool waits = false;
 
     pthread_mutex_lock(&hub->lock);
-    if (!hub->stopping && hub->generation == generation) {
+    if (!hub->stopping && atomic_load(&hub->generation) == generation) {
         suspend(hub, x, topic, wake_ns);
         waits = true;
     }
@@ -102,16 +118,18 @@ static void unlink_waiter(httpd_hub *hub, httpd_exchange *x)
         hub->waiters_len--;
 }
 
-static void wake(httpd_hub *hub, httpd_exchange *x)
+static void wake(httpd_hub *hub, httpd_exchange *x, woken *w)
 {
     unlink_waiter(hub, x);
-    MHD_resume_connection(x->mhd);
+    woken_add(w, x->mhd);
 }
 
 void httpd_hub_forget(httpd_exchange *x)
 {
     httpd_hub *hub = &x->http->hub;
 
+    if (!x->waited)
+        return;
     pthread_mutex_lock(&hub->lock);
     if (x->waiting)
         unlink_waiter(hub, x);
@@ -119,29 +137,29 @@ void httpd_hub_forget(httpd_exchange *x)
 }
 
 /* topic NULL: everyone. Called with the lock held. */
-static void wake_topic(httpd_hub *hub, const char *topic)
+static void wake_topic(httpd_hub *hub, const char *topic, woken *w)
 {
     httpd_exchange *next;
 
     for (httpd_exchange *x = hub->waiters; x; x = next) {
         next = x->wait_next;
         if (!topic || strcmp(x->wait_topic, topic) == 0)
-            wake(hub, x);
+            wake(hub, x, w);
     }
 }
 
 /* ---- streams ---- */
 
 /* Called with the lock held. */
-static void resume_stream(httpd_stream *stream)
+static void resume_stream(httpd_stream *stream, woken *w)
 {
     if (stream->suspended) {
         stream->suspended = false;
-        MHD_resume_connection(stream->mhd);
+        woken_add(w, stream->mhd);
     }
 }
 
-static void stream_append(httpd_stream *stream, const char *text)
+static void stream_append(httpd_stream *stream, const char *text, woken *w)
 {
     if (stream->taken == stream->pending.len) {
         pfc_buf_reset(&stream->pending);
@@ -151,7 +169,7 @@ static void stream_append(httpd_stream *stream, const char *text)
     /* Too slow for the news: ended; an EventSource connects again by itself. */
     if (stream->pending.overflow)
         stream->ended = true;
-    resume_stream(stream);
+    resume_stream(stream, w);
 }
 
 static ssize_t on_stream_read(void *cls, uint64_t pos, char *out, size_t max)
@@ -240,11 +258,11 @@ enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project)
 /* ---- work that was given away ---- */
 
 /* Called with the lock held. */
-static void wake_tag(httpd_hub *hub, uint64_t tag)
+static void wake_tag(httpd_hub *hub, uint64_t tag, woken *w)
 {
     for (httpd_exchange *x = hub->later[tag % PFC_ARRAY_LEN(hub->later)]; x; x = x->wait_next) {
         if (x->wait_tag == tag) {
-            wake(hub, x);
+            wake(hub, x, w);
             return;
         }
     }
@@ -252,14 +270,16 @@ static void wake_tag(httpd_hub *hub, uint64_t tag)
 
 void pfc_httpd_resume(pfc_httpd *http, const uint64_t *tags, size_t len)
 {
+    woken w = { 0 };
+
     pthread_mutex_lock(&http->hub.lock);
     for (size_t i = 0; i < len; i++)
-        wake_tag(&http->hub, tags[i]);
-    pthread_mutex_unlock(&http->hub.lock);
+        wake_tag(&http->hub, tags[i], &w);
+    unlock_and_wake(&http->hub, &w);
 }
 
 /* Those who waited too long; everyone when now_ns is INT64_MAX. Called with the lock held. */
-static int64_t wake_late(httpd_hub *hub, int64_t now_ns)
+static int64_t wake_late(httpd_hub *hub, int64_t now_ns, woken *w)
 {
     int64_t next_ns = INT64_MAX;
     httpd_exchange *next;
@@ -268,7 +288,7 @@ static int64_t wake_late(httpd_hub *hub, int64_t now_ns)
         for (httpd_exchange *x = hub->later[i]; x; x = next) {
             next = x->wait_next;
             if (x->wait_wake_ns <= now_ns)
-                wake(hub, x);
+                wake(hub, x, w);
             else
                 next_ns = PFC_MIN(next_ns, x->wait_wake_ns);
         }
@@ -278,9 +298,11 @@ static int64_t wake_late(httpd_hub *hub, int64_t now_ns)
 
 void httpd_hub_abandon(httpd_hub *hub)
 {
+    woken w = { 0 };
+
     pthread_mutex_lock(&hub->lock);
-    (void)wake_late(hub, INT64_MAX);
-    pthread_mutex_unlock(&hub->lock);
+    (void)wake_late(hub, INT64_MAX, &w);
+    unlock_and_wake(hub, &w);
 }
 
 /* ---- news ---- */
@@ -289,58 +311,64 @@ void pfc_httpd_publish(pfc_httpd *http, const char *topic, const char *project, 
 {
     httpd_hub *hub = &http->hub;
     char *text = json ? pfc_format("event: %s\ndata: %s\n\n", topic, json) : NULL;
+    woken w = { 0 };
 
     pthread_mutex_lock(&hub->lock);
-    hub->generation++;
-    wake_topic(hub, topic);
+    atomic_fetch_add(&hub->generation, 1);
+    wake_topic(hub, topic, &w);
     for (httpd_stream *stream = text ? hub->streams : NULL; stream; stream = stream->next) {
         if (!stream->project[0] || !project[0] || strcmp(stream->project, project) == 0)
-            stream_append(stream, text);
+            stream_append(stream, text, &w);
     }
-    pthread_mutex_unlock(&hub->lock);
+    unlock_and_wake(hub, &w);
     free(text);
 }
 
 void pfc_httpd_wake_all(pfc_httpd *http)
 {
+    woken w = { 0 };
+
     pthread_mutex_lock(&http->hub.lock);
-    http->hub.generation++;
-    wake_topic(&http->hub, NULL);
-    pthread_mutex_unlock(&http->hub.lock);
+    atomic_fetch_add(&http->hub.generation, 1);
+    wake_topic(&http->hub, NULL, &w);
+    unlock_and_wake(&http->hub, &w);
 }
 
 int64_t httpd_hub_tick(httpd_hub *hub, int64_t now_ns)
 {
     int64_t next_ns = now_ns + PFC_NS_PER_S;
     httpd_exchange *next;
+    woken w = { 0 };
 
     pthread_mutex_lock(&hub->lock);
     for (httpd_exchange *x = hub->waiters; x; x = next) {
         next = x->wait_next;
         if (x->wait_wake_ns <= now_ns)
-            wake(hub, x);
+            wake(hub, x, &w);
         else
             next_ns = PFC_MIN(next_ns, x->wait_wake_ns);
     }
-    next_ns = PFC_MIN(next_ns, wake_late(hub, now_ns));
+    next_ns = PFC_MIN(next_ns, wake_late(hub, now_ns, &w));
     for (httpd_stream *stream = hub->streams; stream; stream = stream->next) {
         if (stream->ping_ns <= now_ns) {
             stream->ping_ns = now_ns + PFC_HTTPD_PING_S * PFC_NS_PER_S;
-            stream_append(stream, ": ping\n\n");
+            stream_append(stream, ": ping\n\n", &w);
         }
     }
-    pthread_mutex_unlock(&hub->lock);
+    unlock_and_wake(hub, &w);
     return next_ns;
 }
 
 void httpd_hub_stop(httpd_hub *hub)
 {
+    woken w = { 0 };
+
     pthread_mutex_lock(&hub->lock);
     hub->stopping = true;
-    wake_topic(hub, NULL);
+    wake_topic(hub, NULL, &w);
     for (httpd_stream *stream = hub->streams; stream; stream = stream->next) {
         stream->ended = true;
-        resume_stream(stream);
+        resume_stream(stream, &w);
     }
-    pthread_mutex_unlock(&hub->lock);
+    unlock_and_wake(hub, &w);
 }

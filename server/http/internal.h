@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
 
 #include <microhttpd.h>
 
@@ -17,10 +18,11 @@
 
 #define PFC_HTTPD_COOKIE       "pfc_session"
 #define PFC_HTTPD_BUCKETS      9
-#define PFC_HTTPD_IDLE_S       60  /* between two requests of one connection */
-#define PFC_HTTPD_WRITE_S      120 /* for a client to take a reply */
-#define PFC_HTTPD_PING_S       15  /* a comment line on every stream: finds clients that left */
-#define PFC_HTTPD_RECHECK_S    5   /* waiting handlers look again even when nobody told them */
+#define PFC_HTTPD_LISTEN_NS    PFC_NS_PER_S /* how often resting connections are listened to */
+#define PFC_HTTPD_IDLE_S       60           /* between two requests of one connection */
+#define PFC_HTTPD_WRITE_S      120          /* for a client to take a reply */
+#define PFC_HTTPD_PING_S       15 /* a comment line on every stream: finds clients that left */
+#define PFC_HTTPD_RECHECK_S    5  /* waiting handlers look again even when nobody told them */
 #define PFC_HTTPD_BODY_RATE    (256.0 * 1024)      /* bytes/s that a body must keep up with */
 #define PFC_HTTPD_DRAIN_BYTES  (64u * 1024 * 1024) /* read and dropped, to answer 413 in order */
 #define PFC_HTTPD_STREAM_BYTES (256u * 1024)       /* queued for one stream; over it, it is ended */
@@ -30,9 +32,15 @@ typedef struct httpd_conn {
     struct httpd_conn *prev;
     struct httpd_conn *next;
     int fd;
+    struct sockaddr_storage from;
+    socklen_t from_len;
     pfc_address peer;
+    bool health; /* the thread for health has it: one question, one answer */
+    enum { HTTPD_UNHEARD, HTTPD_MOVES, HTTPD_SERVED } stage;
     int64_t deadline_ns; /* shut down after it; 0: none */
     bool reading;        /* it is the client that has to send */
+    bool resting;        /* between two requests: the first byte of the next starts its clock */
+    uint64_t received;   /* bytes, when it was looked at while resting; 0: not yet */
 } httpd_conn;
 
 /** One request and its answer, from the request line to the last byte. */
@@ -72,6 +80,7 @@ typedef struct httpd_exchange {
     /* waiting, guarded by hub.lock */
     struct httpd_exchange *wait_prev;
     struct httpd_exchange *wait_next;
+    bool waited; /* at any time; its own thread's */
     bool waiting;
     const char *wait_topic; /* NULL: for wait_tag */
     uint64_t wait_tag;
@@ -94,14 +103,14 @@ typedef struct httpd_stream {
 
 typedef struct httpd_hub {
     pthread_mutex_t lock;
-    httpd_exchange *waiters;    /* guarded by lock */
-    httpd_exchange *later[512]; /* those who wait for a tag, by tag; guarded by lock */
-    uint64_t tags;              /* given out so far; guarded by lock */
-    httpd_stream *streams;      /* guarded by lock */
-    size_t streams_len;         /* guarded by lock */
-    size_t waiters_len;         /* guarded by lock */
-    uint64_t generation;        /* of news published; guarded by lock */
-    bool stopping;              /* guarded by lock */
+    httpd_exchange *waiters;         /* guarded by lock */
+    httpd_exchange *later[512];      /* those who wait for a tag, by tag; guarded by lock */
+    uint64_t tags;                   /* given out so far; guarded by lock */
+    httpd_stream *streams;           /* guarded by lock */
+    size_t streams_len;              /* guarded by lock */
+    size_t waiters_len;              /* guarded by lock */
+    atomic_uint_fast64_t generation; /* of news published; changed under the lock */
+    bool stopping;                   /* guarded by lock */
 } httpd_hub;
 
 /** Counters of one route; the last row is for what matched none. */
@@ -112,6 +121,7 @@ typedef struct httpd_route_stats {
 } httpd_route_stats;
 
 typedef struct httpd_limits httpd_limits;
+typedef struct httpd_door httpd_door;
 
 struct pfc_httpd {
     httpd_limits *limits;
@@ -124,6 +134,8 @@ struct pfc_httpd {
     pfc_httpd_opts opts;
     char url[300];
     struct MHD_Daemon *daemon;
+    struct MHD_Daemon *health; /* one thread, for /healthz alone */
+    httpd_door *door;
     httpd_hub hub;
     pthread_t timer;
     bool timer_running;
@@ -142,15 +154,38 @@ struct pfc_httpd {
 /* conns.c */
 /** Raises the process's limit of open files for so many connections; how many there may be. */
 unsigned httpd_make_room(unsigned connections);
-/** MHD_AcceptPolicyCallback: no more than opts.connections in all. */
-enum MHD_Result httpd_on_accept(void *cls, const struct sockaddr *address, socklen_t len);
+/** Takes a new socket into the list, at most opts.connections in all; NULL: it is one too many. */
+httpd_conn *httpd_conn_admit(pfc_httpd *http, int fd, const struct sockaddr_storage *from,
+                             socklen_t len);
+/** From now on the socket is libmicrohttpd's. */
+void httpd_conn_moves(pfc_httpd *http, httpd_conn *conn, bool health);
+/** Out of the list; the socket is the caller's to close. */
+void httpd_conn_drop(pfc_httpd *http, httpd_conn *conn);
+/** One that has not been handed over, NULL: none. */
+httpd_conn *httpd_conns_unheard(pfc_httpd *http);
+/** Has any connection sent what nobody has read yet? */
+bool httpd_conns_unread(pfc_httpd *http);
 /** MHD_NotifyConnectionCallback: keeps the list. */
 void httpd_on_connection(void *cls, struct MHD_Connection *mhd, void **socket_context,
                          enum MHD_ConnectionNotificationCode what);
 /** After deadline_ns (0: never) the connection is ended, unless it is we who have not read. */
 void httpd_conn_deadline(pfc_httpd *http, httpd_conn *conn, int64_t deadline_ns, bool reading);
+/** Between two requests, for PFC_HTTPD_IDLE_S at most. */
+void httpd_conn_rests(pfc_httpd *http, httpd_conn *conn, int64_t now_ns);
+/** Starts the clock of those that have begun another request. libmicrohttpd says nothing of it before its
+ *  first line is whole. */
+void httpd_conns_listen(pfc_httpd *http, int64_t now_ns);
 /** Ends sockets past their deadline, or all of them. */
 void httpd_conns_reap(pfc_httpd *http, int64_t now_ns, bool all);
+
+/* door.c */
+/** Accepts on `listener` (its own from then on) until it is closed. */
+pfc_code httpd_door_open(pfc_httpd *http, int listener, httpd_door **out,
+                         pfc_err *err) PFC_MUSTCHECK;
+/** No new connections; those that have sent something are handed over. Accepts NULL. */
+void httpd_door_close(httpd_door *door);
+/** Lets this thread go before the others, where that is allowed: it has little to do, and at once. */
+void httpd_hurry(void);
 
 /* listen.c */
 /** A socket that somebody else has bound: checks that it listens for streams, and tells its URL. */

@@ -21,6 +21,7 @@ static int64_t seconds_ns(double s)
 static void *timer_main(void *arg)
 {
     pfc_httpd *http = arg;
+    int64_t listen_ns = 0;
     bool stop = false;
 
     while (!stop) {
@@ -28,6 +29,10 @@ static void *timer_main(void *arg)
         int64_t next_ns = httpd_hub_tick(&http->hub, now_ns);
         struct timespec until;
 
+        if (now_ns - listen_ns >= PFC_HTTPD_LISTEN_NS) {
+            httpd_conns_listen(http, now_ns);
+            listen_ns = now_ns;
+        }
         httpd_conns_reap(http, now_ns, false);
         atomic_store(&http->tick_ns, now_ns);
         /* Deadlines are looked at four times a second: exact to what a client can notice. */
@@ -61,6 +66,8 @@ static void *on_request_line(void *cls, const char *uri, struct MHD_Connection *
     x->route_index = http->opts.routes_len;
     pfc_random_id(x->id);
     pfc_buf_init(&x->body, PFC_HTTPD_MAX_BODY);
+    if (x->conn && x->conn->health)
+        httpd_hurry();
     if (x->conn)
         httpd_conn_deadline(http, x->conn, x->begin_ns + seconds_ns(http->opts.request_timeout_s),
                             true);
@@ -98,9 +105,7 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     httpd_metrics_count(http, x, now_ns);
     log_exchange(x, now_ns, how);
     if (x->conn)
-        httpd_conn_deadline(http, x->conn,
-                            now_ns + seconds_ns(PFC_HTTPD_IDLE_S + http->opts.request_timeout_s),
-                            true);
+        httpd_conn_rests(http, x->conn, now_ns);
     free(x->uri);
     free(x->decoded);
     free(x->auth_text);
@@ -278,7 +283,8 @@ static enum MHD_Result dispatch(httpd_exchange *x)
         if (!reply.wait_topic) {
             if (x->conn)
                 httpd_conn_deadline(http, x->conn, now_ns + seconds_ns(PFC_HTTPD_WRITE_S), false);
-            return httpd_reply_send(x, &reply, atomic_load(&http->stopping));
+            return httpd_reply_send(x, &reply,
+                                    atomic_load(&http->stopping) || (x->conn && x->conn->health));
         }
         end_ns = x->complete_ns + seconds_ns(reply.wait_s);
         end_ns = PFC_MIN(end_ns, now_ns + PFC_HTTPD_RECHECK_S * PFC_NS_PER_S);
@@ -369,11 +375,36 @@ static void init_timer_cond(pfc_httpd *http)
     pthread_condattr_destroy(&attr);
 }
 
+/* Without a listening socket: the door accepts. */
+static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads,
+                                       struct MHD_OptionItem *tls)
+{
+    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+                           MHD_USE_ERROR_LOG | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET |
+                           (http->secure ? MHD_USE_TLS : 0);
+    struct MHD_OptionItem pool[] = {
+        { MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)threads, NULL },
+        { MHD_OPTION_END, 0, NULL },
+    };
+
+    if (threads < 2)
+        pool[0].option = MHD_OPTION_END;
+    /* The logger first: libmicrohttpd wants it before every other option. */
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
+        /* libmicrohttpd gives each thread of the pool its share of this limit and one of them may
+         * have most connections: ours is the door's. */
+        MHD_OPTION_CONNECTION_LIMIT, http->opts.connections * threads,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)PFC_HTTPD_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, httpd_on_connection, http,
+        MHD_OPTION_ARRAY, pool, MHD_OPTION_ARRAY, tls, MHD_OPTION_URI_LOG_CALLBACK, on_request_line,
+        http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
+}
+
 pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *err)
 {
     pfc_httpd *http = pfc_alloc(sizeof(*http));
-    unsigned flags =
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC;
     struct MHD_OptionItem tls[] = {
         { MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)opts->tls_cert },
         { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)opts->tls_key },
@@ -382,9 +413,7 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     int fd = -1;
     pfc_code code;
 
-    if (opts->tls_cert)
-        flags |= MHD_USE_TLS;
-    else
+    if (!opts->tls_cert)
         tls[0].option = MHD_OPTION_END;
     if (opts->routes_len > PFC_HTTPD_MAX_ROUTES)
         pfc_die("http: %zu routes, at most %d", opts->routes_len, PFC_HTTPD_MAX_ROUTES);
@@ -420,23 +449,17 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
         goto done;
     }
     http->timer_running = true;
-    /* The logger first: libmicrohttpd wants it before every other option. */
-    http->daemon = MHD_start_daemon(
-        flags, 0, httpd_on_accept, http, on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log,
-        NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, http->opts.threads,
-        /* libmicrohttpd gives each thread of the pool its share of this limit and one of them may
-         * take most connections: ours is httpd_on_accept's. */
-        MHD_OPTION_CONNECTION_LIMIT, http->opts.connections * http->opts.threads,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)PFC_HTTPD_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
-        on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, httpd_on_connection, http,
-        MHD_OPTION_ARRAY, tls, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, http,
-        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
-    if (!http->daemon) {
+    http->daemon = start_daemon(http, http->opts.threads, tls);
+    if (http->daemon && !http->secure)
+        http->health = start_daemon(http, 1, tls);
+    if (!http->daemon || (!http->secure && !http->health)) {
         code = pfc_err_set(err, PFC_EIO, "http: libmicrohttpd does not start: %s", strerror(errno));
         goto done;
     }
-    fd = -1; /* the daemon's */
+    code = httpd_door_open(http, fd, &http->door, err);
+    if (code)
+        goto done;
+    fd = -1; /* the door's */
     if (opts->tls_cert) {
         memmove(http->url + 5, http->url + 4, strlen(http->url + 4) + 1);
         http->url[4] = 's';
@@ -479,11 +502,11 @@ void pfc_httpd_drain(pfc_httpd *http)
 }
 
 /* Waits until no exchange is under way; false at the deadline. */
-static bool settle(const pfc_httpd *http, double seconds)
+static bool settle(pfc_httpd *http, double seconds)
 {
     int64_t end_ns = pfc_clock_ns() + seconds_ns(seconds);
 
-    while (atomic_load(&http->active) > 0) {
+    while (atomic_load(&http->active) > 0 || httpd_conns_unread(http)) {
         if (pfc_clock_ns() >= end_ns)
             return false;
         pfc_clock_sleep_ns(2 * PFC_NS_PER_MS);
@@ -493,14 +516,11 @@ static bool settle(const pfc_httpd *http, double seconds)
 
 void pfc_httpd_stop(pfc_httpd *http, double grace_s)
 {
-    MHD_socket fd;
-
     pfc_httpd_drain(http);
+    httpd_door_close(http->door);
+    http->door = NULL;
     if (!http->daemon)
         return;
-    fd = MHD_quiesce_daemon(http->daemon);
-    if (fd != MHD_INVALID_SOCKET)
-        close(fd);
     httpd_hub_stop(&http->hub);
     if (!settle(http, grace_s)) {
         httpd_hub_abandon(&http->hub);
@@ -509,6 +529,9 @@ void pfc_httpd_stop(pfc_httpd *http, double grace_s)
     }
     MHD_stop_daemon(http->daemon);
     http->daemon = NULL;
+    if (http->health)
+        MHD_stop_daemon(http->health);
+    http->health = NULL;
 }
 
 void pfc_httpd_free(pfc_httpd *http)

@@ -68,7 +68,7 @@ class Guard(unittest.TestCase):
                 connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=support.DEADLINE_S)
                 held.append(connection)
                 try:
-                    connection.request("GET", "/healthz")
+                    connection.request("GET", "/version")
                     connection.getresponse().read()
                 except (ConnectionError, http.client.HTTPException, OSError):
                     break

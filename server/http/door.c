@@ -1,0 +1,235 @@
+/*
+ * The door: one thread accepts connections, waits for their first bytes and hands them to
+ * libmicrohttpd. Who asks after health gets a thread that does nothing else: the pool's threads have
+ * a burst of answers to give whenever a group of runs was committed, and a monitor that waited behind
+ * one would report a busy server as a sick one.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+#include "server/http/internal.h"
+
+#define EVENTS     64
+#define FULL_MS    50 /* no descriptor left: how long to leave the others in the kernel's queue */
+#define PEEK_BYTES 32
+#define HURRY_NICE (-10)
+#define SLICE_NS   100000
+
+struct httpd_door {
+    pfc_httpd *http;
+    int listener, epoll, stop; /* stop: an eventfd */
+    pthread_t thread;
+};
+
+/* As the kernel has it (linux/sched/types.h, first version): the C library knows no such call. */
+typedef struct sched_attr_v0 {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+} sched_attr_v0;
+
+void httpd_hurry(void)
+{
+    static _Thread_local bool done;
+    sched_attr_v0 attr = {
+        .size = sizeof(attr), .policy = SCHED_OTHER, .nice = HURRY_NICE, .runtime = SLICE_NS
+    };
+
+    if (done)
+        return;
+    done = true;
+    /* The short slice needs no right, but Linux 6.12. Without either it is a thread like the others. */
+    if (syscall(SYS_sched_setattr, 0, &attr, 0)) {
+        attr.nice = 0;
+        (void)syscall(SYS_sched_setattr, 0, &attr, 0);
+    }
+}
+
+/* ---- one connection ---- */
+
+/* The request line's beginning, as far as it came with the first bytes. */
+static bool asks_health(const char *text)
+{
+    static const char *const lines[] = { "GET /healthz", "HEAD /healthz" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(lines); i++) {
+        const size_t len = strlen(lines[i]);
+
+        if (strncmp(text, lines[i], len) == 0 && (text[len] == ' ' || text[len] == '?'))
+            return true;
+    }
+    return false;
+}
+
+static void close_unheard(httpd_door *d, httpd_conn *conn)
+{
+    const int fd = conn->fd;
+
+    /* Out of the list before the number is free again. */
+    httpd_conn_drop(d->http, conn);
+    (void)close(fd);
+}
+
+static void hand_over(httpd_door *d, httpd_conn *conn, bool health)
+{
+    struct MHD_Daemon *to = health ? d->http->health : d->http->daemon;
+    const int fd = conn->fd;
+    struct sockaddr_storage from = conn->from;
+
+    httpd_conn_moves(d->http, conn, health);
+    if (MHD_add_connection(to, fd, (const struct sockaddr *)&from, conn->from_len) != MHD_YES)
+        httpd_conn_drop(d->http, conn); /* libmicrohttpd has closed the socket */
+}
+
+/* Returns false when there is nothing to read yet. */
+static bool look_at(httpd_door *d, httpd_conn *conn)
+{
+    char text[PEEK_BYTES + 1];
+    const ssize_t n = recv(conn->fd, text, PEEK_BYTES, MSG_PEEK | MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (epoll_ctl(d->epoll, EPOLL_CTL_DEL, conn->fd, NULL) && errno != ENOENT)
+        pfc_log(PFC_WARN, "a connection cannot be handed over", "reason",
+                (const char *)strerror(errno));
+    if (n <= 0) {
+        close_unheard(d, conn);
+        return true;
+    }
+    text[n] = '\0';
+    hand_over(d, conn, asks_health(text));
+    return true;
+}
+
+static void wait_for_bytes(httpd_door *d, httpd_conn *conn)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
+
+    if (d->http->secure) /* its first bytes are a handshake, and that is libmicrohttpd's */
+        hand_over(d, conn, false);
+    else if (!look_at(d, conn) && epoll_ctl(d->epoll, EPOLL_CTL_ADD, conn->fd, &event))
+        close_unheard(d, conn);
+}
+
+/* ---- the thread ---- */
+
+/* A few at a time: those that are here already have waited longer. */
+static void accept_some(httpd_door *d)
+{
+    for (int i = 0; i < EVENTS; i++) {
+        struct sockaddr_storage from = { 0 };
+        socklen_t len = sizeof(from);
+        const int fd =
+            accept4(d->listener, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        httpd_conn *conn;
+
+        if (fd < 0) {
+            struct pollfd stop = { .fd = d->stop, .events = POLLIN };
+
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+                (void)poll(&stop, 1, FULL_MS);
+            return;
+        }
+        conn = httpd_conn_admit(d->http, fd, &from, len);
+        if (conn)
+            wait_for_bytes(d, conn);
+        else
+            (void)close(fd);
+    }
+}
+
+static void *door_main(void *arg)
+{
+    httpd_door *d = arg;
+    bool stop = false;
+
+    httpd_hurry();
+    while (!stop) {
+        struct epoll_event events[EVENTS];
+        const int n = epoll_wait(d->epoll, events, EVENTS, -1);
+        bool news = false;
+
+        for (int i = 0; i < n; i++) {
+            if (events[i].data.ptr == &d->stop)
+                stop = true;
+            else if (events[i].data.ptr == &d->listener)
+                news = true;
+            else
+                (void)look_at(d, events[i].data.ptr);
+        }
+        if (news && !stop)
+            accept_some(d);
+    }
+    return NULL;
+}
+
+static pfc_code watch(httpd_door *d, int fd, int *what, pfc_err *err)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.ptr = what };
+
+    if (epoll_ctl(d->epoll, EPOLL_CTL_ADD, fd, &event))
+        return pfc_err_set(err, PFC_EIO, "http: epoll: %s", strerror(errno));
+    return PFC_OK;
+}
+
+pfc_code httpd_door_open(pfc_httpd *http, int listener, httpd_door **out, pfc_err *err)
+{
+    httpd_door *d = pfc_alloc(sizeof(*d));
+    pfc_code code = PFC_OK;
+
+    d->http = http;
+    d->listener = listener;
+    d->epoll = epoll_create1(EPOLL_CLOEXEC);
+    d->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (d->epoll < 0 || d->stop < 0)
+        code = pfc_err_set(err, PFC_EIO, "http: epoll: %s", strerror(errno));
+    if (!code)
+        code = watch(d, d->listener, &d->listener, err);
+    if (!code)
+        code = watch(d, d->stop, &d->stop, err);
+    if (!code && pthread_create(&d->thread, NULL, door_main, d) != 0)
+        code = pfc_err_set(err, PFC_EIO, "http: no thread to accept connections");
+    if (code) {
+        if (d->epoll >= 0)
+            (void)close(d->epoll);
+        if (d->stop >= 0)
+            (void)close(d->stop);
+        free(d);
+        return code;
+    }
+    *out = d;
+    return PFC_OK;
+}
+
+void httpd_door_close(httpd_door *d)
+{
+    const uint64_t one = 1;
+    httpd_conn *conn;
+
+    if (!d)
+        return;
+    if (write(d->stop, &one, sizeof(one)) != (ssize_t)sizeof(one))
+        pfc_die("http: the thread that accepts cannot be told to stop: %s", strerror(errno));
+    pthread_join(d->thread, NULL);
+    (void)close(d->listener);
+    /* What had begun to speak is answered; the others have asked for nothing. */
+    while ((conn = httpd_conns_unheard(d->http)) != NULL) {
+        if (!look_at(d, conn))
+            close_unheard(d, conn);
+    }
+    (void)close(d->epoll);
+    (void)close(d->stop);
+    free(d);
+}

@@ -1,0 +1,334 @@
+/* Connections of the daemon in this process: clocks, health, waits, streams, limits, stopping. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/clock.h"
+#include "core/base/log.h"
+
+#include "tests/server/http/live.h"
+
+Test(conns, a_request_that_is_not_complete_in_time_is_ended)
+{
+    static const char *const starts[] = {
+        "GET /ec",
+        "GET /echo HTTP/1.1\r\nHost: x\r\nX-Drip: ",
+        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n",
+        /* the second of its connection: nothing is heard of it until its first line is whole */
+        "GET /echo HTTP/1.1\r\nHost: x\r\n\r\nGET /ec",
+    };
+    pfc_app app = { 0 };
+    pfc_httpd *http = live_start_with(&app, 0.5);
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(starts); i++) {
+        int64_t end_ns = pfc_clock_ns() + DEADLINE_S * PFC_NS_PER_S;
+        int fd = live_dial(http);
+        bool ended = false;
+
+        cr_assert(live_put(fd, starts[i], strlen(starts[i])));
+        while (!ended && pfc_clock_ns() < end_ns) {
+            struct pollfd p = { .fd = fd, .events = POLLIN };
+            char byte;
+
+            if (poll(&p, 1, 20) > 0)
+                ended = recv(fd, &byte, 1, 0) <= 0;
+            if (!ended)
+                (void)live_put(fd, "a", 1);
+        }
+        cr_assert(ended, "still open: %s", starts[i]);
+        /* by the request's clock, not by that of idle connections */
+        cr_assert(lt(i64, pfc_clock_ns(), end_ns - (DEADLINE_S - 50) * PFC_NS_PER_S));
+        close(fd);
+    }
+    pfc_httpd_free(http);
+}
+
+/* ---- health ---- */
+
+Test(conns, health_is_answered_while_every_other_thread_is_busy)
+{
+    static const char request[] = "GET /busy HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char *const questions[] = { "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+                                             "HEAD /healthz?x HTTP/1.1\r\nHost: x\r\n\r\n" };
+    pfc_app app = { 0 };
+    pfc_httpd *http = live_start(&app);
+    int64_t end_ns = pfc_clock_ns() + DEADLINE_S * PFC_NS_PER_S;
+    int fds[64], spare[64], len = 0;
+
+    /* libmicrohttpd chooses a thread by the socket's number: one number more moves on to the next. */
+    while (atomic_load(&app.busy) < 2 && len < 64 && pfc_clock_ns() < end_ns) {
+        fds[len] = live_dial(http);
+        cr_assert(live_put(fds[len], request, sizeof(request) - 1));
+        spare[len++] = dup(STDERR_FILENO);
+        for (int i = 0; i < 100 && atomic_load(&app.busy) < 2; i++)
+            pfc_clock_sleep_ns(PFC_NS_PER_MS);
+    }
+    cr_assert(eq(int, atomic_load(&app.busy), 2));
+    for (size_t i = 0; i < PFC_ARRAY_LEN(questions); i++) {
+        char out[8192];
+
+        /* One answer, and the end: what follows shall not keep that thread. */
+        live_ask(http, questions[i], out, sizeof(out));
+        cr_assert(eq(int, live_status_of(out), i ? 400 : 200), "%s", out);
+        cr_assert(strstr(out, "Connection: close") != NULL, "%s", out);
+    }
+    atomic_store(&app.done, true);
+    for (int i = 0; i < len; i++) {
+        close(fds[i]);
+        close(spare[i]);
+    }
+    pfc_httpd_free(http);
+}
+
+Test(conns, what_was_asked_before_the_stop_is_answered)
+{
+    static const char begun[] = "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n";
+    pfc_app app = { 0 };
+    pfc_httpd *http = live_start(&app);
+    int fds[32], silent = live_dial(http);
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(fds); i++) {
+        fds[i] = live_dial(http);
+        cr_assert(live_put(fds[i], begun, sizeof(begun) - 1));
+    }
+    /* The last one's answer: all before it were accepted. */
+    {
+        char out[8192] = "";
+
+        cr_assert(live_get_until(fds[31], out, sizeof(out), "}"));
+    }
+    pfc_httpd_stop(http, 60);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(fds) - 1; i++) {
+        char out[8192] = "";
+
+        cr_assert(live_get_until(fds[i], out, sizeof(out), NULL));
+        cr_assert(eq(int, live_status_of(out), 200), "connection %zu", i);
+        close(fds[i]);
+    }
+    {
+        char out[8192] = "";
+
+        cr_assert(live_get_until(silent, out, sizeof(out), NULL));
+        cr_assert(eq(str, out, ""));
+    }
+    close(silent);
+    close(fds[31]);
+    pfc_httpd_free(http);
+}
+
+/* ---- waiting ---- */
+
+static void until_waiting(const pfc_httpd *http, const char *line)
+{
+    int64_t end_ns = pfc_clock_ns() + DEADLINE_S * PFC_NS_PER_S;
+    bool found = false;
+
+    while (!found && pfc_clock_ns() < end_ns) {
+        pfc_buf out;
+
+        pfc_buf_init(&out, 1 << 20);
+        pfc_httpd_metrics((pfc_httpd *)(uintptr_t)http, &out);
+        found = strstr(pfc_buf_text(&out), line);
+        pfc_buf_clear(&out);
+        if (!found)
+            pfc_clock_sleep_ns(PFC_NS_PER_MS);
+    }
+    cr_assert(found, "never: %s", line);
+}
+
+Test(conns, a_waiting_request_is_answered_by_news)
+{
+    static const char request[] = "GET /waits HTTP/1.1\r\n" HEAD "\r\n";
+    pfc_app app = { 0 };
+    pfc_httpd *http = live_start(&app);
+    char out[8192] = "";
+    int fd = live_dial(http);
+
+    cr_assert(live_put(fd, request, strlen(request)));
+    until_waiting(http, "perfci_http_waiting 1\n");
+    atomic_store(&app.has_news, true);
+    pfc_httpd_publish(http, "job", "", NULL);
+    cr_assert(live_get_until(fd, out, sizeof(out), NULL));
+    cr_assert(eq(int, live_status_of(out), 200));
+    cr_assert(ne(ptr, strstr(out, "\"news\":true"), NULL));
+    cr_assert(ge(int, atomic_load(&app.calls), 2));
+    close(fd);
+    pfc_httpd_free(http);
+}
+
+Test(conns, a_wait_ends_at_its_deadline)
+{
+    pfc_app app = { 0 };
+    pfc_httpd *http = live_start(&app);
+    char out[8192];
+
+    live_ask(http, "GET /brief HTTP/1.1\r\n" HEAD "\r\n", out, sizeof(out));
+    cr_assert(eq(int, live_status_of(out), 204));
+    pfc_httpd_free(http);
+}
+
+/* libmicrohttpd aborts when it is stopped with a suspended connection. */
+Test(conns, stopping_answers_those_who_wait_and_ends_streams)
+{
+    static const char request[] = "GET /waits HTTP/1.1\r\n" HEAD "\r\n";
+    static const char stream[] = "GET /events HTTP/1.1\r\nHost: x\r\n\r\n";
+    pfc_app app = { 0 };
+    pfc_httpd *http = live_start(&app);
+    char out[8192] = "";
+    int fds[20];
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(fds); i++) {
+        fds[i] = live_dial(http);
+        cr_assert(i % 2 ? live_put(fds[i], stream, strlen(stream))
+                        : live_put(fds[i], request, strlen(request)));
+    }
+    until_waiting(http, "perfci_http_waiting 10\n");
+    until_waiting(http, "perfci_http_streams 10\n");
+    pfc_httpd_stop(http, DEADLINE_S);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(fds); i++) {
+        out[0] = '\0';
+        cr_assert(live_get_until(fds[i], out, sizeof(out), NULL));
+        cr_assert(eq(int, live_status_of(out), i % 2 ? 200 : 204), "%zu: %s", i, out);
+        close(fds[i]);
+    }
+    pfc_httpd_free(http);
+}
+
+Test(conns, a_stream_gets_the_events_of_its_project_and_no_others)
+{
+    static const char request[] = "GET /events HTTP/1.1\r\nHost: x\r\n\r\n";
+    pfc_app app = { 0 };
+    pfc_httpd *http = live_start(&app);
+    char out[16384] = "";
+    int fd = live_dial(http);
+
+    cr_assert(live_put(fd, request, strlen(request)));
+    cr_assert(live_get_until(fd, out, sizeof(out), ": open"));
+    pfc_httpd_publish(http, "run", "other", "{\"id\":1}");
+    pfc_httpd_publish(http, "run", "mine", "{\"id\":2}");
+    pfc_httpd_publish(http, "alert", "", "{\"id\":3}");
+    cr_assert(live_get_until(fd, out, sizeof(out), "{\"id\":3}"));
+    cr_assert(ne(ptr, strstr(out, "text/event-stream"), NULL));
+    cr_assert(ne(ptr, strstr(out, "event: run\ndata: {\"id\":2}\n\n"), NULL));
+    cr_assert(ne(ptr, strstr(out, "event: alert\n"), NULL));
+    cr_assert(eq(ptr, strstr(out, "{\"id\":1}"), NULL));
+    close(fd);
+    pfc_httpd_free(http);
+}
+
+/* A HEAD of a stream has no body that could ever be written: it must end all the same. */
+Test(conns, head_of_a_stream_ends)
+{
+    pfc_app app = { 0 };
+    pfc_httpd *http = live_start(&app);
+    char out[8192];
+
+    live_ask(http, "HEAD /events HTTP/1.1\r\n" HEAD "\r\n", out, sizeof(out));
+    cr_assert(eq(int, live_status_of(out), 200));
+    cr_assert(eq(ptr, strstr(out, ": open"), NULL));
+    until_waiting(http, "perfci_http_streams 0\n");
+    pfc_httpd_free(http);
+}
+
+/* ---- how many ---- */
+
+/* libmicrohttpd shares its limit out among its threads, and one thread may take all connections. */
+Test(conns, every_connection_up_to_the_limit_is_served_and_no_more)
+{
+    enum { LIMIT = 24 };
+    static const char request[] = "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n";
+    pfc_app app = { 0 };
+    pfc_httpd_opts opts = { .listen = "127.0.0.1:0",
+                            .threads = 8,
+                            .connections = LIMIT,
+                            .request_timeout_s = 600,
+                            .routes = live_routes,
+                            .routes_len = live_routes_len,
+                            .app = &app };
+    pfc_httpd *http = NULL;
+    int fds[LIMIT], over;
+    pfc_err err = { 0 };
+
+    pfc_log_set_level(PFC_ERROR);
+    cr_assert(eq(int, pfc_httpd_start(&opts, &http, &err), PFC_OK), "%s", err.msg);
+    for (int i = 0; i < LIMIT; i++) {
+        char out[8192] = "";
+
+        fds[i] = live_dial(http);
+        cr_assert(live_put(fds[i], request, sizeof(request) - 1));
+        cr_assert(live_get_until(fds[i], out, sizeof(out), "}"), "connection %d", i + 1);
+        cr_assert(eq(int, live_status_of(out), 200));
+    }
+    over = live_dial(http);
+    (void)live_put(over, request, sizeof(request) - 1);
+    {
+        char out[8192] = "";
+
+        cr_assert(live_get_until(over, out, sizeof(out), NULL));
+        cr_assert(eq(str, out, ""));
+    }
+    close(over);
+    for (int i = 0; i < LIMIT; i++)
+        close(fds[i]);
+    pfc_httpd_free(http);
+}
+
+Test(conns, the_limit_of_open_files_is_raised_for_the_connections_asked_for)
+{
+    pfc_app app = { 0 };
+    const pfc_httpd_opts opts = { .listen = "127.0.0.1:0",
+                                  .threads = 2,
+                                  .connections = 500,
+                                  .routes = live_routes,
+                                  .routes_len = live_routes_len,
+                                  .app = &app };
+    struct rlimit limit;
+    pfc_httpd *http = NULL;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, getrlimit(RLIMIT_NOFILE, &limit), 0));
+    if (limit.rlim_max < 1000)
+        cr_skip("the hard limit of open files is under 1,000");
+    limit.rlim_cur = 100;
+    cr_assert(eq(int, setrlimit(RLIMIT_NOFILE, &limit), 0));
+    cr_assert(eq(int, pfc_httpd_start(&opts, &http, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, getrlimit(RLIMIT_NOFILE, &limit), 0));
+    cr_assert(ge(u64, limit.rlim_cur, 700));
+    pfc_httpd_free(http);
+}
+
+/* ---- starting ---- */
+
+Test(conns, a_port_in_use_is_one_clear_sentence)
+{
+    pfc_app app = { 0 };
+    pfc_httpd *http = live_start(&app), *second = NULL;
+    const pfc_httpd_opts opts = { .listen = pfc_httpd_url(http) + strlen("http://") };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_httpd_start(&opts, &second, &err), PFC_EIO));
+    cr_assert(ne(ptr, strstr(err.msg, "in use"), NULL), "%s", err.msg);
+    pfc_httpd_free(http);
+}
+
+Test(conns, an_address_that_is_none_is_refused)
+{
+    static const char *const bad[] = { "",    "7420",        "127.0.0.1:",   "127.0.0.1:65536",
+                                       ":-1", "127.0.0.1:x", "300.1.1.1:80", "[::1:80" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++) {
+        const pfc_httpd_opts opts = { .listen = bad[i] };
+        pfc_httpd *http = NULL;
+        pfc_err err = { 0 };
+
+        cr_assert(eq(int, pfc_httpd_start(&opts, &http, &err), PFC_EINVAL), "%s", bad[i]);
+        cr_assert(ne(chr, err.msg[0], '\0'));
+    }
+}
