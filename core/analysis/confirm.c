@@ -13,15 +13,19 @@
  * small step that was none; the search overstates a true one by far less than threefold. */
 #define SAME_SHARE (1.0 / 3.0)
 #define SAME_LEAST 0.001
+#define ALPHA      0.01
+#define TESTS      2.0 /* each gets its part of alpha */
 
 struct pfc_confirm {
     pfc_confirm_opts opts;
     pfc_seq seq;
+    double alpha; /* of each test */
     pfc_rng rng;
     bool after_first; /* order of the pair under way */
     bool half;        /* its first run is there */
     double first;     /* its value */
     size_t pairs;
+    double *d; /* differences of logarithms, room for max_pairs; owned */
     pfc_confirm_verdict verdict;
     bool over;
     pfc_compare_result exact;
@@ -30,7 +34,7 @@ struct pfc_confirm {
 pfc_code pfc_confirm_new(pfc_confirm **out, const pfc_confirm_opts *opts, pfc_err *err)
 {
     pfc_confirm *c;
-    pfc_seq_opts seq = { .paired = true, .alpha = opts->alpha };
+    pfc_seq_opts seq = { .paired = true, .alpha = (opts->alpha > 0 ? opts->alpha : ALPHA) / TESTS };
     pfc_code code;
 
     if (opts->max_pairs > PFC_CONFIRM_MAX_PAIRS)
@@ -51,6 +55,8 @@ pfc_code pfc_confirm_new(pfc_confirm **out, const pfc_confirm_opts *opts, pfc_er
         free(c);
         return code;
     }
+    c->alpha = seq.alpha;
+    c->d = pfc_calloc(c->opts.max_pairs, sizeof *c->d);
     pfc_rng_seed(&c->rng, opts->seed);
     c->after_first = pfc_rng_below(&c->rng, 2) == 1;
     *out = c;
@@ -62,6 +68,7 @@ void pfc_confirm_free(pfc_confirm *c)
     if (!c)
         return;
     pfc_seq_clear(&c->seq);
+    free(c->d);
     free(c);
 }
 
@@ -72,6 +79,43 @@ bool pfc_confirm_next(const pfc_confirm *c, pfc_confirm_step *out)
     out->after = c->half != c->after_first;
     out->build = c->opts.relink ? c->opts.first_build + (unsigned)c->pairs : 0;
     return true;
+}
+
+/* What both tests say together, each at its part of alpha. The normal one decides soonest while noise
+ * is even. Where a machine changes its speed between the runs of some pairs, those few make its spread
+ * wide for good; the test by signs and sizes hardly notices them. */
+static void both(const pfc_confirm *c, pfc_compare_result *out)
+{
+    double rel_low;
+    double rel_high;
+    double p;
+    pfc_interval by_sign;
+
+    pfc_seq_result(&c->seq, out);
+    if (!c->pairs)
+        return;
+    by_sign = pfc_seq_symmetric_interval(c->d, c->pairs, c->alpha);
+    p = pfc_seq_symmetric_p(c->d, c->pairs, 0);
+    /* Its p need not fall evenly to both sides: what it does not exclude at 0 is no difference. */
+    if (p >= c->alpha) {
+        by_sign.low = fmin(by_sign.low, 0);
+        by_sign.high = fmax(by_sign.high, 0);
+    }
+    rel_low = fmax(out->rel_low, expm1(by_sign.low));
+    rel_high = fmin(out->rel_high, expm1(by_sign.high));
+    if (expm1(by_sign.high) - expm1(by_sign.low) < out->rel_high - out->rel_low)
+        out->rel_change = expm1(by_sign.value);
+    out->p = fmin(TESTS * fmin(out->p, p), 1);
+    if (rel_low > rel_high)
+        return; /* the shift itself moves: no common answer */
+    out->rel_low = rel_low;
+    out->rel_high = rel_high;
+    if (out->verdict != PFC_VERDICT_INCONCLUSIVE || c->pairs < c->seq.opts.min_values)
+        return;
+    if (rel_low > 0 || rel_high < 0)
+        out->verdict = PFC_VERDICT_DIFFERENT;
+    else if (fmax(-rel_low, rel_high) <= c->seq.opts.margin)
+        out->verdict = PFC_VERDICT_SAME;
 }
 
 static bool is_worse(const pfc_confirm *c, double rel_change)
@@ -123,14 +167,14 @@ pfc_code pfc_confirm_tell(pfc_confirm *c, double value, pfc_err *err)
     if (code)
         return code;
     c->half = false;
-    c->pairs++;
+    c->d[c->pairs++] = log(after) - log(before);
     /* The second pair of a block runs the other way round; the next block is drawn. */
     c->after_first = c->pairs % 2 ? !c->after_first : pfc_rng_below(&c->rng, 2) == 1;
     if (c->opts.exact) {
         judge_exact(c, before, after);
         return PFC_OK;
     }
-    pfc_seq_result(&c->seq, &cmp);
+    both(c, &cmp);
     judge(c, &cmp);
     return PFC_OK;
 }
@@ -143,7 +187,7 @@ void pfc_confirm_result_get(const pfc_confirm *c, pfc_confirm_result *out)
     if (c->opts.exact && c->pairs)
         out->cmp = c->exact;
     else
-        pfc_seq_result(&c->seq, &out->cmp);
+        both(c, &out->cmp);
 }
 
 const char *pfc_confirm_verdict_name(pfc_confirm_verdict verdict)

@@ -80,6 +80,50 @@ Test(confirm, layouts_of_its_own_keep_equal_commits_equal)
     cr_assert(le(sz, fresh, 6), "a layout a pair: %zu of 200 blamed by mistake", fresh);
 }
 
+/* A machine that is slower by 8 % for a while, some fifty runs of a hundred: pairs that hold a change of
+ * its speed differ by eight steps. */
+static pfc_confirm_result two_states(double step, uint64_t seed)
+{
+    const pfc_confirm_opts opts = { .expected_rel = 0.01, .seed = seed };
+    pfc_confirm *c = NULL;
+    pfc_confirm_step next;
+    pfc_confirm_result result;
+    bool slow = false;
+    pfc_rng rng;
+
+    pfc_rng_seed(&rng, seed + 5);
+    cr_assert(eq(int, pfc_confirm_new(&c, &opts, NULL), PFC_OK));
+    while (pfc_confirm_next(c, &next)) {
+        slow ^= pfc_rng_double(&rng) < 0.1;
+        const double x = log(100) + (next.after ? log1p(step) : 0) + (slow ? 0.08 : 0) +
+                         0.001 * pfc_rng_normal(&rng);
+        cr_assert(eq(int, pfc_confirm_tell(c, exp(x), NULL), PFC_OK));
+    }
+    pfc_confirm_result_get(c, &result);
+    pfc_confirm_free(c);
+    return result;
+}
+
+Test(confirm, a_machine_with_two_speeds_hides_no_step_and_makes_none)
+{
+    size_t right = 0;
+    size_t covered = 0;
+    size_t refuted = 0;
+    size_t wrong = 0;
+    for (uint64_t k = 0; k < 200; k++) {
+        const pfc_confirm_result step = two_states(0.01, k);
+        const pfc_confirm_result none = two_states(0, k);
+        right += step.verdict == PFC_CONFIRM_CONFIRMED;
+        covered += step.cmp.rel_low <= 0.01 && step.cmp.rel_high >= 0.01 && step.cmp.p < 0.01;
+        refuted += none.verdict == PFC_CONFIRM_REFUTED;
+        wrong += none.verdict == PFC_CONFIRM_CONFIRMED;
+    }
+    cr_assert(ge(sz, right, 196), "confirmed: %zu of 200", right);
+    cr_assert(ge(sz, covered, 196), "interval holds the step: %zu of 200", covered);
+    cr_assert(ge(sz, refuted, 196), "refuted: %zu of 200", refuted);
+    cr_assert(le(sz, wrong, 4), "blamed by mistake: %zu of 200", wrong);
+}
+
 Test(confirm, the_other_direction_is_no_confirmation)
 {
     const pfc_confirm_opts up = { .expected_rel = -0.05, .higher_is_better = true };
