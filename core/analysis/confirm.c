@@ -81,19 +81,42 @@ bool pfc_confirm_next(const pfc_confirm *c, pfc_confirm_step *out)
     return true;
 }
 
+static bool excluded(const pfc_confirm *c, double rel_shift)
+{
+    return pfc_seq_symmetric_p(c->d, c->pairs, log1p(rel_shift)) < c->alpha;
+}
+
 /* What both tests say together, each at its part of alpha. The normal one decides soonest while noise
  * is even. Where a machine changes its speed between the runs of some pairs, those few make its spread
  * wide for good; the test by signs and sizes hardly notices them. */
-static void both(const pfc_confirm *c, pfc_compare_result *out)
+static pfc_verdict both(const pfc_confirm *c, double *rel_change)
 {
+    const double margin = fmin(c->seq.opts.margin, 0.999);
+    pfc_compare_result normal;
+
+    pfc_seq_result(&c->seq, &normal);
+    *rel_change = normal.rel_change;
+    if (normal.verdict != PFC_VERDICT_INCONCLUSIVE || c->pairs < c->seq.opts.min_values)
+        return normal.verdict;
+    *rel_change = expm1(pfc_stats_median(c->d, c->pairs));
+    if (excluded(c, 0))
+        return PFC_VERDICT_DIFFERENT;
+    return excluded(c, margin) && excluded(c, -margin) ? PFC_VERDICT_SAME
+                                                       : PFC_VERDICT_INCONCLUSIVE;
+}
+
+/* The same with its interval, which takes many more looks. */
+static void both_in_full(const pfc_confirm *c, pfc_compare_result *out)
+{
+    pfc_interval by_sign;
     double rel_low;
     double rel_high;
     double p;
-    pfc_interval by_sign;
 
     pfc_seq_result(&c->seq, out);
     if (!c->pairs)
         return;
+    out->verdict = both(c, &out->rel_change);
     by_sign = pfc_seq_symmetric_interval(c->d, c->pairs, c->alpha);
     p = pfc_seq_symmetric_p(c->d, c->pairs, 0);
     /* Its p need not fall evenly to both sides: what it does not exclude at 0 is no difference. */
@@ -101,21 +124,13 @@ static void both(const pfc_confirm *c, pfc_compare_result *out)
         by_sign.low = fmin(by_sign.low, 0);
         by_sign.high = fmax(by_sign.high, 0);
     }
+    out->p = fmin(TESTS * fmin(out->p, p), 1);
     rel_low = fmax(out->rel_low, expm1(by_sign.low));
     rel_high = fmin(out->rel_high, expm1(by_sign.high));
-    if (expm1(by_sign.high) - expm1(by_sign.low) < out->rel_high - out->rel_low)
-        out->rel_change = expm1(by_sign.value);
-    out->p = fmin(TESTS * fmin(out->p, p), 1);
     if (rel_low > rel_high)
         return; /* the shift itself moves: no common answer */
     out->rel_low = rel_low;
     out->rel_high = rel_high;
-    if (out->verdict != PFC_VERDICT_INCONCLUSIVE || c->pairs < c->seq.opts.min_values)
-        return;
-    if (rel_low > 0 || rel_high < 0)
-        out->verdict = PFC_VERDICT_DIFFERENT;
-    else if (fmax(-rel_low, rel_high) <= c->seq.opts.margin)
-        out->verdict = PFC_VERDICT_SAME;
 }
 
 static bool is_worse(const pfc_confirm *c, double rel_change)
@@ -123,11 +138,11 @@ static bool is_worse(const pfc_confirm *c, double rel_change)
     return c->opts.higher_is_better ? rel_change < 0 : rel_change > 0;
 }
 
-static void judge(pfc_confirm *c, const pfc_compare_result *cmp)
+static void judge(pfc_confirm *c, pfc_verdict verdict, double rel_change)
 {
-    if (cmp->verdict == PFC_VERDICT_DIFFERENT)
-        c->verdict = is_worse(c, cmp->rel_change) ? PFC_CONFIRM_CONFIRMED : PFC_CONFIRM_REFUTED;
-    else if (cmp->verdict == PFC_VERDICT_SAME)
+    if (verdict == PFC_VERDICT_DIFFERENT)
+        c->verdict = is_worse(c, rel_change) ? PFC_CONFIRM_CONFIRMED : PFC_CONFIRM_REFUTED;
+    else if (verdict == PFC_VERDICT_SAME)
         c->verdict = PFC_CONFIRM_REFUTED;
     c->over = c->verdict != PFC_CONFIRM_OPEN || c->pairs >= c->opts.max_pairs;
 }
@@ -141,12 +156,13 @@ static void judge_exact(pfc_confirm *c, double before, double after)
                                      .rel_low = rel,
                                      .rel_high = rel,
                                      .p = rel == 0 ? 1 : 0 };
-    judge(c, &c->exact);
+    judge(c, c->exact.verdict, rel);
 }
 
 pfc_code pfc_confirm_tell(pfc_confirm *c, double value, pfc_err *err)
 {
-    pfc_compare_result cmp;
+    pfc_verdict verdict;
+    double rel_change;
     double before;
     double after;
     pfc_code code;
@@ -174,8 +190,8 @@ pfc_code pfc_confirm_tell(pfc_confirm *c, double value, pfc_err *err)
         judge_exact(c, before, after);
         return PFC_OK;
     }
-    both(c, &cmp);
-    judge(c, &cmp);
+    verdict = both(c, &rel_change);
+    judge(c, verdict, rel_change);
     return PFC_OK;
 }
 
@@ -187,7 +203,7 @@ void pfc_confirm_result_get(const pfc_confirm *c, pfc_confirm_result *out)
     if (c->opts.exact && c->pairs)
         out->cmp = c->exact;
     else
-        both(c, &out->cmp);
+        both_in_full(c, &out->cmp);
 }
 
 const char *pfc_confirm_verdict_name(pfc_confirm_verdict verdict)
