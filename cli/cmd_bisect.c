@@ -42,6 +42,8 @@ enum {
     KEY_FIRST,
     KEY_CONFIRM,
     KEY_NO_CONFIRM,
+    KEY_PAIRED,
+    KEY_NO_PAIRED,
     KEY_MARKDOWN,
     KEY_AXIS,
     KEY_POINTS,
@@ -79,6 +81,11 @@ static const struct argp_option bisect_options[] = {
     { "no-checkout", KEY_NO_CHECKOUT, 0, 0, "Run --measure here; it finds PERFCI_COMMIT by itself",
       2 },
     { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 2 },
+    { "paired", KEY_PAIRED, 0, 0,
+      "Measure in turns with the good end's build (default with checkouts where the machine has "
+      "states)",
+      2 },
+    { "no-paired", KEY_NO_PAIRED, 0, 0, "Measure each commit by itself, whatever the machine", 2 },
     { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 2 },
     { "higher-is-better", KEY_HIGHER, 0, 0, "The metric's direction, when it does not say", 2 },
     { "lower-is-better", KEY_LOWER, 0, 0, "Likewise", 2 },
@@ -202,6 +209,12 @@ static bool take_switch(pfc_hunt_opts *o, int key)
     case KEY_NO_CONFIRM:
         o->confirm = -1;
         return true;
+    case KEY_PAIRED:
+        o->paired = 1;
+        return true;
+    case KEY_NO_PAIRED:
+        o->paired = -1;
+        return true;
     case KEY_MARKDOWN:
         o->markdown = true;
         return true;
@@ -320,9 +333,13 @@ int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
     opts->argc = argc;
     opts->argv = argv;
     pfc_cli_parse(cli, &args, argc, argv, opts);
-    if (opts->remote && opts->first_only) {
+    if (opts->remote && (opts->first_only || opts->paired)) {
         pfc_cli_warn(cli,
-                     "--first is for a search from here: the service's searches name all steps");
+                     opts->first_only
+                         ? "--first is for a search from here: the service's searches name "
+                           "all steps"
+                         : "--paired and --no-paired are for a search from here: the "
+                           "service's searches put a reference beside runs where they need it");
         free(opts);
         return PFC_EXIT_USAGE;
     }

@@ -231,6 +231,9 @@ pfc_code pfc_hunt_open(pfc_hunt *h, const pfc_cli *cli, const pfc_hunt_opts *o, 
         if (!o->resume)
             h->state.len = 0;
     }
+    /* Asked for or forbidden, it holds for what was kept, too. */
+    if (o->paired)
+        h->state.paired = o->paired > 0;
     h->seconds_before = h->state.seconds;
     return code ? code : pfc_hunt_replan(h, err);
 }
@@ -244,6 +247,8 @@ void pfc_hunt_close(pfc_hunt *h)
         free(h->points[i]);
     free(h->points);
     free(h->confirmed);
+    pfc_pairing_clear(&h->pairing);
+    free(h->told);
     pfc_hunt_commits_clear(&h->commits);
     pfc_repo_close(h->repo);
     pfc_conf_clear(&h->conf);
@@ -266,6 +271,10 @@ pfc_code pfc_hunt_tell(pfc_hunt *h, const pfc_hunt_step *s, pfc_err *err)
 {
     if (s->confirm)
         return PFC_OK; /* a comparison of its own: see hunt_confirm.c */
+    if (h->state.paired && s->kind == PFC_OUTCOME_MEASURED)
+        return pfc_hunt_pairs_tell(h, s, err);
+    if (h->state.paired && !s->reference)
+        pfc_pairing_drop(&h->pairing);
     switch (s->kind) {
     case PFC_OUTCOME_MEASURED:
         return pfc_bisect_tell(h->plan, s->commit, s->build, s->value, err);
@@ -318,14 +327,15 @@ pfc_code pfc_hunt_replan(pfc_hunt *h, pfc_err *err)
     pfc_bisect_opts opts = {
         .commits = h->commits.len,
         .confidence = o->confidence,
-        .noise_rel = o->noise,
+        /* History's noise is that of single runs. */
+        .noise_rel = h->state.paired ? 0 : o->noise,
         .layout_noise_rel = o->layout_noise,
         .delta_rel = o->delta,
         .relink = o->relink,
         .first_only = o->first_only,
-        .max_runs = (size_t)o->max_runs,
+        .max_runs = h->state.paired && o->max_runs ? PFC_BISECT_MAX_RUNS : (size_t)o->max_runs,
         .run_cost = 1,
-        .build_cost = pfc_hunt_build_cost(h),
+        .build_cost = pfc_hunt_build_cost(h) / (h->state.paired ? 2.0 * PFC_PAIRING_PAIRS : 1),
         .prior = prior,
         .seed = 1,
     };
@@ -343,6 +353,7 @@ pfc_code pfc_hunt_replan(pfc_hunt *h, pfc_err *err)
         opts.noise_rel = 1e-6;
     pfc_bisect_free(h->plan);
     h->plan = NULL;
+    pfc_hunt_pairs_reset(h);
     code = pfc_bisect_new(&h->plan, &opts, err);
     for (size_t i = 0; i < h->state.len && !code; i++)
         code = pfc_hunt_tell(h, &h->state.steps[i], err);

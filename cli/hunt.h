@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "core/analysis/bisect.h"
 #include "core/analysis/confirm.h"
+#include "core/analysis/pairing.h"
 #include "core/base/conf.h"
 #include "core/base/hash.h"
 #include "runner/workspace.h"
@@ -67,6 +68,10 @@ typedef struct pfc_hunt_step {
     bool exact;
     bool built;
     bool confirm; /* of a confirmation: not for the plan */
+    /* In pairs: see hunt_pairs.c. */
+    unsigned unit;  /* from 1; 0: a run by itself */
+    bool reference; /* of the build that the unit's other runs are compared with */
+    bool link;      /* the unit is a confirmation's pair: the reference is the commit before */
     double build_s, measure_s;
 } pfc_hunt_step;
 
@@ -75,6 +80,7 @@ typedef struct pfc_hunt_state {
     char key[PFC_SHA256_HEX]; /* of everything that decides what a measurement means */
     double seconds;           /* spent by earlier calls and this one, up to the last save */
     int refuted;              /* answers that a confirmation has refuted */
+    bool paired;              /* the plan hears of units of pairs, no more of single runs */
     pfc_hunt_step *steps;
     size_t len;
     size_t cap;
@@ -108,6 +114,7 @@ typedef struct pfc_hunt_opts {
     double confidence, noise, layout_noise, delta, timeout_s; /* 0: not given */
     int64_t max_runs;
     int better;  /* +1 higher, -1 lower, 0 not given */
+    int paired;  /* +1 yes, -1 no, 0: where checkouts are ours and the machine has states */
     int confirm; /* +1 yes, -1 no, 0: where commits are checked out and built by us */
     bool relink, first_only, no_checkout, resume, dry_run, post, markdown, all_parents;
     bool remote;   /* the service's runners search */
@@ -118,6 +125,12 @@ typedef struct pfc_hunt_opts {
     int argc; /* of the call, to say how to repeat it */
     char **argv;
 } pfc_hunt_opts;
+
+/** What a unit of pairs told the plan. */
+typedef struct pfc_hunt_told {
+    size_t commit;
+    double ratio; /* to the good end's build */
+} pfc_hunt_told;
 
 /** What came of confirming one culprit. */
 typedef struct pfc_hunt_confirmed {
@@ -143,6 +156,11 @@ typedef struct pfc_hunt {
     pfc_bisect_plan *plan;
     pfc_hunt_confirmed *confirmed; /* of this answer's culprits, in the report's order */
     size_t confirmed_len;
+    pfc_pairing pairing; /* the unit under way, and what earlier ones were like */
+    pfc_hunt_told *told; /* of the commits' units, in order */
+    size_t told_len, told_cap;
+    pfc_hunt_step subject; /* the first run of the unit under way */
+    pfc_hunt_step link; /* half of a confirmation's pair that became the search's; unit 0: none */
     bool higher_is_better;
     bool interrupted;
     int64_t started_ns;
@@ -171,10 +189,29 @@ double pfc_hunt_build_cost(const pfc_hunt *hunt);
 /** Measures until the plan stops and what it names is confirmed, or a signal comes
  *  (hunt->interrupted). PFC_EBROKEN when an end cannot be measured. */
 pfc_code pfc_hunt_run(pfc_hunt *hunt, pfc_err *err) PFC_MUSTCHECK;
-/** One measurement, kept on disk; *taken false when a signal cut it short. `reason` has
- *  PFC_WORKSPACE_REASON_BYTES. */
-pfc_code pfc_hunt_take(pfc_hunt *hunt, const pfc_bisect_step *next, bool confirm,
-                       pfc_hunt_step *step, char *reason, bool *taken, pfc_err *err) PFC_MUSTCHECK;
+/** One measurement of step's commit and build, kept on disk with what it gave; *taken false when a
+ *  signal cut it short. `reason` has PFC_WORKSPACE_REASON_BYTES. */
+pfc_code pfc_hunt_take(pfc_hunt *hunt, pfc_hunt_step *step, char *reason, bool *taken,
+                       pfc_err *err) PFC_MUSTCHECK;
+
+/* ---- hunt_pairs.c: a commit in turns with the good end's build ---- */
+
+/** Goes over to pairs when single runs show a machine with states, and says so. */
+pfc_code pfc_hunt_pairs_turn(pfc_hunt *hunt, pfc_err *err) PFC_MUSTCHECK;
+/** The next run of the unit under way, or the first one of the unit that the plan's question asks for. */
+void pfc_hunt_pairs_ask(const pfc_hunt *hunt, const pfc_bisect_step *next, pfc_hunt_step *step);
+/** Is a unit under way? */
+bool pfc_hunt_pairs_open(const pfc_hunt *hunt);
+/** A measured run; what completes a unit is told to the plan. */
+pfc_code pfc_hunt_pairs_tell(pfc_hunt *hunt, const pfc_hunt_step *step, pfc_err *err) PFC_MUSTCHECK;
+/** Forgets all units: they are about to be told again. */
+void pfc_hunt_pairs_reset(pfc_hunt *hunt);
+/** The runs of a confirmation become units of the search. */
+void pfc_hunt_pairs_take_over(pfc_hunt *hunt);
+/** Units of a commit as pairs of 1 and its ratio; caller frees both. */
+size_t pfc_hunt_pairs_of(const pfc_hunt *hunt, size_t commit, double **ones, double **ratios);
+/** Runs that a question of the plan costs, on average; 1 without pairs. */
+double pfc_hunt_pairs_cost(const pfc_hunt *hunt);
 
 /* ---- hunt_confirm.c: nobody is blamed before a fresh comparison ---- */
 

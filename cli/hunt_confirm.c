@@ -76,7 +76,7 @@ static pfc_code one_turn(pfc_hunt *h, turn *t, bool *over, pfc_err *err)
     pfc_confirm_step ask;
     pfc_bisect_step next = { .act = PFC_BISECT_MEASURE };
     const pfc_hunt_step *known;
-    pfc_hunt_step step;
+    pfc_hunt_step step = { .confirm = true };
     char reason[PFC_WORKSPACE_REASON_BYTES] = "";
     bool taken = false;
     pfc_code code = PFC_OK;
@@ -96,7 +96,9 @@ static pfc_code one_turn(pfc_hunt *h, turn *t, bool *over, pfc_err *err)
             snprintf(t->out->reason, sizeof(t->out->reason), "--max-runs leaves no run for it");
         if (*over)
             return PFC_OK;
-        code = pfc_hunt_take(h, &next, true, &step, reason, &taken, err);
+        step.commit = next.commit;
+        step.build = next.build;
+        code = pfc_hunt_take(h, &step, reason, &taken, err);
         *t->cursor = h->state.len;
         *over = !taken;
         if (code || !taken)
@@ -199,6 +201,8 @@ static pfc_code hand_over(pfc_hunt *h, pfc_err *err)
 {
     pfc_code code;
 
+    if (h->state.paired)
+        pfc_hunt_pairs_take_over(h);
     for (size_t i = 0; i < h->state.len; i++)
         h->state.steps[i].confirm = false;
     h->state.refuted++;

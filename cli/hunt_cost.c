@@ -75,6 +75,8 @@ int pfc_hunt_dry_run(const pfc_hunt *h)
     char text[32];
 
     pfc_bisect_expect(h->plan, &cost);
+    cost.runs *= pfc_hunt_pairs_cost(h);
+    cost.runs_most *= pfc_hunt_pairs_cost(h);
     confirm = confirms && cost.runs > 0 ? 2 * confirm_pairs(h) : 0;
     builds = cost.builds + (relink ? confirm : 0);
     seconds = (cost.runs + confirm) * h->kept_measure_s + builds * h->kept_build_s;
@@ -90,6 +92,11 @@ int pfc_hunt_dry_run(const pfc_hunt *h)
     if (confirm > 0)
         printf(" (%.0f of them confirm the answer)", confirm);
     printf(", %.0f at most in a few plays\n", cost.runs_most + confirm);
+    if (h->state.paired)
+        puts("in turns with the good end's build: the runs of both sides are counted");
+    else if (h->opts->paired == 0 && !h->opts->no_checkout)
+        printf("about %.0f runs where the machine has states, which the first ones show\n",
+               PFC_PAIRING_PAIRS * cost.runs + confirm);
     if (builds_known)
         printf("about %.0f builds%s\n", builds, relink ? ", layouts included" : "");
     if (h->kept_measure_s > 0) {

@@ -63,11 +63,18 @@ void pfc_hunt_side_of(const pfc_hunt *h, size_t commit, pfc_hunt_side *out)
 bool pfc_hunt_ends_compared(const pfc_hunt *h, pfc_compare_result *out)
 {
     const pfc_hunt_step *first = pfc_hunt_first(h);
-    const pfc_compare_opts opts = { .exact = first && first->exact };
+    const pfc_compare_opts opts = { .exact = first && first->exact, .paired = h->state.paired };
     size_t good_len;
     size_t bad_len;
-    double *good = values_of(h, 0, &good_len);
-    double *bad = values_of(h, h->commits.len - 1, &bad_len);
+    double *good;
+    double *bad;
+
+    if (opts.paired) {
+        good_len = bad_len = pfc_hunt_pairs_of(h, h->commits.len - 1, &good, &bad);
+    } else {
+        good = values_of(h, 0, &good_len);
+        bad = values_of(h, h->commits.len - 1, &bad_len);
+    }
     const bool enough = PFC_MIN(good_len, bad_len) >= (opts.exact ? 1 : 3);
     const bool ok = enough && !pfc_stats_compare(good, good_len, bad, bad_len, &opts, out, NULL);
 
@@ -89,6 +96,38 @@ char *pfc_hunt_subject(const pfc_hunt *h, size_t commit)
         pfc_commit_clear(&c);
     }
     return subject ? subject : pfc_strdup("");
+}
+
+/* How a unit of pairs scatters: about its commit's median, all commits together; NAN when unknown. */
+static double noise_of_units(const pfc_hunt *h)
+{
+    double *off = pfc_calloc(h->told_len + 1, sizeof(*off));
+    double noise = (double)NAN;
+    size_t n = 0;
+
+    for (size_t i = 0; i < h->told_len; i++) {
+        double *ones;
+        double *ratios;
+        const size_t len = pfc_hunt_pairs_of(h, h->told[i].commit, &ones, &ratios);
+
+        if (len >= 3)
+            off[n++] = fabs(h->told[i].ratio / pfc_stats_median(ratios, len) - 1);
+        free(ones);
+        free(ratios);
+    }
+    if (n)
+        noise = 1.4826 * pfc_stats_median(off, n);
+    free(off);
+    return noise;
+}
+
+static size_t single_runs(const pfc_hunt *h)
+{
+    size_t runs = 0;
+
+    for (size_t i = 0; i < h->state.len; i++)
+        runs += !h->state.steps[i].unit && !h->state.steps[i].confirm;
+    return runs;
 }
 
 /* ---- how to repeat it ---- */
@@ -223,6 +262,11 @@ json_t *pfc_hunt_evidence_json(const pfc_hunt *h, const pfc_bisect_report *repor
                             h->opts->relink || h->ws_opts.relink ? "randomised" : "as built",
                             "repeat", again);
 
+    if (h->state.paired)
+        json_object_set_new(doc, "pairs",
+                            json_pack("{s:I,s:I,s:o}", "measurements", (json_int_t)h->told_len,
+                                      "single_runs", (json_int_t)single_runs(h), "noise_rel",
+                                      number(noise_of_units(h))));
     for (size_t i = 0; i < report->culprits_len; i++)
         json_array_append_new(attribution, attribution_json(h, report, i));
     free(again);
@@ -353,6 +397,24 @@ static void say_suspects(const pfc_hunt *h, pfc_buf *out)
     free(p);
 }
 
+static void say_pairs(const pfc_hunt *h, pfc_buf *out)
+{
+    const double noise = noise_of_units(h);
+    const size_t single = single_runs(h);
+
+    pfc_buf_printf(out,
+                   "%zu measurements in turns with %.12s as first built, which count both sides",
+                   h->told_len, h->commits.items[0].id);
+    if (isfinite(noise))
+        pfc_buf_printf(out, ", noise of one %.2g %%", 100 * noise);
+    if (single)
+        pfc_buf_printf(
+            out,
+            "; the first %zu runs were single ones, showed a machine with states, and do "
+            "not count",
+            single);
+}
+
 static void say_layout(const pfc_hunt *h, pfc_buf *out)
 {
     size_t layouts = 0;
@@ -375,14 +437,17 @@ static void say_layout(const pfc_hunt *h, pfc_buf *out)
 static void say_spent(const pfc_hunt *h, const pfc_bisect_report *report, pfc_buf *out)
 {
     const size_t runs = pfc_hunt_runs(h, report);
+    size_t confirm = 0;
     char seconds[32];
 
     pfc_show_seconds(h->state.seconds, seconds);
     pfc_buf_printf(out, "%zu runs, %zu builds, %zu of %zu %s measured, %s", runs, report->builds,
                    report->commits_measured, h->commits.len, h->points ? "points" : "commits",
                    seconds);
-    if (runs > report->runs)
-        pfc_buf_printf(out, "; %zu of the runs confirm", runs - report->runs);
+    for (size_t i = 0; i < h->state.len; i++)
+        confirm += h->state.steps[i].confirm;
+    if (confirm)
+        pfc_buf_printf(out, "; %zu of the runs confirm", confirm);
 }
 
 static void collect(const pfc_hunt *h, const pfc_bisect_report *report, sections *all)
@@ -398,6 +463,8 @@ static void collect(const pfc_hunt *h, const pfc_bisect_report *report, sections
     }
     if (report->verdict == PFC_BISECT_INCONCLUSIVE && h->state.len)
         say_suspects(h, begin(all, "likely so far", false));
+    if (h->state.paired)
+        say_pairs(h, begin(all, "pairs", false));
     say_layout(h, begin(all, "layout", false));
     say_spent(h, report, begin(all, "spent", false));
     for (size_t i = 0; i < report->culprits_len; i++) {

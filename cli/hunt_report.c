@@ -32,10 +32,14 @@ bool pfc_hunt_stands(const pfc_hunt *h, size_t culprit)
 size_t pfc_hunt_runs(const pfc_hunt *h, const pfc_bisect_report *report)
 {
     size_t confirm = 0;
+    size_t all = 0;
 
-    for (size_t i = 0; i < h->state.len; i++)
+    for (size_t i = 0; i < h->state.len; i++) {
         confirm += h->state.steps[i].confirm;
-    return report->runs + confirm;
+        all += h->state.steps[i].kind != PFC_OUTCOME_BROKEN;
+    }
+    /* What the plan was told are units there, which both sides' runs have paid for. */
+    return h->state.paired ? all : report->runs + confirm;
 }
 
 /* Named, but not to blame: what a fresh comparison did not show is no verdict. */

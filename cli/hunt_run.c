@@ -150,18 +150,17 @@ static double seconds_now(const pfc_hunt *h)
     return h->seconds_before + (double)(pfc_clock_ns() - h->started_ns) * 1e-9;
 }
 
-pfc_code pfc_hunt_take(pfc_hunt *h, const pfc_bisect_step *next, bool confirm, pfc_hunt_step *step,
-                       char *reason, bool *taken, pfc_err *err)
+pfc_code pfc_hunt_take(pfc_hunt *h, pfc_hunt_step *step, char *reason, bool *taken, pfc_err *err)
 {
+    const pfc_bisect_step next = { .commit = step->commit, .build = step->build };
     pfc_outcome out = { 0 };
     pfc_code code;
 
-    *step = (pfc_hunt_step){ .commit = next->commit, .build = next->build, .confirm = confirm };
     *taken = false;
-    pfc_hunt_view(h, next, confirm);
-    code = measure(h, next, &out, err);
+    pfc_hunt_view(h, &next, step->confirm);
+    code = measure(h, &next, &out, err);
     if (!code)
-        code = take_value(h, next->commit, &out, step, err);
+        code = take_value(h, step->commit, &out, step, err);
     if (code)
         goto done;
     if (step->kind == PFC_OUTCOME_CANCELLED || pfc_cli_interrupted(NULL)) {
@@ -190,10 +189,14 @@ done:
 static pfc_code one_step(pfc_hunt *h, const pfc_bisect_step *next, size_t *failed, pfc_err *err)
 {
     char reason[PFC_WORKSPACE_REASON_BYTES];
-    pfc_hunt_step step;
+    pfc_hunt_step step = { .commit = next->commit, .build = next->build };
     bool taken;
     const bool was_news = pfc_hunt_build_cost(h) <= 0 || !pfc_hunt_first(h);
-    pfc_code code = pfc_hunt_take(h, next, false, &step, reason, &taken, err);
+    pfc_code code;
+
+    if (h->state.paired)
+        pfc_hunt_pairs_ask(h, next, &step);
+    code = pfc_hunt_take(h, &step, reason, &taken, err);
 
     if (code || !taken)
         return code;
@@ -210,19 +213,29 @@ static pfc_code one_step(pfc_hunt *h, const pfc_bisect_step *next, size_t *faile
     return code;
 }
 
+/* Of pairs the plan counts units, and only runs have a price. */
+static bool budget_spent(const pfc_hunt *h)
+{
+    return h->state.paired && h->opts->max_runs > 0 && h->state.len >= (size_t)h->opts->max_runs;
+}
+
 static pfc_code search(pfc_hunt *h, pfc_err *err)
 {
     size_t failed = 0;
     pfc_code code = PFC_OK;
 
     while (!code && !h->interrupted) {
-        pfc_bisect_step next;
+        pfc_bisect_step next = { .act = PFC_BISECT_MEASURE };
 
         if (pfc_cli_interrupted(NULL)) {
             h->interrupted = true;
             break;
         }
-        pfc_bisect_next(h->plan, &next);
+        code = pfc_hunt_pairs_turn(h, err);
+        if (code || budget_spent(h))
+            break;
+        if (!pfc_hunt_pairs_open(h))
+            pfc_bisect_next(h->plan, &next);
         if (next.act == PFC_BISECT_STOP)
             break;
         code = one_step(h, &next, &failed, err);

@@ -7,7 +7,8 @@
 #include "cli/hunt.h"
 #include "core/base/fs.h"
 
-enum { STATE_VERSION = 2, STATE_MAX_BYTES = 64 * 1024 * 1024 };
+/* The second knows no pairs: what holds some must not be read as single runs. */
+enum { STATE_VERSION = 2, STATE_VERSION_PAIRED = 3, STATE_MAX_BYTES = 64 * 1024 * 1024 };
 
 void pfc_hunt_state_add(pfc_hunt_state *state, const pfc_hunt_step *step)
 {
@@ -30,6 +31,12 @@ static json_t *step_json(const pfc_hunt_step *s)
 
     if (s->confirm)
         json_object_set_new(doc, "confirm", json_true());
+    if (s->unit)
+        json_object_set_new(doc, "unit", json_integer((json_int_t)s->unit));
+    if (s->reference)
+        json_object_set_new(doc, "reference", json_true());
+    if (s->link)
+        json_object_set_new(doc, "link", json_true());
     if (s->kind == PFC_OUTCOME_MEASURED) {
         json_object_set_new(doc, "value", json_real(s->value));
         json_object_set_new(doc, "higher_is_better", json_boolean(s->higher_is_better));
@@ -41,7 +48,8 @@ static json_t *step_json(const pfc_hunt_step *s)
 pfc_code pfc_hunt_state_save(const pfc_hunt_state *state, pfc_err *err)
 {
     json_t *steps = json_array();
-    json_t *doc = json_pack("{s:i,s:s,s:f,s:i,s:o}", "version", STATE_VERSION, "key", state->key,
+    json_t *doc = json_pack("{s:i,s:s,s:f,s:i,s:o}", "version",
+                            state->paired ? STATE_VERSION_PAIRED : STATE_VERSION, "key", state->key,
                             "seconds", state->seconds, "refuted", state->refuted, "steps", steps);
     char *folder = pfc_strdup(state->path);
     char *text;
@@ -85,6 +93,7 @@ static pfc_code read_step(const json_t *obj, const pfc_json_at *at, size_t commi
 {
     int64_t commit = 0;
     int64_t build = 0;
+    int64_t unit = 0;
     pfc_code code = read_outcome(obj, at, &out->kind, err);
 
     if (!code)
@@ -95,6 +104,12 @@ static pfc_code read_step(const json_t *obj, const pfc_json_at *at, size_t commi
         code = pfc_json_bool(obj, at, "built", false, &out->built, err);
     if (!code)
         code = pfc_json_bool(obj, at, "confirm", false, &out->confirm, err);
+    if (!code)
+        code = pfc_json_i64(obj, at, "unit", false, 0, 2 * PFC_BISECT_MAX_RUNS, &unit, err);
+    if (!code)
+        code = pfc_json_bool(obj, at, "reference", false, &out->reference, err);
+    if (!code)
+        code = pfc_json_bool(obj, at, "link", false, &out->link, err);
     if (!code)
         code = pfc_json_double(obj, at, "build_s", false, 0, 1e9, &out->build_s, err);
     if (!code)
@@ -108,6 +123,7 @@ static pfc_code read_step(const json_t *obj, const pfc_json_at *at, size_t commi
     }
     out->commit = (size_t)commit;
     out->build = (unsigned)build;
+    out->unit = (unsigned)unit;
     return code;
 }
 
@@ -121,7 +137,7 @@ static pfc_code read_state(pfc_hunt_state *state, const json_t *doc, size_t comm
     int64_t refuted = 0;
     pfc_code code = pfc_json_i64(doc, NULL, "version", true, 0, INT32_MAX, &version, err);
 
-    if (!code && version != STATE_VERSION)
+    if (!code && version != STATE_VERSION && version != STATE_VERSION_PAIRED)
         return PFC_OK; /* of another perfci: start afresh */
     if (!code)
         code = pfc_json_string(doc, NULL, "key", true, PFC_SHA256_HEX, &key, err);
@@ -133,6 +149,7 @@ static pfc_code read_state(pfc_hunt_state *state, const json_t *doc, size_t comm
     if (!code)
         code = pfc_json_i64(doc, NULL, "refuted", true, 0, 1000, &refuted, err);
     state->refuted = (int)refuted;
+    state->paired = version == STATE_VERSION_PAIRED;
     if (!code)
         code = pfc_json_array(doc, NULL, "steps", true, 2 * PFC_BISECT_MAX_RUNS, &steps, err);
     for (size_t i = 0; !code && i < json_array_size(steps); i++) {

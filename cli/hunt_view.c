@@ -101,7 +101,7 @@ static double runs_to_go(pfc_hunt *h)
     const int64_t now = pfc_clock_ns();
 
     if (!h->to_go_ns || now - h->to_go_ns >= ESTIMATE_EVERY_NS) {
-        h->to_go = pfc_bisect_expected_runs(h->plan);
+        h->to_go = pfc_hunt_pairs_cost(h) * pfc_bisect_expected_runs(h->plan);
         h->to_go_ns = now;
     } else {
         h->to_go = fmax(h->to_go - 1, 1);
@@ -182,7 +182,7 @@ void pfc_hunt_view(pfc_hunt *h, const pfc_bisect_step *next, bool confirm)
 void pfc_hunt_log(const pfc_hunt *h, const pfc_hunt_step *step, const char *reason)
 {
     const char *id = h->commits.items[step->commit].id;
-    char value[32];
+    char value[96];
     char layout[24] = "";
     double probability;
 
@@ -197,10 +197,18 @@ void pfc_hunt_log(const pfc_hunt *h, const pfc_hunt_step *step, const char *reas
         return;
     }
     pfc_show_value(step->value, value);
-    if (step->confirm || h->state.len < 4) {
+    if (step->confirm || h->state.len < 4 || pfc_hunt_pairs_open(h)) {
         pfc_cli_note(h->cli, "run %zu: %.12s%s: %s%s", h->state.len, id, layout, value,
-                     step->confirm ? ", to confirm" : "");
+                     step->confirm     ? ", to confirm"
+                     : step->reference ? ", to compare with"
+                                       : "");
         return;
+    }
+    if (h->state.paired && h->told_len) {
+        char change[32];
+
+        pfc_show_percent(h->told[h->told_len - 1].ratio - 1, change);
+        snprintf(value + strlen(value), sizeof(value) - strlen(value), ", in all %s", change);
     }
     const size_t best = pfc_hunt_likeliest(h, &probability);
     if (probability < WORTH_SAYING)

@@ -176,6 +176,38 @@ class Listed(support.Case):
         self.assertNotEqual(doc["verdict"], "found")
         self.assertEqual(doc["culprits"], [])
 
+    # A machine with two speeds that last for some dozen runs; the call's number alone decides.
+    STATES = 'n=$(wc -l < "$HERE/calls"); echo "$PERFCI_COMMIT" >> "$HERE/calls"; ' \
+             'awk -v v="$(cat "$HERE/values/$PERFCI_COMMIT")" -v n=$n \'BEGIN { srand(7); for (i = 0; i <= n; i++) slow = rand() < 0.08 ? !slow : slow; ' \
+             'print v * (slow ? 1.09 : 1) * (1 + (n * 7 % 11 - 5) / 5000) }\''
+
+    def test_a_machine_with_two_speeds_is_searched_in_pairs(self):
+        self.history(*[100] * 9, *[101.2] * 7)
+        command = [*self.command("--paired", "--confirm", "--noise", "0.03")]
+        command[command.index("--measure") + 1] = self.STATES
+        doc = self.json_of(self.perfci(*command), 1)
+        self.assertEqual([c["commits"] for c in doc["culprits"]], [["c09"]])
+        # Both sides count, and every unit begins and ends with its own commit.
+        calls = self.calls()
+        self.assertEqual(doc["runs"], len(calls))
+        self.assertEqual(calls[:8], ["c00"] * 4 + ["c15", "c00", "c00", "c15"])
+        pairs = doc["evidence"]["pairs"]
+        self.assertLess(pairs["noise_rel"], 0.004)
+        self.assertAlmostEqual(doc["evidence"]["comparison"]["rel_change"], 0.012, delta=0.003)
+        # Half a budget stops in the midst of a unit, and the rest goes on from there.
+        self.write("calls", "")
+        self.expect(self.perfci(*command, "--max-runs", "21"), 3)
+        self.assertEqual(len(self.calls()), 21)
+        again = self.json_of(self.perfci(*command, "--resume"), 1)
+        self.assertEqual((again["culprits"], again["runs"], self.calls()), (doc["culprits"], doc["runs"], calls))
+        # It is known by heart, also that it was paired.
+        known = self.json_of(self.perfci(*[a for a in command if a != "--paired"], "--resume"), 1)
+        self.assertEqual(known["evidence"]["pairs"], pairs)
+        self.assertEqual(len(self.calls()), len(calls))
+        told = self.json_of(self.perfci(*command, "--dry-run"))
+        self.assertGreater(told["expected_runs"], 0)
+        self.expect(self.perfci("bisect", "--remote", "--paired", "--good", "c00", "--bad", "c15"), 2)
+
     def test_the_report_reads_as_markdown_too(self):
         self.history(*[100] * 8, *[120] * 8)
         done = self.perfci(*[a for a in self.command("--markdown") if a != "--json"])
@@ -300,6 +332,21 @@ class Repository(support.Case):
         # The checkouts were kept: the same again builds nothing, and the subject is shown.
         done = self.perfci("bisect", "--good", self.ids[0], "--bad", "HEAD", "--resume", "--repo", self.repo)
         self.assertIn("change 8", self.expect(done, 1).stdout)
+
+    def test_where_the_machine_shows_states_pairs_are_taken(self):
+        self.write("calls", "")
+        self.env["HERE"] = self.dir
+        self.write("repo/perfci.yaml", "build: ./build.sh\nmetric: latency\nunit: ms\nmeasure: " + json.dumps(
+            'n=$(wc -l < "$HERE/calls"); echo x >> "$HERE/calls"; awk -v v="$(cat built)" -v n=$n '
+            "'BEGIN { print v * (n % 9 > 6 ? 1.6 : 1) * (1 + (n * 7 % 11 - 5) / 5000) }'") + "\n")
+        self.commit("states")
+        command = ["bisect", "--good", self.ids[0], "--bad", "HEAD"]
+        done = self.expect(self.perfci(*command, cwd=self.repo), 1)
+        self.assertIn("this machine has states", done.stderr)
+        self.assertIn("change 8", done.stdout)
+        self.assertRegex(done.stdout, r"pairs +\d+ measurements in turns with .* the first \d+ runs were single ones")
+        doc = self.json_of(self.perfci(*command, "--no-paired", "--resume", "--max-runs", "40", "--json", cwd=self.repo), None)
+        self.assertNotIn("pairs", doc["evidence"])
 
     def test_revisions_that_make_no_range_are_refused(self):
         for good, bad, said in (("nowhere", "HEAD", "nowhere"), ("HEAD", "nowhere", "nowhere"),

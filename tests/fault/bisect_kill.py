@@ -4,7 +4,7 @@ bisect_kill.py --kills N [--seed S]     as many bisections as it takes to kill N
 
 The measuring command's error follows from how many runs are stored when it starts, so an interrupted bisection that keeps its word
 sees the very values of one that was left alone: same runs, same answer, same evidence. Each call notes that number: one that was
-stored and measured again would leave a gap or a run too many.
+stored and measured again would leave a gap or a run too many. Every second one measures in pairs, and so is killed within units, too.
 """
 import argparse
 import json
@@ -28,8 +28,8 @@ awk -v c="${PERFCI_COMMIT#c}" -v k="$CULPRIT" -v n="$n" 'BEGIN { print (c + 0 >=
 
 
 class Hunt:
-    def __init__(self, folder, culprit):
-        self.dir = folder
+    def __init__(self, folder, culprit, flags):
+        self.dir, self.flags = folder, flags
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("PERFCI_")}
         self.env.update(HERE=folder, CULPRIT=str(culprit), HOME=folder)
         with open(os.path.join(folder, "measure.sh"), "w", encoding="ascii") as f:
@@ -39,7 +39,7 @@ class Hunt:
 
     def start(self):
         return subprocess.Popen([PERFCI, "bisect", "--commits", "ids", "--no-checkout", "--measure", "exec sh ./measure.sh", "--confirm",
-                                 "--resume", "--json", "-q"], cwd=self.dir, env=self.env, stdin=subprocess.DEVNULL,
+                                 "--resume", "--json", "-q", *self.flags], cwd=self.dir, env=self.env, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def calls(self):
@@ -56,10 +56,10 @@ def finish(hunt, process):
     return doc
 
 
-def in_folder(culprit, use):
+def in_folder(culprit, flags, use):
     folder = tempfile.mkdtemp(prefix="pfc-bisect-kill-")
     try:
-        return use(Hunt(folder, culprit))
+        return use(Hunt(folder, culprit, flags))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -107,10 +107,11 @@ def main():
     kills = lost = hunts = 0
     while kills < a.kills:
         culprit = rng.randrange(1, COMMITS)
-        want = in_folder(culprit, left_alone)
+        flags = ["--paired"] if hunts % 2 else []
+        want = in_folder(culprit, flags, left_alone)
         if want["culprits"][0]["commits"] != [f"c{culprit:02}"]:
             sys.exit(f"c{culprit:02} is the culprit, named was {want['culprits']}")
-        more, again = in_folder(culprit, lambda h: killed(h, want, a.kills - kills, rng))
+        more, again = in_folder(culprit, flags, lambda h: killed(h, want, a.kills - kills, rng))
         kills, lost, hunts = kills + more, lost + again, hunts + 1
     print(f"{kills} kills in {hunts} bisections, {lost} measurements lost on the way, every answer the same, no stored run repeated "
           f"({time.monotonic() - began:.0f} s)")
