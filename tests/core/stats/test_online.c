@@ -184,6 +184,101 @@ Test(online, any_order_of_arrival_gives_one_answer)
     }
 }
 
+/* A consumer that never sees the series in order: each point is put in its place as it arrives, states are
+ * kept as bytes at every 16th point, those beyond the place are thrown away, and the rest is replayed. */
+typedef struct consumer {
+    series s;
+    size_t place[SERIES_MAX]; /* of each point, in the whole history */
+    struct {
+        uint8_t bytes[PFC_ONLINE_BYTES];
+        size_t len, settled;
+    } saved[SERIES_MAX / 16 + 1];
+    pfc_change settled[SERIES_MAX];
+    size_t settled_len, saved_len;
+    pfc_online online;
+} consumer;
+
+static void arrive(consumer *c, const series *whole, size_t place, pfc_segment_space *space)
+{
+    size_t at = c->s.n;
+    while (at > 0 && c->place[at - 1] > place)
+        at--;
+    memmove(c->s.points + at + 1, c->s.points + at, (c->s.n - at) * sizeof *c->s.points);
+    memmove(c->place + at + 1, c->place + at, (c->s.n - at) * sizeof *c->place);
+    c->s.points[at] = whole->points[place];
+    c->place[at] = place;
+    c->s.n++;
+    if (at + 1 < c->s.n) {
+        c->saved_len = PFC_MIN(c->saved_len, at / 16 + 1);
+        const size_t k = c->saved_len - 1;
+        cr_assert(
+            eq(int, pfc_online_load(&c->online, c->saved[k].bytes, c->saved[k].len, NULL), PFC_OK));
+        c->settled_len = c->saved[k].settled;
+    }
+    while (c->online.seen < c->s.n) {
+        if (c->online.seen == 16 * c->saved_len) {
+            c->saved[c->saved_len].len = pfc_online_save(&c->online, c->saved[c->saved_len].bytes);
+            c->saved[c->saved_len++].settled = c->settled_len;
+        }
+        pfc_settled settled;
+        if (!pfc_online_append(&c->online, c->s.points, space, &settled))
+            continue;
+        for (size_t k = 0; k < settled.len; k++)
+            c->settled[c->settled_len++] = settled.changes[k];
+    }
+}
+
+/* 1,000 orders of arrival: some wild, most nearly in order with stragglers, as runners make them. After
+ * the last point, and at some moments before it, what the consumer says is what a replay of the points so
+ * far in series order says, bit for bit. */
+Test(online, a_thousand_orders_of_arrival_point_by_point_give_one_answer)
+{
+    enum { N = 90 };
+    static consumer c;
+    pfc_segment_space space = { 0 };
+    pfc_rng rng;
+    size_t confirmed = 0;
+    pfc_rng_seed(&rng, 123);
+    for (size_t round = 0; round < 1000; round++) {
+        series whole;
+        size_t order[N];
+        make(&whole, 1 + round % 40, N);
+        for (size_t i = 0; i < N; i++)
+            whole.points[i].v *= i < N / 2 ? 1.0 : 1.12;
+        for (size_t i = 0; i < N; i++)
+            order[i] = i;
+        if (round % 25 == 0)
+            pfc_rng_shuffle(&rng, order, N);
+        for (size_t late = 0; late < 4; late++) {
+            const size_t from = pfc_rng_below(&rng, N), to = from + pfc_rng_below(&rng, N - from);
+            const size_t straggler = order[from];
+            memmove(order + from, order + from + 1, (to - from) * sizeof *order);
+            order[to] = straggler;
+        }
+        c.s.n = c.saved_len = c.settled_len = 0;
+        cr_assert(eq(int, pfc_online_init(&c.online, NULL, NULL), PFC_OK));
+        for (size_t i = 0; i < N; i++) {
+            arrive(&c, &whole, order[i], &space);
+            if (i + 1 < N && (i + round) % 61)
+                continue;
+            pfc_detection now;
+            pfc_online_answer(&c.online, c.s.points, &space, &now);
+            pfc_detection_join(&now, c.settled, c.settled_len);
+            pfc_detection want = series_detect(&c.s, NULL);
+            same_answer(&now, &want, c.s.n);
+            for (size_t k = 0; k < want.changes_len; k++) {
+                cr_assert(eq(dbl, now.changes[k].p, want.changes[k].p), "round %zu", round);
+                cr_assert(eq(dbl, now.changes[k].after, want.changes[k].after), "round %zu", round);
+                confirmed += want.changes[k].confirmed;
+            }
+            pfc_detection_clear(&now);
+            pfc_detection_clear(&want);
+        }
+    }
+    cr_assert(gt(sz, confirmed, 300));
+    pfc_segment_space_clear(&space);
+}
+
 Test(online, bytes_that_are_no_state_are_refused)
 {
     pfc_segment_space space = { 0 };
