@@ -1,10 +1,10 @@
 /*
- * perfci-bench-detect --data DIR [--out FILE.jsonl] [--replay] [--peers [--categories] | --score]
+ * perfci-bench-detect --data DIR|FILE.jsonl [--out FILE.jsonl] [--replay] [--peers [--categories] | --score]
  * perfci-bench-detect --fdr [--commits N] [--series N] [--seed N] [--shared PERCENT] [--changes PERCENT]
  * perfci-bench-detect --speed [--seed N]
  *
  * Runs the detector over every series DIR/ID.json or DIR/series/ID.json (the input of
- * `perfci detect`), scores it where the series have labels, and prints how fast it was. --out writes
+ * `perfci detect`), or every line of FILE.jsonl, scores it where the series have labels, and prints how fast it was. --out writes
  * {"id": ..., "changes": [...]} a line. --replay also cuts every series at each of its last points
  * and counts confirmed changes that a further point made vanish. --peers runs re-implemented rivals
  * beside it, in turns; --score prints our figures alone, as JSON. --fdr and --speed need no data: alerts on simulated commits without a
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "bench/detect/bench.h"
 #include "core/base/parse.h"
@@ -140,8 +141,8 @@ typedef struct args {
 static int usage(void)
 {
     fprintf(stderr,
-            "usage: perfci-bench-detect --data DIR [--out FILE.jsonl] [--replay] [--peers "
-            "[--categories] | --score]\n"
+            "usage: perfci-bench-detect --data DIR|FILE.jsonl [--out FILE.jsonl] [--replay] "
+            "[--peers [--categories] | --score]\n"
             "       perfci-bench-detect --fdr [--commits N] [--series N] [--seed N] [--shared "
             "PERCENT] [--changes PERCENT]\n"
             "       perfci-bench-detect --speed [--seed N]\n");
@@ -201,6 +202,24 @@ static bool parse(int argc, char **argv, args *a)
     return a->data || a->fdr || a->speed;
 }
 
+/* A folder of series, or a file with one a line. */
+static bool load(pfc_corpus *c, const char *path)
+{
+    struct stat st;
+    pfc_err err = { 0 };
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+        if (pfc_corpus_load_lines(c, path, &err)) {
+            fprintf(stderr, "perfci-bench-detect: %s\n", err.msg);
+            return false;
+        }
+    } else {
+        pfc_corpus_load(c, path);
+    }
+    if (c->len == 0)
+        printf("not available: no series in %s\n", path);
+    return c->len > 0;
+}
+
 int main(int argc, char **argv)
 {
     args a = { .commits = 1000, .series = 500, .seed = 1 };
@@ -220,9 +239,8 @@ int main(int argc, char **argv)
         pfc_bench_speed((uint64_t)a.seed);
     if (!a.data || status)
         return status;
-    pfc_corpus_load(&c, a.data);
-    if (c.len == 0) {
-        printf("not available: no series in %s\n", a.data);
+    if (!load(&c, a.data)) {
+        pfc_corpus_clear(&c);
         return 5;
     }
     if (a.score)

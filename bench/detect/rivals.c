@@ -10,6 +10,8 @@ const pfc_rival pfc_rivals[] = {
     { "asv", "airspeed velocity: L1 Potts, penalty by information criterion", 0, pfc_rival_asv },
     { "kernel-rbf", "PELT, rbf kernel (Celisse et al. 2018), penalty log n", 4000,
       pfc_rival_kernel },
+    { "kernel-rbf-2", "the same, penalty 2 log n: the best score of the peers", 4000,
+      pfc_rival_kernel_calm },
     { "pelt-l2", "Killick et al., JASA 2012: squared error, penalty 12 log n", 0, pfc_rival_pelt },
     { "threshold", "5 % off the mean of the last 10", 0, pfc_rival_threshold },
 };

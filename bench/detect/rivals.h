@@ -29,6 +29,7 @@ size_t pfc_rival_asv(const double *v, size_t n, size_t *changes);
 /* rivals_pelt.c */
 size_t pfc_rival_pelt(const double *v, size_t n, size_t *changes);
 size_t pfc_rival_kernel(const double *v, size_t n, size_t *changes);
+size_t pfc_rival_kernel_calm(const double *v, size_t n, size_t *changes);
 size_t pfc_rival_threshold(const double *v, size_t n, size_t *changes);
 
 #endif

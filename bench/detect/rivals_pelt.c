@@ -118,7 +118,7 @@ static double bandwidth(const double *v, size_t n)
     return median > 0.0 ? 1.0 / median : 1.0;
 }
 
-size_t pfc_rival_kernel(const double *v, size_t n, size_t *changes)
+static size_t kernel_with(const double *v, size_t n, double penalty, size_t *changes)
 {
     if (n < 2 * MIN_SIZE)
         return 0;
@@ -126,7 +126,7 @@ size_t pfc_rival_kernel(const double *v, size_t n, size_t *changes)
     double *inside = pfc_calloc(n + 1, sizeof *inside); /* kernel summed over the pairs of [s, t) */
     double *cost = pfc_calloc(n + 1, sizeof *cost);
     partition p;
-    partition_init(&p, n, log((double)n));
+    partition_init(&p, n, penalty * log((double)n));
     for (size_t t = 1; t <= n; t++) {
         double row = 0.0;
         /* The originals bound the exponent, also on the diagonal. */
@@ -148,6 +148,16 @@ size_t pfc_rival_kernel(const double *v, size_t n, size_t *changes)
     free(cost);
     free(inside);
     return partition_read(&p, n, changes);
+}
+
+size_t pfc_rival_kernel(const double *v, size_t n, size_t *changes)
+{
+    return kernel_with(v, n, 1.0, changes);
+}
+
+size_t pfc_rival_kernel_calm(const double *v, size_t n, size_t *changes)
+{
+    return kernel_with(v, n, 2.0, changes);
 }
 
 /* ---- rule of thumb ---- */
