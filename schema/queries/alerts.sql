@@ -1,8 +1,8 @@
 -- name: alerts_list
 -- The page first, then what belongs to it, commits by subquery: with nine joins it took longer to plan
 -- than to run, and a plan for any parameters joined everything before it cut the page.
--- $1 project_id, $2 series_id, $3 state or 'open', $4 alert_id, $5 cursor, $6 limit, $7 alert_id[];
--- NULL: any
+-- $1 project_id, $2 series_id, $3 state or 'open', $4 alert_id, $5 cursor, $6 limit, $7 alert_id[],
+-- $8 event; NULL: any
 WITH page AS MATERIALIZED (
     SELECT a.* FROM alerts a
     WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.series_id = $2)
@@ -10,6 +10,7 @@ WITH page AS MATERIALIZED (
            OR ($3 = 'open' AND a.state IN ('untriaged', 'acknowledged', 'investigating')))
       AND ($4::bigint IS NULL OR a.id = $4) AND ($5::bigint IS NULL OR a.id < $5)
       AND ($7::bigint[] IS NULL OR a.id = ANY ($7))
+      AND ($8::bigint IS NULL OR a.event_id = $8)
     ORDER BY a.id DESC LIMIT $6::int)
 SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, s.metric, s.backend,
        s.machine_class, s.unit, s.branch, s.higher_is_better, a.state, x.regression, x.before,
@@ -19,7 +20,7 @@ SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, 
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.commit_high_id) AS commit_high,
        a.culprit, extract(epoch FROM a.created_at)::float8 AS created_at,
        extract(epoch FROM a.updated_at)::float8 AS updated_at, a.note, a.group_id, a.group_series,
-       a.group_measured, a.group_summary, a.accepted_at IS NOT NULL AS accepted, a.evidence, x.kind,
+       a.group_measured, a.group_summary, a.accepted_at IS NOT NULL AS accepted, a.evidence, x.kind, a.event_id,
        alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) AS worth,
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.undone_commit_id)
            AS undone_commit
@@ -31,13 +32,14 @@ JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
 ORDER BY a.id DESC;
 
 -- name: alerts_by_worth
--- $1 project_id, $2 series_id, $3 state or 'open', $4 limit; NULL: any  -> id, the worthiest first
+-- $1 project_id, $2 series_id, $3 state or 'open', $4 limit, $5 event; NULL: any  -> id, the worthiest first
 SELECT a.id
 FROM alerts a
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
 WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.series_id = $2)
   AND ($3::text IS NULL OR a.state = $3
        OR ($3 = 'open' AND a.state IN ('untriaged', 'acknowledged', 'investigating')))
+  AND ($5::bigint IS NULL OR a.event_id = $5)
 ORDER BY alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) DESC, a.id DESC
 LIMIT $4::int;
 

@@ -18,11 +18,16 @@ WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regressio
 ORDER BY bl.position, bh.position LIMIT 10000;
 
 -- name: group_members
--- $1 project_id, $2 branch, $3 and $4 positions: live firm regressions whose place may be there
+-- $1 project_id, $2 branch, $3 and $4 positions: live firm regressions whose place may be there; own_state:
+-- of an alert on which no person has acted
 -- The canary's code never changes: when it moves, the machine did, which is no commit's regression.
 SELECT x.id, x.series_id, x.commit_id, b.position, bl.position AS position_low,
        bh.position AS position_high, x.p, x.rel_change, x.rel_low, x.rel_high,
-       x.undone_commit_id IS NOT NULL AS undone, s.points, s.exact, a.id AS alert_id, a.group_id
+       x.undone_commit_id IS NOT NULL AS undone, s.points, s.exact, a.id AS alert_id, a.group_id,
+       x.commit_low_id, x.commit_high_id, a.event_id,
+       CASE WHEN a.state IN ('untriaged', 'infrastructure') AND 'detector' = (
+                SELECT e.actor FROM alert_events e WHERE e.project_id = a.project_id
+                AND e.alert_id = a.id ORDER BY e.id DESC LIMIT 1) THEN a.state END AS own_state
 FROM change_points x
 JOIN series s ON s.project_id = x.project_id AND s.id = x.series_id AND s.branch = $2
 JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id AND n.name <> 'canary'
@@ -38,7 +43,7 @@ ORDER BY bh.position - bl.position, b.position, x.id LIMIT 10000;
 
 -- name: group_places
 -- $1 project_id, $2 branch, $3 and $4 positions  -> one position for every group of alerts that stands
--- there: that of its sharpest change
+-- there and accuses a commit: that of its sharpest change
 SELECT position FROM (
     SELECT DISTINCT ON (coalesce(a.group_id, -a.id)) b.position
     FROM alerts a
@@ -51,7 +56,8 @@ SELECT position FROM (
         AND bl.commit_id = x.commit_low_id
     JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.branch = $2
         AND bh.commit_id = x.commit_high_id
-    WHERE a.project_id = $1::bigint AND b.position BETWEEN $3::bigint AND $4::bigint
+    WHERE a.project_id = $1::bigint AND a.event_id IS NULL
+      AND b.position BETWEEN $3::bigint AND $4::bigint
     ORDER BY coalesce(a.group_id, -a.id), bh.position - bl.position, b.position, x.id) g
 ORDER BY position;
 
@@ -103,12 +109,26 @@ SELECT pg_notify('perfci', json_build_object('type', 'environment', 'project', p
 FROM environment_events e JOIN projects p ON p.id = e.project_id WHERE e.id = $1::bigint;
 
 -- name: environment_list
--- $1 project_id or NULL, $2 open ones only, $3 cursor, $4 limit
-SELECT e.id, e.project_id, p.name AS project, k.class AS machine_class, k.name AS machine, e.runs,
-       e.first_run_id, e.last_run_id, f.sha AS first_commit, l.sha AS last_commit,
-       extract(epoch FROM e.opened_at)::float8 AS opened_at,
-       extract(epoch FROM e.closed_at)::float8 AS closed_at
-FROM environment_events e
+-- $1 project_id or NULL, $2 open ones only, $3 cursor, $4 limit, $5 id or NULL: of canaries and of steps
+WITH all_events AS (
+    SELECT e.id, e.project_id, 'canary' AS kind, e.machine_id, false AS whole_class, e.runs,
+           e.first_run_id, e.last_run_id, e.opened_at, e.closed_at, NULL::text AS branch,
+           NULL::float8 AS loss, NULL::float8 AS loss_low, NULL::float8 AS loss_high, 0::bigint AS series,
+           0::bigint AS moved, 0::bigint AS judged, '{}'::text[] AS reasons, '' AS cause,
+           NULL::text AS dismissed_by, '' AS dismissed_reason
+    FROM environment_events e
+    UNION ALL
+    SELECT e.id, e.project_id, 'step', e.machine_id, e.whole_class, 0, e.first_run_id, e.last_run_id,
+           e.opened_at, e.closed_at, e.branch, e.loss, e.loss_low, e.loss_high, e.series, e.moved,
+           e.judged, e.reasons, e.cause, e.dismissed_by, e.dismissed_reason
+    FROM machine_shifts e)
+SELECT e.id, e.project_id, p.name AS project, e.kind, k.class AS machine_class,
+       CASE WHEN NOT e.whole_class THEN k.name END AS machine, e.runs, e.first_run_id, e.last_run_id,
+       f.sha AS first_commit, l.sha AS last_commit, extract(epoch FROM e.opened_at)::float8 AS opened_at,
+       extract(epoch FROM e.closed_at)::float8 AS closed_at, e.branch, e.loss, e.loss_low, e.loss_high,
+       e.series, e.moved, e.judged, to_json(e.reasons)::text AS reasons, e.cause, e.dismissed_by,
+       e.dismissed_reason
+FROM all_events e
 JOIN projects p ON p.id = e.project_id
 JOIN machines k ON k.id = e.machine_id
 JOIN runs rf ON rf.project_id = e.project_id AND rf.id = e.first_run_id
@@ -116,5 +136,5 @@ JOIN commits f ON f.project_id = e.project_id AND f.id = rf.commit_id
 JOIN runs rl ON rl.project_id = e.project_id AND rl.id = e.last_run_id
 JOIN commits l ON l.project_id = e.project_id AND l.id = rl.commit_id
 WHERE ($1::bigint IS NULL OR e.project_id = $1) AND (NOT $2::boolean OR e.closed_at IS NULL)
-  AND ($3::bigint IS NULL OR e.id < $3)
+  AND ($3::bigint IS NULL OR e.id < $3) AND ($5::bigint IS NULL OR e.id = $5)
 ORDER BY e.id DESC LIMIT $4::int;

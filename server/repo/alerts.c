@@ -41,6 +41,7 @@ static const pfc_col alert_cols[] = {
     PFC_COL(pfc_alert, kind, "kind", TEXT),
     PFC_COL(pfc_alert, evidence, "evidence", TEXT),
     PFC_COL(pfc_alert, worth, "worth", F64),
+    PFC_COL(pfc_alert, event_id, "event_id", I64),
 };
 static const pfc_shape alert_shape = PFC_SHAPE(alert_cols, pfc_alert);
 
@@ -57,6 +58,7 @@ static void alert_args(pfc_args *args, const pfc_alert_filter *f, int64_t id, pf
         pfc_args_i64s(args, ids, ids_len);
     else
         pfc_args_text(args, NULL);
+    pfc_args_id(args, f->event_id);
 }
 
 pfc_code pfc_alerts_list(pfc_db *db, const pfc_alert_filter *filter, pfc_page page, pfc_alerts *out,
@@ -91,6 +93,7 @@ static pfc_code worthiest(pfc_tx *tx, const pfc_alert_filter *filter, int limit,
     pfc_args_id(&args, filter->series_id);
     pfc_args_text(&args, filter->state);
     pfc_args_i64(&args, limit);
+    pfc_args_id(&args, filter->event_id);
     return pfc_tx_query(tx, "alerts_by_worth", &args, out, err);
 }
 
@@ -185,39 +188,6 @@ pfc_code pfc_alert_commits_list(pfc_db *db, int64_t alert_id, pfc_alert_commits 
 
     pfc_args_i64(&args, alert_id);
     code = pfc_rows_read(db, "alert_commits", &args, &range_shape, NULL, &rows, err);
-    if (!code)
-        PFC_ROWS_INTO(out, rows);
-    return code;
-}
-
-static const pfc_col environment_cols[] = {
-    PFC_COL(pfc_environment_event, id, "id", I64),
-    PFC_COL(pfc_environment_event, project_id, "project_id", I64),
-    PFC_COL(pfc_environment_event, project, "project", TEXT),
-    PFC_COL(pfc_environment_event, machine_class, "machine_class", TEXT),
-    PFC_COL(pfc_environment_event, machine, "machine", TEXT),
-    PFC_COL(pfc_environment_event, runs, "runs", I64),
-    PFC_COL(pfc_environment_event, first_run_id, "first_run_id", I64),
-    PFC_COL(pfc_environment_event, last_run_id, "last_run_id", I64),
-    PFC_COL(pfc_environment_event, first_commit, "first_commit", TEXT),
-    PFC_COL(pfc_environment_event, last_commit, "last_commit", TEXT),
-    PFC_COL(pfc_environment_event, opened_at, "opened_at", F64),
-    PFC_COL(pfc_environment_event, closed_at, "closed_at", F64),
-};
-static const pfc_shape environment_shape = PFC_SHAPE(environment_cols, pfc_environment_event);
-
-pfc_code pfc_environment_list(pfc_db *db, int64_t project_id, bool open_only, pfc_page page,
-                              pfc_environment_events *out, pfc_err *err)
-{
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
-    pfc_code code;
-
-    pfc_args_id(&args, project_id);
-    pfc_args_bool(&args, open_only);
-    pfc_args_cursor(&args, page);
-    pfc_args_i64(&args, pfc_page_fetch(page));
-    code = pfc_rows_read(db, "environment_list", &args, &environment_shape, &page, &rows, err);
     if (!code)
         PFC_ROWS_INTO(out, rows);
     return code;

@@ -174,12 +174,14 @@ typedef struct pfc_alert {
     const char *kind;                     /* step, drift */
     const char *evidence;                 /* exact, corroborated, alone, single */
     double worth;                         /* of looking at it; migration 0015 says what it is */
+    int64_t event_id; /* of the machine that moved, where that explains it; 0: none */
 } pfc_alert;
 PFC_ROWS(pfc_alerts, pfc_alert);
 
 typedef struct pfc_alert_filter {
     int64_t project_id, series_id; /* 0: any */
     const char *state;             /* NULL: any; "open": every state that still wants somebody */
+    int64_t event_id;              /* 0: any */
 } pfc_alert_filter;
 
 /** Newest first. */
@@ -213,19 +215,34 @@ pfc_code pfc_alert_commits_list(pfc_db *db, int64_t alert_id, pfc_alert_commits 
 
 /* ---- environment ---- */
 
-/* A machine whose canary moved: one event from the first such run to the next sound one. */
+/* A machine that moved. Kind "canary": from the first run whose canary moved to the next sound one; what
+ * was measured is kept out of detection. Kind "step": most of what it measures became slower at one
+ * place, and no commit's fault; what it explains are alerts (server/services/shift.h). */
 typedef struct pfc_environment_event {
     int64_t id;
     int64_t project_id;
-    const char *project, *machine_class, *machine;
-    int64_t runs, first_run_id, last_run_id;
+    const char *project, *kind, *machine_class, *machine; /* machine NULL: all of the class */
+    int64_t runs;                                         /* of a canary's event; else 0 */
+    int64_t first_run_id,
+        last_run_id; /* a step: the first at the new level, the newest at the old */
     const char *first_commit, *last_commit;
     double opened_at, closed_at; /* closed_at NAN: it lasts */
+    /* The rest is of steps alone. */
+    const char *branch;
+    double loss, loss_low, loss_high; /* relative: 0.06 is 6 % slower; median, middle half */
+    int64_t series;                   /* regressions that it explains */
+    int64_t moved, judged;            /* series of the machine that moved, of those measured */
+    const char *reasons_json;         /* texts */
+    const char *cause;                /* "kernel: 6.1 -> 6.5"; "": nothing known */
+    const char *dismissed_by;         /* a person who said that it is no machine's; NULL: nobody */
+    const char *dismissed_reason;
 } pfc_environment_event;
 PFC_ROWS(pfc_environment_events, pfc_environment_event);
 /** project_id 0: all. Newest first. */
 pfc_code pfc_environment_list(pfc_db *db, int64_t project_id, bool open_only, pfc_page page,
                               pfc_environment_events *out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_environment_get(pfc_db *db, int64_t id, pfc_environment_events *out,
+                             pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- jobs ---- */
 

@@ -144,6 +144,32 @@ static void release_batch(pfc_db *db, const batch *b)
     }
 }
 
+/* Runs of another machine, or of old commits, may say of what stands that it was the machine. */
+static pfc_code reconsider(pfc_db *db, const batch *b, pfc_err *err)
+{
+    const size_t n = pfc_res_rows(b->jobs);
+    int64_t *runs = pfc_calloc(n + 1, sizeof(*runs));
+    size_t len = 0;
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    for (size_t i = 0; i < n; i++) {
+        const int64_t run = pfc_res_i64(b->jobs, i, pfc_res_column(b->jobs, "run_id"));
+
+        if (run)
+            runs[len++] = run;
+    }
+    if (!code && len) {
+        pfc_args_i64(&args, b->project_id);
+        pfc_args_i64s(&args, runs, len);
+        code = pfc_tx_query(tx, "shift_reconsider", &args, NULL, err);
+    }
+    pfc_tx_free(tx);
+    free(runs);
+    return code;
+}
+
 /* After all series of the batch, so that a commit's series are looked at together. The rows
  * are in the order of branches. */
 static pfc_code open_alerts(pfc_db *db, const batch *b, const pfc_res *list, pfc_err *err)
@@ -182,6 +208,8 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
         else
             judged += one == PFC_OK;
     }
+    if (!code)
+        code = reconsider(db, &b, err);
     if (!code)
         code = open_alerts(db, &b, list, err);
     if (!code)

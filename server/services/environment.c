@@ -1,6 +1,7 @@
 /*
  * Machines that moved: where the canary did not stand still, one event stands for all the
- * regressions that the machine would have shown.
+ * regressions that the machine would have shown. Where there is no canary, see shift.c; here a person
+ * may say that such a step is no machine's.
  */
 #include "server/services/internal.h"
 
@@ -28,4 +29,104 @@ pfc_code pfc_environment_note(pfc_tx *tx, int64_t project_id, int64_t machine_id
         return PFC_OK;
     pfc_args_i64(&args, id);
     return pfc_tx_query(tx, "environment_notify", &args, NULL, err);
+}
+
+/* Its alerts are the commits' again. As the detector's own: it set them, and may again. */
+static pfc_code release_alerts(pfc_tx *tx, const char *actor, int64_t project_id, int64_t id,
+                               const char *reason, pfc_err *err)
+{
+    char *why = pfc_format("%.80s says that event %lld is no machine's%s%.400s", actor,
+                           (long long)id, reason && *reason ? ": " : "", reason ? reason : "");
+    const pfc_alert_change change = { .state = "untriaged", .reason = why };
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, id);
+    code = pfc_tx_query(tx, "shift_alerts", &args, &res, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
+        const int64_t alert_id = pfc_res_i64(res, i, 0);
+
+        pfc_args_i64(&args, project_id);
+        pfc_args_i64s(&args, &alert_id, 1);
+        pfc_args_id(&args, 0);
+        code = pfc_tx_query(tx, "shift_alert", &args, NULL, err);
+        if (!code && pfc_streq(pfc_res_text(res, i, 1), "infrastructure") &&
+            pfc_streq(pfc_res_text(res, i, 2), "detector"))
+            code = pfc_alert_apply(tx, "detector", project_id, alert_id, "infrastructure", &change,
+                                   err);
+    }
+    pfc_res_free(res);
+    free(why);
+    return code;
+}
+
+/* One transaction; *branch is the caller's. */
+static pfc_code dismiss(pfc_tx *tx, const char *actor, int64_t id, bool dismissed,
+                        const char *reason, int64_t *project_id, char **branch, pfc_err *err)
+{
+    char *what = pfc_format("event %lld", (long long)id);
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, id);
+    code = pfc_tx_query(tx, "shift_lock", &args, &res, err);
+    if (!code && pfc_res_rows(res) == 0)
+        code = pfc_err_set(err, PFC_ECONFLICT,
+                           "event %lld is a canary's: it was measured, and ends by itself when the "
+                           "canary stands still; only one of kind step can be dismissed",
+                           (long long)id);
+    if (!code) {
+        *project_id = pfc_res_i64(res, 0, 0);
+        *branch = pfc_strdup(pfc_res_text(res, 0, 1));
+        pfc_args_i64(&args, id);
+        pfc_args_text(&args, dismissed ? actor : NULL);
+        pfc_args_text(&args, reason);
+        code = pfc_tx_query(tx, "shift_dismiss", &args, NULL, err);
+    }
+    if (!code && dismissed)
+        code = release_alerts(tx, actor, *project_id, id, reason, err);
+    if (!code) {
+        pfc_args_i64(&args, id);
+        code = pfc_tx_query(tx, "shift_ask_again", &args, NULL, err);
+    }
+    if (!code)
+        code =
+            pfc_note(tx, actor, dismissed ? "dismiss" : "restore", *project_id, what, reason, err);
+    if (!code) {
+        pfc_args_i64(&args, id);
+        code = pfc_tx_query(tx, "shift_notify", &args, NULL, err);
+    }
+    pfc_res_free(res);
+    free(what);
+    return code;
+}
+
+pfc_code pfc_shift_dismiss(pfc_db *db, const char *actor, int64_t id, bool dismissed,
+                           const char *reason, pfc_environment_events *out, pfc_err *err)
+{
+    pfc_environment_events before = { 0 };
+    pfc_detector detector = { 0 };
+    int64_t project_id = 0;
+    char *branch = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_environment_get(db, id, &before, err);
+
+    pfc_rows_clear(&before);
+    if (!code)
+        code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+    if (!code)
+        code = dismiss(tx, actor, id, dismissed, reason, &project_id, &branch, err);
+    if (!code)
+        code = pfc_detector_load(tx, project_id, &detector, err);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    if (!code)
+        code = pfc_alerts_open(db, project_id, branch, detector.fdr, err);
+    pfc_detector_clear(&detector);
+    free(branch);
+    return code ? code : pfc_environment_get(db, id, out, err);
 }

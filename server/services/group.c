@@ -1,17 +1,20 @@
 /*
  * From changes to alerts: which confirmed regressions are worth one, given how many series were
- * looked at, and which of them may have one commit as their cause.
+ * looked at, and which of them may have one commit as their cause, or a machine (shift.c).
  */
 #include "core/stats/fdr.h"
-#include "server/services/internal.h"
+#include "server/services/shift.h"
 
 #define EVIDENCE_MAX 200 /* alerts of a group that are looked into: more say the same */
 #define WIDEN_MAX    50  /* rounds in which the looked-at range grows to whole groups */
 
 /* A live confirmed regression. */
 typedef struct member {
-    int64_t id, series_id, commit_id, alert_id, group_id;
+    int64_t id, series_id, commit_id, commit_low_id, commit_high_id, alert_id, group_id;
+    int64_t event_id; /* of the machine that explains its alert so far; 0: none */
+    int64_t event;    /* ... from now on */
     bool undone;
+    bool untriaged, infra; /* so says the detector, and no person has said otherwise */
     pfc_clustered at;
 } member;
 
@@ -63,6 +66,13 @@ static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
             .id = pfc_res_i64(res, i, pfc_res_column(res, "id")),
             .series_id = pfc_res_i64(res, i, pfc_res_column(res, "series_id")),
             .commit_id = pfc_res_i64(res, i, pfc_res_column(res, "commit_id")),
+            .commit_low_id = pfc_res_i64(res, i, pfc_res_column(res, "commit_low_id")),
+            .commit_high_id = pfc_res_i64(res, i, pfc_res_column(res, "commit_high_id")),
+            .event_id = pfc_res_i64(res, i, pfc_res_column(res, "event_id")),
+            .untriaged =
+                pfc_streq(pfc_res_text(res, i, pfc_res_column(res, "own_state")), "untriaged"),
+            .infra =
+                pfc_streq(pfc_res_text(res, i, pfc_res_column(res, "own_state")), "infrastructure"),
             .at = { .position = pfc_res_i64(res, i, pfc_res_column(res, "position")),
                     .low = pfc_res_i64(res, i, pfc_res_column(res, "position_low")),
                     .high = pfc_res_i64(res, i, pfc_res_column(res, "position_high")),
@@ -99,11 +109,12 @@ static pfc_code open_alert(grouping *g, member *m, pfc_err *err)
     pfc_args_text(&args, "untriaged");
     pfc_args_text(&args, "confirmed regression");
     code = pfc_tx_query(g->tx, "alert_event_insert", &args, NULL, err);
+    m->untriaged = !m->undone;
     if (!code && m->undone)
         return pfc_alert_apply(
             g->tx, "detector", g->project_id, m->alert_id, "untriaged",
             &(pfc_alert_change){ .state = "verified_fixed", .reason = PFC_WENT_AWAY }, err);
-    if (!code) {
+    if (!code && !m->event) { /* else it is told as the machine's */
         pfc_args_i64(&args, m->alert_id);
         code = pfc_tx_query(g->tx, "alert_notify", &args, NULL, err);
     }
@@ -201,13 +212,40 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_res *slices, pfc_er
     return code;
 }
 
-static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
+/* What the machine explains is marked as its, and what it no longer explains is a regression again. A
+ * person's word on an alert stands. */
+static pfc_code mark_machine(grouping *g, member *m, const char *sentence, pfc_err *err)
+{
+    pfc_alert_change change = { 0 };
+    const char *from = m->infra ? "infrastructure" : "untriaged";
+    pfc_args args = { 0 };
+    pfc_code code = PFC_OK;
+
+    if (m->event != m->event_id) {
+        pfc_args_i64(&args, g->project_id);
+        pfc_args_i64s(&args, &m->alert_id, 1);
+        pfc_args_id(&args, m->event);
+        code = pfc_tx_query(g->tx, "shift_alert", &args, NULL, err);
+    }
+    if (m->event && m->untriaged)
+        change = (pfc_alert_change){ .state = "infrastructure", .reason = sentence };
+    if (!m->event && m->event_id && m->infra)
+        change = (pfc_alert_change){ .state = "untriaged",
+                                     .reason = "not the machine's: the commit's after all" };
+    if (code || !change.state)
+        return code;
+    return pfc_alert_apply(g->tx, "detector", g->project_id, m->alert_id, from, &change, err);
+}
+
+/* Cluster k, all of which a machine explains, or nothing of it. */
+static pfc_code settle_part(grouping *g, size_t k, const char *sentence, pfc_err *err)
 {
     const int64_t position = pfc_cluster_position(g->items, g->len, k);
     int64_t *commits = pfc_calloc(g->len, sizeof(*commits));
     size_t n = 0, kept = 0;
     pfc_args args = { 0 };
     pfc_res *slices = NULL;
+    bool machines = false;
     pfc_code code;
 
     for (size_t i = 0; i < g->len; i++) {
@@ -227,15 +265,114 @@ static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
         if (m->at.cluster != k || !m->at.keep)
             continue;
         kept++;
+        machines |= m->event != 0;
         if (!m->alert_id)
             code = open_alert(g, m, err);
+        if (!code && m->alert_id)
+            code = mark_machine(g, m, sentence, err);
     }
-    if (kept)
+    if (kept && !machines) /* a machine's step accuses no commit */
         pfc_fdr_found(&g->stream, position);
     if (!code && kept)
         code = write_group(g, k, slices, err);
     pfc_res_free(slices);
     free(commits);
+    return code;
+}
+
+/* The machine's part of cluster k becomes cluster `other`. */
+static void part(grouping *g, size_t k, size_t other, const pfc_shift_event *event)
+{
+    for (size_t i = 0, at = 0; i < g->len; i++) {
+        member *m = &g->members[i];
+
+        if (m->at.cluster != k)
+            continue;
+        m->event = event->answer == PFC_SHIFT_UNKNOWN ? m->event_id : 0;
+        if (event->id && event->belongs[at])
+            m->event = event->id;
+        at++;
+        if (m->event)
+            m->at.cluster = other;
+    }
+}
+
+/* Asks whether a machine explains cluster k. What nothing tells stays as it was. */
+static pfc_code ask_machine(grouping *g, size_t k, pfc_shift_event *event, pfc_err *err)
+{
+    int64_t *series = pfc_calloc(g->len, sizeof(*series));
+    pfc_shift_ask ask = { .project_id = g->project_id, .branch = g->branch, .series = series };
+    bool marked = false;
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < g->len; i++) {
+        const member *m = &g->members[i];
+
+        if (m->at.cluster != k)
+            continue;
+        if (ask.len == 0) {
+            ask.low = m->at.low;
+            ask.high = m->at.high;
+            ask.commit_id = m->commit_id;
+            ask.commit_low_id = m->commit_low_id;
+            ask.commit_high_id = m->commit_high_id;
+        }
+        ask.low = PFC_MAX(ask.low, m->at.low);
+        ask.high = PFC_MIN(ask.high, m->at.high);
+        marked |= m->event_id != 0;
+        series[ask.len++] = m->series_id;
+    }
+    if (ask.len >= PFC_SHIFT_MIN_SERIES || marked)
+        code = pfc_shift_look(g->tx, &ask, event, err);
+    free(series);
+    return code;
+}
+
+static pfc_code tell_event(grouping *g, int64_t id, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_i64(&args, id);
+    return pfc_tx_query(g->tx, "shift_notify", &args, NULL, err);
+}
+
+static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
+{
+    const size_t other = g->clusters_len++;
+    pfc_shift_event event = { 0 };
+    size_t commits = 0, machines = 0;
+    pfc_code code = ask_machine(g, k, &event, err);
+
+    if (!code)
+        part(g, k, other, &event);
+    for (size_t i = 0; i < g->len; i++) {
+        commits += g->members[i].at.cluster == k;
+        machines += g->members[i].at.cluster == other;
+    }
+    if (!code && commits)
+        code = settle_part(g, k, NULL, err);
+    if (!code && machines)
+        code =
+            settle_part(g, other, event.sentence ? event.sentence : "the machine moved here", err);
+    if (!code && event.news)
+        code = tell_event(g, event.id, err);
+    pfc_shift_event_clear(&event);
+    return code;
+}
+
+/* Events that explain nothing any more end. */
+static pfc_code end_events(grouping *g, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *ended = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, g->project_id);
+    pfc_args_text(&args, g->branch);
+    code = pfc_tx_query(g->tx, "shift_settle", &args, &ended, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(ended); i++)
+        code = tell_event(g, pfc_res_i64(ended, i, 0), err);
+    pfc_res_free(ended);
     return code;
 }
 
@@ -262,7 +399,7 @@ static pfc_code read_found(grouping *g, pfc_err *err)
 static pfc_code settle_range(grouping *g, pfc_err *err)
 {
     bool grew = true;
-    size_t *order;
+    size_t *order, clusters;
     pfc_code code = PFC_OK;
 
     for (int round = 0; !code && grew && round < WIDEN_MAX; round++)
@@ -272,11 +409,11 @@ static pfc_code settle_range(grouping *g, pfc_err *err)
     if (code)
         return code;
     /* The rows come sharpest first. */
-    g->clusters_len = pfc_clusters_make(g->items, g->len);
-    g->taken = pfc_calloc(g->clusters_len, sizeof(*g->taken));
+    clusters = g->clusters_len = pfc_clusters_make(g->items, g->len);
+    g->taken = pfc_calloc(2 * clusters, sizeof(*g->taken)); /* each may fall into two */
     g->taken_len = 0;
-    order = pfc_clusters_in_order(g->items, g->len, g->clusters_len);
-    for (size_t k = 0; !code && k < g->clusters_len; k++)
+    order = pfc_clusters_in_order(g->items, g->len, clusters);
+    for (size_t k = 0; !code && k < clusters; k++)
         code = settle_cluster(g, order[k], err);
     free(order);
     free(g->taken);
@@ -314,6 +451,8 @@ pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, dou
         g.high = high;
         code = settle_range(&g, err);
     }
+    if (!code)
+        code = end_events(&g, err);
     if (!code)
         code = pfc_tx_commit(g.tx, err);
     pfc_fdr_stream_clear(&g.stream);

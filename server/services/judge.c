@@ -130,6 +130,8 @@ static pfc_code follow(pfc_tx *tx, int64_t project_id, const known *old, bool co
         if (pfc_streq(old->alert_state, closable[i]))
             change = (pfc_alert_change){ .state = "verified_fixed", .reason = PFC_WENT_AWAY };
     }
+    if (undone && detectors_own(old, "infrastructure"))
+        change = (pfc_alert_change){ .state = "verified_fixed", .reason = PFC_WENT_AWAY };
     if (!undone && detectors_own(old, "verified_fixed"))
         change = (pfc_alert_change){ .state = "untriaged", .reason = "the level did not stay" };
     if (!undone && old->gone && confirmed && detectors_own(old, "noise"))
@@ -172,7 +174,9 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
     old->used = true;
     if (!code && old->alert_id)
         code = follow(tx, project_id, old, is_firm(h, found, nth), undone, err);
-    if (!code && old->alert_id && (old->gone || old->low != at.low || old->high != at.high))
+    if (!code && old->alert_id &&
+        (old->gone || old->low != at.low || old->high != at.high ||
+         (!undone && detectors_own(old, "verified_fixed"))))
         code = regroup(tx, project_id, old->alert_id, err);
     return code;
 }
@@ -189,9 +193,9 @@ static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const known *items, 
         if (items[i].used || items[i].gone)
             continue;
         ids[n++] = items[i].id;
-        if (detectors_own(&items[i], "untriaged"))
+        if (detectors_own(&items[i], "untriaged") || detectors_own(&items[i], "infrastructure"))
             code =
-                pfc_alert_apply(tx, "detector", project_id, items[i].alert_id, "untriaged",
+                pfc_alert_apply(tx, "detector", project_id, items[i].alert_id, items[i].alert_state,
                                 &(pfc_alert_change){ .state = "noise",
                                                      .reason = "went away: with the points that "
                                                                "came since, there is no change" },

@@ -1,0 +1,159 @@
+-- Machines that moved, as far as no canary says it: what a decision is made from, and what is kept of it.
+
+-- name: shift_window
+-- $1 project_id, $2 branch, $3 low, $4 high, $5 measured commits on either side
+-- -> position_from, position_to
+SELECT coalesce((SELECT min(q.position) FROM (
+           SELECT b.position FROM branch_commits b
+           WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position < $3::bigint
+             AND EXISTS (SELECT 1 FROM runs r WHERE r.project_id = b.project_id
+                         AND r.commit_id = b.commit_id AND NOT r.infra)
+           ORDER BY b.position DESC LIMIT $5::int) q), $3::bigint) AS position_from,
+       coalesce((SELECT max(q.position) FROM (
+           SELECT b.position FROM branch_commits b
+           WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position > $4::bigint
+             AND EXISTS (SELECT 1 FROM runs r WHERE r.project_id = b.project_id
+                         AND r.commit_id = b.commit_id AND NOT r.infra)
+           ORDER BY b.position LIMIT $5::int) q), $4::bigint) AS position_to;
+
+-- name: shift_points
+-- $1 project_id, $2 branch, $3 and $4 positions, $5 at most
+-- -> of every series, in the order of history; code 0: no object code is known
+SELECT m.series_id, b.position, extract(epoch FROM r.started_at)::float8 AS time, m.median,
+       r.id AS run_id, k.id AS machine_id, k.class, k.name,
+       dense_rank() OVER (ORDER BY k.fingerprint_hash) AS state,
+       CASE WHEN m.extra ->> 'object' IS NULL THEN 0
+            ELSE dense_rank() OVER (ORDER BY m.extra ->> 'object') END AS code
+FROM branch_commits b
+JOIN measurements m ON m.project_id = b.project_id AND m.commit_id = b.commit_id
+JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id AND s.branch = $2
+JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id AND NOT r.infra
+JOIN machines k ON k.id = r.machine_id
+JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id AND n.name <> 'canary'
+WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::bigint AND $4::bigint
+  AND m.median > 0
+ORDER BY m.series_id, b.position, r.started_at, r.id LIMIT $5::int;
+
+-- name: shift_series
+-- $1 project_id, $2 series_id[]  -> in the order of ids: equal numbers are the same work, kernel, kind
+SELECT s.id, split_part(b.name, '/', 1) AS family, s.higher_is_better, s.exact,
+       dense_rank() OVER (ORDER BY s.benchmark_id, s.metric, s.backend) AS work,
+       dense_rank() OVER (ORDER BY s.benchmark_id, s.backend) AS kernel,
+       dense_rank() OVER (ORDER BY split_part(b.name, '/', 1), s.backend) AS kind
+FROM series s JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[])
+ORDER BY s.id;
+
+-- name: shift_paths
+-- $1 project_id, $2 branch, $3 and $4 positions  -> paths; an empty list: not known what it touched
+SELECT to_json(c.paths)::text AS paths
+FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
+WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::bigint AND $4::bigint
+LIMIT 201;
+
+-- name: shift_find
+-- $1 project_id, $2 branch, $3 machine_id, $4 whole class, $5 and $6 positions
+-- -> id, dismissed: the event of that machine (with whatever fingerprint) whose range meets this one
+SELECT e.id, e.dismissed_at IS NOT NULL AS dismissed
+FROM machine_shifts e
+JOIN machines k ON k.id = e.machine_id
+JOIN machines w ON w.id = $3::bigint AND w.class = k.class AND ($4::boolean OR w.name = k.name)
+JOIN branch_commits bl ON bl.project_id = e.project_id AND bl.branch = e.branch
+    AND bl.commit_id = e.commit_low_id
+JOIN branch_commits bh ON bh.project_id = e.project_id AND bh.branch = e.branch
+    AND bh.commit_id = e.commit_high_id
+WHERE e.project_id = $1::bigint AND e.branch = $2
+  AND bl.position <= $6::bigint AND bh.position >= $5::bigint
+ORDER BY e.dismissed_at IS NULL, e.id LIMIT 1;
+
+-- name: shift_put
+-- $1 project_id, $2 id or NULL (new), $3 branch, $4 machine now, $5 machine before, $6 whole class,
+-- $7 first run, $8 last run, $9 commit, $10 first commit, $11 last commit, $12 loss, $13 and $14 its
+-- ends, $15 series, $16 moved, $17 judged, $18 reasons, $19 cause  -> id, whether it is news
+WITH old AS (
+    SELECT id, closed_at FROM machine_shifts WHERE project_id = $1::bigint AND id = $2::bigint),
+changed AS (
+    UPDATE machine_shifts e SET machine_id = $4::bigint, machine_before_id = $5::bigint,
+           first_run_id = $7::bigint, last_run_id = $8::bigint, loss = $12::float8,
+           loss_low = $13::float8, loss_high = $14::float8, series = $15::bigint,
+           moved = $16::bigint, judged = $17::bigint, reasons = $18::text[], cause = $19,
+           updated_at = now(), closed_at = NULL
+    FROM old WHERE e.project_id = $1::bigint AND e.id = old.id
+    RETURNING e.id, old.closed_at IS NOT NULL AS news),
+made AS (
+    INSERT INTO machine_shifts (project_id, branch, machine_id, machine_before_id, whole_class,
+                                first_run_id, last_run_id, commit_id, commit_low_id, commit_high_id,
+                                loss, loss_low, loss_high, series, moved, judged, reasons, cause)
+    SELECT $1::bigint, $3, $4::bigint, $5::bigint, $6::boolean, $7::bigint, $8::bigint, $9::bigint,
+           $10::bigint, $11::bigint, $12::float8, $13::float8, $14::float8, $15::bigint, $16::bigint,
+           $17::bigint, $18::text[], $19
+    WHERE $2::bigint IS NULL RETURNING id)
+SELECT id, news FROM changed UNION ALL SELECT id, true FROM made;
+
+-- name: shift_alert
+-- $1 project_id, $2 alert_id[], $3 event or NULL
+UPDATE alerts SET event_id = $3::bigint WHERE project_id = $1::bigint AND id = ANY ($2::bigint[])
+  AND event_id IS DISTINCT FROM $3::bigint;
+
+-- name: shift_settle
+-- $1 project_id, $2 branch  -> events of the branch that end, because nothing is explained by them any more
+UPDATE machine_shifts e SET closed_at = now(), updated_at = now()
+WHERE e.project_id = $1::bigint AND e.branch = $2 AND e.closed_at IS NULL AND NOT EXISTS (
+    SELECT 1 FROM alerts a WHERE a.project_id = e.project_id AND a.event_id = e.id
+    AND a.state = 'infrastructure')
+RETURNING e.id;
+
+-- name: shift_notify
+-- $1 id: tells listeners how the event is now
+SELECT pg_notify('perfci', json_build_object('type', 'environment', 'project', p.name, 'id', e.id,
+                 'open', e.closed_at IS NULL)::text)
+FROM machine_shifts e JOIN projects p ON p.id = e.project_id WHERE e.id = $1::bigint;
+
+-- name: shift_reconsider
+-- $1 project_id, $2 run_id[] that were judged: alerts near them of groups wide enough to be a machine's are
+-- looked at again, since another machine, or an old commit measured again, may say otherwise
+UPDATE alerts a SET regroup = true
+FROM change_points x, series s, branch_commits b
+WHERE a.project_id = $1::bigint AND NOT a.regroup AND a.group_series >= 4
+  AND a.state IN ('untriaged', 'infrastructure')
+  AND x.project_id = a.project_id AND x.id = a.change_point_id AND x.kind = 'step' AND x.gone_at IS NULL
+  AND s.project_id = a.project_id AND s.id = a.series_id
+  AND b.project_id = x.project_id AND b.branch = s.branch AND b.commit_id = x.commit_id
+  AND EXISTS (
+      SELECT 1 FROM runs r
+      JOIN branch_commits rb ON rb.project_id = r.project_id AND rb.commit_id = r.commit_id
+      WHERE r.project_id = $1::bigint AND r.id = ANY ($2::bigint[]) AND rb.branch = s.branch
+        AND rb.position BETWEEN b.position - 40 AND b.position + 40);
+
+-- name: shift_lock
+-- $1 id  -> project_id, branch, dismissed
+SELECT project_id, branch, dismissed_at IS NOT NULL AS dismissed FROM machine_shifts
+WHERE id = $1::bigint FOR UPDATE;
+
+-- name: shift_alerts
+-- $1 project_id, $2 event  -> id, state, last_actor
+SELECT a.id, a.state,
+       (SELECT e.actor FROM alert_events e WHERE e.project_id = a.project_id AND e.alert_id = a.id
+        ORDER BY e.id DESC LIMIT 1) AS last_actor
+FROM alerts a WHERE a.project_id = $1::bigint AND a.event_id = $2::bigint ORDER BY a.id;
+
+-- name: shift_dismiss
+-- $1 id, $2 actor or NULL (taken back), $3 reason
+UPDATE machine_shifts SET dismissed_at = CASE WHEN $2::text IS NULL THEN NULL ELSE now() END,
+       dismissed_by = $2, dismissed_reason = coalesce($3, ''), updated_at = now(),
+       closed_at = CASE WHEN $2::text IS NULL THEN closed_at ELSE coalesce(closed_at, now()) END
+WHERE id = $1::bigint;
+
+-- name: shift_ask_again
+-- $1 id: the alerts in its range are looked at anew
+UPDATE alerts a SET regroup = true
+FROM machine_shifts e, change_points x, series s, machines k, branch_commits bl, branch_commits bh,
+     branch_commits xb
+WHERE e.id = $1::bigint AND a.project_id = e.project_id AND k.id = e.machine_id
+  AND x.project_id = a.project_id AND x.id = a.change_point_id AND x.gone_at IS NULL
+  AND s.project_id = a.project_id AND s.id = a.series_id AND s.machine_class = k.class
+  AND s.branch = e.branch
+  AND bl.project_id = e.project_id AND bl.branch = e.branch AND bl.commit_id = e.commit_low_id
+  AND bh.project_id = e.project_id AND bh.branch = e.branch AND bh.commit_id = e.commit_high_id
+  AND xb.project_id = e.project_id AND xb.branch = e.branch AND xb.commit_id = x.commit_id
+  AND xb.position BETWEEN bl.position AND bh.position;
