@@ -93,7 +93,7 @@ static void split(const table *t, size_t series, size_t machine, sides *out)
 
         if (p->machine != machine || p->position >= c->low)
             continue;
-        if (p->time >= t->since[machine]) {
+        if (p->time > t->since[machine]) {
             if (out->again_len < PFC_SHIFT_AFTER)
                 out->again[out->again_len++] = log(p->value);
             continue;
@@ -293,11 +293,14 @@ static void find_edge(const table *t, pfc_shift *out)
 
         if (p->machine != out->machine || !is_suspect(t, p->series, p->machine))
             continue;
-        if (p->position < c->low && p->time < t->since[out->machine] &&
-            (out->last == SIZE_MAX || p->time > c->points[out->last].time))
+        if (p->position < c->low && p->time <= t->since[out->machine] &&
+            (out->last == SIZE_MAX || p->time > c->points[out->last].time ||
+             (p->time == c->points[out->last].time && p->position > c->points[out->last].position)))
             out->last = i;
         if (p->position >= c->high &&
-            (out->first == SIZE_MAX || p->time < c->points[out->first].time))
+            (out->first == SIZE_MAX || p->time < c->points[out->first].time ||
+             (p->time == c->points[out->first].time &&
+              p->position < c->points[out->first].position)))
             out->first = i;
     }
 }
@@ -312,8 +315,8 @@ static bool state_changed(const table *t, const pfc_shift *out)
     for (size_t i = 0; i < c->points_len; i++) {
         const pfc_shift_point *p = &c->points[i];
 
-        if (p->machine == out->machine && p->time < t->since[out->machine] &&
-            p->state == c->points[out->first].state)
+        if (p->machine == out->machine && p->position < c->low &&
+            p->time <= t->since[out->machine] && p->state == c->points[out->first].state)
             return false;
     }
     return true;

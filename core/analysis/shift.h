@@ -42,7 +42,7 @@ typedef struct pfc_shift_point {
     uint32_t state;   /* equal numbers: one fingerprint */
     uint32_t code;    /* equal numbers: same object code; 0: unknown */
     int64_t position; /* of the commit */
-    double time;      /* when it was measured, Unix seconds */
+    double time;      /* when it was measured, Unix seconds; equal times: in the order of commits */
     double value;     /* > 0 */
 } pfc_shift_point;
 

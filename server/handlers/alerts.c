@@ -1,4 +1,4 @@
-/* Alerts: the list, one with its history and range, triage; and machines that moved. */
+/* Alerts: the list, one with its history and range, triage. */
 #include <stdlib.h>
 
 #include "core/base/parse.h"
@@ -46,6 +46,7 @@ static json_t *encode_alert(const pfc_alert *a)
     json_object_set_new(json, "kind", pfc_reply_string(a->kind));
     json_object_set_new(json, "evidence", pfc_reply_string(a->evidence));
     json_object_set_new(json, "worth", pfc_reply_number(a->worth));
+    json_object_set_new(json, "event_id", pfc_encode_id(a->event_id));
     return json;
 }
 
@@ -86,6 +87,8 @@ PFC_HANDLER(alerts_list)
                                  filter.state);
     if (!code)
         code = pfc_req_query_i64(req, "series", 1, INT64_MAX, &filter.series_id, err);
+    if (!code)
+        code = pfc_req_query_i64(req, "event", 1, INT64_MAX, &filter.event_id, err);
     if (!code)
         code = pfc_query_project(app, req, &filter.project_id, err);
     if (!code)
@@ -262,44 +265,5 @@ done:
     free(note);
     free(culprit);
     json_decref(body);
-    return code;
-}
-
-/* GET /api/v1/environment */
-PFC_HANDLER(environment_list)
-{
-    pfc_environment_events rows = { 0 };
-    int64_t project_id = 0;
-    bool open_only = false;
-    pfc_page page;
-    json_t *items;
-    pfc_code code;
-
-    code = pfc_decode_page(req, &page, err);
-    if (!code)
-        code = pfc_req_query_bool(req, "open", &open_only, err);
-    if (!code)
-        code = pfc_query_project(app, req, &project_id, err);
-    if (!code)
-        code = pfc_environment_list(app->db, project_id, open_only, page, &rows, err);
-    if (code)
-        return code;
-    items = json_array();
-    for (size_t i = 0; i < rows.len; i++) {
-        const pfc_environment_event *e = &rows.items[i];
-
-        json_array_append_new(
-            items,
-            json_pack("{s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "id",
-                      (json_int_t)e->id, "project", pfc_reply_string(e->project), "machine_class",
-                      pfc_reply_string(e->machine_class), "machine", pfc_reply_string(e->machine),
-                      "runs", (json_int_t)e->runs, "first_run_id", (json_int_t)e->first_run_id,
-                      "last_run_id", (json_int_t)e->last_run_id, "first_commit",
-                      pfc_reply_string(e->first_commit), "last_commit",
-                      pfc_reply_string(e->last_commit), "opened_at", pfc_encode_time(e->opened_at),
-                      "closed_at", pfc_encode_time(e->closed_at)));
-    }
-    code = pfc_reply_json(reply, 200, pfc_encode_list("events", items, rows.next), err);
-    pfc_rows_clear(&rows);
     return code;
 }

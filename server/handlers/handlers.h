@@ -109,7 +109,9 @@ PFC_HANDLER(compare);     /* compare.c */
 PFC_HANDLER(alerts_list); /* alerts.c */
 PFC_HANDLER(alerts_get);
 PFC_HANDLER(alerts_patch);
-PFC_HANDLER(environment_list);
+PFC_HANDLER(environment_list); /* environment.c */
+PFC_HANDLER(environment_get);
+PFC_HANDLER(environment_patch);
 PFC_HANDLER(alerts_suspects); /* suspects.c */
 PFC_HANDLER(sources_post);
 PFC_HANDLER(jobs_post); /* jobs.c */

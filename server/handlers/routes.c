@@ -65,7 +65,7 @@ const pfc_route pfc_routes[] = {
       "Verdicts between two commits or runs", "200" },
 
     { "GET", API "/alerts", PFC_MAY_READ, pfc_handle_alerts_list,
-      "project:string state:string series:integer sort:string " PAGE, NULL,
+      "project:string state:string series:integer event:integer sort:string " PAGE, NULL,
       "Alerts, newest first, or with sort=worth those most worth looking at", "200" },
     { "GET", API "/alerts/{id}", PFC_MAY_READ, pfc_handle_alerts_get, NULL, NULL,
       "One alert, its history and its range of commits", "200" },
@@ -75,7 +75,12 @@ const pfc_route pfc_routes[] = {
     { "PATCH", API "/alerts/{id}", PFC_SCOPE_TRIAGE, pfc_handle_alerts_patch, NULL, "AlertChange",
       "Triage", "200" },
     { "GET", API "/environment", PFC_MAY_READ, pfc_handle_environment_list,
-      "project:string open:boolean " PAGE, NULL, "Machines whose canary moved, newest first",
+      "project:string open:boolean " PAGE, NULL,
+      "Machines that moved, by their canary or by most of what they measure, newest first", "200" },
+    { "GET", API "/environment/{id}", PFC_MAY_READ, pfc_handle_environment_get, NULL, NULL,
+      "One machine that moved", "200" },
+    { "PATCH", API "/environment/{id}", PFC_SCOPE_TRIAGE, pfc_handle_environment_patch, NULL,
+      "EnvironmentChange", "A step is no machine's: its alerts are regressions again; or it is",
       "200" },
 
     { "POST", API "/jobs", PFC_MAY_INGEST, pfc_handle_jobs_post, NULL, "Job",

@@ -131,7 +131,7 @@ Test(schema, pages_are_read_through_their_indexes)
           "measurements_default_project_id_commit_id_run_id_idx" },
         { "run_measurements", "1, 1", "measurements_default_project_id_commit_id_run_id_idx" },
         { "compare_side", "1, 1, NULL, NULL", "runs_by_commit" },
-        { "alerts_list", "NULL, NULL, NULL, NULL, NULL, 100, NULL", "alerts_by_id" },
+        { "alerts_list", "NULL, NULL, NULL, NULL, NULL, 100, NULL, NULL", "alerts_by_id" },
     };
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(1, &url);

@@ -175,6 +175,25 @@ def commits(first, last):
                         for n in range(first, last + 1)]}
 
 
+def moved_machine(server, project):
+    """A project in which everything on one of two machines is slower from commit 16 on; returns the event."""
+    works = ["gemm/a", "gemm/b", "attention/a", "attention/b", "norm/a", "norm/b"]
+    server.as_admin("POST", "/api/v1/projects", {"name": project})
+    assert server.as_admin("POST", f"/api/v1/projects/{project}/commits", commits(1, 30)).status == 200
+    for n in range(1, 31):
+        for host in ("mover", "steady"):
+            value = 110.0 if host == "mover" and n >= 16 else 100.0
+            run = run_document(0, n, project=project, id=os.urandom(16).hex(),
+                               machine={"name": host, "class": "class-" + host,
+                                        "fingerprint": {"cpu": "test", "kernel": "6.5" if value > 100 else "6.1"}})
+            run["measurements"] = [{**run["measurements"][0], "benchmark": work, "samples": [
+                [value * (1 + 0.001 * ((7 * n + 3 * b + 5 * s + k) % 11 - 5)) for s in range(4)] for b in range(3)]}
+                for k, work in enumerate(works)]
+            assert server.as_admin("POST", "/api/v1/runs", run).status == 201
+    return until("the machine's event", lambda: (
+        server.call("GET", f"/api/v1/environment?project={project}&open=1").json["events"] or [None])[0])
+
+
 def run_document(n, commit, value=100.0, project="demo", **more):
     """Run number n: one benchmark, 3 processes of 4 samples near `value`, the same for the same n."""
     blocks = [[value * (1 + 0.001 * ((7 * n + 3 * b + s) % 5)) for s in range(4)] for b in range(3)]

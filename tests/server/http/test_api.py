@@ -182,6 +182,28 @@ class Reading(unittest.TestCase):
         self.assertIsNotNone(events[0]["closed_at"])
         self.assertEqual(server.call("GET", "/api/v1/environment?project=moved&open=1").json["events"], [])
 
+    def test_a_machines_step_is_an_event_that_a_person_may_dismiss(self):
+        event = support.moved_machine(server, "stepped")
+        self.assertEqual((event["kind"], event["machine"], event["cause"]), ("step", "mover", "kernel: 6.1 -> 6.5"))
+        self.assertEqual((event["series"], event["moved"], event["judged"]), (6, 6, 6))
+        self.assertAlmostEqual(event["loss"], 0.1, delta=0.01)
+        self.assertEqual(event["first_commit"], support.commit_id(16))
+        mine = f"/api/v1/alerts?event={event['id']}"
+        self.assertEqual({a["state"] for a in server.call("GET", mine).json["alerts"]}, {"infrastructure"})
+        self.assertEqual(server.call("GET", "/api/v1/alerts?project=stepped&state=open").json["alerts"], [])
+        path = f"/api/v1/environment/{event['id']}"
+        self.assertEqual(server.call("GET", path).json, event)
+        self.assertEqual(server.as_admin("PATCH", path, {}).json["error"]["field"], "dismissed")
+        answer = server.as_admin("PATCH", path, {"dismissed": True, "reason": "the flags"})
+        self.assertEqual((answer.status, answer.json["dismissed_reason"]), (200, "the flags"))
+        self.assertIsNotNone(answer.json["closed_at"])
+        opened = server.call("GET", "/api/v1/alerts?project=stepped&state=open").json["alerts"]
+        self.assertEqual([a["event_id"] for a in opened], [None] * 6)
+        canary = server.call("GET", "/api/v1/environment?project=moved").json["events"]
+        if canary:  # of the test before this one
+            path = f"/api/v1/environment/{canary[0]['id']}"
+            self.assertEqual(server.as_admin("PATCH", path, {"dismissed": True}).status, 409)
+
     def test_comparing_two_commits(self):
         answer = server.call("GET", f"/api/v1/compare?project=reading&a={support.commit_id(15)}&b={support.commit_id(16)}")
         self.assertEqual(answer.status, 200, answer)

@@ -51,7 +51,9 @@ class OpenApi(unittest.TestCase):
         server.as_admin("POST", "/api/v1/bisections", report)
         notice = server.call("GET", "/api/v1/notices").json["notices"][0]
         assert notice["commit"] == support.commit_id(8), notice
-        return {"/api/v1/notices/{id}": notice["id"], "/api/v1/notices/{id}/send": notice["id"],
+        event = support.moved_machine(server, "moved")["id"]
+        return {"/api/v1/environment/{id}": event,
+                "/api/v1/notices/{id}": notice["id"], "/api/v1/notices/{id}/send": notice["id"],
                 "/api/v1/projects/{p}/commits/{id}": support.commit_id(8), "/api/v1/series/{id}": series,
                 "/api/v1/series/{id}/replay": series,
                 "/api/v1/runs/{id}": f"{1:032x}", "/api/v1/alerts/{id}": alert,
@@ -79,6 +81,7 @@ class OpenApi(unittest.TestCase):
                                                    "globs": ["kernels/"]},
         ("post", "/api/v1/runs"): support.run_document(1, 1),
         ("patch", "/api/v1/alerts/{id}"): {"state": "acknowledged", "reason": "seen", "note": "looking"},
+        ("patch", "/api/v1/environment/{id}"): {"dismissed": False, "reason": "it is the machine's"},
         ("post", "/api/v1/jobs"): {"project": "demo", "kind": "measure", "commit": support.commit_id(4),
                                    "labels": {"rack": "a"}, "priority": 10},
         ("post", "/api/v1/jobs/lease"): {"runner": "r1", "machine_class": "none", "labels": {}, "backends": ["x"],
