@@ -1,4 +1,6 @@
 /* Machines that moved: the list, one, and a person's word on a step. */
+#include "server/services/environment.h"
+
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 

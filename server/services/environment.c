@@ -3,6 +3,8 @@
  * regressions that the machine would have shown. Where there is no canary, see shift.c; here a person
  * may say that such a step is no machine's.
  */
+#include "server/services/environment.h"
+
 #include "server/services/internal.h"
 
 pfc_code pfc_environment_note(pfc_tx *tx, int64_t project_id, int64_t machine_id, int64_t run_id,

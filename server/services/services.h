@@ -291,15 +291,6 @@ bool pfc_alert_state_known(const char *state);
 pfc_code pfc_alert_update(pfc_db *db, const char *actor, int64_t id, const pfc_alert_change *change,
                           pfc_alerts *out, pfc_err *err) PFC_MUSTCHECK;
 
-/* ---- machines that moved ---- */
-
-/** A person says that an event of kind step is no machine's (its alerts are regressions again, and stay
- *  that), or takes that back. PFC_ENOTFOUND: there is no such event; PFC_ECONFLICT: it is a canary's.
- *  *out is the event afterwards. */
-pfc_code pfc_shift_dismiss(pfc_db *db, const char *actor, int64_t id, bool dismissed,
-                           const char *reason, pfc_environment_events *out,
-                           pfc_err *err) PFC_MUSTCHECK;
-
 /** Another series of an alert's benchmark, and how it did where the alert's changed. */
 typedef struct pfc_witness {
     int64_t alert_id, series_id;
