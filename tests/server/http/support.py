@@ -190,8 +190,10 @@ def moved_machine(server, project):
                 [value * (1 + 0.001 * ((7 * n + 3 * b + 5 * s + k) % 11 - 5)) for s in range(4)] for b in range(3)]}
                 for k, work in enumerate(works)]
             assert server.as_admin("POST", "/api/v1/runs", run).status == 201
-    return until("the machine's event", lambda: (
-        server.call("GET", f"/api/v1/environment?project={project}&open=1").json["events"] or [None])[0])
+    # it is there with the fourth series, and grows
+    return until("the machine's event", lambda: next((
+        e for e in server.call("GET", f"/api/v1/environment?project={project}&open=1").json["events"]
+        if e["series"] == len(works)), None))
 
 
 def run_document(n, commit, value=100.0, project="demo", **more):
