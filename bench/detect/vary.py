@@ -5,8 +5,9 @@ what was learnt by heart.
 usage: bench/detect/vary.py --data DIR [--bench PROGRAM] [--seeds N] [--only NAME] [--drops F1]
 
 Steps are taken away and put back by their labelled height. Every variation keeps what a person knows of
-a series (its noise, its waves, how large its steps are to that noise) and changes what a detector must not know: which noise meets which point, where the steps are, how high
-they are, which way is up and which way is later.
+a series (its noise, its waves, how large its steps are to that noise) and changes what a detector must not
+know: which noise meets which point, where the steps are, how high they are, which way is up and which way is
+later.
 
   noise      what is left of the values without their steps, in another order of blocks of ten points;
              where neighbours belong together (machine states, correlated and real noise) turned round in a

@@ -288,6 +288,20 @@ static void look_exact(const pfc_track *track, const pfc_detect_opts *opts, pfc_
     move(out, offset);
 }
 
+/* Levels in noise that is known; what stands of them tells whether a look of its own is worth it. */
+static void look_light(const pfc_track *track, const pfc_detect_opts *opts, pfc_fixed fixed,
+                       const pfc_stretch *stretch, pfc_segment_space *space, pfc_look *out)
+{
+    pfc_fit f;
+    pfc_fit_init(&f, track, fixed, space);
+    pfc_fit_known(&f, track->sigma, stretch->known->freedom, stretch->known->inflate);
+    pfc_fit_decide(&f);
+    collect(&f, opts, stretch, out);
+    out->whole = false;
+    out->wanted = stretch->worth(out, stretch->user);
+    pfc_fit_clear(&f);
+}
+
 static void look_noisy(const pfc_track *track, const pfc_detect_opts *opts, pfc_fixed fixed,
                        const pfc_stretch *stretch, pfc_segment_space *space, pfc_look *out)
 {
@@ -331,18 +345,28 @@ void pfc_look_run(pfc_look *look, const pfc_point *points, const pfc_stretch *st
 {
     pfc_track track;
     size_t from = stretch->from;
-    uint32_t *at = pfc_calloc(stretch->fixed.len + 1, sizeof *at);
     memset(look, 0, sizeof *look);
-    pfc_track_init(&track, points, from, stretch->to - from, opts, space);
+    look->light = stretch->known != NULL;
+    if (!pfc_track_init(&track, points, from, stretch->to - from, opts, stretch->known, space) ||
+        (look->light && track.n < 4)) {
+        pfc_track_clear(&track);
+        look->wanted = true;
+        return;
+    }
+    uint32_t *at = pfc_calloc(stretch->fixed.len + 1, sizeof *at);
     track.places = PFC_MAX(stretch->places, (size_t)2);
+    track.more = stretch->more;
     pfc_fixed fixed = on_track(&track, from, stretch->fixed, at);
     look->whole = true;
+    look->from = from;
     look->points = track.n;
     look->exact = track.exact;
     look->level = (pfc_level){
         .most = track.most, .summary = track.summary, .logged = track.logged, .inflate = 1.0
     };
-    if (track.exact)
+    if (look->light)
+        look_light(&track, opts, fixed, stretch, space, look);
+    else if (track.exact)
         look_exact(&track, opts, fixed, from, look);
     else if (track.n >= 4)
         look_noisy(&track, opts, fixed, stretch, space, look);

@@ -64,7 +64,7 @@ static double level_mean(const pfc_fit *f, size_t from, size_t to)
  * in a hundred series, widened where sigma itself rests on few points. */
 static double threshold(const pfc_fit *f, double extra)
 {
-    double n = (double)f->n;
+    double n = (double)(f->n + f->track->more);
     double z = sqrt(2.0 * (log((double)f->track->places) + PFC_MAX(extra + f->track->strict, 0.0)));
     double df = n - 2.0 * (double)f->changes - 2.0;
     df = PFC_MAX(df, 2.0);
@@ -80,7 +80,7 @@ static double caution(const pfc_fit *f, size_t k)
     size_t right = pfc_level_to(f, k + 1) - pfc_level_from(f, k + 1);
     bool newest = k + 1 == f->changes && right < SHORT;
     double extra = CAUTION;
-    if (newest && f->n >= 30)
+    if (newest && f->n + f->track->more >= 30)
         extra = CAUTION_NEWEST;
     else if ((right < SHORT && !newest) || (left < SHORT && k > 0))
         extra = CAUTION_SHORT;
@@ -150,8 +150,8 @@ static bool long_enough(const pfc_fit *f, size_t k, size_t other)
     if (len >= SHORT)
         return is_held(f, from, to, other, half);
     if (len == 1)
-        return newest && fabs(half) >= 0.5 * ALONE && f->n >= 20 && repeats_agree(f, half) &&
-               pfc_runs_longest(f->runs, f, k, half) == 0;
+        return newest && fabs(half) >= 0.5 * ALONE && f->n + f->track->more >= 20 &&
+               repeats_agree(f, half) && pfc_runs_longest(f->runs, f, k, half) == 0;
     if (len == 2 && !newest && k > 0)
         return false;
     size_t far = 0;

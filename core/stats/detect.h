@@ -8,6 +8,8 @@
 #include "core/stats/segment.h"
 #include "core/stats/stats.h"
 
+struct pfc_level;
+
 /* What is left of a series after missing points are dropped. Arrays of n, in memory of `space`. */
 typedef struct pfc_track {
     size_t n;
@@ -21,14 +23,17 @@ typedef struct pfc_track {
     int summary;              /* of the repeats, see pfc_summary_of */
     double most;              /* what the values were divided by; 1 for logarithms */
     size_t places;            /* points of the whole series that a change could be at */
+    size_t more;              /* points before these that are known and left out */
     double sigma;             /* noise of y around its level, > 0 unless exact */
     pfc_segment_space *space; /* not owned */
     double strict; /* nats a change must be rarer than by default; < 0: more are wanted */
 } pfc_track;
 
-/** Of points[from..from + n). */
-void pfc_track_init(pfc_track *track, const pfc_point *points, size_t from, size_t n,
-                    const pfc_detect_opts *opts, pfc_segment_space *space);
+/** Of points[from..from + n). `known` (may be NULL): a level that a look at much the same points found; its
+ *  summary and noise are taken over. False: they are not of its kind, *track is not to be used. */
+bool pfc_track_init(pfc_track *track, const pfc_point *points, size_t from, size_t n,
+                    const pfc_detect_opts *opts, const struct pfc_level *known,
+                    pfc_segment_space *space);
 void pfc_track_clear(pfc_track *track);
 /** Median seconds between points, NAN when times are unknown. `scratch` holds n values. */
 double pfc_track_step_s(const pfc_track *track, double *scratch);
@@ -44,6 +49,8 @@ typedef struct pfc_noise {
     double spikes;   /* share of points farther than 4 sigma */
 } pfc_noise;
 
+/** What noise of such tails is like. */
+pfc_noise pfc_noise_known(double freedom, double inflate);
 /** Noise of z[0..n) around the medians of its levels. `scratch` holds 2 n values. */
 pfc_noise pfc_noise_of(const double *z, size_t n, const uint32_t *starts, size_t changes,
                        double *scratch);
@@ -79,6 +86,9 @@ typedef struct pfc_level {
 /* One look at a stretch of a series, with everything settled before it taken as given. */
 typedef struct pfc_look {
     bool whole;     /* other explanations than levels were tried */
+    bool light;     /* the noise was taken over from an earlier look */
+    bool wanted;    /* ... and a look that estimates it is worth its time */
+    size_t from;    /* of the points */
     pfc_seen *seen; /* by index; owned */
     size_t len;
     double noise_rel;
@@ -97,6 +107,10 @@ typedef struct pfc_stretch {
      * NULL: they should. */
     bool (*worth)(const struct pfc_look *look, const void *user);
     const void *user;
+    /* A look at levels alone whose noise is known: it never tries more, but says when that would be worth
+     * it. NULL: the noise is estimated. */
+    const pfc_level *known;
+    size_t more; /* points of the same noise before `from`, that a light look leaves out */
 } pfc_stretch;
 
 /** Looks at a stretch of a series. Clear it. */

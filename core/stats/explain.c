@@ -13,6 +13,7 @@
 #define TREND_PRICE_MORE 3.0 /* nats of each further one */
 #define NEWEST           12  /* points of the newest level that a trend may not explain away */
 #define TREND_HOPE       8.0 /* nats that a dropped change is worth */
+#define TREND_SLACK      2.0 /* nats by which what a trend explains is known before it is tried */
 #define TREND_DEGREE     PFC_TREND_DEGREE
 
 #define HIGH_STEP         3.5 /* sigma */
@@ -160,6 +161,23 @@ static double unexplained(const pfc_fit *f)
     return sum / f->noise.inflate;
 }
 
+static double trend_price(int had, int degree)
+{
+    return TREND_PRICE_MORE * (degree - had) + (had == 0 ? TREND_PRICE - TREND_PRICE_MORE : 0.0);
+}
+
+/* Where all steps stay, the trend must pay for itself by what it explains within the levels. */
+static bool trend_pays(const pfc_fit *f)
+{
+    double b[TREND_DEGREE];
+    bool pays = false;
+    if (trend_of(f, TREND_DEGREE, b) <= trend_price(f->degree, 1) - TREND_SLACK)
+        return false;
+    for (int degree = 1; degree <= TREND_DEGREE && !pays; degree++)
+        pays = trend_of(f, degree, b) > trend_price(f->degree, degree) - TREND_SLACK;
+    return pays;
+}
+
 /* A look before the tries, which cost several segmentations each: would a trend with nothing but
  * the high steps come near what the levels explain? */
 static bool trend_thinkable(const pfc_fit *f, pfc_fit *other)
@@ -167,6 +185,8 @@ static bool trend_thinkable(const pfc_fit *f, pfc_fit *other)
     double b[TREND_DEGREE];
     pfc_fit_copy(other, f);
     keep_high_steps(other);
+    if (other->changes == f->changes)
+        return trend_pays(f);
     trend_of(other, TREND_DEGREE, b);
     for (size_t i = 0; i < f->n; i++) {
         const double *p = f->basis[i];
@@ -179,9 +199,7 @@ static bool trend_thinkable(const pfc_fit *f, pfc_fit *other)
 
 static bool try_trend(pfc_fit *f, pfc_fit *other, int degree)
 {
-    double price = TREND_PRICE_MORE * (degree - f->degree);
-    if (f->degree == 0)
-        price += TREND_PRICE - TREND_PRICE_MORE;
+    double price = trend_price(f->degree, degree);
     pfc_fit_copy(other, f);
     keep_high_steps(other);
     for (int round = 0; round < 2; round++) {

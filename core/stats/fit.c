@@ -185,6 +185,13 @@ void pfc_fit_run(pfc_fit *f, double unit)
     }
 }
 
+void pfc_fit_known(pfc_fit *f, double unit, double freedom, double inflate)
+{
+    f->noise = pfc_noise_known(freedom, inflate);
+    scale(f, unit);
+    segment(f);
+}
+
 void pfc_fit_levels(pfc_fit *f)
 {
     scale(f, f->unit);

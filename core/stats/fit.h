@@ -47,7 +47,9 @@ void pfc_fit_init(pfc_fit *f, const pfc_track *track, pfc_fixed fixed, pfc_segme
 void pfc_fit_clear(pfc_fit *f);
 /** Levels and noise for the nuisance terms as they stand, starting from noise `unit`. */
 void pfc_fit_run(pfc_fit *f, double unit);
-/** Levels alone, with the noise as it is known. */
+/** Levels for noise that is known: of such tails, `unit` large. */
+void pfc_fit_known(pfc_fit *f, double unit, double freedom, double inflate);
+/** Levels alone, with the noise as it is. */
 void pfc_fit_levels(pfc_fit *f);
 /** Copies nuisance terms and values, so that `to` can try one more. */
 void pfc_fit_copy(pfc_fit *to, const pfc_fit *from);

@@ -162,6 +162,16 @@ static double inflation(const sums *s)
     return PFC_MIN((1.0 + rho) / (1.0 - rho), INFLATE_MAX);
 }
 
+pfc_noise pfc_noise_known(double freedom, double inflate)
+{
+    pfc_noise out = { .sigma = 1.0, .freedom = freedom, .inflate = inflate };
+    for (size_t s = 0; s < PFC_ARRAY_LEN(shapes); s++) {
+        if (shapes[s].freedom == freedom)
+            out.log_norm = shapes[s].log_norm - log(0.67449 / shapes[s].quartile);
+    }
+    return out;
+}
+
 WIDEST static void residuals(const double *z, size_t n, double median, double widen,
                              double *restrict r)
 {

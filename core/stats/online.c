@@ -14,6 +14,8 @@
 #define REST         4u   /* points after a look that a find made */
 #define CLIP         4.0  /* sigma that one point counts for at most */
 #define RING_UNIT    1024.0
+#define NEW_SHARE                                                                                  \
+    3 /* of the points of a look may be new to noise that is taken over, one in so many */
 
 /* What settles a change. Levels of waves and machine states look like steps until there are enough
  * of them to be told apart: a change must stand alone in a calm history, on plain levels, be
@@ -192,17 +194,49 @@ static void drop_settled_shares(const pfc_online *o, pfc_look *look)
     look->len = kept;
 }
 
+/* Much the same points have much the same noise: until a third of them are new, and while no wave, trend
+ * or machine state is part of it, a look may take it over. */
+static bool noise_known(const pfc_online *o)
+{
+    const pfc_level *level = &o->level;
+    return o->noised > 0 && !o->exact && level->unit > 0.0 && !(level->gap > 0.0) &&
+           !(level->period > 0.0) && level->degree == 0 &&
+           NEW_SHARE * (o->seen - o->noised) <= o->seen - o->from;
+}
+
+static uint32_t newest_pin(const pfc_online *o)
+{
+    for (size_t k = o->pins_len; k-- > 0;) {
+        if (!o->pins[k].shares && o->pins[k].index > o->from)
+            return o->pins[k].index;
+    }
+    return o->from;
+}
+
 static pfc_look look_now(const pfc_online *o, const pfc_point *points, bool sparing,
                          pfc_segment_space *space)
 {
     uint32_t at[PFC_ONLINE_PINS];
-    const pfc_stretch stretch = { .from = o->from,
-                                  .to = o->seen,
-                                  .places = o->places,
-                                  .fixed = fixed_of(o, at),
-                                  .worth = sparing ? settles_any : NULL,
-                                  .user = o };
+    pfc_stretch stretch = { .from = o->from,
+                            .to = o->seen,
+                            .places = o->places,
+                            .worth = sparing ? settles_any : NULL,
+                            .user = o };
     pfc_look look;
+    if (sparing && noise_known(o)) {
+        /* What is before a settled change has no say in what comes after it. */
+        stretch.from = newest_pin(o);
+        stretch.more = stretch.from - o->from;
+        stretch.known = &o->level;
+        pfc_look_run(&look, points, &stretch, &o->opts, space);
+        if (!look.wanted)
+            return look;
+        pfc_look_clear(&look);
+        stretch.from = o->from;
+        stretch.more = 0;
+        stretch.known = NULL;
+    }
+    stretch.fixed = fixed_of(o, at);
     pfc_look_run(&look, points, &stretch, &o->opts, space);
     drop_settled_shares(o, &look);
     return look;
@@ -251,7 +285,6 @@ static void move_start(pfc_online *o)
     if (from == o->from)
         return;
     o->from = from;
-    o->looked = 0;
     size_t kept = 0;
     for (size_t k = 0; k < o->pins_len; k++) {
         if (o->pins[k].index > from)
@@ -265,10 +298,13 @@ static void refill(pfc_online *o, const pfc_point *points, const pfc_look *look,
 {
     uint32_t back = 0;
     uint32_t i = o->seen;
-    size_t start = look->len ? look->seen[look->len - 1].change.index : o->from;
+    size_t start = look->len ? look->seen[look->len - 1].change.index : look->from;
     o->level = look->level;
     o->exact = look->exact;
-    o->phase = (uint32_t)look->points;
+    if (!look->light) {
+        o->phase = (uint32_t)look->points;
+        o->noised = o->seen;
+    }
     o->age = 0;
     if (look->exact || !(o->level.unit > 0.0))
         return;
@@ -309,7 +345,6 @@ static void schedule(pfc_online *o, const pfc_look *look, bool found)
     }
     o->fruitless = found && o->open_len == 0 ? o->fruitless + 1 : 0;
     o->rest = o->seen + (found ? REST << PFC_MIN(o->fruitless, 8u) : 0);
-    o->looked = o->seen;
 }
 
 static bool settle(pfc_online *o, const pfc_look *look, pfc_settled *out)

@@ -1,7 +1,8 @@
 /*
  * The detector a point at a time. A series is replayed in its own order: most points only pass a
  * check against the newest level (tens of nanoseconds); where that check finds something, and on a
- * thinning schedule, a look at the newest stretch decides. A change that has lasted is settled
+ * thinning schedule, a look at the newest stretch decides; most looks take the noise over from an
+ * earlier one and only tell whether a whole one is worth it. A change that has lasted is settled
  * then, with its place, for good: no later point moves or drops it, and later looks take it as
  * given. pfc_stats_detect is this replay followed by one look, so both always agree.
  *
@@ -39,7 +40,7 @@ typedef struct pfc_online {
     uint32_t seen;      /* points of the series, missing ones too */
     uint32_t places;    /* those that are not missing */
     uint32_t from;      /* a look begins here */
-    uint32_t looked;    /* points of the series at the last look; 0: none yet */
+    uint32_t noised;    /* points of the series when the noise was estimated; 0: not yet */
     uint32_t due;       /* ... at the next one, unless something is found before */
     uint32_t rest;      /* no look for finds before so many points */
     uint32_t fruitless; /* looks in a row that a find made and nothing came of */

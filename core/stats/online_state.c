@@ -4,7 +4,7 @@
 
 #include "core/stats/online.h"
 
-#define MAGIC     0x31544350u /* "PCT1": the layout below */
+#define MAGIC     0x32544350u /* "PCT2": the layout below */
 #define SUMMARIES 5
 
 /* One walk over the fields, either way. */
@@ -80,7 +80,7 @@ static void walk_level(walk *w, pfc_level *level)
 
 static void walk_state(walk *w, pfc_online *o)
 {
-    uint32_t *const counts[] = { &o->seen, &o->places, &o->from,      &o->looked,
+    uint32_t *const counts[] = { &o->seen, &o->places, &o->from,      &o->noised,
                                  &o->due,  &o->rest,   &o->fruitless, &o->phase,
                                  &o->age,  &o->exact,  &o->pins_len,  &o->open_len };
     yes(w, &o->opts.higher_is_better);

@@ -163,8 +163,16 @@ double pfc_track_step_s(const pfc_track *track, double *scratch)
     return 2 * len > n ? pfc_stats_median_spend(scratch, len) : (double)NAN;
 }
 
-void pfc_track_init(pfc_track *track, const pfc_point *points, size_t from, size_t n,
-                    const pfc_detect_opts *opts, pfc_segment_space *space)
+static void take_over(pfc_track *track, const pfc_point *points, bool higher,
+                      const pfc_level *known)
+{
+    track->summary = known->summary;
+    for (size_t i = 0; i < track->n; i++)
+        track->raw[i] = pfc_summary_of(&points[track->place[i]], known->summary, higher);
+}
+
+bool pfc_track_init(pfc_track *track, const pfc_point *points, size_t from, size_t n,
+                    const pfc_detect_opts *opts, const pfc_level *known, pfc_segment_space *space)
 {
     points += from;
     memset(track, 0, sizeof *track);
@@ -181,17 +189,23 @@ void pfc_track_init(pfc_track *track, const pfc_point *points, size_t from, size
         track->n += isfinite(points[i].v) != 0;
     }
     track->places = track->n;
-    if (!opts->exact && repeats_usable(points, track->place, track->n)) {
+    bool repeats = known ? known->summary >= 0
+                         : !opts->exact && repeats_usable(points, track->place, track->n);
+    if (repeats && !known) {
         choose_summary(track, points, opts->higher_is_better, space, scratch);
-        track->last = &points[track->place[track->n - 1]];
     } else {
-        for (size_t i = 0; i < track->n; i++)
-            track->raw[i] = points[track->place[i]].v;
-        track->summary = -1;
+        const pfc_level plain = { .summary = -1 };
+        take_over(track, points, opts->higher_is_better, known ? known : &plain);
         track->logged =
             to_scale(track->raw, track->place, track->n, from, space, track->y, &track->most);
     }
+    if (repeats && track->n > 0)
+        track->last = &points[track->place[track->n - 1]];
     track->exact = opts->exact || is_exact(track->raw, track->n);
+    if (known) {
+        track->sigma = known->unit * known->most / track->most;
+        return !track->exact && track->logged == known->logged;
+    }
     if (!track->exact) {
         track->sigma = pfc_noise_of_steps(track->y, track->n, scratch);
         if (!(track->sigma > 0.0))
@@ -199,6 +213,7 @@ void pfc_track_init(pfc_track *track, const pfc_point *points, size_t from, size
         if (!(track->sigma > 0.0))
             track->exact = true;
     }
+    return true;
 }
 
 void pfc_track_clear(pfc_track *track)
