@@ -1,4 +1,5 @@
 /* The detector a point at a time: the same answers, and what is confirmed stays. */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "core/stats/online.h"
@@ -67,6 +68,66 @@ Test(online, what_is_confirmed_stays_in_its_place)
         pfc_detection_clear(&before);
     }
     cr_assert(gt(sz, confirmed, 200));
+}
+
+/* Small steps under much noise have wide sets: these are told once, however much is learnt later. */
+Test(online, the_set_of_a_confirmed_change_stays_as_it_was_told)
+{
+    size_t wide = 0;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        series s;
+        pfc_rng rng;
+        pfc_rng_seed(&rng, seed);
+        series_step(&s, &rng, 420, 0.02, 150, 0.036);
+        pfc_detection before = { 0 };
+        for (s.n = 151; s.n <= 420; s.n += 3) {
+            pfc_detection now = series_detect(&s, NULL);
+            for (size_t k = 0; k < before.changes_len; k++) {
+                const pfc_change *c = &before.changes[k];
+                if (!c->confirmed)
+                    continue;
+                wide += c->index_high > c->index_low;
+                cr_assert(has(&now, c), "seed %d, %zu points", (int)seed, s.n);
+            }
+            pfc_detection_clear(&before);
+            before = now;
+        }
+        pfc_detection_clear(&before);
+    }
+    cr_assert(gt(sz, wide, 100));
+}
+
+/* Hysteresis: what one look finds is not settled by it. An earlier look, three points ago at least, must have
+ * found the change within one place of here (series without noise are judged by length alone). */
+Test(online, nothing_is_settled_that_was_not_found_before)
+{
+    pfc_segment_space space = { 0 };
+    size_t events = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        series s;
+        pfc_online online;
+        make(&s, seed, 400);
+        cr_assert(eq(int, pfc_online_init(&online, NULL, NULL), PFC_OK));
+        while (online.seen < s.n) {
+            const pfc_online before = online;
+            pfc_settled settled;
+            if (!pfc_online_append(&online, s.points, &space, &settled) || online.exact)
+                continue;
+            for (size_t k = 0; k < settled.len; k++) {
+                const size_t at = settled.changes[k].index;
+                bool known = false;
+                for (size_t i = 0; i < before.open_len; i++)
+                    known = known ||
+                            (before.open[i].index <= at + 1 && at <= before.open[i].index + 1 &&
+                             before.open[i].since + 3 <= online.seen);
+                cr_assert(known, "seed %d: the change at %zu, at %u points", (int)seed, at,
+                          online.seen);
+                events++;
+            }
+        }
+    }
+    cr_assert(gt(sz, events, 30));
+    pfc_segment_space_clear(&space);
 }
 
 static void same_answer(const pfc_detection *a, const pfc_detection *b, size_t n)
@@ -277,6 +338,83 @@ Test(online, a_thousand_orders_of_arrival_point_by_point_give_one_answer)
     }
     cr_assert(gt(sz, confirmed, 300));
     pfc_segment_space_clear(&space);
+}
+
+/* Field by field: one that is forgotten would show in an answer only now and then. */
+Test(online, a_state_comes_back_from_its_bytes_whole)
+{
+    pfc_segment_space space = { 0 };
+    size_t states = 0, pins = 0, open = 0, exact = 0;
+    for (uint64_t seed = 1; seed <= 15; seed++) {
+        series s;
+        pfc_online o;
+        const pfc_detect_opts opts = { .min_rel = 0.001 * (double)seed,
+                                       .alpha = 0.02,
+                                       .higher_is_better = seed % 2 != 0 };
+        make(&s, seed, 700);
+        for (size_t i = 0; seed == 15 && i < s.n; i++)
+            s.points[i].v = i < 350 ? 100.0 : 101.0; /* without noise */
+        cr_assert(eq(int, pfc_online_init(&o, &opts, NULL), PFC_OK));
+        while (o.seen < s.n) {
+            uint8_t bytes[PFC_ONLINE_BYTES];
+            pfc_online got;
+            pfc_online_append(&o, s.points, &space, NULL);
+            const pfc_level level = o.level;
+            o.level.period = 24.5; /* waves are rare where something settles */
+            for (size_t k = 0; k < 4; k++)
+                o.level.wave[k] = 0.01 * (double)(k + 1);
+            memset(&got, 0xee, sizeof got);
+            cr_assert(
+                eq(int, pfc_online_load(&got, bytes, pfc_online_save(&o, bytes), NULL), PFC_OK));
+            cr_assert(eq(dbl, got.opts.min_rel, o.opts.min_rel));
+            cr_assert(eq(dbl, got.opts.alpha, o.opts.alpha));
+            cr_assert(eq(int, got.opts.higher_is_better, o.opts.higher_is_better));
+            /* the counts lie between these two, without gaps */
+            cr_assert(eq(
+                int,
+                memcmp(&got.seen, &o.seen,
+                       offsetof(pfc_online, exact) - offsetof(pfc_online, seen) + sizeof o.exact),
+                0));
+            /* ... and so do the numbers of the level */
+            cr_assert(eq(int, memcmp(&got.level.at, &o.level.at, offsetof(pfc_level, summary)), 0));
+            cr_assert(eq(int, got.level.summary, o.level.summary));
+            cr_assert(eq(int, got.level.degree, o.level.degree));
+            cr_assert(eq(int, got.level.logged, o.level.logged));
+            cr_assert(eq(u32, got.pins_len, o.pins_len));
+            cr_assert(eq(int, memcmp(got.pins, o.pins, o.pins_len * sizeof *o.pins), 0));
+            cr_assert(eq(u32, got.open_len, o.open_len));
+            cr_assert(eq(int, memcmp(got.open, o.open, o.open_len * sizeof *o.open), 0));
+            cr_assert(eq(int, memcmp(got.ring, o.ring, sizeof o.ring), 0));
+            o.level = level;
+            states += o.level.gap > 0.0;
+            exact += o.exact;
+            pins += o.pins_len;
+            open += o.open_len;
+        }
+    }
+    cr_assert(states > 0 && pins > 0 && open > 0 && exact > 0);
+    pfc_segment_space_clear(&space);
+}
+
+/* Settled long ago, and not in reach of the newest look, or seen by it again as something new. */
+Test(online, what_was_settled_is_told_once_and_first)
+{
+    const pfc_change past[] = { { .index = 10, .confirmed = true, .p = 0.25 },
+                                { .index = 20, .confirmed = true } };
+    pfc_detection d = { .changes = pfc_calloc(3, sizeof(pfc_change)), .changes_len = 3 };
+    const size_t want[] = { 10, 20, 30 };
+    d.changes[0] = (pfc_change){ .index = 10 };
+    d.changes[1] = (pfc_change){ .index = 20, .confirmed = true, .p = 0.5 };
+    d.changes[2] = (pfc_change){ .index = 30 };
+    pfc_detection_join(&d, past, 2);
+    cr_assert(eq(sz, d.changes_len, 3));
+    for (size_t k = 0; k < 3; k++) {
+        cr_assert(eq(sz, d.changes[k].index, want[k]));
+        cr_assert(eq(int, d.changes[k].confirmed, k < 2));
+    }
+    cr_assert(eq(dbl, d.changes[0].p, 0.25)); /* as it was settled */
+    cr_assert(eq(dbl, d.changes[1].p, 0.5));  /* what the look says of it now */
+    pfc_detection_clear(&d);
 }
 
 Test(online, bytes_that_are_no_state_are_refused)
