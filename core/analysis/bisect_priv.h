@@ -56,6 +56,7 @@ typedef struct plan_model {
     double step;     /* size looked for, in x */
     double smallest; /* step that counts */
     double more;     /* odds of a further step */
+    bool further;    /* a step is found: these are odds and sizes of further ones */
     double low, pitch;
     size_t grid;
     bool state;            /* the machine has a slow state of its own */
@@ -128,6 +129,8 @@ size_t plan_budget(const pfc_bisect_plan *plan);
 size_t plan_pick(const pfc_bisect_plan *plan, size_t a, size_t b, size_t want);
 /* The commit of (a, b] where the prior weight reaches a share of the gap's, at least a + 1. */
 size_t plan_quantile(const pfc_bisect_plan *plan, size_t a, size_t b, double share);
+/* One run tells which side of the step looked for it is on, for the most part. */
+bool plan_clear(const pfc_bisect_plan *plan);
 /* Stretches wider than this part of the range are looked into for a step and its repair. */
 size_t plan_stretches(const pfc_bisect_plan *plan);
 /* Widest unmeasured stretch, as a node index; stretches that are to be looked into only. */

@@ -27,6 +27,7 @@
 #define LITTLE       0.02 /* bits: runs of the borders first */
 #define KNOWN        0.05 /* of what a fresh commit tells: so little that one more run is not worth it */
 #define ODD_FIT      0.5 /* a lone commit that fits the other level this much is asked again */
+#define ODD_CLEAR    -2  /* likewise, where one run tells the levels apart for the most part */
 
 typedef struct part {
     size_t from, to; /* nodes */
@@ -344,7 +345,7 @@ static double shift_fit(const pfc_bisect_plan *plan, const plan_node *node, doub
 static bool odd_one(const pfc_bisect_plan *plan, pfc_bisect_step *out)
 {
     const plan_model *m = &plan->model;
-    double most = ODD_FIT;
+    double most = plan_clear(plan) ? ODD_CLEAR : ODD_FIT;
     bool found = false;
     for (size_t i = 1; i + 1 < m->nodes_len; i++) {
         const plan_node *node = &m->nodes[i];

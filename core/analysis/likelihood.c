@@ -355,6 +355,7 @@ void plan_model_fit(pfc_bisect_plan *plan)
         m->step = size > 1.6 * m->step ? size : m->step;
         m->smallest = smallest_of(m);
         m->more = MORE_MORE;
+        m->further = plan_clear(plan);
         judge(plan);
     }
 }

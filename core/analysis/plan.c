@@ -273,10 +273,15 @@ static bool hopeless(const pfc_bisect_plan *plan, size_t gap)
 
 /* One run in the midst of a stretch tells a step and its repair only where the step is clear; of a
  * faint one it raises doubts that take several more, so fewer are worth asking. */
-size_t plan_stretches(const pfc_bisect_plan *plan)
+bool plan_clear(const pfc_bisect_plan *plan)
 {
     const plan_model *m = &plan->model;
-    return m->step >= CLEAR_STEP * hypot(m->noise, m->layout) ? CLEAR : FAINT;
+    return m->step >= CLEAR_STEP * hypot(m->noise, m->layout);
+}
+
+size_t plan_stretches(const pfc_bisect_plan *plan)
+{
+    return plan_clear(plan) ? CLEAR : FAINT;
 }
 
 bool plan_widest(const pfc_bisect_plan *plan, size_t *gap)

@@ -13,9 +13,10 @@
 
 #include "core/analysis/bisect_priv.h"
 
-#define ODDS_FIRST 9.0  /* a step is there: 0.9 against 0.1 */
-#define ODDS_DOWN  0.10 /* a step to better */
-#define BOXES      3
+#define ODDS_FIRST   9.0  /* a step is there: 0.9 against 0.1 */
+#define ODDS_DOWN    0.10 /* a step to better */
+#define FURTHER_LESS 0.6  /* further steps are mostly not larger than the largest */
+#define BOXES        3
 
 /* Sizes a..b in grid points, each as likely. */
 typedef struct box {
@@ -46,7 +47,10 @@ static void make_boxes(const pfc_bisect_plan *plan, sums *s)
     const plan_model *m = &plan->model;
     double span = m->pitch * (double)m->grid;
     double d = m->step;
-    if (plan->opts.delta_rel != 0) {
+    if (plan->model.further) {
+        s->up[0] = make_box(m, m->smallest, 1.2 * d, FURTHER_LESS);
+        s->up[1] = make_box(m, m->smallest, 2.5 * d, 0.9 - FURTHER_LESS);
+    } else if (plan->opts.delta_rel != 0) {
         s->up[0] = make_box(m, 0.7 * d, 1.5 * d, 0.6);
         s->up[1] = make_box(m, m->smallest, 2.5 * d, 0.3);
     } else {
