@@ -14,6 +14,7 @@
 #define REST         4u   /* points after a look that a find made */
 #define CLIP         4.0  /* sigma that one point counts for at most */
 #define RING_UNIT    1024.0
+#define LIGHT_SLACK  1.1
 #define NEW_SHARE                                                                                  \
     3 /* of the points of a look may be new to noise that is taken over, one in so many */
 
@@ -154,17 +155,19 @@ static bool is_settled(const pfc_online *o, const pfc_look *look, size_t k)
     if (found_since(o, s->change.index) + AGAIN > o->seen || !stands_alone(look, k))
         return false;
     bool narrow = s->change.index_high - s->change.index_low <= SET_MOST;
-    bool calm = look->level.inflate <= INFLATE_MOST;
+    /* What a light look takes over may be a little off: it had better ask once too often. */
+    bool calm = look->light || look->level.inflate <= INFLATE_MOST;
+    double z = look->light ? LIGHT_SLACK * s->z * sqrt(look->level.inflate) : s->z;
     if (look->level.degree == 0 && narrow) {
         for (size_t i = 0; i < PFC_ARRAY_LEN(trusted); i++) {
             const struct trust *t = &trusted[i];
             bool high = t->high > 0.0 && s->jump >= t->high && look->level.freedom > 2.0;
-            if (s->before >= t->calm && s->after >= t->lasted && s->z >= t->sure &&
+            if (s->before >= t->calm && s->after >= t->lasted && z >= t->sure &&
                 (t->high > 0.0 ? high : calm))
                 return true;
         }
     }
-    return s->before >= LASTED_MOST / 2 && s->after >= LASTED_MOST && s->z >= SURE_LONG;
+    return s->before >= LASTED_MOST / 2 && s->after >= LASTED_MOST && z >= SURE_LONG;
 }
 
 /* Only what plain levels would settle is worth asking whether a trend, a wave or machine states
@@ -336,7 +339,7 @@ static uint32_t points_to_settle(const pfc_seen *s)
 static void schedule(pfc_online *o, const pfc_look *look, bool found)
 {
     uint32_t len = o->seen - o->from;
-    uint32_t wait = PFC_MAX(8u, look->len > 0 ? len / 4 : len / 2);
+    uint32_t wait = PFC_MAX(8u, o->open_len > 0 ? len / 4 : len);
     o->due = o->seen + PFC_MIN(wait, (uint32_t)STRETCH_MOST / 2);
     for (size_t k = 0; k < look->len; k++) {
         const pfc_seen *s = &look->seen[k];
