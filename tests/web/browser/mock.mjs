@@ -89,6 +89,7 @@ export function startMock(dist, state) {
       return { ...all, alerts: all.alerts.filter((a) => !want || a.state === want || (want === "open" && OPEN.includes(a.state))) };
     }],
     [/^\/alerts\/\d+$/, () => ({ ...fixture("alert"), ...state.alert })],
+    [/^\/alerts\/\d+\/suspects$/, () => ({ ...fixture("suspects"), ...state.suspects })],
     [/^\/jobs$/, () => list("jobs")],
     [/^\/runners$/, () => list("runners")],
     [/^\/runs\/\w+$/, () => fixture("run")],

@@ -265,6 +265,26 @@ async function a_page_that_breaks_leaves_the_way_out({ browser, mock, state }) {
   });
 }
 
+async function suspects_come_with_their_reasons_and_the_commands({ browser, mock, state }) {
+  const evil = "<img src=x onerror=document.title='broken'>";
+  const reasons = ["lies where the series changes its level", evil];
+  state.suspects = { suspects: Array.from({ length: 14 }, (_, i) => ({ kind: "commit", probability: i ? 0.005 : 0.93, ruled_out: i === 13, reasons,
+    commit: i.toString(16).padStart(40, "a"), subject: i ? `change ${i}` : evil, author: null, measured: false })), sources: 0 };
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/alerts/31`);
+    await settled(page);
+    const rows = page.getByRole("table", { name: "Who may have caused the change" }).locator("tbody tr");
+    assert.equal(await rows.count(), 10);
+    assert.match(await rows.first().innerText(), /93\.0[^]*<img src=x[^]*lies where the series changes its level[^]*<img src=x/);
+    await page.getByRole("button", { name: "Show all 14 suspects" }).click();
+    assert.equal(await rows.count(), 14);
+    assert.match(await rows.last().innerText(), /ruled out/);
+    assert.equal(await page.locator("main img").count(), 0);
+    assert.match(await page.locator("main").innerText(), /what the benchmark is built from is not known/);
+    assert.match(await page.getByRole("region", { name: "Command: reproduce the change" }).innerText(), /^perfci repro alert:31$/);
+  });
+}
+
 async function names_from_outside_are_text({ browser, mock, state }) {
   state.alert = { benchmark: "<img src=x onerror=document.title='broken'>", note: "<script>document.title='broken'</script>" };
   await withPage(browser, wide, async (page) => {
@@ -306,5 +326,5 @@ export const walks = {
   overview_to_series, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
   search_narrows_and_stays_in_the_address, triage_needs_a_token_and_keeps_it_in_the_tab, a_closed_service_asks_for_a_token,
   a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,
-  the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, names_from_outside_are_text, size_is_no_burden,
+  the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, suspects_come_with_their_reasons_and_the_commands, names_from_outside_are_text, size_is_no_burden,
 };

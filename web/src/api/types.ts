@@ -76,6 +76,11 @@ export interface RangeCommit {
   id: string; author?: string; time?: string; subject?: string; measured: boolean; probability?: number | null;
 }
 export interface AlertDetail extends Alert { history: AlertStep[]; range: RangeCommit[]; witnesses?: Witness[] }
+export interface Suspect {
+  kind: string; probability: number; ruled_out: boolean; reasons: string[]; commit?: string; subject?: string | null;
+  author?: string | null; time?: string | null; measured?: boolean; field?: string; before?: string | null; now?: string | null;
+}
+export interface SuspectsReply { alert_id: number; culprit: string | null; suspects: Suspect[]; series: number; sources: number; project: string }
 export interface Job {
   id: number; project: string; kind: string; state: string; commit: string; priority: number; tries: number;
   runner: string | null; position: number | null; reason: string | null; progress?: string | null; created_at: string;

@@ -1,18 +1,19 @@
 /* One alert: what changed, who may have caused it, what was done about it. */
 import { useEffect } from "preact/hooks";
 import { shownProject } from "../api/projects";
-import type { AlertDetail, RangeCommit, SeriesReply } from "../api/types";
+import type { AlertDetail, SeriesReply } from "../api/types";
 import { useApi } from "../api/use";
 import { rowOfCommit } from "../charts/columns";
 import { SeriesChart } from "../charts/series_chart";
-import { formatChange, formatP, formatShare, formatValue, plural, shortId } from "../base/format";
+import { formatChange, formatP, formatValue, plural, shortId } from "../base/format";
 import { navigate } from "../base/location";
 import { href } from "../base/route";
 import { judgeChange } from "../base/verdict";
 import { Badge, StateBadge } from "../widgets/badge";
-import { BenchName, Command, CommitLink, Facts, Page, Section, When } from "../widgets/parts";
+import { BenchName, CommitLink, Facts, Page, Section, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
+import { Suspects } from "./suspects";
 import { Triage } from "./triage";
 
 function Levels(props: { alert: AlertDetail }) {
@@ -50,24 +51,6 @@ function Around(props: { alert: AlertDetail }) {
           onSelect={(row) => { if (row !== null) navigate(href.commit(a.project, reply.columns.commit[row] ?? "")); }} onRange={() => undefined} />;
       }}
     </View>
-  );
-}
-
-function Suspects(props: { alert: AlertDetail }) {
-  const a = props.alert;
-  if (a.range.length === 0) return <Empty title="The range is not known" />;
-  const ranked = a.range.some((c) => typeof c.probability === "number");
-  const role = (c: RangeCommit) => c.id === a.culprit ? <Badge judged={{ tone: "bad", icon: "check", word: "culprit" }} />
-    : c.id === a.commit ? <Badge judged={{ tone: "warn", icon: "dot", word: "most likely" }} /> : null;
-  return (
-    <Table caption="Commits that may have caused the change" rows={a.range} keyOf={(c) => c.id} rowClass={(c) => (c.id === a.culprit ? "current" : "")} columns={[
-      { name: "Commit", head: true, cell: (c) => <CommitLink project={a.project} id={c.id} /> },
-      { name: "Subject", cell: (c) => c.subject ?? "" },
-      { name: "Author", cell: (c) => c.author ?? "" },
-      ...(ranked ? [{ name: "Probability", numeric: true, cell: (c: RangeCommit) => typeof c.probability === "number" ? formatShare(c.probability) : "\u2013" }] : []),
-      { name: "Measured", cell: (c) => c.measured ? "measured" : <span class="muted">not measured</span> },
-      { name: "Role", cell: role },
-    ]} />
   );
 }
 
@@ -116,7 +99,6 @@ export function AlertView(props: { id: string }) {
     <View load={load} what="the alert">
       {(a) => {
         const headline = a.benchmark === "headline" || a.benchmark === "";
-        const bench = headline ? "" : ` --benchmark ${a.benchmark}`;
         return (
           <Page title={`Alert ${a.id}: ${headline ? a.metric : a.benchmark}`} side={<StateBadge state={a.state} />}
             lead={<>{[headline ? "headline" : a.metric, a.backend, a.machine_class].filter((t) => t).join(" \u00b7 ")} · opened <When time={a.created_at} /></>}>
@@ -126,7 +108,6 @@ export function AlertView(props: { id: string }) {
             </div>
             <Section title={a.culprit ? "Culprit and suspects" : "Suspects"} side={<span class="muted">{plural(a.range.length, "commit")} between the last good and the first bad level</span>}>
               <Suspects alert={a} />
-              <Command text={`perfci bisect --metric ${a.metric}${bench}${a.backend ? ` --backend ${a.backend}` : ""} --good ${shortId(a.commit_low)}^ --bad ${shortId(a.commit_high)}`} what="Command: bisect the range" />
             </Section>
             <div class="split">
               <Section title="Triage"><Triage alert={a} done={load.state === "data" ? load.reload : () => undefined} /></Section>

@@ -1,0 +1,77 @@
+/* Who may have caused an alert, with what speaks for and against each; and how to find out. */
+import { useState } from "preact/hooks";
+import type { AlertDetail, Suspect, SuspectsReply } from "../api/types";
+import { useApi } from "../api/use";
+import { formatCertainty, formatShare, plural, shortId } from "../base/format";
+import { Badge } from "../widgets/badge";
+import { Command, CommitLink } from "../widgets/parts";
+import { Empty, View } from "../widgets/state";
+import { Table } from "../widgets/table";
+
+const SHOWN = 10;
+const OTHERS: Record<string, string> = { toolchain: "the toolchain", harness: "the harness", machine: "the machine", none: "none of these" };
+
+function Role(props: { alert: AlertDetail; suspect: Suspect }) {
+  const { alert, suspect } = props;
+  if (suspect.commit && suspect.commit === alert.culprit) return <Badge judged={{ tone: "bad", icon: "check", word: "culprit" }} />;
+  if (suspect.ruled_out) return <Badge judged={{ tone: "quiet", icon: "dot", word: "ruled out" }} />;
+  return null;
+}
+
+function Who(props: { alert: AlertDetail; suspect: Suspect }) {
+  const { alert, suspect } = props;
+  return (
+    <span class="suspect">
+      {suspect.commit ? <CommitLink project={alert.project} id={suspect.commit} /> : <b>{OTHERS[suspect.kind] ?? suspect.kind}</b>}
+      {" "}<Role alert={alert} suspect={suspect} />
+    </span>
+  );
+}
+
+function What(props: { suspect: Suspect }) {
+  const s = props.suspect;
+  if (!s.commit) return s.field ? <><code>{s.field}</code> {s.before ?? "unknown"} {"\u2192"} {s.now ?? "unknown"}</> : <span class="muted">the range may be wrong</span>;
+  return <>{s.subject ?? <span class="muted">no subject</span>}<br /><small class="muted">{s.author ?? "unknown"} · {s.measured ? "measured" : "not measured"}</small></>;
+}
+
+function Ranked(props: { alert: AlertDetail; reply: SuspectsReply }) {
+  const [all, setAll] = useState(false);
+  const { alert, reply } = props;
+  const list = all ? reply.suspects : reply.suspects.slice(0, SHOWN);
+  if (reply.suspects.length === 0) return <Empty title="The range is not known" />;
+  return (
+    <>
+      <Table caption="Who may have caused the change" rows={list} keyOf={(s) => s.commit ?? `${s.kind} ${s.field ?? ""}`}
+        rowClass={(s) => (s.commit && s.commit === alert.culprit ? "current" : "")} columns={[
+          { name: "Suspect", head: true, cell: (s) => <Who alert={alert} suspect={s} /> },
+          { name: "Probability", numeric: true, cell: (s) => (s.probability > 0.5 ? formatCertainty(s.probability) : formatShare(s.probability)) },
+          { name: "What", cell: (s) => <What suspect={s} /> },
+          { name: "Why", cell: (s) => <ul class="reasons">{s.reasons.map((r) => <li key={r}>{r}</li>)}</ul> },
+        ]} />
+      {list.length < reply.suspects.length && (
+        <p class="under-table"><button type="button" class="button" onClick={() => setAll(true)}>Show all {plural(reply.suspects.length, "suspect")}</button></p>)}
+      <p class="muted under-table">Weighed without a run, over {plural(reply.series, "series", "series")} of the same cause{reply.sources > 0 ? "."
+        : "; what the benchmark is built from is not known: a runner tells it where a build leaves compile_commands.json or depfiles."}</p>
+    </>
+  );
+}
+
+export function Suspects(props: { alert: AlertDetail }) {
+  const a = props.alert;
+  const load = useApi<SuspectsReply>(`/alerts/${a.id}/suspects`, ["alert"]);
+  const headline = a.benchmark === "headline" || a.benchmark === "";
+  const bench = headline ? "" : ` --benchmark ${a.benchmark}`;
+  return (
+    <>
+      <View load={load} what="the suspects">{(reply) => <Ranked alert={a} reply={reply} />}</View>
+      <dl class="commands">
+        <dt>See the change again, both sides measured in turns on your machine</dt>
+        <dd><Command text={`perfci repro alert:${a.id}`} what="Command: reproduce the change" /></dd>
+        <dt>Find the commit in the range, in as few runs as the noise allows</dt>
+        <dd><Command text={`perfci bisect --metric ${a.metric}${bench}${a.backend ? ` --backend ${a.backend}` : ""} --good ${shortId(a.commit_low)}^ --bad ${shortId(a.commit_high)}`} what="Command: bisect the range" /></dd>
+        <dt>This table in a terminal</dt>
+        <dd><Command text={`perfci why ${a.id}`} what="Command: the suspects" /></dd>
+      </dl>
+    </>
+  );
+}
