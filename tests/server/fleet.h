@@ -1,0 +1,39 @@
+/* Runners of a table: they measure what it says, so that searches on the runners can be told right from wrong. */
+#ifndef PFC_TESTS_SERVER_FLEET_H
+#define PFC_TESTS_SERVER_FLEET_H
+
+#include "server/services/services.h"
+
+#define COMMITS 64
+#define CULPRIT 41
+#define NOISE   0.01
+#define STEP    1.06
+
+/* One fake fleet: what it was asked, and how it answers. */
+typedef struct fleet {
+    pfc_db *db;
+    int64_t project;
+    unsigned broken; /* a commit that does not build; 0: none */
+    bool healed;     /* from now on nobody sees the step any more */
+    size_t jobs, pairs;
+    unsigned seeds;
+} fleet;
+
+/** A project with its line of COMMITS commits. */
+fleet fleet_begin(pfc_db *db);
+unsigned fleet_commit_number(const char *sha);
+/** Empty when there is no job; the lease's secret into `secret`. */
+pfc_jobs fleet_lease(const fleet *f, const char *runner, char secret[33]);
+/** Measures the leased job and hands it back, as an agent does. */
+void fleet_do_job(fleet *f, const pfc_job *job, const char *secret);
+/** All turns that are due; each one a server of its own as far as the rows can tell. */
+void fleet_advance(pfc_db *db);
+/** Every runner takes a job, then all hand in; until nobody gets one. *most: jobs held at once. */
+void fleet_work(fleet *f, size_t runners, size_t *most);
+int64_t fleet_start(const fleet *f, const pfc_bisection_order *order);
+pfc_bisections fleet_bisection(const fleet *f, int64_t id);
+/** Good until the next sixteen ids are written. */
+pfc_bisection_order fleet_whole_line(void);
+void fleet_assert_found(const fleet *f, int64_t id, unsigned culprit);
+
+#endif
