@@ -165,7 +165,9 @@ typedef struct pfc_hunt {
     bool interrupted;
     int64_t started_ns;
     double seconds_before; /* of earlier calls */
-    double to_go;          /* runs, as last estimated; by to_go_ns */
+    char phase[160];       /* what the runs are for, in words; told with the next one */
+    bool phase_told;
+    double to_go; /* runs, as last estimated; by to_go_ns */
     int64_t to_go_ns;
     double kept_measure_s,
         kept_build_s; /* of a dry run: medians of what was kept; 0: nothing was */
@@ -235,6 +237,8 @@ int pfc_hunt_dry_run(const pfc_hunt *hunt);
 /* ---- hunt_view.c: while it goes on ---- */
 
 /** Draws posterior, runs, cost and time left on a terminal; nothing elsewhere. */
+/** What the runs from now on are for: a line of the log before the next one, the view's first line. */
+void pfc_hunt_phase(pfc_hunt *hunt, const char *fmt, ...) PFC_PRINTF(2, 3);
 void pfc_hunt_view(pfc_hunt *hunt, const pfc_bisect_step *next, bool confirm);
 /** Takes the drawing away. */
 void pfc_hunt_view_wipe(const pfc_hunt *hunt);

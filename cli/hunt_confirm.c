@@ -138,6 +138,10 @@ static pfc_code confirm_one(pfc_hunt *h, pfc_hunt_confirmed *out, size_t pairs, 
     bool over = false;
     pfc_code code = pfc_confirm_new(&t.confirm, &opts, err);
 
+    pfc_hunt_phase(h, "confirming %.12s%s against %.12s, before it, by fresh runs in turns",
+                   h->commits.items[out->culprit.last].id,
+                   out->culprit.first == out->culprit.last ? "" : " (the last of its set)",
+                   h->commits.items[out->culprit.first - 1].id);
     while (!code && !over)
         code = one_turn(h, &t, &over, err);
     if (t.confirm)

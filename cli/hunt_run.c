@@ -224,6 +224,9 @@ static pfc_code search(pfc_hunt *h, pfc_err *err)
     size_t failed = 0;
     pfc_code code = PFC_OK;
 
+    pfc_hunt_phase(h, "searching %zu %s, from %.12s to %.12s", h->commits.len,
+                   h->points ? "points" : "commits", h->commits.items[0].id,
+                   h->commits.items[h->commits.len - 1].id);
     while (!code && !h->interrupted) {
         pfc_bisect_step next = { .act = PFC_BISECT_MEASURE };
 

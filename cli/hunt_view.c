@@ -1,7 +1,8 @@
 /*
- * A bisection while it goes on: two lines on a terminal, a log without one.
+ * A bisection while it goes on: three lines on a terminal, a log without one.
  */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,24 +130,33 @@ static void status(pfc_hunt *h, const pfc_bisect_step *next, bool confirm, pfc_b
 
     pfc_hunt_costs(h, &measure_s, &build_s);
     pfc_show_seconds(h->state.seconds, spent);
-    pfc_buf_printf(out, "run %zu", h->state.len + 1);
+    pfc_buf_printf(out, "run %zu: %.12s", h->state.len + 1, h->commits.items[next->commit].id);
+    if (next->build)
+        pfc_buf_printf(out, ", layout %u", next->build);
+    pfc_buf_printf(out, "; spent %s", spent);
     if (builds)
-        pfc_buf_printf(out, ", %zu builds", builds);
-    pfc_buf_printf(out, ", %s", spent);
+        pfc_buf_printf(out, ", %zu build%s", builds, builds == 1 ? "" : "s");
     if (!confirm && h->state.len >= 2) {
         const double runs = runs_to_go(h);
         const size_t best = pfc_hunt_likeliest(h, &probability);
 
         pfc_show_seconds(runs * (measure_s + build_s * (double)builds / (double)h->state.len),
                          left);
-        pfc_buf_printf(out, "; about %.0f to go, %s", runs, left);
+        pfc_buf_printf(out, "; to go about %.0f run%s, %s", runs, lround(runs) == 1 ? "" : "s",
+                       left);
         if (probability >= WORTH_SAYING)
-            pfc_buf_printf(out, "; %.12s has %.3f", h->commits.items[best].id, probability);
+            pfc_buf_printf(out, "; %.12s: %.1f %%", h->commits.items[best].id, 100 * probability);
     }
-    pfc_buf_printf(out, "; %s %.12s", confirm ? "confirming:" : "now",
-                   h->commits.items[next->commit].id);
-    if (next->build)
-        pfc_buf_printf(out, ", layout %u", next->build);
+}
+
+void pfc_hunt_phase(pfc_hunt *h, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(h->phase, sizeof(h->phase), fmt, args);
+    va_end(args);
+    h->phase_told = false;
 }
 
 void pfc_hunt_view_wipe(const pfc_hunt *h)
@@ -160,21 +170,28 @@ void pfc_hunt_view(pfc_hunt *h, const pfc_bisect_step *next, bool confirm)
     const char *good = h->commits.items[0].id;
     const char *bad = h->commits.items[h->commits.len - 1].id;
     const size_t width = terminal_width();
-    pfc_buf line;
+    pfc_buf title, line;
     pfc_buf text;
 
-    if (!h->cli->progress)
+    if (!h->cli->progress) {
+        if (!h->phase_told && h->phase[0])
+            pfc_cli_note(h->cli, "%s", h->phase);
+        h->phase_told = true;
         return;
+    }
+    pfc_buf_init(&title, LINE_BYTES);
     pfc_buf_init(&line, LINE_BYTES);
     pfc_buf_init(&text, LINE_BYTES);
     pfc_buf_printf(&line, "%.8s |", good);
     bar(h, width - 8 - 8 - 5, &line);
     pfc_buf_printf(&line, "| %.8s", bad);
     status(h, next, confirm, &text);
-    /* Both lines in one write, so that it does not flicker; then back to the first. */
-    fprintf(stderr, "\r\033[J%s\n%.*s\033[A\r", pfc_buf_text(&line), (int)width - 1,
-            pfc_buf_text(&text));
+    /* All lines in one write, so that it does not flicker; then back to the first. */
+    pfc_buf_printf(&title, "%s%s", h->phase, confirm ? "" : "; the higher, the likelier");
+    fprintf(stderr, "\r\033[J%.*s\n%s\n%.*s\033[2A\r", (int)width - 1, pfc_buf_text(&title),
+            pfc_buf_text(&line), (int)width - 1, pfc_buf_text(&text));
     fflush(stderr);
+    pfc_buf_clear(&title);
     pfc_buf_clear(&line);
     pfc_buf_clear(&text);
 }

@@ -1,9 +1,13 @@
 """perfci bisect holds its contract: the answer, the exit status, the state it keeps, the repository it leaves alone."""
 
+import fcntl
 import json
 import os
+import pty
 import signal
+import struct
 import subprocess
+import termios
 
 import support
 
@@ -287,6 +291,48 @@ class Listed(support.Case):
         name, = os.listdir(self.path(".perfci"))
         self.write(os.path.join(".perfci", name), '{"version": 1, "key": ')
         self.assertIn(name, self.expect(self.perfci(*self.command("--resume")), 2).stderr)
+
+    def test_the_log_says_what_the_runs_are_for(self):
+        self.history(*[100] * 8, *[120] * 8)
+        done = self.perfci(*[a for a in self.command("--confirm") if a != "--json"])
+        log = self.expect(done, 1).stderr.splitlines()
+        self.assertEqual(log[0], "searching 16 commits, from c00 to c15")
+        self.assertRegex(log[1], r"^run 1: c00: \d+")
+        at = log.index("confirming c08 against c07, before it, by fresh runs in turns")
+        self.assertTrue(all(line.endswith(", to confirm") for line in log[at + 1:]), log)
+        self.assertGreaterEqual(len(log), at + 5)
+
+    def test_a_terminal_shows_the_search_live(self):
+        self.history(*[100] * 8, *[120] * 8)
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.chdir(self.dir)
+            os.execve(support.PERFCI, [support.PERFCI, *[a for a in self.command("--confirm") if a != "--json"]],
+                      {**self.env, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
+        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 90, 0, 0))
+        out = b""
+        while True:
+            try:
+                part = os.read(fd, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            out += part
+        os.close(fd)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 1)
+        frames = [f.replace("\x1b[2A", "").replace("\r", "").splitlines() for f in out.decode().split("\x1b[J")[1:]]
+        views = [f for f in frames if len(f) == 3 and f[2].startswith("run ")]
+        self.assertGreater(len(views), 10)
+        self.assertEqual(views[0][0], "searching 16 commits, from c00 to c15; the higher, the likelier")
+        for title, bar, status in views:
+            self.assertRegex(bar, "^c00 \\|[ \u2581-\u2588]{15}\\| c15$")
+            self.assertRegex(status, r"^run \d+: c\d\d; spent ")
+            self.assertLessEqual(max(len(title), len(bar), len(status)), 90)
+        self.assertEqual(views[-1][0], "confirming c08 against c07, before it, by fresh runs in turns")
+        self.assertEqual(views[-1][1], "c00 |       \u2588       | c15")
+        self.assertTrue(any("to go about" in v[2] and "c08: " in v[2] for v in views))
+        self.assertIn("confirmed by fresh runs", "".join(frames[-1]))
 
     def test_the_table_names_the_culprit(self):
         self.history(*[100] * 8, *[120] * 8)
