@@ -19,6 +19,7 @@ n=$(wc -l < calls); n=$((n + 1)); echo "$1" >> calls
 if [ -e block ] && [ "$n" = "$(cat block)" ]; then : > blocked; exec sleep 600; fi
 v=$(cat "values/$1") || exit 9
 [ "$v" = broken ] && exit 125
+[ "$v" = odd ] && { eval "$ODD"; exit $?; }
 [ "$v" = flaky ] && v=100 && [ $((n % 2)) = 0 ] && exit 1
 awk -v v="$v" -v n=$n 'BEGIN { print v * (1 + (n * 7 % 11 - 5) / 500) }'
 """
@@ -135,6 +136,25 @@ class Listed(support.Case):
             last = done.stderr.strip().splitlines()[-1]
             self.assertIn("the good end, c00, cannot be measured", last)
             self.assertIn(said, last.lower(), text)
+
+    def test_what_one_commit_prints_instead_of_a_number_costs_that_commit_alone(self):
+        # The commit before the step answers so: it cannot be told from the step, and the sentence says why.
+        self.history(*[100] * 8, "odd", *[120] * 7)
+        for does, said in (("true", "want benchmark results, got nothing"), ("echo fast", "want a number or JSON, got 'fast'"),
+                           ("echo nan", "got 'nan'"), ("echo 1e400", "got '1e400'"), ("echo 100; echo nan", "line 2: want a number"),
+                           ("echo -5", "want a value above zero, got -5"), ("""echo '{"metrics": {"other": 3}}'""", "there is: headline other"),
+                           ("exit 7", "exit status 7"), ("kill -9 $$", "signal 9"), ("exit 125", "exit status 125")):
+            self.env["ODD"] = does
+            done = self.perfci(*self.command())
+            doc = self.json_of(done, 1)
+            self.assertEqual((doc["verdict"], [c["commits"] for c in doc["culprits"]]), ("range", [["c08", "c09"]]), does)
+            line = next(line for line in done.stderr.splitlines() if ": c08: " in line)
+            self.assertIn(said, line)
+        # What does not end is slow: one commit, not two.
+        self.env["ODD"] = "exec sleep 600"
+        done = self.perfci(*self.command("--timeout", "4s"))
+        self.assertEqual([c["commits"] for c in self.json_of(done, 1)["culprits"]], [["c08"]])
+        self.assertIn("c08: timed out: the measuring command: no end within its time limit", done.stderr)
 
     def test_several_numbers_are_samples_of_one_run(self):
         self.history(*[100] * 8, *[120] * 8)
