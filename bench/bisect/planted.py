@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""planted.py [--sizes 1,2,5,10] [--cases 10] [--seed 1] [--minutes M] [--keep DIR] [--show] [-- FLAG...]
+"""planted.py [--sizes 1,2,5,10] [--cases 10] [--seed 1] [--ways auto,single,paired] [--minutes M] [--show] [-- FLAG...]
 
 Real slowdowns, really found: for every size and case a repository of 24 commits of a small GEMM (deploy/demo: 37 KiB of operands a
 side, so in the first two cache levels), with a slowdown of that many percent planted in one of them: dot products that are computed
 again. `perfci bisect` builds and measures, confirms, and names. Prints a line a case and a line a size: named rightly, runs, builds,
-minutes. --minutes: no case is begun after so many. Flags after -- go to `perfci bisect`. PERFCI: the program (default: the release
+minutes. --ways: several look at the same repository one after the other, so that they share what the machine is like: "auto" (as it
+comes), "single" (--no-paired) and "paired" (--paired). --minutes: no case is begun after so many. Flags after -- go to `perfci bisect`. PERFCI: the program (default: the release
 build beside this script). What a plant really costs is measured before, in turns, and printed."""
 
 import argparse
@@ -24,6 +25,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 PERFCI = os.environ.get("PERFCI") or os.path.join(ROOT, "build/release/bin/perfci")
 DOTS = 48 * 48  # of one product, see the template's bench.c
 PAIRS = 15
+WAYS = {"auto": [], "single": ["--no-paired"], "paired": ["--paired"]}
 
 RELINK = """
 # Another layout: a pad in front of the code, the objects in another order. Loops stay aligned: whether the hot one straddles a
@@ -102,7 +104,7 @@ def make_repo(folder, percent, rng):
     return first, planted
 
 
-def bisect(folder, first, percent, flags):
+def bisect(folder, first, flags):
     env = {k: v for k, v in os.environ.items() if not k.startswith("PERFCI_")}
     done = subprocess.run([PERFCI, "bisect", "--repo", folder, "--good", first, "--bad", "main", "--metric", "gemm_tflops", "--work",
                            folder + ".work", "--json", "-q", *flags], env=env, capture_output=True, text=True)
@@ -111,49 +113,72 @@ def bisect(folder, first, percent, flags):
     return json.loads(done.stdout)
 
 
-def one_case(scratch, percent, seed, flags):
-    folder = os.path.join(scratch, "repo")
-    first, planted = make_repo(folder, percent, random.Random(f"{seed}/{percent}"))
+def one_look(folder, first, planted, flags):
     began = time.monotonic()
-    doc = bisect(folder, first, percent, flags)
+    doc = bisect(folder, first, flags)
     took = time.monotonic() - began
     named = [c["commits"] for c in doc["culprits"]]
     log = demo.run(["git", "log", "--format=%H %s"], folder)
     subjects = dict(line.split(" ", 1) for line in log.splitlines())
-    shutil.rmtree(folder)
+    # Nothing built or measured is left to the next way.
     shutil.rmtree(folder + ".work", ignore_errors=True)
-    return {"found": named == [[planted]], "false": [subjects[i] for c in named for i in c if i != planted], "verdict": doc["verdict"],
+    shutil.rmtree(os.path.join(folder, ".git/perfci"), ignore_errors=True)
+    return {"pairs": "pairs" in doc["evidence"], "found": named == [[planted]], "false": [subjects[i] for c in named for i in c if i != planted], "verdict": doc["verdict"],
             "runs": doc["runs"], "builds": doc["builds"], "seconds": took, "doc": doc}
+
+
+def one_case(scratch, percent, seed, ways, flags):
+    folder = os.path.join(scratch, "repo")
+    first, planted = make_repo(folder, percent, random.Random(f"{seed}/{percent}"))
+    # Whoever comes first in one case comes last in the next.
+    looks = {way: one_look(folder, first, planted, WAYS[way] + flags) for way in (ways if seed % 2 else ways[::-1])}
+    shutil.rmtree(folder)
+    return looks
+
+
+def say_case(case, way, row):
+    print(f"  case {case}, {way}: {'found' if row['found'] else row['verdict'] + ' ' + '; '.join(row['false'])}, {row['runs']} runs"
+          f"{' in pairs' if row['pairs'] else ''}, {row['builds']} builds, {row['seconds']:.1f} s", flush=True)
+
+
+def say_size(size, way, rows):
+    mean = lambda key: statistics.mean(r[key] for r in rows)
+    print(f"{size} %, {way}: found {sum(r['found'] for r in rows)} of {len(rows)}, blamed falsely {sum(bool(r['false']) for r in rows)}, "
+          f"in pairs {sum(r['pairs'] for r in rows)}, runs {mean('runs'):.1f} ({max(r['runs'] for r in rows)} at most), builds "
+          f"{mean('builds'):.1f}, {sum(r['seconds'] for r in rows) / 60:.1f} min in all", flush=True)
 
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--sizes", default="1,2,5,10"), ap.add_argument("--cases", type=int, default=10)
     ap.add_argument("--seed", type=int, default=1), ap.add_argument("--minutes", type=float, default=1e9)
+    ap.add_argument("--ways", default="auto")
     ap.add_argument("--show", action="store_true", help="the evidence of each case that is not found")
     ap.add_argument("flags", nargs="*")
     a = ap.parse_args()
     if not os.access(PERFCI, os.X_OK):
         sys.exit(f"planted.py: {PERFCI} was not built")
+    ways = a.ways.split(",")
+    for way in ways:
+        if way not in WAYS:
+            ap.error(f"--ways: want some of {', '.join(WAYS)}, got {way}")
     end = time.monotonic() + 60 * a.minutes
     with tempfile.TemporaryDirectory(prefix="perfci-planted-") as scratch:
         for size in a.sizes.split(","):
             percent = float(size)
             print(f"{size} %: the plant costs {100 * cost_of(percent, scratch):.2f} %", flush=True)
-            rows = []
+            rows = {way: [] for way in ways}
             for case in range(a.cases):
                 if time.monotonic() >= end:
                     break
-                rows.append(row := one_case(scratch, percent, a.seed * 1000 + case, a.flags))
-                print(f"  case {case}: {'found' if row['found'] else row['verdict'] + ' ' + '; '.join(row['false'])}, {row['runs']} runs, "
-                      f"{row['builds']} builds, {row['seconds']:.1f} s", flush=True)
-                if a.show and not row["found"]:
-                    print(json.dumps(row["doc"]["evidence"], indent=1))
-            if rows:
-                mean = lambda key: statistics.mean(r[key] for r in rows)
-                print(f"{size} %: found {sum(r['found'] for r in rows)} of {len(rows)}, blamed falsely "
-                      f"{sum(bool(r['false']) for r in rows)}, runs {mean('runs'):.1f}, builds {mean('builds'):.1f}, "
-                      f"{sum(r['seconds'] for r in rows) / 60:.1f} min in all", flush=True)
+                for way, row in one_case(scratch, percent, a.seed * 1000 + case, ways, a.flags).items():
+                    rows[way].append(row)
+                    say_case(case, way, row)
+                    if a.show and not row["found"]:
+                        print(json.dumps(row["doc"]["evidence"], indent=1))
+            for way in ways:
+                if rows[way]:
+                    say_size(size, way, rows[way])
 
 
 if __name__ == "__main__":
