@@ -198,8 +198,13 @@ pfc_code pfc_hunt_take(pfc_hunt *hunt, pfc_hunt_step *step, char *reason, bool *
 
 /* ---- hunt_pairs.c: a commit in turns with the good end's build ---- */
 
+/** Single runs are made, and pairs would be taken if the machine asked for them. */
+bool pfc_hunt_pairs_may(const pfc_hunt *hunt);
 /** Goes over to pairs when single runs show a machine with states, and says so. */
-pfc_code pfc_hunt_pairs_turn(pfc_hunt *hunt, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_hunt_pairs_turn(pfc_hunt *hunt, bool *turned, pfc_err *err) PFC_MUSTCHECK;
+/** Single runs have come to an end that is not to be trusted: goes over to pairs after a confirmation
+ *  that shows nobody, and before a "no" where any run was far from its equals. */
+pfc_code pfc_hunt_pairs_doubt(pfc_hunt *hunt, bool *turned, pfc_err *err) PFC_MUSTCHECK;
 /** The next run of the unit under way, or the first one of the unit that the plan's question asks for. */
 void pfc_hunt_pairs_ask(const pfc_hunt *hunt, const pfc_bisect_step *next, pfc_hunt_step *step);
 /** Is a unit under way? */

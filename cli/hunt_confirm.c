@@ -231,7 +231,8 @@ pfc_code pfc_hunt_confirm(pfc_hunt *h, bool *again, pfc_err *err)
     for (size_t i = 0; i < report.culprits_len; i++)
         h->confirmed[i].culprit = report.culprits[i];
     code = confirm_all(h, &all, err);
-    if (!code && !h->interrupted && all.refuted && !all.stands && h->state.refuted < REFUTED_MOST) {
+    if (!code && !h->interrupted && all.refuted && !all.stands && !pfc_hunt_pairs_may(h) &&
+        h->state.refuted < REFUTED_MOST) {
         pfc_hunt_view_wipe(h);
         pfc_cli_note(h->cli, "a fresh comparison does not show what was named: the search goes on "
                              "with its runs");

@@ -18,7 +18,7 @@ enum { LOOK_BACK = 256 }; /* runs that tell what the machine is like now */
 
 /* ---- when ---- */
 
-static bool may_turn(const pfc_hunt *h)
+bool pfc_hunt_pairs_may(const pfc_hunt *h)
 {
     const pfc_hunt_step *first = pfc_hunt_first(h);
 
@@ -39,16 +39,12 @@ static double step_of(const pfc_hunt *h)
     return good.runs && bad.runs ? log(bad.median / good.median) : 0;
 }
 
-pfc_code pfc_hunt_pairs_turn(pfc_hunt *h, pfc_err *err)
+static pfc_noise_look look_at(const pfc_hunt *h)
 {
-    pfc_noise_run *runs;
+    pfc_noise_run *runs = pfc_calloc(LOOK_BACK, sizeof *runs);
     pfc_noise_look look;
-    pfc_code code;
     size_t len = 0;
 
-    if (!may_turn(h))
-        return PFC_OK;
-    runs = pfc_calloc(LOOK_BACK, sizeof *runs);
     for (size_t i = h->state.len > LOOK_BACK ? h->state.len - LOOK_BACK : 0; i < h->state.len;
          i++) {
         const pfc_hunt_step *s = &h->state.steps[i];
@@ -59,18 +55,59 @@ pfc_code pfc_hunt_pairs_turn(pfc_hunt *h, pfc_err *err)
     }
     look = pfc_noise_look_at(runs, len, step_of(h));
     free(runs);
-    if (!look.states)
-        return PFC_OK;
-    h->state.paired = true;
+    return look;
+}
+
+static pfc_code turn(pfc_hunt *h, pfc_err *err)
+{
+    pfc_code code;
+
     pfc_hunt_view_wipe(h);
-    pfc_cli_note(
-        h->cli,
-        "this machine has states: %zu of %zu runs of equal builds are far from the others "
-        "(by %.2g %% at most, correlation %.2f); from here on commits run in turns with the "
-        "good end's build (--no-paired: they do not)",
-        look.far, look.runs, 100 * look.farthest, look.correlation);
+    pfc_cli_note(h->cli,
+                 "from here on commits run in turns with the good end's build (--no-paired: "
+                 "they do not)");
+    h->state.paired = true;
     code = pfc_hunt_state_save(&h->state, err);
     return code ? code : pfc_hunt_replan(h, err);
+}
+
+pfc_code pfc_hunt_pairs_turn(pfc_hunt *h, bool *turned, pfc_err *err)
+{
+    const pfc_noise_look look = pfc_hunt_pairs_may(h) ? look_at(h) : (pfc_noise_look){ 0 };
+
+    *turned = look.states;
+    if (!look.states)
+        return PFC_OK;
+    pfc_hunt_view_wipe(h);
+    pfc_cli_note(h->cli,
+                 "this machine has states: %zu of %zu runs of equal builds are far from the others "
+                 "(by %.2g %% at most, correlation %.2f)",
+                 look.far, look.runs, 100 * look.farthest, look.correlation);
+    return turn(h, err);
+}
+
+pfc_code pfc_hunt_pairs_doubt(pfc_hunt *h, bool *turned, pfc_err *err)
+{
+    pfc_bisect_report report = { 0 };
+    bool names;
+
+    *turned = false;
+    if (!pfc_hunt_pairs_may(h))
+        return PFC_OK;
+    pfc_bisect_report_get(h->plan, &report);
+    names = report.verdict == PFC_BISECT_FOUND || report.verdict == PFC_BISECT_RANGE;
+    pfc_bisect_report_clear(&report);
+    *turned = names || look_at(h).far > 0;
+    if (!*turned)
+        return PFC_OK;
+    pfc_hunt_view_wipe(h);
+    pfc_cli_note(h->cli, names ? "fresh pairs do not show what single runs did"
+                               : "single runs show nothing, and some were far from the others");
+    if (names)
+        pfc_hunt_pairs_take_over(h);
+    for (size_t i = 0; i < h->state.len; i++)
+        h->state.steps[i].confirm = false;
+    return turn(h, err);
 }
 
 /* ---- a unit ---- */

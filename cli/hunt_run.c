@@ -213,15 +213,21 @@ static pfc_code one_step(pfc_hunt *h, const pfc_bisect_step *next, size_t *faile
     return code;
 }
 
+static bool runs_spent(const pfc_hunt *h)
+{
+    return h->opts->max_runs > 0 && h->state.len >= (size_t)h->opts->max_runs;
+}
+
 /* Of pairs the plan counts units, and only runs have a price. */
 static bool budget_spent(const pfc_hunt *h)
 {
-    return h->state.paired && h->opts->max_runs > 0 && h->state.len >= (size_t)h->opts->max_runs;
+    return h->state.paired && runs_spent(h);
 }
 
 static pfc_code search(pfc_hunt *h, pfc_err *err)
 {
     size_t failed = 0;
+    bool turned;
     pfc_code code = PFC_OK;
 
     pfc_hunt_phase(h, "searching %zu %s, from %.12s to %.12s", h->commits.len,
@@ -234,7 +240,7 @@ static pfc_code search(pfc_hunt *h, pfc_err *err)
             h->interrupted = true;
             break;
         }
-        code = pfc_hunt_pairs_turn(h, err);
+        code = pfc_hunt_pairs_turn(h, &turned, err);
         if (code || budget_spent(h))
             break;
         if (!pfc_hunt_pairs_open(h))
@@ -256,6 +262,8 @@ pfc_code pfc_hunt_run(pfc_hunt *h, pfc_err *err)
         code = search(h, err);
         if (!code && !h->interrupted && pfc_hunt_confirms(h))
             code = pfc_hunt_confirm(h, &again, err);
+        if (!code && !h->interrupted && !again && !pfc_hunt_names(h) && !runs_spent(h))
+            code = pfc_hunt_pairs_doubt(h, &again, err);
     }
     pfc_hunt_view_wipe(h);
     return code;

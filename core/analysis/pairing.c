@@ -14,15 +14,14 @@
 #define DISAGREE  4.0  /* standard deviations of the first two pairs' difference */
 #define TINY      1e-4 /* a difference that a clock's grain alone may make */
 
-#define GROUP_LEAST 4
-#define FAR         6.0  /* standard deviations: of noise alone one in half a billion */
-#define FAR_RUNS    2    /* one is an accident */
-#define FAR_SHARE   0.08 /* so many outliers cost more than pairs do */
-#define RUNS_LEAST  8
-#define STEP_SHARE  0.25 /* a run that is off by less of the step hides none */
-#define CORR_PAIRS  14
-#define CORR_LEAST  0.3
-#define CORR_Z      2.6
+#define FAR        6.0  /* standard deviations: of noise alone one in half a billion */
+#define FAR_RUNS   2    /* one is an accident */
+#define FAR_SHARE  0.08 /* so many outliers cost more than pairs do */
+#define RUNS_LEAST 8
+#define STEP_SHARE 0.25 /* a run that is off by less of the step hides none */
+#define CORR_PAIRS 14
+#define CORR_LEAST 0.3
+#define CORR_Z     2.6
 
 /* ---- units ---- */
 
@@ -109,19 +108,28 @@ void pfc_pairing_clear(pfc_pairing *p)
 
 /* ---- when ---- */
 
-/* Residuals of the logarithms, NAN for runs of small groups; returns how many there are. */
+/* Residuals of the logarithms, NAN for runs that are alone; returns how many there are. Two runs
+ * differ by one number, and the median of three is one of them: these are no residuals. */
 static size_t residuals(const pfc_noise_run *runs, size_t len, double *out, double *scratch)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < len; i++) {
         size_t n = 0;
+        size_t before = 0;
 
-        for (size_t k = 0; k < len; k++)
-            if (runs[k].group == runs[i].group)
-                scratch[n++] = log(runs[k].value);
-        out[i] = n < GROUP_LEAST ? (double)NAN : log(runs[i].value) - pfc_stats_median(scratch, n);
-        count += n >= GROUP_LEAST;
+        for (size_t k = 0; k < len; k++) {
+            if (runs[k].group != runs[i].group)
+                continue;
+            before += k < i;
+            scratch[n++] = log(runs[k].value);
+        }
+        out[i] = log(runs[i].value) - pfc_stats_median(scratch, n);
+        if (n == 2)
+            out[i] *= sqrt(2);
+        if (n == 1 || (n == 2 && before == 0) || (n == 3 && !(fabs(out[i]) > 0)))
+            out[i] = (double)NAN;
+        count += isnan(out[i]) ? 0 : 1;
     }
     return count;
 }

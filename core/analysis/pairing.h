@@ -53,7 +53,7 @@ typedef struct pfc_noise_run {
     double value; /* > 0, finite */
 } pfc_noise_run;
 
-/** How runs scatter about the median of their own group; groups of less than four say nothing. */
+/** How runs scatter about the median of their own group; one that is alone says nothing. */
 typedef struct pfc_noise_look {
     size_t runs;
     size_t far; /* so far off that it is no noise of the others, and hides the step looked for */
