@@ -3,7 +3,9 @@
 The whole of it, with more sessions and the rivals beside: perfci-bisect-bench and bench/bisect/drive.sh (bench/RESULTS.md)."""
 
 import collections
+import importlib.util
 import json
+import math
 import os
 import re
 import subprocess
@@ -32,6 +34,29 @@ def right(doc, truth):
     """As score.py has it: something is named, each set holds a whole true one and at most 7 commits beside it."""
     named = [set(c["commits"]) for c in doc["culprits"]]
     return bool(named) == bool(truth) and all(any(t <= n and len(n) <= len(t) + 7 for t in truth) for n in named)
+
+
+class Bound(unittest.TestCase):
+    """bench/bisect/bound.py, whose figures stand beside what the planner takes."""
+
+    def setUp(self):
+        spec = importlib.util.spec_from_file_location("bound", os.path.join(support.ROOT, "bench/bisect/bound.py"))
+        self.bound = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.bound)
+
+    def test_capacity_is_that_of_the_binary_channel_with_gaussian_noise(self):
+        # Half a bit at a noise of 0.97869 around -1 and +1 (Richardson, Shokrollahi & Urbanke, IEEE Trans. Inf. Theory 47,
+        # 2001), which is the Shannon limit of 0.187 dB for rate 1/2; a third of a bit at -0.495 dB.
+        self.assertAlmostEqual(self.bound.capacity(2 / 0.97869), 0.5, delta=1e-5)
+        self.assertAlmostEqual(self.bound.capacity(2 * math.sqrt(2 / 3 * 10 ** -0.0495)), 1 / 3, delta=1e-4)
+        self.assertAlmostEqual(self.bound.capacity(30), 1.0, delta=1e-9)
+        # Weak signals: d^2 / 8 nats.
+        self.assertAlmostEqual(self.bound.capacity(0.01) * math.log(2) / (0.01 ** 2 / 8), 1.0, delta=1e-3)
+
+    def test_runs_are_burnashevs_sum(self):
+        # 256 commits, steps so large that a run tells its side: 0.99 x 8 runs, and ln 100 / (d^2 / 2) to be sure.
+        self.assertAlmostEqual(self.bound.runs(256, 30), 0.99 * 8 + math.log(100) / 450, delta=1e-6)
+        self.assertAlmostEqual(self.bound.runs(1, 2), math.log(100) / 2, delta=1e-9)
 
 
 class Scenarios(support.Case):

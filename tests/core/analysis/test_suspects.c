@@ -97,6 +97,21 @@ Test(suspects, the_place_is_the_gap_in_which_the_level_changes)
     cr_assert(lt(dbl, place[7], -5));
 }
 
+/* A point on the wrong side of the step costs what Student's t with 4 degrees of freedom says of it: R 4.2.2,
+ * dt(log(1.1) / 0.02, 4, log = TRUE) - dt(0, 4, log = TRUE). */
+Test(suspects, a_place_weighs_what_students_t_says)
+{
+    const pfc_suspect_point points[] = { { 10, 100.0 }, { 20, 110.0 } };
+    double place[15];
+
+    pfc_suspects_place(points, 2, 100, 110, 0.02, 9, 15, place);
+    for (int k = 0; k < 15; k++) {
+        const int position = 9 + k;
+        const double want = position > 10 && position <= 20 ? 0.0 : -4.7468662724295;
+        cr_assert(epsilon_eq(dbl, place[k], want, 1e-6), "%d: %.12f", position, place[k]);
+    }
+}
+
 Test(suspects, what_the_benchmark_is_built_from_decides_between_neighbours)
 {
     const pfc_suspect_commit commits[] = { docs, norm, gemm, tests };
