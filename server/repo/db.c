@@ -94,8 +94,12 @@ static void drop_notice(void *arg, const PGresult *res)
 pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc_err *err)
 {
     /* The URL comes after our defaults, so that it may override them. */
-    const char *keys[] = { "connect_timeout", "application_name", "dbname", NULL };
-    const char *values[] = { PFC_DB_CONNECT_S, "perfci", url, NULL };
+    const char *keys[] = { "connect_timeout",  "application_name",
+                           "keepalives_idle",  "keepalives_interval",
+                           "keepalives_count", "tcp_user_timeout",
+                           "dbname",           NULL };
+    /* A machine that went without a word is noticed within half a minute. */
+    const char *values[] = { PFC_DB_CONNECT_S, "perfci", "15", "5", "3", "30000", url, NULL };
     char limit[16];
     const char *params[] = { limit };
     PGconn *pg = PQconnectdbParams(keys, values, 1);
@@ -195,6 +199,11 @@ void pfc_db_figures(pfc_db *db, pfc_db_counts *out)
     pthread_mutex_lock(&db->lock);
     *out = (pfc_db_counts){ db->len, db->len - db->idle_len, db->waits, db->refused };
     pthread_mutex_unlock(&db->lock);
+}
+
+pfc_replica *pfc_db_replica(pfc_db *db)
+{
+    return db->replica;
 }
 
 static pfc_code borrow(pfc_db *db, pfc_conn **out, pfc_err *err)

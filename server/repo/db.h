@@ -47,7 +47,7 @@ typedef enum pfc_tx_mode {
     PFC_TX_AUTO,     /* no transaction: each statement is its own */
     PFC_TX_WRITE,    /* BEGIN ... COMMIT, read committed */
     PFC_TX_SNAPSHOT, /* read only, all statements see one state */
-    PFC_TX_READ,     /* the same, of a state some seconds old: a replica may answer */
+    PFC_TX_READ, /* the same, of a state some seconds old: a replica may answer; see pfc_db_read */
 } pfc_tx_mode;
 
 /** Borrows a connection. PFC_EUNAVAIL when none is free in time or the database is away. */
@@ -56,6 +56,12 @@ pfc_code pfc_tx_begin(pfc_tx **out, pfc_db *db, pfc_tx_mode mode, pfc_err *err) 
 pfc_code pfc_tx_commit(pfc_tx *tx, pfc_err *err) PFC_MUSTCHECK;
 /** Gives the connection back; rolls back unless committed. Accepts NULL. */
 void pfc_tx_free(pfc_tx *tx);
+
+/** Reads into `into` by statements of one snapshot. Forgets first what an earlier call has left there. */
+typedef pfc_code (*pfc_db_reading)(pfc_tx *tx, void *into, pfc_err *err);
+/** Begins a PFC_TX_READ and reads. When a replica was asked and is lost meanwhile, the primary is asked,
+ *  once and from the beginning: that the replica went must not be the reader's concern. */
+pfc_code pfc_db_read(pfc_db *db, pfc_db_reading reading, void *into, pfc_err *err) PFC_MUSTCHECK;
 
 /** Parameters of one statement, $1 first; clear frees what the pushes made. */
 #define PFC_ARGS_MAX 32

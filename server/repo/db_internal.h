@@ -22,6 +22,8 @@ typedef struct pfc_replica pfc_replica;
 pfc_code pfc_replica_open(pfc_replica **out, const pfc_db_opts *opts, pfc_err *err);
 void pfc_replica_close(pfc_replica *replica);
 pfc_tx *pfc_replica_begin(pfc_replica *replica);
+/** Of the pool; NULL: none. */
+pfc_replica *pfc_db_replica(pfc_db *db);
 
 struct pfc_tx {
     pfc_db *db;

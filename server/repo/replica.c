@@ -101,3 +101,24 @@ pfc_tx *pfc_replica_begin(pfc_replica *r)
     }
     return tx;
 }
+
+pfc_code pfc_db_read(pfc_db *db, pfc_db_reading reading, void *into, pfc_err *err)
+{
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_READ, err);
+    bool again;
+
+    if (!code)
+        code = reading(tx, into, err);
+    again = code == PFC_EUNAVAIL && tx && tx->db != db;
+    pfc_tx_free(tx);
+    if (!again)
+        return code;
+    leave(pfc_db_replica(db), err ? err->msg : "");
+    tx = NULL;
+    code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
+    if (!code)
+        code = reading(tx, into, err);
+    pfc_tx_free(tx);
+    return code;
+}

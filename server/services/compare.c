@@ -37,6 +37,7 @@ static void side_clear(side *s)
     }
     free(s->entries);
     pfc_res_free(s->res);
+    *s = (side){ 0 };
 }
 
 static pfc_code find_run(pfc_db *db, int64_t project_id, const char *text, target *out,
@@ -322,33 +323,63 @@ static pfc_code load_machines(pfc_tx *tx, const side *a, const side *b, pfc_res 
     return pfc_tx_query(tx, "machine_fingerprints", &args, out, err);
 }
 
+/* What one snapshot gives. */
+typedef struct reading {
+    int64_t project_id;
+    const char *backend;
+    target at, bt;
+    side as, bs;
+    pfc_res *machines;
+    pfc_comparison *c;
+} reading;
+
+static void reading_clear(reading *r)
+{
+    side_clear(&r->as);
+    side_clear(&r->bs);
+    pfc_res_free(r->machines);
+    r->machines = NULL;
+}
+
+static void runs_clear(pfc_compare_side *named)
+{
+    pfc_texts_free(named->runs, named->runs_len);
+    named->runs = NULL;
+    named->runs_len = 0;
+}
+
+static pfc_code read_sides(pfc_tx *tx, void *into, pfc_err *err)
+{
+    reading *r = into;
+    pfc_code code;
+
+    reading_clear(r);
+    runs_clear(&r->c->a);
+    runs_clear(&r->c->b);
+    code = load_side(tx, r->project_id, &r->at, r->backend, &r->as, &r->c->a, err);
+    if (!code)
+        code = load_side(tx, r->project_id, &r->bt, r->backend, &r->bs, &r->c->b, err);
+    if (!code)
+        code = load_machines(tx, &r->as, &r->bs, &r->machines, err);
+    return code;
+}
+
 pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *b,
                      const char *backend, pfc_comparison *out, pfc_err *err)
 {
     pfc_comparison c = { .margin_rel = 0.01 }; /* pfc_compare_opts' default */
-    target at = { 0 }, bt = { 0 };
-    side as = { 0 }, bs = { 0 };
-    pfc_res *machines = NULL;
-    pfc_tx *tx = NULL;
+    reading r = { .project_id = project_id, .backend = backend, .c = &c };
     pfc_code code;
 
-    code = find_target(db, project_id, a, "a", &at, &c.a, err);
+    code = find_target(db, project_id, a, "a", &r.at, &c.a, err);
     if (!code)
-        code = find_target(db, project_id, b, "b", &bt, &c.b, err);
+        code = find_target(db, project_id, b, "b", &r.bt, &c.b, err);
     if (!code)
-        code = pfc_tx_begin(&tx, db, PFC_TX_READ, err);
+        code = pfc_db_read(db, read_sides, &r, err);
+    /* the statistics need no connection */
     if (!code)
-        code = load_side(tx, project_id, &at, backend, &as, &c.a, err);
-    if (!code)
-        code = load_side(tx, project_id, &bt, backend, &bs, &c.b, err);
-    if (!code)
-        code = load_machines(tx, &as, &bs, &machines, err);
-    pfc_tx_free(tx); /* the statistics need no connection */
-    if (!code)
-        code = merge(&as, &bs, machines, &c, err);
-    pfc_res_free(machines);
-    side_clear(&as);
-    side_clear(&bs);
+        code = merge(&r.as, &r.bs, r.machines, &c, err);
+    reading_clear(&r);
     if (code)
         pfc_comparison_clear(&c);
     else
@@ -371,8 +402,8 @@ void pfc_comparison_clear(pfc_comparison *c)
     free(c->rows);
     pfc_texts_free(c->only_a, c->only_a_len);
     pfc_texts_free(c->only_b, c->only_b_len);
-    pfc_texts_free(c->a.runs, c->a.runs_len);
-    pfc_texts_free(c->b.runs, c->b.runs_len);
+    runs_clear(&c->a);
+    runs_clear(&c->b);
     free(c->a.commit);
     free(c->b.commit);
     memset(c, 0, sizeof(*c));

@@ -47,7 +47,8 @@ pfc_code pfc_notice_project(pfc_db *db, int64_t id, int64_t *project_id, pfc_err
 {
     pfc_args args = { 0 };
     pfc_tx *tx = NULL;
-    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_READ, err);
+    /* Not a replica's: the notice may be new. */
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
 
     *project_id = 0;
     if (!code) {

@@ -68,6 +68,7 @@ static void gathered_clear(gathered *g, size_t commits)
     pfc_res_free(g->series);
     pfc_res_free(g->source_rows);
     pfc_res_free(g->past_rows);
+    *g = (gathered){ 0 };
 }
 
 /* ---- the series: place, identical code, boundaries ---- */
@@ -422,7 +423,7 @@ static pfc_code rank(const range *r, bool places, gathered *g, pfc_alert_ranking
     return pfc_suspects_rank(&c, &out->suspects, err);
 }
 
-void pfc_alert_ranking_clear(pfc_alert_ranking *ranking)
+static void boundaries_clear(pfc_alert_ranking *ranking)
 {
     for (size_t i = 0; i < ranking->boundaries_len; i++) {
         pfc_suspect_boundary *b = &ranking->boundaries[i];
@@ -431,34 +432,51 @@ void pfc_alert_ranking_clear(pfc_alert_ranking *ranking)
         free((char *)(uintptr_t)b->before);
         free((char *)(uintptr_t)b->now);
     }
+    ranking->boundaries_len = 0;
+}
+
+void pfc_alert_ranking_clear(pfc_alert_ranking *ranking)
+{
+    boundaries_clear(ranking);
     pfc_suspects_clear(&ranking->suspects);
     pfc_rows_clear(&ranking->commits);
     pfc_rows_clear(&ranking->alert);
     *ranking = (pfc_alert_ranking){ 0 };
 }
 
+/* What one snapshot gives. */
+typedef struct reading {
+    range r;
+    gathered g;
+    pfc_alert_ranking *ranking;
+} reading;
+
+static pfc_code read_evidence(pfc_tx *tx, void *into, pfc_err *err)
+{
+    reading *all = into;
+
+    gathered_clear(&all->g, all->ranking->commits.len);
+    boundaries_clear(all->ranking);
+    return gather(tx, &all->r, &all->g, all->ranking, err);
+}
+
 pfc_code pfc_alert_rank_by(pfc_db *db, int64_t alert_id, bool places, pfc_alert_ranking *out,
                            pfc_err *err)
 {
     pfc_alert_ranking ranking = { 0 };
-    gathered g = { 0 };
-    pfc_tx *tx = NULL;
-    range r;
+    reading all = { .ranking = &ranking };
     pfc_code code = pfc_alerts_get(db, alert_id, &ranking.alert, err);
 
     if (!code)
         code = pfc_alert_commits_list(db, alert_id, &ranking.commits, err);
     if (!code && ranking.commits.len) {
-        r = (range){ .first = ranking.commits.items[0].position,
-                     .last = ranking.commits.items[ranking.commits.len - 1].position,
-                     .alert = &ranking.alert.items[0] };
-        code = pfc_tx_begin(&tx, db, PFC_TX_READ, err);
+        all.r = (range){ .first = ranking.commits.items[0].position,
+                         .last = ranking.commits.items[ranking.commits.len - 1].position,
+                         .alert = &ranking.alert.items[0] };
+        code = pfc_db_read(db, read_evidence, &all, err);
         if (!code)
-            code = gather(tx, &r, &g, &ranking, err);
-        pfc_tx_free(tx);
-        if (!code)
-            code = rank(&r, places, &g, &ranking, err);
-        gathered_clear(&g, ranking.commits.len);
+            code = rank(&all.r, places, &all.g, &ranking, err);
+        gathered_clear(&all.g, ranking.commits.len);
     }
     if (code)
         pfc_alert_ranking_clear(&ranking);

@@ -325,35 +325,50 @@ static pfc_code find_boundaries(pfc_tx *tx, pfc_window *w, pfc_err *err)
     return code;
 }
 
+/* What one snapshot gives. */
+typedef struct reading {
+    const pfc_window_opts *opts;
+    size_t points;
+    pfc_window *w;
+} reading;
+
+static pfc_code read_window(pfc_tx *tx, void *into, pfc_err *err)
+{
+    const reading *r = into;
+    pfc_window_bounds b = { .time_from = (double)NAN, .time_to = (double)NAN };
+    pfc_series_rows known = r->w->series;
+    const pfc_series *series = &known.items[0];
+    pfc_code code;
+
+    r->w->series = (pfc_series_rows){ 0 };
+    pfc_window_clear(r->w);
+    r->w->series = known;
+    code = read_bound(tx, series, r->opts->from, "from", &b.position_from, &b.time_from, err);
+    if (!code)
+        code = read_bound(tx, series, r->opts->to, "to", &b.position_to, &b.time_to, err);
+    if (!code)
+        code = load_points(tx, series, &b, r->points, r->w, err);
+    if (!code)
+        code = load_changes(tx, series, r->w, err);
+    if (!code)
+        code = find_boundaries(tx, r->w, err);
+    return code;
+}
+
 pfc_code pfc_series_window(pfc_db *db, int64_t series_id, const pfc_window_opts *opts,
                            pfc_window *out, pfc_err *err)
 {
     int points = opts->points ? opts->points : DEFAULT_POINTS;
-    pfc_window_bounds b = { .time_from = (double)NAN, .time_to = (double)NAN };
-    const pfc_series *series;
     pfc_window w = { 0 };
-    pfc_tx *tx = NULL;
+    reading r = { .opts = opts, .points = (size_t)points, .w = &w };
     pfc_code code;
 
     if (points < 1 || points > MAX_POINTS)
         return pfc_err_set_field(err, PFC_EINVAL, "points", "points: want 1 to %d, got %d",
                                  MAX_POINTS, points);
     code = pfc_series_get(db, series_id, &w.series, err);
-    if (code)
-        return code;
-    series = &w.series.items[0];
-    code = pfc_tx_begin(&tx, db, PFC_TX_READ, err);
     if (!code)
-        code = read_bound(tx, series, opts->from, "from", &b.position_from, &b.time_from, err);
-    if (!code)
-        code = read_bound(tx, series, opts->to, "to", &b.position_to, &b.time_to, err);
-    if (!code)
-        code = load_points(tx, series, &b, (size_t)points, &w, err);
-    if (!code)
-        code = load_changes(tx, series, &w, err);
-    if (!code)
-        code = find_boundaries(tx, &w, err);
-    pfc_tx_free(tx);
+        code = pfc_db_read(db, read_window, &r, err);
     if (code)
         pfc_window_clear(&w);
     else

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from ground import Ledger, programs, sql, support, want
 
@@ -59,8 +60,34 @@ def pair(place):
     return standby
 
 
+def lose_midway(place, standby, ask):
+    """The replica dies while it works on a question: what the asker gets in the end."""
+    lock = subprocess.Popen([os.path.join(programs(), "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", place.cluster.url],
+                            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    try:
+        # taken on the replica as well, where it stops whoever reads
+        lock.stdin.write("BEGIN; LOCK TABLE measurements IN ACCESS EXCLUSIVE MODE;\n")
+        lock.stdin.flush()
+        support.until("the replica has the lock", lambda: sql(
+            standby.url, "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'measurements'::regclass AND granted"
+                         " AND mode = 'AccessExclusiveLock'") == "t")
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(ask)
+            support.until("the replica works on it", lambda: sql(
+                standby.url, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                             " AND application_name = 'perfci'") == "1")
+            standby.halt()
+            lock.stdin.close()  # the primary answers
+            lock.wait(timeout=support.DEADLINE_S)
+            return answer.result(timeout=support.DEADLINE_S)
+    finally:
+        if lock.poll() is None:
+            lock.kill()
+        lock.wait()
+
+
 def replica(place, trials, seed):
-    """The replica is paused, goes on, goes away and comes back: reads are answered all the while, never older
+    """The replica is paused, goes on, dies in the middle of an answer and comes back: reads are answered all the while, never older
     than the limit once it was noticed."""
     standby = pair(place)
     try:
@@ -87,7 +114,7 @@ def replica(place, trials, seed):
             support.until("the primary is asked once it is behind", lambda: points() == ledger.last)
             sql(standby.url, "SELECT pg_wal_replay_resume()")
             support.until("the replica is in use", lambda t=trial: in_use(2 * t + 1))
-            standby.halt()
+            want(lose_midway(place, standby, points) == ledger.last, "asked again, the primary has all")
             ledger.again(ledger.numbers(1))
             want(points() == ledger.last, "the primary has all")
             if trial + 1 < trials:
