@@ -428,6 +428,17 @@ class Jobs(unittest.TestCase):
         self.assertEqual(server.call("POST", f"/api/v1/jobs/{job['id']}/complete", end, token=self.runner).status, 200)
         self.assertEqual(server.call("GET", f"/api/v1/jobs/{job['id']}").json["state"], "done")
 
+    def test_a_waiting_job_tells_its_place(self):
+        ids = [self.enqueue(n, "places").json["id"] for n in (21, 22)]
+        place = lambda i: server.call("GET", f"/api/v1/jobs/{ids[i]}").json["position"]
+        before = place(0)
+        self.assertEqual(place(1), before + 1)
+        self.assertEqual(self.lease("places").json["job"]["id"], ids[0])
+        self.assertIsNone(place(0))
+        self.assertEqual(place(1), before)
+        for i in ids:
+            server.as_admin("DELETE", f"/api/v1/jobs/{i}")
+
     def test_a_waiting_lease_gets_the_job_that_comes(self):
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             waiting = pool.submit(self.lease, "waiting", 30)

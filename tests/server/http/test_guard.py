@@ -177,6 +177,21 @@ class Guard(unittest.TestCase):
         support.until("refused by the other", lambda: second.call(
             "GET", "/api/v1/projects", token=made["token"]).status == 401)
 
+    def test_no_secret_is_in_the_log(self):
+        server = self.serve("--log-level", "debug")
+        made = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"]}).json["token"]
+        wrong = "pfc_" + "c" * 64
+        cookie = {"Cookie": f"pfc_session={made}"}
+        self.assertEqual(server.call("GET", "/api/v1/projects", token=made).status, 200)
+        self.assertEqual(server.call("GET", "/api/v1/projects", token=wrong).status, 401)
+        self.assertEqual(server.call("GET", "/api/v1/projects", headers=cookie).status, 200)
+        # in places where none belongs
+        self.assertEqual(server.call("GET", f"/api/v1/projects?token={made}", token=made).status, 400)
+        self.assertEqual(server.as_admin("POST", "/api/v1/tokens", {"scopes": [made]}).status, 400)
+        support.until("all was logged", lambda: server.log().count("/api/v1/tokens") >= 2)
+        for secret in (made, wrong, server.admin):
+            self.assertNotIn(secret.removeprefix("pfc_"), server.log())
+
     @unittest.skipUnless(shutil.which("openssl"), "no openssl program to make a certificate")
     def test_tls_by_certificate_files(self):
         folder = support.tempfile.mkdtemp(prefix="pfc-tls-")
