@@ -163,8 +163,8 @@ void *pfc_segment_space_take(pfc_segment_space *space, size_t bytes)
         i++;
     assert(i < PFC_SPACE_PARTS);
     space->parts[i].used = true;
-    if (space->parts[i].cap < bytes) {
-        space->parts[i].cap = bytes + bytes / 2;
+    if (space->parts[i].cap <= bytes) { /* an empty piece has an address, too */
+        space->parts[i].cap = bytes + bytes / 2 + 1;
         free(space->parts[i].memory);
         space->parts[i].memory = pfc_alloc(space->parts[i].cap);
     }
