@@ -404,7 +404,7 @@ void pfc_fit_explain(pfc_fit *f)
     if (found == 0 && f->noise.inflate <= 1.5 && f->noise.freedom > 4.0)
         return;
     pfc_fit other;
-    pfc_fit_init(&other, f->track, f->fixed, f->space);
+    pfc_fit_init_like(&other, f);
     try_states(f, &other);
     if (found > 1 || f->noise.inflate > 1.5)
         try_wave(f, &other);

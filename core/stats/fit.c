@@ -99,7 +99,7 @@ static size_t bytes_of(size_t n)
     return 8 * 16 + n * (sizeof(double) * 6 + sizeof(uint32_t) * 2 + 1) + sizeof(double);
 }
 
-void pfc_fit_init(pfc_fit *f, const pfc_track *track, pfc_fixed fixed, pfc_segment_space *space)
+static void lay_out(pfc_fit *f, const pfc_track *track, pfc_fixed fixed, pfc_segment_space *space)
 {
     memset(f, 0, sizeof *f);
     f->track = track;
@@ -115,10 +115,21 @@ void pfc_fit_init(pfc_fit *f, const pfc_track *track, pfc_fixed fixed, pfc_segme
     f->q = take(&at, f->n, sizeof *f->q);
     f->starts = take(&at, f->n, sizeof *f->starts);
     f->upper = take(&at, f->n, sizeof *f->upper);
+}
+
+void pfc_fit_init(pfc_fit *f, const pfc_track *track, pfc_fixed fixed, pfc_segment_space *space)
+{
+    lay_out(f, track, fixed, space);
     memset(f->upper, 0, f->n);
     memcpy(f->a, track->y, f->n * sizeof *f->a);
     memcpy(f->scratch, f->a, f->n * sizeof *f->a);
     f->centre = pfc_stats_median_spend(f->scratch, f->n);
+}
+
+void pfc_fit_init_like(pfc_fit *f, const pfc_fit *from)
+{
+    lay_out(f, from->track, from->fixed, from->space);
+    f->centre = from->centre;
 }
 
 void pfc_fit_clear(pfc_fit *f)

@@ -44,6 +44,8 @@ typedef struct pfc_fit {
 } pfc_fit;
 
 void pfc_fit_init(pfc_fit *f, const pfc_track *track, pfc_fixed fixed, pfc_segment_space *space);
+/** Of the same track, and not filled yet. */
+void pfc_fit_init_like(pfc_fit *f, const pfc_fit *from);
 void pfc_fit_clear(pfc_fit *f);
 /** Levels and noise for the nuisance terms as they stand, starting from noise `unit`. */
 void pfc_fit_run(pfc_fit *f, double unit);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/stats/fit.h"
+#include "core/stats/widest.h"
 
 #define LENGTHS 8 /* longer runs are not told apart */
 #define SIDES   2
@@ -54,24 +55,21 @@ static void reach_of(const pfc_fit *f, size_t level, reach *out)
     }
 }
 
-static void rank(pfc_runs *runs)
+WIDEST static void rank(pfc_runs *runs)
 {
-    for (size_t s = 0; s < SIDES; s++) {
-        for (size_t l = 0; l < LENGTHS; l++) {
-            float most = -INFINITY;
-            float second = -INFINITY;
-            for (size_t k = 0; k < runs->levels; k++) {
-                float x = runs->of[k].at[s][l];
-                if (x > most) {
-                    second = most;
-                    most = x;
-                    runs->owner[s][l] = (uint32_t)k;
-                } else if (x > second) {
-                    second = x;
-                }
-            }
-            runs->most.at[s][l] = most;
-            runs->second.at[s][l] = second;
+    float *most = &runs->most.at[0][0];
+    float *second = &runs->second.at[0][0];
+    uint32_t *owner = &runs->owner[0][0];
+    for (size_t j = 0; j < SIDES * LENGTHS; j++)
+        most[j] = second[j] = -INFINITY;
+    for (size_t k = 0; k < runs->levels; k++) {
+        const float *x = &runs->of[k].at[0][0];
+        for (size_t j = 0; j < SIDES * LENGTHS; j++) {
+            bool more = x[j] > most[j];
+            float lower = more ? most[j] : x[j];
+            second[j] = lower > second[j] ? lower : second[j];
+            owner[j] = more ? (uint32_t)k : owner[j];
+            most[j] = more ? x[j] : most[j];
         }
     }
 }
