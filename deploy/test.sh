@@ -29,6 +29,9 @@ if [ "$install" -eq 1 ]; then
     ./deploy/install.sh build runtime test
 fi
 
+# Tests wait for others much of their time; two more than there are cores keep the cores busy.
+jobs=$(($(nproc) + 2))
+
 run_ctest() {
     # No test may read the caller's terminal or settings.
     env -u PERFCI_URL -u PERFCI_TOKEN -u PERFCI_TOKEN_FILE -u PERFCI_DATA -u PERFCI_DATABASE_URL \
@@ -41,15 +44,15 @@ cmake --preset release -DPERFCI_TESTS=ON -DPERFCI_WERROR=ON >build/configure.log
 cmake --build build/release
 if [ "$fast" -eq 1 ]; then
     say "tests: unit"
-    run_ctest release -L unit -j 2
+    run_ctest release -L unit -j "$jobs"
     exit 0
 fi
 say "tests: all labels, release build"
-run_ctest release -j 2
+run_ctest release -j "$jobs"
 
 say "build: asan (AddressSanitizer, UndefinedBehaviorSanitizer)"
 cmake --preset asan -DPERFCI_WEB=OFF >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 cmake --build build/asan
 say "tests: unit, db, fuzz and fault with the sanitizers"
-run_ctest asan -j 2 -L 'unit|db|fuzz|fault'
+run_ctest asan -j "$jobs" -L 'unit|db|fuzz|fault'
 say "done"

@@ -87,9 +87,10 @@ target_compile_options(perfci_test_flags INTERFACE -Wno-conversion -Wno-sign-con
   -Wno-write-strings -Wno-double-promotion -Wno-pedantic -Wno-cast-qual
   $<$<C_COMPILER_ID:GNU>:-Wno-discarded-qualifiers>)
 
-# perfci_test(test_x LABEL unit SOURCES test_x.c DEPS pfc_y [TIMEOUT s] [ENV "A=b"...]): a Criterion program.
+# perfci_test(test_x LABEL unit SOURCES test_x.c DEPS pfc_y [TIMEOUT s] [COST s] [ENV "A=b"...]): a
+# Criterion program. COST: about how long it takes, when that is more than 10 s.
 function(perfci_test name)
-  cmake_parse_arguments(A "" "LABEL;TIMEOUT" "SOURCES;DEPS;ENV" ${ARGN})
+  cmake_parse_arguments(A "" "LABEL;TIMEOUT;COST" "SOURCES;DEPS;ENV" ${ARGN})
   perfci_pkg(criterion)
   add_executable(${name} ${A_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
@@ -100,18 +101,18 @@ function(perfci_test name)
     PFC_TEST_BIN="${CMAKE_BINARY_DIR}/bin")
   # One process at a time inside a program: tests of one program often share a cluster or a folder.
   add_test(NAME ${name} COMMAND ${name} --jobs 1)
-  perfci_test_properties(${name} LABEL ${A_LABEL} TIMEOUT ${A_TIMEOUT} ENV ${A_ENV})
+  perfci_test_properties(${name} LABEL ${A_LABEL} TIMEOUT ${A_TIMEOUT} COST ${A_COST} ENV ${A_ENV})
 endfunction()
 
-# perfci_script_test(NAME LABEL e2e COMMAND ${PERFCI_PYTHON} x.py ... [TIMEOUT s] [ENV ...])
+# perfci_script_test(NAME LABEL e2e COMMAND ${PERFCI_PYTHON} x.py ... [TIMEOUT s] [COST s] [ENV ...])
 function(perfci_script_test name)
-  cmake_parse_arguments(A "" "LABEL;TIMEOUT" "COMMAND;ENV" ${ARGN})
+  cmake_parse_arguments(A "" "LABEL;TIMEOUT;COST" "COMMAND;ENV" ${ARGN})
   add_test(NAME ${name} COMMAND ${A_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  perfci_test_properties(${name} LABEL ${A_LABEL} TIMEOUT ${A_TIMEOUT} ENV ${A_ENV})
+  perfci_test_properties(${name} LABEL ${A_LABEL} TIMEOUT ${A_TIMEOUT} COST ${A_COST} ENV ${A_ENV})
 endfunction()
 
 function(perfci_test_properties name)
-  cmake_parse_arguments(A "" "LABEL;TIMEOUT" "ENV" ${ARGN})
+  cmake_parse_arguments(A "" "LABEL;TIMEOUT;COST" "ENV" ${ARGN})
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 900) # for a test that hangs; a busy machine is no reason to fail
   endif()
@@ -122,9 +123,9 @@ function(perfci_test_properties name)
     # Criterion reports a leak with status 0; the words in the output are what tells.
     set_tests_properties(${name} PROPERTIES FAIL_REGULAR_EXPRESSION "Sanitizer|runtime error:")
   endif()
-  if(NOT A_LABEL MATCHES "^(unit|db)$")
-    # Whole stacks and browsers: one at a time, so that none starves another. A `db` program has a
-    # cluster of its own, and two of them side by side fill the waits of each other's fsyncs.
-    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  # Long ones first, so that no core waits for a last one. A program waits for others much of its time
+  # (for a cluster to start, for a stack, for a page), and what runs beside it fills that.
+  if(A_COST)
+    set_tests_properties(${name} PROPERTIES COST ${A_COST})
   endif()
 endfunction()

@@ -19,10 +19,7 @@ const NOW = new Date("2026-02-27T05:40:00Z");
 export async function startBrowser() {
   const executablePath = [process.env.PERFCI_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
     .find((p) => p && existsSync(p));
-  if (!executablePath) {
-    console.log("not available: no Chromium on this machine");
-    process.exit(77);
-  }
+  if (!executablePath) throw new Error("no Chromium on this machine: deploy/install.sh test, or PERFCI_CHROMIUM=PROGRAM");
   return chromium.launch({ executablePath, timeout: WAIT_MS, args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
     "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"] });
 }
@@ -58,13 +55,17 @@ export async function overflow(page) {
   });
 }
 
+const EVERYTHING = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+/** The rules whose outcome depends on colours. */
+export const COLOURS = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
+
 /** Violations of WCAG 2.2 A and AA. Evaluated, not added as a script, because the page's policy rightly refuses those. */
-export async function violations(page) {
-  await page.evaluate(axe);
-  return page.evaluate(async () => {
-    const result = await window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] });
+export async function violations(page, rules = EVERYTHING) {
+  if (!await page.evaluate(() => "axe" in window)) await page.evaluate(axe);
+  return page.evaluate(async (runOnly) => {
+    const result = await window.axe.run(document, { runOnly });
     return result.violations.map((v) => `${v.id}: ${v.help} (${v.nodes.slice(0, 3).map((n) => n.target.join(" ")).join("; ")})`);
-  });
+  }, rules);
 }
 
 export async function shoot(page, name) {
