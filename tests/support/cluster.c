@@ -27,7 +27,8 @@
 
 #include "tests/support/support.h"
 
-#define START_S 300 /* a busy machine is no reason to fail */
+#define START_S  300 /* a busy machine is no reason to fail */
+#define MAX_ARGS 32
 
 struct pfc_cluster {
     char dir[32]; /* /tmp/pfc-XXXXXX: socket paths may have 107 bytes */
@@ -79,6 +80,7 @@ static pfc_code find_user(pfc_cluster *c, pfc_err *err)
 static void become(const pfc_cluster *c, const char *const argv[], const char *log)
 {
     char program[300];
+    const char *args[MAX_ARGS] = { program };
     sigset_t none;
     int fd;
 
@@ -100,7 +102,10 @@ static void become(const pfc_cluster *c, const char *const argv[], const char *l
     (void)setenv("LC_ALL", "C", 1);
     (void)unsetenv("LD_PRELOAD"); /* a sanitizer's runtime is for us, not for PostgreSQL */
     (void)snprintf(program, sizeof(program), "%s/%s", c->bin, argv[0]);
-    (void)execv(program, (char *const *)(uintptr_t)argv);
+    /* By its whole name: initdb looks for its companions beside itself, and by a bare name on PATH. */
+    for (size_t i = 1; argv[i] && i < MAX_ARGS - 1; i++)
+        args[i] = argv[i];
+    (void)execv(program, (char *const *)(uintptr_t)args);
     _exit(127);
 }
 
