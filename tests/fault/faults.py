@@ -241,8 +241,7 @@ def migrate_at_once(place, trials, seed):
 def clock_steps(place, trials, seed):
     """The server's clock steps, forth by a day, back by two and so on, at random instants of ingest."""
     library = glob.glob(FAKETIME)
-    if not library:
-        raise Skipped("libfaketime is not installed")
+    want(library, "libfaketime is not installed: deploy/install.sh test")
     linked = subprocess.run(["ldd", support.BIN / "perfci-server"], capture_output=True, text=True, check=True).stdout
     if "libasan" in linked or "libtsan" in linked:
         raise Skipped("a sanitizer's runtime wants to be loaded before libfaketime")

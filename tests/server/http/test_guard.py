@@ -192,7 +192,6 @@ class Guard(unittest.TestCase):
         for secret in (made, wrong, server.admin):
             self.assertNotIn(secret.removeprefix("pfc_"), server.log())
 
-    @unittest.skipUnless(shutil.which("openssl"), "no openssl program to make a certificate")
     def test_tls_by_certificate_files(self):
         folder = support.tempfile.mkdtemp(prefix="pfc-tls-")
         self.addCleanup(shutil.rmtree, folder)
