@@ -54,7 +54,7 @@ echo "$id" >"$ASKED"; read -r line <"$ANSWERED"
 value=${line#*\"value\": }; echo "${value%%,*}"; status=${line##*\"exit\": }; exit "${status%\}*}"'
 if [ -n "${DRIVE_MAKER:-}" ]; then
     python3 "$DRIVE_MAKER" "$SCENARIO" repo
-    where=(--repo repo --good main~$(($(wc -l <commits) - 1)) --bad main --work work --no-confirm)
+    where=(--repo repo --good main~$(($(wc -l <commits) - 1)) --bad main --work work --no-confirm --no-paired)
     measure="id=\$(cat SCENARIO_COMMIT); $answer"
     names=repo/.git/scenario-map
 else
