@@ -90,6 +90,8 @@ export function startMock(dist, state) {
     }],
     [/^\/alerts\/\d+$/, () => ({ ...fixture("alert"), ...state.alert })],
     [/^\/alerts\/\d+\/suspects$/, () => ({ ...fixture("suspects"), ...state.suspects })],
+    [/^\/environment$/, () => (state.empty ? empty("events") : fixture("environment"))],
+    [/^\/environment\/\d+$/, () => ({ ...fixture("environment").events[0], ...state.event })],
     [/^\/jobs$/, () => list("jobs")],
     [/^\/runners$/, () => list("runners")],
     [/^\/runs\/\w+$/, () => fixture("run")],
@@ -131,6 +133,16 @@ export function startMock(dist, state) {
         state.patches.push({ token: req.headers.authorization, change });
         state.alert = { state: change.state };
         return json(res, 200, { ...fixture("alert"), ...state.alert });
+      });
+      return undefined;
+    }
+    if (req.method === "PATCH" && /^\/environment\/\d+$/.test(path)) {
+      let body = "";
+      req.on("data", (chunk) => { body += chunk; });
+      req.on("end", () => {
+        state.patches.push({ token: req.headers.authorization, change: JSON.parse(body) });
+        state.event = { dismissed_by: "mara", dismissed_reason: JSON.parse(body).reason, closed_at: "2026-02-24T00:00:00Z" };
+        json(res, 200, { ...fixture("environment").events[0], ...state.event });
       });
       return undefined;
     }

@@ -178,6 +178,29 @@ async function triage_needs_a_token_and_keeps_it_in_the_tab({ browser, mock, sta
   });
 }
 
+/* One machine's step stands where its regressions would: on the overview, on the series, over its alerts. */
+async function a_machine_that_moved_is_one_event_and_may_be_dismissed({ browser, mock, state }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(mock.url);
+    const card = page.locator(".moved").first();
+    await card.waitFor();
+    assert.match(await card.innerText(), /rack-7.*6\.2.%.* slower since.*39 of 41 series moved/s);
+    assert.match(await card.innerText(), /kernel: 6\.1 -> 6\.5/);
+    assert.match(await page.locator(".moved").nth(1).innerText(), /canary.s band for 3 runs/);
+    await card.getByRole("link", { name: "38 alerts explained by it" }).click();
+    await until(page, () => new URLSearchParams(location.search).get("event") === "12");
+    await page.getByRole("heading", { name: "Explained by a machine" }).waitFor();
+    await page.getByText("This is not the machine").click();
+    await page.getByLabel("Reason").fill("the flags changed");
+    await page.getByRole("button", { name: "Make it 38 regressions again" }).click();
+    await page.getByText("mara says that it is not the machine: the flags changed.").waitFor();
+    assert.deepEqual(state.patches.map((p) => p.change), [{ dismissed: true, reason: "the flags changed" }]);
+    await page.goto(`${mock.url}/series/101`);
+    await page.getByRole("heading", { name: "Machines that moved" }).waitFor();
+    assert.equal(await page.locator(".moved").count(), 1); /* that of the series' class */
+  });
+}
+
 async function a_closed_service_asks_for_a_token({ browser, mock, state }) {
   state.token = "pfc_reader";
   await withPage(browser, { ...wide, allow: refusals }, async (page) => {
@@ -323,7 +346,7 @@ async function size_is_no_burden({ browser, mock, state }) {
 }
 
 export const walks = {
-  overview_to_series, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
+  overview_to_series, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
   search_narrows_and_stays_in_the_address, triage_needs_a_token_and_keeps_it_in_the_tab, a_closed_service_asks_for_a_token,
   a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,
   the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, suspects_come_with_their_reasons_and_the_commands, names_from_outside_are_text, size_is_no_burden,

@@ -2,10 +2,10 @@
 import { effect, signal } from "@preact/signals";
 import { token } from "./client";
 
-export type Topic = "run" | "alert" | "job" | "bisection";
+export type Topic = "run" | "alert" | "job" | "bisection" | "environment";
 export type LiveState = "live" | "polling" | "connecting";
 
-const TOPICS: readonly Topic[] = ["run", "alert", "job", "bisection"];
+const TOPICS: readonly Topic[] = ["run", "alert", "job", "bisection", "environment"];
 const POLL_MS = 15_000;
 const SETTLE_MS = 400; /* a run brings several events; one refresh serves them all */
 
@@ -36,7 +36,8 @@ function announce(topic: Topic): void {
   }, SETTLE_MS);
 }
 
-const NEWS: Record<Topic, string> = { run: "A run was stored.", alert: "An alert changed.", job: "A job changed.", bisection: "A bisection went on." };
+const NEWS: Record<Topic, string> = { run: "A run was stored.", alert: "An alert changed.", job: "A job changed.", bisection: "A bisection went on.",
+  environment: "A machine moved, or stands still again." };
 
 /**
  * Opens the stream, again whenever the token changes. EventSource sends no Authorization header, so a

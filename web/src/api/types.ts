@@ -65,6 +65,14 @@ export interface Alert {
   rel_change: number; rel_low: number; rel_high: number; p: number; commit: string; commit_low: string;
   commit_high: string; culprit: string | null; created_at: string; updated_at: string; note: string | null;
   accepted?: boolean; undone_by?: string | null; group?: AlertGroup | null; evidence?: string; worth?: number; kind?: string;
+  event_id?: number | null;
+}
+/* A machine that moved: by its canary, or (kind step) by most of what it measures. */
+export interface MachineEvent {
+  id: number; project: string; kind: string; machine_class: string; machine: string | null; runs: number;
+  first_commit: string; last_commit: string; opened_at: string; closed_at: string | null;
+  loss?: number; series?: number; moved?: number; judged?: number; reasons?: string[]; cause?: string;
+  dismissed_by?: string | null; dismissed_reason?: string;
 }
 export interface Witness {
   series_id: number; metric: string; backend: string; machine_class: string; unit: string; exact: boolean;

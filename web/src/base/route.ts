@@ -67,6 +67,7 @@ export const href = {
   commit: (project: string, id: string) => `/p/${e(project)}/commit/${e(id)}`,
   compare: (project: string | null, a?: string | null, b?: string | null) => withQuery("/compare", { project, a, b }),
   alerts: (project?: string | null, state?: string | null) => withQuery("/alerts", { project, state }),
+  eventAlerts: (project: string, id: number) => withQuery("/alerts", { project, state: "all", event: id }),
   alert: (id: number | string) => `/alerts/${e(String(id))}`,
   jobs: (project?: string | null) => withQuery("/jobs", { project }),
   run: (id: number | string) => `/runs/${e(String(id))}`,

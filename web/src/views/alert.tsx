@@ -13,6 +13,7 @@ import { Badge, StateBadge } from "../widgets/badge";
 import { BenchName, CommitLink, Facts, Page, Section, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
+import { Explained } from "./moved";
 import { Suspects } from "./suspects";
 import { Triage } from "./triage";
 
@@ -106,6 +107,7 @@ export function AlertView(props: { id: string }) {
               <Section title={a.kind === "drift" ? "Slow drift" : "Change"}><Levels alert={a} /></Section>
               <Section title="The series around it" side={<a href={href.series(a.series_id, { at: a.commit.slice(0, 12) })}>Open the series</a>}><div class="chart-card"><Around alert={a} /></div></Section>
             </div>
+            {a.event_id ? <Explained id={a.event_id} /> : null}
             <Section title={a.culprit ? "Culprit and suspects" : "Suspects"} side={<span class="muted">{plural(a.range.length, "commit")} between the last good and the first bad level</span>}>
               <Suspects alert={a} />
             </Section>

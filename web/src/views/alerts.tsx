@@ -11,6 +11,7 @@ import { Select } from "../widgets/field";
 import { BenchName, CommitLink, Page, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
+import { Explained, Moved } from "./moved";
 
 const CHOICES: [string, string][] = [
   ["open", "open"], ["all", "all"], ...ALERT_STATES.map((s): [string, string] => [s, judgeState(s).word]),
@@ -20,11 +21,13 @@ export function Alerts() {
   const project = currentProject.value;
   const state = query.value.get("state") ?? "open";
   const asked = state === "all" ? null : state;
+  const event = query.value.get("event"); /* of the machine that explains them */
   const { load, more, loadingMore } = usePages<{ alerts: Alert[]; next_cursor?: string | null }, Alert>(
-    withQuery("/alerts", { project, state: asked, limit: 200 }), (r) => r.alerts, ["alert"]);
+    withQuery("/alerts", { project, state: asked, event, limit: 200 }), (r) => r.alerts, ["alert"]);
   return (
     <Page title="Alerts" lead="Changes worth a person’s time.">
       <div class="filters"><Select label="State" value={state} options={CHOICES} onChange={(v) => setQuery({ state: v === "open" ? null : v })} /></div>
+      {event && /^[0-9]{1,15}$/.test(event) ? <Explained id={Number(event)} /> : <Moved project={project} />}
       <View load={load} what="alerts">
         {(rows) => {
           if (rows.length === 0) {

@@ -12,6 +12,7 @@ import { Icon } from "../widgets/icons";
 import { BenchName, Command, CommitLink, Page, Section, When } from "../widgets/parts";
 import { Empty, Failed, Loading, View } from "../widgets/state";
 import { Table } from "../widgets/table";
+import { Moved } from "./moved";
 
 function FirstSteps() {
   return (
@@ -163,6 +164,7 @@ export function Overview() {
   return (
     <Page title={project.name} lead={<>branch <b>{project.branch}</b> · {plural(project.commits, "commit")} · {plural(project.runs, "run")} · last measured <When time={project.last_run_at} /></>}>
       <Section title="Headline metrics" side={<a href={href.seriesList(project.name)}>All series</a>}><Headlines project={project.name} /></Section>
+      <Moved project={project.name} />
       <div class="split">
         <Section title="Open alerts" side={<a href={href.alerts(project.name)}>All alerts</a>}><OpenAlerts project={project.name} /></Section>
         <Section title="Queue" side={<a href={href.jobs(project.name)}>All jobs</a>}><Queue project={project.name} /></Section>

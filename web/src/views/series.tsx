@@ -16,6 +16,7 @@ import { Command, Facts, Page, Section } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { ChangesTable, PointsTable } from "./series_tables";
 import { Tuning, useTrial } from "./series_tune";
+import { Moved } from "./moved";
 
 const one = <V extends string>(value: string | null, allowed: readonly V[]): V => allowed.find((v) => v === value) ?? (allowed[0] as V);
 
@@ -48,6 +49,7 @@ function Loaded(props: { reply: SeriesReply }) {
       {reply.columns.commit.length === 0
         ? <Empty title="No point yet"><Command text="perfci nightly" what="Command: measure new commits" /></Empty>
         : <Chart reply={reply} name={name} />}
+      <Moved project={s.project ?? null} machineClass={s.machine_class} />
       <Section title="Changes" side={<span class="muted">{plural(reply.changes.length, "change point")}</span>}>
         {reply.changes.length === 0 ? <Empty title="One level throughout"><p>{trial.on ? "These settings find no change point." : "No change point was found in this series."}</p></Empty> : <ChangesTable reply={reply} />}
       </Section>

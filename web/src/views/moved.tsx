@@ -1,0 +1,75 @@
+/* Machines that moved: one line for what would be a regression of every series. */
+import { useState } from "preact/hooks";
+import { ApiError, request, token } from "../api/client";
+import type { MachineEvent } from "../api/types";
+import { useApi } from "../api/use";
+import { formatShare, plural } from "../base/format";
+import { href, withQuery } from "../base/route";
+import { Badge } from "../widgets/badge";
+import { Icon } from "../widgets/icons";
+import { CommitLink, Section, When } from "../widgets/parts";
+import { TokenForm, View } from "../widgets/state";
+
+/** A person says that it is no machine's; its alerts are regressions again. */
+function Dismiss(props: { event: MachineEvent; done: () => void }) {
+  const [reason, setReason] = useState("");
+  const [said, setSaid] = useState("");
+  const send = async () => {
+    try {
+      await request("PATCH", `/environment/${props.event.id}`, { dismissed: true, reason: reason.trim() });
+      props.done();
+    } catch (error) {
+      setSaid(error instanceof ApiError ? error.message : String(error));
+    }
+  };
+  return (
+    <details><summary>This is not the machine</summary>
+      <div class="triage">
+        <form onSubmit={(e) => { e.preventDefault(); void send(); }}>
+          <label class="field grow"><span>Reason</span>
+            <textarea rows={2} required maxLength={2000} value={reason} onInput={(e) => setReason(e.currentTarget.value)} /></label>
+          <button type="submit" class="button">Make it {plural(props.event.series ?? 0, "regression")} again</button>
+        </form>
+        <p role="status" class={said ? "said bad" : "said"}>{said && <><Icon name="alert" /> {said}</>}</p>
+        <details><summary>{token.value ? "A token is kept for this tab" : "Saving needs a token with the scope triage"}</summary><TokenForm /></details>
+      </div>
+    </details>
+  );
+}
+
+export function EventCard(props: { event: MachineEvent; done: () => void }) {
+  const e = props.event;
+  const step = e.kind === "step";
+  const name = e.machine ?? `all machines of class ${e.machine_class}`;
+  return (
+    <article class="card moved">
+      <p><Badge judged={{ tone: e.closed_at ? "quiet" : "warn", icon: "alert", word: e.closed_at ? "ended" : "machine moved" }} />{" "}
+        <b>{name}</b>{e.machine && <span class="muted"> {e.machine_class}</span>}{" "}
+        {step ? <>became {formatShare(e.loss ?? 0)} slower since <CommitLink project={e.project} id={e.first_commit} />: {e.moved} of {plural(e.judged ?? 0, "series", "series")} moved</>
+          : <>left its canary’s band for {plural(e.runs, "run")}, which are kept out of detection</>}
+        <span class="muted"> · <When time={e.opened_at} /></span></p>
+      {step && <>
+        {e.cause && <p>Changed there: <b>{e.cause}</b></p>}
+        <p class="muted">Not a commit, because {(e.reasons ?? []).join("; ")}.</p>
+        {e.dismissed_by ? <p>{e.dismissed_by} says that it is not the machine{e.dismissed_reason ? `: ${e.dismissed_reason}` : ""}.</p>
+          : <><p><a class="button" href={href.eventAlerts(e.project, e.id)}>{plural(e.series ?? 0, "alert")} explained by it</a></p>
+            {!e.closed_at && <Dismiss event={e} done={props.done} />}</>}
+      </>}
+    </article>
+  );
+}
+
+/** Open events of a project, of one class where asked; nothing when all machines stand still. */
+export function Moved(props: { project: string | null; machineClass?: string }) {
+  const load = useApi<{ events: MachineEvent[] }>(props.project === null ? null : withQuery("/environment", { project: props.project, open: 1, limit: 50 }), ["environment"]);
+  if (load.state !== "data") return null;
+  const events = load.data.events.filter((e) => !props.machineClass || e.machine_class === props.machineClass);
+  if (events.length === 0) return null;
+  return <Section title="Machines that moved"><div class="stack">{events.map((e) => <EventCard key={e.id} event={e} done={load.reload} />)}</div></Section>;
+}
+
+/** The event that explains an alert. */
+export function Explained(props: { id: number }) {
+  const load = useApi<MachineEvent>(`/environment/${props.id}`, ["environment"]);
+  return <Section title="Explained by a machine"><View load={load} what="the event">{(e) => <EventCard event={e} done={load.state === "data" ? load.reload : () => undefined} />}</View></Section>;
+}
