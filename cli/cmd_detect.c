@@ -54,6 +54,9 @@ static const char detect_doc[] =
     "\vInput: JSON lines, a JSON array or a JSON document of {\"id\", \"unit\", "
     "\"higher_is_better\", \"points\": [{\"t\", \"v\", \"repeats\"?}]}, or CSV whose header begins "
     "with \"time\". Without FILE, or with -, standard input.\n"
+    "Points are judged in the order of their times, equal times in the order given; where one has "
+    "no time, all "
+    "are in the order given. With --json every index is a position in the points as given.\n"
     "\n"
     "Exit status 1 when a change is a confirmed regression, 2 when a line could not be used (the "
     "others are answered all the same).\n"
@@ -232,9 +235,22 @@ static void on_bad(void *arg, size_t line, const char *why)
     pfc_cli_warn(d->cli, "%s: line %zu: %s", d->name, line, why);
 }
 
-static void on_series(void *arg, const pfc_series_in *s, size_t line)
+/* Places among the points as they were given. */
+static void to_places(const size_t *order, pfc_detection *found, pfc_reasons *reasons)
 {
-    detect *d = arg;
+    for (size_t i = 0; i < found->changes_len; i++) {
+        pfc_change *c = &found->changes[i];
+
+        c->index = order[c->index];
+        c->index_low = order[c->index_low];
+        c->index_high = order[c->index_high];
+    }
+    for (size_t i = 0; i < reasons->len; i++)
+        reasons->items[i].index = order[reasons->items[i].index];
+}
+
+static void on_sorted(detect *d, const pfc_series_in *s, const size_t *order, size_t line)
+{
     const pfc_detect_opts opts = { .higher_is_better = s->higher_is_better,
                                    .min_rel = d->min_rel,
                                    .alpha = d->alpha };
@@ -252,6 +268,8 @@ static void on_series(void *arg, const pfc_series_in *s, size_t line)
         d->regression |= found.changes[i].regression && found.changes[i].confirmed;
     if (d->explain)
         pfc_detect_explain(s, &opts, &found, &reasons);
+    if (order && d->cli->json)
+        to_places(order, &found, &reasons);
     if (d->cli->json)
         put_json(d, s, &found, &reasons);
     else if (d->explain || d->plot)
@@ -260,6 +278,31 @@ static void on_series(void *arg, const pfc_series_in *s, size_t line)
         put_rows(d, s, &found);
     pfc_reasons_clear(&reasons);
     pfc_detection_clear(&found);
+}
+
+/* A history goes by time, whatever the order in the document. Equal times keep the document's order; so do
+ * all points when one has no time. */
+static void on_series(void *arg, const pfc_series_in *s, size_t line)
+{
+    detect *d = arg;
+    size_t *order = pfc_calloc(s->len, sizeof(*order));
+    pfc_series_in sorted = *s;
+
+    if (!pfc_stats_series_order(s->points, s->len, order)) {
+        on_sorted(d, s, NULL, line);
+    } else {
+        sorted.points = pfc_calloc(s->len, sizeof(*sorted.points));
+        for (size_t i = 0; i < s->len; i++)
+            sorted.points[i] = s->points[order[i]];
+        on_sorted(d, &sorted, order, line);
+        if (!d->cli->json)
+            pfc_cli_note(d->cli,
+                         "%s: line %zu: the points are not in the order of time; they were put "
+                         "into it, and places count in it",
+                         d->name, line);
+        free(sorted.points);
+    }
+    free(order);
 }
 
 /* "dir/gemm.json" is the series gemm, when it does not name itself. */

@@ -54,6 +54,25 @@ class Detect(support.Case):
         answer, = self.lines(self.expect(self.perfci("detect", "--json", text=text), 0))
         self.assertEqual([c["direction"] for c in answer["changes"]], ["improvement"])
 
+    def test_points_go_by_time_and_places_are_those_of_the_document(self):
+        """Any order of the points gives the changes of the sorted ones, at the same points."""
+        plain, = self.lines(self.perfci("detect", "--json", "--explain", text=json.dumps(SLOWER)))
+        order = list(range(120))
+        random.Random(3).shuffle(order)
+        mixed = {**SLOWER, "points": [SLOWER["points"][i] for i in order]}
+        answer, = self.lines(self.expect(self.perfci("detect", "--json", "--explain", text=json.dumps(mixed)), 1))
+        for got, want in zip(answer["changes"], plain["changes"], strict=True):
+            for key in ("index", "index_low", "index_high"):
+                self.assertEqual(order[got.pop(key)], want.pop(key), key)
+            self.assertEqual(got, want)
+        self.assertEqual([order[r["index"]] for r in answer["explain"]], [r["index"] for r in plain["explain"]])
+        self.assertIn("not in the order of time", self.perfci("detect", text=json.dumps(mixed)).stderr)
+        # without one of the times all points keep the order given
+        untimed = {**SLOWER, "points": [{**point, "t": -i} for i, point in enumerate(SLOWER["points"])]}
+        del untimed["points"][5]["t"]
+        self.assertEqual(self.lines(self.perfci("detect", "--json", text=json.dumps(untimed)))[0]["changes"][0]["index"],
+                         60)
+
     def test_a_steady_series_has_no_changes_and_status_zero(self):
         answer, = self.lines(self.expect(self.perfci("detect", "--json", text=json.dumps(STEADY)), 0))
         self.assertEqual(answer, {"id": "steady", "changes": []})
@@ -181,13 +200,13 @@ class Detect(support.Case):
             change, = answer["changes"]
             self.assertEqual((change["index"], change["direction"]), (60, "regression"), levels)
 
-    def test_points_stand_in_the_order_of_the_document_whatever_their_times(self):
+    def test_equal_times_keep_the_order_of_the_document_and_turned_times_turn_the_history(self):
         points = SLOWER["points"]
-        g = random.Random(5)
-        for times in ([7] * len(points), [-p["t"] for p in points], g.sample([p["t"] for p in points], len(points)), [1e300] * len(points)):
+        for times, places in (([7] * 120, (60, "regression")), ([1e300] * 120, (60, "regression")),
+                              ([-p["t"] for p in points], (59, "improvement"))):
             s = {**SLOWER, "points": [{**p, "t": t} for p, t in zip(points, times)]}
-            answer, = self.lines(self.expect(self.perfci("detect", "--json", text=json.dumps(s)), 1))
-            self.assertEqual([(c["index"], c["status"]) for c in answer["changes"]], [(60, "confirmed")], times[:2])
+            answer, = self.lines(self.perfci("detect", "--json", text=json.dumps(s)))
+            self.assertEqual([(c["index"], c["direction"]) for c in answer["changes"]], [places], times[:2])
 
     def test_a_million_points_and_a_hundred_thousand_repeats(self):
         repeats = {**STEADY, "id": "repeats", "points": STEADY["points"] + [{"t": 1800000000, "v": 100, "repeats": [100, 101] * 50000}]}
