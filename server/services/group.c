@@ -2,6 +2,8 @@
  * From changes to alerts: which confirmed regressions are worth one, given how many series were
  * looked at, and which of them may have one commit as their cause, or a machine (shift.c).
  */
+#include <math.h>
+
 #include "core/stats/fdr.h"
 #include "server/services/shift.h"
 
@@ -14,6 +16,7 @@ typedef struct member {
     int64_t event_id; /* of the machine that explains its alert so far; 0: none */
     int64_t event;    /* ... from now on */
     bool undone;
+    double rel_change;
     bool untriaged, infra; /* so says the detector, and no person has said otherwise */
     pfc_clustered at;
 } member;
@@ -63,6 +66,7 @@ static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
         member *m = &g->members[i];
 
         *m = (member){
+            .rel_change = claim.rel_change,
             .id = pfc_res_i64(res, i, pfc_res_column(res, "id")),
             .series_id = pfc_res_i64(res, i, pfc_res_column(res, "series_id")),
             .commit_id = pfc_res_i64(res, i, pfc_res_column(res, "commit_id")),
@@ -151,15 +155,16 @@ static pfc_code number_of(grouping *g, size_t k, int64_t *id, pfc_err *err)
     return pfc_query_id(g->tx, "group_next", &args, id, err);
 }
 
-static bool is_hit(const grouping *g, size_t k, int64_t series_id)
+/* The change of a series in cluster k; NULL: it has none. */
+static const member *hit_of(const grouping *g, size_t k, int64_t series_id)
 {
     for (size_t i = 0; i < g->len; i++) {
         const member *m = &g->members[i];
 
         if (m->at.cluster == k && m->at.keep && m->series_id == series_id)
-            return true;
+            return m;
     }
-    return false;
+    return NULL;
 }
 
 static pfc_code write_group(grouping *g, size_t k, const pfc_res *slices, pfc_err *err)
@@ -174,6 +179,7 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_res *slices, pfc_er
 
     for (size_t i = 0; i < measured; i++) {
         const char *text = pfc_res_text(slices, i, pfc_res_column(slices, "params"));
+        const member *m = hit_of(g, k, pfc_res_i64(slices, i, pfc_res_column(slices, "id")));
 
         params[i] = text ? json_loads(text, 0, NULL) : NULL;
         series[i] = (pfc_slice_series){
@@ -182,7 +188,8 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_res *slices, pfc_er
             .backend = pfc_res_text(slices, i, pfc_res_column(slices, "backend")),
             .machine_class = pfc_res_text(slices, i, pfc_res_column(slices, "machine_class")),
             .params = params[i],
-            .hit = is_hit(g, k, pfc_res_i64(slices, i, pfc_res_column(slices, "id"))),
+            .hit = m != NULL,
+            .rel_change = m ? m->rel_change : (double)NAN,
         };
         hit += series[i].hit;
     }

@@ -223,9 +223,12 @@ pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, dou
 typedef struct pfc_slice_series {
     const char *benchmark, *metric, *backend, *machine_class;
     const json_t *params; /* object of texts; NULL: none */
-    bool hit;             /* it changed */
+    bool hit;             /* it changed, */
+    double rel_change;    /* by so much; NAN: not known */
 } pfc_slice_series;
-/** "4 of 9 series: gemm, cpu-avx2 only"; len >= 1. The caller frees it. */
+/** "4 of 9 series: gemm, cpu-avx2, k >= 4096 only, all of these; +6.0 % to +8.1 %": what those that changed
+ *  share and others lack; of numbers, where they end; whether all like that changed; and by how much.
+ *  len >= 1. The caller frees it. */
 char *pfc_slice_summary(const pfc_slice_series *series, size_t len);
 
 /** Notes whether the canary of a new run moved: opens, prolongs or ends the machine's event. */
