@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make_scenarios.py SEED DIR [--only TEXT] [--copies N]: made histories with known culprits.
+"""make_scenarios.py SEED DIR [--only TEXT] [--copies N] [--apart SHARE]: made histories with known culprits.
 
 37 kinds (sizes, steps, noise, layout, broken builds, priors, hints, several steps, none); where the steps lie, what does not
 build, which files are touched and how builds differ follows from SEED alone. perfci-bisect-bench --data DIR reads them, and so does
@@ -77,20 +77,20 @@ def touched(k, n, at, rng):
     return some if k.get("misled") else some | set(at)
 
 
-def places(k, n, rng):
-    """Where the steps are: several keep a twentieth of the range between them."""
+def places(k, n, rng, apart):
+    """Where the steps are: several keep a share of the range between them."""
     if "at" in k:
         return k["at"]
     while True:
         at = sorted(rng.randint(1, n) for _ in k["steps"])
-        if all(b - a >= n // 20 for a, b in zip(at, at[1:])):
+        if all(b - a >= int(n * apart) for a, b in zip(at, at[1:])):
             return at
 
 
-def make(k, seed):
+def make(k, seed, apart):
     rng = random.Random(f"{seed}/{k['name']}")
     n = k["n"]
-    at = places(k, n, rng)
+    at = places(k, n, rng, apart)
     broken = broken_set(k, n, rng)
     files = touched(k, n, at, rng)
     value, commits, sets = 100.0, [], []
@@ -124,12 +124,13 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("seed"), ap.add_argument("dir"), ap.add_argument("--only", default="")
     ap.add_argument("--copies", type=int, default=1, help="histories of each kind")
+    ap.add_argument("--apart", type=float, default=0.05, help="share of the range that several steps keep between them (default 0.05)")
     a = ap.parse_args()
     os.makedirs(a.dir, exist_ok=True)
     for k in KINDS:
         for copy in range(a.copies if a.only in k["name"] else 0):
             name = k["name"] if copy == 0 else f"{k['name']}-{copy}"
-            made = make(k, a.seed if copy == 0 else f"{a.seed}.{copy}")
+            made = make(k, a.seed if copy == 0 else f"{a.seed}.{copy}", a.apart)
             with open(os.path.join(a.dir, name + ".json"), "w", encoding="ascii") as f:
                 json.dump(dict(made, name=name), f)
 
