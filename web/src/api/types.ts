@@ -104,7 +104,7 @@ export interface Machine {
 export interface Culprit { commits: string[]; probability: number; rel_change: number; rel_low: number; rel_high: number }
 export interface BisectStep {
   commit: string; value: number | null; build: number; state?: string; runner?: string | null; run?: string | null; stored?: boolean;
-  reason?: string | null; confirm?: boolean; /* of the fresh comparison before the blame */
+  reason?: string | null; repro?: string; confirm?: boolean; /* of the fresh comparison before the blame */
 }
 export interface BisectCost {
   commits: number; stored_runs: number; runs: number | null; builds: number | null; run_seconds: number | null;
@@ -117,6 +117,12 @@ export interface Bisection {
   /* of a search on the runners */
   mode?: string; state?: string; reason?: string | null; expected_runs?: number | null;
   line?: { commit: string; probability: number | null }[]; expected?: BisectCost;
+  repro?: string; verifications?: Verification[];
+}
+/** Fresh pairs of a named commit and the one before it. */
+export interface Verification {
+  id: number; before: string; commit: string; state: string; pairs: number; layouts: number; rel_change: number | null;
+  rel_low: number | null; rel_high: number | null; p: number | null; runners: string | null; reason: string | null; repro: string;
 }
 export interface Measurement {
   benchmark: string; metric: string; backend: string; unit: string; direction: string; exact?: boolean;

@@ -11,6 +11,7 @@ import { Command, CommitLink, Facts, Page, Section } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 import { Search } from "./search";
+import { Verdicts } from "./verdicts";
 
 /** Measured commits in history order where it is known, else as they came. */
 function placesOf(b: Bisection, commits: readonly Commit[]): string[] {
@@ -28,6 +29,7 @@ function StepTable(props: { caption: string; b: Bisection; unit: string; steps: 
       { name: "Commit", cell: (s) => <CommitLink project={b.project} id={s.commit} /> },
       { name: b.metric, numeric: true, cell: (s) => s.value === null ? (s.state === "asked" ? "under way" : "could not be measured") : formatValue(s.value, props.unit) },
       { name: "Build", numeric: true, cell: (s) => s.build },
+      ...(props.steps.some((s) => s.repro) ? [{ name: "Again", wide: true, cell: (s: BisectStep) => <code>{s.repro}</code> }] : []),
       { name: "Note", cell: (s) => [guilty.has(s.commit) ? "culprit" : "", s.stored ? "stored before" : "", s.runner ?? "", s.reason ?? ""].filter((t) => t).join(", ") },
     ]} />
   );
@@ -86,10 +88,12 @@ export function BisectionView(props: { id: string }) {
                   <p class="muted">{formatChange(c.rel_low)} to {formatChange(c.rel_high)}</p>
                 </article>))}</div>}
             </Section>
+            <Verdicts b={b} />
             <Section title="Steps"><Plot b={b} unit={unit} history={history} /></Section>
             <Section title="What it took">
               <Facts facts={[["Runs", String(b.runs)], ["Builds", String(b.builds)], ["Commits measured", String(b.commits_measured)], ["Time", formatDuration(b.seconds)],
                 ["Alert", b.alert_id === null ? "none" : <a href={href.alert(b.alert_id)}>#{b.alert_id}</a>]]} />
+              {b.repro && <Command text={b.repro} what="Command: the same comparison here" />}
               <Command text={`perfci bisect --metric ${b.metric}${bench}${b.backend ? ` --backend ${b.backend}` : ""} --good ${shortId(b.good)} --bad ${shortId(b.bad)}`} what="Command: repeat it" />
             </Section>
           </Page>
