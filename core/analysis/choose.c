@@ -3,8 +3,8 @@
  *
  * First both ends, until the change is seen again or seen not to be there. Then gaps that surely
  * hold a jump and nothing measurable inside are settled; they cut the range into parts, and the
- * part most likely to hold a further jump is searched: the next run is the one with the largest
- * mutual information with "which side of the jump" per cost. Last, stretches that nobody has
+ * part most likely to hold a further jump is searched: the next run is the one that tells most
+ * about the steps to worse per cost (joint.c). Last, stretches that nobody has
  * looked into are probed, so that a step and its repair between two measured commits is seen.
  */
 #include <math.h>
