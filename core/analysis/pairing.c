@@ -10,9 +10,10 @@
 #include "core/stats/stats.h"
 
 #define MAD_TO_SD 1.4826
-#define LEARNT    2    /* units before one is said to disagree with itself */
-#define DISAGREE  4.0  /* standard deviations of the first two pairs' difference */
-#define TINY      1e-4 /* a difference that a clock's grain alone may make */
+#define LEARNT                                                                                     \
+    3 /* units, this one too, that tell how far two pairs lie apart; before, three are made */
+#define DISAGREE 4.0  /* standard deviations of the first two pairs' difference */
+#define TINY     1e-4 /* a difference that a clock's grain alone may make */
 
 #define FAR        6.0  /* standard deviations: of noise alone one in half a billion */
 #define FAR_RUNS   2    /* one is an accident */
@@ -81,6 +82,8 @@ bool pfc_pairing_tell(pfc_pairing *p, double value, pfc_paired *out)
     }
     qsort(d, pairs, sizeof d[0], ascending);
     /* An even number of pairs that disagree has no middle to trust. */
+    if (p->len < LEARNT && pairs == PFC_PAIRING_PAIRS)
+        return false;
     if (pairs < PFC_PAIRING_MOST &&
         ((pairs % 2 == 0 && pairs > PFC_PAIRING_PAIRS) || !any_two_agree(d, pairs, tolerance(p))))
         return false;

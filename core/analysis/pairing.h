@@ -3,7 +3,7 @@
  * so that what the machine does to both (another clock, another neighbour) falls out.
  *
  * A unit is two pairs of runs, x r r x: the mean of their two differences is free of a linear drift.
- * Where the pairs disagree by far more than those of other units do, the machine changed its speed in
+ * The first two units are three pairs, for nothing is known of noise yet. Where the pairs disagree by far more than those of other units do, the machine changed its speed in
  * their midst: a third pair is taken, and two more when no two of the three agree; their median counts.
  * Nothing is thrown away, so no side gains by it. The two runs of the reference lie side by side and are
  * a unit of the reference against itself that costs nothing: the honest measure of a unit's noise.

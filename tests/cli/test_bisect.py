@@ -211,17 +211,17 @@ class Listed(support.Case):
         command[command.index("--measure") + 1] = self.STATES
         doc = self.json_of(self.perfci(*command), 1)
         self.assertEqual([c["commits"] for c in doc["culprits"]], [["c09"]])
-        # Both sides count, and every unit begins and ends with its own commit.
+        # Both sides count, and every unit begins with its own commit; the first is three pairs.
         calls = self.calls()
         self.assertEqual(doc["runs"], len(calls))
-        self.assertEqual(calls[:8], ["c00"] * 4 + ["c15", "c00", "c00", "c15"])
+        self.assertEqual(calls[:8], ["c00"] * 6 + ["c15", "c00"])
         pairs = doc["evidence"]["pairs"]
         self.assertLess(pairs["noise_rel"], 0.004)
         self.assertAlmostEqual(doc["evidence"]["comparison"]["rel_change"], 0.012, delta=0.003)
         # Half a budget stops in the midst of a unit, and the rest goes on from there.
         self.write("calls", "")
-        self.expect(self.perfci(*command, "--max-runs", "21"), 3)
-        self.assertEqual(len(self.calls()), 21)
+        self.expect(self.perfci(*command, "--max-runs", "23"), 3)
+        self.assertEqual(len(self.calls()), 23)
         again = self.json_of(self.perfci(*command, "--resume"), 1)
         self.assertEqual((again["culprits"], again["runs"], self.calls()), (doc["culprits"], doc["runs"], calls))
         # It is known by heart, also that it was paired.
