@@ -64,6 +64,17 @@ static const char project_doc[] =
     "  perfci project create kernels --branch main --repo-url https://example.org/k.git\n"
     "  perfci project list --json\n";
 
+static const pfc_arg_field admin_fields[] = {
+    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(admin_opts, project), 0, 0 },
+    { KEY_NAME, PFC_ARG_TEXT, offsetof(admin_opts, name), 0, 0 },
+    { KEY_EXPIRES, PFC_ARG_TEXT, offsetof(admin_opts, expires), 0, 0 },
+    { KEY_BRANCH, PFC_ARG_TEXT, offsetof(admin_opts, branch), 0, 0 },
+    { KEY_REPO_URL, PFC_ARG_TEXT, offsetof(admin_opts, repo_url), 0, 0 },
+    { KEY_URL, PFC_ARG_TEXT, offsetof(admin_opts, url), 0, 0 },
+    { KEY_DATA, PFC_ARG_TEXT, offsetof(admin_opts, data), 0, 0 },
+    { 0 },
+};
+
 static error_t parse_admin(int key, char *arg, struct argp_state *state)
 {
     admin_opts *o = state->input;
@@ -73,27 +84,6 @@ static error_t parse_admin(int key, char *arg, struct argp_state *state)
         if (o->scopes_len == MAX_SCOPES)
             argp_error(state, "--scope: at most %d", MAX_SCOPES);
         o->scopes[o->scopes_len++] = arg;
-        return 0;
-    case KEY_PROJECT:
-        o->project = arg;
-        return 0;
-    case KEY_NAME:
-        o->name = arg;
-        return 0;
-    case KEY_EXPIRES:
-        o->expires = arg;
-        return 0;
-    case KEY_BRANCH:
-        o->branch = arg;
-        return 0;
-    case KEY_REPO_URL:
-        o->repo_url = arg;
-        return 0;
-    case KEY_URL:
-        o->url = arg;
-        return 0;
-    case KEY_DATA:
-        o->data = arg;
         return 0;
     case ARGP_KEY_ARG:
         if (o->words_len == PFC_ARRAY_LEN(o->words))
@@ -233,7 +223,7 @@ int pfc_cmd_token(pfc_cli *cli, int argc, char **argv)
 {
     static const char *const known[] = { "create", "list", "revoke", NULL };
     const pfc_cmd_args args = { token_options, parse_admin, "create|list|revoke [ID]", token_doc,
-                                NULL };
+                                admin_fields };
     admin_opts o = { 0 };
     pfc_http *http = NULL;
     pfc_err err = { 0 };
@@ -321,7 +311,7 @@ int pfc_cmd_project(pfc_cli *cli, int argc, char **argv)
 {
     static const char *const known[] = { "create", "list", NULL };
     const pfc_cmd_args args = { project_options, parse_admin, "create NAME | list", project_doc,
-                                NULL };
+                                admin_fields };
     admin_opts o = { 0 };
     pfc_http *http = NULL;
     pfc_err err = { 0 };

@@ -88,32 +88,24 @@ static const char accept_doc[] =
     "Examples:\n"
     "  perfci accept 7 --reason 'the new format costs 3 %, agreed in #81'\n";
 
+static const pfc_arg_field browse_fields[] = {
+    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(browse_opts, project), 0, 0 },
+    { KEY_METRIC, PFC_ARG_TEXT, offsetof(browse_opts, metric), 0, 0 },
+    { KEY_BENCHMARK, PFC_ARG_TEXT, offsetof(browse_opts, benchmark), 0, 0 },
+    { KEY_BACKEND, PFC_ARG_TEXT, offsetof(browse_opts, backend), 0, 0 },
+    { KEY_HEADLINE, PFC_ARG_FLAG, offsetof(browse_opts, headline), 0, 0 },
+    { KEY_STATE, PFC_ARG_TEXT, offsetof(browse_opts, state), 0, 0 },
+    { KEY_REASON, PFC_ARG_TEXT, offsetof(browse_opts, reason), 0, 0 },
+    { KEY_URL, PFC_ARG_TEXT, offsetof(browse_opts, url), 0, 0 },
+    { KEY_DATA, PFC_ARG_TEXT, offsetof(browse_opts, data), 0, 0 },
+    { 0 },
+};
+
 static error_t parse_browse(int key, char *arg, struct argp_state *state)
 {
     browse_opts *o = state->input;
 
     switch (key) {
-    case KEY_PROJECT:
-        o->project = arg;
-        return 0;
-    case KEY_METRIC:
-        o->metric = arg;
-        return 0;
-    case KEY_BENCHMARK:
-        o->benchmark = arg;
-        return 0;
-    case KEY_BACKEND:
-        o->backend = arg;
-        return 0;
-    case KEY_HEADLINE:
-        o->headline = true;
-        return 0;
-    case KEY_STATE:
-        o->state = arg;
-        return 0;
-    case KEY_REASON:
-        o->reason = arg;
-        return 0;
     case KEY_SORT:
         if (strcmp(arg, "new") != 0 && strcmp(arg, "worth") != 0)
             argp_error(state, "--sort: want new or worth, got \"%s\"", arg);
@@ -121,12 +113,6 @@ static error_t parse_browse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_LIMIT:
         o->limit = pfc_arg_i64(state, arg, 1, 1000, "--limit");
-        return 0;
-    case KEY_URL:
-        o->url = arg;
-        return 0;
-    case KEY_DATA:
-        o->data = arg;
         return 0;
     case ARGP_KEY_ARG:
         if (o->words_len == 2)
@@ -253,7 +239,7 @@ static void print_points(const pfc_cli *cli, const json_t *answer)
 
 int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { series_options, parse_browse, "[ID]", series_doc, NULL };
+    const pfc_cmd_args args = { series_options, parse_browse, "[ID]", series_doc, browse_fields };
     browse_opts o = { .limit = 100 };
     char limit[24];
     char *project = NULL;
@@ -418,7 +404,8 @@ static int answer_alerts(pfc_cli *cli, const browse_opts *o)
 
 int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { alerts_options, parse_browse, "[ID | set ID]", alerts_doc, NULL };
+    const pfc_cmd_args args = { alerts_options, parse_browse, "[ID | set ID]", alerts_doc,
+                                browse_fields };
     browse_opts o = { .limit = 100 };
 
     pfc_cli_parse(cli, &args, argc, argv, &o);
@@ -427,7 +414,7 @@ int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv)
 
 int pfc_cmd_accept(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { accept_options, parse_browse, "ID", accept_doc, NULL };
+    const pfc_cmd_args args = { accept_options, parse_browse, "ID", accept_doc, browse_fields };
     browse_opts o = { .limit = 100, .accept = true };
 
     pfc_cli_parse(cli, &args, argc, argv, &o);

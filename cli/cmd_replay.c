@@ -60,35 +60,24 @@ static const char replay_doc[] =
     "  perfci replay --config detector.json --apply\n"
     "  perfci replay --show\n";
 
+static const pfc_arg_field replay_fields[] = {
+    { KEY_CONFIG, PFC_ARG_TEXT, offsetof(replay_opts, config), 0, 0 },
+    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(replay_opts, project), 0, 0 },
+    { KEY_BRANCH, PFC_ARG_TEXT, offsetof(replay_opts, branch), 0, 0 },
+    { KEY_SERIES, PFC_ARG_TEXT, offsetof(replay_opts, series), 0, 0 },
+    { KEY_APPLY, PFC_ARG_FLAG, offsetof(replay_opts, apply), 0, 0 },
+    { KEY_SHOW, PFC_ARG_FLAG, offsetof(replay_opts, show), 0, 0 },
+    { KEY_URL, PFC_ARG_TEXT, offsetof(replay_opts, url), 0, 0 },
+    { KEY_DATA, PFC_ARG_TEXT, offsetof(replay_opts, data), 0, 0 },
+    { 0 },
+};
+
 static error_t parse_replay(int key, char *arg, struct argp_state *state)
 {
     replay_opts *o = state->input;
 
+    (void)arg;
     switch (key) {
-    case KEY_CONFIG:
-        o->config = arg;
-        return 0;
-    case KEY_PROJECT:
-        o->project = arg;
-        return 0;
-    case KEY_BRANCH:
-        o->branch = arg;
-        return 0;
-    case KEY_SERIES:
-        o->series = arg;
-        return 0;
-    case KEY_APPLY:
-        o->apply = true;
-        return 0;
-    case KEY_SHOW:
-        o->show = true;
-        return 0;
-    case KEY_URL:
-        o->url = arg;
-        return 0;
-    case KEY_DATA:
-        o->data = arg;
-        return 0;
     case ARGP_KEY_END:
         if (!o->config == !o->show)
             argp_error(state, "want either --config FILE or --show");
@@ -274,7 +263,7 @@ static pfc_code ask(pfc_http *http, const replay_opts *o, const pfc_conf *conf, 
 
 int pfc_cmd_replay(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { replay_options, parse_replay, NULL, replay_doc, NULL };
+    const pfc_cmd_args args = { replay_options, parse_replay, NULL, replay_doc, replay_fields };
     replay_opts o = { 0 };
     pfc_detector detector = { 0 };
     pfc_http *http = NULL;

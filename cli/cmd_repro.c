@@ -43,20 +43,18 @@ typedef struct deed {
     char *filter, *backend;
 } deed;
 
+static const pfc_arg_field repro_fields[] = {
+    { KEY_URL, PFC_ARG_TEXT, offsetof(repro_opts, url), 0, 0 },
+    { KEY_DATA, PFC_ARG_TEXT, offsetof(repro_opts, data), 0, 0 },
+    { KEY_PRINT, PFC_ARG_FLAG, offsetof(repro_opts, print), 0, 0 },
+    { 0 },
+};
+
 static error_t parse_repro(int key, char *arg, struct argp_state *state)
 {
     repro_opts *o = state->input;
 
     switch (key) {
-    case KEY_URL:
-        o->url = arg;
-        return 0;
-    case KEY_DATA:
-        o->data = arg;
-        return 0;
-    case KEY_PRINT:
-        o->print = true;
-        return 0;
     case ARGP_KEY_ARG:
         if (o->id)
             argp_error(state, "one id is wanted, got \"%s\", too", arg);
@@ -268,7 +266,7 @@ static char *command_text(char *const *argv, size_t n)
 
 int pfc_cmd_repro(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { repro_options, parse_repro, "ID", repro_doc, NULL };
+    const pfc_cmd_args args = { repro_options, parse_repro, "ID", repro_doc, repro_fields };
     char *words[WORDS_MAX];
     repro_opts o = { 0 };
     deed d = { 0 };

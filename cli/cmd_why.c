@@ -33,20 +33,18 @@ static const char why_doc[] =
     "  perfci why 7\n"
     "  perfci why 7 --all --json\n";
 
+static const pfc_arg_field why_fields[] = {
+    { KEY_ALL, PFC_ARG_FLAG, offsetof(why_opts, all), 0, 0 },
+    { KEY_URL, PFC_ARG_TEXT, offsetof(why_opts, url), 0, 0 },
+    { KEY_DATA, PFC_ARG_TEXT, offsetof(why_opts, data), 0, 0 },
+    { 0 },
+};
+
 static error_t parse_why(int key, char *arg, struct argp_state *state)
 {
     why_opts *o = state->input;
 
     switch (key) {
-    case KEY_ALL:
-        o->all = true;
-        return 0;
-    case KEY_URL:
-        o->url = arg;
-        return 0;
-    case KEY_DATA:
-        o->data = arg;
-        return 0;
     case ARGP_KEY_ARG:
         if (o->alert)
             argp_error(state, "one argument too many: \"%s\"", arg);
@@ -115,7 +113,7 @@ static void print_why(const pfc_cli *cli, const why_opts *o, const json_t *answe
 
 int pfc_cmd_why(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { why_options, parse_why, "ALERT", why_doc, NULL };
+    const pfc_cmd_args args = { why_options, parse_why, "ALERT", why_doc, why_fields };
     why_opts o = { 0 };
     pfc_http *http = NULL;
     pfc_conf conf = { 0 };
