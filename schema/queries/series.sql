@@ -7,13 +7,13 @@ SELECT s.id, s.project_id, p.name AS project, b.name AS benchmark, s.metric, s.b
        s.noise_rel, s.watching, s.detectable_rel, s.judged,
        to_json(s.spark[greatest(1, cardinality(s.spark) - $10::int + 1):])::text AS spark,
        g.rel_change AS change_rel, g.regression AS change_regression,
-       g.confirmed AS change_confirmed, g.sha AS change_commit
+       g.confirmed AS change_confirmed, g.firm AS change_firm, g.sha AS change_commit
 FROM series s
 JOIN projects p ON p.id = s.project_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
 LEFT JOIN commits c ON c.project_id = s.project_id AND c.id = s.last_commit_id
 LEFT JOIN LATERAL (
-    SELECT x.rel_change, x.regression, x.confirmed, xc.sha
+    SELECT x.rel_change, x.regression, x.confirmed, x.firm, xc.sha
     FROM change_points x
     JOIN commits xc ON xc.project_id = x.project_id AND xc.id = x.commit_id
     JOIN branch_commits xb ON xb.project_id = x.project_id AND xb.commit_id = x.commit_id
@@ -58,7 +58,7 @@ SELECT x.id, b.position,
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.commit_id) AS commit,
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.commit_low_id) AS commit_low,
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.commit_high_id) AS commit_high,
-       x.before, x.after, x.rel_change, x.rel_low, x.rel_high, x.p, x.regression, x.confirmed,
+       x.before, x.after, x.rel_change, x.rel_low, x.rel_high, x.p, x.regression, x.confirmed, x.firm,
        (SELECT a.id FROM alerts a WHERE a.project_id = x.project_id AND a.change_point_id = x.id)
            AS alert_id,
        0 AS index, 0 AS index_low, 0 AS index_high

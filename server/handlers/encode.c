@@ -74,10 +74,10 @@ json_t *pfc_encode_series(const pfc_series *s, int spark)
         last = json_pack("{s:o, s:o, s:o}", "commit", pfc_reply_string(s->last_commit), "time",
                          pfc_encode_time(s->last_time), "median", pfc_reply_number(s->last_median));
     if (isfinite(s->change_rel))
-        change = json_pack("{s:f, s:o, s:s, s:o}", "rel_change", s->change_rel, "direction",
+        change = json_pack("{s:f, s:o, s:s, s:b, s:o}", "rel_change", s->change_rel, "direction",
                            pfc_encode_change(s->change_regression), "status",
-                           s->change_confirmed ? "confirmed" : "provisional", "commit",
-                           pfc_reply_string(s->change_commit));
+                           s->change_confirmed ? "confirmed" : "provisional", "firm",
+                           s->change_firm, "commit", pfc_reply_string(s->change_commit));
     json = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:I}", "id",
                      (json_int_t)s->id, "benchmark", pfc_reply_string(s->benchmark), "metric",
                      pfc_reply_string(s->metric), "backend", pfc_reply_string(s->backend),

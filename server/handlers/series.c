@@ -90,7 +90,7 @@ static json_t *encode_columns(const pfc_window_points *points)
 static json_t *encode_change(const pfc_window_change *c)
 {
     return json_pack(
-        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o}", "index",
+        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:o}", "index",
         (json_int_t)c->index, "index_low", (json_int_t)c->index_low, "index_high",
         (json_int_t)c->index_high, "commit", pfc_reply_string(c->commit), "commit_low",
         pfc_reply_string(c->commit_low), "commit_high", pfc_reply_string(c->commit_high), "before",
@@ -98,7 +98,7 @@ static json_t *encode_change(const pfc_window_change *c)
         pfc_reply_number(c->rel_change), "rel_low", pfc_reply_number(c->rel_low), "rel_high",
         pfc_reply_number(c->rel_high), "p", pfc_reply_number(c->p), "direction",
         pfc_encode_change(c->regression), "status", c->confirmed ? "confirmed" : "provisional",
-        "alert_id", pfc_encode_id(c->alert_id));
+        "firm", c->firm, "alert_id", pfc_encode_id(c->alert_id));
 }
 
 static json_t *encode_window(const pfc_window *w)

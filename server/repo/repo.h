@@ -115,6 +115,7 @@ typedef struct pfc_series {
     const char *spark_json; /* up to 200 last medians, oldest first */
     double change_rel;      /* the newest change point; NAN: none */
     bool change_regression, change_confirmed;
+    bool change_firm; /* sure enough for an alert */
     const char *change_commit;
 } pfc_series;
 PFC_ROWS(pfc_series_rows, pfc_series);

@@ -28,6 +28,7 @@ static const pfc_col series_cols[] = {
     PFC_COL(pfc_series, change_rel, "change_rel", F64),
     PFC_COL(pfc_series, change_regression, "change_regression", BOOL),
     PFC_COL(pfc_series, change_confirmed, "change_confirmed", BOOL),
+    PFC_COL(pfc_series, change_firm, "change_firm", BOOL),
     PFC_COL(pfc_series, change_commit, "change_commit", TEXT),
 };
 static const pfc_shape series_shape = PFC_SHAPE(series_cols, pfc_series);

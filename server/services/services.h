@@ -140,7 +140,7 @@ typedef struct pfc_window_change {
     int64_t position, position_low, position_high;
     const char *commit, *commit_low, *commit_high;
     double before, after, rel_change, rel_low, rel_high, p;
-    bool regression, confirmed;
+    bool regression, confirmed, firm;
     int64_t alert_id;                     /* 0: none */
     int64_t index, index_low, index_high; /* into points */
 } pfc_window_change;

@@ -45,6 +45,7 @@ static const pfc_col change_cols[] = {
     PFC_COL(pfc_window_change, p, "p", F64),
     PFC_COL(pfc_window_change, regression, "regression", BOOL),
     PFC_COL(pfc_window_change, confirmed, "confirmed", BOOL),
+    PFC_COL(pfc_window_change, firm, "firm", BOOL),
     PFC_COL(pfc_window_change, alert_id, "alert_id", I64),
     PFC_COL(pfc_window_change, index, "index", I64),
     PFC_COL(pfc_window_change, index_low, "index_low", I64),

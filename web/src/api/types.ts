@@ -17,7 +17,7 @@ export interface RunRow {
   measurements: number; infra: boolean;
 }
 export interface CommitDetail extends Omit<Commit, "runs"> { paths: string[]; runs: RunRow[]; values: CommitValue[] }
-export interface SeriesChange { rel_change: number; direction: string; status: string; commit: string }
+export interface SeriesChange { rel_change: number; direction: string; status: string; firm?: boolean; commit: string }
 export interface Series {
   id: number; project?: string; benchmark: string; metric: string; backend: string; machine_class: string;
   branch: string; unit: string; direction: string; exact: boolean; headline: boolean; points: number;
@@ -34,7 +34,7 @@ export interface SeriesColumns {
 export interface ChangePoint {
   index: number; index_low: number; index_high: number; commit: string; commit_low: string; commit_high: string;
   before: number; after: number; rel_change: number; rel_low: number; rel_high: number; p: number;
-  direction: string; status: string; alert_id: number | null;
+  direction: string; status: string; firm?: boolean; alert_id: number | null;
 }
 export interface Boundary { index: number; fields: string[] }
 export interface SeriesReply {

@@ -18,6 +18,11 @@ export function judgeChange(direction: string, relChange: number, status?: strin
   return { tone: "quiet", icon: "flat", word: "steady" };
 }
 
+/** The status that people read: a change sure enough for an alert is not merely watched. */
+export function readStatus(change: { status: string; firm?: boolean }): string {
+  return change.firm ? "confirmed" : change.status;
+}
+
 /** What a relative change means for a metric of which `higher` or `lower` is better. */
 export function directionOf(relChange: number, better: string): "regression" | "improvement" | "same" {
   if (relChange === 0 || !Number.isFinite(relChange)) return "same";

@@ -1,6 +1,7 @@
 /* What stands behind and above the lines of the series chart: changes with their range, boundaries, levels, selection. */
 import uPlot from "uplot";
 import type { SeriesReply } from "../api/types";
+import { readStatus } from "../base/verdict";
 import { edgeBefore, xOf, type Plot, type YMode } from "./columns";
 
 export interface Palette {
@@ -59,7 +60,7 @@ export function drawBehind(u: uPlot, m: Marks, p: Palette): void {
       const a = vertical(u, edgeBefore(m.plot, c.index_low));
       const b = vertical(u, xOf(m.plot, c.index_high));
       ctx.globalAlpha = 0.13;
-      ctx.fillStyle = toneOf(p, c.direction, c.status);
+      ctx.fillStyle = toneOf(p, c.direction, readStatus(c));
       ctx.fillRect(a, box.top, Math.max(3, b - a), box.height);
     }
   });
@@ -132,14 +133,14 @@ export function drawAbove(u: uPlot, m: Marks, p: Palette): void {
     drawLevels(u, m, p, ctx);
     for (const c of m.reply.changes) {
       const x = vertical(u, edgeBefore(m.plot, c.index)) + 0.5;
-      const colour = toneOf(p, c.direction, c.status);
+      const colour = toneOf(p, c.direction, readStatus(c));
       ctx.strokeStyle = colour;
       ctx.lineWidth = 1.5 * px;
       ctx.beginPath();
       ctx.moveTo(x, box.top + 14 * px);
       ctx.lineTo(x, bottom);
       ctx.stroke();
-      drawFlag(ctx, x, box.top, c.rel_change > 0, colour, c.status === "provisional");
+      drawFlag(ctx, x, box.top, c.rel_change > 0, colour, readStatus(c) === "provisional");
     }
     if (m.selected !== null) drawSelected(u, m, p, ctx, box);
   });

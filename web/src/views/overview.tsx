@@ -6,7 +6,7 @@ import { Spark } from "../charts/spark";
 import { formatChange, formatCount, formatShare, formatValue, plural, shortId } from "../base/format";
 import { setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
-import { judgeChange } from "../base/verdict";
+import { judgeChange, readStatus } from "../base/verdict";
 import { Badge, ChangeBadge, StateBadge } from "../widgets/badge";
 import { Icon } from "../widgets/icons";
 import { BenchName, Command, CommitLink, Page, Section, When } from "../widgets/parts";
@@ -34,7 +34,7 @@ function FirstSteps() {
 
 function MetricCard(props: { series: Series }) {
   const s = props.series;
-  const judged = s.change ? judgeChange(s.change.direction, s.change.rel_change, s.change.status) : null;
+  const judged = s.change ? judgeChange(s.change.direction, s.change.rel_change, readStatus(s.change)) : null;
   return (
     <article class={`card metric tone-${judged?.tone ?? "quiet"}`}>
       <h3><a class="cover" href={href.series(s.id)}>{s.benchmark === "headline" || s.benchmark === "" ? s.metric : s.benchmark}</a></h3>
@@ -52,9 +52,9 @@ function MetricCard(props: { series: Series }) {
 
 /** The first sentence of the page: does anything need a person? */
 function Standing(props: { series: Series[] }) {
-  const count = (direction: string, status: string) => props.series.filter((s) => s.change?.direction === direction && s.change.status === status).length;
+  const count = (direction: string, status: string) => props.series.filter((s) => s.change?.direction === direction && readStatus(s.change) === status).length;
   const [worse, better, all] = [count("regression", "confirmed"), count("improvement", "confirmed"), props.series.length];
-  const watched = count("regression", "provisional"); /* alerts open on the surest of these */
+  const watched = count("regression", "provisional");
   const rest = better > 0 ? `, ${better} improved` : "";
   const [tone, icon, words] = worse > 0 ? ["bad", "alert", `${worse} of ${plural(all, "headline metric")} regressed${watched > 0 ? `, ${watched} more may have` : ""}${rest}.`] as const
     : watched > 0 ? ["warn", "question", `${watched} of ${plural(all, "headline metric")} may have regressed: watching${rest}.`] as const

@@ -5,7 +5,7 @@ import { formatChange, formatInterval, formatP, formatValue, formatWhen, parseTi
 import { setQuery } from "../base/location";
 import { href } from "../base/route";
 import { spanText } from "../charts/columns";
-import { judgeChange } from "../base/verdict";
+import { judgeChange, readStatus } from "../base/verdict";
 import { Badge } from "../widgets/badge";
 import { CommitLink } from "../widgets/parts";
 import { Table } from "../widgets/table";
@@ -20,7 +20,7 @@ export function ChangesTable(props: { reply: SeriesReply }) {
   };
   return (
     <Table caption="Change points, newest first" rows={[...reply.changes].reverse()} keyOf={(c) => c.index} columns={[
-      { name: "Change", head: true, cell: (c) => <Badge judged={judgeChange(c.direction, c.rel_change, c.status)} text={`${formatChange(c.rel_change)} ${judgeChange(c.direction, c.rel_change, c.status).word}`} /> },
+      { name: "Change", head: true, cell: (c) => <Badge judged={judgeChange(c.direction, c.rel_change, readStatus(c))} text={`${formatChange(c.rel_change)} ${judgeChange(c.direction, c.rel_change, readStatus(c)).word}`} /> },
       { name: "Interval", numeric: true, cell: (c) => `${formatChange(c.rel_low)} to ${formatChange(c.rel_high)}` },
       { name: "Before", numeric: true, cell: (c) => formatValue(c.before, unit) },
       { name: "After", numeric: true, cell: (c) => formatValue(c.after, unit) },

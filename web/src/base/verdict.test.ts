@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { judgeChange, readStatus } from "./verdict";
+
+test("a change is watched only where nobody was told of it yet", () => {
+  assert.equal(readStatus({ status: "provisional", firm: false }), "provisional");
+  assert.equal(readStatus({ status: "provisional", firm: true }), "confirmed");
+  assert.equal(readStatus({ status: "confirmed", firm: true }), "confirmed");
+  assert.equal(readStatus({ status: "provisional" }), "provisional"); /* of a replay */
+});
+
+test("a regression with an alert reads as one", () => {
+  const read = (firm: boolean) => judgeChange("regression", -0.12, readStatus({ status: "provisional", firm }));
+  assert.equal(read(true).word, "regression");
+  assert.equal(read(true).tone, "bad");
+  assert.equal(read(false).word, "watching: regression");
+});
