@@ -1,7 +1,7 @@
 /* Judgements and states as icon, word and tone together. */
 import type { SeriesChange } from "../api/types";
 import { formatChange } from "../base/format";
-import { judgeChange, judgeState, judgeVerdict, type Judgement } from "../base/verdict";
+import { judgeChange, judgeState, judgeVerdict, readStatus, type Judgement } from "../base/verdict";
 import { Icon } from "./icons";
 
 export function Badge(props: { judged: Judgement; text?: string }) {
@@ -10,10 +10,10 @@ export function Badge(props: { judged: Judgement; text?: string }) {
 }
 
 /** "−11.2 % regression"; "steady" where nothing changed. */
-export function ChangeBadge(props: { change: Pick<SeriesChange, "rel_change" | "direction" | "status"> | null }) {
+export function ChangeBadge(props: { change: Pick<SeriesChange, "rel_change" | "direction" | "status" | "firm"> | null }) {
   if (!props.change) return <Badge judged={{ tone: "quiet", icon: "flat", word: "steady" }} />;
-  const { rel_change: rel, direction, status } = props.change;
-  const judged = judgeChange(direction, rel, status);
+  const { rel_change: rel, direction } = props.change;
+  const judged = judgeChange(direction, rel, readStatus(props.change));
   return <Badge judged={judged} text={`${formatChange(rel)} ${judged.word}`} />;
 }
 
