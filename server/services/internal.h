@@ -14,6 +14,9 @@ pfc_code pfc_tell(pfc_tx *tx, json_t *event, pfc_err *err) PFC_MUSTCHECK;
 /** First column of the first row as a number; 0: no row. Clears args. */
 pfc_code pfc_query_id(pfc_tx *tx, const char *name, pfc_args *args, int64_t *id,
                       pfc_err *err) PFC_MUSTCHECK;
+/** What is known of a machine; *out stays as it was where nothing is. The caller's to free. */
+pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, json_t **out,
+                                 pfc_err *err) PFC_MUSTCHECK;
 /** True for 40 lower-case hexadecimal digits. */
 bool pfc_is_sha(const char *text);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/base/buf.h"
+#include "server/services/internal.h"
 #include "server/services/shift.h"
 
 #define CONTEXT      20     /* measured commits on either side of the place */
@@ -256,23 +257,6 @@ static pfc_code find_scope(pfc_tx *tx, const pfc_shift_ask *ask, const place *p,
 
 /* ---- what of the machine changed ---- */
 
-static pfc_code read_fingerprint(pfc_tx *tx, int64_t machine_id, json_t **out, pfc_err *err)
-{
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
-    pfc_code code;
-
-    pfc_args_i64s(&args, &machine_id, 1);
-    code = pfc_tx_query(tx, "machine_fingerprints", &args, &res, err);
-    if (!code && pfc_res_rows(res)) {
-        const char *text = pfc_res_text(res, 0, 1);
-
-        code = pfc_json_parse(text, strlen(text), out, err);
-    }
-    pfc_res_free(res);
-    return code;
-}
-
 /* "kernel: 6.1 -> 6.5, ..."; *outside: something of it that no commit brings. Flags, and perfci itself,
  * may have been changed by one. Caller frees *cause. */
 static pfc_code find_cause(pfc_tx *tx, int64_t before, int64_t now, char **cause, bool *outside,
@@ -287,9 +271,9 @@ static pfc_code find_cause(pfc_tx *tx, int64_t before, int64_t now, char **cause
     pfc_buf_init(&out, CAUSE_MOST);
     *outside = false;
     if (before != now)
-        code = read_fingerprint(tx, before, &a, err);
+        code = pfc_machine_fingerprint(tx, before, &a, err);
     if (!code && before != now)
-        code = read_fingerprint(tx, now, &b, err);
+        code = pfc_machine_fingerprint(tx, now, &b, err);
     if (!code)
         pfc_fingerprint_diff(a, b, &names, &len);
     for (size_t i = 0; i < len; i++) {

@@ -155,7 +155,7 @@ static bool parts(const pfc_res *points, size_t at)
     return true;
 }
 
-static pfc_code fingerprint_of(pfc_tx *tx, int64_t machine_id, json_t **out, pfc_err *err)
+pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, json_t **out, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -218,9 +218,9 @@ static pfc_code find_boundaries(pfc_tx *tx, const range *r, const pfc_res *point
 
         if (position < r->first || position > r->last || !parts(points, i))
             continue;
-        code = fingerprint_of(tx, pfc_res_i64(points, i - 1, machine), &before, err);
+        code = pfc_machine_fingerprint(tx, pfc_res_i64(points, i - 1, machine), &before, err);
         if (!code)
-            code = fingerprint_of(tx, pfc_res_i64(points, i, machine), &now, err);
+            code = pfc_machine_fingerprint(tx, pfc_res_i64(points, i, machine), &now, err);
         if (!code)
             add_boundaries(before, now, place[position - r->first], out);
         json_decref(before);
