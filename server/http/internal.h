@@ -58,7 +58,7 @@ typedef struct httpd_exchange {
     double retry_s;    /* of a 429 */
     char *key_text;    /* owned: Idempotency-Key as sent */
     char *match_text;  /* owned: If-None-Match as sent */
-    bool accepts_gzip;
+    char *accept_text; /* owned: Accept-Encoding as sent */
     bool body_gzip;
     bool counted_token; /* against the limit of its token */
     bool counted;       /* against the limit of its address */
@@ -209,6 +209,16 @@ void httpd_request_data(httpd_exchange *x, const char *data, size_t len);
 pfc_code httpd_request_body(httpd_exchange *x, pfc_req *req, pfc_err *err) PFC_MUSTCHECK;
 /** Declared body length, 0 when there is none. */
 uint64_t httpd_request_length(httpd_exchange *x);
+
+/* negotiate.c */
+typedef struct httpd_codings {
+    bool gzip;     /* it may be compressed, and the client likes that no less */
+    bool identity; /* it may be sent as it is */
+} httpd_codings;
+/** Of an Accept-Encoding header, NULL: none. Both false: nothing that this server has. */
+httpd_codings httpd_codings_of(const char *header);
+/** Is the tag, of either strength, one of those in If-None-Match (NULL: none), or is any ("*")? */
+bool httpd_tag_listed(const char *header, const char *tag);
 
 /* query.c */
 /** Decodes %XX (and + in queries) into out, which has room for len + 1 bytes; refuses broken

@@ -44,10 +44,10 @@ const char *httpd_error_word(int status)
         int status;
         const char *word;
     } words[] = {
-        { 400, "invalid" },   { 401, "unauthorized" },       { 403, "forbidden" },
-        { 404, "not_found" }, { 405, "method_not_allowed" }, { 409, "conflict" },
-        { 413, "too_large" }, { 414, "too_large" },          { 415, "unsupported" },
-        { 429, "too_many" },  { 503, "unavailable" },
+        { 400, "invalid" },     { 401, "unauthorized" },       { 403, "forbidden" },
+        { 404, "not_found" },   { 405, "method_not_allowed" }, { 406, "not_acceptable" },
+        { 409, "conflict" },    { 413, "too_large" },          { 414, "too_large" },
+        { 415, "unsupported" }, { 429, "too_many" },           { 503, "unavailable" },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++) {
@@ -172,8 +172,9 @@ void httpd_security_headers(struct MHD_Response *response, const char *request_i
     MHD_add_response_header(response, "X-Request-Id", request_id);
 }
 
-/* Compresses in place; leaves the reply plain when that does not help. */
-static void compress_body(pfc_reply *reply)
+/* Compresses in place; leaves the reply plain when that does not help, unless the client wants none
+ * such. */
+static void compress_body(pfc_reply *reply, bool must)
 {
     z_stream stream = { 0 };
     uLong bound = compressBound((uLong)reply->body_len) + 32;
@@ -187,7 +188,8 @@ static void compress_body(pfc_reply *reply)
     stream.avail_in = (uInt)reply->body_len;
     stream.next_out = (Bytef *)out;
     stream.avail_out = (uInt)bound;
-    if (deflate(&stream, Z_FINISH) == Z_STREAM_END && stream.total_out < reply->body_len) {
+    if (deflate(&stream, Z_FINISH) == Z_STREAM_END &&
+        (must || stream.total_out < reply->body_len)) {
         if (!reply->borrowed)
             free(reply->body);
         reply->body = out;
@@ -206,13 +208,8 @@ static bool compressible(const pfc_reply *reply)
            strcmp(reply->content_type, "font/woff2") != 0;
 }
 
-/* Is the tag one of those in If-None-Match? Tags are weak: one for plain and compressed. */
-static bool tag_listed(const char *header, const char *tag)
-{
-    return header && (strcmp(header, "*") == 0 || strstr(header, tag));
-}
-
-/* "W/" and 32 digits of the body's hash: the body is built either way, so hashing it is cheap. */
+/* "W/" and 32 digits of the body's hash: the body is built either way, so hashing it is cheap. Weak,
+ * since the plain and the compressed form share it. */
 static void tag_of(const pfc_reply *reply, char out[48])
 {
     char digest[PFC_SHA256_HEX];
@@ -242,11 +239,12 @@ enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close
     struct MHD_Response *response;
     enum MHD_Result sent;
     char tag[48] = "";
+    const httpd_codings codings = httpd_codings_of(x->accept_text);
     bool safe = strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0;
 
     if (safe && reply->status == 200 && reply->body_len > 0) {
         tag_of(reply, tag);
-        if (tag_listed(x->match_text, tag)) {
+        if (httpd_tag_listed(x->match_text, tag)) {
             const char *cache = reply->cache;
 
             httpd_reply_clear(reply);
@@ -254,12 +252,13 @@ enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close
             reply->cache = cache;
         }
     }
-    if (x->accepts_gzip && reply->body_len > 0 && reply->gzip_body) {
+    if (codings.gzip && reply->body_len > 0 && reply->gzip_body) {
         reply->body = (char *)(uintptr_t)reply->gzip_body; /* persistent: never written */
         reply->body_len = reply->gzip_len;
         reply->encoding = "gzip";
-    } else if (x->accepts_gzip && reply->body_len > GZIP_FROM_BYTES && compressible(reply)) {
-        compress_body(reply);
+    } else if (codings.gzip && reply->body_len > (codings.identity ? GZIP_FROM_BYTES : 0) &&
+               compressible(reply)) {
+        compress_body(reply, !codings.identity);
     }
 
     x->status = reply->status;

@@ -37,6 +37,15 @@ static void keep(char **slot, const char *value)
     *slot = pfc_strdup(value);
 }
 
+/* A header that may come in several lines is one list. */
+static void keep_list(char **slot, const char *value)
+{
+    char *joined = *slot ? pfc_format("%s, %s", *slot, value) : pfc_strdup(value);
+
+    free(*slot);
+    *slot = joined;
+}
+
 /* The value of our cookie out of "a=1; pfc_session=...; b=2". */
 static void keep_session(httpd_exchange *x, const char *value)
 {
@@ -87,9 +96,9 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
     } else if (strcasecmp(name, "Idempotency-Key") == 0) {
         keep(&h->x->key_text, value);
     } else if (strcasecmp(name, "If-None-Match") == 0) {
-        keep(&h->x->match_text, value);
+        keep_list(&h->x->match_text, value);
     } else if (strcasecmp(name, "Accept-Encoding") == 0) {
-        h->x->accepts_gzip = strstr(value, "gzip") && !strstr(value, "gzip;q=0");
+        keep_list(&h->x->accept_text, value);
     }
     return MHD_YES;
 }
@@ -106,8 +115,10 @@ static void fault(httpd_exchange *x, int status, const char *message)
 int httpd_request_headers(httpd_exchange *x)
 {
     headers h = { .x = x };
+    httpd_codings codings;
 
     MHD_get_connection_values_n(x->mhd, MHD_HEADER_KIND, on_header, &h);
+    codings = httpd_codings_of(x->accept_text);
     if (h.bad_encoding) {
         /* 400 as RFC 9112 6.3 wants it where chunked does not come last: the length is unknowable. */
         fault(x, 400, "Transfer-Encoding: only \"chunked\" is understood");
@@ -127,6 +138,9 @@ int httpd_request_headers(httpd_exchange *x)
         x->body_gzip = true;
     else if (h.content_encoding && strcasecmp(h.content_encoding, "identity") != 0)
         fault(x, 415, "Content-Encoding: want gzip or none");
+    /* Before anything is done: a change whose answer cannot be sent would have been made all the same. */
+    if (!codings.gzip && !codings.identity)
+        fault(x, 406, "Accept-Encoding: want gzip or identity to be acceptable");
     if (h.length > PFC_HTTPD_DRAIN_BYTES) {
         fault(x, 413, "the body is over 16 MiB");
         return 413;

@@ -112,6 +112,7 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     free(x->cookie_text);
     free(x->key_text);
     free(x->match_text);
+    free(x->accept_text);
     pfc_buf_clear(&x->body);
     free(x);
     atomic_fetch_sub(&http->active, 1);

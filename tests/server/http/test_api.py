@@ -234,6 +234,21 @@ class Reading(unittest.TestCase):
         self.assertEqual(packed.headers["content-encoding"], "gzip")
         self.assertEqual(gzip.decompress(packed.body), plain.body)
         self.assertEqual(packed.headers["etag"], plain.headers["etag"])
+        self.assertTrue(plain.headers["etag"].startswith('W/"'), "both forms share it")
+        for answer in (plain, packed, same):
+            self.assertIn("Accept-Encoding", answer.headers["vary"])
+            self.assertEqual(answer.headers["cache-control"], "private, no-cache")
+        self.assertEqual(same.headers["etag"], plain.headers["etag"])
+        for header, status in (('"other"', 200), (f'"other", {plain.headers["etag"]}', 304), ("*", 304),
+                               (plain.headers["etag"][2:], 304), (plain.headers["etag"][:-2] + '"', 200)):
+            with self.subTest(header=header):
+                self.assertEqual(server.call("GET", path, headers={"If-None-Match": header}).status, status)
+        refused = {"Accept-Encoding": "gzip; q=0, identity"}
+        self.assertEqual(server.call("GET", path, headers=refused).body, plain.body)
+        small = server.call("GET", "/version", headers={"Accept-Encoding": "gzip, identity;q=0"})
+        self.assertEqual(gzip.decompress(small.body), server.call("GET", "/version").body)
+        neither = server.call("GET", path, headers={"Accept-Encoding": "br, *;q=0"})
+        self.assertEqual((neither.status, neither.json["error"]["code"]), (406, "not_acceptable"))
 
     def test_pages_and_unknown_paths(self):
         page = server.call("GET", "/")

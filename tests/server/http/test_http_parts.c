@@ -324,7 +324,8 @@ Test(peers, the_last_address_that_is_not_trusted_is_the_client)
     pfc_nets nets = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_nets_parse("10.0.0.0/8", "networks", &nets, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_nets_parse("10.0.0.0/8", "networks", &nets, &err), PFC_OK), "%s",
+              err.msg);
     for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
         pfc_address peer = { { 0 } };
         char text[INET6_ADDRSTRLEN] = "";
@@ -341,4 +342,69 @@ Test(peers, the_last_address_that_is_not_trusted_is_the_client)
             (void)inet_ntop(AF_INET6, peer.bytes, text, sizeof(text));
         cr_assert(eq(str, text, (char *)(uintptr_t)cases[i].client));
     }
+}
+
+static const struct {
+    const char *header;
+    bool gzip, identity;
+} codings[] = {
+    { NULL, false, true },
+    { "", false, true },
+    { "gzip", true, true },
+    { "GZIP", true, true },
+    { "x-gzip", true, true },
+    { "br, deflate, gzip;q=0.2", true, true },
+    { "gzip;q=0", false, true },
+    { "gzip; q=0", false, true },
+    { "gzip ;\tq=0.000", false, true },
+    { "gzip;q=0.001", true, true },
+    { "gzip;q=0.5, identity", false, true }, /* rather as it is */
+    { "gzip;q=0.5, identity;q=0.5", true, true },
+    { "*", true, true },
+    { "*;q=0", false, false },
+    { "identity;q=0", false, false },
+    { "identity;q=0, gzip;q=0.1", true, false },
+    { "identity; q=0,gzip", true, false },
+    { "gzip, *;q=0", true, false },
+    { "*;q=0, identity", false, true },
+    { "gzipped", false, true },
+    { "deflate, br", false, true },
+    { "gzip;q=2", false, true }, /* no weight */
+    { "gzip;quality=1", false, true },
+    { ",,gzip,", true, true },
+};
+
+Test(negotiate, takes_codings_by_their_weights)
+{
+    for (size_t i = 0; i < PFC_ARRAY_LEN(codings); i++) {
+        const httpd_codings got = httpd_codings_of(codings[i].header);
+
+        cr_expect(eq(int, got.gzip, codings[i].gzip), "%s", codings[i].header);
+        cr_expect(eq(int, got.identity, codings[i].identity), "%s", codings[i].header);
+    }
+}
+
+Test(negotiate, finds_a_tag_of_either_strength_in_a_list)
+{
+    static const char tag[] = "W/\"abc\"";
+    static const char *const listed[] = {
+        "*",
+        " * ",
+        "W/\"abc\"",
+        "\"abc\"",
+        "\"x\", W/\"abc\"",
+        "W/\"x,y\" ,\"abc\"",
+        "\"\",\"abc\",",
+    };
+    static const char *const others[] = {
+        "",      "\"ab\"",        "\"abcd\"", "W/\"ABC\"",  "abc",
+        "\"*\"", "\"x\" \"abc\"", "\"abc",    "W/ \"abc\"", "\"x W/\"abc\"\"",
+        "**",    "w/\"abc\"",
+    };
+
+    cr_expect(not(httpd_tag_listed(NULL, tag)));
+    for (size_t i = 0; i < PFC_ARRAY_LEN(listed); i++)
+        cr_expect(httpd_tag_listed(listed[i], tag), "%s", listed[i]);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(others); i++)
+        cr_expect(not(httpd_tag_listed(others[i], tag)), "%s", others[i]);
 }

@@ -1,0 +1,93 @@
+/* What a client will take: codings (RFC 9110, 12.5.3) and the versions it has already (13.1.2). */
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/parse.h"
+#include "server/http/internal.h"
+
+static const char *skip_blanks(const char *at)
+{
+    return at + strspn(at, " \t");
+}
+
+/* The weight after a coding's name: 0 to 1; 1 without one, 0 for one that cannot be read. */
+static double weight_of(const char *at, const char *end)
+{
+    char text[8];
+    size_t len;
+    double q = 0;
+
+    at = skip_blanks(at);
+    if (at >= end)
+        return 1;
+    if (*at != ';')
+        return 0;
+    at = skip_blanks(at + 1);
+    if ((*at != 'q' && *at != 'Q') || at[1] != '=')
+        return 0;
+    at += 2;
+    len = strcspn(at, " \t,");
+    if (len == 0 || len >= sizeof(text))
+        return 0;
+    memcpy(text, at, len);
+    text[len] = '\0';
+    return pfc_parse_double(text, 0, 1, "q", &q, NULL) ? 0 : q;
+}
+
+httpd_codings httpd_codings_of(const char *header)
+{
+    double gzip = -1, identity = -1, any = -1; /* -1: not named */
+    httpd_codings out = { .identity = true };
+
+    if (!header)
+        return out;
+    for (const char *at = header; *at;) {
+        const char *end = at + strcspn(at, ",");
+        size_t len;
+
+        at = skip_blanks(at);
+        len = strcspn(at, " \t;,");
+        if ((len == 4 && strncasecmp(at, "gzip", 4) == 0) ||
+            (len == 6 && strncasecmp(at, "x-gzip", 6) == 0))
+            gzip = weight_of(at + len, end);
+        else if (len == 8 && strncasecmp(at, "identity", 8) == 0)
+            identity = weight_of(at + len, end);
+        else if (len == 1 && *at == '*')
+            any = weight_of(at + len, end);
+        at = end + (*end == ',');
+    }
+    if (gzip < 0)
+        gzip = any;
+    out.identity = identity >= 0 ? identity > 0 : !(any >= 0 && any <= 0);
+    out.gzip = gzip > 0 && gzip >= identity;
+    if (!out.identity)
+        out.gzip = gzip > 0;
+    return out;
+}
+
+bool httpd_tag_listed(const char *header, const char *tag)
+{
+    const char *opaque = strncmp(tag, "W/", 2) == 0 ? tag + 2 : tag;
+    const size_t len = strlen(opaque);
+
+    if (!header)
+        return false;
+    for (const char *at = skip_blanks(header); *at;) {
+        const char *close;
+
+        if (*at == '*' && *skip_blanks(at + 1) == '\0')
+            return true;
+        if (strncmp(at, "W/", 2) == 0)
+            at += 2;
+        close = *at == '"' ? strchr(at + 1, '"') : NULL;
+        if (!close)
+            return false; /* no list of tags: as if there were none */
+        if ((size_t)(close + 1 - at) == len && memcmp(at, opaque, len) == 0)
+            return true;
+        at = skip_blanks(close + 1);
+        if (*at && *at != ',')
+            return false;
+        at = skip_blanks(at + (*at == ','));
+    }
+    return false;
+}
