@@ -14,6 +14,7 @@
 #include "core/wire/detector.h"
 #include "core/wire/wire.h"
 #include "server/repo/repo.h"
+#include "server/services/queue.h"
 
 /* ---- projects ---- */
 
@@ -339,56 +340,6 @@ typedef struct pfc_sources {
 /** Replaces what a benchmark is known to be built from; an empty list leaves the old one. */
 pfc_code pfc_sources_store(pfc_db *db, const char *actor, int64_t project_id,
                            const pfc_sources *sources, pfc_err *err) PFC_MUSTCHECK;
-
-/* ---- jobs ---- */
-
-#define PFC_LEASE_S       60
-#define PFC_JOB_MAX_TRIES 3
-
-typedef struct pfc_job_spec {
-    const char *kind; /* measure, nightly, pull_request, backfill, bisect, verify */
-    const char *commit, *branch, *suite, *source; /* commit: 40 digits; others may be NULL */
-    const char *labels_json; /* object of texts a runner must have; NULL: any runner */
-    int priority;            /* 0..100 */
-} pfc_job_spec;
-
-/** An open job of the same kind, commit, suite and labels is answered instead (*created false). */
-pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
-                         const pfc_job_spec *spec, bool *created, pfc_jobs *out,
-                         pfc_err *err) PFC_MUSTCHECK;
-
-typedef struct pfc_lease_request {
-    const char *runner, *machine_class;
-    const char *labels_json; /* object of texts; NULL: none */
-    const char *const *backends;
-    size_t backends_len;
-    int64_t project_id; /* the token's project; 0: any */
-    double lease_s;     /* 0: PFC_LEASE_S */
-    const char *lease;  /* the secret it shall have, 32 digits; NULL: one is drawn */
-} pfc_lease_request;
-
-/** The runner's next job. PFC_ENOTFOUND when none fits now (wait for a "job" event and ask again).
- *  `secret` (33 bytes) is the lease: whoever has it may heartbeat and complete. A job's labels
- *  must be among the runner's; the labels "machine_class" and "backend" mean the request's. What was
- *  leased under request->lease before is given back first: its holder lost the answer, or was killed. */
-pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *out, char *secret,
-                       pfc_err *err) PFC_MUSTCHECK;
-/** Prolongs. PFC_ECONFLICT: the lease is lost; stop. *cancel: somebody wants it stopped. */
-pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *secret, const char *progress,
-                           double lease_s, bool *cancel, pfc_err *err) PFC_MUSTCHECK;
-/** status: done, failed, broken or timed_out. PFC_ECONFLICT: the lease is lost; PFC_ENOTFOUND: no such job.
- *  Repeating the same completion with the same lease is fine. */
-pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *secret, const char *status,
-                          const char *reason, const char *const *run_ids, size_t run_ids_len,
-                          pfc_err *err) PFC_MUSTCHECK;
-/** Gives it back undone, as if the lease had run out now. PFC_ECONFLICT, PFC_ENOTFOUND: as above. */
-pfc_code pfc_job_release(pfc_db *db, int64_t job_id, const char *secret,
-                         pfc_err *err) PFC_MUSTCHECK;
-/** A queued job is cancelled at once, a leased one when its runner hears of it. */
-pfc_code pfc_job_cancel(pfc_db *db, const char *actor, int64_t job_id, pfc_jobs *out,
-                        pfc_err *err) PFC_MUSTCHECK;
-/** Jobs whose lease ran out go back to the queue, after PFC_JOB_MAX_TRIES tries to failed. */
-pfc_code pfc_jobs_expire(pfc_db *db, size_t *expired, pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- bisections ---- */
 
