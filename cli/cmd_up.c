@@ -177,10 +177,13 @@ static pfc_code start_server(up *u, pfc_err *err)
     const char *argv[] = { program,  "--listen", listen_at,     "--database",
                            database, "--data",   u->stack.data, "--bootstrap-token-file",
                            token,    NULL };
-    /* Only this machine can ask, so reading needs no token, unless somebody said otherwise. */
-    pfc_code code =
-        start_member(u, &u->stack.server, argv, getenv("PERFCI_PUBLIC_READ") ? bare : open, err);
+    const char *volatile_stack = getenv("PERFCI_UP_VOLATILE");
+    pfc_code code;
 
+    if (volatile_stack && strcmp(volatile_stack, "1") == 0)
+        (void)setenv("PERFCI_DATABASE_UNSAFE", "1", 1); /* fsync is off: stack_pg.c */
+    /* Only this machine can ask, so reading needs no token, unless somebody said otherwise. */
+    code = start_member(u, &u->stack.server, argv, getenv("PERFCI_PUBLIC_READ") ? bare : open, err);
     free(token);
     free(database);
     free(listen_at);

@@ -171,7 +171,8 @@ static pfc_code migrate(server *s, pfc_err *err)
     pfc_code code;
 
     while ((code = pfc_db_migrate(s->app.db, &version, err)) != PFC_OK) {
-        if ((code != PFC_EUNAVAIL && code != PFC_ETIMEOUT) || pfc_clock_ns() >= end_ns)
+        if ((code != PFC_EUNAVAIL && code != PFC_ETIMEOUT) || pfc_clock_ns() >= end_ns ||
+            pfc_db_forgets(s->app.db))
             return code;
         if (atomic_load(&s->stop))
             return PFC_OK;
@@ -304,6 +305,7 @@ static pfc_code start(server *s, pfc_err *err)
         .url = s->settings.database,
         .read_url = s->settings.read_database,
         .unprepared = !s->settings.prepare,
+        .durable = !s->settings.unsafe,
         .connections =
             (unsigned)(s->settings.threads + s->settings.workers + WRITERS + READERS + 3),
     };

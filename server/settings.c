@@ -22,6 +22,8 @@ static const char help[] =
     "  PERFCI_DATABASE_DIRECT_URL  past a connection pooler, to hear events\n"
     "  --database-prepare 0|1    0: no prepared statements, for a pooler that pools transactions\n"
     "                            and cannot follow them; default 1 (PERFCI_DATABASE_PREPARE)\n"
+    "  --database-unsafe         takes a database whose fsync or synchronous_commit is off, which\n"
+    "                            forgets results in a crash (PERFCI_DATABASE_UNSAFE=1)\n"
     "  --listen ADDRESS:PORT     default 127.0.0.1:7420; port 0 takes a free one (PERFCI_LISTEN)\n"
     "  --data DIR                folder for `endpoint`, the URL that was taken (PERFCI_DATA)\n"
     "  --bootstrap-token-file F  writes an admin token to F (0600) unless F holds a valid one\n"
@@ -86,6 +88,7 @@ enum {
     OPT_REQUEST_TIMEOUT,
     OPT_DATABASE_WAIT,
     OPT_DATABASE_PREPARE,
+    OPT_DATABASE_UNSAFE,
     OPT_RATE_ADDRESS,
     OPT_RATE_TOKEN,
     OPT_CONNECTIONS,
@@ -119,6 +122,7 @@ static const struct option options[] = {
     { "request-timeout", required_argument, NULL, OPT_REQUEST_TIMEOUT },
     { "database-wait", required_argument, NULL, OPT_DATABASE_WAIT },
     { "database-prepare", required_argument, NULL, OPT_DATABASE_PREPARE },
+    { "database-unsafe", no_argument, NULL, OPT_DATABASE_UNSAFE },
     { "rate-address", required_argument, NULL, OPT_RATE_ADDRESS },
     { "rate-token", required_argument, NULL, OPT_RATE_TOKEN },
     { "connections", required_argument, NULL, OPT_CONNECTIONS },
@@ -153,6 +157,7 @@ static const char *const known[] = {
     "PERFCI_REQUEST_TIMEOUT",
     "PERFCI_DATABASE_WAIT",
     "PERFCI_DATABASE_PREPARE",
+    "PERFCI_DATABASE_UNSAFE",
     "PERFCI_RATE_ADDRESS",
     "PERFCI_RATE_TOKEN",
     "PERFCI_CONNECTIONS",
@@ -352,6 +357,9 @@ static pfc_code read_values(pfc_server_settings *out, pfc_err *err)
     if (!code)
         code = read_switch(out, OPT_DATABASE_PREPARE, "PERFCI_DATABASE_PREPARE", "1", &out->prepare,
                            err);
+    if (!code)
+        code =
+            read_switch(out, OPT_DATABASE_UNSAFE, "PERFCI_DATABASE_UNSAFE", "0", &out->unsafe, err);
     return code;
 }
 

@@ -17,6 +17,7 @@ typedef struct pfc_server_settings {
     char *read_database;   /* PERFCI_DATABASE_READ_URL: a replica; NULL: none; owned */
     char *direct_database; /* PERFCI_DATABASE_DIRECT_URL: to hear events past a pooler; owned */
     bool prepare;     /* --database-prepare, PERFCI_DATABASE_PREPARE=0: no prepared statements */
+    bool unsafe;      /* --database-unsafe, PERFCI_DATABASE_UNSAFE=1: commits may be forgotten */
     const char *data; /* --data, PERFCI_DATA; NULL: nothing is written */
     const char *bootstrap_token; /* --bootstrap-token-file; NULL: none */
     bool public_read;            /* --public-read, PERFCI_PUBLIC_READ=1 */

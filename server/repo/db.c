@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -27,6 +28,8 @@ struct pfc_db {
     size_t idle_len; /* guarded by lock */
     size_t len;
     bool unprepared;         /* statements are sent as text each time */
+    bool durable;            /* see pfc_db_opts */
+    atomic_bool forgets;     /* the last connection was refused for it */
     pfc_replica *replica;    /* NULL: none */
     uint64_t waits, refused; /* guarded by lock */
 };
@@ -152,6 +155,8 @@ pfc_code pfc_db_open(pfc_db **out, const pfc_db_opts *opts, pfc_err *err)
     db->statement_ms = opts->statement_ms ? opts->statement_ms : 10000;
     db->wait_ms = opts->wait_ms ? opts->wait_ms : 5000;
     db->unprepared = opts->unprepared;
+    db->durable = opts->durable;
+    atomic_init(&db->forgets, false);
     db->len = opts->connections ? opts->connections : 8;
     db->conns = pfc_calloc(db->len, sizeof(*db->conns));
     db->idle = pfc_calloc(db->len, sizeof(pfc_conn *));
@@ -248,6 +253,42 @@ static void disconnect(pfc_conn *conn)
     memset(conn->prepared, 0, pfc_statements_len * sizeof(bool));
 }
 
+/* What is acknowledged must be on disk. Looked at by each connection: the settings of a role, a
+ * database or the machine that was promoted may be others than those of yesterday. */
+static pfc_code check_durable(pfc_db *db, PGconn *pg, pfc_err *err)
+{
+    PGresult *res = PQexec(pg, "SELECT name FROM pg_settings WHERE setting = 'off'"
+                               " AND name IN ('fsync', 'synchronous_commit') ORDER BY name DESC");
+    pfc_code code = PFC_OK;
+
+    if (PQresultStatus(res) != PGRES_TUPLES_OK)
+        code = pfc_result_fault(pg, res, "settings", err);
+    atomic_store(&db->forgets, !code && PQntuples(res) > 0);
+    if (atomic_load(&db->forgets))
+        code = pfc_err_set(err, PFC_EUNAVAIL,
+                           "database: its setting %s is off, so that a crash takes results that "
+                           "were acknowledged: turn it on, or start with --database-unsafe",
+                           PQgetvalue(res, 0, 0));
+    PQclear(res);
+    return code;
+}
+
+bool pfc_db_forgets(const pfc_db *db)
+{
+    return atomic_load(&db->forgets);
+}
+
+static pfc_code connect_to(pfc_db *db, pfc_conn *conn, pfc_err *err)
+{
+    pfc_code code = pfc_conn_open(db->url, db->statement_ms, &conn->pg, err);
+
+    if (!code && db->durable)
+        code = check_durable(db, conn->pg, err);
+    if (code)
+        disconnect(conn);
+    return code;
+}
+
 /* An idle connection has nothing to say unless the server ended it: looking costs no round trip,
  * and finds restarts before a statement is sent whose fate would be unknown. Whatever it says, a
  * new connection is the answer: its farewell may be read without the end that follows it. */
@@ -277,7 +318,7 @@ pfc_code pfc_tx_begin(pfc_tx **out, pfc_db *db, pfc_tx_mode mode, pfc_err *err)
     if (conn->pg && !still_good(conn->pg))
         disconnect(conn);
     if (!conn->pg)
-        code = pfc_conn_open(db->url, db->statement_ms, &conn->pg, err);
+        code = connect_to(db, conn, err);
     if (!code && mode == PFC_TX_WRITE)
         code = pfc_conn_exec(conn->pg, "BEGIN", "begin", err);
     if (!code && mode == PFC_TX_SNAPSHOT)

@@ -28,6 +28,7 @@ typedef struct pfc_db_opts {
     const char *read_url;  /* of a replica, for PFC_TX_READ; NULL: none */
     bool unprepared;       /* statements are sent as text each time: for poolers of transactions */
     unsigned wait_ms;      /* longest wait for a free connection; 0: 5000, then PFC_EUNAVAIL */
+    bool durable; /* a database that may forget what it committed is taken for one that is away */
 } pfc_db_opts;
 
 /** Makes the pool; connects nothing yet, so a database that starts later is no error here.
@@ -40,6 +41,9 @@ typedef struct pfc_db_counts {
     uint64_t waits, refused;  /* had to wait for one; waited in vain. Since the start */
 } pfc_db_counts;
 void pfc_db_figures(pfc_db *db, pfc_db_counts *out);
+/** True when the last connection was refused because a crash may take its commits (opts.durable):
+ *  waiting does not help, somebody has to change the database's settings. */
+bool pfc_db_forgets(const pfc_db *db);
 /** One round trip: PFC_OK when the database answers. For /readyz. */
 pfc_code pfc_db_ping(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
 

@@ -122,6 +122,8 @@ static pid_t launch_server(const pfc_cluster *c)
 {
     /* Small for tests; what measures reading asks for as much as a service has. */
     const char *buffers = getenv("PERFCI_TEST_BUFFERS");
+    /* A test of what happens with a database that keeps its word wants one. */
+    const char *durable = getenv("PERFCI_TEST_FSYNC");
     char setting[64];
     const char *const argv[] = { "postgres",
                                  "-D",
@@ -131,7 +133,7 @@ static pid_t launch_server(const pfc_cluster *c)
                                  "-c",
                                  "listen_addresses=",
                                  "-c",
-                                 "fsync=off",
+                                 durable ? "fsync=on" : "fsync=off",
                                  "-c",
                                  "full_page_writes=off",
                                  "-c",

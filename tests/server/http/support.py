@@ -93,6 +93,7 @@ class Server:
         """Starts again on the same port, as a supervisor would."""
         env = {k: v for k, v in os.environ.items() if not k.startswith(("PERFCI_", "PG"))}
         env["PERFCI_DATABASE_URL"] = self.database
+        env["PERFCI_DATABASE_UNSAFE"] = "1"  # the test cluster writes nothing to disk that it need not
         env.update(self.environment)
         endpoint = os.path.join(self.dir, "endpoint")
         if os.path.exists(endpoint):

@@ -1,5 +1,8 @@
 """The database goes away and comes back: 503 with a sentence meanwhile, and nothing to repair."""
+import os
+import subprocess
 import unittest
+import unittest.mock
 
 import support
 
@@ -50,6 +53,36 @@ class DatabaseDown(unittest.TestCase):
         self.cluster.order("resume")
         support.until("ready", lambda: server.call("GET", "/readyz").status == 200)
         self.assertEqual(server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status, 201)
+
+    def test_one_that_may_forget_is_refused_unless_told(self):
+        with unittest.mock.patch.dict(os.environ, PERFCI_TEST_FSYNC="on"):
+            cluster = support.Cluster()
+        self.addCleanup(cluster.close)
+        safe = {"PERFCI_DATABASE_UNSAFE": "0"}
+        forgetful = cluster.url
+        support.sql(forgetful, "ALTER DATABASE main SET synchronous_commit = off")
+        for url, setting in ((self.cluster.url, "fsync"), (forgetful, "synchronous_commit")):
+            with self.subTest(setting=setting):
+                env = {k: v for k, v in os.environ.items() if not k.startswith(("PERFCI_", "PG"))}
+                done = subprocess.run([support.BIN / "perfci-server", "--listen", "127.0.0.1:0", "--database", url], env=env,
+                                      capture_output=True, text=True, timeout=support.DEADLINE_S, check=False)
+                self.assertEqual(done.returncode, 5, done.stderr)
+                last = done.stderr.splitlines()[-1]
+                self.assertTrue(last.startswith(f"perfci-server: database: its setting {setting} is off"), last)
+                self.assertIn("--database-unsafe", last)
+        support.Server(self.cluster.url, "--database-unsafe", environment=safe).close()
+        # and one that becomes such while the server runs, as by a fail-over, acknowledges nothing
+        support.sql(forgetful, "ALTER DATABASE main SET synchronous_commit = local")
+        server = support.Server(forgetful, "--workers", "0", environment=safe)
+        self.addCleanup(server.close)
+        post = lambda: server.as_admin("POST", "/api/v1/projects", {"name": "demo"})
+        support.sql(forgetful, "ALTER DATABASE main SET synchronous_commit = off; SELECT pg_terminate_backend(pid)"
+                    " FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+        answer = post()
+        self.assertTrue(self.is_unavailable(answer), answer)
+        self.assertEqual(support.sql(forgetful, "SELECT count(*) FROM projects"), "0\n")
+        support.sql(forgetful, "ALTER DATABASE main SET synchronous_commit = on")
+        support.until("it is taken", lambda: post().status == 201)
 
     def test_away_at_start_for_good_is_5(self):
         self.cluster.order("halt")

@@ -81,7 +81,7 @@ class Managed(unittest.TestCase):
         process = subprocess.Popen(
             ["sh", "-c", "exec 3<&0 0</dev/null; LISTEN_PID=$$ exec \"$0\" \"$@\"", support.BIN / "perfci-server"],
             stdin=listener.fileno(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={**os.environ, "LISTEN_FDS": "1", "PERFCI_DATABASE_URL": self.cluster.database()})
+            env={**os.environ, "LISTEN_FDS": "1", "PERFCI_DATABASE_UNSAFE": "1", "PERFCI_DATABASE_URL": self.cluster.database()})
         try:
             self.assertEqual(early.getresponse().status, 200)
         finally:
