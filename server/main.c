@@ -94,22 +94,29 @@ static pfc_code gate(pfc_app *app, pfc_err *err)
     return pfc_err_set(err, PFC_EUNAVAIL, "the service is starting: its database is not ready yet");
 }
 
+static pfc_code write_url(const server *s, const char *name, const char *url, pfc_err *err)
+{
+    char *path = pfc_fs_join(s->settings.data, name);
+    char *text = pfc_format("%s\n", url);
+    pfc_code code = pfc_fs_write_atomic(path, text, strlen(text), 0644, err);
+
+    free(text);
+    free(path);
+    return code;
+}
+
 static pfc_code write_endpoint(const server *s, pfc_err *err)
 {
-    char *path = NULL;
-    char *text = NULL;
     pfc_code code;
 
     if (!s->settings.data)
         return PFC_OK;
     code = pfc_fs_mkdirs(s->settings.data, 0700, err);
-    if (code)
-        return code;
-    path = pfc_fs_join(s->settings.data, "endpoint");
-    text = pfc_format("%s\n", pfc_httpd_url(s->app.http));
-    code = pfc_fs_write_atomic(path, text, strlen(text), 0644, err);
-    free(text);
-    free(path);
+    /* Who waits for the first finds the second, too. */
+    if (!code && s->settings.ops_listen)
+        code = write_url(s, "ops-endpoint", pfc_httpd_ops_url(s->app.http), err);
+    if (!code)
+        code = write_url(s, "endpoint", pfc_httpd_url(s->app.http), err);
     return code;
 }
 
@@ -132,6 +139,7 @@ static pfc_code start_http(server *s, pfc_err *err)
     pfc_httpd_opts opts = {
         .listen = s->settings.listen,
         .listen_fd = s->listen_fd,
+        .ops_listen = s->settings.ops_listen,
         .rate_address = (double)s->settings.rate_address,
         .rate_token = (double)s->settings.rate_token,
         .connections = (unsigned)s->settings.connections,
@@ -158,7 +166,8 @@ static pfc_code start_http(server *s, pfc_err *err)
     free(key);
     if (code)
         return code;
-    pfc_log(PFC_INFO, "listening", "url", pfc_httpd_url(s->app.http), "version", PFC_VERSION);
+    pfc_log(PFC_INFO, "listening", "url", pfc_httpd_url(s->app.http), "operations",
+            pfc_httpd_ops_url(s->app.http), "version", PFC_VERSION);
     return write_endpoint(s, err);
 }
 

@@ -25,7 +25,13 @@ static const char help[] =
     "  --database-unsafe         takes a database whose fsync or synchronous_commit is off, which\n"
     "                            forgets results in a crash (PERFCI_DATABASE_UNSAFE=1)\n"
     "  --listen ADDRESS:PORT     default 127.0.0.1:7420; port 0 takes a free one (PERFCI_LISTEN)\n"
-    "  --data DIR                folder for `endpoint`, the URL that was taken (PERFCI_DATA)\n"
+    "  --ops-listen ADDRESS:PORT another port that answers /healthz, /readyz, /metrics and "
+    "/version\n"
+    "                            alone, in plain HTTP, whatever the first is busy with; default:\n"
+    "                            none (PERFCI_OPS_LISTEN)\n"
+    "  --data DIR                folder for `endpoint`, the URL that was taken, and "
+    "`ops-endpoint`\n"
+    "                            (PERFCI_DATA)\n"
     "  --bootstrap-token-file F  writes an admin token to F (0600) unless F holds a valid one\n"
     "  --public-read             reading needs no token (PERFCI_PUBLIC_READ=1)\n"
     "  --workers N               threads that judge runs, default 1; 0: this server only answers\n"
@@ -80,6 +86,7 @@ static const char more_help[] =
 enum {
     OPT_DATABASE = 1000,
     OPT_LISTEN,
+    OPT_OPS_LISTEN,
     OPT_DATA,
     OPT_BOOTSTRAP,
     OPT_PUBLIC_READ,
@@ -114,6 +121,7 @@ enum {
 static const struct option options[] = {
     { "database", required_argument, NULL, OPT_DATABASE },
     { "listen", required_argument, NULL, OPT_LISTEN },
+    { "ops-listen", required_argument, NULL, OPT_OPS_LISTEN },
     { "data", required_argument, NULL, OPT_DATA },
     { "bootstrap-token-file", required_argument, NULL, OPT_BOOTSTRAP },
     { "public-read", no_argument, NULL, OPT_PUBLIC_READ },
@@ -150,6 +158,7 @@ _Static_assert(OPT_END - OPT_DATABASE <= PFC_SERVER_FLAGS, "one place for each o
 /* What may stand in the settings file. Not the database's URL: it may hold a password. */
 static const char *const known[] = {
     "PERFCI_LISTEN",
+    "PERFCI_OPS_LISTEN",
     "PERFCI_DATA",
     "PERFCI_PUBLIC_READ",
     "PERFCI_WORKERS",
@@ -345,6 +354,7 @@ static pfc_code read_values(pfc_server_settings *out, pfc_err *err)
     pfc_code code;
 
     out->listen = pick(out, OPT_LISTEN, "PERFCI_LISTEN", PFC_DEFAULT_LISTEN);
+    out->ops_listen = pick(out, OPT_OPS_LISTEN, "PERFCI_OPS_LISTEN", NULL);
     out->data = pick(out, OPT_DATA, "PERFCI_DATA", NULL);
     out->bootstrap_token = out->flags[OPT_BOOTSTRAP - OPT_DATABASE];
     code = read_numbers(out, err);
@@ -394,6 +404,8 @@ static const char *needs_restart(const pfc_server_settings *old, const pfc_serve
 {
     if (differ(old->listen, fresh->listen))
         return "PERFCI_LISTEN";
+    if (differ(old->ops_listen, fresh->ops_listen))
+        return "PERFCI_OPS_LISTEN";
     if (differ(old->data, fresh->data))
         return "PERFCI_DATA";
     if (differ(old->tls_cert, fresh->tls_cert) || differ(old->tls_key, fresh->tls_key))

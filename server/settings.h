@@ -12,10 +12,11 @@
 #define PFC_SERVER_FLAGS 40
 
 typedef struct pfc_server_settings {
-    const char *listen;    /* --listen, PERFCI_LISTEN */
-    char *database;        /* --database, PERFCI_DATABASE_URL or its _FILE; owned */
-    char *read_database;   /* PERFCI_DATABASE_READ_URL: a replica; NULL: none; owned */
-    char *direct_database; /* PERFCI_DATABASE_DIRECT_URL: to hear events past a pooler; owned */
+    const char *listen;     /* --listen, PERFCI_LISTEN */
+    const char *ops_listen; /* --ops-listen, PERFCI_OPS_LISTEN; NULL: none */
+    char *database;         /* --database, PERFCI_DATABASE_URL or its _FILE; owned */
+    char *read_database;    /* PERFCI_DATABASE_READ_URL: a replica; NULL: none; owned */
+    char *direct_database;  /* PERFCI_DATABASE_DIRECT_URL: to hear events past a pooler; owned */
     bool prepare;     /* --database-prepare, PERFCI_DATABASE_PREPARE=0: no prepared statements */
     bool unsafe;      /* --database-unsafe, PERFCI_DATABASE_UNSAFE=1: commits may be forgotten */
     const char *data; /* --data, PERFCI_DATA; NULL: nothing is written */

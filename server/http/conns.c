@@ -44,12 +44,27 @@ static bool is_crowding(const pfc_httpd *http, const pfc_address *peer)
     if (http->opts.connections_each == 0 || pfc_nets_hold(&http->trusted, peer))
         return false;
     for (const httpd_conn *conn = http->conns; conn; conn = conn->next)
-        has += httpd_peer_key(&conn->peer, &other) == len && memcmp(other, key, len) == 0;
+        has += !conn->ops && !conn->spare && httpd_peer_key(&conn->peer, &other) == len &&
+               memcmp(other, key, len) == 0;
     return has >= http->opts.connections_each;
 }
 
+/* Finds it a place. Under the lock. */
+static bool seat(pfc_httpd *http, httpd_conn *conn, bool looks)
+{
+    const size_t ordinary = http->conns_len - http->spares_len - http->ops_len;
+
+    if (conn->ops)
+        return http->ops_len < PFC_HTTPD_OPS;
+    if (ordinary < http->opts.connections && !is_crowding(http, &conn->peer))
+        return true;
+    /* A full house must not look like a dead one. */
+    conn->spare = looks;
+    return looks && http->spares_len < PFC_HTTPD_SPARE;
+}
+
 httpd_conn *httpd_conn_admit(pfc_httpd *http, int fd, const struct sockaddr_storage *from,
-                             socklen_t len)
+                             socklen_t len, bool looks, bool ops)
 {
     httpd_conn *conn = pfc_alloc(sizeof(*conn));
     bool room;
@@ -59,15 +74,18 @@ httpd_conn *httpd_conn_admit(pfc_httpd *http, int fd, const struct sockaddr_stor
     conn->from_len = len;
     conn->deadline_ns = pfc_clock_ns() + (int64_t)(http->opts.request_timeout_s * 1e9);
     conn->reading = true;
+    conn->ops = ops;
     (void)pfc_address_of((const struct sockaddr *)from, &conn->peer);
     pthread_mutex_lock(&http->lock);
-    room = http->conns_len < http->opts.connections && !is_crowding(http, &conn->peer);
+    room = seat(http, conn, looks);
     if (room) {
         conn->next = http->conns;
         if (http->conns)
             http->conns->prev = conn;
         http->conns = conn;
         http->conns_len++;
+        http->spares_len += conn->spare;
+        http->ops_len += conn->ops;
     }
     pthread_mutex_unlock(&http->lock);
     if (room)
@@ -95,6 +113,8 @@ void httpd_conn_drop(pfc_httpd *http, httpd_conn *conn)
     if (conn->next)
         conn->next->prev = conn->prev;
     http->conns_len--;
+    http->spares_len -= conn->spare;
+    http->ops_len -= conn->ops;
     pthread_mutex_unlock(&http->lock);
     free(conn);
 }
@@ -109,16 +129,31 @@ static httpd_conn *find(const pfc_httpd *http, int fd)
     return NULL;
 }
 
-httpd_conn *httpd_conns_unheard(pfc_httpd *http)
+httpd_conn *httpd_conns_unheard(pfc_httpd *http, bool ops)
 {
     httpd_conn *conn;
 
     pthread_mutex_lock(&http->lock);
     conn = http->conns;
-    while (conn && conn->stage != HTTPD_UNHEARD)
+    while (conn && (conn->stage != HTTPD_UNHEARD || conn->ops != ops))
         conn = conn->next;
     pthread_mutex_unlock(&http->lock);
     return conn;
+}
+
+httpd_conn *httpd_conns_silent(pfc_httpd *http, bool ops)
+{
+    httpd_conn *found = NULL;
+
+    pthread_mutex_lock(&http->lock);
+    if (ops ? http->ops_len == PFC_HTTPD_OPS : http->spares_len == PFC_HTTPD_SPARE) {
+        for (httpd_conn *conn = http->conns; conn; conn = conn->next) {
+            if (conn->stage == HTTPD_UNHEARD && (ops ? conn->ops : conn->spare))
+                found = conn;
+        }
+    }
+    pthread_mutex_unlock(&http->lock);
+    return found;
 }
 
 void httpd_conn_deadline(pfc_httpd *http, httpd_conn *conn, int64_t deadline_ns, bool reading)

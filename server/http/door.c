@@ -2,7 +2,12 @@
  * The door: one thread accepts connections, waits for their first bytes and hands them to
  * libmicrohttpd. Who asks after health gets a thread that does nothing else: the pool's threads have
  * a burst of answers to give whenever a group of runs was committed, and a monitor that waited behind
- * one would report a busy server as a sick one.
+ * one would report a busy server as a sick one. For the same reason there are a few places beyond the
+ * limit of connections for those who ask after health; who asks for anything else there is closed, and
+ * who says nothing makes way for the next.
+ *
+ * A second door, for operations, is always plain: under TLS the first bytes of the main one are a
+ * handshake, and nobody can tell what will be asked.
  */
 #include <errno.h>
 #include <poll.h>
@@ -27,6 +32,7 @@
 
 struct httpd_door {
     pfc_httpd *http;
+    bool ops;
     int listener, epoll, stop; /* stop: an eventfd */
     pthread_t thread;
 };
@@ -84,7 +90,7 @@ static void close_unheard(httpd_door *d, httpd_conn *conn)
 
 static void hand_over(httpd_door *d, httpd_conn *conn, bool health)
 {
-    struct MHD_Daemon *to = health ? d->http->health : d->http->daemon;
+    struct MHD_Daemon *to = health ? d->http->health : (d->ops ? d->http->ops : d->http->daemon);
     const int fd = conn->fd;
     struct sockaddr_storage from = conn->from;
 
@@ -109,15 +115,25 @@ static bool look_at(httpd_door *d, httpd_conn *conn)
         return true;
     }
     text[n] = '\0';
+    if (conn->spare && !asks_health(text)) {
+        atomic_fetch_add(&d->http->crowded, 1);
+        close_unheard(d, conn);
+        return true;
+    }
     hand_over(d, conn, asks_health(text));
     return true;
+}
+
+static bool looks(const httpd_door *d)
+{
+    return d->ops || !d->http->secure;
 }
 
 static void wait_for_bytes(httpd_door *d, httpd_conn *conn)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
 
-    if (d->http->secure) /* its first bytes are a handshake, and that is libmicrohttpd's */
+    if (!looks(d)) /* its first bytes are a handshake, and that is libmicrohttpd's */
         hand_over(d, conn, false);
     else if (!look_at(d, conn) && epoll_ctl(d->epoll, EPOLL_CTL_ADD, conn->fd, &event))
         close_unheard(d, conn);
@@ -133,7 +149,7 @@ static void accept_some(httpd_door *d)
         socklen_t len = sizeof(from);
         const int fd =
             accept4(d->listener, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        httpd_conn *conn;
+        httpd_conn *conn, *silent;
 
         if (fd < 0) {
             struct pollfd stop = { .fd = d->stop, .events = POLLIN };
@@ -142,7 +158,11 @@ static void accept_some(httpd_door *d)
                 (void)poll(&stop, 1, FULL_MS);
             return;
         }
-        conn = httpd_conn_admit(d->http, fd, &from, len);
+        /* Who asks after health does so at once; whoever holds a place in silence does not. */
+        silent = looks(d) ? httpd_conns_silent(d->http, d->ops) : NULL;
+        if (silent && !look_at(d, silent))
+            close_unheard(d, silent);
+        conn = httpd_conn_admit(d->http, fd, &from, len, looks(d), d->ops);
         if (conn)
             wait_for_bytes(d, conn);
         else
@@ -184,12 +204,13 @@ static pfc_code watch(httpd_door *d, int fd, int *what, pfc_err *err)
     return PFC_OK;
 }
 
-pfc_code httpd_door_open(pfc_httpd *http, int listener, httpd_door **out, pfc_err *err)
+pfc_code httpd_door_open(pfc_httpd *http, int listener, bool ops, httpd_door **out, pfc_err *err)
 {
     httpd_door *d = pfc_alloc(sizeof(*d));
     pfc_code code = PFC_OK;
 
     d->http = http;
+    d->ops = ops;
     d->listener = listener;
     d->epoll = epoll_create1(EPOLL_CLOEXEC);
     d->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -225,7 +246,7 @@ void httpd_door_close(httpd_door *d)
     pthread_join(d->thread, NULL);
     (void)close(d->listener);
     /* What had begun to speak is answered; the others have asked for nothing. */
-    while ((conn = httpd_conns_unheard(d->http)) != NULL) {
+    while ((conn = httpd_conns_unheard(d->http, d->ops)) != NULL) {
         if (!look_at(d, conn))
             close_unheard(d, conn);
     }

@@ -4,7 +4,10 @@
  *
  * A thread of our own accepts, waits for the first bytes and hands the connection to the pool; one that
  * asks for /healthz goes to a thread that does nothing else and is closed after its answer, so that a
- * monitor never waits behind work. (Under TLS the first bytes tell nothing, and the pool answers all.)
+ * monitor never waits behind work, and has a few places of its own when all connections are taken. Under
+ * TLS the first bytes tell nothing, and the pool answers all: there, and wherever monitoring shall not
+ * meet the service's clients, a second listener (ops_listen) answers /healthz, /readyz, /metrics and
+ * /version in plain HTTP and nothing else, on threads and places of its own.
  *
  * A handler runs on a pool thread, keeps no state between calls and answers in one of five ways:
  * with JSON or text; with nothing (204); later (pfc_reply_later: the connection is suspended until
@@ -117,9 +120,10 @@ typedef pfc_code (*pfc_httpd_check_token)(pfc_app *app, const char *token, pfc_p
 typedef pfc_code (*pfc_httpd_gate)(pfc_app *app, pfc_err *err);
 
 typedef struct pfc_httpd_opts {
-    const char *listen; /* "127.0.0.1:7420", "[::1]:0", "host:port" */
-    int listen_fd;      /* > 0: a listening socket to use instead; the server's from then on */
-    unsigned threads;   /* 0: 8 */
+    const char *listen;     /* "127.0.0.1:7420", "[::1]:0", "host:port" */
+    int listen_fd;          /* > 0: a listening socket to use instead; the server's from then on */
+    const char *ops_listen; /* likewise, for operations; NULL: none */
+    unsigned threads;       /* 0: 8 */
     double request_timeout_s;  /* for a request to be complete; 0: 30 */
     bool public_read;          /* routes of PFC_SCOPE_READ need no token */
     const pfc_route *routes;   /* lives as long as the server */
@@ -147,6 +151,8 @@ void pfc_httpd_tune(pfc_httpd *http, double rate_address, double rate_token, boo
 double pfc_httpd_silent_s(const pfc_httpd *http);
 /** "http://127.0.0.1:7420": where it listens, with the real port. Lives as long as the server. */
 const char *pfc_httpd_url(const pfc_httpd *http);
+/** Likewise of the listener for operations; "" when there is none. */
+const char *pfc_httpd_ops_url(const pfc_httpd *http);
 /** Stops accepting, answers what waits, ends streams, and lets running requests finish within
  *  grace_s, after which their sockets are shut. Then only pfc_httpd_free is left to call. */
 void pfc_httpd_stop(pfc_httpd *http, double grace_s);

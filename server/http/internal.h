@@ -26,6 +26,8 @@
 #define PFC_HTTPD_BODY_RATE    (256.0 * 1024)      /* bytes/s that a body must keep up with */
 #define PFC_HTTPD_DRAIN_BYTES  (64u * 1024 * 1024) /* read and dropped, to answer 413 in order */
 #define PFC_HTTPD_STREAM_BYTES (256u * 1024)       /* queued for one stream; over it, it is ended */
+#define PFC_HTTPD_SPARE        16 /* places beyond the limit, for those who ask after health */
+#define PFC_HTTPD_OPS          32 /* places of the listener for operations */
 
 /** One socket. */
 typedef struct httpd_conn {
@@ -36,6 +38,8 @@ typedef struct httpd_conn {
     socklen_t from_len;
     pfc_address peer;
     bool health; /* the thread for health has it: one question, one answer */
+    bool ops;    /* came through the listener for operations */
+    bool spare;  /* beyond the limit: served if it asks after health, else closed */
     enum { HTTPD_UNHEARD, HTTPD_MOVES, HTTPD_SERVED } stage;
     int64_t deadline_ns; /* shut down after it; 0: none */
     bool reading;        /* it is the client that has to send */
@@ -135,7 +139,9 @@ struct pfc_httpd {
     char url[300];
     struct MHD_Daemon *daemon;
     struct MHD_Daemon *health; /* one thread, for /healthz alone */
-    httpd_door *door;
+    struct MHD_Daemon *ops; /* one thread, for what else operations ask; NULL: no such listener */
+    httpd_door *door, *ops_door;
+    char ops_url[300];
     httpd_hub hub;
     pthread_t timer;
     bool timer_running;
@@ -145,24 +151,32 @@ struct pfc_httpd {
     atomic_uint_fast64_t timeouts;
     atomic_uint_fast64_t crowded; /* connections refused: there were too many */
     pthread_mutex_t lock;
-    httpd_conn *conns; /* guarded by lock */
-    size_t conns_len;  /* guarded by lock */
-    bool timer_stop;   /* guarded by lock */
+    httpd_conn *conns;          /* guarded by lock; the newest first */
+    size_t conns_len;           /* guarded by lock */
+    size_t spares_len, ops_len; /* of them, guarded by lock */
+    bool timer_stop;            /* guarded by lock */
     pthread_cond_t timer_wake;
 };
 
 /* conns.c */
 /** Raises the process's limit of open files for so many connections; how many there may be. */
 unsigned httpd_make_room(unsigned connections);
-/** Takes a new socket into the list, at most opts.connections in all; NULL: it is one too many. */
+/**
+ * Takes a new socket into the list; NULL: it is one too many. There are opts.connections places, and
+ * PFC_HTTPD_SPARE more for those whose first bytes can be looked at (`looks`); `ops`: that listener's
+ * PFC_HTTPD_OPS instead.
+ */
 httpd_conn *httpd_conn_admit(pfc_httpd *http, int fd, const struct sockaddr_storage *from,
-                             socklen_t len);
+                             socklen_t len, bool looks, bool ops);
+/** The spare (or ops) place to give up for a newcomer: the oldest that has said nothing; NULL: all have,
+ *  or there is a place left. */
+httpd_conn *httpd_conns_silent(pfc_httpd *http, bool ops);
 /** From now on the socket is libmicrohttpd's. */
 void httpd_conn_moves(pfc_httpd *http, httpd_conn *conn, bool health);
 /** Out of the list; the socket is the caller's to close. */
 void httpd_conn_drop(pfc_httpd *http, httpd_conn *conn);
-/** One that has not been handed over, NULL: none. */
-httpd_conn *httpd_conns_unheard(pfc_httpd *http);
+/** One of this door's that has not been handed over, NULL: none. */
+httpd_conn *httpd_conns_unheard(pfc_httpd *http, bool ops);
 /** Has any connection sent what nobody has read yet? */
 bool httpd_conns_unread(pfc_httpd *http);
 /** MHD_NotifyConnectionCallback: keeps the list. */
@@ -179,8 +193,8 @@ void httpd_conns_listen(pfc_httpd *http, int64_t now_ns);
 void httpd_conns_reap(pfc_httpd *http, int64_t now_ns, bool all);
 
 /* door.c */
-/** Accepts on `listener` (its own from then on) until it is closed. */
-pfc_code httpd_door_open(pfc_httpd *http, int listener, httpd_door **out,
+/** Accepts on `listener` (its own from then on) until it is closed; ops: for operations, plain HTTP. */
+pfc_code httpd_door_open(pfc_httpd *http, int listener, bool ops, httpd_door **out,
                          pfc_err *err) PFC_MUSTCHECK;
 /** No new connections; those that have sent something are handed over. Accepts NULL. */
 void httpd_door_close(httpd_door *door);
@@ -190,7 +204,8 @@ void httpd_hurry(void);
 /* listen.c */
 /** A socket that somebody else has bound: checks that it listens for streams, and tells its URL. */
 pfc_code httpd_adopt(int fd, char *url, size_t url_cap, pfc_err *err) PFC_MUSTCHECK;
-pfc_code httpd_listen(const char *address, int *out_fd, char *url, size_t url_cap,
+/** `flag` names the setting in errors: "--listen". */
+pfc_code httpd_listen(const char *flag, const char *address, int *out_fd, char *url, size_t url_cap,
                       pfc_err *err) PFC_MUSTCHECK;
 
 /* peer.c */

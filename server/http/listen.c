@@ -13,8 +13,8 @@
 #include "server/http/internal.h"
 
 /* "127.0.0.1:7420", "[::1]:7420": host without brackets, port as text. */
-static pfc_code split(const char *address, char *host, size_t host_cap, const char **port,
-                      pfc_err *err)
+static pfc_code split(const char *flag, const char *address, char *host, size_t host_cap,
+                      const char **port, pfc_err *err)
 {
     const char *colon = strrchr(address, ':');
     const char *begin = address;
@@ -23,10 +23,10 @@ static pfc_code split(const char *address, char *host, size_t host_cap, const ch
     pfc_code code;
 
     if (!colon)
-        return pfc_err_set(err, PFC_EINVAL, "--listen: want ADDRESS:PORT, got \"%.200s\"", address);
-    code = pfc_parse_i64(colon + 1, 0, 65535, "--listen: port", &number, err);
+        return pfc_err_set(err, PFC_EINVAL, "%s: want ADDRESS:PORT, got \"%.200s\"", flag, address);
+    code = pfc_parse_i64(colon + 1, 0, 65535, "port", &number, err);
     if (code)
-        return code;
+        return pfc_err_wrap(err, "%s", flag);
 
     len = (size_t)(colon - address);
     if (len >= 2 && begin[0] == '[' && begin[len - 1] == ']') {
@@ -34,7 +34,7 @@ static pfc_code split(const char *address, char *host, size_t host_cap, const ch
         len -= 2;
     }
     if (len >= host_cap)
-        return pfc_err_set(err, PFC_EINVAL, "--listen: the address is over %zu bytes", host_cap);
+        return pfc_err_set(err, PFC_EINVAL, "%s: the address is over %zu bytes", flag, host_cap);
     memcpy(host, begin, len);
     host[len] = '\0';
     *port = colon + 1;
@@ -56,7 +56,8 @@ static void describe(int fd, char *url, size_t cap)
                    port);
 }
 
-pfc_code httpd_listen(const char *address, int *out_fd, char *url, size_t url_cap, pfc_err *err)
+pfc_code httpd_listen(const char *flag, const char *address, int *out_fd, char *url, size_t url_cap,
+                      pfc_err *err)
 {
     const struct addrinfo hints = {
         .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
@@ -71,12 +72,12 @@ pfc_code httpd_listen(const char *address, int *out_fd, char *url, size_t url_ca
     int found;
     pfc_code code;
 
-    code = split(address, host, sizeof(host), &port, err);
+    code = split(flag, address, host, sizeof(host), &port, err);
     if (code)
         return code;
     found = getaddrinfo(host[0] ? host : NULL, port, &hints, &list);
     if (found != 0)
-        return pfc_err_set(err, PFC_EINVAL, "--listen: cannot resolve \"%s\": %s", host,
+        return pfc_err_set(err, PFC_EINVAL, "%s: cannot resolve \"%s\": %s", flag, host,
                            gai_strerror(found));
 
     fd = socket(list->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -90,8 +91,8 @@ pfc_code httpd_listen(const char *address, int *out_fd, char *url, size_t url_ca
         if (errno == EADDRINUSE)
             code = pfc_err_set(err, PFC_EIO,
                                "listen on %s: the port is in use by another program; stop it or "
-                               "choose another with --listen",
-                               address);
+                               "choose another with %s",
+                               address, flag);
         else
             code = pfc_err_set(err, PFC_EIO, "listen on %s: %s", address, strerror(errno));
         goto done;

@@ -125,6 +125,18 @@ static pfc_code answer_options(const char *allow, pfc_reply *reply)
     return PFC_OK;
 }
 
+/* All that the listener for operations answers. */
+static bool is_operational(const char *path, size_t len)
+{
+    static const char *const paths[] = { "/healthz", "/readyz", "/metrics", "/version" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(paths); i++) {
+        if (strlen(paths[i]) == len && memcmp(paths[i], path, len) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Path and query to a route; *status says what a failure means. */
 static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, int *status,
                            bool *answered, pfc_err *err)
@@ -138,6 +150,9 @@ static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, in
         *status = 414;
         return pfc_err_set(err, PFC_EINVAL, "the address is over %d bytes", PFC_HTTPD_MAX_URI);
     }
+    if (x->conn && x->conn->ops && !is_operational(x->uri, path_len))
+        return pfc_err_set(err, PFC_ENOTFOUND,
+                           "this port answers /healthz, /readyz, /metrics and /version");
     /* Parameters never grow by decoding; names and terminators take the rest. */
     free(x->decoded);
     x->decoded = pfc_alloc(2 * strlen(x->uri) + 256);
@@ -376,13 +391,14 @@ static void init_timer_cond(pfc_httpd *http)
     pthread_condattr_destroy(&attr);
 }
 
-/* Without a listening socket: the door accepts. */
+/* Without a listening socket: the door accepts. tls NULL: plain. */
 static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads,
                                        struct MHD_OptionItem *tls)
 {
+    struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
                            MHD_USE_ERROR_LOG | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET |
-                           (http->secure ? MHD_USE_TLS : 0);
+                           (tls ? MHD_USE_TLS : 0);
     struct MHD_OptionItem pool[] = {
         { MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)threads, NULL },
         { MHD_OPTION_END, 0, NULL },
@@ -395,12 +411,13 @@ static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads,
         flags, 0, NULL, NULL, on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
         /* libmicrohttpd gives each thread of the pool its share of this limit and one of them may
          * have most connections: ours is the door's. */
-        MHD_OPTION_CONNECTION_LIMIT, http->opts.connections * threads,
+        MHD_OPTION_CONNECTION_LIMIT,
+        http->opts.connections * threads + PFC_HTTPD_SPARE + PFC_HTTPD_OPS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)PFC_HTTPD_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
         on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, httpd_on_connection, http,
-        MHD_OPTION_ARRAY, pool, MHD_OPTION_ARRAY, tls, MHD_OPTION_URI_LOG_CALLBACK, on_request_line,
-        http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
+        MHD_OPTION_ARRAY, pool, MHD_OPTION_ARRAY, tls ? tls : none, MHD_OPTION_URI_LOG_CALLBACK,
+        on_request_line, http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
 }
 
 pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *err)
@@ -411,11 +428,9 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
         { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)opts->tls_key },
         { MHD_OPTION_END, 0, NULL },
     };
-    int fd = -1;
+    int fd = -1, ops_fd = -1;
     pfc_code code;
 
-    if (!opts->tls_cert)
-        tls[0].option = MHD_OPTION_END;
     if (opts->routes_len > PFC_HTTPD_MAX_ROUTES)
         pfc_die("http: %zu routes, at most %d", opts->routes_len, PFC_HTTPD_MAX_ROUTES);
     http->opts = *opts;
@@ -439,10 +454,14 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     code = pfc_nets_parse(opts->trusted, "--trusted-proxies", &http->trusted, err);
     if (code)
         goto done;
-    code = opts->listen_fd > 0 ? httpd_adopt(opts->listen_fd, http->url, sizeof(http->url), err)
-                               : httpd_listen(opts->listen, &fd, http->url, sizeof(http->url), err);
+    code = opts->listen_fd > 0
+               ? httpd_adopt(opts->listen_fd, http->url, sizeof(http->url), err)
+               : httpd_listen("--listen", opts->listen, &fd, http->url, sizeof(http->url), err);
     if (!code && opts->listen_fd > 0)
         fd = opts->listen_fd;
+    if (!code && opts->ops_listen)
+        code = httpd_listen("--ops-listen", opts->ops_listen, &ops_fd, http->ops_url,
+                            sizeof(http->ops_url), err);
     if (code)
         goto done;
     if (pthread_create(&http->timer, NULL, timer_main, http) != 0) {
@@ -450,17 +469,24 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
         goto done;
     }
     http->timer_running = true;
-    http->daemon = start_daemon(http, http->opts.threads, tls);
-    if (http->daemon && !http->secure)
-        http->health = start_daemon(http, 1, tls);
-    if (!http->daemon || (!http->secure && !http->health)) {
+    http->daemon = start_daemon(http, http->opts.threads, http->secure ? tls : NULL);
+    if (http->daemon)
+        http->health = start_daemon(http, 1, NULL);
+    if (http->health && opts->ops_listen)
+        http->ops = start_daemon(http, 1, NULL);
+    if (!http->daemon || !http->health || (opts->ops_listen && !http->ops)) {
         code = pfc_err_set(err, PFC_EIO, "http: libmicrohttpd does not start: %s", strerror(errno));
         goto done;
     }
-    code = httpd_door_open(http, fd, &http->door, err);
+    code = httpd_door_open(http, fd, false, &http->door, err);
     if (code)
         goto done;
     fd = -1; /* the door's */
+    if (opts->ops_listen)
+        code = httpd_door_open(http, ops_fd, true, &http->ops_door, err);
+    if (code)
+        goto done;
+    ops_fd = -1;
     if (opts->tls_cert) {
         memmove(http->url + 5, http->url + 4, strlen(http->url + 4) + 1);
         http->url[4] = 's';
@@ -471,6 +497,8 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
 done:
     if (fd >= 0)
         close(fd);
+    if (ops_fd >= 0)
+        close(ops_fd);
     pfc_httpd_free(http);
     return code;
 }
@@ -490,6 +518,11 @@ double pfc_httpd_silent_s(const pfc_httpd *http)
 const char *pfc_httpd_url(const pfc_httpd *http)
 {
     return http->url;
+}
+
+const char *pfc_httpd_ops_url(const pfc_httpd *http)
+{
+    return http->ops_url;
 }
 
 bool pfc_httpd_stopping(const pfc_httpd *http)
@@ -519,7 +552,8 @@ void pfc_httpd_stop(pfc_httpd *http, double grace_s)
 {
     pfc_httpd_drain(http);
     httpd_door_close(http->door);
-    http->door = NULL;
+    httpd_door_close(http->ops_door);
+    http->door = http->ops_door = NULL;
     if (!http->daemon)
         return;
     httpd_hub_stop(&http->hub);
@@ -529,10 +563,11 @@ void pfc_httpd_stop(pfc_httpd *http, double grace_s)
         (void)settle(http, 2);
     }
     MHD_stop_daemon(http->daemon);
-    http->daemon = NULL;
     if (http->health)
         MHD_stop_daemon(http->health);
-    http->health = NULL;
+    if (http->ops)
+        MHD_stop_daemon(http->ops);
+    http->daemon = http->health = http->ops = NULL;
 }
 
 void pfc_httpd_free(pfc_httpd *http)

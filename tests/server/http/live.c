@@ -80,6 +80,7 @@ const pfc_route live_routes[] = {
     { "POST", "/echo", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200" },
     { "PATCH", "/echo", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200" },
     { "GET", "/healthz", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200" },
+    { "GET", "/metrics", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200" },
     { "GET", "/busy", PFC_HTTPD_OPEN, is_busy, NULL, NULL, "", "204" },
     { "GET", "/large", PFC_HTTPD_OPEN, large, NULL, NULL, "", "200" },
     { "GET", "/waits", PFC_HTTPD_OPEN, waits, NULL, NULL, "", "200" },
@@ -115,10 +116,15 @@ pfc_httpd *live_start(pfc_app *app)
 
 int live_dial(const pfc_httpd *http)
 {
+    return live_dial_url(pfc_httpd_url(http));
+}
+
+int live_dial_url(const char *url)
+{
     struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    to.sin_port = htons((uint16_t)atoi(strrchr(pfc_httpd_url(http), ':') + 1));
+    to.sin_port = htons((uint16_t)atoi(strrchr(url, ':') + 1));
     cr_assert(eq(int, connect(fd, (struct sockaddr *)&to, sizeof(to)), 0));
     return fd;
 }
@@ -164,7 +170,12 @@ bool live_get_until(int fd, char *out, size_t cap, const char *until)
 /* One request, the connection ended by the server or by `Connection: close`; the whole answer. */
 void live_ask(const pfc_httpd *http, const char *request, char *out, size_t cap)
 {
-    int fd = live_dial(http);
+    live_ask_url(pfc_httpd_url(http), request, out, cap);
+}
+
+void live_ask_url(const char *url, const char *request, char *out, size_t cap)
+{
+    int fd = live_dial_url(url);
 
     out[0] = '\0';
     (void)live_put(fd, request, strlen(request));

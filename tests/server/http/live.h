@@ -27,12 +27,14 @@ pfc_httpd *live_start(pfc_app *app);
 pfc_httpd *live_start_with(pfc_app *app, double request_timeout_s);
 /** A connected socket; the caller's to close. */
 int live_dial(const pfc_httpd *http);
+int live_dial_url(const char *url);
 /** All of it; false when the other side has gone. */
 bool live_put(int fd, const void *bytes, size_t len);
 /** Reads on until `until` (NULL: the end) is in the text that began in `out`; false at the deadline. */
 bool live_get_until(int fd, char *out, size_t cap, const char *until);
 /** One request, the connection ended by the server or by `Connection: close`; the whole answer. */
 void live_ask(const pfc_httpd *http, const char *request, char *out, size_t cap);
+void live_ask_url(const char *url, const char *request, char *out, size_t cap);
 /** Of an answer; -1: it is none. */
 int live_status_of(const char *answer);
 

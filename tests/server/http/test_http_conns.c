@@ -52,25 +52,48 @@ Test(conns, a_request_that_is_not_complete_in_time_is_ended)
 
 /* ---- health ---- */
 
-Test(conns, health_is_answered_while_every_other_thread_is_busy)
+#define HEALTH "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+typedef struct kept {
+    int fds[64], spare[64], len;
+} kept;
+
+/* Both threads of the pool are in the handler that stays there. */
+static kept keep_busy(const pfc_httpd *http, pfc_app *app)
 {
     static const char request[] = "GET /busy HTTP/1.1\r\nHost: x\r\n\r\n";
-    static const char *const questions[] = { "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+    int64_t end_ns = pfc_clock_ns() + DEADLINE_S * PFC_NS_PER_S;
+    kept k = { .len = 0 };
+
+    /* libmicrohttpd chooses a thread by the socket's number: one number more moves on to the next. */
+    while (atomic_load(&app->busy) < 2 && k.len < 64 && pfc_clock_ns() < end_ns) {
+        k.fds[k.len] = live_dial(http);
+        cr_assert(live_put(k.fds[k.len], request, sizeof(request) - 1));
+        k.spare[k.len++] = dup(STDERR_FILENO);
+        for (int i = 0; i < 100 && atomic_load(&app->busy) < 2; i++)
+            pfc_clock_sleep_ns(PFC_NS_PER_MS);
+    }
+    cr_assert(eq(int, atomic_load(&app->busy), 2));
+    return k;
+}
+
+static void let_go(const kept *k, pfc_app *app)
+{
+    atomic_store(&app->done, true);
+    for (int i = 0; i < k->len; i++) {
+        close(k->fds[i]);
+        close(k->spare[i]);
+    }
+}
+
+Test(conns, health_is_answered_while_every_other_thread_is_busy)
+{
+    static const char *const questions[] = { HEALTH,
                                              "HEAD /healthz?x HTTP/1.1\r\nHost: x\r\n\r\n" };
     pfc_app app = { 0 };
     pfc_httpd *http = live_start(&app);
-    int64_t end_ns = pfc_clock_ns() + DEADLINE_S * PFC_NS_PER_S;
-    int fds[64], spare[64], len = 0;
+    kept k = keep_busy(http, &app);
 
-    /* libmicrohttpd chooses a thread by the socket's number: one number more moves on to the next. */
-    while (atomic_load(&app.busy) < 2 && len < 64 && pfc_clock_ns() < end_ns) {
-        fds[len] = live_dial(http);
-        cr_assert(live_put(fds[len], request, sizeof(request) - 1));
-        spare[len++] = dup(STDERR_FILENO);
-        for (int i = 0; i < 100 && atomic_load(&app.busy) < 2; i++)
-            pfc_clock_sleep_ns(PFC_NS_PER_MS);
-    }
-    cr_assert(eq(int, atomic_load(&app.busy), 2));
     for (size_t i = 0; i < PFC_ARRAY_LEN(questions); i++) {
         char out[8192];
 
@@ -79,12 +102,132 @@ Test(conns, health_is_answered_while_every_other_thread_is_busy)
         cr_assert(eq(int, live_status_of(out), i ? 400 : 200), "%s", out);
         cr_assert(strstr(out, "Connection: close") != NULL, "%s", out);
     }
-    atomic_store(&app.done, true);
-    for (int i = 0; i < len; i++) {
-        close(fds[i]);
-        close(spare[i]);
-    }
+    let_go(&k, &app);
     pfc_httpd_free(http);
+}
+
+static pfc_httpd *start_with_ops(pfc_app *app)
+{
+    const pfc_httpd_opts opts = { .listen = "127.0.0.1:0",
+                                  .ops_listen = "127.0.0.1:0",
+                                  .threads = 2,
+                                  .connections = 90, /* fewer than the silent ones below */
+                                  .request_timeout_s = 600,
+                                  .routes = live_routes,
+                                  .routes_len = live_routes_len,
+                                  .app = app };
+    pfc_httpd *http = NULL;
+    pfc_err err = { 0 };
+
+    pfc_log_set_level(PFC_ERROR);
+    cr_assert(eq(int, pfc_httpd_start(&opts, &http, &err), PFC_OK), "%s", err.msg);
+    return http;
+}
+
+Test(conns, the_port_for_operations_answers_them_alone_and_whatever_the_pool_does)
+{
+    static const struct {
+        const char *request;
+        int status;
+    } asked[] = {
+        { HEALTH, 200 },
+        { "GET /metrics HTTP/1.1\r\n" HEAD "\r\n", 200 },
+        { "GET /echo HTTP/1.1\r\n" HEAD "\r\n", 404 },
+        { "GET / HTTP/1.1\r\n" HEAD "\r\n", 404 },
+        { "POST /healthz HTTP/1.1\r\n" HEAD "\r\n", 405 },
+        { "GET /healthz/../echo HTTP/1.1\r\n" HEAD "\r\n", 404 },
+        { "GET /healthz%2f HTTP/1.1\r\n" HEAD "\r\n", 404 },
+        { "OPTIONS /echo HTTP/1.1\r\n" HEAD "\r\n", 404 },
+    };
+    pfc_app app = { 0 };
+    pfc_httpd *http = start_with_ops(&app);
+    kept k = keep_busy(http, &app);
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(asked); i++) {
+        char out[8192];
+
+        live_ask_url(pfc_httpd_ops_url(http), asked[i].request, out, sizeof(out));
+        cr_assert(eq(int, live_status_of(out), asked[i].status), "%s%s", asked[i].request, out);
+        cr_assert(ne(ptr, strstr(out, "X-Content-Type-Options: nosniff"), NULL));
+    }
+    let_go(&k, &app);
+    pfc_httpd_free(http);
+}
+
+/* Those who say nothing make way, however many they are. */
+Test(conns, silence_cannot_fill_the_port_for_operations)
+{
+    pfc_app app = { 0 };
+    pfc_httpd *http = start_with_ops(&app);
+    int fds[100];
+    char out[8192];
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(fds); i++)
+        fds[i] = live_dial_url(pfc_httpd_ops_url(http));
+    live_ask_url(pfc_httpd_ops_url(http), HEALTH, out, sizeof(out));
+    cr_assert(eq(int, live_status_of(out), 200), "%s", out);
+    /* and none of them took a place of the service's clients */
+    live_ask(http, "GET /echo HTTP/1.1\r\n" HEAD "\r\n", out, sizeof(out));
+    cr_assert(eq(int, live_status_of(out), 200), "%s", out);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(fds); i++)
+        close(fds[i]);
+    pfc_httpd_free(http);
+}
+
+/* by_address: it is one address that has all it may have, not all that has all there is. */
+static void fill_the_house(bool by_address)
+{
+    enum { LIMIT = 12, SILENT = 100 };
+    static const char request[] = "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n";
+    pfc_app app = { 0 };
+    const pfc_httpd_opts opts = { .listen = "127.0.0.1:0",
+                                  .threads = 2,
+                                  .connections = by_address ? 1000 : LIMIT,
+                                  .connections_each = by_address ? LIMIT : 0,
+                                  .request_timeout_s = 600,
+                                  .routes = live_routes,
+                                  .routes_len = live_routes_len,
+                                  .app = &app };
+    pfc_httpd *http = NULL;
+    int fds[LIMIT], silent[SILENT];
+    pfc_err err = { 0 };
+
+    pfc_log_set_level(PFC_ERROR);
+    cr_assert(eq(int, pfc_httpd_start(&opts, &http, &err), PFC_OK), "%s", err.msg);
+    for (int i = 0; i < LIMIT; i++) {
+        char out[8192] = "";
+
+        fds[i] = live_dial(http);
+        cr_assert(live_put(fds[i], request, sizeof(request) - 1));
+        cr_assert(live_get_until(fds[i], out, sizeof(out), "}"), "connection %d", i + 1);
+    }
+    for (int round = 0; round < 2; round++) {
+        char out[8192];
+
+        for (int i = 0; i < 40; i++) { /* more than there are places: each is free again */
+            live_ask(http, HEALTH, out, sizeof(out));
+            cr_assert(eq(int, live_status_of(out), 200), "%s", out);
+        }
+        live_ask(http, request, out, sizeof(out));
+        cr_assert(eq(str, out, ""));
+        for (int i = 0; i < SILENT && round == 0; i++)
+            silent[i] = live_dial(http);
+    }
+    for (int i = 0; i < SILENT; i++)
+        close(silent[i]);
+    for (int i = 0; i < LIMIT; i++)
+        close(fds[i]);
+    pfc_httpd_free(http);
+}
+
+Test(conns, health_is_answered_when_every_connection_is_taken)
+{
+    fill_the_house(false);
+}
+
+Test(conns, health_is_answered_to_an_address_that_has_all_it_may)
+{
+    fill_the_house(true);
 }
 
 Test(conns, what_was_asked_before_the_stop_is_answered)
