@@ -1,10 +1,17 @@
 #!/usr/bin/env python3
-"""Writes components.json, compacted, as a C array: embed.py IN.json OUT.c."""
+"""Writes components.json and the schemas of answers.py, compacted, as a C array: embed.py IN.json OUT.c."""
 import json
 import pathlib
 import sys
 
-data = json.dumps(json.loads(pathlib.Path(sys.argv[1]).read_text()), separators=(",", ":")).encode()
+from answers import SCHEMAS
+
+components = json.loads(pathlib.Path(sys.argv[1]).read_text())
+twice = components["schemas"].keys() & SCHEMAS.keys()
+if twice:
+    sys.exit(f"{sys.argv[1]} and answers.py both have {sorted(twice)}")
+components["schemas"].update(SCHEMAS)
+data = json.dumps(components, separators=(",", ":")).encode()
 rows = [",".join(str(b) for b in data[i : i + 32]) for i in range(0, len(data), 32)]
 pathlib.Path(sys.argv[2]).write_text(
     '/* Written by server/handlers/embed.py. */\n#include "server/handlers/components.h"\n\n'

@@ -1,6 +1,6 @@
 /*
  * openapi.json out of the route table, so that it cannot say less or more than what is served. Only
- * the bodies are described by hand, in components.json.
+ * the bodies are described by hand, in components.json and answers.py.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -9,10 +9,51 @@
 #include "server/handlers/components.h"
 #include "server/handlers/handlers.h"
 
-static json_t *parameter(const char *name, const char *where, const char *type, bool required)
+static json_t *parameter(const char *name, const char *where, bool required, json_t *schema)
 {
-    return json_pack("{s:s, s:s, s:b, s:{s:s}}", "name", name, "in", where, "required", required,
-                     "schema", "type", type);
+    return json_pack("{s:s, s:s, s:b, s:o}", "name", name, "in", where, "required", required,
+                     "schema", schema);
+}
+
+static json_t *words_of(const char *text)
+{
+    json_t *words = json_array();
+
+    while (*text && *text != ')') {
+        size_t len = strcspn(text, "|)");
+
+        json_array_append_new(words, json_stringn(text, len));
+        text += len + (text[len] == '|');
+    }
+    return words;
+}
+
+static void set_bound(json_t *schema, const char *key, const char *text, bool whole)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (end > text)
+        json_object_set_new(schema, key,
+                            whole ? json_integer((json_int_t)value) : json_real(value));
+}
+
+/* "integer(1..1000)", "integer(1..)", "(new|worth)", "string" */
+static json_t *encode_type(const char *text)
+{
+    size_t len = strcspn(text, "(");
+    const bool whole = strncmp(text, "integer", len) == 0;
+    const char *dots = strstr(text, "..");
+    json_t *schema;
+
+    if (len == 0)
+        return json_pack("{s:s, s:o}", "type", "string", "enum", words_of(text + 1));
+    schema = json_pack("{s:s%}", "type", text, len);
+    if (dots) {
+        set_bound(schema, "minimum", text + len + 1, whole);
+        set_bound(schema, "maximum", dots + 2, whole);
+    }
+    return schema;
 }
 
 static json_t *encode_parameters(const pfc_route *route)
@@ -24,14 +65,15 @@ static json_t *encode_parameters(const pfc_route *route)
     for (const char *at = strchr(route->pattern, '{'); at; at = strchr(at + 1, '{')) {
         char *name = pfc_strndup(at + 1, strcspn(at + 1, "}"));
 
-        json_array_append_new(list, parameter(name, "path", "string", true));
+        json_array_append_new(list, parameter(name, "path", true, encode_type("string")));
         free(name);
     }
     for (char *word = strtok_r(query, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
         char *type = strchr(word, ':');
+        bool required = type[-1] == '!';
 
-        *type++ = '\0';
-        json_array_append_new(list, parameter(word, "query", type, false));
+        type[required ? -1 : 0] = '\0';
+        json_array_append_new(list, parameter(word, "query", required, encode_type(type + 1)));
     }
     free(query);
     return list;
@@ -46,6 +88,35 @@ static const char *answer_type(const pfc_route *route)
     return "application/json";
 }
 
+static void set_error(json_t *responses, const char *status)
+{
+    json_object_set_new(responses, status,
+                        json_pack("{s:s}", "$ref", "#/components/responses/Error"));
+}
+
+/* What every route of its sort answers to a wrong request. */
+static void set_errors(const pfc_route *route, json_t *responses)
+{
+    set_error(responses, "400");
+    if (route->scopes != PFC_HTTPD_OPEN)
+        set_error(responses, "401");
+    if (route->scopes != PFC_HTTPD_OPEN && route->scopes != PFC_SCOPE_ALL)
+        set_error(responses, "403");
+    if (strchr(route->pattern, '{'))
+        set_error(responses, "404");
+    set_error(responses, "default");
+}
+
+static json_t *encode_answer(const pfc_route *route)
+{
+    json_t *schema =
+        route->answer
+            ? json_pack("{s:o}", "$ref", json_sprintf("#/components/schemas/%s", route->answer))
+            : encode_type("string");
+
+    return json_pack("{s:{s:o}}", answer_type(route), "schema", schema);
+}
+
 static json_t *encode_responses(const pfc_route *route)
 {
     json_t *responses = json_object();
@@ -53,15 +124,19 @@ static json_t *encode_responses(const pfc_route *route)
     char *save = NULL;
 
     for (char *word = strtok_r(statuses, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-        json_t *answer = json_pack("{s:s}", "description", route->summary);
+        json_t *answer;
 
+        if (*word > '2') {
+            set_error(responses, word);
+            continue;
+        }
+        answer = json_pack("{s:s}", "description", route->summary);
         if (strcmp(word, "204") != 0)
-            json_object_set_new(answer, "content", json_pack("{s:{}}", answer_type(route)));
+            json_object_set_new(answer, "content", encode_answer(route));
         json_object_set_new(responses, word, answer);
     }
     free(statuses);
-    json_object_set_new(responses, "default",
-                        json_pack("{s:s}", "$ref", "#/components/responses/Error"));
+    set_errors(route, responses);
     return responses;
 }
 

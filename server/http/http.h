@@ -106,10 +106,14 @@ typedef struct pfc_route {
     const char *pattern; /* "/api/v1/projects/{p}/series" */
     int64_t scopes;      /* any of PFC_SCOPE_*; PFC_HTTPD_OPEN: no token needed */
     pfc_handler handle;
-    const char *query;    /* "limit:integer cursor:string", NULL: none */
-    const char *body;     /* name of the body's schema in openapi.json, NULL: none */
-    const char *summary;  /* one sentence for openapi.json */
-    const char *statuses; /* what it answers beside errors: "200", "200 201" */
+    /* "limit:integer(1..1000) project!:string sort:(new|worth)": `!` where it is required, bounds that the
+     * handler holds to; NULL: none */
+    const char *query;
+    const char *body;    /* name of the body's schema in openapi.json, NULL: none */
+    const char *summary; /* one sentence for openapi.json */
+    const char
+        *statuses;      /* what it answers beside the errors that every route has: "200 201 409" */
+    const char *answer; /* name of its body's schema in openapi.json, NULL: no JSON */
 } pfc_route;
 
 /** Looks a token up; PFC_EDENIED when it is unknown, expired or revoked. */

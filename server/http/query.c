@@ -41,13 +41,13 @@ long httpd_decode(const char *text, size_t len, bool plus, char *out)
     return pfc_is_utf8(out, n) ? (long)n : -1;
 }
 
-/* Is `name` one of "limit:integer cursor:string"? */
+/* Is `name` one of "limit:integer(1..1000) project!:string"? */
 static bool listed(const char *allowed, const char *name)
 {
     size_t len = strlen(name);
 
     for (const char *at = allowed; at && *at;) {
-        size_t word = strcspn(at, ": ");
+        size_t word = strcspn(at, "!: ");
 
         if (word == len && memcmp(at, name, len) == 0)
             return true;

@@ -76,16 +76,16 @@ static pfc_code events(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_e
 }
 
 const pfc_route live_routes[] = {
-    { "GET", "/echo", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200" },
-    { "POST", "/echo", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200" },
-    { "PATCH", "/echo", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200" },
-    { "GET", "/healthz", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200" },
-    { "GET", "/metrics", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200" },
-    { "GET", "/busy", PFC_HTTPD_OPEN, is_busy, NULL, NULL, "", "204" },
-    { "GET", "/large", PFC_HTTPD_OPEN, large, NULL, NULL, "", "200" },
-    { "GET", "/waits", PFC_HTTPD_OPEN, waits, NULL, NULL, "", "200" },
-    { "GET", "/brief", PFC_HTTPD_OPEN, waits_briefly, NULL, NULL, "", "204" },
-    { "GET", "/events", PFC_HTTPD_OPEN, events, NULL, NULL, "", "200" },
+    { "GET", "/echo", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200", NULL },
+    { "POST", "/echo", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200", NULL },
+    { "PATCH", "/echo", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200", NULL },
+    { "GET", "/healthz", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200", NULL },
+    { "GET", "/metrics", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200", NULL },
+    { "GET", "/busy", PFC_HTTPD_OPEN, is_busy, NULL, NULL, "", "204", NULL },
+    { "GET", "/large", PFC_HTTPD_OPEN, large, NULL, NULL, "", "200", NULL },
+    { "GET", "/waits", PFC_HTTPD_OPEN, waits, NULL, NULL, "", "200", NULL },
+    { "GET", "/brief", PFC_HTTPD_OPEN, waits_briefly, NULL, NULL, "", "204", NULL },
+    { "GET", "/events", PFC_HTTPD_OPEN, events, NULL, NULL, "", "200", NULL },
 };
 const size_t live_routes_len = PFC_ARRAY_LEN(live_routes);
 

@@ -17,14 +17,15 @@ static pfc_code nothing(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_
 }
 
 static const pfc_route table[] = {
-    { "GET", "/healthz", PFC_HTTPD_OPEN, nothing, NULL, NULL, "", "200" },
-    { "GET", "/p/{p}/series", PFC_SCOPE_READ, nothing, "limit:integer q:string", NULL, "", "200" },
-    { "POST", "/p/{p}/commits", PFC_SCOPE_INGEST | PFC_SCOPE_RUNNER, nothing, NULL, NULL, "",
-      "200" },
-    { "GET", "/p/{p}/commits/{id}", PFC_SCOPE_READ, nothing, NULL, NULL, "", "200" },
-    { "POST", "/jobs/lease", PFC_SCOPE_RUNNER, nothing, NULL, NULL, "", "200" },
-    { "GET", "/jobs/{id}", PFC_SCOPE_READ, nothing, NULL, NULL, "", "200" },
-    { "DELETE", "/jobs/{id}", PFC_SCOPE_INGEST, nothing, NULL, NULL, "", "204" },
+    { "GET", "/healthz", PFC_HTTPD_OPEN, nothing, NULL, NULL, "", "200", NULL },
+    { "GET", "/p/{p}/series", PFC_SCOPE_READ, nothing, "limit:integer(1..10) q!:string", NULL, "",
+      "200", NULL },
+    { "POST", "/p/{p}/commits", PFC_SCOPE_INGEST | PFC_SCOPE_RUNNER, nothing, NULL, NULL, "", "200",
+      NULL },
+    { "GET", "/p/{p}/commits/{id}", PFC_SCOPE_READ, nothing, NULL, NULL, "", "200", NULL },
+    { "POST", "/jobs/lease", PFC_SCOPE_RUNNER, nothing, NULL, NULL, "", "200", NULL },
+    { "GET", "/jobs/{id}", PFC_SCOPE_READ, nothing, NULL, NULL, "", "200", NULL },
+    { "DELETE", "/jobs/{id}", PFC_SCOPE_INGEST, nothing, NULL, NULL, "", "204", NULL },
 };
 
 static httpd_match find(const char *method, const char *path, pfc_req *req, char *storage,
@@ -103,7 +104,7 @@ static pfc_code query(const char *text, pfc_req *req, char *storage, pfc_err *er
 {
     memset(req, 0, sizeof(*req));
     req->route = &table[1];
-    return httpd_query_parse(text, "limit:integer q:string", storage, req, err);
+    return httpd_query_parse(text, "limit:integer(1..10) q!:string", storage, req, err);
 }
 
 Test(query, reads_named_parameters)

@@ -1,12 +1,20 @@
-"""Walks every operation of openapi.json against the running server.
+"""Walks every operation of openapi.json against the running server: each method, parameter and status.
 
 The description is made of the route table, so this is also the proof that each row answers: with
-what it declares for a good request, with a JSON 4xx for a bad one, never with a 5xx.
+what it declares for a good request, with a JSON 4xx for a bad one, never with a 5xx. Answers and
+bodies are held to their schemas, and the schemas to being as narrow as what is served.
 """
 import json
+import os
+import pathlib
 import unittest
 
+import jsonschema
+
+import schema_walk
 import support
+
+SOURCE = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
 
 
 def setUpModule():
@@ -21,6 +29,8 @@ def tearDownModule():
 
 
 class OpenApi(unittest.TestCase):
+    maxDiff = None
+
     @classmethod
     def setUpClass(cls):
         made = server.as_admin("POST", "/api/v1/projects", {"name": "demo"})
@@ -69,7 +79,7 @@ class OpenApi(unittest.TestCase):
                 "culprits": [{"commits": [support.commit_id(8)], "probability": 0.99, "rel_change": 1.0,
                               "rel_low": 0.9, "rel_high": 1.1}],
                 "runs": 9, "builds": 4, "commits_measured": 4, "seconds": 12.5,
-                "steps": [{"commit": support.commit_id(6), "value": 100.0, "build": 0}]}
+                "steps": [{"commit": support.commit_id(6), "value": 100.0, "build": 0, "confirm": True}]}
 
     # Good bodies, and queries where a parameter is required.
     BODIES = {
@@ -90,6 +100,18 @@ class OpenApi(unittest.TestCase):
                                      "expires_at": "2999-01-01T00:00:00Z"},
     }
     QUERIES = {"/api/v1/compare": f"?project=demo&a={support.commit_id(7)}&b={support.commit_id(8)}"}
+    # Members that nothing here brings about; other tests look at their values.
+    ELSEWHERE = {
+        "AlertAnswer.undone_by", "AlertDetailAnswer.undone_by", "AlertDetailAnswer.witnesses[].rel_change", "BisectionAnswer.alert_id",
+        "BisectionAnswer.culprits", "BisectionAnswer.finished_at", "BisectionAnswer.steps[].runner", "BisectionAnswer.steps[].seconds",
+        "BisectionAnswer.verdict", "BisectionAnswer.verifications", "BisectionStartedAnswer.alert_id",
+        "BisectionStartedAnswer.culprits", "BisectionStartedAnswer.finished_at", "BisectionStartedAnswer.steps",
+        "BisectionStartedAnswer.verdict", "CompareAnswer.only_a", "CompareAnswer.only_b", "Cost.run_seconds", "Cost.seconds",
+        "Cost.wait_seconds", "LeaseAnswer.job.build", "LeaseAnswer.job.finished_at", "LeaseAnswer.job.measure",
+        "LeaseAnswer.job.position", "LeaseAnswer.job.progress", "LeaseAnswer.job.reason", "LeaseAnswer.job.run_ids",
+        "NoticesAnswer.next_cursor", "NoticesAnswer.notices[].deliveries", "RunAnswer.measurements[].params",
+        "SeriesReplayAnswer.watching_odds", "SuspectsAnswer.suspects[].before", "SuspectsAnswer.suspects[].field",
+        "SuspectsAnswer.suspects[].now"}
     # A lease that nobody has: refused for what it says, after everything else was right.
     REFUSED = {"/api/v1/jobs/{id}/heartbeat": {"lease": "0" * 32},
                "/api/v1/jobs/{id}/release": {"lease": "0" * 32},
@@ -103,28 +125,174 @@ class OpenApi(unittest.TestCase):
             for method, operation in methods.items():
                 yield pattern, method, operation
 
+    def walk(self):
+        """Every operation once, what ends things last; kept for all tests: [pattern, method, operation, answer]."""
+        if not hasattr(OpenApi, "walked"):
+            OpenApi.walked = [(pattern, method, operation, self.good(pattern, method))
+                              for pattern, method, operation in sorted(self.operations(), key=lambda o: o[1] == "delete")
+                              if not pattern.endswith("/events")]  # never ends; test_api.py reads it
+        return OpenApi.walked
+
+    def body_of(self, pattern, method):
+        if (method, pattern) == ("post", "/api/v1/bisections"):
+            return self.bisection()
+        return self.BODIES.get((method, pattern), self.REFUSED.get(pattern))
+
+    def good(self, pattern, method):
+        return server.as_admin(method.upper(), self.path(pattern) + self.QUERIES.get(pattern, ""), self.body_of(pattern, method))
+
+    def checker(self, name):
+        return jsonschema.Draft202012Validator({"components": self.api["components"], "$ref": "#/components/schemas/" + name})
+
+    def schema_of(self, operation, answer):
+        """The name of the schema that the document has for this answer; None: no JSON."""
+        declared = operation["responses"].get(str(answer.status), operation["responses"]["default"])
+        if "$ref" in declared:
+            return "Error"
+        return declared.get("content", {}).get("application/json", {}).get("schema", {}).get("$ref", "").rsplit("/", 1)[-1] or None
+
+    def hold(self, operation, answer):
+        """It is what the document says; returns the name of its schema."""
+        name = self.schema_of(operation, answer)
+        if name:
+            self.assertTrue(answer.headers["content-type"].startswith("application/json"), answer.headers)
+            fault = jsonschema.exceptions.best_match(self.checker(name).iter_errors(answer.json))
+            self.assertIsNone(fault, f"{name}: {fault and fault.message} at {fault and list(fault.path)}")
+        return name
+
+    def others(self):
+        """Answers that the walk does not come by, as it has them: a job's whole life, what is made a second time, longer forms."""
+        if hasattr(OpenApi, "other"):
+            return OpenApi.other
+        OpenApi.other = found = []
+
+        def ask(method, pattern, body=None, query="", path=None):
+            answer = server.as_admin(method.upper(), (path or self.path(pattern)) + query, body)
+            found.append((pattern, method, self.api["paths"][pattern][method], answer))
+            return answer
+
+        def lease():
+            return ask("post", "/api/v1/jobs/lease", {**self.BODIES["post", "/api/v1/jobs/lease"], "labels": {"rack": "b"}})
+
+        ask("get", "/api/v1/projects/{p}/series", query="?spark=5")
+        ask("post", "/api/v1/projects", {"name": "second", "branch": "main", "repo_url": "https://example.org/x.git"})
+        run = support.run_document(500, 12, 300.0, branch="main", job_id=1, infra=True)
+        first = run["measurements"][0]
+        run["measurements"] = [{**first, "params": {"m": "64"}, "extra": {"note": "x"}}, {**first, "benchmark": "headline", "exact": True},
+                               {**first, "benchmark": "gemm/broken", "status": "broken", "reason": "wrong result", "samples": []}]
+        ask("post", "/api/v1/runs", run)
+        ask("get", "/api/v1/runs/{id}", path=f"/api/v1/runs/{run['id']}")
+        ask("get", "/api/v1/projects/{p}")
+        for a, b in ((1, 12), (12, 1)):
+            ask("get", "/api/v1/compare", query=f"?project=demo&a={support.commit_id(a)}&b={support.commit_id(b)}")
+        # another machine's state, which a comparison and a window name
+        other = {"name": "host", "class": "test-cpu", "fingerprint": {"cpu": "test", "compiler": "cc 2"}}
+        ask("post", "/api/v1/runs", support.run_document(501, 11, 200.0, machine=other))
+        ask("get", "/api/v1/series/{id}")
+        ask("get", "/api/v1/compare", query=f"?project=demo&a={support.commit_id(10)}&b={support.commit_id(11)}")
+        ask("post", "/api/v1/projects/{p}/detector", {"fdr": 0.1, "rules": [
+            {"benchmark": "*", "metric": "*", "backend": "*", "machine_class": "*", "branch": "*", "min_change": 0.01, "alpha": 1e-3,
+             "judged": True}]})
+        ask("post", "/api/v1/projects/{p}/replay", {"rules": []})
+        ask("get", "/api/v1/projects/{p}", path="/api/v1/projects/second")
+        dismissed = ask("patch", "/api/v1/environment/{id}", {"dismissed": True, "reason": "no"})
+        ask("patch", "/api/v1/environment/{id}", {"dismissed": False}, path=f"/api/v1/environment/{dismissed.json['id']}")
+        ask("get", "/api/v1/alerts/{id}", path=f"/api/v1/alerts/{ask('get', '/api/v1/alerts', query='?event=1').json['alerts'][0]['id']}")
+        order = {"project": "demo", "mode": "remote", "metric": "time_ns", "dry_run": True, "benchmark": first["benchmark"],
+                 "good": support.commit_id(1), "bad": support.commit_id(12)}
+        ask("post", "/api/v1/bisections", order)
+        ask("post", "/api/v1/bisections", {**order, "dry_run": False})
+        for limit in ("?limit=1", "?limit=1000"):
+            for pattern in ("commits", "series", "runs"):
+                ask("get", "/api/v1/projects/{p}/" + pattern, query=limit)
+            for pattern in ("alerts", "projects", "environment", "jobs", "machines", "bisections", "tokens", "audit", "notices"):
+                ask("get", "/api/v1/" + pattern, query=limit)
+        while lease().status == 200:  # those that anybody may have
+            pass
+        for end in ("complete", "release"):
+            job = {"project": "demo", "kind": "measure", "commit": support.commit_id(5), "branch": "main", "suite": "quick",
+                   "labels": {"rack": "b"}, "source": "/nowhere"}
+            for _ in range(2):
+                ask("post", "/api/v1/jobs", job)
+            held = lease().json["job"]
+            ask("post", "/api/v1/jobs/{id}/heartbeat", {"lease": held["lease"], "progress": "building"},
+                path=f"/api/v1/jobs/{held['id']}/heartbeat")
+            ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{held['id']}")
+            body = {"complete": {"status": "failed", "reason": "no compiler", "run_ids": [run["id"]]}, "release": {}}[end]
+            ask("post", "/api/v1/jobs/{id}/" + end, {"lease": held["lease"], **body}, path=f"/api/v1/jobs/{held['id']}/{end}")
+        # what is refused for what it would overwrite
+        ask("post", "/api/v1/runs", {**run, "suite": "another"})
+        canary = next(e for e in ask("get", "/api/v1/environment").json["events"] if e["kind"] == "canary")
+        ask("patch", "/api/v1/environment/{id}", {"dismissed": True}, path=f"/api/v1/environment/{canary['id']}")
+        report = ask("post", "/api/v1/bisections", self.bisection()).json["id"]
+        ask("delete", "/api/v1/bisections/{id}", path=f"/api/v1/bisections/{report}")
+        return found
+
+    def test_what_the_walk_does_not_come_by_is_as_declared_too(self):
+        for pattern, method, operation, answer in self.others():
+            with self.subTest(method=method, pattern=pattern, status=answer.status):
+                self.assertIn(str(answer.status), operation["responses"], answer)
+                self.assertIn(answer.status, (200, 201, 204, 409), answer)
+                self.hold(operation, answer)
+
+    def test_every_declared_status_is_answered(self):
+        closed = support.Server(server.database, "--workers", "0")  # reading needs a token here
+        self.addCleanup(closed.close)
+        down = support.Server("host=/nowhere dbname=none", ready=False)
+        self.addCleanup(down.close)
+        scoped = {scope: server.as_admin("POST", "/api/v1/tokens", {"scopes": [scope]}).json["token"]
+                  for scope in ("read", "ingest", "runner", "triage")}
+        seen = {(pattern, method, str(answer.status)) for pattern, method, _, answer in self.walk() + self.others()}
+        for pattern, method, operation in self.operations():
+            wanted = {scope for entry in operation["security"] for scope in entry.get("token", [])}
+            path, body, verb = self.path(pattern), self.body_of(pattern, method), method.upper()
+            asked = {"400": lambda: closed.as_admin(verb, path + "?nonsense=1", body),
+                     "401": lambda: closed.call(verb, path, body),
+                     "403": lambda: closed.call(verb, path, body, token=next(t for s, t in scoped.items() if s not in wanted)),
+                     "404": lambda: closed.as_admin(verb, pattern.replace("{p}", "nothing").replace("{id}", "999999999"), body),
+                     "503": lambda: down.call(verb, path)}
+            for status in operation["responses"]:
+                if status == "default" or (pattern, method, status) in seen or pattern.endswith("/events") and status == "200":
+                    continue
+                with self.subTest(method=method, pattern=pattern, status=status):
+                    self.assertIn(status, asked, "nothing here causes it")
+                    answer = asked[status]()
+                    self.assertEqual(str(answer.status), status, answer)
+                    self.assertEqual(self.hold(operation, answer), "Error")
+
     def test_every_operation_answers_as_declared(self):
-        count = 0
-        for pattern, method, operation in sorted(self.operations(), key=lambda o: o[1] == "delete"):
-            if pattern.endswith("/events"):
-                continue  # never ends; test_api.py reads it
+        for pattern, method, operation, answer in self.walk():
             with self.subTest(method=method, pattern=pattern):
-                body = self.BODIES.get((method, pattern), self.REFUSED.get(pattern))
-                if pattern == "/api/v1/bisections" and method == "post":
-                    body = self.bisection()
-                answer = server.as_admin(method.upper(), self.path(pattern) + self.QUERIES.get(pattern, ""), body)
-                if pattern in self.REFUSED:
-                    self.assertEqual(answer.status, 409, answer)
-                else:
-                    self.assertIn(str(answer.status), operation["responses"], answer)
-                    self.assertLess(answer.status, 300, answer)
-                if answer.status not in (204, 409):
-                    kind = list(operation["responses"][str(answer.status)]["content"])[0]
-                    self.assertTrue(answer.headers["content-type"].startswith(kind), answer.headers)
-                    if kind == "application/json":
-                        self.assertIsInstance(answer.json, dict)
-                count += 1
-        self.assertGreaterEqual(count, 35)
+                self.assertIn(str(answer.status), operation["responses"], answer)
+                self.assertEqual(answer.status == 409, pattern in self.REFUSED, answer)
+                self.hold(operation, answer)
+                if answer.status == 200 and pattern == "/metrics":
+                    self.assertTrue(answer.headers["content-type"].startswith("application/openmetrics-text"))
+        self.assertGreaterEqual(len(self.walk()), 50)
+
+    def test_schemas_refuse_a_member_more_and_a_member_less(self):
+        """Else holding answers to them would show nothing."""
+        changed = 0
+        for pattern, method, operation, answer in self.walk():
+            name = self.schema_of(operation, answer)
+            if not name or name in ("Error", "DescriptionAnswer"):
+                continue
+            checker = self.checker(name)
+            for what, other in schema_walk.spoilt(self.api, name, answer.json):
+                with self.subTest(method=method, pattern=pattern, what=what):
+                    self.assertFalse(checker.is_valid(other))
+                    changed += 1
+        self.assertGreater(changed, 500)
+
+    def test_every_declared_member_is_served(self):
+        """A member that no answer here has is listed, or its schema is held by nothing."""
+        seen = schema_walk.Seen(self.api)
+        for _, _, operation, answer in self.walk() + self.others():
+            name = self.hold(operation, answer)
+            if name:
+                seen.take(name, answer.json)
+        self.assertEqual(sorted(seen.missing() - self.ELSEWHERE), [])
+        self.assertEqual(sorted(self.ELSEWHERE - seen.declared), [], "no such members")
 
     def test_every_body_is_read_strictly(self):
         deep = "[" * 200 + "]" * 200
@@ -147,7 +315,7 @@ class OpenApi(unittest.TestCase):
         absurd = ["", "-1", "0x10", "1e9", "9" * 40, "%00", "%zz", "null", "' OR 1=1 --"]
         for pattern, method, operation in self.operations():
             for p in operation["parameters"]:
-                if p["in"] != "query" or p["schema"]["type"] == "string":
+                if p["in"] != "query" or p["schema"]["type"] == "string":  # texts: the tests below, and test_hostile.py
                     continue
                 for value in absurd:
                     with self.subTest(pattern=pattern, name=p["name"], value=value):
@@ -156,6 +324,60 @@ class OpenApi(unittest.TestCase):
                                                  self.BODIES.get((method, pattern)))
                         self.assertEqual(answer.status, 400, answer)
                         self.assertEqual(answer.json["error"]["field"], p["name"])
+
+    def test_the_declared_bounds_are_those_that_hold(self):
+        """Each bound itself is taken, one step past it is not; each word of a list is taken, another is not."""
+        held = 0
+        for pattern, method, operation in self.operations():
+            for p in operation["parameters"]:
+                schema, name = p["schema"], p["name"]
+                good = [schema[b] for b in ("minimum", "maximum") if b in schema] + schema.get("enum", [])
+                bad = ["nonsense"] if "enum" in schema else []
+                for bound, way in (("minimum", -1), ("maximum", 1)):
+                    if bound in schema:
+                        bad.append(schema[bound] + way if schema["type"] == "integer" else schema[bound] * (1 + 0.01 * way))
+                for value, status in [(v, 200) for v in good] + [(v, 400) for v in bad]:
+                    wait = name == "wait"  # a maximum that would be waited for: the job is there already
+                    if wait and status == 200 and value:
+                        continue
+                    with self.subTest(pattern=pattern, name=name, value=value):
+                        answer = server.as_admin(method.upper(), f"{self.path(pattern)}?{name}={value}", self.body_of(pattern, method))
+                        self.assertIn(answer.status, (200, 204) if status == 200 else (400,), answer)
+                        if status == 400:
+                            self.assertEqual(answer.json["error"]["field"], name)
+                        held += 1
+        self.assertGreater(held, 100)
+
+    def test_what_is_required_is_asked_for_by_name(self):
+        required = 0
+        for pattern, method, operation in self.operations():
+            names = [p["name"] for p in operation["parameters"] if p["in"] == "query" and p["required"]]
+            query = self.QUERIES.get(pattern, "?")[1:].split("&")
+            self.assertLessEqual(set(names), {part.split("=")[0] for part in query})
+            for name in names:
+                with self.subTest(pattern=pattern, name=name):
+                    rest = "&".join(part for part in query if part.split("=")[0] != name)
+                    answer = server.as_admin(method.upper(), self.path(pattern) + "?" + rest, self.body_of(pattern, method))
+                    self.assertEqual((answer.status, answer.json["error"]["field"]), (400, name), answer)
+                    required += 1
+        self.assertEqual(required, 3)
+
+    def test_bodies_are_what_their_schemas_say(self):
+        """Each good body fits its schema; without a member that it requires, and with one more, the server refuses it as the schema does."""
+        changed = 0
+        for pattern, method, operation in self.operations():
+            if "requestBody" not in operation:
+                continue
+            name = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rsplit("/", 1)[1]
+            body = self.body_of(pattern, method)
+            self.checker(name).validate(body)
+            for what, other in schema_walk.spoilt(self.api, name, body):
+                with self.subTest(method=method, pattern=pattern, what=what):
+                    self.assertFalse(self.checker(name).is_valid(other))
+                    answer = server.as_admin(method.upper(), self.path(pattern), other)
+                    self.assertEqual((answer.status, answer.json["error"]["code"]), (400, "invalid"), answer)
+                    changed += 1
+        self.assertGreater(changed, 40)
 
     def test_unknown_query_parameters_are_refused(self):
         for pattern, method, operation in self.operations():
@@ -172,7 +394,7 @@ class OpenApi(unittest.TestCase):
             for value in ["999999999", "0", "-1", "abc", "9" * 30, "f" * 32, "f" * 40, "..%2f..", "%F0%9F%98%80"]:
                 with self.subTest(method=method, pattern=pattern, value=value):
                     path = pattern.replace("{p}", "demo").replace("{id}", value)
-                    body = self.BODIES.get((method, pattern), self.REFUSED.get(pattern))
+                    body = self.body_of(pattern, method)
                     answer = server.as_admin(method.upper(), path, body)
                     self.assertEqual(answer.status, 404, answer)
                     self.assertEqual(answer.json["error"]["code"], "not_found")
@@ -224,7 +446,10 @@ class OpenApi(unittest.TestCase):
                 self.assertEqual(unknown.json["error"]["code"], "method_not_allowed")
 
     def test_the_description_is_consistent(self):
-        self.assertEqual(self.api["openapi"], "3.1.0")
+        standard = json.loads((SOURCE / "tests/data/openapi/schema-3.1.json").read_text())
+        jsonschema.Draft202012Validator(standard).validate(self.api)
+        for schema in self.api["components"]["schemas"].values():
+            jsonschema.Draft202012Validator.check_schema(schema)
         ids = [operation["operationId"] for _, _, operation in self.operations()]
         self.assertEqual(len(ids), len(set(ids)))
         schemas = self.api["components"]["schemas"]
@@ -237,7 +462,7 @@ class OpenApi(unittest.TestCase):
 
     @staticmethod
     def documented():
-        text = (support.pathlib.Path(support.os.environ["PERFCI_SOURCE_DIR"]) / "server/API.md").read_text()
+        text = (SOURCE / "server/API.md").read_text()
         return {word.split("`")[0].split("?")[0] for part in text.split("`")[1::2]
                 for word in [part.split(" ")[-1]]}
 
