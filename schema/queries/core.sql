@@ -13,15 +13,21 @@ SELECT pg_notify('perfci', $1);
 INSERT INTO audit (actor, action, project_id, object, detail)
 VALUES ($1, $2, $3::bigint, $4, coalesce($5, ''));
 
--- name: partition_months
--- $1 months ahead int  -> name text, low text, high text: the partitions that do not exist yet
-SELECT 'measurements_' || to_char(m, 'YYYYMM') AS name, to_char(m, 'YYYY-MM-DD') AS low,
-       to_char(m + interval '1 month', 'YYYY-MM-DD') AS high
-FROM generate_series(date_trunc('month', now()),
-                     date_trunc('month', now()) + make_interval(months => $1::int),
-                     interval '1 month') AS m
+-- name: months_due
+-- $1 months ahead int  -> month text (its first day): those without a partition, from this one to that many
+-- ahead, then those of which something lies in the default partition
+SELECT to_char(m, 'YYYY-MM-DD') AS month
+FROM (SELECT m, 0 AS late
+      FROM generate_series(date_trunc('month', now()),
+                           date_trunc('month', now()) + make_interval(months => $1::int),
+                           interval '1 month') AS m
+      UNION SELECT date_trunc('month', stored_at), 1 FROM measurements_default) q
 WHERE to_regclass('measurements_' || to_char(m, 'YYYYMM')) IS NULL
-ORDER BY m;
+GROUP BY m ORDER BY min(late), m;
+
+-- name: month_create
+-- $1 month date  -> moved bigint: rows that lay in the default partition (NULL: it was there already)
+SELECT measurements_month($1::date) AS moved;
 
 -- name: figures
 -- $1 project_id bigint or NULL

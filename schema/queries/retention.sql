@@ -1,4 +1,4 @@
--- Old months: see migration 0005.
+-- Old months: see migrations 0005 and 0018.
 
 -- name: retention_due
 -- $1 months kept raw int, $2 months kept as days int (0: for ever)
@@ -14,9 +14,10 @@ LEFT JOIN retention r ON r.month = p.month::date
 WHERE r.month IS NULL OR (r.kept = 'days' AND NOT p.keep_days)
 ORDER BY p.month;
 
--- name: retention_limits
--- For this transaction: as long as it takes to copy, but nobody else waits longer than this.
-SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '5s', true);
+-- name: upkeep_limits
+-- $1 lock_timeout: for this transaction; it may take as long as moving rows takes, but who reads or stores
+-- waits no longer than that.
+SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', $1, true);
 
 -- name: retention_apply
 -- $1 month date, $2 keep_days  -> rows_before, rows_after

@@ -176,9 +176,6 @@ pfc_code pfc_res_structs(const pfc_res *res, const pfc_col *cols, size_t cols_le
 pfc_code pfc_db_migrate(pfc_db *db, int *version, pfc_err *err) PFC_MUSTCHECK;
 /** Version of the database, 0 when it is empty. */
 pfc_code pfc_db_version(pfc_db *db, int *version, pfc_err *err) PFC_MUSTCHECK;
-/** Makes one partition of the measurements; low and high are dates (UTC). */
-pfc_code pfc_tx_partition(pfc_tx *tx, const char *name, const char *low, const char *high,
-                          pfc_err *err) PFC_MUSTCHECK;
 /** Version this program brings. */
 int pfc_schema_newest(void);
 

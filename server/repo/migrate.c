@@ -33,9 +33,11 @@ static pfc_code read_i64(PGconn *pg, const char *sql, int64_t *out, pfc_err *err
 static pfc_code version_of(PGconn *pg, int *version, pfc_err *err)
 {
     int64_t there = 0, newest = 0;
-    pfc_code code =
-        read_i64(pg, "SELECT CASE WHEN to_regclass('schema_migrations') IS NULL THEN 0 ELSE 1 END",
-                 &there, err);
+    /* Of the table, not by to_regclass, whose memory may be older than the lock that we waited for. */
+    pfc_code code = read_i64(pg,
+                             "SELECT count(*) FROM pg_class WHERE relname = 'schema_migrations'"
+                             " AND relnamespace = ANY (current_schemas(false)::regnamespace[])",
+                             &there, err);
 
     if (!code && there)
         code =
@@ -70,7 +72,8 @@ static pfc_code migrate_once(pfc_db *db, int *version, bool *more, pfc_err *err)
         goto done;
     /* Other servers wait here, and may wait long while a large table is changed. */
     code = pfc_conn_exec(tx->conn->pg,
-                         "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(74202026)",
+                         "SET LOCAL statement_timeout = 0; SET LOCAL timezone = 'UTC';"
+                         " SELECT pg_advisory_xact_lock(74202026)",
                          "migration lock", err);
     if (!code)
         code = version_of(tx->conn->pg, version, err);
@@ -117,23 +120,4 @@ pfc_code pfc_db_migrate(pfc_db *db, int *version, pfc_err *err)
     if (version)
         *version = v;
     return PFC_OK;
-}
-
-pfc_code pfc_tx_partition(pfc_tx *tx, const char *name, const char *low, const char *high,
-                          pfc_err *err)
-{
-    /* The texts are the database's own (statement partition_months): a table name and two dates.
-     * DDL takes no parameters, so they are checked to be no more than that. */
-    static const char safe[] = "abcdefghijklmnopqrstuvwxyz_0123456789-";
-    char *sql;
-    pfc_code code;
-
-    if (name[strspn(name, safe)] || low[strspn(low, safe)] || high[strspn(high, safe)])
-        return pfc_err_set(err, PFC_EBUG, "partition: bad name or bounds");
-    sql = pfc_format("CREATE TABLE IF NOT EXISTS %s PARTITION OF measurements"
-                     " FOR VALUES FROM ('%s') TO ('%s')",
-                     name, low, high);
-    code = pfc_conn_exec(tx->conn->pg, sql, name, err);
-    free(sql);
-    return code;
 }

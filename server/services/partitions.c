@@ -4,24 +4,58 @@
  */
 #include "server/services/services.h"
 
-pfc_code pfc_partitions_create(pfc_db *db, int ahead, pfc_err *err)
+/* For the time that others may have to wait for us. */
+static pfc_code limit_waits(pfc_tx *tx, const char *longest, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_text(&args, longest);
+    return pfc_tx_query(tx, "upkeep_limits", &args, NULL, err);
+}
+
+static pfc_code create_month(pfc_db *db, const char *month, int64_t *moved, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
+    if (!code)
+        code = limit_waits(tx, "2s", err);
     if (!code) {
-        pfc_args_i64(&args, ahead);
-        code = pfc_tx_query(tx, "partition_months", &args, &res, err);
+        pfc_args_text(&args, month);
+        code = pfc_tx_query(tx, "month_create", &args, &res, err);
     }
-    for (size_t i = 0; !code && i < pfc_res_rows(res); i++)
-        code = pfc_tx_partition(tx, pfc_res_text(res, i, 0), pfc_res_text(res, i, 1),
-                                pfc_res_text(res, i, 2), err);
+    if (!code)
+        *moved += pfc_res_i64(res, 0, 0);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_res_free(res);
     pfc_tx_free(tx);
+    return code;
+}
+
+pfc_code pfc_partitions_create(pfc_db *db, int ahead, int64_t *moved, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *due = NULL;
+    pfc_tx *tx = NULL;
+    pfc_err one = { 0 };
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    *moved = 0;
+    if (!code) {
+        pfc_args_i64(&args, ahead);
+        code = pfc_tx_query(tx, "months_due", &args, &due, err);
+    }
+    pfc_tx_free(tx);
+    /* A month that cannot be had now is no reason to do without the others. */
+    for (size_t i = 0, n = code ? 0 : pfc_res_rows(due); i < n; i++) {
+        pfc_code this = create_month(db, pfc_res_text(due, i, 0), moved, code ? &one : err);
+
+        code = code ? code : this;
+    }
+    pfc_res_free(due);
     return code;
 }
 
@@ -60,7 +94,7 @@ pfc_code pfc_retention_step(pfc_db *db, const pfc_retention *keep, pfc_retained 
     if (!code)
         code = find_due(tx, keep, out->month, &days, err);
     if (!code && out->month[0])
-        code = pfc_tx_query(tx, "retention_limits", NULL, NULL, err);
+        code = limit_waits(tx, "5s", err);
     if (!code && out->month[0]) {
         pfc_args_text(&args, out->month);
         pfc_args_bool(&args, days);

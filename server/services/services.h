@@ -523,8 +523,9 @@ pfc_code pfc_token_revoke(pfc_db *db, const char *actor, int64_t id, pfc_err *er
 /** Takes one waiting detect job (and all others of its project that wait), judges every series of
  *  those runs, stores change points, opens, groups and closes alerts. PFC_ENOTFOUND when none waits. */
 pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err) PFC_MUSTCHECK;
-/** Monthly partitions of the measurements, for this month and `ahead` more. */
-pfc_code pfc_partitions_create(pfc_db *db, int ahead, pfc_err *err) PFC_MUSTCHECK;
+/** Monthly partitions of the measurements, for this month and `ahead` more; `moved`: rows that came in
+ *  while their month had none. PFC_EUNAVAIL when readers hold it up: try again later. */
+pfc_code pfc_partitions_create(pfc_db *db, int ahead, int64_t *moved, pfc_err *err) PFC_MUSTCHECK;
 
 /** Packs points of long series for reading (migration 0012), page by page; `cursor` is 0 at first and
  *  again when all series were looked at. What was stored in the last `quiet_s` seconds is left for

@@ -18,6 +18,7 @@
 #define MAX_DETECTORS       64
 #define EXPIRE_EVERY_NS     (5 * PFC_NS_PER_S)
 #define PARTITIONS_EVERY_NS (6 * 3600 * PFC_NS_PER_S)
+#define PARTITIONS_AGAIN_NS (60 * PFC_NS_PER_S) /* not at once: each try holds readers up */
 #define PARTITIONS_AHEAD    2
 #define CHUNKS_EVERY_NS     (1800 * PFC_NS_PER_S)
 #define CHUNKS_QUIET_S      600.0 /* no transaction lives as long */
@@ -143,6 +144,19 @@ static bool is_for_us(const char *event)
     return false;
 }
 
+static bool create_months(pfc_workers *w)
+{
+    int64_t moved = 0;
+    pfc_err err = { 0 };
+    pfc_code code = pfc_partitions_create(w->db, PARTITIONS_AHEAD, &moved, &err);
+
+    if (moved)
+        pfc_log(PFC_WARN, "measurements lay outside of their month", "moved", moved);
+    if (code)
+        pfc_log(PFC_WARN, "partitions not made", "why", err.msg);
+    return !code;
+}
+
 /* One month a call, so that leases are looked at in between. False: nothing was due, or not now. */
 static bool thin_month(pfc_workers *w)
 {
@@ -207,12 +221,10 @@ static int keep_house(pfc_workers *w, house *h)
         h->next_backfill = now + BACKFILL_EVERY_NS;
     }
     if (now >= h->next_partitions) {
-        if (pfc_partitions_create(w->db, PARTITIONS_AHEAD, &err) == PFC_OK) {
-            if (!thin_month(w))
-                h->next_partitions = now + PARTITIONS_EVERY_NS;
-        } else {
-            pfc_log(PFC_WARN, "partitions not made", "why", err.msg);
-        }
+        if (!create_months(w))
+            h->next_partitions = now + PARTITIONS_AGAIN_NS;
+        else if (!thin_month(w))
+            h->next_partitions = now + PARTITIONS_EVERY_NS;
     }
     if (now >= h->next_expire) {
         if (pfc_jobs_expire(w->db, &expired, &err) != PFC_OK)

@@ -63,6 +63,13 @@ static pfc_retained step(pfc_db *db, int raw_months, int day_months)
     return done;
 }
 
+static void make_old(const char *url)
+{
+    pfc_test_sql(url, "SELECT measurements_month('2020-01-01');"
+                      "UPDATE runs SET received_at = '2020-01-15';"
+                      "UPDATE measurements SET stored_at = '2020-01-15'");
+}
+
 /* Four commits a day; all of it measured in a January long ago; one commit named by a bisection. */
 static int64_t old_project(pfc_db *db, const char *url)
 {
@@ -72,12 +79,9 @@ static int64_t old_project(pfc_db *db, const char *url)
     pfc_test_sql(url, "UPDATE commits c SET time = timestamptz '2020-01-01 00:00Z' + b.position *"
                       " interval '6 hours' FROM branch_commits b WHERE b.commit_id = c.id");
     measure(db, p, 1, COMMITS);
+    make_old(url);
     pfc_test_sql(
-        url, "CREATE TABLE measurements_202001 PARTITION OF measurements FOR VALUES FROM"
-             " ('2020-01-01') TO ('2020-02-01');"
-             "UPDATE runs SET received_at = '2020-01-15';"
-             "UPDATE measurements SET stored_at = '2020-01-15';"
-             "INSERT INTO bisections (project_id, metric, good, bad, verdict, culprits, runs,"
+        url, "INSERT INTO bisections (project_id, metric, good, bad, verdict, culprits, runs,"
              " builds, commits_measured, seconds, actor)"
              " SELECT project_id, 'time_ns', sha, sha, 'inconclusive', '[]', 1, 1, 1, 1, 't'"
              " FROM commits WHERE id = (SELECT commit_id FROM branch_commits WHERE position = 10)");
@@ -108,6 +112,11 @@ Test(retention, an_old_month_is_one_point_a_day_but_whole_around_what_is_referre
     expect(url, "SELECT sum(points) = (SELECT count(*) FROM measurements) FROM series_chunks", "t");
     cr_assert(eq(i64, done.rows_before, 2 * COMMITS));
     cr_assert(lt(i64, done.rows_after, 2 * COMMITS / 2 + 70));
+    expect(url,
+           "SELECT bool_and(1000 - s.points = 160 - (SELECT count(*) FROM measurements m WHERE"
+           " m.series_id = s.id)) FROM series s",
+           "t"); /* what is gone is not counted */
+    expect(url, "SELECT rows_before IS NULL FROM retention_apply('2020-01-01', true)", "t");
 
     /* 30 commits on either side of the change, and the bisection's, have every sample that they had */
     expect(url,
@@ -169,6 +178,100 @@ Test(retention, whoever_reads_the_month_for_long_delays_it_and_nothing_is_half_d
     expect(url, "SELECT count(*) FROM retention", "0");
     pfc_tx_free(tx);
     cr_assert(eq(str, step(db, 12, 0).month, "2020-01-01"));
+    pfc_db_close(db);
+    free(url);
+}
+
+/* What refers to measurements: at(n), sha(n), run(n) are the n-th commit, its name and its run. */
+static const char references[] =
+    "CREATE FUNCTION at(n bigint) RETURNS bigint LANGUAGE sql AS"
+    " 'SELECT commit_id FROM branch_commits WHERE position = n';"
+    "CREATE FUNCTION sha(n bigint) RETURNS text LANGUAGE sql AS"
+    " 'SELECT sha FROM commits WHERE id = at(n)';"
+    "CREATE FUNCTION run(n bigint) RETURNS bigint LANGUAGE sql AS"
+    " 'SELECT id FROM runs WHERE commit_id = at(n)';"
+    "INSERT INTO bisections (project_id, metric, good, bad, verdict, runs, builds, actor, mode, "
+    "state,"
+    " commits_measured, seconds, culprits, steps, line)"
+    " VALUES (1, 'm', sha(2), sha(4), 'found', 1, 1, 't', 'remote', 'done', 1, 1,"
+    " jsonb_build_array(jsonb_build_object('commits', jsonb_build_array(sha(6)))),"
+    " jsonb_build_array(jsonb_build_object('commit', sha(8))), ARRAY[sha(2), sha(10), sha(12)]);"
+    /* sha(10), and not sha(12), which was never a step */
+    "INSERT INTO bisection_steps (project_id, bisection_id, n, place, state, run_id)"
+    " VALUES (1, 1, 0, 1, 'asked', NULL), (1, 1, 1, 0, 'failed', run(14));"
+    "INSERT INTO verifications (project_id, bisection_id, before, after, expected_rel, first_build)"
+    " VALUES (1, 1, sha(16), sha(18), 0.1, 1);"
+    "INSERT INTO jobs (project_id, kind) VALUES (1, 'verify'), (1, 'bisect'), (1, 'nightly');"
+    "UPDATE runs r SET job_id = j.id FROM jobs j WHERE (j.kind, r.id) IN (('verify', run(20)),"
+    " ('bisect', run(22)), ('nightly', run(24)));"
+    "INSERT INTO environment_events (project_id, machine_id, first_run_id, last_run_id)"
+    " VALUES (1, 1, run(26), run(28));"
+    "INSERT INTO machine_shifts (project_id, branch, machine_id, machine_before_id, whole_class,"
+    " first_run_id, last_run_id, commit_id, commit_low_id, commit_high_id, loss, loss_low, "
+    "loss_high,"
+    " series, moved, judged, reasons)"
+    " VALUES (1, 'main', 1, 1, false, run(30), run(32), 1, 1, 1, 0.1, 0.1, 0.1, 1, 1, 1, '{}');"
+    /* Changes: one that is seen; one that is gone, but whose level was accepted; one that is gone and
+     * keeps nothing; one off the line, where no neighbours are known. */
+    "INSERT INTO change_points (project_id, series_id, before, after, rel_change, rel_low, "
+    "rel_high,"
+    " p, regression, confirmed, commit_id, commit_low_id, commit_high_id, gone_at)"
+    " SELECT 1, s.id, 1, 2, 1, 1, 1, 0, true, true, at(n), at(low), at(high), gone FROM series s"
+    " JOIN benchmarks b ON b.id = s.benchmark_id"
+    " JOIN (VALUES ('gemm/b', 100, 99, 101, NULL), ('gemm/a', 40, 40, 40, now()),"
+    " ('gemm/a', 80, 80, 80, now()), ('gemm/b', 159, 159, 159, NULL)) AS t (name, n, low, high, "
+    "gone)"
+    " ON t.name = b.name;"
+    "UPDATE branch_commits SET position = NULL WHERE position = 159;"
+    "INSERT INTO alerts (project_id, change_point_id, series_id, state, accepted_at, culprit)"
+    " SELECT 1, id, series_id, 'wont_fix', now(), sha(160) FROM change_points"
+    " WHERE commit_id = at(40);"
+    /* 157: without the one off the line and the two of searches */
+    "UPDATE series SET points = 157, settled_points = 156, settled_position = 170,"
+    " anchor_points = 156, anchor_position = 160 WHERE id = " B ";"
+    "UPDATE series SET points = 80, settled_points = 60, settled_position = 70, anchor_points = 50,"
+    " anchor_position = 50 WHERE id = " A;
+
+/* Whoever names a measurement keeps it: one commit a kind of reference, each missing when its kind is. */
+Test(retention, every_kind_of_reference_keeps_what_it_names)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    int64_t p = fx_project(db);
+
+    fx_commits(db, p, 1, COMMITS);
+    for (unsigned n = 1; n <= COMMITS; n++) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/b", "time_ns", 100, 0.005, 3, 3, n);
+        if (n <= 80)
+            fx_measure(run, "gemm/a", "time_ns", 100, 0.005, 3, 3, n);
+        fx_ingest(db, p, run);
+    }
+    make_old(url);
+    pfc_test_sql(url, references);
+    (void)step(db, 1, 2);
+    expect(url,
+           "SELECT string_agg(c.position::text, ' ' ORDER BY c.position) FROM " ROWS
+           "m.series_id = " B " AND (c.position < 69 OR c.position > 131)",
+           "2 4 6 8 10 14 16 18 20 22 26 28 30 32 160");
+    expect(url,
+           "SELECT count(*) FROM " ROWS "m.series_id = " B " AND c.position BETWEEN 69 AND 131",
+           "63");
+    expect(url, "SELECT count(*) FROM " ROWS "m.series_id = " B " AND c.position IS NULL", "1");
+    expect(url,
+           "SELECT min(c.position) || ' ' || max(c.position) || ' ' || count(*) FROM " ROWS
+           "m.series_id = " A " AND c.position > 8",
+           "10 70 61");
+    /* what is settled stays settled with what is left of it, or is judged anew (A) */
+    expect(url,
+           "SELECT concat_ws(' ', points, points - settled_points, settled_points - anchor_points,"
+           " settled_position, anchor_position) FROM series WHERE id = " B,
+           "76 1 0 170 160");
+    expect(url,
+           "SELECT concat_ws(' ', points, settled_points, settled_position, anchor_points,"
+           " anchor_position) FROM series WHERE id = " A,
+           "65 0 0 0 0");
     pfc_db_close(db);
     free(url);
 }

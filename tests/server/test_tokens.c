@@ -94,23 +94,6 @@ Test(tokens, scopes_have_the_names_of_the_api)
     cr_assert(eq(int, pfc_scope_parse("root"), 0));
 }
 
-Test(house, partitions_are_there_and_can_be_made_again)
-{
-    char *url = NULL;
-    pfc_db *db = pfc_test_db_open(2, &url);
-    pfc_err err = { 0 };
-
-    cr_assert(eq(int, pfc_partitions_create(db, 4, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(int, pfc_partitions_create(db, 4, &err), PFC_OK), "%s", err.msg);
-    char *n = pfc_test_sql_value(url, "SELECT count(*) FROM generate_series(0, 3) AS g WHERE"
-                                      " to_regclass('measurements_' || to_char(date_trunc('month',"
-                                      " now()) + make_interval(months => g), 'YYYYMM')) IS NULL");
-    cr_assert(eq(str, n, "0"));
-    free(n);
-    free(url);
-    pfc_db_close(db);
-}
-
 Test(house, events_reach_a_listener)
 {
     char *url = NULL;
