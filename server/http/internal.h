@@ -192,6 +192,14 @@ void httpd_conns_listen(pfc_httpd *http, int64_t now_ns);
 /** Ends sockets past their deadline, or all of them. */
 void httpd_conns_reap(pfc_httpd *http, int64_t now_ns, bool all);
 
+/* exchange.c: libmicrohttpd's callbacks */
+void *httpd_on_request_line(void *cls, const char *uri, struct MHD_Connection *mhd);
+enum MHD_Result httpd_on_access(void *cls, struct MHD_Connection *mhd, const char *url,
+                                const char *method, const char *version, const char *upload,
+                                size_t *upload_size, void **con_cls);
+void httpd_on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
+                        enum MHD_RequestTerminationCode how);
+
 /* door.c */
 /** Accepts on `listener` (its own from then on) until it is closed; ops: for operations, plain HTTP. */
 pfc_code httpd_door_open(pfc_httpd *http, int listener, bool ops, httpd_door **out,

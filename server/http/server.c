@@ -1,6 +1,5 @@
 /*
- * The daemon: libmicrohttpd's callbacks around one exchange, the clock that ends slow clients, and
- * an orderly stop.
+ * The daemon's life: sockets, threads, the clock that ends slow clients, an orderly stop.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +9,6 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/base/rng.h"
 #include "server/http/internal.h"
 
 static int64_t seconds_ns(double s)
@@ -48,318 +46,6 @@ static void *timer_main(void *arg)
     return NULL;
 }
 
-/* ---- one exchange ---- */
-
-static void *on_request_line(void *cls, const char *uri, struct MHD_Connection *mhd)
-{
-    pfc_httpd *http = cls;
-    httpd_exchange *x = pfc_alloc(sizeof(*x));
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-
-    atomic_fetch_add(&http->active, 1);
-    x->http = http;
-    x->mhd = mhd;
-    x->conn = info ? info->socket_context : NULL;
-    x->uri = pfc_strndup(uri, PFC_HTTPD_MAX_URI + 1);
-    x->begin_ns = pfc_clock_ns();
-    x->route_index = http->opts.routes_len;
-    pfc_random_id(x->id);
-    pfc_buf_init(&x->body, PFC_HTTPD_MAX_BODY);
-    if (x->conn && x->conn->health)
-        httpd_hurry();
-    if (x->conn)
-        httpd_conn_deadline(http, x->conn, x->begin_ns + seconds_ns(http->opts.request_timeout_s),
-                            true);
-    return x;
-}
-
-static void log_exchange(const httpd_exchange *x, int64_t now_ns,
-                         enum MHD_RequestTerminationCode how)
-{
-    char path[200];
-    size_t len = strcspn(x->uri, "?");
-
-    /* Without the query: it may hold names that are nobody's business. */
-    (void)snprintf(path, sizeof(path), "%.*s", (int)PFC_MIN(len, sizeof(path) - 1), x->uri);
-    pfc_log(PFC_INFO, "request", "method", (const char *)x->method, "path", (const char *)path,
-            "status", x->status, "bytes", x->sent_bytes, "ms",
-            (double)(now_ns - x->begin_ns) * 1e-6, "complete",
-            (bool)(how == MHD_REQUEST_TERMINATED_COMPLETED_OK), "request", (const char *)x->id);
-}
-
-static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
-                         enum MHD_RequestTerminationCode how)
-{
-    pfc_httpd *http = cls;
-    httpd_exchange *x = *con_cls;
-    int64_t now_ns = pfc_clock_ns();
-
-    (void)mhd;
-    if (!x)
-        return;
-    *con_cls = NULL;
-    httpd_hub_forget(x);
-    if (x->later)
-        x->later->release(x->ticket);
-    httpd_metrics_count(http, x, now_ns);
-    log_exchange(x, now_ns, how);
-    if (x->conn)
-        httpd_conn_rests(http, x->conn, now_ns);
-    free(x->uri);
-    free(x->decoded);
-    free(x->auth_text);
-    free(x->cookie_text);
-    free(x->key_text);
-    free(x->match_text);
-    free(x->accept_text);
-    pfc_buf_clear(&x->body);
-    free(x);
-    atomic_fetch_sub(&http->active, 1);
-}
-
-static pfc_code answer_options(const char *allow, pfc_reply *reply)
-{
-    (void)pfc_reply_empty(reply);
-    (void)snprintf(reply->allow, sizeof(reply->allow), "%s%sOPTIONS", allow, allow[0] ? ", " : "");
-    return PFC_OK;
-}
-
-/* All that the listener for operations answers. */
-static bool is_operational(const char *path, size_t len)
-{
-    static const char *const paths[] = { "/healthz", "/readyz", "/metrics", "/version" };
-
-    for (size_t i = 0; i < PFC_ARRAY_LEN(paths); i++) {
-        if (strlen(paths[i]) == len && memcmp(paths[i], path, len) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Path and query to a route; *status says what a failure means. */
-static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, int *status,
-                           bool *answered, pfc_err *err)
-{
-    const pfc_httpd *http = x->http;
-    size_t path_len = strcspn(x->uri, "?");
-    size_t used = 0;
-    httpd_match match;
-
-    if (strlen(x->uri) > PFC_HTTPD_MAX_URI) {
-        *status = 414;
-        return pfc_err_set(err, PFC_EINVAL, "the address is over %d bytes", PFC_HTTPD_MAX_URI);
-    }
-    if (x->conn && x->conn->ops && !is_operational(x->uri, path_len))
-        return pfc_err_set(err, PFC_ENOTFOUND,
-                           "this port answers /healthz, /readyz, /metrics and /version");
-    /* Parameters never grow by decoding; names and terminators take the rest. */
-    free(x->decoded);
-    x->decoded = pfc_alloc(2 * strlen(x->uri) + 256);
-    match =
-        httpd_route(http->opts.routes, http->opts.routes_len, req->method, x->uri, path_len,
-                    x->decoded, &used, req, &x->route_index, reply->allow, sizeof(reply->allow));
-    if (match == HTTPD_BAD_PATH)
-        return pfc_err_set(err, PFC_EINVAL, "the path holds a broken escape or control byte");
-    if (match == HTTPD_NO_METHOD && strcmp(req->method, "OPTIONS") == 0) {
-        char allow[sizeof(reply->allow)];
-
-        memcpy(allow, reply->allow, sizeof(allow));
-        *answered = true;
-        return answer_options(allow, reply);
-    }
-    if (match == HTTPD_NO_METHOD) {
-        *status = 405;
-        return pfc_err_set(err, PFC_EINVAL, "%s is not answered here; try %s", x->method,
-                           reply->allow);
-    }
-    if (match == HTTPD_NO_PATH) {
-        char *path = pfc_strndup(x->uri, path_len);
-        pfc_code code = PFC_ENOTFOUND;
-
-        if (strcmp(req->method, "GET") == 0)
-            code = pfc_static_serve(path, reply, err);
-        else
-            (void)pfc_err_set(err, PFC_ENOTFOUND, "nothing is at this path");
-        free(path);
-        *answered = code == PFC_OK;
-        return code;
-    }
-    return httpd_query_parse(x->uri[path_len] ? x->uri + path_len + 1 : "", req->route->query,
-                             x->decoded + used, req, err);
-}
-
-/* Probes are never refused: what watches the service must see it. */
-static bool over_address_limit(httpd_exchange *x, const pfc_req *req)
-{
-    const pfc_httpd *http = x->http;
-    const unsigned char *key;
-    pfc_address peer;
-    size_t len;
-
-    if (x->counted || !x->conn || !req->route || req->route->scopes == PFC_HTTPD_OPEN)
-        return false;
-    x->counted = true;
-    peer = x->conn->peer;
-    if (pfc_nets_hold(&http->trusted, &peer) &&
-        !httpd_forwarded_for(
-            MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, "X-Forwarded-For"), &http->trusted,
-            &peer))
-        return false;
-    len = httpd_peer_key(&peer, &key);
-    x->retry_s = httpd_limits_take(http->limits, atomic_load(&http->rate_address), 'a', key, len,
-                                   pfc_clock_ns());
-    return x->retry_s > 0;
-}
-
-/* Fills *reply, whatever happens. */
-static void call_handler(httpd_exchange *x, pfc_reply *reply)
-{
-    pfc_httpd *http = x->http;
-    pfc_req req = { .id = x->id, .path = x->uri, .idempotency_key = x->key_text };
-    pfc_err err = { 0 };
-    bool answered = false;
-    int status = 0;
-    pfc_code code;
-
-    req.method = strcmp(x->method, "HEAD") == 0 ? "GET" : x->method;
-    req.waited_s = (double)(pfc_clock_ns() - x->complete_ns) * 1e-9;
-    req.stopping = atomic_load(&http->stopping);
-
-    if (x->fault_status) {
-        httpd_reply_error(reply, x->fault_status, &x->fault);
-        return;
-    }
-    code = find_route(x, &req, reply, &status, &answered, &err);
-    if (!code && !answered && over_address_limit(x, &req))
-        code = httpd_too_many(http, "this address", &status, &err);
-    if (x->later) {
-        req.auth = x->auth;
-        req.later = x->ticket;
-        req.body = "";
-    } else {
-        if (!code && !answered)
-            code = httpd_authorise(http, x, &req, &status, &err);
-        if (!code && !answered)
-            code = httpd_request_body(x, &req, &err);
-    }
-    if (!code && !answered) {
-        reply->allow[0] = '\0';
-        code = req.route->handle(http->opts.app, &req, reply, &err);
-        x->auth = req.auth;
-    }
-    if (!code)
-        return;
-    if (err.code == PFC_OK)
-        err.code = code;
-    if (status == 0)
-        status = httpd_status_of(code);
-    if (status >= 500)
-        pfc_log(status == 500 ? PFC_ERROR : PFC_WARN, "request failed", "status", status, "reason",
-                (const char *)err.msg);
-    if (status != 405)
-        reply->allow[0] = '\0';
-    httpd_reply_error(reply, status, &err);
-}
-
-/* Suspends, then starts the work; false: the server stops, call the handler again at once. */
-static bool give_away(httpd_exchange *x, const pfc_reply *reply)
-{
-    uint64_t tag;
-
-    x->later = reply->later;
-    x->ticket = reply->ticket;
-    tag = httpd_hub_wait_later(x, pfc_clock_ns() + seconds_ns(reply->wait_s));
-    if (tag)
-        reply->later->start(x->http->opts.app, reply->ticket, tag);
-    return tag != 0;
-}
-
-static enum MHD_Result dispatch(httpd_exchange *x)
-{
-    pfc_httpd *http = x->http;
-
-    for (;;) {
-        uint64_t generation = httpd_hub_generation(&http->hub);
-        pfc_reply reply = { 0 };
-        int64_t now_ns, end_ns;
-
-        pfc_log_set_request(x->id);
-        call_handler(x, &reply);
-        pfc_log_set_request(NULL);
-        now_ns = pfc_clock_ns();
-
-        if (reply.events)
-            return httpd_hub_stream(x, reply.project);
-        if (reply.later) {
-            if (give_away(x, &reply))
-                return MHD_YES;
-            continue;
-        }
-        if (!reply.wait_topic) {
-            if (x->conn)
-                httpd_conn_deadline(http, x->conn, now_ns + seconds_ns(PFC_HTTPD_WRITE_S), false);
-            return httpd_reply_send(x, &reply,
-                                    atomic_load(&http->stopping) || (x->conn && x->conn->health));
-        }
-        end_ns = x->complete_ns + seconds_ns(reply.wait_s);
-        end_ns = PFC_MIN(end_ns, now_ns + PFC_HTTPD_RECHECK_S * PFC_NS_PER_S);
-        if (httpd_hub_wait(x, reply.wait_topic, generation, end_ns))
-            return MHD_YES;
-    }
-}
-
-/* Before the body: a fault that makes its end unknowable is answered at once, and the socket ends. */
-static enum MHD_Result begin(httpd_exchange *x, const char *method)
-{
-    pfc_httpd *http = x->http;
-    double body_s;
-    int status;
-
-    x->seen = true;
-    (void)snprintf(x->method, sizeof(x->method), "%s", method);
-    status = httpd_request_headers(x);
-    if (status) {
-        pfc_reply reply = { 0 };
-
-        httpd_reply_error(&reply, status, &x->fault);
-        return httpd_reply_send(x, &reply, true);
-    }
-    body_s = (double)httpd_request_length(x) / PFC_HTTPD_BODY_RATE;
-    if (x->conn)
-        httpd_conn_deadline(http, x->conn,
-                            x->begin_ns + seconds_ns(http->opts.request_timeout_s + body_s), true);
-    return MHD_YES;
-}
-
-static enum MHD_Result on_access(void *cls, struct MHD_Connection *mhd, const char *url,
-                                 const char *method, const char *version, const char *upload,
-                                 size_t *upload_size, void **con_cls)
-{
-    httpd_exchange *x = *con_cls;
-
-    (void)cls;
-    (void)mhd;
-    (void)url;
-    (void)version;
-    if (!x)
-        return MHD_NO;
-    if (!x->seen)
-        return begin(x, method);
-    if (*upload_size > 0) {
-        httpd_request_data(x, upload, *upload_size);
-        *upload_size = 0;
-        return x->dropped > PFC_HTTPD_DRAIN_BYTES ? MHD_NO : MHD_YES;
-    }
-    if (!x->complete) {
-        x->complete = true;
-        x->complete_ns = pfc_clock_ns();
-        if (x->conn)
-            httpd_conn_deadline(x->http, x->conn, 0, false);
-    }
-    return dispatch(x);
-}
-
 /* Paths and queries are decoded by httpd_decode, which refuses what this would guess. */
 static size_t keep_escapes(void *cls, struct MHD_Connection *mhd, char *text)
 {
@@ -378,8 +64,6 @@ static void on_mhd_log(void *cls, const char *fmt, va_list args)
     text[strcspn(text, "\r\n")] = '\0';
     pfc_log(PFC_DEBUG, "libmicrohttpd", "message", (const char *)text);
 }
-
-/* ---- life ---- */
 
 static void init_timer_cond(pfc_httpd *http)
 {
@@ -408,16 +92,17 @@ static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads,
         pool[0].option = MHD_OPTION_END;
     /* The logger first: libmicrohttpd wants it before every other option. */
     return MHD_start_daemon(
-        flags, 0, NULL, NULL, on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
+        flags, 0, NULL, NULL, httpd_on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
         /* libmicrohttpd gives each thread of the pool its share of this limit and one of them may
          * have most connections: ours is the door's. */
         MHD_OPTION_CONNECTION_LIMIT,
         http->opts.connections * threads + PFC_HTTPD_SPARE + PFC_HTTPD_OPS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)PFC_HTTPD_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
-        on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, httpd_on_connection, http,
+        httpd_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, httpd_on_connection, http,
         MHD_OPTION_ARRAY, pool, MHD_OPTION_ARRAY, tls ? tls : none, MHD_OPTION_URI_LOG_CALLBACK,
-        on_request_line, http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
+        httpd_on_request_line, http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+        MHD_OPTION_END);
 }
 
 pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *err)
