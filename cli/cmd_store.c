@@ -75,26 +75,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- the database ---- */
 
-static bool holds_password(const char *url)
-{
-    const char *at = strstr(url, "://"), *end, *colon;
-
-    if (strstr(url, "password="))
-        return true;
-    if (!at)
-        return false;
-    at += 3;
-    end = at + strcspn(at, "/?");
-    colon = memchr(at, ':', (size_t)(end - at));
-    return colon && memchr(colon, '@', (size_t)(end - colon));
-}
-
 static pfc_code find_database(const char *data, char **out, pfc_err *err)
 {
     pfc_stack stack;
     pfc_code code = pfc_conf_secret("PERFCI_DATABASE_URL", out, err);
 
-    if (code == PFC_OK && holds_password(*out)) {
+    if (code == PFC_OK && pfc_conf_url_has_password(*out)) {
         free(*out);
         *out = NULL;
         return pfc_err_set(

@@ -309,6 +309,7 @@ static pfc_code start_runner(up *u, pfc_err *err)
                                        "GITHUB_TOKEN",
                                        "PERFCI_DATABASE_URL",
                                        "PERFCI_DATABASE_READ_URL",
+                                       "PERFCI_DATABASE_DIRECT_URL",
                                        NULL };
     char *program = pfc_fs_join(u->bin, "perfci-runner");
     char *token = pfc_stack_path(&u->stack, "runner.token");

@@ -128,9 +128,19 @@ static pfc_code read_tls(const server *s, char **cert, char **key, pfc_err *err)
     if (!s->settings.tls_cert)
         return PFC_OK;
     code = pfc_fs_read(s->settings.tls_cert, 1 << 20, cert, &len, err);
+    if (code)
+        return pfc_err_wrap(err, "--tls-cert");
+    code = pfc_fs_private(s->settings.tls_key, err);
     if (!code)
         code = pfc_fs_read(s->settings.tls_key, 1 << 20, key, &len, err);
-    return code;
+    return code ? pfc_err_wrap(err, "--tls-key") : PFC_OK;
+}
+
+static void wipe(char *key)
+{
+    if (key)
+        explicit_bzero(key, strlen(key));
+    free(key);
 }
 
 static pfc_code start_http(server *s, pfc_err *err)
@@ -148,6 +158,7 @@ static pfc_code start_http(server *s, pfc_err *err)
         .threads = (unsigned)s->settings.threads,
         .request_timeout_s = s->settings.request_timeout_s,
         .public_read = s->settings.public_read,
+        .plain_far = s->settings.plain_http,
         .routes = pfc_routes,
         .routes_len = pfc_routes_len,
         .check = pfc_app_check_token,
@@ -161,9 +172,7 @@ static pfc_code start_http(server *s, pfc_err *err)
     if (!code)
         code = pfc_httpd_start(&opts, &s->app.http, err);
     free(cert);
-    if (key)
-        explicit_bzero(key, strlen(key));
-    free(key);
+    wipe(key);
     if (code)
         return code;
     pfc_log(PFC_INFO, "listening", "url", pfc_httpd_url(s->app.http), "operations",
@@ -373,6 +382,28 @@ static void relay(server *s, const char *event)
     json_decref(json);
 }
 
+/* Renewed certificate files. */
+static pfc_code reload_tls(server *s, pfc_err *err)
+{
+    char *cert = NULL, *key = NULL;
+    bool renewed = false;
+    pfc_code code;
+
+    if (!s->settings.tls_cert)
+        return PFC_OK;
+    code = read_tls(s, &cert, &key, err);
+    if (!code)
+        code = pfc_httpd_renew(s->app.http, cert, key, &renewed, err);
+    free(cert);
+    wipe(key);
+    if (code)
+        pfc_log(PFC_ERROR, "certificate not renewed, the old one holds", "reason",
+                (const char *)err->msg);
+    else if (renewed)
+        pfc_log(PFC_INFO, "certificate renewed", "file", s->settings.tls_cert);
+    return code;
+}
+
 /* On SIGHUP. A file that cannot be used changes nothing. */
 static void reload(server *s)
 {
@@ -381,6 +412,7 @@ static void reload(server *s)
 
     pfc_manager_reloading();
     pfc_cache_forget(s->app.cache);
+    (void)reload_tls(s, &err);
     if (pfc_server_settings_reload(&s->settings, &restart, &err) != PFC_OK) {
         pfc_log(PFC_ERROR, "settings not reloaded, the old ones hold", "reason",
                 (const char *)err.msg);
@@ -477,8 +509,8 @@ int main(int argc, char **argv)
         relay_events(&s);
     stop(&s);
     status = code ? 5 : 0;
-    if (code == PFC_EINVAL)
-        status = 2;
+    if (code == PFC_EINVAL || code == PFC_EDENIED || code == PFC_ENOTFOUND)
+        status = 2; /* a setting, or a file that one names */
     if (code)
         fprintf(stderr, "perfci-server: %s\n", err.msg);
     else

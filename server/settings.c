@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/conf.h"
+#include "core/base/fs.h"
 #include "core/base/parse.h"
 
 static const char help[] =
@@ -51,7 +52,10 @@ static const char help[] =
     "                            address holds for; the last other address of their\n"
     "                            X-Forwarded-For counts. Default: this machine, unless the\n"
     "                            server listens on a loopback address (PERFCI_TRUSTED_PROXIES)\n"
-    "  --tls-cert F --tls-key F  PEM files: HTTPS (PERFCI_TLS_CERT, PERFCI_TLS_KEY)\n"
+    "  --tls-cert F --tls-key F  PEM files: HTTPS; SIGHUP reads renewed ones (PERFCI_TLS_CERT,\n"
+    "                            PERFCI_TLS_KEY)\n"
+    "  --plain-http              plain HTTP off this machine is meant so: a proxy or a tunnel\n"
+    "                            encrypts (PERFCI_PLAIN_HTTP=1)\n"
     "  --retain-raw N            months that measurements stay as they came in; older ones become\n"
     "                            one a series and day, but never those that a change, an alert or\n"
     "                            a bisection refers to. Default 0: all (PERFCI_RETAIN_RAW)\n"
@@ -78,7 +82,9 @@ static const char more_help[] =
     "\n"
     "examples:\n"
     "  perfci-server --database 'host=/run/postgresql dbname=perfci' --public-read\n"
-    "  perfci-server --database postgresql://perfci@db/perfci --listen 0.0.0.0:7420 --workers 2\n"
+    "  perfci-server --database postgresql://perfci@db/perfci --listen 0.0.0.0:7420 --tls-cert "
+    "c.pem "
+    "--tls-key k.pem\n"
     "\n"
     "SIGHUP reads the settings file and the tokens again.\n"
     "SIGTERM and SIGINT stop it in order. Exit status: 0 stopped, 2 usage, 5 port or database.\n";
@@ -103,6 +109,7 @@ enum {
     OPT_TRUSTED,
     OPT_TLS_CERT,
     OPT_TLS_KEY,
+    OPT_PLAIN_HTTP,
     OPT_LOG_LEVEL,
     OPT_SETTINGS,
     OPT_RETAIN_RAW,
@@ -138,6 +145,7 @@ static const struct option options[] = {
     { "trusted-proxies", required_argument, NULL, OPT_TRUSTED },
     { "tls-cert", required_argument, NULL, OPT_TLS_CERT },
     { "tls-key", required_argument, NULL, OPT_TLS_KEY },
+    { "plain-http", no_argument, NULL, OPT_PLAIN_HTTP },
     { "log-level", required_argument, NULL, OPT_LOG_LEVEL },
     { "retain-raw", required_argument, NULL, OPT_RETAIN_RAW },
     { "retain-days", required_argument, NULL, OPT_RETAIN_DAYS },
@@ -174,6 +182,7 @@ static const char *const known[] = {
     "PERFCI_TRUSTED_PROXIES",
     "PERFCI_TLS_CERT",
     "PERFCI_TLS_KEY",
+    "PERFCI_PLAIN_HTTP",
     "PERFCI_LOG_LEVEL",
     "PERFCI_RETAIN_RAW",
     "PERFCI_RETAIN_DAYS",
@@ -317,16 +326,35 @@ static pfc_code read_switch(const pfc_server_settings *s, int option, const char
     return PFC_OK;
 }
 
+/* A file that NAME_FILE names must not be open to everybody. */
+static pfc_code read_secret(const char *name, char **out, pfc_err *err)
+{
+    char *file_name = pfc_format("%s_FILE", name);
+    const char *file = pfc_conf_pick(NULL, file_name, NULL, NULL);
+    pfc_code code = PFC_OK;
+
+    if (file && !pfc_conf_pick(NULL, name, NULL, NULL))
+        code = pfc_fs_private(file, err);
+    code = code ? pfc_err_wrap(err, "%s", file_name) : pfc_conf_secret(name, out, err);
+    free(file_name);
+    return code;
+}
+
 static pfc_code read_database(pfc_server_settings *s, pfc_err *err)
 {
     const char *flag = s->flags[OPT_DATABASE - OPT_DATABASE];
     pfc_code code;
 
+    if (flag && pfc_conf_url_has_password(flag))
+        return pfc_err_set(err, PFC_EINVAL,
+                           "--database: it holds a password, which everybody on this machine can "
+                           "see in the list of processes; put the URL into a file of mode 0600 and "
+                           "name that in PERFCI_DATABASE_URL_FILE");
     if (flag) {
         s->database = pfc_strdup(flag);
         return PFC_OK;
     }
-    code = pfc_conf_secret("PERFCI_DATABASE_URL", &s->database, err);
+    code = read_secret("PERFCI_DATABASE_URL", &s->database, err);
     if (code == PFC_ENOTFOUND)
         return pfc_err_set(err, PFC_EINVAL,
                            "no database: want --database URL or PERFCI_DATABASE_URL");
@@ -336,10 +364,10 @@ static pfc_code read_database(pfc_server_settings *s, pfc_err *err)
 /* Secrets, too: they may hold passwords, so there are no flags for them. */
 static pfc_code read_other_databases(pfc_server_settings *s, pfc_err *err)
 {
-    pfc_code code = pfc_conf_secret("PERFCI_DATABASE_READ_URL", &s->read_database, err);
+    pfc_code code = read_secret("PERFCI_DATABASE_READ_URL", &s->read_database, err);
 
     if (!code || code == PFC_ENOTFOUND)
-        code = pfc_conf_secret("PERFCI_DATABASE_DIRECT_URL", &s->direct_database, err);
+        code = read_secret("PERFCI_DATABASE_DIRECT_URL", &s->direct_database, err);
     if (code == PFC_ENOTFOUND) {
         code = PFC_OK;
         if (err)
@@ -364,6 +392,8 @@ static pfc_code read_values(pfc_server_settings *out, pfc_err *err)
         code = read_notify(out, err);
     if (!code)
         code = read_switch(out, OPT_PUBLIC_READ, "PERFCI_PUBLIC_READ", "0", &out->public_read, err);
+    if (!code)
+        code = read_switch(out, OPT_PLAIN_HTTP, "PERFCI_PLAIN_HTTP", "0", &out->plain_http, err);
     if (!code)
         code = read_switch(out, OPT_DATABASE_PREPARE, "PERFCI_DATABASE_PREPARE", "1", &out->prepare,
                            err);
@@ -410,6 +440,8 @@ static const char *needs_restart(const pfc_server_settings *old, const pfc_serve
         return "PERFCI_DATA";
     if (differ(old->tls_cert, fresh->tls_cert) || differ(old->tls_key, fresh->tls_key))
         return "PERFCI_TLS_CERT, PERFCI_TLS_KEY";
+    if (old->plain_http != fresh->plain_http)
+        return "PERFCI_PLAIN_HTTP";
     if (old->workers != fresh->workers)
         return "PERFCI_WORKERS";
     if (old->raw_months != fresh->raw_months || old->day_months != fresh->day_months)

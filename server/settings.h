@@ -31,6 +31,7 @@ typedef struct pfc_server_settings {
     const char *trusted;         /* --trusted-proxies, PERFCI_TRUSTED_PROXIES; NULL: none */
     const char *tls_cert;        /* --tls-cert, PERFCI_TLS_CERT: file; NULL: plain HTTP */
     const char *tls_key;         /* --tls-key, PERFCI_TLS_KEY */
+    bool plain_http;             /* --plain-http, PERFCI_PLAIN_HTTP=1 */
     double request_timeout_s;    /* --request-timeout, PERFCI_REQUEST_TIMEOUT */
     int64_t raw_months;          /* --retain-raw, PERFCI_RETAIN_RAW: months; 0: all */
     int64_t day_months;          /* --retain-days, PERFCI_RETAIN_DAYS: months; 0: all */

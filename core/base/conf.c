@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/fs.h"
+#include "core/base/log.h"
 
 #define SECRET_MAX_BYTES 65536
 
@@ -129,16 +130,38 @@ char *pfc_conf_data_dir(const char *flag)
 
 static pfc_code read_secret_file(const char *path, char **out, pfc_err *err)
 {
+    pfc_err open_to_all = { 0 };
     char *text = NULL;
     size_t len = 0;
     pfc_code code = pfc_fs_read(path, SECRET_MAX_BYTES, &text, &len, err);
 
     if (code != PFC_OK)
         return code;
+    if (pfc_fs_private(path, &open_to_all) == PFC_EDENIED)
+        pfc_log(PFC_WARN, "a secret is no secret", "reason", (const char *)open_to_all.msg);
     while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
         text[--len] = '\0';
     *out = text;
     return PFC_OK;
+}
+
+bool pfc_conf_url_has_password(const char *url)
+{
+    const char *at = strstr(url, "://"), *end, *colon;
+
+    /* "password=x", also among spaces, also sslpassword. */
+    for (const char *word = strstr(url, "password"); word; word = strstr(word, "password")) {
+        word += strlen("password");
+        word += strspn(word, " \t\r\n");
+        if (*word == '=')
+            return true;
+    }
+    if (!at)
+        return false;
+    at += 3;
+    end = at + strcspn(at, "/?");
+    colon = memchr(at, ':', (size_t)(end - at));
+    return colon && memchr(colon, '@', (size_t)(end - colon));
 }
 
 pfc_code pfc_conf_secret(const char *name, char **out, pfc_err *err)

@@ -43,7 +43,10 @@ const char *pfc_conf_pick(const char *flag, const char *env, const char *yaml,
 /** Data folder: flag, PERFCI_DATA, $XDG_DATA_HOME/perfci, ~/.local/share/perfci; caller frees. */
 char *pfc_conf_data_dir(const char *flag);
 /** A secret by NAME: the environment, else the file named by NAME_FILE, else systemd's
- *  $CREDENTIALS_DIRECTORY/NAME. Trailing newline cut. PFC_ENOTFOUND when none is set; caller frees. */
+ *  $CREDENTIALS_DIRECTORY/NAME. Trailing newline cut; a file that everybody may read is a WARN in the
+ *  log. PFC_ENOTFOUND when none is set; caller frees. */
 pfc_code pfc_conf_secret(const char *name, char **out, pfc_err *err) PFC_MUSTCHECK;
+/** Does a libpq URI or conninfo hold a password? Then it is nothing for a command line. */
+bool pfc_conf_url_has_password(const char *url);
 
 #endif

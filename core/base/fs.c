@@ -73,6 +73,21 @@ pfc_code pfc_fs_read(const char *path, size_t max_bytes, char **out, size_t *out
     return code;
 }
 
+pfc_code pfc_fs_private(const char *path, pfc_err *err)
+{
+    struct stat st;
+
+    if (strcmp(path, "-") == 0)
+        return PFC_OK;
+    if (stat(path, &st) != 0)
+        return io_error(err, "look at", path);
+    if (S_ISREG(st.st_mode) && (st.st_mode & S_IROTH))
+        return pfc_err_set(err, PFC_EDENIED,
+                           "%.300s: everybody on this machine may read it; want chmod o-rwx on it",
+                           path);
+    return PFC_OK;
+}
+
 static bool write_all(int fd, const char *bytes, size_t len)
 {
     while (len > 0) {

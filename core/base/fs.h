@@ -8,6 +8,9 @@
 
 #define PFC_PATH_MAX 4096
 
+/** PFC_EDENIED with a sentence when everybody may read this regular file: it is no place for a secret. A
+ *  group may, as systemd's credentials have it. */
+pfc_code pfc_fs_private(const char *path, pfc_err *err) PFC_MUSTCHECK;
 /** Reads a whole regular file of at most max_bytes; *out is NUL-terminated, caller frees.
  *  PFC_ENOTFOUND, PFC_ETOOBIG or PFC_EIO. "-" reads standard input. */
 pfc_code pfc_fs_read(const char *path, size_t max_bytes, char **out, size_t *out_len,

@@ -215,6 +215,8 @@ void httpd_on_connection(void *cls, struct MHD_Connection *mhd, void **socket_co
             conn->stage = HTTPD_SERVED;
         pthread_mutex_unlock(&http->lock);
         *socket_context = conn;
+        if (http->tls)
+            httpd_tls_begins(http->tls, mhd);
     } else if (*socket_context) {
         /* Before libmicrohttpd closes the socket, so a deadline never meets a reused number. */
         httpd_conn_drop(http, *socket_context);

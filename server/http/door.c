@@ -126,7 +126,7 @@ static bool look_at(httpd_door *d, httpd_conn *conn)
 
 static bool looks(const httpd_door *d)
 {
-    return d->ops || !d->http->secure;
+    return d->ops || !d->http->tls;
 }
 
 static void wait_for_bytes(httpd_door *d, httpd_conn *conn)

@@ -140,16 +140,22 @@ typedef struct pfc_httpd_opts {
                                   counts instead; borrowed until the server listens; NULL: none */
     const char *tls_cert;      /* PEM text, borrowed until the server listens; NULL: plain HTTP */
     const char *tls_key;
+    bool plain_far;              /* plain HTTP on an address that others reach, too, is meant so */
     pfc_httpd_check_token check; /* NULL: no token is ever right */
     pfc_httpd_gate gate;         /* NULL: always */
     pfc_app *app;
 } pfc_httpd_opts;
 
-/** Starts listening; *out is the caller's to free. PFC_EIO when the address is taken or wrong. */
+/** Starts listening; *out is the caller's to free. PFC_EIO when the address is taken,
+ *  PFC_EINVAL when it or another setting is wrong. */
 pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *err) PFC_MUSTCHECK;
 /** Changes what may change while it runs: requests a second of one address and of one token (0: no
  *  limit), and whether reading needs no token. Thread-safe. */
 void pfc_httpd_tune(pfc_httpd *http, double rate_address, double rate_token, bool public_read);
+/** Shows another certificate from the next handshake on; *renewed: it is another. On failure nothing
+ *  changes: PFC_EINVAL with a sentence, also when the server speaks plain HTTP. Thread-safe. */
+pfc_code pfc_httpd_renew(pfc_httpd *http, const char *tls_cert, const char *tls_key, bool *renewed,
+                         pfc_err *err) PFC_MUSTCHECK;
 /** Seconds since the server's clock last went over its connections, normally under 0.3: longer means
  *  that its locks are stuck. Thread-safe. */
 double pfc_httpd_silent_s(const pfc_httpd *http);

@@ -7,6 +7,7 @@
 #ifndef PFC_SERVER_HTTP_INTERNAL_H
 #define PFC_SERVER_HTTP_INTERNAL_H
 
+#include <gnutls/abstract.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
@@ -126,10 +127,11 @@ typedef struct httpd_route_stats {
 
 typedef struct httpd_limits httpd_limits;
 typedef struct httpd_door httpd_door;
+typedef struct httpd_tls httpd_tls;
 
 struct pfc_httpd {
     httpd_limits *limits;
-    bool secure; /* TLS */
+    httpd_tls *tls; /* NULL: plain HTTP */
     pfc_nets trusted;
     _Atomic double rate_address, rate_token; /* requests a second; 0: no limit */
     atomic_bool public_read;
@@ -209,7 +211,29 @@ void httpd_door_close(httpd_door *door);
 /** Lets this thread go before the others, where that is allowed: it has little to do, and at once. */
 void httpd_hurry(void);
 
+/* tls.c */
+/** TLS 1.2 and 1.3 alone, with GnuTLS's default ciphers. */
+#define PFC_HTTPD_TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+/** PEM texts; PFC_EINVAL with the setting that is wrong, also when the key is another certificate's. */
+pfc_code httpd_tls_new(const char *cert, const char *key, httpd_tls **out,
+                       pfc_err *err) PFC_MUSTCHECK;
+/** Other files from the next handshake on; on failure nothing changes. *renewed: they are others. */
+pfc_code httpd_tls_renew(httpd_tls *tls, const char *cert, const char *key, bool *renewed,
+                         pfc_err *err) PFC_MUSTCHECK;
+/** After the daemons have stopped. Accepts NULL. */
+void httpd_tls_free(httpd_tls *tls);
+/** When the certificate expires, Unix seconds. */
+int64_t httpd_tls_ends(httpd_tls *tls);
+/** A connection is there: its handshake will ask httpd_tls_present. */
+void httpd_tls_begins(httpd_tls *tls, struct MHD_Connection *mhd);
+/** gnutls_certificate_retrieve_function2. */
+int httpd_tls_present(gnutls_session_t session, const gnutls_datum_t *authorities, int len,
+                      const gnutls_pk_algorithm_t *algorithms, int algorithms_len,
+                      gnutls_pcert_st **chain, unsigned *chain_len, gnutls_privkey_t *key);
+
 /* listen.c */
+/** Is what this socket is bound to an address of this machine alone (127.0.0.0/8, ::1, a path)? */
+bool httpd_is_near(int fd);
 /** A socket that somebody else has bound: checks that it listens for streams, and tells its URL. */
 pfc_code httpd_adopt(int fd, char *url, size_t url_cap, pfc_err *err) PFC_MUSTCHECK;
 /** `flag` names the setting in errors: "--listen". */

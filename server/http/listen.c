@@ -108,6 +108,23 @@ done:
     return code;
 }
 
+bool httpd_is_near(int fd)
+{
+    struct sockaddr_storage at = { 0 };
+    socklen_t len = sizeof(at);
+    pfc_address address;
+    pfc_nets loopback = { 0 };
+
+    if (getsockname(fd, (struct sockaddr *)&at, &len) != 0)
+        return false;
+    if (at.ss_family == AF_UNIX)
+        return true;
+    if (!pfc_address_of((const struct sockaddr *)&at, &address) ||
+        pfc_nets_parse("127.0.0.0/8, ::1", "loopback", &loopback, NULL))
+        return false;
+    return pfc_nets_hold(&loopback, &address);
+}
+
 pfc_code httpd_adopt(int fd, char *url, size_t url_cap, pfc_err *err)
 {
     int listens = 0, kind = 0;

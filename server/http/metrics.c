@@ -103,6 +103,12 @@ void pfc_httpd_metrics(pfc_httpd *http, pfc_buf *out)
 
     put_counts(http, out);
     put_durations(http, out);
+    if (http->tls)
+        pfc_buf_printf(out,
+                       "# TYPE perfci_http_certificate_expires gauge\n"
+                       "# HELP perfci_http_certificate_expires When the certificate shown ends, "
+                       "Unix seconds.\nperfci_http_certificate_expires %lld\n",
+                       (long long)httpd_tls_ends(http->tls));
     pfc_buf_printf(out,
                    "# TYPE perfci_http_connections gauge\nperfci_http_connections %zu\n"
                    "# TYPE perfci_http_streams gauge\nperfci_http_streams %zu\n"

@@ -75,14 +75,17 @@ static void init_timer_cond(pfc_httpd *http)
     pthread_condattr_destroy(&attr);
 }
 
-/* Without a listening socket: the door accepts. tls NULL: plain. */
-static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads,
-                                       struct MHD_OptionItem *tls)
+/* Without a listening socket: the door accepts. */
+static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads, bool secure)
 {
-    struct MHD_OptionItem none[] = { { MHD_OPTION_END, 0, NULL } };
+    struct MHD_OptionItem tls[] = {
+        { MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)PFC_HTTPD_TLS_PRIORITIES },
+        { MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)httpd_tls_present },
+        { MHD_OPTION_END, 0, NULL },
+    };
     const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
                            MHD_USE_ERROR_LOG | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET |
-                           (tls ? MHD_USE_TLS : 0);
+                           (secure ? MHD_USE_TLS : 0);
     struct MHD_OptionItem pool[] = {
         { MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)threads, NULL },
         { MHD_OPTION_END, 0, NULL },
@@ -90,6 +93,8 @@ static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads,
 
     if (threads < 2)
         pool[0].option = MHD_OPTION_END;
+    if (!secure)
+        tls[0].option = MHD_OPTION_END;
     /* The logger first: libmicrohttpd wants it before every other option. */
     return MHD_start_daemon(
         flags, 0, NULL, NULL, httpd_on_access, http, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log, NULL,
@@ -100,7 +105,7 @@ static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)PFC_HTTPD_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
         httpd_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, httpd_on_connection, http,
-        MHD_OPTION_ARRAY, pool, MHD_OPTION_ARRAY, tls ? tls : none, MHD_OPTION_URI_LOG_CALLBACK,
+        MHD_OPTION_ARRAY, pool, MHD_OPTION_ARRAY, tls, MHD_OPTION_URI_LOG_CALLBACK,
         httpd_on_request_line, http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
         MHD_OPTION_END);
 }
@@ -108,18 +113,12 @@ static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads,
 pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *err)
 {
     pfc_httpd *http = pfc_alloc(sizeof(*http));
-    struct MHD_OptionItem tls[] = {
-        { MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)opts->tls_cert },
-        { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)opts->tls_key },
-        { MHD_OPTION_END, 0, NULL },
-    };
     int fd = -1, ops_fd = -1;
     pfc_code code;
 
     if (opts->routes_len > PFC_HTTPD_MAX_ROUTES)
         pfc_die("http: %zu routes, at most %d", opts->routes_len, PFC_HTTPD_MAX_ROUTES);
     http->opts = *opts;
-    http->secure = opts->tls_cert != NULL;
     http->opts.tls_cert = http->opts.tls_key = NULL; /* the caller's to wipe */
     if (http->opts.threads == 0)
         http->opts.threads = 8;
@@ -137,6 +136,8 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     atomic_store(&http->tick_ns, pfc_clock_ns());
 
     code = pfc_nets_parse(opts->trusted, "--trusted-proxies", &http->trusted, err);
+    if (!code && opts->tls_cert)
+        code = httpd_tls_new(opts->tls_cert, opts->tls_key, &http->tls, err);
     if (code)
         goto done;
     code = opts->listen_fd > 0
@@ -144,6 +145,12 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
                : httpd_listen("--listen", opts->listen, &fd, http->url, sizeof(http->url), err);
     if (!code && opts->listen_fd > 0)
         fd = opts->listen_fd;
+    if (!code && !http->tls && !opts->plain_far && !httpd_is_near(fd))
+        code = pfc_err_set(err, PFC_EINVAL,
+                           "%s: plain HTTP shows tokens to the network; want --tls-cert and "
+                           "--tls-key, or --plain-http when a proxy or a tunnel in front of it "
+                           "encrypts (a loopback address needs neither)",
+                           http->url);
     if (!code && opts->ops_listen)
         code = httpd_listen("--ops-listen", opts->ops_listen, &ops_fd, http->ops_url,
                             sizeof(http->ops_url), err);
@@ -154,11 +161,11 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
         goto done;
     }
     http->timer_running = true;
-    http->daemon = start_daemon(http, http->opts.threads, http->secure ? tls : NULL);
+    http->daemon = start_daemon(http, http->opts.threads, http->tls != NULL);
     if (http->daemon)
-        http->health = start_daemon(http, 1, NULL);
+        http->health = start_daemon(http, 1, false);
     if (http->health && opts->ops_listen)
-        http->ops = start_daemon(http, 1, NULL);
+        http->ops = start_daemon(http, 1, false);
     if (!http->daemon || !http->health || (opts->ops_listen && !http->ops)) {
         code = pfc_err_set(err, PFC_EIO, "http: libmicrohttpd does not start: %s", strerror(errno));
         goto done;
@@ -193,6 +200,14 @@ void pfc_httpd_tune(pfc_httpd *http, double rate_address, double rate_token, boo
     atomic_store(&http->rate_address, rate_address);
     atomic_store(&http->rate_token, rate_token);
     atomic_store(&http->public_read, public_read);
+}
+
+pfc_code pfc_httpd_renew(pfc_httpd *http, const char *tls_cert, const char *tls_key, bool *renewed,
+                         pfc_err *err)
+{
+    if (!http->tls)
+        return pfc_err_set(err, PFC_EINVAL, "--tls-cert: the server speaks plain HTTP");
+    return httpd_tls_renew(http->tls, tls_cert, tls_key, renewed, err);
 }
 
 double pfc_httpd_silent_s(const pfc_httpd *http)
@@ -269,6 +284,7 @@ void pfc_httpd_free(pfc_httpd *http)
     }
     httpd_hub_clear(&http->hub);
     httpd_limits_free(http->limits);
+    httpd_tls_free(http->tls);
     pthread_cond_destroy(&http->timer_wake);
     pthread_mutex_destroy(&http->lock);
     free(http->stats);

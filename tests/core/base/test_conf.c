@@ -1,6 +1,7 @@
 /* Settings and secrets. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -112,6 +113,25 @@ Test(conf, flag_beats_environment_beats_file_beats_default)
     cr_assert(eq(str, (char *)pfc_conf_pick(NULL, "PFC_X", NULL, "default"), "default"));
 }
 
+Test(conf, a_password_in_a_url_is_seen)
+{
+    static const char *const with[] = { "postgresql://u:p@h/d",        "postgres://u:p@h:1,h2:2/d",
+                                        "host=h password=p",           "host=h password = 'p'",
+                                        "postgresql://h/d?password=p", "host=h sslpassword=p",
+                                        "password_hint=x password\t=p" };
+    static const char *const without[] = { "",
+                                           "host=h dbname=d",
+                                           "postgresql://h:5432/d",
+                                           "postgresql://u@h:5432,h2:5433/d",
+                                           "postgresql:///d?host=/run/x",
+                                           "host=/password/x" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(with); i++)
+        cr_assert(pfc_conf_url_has_password(with[i]), "%s", with[i]);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(without); i++)
+        cr_assert(not(pfc_conf_url_has_password(without[i])), "%s", without[i]);
+}
+
 Test(conf, secrets_come_from_environment_or_file)
 {
     pfc_err err = { 0 };
@@ -127,6 +147,13 @@ Test(conf, secrets_come_from_environment_or_file)
     cr_assert(eq(int, pfc_conf_secret("PFC_S", &secret, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(str, secret, "from file"));
     free(secret);
+    cr_assert(eq(int, pfc_fs_private(path, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, chmod(path, 0640), 0)); /* as systemd has a credential */
+    cr_assert(eq(int, pfc_fs_private(path, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, chmod(path, 0644), 0));
+    cr_assert(eq(int, pfc_fs_private(path, &err), PFC_EDENIED));
+    cr_assert(ne(ptr, strstr(err.msg, path), NULL));
+    cr_assert(eq(int, pfc_fs_private("/nowhere", &err), PFC_ENOTFOUND));
     setenv("PFC_S", "from environment", 1);
     cr_assert(eq(int, pfc_conf_secret("PFC_S", &secret, &err), PFC_OK));
     cr_assert(eq(str, secret, "from environment"));

@@ -7,6 +7,7 @@ import socket
 import ssl
 import subprocess
 import unittest
+import warnings
 
 import support
 
@@ -192,29 +193,203 @@ class Guard(unittest.TestCase):
         for secret in (made, wrong, server.admin):
             self.assertNotIn(secret.removeprefix("pfc_"), server.log())
 
-    def test_tls_by_certificate_files(self):
+    def certificate(self, name="server", days=2):
+        """A key and a certificate of its own; the folder ends with the test."""
         folder = support.tempfile.mkdtemp(prefix="pfc-tls-")
         self.addCleanup(shutil.rmtree, folder)
         key, cert = os.path.join(folder, "key.pem"), os.path.join(folder, "cert.pem")
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert,
-                        "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"],
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key,
+                        "-out", cert, "-days", str(days), "-subj", "/CN=" + name, "-addext", "subjectAltName=IP:127.0.0.1"],
                        check=True, capture_output=True, stdin=subprocess.DEVNULL)
+        return cert, key
+
+    @staticmethod
+    def tls_call(server, cert, method, path, token=None, connection=None):
+        if connection is None:
+            connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=support.DEADLINE_S,
+                                                     context=ssl.create_default_context(cafile=cert))
+        connection.request(method, path, headers={"Authorization": "Bearer " + token} if token else {})
+        reply = connection.getresponse()
+        body = reply.read()
+        connection.close()
+        return reply, body
+
+    def test_tls_by_certificate_files(self):
+        cert, key = self.certificate()
         server = self.serve("--tls-cert", cert, "--tls-key", key, ready=False)
-        context = ssl.create_default_context(cafile=cert)
-
-        def call(method, path, token=None):
-            connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=support.DEADLINE_S, context=context)
-            connection.request(method, path, headers={"Authorization": "Bearer " + token} if token else {})
-            reply = connection.getresponse()
-            body = reply.read()
-            connection.close()
-            return reply, body
-
-        support.until("ready", lambda: call("GET", "/readyz")[0].status == 200)
-        reply, _ = call("POST", "/api/v1/session", server.admin)
+        support.until("ready", lambda: self.tls_call(server, cert, "GET", "/readyz")[0].status == 200)
+        reply, _ = self.tls_call(server, cert, "POST", "/api/v1/session", server.admin)
         self.assertIn("Secure", reply.getheader("Set-Cookie"))
         with open(os.path.join(server.dir, "endpoint"), encoding="utf-8") as file:
             self.assertTrue(file.read().startswith("https://"))
+        self.assertRegex(self.tls_call(server, cert, "GET", "/metrics")[1], rb"(?m)^perfci_http_certificate_expires 1\d{9}$")
+        # 1.2 and 1.3, nothing older, and no plain HTTP
+        for version, good in ((ssl.TLSVersion.TLSv1_3, True), (ssl.TLSVersion.TLSv1_2, True), (ssl.TLSVersion.TLSv1_1, False),
+                              (ssl.TLSVersion.TLSv1, False)):
+            context = ssl.create_default_context(cafile=cert)
+            context.set_ciphers("ALL:@SECLEVEL=0")  # the client would take what is older
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                context.minimum_version = context.maximum_version = version
+            with self.subTest(version=version):
+                try:
+                    with socket.create_connection(("127.0.0.1", server.port), timeout=support.DEADLINE_S) as plain:
+                        with context.wrap_socket(plain, server_hostname="127.0.0.1") as secure:
+                            self.assertEqual((secure.version(), good), (f"TLSv1.{3 if version == ssl.TLSVersion.TLSv1_3 else 2}", True))
+                except (ssl.SSLError, ConnectionError) as fault:
+                    self.assertFalse(good, fault)
+        with self.assertRaises((ConnectionError, http.client.HTTPException)):
+            server.call("GET", "/healthz")
+
+    def test_under_tls_operations_have_a_port_that_a_busy_pool_does_not_block(self):
+        cert, key = self.certificate()
+        url = self.cluster.database()
+        server = support.Server(url, "--tls-cert", cert, "--tls-key", key, "--ops-listen", "127.0.0.1:0", "--threads", "2",
+                                "--workers", "0", ready=False)
+        self.addCleanup(server.close)
+        port = int(support.pathlib.Path(server.dir, "ops-endpoint").read_text().rsplit(":", 1)[1])
+
+        def ops(path):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=support.DEADLINE_S)
+            connection.request("GET", path)
+            reply = connection.getresponse()
+            connection.close()
+            return reply.status
+
+        support.until("ready", lambda: ops("/readyz") == 200)
+        self.assertEqual([ops(path) for path in ("/healthz", "/metrics", "/version", "/api/v1/projects", "/")], [200] * 3 + [404] * 2)
+        token = server.admin
+        self.assertEqual(self.tls_call(server, cert, "GET", "/api/v1/projects", token)[0].status, 200)
+        locker = subprocess.Popen(["psql", "-XAtq", "-d", url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        locker.stdin.write("BEGIN; LOCK TABLE projects; SELECT 'held';\n")
+        locker.stdin.flush()
+        self.assertEqual(locker.stdout.readline(), "held\n")
+        waiting = ("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'perfci'")
+        with concurrent.futures.ThreadPoolExecutor(32) as pool:
+            # libmicrohttpd chooses a thread by the socket's number: many, so that both have one that waits
+            asked = [pool.submit(self.tls_call, server, cert, "GET", "/api/v1/projects", token) for _ in range(16)]
+            support.until("both threads wait", lambda: int(support.sql(url, waiting)) == 2)
+            late = pool.submit(self.tls_call, server, cert, "GET", "/healthz")
+            self.assertEqual([ops("/healthz") for _ in range(20)], [200] * 20)
+            self.assertFalse(late.done(), "the pool was not busy: the test asks for nothing")
+            locker.stdin.close()
+            locker.wait(timeout=support.DEADLINE_S)
+            locker.stdout.close()
+            self.assertEqual(late.result()[0].status, 200)
+            self.assertLessEqual({a.result()[0].status for a in asked}, {200, 503})
+
+    def test_a_renewed_certificate_is_taken_over_by_a_reload(self):
+        cert, key = self.certificate("old")
+        other_cert, other_key = self.certificate("new")
+        server = self.serve("--tls-cert", cert, "--tls-key", key, ready=False)
+        support.until("ready", lambda: self.tls_call(server, cert, "GET", "/readyz")[0].status == 200)
+        old = support.pathlib.Path(cert).read_bytes()
+        held = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=support.DEADLINE_S,
+                                           context=ssl.create_default_context(cafile=cert))
+        held.request("GET", "/version")
+        held.getresponse().read()
+
+        # half of it is there: nothing changes, and the log says why
+        shutil.copy(other_cert, cert)
+        server.process.send_signal(support.signal.SIGHUP)
+        support.until("told", lambda: "certificate not renewed, the old one holds" in server.log())
+        self.assertIn("--tls-key: it is not the key of --tls-cert", server.log())
+        with open(server.dir + "/old.pem", "wb") as file:
+            file.write(old)
+        self.assertEqual(self.tls_call(server, server.dir + "/old.pem", "GET", "/healthz")[0].status, 200)
+
+        shutil.copy(other_key, key)
+        server.process.send_signal(support.signal.SIGHUP)
+        support.until("renewed", lambda: "certificate renewed" in server.log())
+        self.assertEqual(self.tls_call(server, other_cert, "GET", "/healthz")[0].status, 200)
+        with self.assertRaises(ssl.SSLError):
+            self.tls_call(server, server.dir + "/old.pem", "GET", "/healthz")
+        # who was connected stays
+        self.assertEqual(self.tls_call(server, None, "GET", "/version", connection=held)[0].status, 200)
+
+    def refused(self, *flags, status=2, **environment):
+        """What the server says when it does not start."""
+        done = subprocess.run([support.BIN / "perfci-server", *flags], capture_output=True, text=True, check=False,
+                              timeout=support.DEADLINE_S, stdin=subprocess.DEVNULL,
+                              env={**{k: v for k, v in os.environ.items() if not k.startswith("PERFCI_")}, **environment})
+        self.assertEqual(done.returncode, status, done.stderr)
+        said = [line for line in done.stderr.splitlines() if not line.startswith("{")]
+        self.assertEqual(len(said), 1, done.stderr)
+        return said[0]
+
+    def test_certificate_files_that_cannot_serve_are_one_sentence(self):
+        cert, key = self.certificate()
+        _, other = self.certificate()
+        garbage, shown = key + ".no", key + ".open"
+        support.pathlib.Path(garbage).write_text("no PEM")
+        os.chmod(garbage, 0o600)
+        shutil.copy(key, shown)
+        os.chmod(shown, 0o644)
+        start = ("--database", "host=/nowhere", "--listen", "127.0.0.1:0")
+        for pair, sentence in (((cert, other), "--tls-key: it is not the key of --tls-cert"),
+                               ((cert, garbage), "--tls-key: want a PEM key without a passphrase"),
+                               ((garbage, key), "--tls-cert: want PEM certificates"),
+                               ((cert, cert), "--tls-key"), ((cert, key + ".gone"), "--tls-key: cannot look at"),
+                               ((cert + ".gone", key), "--tls-cert: cannot open"), ((cert, shown), "everybody on this machine may read it")):
+            with self.subTest(pair=pair):
+                self.assertIn(sentence, self.refused(*start, "--tls-cert", pair[0], "--tls-key", pair[1]))
+
+    def test_plain_http_leaves_this_machine_only_when_told(self):
+        for address in ("0.0.0.0:0", "[::]:0"):
+            said = self.refused("--database", "host=/nowhere", "--listen", address)
+            for word in ("plain HTTP", "--tls-cert", "--plain-http"):
+                self.assertIn(word, said)
+        # told, it goes on to the database, which is away
+        self.assertIn("nowhere", self.refused("--database", "host=/nowhere", "--listen", "0.0.0.0:0", "--database-wait", "0s",
+                                              status=5, PERFCI_PLAIN_HTTP="1"))
+        for address in ("127.0.0.1:0", "127.9.9.9:0", "localhost:0"):
+            self.assertIn("nowhere", self.refused("--database", "host=/nowhere", "--listen", address, "--database-wait", "0s", status=5))
+
+    def test_secrets_do_not_come_by_flags_or_open_files(self):
+        for url in ("postgresql://perfci:sesame@db/perfci", "host=db password=sesame", "host=db password = 'sesame'",
+                    "postgresql://db/perfci?user=a&password=sesame", "host=db sslpassword=sesame"):
+            said = self.refused("--database", url, "--listen", "127.0.0.1:0")
+            self.assertIn("--database: it holds a password", said)
+            self.assertNotIn("sesame", said)
+        for flag in ("--token", "--database-read", "--database-direct", "--admin-token", "--password"):
+            self.assertIn("unknown option", self.refused(flag, "sesame", "--database", "host=/nowhere"))
+        folder = support.tempfile.mkdtemp(prefix="pfc-secret-")
+        self.addCleanup(shutil.rmtree, folder)
+        for name in ("PERFCI_DATABASE_URL", "PERFCI_DATABASE_READ_URL", "PERFCI_DATABASE_DIRECT_URL"):
+            path = support.pathlib.Path(folder, name)
+            path.write_text("host=/nowhere password=sesame\n")
+            path.chmod(0o644)
+            more = {} if name == "PERFCI_DATABASE_URL" else {"PERFCI_DATABASE_URL": "host=/nowhere"}
+            said = self.refused("--listen", "127.0.0.1:0", **{name + "_FILE": str(path)}, **more)
+            self.assertIn("everybody on this machine may read it", said)
+            self.assertIn(name + "_FILE", said)
+            # for its owner alone, or as systemd has a credential: taken, and never told
+            path.chmod(0o600)
+            for source in ({name + "_FILE": str(path)}, {"CREDENTIALS_DIRECTORY": folder}):
+                said = self.refused("--listen", "127.0.0.1:0", "--database-wait", "0s", status=5, **source, **more)
+                self.assertIn("/nowhere", said)
+                self.assertNotIn("sesame", said)
+            path.unlink()
+
+    def test_what_the_process_shows_of_itself_holds_no_secret(self):
+        cert, key = self.certificate()
+        url = self.cluster.database()
+        file = os.path.join(os.path.dirname(key), "url")
+        with open(os.open(file, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as out:
+            out.write(url + (" " if "://" not in url else "&" if "?" in url else "?") + "password=sesame")
+        server = self.serve("--tls-cert", cert, "--tls-key", key, ready=False,
+                            environment={"PERFCI_DATABASE_URL": "", "PERFCI_DATABASE_URL_FILE": file})
+        support.until("ready", lambda: self.tls_call(server, cert, "GET", "/readyz")[0].status == 200)
+        process = f"/proc/{server.process.pid}/"
+        secrets = [b"sesame", server.admin.encode(), support.pathlib.Path(key).read_bytes().splitlines()[1]]
+        shown = [support.pathlib.Path(process + name).read_bytes() for name in ("cmdline", "environ", "comm")]
+        shown += [self.tls_call(server, cert, "GET", path, server.admin if path.startswith("/api") else None)[1]
+                  for path in ("/version", "/healthz", "/readyz", "/metrics", "/api/v1/stats", "/api/v1/tokens", "/api/v1/audit",
+                               "/api/v1/openapi.json", "/debug/vars", "/env", "/api/v1/settings")]
+        shown.append(server.log().encode())
+        for text in shown:
+            for secret in secrets:
+                self.assertFalse(secret in text, text[:100])
 
     def test_half_of_a_key_pair_is_a_usage_error(self):
         done = subprocess.run([support.BIN / "perfci-server", "--database", "host=/nowhere", "--tls-cert", "x"],
