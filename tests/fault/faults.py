@@ -182,21 +182,13 @@ def duplicated_reordered_stale(place, trials, seed):
         answer = ledger.servers[1].as_admin("POST", "/api/v1/runs", {**ledger.document(1), "suite": "another"})
         want(answer.status == 409, answer)
         ledger.finish()
-        states.add(ground.sql(ledger.database, STATE))
+        states.add(ground.state(ledger.database))
         place.end_servers()
     want(len(states) == 1, f"{len(states)} different states of one set of runs")
     return f"{trials} orders of {COMMITS_TWICE} runs, one state"
 
 
 COMMITS_TWICE = 2 * ground.COMMITS
-STATE = """SELECT md5(string_agg(t, E'\\n' ORDER BY t)) FROM (
-    SELECT r.run_id || m.median || m.samples::text || c.sha AS t FROM measurements m
-    JOIN runs r ON r.id = m.run_id JOIN commits c ON c.id = m.commit_id
-    UNION ALL SELECT 'change' || c.sha || x.before || x.after || x.confirmed FROM change_points x
-    JOIN commits c ON c.id = x.commit_id WHERE x.gone_at IS NULL
-    UNION ALL SELECT 'series' || points || coalesce(last_median::text, '') || spark::text FROM series) AS all_of_it"""
-
-
 @fault(6)
 def two_servers(place, trials, seed):
     """Two servers take the same runs at once, and one of them is killed: each run is there once."""

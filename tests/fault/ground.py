@@ -1,8 +1,10 @@
 """What the faults stand on: a service under load, a ledger of what it said, and what must hold after.
 
 A run counts as acknowledged when its 201 or 200 was read. Afterwards everything that got no answer is
-sent again, as a runner's spool would; then each run must be there once, with the answer it got first, and
-`perfci admin check` must find nothing wrong.
+sent again, as a runner's spool would. Then, after each trial, the database itself is read: exactly these
+runs are there, each once, under the number that was answered, with all that it measured, and
+`perfci admin check` finds nothing wrong. After each fault the same runs are posted once more, in order and
+undisturbed, to a second project: what was judged in the first must be what is judged there.
 """
 import concurrent.futures
 import glob
@@ -68,6 +70,29 @@ def kill_database(cluster):
     cluster.order("resume")
 
 
+# What is stored and what was judged of it, without numbers that another order would make others.
+STATE = """SELECT md5(string_agg(t, E'\\n' ORDER BY t)) || ' ' || count(*) FROM (
+    SELECT r.run_id || m.median || m.samples::text || c.sha AS t FROM measurements m
+    JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id JOIN commits c ON c.id = m.commit_id
+    JOIN projects p ON p.id = m.project_id WHERE p.name = '{project}'
+    UNION ALL SELECT concat_ws(' ', 'change', c.sha, x.before, x.after, x.rel_low, x.rel_high, x.p, x.regression, x.confirmed, a.state)
+    FROM change_points x JOIN commits c ON c.id = x.commit_id JOIN projects p ON p.id = x.project_id
+    LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
+    WHERE x.gone_at IS NULL AND p.name = '{project}'
+    UNION ALL SELECT concat_ws(' ', 'series', s.points, s.last_median, s.spark, s.noise_rel, s.judged)
+    FROM series s JOIN projects p ON p.id = s.project_id WHERE p.name = '{project}') AS all_of_it"""
+
+STORED = """SELECT r.run_id, r.id, count(m.series_id), coalesce(sum(cardinality(m.samples)), 0),
+    (SELECT count(*) FROM run_parts q WHERE q.project_id = r.project_id AND q.run_id = r.id)
+    FROM runs r JOIN projects p ON p.id = r.project_id
+    LEFT JOIN measurements m ON m.project_id = r.project_id AND m.run_id = r.id
+    WHERE p.name = '{project}' GROUP BY r.project_id, r.run_id, r.id"""
+
+
+def state(database, project="demo"):
+    return sql(database, STATE.format(project=project))
+
+
 class Ledger:
     """Posts runs to one or several servers and remembers every answer."""
 
@@ -78,12 +103,15 @@ class Ledger:
         self.answers = {}
         self.last = self.trials = self.repeated = 0
         self.refused = 0
-        for method, path, body in (("POST", "/api/v1/projects", {"name": "demo"}),
-                                   ("POST", "/api/v1/projects/demo/commits", support.commits(1, COMMITS))):
-            want(servers[0].call(method, path, body, token=self.token).status in (200, 201), path)
+        self.project("demo")
 
-    def document(self, n):
-        return support.run_document(n, 1 + n % COMMITS, 100.0 if n % COMMITS < COMMITS // 2 else 120.0)
+    def project(self, name):
+        for method, path, body in (("POST", "/api/v1/projects", {"name": name}),
+                                   ("POST", f"/api/v1/projects/{name}/commits", support.commits(1, COMMITS))):
+            want(self.servers[0].call(method, path, body, token=self.token).status in (200, 201), path)
+
+    def document(self, n, **more):
+        return support.run_document(n, 1 + n % COMMITS, 100.0 if n % COMMITS < COMMITS // 2 else 120.0, **more)
 
     def numbers(self, count):
         self.last += count
@@ -142,23 +170,51 @@ class Ledger:
         self.counts()
 
     def counts(self):
-        """None lost, none doubled: by the numbers after each trial, by the whole check at the end."""
+        """None lost, none doubled, nothing torn, and every check of the store holds."""
         lost = set(range(1, self.last + 1)) - set(self.answers)
         want(not lost, f"never acknowledged: {sorted(lost)[:5]}")
         ids = [a["run_id"] for a in self.answers.values()]
         want(len(ids) == len(set(ids)), "two runs have one number")
+        rows = [line.split("|") for line in sql(self.database, STORED.format(project="demo")).splitlines()]
+        want({int(r[0], 16): int(r[1]) for r in rows} == {n: a["run_id"] for n, a in self.answers.items()},
+             "what is stored is not what was acknowledged")
+        odd = [r for r in rows if r[2:] != ["1", "12", "1"]]
+        want(not odd and len(rows) == self.last, f"not whole, or twice: {odd[:5]}")
+        check(self.database)
         figures = support.until("figures", lambda: (lambda a: a.json if a.status == 200 else None)(
             self.servers[0].call("GET", "/api/v1/stats", token=self.token)))
         want((figures["runs"], figures["measurements"]) == (self.last, self.last), f"{figures}, want {self.last}")
 
-    def judged(self):
+    def judged(self, project="demo"):
         server = self.servers[0]
+        # The lease of a server that was killed would run out by itself; minutes are too long for a test.
+        sql(self.database, "UPDATE jobs SET lease_until = now() WHERE kind = 'detect' AND state = 'leased'")
         support.until("all runs are judged", lambda: [s["points"] for s in server.call(
-            "GET", "/api/v1/projects/demo/series", token=self.token).json.get("series", [])] == [self.last])
+            "GET", f"/api/v1/projects/{project}/series", token=self.token).json.get("series", [])] == [self.last])
+        support.until("no run waits", lambda: sql(
+            self.database, "SELECT count(*) FROM jobs WHERE kind = 'detect' AND state <> 'done'") == "0")
+
+    def mirror(self):
+        """The same runs undisturbed and in order, judged to the same."""
+        self.project("mirror")
+        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+            answers = pool.map(lambda n: self.servers[0].call("POST", "/api/v1/runs", self.document(n, project="mirror"),
+                                                              token=self.token).status, range(1, self.last + 1))
+            want(set(answers) == {201}, "the mirror takes them")
+        self.judged("mirror")
+        want(state(self.database) == state(self.database, "mirror"), "the faults have left another state")
 
     def finish(self):
         self.counts()
         self.judged()
+        one = self.random.randrange(1, self.last + 1)
+        answer = self.servers[0].call("POST", "/api/v1/runs", self.document(one), token=self.token)
+        want(answer.status == 200 and answer.json == self.answers[one], f"known, but answered with {answer}")
+        other = self.document(one)
+        other["measurements"][0]["samples"][0][0] += 1
+        answer = self.servers[0].call("POST", "/api/v1/runs", other, token=self.token)
+        want(answer.status == 409, f"another body under the same id: {answer}")
+        self.mirror()
         check(self.database)
 
 

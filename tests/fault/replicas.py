@@ -19,7 +19,7 @@ class Standby:
 
     def __init__(self, cluster):
         self.dir = tempfile.mkdtemp(prefix="pfc-", dir="/tmp")
-        self.url = f"host={self.dir} user=perfci dbname=main connect_timeout=60"
+        self.url = self.of(cluster.url)
         self.user = []
         if os.geteuid() == 0:
             owner = pwd.getpwuid(os.stat(folder_of(cluster.url)).st_uid)
@@ -28,6 +28,10 @@ class Standby:
         self.run("pg_basebackup", "-h", folder_of(cluster.url), "-U", "perfci", "-D", self.dir + "/data", "-R", "-c", "fast",
                  "--no-sync")
         self.start()
+
+    def of(self, database):
+        """The same database of the primary's here."""
+        return database.replace(f"host={folder_of(database)}", f"host={self.dir}")
 
     def run(self, program, *args):
         done = subprocess.run([*self.user, os.path.join(programs(), program), *args], capture_output=True, text=True, cwd="/",
@@ -60,16 +64,16 @@ def pair(place):
     return standby
 
 
-def lose_midway(place, standby, ask):
+def lose_midway(database, standby, ask):
     """The replica dies while it works on a question: what the asker gets in the end."""
-    lock = subprocess.Popen([os.path.join(programs(), "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", place.cluster.url],
+    lock = subprocess.Popen([os.path.join(programs(), "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", database],
                             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     try:
         # taken on the replica as well, where it stops whoever reads
         lock.stdin.write("BEGIN; LOCK TABLE measurements IN ACCESS EXCLUSIVE MODE;\n")
         lock.stdin.flush()
         support.until("the replica has the lock", lambda: sql(
-            standby.url, "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'measurements'::regclass AND granted"
+            standby.of(database), "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'measurements'::regclass AND granted"
                          " AND mode = 'AccessExclusiveLock'") == "t")
         with ThreadPoolExecutor(1) as pool:
             answer = pool.submit(ask)
@@ -89,10 +93,11 @@ def lose_midway(place, standby, ask):
 def replica(place, trials, seed):
     """The replica is paused, goes on, dies in the middle of an answer and comes back: reads are answered all the while, never older
     than the limit once it was noticed."""
+    database = place.cluster.database()
     standby = pair(place)
     try:
-        server = place.server(place.cluster.url, environment={"PERFCI_DATABASE_READ_URL": standby.url})
-        ledger = Ledger(place.cluster.url, [server], seed)
+        server = place.server(database, environment={"PERFCI_DATABASE_READ_URL": standby.of(database)})
+        ledger = Ledger(database, [server], seed)
         ledger.again(ledger.numbers(8))
         ledger.judged()
         series = server.call("GET", "/api/v1/projects/demo/series").json["series"][0]["id"]
@@ -114,7 +119,7 @@ def replica(place, trials, seed):
             support.until("the primary is asked once it is behind", lambda: points() == ledger.last)
             sql(standby.url, "SELECT pg_wal_replay_resume()")
             support.until("the replica is in use", lambda t=trial: in_use(2 * t + 1))
-            want(lose_midway(place, standby, points) == ledger.last, "asked again, the primary has all")
+            want(lose_midway(database, standby, points) == ledger.last, "asked again, the primary has all")
             ledger.again(ledger.numbers(1))
             want(points() == ledger.last, "the primary has all")
             if trial + 1 < trials:
@@ -131,14 +136,15 @@ def replica(place, trials, seed):
 def failover(place, trials, seed):
     """The primary is lost for good under load, its synchronous standby is promoted: nothing acknowledged is lost."""
     del trials  # a cluster has one primary to lose
+    database = place.cluster.database()
     standby = pair(place)
     try:
         sql(place.cluster.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
         sql(place.cluster.url, "SELECT pg_reload_conf()")
         support.until("it is synchronous", lambda: sql(place.cluster.url, "SELECT count(*) FROM pg_stat_replication"
                                                        " WHERE sync_state = 'sync'") == "1")
-        both = (f"host={folder_of(place.cluster.url)},{standby.dir} user=perfci dbname=main connect_timeout=60"
-                " target_session_attrs=read-write")
+        both = (database.replace(f"host={folder_of(database)}", f"host={folder_of(database)},{standby.dir}")
+                + " target_session_attrs=read-write")
         ledger = Ledger(both, [place.server(both), place.server(both, "--workers", "0")], seed)
         ledger.trial(None)
         begin = []
