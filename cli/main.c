@@ -1,15 +1,14 @@
 /*
  * perfci: the command line. This file holds the table of subcommands and nothing they do.
  */
-#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
+#include "core/base/fs.h"
 #include "core/base/log.h"
 
 struct command {
@@ -110,24 +109,11 @@ static int run_command(const struct command *command, int argc, char **argv)
     return status;
 }
 
-/* Started with a standard descriptor closed (cron, CI), the next file opened would take its number
- * and be written to by whoever prints. */
-static void open_standard_files(void)
-{
-    int fd;
-
-    do {
-        fd = open("/dev/null", O_RDWR);
-    } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
-}
-
 int main(int argc, char **argv)
 {
     const struct command *command;
 
-    open_standard_files();
+    pfc_fs_open_standard();
     /* Letters are the user's, numbers are everyone's: LC_NUMERIC stays "C". */
     if (!setlocale(LC_CTYPE, "") || strcmp(setlocale(LC_CTYPE, NULL), "C") == 0)
         setlocale(LC_CTYPE, "C.UTF-8");

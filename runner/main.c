@@ -200,6 +200,7 @@ int main(int argc, char **argv)
     pfc_err err = { 0 };
     pfc_code code;
 
+    pfc_fs_open_standard();
     pfc_log_set_program("perfci-runner");
     code = parse(argc, argv, &opts, &more, &err);
     if (code || more.done)

@@ -5,11 +5,14 @@
  * It listens before the database answers, so that a taken port is told at once and /healthz says
  * that the process lives; everything else is 503 until the schema is in place.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
@@ -19,7 +22,9 @@
 #include "server/settings.h"
 #include "server/workers/workers.h"
 
-#define STOP_GRACE_S 10
+#define STOP_GRACE_S 6 /* and 2 for what is cut off then */
+#define CUT_AFTER_S  8 /* of stopping: over within 10 s, whatever clients and database do */
+#define STATUS_CUT   5
 #define RETRY_MS     500
 #define WRITERS      2
 #define READERS      2
@@ -37,6 +42,7 @@ typedef struct server {
     pfc_watchdog *watchdog;
     int listen_fd; /* passed by the service manager; -1: none */
     atomic_bool stop, reload;
+    atomic_bool over; /* the thread for the signals shall end */
 } server;
 
 /* ---- signals ---- */
@@ -49,19 +55,63 @@ static void our_signals(sigset_t *set)
     sigaddset(set, SIGINT);
 }
 
+/* Asked a second time: whoever waits for the end waits no longer. What was answered is committed, and
+ * what was not is sent again by its client. */
+static void stop_at_once(void)
+{
+    pfc_log(PFC_WARN, "stopping at once: a second signal");
+    _exit(STATUS_CUT);
+}
+
+/* The next signal; 0: none came within CUT_AFTER_S. */
+static int next_signal(const sigset_t *set, bool within)
+{
+    const struct timespec most = { .tv_sec = CUT_AFTER_S };
+    int signal_number = 0;
+
+    if (!within)
+        (void)sigwait(set, &signal_number);
+    else
+        do
+            signal_number = sigtimedwait(set, NULL, &most);
+        while (signal_number < 0 && errno == EINTR);
+    return PFC_MAX(signal_number, 0);
+}
+
+/* What still waits for the database at the end of the grace, or while nothing is ready anyway, is not
+ * waited for: a database that hangs must not make the server hang. */
+static void cut_database(server *s)
+{
+    pfc_log(PFC_WARN, "stopping: what waits for the database is cut off");
+    pfc_db_abort(s->app.db);
+}
+
 static void *signals_main(void *arg)
 {
     server *s = arg;
     sigset_t set;
-    int signal_number = 0;
+    bool stopping = false, cut = false;
 
     our_signals(&set);
-    do {
-        (void)sigwait(&set, &signal_number);
-        atomic_store(signal_number == SIGHUP ? &s->reload : &s->stop, true);
+    for (;;) {
+        const int signal_number = next_signal(&set, stopping && !cut);
+
+        if (atomic_load(&s->over))
+            return NULL;
+        if (signal_number == SIGHUP) {
+            atomic_store(&s->reload, true);
+        } else if (signal_number && stopping) {
+            stop_at_once();
+        } else if (signal_number) {
+            atomic_store(&s->stop, true);
+            stopping = true;
+        }
         pfc_listener_wake(s->listener);
-    } while (signal_number == SIGHUP);
-    return NULL;
+        if (stopping && !cut && (!signal_number || !atomic_load(&s->app.ready))) {
+            cut = true;
+            cut_database(s);
+        }
+    }
 }
 
 /* Before any thread: all inherit the mask, and one waits for the signals. */
@@ -83,6 +133,17 @@ static void pause_ms(server *s, int ms)
 {
     for (int waited = 0; waited < ms && !atomic_load(&s->stop); waited += 50)
         pfc_clock_sleep_ns(50 * PFC_NS_PER_MS);
+}
+
+/* It may be at the database, which may hang; then it is left where it is. */
+static void end_signals(server *s)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec++;
+    if (pthread_clockjoin_np(s->signals, NULL, CLOCK_MONOTONIC, &until) != 0)
+        (void)pthread_detach(s->signals);
 }
 
 /* ---- start ---- */
@@ -189,11 +250,11 @@ static pfc_code migrate(server *s, pfc_err *err)
     pfc_code code;
 
     while ((code = pfc_db_migrate(s->app.db, &version, err)) != PFC_OK) {
+        if (atomic_load(&s->stop))
+            return PFC_OK;
         if ((code != PFC_EUNAVAIL && code != PFC_ETIMEOUT) || pfc_clock_ns() >= end_ns ||
             pfc_db_forgets(s->app.db))
             return code;
-        if (atomic_load(&s->stop))
-            return PFC_OK;
         if (!told)
             pfc_log(PFC_WARN, "database away, waiting", "reason",
                     (const char *)(err ? err->msg : ""), "wait_s", s->settings.database_wait_s);
@@ -466,6 +527,7 @@ static void stop(server *s)
 {
     pfc_manager_stopping();
     pfc_watchdog_stop(s->watchdog);
+    pfc_workers_halt(s->workers);
     if (s->app.http) {
         pfc_log(PFC_INFO, "stopping");
         pfc_httpd_stop(s->app.http, STOP_GRACE_S);
@@ -475,9 +537,9 @@ static void stop(server *s)
     /* After HTTP, which waits for the answers of what is being stored. */
     pfc_writer_stop(s->app.writer);
     if (s->signals_running) {
-        /* Already gone after a signal; otherwise it still waits for one. */
+        atomic_store(&s->over, true);
         (void)pthread_kill(s->signals, SIGTERM);
-        pthread_join(s->signals, NULL);
+        end_signals(s);
     }
     pfc_httpd_free(s->app.http);
     if (s->listener)
@@ -494,7 +556,9 @@ int main(int argc, char **argv)
     pfc_code code;
     int status;
 
+    pfc_fs_open_standard();
     pfc_log_set_program("perfci-server");
+    pfc_log_never_wait();
     code = pfc_server_settings_read(argc, argv, &s.settings, &err);
     if (code || s.settings.done) {
         if (code)

@@ -87,7 +87,8 @@ static const char more_help[] =
     "--tls-key k.pem\n"
     "\n"
     "SIGHUP reads the settings file and the tokens again.\n"
-    "SIGTERM and SIGINT stop it in order. Exit status: 0 stopped, 2 usage, 5 port or database.\n";
+    "SIGTERM and SIGINT stop it in order within 10 s, a second one at once.\n"
+    "Exit status: 0 stopped, 2 usage, 5 port, database, or stopped at once.\n";
 
 enum {
     OPT_DATABASE = 1000,

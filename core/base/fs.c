@@ -268,3 +268,14 @@ pfc_code pfc_fs_program_dir(char **out, pfc_err *err)
     *out = pfc_strdup(path);
     return PFC_OK;
 }
+
+void pfc_fs_open_standard(void)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        (void)close(fd);
+}

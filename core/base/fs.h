@@ -32,5 +32,8 @@ char *pfc_fs_join(const char *a, const char *b);
 pfc_code pfc_fs_temp_dir(const char *name, char **out, pfc_err *err) PFC_MUSTCHECK;
 /** Folder of the running program (so that perfci finds perfci-bench beside it); caller frees. */
 pfc_code pfc_fs_program_dir(char **out, pfc_err *err) PFC_MUSTCHECK;
+/** First thing in main. Started with a standard descriptor closed (cron, CI), the next file or socket
+ *  opened would take its number, and what is printed or logged would go there: they become /dev/null. */
+void pfc_fs_open_standard(void);
 
 #endif

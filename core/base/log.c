@@ -1,19 +1,40 @@
 /* Log lines: JSON on a pipe or file, plain text on a terminal. */
 #include "core/base/log.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/buf.h"
 #include "core/base/clock.h"
 #include "core/base/parse.h"
 
-#define LINE_MAX_BYTES  8192
 #define VALUE_MAX_BYTES 1024
+#define LINE_MAX_BYTES  (64u * 1024) /* eight values of which every byte is escaped */
+#define STALL_MS        1000         /* a reader is waited for, at most once in CALM_NS */
+#define CALM_NS         (60 * PFC_NS_PER_S)
+
+/* Where lines go. A line that could be written in part only is finished before the next one. */
+static struct {
+    pthread_mutex_t lock;
+    int fd;
+    bool socket, patient; /* patient: wait for the reader, however long */
+    int64_t stall_ns;     /* when it was waited for in vain; 0: never; guarded by lock */
+    char *rest;           /* of a line; guarded by lock */
+    size_t rest_len;      /* guarded by lock */
+    uint64_t told;        /* of `lost`; guarded by lock */
+} sink = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = STDERR_FILENO, .patient = true };
+static atomic_uint_fast64_t lost;
 
 static atomic_int level_now = PFC_INFO;
 static const char *program_name = NULL;
@@ -57,8 +78,10 @@ static void put_quoted(pfc_buf *line, const char *text)
     size_t len = strnlen(text, VALUE_MAX_BYTES);
     bool clean;
 
-    while (len > 0 && len == VALUE_MAX_BYTES && ((unsigned char)text[len] & 0xc0) == 0x80)
-        len--; /* do not cut a character in two */
+    if (len == VALUE_MAX_BYTES) {
+        while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
+            len--; /* do not cut a character in two */
+    }
     clean = pfc_is_utf8(text, len);
     pfc_buf_putc(line, '"');
     for (size_t i = 0; i < len; i++) {
@@ -105,24 +128,133 @@ static void put_value(pfc_buf *line, const pfc_log_arg *arg)
     }
 }
 
+/* ---- to the reader ---- */
+
+void pfc_log_never_wait(void)
+{
+    struct stat what;
+    int fd = -1;
+
+    sink.patient = false;
+    if (fstat(STDERR_FILENO, &what))
+        return;
+    sink.socket = S_ISSOCK(what.st_mode);
+    /* Opened anew: O_NONBLOCK on the file that was inherited would hold for those who share it. */
+    if (S_ISFIFO(what.st_mode) || S_ISCHR(what.st_mode))
+        fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    if (fd >= 0)
+        sink.fd = fd;
+}
+
+uint64_t pfc_log_lost(void)
+{
+    return atomic_load(&lost);
+}
+
+static ssize_t put_some(const char *text, size_t len)
+{
+    ssize_t n;
+
+    do {
+        n = sink.socket && !sink.patient ? send(sink.fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL)
+                                         : write(sink.fd, text, len);
+    } while (n < 0 && errno == EINTR);
+    return n;
+}
+
+/* Bytes that were taken. Called with the lock held. */
+static size_t put_bytes(const char *text, size_t len)
+{
+    size_t done = 0;
+
+    while (done < len) {
+        struct pollfd reader = { .fd = sink.fd, .events = POLLOUT };
+        const ssize_t n = put_some(text + done, len - done);
+
+        if (n > 0) {
+            done += (size_t)n;
+            continue;
+        }
+        if (n == 0 || errno != EAGAIN)
+            return done; /* nobody reads, or no space is left */
+        if (sink.patient) {
+            (void)poll(&reader, 1, -1);
+            continue;
+        }
+        if (sink.stall_ns && pfc_clock_ns() - sink.stall_ns < CALM_NS)
+            return done;
+        if (poll(&reader, 1, STALL_MS) <= 0) {
+            sink.stall_ns = pfc_clock_ns();
+            return done;
+        }
+    }
+    return done;
+}
+
+/* All of it, now or (a rest that is kept) before the next; false: nothing of it. Called with the lock
+ * held. */
+static bool put_line(const char *text, size_t len)
+{
+    size_t done;
+
+    if (sink.rest) {
+        done = put_bytes(sink.rest, sink.rest_len);
+        memmove(sink.rest, sink.rest + done, sink.rest_len - done);
+        sink.rest_len -= done;
+        if (sink.rest_len)
+            return false;
+        free(sink.rest);
+        sink.rest = NULL;
+    }
+    done = put_bytes(text, len);
+    if (done == 0)
+        return false;
+    if (done < len) {
+        sink.rest_len = len - done;
+        sink.rest = pfc_alloc(sink.rest_len);
+        memcpy(sink.rest, text + done, sink.rest_len);
+    }
+    return true;
+}
+
+static void begin_line(pfc_buf *line, bool plain, pfc_log_level level, const char *event)
+{
+    char now[32];
+
+    pfc_buf_init(line, LINE_MAX_BYTES);
+    pfc_clock_rfc3339(pfc_clock_unix_s(), now);
+    if (plain) {
+        pfc_buf_printf(line, "%.8s %-5s %s", now + 11, level_names[level], event);
+        return;
+    }
+    pfc_buf_printf(line, "{\"time\":\"%s\",\"level\":\"%s\",\"event\":", now, level_names[level]);
+    put_quoted(line, event);
+    if (program_name != NULL)
+        pfc_buf_printf(line, ",\"program\":\"%s\"", program_name);
+}
+
+/* What is missing above this line. Called with the lock held. */
+static void tell_lost(bool plain)
+{
+    const uint64_t now = atomic_load(&lost);
+    pfc_buf line;
+
+    if (now == sink.told)
+        return;
+    begin_line(&line, plain, PFC_WARN, "log lines lost");
+    pfc_buf_printf(&line, plain ? " lines=%" PRIu64 "\n" : ",\"lines\":%" PRIu64 "}\n",
+                   now - sink.told);
+    if (put_line(pfc_buf_text(&line), line.len))
+        sink.told = now;
+    pfc_buf_clear(&line);
+}
+
 void pfc_log_write(pfc_log_level level, const char *event, const pfc_log_arg *args, size_t len)
 {
     bool plain = isatty(STDERR_FILENO) != 0;
     pfc_buf line;
-    char now[32];
-    ssize_t written;
 
-    pfc_buf_init(&line, LINE_MAX_BYTES);
-    pfc_clock_rfc3339(pfc_clock_unix_s(), now);
-    if (plain) {
-        pfc_buf_printf(&line, "%.8s %-5s %s", now + 11, level_names[level], event);
-    } else {
-        pfc_buf_printf(&line, "{\"time\":\"%s\",\"level\":\"%s\",\"event\":", now,
-                       level_names[level]);
-        put_quoted(&line, event);
-        if (program_name != NULL)
-            pfc_buf_printf(&line, ",\"program\":\"%s\"", program_name);
-    }
+    begin_line(&line, plain, level, event);
     if (request_now != NULL) {
         pfc_buf_puts(&line, plain ? " request=" : ",\"request\":");
         put_quoted(&line, request_now);
@@ -134,8 +266,11 @@ void pfc_log_write(pfc_log_level level, const char *event, const pfc_log_arg *ar
         put_value(&line, &args[i]);
     }
     pfc_buf_puts(&line, plain ? "\n" : "}\n");
-    /* A log line that cannot be written has nowhere to be reported. */
-    written = write(STDERR_FILENO, pfc_buf_text(&line), line.len);
-    (void)written;
+    pthread_mutex_lock(&sink.lock);
+    tell_lost(plain);
+    /* Lines come in order: while those before it are lost, this one is, too. */
+    if (sink.told != atomic_load(&lost) || !put_line(pfc_buf_text(&line), line.len))
+        atomic_fetch_add(&lost, 1);
+    pthread_mutex_unlock(&sink.lock);
     pfc_buf_clear(&line);
 }

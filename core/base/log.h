@@ -5,7 +5,8 @@
  *
  * A constant event name first, then key, value pairs (at most eight); values may be any integer,
  * double, bool or string. ERROR: a person must act. WARN: handled, should be rare. INFO: one a
- * request or job. DEBUG: the rest. No secrets, no bodies. Thread-safe; a line is one write(2).
+ * request or job. DEBUG: the rest. No secrets, no bodies. Thread-safe; lines do not mix, and one that
+ * was written in part (the disk is full) is finished before the next. What cannot be written is counted.
  */
 #ifndef PFC_CORE_BASE_LOG_H
 #define PFC_CORE_BASE_LOG_H
@@ -34,6 +35,11 @@ bool pfc_log_level_parse(const char *text, pfc_log_level *out);
 void pfc_log_set_program(const char *program);
 /** Request id put on lines of this thread until cleared with NULL; the string must outlive it. */
 void pfc_log_set_request(const char *request_id);
+/** For a service: a reader of stderr that takes nothing costs at most a second a minute of those who log,
+ *  then lines; "log lines lost" says how many once it reads again. Before there are threads. */
+void pfc_log_never_wait(void);
+/** Lines that could not be written so far: nobody read, no space left, stderr closed. */
+uint64_t pfc_log_lost(void);
 void pfc_log_write(pfc_log_level level, const char *event, const pfc_log_arg *args, size_t len);
 
 static inline pfc_log_arg pfc_log_arg_i64(const char *key, int64_t v)

@@ -1,6 +1,7 @@
 /* Health, version, metrics, figures, events, and the description of the API. */
 #include <string.h>
 
+#include "core/base/log.h"
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 
@@ -66,6 +67,7 @@ static void put_own(pfc_app *app, pfc_buf *out)
     put_gauge(out, "perfci_pool_busy", "Those in use.", (double)pool.busy);
     put_counter(out, "perfci_pool_waits", "Requests that waited for a connection.", pool.waits);
     put_counter(out, "perfci_pool_refused", "Requests that waited in vain.", pool.refused);
+    put_counter(out, "perfci_log_lines_lost", "Log lines that nobody took.", pfc_log_lost());
     /* It is there once the schema is. */
     if (!atomic_load(&app->ready) || !app->writer)
         return;

@@ -36,7 +36,9 @@ static pfc_code answer_stored(pfc_app *app, pfc_ingest_ticket *ticket, pfc_reply
 
     if (code)
         return code;
-    return pfc_reply_json(reply, result.repeated ? 200 : 201, encode_ingested(&result), err);
+    code = pfc_reply_json(reply, result.repeated ? 200 : 201, encode_ingested(&result), err);
+    reply->run_id = result.run_id;
+    return code;
 }
 
 /* POST /api/v1/runs   body: schema/json/run.schema.json */

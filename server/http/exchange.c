@@ -45,13 +45,23 @@ static void log_exchange(const httpd_exchange *x, int64_t now_ns,
 {
     char path[200];
     size_t len = strcspn(x->uri, "?");
+    const pfc_log_arg args[] = {
+        PFC_LOG_ARG("method", (const char *)x->method),
+        PFC_LOG_ARG("path", (const char *)path),
+        PFC_LOG_ARG("status", x->status),
+        PFC_LOG_ARG("bytes", x->sent_bytes),
+        PFC_LOG_ARG("ms", (double)(now_ns - x->begin_ns) * 1e-6),
+        PFC_LOG_ARG("complete", (bool)(how == MHD_REQUEST_TERMINATED_COMPLETED_OK)),
+        PFC_LOG_ARG("run", x->run_id), /* last: left out when there is none */
+    };
 
+    if (pfc_log_get_level() > PFC_INFO)
+        return;
     /* Without the query: it may hold names that are nobody's business. */
     (void)snprintf(path, sizeof(path), "%.*s", (int)PFC_MIN(len, sizeof(path) - 1), x->uri);
-    pfc_log(PFC_INFO, "request", "method", (const char *)x->method, "path", (const char *)path,
-            "status", x->status, "bytes", x->sent_bytes, "ms",
-            (double)(now_ns - x->begin_ns) * 1e-6, "complete",
-            (bool)(how == MHD_REQUEST_TERMINATED_COMPLETED_OK), "request", (const char *)x->id);
+    pfc_log_set_request(x->id);
+    pfc_log_write(PFC_INFO, "request", args, PFC_ARRAY_LEN(args) - (x->run_id == 0));
+    pfc_log_set_request(NULL);
 }
 
 void httpd_on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,

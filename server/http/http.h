@@ -56,7 +56,8 @@ typedef struct pfc_req {
     const struct pfc_route *route;
     const char *method; /* "GET" for HEAD, too: libmicrohttpd leaves the body out */
     const char *path;   /* as sent, without query */
-    const char *id;     /* request id, also in the X-Request-Id header and on log lines */
+    const char *id; /* request id, also in the X-Request-Id header and on log lines: the client's
+                           own (X-Request-Id, else the trace of traceparent), else random */
     pfc_httpd_pair params[PFC_HTTPD_MAX_PARAMS]; /* decoded path parameters */
     size_t params_len;
     pfc_httpd_pair query[PFC_HTTPD_MAX_QUERY]; /* decoded, each name once */
@@ -93,6 +94,7 @@ typedef struct pfc_reply {
     const pfc_later *later; /* set by pfc_reply_later, static */
     void *ticket;           /* of later */
     bool events;            /* set by pfc_reply_events */
+    int64_t run_id;         /* that was stored, for the log; 0: none */
     char project[64];       /* whose events */
     char cookie[192];       /* Set-Cookie; "": none */
     char allow[64];         /* Allow header of a 405 or an OPTIONS answer */

@@ -18,6 +18,7 @@
 #include "server/http/http.h"
 
 #define PFC_HTTPD_COOKIE       "pfc_session"
+#define PFC_HTTPD_MAX_ID       64 /* of a request */
 #define PFC_HTTPD_BUCKETS      9
 #define PFC_HTTPD_LISTEN_NS    PFC_NS_PER_S /* how often resting connections are listened to */
 #define PFC_HTTPD_IDLE_S       60           /* between two requests of one connection */
@@ -53,7 +54,7 @@ typedef struct httpd_exchange {
     pfc_httpd *http;
     struct MHD_Connection *mhd;
     httpd_conn *conn;
-    char id[33];
+    char id[PFC_HTTPD_MAX_ID + 1];
     char method[16];
     char *uri;         /* owned: path and query as sent */
     char *decoded;     /* owned: storage of params and query */
@@ -77,6 +78,7 @@ typedef struct httpd_exchange {
     int64_t begin_ns;    /* request line */
     int64_t complete_ns; /* last byte of the request */
     int status;          /* sent */
+    int64_t run_id;      /* that it stored, for its log line; 0: none */
     size_t sent_bytes;
     size_t route_index;     /* routes_len: none matched */
     const pfc_later *later; /* what was given away; NULL: nothing */

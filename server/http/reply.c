@@ -263,6 +263,7 @@ enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close
 
     x->status = reply->status;
     x->sent_bytes = reply->body_len;
+    x->run_id = reply->run_id;
     response = MHD_create_response_from_buffer(reply->body_len, reply->body,
                                                reply->borrowed ? MHD_RESPMEM_PERSISTENT
                                                                : MHD_RESPMEM_MUST_FREE);

@@ -18,6 +18,7 @@ typedef struct headers {
     bool bad_length;
     uint64_t length;
     const char *content_encoding;
+    const char *request_id, *traceparent; /* NULL: none */
 } headers;
 
 static bool clean(const char *value, size_t size)
@@ -63,6 +64,31 @@ static void keep_session(httpd_exchange *x, const char *value)
     }
 }
 
+/* Ids go into headers and logs as they are, so they hold what needs no quoting anywhere. */
+static bool is_request_id(const char *text)
+{
+    const size_t len = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "0123456789-._");
+
+    return len > 0 && len <= PFC_HTTPD_MAX_ID && text[len] == '\0';
+}
+
+/* W3C Trace Context: version "-" trace (32) "-" parent (16) "-" flags (2), lower-case hexadecimal digits; a
+ * trace of zeros is none, and so is version ff. */
+static bool is_traceparent(const char *text)
+{
+    static const char form[] = "00-00000000000000000000000000000000-0000000000000000-00";
+
+    for (size_t i = 0; i < sizeof(form) - 1; i++) {
+        if (form[i] == '-' ? text[i] != '-' : !text[i] || !strchr("0123456789abcdef", text[i]))
+            return false;
+    }
+    return strncmp(text, "ff", 2) != 0 && strspn(text + 3, "0") < 32 &&
+           strspn(text + 36, "0") < 16 &&
+           (text[sizeof(form) - 1] == '\0' ||
+            (text[sizeof(form) - 1] == '-' && strncmp(text, "00", 2) != 0));
+}
+
 static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char *name,
                                  size_t name_size, const char *value, size_t value_size)
 {
@@ -97,6 +123,10 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
         keep(&h->x->key_text, value);
     } else if (strcasecmp(name, "If-None-Match") == 0) {
         keep_list(&h->x->match_text, value);
+    } else if (strcasecmp(name, "X-Request-Id") == 0) {
+        h->request_id = h->request_id ? "" : value; /* two of them: neither */
+    } else if (strcasecmp(name, "traceparent") == 0) {
+        h->traceparent = h->traceparent ? "" : value;
     } else if (strcasecmp(name, "Accept-Encoding") == 0) {
         keep_list(&h->x->accept_text, value);
     }
@@ -112,12 +142,25 @@ static void fault(httpd_exchange *x, int status, const char *message)
     (void)pfc_err_set(&x->fault, PFC_EINVAL, "%s", message);
 }
 
+/* Who calls us may know the request by a name already. One that is not well formed is no reason to refuse
+ * it: it keeps the random one. */
+static void take_id(httpd_exchange *x, const headers *h)
+{
+    if (h->request_id && is_request_id(h->request_id)) {
+        memcpy(x->id, h->request_id, strlen(h->request_id) + 1);
+    } else if (h->traceparent && is_traceparent(h->traceparent)) {
+        memcpy(x->id, h->traceparent + 3, 32);
+        x->id[32] = '\0';
+    }
+}
+
 int httpd_request_headers(httpd_exchange *x)
 {
     headers h = { .x = x };
     httpd_codings codings;
 
     MHD_get_connection_values_n(x->mhd, MHD_HEADER_KIND, on_header, &h);
+    take_id(x, &h);
     codings = httpd_codings_of(x->accept_text);
     if (h.bad_encoding) {
         /* 400 as RFC 9112 6.3 wants it where chunked does not come last: the length is unknowable. */

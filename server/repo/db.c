@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include <libpq-fe.h>
@@ -32,107 +33,8 @@ struct pfc_db {
     atomic_bool forgets;     /* the last connection was refused for it */
     pfc_replica *replica;    /* NULL: none */
     uint64_t waits, refused; /* guarded by lock */
+    bool aborted;            /* guarded by lock */
 };
-
-void pfc_conn_message(const PGconn *pg, char *out, size_t cap)
-{
-    const char *text = pg ? PQerrorMessage(pg) : "out of memory";
-    size_t n = strcspn(text, "\n");
-
-    n = PFC_MIN(n, cap - 1);
-    memcpy(out, text, n);
-    out[n] = '\0';
-}
-
-static pfc_code code_of_sqlstate(const char *state)
-{
-    static const struct {
-        const char *prefix;
-        pfc_code code;
-    } table[] = {
-        { "23505", PFC_ECONFLICT }, { "23503", PFC_ENOTFOUND }, { "23", PFC_EINVAL },
-        { "22", PFC_EINVAL },       { "57014", PFC_ETIMEOUT },  { "57", PFC_EUNAVAIL },
-        { "08", PFC_EUNAVAIL },     { "53", PFC_EUNAVAIL },     { "40", PFC_EUNAVAIL },
-        { "55P03", PFC_EUNAVAIL },  { "25006", PFC_EUNAVAIL },  { "25P03", PFC_EUNAVAIL },
-        { "58", PFC_EUNAVAIL },
-    };
-
-    for (size_t i = 0; i < PFC_ARRAY_LEN(table); i++) {
-        if (strncmp(state, table[i].prefix, strlen(table[i].prefix)) == 0)
-            return table[i].code;
-    }
-    return PFC_EBUG;
-}
-
-pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc_err *err)
-{
-    const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
-    const char *text = res ? PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY) : NULL;
-    char message[256];
-
-    if (state && text) /* also when the connection ended: the server's reason is the better one */
-        return pfc_err_set(err, code_of_sqlstate(state), "database: %s: %s", what, text);
-    pfc_conn_message(pg, message, sizeof(message));
-    return pfc_err_set(err, PFC_EUNAVAIL, "database: %s: %s", what, message);
-}
-
-pfc_code pfc_conn_exec(PGconn *pg, const char *sql, const char *what, pfc_err *err)
-{
-    PGresult *res = PQexec(pg, sql);
-    ExecStatusType status = PQresultStatus(res);
-    pfc_code code = PFC_OK;
-
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-        code = pfc_result_fault(pg, res, what, err);
-    PQclear(res);
-    return code;
-}
-
-static void drop_notice(void *arg, const PGresult *res)
-{
-    (void)arg;
-    (void)res;
-}
-
-pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc_err *err)
-{
-    /* The URL comes after our defaults, so that it may override them. */
-    const char *keys[] = { "connect_timeout",  "application_name",
-                           "keepalives_idle",  "keepalives_interval",
-                           "keepalives_count", "tcp_user_timeout",
-                           "dbname",           NULL };
-    /* A machine that went without a word is noticed within half a minute. */
-    const char *values[] = { PFC_DB_CONNECT_S, "perfci", "15", "5", "3", "30000", url, NULL };
-    char limit[16];
-    const char *params[] = { limit };
-    PGconn *pg = PQconnectdbParams(keys, values, 1);
-    PGresult *res = NULL;
-    char message[256];
-    pfc_code code = PFC_OK;
-
-    if (PQstatus(pg) != CONNECTION_OK) {
-        pfc_conn_message(pg, message, sizeof(message));
-        PQfinish(pg);
-        return pfc_err_set(err, PFC_EUNAVAIL, "database: %s", message);
-    }
-    PQsetNoticeReceiver(pg, drop_notice, NULL);
-    (void)snprintf(limit, sizeof(limit), "%u", statement_ms);
-    res = PQexecParams(pg,
-                       "SELECT set_config('statement_timeout', $1, false),"
-                       " set_config('idle_in_transaction_session_timeout', '60s', false),"
-                       " set_config('timezone', 'UTC', false),"
-                       " set_config('extra_float_digits', '1', false)",
-                       1, NULL, params, NULL, NULL, 0);
-    if (PQresultStatus(res) != PGRES_TUPLES_OK)
-        code = pfc_result_fault(pg, res, "settings", err);
-    PQclear(res);
-    if (code) {
-        PQfinish(pg);
-        return code;
-    }
-    *out = pg;
-    return PFC_OK;
-}
 
 pfc_code pfc_db_open(pfc_db **out, const pfc_db_opts *opts, pfc_err *err)
 {
@@ -162,6 +64,7 @@ pfc_code pfc_db_open(pfc_db **out, const pfc_db_opts *opts, pfc_err *err)
     db->idle = pfc_calloc(db->len, sizeof(pfc_conn *));
     for (size_t i = 0; i < db->len; i++) {
         db->conns[i].prepared = pfc_calloc(pfc_statements_len, sizeof(bool));
+        db->conns[i].fd = -1;
         db->idle[db->idle_len++] = &db->conns[i];
     }
     pthread_mutex_init(&db->lock, NULL);
@@ -188,6 +91,7 @@ void pfc_db_close(pfc_db *db)
     pfc_replica_close(db->replica);
     for (size_t i = 0; i < db->len; i++) {
         PQfinish(db->conns[i].pg);
+        PQfreeCancel(db->conns[i].cancel);
         free(db->conns[i].prepared);
         pfc_memo_free(db->conns[i].memo);
     }
@@ -197,6 +101,44 @@ void pfc_db_close(pfc_db *db)
     free(db->idle);
     free(db->url);
     free(db);
+}
+
+void pfc_db_cut(pfc_db *db, PGcancel **cancel)
+{
+    pthread_mutex_lock(&db->lock);
+    db->aborted = true;
+    pthread_cond_broadcast(&db->freed);
+    for (size_t i = 0; i < db->len; i++) {
+        pfc_conn *conn = &db->conns[i];
+
+        if (conn->fd < 0)
+            continue;
+        (void)shutdown(conn->fd, SHUT_RDWR);
+        if (cancel) {
+            cancel[i] = conn->cancel;
+            conn->cancel = NULL;
+        }
+    }
+    pthread_mutex_unlock(&db->lock);
+}
+
+void pfc_db_abort(pfc_db *db)
+{
+    const size_t len = db->len;
+    PGcancel **cancel = pfc_calloc(len, sizeof(*cancel));
+    char why[256];
+
+    pfc_db_cut(db, cancel);
+    if (db->replica)
+        pfc_replica_abort(db->replica);
+    /* The database notices that we are gone when its statement is over: a migration's may take long. It
+     * may not answer at all, so the pool is not touched any more: whoever stops need not wait for this. */
+    for (size_t i = 0; i < len; i++) {
+        if (cancel[i])
+            (void)PQcancel(cancel[i], why, sizeof(why));
+        PQfreeCancel(cancel[i]);
+    }
+    free(cancel);
 }
 
 void pfc_db_figures(pfc_db *db, pfc_db_counts *out)
@@ -214,6 +156,7 @@ pfc_replica *pfc_db_replica(pfc_db *db)
 static pfc_code borrow(pfc_db *db, pfc_conn **out, pfc_err *err)
 {
     struct timespec until;
+    bool aborted;
     int rc = 0;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -225,11 +168,14 @@ static pfc_code borrow(pfc_db *db, pfc_conn **out, pfc_err *err)
     }
     pthread_mutex_lock(&db->lock);
     db->waits += db->idle_len == 0;
-    while (db->idle_len == 0 && rc != ETIMEDOUT)
+    while (db->idle_len == 0 && !db->aborted && rc != ETIMEDOUT)
         rc = pthread_cond_timedwait(&db->freed, &db->lock, &until);
-    *out = db->idle_len ? db->idle[--db->idle_len] : NULL;
+    aborted = db->aborted;
+    *out = db->idle_len && !aborted ? db->idle[--db->idle_len] : NULL;
     db->refused += *out == NULL;
     pthread_mutex_unlock(&db->lock);
+    if (aborted)
+        return pfc_err_set(err, PFC_EUNAVAIL, "database: the server is stopping");
     if (!*out)
         return pfc_err_set(err, PFC_EUNAVAIL, "database: all %zu connections busy for %u ms",
                            db->len, db->wait_ms);
@@ -244,8 +190,17 @@ static void give_back(pfc_db *db, pfc_conn *conn)
     pthread_mutex_unlock(&db->lock);
 }
 
-static void disconnect(pfc_conn *conn)
+static void disconnect(pfc_db *db, pfc_conn *conn)
 {
+    PGcancel *cancel;
+
+    /* Before the number may be another's. */
+    pthread_mutex_lock(&db->lock);
+    conn->fd = -1;
+    cancel = conn->cancel;
+    conn->cancel = NULL;
+    pthread_mutex_unlock(&db->lock);
+    PQfreeCancel(cancel);
     PQfinish(conn->pg);
     conn->pg = NULL;
     pfc_memo_free(conn->memo);
@@ -284,9 +239,17 @@ static pfc_code connect_to(pfc_db *db, pfc_conn *conn, pfc_err *err)
 
     if (!code && db->durable)
         code = check_durable(db, conn->pg, err);
-    if (code)
-        disconnect(conn);
-    return code;
+    if (code) {
+        disconnect(db, conn);
+        return code;
+    }
+    pthread_mutex_lock(&db->lock);
+    conn->fd = PQsocket(conn->pg);
+    conn->cancel = PQgetCancel(conn->pg);
+    if (db->aborted)
+        (void)shutdown(conn->fd, SHUT_RDWR);
+    pthread_mutex_unlock(&db->lock);
+    return PFC_OK;
 }
 
 /* An idle connection has nothing to say unless the server ended it: looking costs no round trip,
@@ -316,7 +279,7 @@ pfc_code pfc_tx_begin(pfc_tx **out, pfc_db *db, pfc_tx_mode mode, pfc_err *err)
     if (code)
         return code;
     if (conn->pg && !still_good(conn->pg))
-        disconnect(conn);
+        disconnect(db, conn);
     if (!conn->pg)
         code = connect_to(db, conn, err);
     if (!code && mode == PFC_TX_WRITE)
@@ -364,7 +327,7 @@ void pfc_tx_free(pfc_tx *tx)
         (void)pfc_conn_exec(tx->conn->pg, "ROLLBACK", "rollback", NULL);
     if (PQstatus(tx->conn->pg) != CONNECTION_OK ||
         PQtransactionStatus(tx->conn->pg) != PQTRANS_IDLE)
-        disconnect(tx->conn);
+        disconnect(tx->db, tx->conn);
     give_back(tx->db, tx->conn);
     free(tx);
 }
@@ -503,7 +466,7 @@ pfc_code pfc_tx_pipeline(pfc_tx *tx, const char *const *names, pfc_args *args, s
         code = drain_pipeline(pg, names, len, err);
     /* Refused while something is unread: then the connection is of no more use. */
     if (!PQexitPipelineMode(pg)) {
-        disconnect(tx->conn);
+        disconnect(tx->db, tx->conn);
         if (!code)
             code = pfc_err_set(err, PFC_EBUG, "database: the pipeline did not end");
     }

@@ -36,6 +36,8 @@ typedef struct pfc_db_opts {
 pfc_code pfc_db_open(pfc_db **out, const pfc_db_opts *opts, pfc_err *err) PFC_MUSTCHECK;
 /** Closes all connections; no transaction may be open. Accepts NULL. */
 void pfc_db_close(pfc_db *db);
+/** For the end: cuts what is under way, and every later call is PFC_EUNAVAIL at once. Any thread. */
+void pfc_db_abort(pfc_db *db);
 typedef struct pfc_db_counts {
     size_t connections, busy; /* of the pool; those in use */
     uint64_t waits, refused;  /* had to wait for one; waited in vain. Since the start */

@@ -11,9 +11,11 @@
 #define PFC_DB_CONNECT_S "5"
 
 typedef struct pfc_conn {
-    PGconn *pg;     /* NULL: not connected */
-    bool *prepared; /* by index into pfc_statements */
-    pfc_memo *memo; /* NULL: nothing is remembered */
+    PGconn *pg;       /* NULL: not connected */
+    bool *prepared;   /* by index into pfc_statements */
+    pfc_memo *memo;   /* NULL: nothing is remembered */
+    int fd;           /* pg's, -1: none; guarded by the pool's lock, for pfc_db_abort */
+    PGcancel *cancel; /* of pg; guarded by the pool's lock */
 } pfc_conn;
 
 /** Reads that a replica may answer; NULL: it is away or behind, ask the primary. Thread-safe. */
@@ -21,6 +23,10 @@ typedef struct pfc_replica pfc_replica;
 #define PFC_REPLICA_LAG_S 5.0 /* behind at most, to be used */
 pfc_code pfc_replica_open(pfc_replica **out, const pfc_db_opts *opts, pfc_err *err);
 void pfc_replica_close(pfc_replica *replica);
+void pfc_replica_abort(pfc_replica *replica); /* as pfc_db_cut */
+/** Shuts all sockets of a pool, and what would open new ones; takes what cancels their statements into
+ *  `cancel`, one place a connection (NULL: not wanted). */
+void pfc_db_cut(pfc_db *db, PGcancel **cancel);
 pfc_tx *pfc_replica_begin(pfc_replica *replica);
 /** Of the pool; NULL: none. */
 pfc_replica *pfc_db_replica(pfc_db *db);
@@ -34,6 +40,10 @@ struct pfc_tx {
 
 /** A connection to `url`, set up by `statement_ms` (0: no limit). */
 pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc_err *err);
+/** Waits until an answer to what was sent is here, at most so long: then the connection is ended, and
+ *  PQgetResult says so. The database's own limits do not help against one that hangs. */
+void pfc_conn_await(PGconn *pg, int64_t limit_ms);
+#define PFC_CONN_SETUP_MS 5000
 /** The first line of libpq's message, without its newline. */
 void pfc_conn_message(const PGconn *pg, char *out, size_t cap);
 /** The code and the sentence of a failed result; frees nothing. */

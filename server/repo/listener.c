@@ -69,13 +69,29 @@ static bool wait_for(pfc_listener *listener, int timeout_ms, bool *woken)
     return fds[1].revents != 0;
 }
 
+static pfc_code listen_on(PGconn *pg, pfc_err *err)
+{
+    pfc_code code = PFC_OK;
+    PGresult *res;
+
+    if (PQsendQuery(pg, "LISTEN perfci"))
+        pfc_conn_await(pg, PFC_CONN_SETUP_MS);
+    res = PQgetResult(pg);
+    if (PQresultStatus(res) != PGRES_COMMAND_OK)
+        code = pfc_result_fault(pg, res, "listen", err);
+    PQclear(res);
+    while ((res = PQgetResult(pg)) != NULL)
+        PQclear(res);
+    return code;
+}
+
 static pfc_code connect_listener(pfc_listener *listener, int timeout_ms, pfc_err *err)
 {
     bool woken;
     pfc_code code = pfc_conn_open(listener->url, 0, &listener->pg, err);
 
     if (!code)
-        code = pfc_conn_exec(listener->pg, "LISTEN perfci", "listen", err);
+        code = listen_on(listener->pg, err);
     if (!code)
         return PFC_OK;
     PQfinish(listener->pg);

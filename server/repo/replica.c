@@ -37,6 +37,11 @@ pfc_code pfc_replica_open(pfc_replica **out, const pfc_db_opts *opts, pfc_err *e
     return code;
 }
 
+void pfc_replica_abort(pfc_replica *r)
+{
+    pfc_db_cut(r->pool, NULL);
+}
+
 void pfc_replica_close(pfc_replica *r)
 {
     if (!r)

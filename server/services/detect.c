@@ -3,6 +3,7 @@
  * every run that added a point to it.
  */
 #include "core/base/hash.h"
+#include "core/base/log.h"
 #include "core/base/rng.h"
 #include "server/services/internal.h"
 
@@ -187,6 +188,21 @@ static pfc_code open_alerts(pfc_db *db, const batch *b, const pfc_res *list, pfc
     return code;
 }
 
+/* One line a run: its number is on the line of the request that brought it. */
+static void log_batch(const batch *b, const char *why)
+{
+    const int column = pfc_res_column(b->jobs, "run_id");
+
+    for (size_t i = 0; i < pfc_res_rows(b->jobs); i++) {
+        const int64_t run = pfc_res_i64(b->jobs, i, column);
+
+        if (why)
+            pfc_log(PFC_ERROR, "run not judged", "run", run, "why", why);
+        else
+            pfc_log(PFC_DEBUG, "run judged", "run", run);
+    }
+}
+
 pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
 {
     pfc_res *list = NULL;
@@ -218,6 +234,8 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
     if (!code && fault.code)
         code = pfc_err_set(err, fault.code, "%s", fault.msg);
     *series_judged = judged;
+    if (code != PFC_EUNAVAIL && code != PFC_ETIMEOUT)
+        log_batch(&b, code && err ? err->msg : NULL);
 
 done:
     /* Also when only the answer to the taking was lost. */

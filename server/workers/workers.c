@@ -103,8 +103,6 @@ static void *detector_main(void *arg)
         pfc_code code = pfc_detect_next(w->db, &judged, &err);
         bool more = go_on(code, "detection", &err);
 
-        if (code == PFC_OK)
-            pfc_log(PFC_DEBUG, "runs judged", "series", judged);
         /* Searches wait for runners, never for the judging of everything that was just stored. */
         code = pfc_bisections_advance(w->db, &err);
         more |= go_on(code, "bisection", &err);
@@ -301,7 +299,7 @@ pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_
     return code;
 }
 
-void pfc_workers_stop(pfc_workers *w)
+void pfc_workers_halt(pfc_workers *w)
 {
     if (!w)
         return;
@@ -313,6 +311,13 @@ void pfc_workers_stop(pfc_workers *w)
         pfc_notifier_stop(w->notifier);
     if (w->listener)
         pfc_listener_wake(w->listener);
+}
+
+void pfc_workers_stop(pfc_workers *w)
+{
+    if (!w)
+        return;
+    pfc_workers_halt(w);
     if (w->keeper_runs)
         (void)pthread_join(w->keeper, NULL);
     if (w->messenger_runs)

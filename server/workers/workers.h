@@ -23,6 +23,8 @@ typedef struct pfc_workers_opts {
 
 pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts,
                            pfc_err *err) PFC_MUSTCHECK;
+/** They take nothing new and end what they have; does not wait. Accepts NULL. */
+void pfc_workers_halt(pfc_workers *workers);
 /** Lets the work in hand finish, ends the threads, frees. Accepts NULL. */
 void pfc_workers_stop(pfc_workers *workers);
 

@@ -1,12 +1,15 @@
 /* A log line is one line of JSON, whatever is put into it. */
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <jansson.h>
 
 #include "core/base/fs.h"
 #include "core/base/log.h"
@@ -82,4 +85,118 @@ Test(log, level_words)
     cr_assert(pfc_log_level_parse("warn", &level));
     cr_assert(eq(int, level, PFC_WARN));
     cr_assert_not(pfc_log_level_parse("loud", &level));
+}
+
+/* A pipe in place of stderr; the end to read. */
+static int begin_pipe(void)
+{
+    int ends[2];
+
+    cr_assert(eq(int, pipe(ends), 0));
+    cr_assert(eq(int, dup2(ends[1], 2), 2));
+    close(ends[1]);
+    return ends[0];
+}
+
+Test(log, a_reader_that_stands_still_costs_lines_and_no_time_and_hears_how_many)
+{
+    const int end = begin_pipe();
+    char *text = pfc_alloc(4 << 20);
+    char filler[900];
+    unsigned long long lines = 0, told = 0;
+    size_t len = 0;
+    ssize_t n;
+
+    memset(filler, 'x', sizeof(filler) - 1);
+    filler[sizeof(filler) - 1] = '\0';
+    pfc_log_never_wait();
+    while (pfc_log_lost() < 1000) /* ends only when nobody is waited for */
+        pfc_log(PFC_INFO, "one", "filler", (const char *)filler);
+    /* It reads again, slowly at first: what does not fit at once is finished later. */
+    cr_assert(eq(int, fcntl(end, F_SETFL, O_NONBLOCK), 0));
+    for (int i = 0; i < 3000; i++) {
+        n = read(end, text + len, i < 1000 ? 100 : 4096);
+        len += n > 0 ? (size_t)n : 0;
+        pfc_log(PFC_INFO, "one", "filler", (const char *)filler);
+    }
+    while ((n = read(end, text + len, 65536)) > 0)
+        len += (size_t)n;
+    text[len] = '\0';
+    for (char *at = text, *stop; (stop = strchr(at, '\n')) != NULL; at = stop + 1) {
+        json_t *line;
+
+        *stop = '\0';
+        line = json_loads(at, 0, NULL);
+        cr_assert_not_null(line, "%s", at);
+        if (strcmp(json_string_value(json_object_get(line, "event")), "one") == 0)
+            lines++;
+        else
+            told += (unsigned long long)json_integer_value(json_object_get(line, "lines"));
+        json_decref(line);
+    }
+    cr_assert(ge(u64, told, 1000));
+    cr_assert(eq(u64, told, pfc_log_lost()));
+    cr_assert(ge(u64, lines, 2000));
+    free(text);
+    close(end);
+}
+
+Test(log, a_full_disk_leaves_no_half_line)
+{
+    struct rlimit limit = { 1000, RLIM_INFINITY };
+    json_t *line;
+    char *text, *at, *stop;
+    int lines = 0;
+
+    begin();
+    (void)signal(SIGXFSZ, SIG_IGN);
+    cr_assert(eq(int, setrlimit(RLIMIT_FSIZE, &limit), 0)); /* EFBIG stands for ENOSPC */
+    for (int i = 0; i < 40; i++)
+        pfc_log(PFC_INFO, "one", "i", i);
+    cr_assert(gt(u64, pfc_log_lost(), 0));
+    limit.rlim_cur = RLIM_INFINITY;
+    cr_assert(eq(int, setrlimit(RLIMIT_FSIZE, &limit), 0));
+    pfc_log(PFC_INFO, "last");
+    text = logged();
+    for (at = text; (stop = strchr(at, '\n')) != NULL; at = stop + 1, lines++) {
+        *stop = '\0';
+        line = json_loads(at, 0, NULL);
+        cr_assert_not_null(line, "%s", at);
+        if (!stop[1])
+            cr_assert(eq(str, (char *)(uintptr_t)json_string_value(json_object_get(line, "event")),
+                         "last"));
+        json_decref(line);
+    }
+    cr_assert(eq(int, lines + (int)pfc_log_lost(), 42)); /* 41 and the one that says how many */
+    free(text);
+}
+
+Test(log, a_line_is_json_however_hostile_and_long_its_values_are)
+{
+    char hostile[3000], wide[3001];
+    json_t *line;
+    char *text;
+
+    memset(hostile, '\n', sizeof(hostile) - 1);
+    hostile[sizeof(hostile) - 1] = '\0';
+    for (size_t i = 0; i + 3 <= sizeof(wide); i += 3)
+        memcpy(wide + i, "\xe2\x82\xac", 3);
+    wide[3000] = '\0';
+    begin();
+    hostile[0] = '\x01';
+    pfc_log(PFC_INFO, "a\",\"level\":\"error\"\n", "a", (const char *)hostile, "b",
+            (const char *)hostile, "c", (const char *)hostile, "d", (const char *)hostile, "e",
+            (const char *)hostile, "f", (const char *)hostile, "g", (const char *)hostile, "wide",
+            (const char *)wide);
+    text = logged();
+    cr_assert(eq(ptr, strchr(text, '\n'), text + strlen(text) - 1), "one line");
+    line = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    cr_assert_not_null(line, "%s", text);
+    cr_assert(eq(sz, strlen(json_string_value(json_object_get(line, "g"))), 1024));
+    cr_assert(eq(sz, strlen(json_string_value(json_object_get(line, "wide"))), 1023),
+              "whole characters");
+    cr_assert(
+        zero(strstr(json_string_value(json_object_get(line, "wide")), "\xef\xbf\xbd") != NULL));
+    json_decref(line);
+    free(text);
 }

@@ -1,5 +1,7 @@
-"""The server under a service manager: told when ready, alive, reloading, stopping; given its socket; settings read again."""
+"""The server under a service manager: told when ready, alive, reloading, stopping; given its socket; settings read again;
+its log; its end whatever it is doing."""
 import http.client
+import json
 import os
 import signal
 import socket
@@ -127,6 +129,127 @@ class Managed(unittest.TestCase):
             self.assertEqual(done.returncode, 2, text)
             self.assertIn(wanted, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1)
+
+    def lines(self, server):
+        """The log, which is JSON in every line."""
+        return [json.loads(line) for line in server.log().splitlines()]
+
+    def test_the_log_is_json_lines_that_name_their_request(self):
+        server = self.start("--public-read", "--log-level", "debug")
+        trace = "0af7651916cd43dd8448eb211c80319c"
+        parent = f"00-{trace}-b7ad6b7169203331-01"
+        own = ("a b", "x" * 65, "", 'q"uote', "\u00e9")
+        broken = (parent.upper(), parent[:-1], parent.replace(trace, "0" * 32), "ff" + parent[2:], parent + "-0",
+                  parent.replace("b7ad6b7169203331", "0" * 16))
+        for given, wanted in [({"X-Request-Id": "deploy-7.a_B"}, "deploy-7.a_B"), ({"X-Request-Id": "x" * 64}, "x" * 64),
+                              ({"traceparent": parent}, trace), ({"traceparent": "01" + parent[2:] + "-more"}, trace),
+                              ({"traceparent": parent, "X-Request-Id": "mine"}, "mine"),
+                              ({"traceparent": parent, "X-Request-Id": "not mine"}, trace)] + [
+                                  ({"X-Request-Id": text}, None) for text in own] + [({"traceparent": t}, None) for t in broken]:
+            with self.subTest(given=given):
+                answer = server.call("GET", "/api/v1/projects", headers=given)
+                self.assertEqual(answer.status, 200)
+                got = answer.headers["x-request-id"]
+                if wanted:
+                    self.assertEqual(got, wanted)
+                else:
+                    self.assertRegex(got, r"\A[0-9a-f]{32}\Z")
+                    self.assertNotIn(got, (trace, trace.upper()))
+                support.until("its line", lambda: [l for l in self.lines(server) if l.get("request") == got
+                                                   and l["event"] == "request" and l["path"] == "/api/v1/projects"])
+        # a newline in a path makes no second line; what fails names its request, too
+        hostile = server.call("GET", "/x%0a%7b%22level%22:%22error%22%7d/" + "%f0" * 90)
+        self.assertEqual(hostile.status, 404)
+        lines = support.until("its line", lambda: [l for l in self.lines(server) if l.get("request") == hostile.headers["x-request-id"]])
+        self.assertEqual({l["event"] for l in lines}, {"request"})
+        # what stores a run says which, and so does who judges it
+        self.assertEqual(server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status, 201)
+        stored = server.as_admin("POST", "/api/v1/runs", support.run_document(1, 1), headers={"X-Request-Id": "the-run"})
+        self.assertEqual(stored.status, 201)
+        run = stored.json["run_id"]
+        support.until("the request's line has it", lambda: [l for l in self.lines(server) if l.get("request") == "the-run"
+                                                            and l.get("run") == run and l["status"] == 201])
+        support.until("the detector's line has it", lambda: [l for l in self.lines(server)
+                                                             if l["event"] == "run judged" and l["run"] == run])
+        for line in self.lines(server):
+            self.assertEqual(line["program"], "perfci-server")
+            self.assertRegex(line["time"], r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+        self.assertNotIn(server.admin, server.log())
+
+    def test_a_log_that_nobody_takes_does_not_stop_the_service(self):
+        for name in ("blocked", "closed", "full"):
+            with self.subTest(name):
+                read_end, write_end = os.pipe()
+                how = {"blocked": f"exec 2>&{write_end}", "closed": "exec 0<&- 1>&- 2>&-", "full": "exec 2>/dev/full"}[name]
+                folder = tempfile.TemporaryDirectory(prefix="pfc-mute-")
+                self.addCleanup(folder.cleanup)
+                process = subprocess.Popen(
+                    ["sh", "-c", how + "; exec \"$0\" \"$@\"", support.BIN / "perfci-server", "--listen", "127.0.0.1:0",
+                     "--data", folder.name, "--log-level", "debug", "--database-unsafe"], pass_fds=(write_end,), stdin=subprocess.DEVNULL,
+                    env={**os.environ, "PERFCI_DATABASE_URL": self.cluster.database()})
+                try:
+                    endpoint = os.path.join(folder.name, "endpoint")
+                    support.until("it listens", lambda: os.path.exists(endpoint))
+                    with open(endpoint, encoding="ascii") as file:
+                        port = int(file.read().rsplit(":", 1)[1])
+                    call = lambda path: self.ask(port, path)
+                    support.until("ready", lambda: call("/readyz")[0] == 200)
+                    # more lines than a pipe holds
+                    for _ in range(500):
+                        self.assertEqual(call("/" + "x" * 190)[0], 404)
+                    # files 0 to 2 are no sockets of the server's
+                    kinds = [os.readlink(f"/proc/{process.pid}/fd/{n}") for n in range(3)]
+                    self.assertFalse([k for k in kinds if k.startswith(("socket:", "anon_inode:"))], kinds)
+                    lost = float(call("/metrics")[1].split(b"\nperfci_log_lines_lost_total ")[1].split()[0])
+                    (self.assertEqual if name == "closed" else self.assertGreater)(lost, 0)
+                finally:
+                    process.send_signal(signal.SIGTERM)
+                    self.assertEqual(process.wait(timeout=support.DEADLINE_S), 0)
+                    os.close(read_end)
+                    os.close(write_end)
+
+    def ask(self, port, path):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=support.DEADLINE_S)
+        try:
+            connection.request("GET", path)
+            reply = connection.getresponse()
+            return reply.status, reply.read()
+        finally:
+            connection.close()
+
+    def test_sigterm_ends_it_in_order_while_it_waits_for_another_to_migrate(self):
+        database = self.cluster.database()
+        holder = subprocess.Popen(["psql", "-XAtq", "-d", database], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            holder.stdin.write("BEGIN; SELECT pg_advisory_xact_lock(74202026);\n\\echo held\n")
+            holder.stdin.flush()
+            support.until("the lock is held", lambda: holder.stdout.readline().strip() == "held")
+            server = support.Server(database, ready=False)
+            self.addCleanup(server.close)
+            waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory' AND application_name = 'perfci'"
+            support.until("it waits", lambda: support.sql(database, waits) == "1\n")
+            answer = server.call("GET", "/readyz")
+            self.assertEqual((answer.status, answer.json["error"]["code"]), (503, "unavailable"))
+            self.assertIn("schema", answer.json["error"]["message"])
+            self.assertEqual(server.stop(), 0, server.log())
+            # and the database is not left with the statement
+            support.until("nothing waits", lambda: support.sql(database, waits) == "0\n")
+        finally:
+            holder.communicate("ROLLBACK;\n", timeout=support.DEADLINE_S)
+
+    def test_a_second_signal_ends_it_at_once(self):
+        server = self.start()
+        # a request that is never complete keeps the first one waiting
+        slow = socket.create_connection(("127.0.0.1", server.port))
+        self.addCleanup(slow.close)
+        slow.sendall(b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12")
+        support.until("it is being read", lambda: b"perfci_http_connections 2" in server.call("GET", "/metrics").body)
+        server.process.send_signal(signal.SIGTERM)
+        support.until("it stops", lambda: '"stopping"' in server.log())
+        server.process.send_signal(signal.SIGINT)
+        self.assertEqual(server.process.wait(timeout=support.DEADLINE_S), 5)
+        self.assertIn("a second signal", server.log())
+        self.assertNotIn('"stopped"', server.log())
 
 
 if __name__ == "__main__":

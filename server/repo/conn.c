@@ -1,0 +1,137 @@
+/*
+ * One connection: how it is made, and what its faults mean.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "core/base/clock.h"
+#include "server/repo/db_internal.h"
+
+void pfc_conn_message(const PGconn *pg, char *out, size_t cap)
+{
+    const char *text = pg ? PQerrorMessage(pg) : "out of memory";
+    size_t n = strcspn(text, "\n");
+
+    n = PFC_MIN(n, cap - 1);
+    memcpy(out, text, n);
+    out[n] = '\0';
+}
+
+static pfc_code code_of_sqlstate(const char *state)
+{
+    static const struct {
+        const char *prefix;
+        pfc_code code;
+    } table[] = {
+        { "23505", PFC_ECONFLICT }, { "23503", PFC_ENOTFOUND }, { "23", PFC_EINVAL },
+        { "22", PFC_EINVAL },       { "57014", PFC_ETIMEOUT },  { "57", PFC_EUNAVAIL },
+        { "08", PFC_EUNAVAIL },     { "53", PFC_EUNAVAIL },     { "40", PFC_EUNAVAIL },
+        { "55P03", PFC_EUNAVAIL },  { "25006", PFC_EUNAVAIL },  { "25P03", PFC_EUNAVAIL },
+        { "58", PFC_EUNAVAIL },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(table); i++) {
+        if (strncmp(state, table[i].prefix, strlen(table[i].prefix)) == 0)
+            return table[i].code;
+    }
+    return PFC_EBUG;
+}
+
+pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc_err *err)
+{
+    const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
+    const char *text = res ? PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+    char message[256];
+
+    if (state && text) /* also when the connection ended: the server's reason is the better one */
+        return pfc_err_set(err, code_of_sqlstate(state), "database: %s: %s", what, text);
+    pfc_conn_message(pg, message, sizeof(message));
+    return pfc_err_set(err, PFC_EUNAVAIL, "database: %s: %s", what, message);
+}
+
+pfc_code pfc_conn_exec(PGconn *pg, const char *sql, const char *what, pfc_err *err)
+{
+    PGresult *res = PQexec(pg, sql);
+    ExecStatusType status = PQresultStatus(res);
+    pfc_code code = PFC_OK;
+
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+        code = pfc_result_fault(pg, res, what, err);
+    PQclear(res);
+    return code;
+}
+
+void pfc_conn_await(PGconn *pg, int64_t limit_ms)
+{
+    const int64_t until_ns = pfc_clock_ns() + limit_ms * PFC_NS_PER_MS;
+
+    while (PQisBusy(pg)) {
+        struct pollfd fd = { .fd = PQsocket(pg), .events = POLLIN };
+        const int64_t left_ns = until_ns - pfc_clock_ns();
+        int n = 0;
+
+        if (left_ns > 0)
+            n = poll(&fd, 1, (int)PFC_MIN(left_ns / PFC_NS_PER_MS + 1, 60000));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (left_ns <= 0) {
+            (void)shutdown(PQsocket(pg), SHUT_RDWR); /* PQgetResult says the rest */
+            return;
+        }
+        if (n > 0 && !PQconsumeInput(pg))
+            return;
+    }
+}
+
+static void drop_notice(void *arg, const PGresult *res)
+{
+    (void)arg;
+    (void)res;
+}
+
+pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc_err *err)
+{
+    /* The URL comes after our defaults, so that it may override them. */
+    const char *keys[] = { "connect_timeout",  "application_name",
+                           "keepalives_idle",  "keepalives_interval",
+                           "keepalives_count", "tcp_user_timeout",
+                           "dbname",           NULL };
+    /* A machine that went without a word is noticed within half a minute. */
+    const char *values[] = { PFC_DB_CONNECT_S, "perfci", "15", "5", "3", "30000", url, NULL };
+    char limit[16];
+    const char *params[] = { limit };
+    PGconn *pg = PQconnectdbParams(keys, values, 1);
+    PGresult *res = NULL, *more;
+    char message[256];
+    pfc_code code = PFC_OK;
+
+    if (PQstatus(pg) != CONNECTION_OK) {
+        pfc_conn_message(pg, message, sizeof(message));
+        PQfinish(pg);
+        return pfc_err_set(err, PFC_EUNAVAIL, "database: %s", message);
+    }
+    PQsetNoticeReceiver(pg, drop_notice, NULL);
+    (void)snprintf(limit, sizeof(limit), "%u", statement_ms);
+    (void)PQsendQueryParams(pg,
+                            "SELECT set_config('statement_timeout', $1, false),"
+                            " set_config('idle_in_transaction_session_timeout', '60s', false),"
+                            " set_config('timezone', 'UTC', false),"
+                            " set_config('extra_float_digits', '1', false)",
+                            1, NULL, params, NULL, NULL, 0);
+    pfc_conn_await(pg, PFC_CONN_SETUP_MS);
+    res = PQgetResult(pg);
+    while (PQresultStatus(res) == PGRES_TUPLES_OK && (more = PQgetResult(pg)) != NULL)
+        PQclear(more);
+    if (PQresultStatus(res) != PGRES_TUPLES_OK)
+        code = pfc_result_fault(pg, res, "settings", err);
+    PQclear(res);
+    if (code) {
+        PQfinish(pg);
+        return code;
+    }
+    *out = pg;
+    return PFC_OK;
+}
