@@ -104,6 +104,10 @@ compared = members(**SERIES, exact=TRUTH, a=side, b=side, **INTERVAL, p=null(SHA
                    detectable_rel=null(NUMBER), fingerprint_differs=each(TEXT))
 target = members(commit=COMMIT, runs=each(RUN_ID))
 
+covered = members(series_id=NUMERAL, benchmark=TEXT, params=TEXTS, backend=TEXT, machine_class=TEXT, missing=COUNT,
+                  cells={"type": "string", "pattern": "^[x!.-]*$",
+                         "description": "a sign a commit: x measured, ! ran and was broken, - missing, . not there yet"})
+
 group = members(id=NUMERAL, series=COUNT, measured=COUNT, summary=TEXT)
 alert = members(id=NUMERAL, project=TEXT, series_id=NUMERAL, **NAMED, branch=TEXT, unit=TEXT, state=ref("AlertState"),
                 direction=CHANGE, better=BETTER, **EFFECT, commit=COMMIT, commit_low=null(COMMIT), commit_high=null(COMMIT),
@@ -201,6 +205,11 @@ SCHEMAS = {
     "RunAnswer": run,
     "CompareAnswer": members(a=target, b=target, margin_rel=NUMBER, rows=each(compared), only_a=each(TEXT), only_b=each(TEXT),
                              summary=members(regression=COUNT, improvement=COUNT, same=COUNT, inconclusive=COUNT)),
+    "CoverageAnswer": more(
+        page("rows", covered), branch=TEXT,
+        commits=each(members(id=COMMIT, position=NUMERAL, time=TIME, subject=TEXT, measured=COUNT, missing=COUNT)),
+        fills=each(members(commit=COMMIT, machine_class=TEXT, missing=COUNT)),
+        never=each(members(benchmark=TEXT, backend=TEXT, machine_class=TEXT))),
     "AlertAnswer": alert,
     "AlertsAnswer": page("alerts", ref("AlertAnswer")),
     "AlertDetailAnswer": more(alert, witnesses=each(witness), history=each(step_of_alert), range=each(in_range)),

@@ -106,6 +106,7 @@ PFC_HANDLER(runs_post); /* runs.c */
 PFC_HANDLER(runs_get);
 PFC_HANDLER(runs_list);
 PFC_HANDLER(compare);     /* compare.c */
+PFC_HANDLER(coverage);    /* coverage.c */
 PFC_HANDLER(alerts_list); /* alerts.c */
 PFC_HANDLER(alerts_get);
 PFC_HANDLER(alerts_patch);

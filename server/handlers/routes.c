@@ -43,6 +43,11 @@ const pfc_route pfc_routes[] = {
     { "GET", API "/projects/{p}/runs", PFC_MAY_READ, pfc_handle_runs_list, "commit:string " PAGE,
       NULL, "Runs of a project, newest first", "200", "RunsAnswer" },
 
+    { "GET", API "/projects/{p}/coverage", PFC_MAY_READ, pfc_handle_coverage,
+      "branch:string commits:integer(1..500) benchmark:string backend:string "
+      "machine_class:string " PAGE,
+      NULL, "What was measured at which of the newest commits, and what is missing", "200",
+      "CoverageAnswer" },
     { "POST", API "/projects/{p}/sources", PFC_MAY_POST, pfc_handle_sources_post, NULL, "Sources",
       "Which files a benchmark is built from", "200", "SourcesAnswer" },
 

@@ -73,14 +73,27 @@ static pfc_code read_bound(pfc_tx *tx, const pfc_series *series, const char *tex
     pfc_args_text(&args, series->branch);
     pfc_args_text(&args, text);
     code = pfc_tx_query(tx, "commit_position", &args, &res, err);
+    if (!code && pfc_res_rows(res) > 1)
+        code = pfc_err_set_field(err, PFC_EINVAL, field, "%s: \"%s\" fits several commits", field,
+                                 text);
     if (!code) {
         *position = pfc_res_rows(res) == 1 ? pfc_res_i64(res, 0, 0) : 0;
         if (!*position)
-            code = pfc_err_set_field(err, PFC_ENOTFOUND, field, "%s: no such commit on %s", field,
+            code = pfc_err_set_field(err, PFC_ENOTFOUND, field,
+                                     "%s: no commit \"%s\" on the line of %s", field, text,
                                      series->branch);
     }
     pfc_res_free(res);
     return code;
+}
+
+/* Ends of one sort that are the wrong way round are a mistake, not an empty window. */
+static pfc_code check_order(const pfc_window_bounds *b, pfc_err *err)
+{
+    if (b->time_from > b->time_to ||
+        (b->position_from && b->position_to && b->position_from > b->position_to))
+        return pfc_err_set_field(err, PFC_EINVAL, "to", "to: lies before from");
+    return PFC_OK;
 }
 
 static pfc_code load_plain(pfc_tx *tx, const pfc_series *series, const pfc_window_bounds *b,
@@ -347,6 +360,8 @@ static pfc_code read_window(pfc_tx *tx, void *into, pfc_err *err)
     code = read_bound(tx, series, r->opts->from, "from", &b.position_from, &b.time_from, err);
     if (!code)
         code = read_bound(tx, series, r->opts->to, "to", &b.position_to, &b.time_to, err);
+    if (!code)
+        code = check_order(&b, err);
     if (!code)
         code = load_points(tx, series, &b, r->points, r->w, err);
     if (!code)

@@ -188,6 +188,10 @@ class OpenApi(unittest.TestCase):
         # another machine's state, which a comparison and a window name
         other = {"name": "host", "class": "test-cpu", "fingerprint": {"cpu": "test", "compiler": "cc 2"}}
         ask("post", "/api/v1/runs", support.run_document(501, 11, 200.0, machine=other))
+        # and another class of machines, which has one of the benchmarks at one commit
+        ask("post", "/api/v1/runs", support.run_document(502, 3, machine={**other, "class": "second-cpu"}, measurements=[
+            {**first, "benchmark": "gemm/other"}]))
+        ask("get", "/api/v1/projects/{p}/coverage", query="?limit=1")
         ask("get", "/api/v1/series/{id}")
         ask("get", "/api/v1/compare", query=f"?project=demo&a={support.commit_id(10)}&b={support.commit_id(11)}")
         ask("post", "/api/v1/projects/{p}/detector", {"fdr": 0.1, "rules": [
