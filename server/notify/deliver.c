@@ -6,17 +6,20 @@
 #include <time.h>
 
 #include "core/base/address.h"
+#include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/parse.h"
 #include "core/forge/forge.h"
 #include "server/notify/internal.h"
 
-#define FILE_MAX_    (256u * 1024)
-#define NEWS_DAYS    7 /* what lay longer when a first receiver is set up is no news */
-#define MAX_WAIT_S   3600.0
-#define LEASE_S      600.0 /* longer than all calls of one delivery: GitHub's comments have pages */
-#define ANSWER_BYTES (8u * 1024 * 1024)
+#define FILE_MAX_      (256u * 1024)
+#define NEWS_DAYS      7 /* what lay longer when a first receiver is set up is no news */
+#define MAX_WAIT_S     3600.0
+#define LEASE_S        600.0 /* longer than all calls of one delivery: GitHub's comments have pages */
+#define ANSWER_BYTES   (8u * 1024 * 1024)
+#define FINISH_TRIES   5 /* after the first, each waits twice as long: 6 s in all */
+#define FINISH_WAIT_MS 200
 
 struct pfc_notifier {
     pfc_notifier_opts opts;
@@ -285,6 +288,22 @@ static void tell(const pfc_delivery *d, pfc_delivery_end end, double wait_s, con
                 d->tries, "why", (const char *)why->msg);
 }
 
+/* It was sent: that the database is away for a moment must not make it be sent again, once the lease
+ * has run out. The same end twice is one. */
+static pfc_code finish(pfc_notifier *n, const pfc_delivery *d, pfc_delivery_end end,
+                       const char *reason, double wait_s, pfc_err *err)
+{
+    pfc_code code = pfc_delivery_finish(n->opts.db, d, end, reason, wait_s, err);
+
+    for (int i = 0;
+         i < FINISH_TRIES && (code == PFC_EUNAVAIL || code == PFC_ETIMEOUT) && !is_stopping(n);
+         i++) {
+        pfc_clock_sleep_ns(FINISH_WAIT_MS * PFC_NS_PER_MS << i);
+        code = pfc_delivery_finish(n->opts.db, d, end, reason, wait_s, err);
+    }
+    return code;
+}
+
 pfc_code pfc_notify_next(pfc_notifier *n, double *due_s, pfc_err *err)
 {
     pfc_err why = { 0 };
@@ -314,6 +333,5 @@ pfc_code pfc_notify_next(pfc_notifier *n, double *due_s, pfc_err *err)
     if (end == PFC_DELIVERY_LATER)
         wait_s = wait_of(n, &d, retry_after_s);
     tell(&d, end, wait_s, &why);
-    return pfc_delivery_finish(n->opts.db, &d, end, end == PFC_DELIVERY_SENT ? NULL : why.msg,
-                               wait_s, err);
+    return finish(n, &d, end, end == PFC_DELIVERY_SENT ? NULL : why.msg, wait_s, err);
 }

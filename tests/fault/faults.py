@@ -21,6 +21,7 @@ import tempfile
 import time
 
 import ground
+import points
 import replicas
 from ground import Ledger, support, want
 
@@ -314,6 +315,9 @@ def fill_disk(place, trials, seed, folder):
     return result
 
 
+FAULTS["kill_at_points"] = (points.kill_at_points, 10)
+FAULTS["errors_at_points"] = (points.errors_at_points, 8)
+FAULTS["lost_answers"] = (points.lost_answers, 8)
 FAULTS["replica"] = (replicas.replica, 1)
 FAULTS["failover"] = (replicas.failover, 1)
 
