@@ -24,7 +24,8 @@ double pfc_clock_unix_s(void)
 
 void pfc_clock_rfc3339(double unix_s, char out[32])
 {
-    int64_t ms = (int64_t)floor(unix_s * 1000.0 + 0.5);
+    const double last = (double)PFC_CLOCK_LAST_S + 0.999; /* rounding must not make it year 10000 */
+    int64_t ms = (int64_t)floor(fmin(unix_s, last) * 1000.0 + 0.5);
     time_t seconds = (time_t)(ms >= 0 ? ms / 1000 : -((-ms + 999) / 1000));
     unsigned rest = (unsigned)(ms - (int64_t)seconds * 1000) % 1000u;
     struct tm utc = { 0 };

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/parse.h"
+
 pfc_code pfc_err_set(pfc_err *err, pfc_code code, const char *fmt, ...)
 {
     va_list args;
@@ -16,6 +18,7 @@ pfc_code pfc_err_set(pfc_err *err, pfc_code code, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(err->msg, sizeof err->msg, fmt, args);
     va_end(args);
+    pfc_utf8_mend(err->msg);
     return code;
 }
 
@@ -27,9 +30,11 @@ pfc_code pfc_err_set_field(pfc_err *err, pfc_code code, const char *field, const
         return code;
     err->code = code;
     snprintf(err->field, sizeof err->field, "%s", field);
+    pfc_utf8_mend(err->field);
     va_start(args, fmt);
     vsnprintf(err->msg, sizeof err->msg, fmt, args);
     va_end(args);
+    pfc_utf8_mend(err->msg);
     return code;
 }
 
@@ -48,6 +53,7 @@ pfc_code pfc_err_wrap(pfc_err *err, const char *fmt, ...)
     memcpy(old, err->msg, sizeof old);
     used = (size_t)snprintf(err->msg, sizeof err->msg, "%.200s: ", context);
     snprintf(err->msg + used, sizeof err->msg - used, "%s", old);
+    pfc_utf8_mend(err->msg);
     return err->code == PFC_OK ? PFC_EBUG : err->code;
 }
 

@@ -33,7 +33,8 @@ typedef struct pfc_err {
     char field[PFC_ERR_FIELD_MAX]; /* path of the offending input field, or empty */
 } pfc_err;
 
-/** Fills *err (may be NULL) and returns `code`. The text is cut at PFC_ERR_MAX - 1 bytes. */
+/** Fills *err (may be NULL) and returns `code`. The text is cut at PFC_ERR_MAX - 1 bytes; what in it is
+ *  no UTF-8 or a control character, as what it quotes may be, becomes '?'. */
 pfc_code pfc_err_set(pfc_err *err, pfc_code code, const char *fmt, ...) PFC_PRINTF(3, 4);
 
 /** Like pfc_err_set, also naming the input field, e.g. "measurements[3].samples". */

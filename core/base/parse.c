@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/clock.h"
+
 pfc_code pfc_parse_i64(const char *text, int64_t min, int64_t max, const char *what, int64_t *out,
                        pfc_err *err)
 {
@@ -183,6 +185,7 @@ pfc_code pfc_parse_rfc3339(const char *text, const char *what, double *out_unix_
     int year = 0;
     int month = 0;
     int offset_s = 0;
+    time_t seconds;
     double fraction = 0.0;
 
     if (!take_digits(&p, 4, &year) || !take_char(&p, "-") || !take_digits(&p, 2, &month) ||
@@ -206,7 +209,11 @@ pfc_code pfc_parse_rfc3339(const char *text, const char *what, double *out_unix_
         goto bad;
     tm.tm_year = year - 1900;
     tm.tm_mon = month - 1;
-    *out_unix_s = (double)(timegm(&tm) - offset_s) + fraction;
+    seconds = timegm(&tm) - offset_s;
+    /* The offset may lead out of the years that can be written again. */
+    if (seconds < 0 || seconds > PFC_CLOCK_LAST_S)
+        goto bad;
+    *out_unix_s = (double)seconds + fraction;
     return PFC_OK;
 
 bad:
@@ -227,6 +234,11 @@ bool pfc_is_commit_id(const char *text)
     return pfc_is_hex_id(text) && (strlen(text) == 40 || strlen(text) == 64);
 }
 
+bool pfc_is_sha(const char *text)
+{
+    return pfc_is_hex_id(text) && strlen(text) == 40;
+}
+
 bool pfc_is_slug(const char *text)
 {
     size_t len = text == NULL ? 0 : strlen(text);
@@ -236,6 +248,30 @@ bool pfc_is_slug(const char *text)
            (islower((unsigned char)text[0]) || isdigit((unsigned char)text[0]));
 }
 
+/* The length of the character that begins here, 0 where none does. */
+static size_t utf8_character(const unsigned char *p, const unsigned char *end)
+{
+    uint32_t c = *p;
+    unsigned more = c < 0x80                ? 0
+                    : c >= 0xc2 && c < 0xe0 ? 1
+                    : (c & 0xf0) == 0xe0    ? 2
+                    : c >= 0xf0 && c < 0xf5 ? 3
+                                            : 9;
+
+    if (more == 9 || (size_t)(end - p) <= more)
+        return 0;
+    c &= more == 0 ? 0x7fu : 0x3fu >> more;
+    for (unsigned i = 1; i <= more; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        c = (c << 6) | (p[i] & 0x3fu);
+    }
+    if ((more == 2 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) ||
+        (more == 3 && (c < 0x10000 || c > 0x10ffff)))
+        return 0;
+    return more + 1;
+}
+
 bool pfc_is_utf8(const char *bytes, size_t len)
 {
     const unsigned char *p = (const unsigned char *)bytes;
@@ -243,8 +279,7 @@ bool pfc_is_utf8(const char *bytes, size_t len)
 
     while (p < end) {
         uint64_t eight;
-        uint32_t c;
-        unsigned more;
+        size_t size;
 
         /* Nearly all text is ASCII: eight bytes at once, as long as none has its highest bit. */
         for (; end - p >= 8; p += 8) {
@@ -254,25 +289,38 @@ bool pfc_is_utf8(const char *bytes, size_t len)
         }
         if (p == end)
             break;
-        c = *p++;
-        more = c < 0x80                ? 0
-               : c >= 0xc2 && c < 0xe0 ? 1
-               : (c & 0xf0) == 0xe0    ? 2
-               : c >= 0xf0 && c < 0xf5 ? 3
-                                       : 9;
-
-        if (more == 9 || (size_t)(end - p) < more)
+        size = utf8_character(p, end);
+        if (size == 0)
             return false;
-        c &= more == 0 ? 0x7fu : 0x3fu >> more;
-        for (unsigned i = 0; i < more; i++) {
-            if ((p[i] & 0xc0) != 0x80)
-                return false;
-            c = (c << 6) | (p[i] & 0x3fu);
-        }
-        p += more;
-        if ((more == 2 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) ||
-            (more == 3 && (c < 0x10000 || c > 0x10ffff)))
-            return false;
+        p += size;
     }
     return true;
+}
+
+void pfc_utf8_mend(char *text)
+{
+    unsigned char *p = (unsigned char *)text;
+    const unsigned char *end = p + strlen(text);
+
+    while (p < end) {
+        size_t size = utf8_character(p, end);
+
+        if (size == 0 || (*p < 0x20 && *p != '\n' && *p != '\t') || *p == 0x7f) {
+            *p = '?';
+            size = 1;
+        }
+        p += size;
+    }
+}
+
+size_t pfc_utf8_cut(const char *text, size_t max_len)
+{
+    size_t len = strnlen(text, max_len + 1);
+
+    if (len <= max_len)
+        return len;
+    len = max_len;
+    while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
+        len--;
+    return len;
 }

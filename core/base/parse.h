@@ -19,16 +19,24 @@ pfc_code pfc_parse_duration_s(const char *text, const char *what, double *out_s,
 /** "4096", "512K", "300M", "8G", "1.5T" to bytes, in powers of 1024. */
 pfc_code pfc_parse_bytes(const char *text, const char *what, uint64_t *out_bytes,
                          pfc_err *err) PFC_MUSTCHECK;
-/** RFC 3339 time ("2026-11-22T10:00:00Z", offsets and fractions allowed) to Unix seconds. */
+/** RFC 3339 time ("2026-11-22T10:00:00Z", offsets and fractions allowed; a blank for the T too) to
+ *  Unix seconds. In UTC it is in 1970 to 9999: what pfc_clock_rfc3339 writes is read again. */
 pfc_code pfc_parse_rfc3339(const char *text, const char *what, double *out_unix_s,
                            pfc_err *err) PFC_MUSTCHECK;
 /** True for 7..64 lower-case hexadecimal digits (a full or short commit id). */
 bool pfc_is_hex_id(const char *text);
 /** True for a full commit id: 40 (SHA-1) or 64 (SHA-256) lower-case hexadecimal digits. */
 bool pfc_is_commit_id(const char *text);
+/** True for a full SHA-1 id: 40 lower-case hexadecimal digits, what documents and the database hold. */
+bool pfc_is_sha(const char *text);
 /** True for names used in URLs and files: [a-z0-9][a-z0-9._-]{0,62}. */
 bool pfc_is_slug(const char *text);
 /** True when the bytes are well-formed UTF-8 (no surrogates, no overlong forms). */
 bool pfc_is_utf8(const char *bytes, size_t len);
+/** Puts '?' for each byte that is no part of well-formed UTF-8 and for control characters but newline
+ *  and tab: what came from outside, perhaps cut within a character, becomes fit for logs and terminals. */
+void pfc_utf8_mend(char *text);
+/** The length of the beginning of a UTF-8 text that has at most max_len bytes and no half character. */
+size_t pfc_utf8_cut(const char *text, size_t max_len);
 
 #endif

@@ -75,7 +75,9 @@ Test(parse, times_follow_rfc3339)
                  { "2000-02-29T23:59:59Z", 11017.0 * 86400 - 1 },
                  { "2000-03-01T02:30:00+02:30", 11017.0 * 86400 },
                  { "2000-02-29T23:00:00-01:00", 11017.0 * 86400 },
-                 { "1970-01-01T00:00:00.25Z", 0.25 } };
+                 { "1970-01-01T00:00:00.25Z", 0.25 },
+                 { "9999-12-31T23:59:59Z", 253402300799.0 },
+                 { "1970-01-01T00:59:00+00:59", 0 } };
     static const char *const bad[] = { "",
                                        "2000-02-30T00:00:00Z",
                                        "2001-02-29T00:00:00Z",
@@ -86,6 +88,9 @@ Test(parse, times_follow_rfc3339)
                                        "2000-01-01T00:00:00.Z",
                                        "2000-01-01T00:00:00+1:00",
                                        "1969-12-31T23:59:59Z",
+                                       "1970-01-01T00:00:00+00:01",
+                                       "9999-12-31T23:59:60Z",
+                                       "9999-12-31T23:59:59-00:01",
                                        "2000-01-01T00:00:00Zx" };
     double value = 0;
 
@@ -109,6 +114,27 @@ Test(clock, times_are_written_as_they_are_read)
     cr_assert(epsilon_eq(dbl, back, 11017.0 * 86400 - 0.5, 1e-6));
     pfc_clock_rfc3339(0.9996, text);
     cr_assert(eq(str, text, "1970-01-01T00:00:01.000Z"));
+    pfc_clock_rfc3339(253402300799.9996, text);
+    cr_assert(eq(str, text, "9999-12-31T23:59:59.999Z"));
+}
+
+Test(parse, what_was_cut_or_never_was_text_becomes_text)
+{
+    char text[] = "caf\xc3\xa9 \xc3", wild[] = "\x1b[31m\xff\xe2\x80\xae\xed\xa0\x80\n\t\x7f.";
+    pfc_err err = { 0 };
+
+    cr_assert(eq(sz, pfc_utf8_cut("caf\xc3\xa9", 4), 3));
+    cr_assert(eq(sz, pfc_utf8_cut("caf\xc3\xa9", 5), 5));
+    cr_assert(eq(sz, pfc_utf8_cut("caf\xc3\xa9", 99), 5));
+    cr_assert(eq(sz, pfc_utf8_cut("", 0), 0));
+    pfc_utf8_mend(text);
+    cr_assert(eq(str, text, "caf\xc3\xa9 ?"));
+    pfc_utf8_mend(wild);
+    cr_assert(eq(str, wild, "?[31m?\xe2\x80\xae???\n\t?."));
+    cr_assert(
+        eq(int, pfc_err_set_field(&err, PFC_EINVAL, "a\x01", "got %.1s", "\xc3\xa9"), PFC_EINVAL));
+    cr_assert(eq(str, err.msg, "got ?"));
+    cr_assert(eq(str, err.field, "a?"));
 }
 
 Test(parse, ids_and_slugs)
