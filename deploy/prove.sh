@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The long proofs, which are no part of test.sh. Each ends with one line: "proof NAME: passed|FAILED".
 #   fuzz    every fuzz target under libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer (clang)
+#   documents  random documents, judged the same by the readers and by the published JSON Schemas
 #   kill    kill -9 of server and database at 1,000 random instants, then of runners, again and again
 #   bisect-kill  kill -9 during bisections, 1,000 times: the same answer, no stored run repeated
 #   faults  every fault of tests/fault/faults.py, again and again
@@ -16,7 +17,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz kill bisect-kill faults soak memory tsan repeat)
+all=(fuzz documents kill bisect-kill faults soak memory tsan repeat)
 only=()
 minutes=10
 runs=1000000
@@ -137,6 +138,25 @@ until_over() {
         rounds=$((rounds + 1))
     done
     echo "  $rounds rounds"
+}
+
+document_round() {
+    documents_seed=$((documents_seed + 1))
+    clean "$documents_python" tests/core/wire/test_schema.py --documents 5000 --seed "$documents_seed" >>"$logs/documents.log" 2>&1 || {
+        tail -n 30 "$logs/documents.log" >&2
+        return 1
+    }
+}
+
+prove_documents() {
+    build release pfc-read-documents || return 1
+    say "documents: $minutes minutes, 5,000 of each kind a round"
+    documents_seed=$(date +%s)
+    documents_python=$(sed -n 's/^PERFCI_PYTHON:FILEPATH=//p' build/release/CMakeCache.txt)
+    : >"$logs/documents.log"
+    until_over document_round || return 1
+    grep -o '[0-9]* taken, [0-9]* refused' "$logs/documents.log" |
+        awk '{ taken += $1; refused += $3 } END { printf "  %d documents, %d taken and %d refused by both\n", NR ? taken + refused : 0, taken, refused }'
 }
 
 kill_round() {

@@ -4,7 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/parse.h"
-#include "core/wire/wire.h"
+#include "core/wire/wire_priv.h"
 
 #define MAX_PARENTS 64
 
@@ -50,8 +50,9 @@ static pfc_code read_texts(const json_t *obj, const pfc_json_at *at, const char 
             strlen(text) != json_string_length(item))
             return pfc_json_fault(&here, NULL, err, "want a text of at most %d bytes",
                                   PFC_WIRE_MAX_TEXT);
-        if (ids && !pfc_is_commit_id(text))
-            return pfc_json_fault(&here, NULL, err, "want a full commit id");
+        if (ids && !pfc_is_sha(text))
+            return pfc_json_fault(&here, NULL, err,
+                                  "want a full commit id of 40 hexadecimal digits");
         (*out)[(*out_len)++] = pfc_strdup(text);
     }
     return PFC_OK;
@@ -67,7 +68,7 @@ static pfc_code read_commit(const json_t *obj, const pfc_json_at *at, pfc_commit
 
     if (code == PFC_OK)
         code = pfc_json_string(obj, at, "id", true, 64, &c->id, err);
-    if (code == PFC_OK && !pfc_is_commit_id(c->id))
+    if (code == PFC_OK && !pfc_is_sha(c->id))
         code = pfc_json_fault(at, "id", err, "want a full commit id of 40 hexadecimal digits");
     if (code == PFC_OK)
         code = read_texts(obj, at, "parents", true, MAX_PARENTS, true, &c->parents, &c->parents_len,
@@ -84,7 +85,7 @@ static pfc_code read_commit(const json_t *obj, const pfc_json_at *at, pfc_commit
     if (code == PFC_OK)
         code = pfc_json_string(obj, at, "time", true, 64, &time, err);
     if (code == PFC_OK && pfc_parse_rfc3339(time, "time", &c->time, NULL) != PFC_OK)
-        code = pfc_json_fault(at, "time", err, "want a time such as 2026-11-22T10:00:00Z");
+        code = pfc_json_fault(at, "time", err, PFC_WIRE_WANT_TIME);
     free(time);
     if (code == PFC_OK)
         code = pfc_json_string(obj, at, "subject", true, PFC_WIRE_MAX_TEXT, &c->subject, err);

@@ -8,6 +8,9 @@
 #include "core/base/parse.h"
 #include "core/wire/wire_priv.h"
 
+#define KEY_SHOWN   60     /* bytes of a member's name in a path */
+#define EXACT_WHOLE 0x1p53 /* as far as a double holds every whole number */
+
 /* jansson recurses: count the depth before it sees the text. Brackets inside strings are skipped. */
 static bool deeper_than(const char *text, size_t len, int max)
 {
@@ -48,11 +51,21 @@ pfc_code pfc_json_parse(const char *text, size_t len, json_t **out, pfc_err *err
         return pfc_err_set(err, PFC_EINVAL, "JSON nested deeper than %d levels",
                            PFC_WIRE_MAX_DEPTH);
     root = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
+    /* A counter of 64 bits without a sign is as good a number as the same with an exponent. */
+    if (root == NULL && json_error_code(&fault) == json_error_numeric_overflow)
+        root = json_loadb(
+            text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL, &fault);
     if (root == NULL)
         return pfc_err_set(err, PFC_EINVAL, "not valid JSON: line %d, column %d: %.200s",
                            fault.line, fault.column, fault.text);
     *out = root;
     return PFC_OK;
+}
+
+static void put_key(pfc_buf *path, const char *key)
+{
+    pfc_buf_printf(path, "%s%.*s", path->len > 0 ? "." : "", (int)pfc_utf8_cut(key, KEY_SHOWN),
+                   key);
 }
 
 static void put_path(pfc_buf *path, const pfc_json_at *at)
@@ -61,7 +74,7 @@ static void put_path(pfc_buf *path, const pfc_json_at *at)
         return;
     put_path(path, at->up);
     if (at->key != NULL)
-        pfc_buf_printf(path, "%s%.60s", path->len > 0 ? "." : "", at->key);
+        put_key(path, at->key);
     else if (at->up != NULL)
         pfc_buf_printf(path, "[%zu]", at->index);
 }
@@ -69,7 +82,7 @@ static void put_path(pfc_buf *path, const pfc_json_at *at)
 pfc_code pfc_json_fault(const pfc_json_at *at, const char *key, pfc_err *err, const char *fmt, ...)
 {
     pfc_buf path;
-    char text[PFC_ERR_MAX];
+    char text[PFC_ERR_MAX], shown[PFC_ERR_FIELD_MAX];
     va_list args;
 
     va_start(args, fmt);
@@ -78,9 +91,10 @@ pfc_code pfc_json_fault(const pfc_json_at *at, const char *key, pfc_err *err, co
     pfc_buf_init(&path, 4096);
     put_path(&path, at);
     if (key != NULL)
-        pfc_buf_printf(&path, "%s%.60s", path.len > 0 ? "." : "", key);
-    pfc_err_set_field(err, PFC_EINVAL, pfc_buf_text(&path), "%.110s%s%.380s", pfc_buf_text(&path),
-                      path.len > 0 ? ": " : "", text);
+        put_key(&path, key);
+    snprintf(shown, sizeof shown, "%.*s", (int)pfc_utf8_cut(pfc_buf_text(&path), sizeof shown - 1),
+             pfc_buf_text(&path));
+    pfc_err_set_field(err, PFC_EINVAL, shown, "%s%s%.380s", shown, path.len > 0 ? ": " : "", text);
     pfc_buf_clear(&path);
     return PFC_EINVAL;
 }
@@ -129,13 +143,15 @@ pfc_code pfc_json_i64(const json_t *obj, const pfc_json_at *at, const char *key,
 {
     json_t *value = NULL;
     pfc_code code = member(obj, at, key, required, &value, err);
+    double real = json_real_value(value); /* 0 of what is no real */
     json_int_t number;
 
     if (code != PFC_OK || value == NULL)
         return code;
-    if (!json_is_integer(value))
+    /* 5.0 is as whole as 5: JSON has numbers of one kind. */
+    if (!json_is_number(value) || real != floor(real) || fabs(real) > EXACT_WHOLE)
         return pfc_json_fault(at, key, err, "want a whole number");
-    number = json_integer_value(value);
+    number = json_is_integer(value) ? json_integer_value(value) : (json_int_t)real;
     if (number < min || number > max)
         return pfc_json_fault(at, key, err, "want %lld..%lld, got %lld", (long long)min,
                               (long long)max, (long long)number);

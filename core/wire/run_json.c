@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "core/base/parse.h"
 #include "core/wire/arena.h"
-#include "core/wire/wire.h"
+#include "core/wire/wire_priv.h"
 
 #define RUN_SCHEMA "perfci.run/1"
 #define MAX_SAMPLE 1e300
@@ -15,6 +16,17 @@
 static const char *const status_names[] = { "ok", "broken", "skipped" };
 
 /* ---- reading ---- */
+
+static bool is_pair_name(const char *name)
+{
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f)
+            return false;
+    }
+    return len >= 1 && len <= PFC_WIRE_MAX_NAME;
+}
 
 static pfc_code read_pairs(const json_t *obj, const pfc_json_at *at, const char *key, bool required,
                            pfc_pairs *out, pfc_err *err)
@@ -34,8 +46,9 @@ static pfc_code read_pairs(const json_t *obj, const pfc_json_at *at, const char 
     {
         char *text = NULL;
 
-        if (strlen(name) > PFC_WIRE_MAX_NAME)
-            return pfc_json_fault(at, key, err, "want names of at most %d bytes",
+        if (!is_pair_name(name))
+            return pfc_json_fault(at, key, err,
+                                  "want names of 1 to %d bytes without control characters",
                                   PFC_WIRE_MAX_NAME);
         code = pfc_json_string(pairs, &here, name, true, PFC_WIRE_MAX_TEXT, &text, err);
         if (code != PFC_OK)
@@ -60,7 +73,8 @@ static pfc_code read_block(const json_t *block, const pfc_json_at *at, pfc_measu
         double number = json_number_value(value);
 
         if (!json_is_number(value) || !isfinite(number) || fabs(number) > MAX_SAMPLE)
-            return pfc_json_fault(&here, NULL, err, "want a finite number");
+            return pfc_json_fault(&here, NULL, err, "want a number from %g to %g", -MAX_SAMPLE,
+                                  MAX_SAMPLE);
         m->samples = pfc_grow(m->samples, m->samples_len, cap, sizeof *m->samples);
         m->samples[m->samples_len++] = number;
     }
@@ -193,25 +207,40 @@ static int by_key(const void *a, const void *b)
 
     if (order == 0)
         order = strcmp(x->metric, y->metric);
-    return order != 0 ? order : strcmp(x->backend, y->backend);
+    if (order == 0)
+        order = strcmp(x->backend, y->backend);
+    return order;
+}
+
+/* Twins in the order of the document, so that the later one can be named. */
+static int by_key_and_place(const void *a, const void *b)
+{
+    const pfc_measurement *x = *(const pfc_measurement *const *)a;
+    const pfc_measurement *y = *(const pfc_measurement *const *)b;
+    int order = by_key(a, b);
+
+    return order != 0 ? order : (x > y) - (x < y);
 }
 
 /* One value a series and run: twice the same key would count a result double. */
-static pfc_code refuse_twins(const pfc_run *run, pfc_err *err)
+static pfc_code refuse_twins(const pfc_run *run, const pfc_json_at *list, pfc_err *err)
 {
     const pfc_measurement **order = pfc_calloc(run->measurements_len, sizeof *order);
-    pfc_code code = PFC_OK;
+    const pfc_measurement *twin = NULL; /* the first that has one before it */
+    pfc_json_at here = { .up = list };
 
     for (size_t i = 0; i < run->measurements_len; i++)
         order[i] = &run->measurements[i];
-    qsort(order, run->measurements_len, sizeof *order, by_key);
-    for (size_t i = 1; i < run->measurements_len && code == PFC_OK; i++)
-        if (by_key(&order[i - 1], &order[i]) == 0)
-            code = pfc_err_set_field(err, PFC_EINVAL, "measurements",
-                                     "measurements: %.100s, %.60s, %.60s is there twice",
-                                     order[i]->benchmark, order[i]->metric, order[i]->backend);
+    qsort(order, run->measurements_len, sizeof *order, by_key_and_place);
+    for (size_t i = 1; i < run->measurements_len; i++)
+        if (by_key(&order[i - 1], &order[i]) == 0 && (!twin || order[i] < twin))
+            twin = order[i];
     free(order);
-    return code;
+    if (!twin)
+        return PFC_OK;
+    here.index = (size_t)(twin - run->measurements);
+    return pfc_json_fault(&here, NULL, err, "%.100s, %.60s, %.60s is there twice", twin->benchmark,
+                          twin->metric, twin->backend);
 }
 
 static pfc_code read_measurements(const json_t *obj, const pfc_json_at *at, pfc_run *run,
@@ -227,7 +256,7 @@ static pfc_code read_measurements(const json_t *obj, const pfc_json_at *at, pfc_
 
         code = read_measurement(json_array_get(items, i), &here, pfc_run_add(run), err);
     }
-    return code == PFC_OK ? refuse_twins(run, err) : code;
+    return code == PFC_OK ? refuse_twins(run, &list, err) : code;
 }
 
 static pfc_code read_machine(const json_t *obj, const pfc_json_at *at, pfc_machine *machine,
@@ -236,6 +265,7 @@ static pfc_code read_machine(const json_t *obj, const pfc_json_at *at, pfc_machi
     static const char *const known[] = { "name", "class", "fingerprint", "hash", NULL };
     pfc_json_at here = { .up = at, .key = "machine" };
     json_t *m = NULL;
+    char *hash = NULL;
     pfc_code code = pfc_json_object(obj, at, "machine", true, &m, err);
 
     if (code == PFC_OK)
@@ -246,6 +276,10 @@ static pfc_code read_machine(const json_t *obj, const pfc_json_at *at, pfc_machi
         code = read_name(m, &here, "class", true, &machine->machine_class, err);
     if (code == PFC_OK)
         code = read_pairs(m, &here, "fingerprint", false, &machine->fingerprint, err);
+    /* Computed again, but what stands there is a text all the same. */
+    if (code == PFC_OK)
+        code = pfc_json_string(m, &here, "hash", false, PFC_SHA256_HEX - 1, &hash, err);
+    free(hash);
     if (code == PFC_OK)
         pfc_machine_hash(machine);
     return code;
@@ -258,7 +292,7 @@ static pfc_code read_time(const json_t *obj, const pfc_json_at *at, const char *
     pfc_code code = pfc_json_string(obj, at, key, required, 64, &text, err);
 
     if (code == PFC_OK && text != NULL && pfc_parse_rfc3339(text, key, out, NULL) != PFC_OK)
-        code = pfc_json_fault(at, key, err, "want a time such as 2026-11-22T10:00:00Z");
+        code = pfc_json_fault(at, key, err, PFC_WIRE_WANT_TIME);
     free(text);
     return code;
 }
@@ -281,7 +315,7 @@ static pfc_code read_head(const json_t *obj, const pfc_json_at *at, pfc_run *run
         code = pfc_json_fault(at, "project", err, "want 1 to 63 of a-z, 0-9, '.', '_', '-'");
     if (code == PFC_OK)
         code = pfc_json_string(obj, at, "commit", false, 64, &run->commit, err);
-    if (code == PFC_OK && run->commit != NULL && !pfc_is_commit_id(run->commit))
+    if (code == PFC_OK && run->commit != NULL && !pfc_is_sha(run->commit))
         code = pfc_json_fault(at, "commit", err, "want a full commit id of 40 hexadecimal digits");
     if (code == PFC_OK)
         code = read_name(obj, at, "branch", false, &run->branch, err);
@@ -309,7 +343,7 @@ static pfc_code read_run(const json_t *obj, pfc_run *run, pfc_err *err)
     if (code == PFC_OK)
         code = read_time(obj, &root, "finished_at", false, &run->finished_at, err);
     if (code == PFC_OK)
-        code = pfc_json_i64(obj, &root, "job_id", false, 0, INT64_MAX, &run->job_id, err);
+        code = pfc_json_i64(obj, &root, "job_id", false, 0, PFC_WIRE_MAX_ID, &run->job_id, err);
     if (code == PFC_OK)
         code = pfc_json_bool(obj, &root, "infra", false, &run->infra, err);
     if (code == PFC_OK)

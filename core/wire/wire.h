@@ -26,9 +26,10 @@
 #define PFC_WIRE_MAX_SAMPLES      100000 /* of one measurement */
 #define PFC_WIRE_MAX_NAME         200 /* bytes of a benchmark, metric, backend, unit or class name */
 #define PFC_WIRE_MAX_FINGERPRINT  128
-#define PFC_WIRE_MAX_COMMITS      5000 /* of one POST */
-#define PFC_WIRE_MAX_PATHS        2000 /* touched paths of one commit */
-#define PFC_WIRE_MAX_TEXT         4096 /* subjects, reasons, paths */
+#define PFC_WIRE_MAX_COMMITS      5000                     /* of one POST */
+#define PFC_WIRE_MAX_PATHS        2000                     /* touched paths of one commit */
+#define PFC_WIRE_MAX_TEXT         4096                     /* subjects, reasons, paths */
+#define PFC_WIRE_MAX_ID           ((INT64_C(1) << 53) - 1) /* what every reader of JSON holds exactly */
 
 /** A name and a text, as in fingerprints, parameters and labels. */
 typedef struct pfc_pair {

@@ -41,11 +41,6 @@ pfc_code pfc_query_id(pfc_tx *tx, const char *name, pfc_args *args, int64_t *id,
     return code;
 }
 
-bool pfc_is_sha(const char *text)
-{
-    return text && strlen(text) == 40 && pfc_is_hex_id(text);
-}
-
 static bool entry_equal(const json_t *a, const json_t *b)
 {
     return a && b && json_equal(a, b);

@@ -4,6 +4,7 @@
 #ifndef PFC_SERVER_SERVICES_INTERNAL_H
 #define PFC_SERVER_SERVICES_INTERNAL_H
 
+#include "core/base/parse.h"
 #include "server/services/services.h"
 
 /** Leaves a row in the audit log: "ingest" of "run 7". detail may be NULL. */
@@ -17,8 +18,6 @@ pfc_code pfc_query_id(pfc_tx *tx, const char *name, pfc_args *args, int64_t *id,
 /** What is known of a machine; *out stays as it was where nothing is. The caller's to free. */
 pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, json_t **out,
                                  pfc_err *err) PFC_MUSTCHECK;
-/** True for 40 lower-case hexadecimal digits. */
-bool pfc_is_sha(const char *text);
 
 /** A remembered token; *generation is for pfc_cache_keep_token, whatever comes back. */
 bool pfc_cache_token(pfc_cache *cache, const char *hash, pfc_principal *out, uint64_t *generation);

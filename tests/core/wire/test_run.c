@@ -112,7 +112,7 @@ Test(run, each_fault_names_its_path)
           "measurements[0].benchmark" },
         { "{" HEAD ",\"measurements\":[{" BENCH ",\"samples\":[[1]]},{" BENCH
           ",\"samples\":[[1]]}]}",
-          "measurements" },
+          "measurements[1]" },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++) {
