@@ -6,6 +6,7 @@ import concurrent.futures
 import copy
 import gzip
 import json
+import random
 import re
 import socket
 import time
@@ -170,6 +171,12 @@ def framing():
         "chunk with a trailer": chunked(chunk(b"{}"), b"0\r\nX-Injected: 1\r\n\r\n"),
         "two hosts": request(f"GET /api/v1/projects HTTP/1.1", "Host: y"),
         "unknown content encoding": post(b"{}", "Content-Encoding: br"),
+        "deflate": post(zlib.compress(GOOD), "Content-Encoding: deflate"),
+        "gzip named twice": post(gzip.compress(GOOD), "Content-Encoding: gzip", "Content-Encoding: gzip"),
+        "gzip in gzip, said so": post(gzip.compress(gzip.compress(GOOD)), "Content-Encoding: gzip, gzip"),
+        "two gzip members": post(gzip.compress(GOOD[:100]) + gzip.compress(GOOD[100:]), "Content-Encoding: gzip"),
+        "a gzip stream with a wrong sum": post(gzip.compress(GOOD)[:-8] + b"\0" * 8, "Content-Encoding: gzip"),
+        "a gzip bomb within the limit, a document and blanks": post(gzip.compress(GOOD + b" " * (8 << 20)), "Content-Encoding: gzip"),
         "gzip that is none": post(b"not gzip", "Content-Encoding: gzip"),
         "half a gzip stream": post(gzip.compress(GOOD)[:-9], "Content-Encoding: gzip"),
         "bytes behind gzip": post(gzip.compress(GOOD) + b"x", "Content-Encoding: gzip"),
@@ -177,6 +184,8 @@ def framing():
         "a gzip bomb within the limit, no document": post(bomb(1 << 20), "Content-Encoding: gzip"),
         "gzip in gzip": post(gzip.compress(gzip.compress(GOOD)), "Content-Encoding: gzip"),
         "an idempotency key of 1,000 bytes": post(GOOD, "Idempotency-Key: " + "k" * 1000),
+        "an idempotency key that is no ASCII": post(GOOD, b"Idempotency-Key: k\xff\xfe"),
+        "an empty idempotency key": post(GOOD, b"Idempotency-Key:"),
         "a control byte in a header": post(GOOD, b"X-A: a\x07b"),
         "an address over 8 KiB": get("/api/v1/projects?cursor=" + "1" * 9000),
         "a method that is unknown": request("BREW /api/v1/projects HTTP/1.1"),
@@ -290,6 +299,50 @@ class Hostile(unittest.TestCase):
         self.assertGreaterEqual(sum(map(len, groups)), 60)
         for group in groups:
             self.check(group)
+
+    def test_a_refusal_names_the_limit_and_the_limit_itself_is_taken(self):
+        many = [{**document()["measurements"][0], "benchmark": f"b{i}", "samples": [[1]]} for i in range(20001)]
+        m = many[0]
+        over = {
+            "16 MiB": (413, post(GOOD + b" " * (16 * 1024 * 1024 + 1 - len(GOOD)))),
+            "16 MiB after gunzip": (413, post(gzip.compress(random.Random(1).randbytes(1 << 16).hex().encode() * 129), "Content-Encoding: gzip")),
+            "100 times": (413, post(gzip.compress(GOOD + b" " * (8 << 20)), "Content-Encoding: gzip")),
+            "want gzip": (415, post(GOOD, "Content-Encoding: br")),
+            "32 levels": (400, post(b"[" * 33 + b"]" * 33)),
+            "20000 entries, got 20001": (400, post(edited(("measurements",), many))),
+            "10000 entries, got 10001": (400, post(edited((*M, "samples"), [[1]] * 10001))),
+            "100000 samples": (400, post(edited((*M, "samples"), [[1] * 100001]))),
+            "200 bytes, got 201": (400, post(edited((*M, "benchmark"), "b" * 201))),
+            "4096 bytes, got 4097": (400, post(edited((*M, "reason"), "b" * 4097))),
+            "128 members, got 129": (400, post(edited((*M, "params"), {f"k{i}": "" for i in range(129)}))),
+            "-1e+300 to 1e+300": (400, post(edited((*M, "samples"), [[1.1e300]]))),
+            "1 to 200 printable": (400, post(GOOD, "Idempotency-Key: " + "k" * 201)),
+        }
+        for words, (status, data) in over.items():
+            with self.subTest(words=words):
+                got, _, body = head_and_body(raw(data))
+                self.assertEqual(got, status, body)
+                self.assertIn(words, json.loads(body)["error"]["message"])
+        before = self.held()["runs"]
+        widest = {"benchmark": "b" * 200, "reason": "r" * 4096, "params": {f"k{i}": "" for i in range(128)}, "samples": [[1e300]] * 10000}
+        at = [post(json.dumps(support.run_document(800, 1)).encode().ljust(16 << 20))]
+        at += [post(json.dumps(support.run_document(801, 1, measurements=[{**m, **widest}])).encode(), "Idempotency-Key: " + "k" * 200),
+               post(json.dumps(support.run_document(802, 1, measurements=[{**m, "samples": [[1] * 100000]}])).encode()),
+               post(gzip.compress(json.dumps(support.run_document(803, 1)).encode().ljust(1 << 20)), "Content-Encoding: gzip")]
+        for data in at:
+            got, _, body = head_and_body(raw(data))
+            self.assertEqual(got, 201, body)
+        self.assertEqual(self.held()["runs"], before + len(at))
+
+    def test_a_fault_far_from_ascii_has_its_sentence_and_path(self):
+        for old, new, field in ((b'"suite"', ('"\u00e9\u20ac' + "\u00e9" * 40 + '"').encode(), "\u00e9\u20ac" + "\u00e9" * 27),
+                                (b'"lower"', ('"' + "x" * 31 + "\u00e9" + '"').encode(), "measurements[0].direction"),
+                                (b'"perfci.run/1"', ('"' + "x" * 59 + "\u00e9" + '"').encode(), "schema")):
+            with self.subTest(field=field):
+                status, _, body = head_and_body(raw(post(spliced(old, new))))
+                error = json.loads(body)["error"]
+                self.assertEqual((status, error.get("field")), (400, field))
+                self.assertTrue(error["message"].startswith(field), error)
 
     def test_what_libmicrohttpd_answers_itself_is_what_the_document_lists(self):
         for name, (data, status) in BEFORE_US.items():
