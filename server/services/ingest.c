@@ -83,6 +83,11 @@ static pfc_code find_part(pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
     return code;
 }
 
+static pfc_code key_conflict(pfc_err *err)
+{
+    return pfc_err_set(err, PFC_ECONFLICT, "Idempotency-Key: it was used for another document");
+}
+
 static pfc_code check_key(pfc_ingest *in, const char *key, pfc_ingest_result *out, pfc_err *err)
 {
     pfc_args args = { 0 };
@@ -102,8 +107,7 @@ static pfc_code check_key(pfc_ingest *in, const char *key, pfc_ingest_result *ou
             out->series = pfc_res_i64(res, 0, pfc_res_column(res, "series"));
             out->samples = pfc_res_i64(res, 0, pfc_res_column(res, "samples"));
         } else {
-            code = pfc_err_set(err, PFC_ECONFLICT,
-                               "Idempotency-Key: it was used for another document");
+            code = key_conflict(err);
         }
     }
     pfc_res_free(res);
@@ -196,12 +200,18 @@ static pfc_code resolve_series(pfc_ingest *in, pfc_err *err)
             break;
         }
         /* A series is one quantity: mixing units or directions would make steps of nothing. */
-        if (!pfc_streq(unit, c->unit[i]) || pfc_res_bool(res, i, 2) != c->higher[i])
-            code = pfc_err_set_field(err, PFC_EINVAL, "measurements",
-                                     "%s %s: its series has unit %s, %s is better; got unit %s, %s",
-                                     c->benchmark[i], c->metric[i], unit,
-                                     pfc_res_bool(res, i, 2) ? "higher" : "lower", c->unit[i],
-                                     c->higher[i] ? "higher" : "lower");
+        if (!pfc_streq(unit, c->unit[i]) || pfc_res_bool(res, i, 2) != c->higher[i]) {
+            char path[64];
+
+            (void)snprintf(path, sizeof(path), "measurements[%zu].%s",
+                           (size_t)(c->measured[i] - in->run->measurements),
+                           pfc_streq(unit, c->unit[i]) ? "direction" : "unit");
+            code = pfc_err_set_field(
+                err, PFC_EINVAL, path,
+                "%s: %s %s: its series has unit %s, %s is better; got unit %s, %s", path,
+                c->benchmark[i], c->metric[i], unit, pfc_res_bool(res, i, 2) ? "higher" : "lower",
+                c->unit[i], c->higher[i] ? "higher" : "lower");
+        }
     }
     pfc_res_free(res);
     return code;
@@ -326,6 +336,8 @@ static pfc_code store_part(pfc_ingest *in, const char *actor, const char *key,
     pfc_args_i64(&args, out->series);
     pfc_args_i64(&args, out->samples);
     code = pfc_tx_query(in->tx, "run_part_insert", &args, NULL, err);
+    if (code == PFC_ECONFLICT && key) /* since check_key looked, by another server perhaps */
+        return key_conflict(err);
     /* Same transaction: a run stored but never judged looks like a healthy one. */
     if (!code && in->ok.len)
         code = pfc_detect_enqueue(in->tx, in->project_id, in->run_id, NULL, err);

@@ -170,6 +170,7 @@ Test(ingest, what_cannot_be_right_is_refused_before_it_is_stored)
     other->measurements[1].unit = pfc_strdup("s");
     cr_assert(eq(int, pfc_run_ingest(db, "test", p, other, NULL, &result, &err), PFC_EINVAL));
     cr_assert(ne(ptr, strstr(err.msg, "unit ns"), NULL), "%s", err.msg);
+    cr_assert(eq(str, err.field, "measurements[1].unit"));
     ASSERT_COUNT(url, "runs", "1");
     pfc_run_free(run);
     pfc_run_free(other);
@@ -276,6 +277,135 @@ Test(ingest, eight_threads_with_different_documents_store_them_all)
     ASSERT_COUNT(url, "measurements_default", "0"); /* partitions were there */
     for (unsigned n = 1; n <= 8; n++)
         cr_assert(eq(i64, fx_position(db, p, n), n)); /* stubs in the order of time */
+    free(url);
+    pfc_db_close(db);
+}
+
+/* Two pools on one database, as of two servers. */
+Test(ingest, one_key_raced_for_with_different_documents_has_one_winner)
+{
+    char *url = NULL;
+    pfc_db *dbs[2] = { pfc_test_db_open(4, &url), NULL };
+    pfc_err err = { 0 };
+    int64_t p = fx_project(dbs[0]);
+    pthread_t threads[8];
+    racer racers[8];
+    pfc_run *runs[8];
+    int stored = 0;
+
+    cr_assert(
+        eq(int, pfc_db_open(&dbs[1], &(pfc_db_opts){ .url = url, .connections = 4 }, &err), PFC_OK),
+        "%s", err.msg);
+    for (unsigned i = 0; i < 8; i++) {
+        runs[i] = two_benchmarks(i + 1);
+        racers[i] = (racer){ .db = dbs[i % 2], .project = p, .run = runs[i], .key = "contested" };
+        cr_assert(eq(int, pthread_create(&threads[i], NULL, race, &racers[i]), 0));
+    }
+    for (int i = 0; i < 8; i++)
+        cr_assert(eq(int, pthread_join(threads[i], NULL), 0));
+    for (int i = 0; i < 8; i++) {
+        stored += racers[i].code == PFC_OK;
+        if (racers[i].code != PFC_OK) {
+            cr_assert(eq(int, racers[i].code, PFC_ECONFLICT), "%s", racers[i].err.msg);
+            cr_assert(
+                eq(str, racers[i].err.msg, "Idempotency-Key: it was used for another document"));
+        }
+        pfc_run_free(runs[i]);
+    }
+    cr_assert(eq(int, stored, 1));
+    ASSERT_COUNT(url, "runs", "1");
+    ASSERT_COUNT(url, "run_parts", "1");
+    ASSERT_COUNT(url, "jobs", "1");
+    free(url);
+    pfc_db_close(dbs[0]);
+    pfc_db_close(dbs[1]);
+}
+
+Test(ingest, a_key_is_of_one_project_and_not_used_up_by_a_refusal)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db), q;
+    pfc_run *run = two_benchmarks(1), *same = two_benchmarks(1), *next = two_benchmarks(2);
+    pfc_projects rows = { 0 };
+    pfc_ingest_result first = { 0 }, other = { 0 };
+    pfc_err err = { 0 };
+    bool created = false;
+
+    cr_assert(
+        eq(int, pfc_project_create(db, "test", "q", "main", NULL, &created, &rows, &err), PFC_OK));
+    q = rows.items[0].id;
+    pfc_rows_clear(&rows);
+    free(same->id);
+    same->id = pfc_strdup(run->id);
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, "k", &first, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(int, pfc_run_ingest(db, "test", q, same, "k", &other, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(not(other.repeated));
+    cr_assert(ne(i64, other.run_id, first.run_id));
+
+    free(next->measurements[0].unit);
+    next->measurements[0].unit = pfc_strdup("s"); /* the series has ns */
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, next, "l", &other, &err), PFC_EINVAL));
+    free(next->measurements[0].unit);
+    next->measurements[0].unit = pfc_strdup("ns");
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, next, "l", &other, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(not(other.repeated));
+    ASSERT_COUNT(url, "runs", "3");
+    pfc_run_free(run);
+    pfc_run_free(same);
+    pfc_run_free(next);
+    free(url);
+    pfc_db_close(db);
+}
+
+Test(ingest, a_further_part_does_not_measure_the_same_again)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    pfc_run *run = two_benchmarks(1), *part = fx_run(1);
+    pfc_ingest_result result = { 0 };
+    pfc_err err = { 0 };
+
+    free(part->id);
+    part->id = pfc_strdup(run->id);
+    fx_measure(part, "gemm/c", "time_ns", 300, 0.01, 4, 1, 9);
+    fx_measure(part, "gemm/b", "time_ns", 300, 0.01, 4, 1, 9);
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, NULL, &result, &err), PFC_OK));
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, part, NULL, &result, &err), PFC_ECONFLICT));
+    ASSERT_COUNT(url, "measurements", "2");
+    ASSERT_COUNT(url, "run_parts", "1");
+    pfc_run_free(run);
+    pfc_run_free(part);
+    free(url);
+    pfc_db_close(db);
+}
+
+/* A run that is stored but never judged looks like a healthy one. */
+Test(ingest, a_run_whose_job_cannot_be_made_is_not_stored)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    pfc_run *run = two_benchmarks(1);
+    pfc_ingest_result result = { 0 };
+    pfc_err err = { 0 };
+
+    pfc_test_sql(url, "ALTER TABLE jobs ADD CONSTRAINT none CHECK (kind <> 'detect')");
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, "k", &result, &err), PFC_EINVAL));
+    ASSERT_COUNT(url, "runs", "0");
+    ASSERT_COUNT(url, "run_parts", "0");
+    ASSERT_COUNT(url, "measurements", "0");
+    ASSERT_COUNT(url, "audit WHERE action = 'ingest'", "0");
+    pfc_test_sql(url, "ALTER TABLE jobs DROP CONSTRAINT none");
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, "k", &result, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(not(result.repeated));
+    ASSERT_COUNT(url, "jobs", "1");
+    pfc_run_free(run);
     free(url);
     pfc_db_close(db);
 }

@@ -251,6 +251,37 @@ Test(writer, a_statement_that_fails_takes_the_group_apart_and_nothing_is_lost)
     cr_assert(eq(long, number("SELECT count(*) FROM measurements"), N - 1 + 2));
 }
 
+Test(writer, a_group_whose_jobs_cannot_be_made_is_not_stored)
+{
+    enum { N = 6 };
+    pfc_ingest_ticket *tickets[N];
+    pfc_ingest_result result = { 0 };
+    barrier b = { 0 };
+    pfc_err err = { 0 };
+
+    store_first();
+    hold(&b);
+    for (unsigned i = 0; i < N; i++) {
+        tickets[i] = ticket_of(one_benchmark(1 + i % 5, i + 10), NULL);
+        submit(tickets[i]);
+    }
+    pfc_test_sql(
+        url, "CREATE FUNCTION no_more() RETURNS trigger"
+             " LANGUAGE plpgsql AS $$ BEGIN IF NEW.kind = 'detect' AND (SELECT count(*) FROM"
+             " jobs WHERE kind = 'detect') >= 2 THEN RAISE EXCEPTION USING ERRCODE = '23514';"
+             " END IF; RETURN NEW; END $$; CREATE TRIGGER no_more BEFORE INSERT ON jobs FOR EACH"
+             " ROW EXECUTE FUNCTION no_more()");
+    let_go(&b);
+    wait_for(&counter, N + 1);
+    for (unsigned i = 0; i < N; i++) {
+        cr_assert(eq(int, take(tickets[i], &result, &err), PFC_EINVAL), "%u", i);
+        pfc_ingest_ticket_free(tickets[i]);
+    }
+    cr_assert(eq(long, number("SELECT count(*) FROM runs"), 2));
+    cr_assert(eq(long, number("SELECT count(*) FROM run_parts"), 2));
+    cr_assert(eq(long, number("SELECT count(*) FROM measurements"), 2));
+}
+
 Test(writer, twins_in_one_group_are_stored_once)
 {
     pfc_run *run = one_benchmark(2, 9), *twin = one_benchmark(2, 9), *other = one_benchmark(3, 9);
