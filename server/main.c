@@ -19,8 +19,7 @@
 #include "core/base/log.h"
 #include "server/handlers/handlers.h"
 #include "server/manager.h"
-#include "server/settings.h"
-#include "server/workers/workers.h"
+#include "server/running.h"
 
 #define STOP_GRACE_S 6 /* and 2 for what is cut off then */
 #define CUT_AFTER_S  8 /* of stopping: over within 10 s, whatever clients and database do */
@@ -30,20 +29,6 @@
 #define READERS      2
 #define CACHE_TTL_S  10
 #define SILENT_MAX_S 10
-
-typedef struct server {
-    pfc_server_settings settings;
-    pfc_app app;
-    pfc_listener *listener;
-    pfc_workers *workers;
-    pfc_notifier *notifier;
-    pthread_t signals;
-    bool signals_running;
-    pfc_watchdog *watchdog;
-    int listen_fd; /* passed by the service manager; -1: none */
-    atomic_bool stop, reload;
-    atomic_bool over; /* the thread for the signals shall end */
-} server;
 
 /* ---- signals ---- */
 
@@ -181,29 +166,6 @@ static pfc_code write_endpoint(const server *s, pfc_err *err)
     return code;
 }
 
-static pfc_code read_tls(const server *s, char **cert, char **key, pfc_err *err)
-{
-    size_t len = 0;
-    pfc_code code;
-
-    if (!s->settings.tls_cert)
-        return PFC_OK;
-    code = pfc_fs_read(s->settings.tls_cert, 1 << 20, cert, &len, err);
-    if (code)
-        return pfc_err_wrap(err, "--tls-cert");
-    code = pfc_fs_private(s->settings.tls_key, err);
-    if (!code)
-        code = pfc_fs_read(s->settings.tls_key, 1 << 20, key, &len, err);
-    return code ? pfc_err_wrap(err, "--tls-key") : PFC_OK;
-}
-
-static void wipe(char *key)
-{
-    if (key)
-        explicit_bzero(key, strlen(key));
-    free(key);
-}
-
 static pfc_code start_http(server *s, pfc_err *err)
 {
     char *cert = NULL, *key = NULL;
@@ -226,14 +188,14 @@ static pfc_code start_http(server *s, pfc_err *err)
         .gate = gate,
         .app = &s->app,
     };
-    pfc_code code = read_tls(s, &cert, &key, err);
+    pfc_code code = server_read_tls(s, &cert, &key, err);
 
     opts.tls_cert = cert;
     opts.tls_key = key;
     if (!code)
         code = pfc_httpd_start(&opts, &s->app.http, err);
     free(cert);
-    wipe(key);
+    server_wipe(key);
     if (code)
         return code;
     pfc_log(PFC_INFO, "listening", "url", pfc_httpd_url(s->app.http), "operations",
@@ -327,22 +289,6 @@ static const char *events_url(const server *s)
     return s->settings.direct_database ? s->settings.direct_database : s->settings.database;
 }
 
-/* Before anything is listened to: a wrong file of receivers is told at once. */
-static pfc_code open_notifier(server *s, pfc_err *err)
-{
-    const pfc_notifier_opts opts = {
-        .db = s->app.db,
-        .file = s->settings.notify,
-        .networks = s->settings.notify_networks,
-        .public_url = s->settings.public_url,
-        .timeout_s = s->settings.notify_timeout_s,
-        .retry_s = s->settings.notify_retry_s,
-        .tries = s->settings.notify_tries,
-    };
-
-    return s->settings.notify ? pfc_notifier_open(&s->notifier, &opts, err) : PFC_OK;
-}
-
 static pfc_code start_workers(server *s, pfc_err *err)
 {
     const pfc_workers_opts opts = {
@@ -354,7 +300,10 @@ static pfc_code start_workers(server *s, pfc_err *err)
         .notifier = s->notifier,
     };
 
-    return s->settings.workers > 0 ? pfc_workers_start(&s->workers, &opts, err) : PFC_OK;
+    if (s->settings.workers == 0)
+        return PFC_OK;
+    s->notifier = NULL; /* the workers' */
+    return pfc_workers_start(&s->workers, &opts, err);
 }
 
 /* Before the service says that it is ready: what happens from then on must not go unheard. */
@@ -395,7 +344,7 @@ static pfc_code start(server *s, pfc_err *err)
     if (!code)
         code = pfc_db_open(&s->app.db, &db, err);
     if (!code)
-        code = open_notifier(s, err);
+        code = server_open_notifier(&s->settings, s->app.db, &s->notifier, err);
     if (!code)
         code = pfc_listener_open(&s->listener, events_url(s), err);
     if (!code)
@@ -443,51 +392,6 @@ static void relay(server *s, const char *event)
     json_decref(json);
 }
 
-/* Renewed certificate files. */
-static pfc_code reload_tls(server *s, pfc_err *err)
-{
-    char *cert = NULL, *key = NULL;
-    bool renewed = false;
-    pfc_code code;
-
-    if (!s->settings.tls_cert)
-        return PFC_OK;
-    code = read_tls(s, &cert, &key, err);
-    if (!code)
-        code = pfc_httpd_renew(s->app.http, cert, key, &renewed, err);
-    free(cert);
-    wipe(key);
-    if (code)
-        pfc_log(PFC_ERROR, "certificate not renewed, the old one holds", "reason",
-                (const char *)err->msg);
-    else if (renewed)
-        pfc_log(PFC_INFO, "certificate renewed", "file", s->settings.tls_cert);
-    return code;
-}
-
-/* On SIGHUP. A file that cannot be used changes nothing. */
-static void reload(server *s)
-{
-    const char *restart = NULL;
-    pfc_err err = { 0 };
-
-    pfc_manager_reloading();
-    pfc_cache_forget(s->app.cache);
-    (void)reload_tls(s, &err);
-    if (pfc_server_settings_reload(&s->settings, &restart, &err) != PFC_OK) {
-        pfc_log(PFC_ERROR, "settings not reloaded, the old ones hold", "reason",
-                (const char *)err.msg);
-    } else {
-        pfc_httpd_tune(s->app.http, (double)s->settings.rate_address,
-                       (double)s->settings.rate_token, s->settings.public_read);
-        pfc_log_set_level(s->settings.log_level);
-        pfc_log(PFC_INFO, "reloaded", "file", s->settings.file ? s->settings.file : "");
-        if (restart)
-            pfc_log(PFC_WARN, "changed setting needs a restart", "setting", restart);
-    }
-    pfc_manager_ready(err.code ? err.msg : "reloaded");
-}
-
 /* Until told to stop. After a gap all who wait look again: news may have been missed. */
 static void relay_events(server *s)
 {
@@ -500,7 +404,7 @@ static void relay_events(server *s)
         bool hears = code == PFC_OK || code == PFC_ETIMEOUT;
 
         if (atomic_exchange(&s->reload, false))
-            reload(s);
+            server_reload(s);
         if (hears != heard)
             pfc_cache_trust(s->app.cache, hears);
         heard = hears;

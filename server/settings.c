@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/buf.h"
 #include "core/base/conf.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
@@ -76,8 +77,8 @@ static const char more_help[] =
     "  --public-url U            of the dashboard, for links in them (PERFCI_PUBLIC_URL)\n"
     "  --log-level L             debug, info, warn, error or off; default info (PERFCI_LOG_LEVEL)\n"
     "  --settings F              NAME=value lines, the names in parentheses here; read again on\n"
-    "                            SIGHUP, which takes over rates, public reading, log level\n"
-    "                            (PERFCI_SETTINGS)\n"
+    "                            SIGHUP, which takes over rates, public reading, log level,\n"
+    "                            retention, and receivers of notices (PERFCI_SETTINGS)\n"
     "  --version, --help\n"
     "\n"
     "examples:\n"
@@ -86,7 +87,7 @@ static const char more_help[] =
     "c.pem "
     "--tls-key k.pem\n"
     "\n"
-    "SIGHUP reads the settings file and the tokens again.\n"
+    "SIGHUP reads the settings file, receivers, certificates and tokens again.\n"
     "SIGTERM and SIGINT stop it in order within 10 s, a second one at once.\n"
     "Exit status: 0 stopped, 2 usage, 5 port, database, or stopped at once.\n";
 
@@ -184,6 +185,23 @@ static const char *const known[] = {
     "PERFCI_TLS_CERT",
     "PERFCI_TLS_KEY",
     "PERFCI_PLAIN_HTTP",
+    "PERFCI_LOG_LEVEL",
+    "PERFCI_RETAIN_RAW",
+    "PERFCI_RETAIN_DAYS",
+    "PERFCI_NOTIFY",
+    "PERFCI_NOTIFY_NETWORKS",
+    "PERFCI_NOTIFY_TIMEOUT",
+    "PERFCI_NOTIFY_RETRY",
+    "PERFCI_NOTIFY_TRIES",
+    "PERFCI_PUBLIC_URL",
+    NULL,
+};
+
+/* Those of them that a running server takes over: what pfc_server_settings_adopt copies. */
+static const char *const taken_over[] = {
+    "PERFCI_PUBLIC_READ",
+    "PERFCI_RATE_ADDRESS",
+    "PERFCI_RATE_TOKEN",
     "PERFCI_LOG_LEVEL",
     "PERFCI_RETAIN_RAW",
     "PERFCI_RETAIN_DAYS",
@@ -425,64 +443,56 @@ pfc_code pfc_server_settings_read(int argc, char **argv, pfc_server_settings *ou
     return code;
 }
 
-static bool differ(const char *a, const char *b)
+/* Lines that changed since the start and that a running server does not take over, "A, B"; caller frees;
+ * NULL: none. */
+static char *need_restart(const pfc_settings_file *old, const pfc_settings_file *fresh)
 {
-    return strcmp(a ? a : "", b ? b : "") != 0;
-}
+    pfc_buf list;
 
-/* A setting that only a restart takes over and that is another now; NULL: none. */
-static const char *needs_restart(const pfc_server_settings *old, const pfc_server_settings *fresh)
-{
-    if (differ(old->listen, fresh->listen))
-        return "PERFCI_LISTEN";
-    if (differ(old->ops_listen, fresh->ops_listen))
-        return "PERFCI_OPS_LISTEN";
-    if (differ(old->data, fresh->data))
-        return "PERFCI_DATA";
-    if (differ(old->tls_cert, fresh->tls_cert) || differ(old->tls_key, fresh->tls_key))
-        return "PERFCI_TLS_CERT, PERFCI_TLS_KEY";
-    if (old->plain_http != fresh->plain_http)
-        return "PERFCI_PLAIN_HTTP";
-    if (old->workers != fresh->workers)
-        return "PERFCI_WORKERS";
-    if (old->raw_months != fresh->raw_months || old->day_months != fresh->day_months)
-        return "PERFCI_RETAIN_RAW, PERFCI_RETAIN_DAYS";
-    if (differ(old->notify, fresh->notify) ||
-        differ(old->notify_networks, fresh->notify_networks) ||
-        differ(old->public_url, fresh->public_url) || old->notify_tries != fresh->notify_tries)
-        return "PERFCI_NOTIFY, PERFCI_NOTIFY_NETWORKS, PERFCI_NOTIFY_TRIES, PERFCI_PUBLIC_URL";
-    if (old->threads != fresh->threads)
-        return "PERFCI_HTTP_THREADS";
-    if (old->connections != fresh->connections || old->connections_each != fresh->connections_each)
-        return "PERFCI_CONNECTIONS, PERFCI_CONNECTIONS_PER_ADDRESS";
-    if (old->request_timeout_s < fresh->request_timeout_s ||
-        old->request_timeout_s > fresh->request_timeout_s)
-        return "PERFCI_REQUEST_TIMEOUT";
-    return NULL;
-}
+    pfc_buf_init(&list, 4096);
+    for (size_t i = 0; known[i]; i++) {
+        const char *before = pfc_settings_file_get(old, known[i]);
+        const char *now = pfc_settings_file_get(fresh, known[i]);
+        bool taken = false;
 
-pfc_code pfc_server_settings_reload(pfc_server_settings *settings, const char **restart,
-                                    pfc_err *err)
-{
-    pfc_server_settings fresh = { 0 };
-    pfc_code code;
-
-    *restart = NULL;
-    if (!settings->file)
-        return PFC_OK;
-    memcpy(fresh.flags, settings->flags, sizeof(fresh.flags));
-    code = pfc_settings_file_read(settings->file, known, &fresh.lines, err);
-    if (!code)
-        code = read_values(&fresh, err);
-    if (!code) {
-        *restart = needs_restart(settings, &fresh);
-        settings->rate_address = fresh.rate_address;
-        settings->rate_token = fresh.rate_token;
-        settings->public_read = fresh.public_read;
-        settings->log_level = fresh.log_level;
+        for (size_t k = 0; taken_over[k]; k++)
+            taken = taken || strcmp(taken_over[k], known[i]) == 0;
+        if (!taken && strcmp(before ? before : "", now ? now : "") != 0)
+            pfc_buf_printf(&list, "%s%s", list.len ? ", " : "", known[i]);
     }
-    pfc_settings_file_clear(&fresh.lines);
-    return code;
+    return list.len ? pfc_buf_take(&list) : NULL;
+}
+
+pfc_code pfc_server_settings_again(const pfc_server_settings *settings, pfc_server_settings *fresh,
+                                   pfc_err *err)
+{
+    pfc_code code = PFC_OK;
+
+    *fresh = (pfc_server_settings){ .file = settings->file };
+    memcpy(fresh->flags, settings->flags, sizeof(fresh->flags));
+    if (fresh->file)
+        code = pfc_settings_file_read(fresh->file, known, &fresh->lines, err);
+    return code ? code : read_values(fresh, err);
+}
+
+char *pfc_server_settings_adopt(pfc_server_settings *settings, pfc_server_settings *fresh)
+{
+    settings->rate_address = fresh->rate_address;
+    settings->rate_token = fresh->rate_token;
+    settings->public_read = fresh->public_read;
+    settings->log_level = fresh->log_level;
+    settings->raw_months = fresh->raw_months;
+    settings->day_months = fresh->day_months;
+    settings->notify = fresh->notify;
+    settings->notify_networks = fresh->notify_networks;
+    settings->notify_timeout_s = fresh->notify_timeout_s;
+    settings->notify_retry_s = fresh->notify_retry_s;
+    settings->notify_tries = fresh->notify_tries;
+    settings->public_url = fresh->public_url;
+    pfc_settings_file_clear(&settings->lines_now);
+    settings->lines_now = fresh->lines;
+    fresh->lines = (pfc_settings_file){ 0 };
+    return need_restart(&settings->lines, &settings->lines_now);
 }
 
 void pfc_server_settings_clear(pfc_server_settings *settings)
@@ -492,4 +502,5 @@ void pfc_server_settings_clear(pfc_server_settings *settings)
     free(settings->direct_database);
     settings->database = settings->read_database = settings->direct_database = NULL;
     pfc_settings_file_clear(&settings->lines);
+    pfc_settings_file_clear(&settings->lines_now);
 }

@@ -1,6 +1,7 @@
 /*
  * Settings of perfci-server: flag, then environment, then the settings file. What a running server
- * takes over from a changed file: the two rates, public reading, the log level.
+ * takes over from a changed file: the two rates, public reading, the log level, retention, and
+ * all about the receivers of notices.
  */
 #ifndef PFC_SERVER_SETTINGS_H
 #define PFC_SERVER_SETTINGS_H
@@ -45,20 +46,21 @@ typedef struct pfc_server_settings {
     pfc_log_level log_level;     /* --log-level, PERFCI_LOG_LEVEL */
     const char *file;            /* --settings, PERFCI_SETTINGS; NULL: none */
     bool done;                   /* --help or --version was answered */
-    pfc_settings_file lines;     /* of the file; the strings above may be its */
+    pfc_settings_file lines;     /* of the file at the start; the strings above may be its, or */
+    pfc_settings_file lines_now; /* of the file as it was adopted last */
     const char *flags[PFC_SERVER_FLAGS]; /* as given, for reading the file again */
 } pfc_server_settings;
 
 /** Clear *out, also on failure. PFC_EINVAL with a sentence for a usage error. */
 pfc_code pfc_server_settings_read(int argc, char **argv, pfc_server_settings *out,
                                   pfc_err *err) PFC_MUSTCHECK;
-/**
- * Reads the settings file again and takes over what may change while the server runs (see above);
- * *restart becomes the name of a setting that changed and needs a restart, NULL when there is none.
- * On failure nothing changes. Without a file nothing is done.
- */
-pfc_code pfc_server_settings_reload(pfc_server_settings *settings, const char **restart,
-                                    pfc_err *err) PFC_MUSTCHECK;
+/** Reads the settings file again (flags and environment are as they were; without a file they are all).
+ *  *fresh is the caller's to give to pfc_server_settings_adopt or to clear, also on failure. */
+pfc_code pfc_server_settings_again(const pfc_server_settings *settings, pfc_server_settings *fresh,
+                                   pfc_err *err) PFC_MUSTCHECK;
+/** Takes over what may change while the server runs (see above). Returns the names of the lines that are
+ *  others than at the start and need a restart, "A, B"; caller frees; NULL: none. */
+char *pfc_server_settings_adopt(pfc_server_settings *settings, pfc_server_settings *fresh);
 void pfc_server_settings_clear(pfc_server_settings *settings);
 
 #endif

@@ -2,12 +2,14 @@
 #include "server/settings_file.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/base.h"
-#include "core/base/buf.h"
 #include "core/base/fs.h"
+
+#define PFC_SETTINGS_NAME_SHOWN 80
 
 const char *pfc_settings_file_get(const pfc_settings_file *file, const char *name)
 {
@@ -38,14 +40,15 @@ static bool is_known(const char *const *known, const char *text, size_t len)
     return false;
 }
 
-static char *list_known(const char *const *known)
+/* "NAME", when it can be shown. */
+static const char *quote_name(const char *text, size_t len, char out[PFC_SETTINGS_NAME_SHOWN])
 {
-    pfc_buf list;
-
-    pfc_buf_init(&list, 4096);
-    for (size_t i = 0; known[i]; i++)
-        pfc_buf_printf(&list, "%s%s", i ? ", " : "", known[i]);
-    return pfc_buf_take(&list);
+    (void)snprintf(out, PFC_SETTINGS_NAME_SHOWN, "\"%.*s\"", (int)PFC_MIN(len, 60), text);
+    for (size_t i = 0; i < len; i++) {
+        if (!isalnum((unsigned char)text[i]) && text[i] != '_')
+            return "(its name holds odd characters)";
+    }
+    return out;
 }
 
 static void trim(const char **text, size_t *len)
@@ -78,6 +81,7 @@ static pfc_code parse_line(const char *text, size_t len, const char *where, size
                            const char *const *known, pfc_settings_file *out, pfc_err *err)
 {
     const char *equals, *value;
+    char shown[PFC_SETTINGS_NAME_SHOWN];
     size_t name_len, value_len;
     char *name;
     pfc_code code;
@@ -97,14 +101,10 @@ static pfc_code parse_line(const char *text, size_t len, const char *where, size
         value++;
         value_len -= 2;
     }
-    if (!is_known(known, text, name_len)) {
-        char *list = list_known(known);
-
-        code = pfc_err_set(err, PFC_EINVAL, "%s:%zu: unknown setting; known are %s", where, line,
-                           list);
-        free(list);
-        return code;
-    }
+    if (!is_known(known, text, name_len))
+        return pfc_err_set(err, PFC_EINVAL,
+                           "%s:%zu: unknown setting %s; --help names all (in parentheses)", where,
+                           line, quote_name(text, name_len, shown));
     code = check_value(where, line, value, value_len, err);
     if (code)
         return code;

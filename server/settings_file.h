@@ -16,8 +16,7 @@ typedef struct pfc_settings_file {
     size_t len;
 } pfc_settings_file;
 
-/** Names that are not in `known` (NULL ends it) are refused, with the known ones in the message;
- *  likewise a name given twice, control bytes, a value over 4 KiB. `name` stands for the file in
+/** Names that are not in `known` (NULL ends it) are refused; likewise a name given twice, control bytes, a value over 4 KiB. `name` stands for the file in
  *  messages "NAME:LINE: ...". *out is cleared on failure. PFC_EINVAL. */
 pfc_code pfc_settings_file_parse(const char *text, size_t len, const char *name,
                                  const char *const *known, pfc_settings_file *out,

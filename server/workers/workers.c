@@ -30,11 +30,13 @@
 struct pfc_workers {
     pfc_db *db;
     unsigned idle_ms;
-    pfc_retention retention;
+    pfc_retention retention; /* guarded by lock */
     pfc_listener *listener;
     pthread_t keeper, messenger;
     bool keeper_runs, messenger_runs;
-    pfc_notifier *notifier;
+    pfc_notifier *notifier; /* the messenger's; NULL: none; set under lock */
+    pfc_notifier *next;     /* takes its place; guarded by lock */
+    bool renew;             /* there is a next, NULL or not; guarded by lock */
     pthread_t detectors[MAX_DETECTORS];
     size_t detectors_len;
     pthread_mutex_t lock;
@@ -114,6 +116,40 @@ static void *detector_main(void *arg)
     return NULL;
 }
 
+/* Between two deliveries. */
+static pfc_notifier *current_notifier(pfc_workers *w)
+{
+    pfc_notifier *old = NULL, *now;
+
+    pthread_mutex_lock(&w->lock);
+    if (w->renew) {
+        old = w->notifier;
+        w->notifier = w->next;
+        w->next = NULL;
+        w->renew = false;
+        if (w->stopping && w->notifier)
+            pfc_notifier_stop(w->notifier);
+    }
+    now = w->notifier;
+    pthread_mutex_unlock(&w->lock);
+    pfc_notifier_close(old);
+    return now;
+}
+
+void pfc_workers_retune(pfc_workers *w, pfc_notifier *notifier, int raw_months, int day_months)
+{
+    pfc_notifier *unused;
+
+    pthread_mutex_lock(&w->lock);
+    w->retention = (pfc_retention){ raw_months, day_months };
+    unused = w->next;
+    w->next = notifier;
+    w->renew = true;
+    pthread_mutex_unlock(&w->lock);
+    pfc_notifier_close(unused);
+    wake_all(w);
+}
+
 /* Receivers may be slow, so they wait for each other and nobody waits for them. */
 static void *messenger_main(void *arg)
 {
@@ -123,8 +159,9 @@ static void *messenger_main(void *arg)
     while (!is_stopping(w)) {
         pfc_err err = { 0 };
         double due_s = INFINITY;
+        pfc_notifier *notifier = current_notifier(w);
 
-        if (!go_on(pfc_notify_next(w->notifier, &due_s, &err), "notices", &err))
+        if (!notifier || !go_on(pfc_notify_next(notifier, &due_s, &err), "notices", &err))
             wait_for_work(w, &seen, (unsigned)fmin(w->idle_ms, 1 + 1000 * due_s));
     }
     return NULL;
@@ -160,8 +197,12 @@ static bool thin_month(pfc_workers *w)
 {
     pfc_retained done = { 0 };
     pfc_err err = { 0 };
+    pfc_retention retention;
 
-    if (pfc_retention_step(w->db, &w->retention, &done, &err) != PFC_OK) {
+    pthread_mutex_lock(&w->lock);
+    retention = w->retention;
+    pthread_mutex_unlock(&w->lock);
+    if (pfc_retention_step(w->db, &retention, &done, &err) != PFC_OK) {
         pfc_log(PFC_WARN, "old month not thinned", "why", err.msg);
         return false;
     }
@@ -283,9 +324,9 @@ pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_
     if (!code && pthread_create(&w->keeper, NULL, keeper_main, w))
         code = pfc_err_set(err, PFC_EUNAVAIL, "workers: cannot start a thread");
     w->keeper_runs = !code;
-    if (!code && w->notifier && pthread_create(&w->messenger, NULL, messenger_main, w))
+    if (!code && pthread_create(&w->messenger, NULL, messenger_main, w))
         code = pfc_err_set(err, PFC_EUNAVAIL, "workers: cannot start a thread");
-    w->messenger_runs = !code && w->notifier;
+    w->messenger_runs = !code;
     while (!code && w->detectors_len < detectors) {
         if (pthread_create(&w->detectors[w->detectors_len], NULL, detector_main, w))
             code = pfc_err_set(err, PFC_EUNAVAIL, "workers: cannot start a thread");
@@ -306,9 +347,9 @@ void pfc_workers_halt(pfc_workers *w)
     pthread_mutex_lock(&w->lock);
     w->stopping = true;
     pthread_cond_broadcast(&w->wake);
-    pthread_mutex_unlock(&w->lock);
     if (w->notifier)
         pfc_notifier_stop(w->notifier);
+    pthread_mutex_unlock(&w->lock);
     if (w->listener)
         pfc_listener_wake(w->listener);
 }
@@ -324,6 +365,8 @@ void pfc_workers_stop(pfc_workers *w)
         (void)pthread_join(w->messenger, NULL);
     for (size_t i = 0; i < w->detectors_len; i++)
         (void)pthread_join(w->detectors[i], NULL);
+    pfc_notifier_close(w->notifier);
+    pfc_notifier_close(w->next);
     pfc_listener_close(w->listener);
     pthread_cond_destroy(&w->wake);
     pthread_mutex_destroy(&w->lock);

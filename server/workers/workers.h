@@ -18,11 +18,16 @@ typedef struct pfc_workers_opts {
     unsigned detectors;         /* threads that judge; 0: 1 */
     unsigned idle_ms;           /* longest wait between looks at the queue; 0: 5000 */
     int raw_months, day_months; /* as pfc_retention */
-    pfc_notifier *notifier;     /* outlives the workers; NULL: notices wait for who reads them */
+    pfc_notifier
+        *notifier; /* the workers', when they start; NULL: notices wait for who reads them */
 } pfc_workers_opts;
 
 pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts,
                            pfc_err *err) PFC_MUSTCHECK;
+/** From now on these hold; the notifier is the workers', NULL: none. A delivery under way ends first. Any
+ *  thread. */
+void pfc_workers_retune(pfc_workers *workers, pfc_notifier *notifier, int raw_months,
+                        int day_months);
 /** They take nothing new and end what they have; does not wait. Accepts NULL. */
 void pfc_workers_halt(pfc_workers *workers);
 /** Lets the work in hand finish, ends the threads, frees. Accepts NULL. */

@@ -4,18 +4,68 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 ROOT = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
 BIN = pathlib.Path(os.environ["PERFCI_BIN_DIR"])
 UNITS = sorted((ROOT / "deploy/systemd").glob("*.service"))
-SOCKETS = sorted((ROOT / "deploy/systemd").glob("*.socket"))
+SOCKETS = sorted((ROOT / "deploy/systemd").glob("*.socket")) + sorted((ROOT / "deploy/systemd").glob("*.timer"))
+sys.path.insert(0, str(ROOT / "tests/server/http"))
+import sandbox  # noqa: E402
 
 
 class Units(unittest.TestCase):
-    def test_there_are_two(self):
-        self.assertEqual([u.name for u in UNITS], ["perfci-runner.service", "perfci-server.service"])
+    # What each unit must say; what it may not say, since its work needs it, is told beside.
+    DIRECTIVES = {"NoNewPrivileges": "yes", "ProtectSystem": "strict", "ProtectHome": "yes", "PrivateTmp": "yes",
+                  "PrivateMounts": "yes", "ProtectKernelTunables": "yes", "ProtectKernelModules": "yes",
+                  "ProtectKernelLogs": "yes", "ProtectControlGroups": "yes", "ProtectClock": "yes", "ProtectHostname": "yes",
+                  "ProtectProc": "invisible", "RestrictNamespaces": "yes", "RestrictRealtime": "yes", "RestrictSUIDSGID": "yes",
+                  "LockPersonality": "yes", "RemoveIPC": "yes", "CapabilityBoundingSet": "", "AmbientCapabilities": "",
+                  "SystemCallArchitectures": "native", "SystemCallErrorNumber": "EPERM", "UMask": "0077", "DynamicUser": "yes",
+                  "StateDirectoryMode": "0700", "PrivateDevices": "yes", "DevicePolicy": "closed", "PrivateUsers": "yes",
+                  "MemoryDenyWriteExecute": "yes"}
+    # Accelerators, and benchmarks that write their code as they go.
+    OPEN = {"perfci-runner.service": {"PrivateDevices", "DevicePolicy", "PrivateUsers", "MemoryDenyWriteExecute"}}
+    # systemd's own measure, 0 to 10; what is left is the network, and of the runner its devices.
+    EXPOSURE = {"perfci-server.service": 1.2, "perfci-nightly@.service": 1.5, "perfci-runner.service": 1.9}
+
+    def test_there_are_three(self):
+        self.assertEqual([u.name for u in UNITS], ["perfci-nightly@.service", "perfci-runner.service", "perfci-server.service"])
+
+    def test_each_says_what_a_hardened_unit_says(self):
+        for unit in UNITS:
+            said = {}
+            for name, value in re.findall(r"^(\w+)=(.*)$", unit.read_text(), re.M):
+                said.setdefault(name, value)
+            for name, value in self.DIRECTIVES.items():
+                if name not in self.OPEN.get(unit.name, ()):
+                    self.assertEqual(said.get(name), value, f"{unit.name}: {name}")
+            # what it writes lies in its state directory: nothing else is writable
+            self.assertNotIn("ReadWritePaths", said, unit.name)
+            self.assertIn("StateDirectory", said, unit.name)
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
+    def test_systemd_finds_little_exposed(self):
+        for unit in UNITS:
+            done = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager",
+                                   f"--threshold={round(10 * self.EXPOSURE[unit.name])}", unit], capture_output=True, text=True,
+                                  timeout=120, stdin=subprocess.DEVNULL, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr)
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
+    def test_a_build_runs_under_the_runners_filter_of_system_calls(self):
+        allowed = sandbox.allowed_calls((ROOT / "deploy/systemd/perfci-runner.service").read_text())
+        self.assertFalse(allowed & {"mount", "init_module", "kexec_load", "reboot", "swapon", "settimeofday", "bpf"})
+        with tempfile.TemporaryDirectory(prefix="pfc-units-") as folder:
+            pathlib.Path(folder, "a.c").write_text(
+                '#include <stdlib.h>\n#include <stdio.h>\nint main(void) { void *p = malloc(9); puts("built"); free(p); return 0; }\n')
+            script = ("git init -q . && cc -fsanitize=address -o a a.c && ./a && taskset -c 0 ./a"
+                      f" && {BIN}/perfci-runner --help >/dev/null && {BIN}/perfci-bench --list >/dev/null")
+            done = subprocess.run(["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=240,
+                                  stdin=subprocess.DEVNULL, check=False, preexec_fn=lambda: sandbox.restrict(allowed))
+            self.assertEqual((done.returncode, done.stdout), (0, "built\nbuilt\n"), done.stderr)
 
     def test_the_server_tells_the_manager_how_it_is(self):
         text = (ROOT / "deploy/systemd/perfci-server.service").read_text()
@@ -31,20 +81,16 @@ class Units(unittest.TestCase):
                               capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL, check=False)
         self.assertEqual(done.returncode, 5, done.stderr)
 
-    def test_both_are_hardened(self):
+    def test_no_secret_stands_in_them(self):
         for unit in UNITS:
-            text = unit.read_text()
-            for line in ("NoNewPrivileges=yes", "ProtectSystem=strict", "ProtectHome=yes", "DynamicUser=yes",
-                         "CapabilityBoundingSet="):
-                self.assertIn("\n" + line + "\n", text, unit)
-            self.assertNotRegex(text, r"(?i)password|pfc_[0-9a-f]", unit)
+            self.assertNotRegex(unit.read_text(), r"(?i)password|pfc_[0-9a-f]|://[^/ ]*@", unit)
 
     def test_the_programs_have_the_flags(self):
         for unit in UNITS:
             command = re.search(r"^ExecStart=(.*)$", unit.read_text(), re.M).group(1).split()
             program = BIN / pathlib.Path(command[0]).name
             self.assertTrue(program.exists(), f"{program} is not built")
-            known = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=240,
+            known = subprocess.run([program, *(w for w in command[1:2] if not w.startswith("--")), "--help"], capture_output=True, text=True, timeout=240,
                                    stdin=subprocess.DEVNULL, check=True).stdout
             for flag in (word for word in command if word.startswith("--")):
                 self.assertIn(flag, known)
@@ -53,13 +99,26 @@ class Units(unittest.TestCase):
     def test_systemd_reads_them(self):
         with tempfile.TemporaryDirectory(prefix="pfc-units-") as folder:
             for unit in UNITS + SOCKETS:
-                # The program's place is the package's; here any that exists will do.
-                copy = pathlib.Path(folder) / unit.name
+                # The program's place is the package's; here any that exists will do. A template needs a name.
+                copy = pathlib.Path(folder) / unit.name.replace("@.", "@demo.")
                 copy.write_text(re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", unit.read_text(), flags=re.M))
+            for unit in UNITS + SOCKETS:
+                copy = pathlib.Path(folder) / unit.name.replace("@.", "@demo.")
                 done = subprocess.run(["systemd-analyze", "verify", "--man=no", copy], capture_output=True,
                                       text=True, timeout=120, stdin=subprocess.DEVNULL, check=False)
-                about = [line for line in done.stderr.splitlines() if unit.name in line]
+                about = [line for line in done.stderr.splitlines() if copy.name in line]
                 self.assertEqual(about, [], done.stderr)
+
+    @unittest.skipUnless(shutil.which("systemd-sysusers"), "systemd-sysusers is not installed")
+    def test_the_users_are_made(self):
+        with tempfile.TemporaryDirectory(prefix="pfc-units-") as folder:
+            pathlib.Path(folder, "etc").mkdir()
+            done = subprocess.run(["systemd-sysusers", "--root=" + folder, ROOT / "deploy/systemd/perfci.sysusers"],
+                                  capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            users = dict(line.split(":", 1) for line in pathlib.Path(folder, "etc/passwd").read_text().splitlines())
+            self.assertEqual(set(users), {"perfci-server", "perfci-runner"})
+            self.assertTrue(all(rest.endswith("/nologin") for rest in users.values()), users)
 
 
 if __name__ == "__main__":

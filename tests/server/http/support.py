@@ -13,6 +13,7 @@ import tempfile
 import time
 
 BIN = pathlib.Path(os.environ["PERFCI_BIN_DIR"])
+SOURCE = pathlib.Path(os.environ.get("PERFCI_SOURCE_DIR", pathlib.Path(__file__).parents[3]))
 TESTS = pathlib.Path(os.environ["PERFCI_TEST_DIR"])
 DEADLINE_S = 240
 
@@ -82,8 +83,8 @@ class Answer:
 class Server:
     """perfci-server on a free port of 127.0.0.1."""
 
-    def __init__(self, database, *flags, ready=True, environment=None):
-        self.database, self.flags, self.environment = database, flags, environment or {}
+    def __init__(self, database, *flags, ready=True, environment=None, before=None):
+        self.database, self.flags, self.environment, self.before = database, flags, environment or {}, before
         self.dir = tempfile.mkdtemp(prefix="pfc-server-")
         self.log_path = os.path.join(self.dir, "log")
         self.port = 0
@@ -102,7 +103,7 @@ class Server:
             self.process = subprocess.Popen(
                 [BIN / "perfci-server", "--listen", f"127.0.0.1:{self.port}", "--data", self.dir,
                  "--bootstrap-token-file", self.token_path, *self.flags],
-                env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=self.before)
         try:
             self.port = int(until("endpoint written", lambda: self._endpoint(endpoint)).rsplit(":", 1)[1])
             if ready:

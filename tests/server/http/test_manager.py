@@ -3,12 +3,14 @@ its log; its end whatever it is doing."""
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import tempfile
 import unittest
 
+import sandbox
 import support
 
 
@@ -110,6 +112,38 @@ class Managed(unittest.TestCase):
         self.write(file, "PERFCI_PUBLIC_READ=1\nPERFCI_RATE_ADDRESS=1\n")
         server.process.send_signal(signal.SIGHUP)
         support.until("the limit holds", lambda: read() == 429)
+
+    def test_each_setting_is_taken_over_or_named_as_wanting_a_restart(self):
+        certificate = self.settings("")
+        others = {"LISTEN": "127.0.0.1:1", "OPS_LISTEN": "127.0.0.1:2", "DATA": "/nowhere", "PUBLIC_READ": "1", "WORKERS": "2",
+                  "HTTP_THREADS": "3", "REQUEST_TIMEOUT": "31", "DATABASE_WAIT": "61", "DATABASE_PREPARE": "0",
+                  "DATABASE_UNSAFE": "1", "RATE_ADDRESS": "1000", "RATE_TOKEN": "1000", "CONNECTIONS": "99",
+                  "CONNECTIONS_PER_ADDRESS": "98", "TRUSTED_PROXIES": "10.0.0.0/8", "TLS_CERT": certificate.name,
+                  "TLS_KEY": certificate.name, "PLAIN_HTTP": "1", "LOG_LEVEL": "debug", "RETAIN_RAW": "5", "RETAIN_DAYS": "6",
+                  "NOTIFY": self.settings("chat kind=slack url=http://127.0.0.1:1/\n").name,
+                  "NOTIFY_NETWORKS": "10.0.0.0/8", "NOTIFY_TIMEOUT": "2", "NOTIFY_RETRY": "2", "NOTIFY_TRIES": "2",
+                  "PUBLIC_URL": "https://perfci.example"}
+        file = self.settings("")
+        server = self.start("--settings", file.name)
+        table = re.search(r"known\[\] = \{(.*?)NULL", (support.SOURCE / "server/settings.c").read_text(), re.S).group(1)
+        self.assertEqual(set(re.findall(r'"PERFCI_(\w+)"', table)), set(others), "a new setting: say here what becomes of it")
+        helped = subprocess.run([support.BIN / "perfci-server", "--help"], capture_output=True, text=True, check=True,
+                                timeout=support.DEADLINE_S).stdout
+        self.assertEqual([name for name in others if f"PERFCI_{name}" not in helped], [])
+        self.write(file, "".join(f"PERFCI_{name}={value}\n" for name, value in others.items()))
+        server.process.send_signal(signal.SIGHUP)
+        line, = support.until("the settings are named", lambda: [l for l in self.lines(server)
+                                                                 if l["event"] == "changed settings need a restart"])
+        taken = {"PUBLIC_READ", "RATE_ADDRESS", "RATE_TOKEN", "LOG_LEVEL", "RETAIN_RAW", "RETAIN_DAYS", "PUBLIC_URL"}
+        taken |= {name for name in others if name.startswith("NOTIFY")}
+        self.assertEqual({n.removeprefix("PERFCI_") for n in line["settings"].split(", ")}, set(others) - taken)
+        self.assertEqual(server.call("GET", "/api/v1/projects").status, 200)
+        # and what is as at the start is named no more
+        self.write(file, "PERFCI_WORKERS=2\n")
+        server.process.send_signal(signal.SIGHUP)
+        support.until("again", lambda: len([l for l in self.lines(server) if l["event"] == "reloaded"]) == 2)
+        line = [l for l in self.lines(server) if l["event"] == "changed settings need a restart"][-1]
+        self.assertEqual(line["settings"], "PERFCI_WORKERS")
 
     def test_a_flag_goes_before_the_file(self):
         file = self.settings("PERFCI_PUBLIC_READ=0\n")
@@ -236,6 +270,20 @@ class Managed(unittest.TestCase):
             support.until("nothing waits", lambda: support.sql(database, waits) == "0\n")
         finally:
             holder.communicate("ROLLBACK;\n", timeout=support.DEADLINE_S)
+
+    def test_under_the_units_filter_of_system_calls_it_serves_and_ends(self):
+        """What systemd would let it call, with the rest killed: the nearest to the unit that a test may come."""
+        unit = (support.SOURCE / "deploy/systemd/perfci-server.service").read_text()
+        allowed = sandbox.allowed_calls(unit)
+        self.assertNotIn("mount", allowed)
+        self.assertNotIn("ptrace", allowed)
+        server = self.start("--public-read", before=lambda: sandbox.restrict(allowed))
+        self.assertEqual(server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status, 201)
+        for n in range(1, 4):
+            self.assertEqual(server.as_admin("POST", "/api/v1/runs", support.run_document(n, n)).status, 201)
+        support.until("the runs are judged", lambda: (server.call(
+            "GET", "/api/v1/projects/demo/series").json.get("series") or [{}])[0].get("points") == 3)
+        self.assertEqual(server.stop(), 0, server.log())
 
     def test_a_second_signal_ends_it_at_once(self):
         server = self.start()

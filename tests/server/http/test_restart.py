@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -171,8 +172,11 @@ class Notices(unittest.TestCase):
 
     def start(self, lines, *flags):
         here = f"http://127.0.0.1:{self.receiver.port}"
-        file = self.write("receivers", lines.replace("HERE", here).replace("SECRET", self.secret).replace("TOKEN", self.token))
-        server = support.Server(cluster.database(), "--public-read", "--notify", file, "--notify-retry", "0.05", "--notify-tries",
+        notify = ()
+        if lines:
+            text = lines.replace("HERE", here).replace("SECRET", self.secret).replace("TOKEN", self.token)
+            notify = ("--notify", self.write("receivers", text))
+        server = support.Server(cluster.database(), "--public-read", *notify, "--notify-retry", "0.05", "--notify-tries",
                                 "4", "--notify-timeout", "1", "--public-url", "https://perfci.example/", *flags)
         self.addCleanup(server.close)
         self.assertEqual(server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status, 201)
@@ -305,6 +309,46 @@ class Notices(unittest.TestCase):
         self.assertEqual([c["method"] for c in self.receiver.calls], ["GET", "POST", "GET", "PATCH"])
         self.assertEqual({c["path"] for c in self.receiver.calls},
                          {f"/repos/me/kernels/commits/{support.commit_id(8)}/comments", "/repos/me/kernels/comments/5"})
+
+    def reload(self, server):
+        before = server.log().count("reloaded")
+        server.process.send_signal(signal.SIGHUP)
+        support.until("it was read again", lambda: server.log().count("reloaded") > before)
+
+    def test_receivers_change_without_a_restart_and_a_wrong_file_changes_nothing(self):
+        here = f"http://127.0.0.1:{self.receiver.port}"
+        server = self.start("first kind=webhook url=HERE/first secret=SECRET\n")
+        self.blame(server)
+        support.until("the first has it", lambda: not self.notices(server))
+        self.write("receivers", f"first kind=webhook url={here}/moved-there secret={self.secret}\n"
+                   f"second kind=slack url={here}/second\n")
+        self.reload(server)
+        self.assertIn('"event":"reloaded"', server.log())
+        # a file with a fault on its second line
+        self.write("receivers", f"\nfirst kind=mail url={here}/x\n")
+        self.reload(server)
+        fault, = [line for line in server.log().splitlines() if "not reloaded" in line]
+        self.assertIn("receivers:2: want kind=", fault)
+        self.blame(server, 1)
+        support.until("both have it", lambda: not self.notices(server))
+        self.assertEqual({p: len(self.receiver.to(p)) for p in ("/first", "/moved-there", "/second", "/x")},
+                         {"/first": 1, "/moved-there": 1, "/second": 1, "/x": 0})
+
+    def test_the_settings_file_may_name_the_first_receiver_and_take_the_last_away(self):
+        settings = self.write("settings", "")
+        server = self.start(None, "--settings", settings)
+        receivers = self.write("receivers", f"chat kind=slack url=http://127.0.0.1:{self.receiver.port}/chat\n")
+        self.write("settings", f"PERFCI_NOTIFY={receivers}\n")
+        self.reload(server)
+        self.blame(server)
+        support.until("the chat has it", lambda: not self.notices(server))
+        self.assertEqual(len(self.receiver.to("/chat")), 1)
+        self.write("settings", "")
+        self.reload(server)
+        self.blame(server, 1)
+        support.until("it waits for who reads it", lambda: len(self.notices(server)) == 1)
+        self.assertEqual(self.notices(server)[0]["deliveries"], [])
+        self.assertEqual(len(self.receiver.to("/chat")), 1)
 
     def test_a_wrong_file_of_receivers_is_refused_at_start_with_its_line(self):
         short = self.write("short", "too short\n")
