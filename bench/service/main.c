@@ -174,19 +174,30 @@ typedef struct totals {
     bool lost;
 } totals;
 
+/* Processor time of one run, microseconds. */
+static bench_cpu cpu_of(const bench_place *place, const bench_cpu *before, double runs)
+{
+    const bench_cpu now = bench_place_cpu(place);
+
+    return (bench_cpu){ .postgres = runs > 0 ? (now.postgres - before->postgres) / runs * 1e6 : 0,
+                        .server = runs > 0 ? (now.server - before->server) / runs * 1e6 : 0 };
+}
+
 static void print_row(const settings *s, int64_t round, const char *what, double runs, double ratio,
-                      const bench_load_result *r, const bench_pg_result *pg, uint64_t rss)
+                      const bench_load_result *r, const bench_pg_result *pg, const bench_cpu *cpu,
+                      uint64_t rss)
 {
     if (s->json) {
-        json_t *row =
-            json_pack("{s:I, s:s, s:f, s:f, s:f, s:f}", "round", (json_int_t)round, "what", what,
-                      "runs_per_s", runs, "measurements_per_s", runs * BENCH_MEASUREMENTS, "ratio",
-                      ratio, "p99_ms", r ? r->p99_ms : pg->p99_ms);
+        json_t *row = json_pack("{s:I, s:s, s:f, s:f, s:f, s:f, s:f}", "round", (json_int_t)round,
+                                "what", what, "runs_per_s", runs, "measurements_per_s",
+                                runs * BENCH_MEASUREMENTS, "ratio", ratio, "p99_ms",
+                                r ? r->p99_ms : pg->p99_ms, "postgres_us", cpu->postgres);
         char *text;
 
         if (r) {
             json_object_set_new(row, "accepted", json_integer((json_int_t)r->accepted));
             json_object_set_new(row, "health_p99_ms", json_real(r->health_p99_ms));
+            json_object_set_new(row, "server_us", json_real(cpu->server));
             json_object_set_new(row, "rss_mib", json_real((double)rss / 1048576.0));
         }
         text = json_dumps(row, JSON_COMPACT);
@@ -197,12 +208,12 @@ static void print_row(const settings *s, int64_t round, const char *what, double
         return;
     }
     if (r)
-        printf("%5lld  %-22s %10.0f %12.0f %7.2f %8.1f %8.1f %9.1f %7.1f\n", (long long)round, what,
-               runs, runs * BENCH_MEASUREMENTS, ratio, r->p50_ms, r->p99_ms, r->health_p99_ms,
-               (double)rss / 1048576.0);
+        printf("%5lld  %-22s %10.0f %12.0f %7.2f %8.1f %8.1f %6.0f %9.0f %9.1f %7.1f\n",
+               (long long)round, what, runs, runs * BENCH_MEASUREMENTS, ratio, r->p50_ms, r->p99_ms,
+               cpu->postgres, cpu->server, r->health_p99_ms, (double)rss / 1048576.0);
     else
-        printf("%5lld  %-22s %10.0f %12.0f %7.2f %8.1f %8.1f\n", (long long)round, what, runs,
-               runs * BENCH_MEASUREMENTS, ratio, pg->mean_ms, pg->p99_ms);
+        printf("%5lld  %-22s %10.0f %12.0f %7.2f %8.1f %8.1f %6.0f\n", (long long)round, what, runs,
+               runs * BENCH_MEASUREMENTS, ratio, pg->mean_ms, pg->p99_ms, cpu->postgres);
     (void)fflush(stdout);
 }
 
@@ -221,10 +232,13 @@ static pfc_code measure_crowd(const settings *s, const bench_place *place, pfc_h
                                    .seed = (uint64_t)(round * 10) + which + 1 };
     bench_load_result r = { 0 };
     int64_t before = 0, after = 0, unused = 0;
+    bench_cpu cpu;
     pfc_code code = stored(http, &before, &unused, err);
 
+    cpu = bench_place_cpu(place);
     if (!code)
         code = bench_load(&opts, &r, err);
+    cpu = cpu_of(place, &cpu, (double)r.accepted);
     if (!code)
         code = stored(http, &after, &unused, err);
     free(body);
@@ -234,7 +248,7 @@ static pfc_code measure_crowd(const settings *s, const bench_place *place, pfc_h
     t->accepted += r.accepted;
     (void)snprintf(what, sizeof(what), "HTTP, %u clients", crowds[which]);
     print_row(s, round, what, (double)r.accepted / r.seconds, t->ratio[which][round - 1], &r, NULL,
-              bench_place_rss(place));
+              &cpu, bench_place_rss(place));
     if (r.wrong || r.refused)
         fprintf(stderr, "answers: %llu refused, %llu wrong\n", (unsigned long long)r.refused,
                 (unsigned long long)r.wrong);
@@ -264,16 +278,18 @@ static pfc_code measure(const settings *s, const bench_place *place, totals *t, 
         code = prepare(http, err);
     if (!code && !s->json)
         printf("round  what                       runs/s measurem./s   ratio   p50 ms   p99 ms"
-               " health99 rss MiB\n");
+               "  pg us server us  health99 rss MiB\n");
     for (int64_t round = 1; round <= s->rounds && !code; round++) {
         if (s->runs && t->accepted >= (uint64_t)s->runs)
             break;
         t->rounds = (size_t)round;
         bench_pg_result raw = { 0 };
+        bench_cpu cpu = bench_place_cpu(place);
 
         code = bench_pgbench(place, script, PG_CLIENTS, (unsigned)s->seconds, &raw, err);
+        cpu = cpu_of(place, &cpu, raw.tps * (double)s->seconds);
         if (!code)
-            print_row(s, round, "pgbench, 32 clients", raw.tps, 1, NULL, &raw, 0);
+            print_row(s, round, "pgbench, 32 clients", raw.tps, 1, NULL, &raw, &cpu, 0);
         for (size_t i = 0; i < crowds_of(s) && !code; i++)
             code = measure_crowd(s, place, http, round, i, raw.tps, t, err);
     }

@@ -242,6 +242,50 @@ uint64_t bench_place_rss(const bench_place *p)
     return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Of /proc/PID/stat, seconds: the process itself, and its children that have ended. */
+static bool process_cpu(const char *pid, long *parent, double *own, double *ended)
+{
+    const double tick = 1.0 / (double)sysconf(_SC_CLK_TCK);
+    char *path = pfc_format("/proc/%s/stat", pid), *text = NULL;
+    unsigned long long user = 0, system = 0, child_user = 0, child_system = 0;
+    size_t len = 0;
+    bool ok = pfc_fs_read(path, 4096, &text, &len, NULL) == PFC_OK;
+    const char *rest = ok ? strrchr(text, ')') : NULL; /* a name may hold anything but its end */
+
+    ok = rest && sscanf(rest, ") %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu",
+                        parent, &user, &system, &child_user, &child_system) == 5;
+    *own = (double)(user + system) * tick;
+    *ended = (double)(child_user + child_system) * tick;
+    free(text);
+    free(path);
+    return ok;
+}
+
+bench_cpu bench_place_cpu(const bench_place *p)
+{
+    bench_cpu cpu = { 0 };
+    glob_t found = { 0 };
+    long parent;
+    double own, ended;
+
+    if (glob("/proc/[0-9]*", 0, NULL, &found) != 0)
+        return cpu;
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *pid = found.gl_pathv[i] + strlen("/proc/");
+
+        if (!process_cpu(pid, &parent, &own, &ended))
+            continue;
+        if (atol(pid) == (long)p->server)
+            cpu.server = own;
+        else if (atol(pid) == (long)p->postgres)
+            cpu.postgres += own + ended;
+        else if (parent == (long)p->postgres)
+            cpu.postgres += own;
+    }
+    globfree(&found);
+    return cpu;
+}
+
 static bool number_after(const char *text, const char *label, double *out)
 {
     const char *at = strstr(text, label);

@@ -27,6 +27,14 @@ void bench_place_end(bench_place *place);
 /** Resident memory of the server in bytes, 0 when unknown. */
 uint64_t bench_place_rss(const bench_place *place);
 
+/** Processor time since the start, seconds: what a run costs can be told on a busy machine, too. */
+typedef struct bench_cpu {
+    double postgres, server;
+} bench_cpu;
+
+/** PostgreSQL with its processes, those that have ended included, and the server; 0 when unknown. */
+bench_cpu bench_place_cpu(const bench_place *place);
+
 typedef struct bench_pg_result {
     double tps, mean_ms, p99_ms;
 } bench_pg_result;
