@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SMALL_BYTES 1024
+
 void pfc_die(const char *fmt, ...)
 {
     va_list args;
@@ -25,12 +27,18 @@ void *pfc_alloc(size_t size_bytes)
 
 void *pfc_calloc(size_t count, size_t size_bytes)
 {
-    /* calloc(0) may answer NULL, which callers would have to tell from failure. */
-    void *p = calloc(PFC_MAX(count, 1), PFC_MAX(size_bytes, 1));
+    size_t bytes = 0;
+    void *p = NULL;
 
-    if (p == NULL)
+    if (__builtin_mul_overflow(count, size_bytes, &bytes))
         pfc_die("out of memory: %zu items of %zu bytes", count, size_bytes);
-    return p;
+    /* Of 0 bytes malloc may answer NULL, which callers would have to tell from failure. What is small
+     * comes from the C library's cache of this thread, which calloc does not look into. */
+    bytes = PFC_MAX(bytes, 1);
+    p = bytes <= SMALL_BYTES ? malloc(bytes) : calloc(1, bytes);
+    if (p == NULL)
+        pfc_die("out of memory: %zu bytes", bytes);
+    return bytes <= SMALL_BYTES ? memset(p, 0, bytes) : p;
 }
 
 void *pfc_realloc(void *old, size_t count, size_t size_bytes)
@@ -53,9 +61,10 @@ char *pfc_strdup(const char *text)
 
 char *pfc_strndup(const char *text, size_t len)
 {
-    char *copy = pfc_alloc(len + 1);
+    char *copy = pfc_realloc(NULL, len + 1, 1);
 
     memcpy(copy, text, len);
+    copy[len] = '\0';
     return copy;
 }
 

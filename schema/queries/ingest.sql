@@ -33,49 +33,50 @@ LEFT JOIN series s ON s.project_id = u.project_id AND s.benchmark_id = b.id AND 
     AND s.backend = u.backend AND s.machine_class = u.class AND s.branch = u.branch
 ORDER BY u.ordinal;
 
--- name: group_runs
+-- name: group_store
 -- $1 project_id[], $2 run_id[], $3 header_hash[], $4 commit_id[], $5 branch[], $6 suite[],
--- $7 suite_hash[], $8 machine_id[], $9 job_id[] (0: none), $10 infra[], $11 started[], $12 finished[]
--- -> id, project_id, run_id of those that are new. Sorted, so that two groups with the same runs
--- wait for each other instead of in a circle.
-INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash, machine_id,
-                  job_id, infra, started_at, finished_at)
-SELECT u.project_id, u.run_id, u.header, u.commit_id, u.branch, u.suite, u.suite_hash, u.machine_id,
-       nullif(u.job_id, 0), u.infra, to_timestamp(u.started), to_timestamp(u.finished)
-FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[],
-            $8::bigint[], $9::bigint[], $10::boolean[], $11::float8[], $12::float8[])
-     AS u (project_id, run_id, header, commit_id, branch, suite, suite_hash, machine_id, job_id,
-           infra, started, finished)
-ORDER BY u.project_id, u.run_id
-ON CONFLICT (project_id, run_id) DO NOTHING
-RETURNING id, project_id, run_id;
+-- $7 suite_hash[], $8 machine_id[], $9 job_id[] (0: none), $10 infra[], $11 started[], $12 finished[],
+-- $13 body_hash[], $14 key[], $15 measurements[], $16 series[], $17 samples[], $18 actor[],
+-- $19 project[], $20 sha[]
+-- -> place (from 1, in the arrays) and id of those that are new: stored with their part, their job
+-- when they have measured something, their line in the audit log and the word of them. Sorted, so that
+-- two groups with the same runs wait for each other instead of in a circle.
+WITH u AS MATERIALIZED (
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[],
+                         $7::text[], $8::bigint[], $9::bigint[], $10::boolean[], $11::float8[],
+                         $12::float8[], $13::text[], $14::text[], $15::bigint[], $16::bigint[],
+                         $17::bigint[], $18::text[], $19::text[], $20::text[])
+         WITH ORDINALITY
+         AS t (project_id, run_id, header, commit_id, branch, suite, suite_hash, machine_id, job_id,
+               infra, started, finished, body, key, measurements, series, samples, actor, project,
+               sha, place)),
+made AS (
+    INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash,
+                      machine_id, job_id, infra, started_at, finished_at)
+    SELECT project_id, run_id, header, commit_id, branch, suite, suite_hash, machine_id,
+           nullif(job_id, 0), infra, to_timestamp(started), to_timestamp(finished)
+    FROM u ORDER BY project_id, run_id
+    ON CONFLICT (project_id, run_id) DO NOTHING
+    RETURNING id, project_id, run_id),
+r AS MATERIALIZED (
+    SELECT m.id, u.* FROM made m JOIN u ON u.project_id = m.project_id AND u.run_id = m.run_id),
+parts AS (
+    INSERT INTO run_parts (project_id, run_id, body_hash, key, measurements, series, samples)
+    SELECT project_id, id, body, key, measurements, series, samples FROM r),
+judged AS (
+    INSERT INTO jobs (project_id, kind, run_id)
+    SELECT project_id, 'detect', id FROM r WHERE series > 0
+    RETURNING id),
+audited AS (
+    INSERT INTO audit (actor, action, project_id, object, detail)
+    SELECT actor, 'ingest', project_id, 'run ' || id, run_id FROM r)
+SELECT r.place, r.id,
+       pg_notify('perfci', json_build_object('type', 'run', 'project', r.project, 'run_id', r.id,
+                                             'id', r.run_id, 'commit', r.sha)::text),
+       (SELECT pg_notify('perfci', json_build_object('type', 'detect', 'id', max(id))::text)
+        FROM judged HAVING count(*) > 0)
+FROM r;
 
 -- name: measurements_copy
 COPY measurements (project_id, series_id, run_id, commit_id, n, median, low, high, min, samples,
                    blocks, extra) FROM STDIN (FORMAT binary);
-
--- name: group_parts
--- $1 project_id[], $2 run[], $3 body_hash[], $4 key[], $5 measurements[], $6 series[], $7 samples[]
-INSERT INTO run_parts (project_id, run_id, body_hash, key, measurements, series, samples)
-SELECT u.* FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bigint[],
-                       $6::bigint[], $7::bigint[]) AS u;
-
--- name: group_judge
--- $1 project_id[], $2 run[]: one detect job a run, and word of them
-WITH made AS (
-    INSERT INTO jobs (project_id, kind, run_id)
-    SELECT u.project_id, 'detect', u.run_id FROM unnest($1::bigint[], $2::bigint[])
-           AS u (project_id, run_id)
-    RETURNING id)
-SELECT pg_notify('perfci', json_build_object('type', 'detect', 'id', max(id))::text) FROM made
-HAVING count(*) > 0;
-
--- name: group_audit
--- $1 actor[], $2 project_id[], $3 run[], $4 detail[]
-INSERT INTO audit (actor, action, project_id, object, detail)
-SELECT u.actor, 'ingest', u.project_id, 'run ' || u.run_id, u.detail
-FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[]) AS u (actor, project_id, run_id, detail);
-
--- name: group_notify
--- $1 payload[]
-SELECT count(pg_notify('perfci', u.event)) FROM unnest($1::text[]) AS u (event);

@@ -282,8 +282,7 @@ pfc_code pfc_tx_begin(pfc_tx **out, pfc_db *db, pfc_tx_mode mode, pfc_err *err)
         disconnect(db, conn);
     if (!conn->pg)
         code = connect_to(db, conn, err);
-    if (!code && mode == PFC_TX_WRITE)
-        code = pfc_conn_exec(conn->pg, "BEGIN", "begin", err);
+    /* A PFC_TX_WRITE begins in the round trip of its first statement. */
     if (!code && mode == PFC_TX_SNAPSHOT)
         /* Large reads: planned for what is asked, and sorted in memory. */
         code = pfc_conn_exec(conn->pg,
@@ -297,24 +296,41 @@ pfc_code pfc_tx_begin(pfc_tx **out, pfc_db *db, pfc_tx_mode mode, pfc_err *err)
     }
     tx = pfc_alloc(sizeof(*tx));
     *tx = (pfc_tx){ .db = db, .conn = conn, .mode = mode, .open = mode != PFC_TX_AUTO };
+    tx->begun = mode != PFC_TX_WRITE;
     *out = tx;
+    return PFC_OK;
+}
+
+pfc_code pfc_tx_begin_now(pfc_tx *tx, pfc_err *err)
+{
+    if (tx->begun)
+        return PFC_OK;
+    tx->begun = true;
+    return pfc_conn_exec(tx->conn->pg, "BEGIN", "begin", err);
+}
+
+static pfc_code committed(PGconn *pg, PGresult *res, pfc_err *err)
+{
+    if (PQresultStatus(res) != PGRES_COMMAND_OK)
+        return pfc_result_fault(pg, res, "commit", err);
+    /* A failed transaction answers COMMIT with ROLLBACK, and calls that a success. */
+    if (strcmp(PQcmdStatus(res), "COMMIT") != 0)
+        return pfc_err_set(err, PFC_EBUG, "database: commit of a transaction that had failed");
     return PFC_OK;
 }
 
 pfc_code pfc_tx_commit(pfc_tx *tx, pfc_err *err)
 {
     PGresult *res;
-    pfc_code code = PFC_OK;
+    pfc_code code;
 
     if (!tx->open)
         return PFC_OK;
     tx->open = false;
+    if (!tx->begun)
+        return PFC_OK;
     res = PQexec(tx->conn->pg, "COMMIT");
-    if (PQresultStatus(res) != PGRES_COMMAND_OK)
-        code = pfc_result_fault(tx->conn->pg, res, "commit", err);
-    else if (strcmp(PQcmdStatus(res), "COMMIT") != 0)
-        /* A failed transaction answers COMMIT with ROLLBACK, and calls that a success. */
-        code = pfc_err_set(err, PFC_EBUG, "database: commit of a transaction that had failed");
+    code = committed(tx->conn->pg, res, err);
     PQclear(res);
     return code;
 }
@@ -323,7 +339,7 @@ void pfc_tx_free(pfc_tx *tx)
 {
     if (!tx)
         return;
-    if (tx->open && PQstatus(tx->conn->pg) == CONNECTION_OK)
+    if (tx->open && tx->begun && PQstatus(tx->conn->pg) == CONNECTION_OK)
         (void)pfc_conn_exec(tx->conn->pg, "ROLLBACK", "rollback", NULL);
     if (PQstatus(tx->conn->pg) != CONNECTION_OK ||
         PQtransactionStatus(tx->conn->pg) != PQTRANS_IDLE)
@@ -370,111 +386,109 @@ static pfc_code find_ready(pfc_tx *tx, const char *name, const pfc_statement **o
     return code || tx->db->unprepared ? code : prepare(tx->conn, *out, err);
 }
 
-static int send_statement(pfc_tx *tx, const pfc_statement *statement, const pfc_args *args)
+static int send_statement(pfc_tx *tx, const pfc_statement *statement, const pfc_args *args,
+                          int binary)
 {
     PGconn *pg = tx->conn->pg;
 
     return tx->db->unprepared ? PQsendQueryParams(pg, statement->sql, args->len, NULL, args->values,
-                                                  args->lengths, args->binary, 0)
+                                                  args->lengths, args->binary, binary)
                               : PQsendQueryPrepared(pg, statement->name, args->len, args->values,
-                                                    args->lengths, args->binary, 0);
+                                                    args->lengths, args->binary, binary);
 }
 
-/* To the end of what a COPY answers; the first fault is the one to tell. */
-static pfc_code end_copy(PGconn *pg, const char *name, pfc_err *err)
+/* To the end of what a COPY and the COMMIT after it answer; the first fault is the one to tell. */
+static pfc_code end_copy(pfc_tx *tx, const char *name, bool commit, pfc_err *err)
 {
+    PGconn *pg = tx->conn->pg;
+    bool copied = false, done = !commit;
     pfc_code code = PFC_OK;
     PGresult *res;
 
     while ((res = PQgetResult(pg)) != NULL) {
-        if (!code && PQresultStatus(res) != PGRES_COMMAND_OK)
+        if (!code && !copied && PQresultStatus(res) != PGRES_COMMAND_OK)
             code = pfc_result_fault(pg, res, name, err);
+        else if (!code && copied && !done) {
+            code = committed(pg, res, err);
+            done = true;
+        }
+        copied = true;
         PQclear(res);
     }
+    if (!code && !done)
+        code = pfc_err_set(err, PFC_EUNAVAIL, "database: commit: no answer");
+    /* What was committed, or may have been, is not to be rolled back by a word of ours. */
+    tx->open = tx->open && !(commit && copied && PQtransactionStatus(pg) == PQTRANS_IDLE);
     return code;
 }
 
-pfc_code pfc_tx_copy(pfc_tx *tx, const char *name, pfc_copy *rows, pfc_err *err)
+static pfc_code copy(pfc_tx *tx, const char *name, pfc_copy *rows, bool commit, pfc_err *err)
 {
     PGconn *pg = tx->conn->pg;
     const pfc_statement *statement;
     PGresult *res = NULL;
+    char *text = NULL;
     pfc_code code = find(name, &statement, err);
 
+    if (!code)
+        code = pfc_tx_begin_now(tx, err);
     if (code)
         goto done;
-    res = PQexec(pg, statement->sql);
+    text = pfc_format(commit ? "%s; COMMIT" : "%s", statement->sql);
+    res = PQexec(pg, text);
     if (PQresultStatus(res) != PGRES_COPY_IN)
         code = pfc_result_fault(pg, res, name, err);
     else if (PQputCopyData(pg, rows->buf.data, (int)rows->buf.len) != 1 ||
              PQputCopyEnd(pg, NULL) != 1)
         code = pfc_result_fault(pg, NULL, name, err);
     else
-        code = end_copy(pg, name, err);
+        code = end_copy(tx, name, commit, err);
 
 done:
     PQclear(res);
+    free(text);
     pfc_buf_clear(&rows->buf);
     return code;
 }
 
-/* Reads what the pipeline answers, to its end; the first fault is the one to tell. */
-static pfc_code drain_pipeline(PGconn *pg, const char *const *names, size_t len, pfc_err *err)
+pfc_code pfc_tx_copy(pfc_tx *tx, const char *name, pfc_copy *rows, pfc_err *err)
 {
-    pfc_code code = PFC_OK;
-
-    for (size_t i = 0; i < len; i++) {
-        PGresult *res;
-
-        while ((res = PQgetResult(pg)) != NULL) {
-            ExecStatusType status = PQresultStatus(res);
-
-            if (!code && status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-                code = pfc_result_fault(pg, res, names[i], err);
-            PQclear(res);
-        }
-        if (PQstatus(pg) != CONNECTION_OK)
-            return code ? code
-                        : pfc_err_set(err, PFC_EUNAVAIL, "database: %s: connection lost", names[i]);
-    }
-    PQclear(PQgetResult(pg)); /* the sync */
-    return code;
+    return copy(tx, name, rows, false, err);
 }
 
-pfc_code pfc_tx_pipeline(pfc_tx *tx, const char *const *names, pfc_args *args, size_t len,
-                         pfc_err *err)
+pfc_code pfc_tx_copy_commit(pfc_tx *tx, const char *name, pfc_copy *rows, pfc_err *err)
 {
-    const pfc_statement *statements[PFC_PIPELINE_MAX];
+    return copy(tx, name, rows, true, err);
+}
+
+/* The statement with the BEGIN before it, in one round trip. NULL: the connection is lost. */
+static PGresult *begin_with(pfc_tx *tx, const pfc_statement *statement, const pfc_args *args,
+                            int binary)
+{
     PGconn *pg = tx->conn->pg;
-    pfc_code code = PFC_OK;
-    size_t sent = 0;
+    PGresult *begin = NULL, *res = NULL;
 
-    if (len > PFC_PIPELINE_MAX)
-        code = pfc_err_set(err, PFC_EBUG, "database: no pipeline of %zu statements", len);
-    for (size_t i = 0; i < len && !code; i++)
-        code = find_ready(tx, names[i], &statements[i], err);
-    if (!code && !PQenterPipelineMode(pg))
-        code = pfc_err_set(err, PFC_EBUG, "database: %s: no pipeline", names[0]);
-    if (code)
-        goto done;
-    /* The answers are a few bytes a statement, so the server never waits for us to read them. */
-    while (sent < len && send_statement(tx, statements[sent], &args[sent]))
-        sent++;
-    if (sent < len || !PQpipelineSync(pg))
-        code = pfc_result_fault(pg, NULL, names[PFC_MIN(sent, len - 1)], err);
-    else
-        code = drain_pipeline(pg, names, len, err);
-    /* Refused while something is unread: then the connection is of no more use. */
-    if (!PQexitPipelineMode(pg)) {
-        disconnect(tx->db, tx->conn);
-        if (!code)
-            code = pfc_err_set(err, PFC_EBUG, "database: the pipeline did not end");
+    tx->begun = true;
+    if (!PQenterPipelineMode(pg))
+        return NULL;
+    if (PQsendQueryParams(pg, "BEGIN", 0, NULL, NULL, NULL, NULL, 0) &&
+        send_statement(tx, statement, args, binary) && PQpipelineSync(pg)) {
+        begin = PQgetResult(pg);
+        PQclear(PQgetResult(pg)); /* NULL: the end of the first */
+        res = PQgetResult(pg);
+        PQclear(PQgetResult(pg));
+        PQclear(PQgetResult(pg)); /* the sync */
     }
-
-done:
-    for (size_t i = 0; i < len; i++)
-        pfc_args_clear(&args[i]);
-    return code;
+    /* Refused while something is unread: then the connection is of no more use. */
+    if (!PQexitPipelineMode(pg))
+        disconnect(tx->db, tx->conn);
+    /* Why it cannot begin says more than that the statement was left out. */
+    if (begin && PQresultStatus(begin) != PGRES_COMMAND_OK) {
+        PQclear(res);
+        return begin;
+    }
+    PQclear(begin);
+    return res;
 }
 
 /* binary: 1 for results in binary form. */
@@ -489,10 +503,13 @@ static pfc_code query(pfc_tx *tx, const char *name, pfc_args *args, int binary, 
 
     if (code)
         goto done;
-    res = tx->db->unprepared ? PQexecParams(tx->conn->pg, statement->sql, with->len, NULL,
-                                            with->values, with->lengths, with->binary, binary)
-                             : PQexecPrepared(tx->conn->pg, name, with->len, with->values,
-                                              with->lengths, with->binary, binary);
+    if (!tx->begun)
+        res = begin_with(tx, statement, with, binary);
+    else
+        res = tx->db->unprepared ? PQexecParams(tx->conn->pg, statement->sql, with->len, NULL,
+                                                with->values, with->lengths, with->binary, binary)
+                                 : PQexecPrepared(tx->conn->pg, name, with->len, with->values,
+                                                  with->lengths, with->binary, binary);
     status = PQresultStatus(res);
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
         code = pfc_result_fault(tx->conn->pg, res, name, err);

@@ -106,14 +106,6 @@ pfc_code pfc_tx_query(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **ou
 /** The same for a statement whose columns are all text or bytea: nothing of them is escaped. */
 pfc_code pfc_tx_query_bytes(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **out,
                             pfc_err *err) PFC_MUSTCHECK;
-/**
- * Runs several statements whose rows nobody wants in one round trip (libpq's pipeline): names[i]
- * with args[i], all of which are cleared, also on failure. Stops at the first that fails, with its
- * code as for pfc_tx_query. At most PFC_PIPELINE_MAX.
- */
-#define PFC_PIPELINE_MAX 16
-pfc_code pfc_tx_pipeline(pfc_tx *tx, const char *const *names, pfc_args *args, size_t len,
-                         pfc_err *err) PFC_MUSTCHECK;
 /** Rows for a COPY of schema/queries: begin; for each row its number of columns, then its values in the
  *  statement's order; end. All columns have values. */
 #define PFC_COPY_MAX_BYTES (512u * 1024 * 1024)
@@ -131,6 +123,10 @@ void pfc_copy_json(pfc_copy *copy, const char *text);                   /* jsonb
 void pfc_copy_end(pfc_copy *copy);
 /** Stores the rows by the COPY `name`, and clears them, also on failure. Codes as for pfc_tx_query. */
 pfc_code pfc_tx_copy(pfc_tx *tx, const char *name, pfc_copy *rows, pfc_err *err) PFC_MUSTCHECK;
+/** The same and the commit, in one round trip: the transaction has ended with PFC_OK. After a failure that is
+ *  PFC_EUNAVAIL nobody knows whether it was committed. */
+pfc_code pfc_tx_copy_commit(pfc_tx *tx, const char *name, pfc_copy *rows,
+                            pfc_err *err) PFC_MUSTCHECK;
 /** Prepares every embedded statement, and copies no rows by every COPY: what the tests hold against
  *  the newest schema. */
 pfc_code pfc_tx_prepare_all(pfc_tx *tx, size_t *prepared, pfc_err *err) PFC_MUSTCHECK;

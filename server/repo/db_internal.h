@@ -35,8 +35,12 @@ struct pfc_tx {
     pfc_db *db;
     pfc_conn *conn;
     pfc_tx_mode mode;
-    bool open; /* a transaction is under way */
+    bool open;  /* a transaction is under way, or will be with the first statement */
+    bool begun; /* the database knows of it */
 };
+
+/** Begins now what would begin with the first statement: for texts that do not come from schema/queries. */
+pfc_code pfc_tx_begin_now(pfc_tx *tx, pfc_err *err);
 
 /** A connection to `url`, set up by `statement_ms` (0: no limit). */
 pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc_err *err);

@@ -68,6 +68,8 @@ static pfc_code migrate_once(pfc_db *db, int *version, bool *more, pfc_err *err)
 
     *more = false;
     code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+    if (!code)
+        code = pfc_tx_begin_now(tx, err);
     if (code)
         goto done;
     /* Other servers wait here, and may wait long while a large table is changed. */

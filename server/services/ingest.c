@@ -238,6 +238,7 @@ static pfc_code check_overlap(pfc_ingest *in, pfc_err *err)
 static pfc_code store_measured(pfc_ingest *in, pfc_err *err)
 {
     pfc_ingest_columns *c = &in->ok;
+    pfc_copy rows;
     pfc_code code;
 
     if (c->len == 0)
@@ -249,7 +250,8 @@ static pfc_code store_measured(pfc_ingest *in, pfc_err *err)
         code = check_overlap(in, err);
     if (code)
         return code;
-    return pfc_ingest_measurements(in->tx, &in, 1, err);
+    pfc_ingest_measurements(&rows, &in, 1);
+    return pfc_tx_copy(in->tx, "measurements_copy", &rows, err);
 }
 
 /* What was broken or skipped, so that the document can be given back whole. */
@@ -308,15 +310,6 @@ static json_t *run_event(const pfc_ingest *in)
 {
     return json_pack("{s:s, s:s, s:I, s:s, s:s}", "type", "run", "project", in->project, "run_id",
                      (json_int_t)in->run_id, "id", in->run->id, "commit", in->run->commit);
-}
-
-char *pfc_ingest_event(const pfc_ingest *in)
-{
-    json_t *event = run_event(in);
-    char *text = event ? json_dumps(event, JSON_COMPACT) : NULL;
-
-    json_decref(event);
-    return text;
 }
 
 static pfc_code store_part(pfc_ingest *in, const char *actor, const char *key,

@@ -54,13 +54,10 @@ pfc_code pfc_ingest_unmeasured(pfc_ingest *in, pfc_err *err) PFC_MUSTCHECK;
 size_t pfc_ingest_rows(pfc_ingest *const *runs, size_t len);
 /** Pushes the parameters of series_find, an element a measurement. */
 void pfc_ingest_series_args(pfc_args *args, pfc_ingest *const *runs, size_t len);
-/** Stores the measurements that have samples; runs, commits and series are known. */
-pfc_code pfc_ingest_measurements(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
-                                 pfc_err *err) PFC_MUSTCHECK;
+/** Makes the rows of measurements_copy: those that have samples; runs, commits and series are known. */
+void pfc_ingest_measurements(pfc_copy *out, pfc_ingest *const *runs, size_t len);
 /** An object of texts as JSON; caller frees. */
 char *pfc_ingest_pairs(const pfc_pairs *pairs);
-/** The event that tells of a stored run; caller frees. */
-char *pfc_ingest_event(const pfc_ingest *in);
 
 /** Where one run of a group stands. */
 typedef enum pfc_group_state {

@@ -53,6 +53,10 @@ static const char *branch_of(const pfc_ingest *in)
 {
     return in->branch;
 }
+static const char *project_name_of(const pfc_ingest *in)
+{
+    return in->project;
+}
 static const char *id_of(const pfc_ingest *in)
 {
     return in->run->id;
@@ -92,10 +96,6 @@ static int64_t machine_of(const pfc_ingest *in)
 static int64_t job_of(const pfc_ingest *in)
 {
     return in->run->job_id;
-}
-static int64_t run_of(const pfc_ingest *in)
-{
-    return in->run_id;
 }
 static int64_t measurements_of(const pfc_ingest *in)
 {
@@ -301,42 +301,53 @@ static pfc_code find_series(group *g, pfc_err *err)
 
 /* ---- rows ---- */
 
-/* Makes the runs; those that were there before leave the group. */
-static pfc_code insert_runs(group *g, pfc_err *err)
+static void run_args(pfc_args *args, const group *g)
 {
-    bool keep[PFC_INGEST_GROUP_MAX] = { false }, infra[PFC_INGEST_GROUP_MAX];
+    bool infra[PFC_INGEST_GROUP_MAX];
     double started[PFC_INGEST_GROUP_MAX], finished[PFC_INGEST_GROUP_MAX];
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
-    pfc_code code;
 
     for (size_t i = 0; i < g->len; i++) {
-        g->in[i]->run_id = 0;
         infra[i] = g->in[i]->run->infra;
         started[i] = g->in[i]->run->started_at;
         finished[i] = g->in[i]->run->finished_at;
     }
-    put_i64s(&args, g, project_of);
-    put_texts(&args, g, id_of);
-    put_texts(&args, g, header_of);
-    put_i64s(&args, g, commit_of);
-    put_texts(&args, g, branch_of);
-    put_texts(&args, g, suite_of);
-    put_texts(&args, g, suite_hash_of);
-    put_i64s(&args, g, machine_of);
-    put_i64s(&args, g, job_of);
-    pfc_args_bools(&args, infra, g->len);
-    pfc_args_f64s(&args, started, g->len);
-    pfc_args_f64s(&args, finished, g->len);
-    code = pfc_tx_query(g->tx, "group_runs", &args, &res, err);
+    put_i64s(args, g, project_of);
+    put_texts(args, g, id_of);
+    put_texts(args, g, header_of);
+    put_i64s(args, g, commit_of);
+    put_texts(args, g, branch_of);
+    put_texts(args, g, suite_of);
+    put_texts(args, g, suite_hash_of);
+    put_i64s(args, g, machine_of);
+    put_i64s(args, g, job_of);
+    pfc_args_bools(args, infra, g->len);
+    pfc_args_f64s(args, started, g->len);
+    pfc_args_f64s(args, finished, g->len);
+    put_texts(args, g, body_of);
+    put_texts(args, g, key_of);
+    put_i64s(args, g, measurements_of);
+    put_i64s(args, g, series_of);
+    put_i64s(args, g, samples_of);
+    put_texts(args, g, actor_of);
+    put_texts(args, g, project_name_of);
+    put_texts(args, g, sha_of);
+}
+
+/* Stores all but the numbers; runs that were there before leave the group. */
+static pfc_code insert_runs(group *g, pfc_err *err)
+{
+    bool keep[PFC_INGEST_GROUP_MAX] = { false };
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    run_args(&args, g);
+    code = pfc_tx_query(g->tx, "group_store", &args, &res, err);
     for (size_t row = 0; !code && row < pfc_res_rows(res); row++) {
-        for (size_t i = 0; i < g->len; i++) {
-            if (g->in[i]->project_id == pfc_res_i64(res, row, 1) &&
-                strcmp(g->in[i]->run->id, pfc_res_text(res, row, 2)) == 0) {
-                g->in[i]->run_id = pfc_res_i64(res, row, 0);
-                keep[i] = true;
-            }
-        }
+        const size_t i = (size_t)pfc_res_i64(res, row, 0) - 1;
+
+        g->in[i]->run_id = pfc_res_i64(res, row, 1);
+        keep[i] = true;
     }
     if (!code)
         sift(g, keep);
@@ -344,39 +355,8 @@ static pfc_code insert_runs(group *g, pfc_err *err)
     return code;
 }
 
-/* Runs that measured something are judged. */
-static void judge_args(pfc_args *args, const group *g)
+static pfc_code insert_unmeasured(group *g, pfc_err *err)
 {
-    int64_t projects[PFC_INGEST_GROUP_MAX], runs[PFC_INGEST_GROUP_MAX];
-    size_t n = 0;
-
-    for (size_t i = 0; i < g->len; i++) {
-        if (!g->in[i]->ok.len)
-            continue;
-        projects[n] = g->in[i]->project_id;
-        runs[n++] = g->in[i]->run_id;
-    }
-    pfc_args_i64s(args, projects, n);
-    pfc_args_i64s(args, runs, n);
-}
-
-static void notify_args(pfc_args *args, const group *g)
-{
-    char *events[PFC_INGEST_GROUP_MAX];
-
-    for (size_t i = 0; i < g->len; i++)
-        events[i] = pfc_ingest_event(g->in[i]);
-    pfc_args_texts(args, (const char *const *)events, g->len);
-    for (size_t i = 0; i < g->len; i++)
-        free(events[i]);
-}
-
-/* Everything that hangs on the runs' numbers, in two round trips. */
-static pfc_code insert_rest(group *g, pfc_err *err)
-{
-    static const char *const names[] = { "group_parts", "group_judge", "group_audit",
-                                         "group_notify" };
-    pfc_args args[PFC_ARRAY_LEN(names)] = { 0 };
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < g->len && !code; i++) {
@@ -384,28 +364,12 @@ static pfc_code insert_rest(group *g, pfc_err *err)
         code = pfc_ingest_unmeasured(g->in[i], err);
         g->in[i]->tx = NULL;
     }
-    if (!code)
-        code = pfc_ingest_measurements(g->tx, g->in, g->len, err);
-    if (code)
-        return code;
-    put_i64s(&args[0], g, project_of);
-    put_i64s(&args[0], g, run_of);
-    put_texts(&args[0], g, body_of);
-    put_texts(&args[0], g, key_of);
-    put_i64s(&args[0], g, measurements_of);
-    put_i64s(&args[0], g, series_of);
-    put_i64s(&args[0], g, samples_of);
-    judge_args(&args[1], g);
-    put_texts(&args[2], g, actor_of);
-    put_i64s(&args[2], g, project_of);
-    put_i64s(&args[2], g, run_of);
-    put_texts(&args[2], g, id_of);
-    notify_args(&args[3], g);
-    return pfc_tx_pipeline(g->tx, names, args, PFC_ARRAY_LEN(names), err);
+    return code;
 }
 
 static pfc_code store_group(group *g, pfc_err *err)
 {
+    pfc_copy rows;
     pfc_code code = resolve(g, err);
 
     if (!code && g->len)
@@ -413,10 +377,11 @@ static pfc_code store_group(group *g, pfc_err *err)
     if (!code && g->len)
         code = insert_runs(g, err);
     if (!code && g->len)
-        code = insert_rest(g, err);
-    if (!code && g->len)
-        code = pfc_tx_commit(g->tx, err);
-    return code;
+        code = insert_unmeasured(g, err);
+    if (code || !g->len)
+        return code;
+    pfc_ingest_measurements(&rows, g->in, g->len);
+    return pfc_tx_copy_commit(g->tx, "measurements_copy", &rows, err);
 }
 
 pfc_code pfc_ingest_group(pfc_db *db, pfc_ingest *const *runs, size_t len, pfc_group_state *states,

@@ -80,7 +80,7 @@ void pfc_ingest_series_args(pfc_args *args, pfc_ingest *const *runs, size_t len)
     put_texts(args, runs, len, backend_at);
 }
 
-pfc_code pfc_ingest_measurements(pfc_tx *tx, pfc_ingest *const *runs, size_t len, pfc_err *err)
+void pfc_ingest_measurements(pfc_copy *out, pfc_ingest *const *runs, size_t len)
 {
     pfc_copy rows;
 
@@ -107,5 +107,5 @@ pfc_code pfc_ingest_measurements(pfc_tx *tx, pfc_ingest *const *runs, size_t len
         }
     }
     pfc_copy_end(&rows);
-    return pfc_tx_copy(tx, "measurements_copy", &rows, err);
+    *out = rows;
 }
