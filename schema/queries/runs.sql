@@ -21,12 +21,14 @@ SELECT r.id AS run_id, r.run_id AS id, r.project_id, p.name AS project, c.sha AS
        extract(epoch FROM r.finished_at)::float8 AS finished_at, r.infra,
        (SELECT sum(q.measurements)::bigint FROM run_parts q
         WHERE q.project_id = r.project_id AND q.run_id = r.id) AS measurements
-FROM runs r
-JOIN projects p ON p.id = r.project_id
+FROM projects p
+-- Runs are found by their project and an id: without a project each is asked.
+CROSS JOIN LATERAL (SELECT a.* FROM runs a WHERE a.project_id = p.id AND a.id = $2::bigint
+                    UNION ALL
+                    SELECT b.* FROM runs b WHERE b.project_id = p.id AND b.run_id = $3) r
 JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
 JOIN machines k ON k.id = r.machine_id
-WHERE ($1::bigint IS NULL OR r.project_id = $1)
-  AND (r.id = $2::bigint OR r.run_id = $3)
+WHERE $1::bigint IS NULL OR p.id = $1
 ORDER BY r.id LIMIT 2;
 
 -- name: machine_find

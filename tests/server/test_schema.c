@@ -131,6 +131,8 @@ Test(schema, pages_are_read_through_their_indexes)
           "measurements_default_project_id_commit_id_run_id_idx" },
         { "run_measurements", "1, 1", "measurements_default_project_id_commit_id_run_id_idx" },
         { "compare_side", "1, 1, NULL, NULL", "runs_by_commit" },
+        { "runs_get", "NULL, 1, NULL", "runs_pkey" },
+        { "runs_get", "NULL, NULL, 'a'", "runs_project_id_run_id_key" },
         { "alerts_list", "NULL, NULL, NULL, NULL, NULL, 100, NULL, NULL", "alerts_by_id" },
     };
     char *url = NULL;
@@ -140,6 +142,14 @@ Test(schema, pages_are_read_through_their_indexes)
     pfc_test_sql(
         url,
         "INSERT INTO projects (name) VALUES ('p');"
+        "INSERT INTO machines (class, name, fingerprint_hash, fingerprint) VALUES ('c', 'm', 'f', "
+        "'{}');"
+        "INSERT INTO commits (project_id, sha, time) SELECT 1, lpad(to_hex(g), 40, '0'), now()"
+        " FROM generate_series(1, 20) AS g;"
+        "INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash,"
+        " machine_id, infra, started_at, finished_at)"
+        " SELECT 1, md5(g::text), '', 1 + g % 20, 'main', '', '', 1, false, now(), now()"
+        " FROM generate_series(1, 2000) AS g;"
         "INSERT INTO benchmarks (project_id, name) SELECT 1, 'b' || g FROM generate_series(1, 50) "
         "g;"
         "INSERT INTO series (project_id, benchmark_id, metric, backend, machine_class, branch,"
