@@ -425,17 +425,20 @@ static void do_job(agent *a, const pfc_job *job)
     a->lease[0] = '\0';
     if (work_on(a, job, &lease, &v, &err) != PFC_OK)
         set_verdict(&v, "failed", err.msg);
-    if (lease.lost || lease.stopped || !v.status) {
+    if (lease.lost || lease.cancelled || lease.stopped || !v.status) {
         a->report->abandoned++;
         pfc_log(PFC_INFO, "job left", "job", job->id, "reason",
-                lease.lost      ? "lease lost or cancelled"
-                : lease.stopped ? "stopped"
-                                : v.reason);
-        if (lease.lost)
-            renew_lease(a);
-        else if (lease.stopped && !v.runs && /* with a run in the spool the next start ends it */
-                 pfc_job_give_back(a->opts->url, a->opts->token, job, &err) != PFC_OK)
+                lease.lost        ? "lease lost"
+                : lease.cancelled ? "cancelled"
+                : lease.stopped   ? "stopped"
+                                  : v.reason);
+        /* A cancelled one ends when it is given back: nobody waits for its lease to run out. With a run
+         * in the spool the next start ends one that was stopped. */
+        if ((lease.cancelled || (lease.stopped && !v.runs)) && !lease.lost &&
+            pfc_job_give_back(a->opts->url, a->opts->token, job, &err) != PFC_OK)
             pfc_log(PFC_WARN, "job not given back", "job", job->id, "reason", err.msg);
+        if (lease.lost || lease.cancelled)
+            renew_lease(a);
         return;
     }
     if (strcmp(v.status, "done") == 0)

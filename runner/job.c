@@ -205,8 +205,8 @@ static void beat(pfc_lease *lease)
         code = pfc_http_check(lease->http, &answer, &err);
     if (code == PFC_OK) {
         doc = json_loadb(answer.body.data, answer.body.len, 0, NULL);
-        lease->lost = json_is_true(json_object_get(doc, "cancel"));
-        if (lease->lost)
+        lease->cancelled = json_is_true(json_object_get(doc, "cancel"));
+        if (lease->cancelled)
             pfc_log(PFC_INFO, "job cancelled", "job", lease->job->id);
     } else if (code == PFC_ECONFLICT && answer.status == 409) {
         lease->lost = true;
@@ -229,12 +229,13 @@ bool pfc_lease_cancelled(void *arg)
 
     if (!lease->stopped && pfc_stop_wait(lease->stop_fd, 0.0))
         lease->stopped = true;
-    if (!lease->stopped && !lease->lost && pfc_clock_ns() >= lease->next_beat_ns) {
+    if (!lease->stopped && !lease->lost && !lease->cancelled &&
+        pfc_clock_ns() >= lease->next_beat_ns) {
         beat(lease);
         /* A third of the lease: two beats may fail before it runs out. */
         lease->next_beat_ns = pfc_clock_ns() + (int64_t)(lease->job->lease_s / 3.0 * 1e9);
     }
-    return lease->stopped || lease->lost;
+    return lease->stopped || lease->lost || lease->cancelled;
 }
 
 /* To /api/v1/jobs/ID/WHAT; takes `body`. */

@@ -48,8 +48,9 @@ typedef struct pfc_lease {
     int stop_fd;          /* readable: stop */
     const char *progress; /* what is going on, for the server */
     int64_t next_beat_ns;
-    bool lost;    /* out: the server gave it away, or cancelled the job */
-    bool stopped; /* out: stop_fd said so */
+    bool lost;      /* out: the server gave it away */
+    bool cancelled; /* out: somebody wants the job stopped; it is ours until it is given back */
+    bool stopped;   /* out: stop_fd said so */
 } pfc_lease;
 
 /** Beats when it is time; true when the work shall stop. */

@@ -300,6 +300,7 @@ Test(agent, a_lost_lease_stops_the_measurement)
     cr_assert(eq(sz, report.abandoned, 1));
     cr_assert(ge(int, s.beats, 1));
     cr_assert(eq(int, s.completions, 0));
+    cr_assert(eq(int, s.releases, 0)); /* it is another's now */
     cr_assert(eq(int, s.runs, 0));
 }
 
@@ -312,6 +313,9 @@ Test(agent, a_cancelled_job_stops_the_measurement)
     s.beat_body = "{\"lease_s\": 60, \"cancel\": true}";
     cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, report.abandoned, 1));
+    cr_assert(eq(int, s.releases, 1)); /* it says so: nobody waits for the lease to run out */
+    cr_assert(eq(int, s.completions, 0));
+    cr_assert(eq(int, s.runs, 0));
 }
 
 Test(agent, being_stopped_ends_the_child_and_the_loop)
