@@ -14,6 +14,7 @@ queue AS MATERIALIZED (
 SELECT j.id, j.project_id, p.name AS project, j.kind, j.state, j.sha AS commit, j.branch, j.suite,
        coalesce(j.source, p.repo_url) AS source, p.build, p.measure, j.labels::text AS labels,
        j.priority, j.tries, j.runner, j.reason, j.progress, to_json(j.run_ids)::text AS run_ids,
+       to_json(j.parents)::text AS parents,
        j.task::text AS task,
        j.cancel_requested, j.run_id, extract(epoch FROM j.created_at)::float8 AS created_at,
        extract(epoch FROM j.started_at)::float8 AS started_at,
@@ -24,11 +25,11 @@ ORDER BY j.id DESC;
 
 -- name: job_insert
 -- $1 project_id, $2 kind, $3 priority, $4 sha, $5 branch, $6 suite, $7 source, $8 labels, $9 run,
--- $10 dedupe, $11 task, $12 avoid_runner  -> id, unless an open job has the same dedupe
+-- $10 dedupe, $11 task, $12 avoid_runner, $13 parents[]  -> id, unless an open job has the same dedupe
 INSERT INTO jobs (project_id, kind, priority, sha, branch, suite, source, labels, run_id, dedupe,
-                  task, avoid_runner)
+                  task, avoid_runner, parents)
 VALUES ($1::bigint, $2, $3::int, $4, $5, $6, $7, coalesce($8, '{}')::jsonb, $9::bigint, $10,
-        coalesce($11, '{}')::jsonb, $12)
+        coalesce($11, '{}')::jsonb, $12, coalesce($13::bigint[], '{}'))
 ON CONFLICT (project_id, dedupe) WHERE state IN ('queued', 'leased') DO NOTHING
 RETURNING id;
 
@@ -42,18 +43,20 @@ WHERE project_id = $1::bigint AND dedupe = $2 AND state IN ('queued', 'leased');
 -- $7 seconds  -> id
 -- Materialized, so that the subquery with its lock is evaluated once and picks one row.
 WITH pick AS MATERIALIZED (
-    SELECT project_id, id FROM jobs
+    SELECT project_id, id FROM jobs w
     WHERE state = 'queued' AND kind NOT IN ('detect', 'notify')
       AND ($5::bigint IS NULL OR project_id = $5)
-      AND labels - 'backend' <@ (coalesce($3, '{}')::jsonb
-                                 || jsonb_build_object('machine_class', $2::text))
-      AND (labels ->> 'backend' IS NULL OR labels ->> 'backend' = ANY ($4::text[]))
+      AND (not_before IS NULL OR not_before <= clock_timestamp())
+      AND job_fits(labels, $2::text, coalesce($3, '{}')::jsonb, $4::text[])
       AND (avoid_runner IS NULL OR avoid_runner <> $1 OR created_at < now() - interval '10 minutes')
+      AND (parents = '{}' OR NOT EXISTS (
+           SELECT 1 FROM jobs p WHERE p.project_id = w.project_id AND p.id = ANY (w.parents)
+           AND p.state <> 'done'))
     ORDER BY priority DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED)
 UPDATE jobs j
 SET state = 'leased', runner = $1, lease_hash = $6, tries = j.tries + 1, progress = NULL,
-    lease_until = clock_timestamp() + make_interval(secs => $7::float8),
-    started_at = coalesce(j.started_at, now())
+    lease_until = clock_timestamp() + make_interval(secs => $7::float8), not_before = NULL,
+    lease_s = $7::float8, leased_at = clock_timestamp(), started_at = coalesce(j.started_at, now())
 FROM pick WHERE j.project_id = pick.project_id AND j.id = pick.id
 RETURNING j.id;
 
@@ -91,7 +94,9 @@ WHERE ($1::bigint IS NULL OR id = $1) AND state = 'leased' AND lease_hash = $2
 RETURNING id;
 
 -- name: jobs_expire
--- $1 most tries (a notice says itself how often it is tried)  -> id, state, kind
+-- $1 most tries (a notice says itself how often it is tried)  -> id, state, kind, project_id
+-- Whose lease ran out waits a sixth of it, then a third, so that whatever ended its runner may pass;
+-- what was given back in order is for the next one who asks.
 WITH late AS MATERIALIZED (
     SELECT project_id, id FROM jobs
     WHERE state = 'leased' AND lease_until < clock_timestamp()
@@ -104,10 +109,65 @@ SET state = CASE WHEN j.cancel_requested THEN 'cancelled'
              THEN format('the lease ran out %s times, last with %s', j.tries, j.runner) END,
     finished_at = CASE WHEN j.cancel_requested OR (j.tries >= $1::int AND j.kind <> 'notify')
                        THEN now() END,
+    not_before = CASE WHEN j.kind IN ('detect', 'notify') THEN j.not_before
+                      WHEN NOT j.cancel_requested AND j.tries < $1::int AND j.lease_until > '-infinity'
+                      THEN clock_timestamp() + make_interval(secs => coalesce(j.lease_s, 60) / 6 * 2 ^ (j.tries - 1))
+                 END,
     lease_until = NULL, lease_hash = NULL
 FROM late
 WHERE j.project_id = late.project_id AND j.id = late.id
 RETURNING j.id, j.state, j.kind;
+
+-- name: jobs_due
+-- -> id: their back-off is over, which those who wait for jobs must hear
+WITH due AS MATERIALIZED (
+    SELECT project_id, id FROM jobs
+    WHERE state = 'queued' AND not_before <= clock_timestamp() AND kind NOT IN ('detect', 'notify')
+    ORDER BY id LIMIT 1000 FOR UPDATE SKIP LOCKED)
+UPDATE jobs j SET not_before = NULL FROM due
+WHERE j.project_id = due.project_id AND j.id = due.id AND j.state = 'queued'
+RETURNING j.id;
+
+-- name: jobs_orphaned
+-- $1 a job that ended without being done, NULL: any  -> id: what waits for it is cancelled, and what waits
+-- for that
+WITH RECURSIVE lost AS (
+    SELECT j.project_id, j.id, p.id AS parent, p.state FROM jobs j
+    CROSS JOIN LATERAL (SELECT q.id, q.state FROM jobs q
+                        WHERE q.project_id = j.project_id AND q.id = ANY (j.parents)
+                          AND q.state IN ('failed', 'cancelled') ORDER BY q.id LIMIT 1) p
+    WHERE j.state = 'queued' AND j.parents <> '{}'
+      AND ($1::bigint IS NULL OR j.parents @> ARRAY[$1::bigint])
+    UNION
+    SELECT c.project_id, c.id, l.id, 'cancelled' FROM lost l
+    JOIN jobs c ON c.project_id = l.project_id AND c.parents @> ARRAY[l.id]
+    WHERE c.state = 'queued' AND c.parents <> '{}'),
+why AS (SELECT DISTINCT ON (id) * FROM lost ORDER BY id, parent),
+mine AS MATERIALIZED (
+    SELECT project_id, id FROM jobs
+    WHERE id IN (SELECT id FROM why) AND state = 'queued' ORDER BY id FOR UPDATE SKIP LOCKED)
+UPDATE jobs j
+SET state = 'cancelled', finished_at = now(),
+    reason = format('job %s, for which it waited, %s', w.parent,
+                    CASE w.state WHEN 'failed' THEN 'failed' ELSE 'was cancelled' END)
+FROM mine JOIN why w ON w.id = mine.id
+WHERE j.project_id = mine.project_id AND j.id = mine.id AND j.state = 'queued'
+RETURNING j.id;
+
+-- name: job_parents
+-- $1 project_id, $2 id[]  -> id, state of those that are there and that a runner does
+SELECT id, state FROM jobs
+WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]) AND kind NOT IN ('detect', 'notify')
+ORDER BY id;
+
+-- name: job_parents_raise
+-- $1 project_id, $2 id[], $3 priority  -> id: what is waited for is as urgent as what waits for it
+WITH RECURSIVE up AS (
+    SELECT unnest($2::bigint[]) AS id
+    UNION SELECT unnest(p.parents) FROM up JOIN jobs p ON p.project_id = $1::bigint AND p.id = up.id)
+UPDATE jobs j SET priority = $3::int FROM up
+WHERE j.project_id = $1::bigint AND j.id = up.id AND j.state = 'queued' AND j.priority < $3::int
+RETURNING j.id;
 
 -- name: job_notify
 -- $1 job_id: tells listeners how the job is now

@@ -1,13 +1,14 @@
 -- name: runner_seen
--- $1 name, $2 machine_class, $3 labels, $4 backends[]: written only when there is something new, or
+-- $1 name, $2 machine_class, $3 labels, $4 backends[], $5 its token's project or NULL: written only when there is something new, or
 -- the last time is some seconds old
-INSERT INTO runners AS r (name, machine_class, labels, backends)
-VALUES ($1, $2, coalesce($3, '{}')::jsonb, $4::text[])
+INSERT INTO runners AS r (name, machine_class, labels, backends, project_id)
+VALUES ($1, $2, coalesce($3, '{}')::jsonb, $4::text[], $5::bigint)
 ON CONFLICT (name) DO UPDATE
 SET machine_class = excluded.machine_class, labels = excluded.labels,
-    backends = excluded.backends, last_seen_at = now()
+    backends = excluded.backends, project_id = excluded.project_id, last_seen_at = now()
 WHERE r.last_seen_at < now() - interval '5 seconds' OR r.machine_class <> excluded.machine_class
-   OR r.labels <> excluded.labels OR r.backends <> excluded.backends;
+   OR r.labels <> excluded.labels OR r.backends <> excluded.backends
+   OR r.project_id IS DISTINCT FROM excluded.project_id;
 
 -- name: runners_list
 SELECT r.name, r.machine_class, r.labels::text AS labels, to_json(r.backends)::text AS backends,

@@ -131,11 +131,13 @@ event = members("branch loss loss_low loss_high series moved judged reasons caus
                 series=COUNT, moved=COUNT, judged=COUNT, reasons=each(TEXT), cause=null(TEXT), dismissed_by=null(TEXT),
                 dismissed_reason=null(TEXT))
 
+job_wait = members(seconds=COUNT, low=COUNT, high=COUNT, description="until it begins: the middle, and what four in five keep to")
 job = members(id=NUMERAL, project=TEXT,
               kind=one_of("measure", "nightly", "pull_request", "backfill", "bisect", "verify", "detect", "notify"),
               state=one_of("queued", "leased", "done", "failed", "cancelled"), commit=null(COMMIT), branch=null(TEXT),
               suite=null(TEXT), priority={"type": "integer", "minimum": 0, "maximum": 100}, tries=COUNT, labels=TEXTS,
-              runner=null(TEXT), position=null(COUNT), reason=null(TEXT), progress=null(TEXT), run_ids=each(RUN_ID),
+              runner=null(TEXT), position=null(COUNT), expected_wait=null(job_wait), wait_reason=null(TEXT), reason=null(TEXT),
+              progress=null(TEXT), run_ids=each(RUN_ID), parents=each(NUMERAL),
               cancel_requested=TRUTH, created_at=TIME, started_at=null(TIME), finished_at=null(TIME))
 leased = more(job, lease=RUN_ID, lease_s=NUMERAL, source=null(TEXT), build=null(TEXT), measure=null(TEXT), task=ANYTHING)
 runner = members(name=TEXT, machine_class=TEXT, last_seen_at=TIME, job_id=null(NUMERAL), labels=TEXTS, backends=each(TEXT))

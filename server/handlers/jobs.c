@@ -1,4 +1,5 @@
 /* Jobs as people see them: asked for, listed, cancelled. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "core/base/parse.h"
@@ -30,14 +31,37 @@ json_t *pfc_encode_job(const pfc_job *j)
                         pfc_encode_json_text(j->labels_json ? j->labels_json : "{}"));
     json_object_set_new(json, "runner", pfc_reply_string(j->runner));
     json_object_set_new(json, "position", pfc_encode_id(j->position));
+    json_object_set_new(json, "expected_wait", json_null());
+    json_object_set_new(json, "wait_reason", json_null());
     json_object_set_new(json, "reason", pfc_reply_string(j->reason));
     json_object_set_new(json, "progress", pfc_reply_string(j->progress));
     json_object_set_new(json, "run_ids",
                         pfc_encode_json_text(j->run_ids_json ? j->run_ids_json : "[]"));
+    json_object_set_new(json, "parents",
+                        pfc_encode_json_text(j->parents_json ? j->parents_json : "[]"));
     json_object_set_new(json, "cancel_requested", json_boolean(j->cancel_requested));
     json_object_set_new(json, "created_at", pfc_encode_time(j->created_at));
     json_object_set_new(json, "started_at", pfc_encode_time(j->started_at));
     json_object_set_new(json, "finished_at", pfc_encode_time(j->finished_at));
+    return json;
+}
+
+/* Tenths are nothing that anybody could know. */
+static json_t *encode_seconds(double seconds)
+{
+    return json_integer((json_int_t)round(seconds));
+}
+
+static json_t *encode_waiting(const pfc_job *j, const pfc_job_wait *wait)
+{
+    json_t *json = pfc_encode_job(j);
+
+    if (isfinite(wait->middle_s))
+        json_object_set_new(json, "expected_wait",
+                            json_pack("{s:o, s:o, s:o}", "seconds", encode_seconds(wait->middle_s),
+                                      "low", encode_seconds(wait->low_s), "high",
+                                      encode_seconds(wait->high_s)));
+    json_object_set_new(json, "wait_reason", pfc_reply_string(wait->reason));
     return json;
 }
 
@@ -46,6 +70,7 @@ PFC_HANDLER(jobs_list)
 {
     pfc_job_filter filter = { 0 };
     pfc_jobs rows = { 0 };
+    pfc_job_wait *waits = NULL;
     pfc_page page;
     json_t *items;
     pfc_code code;
@@ -66,11 +91,16 @@ PFC_HANDLER(jobs_list)
         code = pfc_query_project(app, req, &filter.project_id, err);
     if (!code)
         code = pfc_jobs_list(app->db, &filter, page, &rows, err);
-    if (code)
+    if (!code)
+        code = pfc_job_waits(app->db, &rows, &waits, err);
+    if (code) {
+        pfc_rows_clear(&rows);
         return code;
+    }
     items = json_array();
     for (size_t i = 0; i < rows.len; i++)
-        json_array_append_new(items, pfc_encode_job(&rows.items[i]));
+        json_array_append_new(items, encode_waiting(&rows.items[i], &waits[i]));
+    pfc_job_waits_free(waits, rows.len);
     code = pfc_reply_json(reply, 200, pfc_encode_list("jobs", items, rows.next), err);
     pfc_rows_clear(&rows);
     return code;
@@ -98,11 +128,15 @@ static pfc_code load(pfc_app *app, const pfc_req *req, int64_t *id, pfc_jobs *ou
 PFC_HANDLER(jobs_get)
 {
     pfc_jobs row = { 0 };
+    pfc_job_wait *wait = NULL;
     int64_t id = 0;
     pfc_code code = load(app, req, &id, &row, err);
 
     if (!code)
-        code = pfc_reply_json(reply, 200, pfc_encode_job(&row.items[0]), err);
+        code = pfc_job_waits(app->db, &row, &wait, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, encode_waiting(&row.items[0], wait), err);
+    pfc_job_waits_free(wait, row.len);
     pfc_rows_clear(&row);
     return code;
 }
@@ -127,6 +161,8 @@ PFC_HANDLER(jobs_delete)
 typedef struct job_body {
     char *project, *kind, *commit, *branch, *suite, *source, *labels;
     int64_t priority;
+    int64_t parents[PFC_JOB_MAX_PARENTS];
+    size_t parents_len;
 } job_body;
 
 static void job_body_clear(job_body *b)
@@ -138,6 +174,25 @@ static void job_body_clear(job_body *b)
     free(b->suite);
     free(b->source);
     free(b->labels);
+}
+
+static pfc_code decode_parents(const json_t *json, job_body *b, pfc_err *err)
+{
+    const json_t *list = json_object_get(json, "parents");
+
+    if (!list || json_is_null(list))
+        return PFC_OK;
+    if (!json_is_array(list) || json_array_size(list) > PFC_JOB_MAX_PARENTS)
+        return pfc_json_fault(NULL, "parents", err, "want an array of at most %d ids of jobs",
+                              PFC_JOB_MAX_PARENTS);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *id = json_array_get(list, i);
+
+        if (!json_is_integer(id) || json_integer_value(id) <= 0)
+            return pfc_json_fault(NULL, "parents", err, "want ids of jobs, whole numbers above 0");
+        b->parents[b->parents_len++] = json_integer_value(id);
+    }
+    return PFC_OK;
 }
 
 static pfc_code decode_job(const json_t *json, job_body *b, pfc_err *err)
@@ -164,6 +219,8 @@ static pfc_code decode_job(const json_t *json, job_body *b, pfc_err *err)
         code = pfc_json_i64(json, NULL, "priority", false, 0, 100, &b->priority, err);
     if (!code)
         code = pfc_decode_labels(json, "labels", &b->labels, err);
+    if (!code)
+        code = decode_parents(json, b, err);
     if (code)
         return code;
     if (!is_one_of(b->kind, kinds, PFC_ARRAY_LEN(kinds)))
@@ -176,8 +233,8 @@ static pfc_code decode_job(const json_t *json, job_body *b, pfc_err *err)
 /* POST /api/v1/jobs */
 PFC_HANDLER(jobs_post)
 {
-    static const char *const known[] = { "project", "kind",     "commit", "branch", "suite",
-                                         "labels",  "priority", "source", NULL };
+    static const char *const known[] = { "project", "kind",     "commit", "branch",  "suite",
+                                         "labels",  "priority", "source", "parents", NULL };
     job_body b = { .priority = 50 };
     int64_t project = 0;
     pfc_jobs row = { 0 };
@@ -199,6 +256,8 @@ PFC_HANDLER(jobs_post)
             .source = b.source,
             .labels_json = b.labels,
             .priority = (int)b.priority,
+            .parents = b.parents,
+            .parents_len = b.parents_len,
         };
 
         code = pfc_job_enqueue(app->db, req->auth.actor, project, &spec, &created, &row, err);

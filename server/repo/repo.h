@@ -262,6 +262,7 @@ typedef struct pfc_job {
     int64_t position; /* 1 = next; 0: not queued */
     const char *reason, *progress;
     const char *run_ids_json;
+    const char *parents_json; /* ids of the jobs that must be done first */
     double created_at, started_at, finished_at;
     bool cancel_requested;
     int64_t run_id; /* of detect jobs */

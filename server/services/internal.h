@@ -86,6 +86,8 @@ void pfc_packed_buckets(const pfc_packed_points *points, pfc_bucket *out, size_t
 /** One row of the queue; texts may be NULL, labels and task are JSON. */
 typedef struct pfc_job_row {
     const char *kind, *commit, *branch, *suite, *source, *labels, *dedupe, *task, *avoid_runner;
+    const int64_t *parents; /* jobs of the project that must be done first */
+    size_t parents_len;
     int64_t run_id;
     int priority;
 } pfc_job_row;

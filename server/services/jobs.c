@@ -8,6 +8,7 @@
 #include "server/services/internal.h"
 
 #define MAX_LEASE_S 3600.0
+#define DEDUPE_MAX  (2 << 20) /* more than all labels that a job can have */
 
 /* Announces the job as it is now, when tx commits. */
 static pfc_code tell_job(pfc_tx *tx, int64_t id, pfc_err *err)
@@ -16,6 +17,27 @@ static pfc_code tell_job(pfc_tx *tx, int64_t id, pfc_err *err)
 
     pfc_args_i64(&args, id);
     return pfc_tx_query(tx, "job_notify", &args, NULL, err);
+}
+
+/* Runs a statement that changes jobs and announces each of them; takes args. */
+static pfc_code change(pfc_tx *tx, const char *name, pfc_args *args, pfc_err *err)
+{
+    pfc_res *res = NULL;
+    pfc_code code = pfc_tx_query(tx, name, args, &res, err);
+
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++)
+        code = tell_job(tx, pfc_res_i64(res, i, 0), err);
+    pfc_res_free(res);
+    return code;
+}
+
+/* What waits for the job is not going to be done (id 0: for any job). */
+static pfc_code cancel_children(pfc_tx *tx, int64_t id, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_id(&args, id);
+    return change(tx, "jobs_orphaned", &args, err);
 }
 
 pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int64_t *id,
@@ -36,6 +58,7 @@ pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int
     pfc_args_text(&args, row->dedupe);
     pfc_args_text(&args, row->task);
     pfc_args_text(&args, row->avoid_runner);
+    pfc_args_i64s(&args, row->parents, row->parents_len);
     code = pfc_query_id(tx, "job_insert", &args, id, err);
     return code || !*id || strcmp(row->kind, "detect") == 0 ? code : tell_job(tx, *id, err);
 }
@@ -95,14 +118,72 @@ static pfc_code check_spec(const pfc_job_spec *spec, pfc_err *err)
     if (spec->priority < 0 || spec->priority > 100)
         return pfc_err_set_field(err, PFC_EINVAL, "priority", "priority: want 0 to 100, got %d",
                                  spec->priority);
+    if (spec->parents_len > PFC_JOB_MAX_PARENTS)
+        return pfc_err_set_field(err, PFC_EINVAL, "parents", "parents: want at most %d jobs",
+                                 PFC_JOB_MAX_PARENTS);
     return PFC_OK;
+}
+
+/* PFC_OK when each parent is there and may still be done. */
+static pfc_code may_wait_for(const pfc_job_spec *spec, const pfc_res *found, pfc_err *err)
+{
+    for (size_t i = 0; i < spec->parents_len; i++) {
+        const long long id = (long long)spec->parents[i];
+        const char *state = NULL;
+
+        for (size_t r = 0; r < pfc_res_rows(found) && !state; r++)
+            state = pfc_res_i64(found, r, 0) == id ? pfc_res_text(found, r, 1) : NULL;
+        if (!state)
+            return pfc_err_set_field(err, PFC_EINVAL, "parents",
+                                     "parents: the project has no job %lld", id);
+        if (strcmp(state, "failed") == 0 || strcmp(state, "cancelled") == 0)
+            return pfc_err_set_field(err, PFC_ECONFLICT, "parents",
+                                     "parents: job %lld is %s: what waits for it never begins", id,
+                                     state);
+    }
+    return PFC_OK;
+}
+
+static pfc_code check_parents(pfc_tx *tx, int64_t project_id, const pfc_job_spec *spec,
+                              pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    if (!spec->parents_len)
+        return PFC_OK;
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64s(&args, spec->parents, spec->parents_len);
+    code = pfc_tx_query(tx, "job_parents", &args, &res, err);
+    if (!code)
+        code = may_wait_for(spec, res, err);
+    pfc_res_free(res);
+    if (code)
+        return code;
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64s(&args, spec->parents, spec->parents_len);
+    pfc_args_i64(&args, spec->priority);
+    return change(tx, "job_parents_raise", &args, err);
+}
+
+/* What makes two open jobs the same. */
+static void dedupe_of(const pfc_job_spec *spec, const char *labels, char out[PFC_SHA256_HEX])
+{
+    pfc_buf text;
+
+    pfc_buf_init(&text, DEDUPE_MAX);
+    pfc_buf_printf(&text, "%s\n%s\n%s\n%s", spec->kind, spec->commit,
+                   spec->suite ? spec->suite : "", labels);
+    for (size_t i = 0; i < spec->parents_len; i++)
+        pfc_buf_printf(&text, "\n%lld", (long long)spec->parents[i]);
+    pfc_sha256_hex(text.data, text.len, out);
+    pfc_buf_clear(&text);
 }
 
 static pfc_code insert_or_find(pfc_tx *tx, int64_t project_id, const pfc_job_spec *spec,
                                const char *labels, int64_t *id, bool *created, pfc_err *err)
 {
-    char *text = pfc_format("%s\n%s\n%s\n%s", spec->kind, spec->commit,
-                            spec->suite ? spec->suite : "", labels);
     char dedupe[PFC_SHA256_HEX];
     const pfc_job_row row = { .kind = spec->kind,
                               .commit = spec->commit,
@@ -111,11 +192,12 @@ static pfc_code insert_or_find(pfc_tx *tx, int64_t project_id, const pfc_job_spe
                               .source = spec->source,
                               .labels = labels,
                               .dedupe = dedupe,
+                              .parents = spec->parents,
+                              .parents_len = spec->parents_len,
                               .priority = spec->priority };
-    pfc_code code = PFC_OK;
+    pfc_code code = check_parents(tx, project_id, spec, err);
 
-    pfc_sha256_hex(text, strlen(text), dedupe);
-    free(text);
+    dedupe_of(spec, labels, dedupe);
     *id = 0;
     /* The open one may end between the two statements: then the next round inserts. */
     for (int round = 0; round < 3 && !*id && !code; round++) {
@@ -167,7 +249,7 @@ pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
 
 static pfc_code expire(pfc_tx *tx, size_t *expired, pfc_err *err)
 {
-    pfc_args args = { 0 };
+    pfc_args args = { 0 }, none = { 0 };
     pfc_res *res = NULL;
     pfc_code code;
 
@@ -186,7 +268,9 @@ static pfc_code expire(pfc_tx *tx, size_t *expired, pfc_err *err)
     if (!code)
         *expired = pfc_res_rows(res);
     pfc_res_free(res);
-    return code;
+    if (!code)
+        code = change(tx, "jobs_due", &none, err);
+    return code ? code : cancel_children(tx, 0, err);
 }
 
 /* *found: a job was held under that hash (any job: 0), and no longer is. */
@@ -221,6 +305,7 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
     pfc_args_text(&args, request->machine_class);
     pfc_args_text(&args, labels);
     pfc_args_texts(&args, request->backends, request->backends_len);
+    pfc_args_id(&args, request->project_id);
     code = pfc_tx_query(tx, "runner_seen", &args, NULL, err);
     pfc_sha256_hex(secret, strlen(secret), hash);
     if (!code && request->lease)
@@ -347,6 +432,8 @@ static pfc_code complete(pfc_tx *tx, int64_t job_id, const char *hash, const cha
         free(what);
         if (!code)
             code = tell_job(tx, job_id, err);
+        if (!code && strcmp(pfc_res_text(res, 0, 1), "done") != 0)
+            code = cancel_children(tx, job_id, err);
     } else {
         code = explain_refusal(tx, job_id, hash, err);
     }
@@ -400,6 +487,8 @@ pfc_code pfc_job_cancel(pfc_db *db, const char *actor, int64_t job_id, pfc_jobs 
         code = pfc_note(tx, actor, "cancel", project_id, what, NULL, err);
     if (!code && project_id)
         code = tell_job(tx, job_id, err);
+    if (!code && project_id)
+        code = cancel_children(tx, job_id, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);

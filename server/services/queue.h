@@ -7,17 +7,22 @@
 
 #include "server/repo/repo.h"
 
-#define PFC_LEASE_S       60
-#define PFC_JOB_MAX_TRIES 3
+#define PFC_LEASE_S         60
+#define PFC_JOB_MAX_TRIES   3
+#define PFC_JOB_MAX_PARENTS 64
 
 typedef struct pfc_job_spec {
     const char *kind; /* measure, nightly, pull_request, backfill, bisect, verify */
     const char *commit, *branch, *suite, *source; /* commit: 40 digits; others may be NULL */
     const char *labels_json; /* object of texts a runner must have; NULL: any runner */
     int priority;            /* 0..100 */
+    const int64_t *parents;  /* jobs of the project that must be done before it is taken */
+    size_t parents_len;      /* at most PFC_JOB_MAX_PARENTS */
 } pfc_job_spec;
 
-/** An open job of the same kind, commit, suite and labels is answered instead (*created false). */
+/** An open job of the same kind, commit, suite, labels and parents is answered instead (*created false).
+ *  Parents that wait become at least as urgent. One that fails or is cancelled cancels what waits for it:
+ *  it is PFC_ECONFLICT to wait for such a one. */
 pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
                          const pfc_job_spec *spec, bool *created, pfc_jobs *out,
                          pfc_err *err) PFC_MUSTCHECK;
@@ -52,7 +57,21 @@ pfc_code pfc_job_release(pfc_db *db, int64_t job_id, const char *secret,
 /** A queued job is cancelled at once, a leased one when its runner hears of it. */
 pfc_code pfc_job_cancel(pfc_db *db, const char *actor, int64_t job_id, pfc_jobs *out,
                         pfc_err *err) PFC_MUSTCHECK;
-/** Jobs whose lease ran out go back to the queue, after PFC_JOB_MAX_TRIES tries to failed. */
+/** Jobs whose lease ran out go back to the queue, to be taken after a back-off of a sixth of the lease,
+ *  then a third; after PFC_JOB_MAX_TRIES tries they have failed. Tells of those whose back-off is over and
+ *  cancels what waits for jobs that were not done. *expired: leases that ran out. */
 pfc_code pfc_jobs_expire(pfc_db *db, size_t *expired, pfc_err *err) PFC_MUSTCHECK;
+
+/** When a queued job is expected to begin; core/analysis/wait.h says how. */
+typedef struct pfc_job_wait {
+    double low_s, middle_s, high_s; /* from now; NAN: not known, or the job is not queued */
+    char
+        *reason; /* why it is not known, or what holds the job; NULL: only those before it; owned */
+} pfc_job_wait;
+
+/** One for each of `jobs`; freed by pfc_job_waits_free. Reads the whole queue, unless none is queued. */
+pfc_code pfc_job_waits(pfc_db *db, const pfc_jobs *jobs, pfc_job_wait **out,
+                       pfc_err *err) PFC_MUSTCHECK;
+void pfc_job_waits_free(pfc_job_wait *waits, size_t len);
 
 #endif

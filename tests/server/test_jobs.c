@@ -146,6 +146,8 @@ Test(jobs, an_expired_lease_goes_back_and_its_late_result_is_refused)
     cr_assert(eq(int, pfc_jobs_expire(db, &expired, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, expired, 1));
     ASSERT_STATE(db, id, "queued");
+    cr_assert(eq(i64, lease(db, &runner, fresh), 0));
+    pfc_test_sql(url, "UPDATE jobs SET not_before = now()"); /* its back-off is over */
     cr_assert(eq(i64, lease(db, &runner, fresh), id));
 
     cr_assert(eq(int, pfc_job_heartbeat(db, id, old, NULL, 0, &cancel, &err), PFC_ECONFLICT));
@@ -236,6 +238,7 @@ Test(jobs, three_tries_and_no_more)
         }
         pfc_test_sql(url, "UPDATE jobs SET lease_until = now() - interval '1 second'");
         cr_assert(eq(int, pfc_jobs_expire(db, &expired, &err), PFC_OK), "%s", err.msg);
+        pfc_test_sql(url, "UPDATE jobs SET not_before = now() WHERE state = 'queued'");
     }
     cr_assert(eq(int, pfc_jobs_get(db, id, &jobs, &err), PFC_OK));
     cr_assert(eq(str, (char *)jobs.items[0].state, "failed"));

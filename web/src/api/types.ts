@@ -89,9 +89,11 @@ export interface Suspect {
   author?: string | null; time?: string | null; measured?: boolean; field?: string; before?: string | null; now?: string | null;
 }
 export interface SuspectsReply { alert_id: number; culprit: string | null; suspects: Suspect[]; series: number; sources: number; project: string }
+/** Seconds until a queued job begins: the middle, and what four in five keep to. */
+export interface JobWait { seconds: number; low: number; high: number }
 export interface Job {
   id: number; project: string; kind: string; state: string; commit: string; priority: number; tries: number;
-  runner: string | null; position: number | null; reason: string | null; progress?: string | null; created_at: string;
+  runner: string | null; position: number | null; expected_wait?: JobWait | null; wait_reason?: string | null; reason: string | null; progress?: string | null; created_at: string;
   started_at: string | null; finished_at: string | null;
 }
 export interface Runner {

@@ -6,6 +6,7 @@ import { formatDuration, parseTime } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { withQuery } from "../base/route";
 import { judgeState } from "../base/verdict";
+import { formatWait } from "../base/wait";
 import { StateBadge } from "../widgets/badge";
 import { Select } from "../widgets/field";
 import { Command, CommitLink, Page, Section, When } from "../widgets/parts";
@@ -20,6 +21,11 @@ function took(j: Job): string {
   const from = parseTime(j.started_at);
   const to = parseTime(j.finished_at);
   return Number.isFinite(from) && Number.isFinite(to) ? formatDuration((to - from) / 1000) : "\u2013";
+}
+
+function begins(j: Job) {
+  if (j.state !== "queued") return <span class="muted">{"\u2013"}</span>;
+  return <span class="bench"><span>{formatWait(j.expected_wait) || "not known"}</span>{j.wait_reason && <small>{j.wait_reason}</small>}</span>;
 }
 
 function Runners() {
@@ -57,6 +63,7 @@ export function Jobs() {
             <Table caption="Jobs" rows={jobs} keyOf={(j) => j.id} columns={[
               { name: "Job", head: true, cell: (j) => <span class="bench"><span>#{j.id} {j.kind.replace(/_/g, " ")}</span>{(j.reason || (j.state === "leased" && j.progress)) && <small>{j.reason || j.progress}</small>}</span> },
               { name: "State", cell: (j) => <><StateBadge state={j.state} />{j.state === "queued" && j.position !== null && <small class="n">place {j.position}</small>}</> },
+              { name: "Begins", cell: begins },
               { name: "Commit", cell: (j) => <CommitLink project={j.project} id={j.commit} /> },
               { name: "Runner", cell: (j) => j.runner ?? <span class="muted">none yet</span> },
               { name: "Tries", numeric: true, wide: true, cell: (j) => j.tries },

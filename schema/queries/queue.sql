@@ -1,0 +1,72 @@
+-- name: queue_look
+-- $1 most jobs  -> the queue as it stands, in one document (of one snapshot):
+--   jobs    [id, runs already, fit, took, seconds until due, seconds since leased, runner,
+--            seconds for which a runner is avoided, parents]: those that run, then in the order in
+--            which they are taken
+--   fits    [labels, whom to avoid, runners that may take it, of nobody there: who could and was heard
+--            of last, seconds since]
+--   took    seconds of the newest that finished: of the same work, else kind, else project
+--   runners their names: heard of lately, or at work
+WITH alive AS MATERIALIZED (
+    SELECT r.name, r.machine_class, r.labels, r.backends, r.project_id FROM runners r
+    WHERE r.last_seen_at > now() - interval '2 minutes'
+       OR EXISTS (SELECT 1 FROM jobs j WHERE j.state = 'leased' AND j.runner = r.name
+                  AND j.kind NOT IN ('detect', 'notify'))),
+found AS MATERIALIZED (
+    SELECT id, project_id, kind, suite, labels, state, runner, parents, priority,
+           CASE WHEN created_at > now() - interval '10 minutes' THEN avoid_runner END AS avoid,
+           extract(epoch FROM created_at + interval '10 minutes' - now())::float8 AS avoid_s,
+           greatest(0, extract(epoch FROM not_before - now()))::float8 AS due_s,
+           greatest(0, extract(epoch FROM now() - coalesce(leased_at, started_at)))::float8 AS since_s
+    FROM jobs WHERE state IN ('queued', 'leased') AND kind NOT IN ('detect', 'notify')
+    ORDER BY state = 'leased' DESC, priority DESC, id LIMIT $1::int),
+numbered AS MATERIALIZED (
+    SELECT *, dense_rank() OVER (ORDER BY project_id, labels, avoid) - 1 AS fit,
+           dense_rank() OVER (ORDER BY project_id, kind, suite, labels) - 1 AS took FROM found),
+fits AS (
+    SELECT f.fit, f.labels, f.avoid, w.names, g.name AS gone, g.ago_s
+    FROM (SELECT DISTINCT fit, project_id, labels, avoid FROM numbered) f
+    CROSS JOIN LATERAL (
+        SELECT coalesce(json_agg(a.name ORDER BY a.name), '[]') AS names FROM alive a
+        WHERE (a.project_id IS NULL OR a.project_id = f.project_id)
+          AND job_fits(f.labels, a.machine_class, a.labels, a.backends)) w
+    LEFT JOIN LATERAL (
+        SELECT r.name, extract(epoch FROM now() - r.last_seen_at)::float8 AS ago_s FROM runners r
+        WHERE (r.project_id IS NULL OR r.project_id = f.project_id)
+          AND job_fits(f.labels, r.machine_class, r.labels, r.backends)
+        ORDER BY r.last_seen_at DESC LIMIT 1) g ON true),
+recent AS MATERIALIZED (
+    SELECT p.project_id, k.kind, t.* FROM (SELECT DISTINCT project_id FROM numbered) p
+    CROSS JOIN (VALUES ('measure'), ('nightly'), ('pull_request'), ('backfill'), ('bisect'),
+                       ('verify')) k (kind)
+    CROSS JOIN LATERAL (
+        SELECT j.id, j.suite, j.labels,
+               greatest(0, extract(epoch FROM j.finished_at - coalesce(j.leased_at, j.started_at)))
+                   ::float8 AS s
+        FROM jobs j
+        WHERE j.project_id = p.project_id AND j.kind = k.kind AND j.state IN ('done', 'failed')
+          AND j.kind NOT IN ('detect', 'notify') AND j.started_at IS NOT NULL
+        ORDER BY j.id DESC LIMIT 200) t),
+took AS (
+    SELECT c.took, CASE WHEN cardinality(a.same) >= 3 THEN a.same
+                        WHEN cardinality(a.of_kind) >= 3 THEN a.of_kind
+                        WHEN cardinality(a.of_project) >= 3 THEN a.of_project
+                        ELSE coalesce(nullif(a.same, '{}'), nullif(a.of_kind, '{}'), a.of_project)
+                   END AS seconds
+    FROM (SELECT DISTINCT took, project_id, kind, suite, labels FROM numbered) c
+    CROSS JOIN LATERAL (SELECT
+        array(SELECT s FROM recent r WHERE r.project_id = c.project_id AND r.kind = c.kind
+              AND r.suite IS NOT DISTINCT FROM c.suite AND r.labels = c.labels
+              ORDER BY r.id DESC LIMIT 50) AS same,
+        array(SELECT s FROM recent r WHERE r.project_id = c.project_id AND r.kind = c.kind
+              ORDER BY r.id DESC LIMIT 50) AS of_kind,
+        array(SELECT s FROM recent r WHERE r.project_id = c.project_id
+              ORDER BY r.id DESC LIMIT 50) AS of_project) a)
+SELECT json_build_object(
+    'jobs', (SELECT coalesce(json_agg(json_build_array(id, state = 'leased', fit, took, coalesce(due_s, 0),
+                 coalesce(since_s, 0), runner, avoid_s, parents)
+                 ORDER BY state = 'leased' DESC, priority DESC, id), '[]') FROM numbered),
+    'fits', (SELECT coalesce(json_agg(json_build_array(labels, avoid, names, gone, ago_s) ORDER BY fit), '[]')
+             FROM fits),
+    'took', (SELECT coalesce(json_agg(to_json(seconds) ORDER BY took), '[]') FROM took),
+    'runners', (SELECT coalesce(json_agg(name ORDER BY name), '[]') FROM alive))::text;

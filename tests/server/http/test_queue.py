@@ -1,0 +1,134 @@
+"""The queue as clients of the running server see it: its order, its leases, what waits for what, and for how long."""
+import concurrent.futures
+import unittest
+
+import support
+
+
+def setUpModule():
+    global cluster, server
+    cluster = support.Cluster()
+    server = support.Server(cluster.database(), "--public-read")
+
+
+def tearDownModule():
+    server.close()
+    cluster.close()
+
+
+class Jobs(unittest.TestCase):
+    def setUp(self):
+        made = server.as_admin("POST", "/api/v1/projects", {"name": "jobs"})
+        self.assertIn(made.status, (200, 201), made)
+        self.runner = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["runner"]}).json["token"]
+
+    def lease(self, machine_class, wait=0):
+        return server.call("POST", f"/api/v1/jobs/lease?wait={wait}",
+                           {"runner": "r-" + machine_class, "machine_class": machine_class}, token=self.runner)
+
+    def enqueue(self, commit, machine_class, **more):
+        return server.as_admin("POST", "/api/v1/jobs", {
+            "project": "jobs", "kind": "measure", "commit": support.commit_id(commit),
+            "labels": {"machine_class": machine_class}, **more})
+
+    def end(self, job, status="done"):
+        return server.call("POST", f"/api/v1/jobs/{job['id']}/complete", {"lease": job["lease"], "status": status},
+                           token=self.runner)
+
+    def test_the_life_of_a_job(self):
+        made = self.enqueue(1, "life")
+        self.assertEqual(made.status, 201, made)
+        again = self.enqueue(1, "life")
+        self.assertEqual((again.status, again.json["id"]), (200, made.json["id"]))
+        job = self.lease("life").json["job"]
+        self.assertEqual((job["id"], job["project"], job["state"]), (made.json["id"], "jobs", "leased"))
+        self.assertEqual(self.lease("life").status, 204)
+        beat = server.call("POST", f"/api/v1/jobs/{job['id']}/heartbeat",
+                           {"lease": job["lease"], "progress": "building"}, token=self.runner)
+        self.assertEqual((beat.status, beat.json["cancel"]), (200, False), beat)
+        stolen = server.call("POST", f"/api/v1/jobs/{job['id']}/heartbeat", {"lease": "0" * 32}, token=self.runner)
+        self.assertEqual(stolen.status, 409, stolen)
+        end = {"lease": job["lease"], "status": "done", "run_ids": [f"{1:032x}"]}
+        done = server.call("POST", f"/api/v1/jobs/{job['id']}/complete", end, token=self.runner)
+        self.assertEqual((done.status, done.json["state"]), (200, "done"), done)
+        self.assertEqual(server.call("POST", f"/api/v1/jobs/{job['id']}/complete", end, token=self.runner).status, 200)
+        self.assertEqual(server.call("GET", f"/api/v1/jobs/{job['id']}").json["state"], "done")
+
+    def test_a_waiting_job_tells_its_place(self):
+        ids = [self.enqueue(n, "places").json["id"] for n in (21, 22)]
+        place = lambda i: server.call("GET", f"/api/v1/jobs/{ids[i]}").json["position"]
+        before = place(0)
+        self.assertEqual(place(1), before + 1)
+        self.assertEqual(self.lease("places").json["job"]["id"], ids[0])
+        self.assertIsNone(place(0))
+        self.assertEqual(place(1), before)
+        for i in ids:
+            server.as_admin("DELETE", f"/api/v1/jobs/{i}")
+
+    def test_a_waiting_job_tells_when_it_may_begin(self):
+        self.assertEqual(self.lease("begins").status, 204)  # so there is a runner
+        for n in range(31, 34):
+            self.enqueue(n, "begins")
+            job = self.lease("begins").json["job"]
+            self.end(job)
+        ids = [self.enqueue(n, "begins").json["id"] for n in (34, 35)] + [self.enqueue(36, "nobody").json["id"]]
+        jobs = {job["id"]: job for job in server.call("GET", "/api/v1/jobs?state=queued").json["jobs"]}
+        first, second, third = (jobs[i] for i in ids)
+        self.assertEqual((first["expected_wait"], first["wait_reason"]), ({"seconds": 0, "low": 0, "high": 0}, None))
+        wait = second["expected_wait"]
+        self.assertTrue(0 <= wait["low"] <= wait["seconds"] <= wait["high"] <= support.DEADLINE_S, wait)
+        self.assertEqual((third["expected_wait"], third["wait_reason"]),
+                         (None, "no runner with machine_class=nobody has ever asked for work"))
+        self.assertEqual(server.call("GET", f"/api/v1/jobs/{ids[2]}").json["wait_reason"], third["wait_reason"])
+        for i in ids:
+            ended = server.as_admin("DELETE", f"/api/v1/jobs/{i}").json
+            self.assertEqual((ended["expected_wait"], ended["wait_reason"]), (None, None))
+
+    def test_a_waiting_lease_gets_the_job_that_comes(self):
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(self.lease, "waiting", 30)
+            support.until("a request that waits", lambda: b"perfci_http_waiting 1\n" in
+                          server.call("GET", "/metrics").body)
+            made = self.enqueue(2, "waiting")
+            answer = waiting.result(timeout=support.DEADLINE_S)
+        self.assertEqual(answer.status, 200, answer)
+        self.assertEqual(answer.json["job"]["id"], made.json["id"])
+
+    def test_a_wait_without_a_job_is_204(self):
+        self.assertEqual(self.lease("lonely", 1).status, 204)
+        self.assertEqual(server.call("POST", "/api/v1/jobs/lease?wait=31",
+                                     {"runner": "r", "machine_class": "m"}, token=self.runner).status, 400)
+
+    def test_a_queued_job_is_cancelled(self):
+        made = self.enqueue(3, "cancelled").json
+        answer = server.as_admin("DELETE", f"/api/v1/jobs/{made['id']}")
+        self.assertEqual((answer.status, answer.json["state"]), (200, "cancelled"), answer)
+        self.assertEqual(self.lease("cancelled").status, 204)
+
+    def test_a_child_waits_for_its_parent(self):
+        parent = self.enqueue(41, "family").json
+        child = self.enqueue(42, "family", parents=[parent["id"]], priority=90)
+        self.assertEqual((child.status, child.json["parents"]), (201, [parent["id"]]), child)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            first = self.lease("family").json["job"]
+            self.assertEqual(first["id"], parent["id"])
+            seen = server.call("GET", f"/api/v1/jobs/{child.json['id']}").json
+            self.assertIn(f"it waits for job {parent['id']}", seen["wait_reason"])
+            waiting = pool.submit(self.lease, "family", 30)
+            support.until("a request that waits", lambda: b"perfci_http_waiting 1\n" in
+                          server.call("GET", "/metrics").body)
+            self.assertEqual(self.end(first).json["state"], "done")
+            second = waiting.result(timeout=support.DEADLINE_S).json["job"]  # told at once
+        self.assertEqual(second["id"], child.json["id"])
+        grandchild = self.enqueue(43, "family", parents=[second["id"]]).json
+        self.assertEqual(self.end(second, "failed").json["state"], "failed")
+        seen = server.call("GET", f"/api/v1/jobs/{grandchild['id']}").json
+        self.assertEqual((seen["state"], seen["reason"]),
+                         ("cancelled", f"job {second['id']}, for which it waited, failed"))
+        for parents, status in (([second["id"]], 409), ([10**9], 400), ([0], 400), ("1", 400), ([1] * 65, 400)):
+            answer = self.enqueue(44, "family", parents=parents)
+            self.assertEqual((answer.status, answer.json["error"]["field"]), (status, "parents"), answer)
+
+
+if __name__ == "__main__":
+    unittest.main()

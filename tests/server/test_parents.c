@@ -1,0 +1,257 @@
+/* Jobs that wait for others, and jobs that wait for a while: nobody takes them before it is time. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "tests/server/fixture.h"
+
+typedef struct ground {
+    pfc_db *db;
+    char *url;
+    int64_t project;
+} ground;
+
+static const pfc_lease_request runner = { .runner = "r1", .machine_class = "test-cpu" };
+
+static ground begin(void)
+{
+    ground g = { 0 };
+
+    g.db = pfc_test_db_open(2, &g.url);
+    g.project = fx_project(g.db);
+    return g;
+}
+
+static void end(ground *g)
+{
+    free(g->url);
+    pfc_db_close(g->db);
+}
+
+static pfc_code try_enqueue(const ground *g, unsigned n, int priority, const int64_t *parents,
+                            size_t len, int64_t *id, pfc_err *err)
+{
+    const pfc_job_spec spec = { .kind = "measure",
+                                .commit = fx_sha(n),
+                                .priority = priority,
+                                .parents = parents,
+                                .parents_len = len };
+    pfc_jobs jobs = { 0 };
+    bool created = false;
+    pfc_code code = pfc_job_enqueue(g->db, "test", g->project, &spec, &created, &jobs, err);
+
+    *id = code ? 0 : jobs.items[0].id;
+    pfc_rows_clear(&jobs);
+    return code;
+}
+
+static int64_t enqueue(const ground *g, unsigned n, int priority, const int64_t *parents,
+                       size_t len)
+{
+    pfc_err err = { 0 };
+    int64_t id;
+
+    cr_assert(eq(int, try_enqueue(g, n, priority, parents, len, &id, &err), PFC_OK), "%s", err.msg);
+    return id;
+}
+
+static int64_t lease(const ground *g, char secret[33])
+{
+    pfc_jobs jobs = { 0 };
+    pfc_err err = { 0 };
+    pfc_code code = pfc_job_lease(g->db, &runner, &jobs, secret, &err);
+    int64_t id = code ? 0 : jobs.items[0].id;
+
+    cr_assert(code == PFC_OK || code == PFC_ENOTFOUND, "%s", err.msg);
+    pfc_rows_clear(&jobs);
+    return id;
+}
+
+static void complete(const ground *g, int64_t id, const char *secret, const char *status)
+{
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_job_complete(g->db, id, secret, status, NULL, NULL, 0, &err), PFC_OK),
+              "%s", err.msg);
+}
+
+static void expire(const ground *g, size_t want)
+{
+    pfc_err err = { 0 };
+    size_t expired = 0;
+
+    cr_assert(eq(int, pfc_jobs_expire(g->db, &expired, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, expired, want));
+}
+
+static void assert_job(const ground *g, int64_t id, const char *state, const char *reason)
+{
+    pfc_jobs jobs = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_jobs_get(g->db, id, &jobs, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, (char *)jobs.items[0].state, (char *)state), "job %lld", (long long)id);
+    if (reason)
+        cr_assert(eq(str, (char *)jobs.items[0].reason, (char *)reason));
+    else
+        cr_assert(eq(ptr, (char *)jobs.items[0].reason, NULL), "%s", jobs.items[0].reason);
+    pfc_rows_clear(&jobs);
+}
+
+Test(parents, are_done_before_their_children_begin)
+{
+    ground g = begin();
+    int64_t parents[2], child, grandchild;
+    char first[33], second[33], third[33];
+
+    parents[0] = enqueue(&g, 1, 10, NULL, 0);
+    parents[1] = enqueue(&g, 2, 5, NULL, 0);
+    child = enqueue(&g, 3, 90, parents, 2);
+    grandchild = enqueue(&g, 4, 90, &child, 1);
+    cr_assert(
+        ne(i64, enqueue(&g, 3, 90, NULL, 0), child)); /* one that waits for nothing is another */
+    cr_assert(eq(i64, enqueue(&g, 3, 90, parents, 2), child));
+    cr_assert(eq(i64, lease(&g, first), parents[0])); /* raised, and the elder */
+    cr_assert(eq(i64, lease(&g, second), parents[1]));
+    cr_assert(gt(i64, lease(&g, third), grandchild)); /* the one without parents */
+    cr_assert(eq(i64, lease(&g, third), 0));
+    complete(&g, parents[1], second, "done");
+    cr_assert(eq(i64, lease(&g, third), 0));
+    complete(&g, parents[0], first, "done");
+    cr_assert(eq(i64, lease(&g, third), child));
+    cr_assert(eq(i64, lease(&g, first), 0));
+    complete(&g, child, third, "done");
+    cr_assert(eq(i64, lease(&g, third), grandchild));
+    end(&g);
+}
+
+Test(parents, that_end_otherwise_cancel_what_waits_for_them)
+{
+    ground g = begin();
+    int64_t fails, stopped, dies, kept, children[3], grandchild;
+    pfc_jobs jobs = { 0 };
+    pfc_err err = { 0 };
+    char secret[33];
+    char *reason;
+
+    fails = enqueue(&g, 1, 50, NULL, 0);
+    cr_assert(eq(i64, lease(&g, secret), fails));
+    stopped = enqueue(&g, 2, 0, NULL, 0);
+    dies = enqueue(&g, 3, 0, NULL, 0);
+    kept = enqueue(&g, 4, 0, NULL, 0);
+    children[0] = enqueue(&g, 5, 0, (const int64_t[]){ fails, kept }, 2);
+    children[1] = enqueue(&g, 6, 0, &stopped, 1);
+    children[2] = enqueue(&g, 7, 0, &dies, 1);
+    grandchild = enqueue(&g, 8, 0, &children[0], 1);
+
+    complete(&g, fails, secret, "broken");
+    reason = pfc_format("job %lld, for which it waited, failed", (long long)fails);
+    assert_job(&g, children[0], "cancelled", reason);
+    free(reason);
+    reason = pfc_format("job %lld, for which it waited, was cancelled", (long long)children[0]);
+    assert_job(&g, grandchild, "cancelled", reason);
+    free(reason);
+    assert_job(&g, children[1], "queued", NULL);
+    cr_assert(eq(int, pfc_job_cancel(g.db, "test", stopped, &jobs, &err), PFC_OK), "%s", err.msg);
+    pfc_rows_clear(&jobs);
+    reason = pfc_format("job %lld, for which it waited, was cancelled", (long long)stopped);
+    assert_job(&g, children[1], "cancelled", reason);
+    free(reason);
+    /* by whatever way a job ends: the sweep finds what was left */
+    pfc_test_sql(
+        g.url,
+        "UPDATE jobs SET state = 'failed', finished_at = now() WHERE sha = repeat('0', 39) || '3'");
+    assert_job(&g, children[2], "queued", NULL);
+    expire(&g, 0);
+    reason = pfc_format("job %lld, for which it waited, failed", (long long)dies);
+    assert_job(&g, children[2], "cancelled", reason);
+    free(reason);
+    assert_job(&g, kept, "queued", NULL);
+    end(&g);
+}
+
+Test(parents, that_are_none_are_refused)
+{
+    ground g = begin();
+    pfc_jobs jobs = { 0 };
+    pfc_err err = { 0 };
+    int64_t gone = enqueue(&g, 1, 0, NULL, 0), id;
+    int64_t many[PFC_JOB_MAX_PARENTS + 1] = { 0 };
+
+    cr_assert(
+        eq(int, try_enqueue(&g, 2, 0, (const int64_t[]){ 999999 }, 1, &id, &err), PFC_EINVAL));
+    cr_assert(eq(str, err.field, "parents"));
+    cr_assert(eq(int, pfc_job_cancel(g.db, "test", gone, &jobs, &err), PFC_OK), "%s", err.msg);
+    pfc_rows_clear(&jobs);
+    cr_assert(eq(int, try_enqueue(&g, 2, 0, &gone, 1, &id, &err), PFC_ECONFLICT));
+    cr_assert(eq(int, try_enqueue(&g, 2, 0, many, PFC_JOB_MAX_PARENTS + 1, &id, &err), PFC_EINVAL));
+    /* another project's */
+    pfc_test_sql(g.url, "INSERT INTO projects (name, branch) VALUES ('other', 'main')");
+    char *sql = pfc_format(
+        "UPDATE jobs SET state = 'queued', finished_at = NULL, project_id = (SELECT id FROM "
+        "projects WHERE name = 'other') WHERE id = %lld",
+        (long long)gone);
+    pfc_test_sql(g.url, sql);
+    free(sql);
+    cr_assert(eq(int, try_enqueue(&g, 2, 0, &gone, 1, &id, &err), PFC_EINVAL));
+    end(&g);
+}
+
+Test(back_off, grows_after_each_lost_lease_and_ends)
+{
+    ground g = begin();
+    int64_t id = enqueue(&g, 1, 50, NULL, 0), other;
+    char secret[33];
+    char *seconds;
+
+    cr_assert(eq(i64, lease(&g, secret), id));
+    pfc_test_sql(g.url, "UPDATE jobs SET lease_until = now() - interval '1 second'");
+    expire(&g, 1);
+    seconds = pfc_test_sql_value(
+        g.url, "SELECT round(extract(epoch FROM not_before - now()) + 0.5) FROM jobs");
+    cr_assert(strcmp(seconds, "10") == 0 || strcmp(seconds, "9") == 0, "%s", seconds);
+    free(seconds);
+    cr_assert(eq(i64, lease(&g, secret), 0));
+    other = enqueue(&g, 2, 0, NULL, 0);
+    cr_assert(eq(i64, lease(&g, secret), other)); /* nobody waits behind it */
+    complete(&g, other, secret, "done");
+    expire(&g, 0);
+    cr_assert(eq(i64, lease(&g, secret), 0)); /* not before */
+    pfc_test_sql(g.url, "UPDATE jobs SET not_before = now() WHERE state = 'queued'");
+    cr_assert(eq(i64, lease(&g, secret), id));
+    pfc_test_sql(
+        g.url, "UPDATE jobs SET lease_until = now() - interval '1 second' WHERE state = 'leased'");
+    expire(&g, 1);
+    seconds = pfc_test_sql_value(
+        g.url, "SELECT round(extract(epoch FROM not_before - now()) + 0.5) FROM jobs "
+               "WHERE state = 'queued'");
+    cr_assert(strcmp(seconds, "20") == 0 || strcmp(seconds, "19") == 0, "%s", seconds);
+    free(seconds);
+    end(&g);
+}
+
+Test(back_off, whose_end_is_told_to_those_who_wait_for_jobs)
+{
+    ground g = begin();
+    pfc_listener *listener = NULL;
+    pfc_err err = { 0 };
+    char event[PFC_EVENT_MAX];
+    int64_t id = enqueue(&g, 1, 0, NULL, 0);
+
+    pfc_test_sql(g.url, "UPDATE jobs SET not_before = now() - interval '1 second'");
+    cr_assert(eq(int, pfc_listener_open(&listener, g.url, &err), PFC_OK), "%s", err.msg);
+    cr_assert(
+        eq(int, pfc_listener_next(listener, 0, event, &err), PFC_ETIMEOUT)); /* it listens now */
+    expire(&g, 0);
+    pfc_code code;
+    while ((code = pfc_listener_next(listener, 60000, event, &err)) == PFC_OK &&
+           !strstr(event, "\"queued\""))
+        ;
+    cr_assert(eq(int, code, PFC_OK), "%s", err.msg);
+    char *want = pfc_format("\"id\" : %lld", (long long)id);
+    cr_assert(ne(ptr, strstr(event, want), NULL), "%s", event);
+    free(want);
+    expire(&g, 0); /* once */
+    cr_assert(eq(int, pfc_listener_next(listener, 0, event, &err), PFC_ETIMEOUT));
+    pfc_listener_close(listener);
+    end(&g);
+}

@@ -1,0 +1,243 @@
+/* When a queued job is expected to begin: what of the rows counts, and what is said when nobody knows. */
+#include <math.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "tests/server/fixture.h"
+
+typedef struct ground {
+    pfc_db *db;
+    char *url;
+    int64_t project;
+} ground;
+
+static ground begin(void)
+{
+    ground g = { 0 };
+
+    g.db = pfc_test_db_open(2, &g.url);
+    g.project = fx_project(g.db);
+    return g;
+}
+
+static void end(ground *g)
+{
+    free(g->url);
+    pfc_db_close(g->db);
+}
+
+static int64_t enqueue(const ground *g, unsigned n, const char *kind, const char *labels)
+{
+    const pfc_job_spec spec = { .kind = kind, .commit = fx_sha(n), .labels_json = labels };
+    pfc_jobs jobs = { 0 };
+    pfc_err err = { 0 };
+    bool created = false;
+    int64_t id;
+
+    cr_assert(
+        eq(int, pfc_job_enqueue(g->db, "test", g->project, &spec, &created, &jobs, &err), PFC_OK),
+        "%s", err.msg);
+    id = jobs.items[0].id;
+    pfc_rows_clear(&jobs);
+    return id;
+}
+
+/* Jobs that ended, each after so many seconds. */
+static void ended(const ground *g, const char *kind, unsigned first, unsigned count, double seconds)
+{
+    char *sql = pfc_format(
+        "INSERT INTO jobs (project_id, kind, state, sha, started_at, leased_at, finished_at, "
+        "created_at) SELECT %lld, '%s', 'done', md5(i::text), now() - interval '1 hour', "
+        "now() - make_interval(secs => %g), now(), now() - interval '2 hours' "
+        "FROM generate_series(%u, %u) i",
+        (long long)g->project, kind, seconds, first, first + count - 1);
+
+    pfc_test_sql(g->url, sql);
+    free(sql);
+}
+
+/* A runner asks for work; the id of what it got. */
+static int64_t ask(const ground *g, const char *name, const char *machine_class, int64_t project)
+{
+    const pfc_lease_request request = { .runner = name,
+                                        .machine_class = machine_class,
+                                        .project_id = project };
+    pfc_jobs jobs = { 0 };
+    pfc_err err = { 0 };
+    char secret[33];
+    pfc_code code = pfc_job_lease(g->db, &request, &jobs, secret, &err);
+    int64_t id = code ? 0 : jobs.items[0].id;
+
+    cr_assert(code == PFC_OK || code == PFC_ENOTFOUND, "%s", err.msg);
+    pfc_rows_clear(&jobs);
+    return id;
+}
+
+/* The caller frees its reason. */
+static pfc_job_wait wait_of(const ground *g, int64_t id)
+{
+    pfc_jobs jobs = { 0 };
+    pfc_job_wait *waits = NULL, wait;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_jobs_get(g->db, id, &jobs, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_job_waits(g->db, &jobs, &waits, &err), PFC_OK), "%s", err.msg);
+    wait = waits[0];
+    waits[0].reason = NULL;
+    pfc_job_waits_free(waits, jobs.len);
+    pfc_rows_clear(&jobs);
+    return wait;
+}
+
+static void assert_wait(const ground *g, int64_t id, double seconds)
+{
+    const pfc_job_wait wait = wait_of(g, id);
+
+    /* 50 like it give its factor a deviation of 7 %; a few seconds are the test's own. */
+    cr_assert(epsilon_eq(dbl, wait.middle_s, seconds, 0.05 * seconds + 1), "%g, wanted %g: %s",
+              wait.middle_s, seconds, wait.reason ? wait.reason : "");
+    cr_assert(wait.low_s <= wait.middle_s && wait.high_s >= wait.middle_s);
+    cr_assert(eq(ptr, wait.reason, NULL), "%s", wait.reason);
+}
+
+static void assert_unknown(const ground *g, int64_t id, const char *want)
+{
+    const pfc_job_wait wait = wait_of(g, id);
+
+    cr_assert(isnan(wait.middle_s) && isnan(wait.low_s) && isnan(wait.high_s));
+    cr_assert(ne(ptr, wait.reason, NULL));
+    cr_assert(eq(str, wait.reason, (char *)want));
+    free(wait.reason);
+}
+
+Test(waits, jobs_before_it_runners_and_what_runs_already)
+{
+    ground g = begin();
+    int64_t ids[4];
+
+    ended(&g, "measure", 1, 60, 600);
+    ended(&g, "nightly", 100, 60, 6000);
+    for (unsigned n = 0; n < 4; n++)
+        ids[n] = enqueue(&g, n + 1, "measure", NULL);
+    cr_assert(eq(i64, ask(&g, "r1", "test-cpu", 0), ids[0]));
+    pfc_test_sql(
+        g.url, "UPDATE jobs SET leased_at = now() - interval '200 seconds' WHERE state = 'leased'");
+    assert_wait(&g, ids[1], 400);
+    assert_wait(&g, ids[2], 1000);
+    /* an idle one halves the work, and what it may take begins at once */
+    pfc_test_sql(g.url, "INSERT INTO runners (name, machine_class) VALUES ('r2', 'test-cpu')");
+    assert_wait(&g, ids[1], 0);
+    assert_wait(&g, ids[2], 400);
+    assert_wait(&g, ids[3], 600);
+    /* what is not queued waits for nothing */
+    const pfc_job_wait running = wait_of(&g, ids[0]);
+    cr_assert(isnan(running.middle_s) && !running.reason);
+    /* those who were not heard of for long are not counted, those who work are */
+    pfc_test_sql(g.url, "UPDATE runners SET last_seen_at = now() - interval '10 minutes'");
+    assert_wait(&g, ids[1], 400);
+    end(&g);
+}
+
+Test(waits, only_runners_that_may_take_it_count)
+{
+    ground g = begin();
+    int64_t zen, accel, any, elsewhere;
+    const char *backends[] = { "accel:x" };
+    const pfc_lease_request r3 = { .runner = "r3",
+                                   .machine_class = "zen4",
+                                   .backends = backends,
+                                   .backends_len = 1,
+                                   .labels_json = "{\"rack\":\"7\"}" };
+    pfc_jobs jobs = { 0 };
+    pfc_err err = { 0 };
+    char secret[33];
+
+    cr_assert(eq(int, pfc_job_lease(g.db, &r3, &jobs, secret, &err), PFC_ENOTFOUND));
+    cr_assert(eq(i64, ask(&g, "r1", "test-cpu", 0), 0));
+    ended(&g, "measure", 1, 60, 100);
+    zen = enqueue(&g, 1, "measure", "{\"machine_class\":\"zen4\",\"rack\":\"7\"}");
+    accel = enqueue(&g, 2, "measure", "{\"backend\":\"accel:x\"}");
+    any = enqueue(&g, 3, "measure", NULL);
+    elsewhere = enqueue(&g, 4, "measure", "{\"rack\":\"8\"}");
+    assert_wait(&g, zen, 0);
+    assert_wait(&g, accel, 100);
+    assert_wait(&g, any, 0);
+    assert_unknown(&g, elsewhere, "no runner with rack=8 has ever asked for work");
+    pfc_test_sql(g.url,
+                 "UPDATE runners SET last_seen_at = now() - interval '3 hours' WHERE name = 'r3'");
+    assert_unknown(
+        &g, accel,
+        "no runner with backend=accel:x is there: the last one, r3, was heard of 3 hours ago");
+    /* whose token is of another project takes nothing of this one */
+    pfc_test_sql(g.url,
+                 "UPDATE runners SET last_seen_at = now(), project_id = 4711 WHERE name = 'r3'");
+    assert_unknown(&g, accel, "no runner with backend=accel:x has ever asked for work");
+    end(&g);
+}
+
+Test(waits, a_runner_bound_to_a_project_is_known_as_that)
+{
+    ground g = begin();
+    int64_t id;
+
+    cr_assert(eq(i64, ask(&g, "r1", "test-cpu", g.project + 1), 0));
+    id = enqueue(&g, 1, "measure", NULL);
+    assert_unknown(&g, id, "no runner has ever asked for work");
+    cr_assert(eq(i64, ask(&g, "r2", "test-cpu", g.project), id));
+    end(&g);
+}
+
+Test(waits, without_finished_jobs_nobody_knows)
+{
+    ground g = begin();
+    int64_t first, second;
+
+    cr_assert(eq(i64, ask(&g, "r1", "test-cpu", 0), 0));
+    first = enqueue(&g, 1, "measure", NULL);
+    second = enqueue(&g, 2, "measure", NULL);
+    assert_wait(&g, first, 0);
+    assert_unknown(&g, second,
+                   "how long the jobs before it take is not known: none like them has ended");
+    /* others of the project are better than nothing; three of its kind are better than those */
+    ended(&g, "nightly", 1, 50, 900);
+    assert_wait(&g, second, 900);
+    ended(&g, "measure", 100, 50, 50);
+    assert_wait(&g, second, 50);
+    end(&g);
+}
+
+Test(waits, a_retry_does_not_count_the_tries_before_it)
+{
+    ground g = begin();
+    int64_t id, next;
+
+    ended(&g, "measure", 1, 60, 300); /* each was queued and first tried an hour before */
+    id = enqueue(&g, 1, "measure", NULL);
+    next = enqueue(&g, 2, "measure", NULL);
+    cr_assert(eq(i64, ask(&g, "r1", "test-cpu", 0), id));
+    pfc_test_sql(
+        g.url,
+        "UPDATE jobs SET started_at = now() - interval '1 hour', tries = 2 WHERE state = 'leased'");
+    assert_wait(&g, next, 300);
+    end(&g);
+}
+
+Test(waits, whom_a_job_avoids_takes_it_when_there_is_nobody_else)
+{
+    ground g = begin();
+    int64_t id;
+    pfc_job_wait wait;
+
+    ended(&g, "measure", 1, 60, 300);
+    id = enqueue(&g, 1, "measure", NULL);
+    cr_assert(eq(i64, ask(&g, "r2", "other", g.project + 1), 0));
+    pfc_test_sql(g.url, "INSERT INTO runners (name, machine_class) VALUES ('r1', 'test-cpu');"
+                        "UPDATE jobs SET avoid_runner = 'r1' WHERE state = 'queued'");
+    wait = wait_of(&g, id);
+    cr_assert(wait.middle_s > 500 && wait.middle_s <= 600);
+    free(wait.reason);
+    pfc_test_sql(g.url, "INSERT INTO runners (name, machine_class) VALUES ('r3', 'test-cpu')");
+    assert_wait(&g, id, 0);
+    end(&g);
+}
