@@ -50,11 +50,12 @@ FROM alert_events e JOIN alerts a ON a.project_id = e.project_id AND a.id = e.al
 WHERE a.id = $1::bigint ORDER BY e.id;
 
 -- name: alert_commits
--- $1 alert_id  -> the commits that the change may lie in, on the series' branch
+-- $1 alert_id  -> the commits that the change may lie in, on the series' branch. Ranges are short, histories
+-- are not: LIMIT and OFFSETs keep it a look-up for each commit. The first 1,000.
 SELECT bc.position, c.sha, c.author, c.subject, to_json(c.paths)::text AS paths,
        extract(epoch FROM c.time)::float8 AS time,
-       EXISTS (SELECT 1 FROM measurements m WHERE m.project_id = c.project_id
-               AND m.series_id = a.series_id AND m.commit_id = c.id) AS measured
+       EXISTS (SELECT 1 FROM measurements m WHERE m.project_id = bc.project_id
+               AND m.series_id = a.series_id AND m.commit_id = bc.commit_id OFFSET 0) AS measured
 FROM alerts a
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
 JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
@@ -62,11 +63,15 @@ JOIN branch_commits bl ON bl.project_id = a.project_id AND bl.branch = s.branch
     AND bl.commit_id = x.commit_low_id
 JOIN branch_commits bh ON bh.project_id = a.project_id AND bh.branch = s.branch
     AND bh.commit_id = x.commit_high_id
-JOIN branch_commits bc ON bc.project_id = a.project_id AND bc.branch = s.branch
-    AND bc.position BETWEEN bl.position AND bh.position
-JOIN commits c ON c.project_id = bc.project_id AND c.id = bc.commit_id
+CROSS JOIN LATERAL (
+    SELECT q.project_id, q.commit_id, q.position FROM branch_commits q
+    WHERE q.project_id = a.project_id AND q.branch = s.branch
+      AND q.position BETWEEN bl.position AND bh.position ORDER BY q.position LIMIT 1000) bc
+CROSS JOIN LATERAL (
+    SELECT k.sha, k.author, k.subject, k.paths, k.time FROM commits k
+    WHERE k.project_id = bc.project_id AND k.id = bc.commit_id OFFSET 0) c
 WHERE a.id = $1::bigint
-ORDER BY bc.position LIMIT 1000;
+ORDER BY bc.position;
 
 -- name: alert_lock
 -- $1 alert_id  -> project_id, state, culprit

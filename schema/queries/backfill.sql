@@ -29,7 +29,8 @@ WITH wide AS (
 SELECT w.project_id, w.alert_id, w.branch, w.machine_class, w.source, m.sha
 FROM wide w CROSS JOIN LATERAL (
     SELECT c.sha FROM branch_commits b
-    JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
+    CROSS JOIN LATERAL ( -- the OFFSET keeps it a look-up for each: ranges are short, histories are not
+        SELECT k.sha FROM commits k WHERE k.project_id = b.project_id AND k.id = b.commit_id OFFSET 0) c
     WHERE b.project_id = w.project_id AND b.branch = w.branch
       AND b.position >= w.low AND b.position < w.high
       AND NOT EXISTS (SELECT 1 FROM measurements q WHERE q.project_id = w.project_id

@@ -29,8 +29,8 @@ UNION ALL
 SELECT 'measurements whose samples do not fit their number or blocks', count(*) FROM measurements
 WHERE cardinality(samples) <> n OR (SELECT coalesce(sum(b), 0) FROM unnest(blocks) AS b) <> n
 UNION ALL
-SELECT 'runs that are never judged', count(*) FROM run_parts q
-WHERE q.series > 0 AND NOT EXISTS (
+SELECT 'runs that are never judged', count(*) FROM run_parts q -- those jobs stay for a month at least
+WHERE q.series > 0 AND q.received_at > now() - interval '28 days' AND NOT EXISTS (
     SELECT 1 FROM jobs j
     WHERE j.project_id = q.project_id AND j.run_id = q.run_id AND j.kind = 'detect')
 UNION ALL

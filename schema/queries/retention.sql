@@ -22,3 +22,14 @@ SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', $1
 -- name: retention_apply
 -- $1 month date, $2 keep_days  -> rows_before, rows_after
 SELECT rows_before, rows_after FROM retention_apply($1::date, $2::boolean);
+
+-- name: jobs_prune
+-- $1 days, $2 limit: what the server did for itself that long ago. It was made when its run came in, or its
+-- notice, so whoever looks for the job of a younger run finds it.
+DELETE FROM jobs j USING (
+    SELECT project_id, id FROM jobs
+    WHERE created_at < now() - make_interval(days => $1::int)
+      AND finished_at < now() - make_interval(days => $1::int)
+      AND kind IN ('detect', 'notify') AND state IN ('done', 'cancelled')
+    LIMIT $2::int FOR UPDATE SKIP LOCKED) old
+WHERE j.project_id = old.project_id AND j.id = old.id;

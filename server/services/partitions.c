@@ -1,6 +1,7 @@
 /*
  * Monthly partitions of the measurements, made before they are needed: rows that land in the
- * default partition would have to be moved out of it later. Old ones are thinned, a month at a time.
+ * default partition would have to be moved out of it later. Old ones are thinned, a month at a time;
+ * so is the queue.
  */
 #include "server/services/services.h"
 
@@ -110,6 +111,28 @@ pfc_code pfc_retention_step(pfc_db *db, const pfc_retention *keep, pfc_retained 
     }
     if (!code)
         code = pfc_tx_commit(tx, err);
+    pfc_res_free(res);
+    pfc_tx_free(tx);
+    return code;
+}
+
+pfc_code pfc_jobs_prune(pfc_db *db, int days, int limit, size_t *pruned, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    *pruned = 0;
+    if (!code) {
+        pfc_args_i64(&args, days);
+        pfc_args_i64(&args, limit);
+        code = pfc_tx_query(tx, "jobs_prune", &args, &res, err);
+    }
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    if (!code)
+        *pruned = pfc_res_affected(res);
     pfc_res_free(res);
     pfc_tx_free(tx);
     return code;

@@ -527,6 +527,9 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err) PFC_MU
  *  while their month had none. PFC_EUNAVAIL when readers hold it up: try again later. */
 pfc_code pfc_partitions_create(pfc_db *db, int ahead, int64_t *moved, pfc_err *err) PFC_MUSTCHECK;
 
+/** What the server did for itself (judging, sending) goes `days` after it was done, up to `limit` of it. */
+pfc_code pfc_jobs_prune(pfc_db *db, int days, int limit, size_t *pruned, pfc_err *err) PFC_MUSTCHECK;
+
 /** Packs points of long series for reading (migration 0012), page by page; `cursor` is 0 at first and
  *  again when all series were looked at. What was stored in the last `quiet_s` seconds is left for
  *  later: longer than any transaction lives. Any number of servers may call it. */

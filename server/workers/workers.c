@@ -20,6 +20,9 @@
 #define PARTITIONS_EVERY_NS (6 * 3600 * PFC_NS_PER_S)
 #define PARTITIONS_AGAIN_NS (60 * PFC_NS_PER_S) /* not at once: each try holds readers up */
 #define PARTITIONS_AHEAD    2
+#define PRUNE_EVERY_NS      (3600 * PFC_NS_PER_S)
+#define PRUNE_DAYS          30 /* statement store_checks knows */
+#define PRUNE_LIMIT         5000
 #define CHUNKS_EVERY_NS     (1800 * PFC_NS_PER_S)
 #define CHUNKS_QUIET_S      600.0 /* no transaction lives as long */
 #define BACKFILL_EVERY_NS   (60 * PFC_NS_PER_S)
@@ -212,6 +215,19 @@ static bool thin_month(pfc_workers *w)
     return done.month[0] != '\0';
 }
 
+/* True: there may be more. */
+static bool prune_jobs(pfc_workers *w)
+{
+    size_t pruned = 0;
+    pfc_err err = { 0 };
+
+    if (pfc_jobs_prune(w->db, PRUNE_DAYS, PRUNE_LIMIT, &pruned, &err) != PFC_OK)
+        pfc_log(PFC_WARN, "old jobs not removed", "why", err.msg);
+    if (pruned)
+        pfc_log(PFC_INFO, "old jobs of the server removed", "jobs", pruned);
+    return pruned == PRUNE_LIMIT;
+}
+
 /* One middle a look; the next look takes another range's, while the budget lasts. */
 static void backfill(pfc_workers *w)
 {
@@ -244,7 +260,7 @@ static bool pack_series(pfc_workers *w, int64_t *cursor)
 }
 
 typedef struct house {
-    int64_t next_expire, next_partitions, next_backfill, next_chunks;
+    int64_t next_expire, next_partitions, next_backfill, next_prune, next_chunks;
     int64_t chunks_cursor;
 } house;
 
@@ -272,6 +288,8 @@ static int keep_house(pfc_workers *w, house *h)
             pfc_log(PFC_INFO, "leases expired", "jobs", expired);
         h->next_expire = now + PFC_MIN(EXPIRE_EVERY_NS, (int64_t)w->idle_ms * PFC_NS_PER_MS);
     }
+    if (now >= h->next_prune && !prune_jobs(w))
+        h->next_prune = now + PRUNE_EVERY_NS;
     if (now >= h->next_chunks && !pack_series(w, &h->chunks_cursor))
         h->next_chunks = now + CHUNKS_EVERY_NS;
     return now >= h->next_chunks ? 0 : (int)PFC_MIN(w->idle_ms, 5000u);

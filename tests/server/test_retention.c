@@ -275,3 +275,31 @@ Test(retention, every_kind_of_reference_keeps_what_it_names)
     pfc_db_close(db);
     free(url);
 }
+
+Test(retention, what_the_server_did_for_itself_goes_after_a_month)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    size_t pruned = 0;
+    pfc_err err = { 0 };
+
+    (void)fx_project(db);
+    /* two months old each, and of the first kind one that is younger, one done late, one not done */
+    pfc_test_sql(url,
+                 "INSERT INTO jobs (project_id, kind, state, created_at, finished_at, lease_until)"
+                 " SELECT 1, kind, state, now() - created * interval '1 day', now() - done *"
+                 " interval '1 day', CASE WHEN state = 'leased' THEN now() END FROM (VALUES"
+                 " ('detect', 'done', 60, 60), ('notify', 'done', 60, 60),"
+                 " ('notify', 'cancelled', 60, 60), ('detect', 'done', 29, 29),"
+                 " ('detect', 'done', 60, 29), ('detect', 'queued', 60, NULL),"
+                 " ('detect', 'leased', 60, NULL), ('detect', 'failed', 60, 60),"
+                 " ('notify', 'failed', 60, 60), ('nightly', 'done', 60, 60),"
+                 " ('bisect', 'done', 60, 60)) AS v (kind, state, created, done)");
+    cr_assert(eq(int, pfc_jobs_prune(db, 30, 2, &pruned, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, pruned, 2), "no more than asked for");
+    cr_assert(eq(int, pfc_jobs_prune(db, 30, 2, &pruned, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, pruned, 1));
+    expect(url, "SELECT string_agg(id::text, ' ' ORDER BY id) FROM jobs", "4 5 6 7 8 9 10 11");
+    pfc_db_close(db);
+    free(url);
+}

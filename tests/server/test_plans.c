@@ -1,0 +1,164 @@
+/* What the newest schema promises as a whole: keys by project, indexes that are used, no large table read whole. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/base/buf.h"
+#include "server/repo/db.h"
+
+#include "schema/schema.h"
+#include "tests/support/support.h"
+
+static void expect(const char *url, const char *what, const char *sql, const char *want)
+{
+    char *got = pfc_test_sql_value(url, sql);
+
+    cr_assert(eq(str, got ? got : (char *)"", (char *)(uintptr_t)want), "%s", what);
+    free(got);
+}
+
+Test(plans, every_table_that_grows_with_a_project_has_it_first_in_its_key)
+{
+    char *url = pfc_test_db_url(false);
+
+    /* machines, runners, tokens and audit are of the service, not of a project */
+    expect(url, "tables without",
+           "SELECT string_agg(c.relname, ' ' ORDER BY c.relname) FROM pg_class c"
+           " WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')"
+           " AND NOT c.relispartition AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_attribute a"
+           "  ON a.attrelid = c.oid AND a.attnum = i.indkey[0] AND a.attname = 'project_id'"
+           "  WHERE i.indrelid = c.oid AND i.indisprimary)",
+           "audit machines projects retention runners schema_migrations tokens");
+    free(url);
+}
+
+/* A month of a busy service in small, and years of finished jobs behind it. */
+static const char rows[] =
+    "INSERT INTO projects (name) VALUES ('p'); INSERT INTO branches (project_id, name) VALUES (1, "
+    "'main');"
+    "INSERT INTO commits (project_id, sha, time) SELECT 1, lpad(to_hex(g), 40, '0'), now()"
+    " FROM generate_series(1, 20000) g;"
+    "INSERT INTO branch_commits SELECT 1, 'main', g, g FROM generate_series(1, 20000) g;"
+    "INSERT INTO machines (class, name, fingerprint_hash, fingerprint) VALUES ('c', 'm', 'f', "
+    "'{}');"
+    "INSERT INTO benchmarks (project_id, name) SELECT 1, 'b' || g FROM generate_series(1, 100) g;"
+    "INSERT INTO series (project_id, benchmark_id, metric, backend, machine_class, branch, unit,"
+    " higher_is_better, exact, headline) SELECT 1, 1 + g % 100, 'm' || g / 100, 'cpu', 'c', "
+    "'main', 'ns',"
+    " true, false, false FROM generate_series(0, 399) g;"
+    "INSERT INTO jobs (project_id, kind, state, finished_at, run_id, created_at)"
+    " SELECT 1, 'detect', 'done', t, g, t FROM generate_series(1, 30000) g,"
+    " LATERAL (SELECT now() - (31 - g * 0.001) * interval '1 day' AS t) l;"
+    "INSERT INTO jobs (project_id, kind, state, finished_at, created_at, runner)"
+    " SELECT 1, 'nightly', 'done', now(), now(), 'r' FROM generate_series(1, 300) g;"
+    "INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash, "
+    "machine_id,"
+    " infra, started_at, finished_at) SELECT 1, lpad(to_hex(g), 32, '0'), 'h', 1 + g % 20000, "
+    "'main', 's',"
+    " 'h', 1, false, now(), now() FROM generate_series(1, 30000) g;"
+    "INSERT INTO run_parts (project_id, run_id, body_hash, key, measurements, series, samples)"
+    " SELECT 1, g, 'h', 'k' || g, 1, 1, 1 FROM generate_series(1, 30000) g;"
+    "INSERT INTO measurements (project_id, series_id, run_id, commit_id, n, median, low, high, min,"
+    " samples, blocks) SELECT 1, 1 + g % 400, g, 1 + g % 20000, 1, 1, 1, 1, 1, '{1}', '{1}'"
+    " FROM generate_series(1, 60000) g;"
+    "INSERT INTO jobs (project_id, kind, state, dedupe) SELECT 1, 'backfill', 'queued', g::text"
+    " FROM generate_series(1, 3000) g;"
+    "INSERT INTO jobs (project_id, kind, state, lease_until) SELECT 1, 'nightly', 'leased', now()"
+    " FROM generate_series(1, 20) g;"
+    "INSERT INTO change_points (project_id, series_id, commit_id, commit_low_id, commit_high_id, "
+    "before,"
+    " after, rel_change, rel_low, rel_high, p, regression, confirmed, gone_at, kind) SELECT 1, 1 + "
+    "g % 400,"
+    " g, g, g, 1, 1, 1, 1, 1, 1, true, true, CASE WHEN g % 10 > 0 THEN now() END, CASE WHEN g % "
+    "100 > 0 THEN"
+    " 'step' ELSE 'drift' END FROM generate_series(1, 5000) g;"
+    "INSERT INTO projects (name) VALUES ('q');"
+    "INSERT INTO audit (actor, action, object, project_id) SELECT 'a', 'ingest', 'x',"
+    " CASE WHEN g % 100 > 0 THEN 2 ELSE 1 END FROM generate_series(1, 30000) g;";
+
+/* Plans of all statements, with the values of their types below, and what they touch: an index, or a
+ * table from end to end. */
+static const char collect[] =
+    "CREATE SCHEMA test; CREATE TABLE test.used (statement text, kind text, name text);"
+    "CREATE FUNCTION test.example(t regtype) RETURNS text LANGUAGE sql AS $$ SELECT CASE"
+    " WHEN t = 'text'::regtype THEN quote_literal('1') WHEN t = 'jsonb'::regtype THEN "
+    "quote_literal('{}')"
+    " WHEN t = 'bytea'::regtype THEN quote_literal('') WHEN t = 'boolean'::regtype THEN 'true'"
+    " WHEN t = 'timestamptz'::regtype THEN 'now()' WHEN t = 'date'::regtype THEN 'current_date'"
+    " WHEN t::text LIKE '%[]' THEN quote_literal('{1}') ELSE '1' END $$;"
+    "CREATE FUNCTION test.collect() RETURNS void LANGUAGE plpgsql AS $$ DECLARE s record; plan "
+    "jsonb;"
+    " BEGIN FOR s IN SELECT name, (SELECT string_agg(test.example(t), ', ' ORDER BY n) FROM"
+    "  unnest(parameter_types) WITH ORDINALITY AS u (t, n)) AS args FROM pg_prepared_statements "
+    "LOOP"
+    "  EXECUTE format('EXPLAIN (FORMAT JSON) EXECUTE %I %s', s.name, '(' || s.args || ')') INTO "
+    "plan;"
+    "  INSERT INTO test.used SELECT s.name, 'index', jsonb_path_query(plan, '$.**.\"Index Name\"') "
+    "#>> '{}';"
+    "  INSERT INTO test.used SELECT s.name, 'whole', jsonb_path_query(plan,"
+    "   '$.** ? (@.\"Node Type\" == \"Seq Scan\").\"Relation Name\"') #>> '{}';"
+    " END LOOP; END $$;";
+
+static char *prepare_all(void)
+{
+    pfc_buf out;
+
+    pfc_buf_init(&out, 4 * 1024 * 1024);
+    for (size_t i = 0; i < pfc_statements_len; i++) {
+        if (!pfc_statements[i].copy)
+            pfc_buf_printf(&out, "PREPARE %s AS %s;", pfc_statements[i].name,
+                           pfc_statements[i].sql);
+    }
+    return pfc_buf_take(&out);
+}
+
+Test(plans, every_index_is_used_and_no_large_table_is_read_whole)
+{
+    /* With values of their own: 1 is a bad example of an age, and of a place in the log. */
+    static const struct {
+        const char *call, *index;
+    } asked[] = { { "jobs_prune (30, 5000)", "jobs_by_age" },
+                  { "audit_list (1, NULL, 100)", "audit_of_project" } };
+    char *url = pfc_test_db_url(false), *all = prepare_all(), *sql;
+
+    pfc_test_sql(url, rows);
+    pfc_test_sql(url, "VACUUM ANALYZE");
+    pfc_test_sql(url, collect);
+    sql = pfc_format("%s SET plan_cache_mode = force_custom_plan; SELECT test.collect();", all);
+    pfc_test_sql(url, sql);
+    free(sql);
+    /* Those that count all there is, and the check of everything. */
+    expect(url, "a large table is read whole",
+           "SELECT string_agg(DISTINCT statement || ':' || name, ' ') FROM test.used WHERE kind = "
+           "'whole'"
+           " AND name IN ('commits', 'branch_commits', 'runs', 'run_parts', 'jobs', 'audit', "
+           "'measurements_'"
+           " || to_char(now() AT TIME ZONE 'UTC', 'YYYYMM')) AND statement NOT IN ('figures',"
+           " 'machines_list', 'projects_list', 'store_checks', 'jobs_prune')",
+           "");
+    for (size_t i = 0; i < PFC_ARRAY_LEN(asked); i++) {
+        sql = pfc_format(
+            "%s SET plan_cache_mode = force_custom_plan; EXPLAIN (FORMAT JSON) EXECUTE %s", all,
+            asked[i].call);
+        char *plan = pfc_test_sql_value(url, sql);
+        cr_assert(ne(ptr, strstr(plan, asked[i].index), NULL), "%s: %s", asked[i].call, plan);
+        free(plan);
+        free(sql);
+    }
+    /* An index for which no statement has a use, however small the other tables, only costs. */
+    sql = pfc_format("%s SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off;"
+                     " SELECT test.collect(); SET plan_cache_mode = force_custom_plan;"
+                     " SELECT test.collect();",
+                     all);
+    pfc_test_sql(url, sql);
+    free(sql);
+    expect(
+        url, "an index that nothing uses",
+        "SELECT string_agg(x.relname, ' ') FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid"
+        " JOIN pg_class c ON c.oid = i.indrelid WHERE c.relnamespace = 'public'::regnamespace"
+        " AND NOT i.indisunique AND NOT c.relispartition AND c.relkind = 'r'"
+        " AND x.relname NOT IN (SELECT name FROM test.used WHERE kind = 'index'"
+        " UNION ALL SELECT unnest(ARRAY['jobs_by_age', 'audit_of_project']))",
+        "");
+    free(all);
+    free(url);
+}
