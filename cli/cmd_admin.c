@@ -13,6 +13,7 @@ enum {
     KEY_PROJECT,
     KEY_NAME,
     KEY_EXPIRES,
+    KEY_OVERLAP,
     KEY_BRANCH,
     KEY_REPO_URL,
     KEY_URL,
@@ -24,7 +25,7 @@ enum { MAX_SCOPES = 8 };
 typedef struct admin_opts {
     const char *scopes[MAX_SCOPES];
     size_t scopes_len;
-    const char *project, *name, *expires, *branch, *repo_url, *url, *data;
+    const char *project, *name, *expires, *overlap, *branch, *repo_url, *url, *data;
     const char *words[3]; /* what to do, and to what */
     size_t words_len;
 } admin_opts;
@@ -34,6 +35,7 @@ static const struct argp_option token_options[] = {
     { "project", KEY_PROJECT, "P", 0, "Good for this project alone (default: all)", 0 },
     { "name", KEY_NAME, "NAME", 0, "What it is for", 0 },
     { "expires", KEY_EXPIRES, "TIME", 0, "RFC 3339, e.g. 2027-01-01T00:00:00Z", 0 },
+    { "overlap", KEY_OVERLAP, "T", 0, "How long a rotated secret stays good (default 1d)", 0 },
     { "url", KEY_URL, "U", 0, "The service", 0 },
     { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0 },
     { 0 },
@@ -47,15 +49,18 @@ static const struct argp_option project_options[] = {
     { 0 },
 };
 
-static const char token_doc[] =
-    "Makes, lists and revokes tokens of the service."
-    "\vA token is shown once, when it is made; with --quiet it is printed alone.\n"
-    "\n"
-    "Examples:\n"
-    "  perfci token create --scope ingest --project kernels --name ci\n"
-    "  perfci token create --scope read --quiet > read.token\n"
-    "  perfci token list\n"
-    "  perfci token revoke 3\n";
+static const char token_doc[] = "Makes, lists, rotates and revokes tokens of the service."
+                                "\vA token is shown once, when it is made; with --quiet it is "
+                                "printed alone. To rotate is to make\n"
+                                "another with the same name, scopes, project and length of life; "
+                                "the old one ends after --overlap.\n"
+                                "\n"
+                                "Examples:\n"
+                                "  perfci token create --scope ingest --project kernels --name ci\n"
+                                "  perfci token create --scope read --quiet > read.token\n"
+                                "  perfci token list\n"
+                                "  perfci token rotate 3 --overlap 2h --quiet > ci.token\n"
+                                "  perfci token revoke 3\n";
 
 static const char project_doc[] =
     "Makes and lists the projects of the service."
@@ -68,6 +73,7 @@ static const pfc_arg_field admin_fields[] = {
     { KEY_PROJECT, PFC_ARG_TEXT, offsetof(admin_opts, project), 0, 0 },
     { KEY_NAME, PFC_ARG_TEXT, offsetof(admin_opts, name), 0, 0 },
     { KEY_EXPIRES, PFC_ARG_TEXT, offsetof(admin_opts, expires), 0, 0 },
+    { KEY_OVERLAP, PFC_ARG_TEXT, offsetof(admin_opts, overlap), 0, 0 },
     { KEY_BRANCH, PFC_ARG_TEXT, offsetof(admin_opts, branch), 0, 0 },
     { KEY_REPO_URL, PFC_ARG_TEXT, offsetof(admin_opts, repo_url), 0, 0 },
     { KEY_URL, PFC_ARG_TEXT, offsetof(admin_opts, url), 0, 0 },
@@ -119,6 +125,17 @@ static void set_words(pfc_table *table, size_t col, const json_t *list)
 
 /* ---- token ---- */
 
+static void show_secret(const pfc_cli *cli, json_t *answer)
+{
+    if (cli->json) {
+        pfc_cli_print_json(json_incref(answer));
+        return;
+    }
+    puts(text_of(answer, "token"));
+    pfc_cli_note(cli, "token %lld; it is shown this once",
+                 (long long)json_integer_value(json_object_get(answer, "id")));
+}
+
 static pfc_code token_create(const pfc_cli *cli, const admin_opts *o, pfc_http *http, pfc_err *err)
 {
     json_t *scopes = json_array();
@@ -138,15 +155,41 @@ static pfc_code token_create(const pfc_cli *cli, const admin_opts *o, pfc_http *
         code = pfc_err_set(err, PFC_EINVAL, "want --scope read, ingest, runner, triage or admin");
     if (!code)
         code = pfc_http_json(http, "POST", "/api/v1/tokens", body, NULL, &answer, err);
-    if (!code && cli->json) {
-        pfc_cli_print_json(json_incref(answer));
-    } else if (!code) {
-        puts(text_of(answer, "token"));
-        pfc_cli_note(cli, "token %lld; it is shown this once",
-                     (long long)json_integer_value(json_object_get(answer, "id")));
-    }
+    if (!code)
+        show_secret(cli, answer);
     json_decref(answer);
     json_decref(body);
+    return code;
+}
+
+static pfc_code token_number(const char *id, int64_t *out, pfc_err *err)
+{
+    if (!id)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "want the token's number, as `perfci token list` shows");
+    return pfc_parse_i64(id, 1, INT64_MAX, "the token's number", out, err);
+}
+
+static pfc_code token_rotate(const pfc_cli *cli, const admin_opts *o, pfc_http *http, pfc_err *err)
+{
+    double overlap_s = 86400;
+    json_t *body = NULL, *answer = NULL;
+    char *path = NULL;
+    int64_t number = 0;
+    pfc_code code = token_number(o->words[1], &number, err);
+
+    if (!code && o->overlap)
+        code = pfc_parse_duration_s(o->overlap, "--overlap", &overlap_s, err);
+    if (code)
+        return code;
+    path = pfc_format("/api/v1/tokens/%lld/rotate", (long long)number);
+    body = json_pack("{s:I}", "overlap_s", (json_int_t)overlap_s);
+    code = pfc_http_json(http, "POST", path, body, NULL, &answer, err);
+    if (!code)
+        show_secret(cli, answer);
+    json_decref(answer);
+    json_decref(body);
+    free(path);
     return code;
 }
 
@@ -191,10 +234,7 @@ static pfc_code token_revoke(const pfc_cli *cli, const char *id, pfc_http *http,
     char *path;
     pfc_code code;
 
-    if (!id)
-        return pfc_err_set(err, PFC_EINVAL,
-                           "want the token's number, as `perfci token list` shows");
-    code = pfc_parse_i64(id, 1, INT64_MAX, "the token's number", &number, err);
+    code = token_number(id, &number, err);
     if (code)
         return code;
     path = pfc_format("/api/v1/tokens/%lld", (long long)number);
@@ -221,9 +261,9 @@ static pfc_code unknown_word(const char *word, const char *const *known, pfc_err
 
 int pfc_cmd_token(pfc_cli *cli, int argc, char **argv)
 {
-    static const char *const known[] = { "create", "list", "revoke", NULL };
-    const pfc_cmd_args args = { token_options, parse_admin, "create|list|revoke [ID]", token_doc,
-                                admin_fields };
+    static const char *const known[] = { "create", "list", "rotate", "revoke", NULL };
+    const pfc_cmd_args args = { token_options, parse_admin, "create|list|rotate|revoke [ID]",
+                                token_doc, admin_fields };
     admin_opts o = { 0 };
     pfc_http *http = NULL;
     pfc_err err = { 0 };
@@ -235,6 +275,8 @@ int pfc_cmd_token(pfc_cli *cli, int argc, char **argv)
         code = token_create(cli, &o, http, &err);
     else if (!code && strcmp(o.words[0], "list") == 0)
         code = token_list(cli, http, &err);
+    else if (!code && strcmp(o.words[0], "rotate") == 0)
+        code = token_rotate(cli, &o, http, &err);
     else if (!code && strcmp(o.words[0], "revoke") == 0)
         code = token_revoke(cli, o.words[1], http, &err);
     else if (!code)

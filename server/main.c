@@ -27,7 +27,7 @@
 #define RETRY_MS     500
 #define WRITERS      2
 #define READERS      2
-#define CACHE_TTL_S  10
+#define CACHE_TTL_S  4 /* a revoked token ends within 5 s, should word of it be lost */
 #define SILENT_MAX_S 10
 
 /* ---- signals ---- */
@@ -383,8 +383,10 @@ static void relay(server *s, const char *event)
     const char *type = json_string_value(json_object_get(json, "type"));
     const char *project = json_string_value(json_object_get(json, "project"));
 
-    if (type && strcmp(type, "token") == 0)
+    if (type && strcmp(type, "token") == 0) {
         pfc_cache_forget(s->app.cache);
+        pfc_httpd_end_streams(s->app.http, json_integer_value(json_object_get(json, "id")));
+    }
     for (size_t i = 0; type && i < PFC_ARRAY_LEN(topics); i++) {
         if (strcmp(type, topics[i]) == 0)
             pfc_httpd_publish(s->app.http, topics[i], project ? project : "", event);
@@ -412,6 +414,7 @@ static void relay_events(server *s)
             if (down) {
                 pfc_log(PFC_INFO, "database back");
                 pfc_httpd_wake_all(s->app.http);
+                pfc_httpd_end_streams(s->app.http, 0);
             }
             down = false;
             if (code == PFC_OK)

@@ -108,6 +108,7 @@ void server_reload(server *s)
 
     pfc_manager_reloading();
     pfc_cache_forget(s->app.cache);
+    pfc_httpd_end_streams(s->app.http, 0);
     (void)reload_tls(s, &tls);
     (void)reload_settings(s, &settings);
     status = pfc_format("answers at %s%s%s", pfc_httpd_url(s->app.http),

@@ -68,12 +68,12 @@ WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2
 RETURNING cancel_requested;
 
 -- name: job_complete
--- $1 job_id, $2 lease_hash, $3 state, $4 reason, $5 run_ids[]  -> project_id, state
+-- $1 job_id, $2 lease_hash, $3 state, $4 reason, $5 run_ids[]  -> project_id, state, actor
 -- The hash stays: the same completion again, its answer lost, finds what it did.
 UPDATE jobs SET state = CASE WHEN cancel_requested AND $3 <> 'done' THEN 'cancelled' ELSE $3 END,
        reason = $4, run_ids = $5::text[], lease_until = NULL, finished_at = now()
 WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2
-RETURNING project_id, state;
+RETURNING project_id, state, 'runner ' || coalesce(runner, '?') AS actor;
 
 -- name: job_state
 -- $1 job_id  -> project_id, state, lease_hash

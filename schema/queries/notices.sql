@@ -31,8 +31,9 @@ ORDER BY n.id LIMIT $3::int;
 SELECT project_id FROM notices WHERE id = $1::bigint;
 
 -- name: notice_done
--- $1 id, $2 actor; done is done
-UPDATE notices SET done_at = now(), done_by = $2 WHERE id = $1::bigint AND done_at IS NULL;
+-- $1 id, $2 actor; done is done  -> project_id, no row when it was
+UPDATE notices SET done_at = now(), done_by = $2 WHERE id = $1::bigint AND done_at IS NULL
+RETURNING project_id;
 
 -- name: notices_dispatch
 -- $1 receiver[], $2 the project of each, '' for all, $3 days  -> how many became jobs

@@ -35,6 +35,27 @@ WHERE tokens.scopes <> 31 OR tokens.project_id IS NOT NULL OR tokens.expires_at 
 -- $1 id
 UPDATE tokens SET last_used_at = now() WHERE id = $1::bigint;
 
+-- name: token_rotate
+-- $1 id, $2 hash of the new one, $3 seconds that the old one stays  -> the new one; no row: it is no more.
+-- The new one has the old one's name, scopes, project and length of life.
+WITH old AS (
+    SELECT id, name, scopes, project_id, expires_at - created_at AS life FROM tokens
+    WHERE id = $1::bigint AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+    FOR UPDATE),
+made AS (
+    INSERT INTO tokens (hash, name, scopes, project_id, expires_at)
+    SELECT $2, name, scopes, project_id, now() + life FROM old
+    RETURNING *),
+ends AS (
+    UPDATE tokens t SET expires_at = least(t.expires_at, now() + make_interval(secs => $3::float8))
+    FROM old WHERE t.id = old.id)
+SELECT m.id, m.name, m.scopes, m.project_id, p.name AS project, m.hash,
+       extract(epoch FROM m.created_at)::float8 AS created_at,
+       extract(epoch FROM m.expires_at)::float8 AS expires_at,
+       extract(epoch FROM m.revoked_at)::float8 AS revoked_at,
+       extract(epoch FROM m.last_used_at)::float8 AS last_used_at
+FROM made m LEFT JOIN projects p ON p.id = m.project_id;
+
 -- name: token_revoke
 -- $1 id  -> id
 UPDATE tokens SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1::bigint RETURNING id;

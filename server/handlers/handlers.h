@@ -131,6 +131,7 @@ PFC_HANDLER(bisections_post);
 PFC_HANDLER(bisections_delete); /* remote.c */
 PFC_HANDLER(tokens_list);       /* tokens.c */
 PFC_HANDLER(tokens_post);
+PFC_HANDLER(tokens_rotate);
 PFC_HANDLER(tokens_delete);
 PFC_HANDLER(session_post); /* session.c */
 PFC_HANDLER(session_delete);

@@ -124,6 +124,46 @@ done:
     return code;
 }
 
+#define OVERLAP_MAX_S (90 * 86400)
+
+/* POST /api/v1/tokens/{id}/rotate   {"overlap_s"} */
+PFC_HANDLER(tokens_rotate)
+{
+    static const char *const known[] = { "overlap_s", NULL };
+    char secret[PFC_TOKEN_TEXT] = "";
+    int64_t id = 0, overlap_s = 0;
+    pfc_tokens made = { 0 };
+    json_t *body = NULL;
+    pfc_code code = pfc_decode_unbound(req, err);
+
+    if (!code)
+        code = pfc_req_param_id(req, "id", &id, err);
+    if (!code)
+        code = pfc_decode_object(req, known, &body, err);
+    if (!code)
+        code = pfc_json_i64(body, NULL, "overlap_s", true, 0, OVERLAP_MAX_S, &overlap_s, err);
+    if (!code)
+        code =
+            pfc_token_rotate(app->db, req->auth.actor, id, (double)overlap_s, &made, secret, err);
+    if (!code && app->cache)
+        pfc_cache_forget(app->cache);
+    if (!code) {
+        const pfc_token *t = &made.items[0];
+
+        code = pfc_reply_json(reply, 201,
+                              json_pack("{s:I, s:o, s:s, s:o, s:o, s:o}", "id", (json_int_t)t->id,
+                                        "name", pfc_reply_string(t->name), "token", secret,
+                                        "scopes", encode_scopes(t->scopes), "project",
+                                        pfc_reply_string(t->project), "expires_at",
+                                        pfc_encode_time(t->expires_at)),
+                              err);
+        reply->cache = "no-store";
+    }
+    pfc_rows_clear(&made);
+    json_decref(body);
+    return code;
+}
+
 /* DELETE /api/v1/tokens/{id} */
 PFC_HANDLER(tokens_delete)
 {

@@ -78,6 +78,7 @@ void httpd_on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     httpd_hub_forget(x);
     if (x->later)
         x->later->release(x->ticket);
+    httpd_request_release(x);
     httpd_metrics_count(http, x, now_ns);
     log_exchange(x, now_ns, how);
     if (x->conn)
@@ -89,7 +90,6 @@ void httpd_on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     free(x->key_text);
     free(x->match_text);
     free(x->accept_text);
-    pfc_buf_clear(&x->body);
     free(x);
     atomic_fetch_sub(&http->active, 1);
 }
@@ -101,16 +101,15 @@ static pfc_code answer_options(const char *allow, pfc_reply *reply)
     return PFC_OK;
 }
 
-/* All that the listener for operations answers. */
-static bool is_operational(const char *path, size_t len)
-{
-    static const char *const paths[] = { "/healthz", "/readyz", "/metrics", "/version" };
+/* What the listener for operations answers, and no limit holds for. */
+static const char *const operational[] = { "/healthz", "/readyz", "/metrics", "/version", NULL };
+static const char *const probes[] = { "/healthz", "/readyz", NULL };
 
-    for (size_t i = 0; i < PFC_ARRAY_LEN(paths); i++) {
-        if (strlen(paths[i]) == len && memcmp(paths[i], path, len) == 0)
-            return true;
-    }
-    return false;
+static bool is_one_of(const char *path, size_t len, const char *const *paths)
+{
+    while (*paths && (strlen(*paths) != len || memcmp(*paths, path, len) != 0))
+        paths++;
+    return *paths != NULL;
 }
 
 /* Path and query to a route; *status says what a failure means. */
@@ -126,7 +125,7 @@ static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, in
         *status = 414;
         return pfc_err_set(err, PFC_EINVAL, "the address is over %d bytes", PFC_HTTPD_MAX_URI);
     }
-    if (x->conn && x->conn->ops && !is_operational(x->uri, path_len))
+    if (x->conn && x->conn->ops && !is_one_of(x->uri, path_len, operational))
         return pfc_err_set(err, PFC_ENOTFOUND,
                            "this port answers /healthz, /readyz, /metrics and /version");
     /* Parameters never grow by decoding; names and terminators take the rest. */
@@ -165,15 +164,17 @@ static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, in
                              x->decoded + used, req, err);
 }
 
-/* Probes are never refused: what watches the service must see it. */
-static bool over_address_limit(httpd_exchange *x, const pfc_req *req)
+/* Health and readiness are never refused: what watches the service must see it. All else counts, found
+ * or not: metrics and errors are work, too. */
+static bool over_address_limit(httpd_exchange *x)
 {
     const pfc_httpd *http = x->http;
+    const size_t path_len = strcspn(x->uri, "?");
     const unsigned char *key;
     pfc_address peer;
     size_t len;
 
-    if (x->counted || !x->conn || !req->route || req->route->scopes == PFC_HTTPD_OPEN)
+    if (x->counted || !x->conn || x->conn->ops || is_one_of(x->uri, path_len, probes))
         return false;
     x->counted = true;
     peer = x->conn->peer;
@@ -206,9 +207,8 @@ static void call_handler(httpd_exchange *x, pfc_reply *reply)
         httpd_reply_error(reply, x->fault_status, &x->fault);
         return;
     }
-    code = find_route(x, &req, reply, &status, &answered, &err);
-    if (!code && !answered && over_address_limit(x, &req))
-        code = httpd_too_many(http, "this address", &status, &err);
+    code = over_address_limit(x) ? httpd_too_many(http, "this address", &status, &err)
+                                 : find_route(x, &req, reply, &status, &answered, &err);
     if (x->later) {
         req.auth = x->auth;
         req.later = x->ticket;
@@ -266,7 +266,7 @@ static enum MHD_Result dispatch(httpd_exchange *x)
         now_ns = pfc_clock_ns();
 
         if (reply.events)
-            return httpd_hub_stream(x, reply.project);
+            return httpd_hub_stream(x, reply.project, x->auth.token_id);
         if (reply.later) {
             if (give_away(x, &reply))
                 return MHD_YES;
@@ -282,6 +282,32 @@ static enum MHD_Result dispatch(httpd_exchange *x)
         end_ns = PFC_MIN(end_ns, now_ns + PFC_HTTPD_RECHECK_S * PFC_NS_PER_S);
         if (httpd_hub_wait(x, reply.wait_topic, generation, end_ns))
             return MHD_YES;
+    }
+}
+
+/* A long body of somebody who may not send it is not kept, so that strangers cannot fill the memory; it
+ * is still read, or the client would not get to see why. */
+static void look_before_the_body(httpd_exchange *x)
+{
+    pfc_httpd *http = x->http;
+    pfc_req req = { .id = x->id, .path = x->uri, .method = x->method };
+    pfc_reply reply = { 0 };
+    pfc_err err = { 0 };
+    bool answered = false;
+    int status = 0;
+    pfc_code code;
+
+    if (httpd_request_length(x) <= PFC_HTTPD_EARLY_BYTES && !httpd_request_chunked(x))
+        return;
+    code = over_address_limit(x) ? httpd_too_many(http, "this address", &status, &err)
+                                 : find_route(x, &req, &reply, &status, &answered, &err);
+    if (!code && !answered)
+        code = httpd_authorise(http, x, &req, &status, &err);
+    httpd_reply_clear(&reply);
+    if (code) {
+        if (err.code == PFC_OK)
+            err.code = code;
+        httpd_request_refuse(x, status, &err);
     }
 }
 
@@ -301,6 +327,7 @@ static enum MHD_Result begin(httpd_exchange *x, const char *method)
         httpd_reply_error(&reply, status, &x->fault);
         return httpd_reply_send(x, &reply, true);
     }
+    look_before_the_body(x);
     body_s = (double)httpd_request_length(x) / PFC_HTTPD_BODY_RATE;
     if (x->conn)
         httpd_conn_deadline(http, x->conn,

@@ -138,6 +138,7 @@ typedef struct pfc_httpd_opts {
     double rate_token;         /* requests a second of one token; 0: no limit */
     unsigned connections;      /* 0: 1024 */
     unsigned connections_each; /* of one address; 0: no limit */
+    size_t bodies_bytes;       /* of requests' bodies at once, then 503; 0: 256 MiB */
     const char *trusted;       /* proxies, see pfc_nets_parse: no limit for them, X-Forwarded-For
                                   counts instead; borrowed until the server listens; NULL: none */
     const char *tls_cert;      /* PEM text, borrowed until the server listens; NULL: plain HTTP */
@@ -180,6 +181,9 @@ void pfc_httpd_free(pfc_httpd *http);
 void pfc_httpd_publish(pfc_httpd *http, const char *topic, const char *project, const char *json);
 /** Ends the waits that were begun with these tags; tags that are gone do no harm. Thread-safe. */
 void pfc_httpd_resume(pfc_httpd *http, const uint64_t *tags, size_t len);
+/** Ends the event streams that this token opened, 0: that any token did; their clients connect again and
+ *  are looked at anew. Thread-safe. */
+void pfc_httpd_end_streams(pfc_httpd *http, int64_t token_id);
 /** Wakes every waiting handler: after news may have been missed. Thread-safe. */
 void pfc_httpd_wake_all(pfc_httpd *http);
 /** Requests, durations, connections and streams in OpenMetrics text, without the final # EOF. */

@@ -215,7 +215,7 @@ static void on_stream_free(void *cls)
     free(stream);
 }
 
-enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project)
+enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project, int64_t token_id)
 {
     httpd_hub *hub = &x->http->hub;
     httpd_stream *stream = pfc_alloc(sizeof(*stream));
@@ -225,6 +225,8 @@ enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project)
     stream->http = x->http;
     stream->mhd = x->mhd;
     stream->ping_ns = pfc_clock_ns() + PFC_HTTPD_PING_S * PFC_NS_PER_S;
+    stream->token_id = token_id;
+    stream->end_ns = token_id ? pfc_clock_ns() + PFC_HTTPD_STREAM_S * PFC_NS_PER_S : 0;
     (void)snprintf(stream->project, sizeof(stream->project), "%s", project);
     pfc_buf_init(&stream->pending, PFC_HTTPD_STREAM_BYTES);
     /* A first line at once, so that the client knows it is heard. */
@@ -324,6 +326,25 @@ void pfc_httpd_publish(pfc_httpd *http, const char *topic, const char *project, 
     free(text);
 }
 
+/* Called with the lock held. */
+static void end_stream(httpd_stream *stream, woken *w)
+{
+    stream->ended = true;
+    resume_stream(stream, w);
+}
+
+void pfc_httpd_end_streams(pfc_httpd *http, int64_t token_id)
+{
+    woken w = { 0 };
+
+    pthread_mutex_lock(&http->hub.lock);
+    for (httpd_stream *stream = http->hub.streams; stream; stream = stream->next) {
+        if (stream->token_id && (token_id == 0 || stream->token_id == token_id))
+            end_stream(stream, &w);
+    }
+    unlock_and_wake(&http->hub, &w);
+}
+
 void pfc_httpd_wake_all(pfc_httpd *http)
 {
     woken w = { 0 };
@@ -350,6 +371,8 @@ int64_t httpd_hub_tick(httpd_hub *hub, int64_t now_ns)
     }
     next_ns = PFC_MIN(next_ns, wake_late(hub, now_ns, &w));
     for (httpd_stream *stream = hub->streams; stream; stream = stream->next) {
+        if (stream->end_ns && stream->end_ns <= now_ns)
+            end_stream(stream, &w);
         if (stream->ping_ns <= now_ns) {
             stream->ping_ns = now_ns + PFC_HTTPD_PING_S * PFC_NS_PER_S;
             stream_append(stream, ": ping\n\n", &w);
@@ -367,8 +390,7 @@ void httpd_hub_stop(httpd_hub *hub)
     hub->stopping = true;
     wake_topic(hub, NULL, &w);
     for (httpd_stream *stream = hub->streams; stream; stream = stream->next) {
-        stream->ended = true;
-        resume_stream(stream, &w);
+        end_stream(stream, &w);
     }
     unlock_and_wake(hub, &w);
 }

@@ -23,11 +23,14 @@
 #define PFC_HTTPD_LISTEN_NS    PFC_NS_PER_S /* how often resting connections are listened to */
 #define PFC_HTTPD_IDLE_S       60           /* between two requests of one connection */
 #define PFC_HTTPD_WRITE_S      120          /* for a client to take a reply */
+#define PFC_HTTPD_STREAM_S     900          /* of a token's stream: it may have expired meanwhile */
 #define PFC_HTTPD_PING_S       15 /* a comment line on every stream: finds clients that left */
 #define PFC_HTTPD_RECHECK_S    5  /* waiting handlers look again even when nobody told them */
-#define PFC_HTTPD_BODY_RATE    (256.0 * 1024)      /* bytes/s that a body must keep up with */
-#define PFC_HTTPD_DRAIN_BYTES  (64u * 1024 * 1024) /* read and dropped, to answer 413 in order */
-#define PFC_HTTPD_STREAM_BYTES (256u * 1024)       /* queued for one stream; over it, it is ended */
+#define PFC_HTTPD_BODY_RATE    (256.0 * 1024)       /* bytes/s that a body must keep up with */
+#define PFC_HTTPD_DRAIN_BYTES  (64u * 1024 * 1024)  /* read and dropped, to answer 413 in order */
+#define PFC_HTTPD_EARLY_BYTES  (64u * 1024)         /* a longer body is for those who may send it */
+#define PFC_HTTPD_BODIES_BYTES (256u * 1024 * 1024) /* of all requests under way, as sent */
+#define PFC_HTTPD_STREAM_BYTES (256u * 1024) /* queued for one stream; over it, it is ended */
 #define PFC_HTTPD_SPARE        16 /* places beyond the limit, for those who ask after health */
 #define PFC_HTTPD_OPS          32 /* places of the listener for operations */
 
@@ -72,6 +75,8 @@ typedef struct httpd_exchange {
     bool over;          /* the body passed the limit and is dropped */
     bool complete;      /* the body is here */
     size_t dropped;     /* bytes of it after that */
+    size_t held;        /* bytes of it counted in http->bodies */
+    bool encrypted;     /* a trusted proxy says that its client speaks TLS */
     pfc_buf body;
     pfc_err fault; /* found in the headers, told when the body is read */
     int fault_status;
@@ -101,6 +106,8 @@ typedef struct httpd_stream {
     struct pfc_httpd *http;
     struct MHD_Connection *mhd;
     char project[64];
+    int64_t token_id; /* who opened it; 0: nobody in particular */
+    int64_t end_ns;   /* then the client asks again, and is looked at anew; 0: never */
     pfc_buf pending;
     size_t taken; /* bytes of pending already sent */
     bool suspended;
@@ -151,6 +158,7 @@ struct pfc_httpd {
     bool timer_running;
     atomic_bool stopping;
     atomic_int active;        /* exchanges between request line and completion */
+    atomic_size_t bodies;     /* bytes of their bodies */
     httpd_route_stats *stats; /* routes_len + 1 */
     atomic_uint_fast64_t timeouts;
     atomic_uint_fast64_t crowded; /* connections refused: there were too many */
@@ -256,8 +264,14 @@ int httpd_request_headers(httpd_exchange *x);
 void httpd_request_data(httpd_exchange *x, const char *data, size_t len);
 /** Gunzips the body when it is compressed and fills req->body. */
 pfc_code httpd_request_body(httpd_exchange *x, pfc_req *req, pfc_err *err) PFC_MUSTCHECK;
-/** Declared body length, 0 when there is none. */
+/** Declared body length, 0 when there is none or it comes in chunks. */
 uint64_t httpd_request_length(httpd_exchange *x);
+/** Whether a body comes in chunks. */
+bool httpd_request_chunked(httpd_exchange *x);
+/** Answers with this error once the body was read, none of which is kept. */
+void httpd_request_refuse(httpd_exchange *x, int status, const pfc_err *err);
+/** The body is needed no more. */
+void httpd_request_release(httpd_exchange *x);
 
 /* negotiate.c */
 typedef struct httpd_codings {
@@ -334,7 +348,7 @@ int64_t httpd_hub_tick(httpd_hub *hub, int64_t now_ns);
 void httpd_hub_stop(httpd_hub *hub);
 /** Ends those waits, too: the work takes too long for an orderly stop. */
 void httpd_hub_abandon(httpd_hub *hub);
-enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project);
+enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project, int64_t token_id);
 void httpd_security_headers(struct MHD_Response *response, const char *request_id);
 
 /* metrics.c */

@@ -220,7 +220,7 @@ static void tag_of(const pfc_reply *reply, char out[48])
 
 static void add_cookie(const httpd_exchange *x, struct MHD_Response *response, const char *cookie)
 {
-    char *text = pfc_format("%s%s", cookie, x->http->tls ? "; Secure" : "");
+    char *text = pfc_format("%s%s", cookie, x->http->tls || x->encrypted ? "; Secure" : "");
 
     MHD_add_response_header(response, "Set-Cookie", text);
     free(text);

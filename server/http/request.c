@@ -18,6 +18,7 @@ typedef struct headers {
     size_t hosts;
     size_t lengths;
     size_t encodings; /* Transfer-Encoding */
+    size_t tokens;    /* Authorization */
     bool bad_encoding;
     bool control_bytes;
     bool bad_length;
@@ -121,9 +122,13 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
         h->content_encodings++;
         h->content_encoding = value;
     } else if (strcasecmp(name, "Authorization") == 0) {
+        h->tokens++;
         keep(&h->x->auth_text, value);
     } else if (strcasecmp(name, "Cookie") == 0) {
         keep_session(h->x, value);
+    } else if (strcasecmp(name, "X-Forwarded-Proto") == 0) {
+        h->x->encrypted = h->x->conn && strcasecmp(value, "https") == 0 &&
+                          pfc_nets_hold(&h->x->http->trusted, &h->x->conn->peer);
     } else if (strcasecmp(name, "Sec-Fetch-Site") == 0) {
         h->x->cross_site = strcasecmp(value, "cross-site") == 0;
     } else if (strcasecmp(name, "Idempotency-Key") == 0) {
@@ -158,7 +163,7 @@ static void fault(httpd_exchange *x, int status, const char *message)
     if (x->fault_status)
         return;
     x->fault_status = status;
-    (void)pfc_err_set(&x->fault, PFC_EINVAL, "%s", message);
+    (void)pfc_err_set(&x->fault, status == 503 ? PFC_EUNAVAIL : PFC_EINVAL, "%s", message);
 }
 
 /* Who calls us may know the request by a name already. One that is not well formed is no reason to refuse
@@ -194,6 +199,8 @@ int httpd_request_headers(httpd_exchange *x)
         fault(x, 400, "a header holds control bytes or is over its limit");
     if (h.hosts > 1)
         fault(x, 400, "want one Host header");
+    if (h.tokens > 1)
+        fault(x, 400, "want one Authorization header");
     if (x->key_text && !is_key(x->key_text))
         fault(x, 400, "Idempotency-Key: want 1 to 200 printable ASCII characters");
     if (h.content_encodings > 1)
@@ -212,6 +219,27 @@ int httpd_request_headers(httpd_exchange *x)
     return 0;
 }
 
+bool httpd_request_chunked(httpd_exchange *x)
+{
+    return MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, "Transfer-Encoding") != NULL;
+}
+
+void httpd_request_refuse(httpd_exchange *x, int status, const pfc_err *err)
+{
+    x->over = true;
+    if (x->fault_status)
+        return;
+    x->fault_status = status ? status : httpd_status_of(err->code);
+    x->fault = *err;
+}
+
+void httpd_request_release(httpd_exchange *x)
+{
+    atomic_fetch_sub(&x->http->bodies, x->held);
+    x->held = 0;
+    pfc_buf_clear(&x->body);
+}
+
 uint64_t httpd_request_length(httpd_exchange *x)
 {
     const char *value = MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, "Content-Length");
@@ -226,10 +254,14 @@ void httpd_request_data(httpd_exchange *x, const char *data, size_t len)
 {
     if (!x->over) {
         pfc_buf_append(&x->body, data, len);
-        if (x->body.overflow) {
-            x->over = true;
-            pfc_buf_clear(&x->body);
+        x->held += len;
+        if (atomic_fetch_add(&x->http->bodies, len) + len > x->http->opts.bodies_bytes)
+            fault(x, 503, "too many large requests at once: try again later");
+        if (x->body.overflow)
             fault(x, 413, "the body is over 16 MiB");
+        if (x->fault_status == 413 || x->fault_status == 503) {
+            x->over = true;
+            httpd_request_release(x);
         }
     }
     if (x->over)

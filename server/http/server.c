@@ -125,6 +125,8 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     if (http->opts.connections == 0)
         http->opts.connections = 1024;
     http->opts.connections = httpd_make_room(http->opts.connections);
+    if (http->opts.bodies_bytes == 0)
+        http->opts.bodies_bytes = PFC_HTTPD_BODIES_BYTES;
     if (!(http->opts.request_timeout_s > 0))
         http->opts.request_timeout_s = 30;
     http->stats = pfc_calloc(opts->routes_len + 1, sizeof(*http->stats));

@@ -341,6 +341,10 @@ typedef struct pfc_token {
 PFC_ROWS(pfc_tokens, pfc_token);
 /** Ordered by id. */
 pfc_code pfc_tokens_list(pfc_db *db, pfc_page page, pfc_tokens *out, pfc_err *err) PFC_MUSTCHECK;
+/** Stores another secret's hash under a new number, as token `id` is, which ends overlap_s from now; *out
+ *  is the new one, empty when the old one has ended. */
+pfc_code pfc_tokens_rotate(pfc_tx *tx, int64_t id, const char *hash, double overlap_s,
+                           pfc_tokens *out, pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- audit ---- */
 

@@ -32,3 +32,19 @@ pfc_code pfc_tokens_list(pfc_db *db, pfc_page page, pfc_tokens *out, pfc_err *er
         PFC_ROWS_INTO(out, rows);
     return code;
 }
+
+pfc_code pfc_tokens_rotate(pfc_tx *tx, int64_t id, const char *hash, double overlap_s,
+                           pfc_tokens *out, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_rows rows = { 0 };
+    pfc_code code;
+
+    pfc_args_i64(&args, id);
+    pfc_args_text(&args, hash);
+    pfc_args_f64(&args, overlap_s);
+    code = pfc_rows_query(tx, "token_rotate", &args, &token_shape, NULL, &rows, err);
+    if (!code)
+        PFC_ROWS_INTO(out, rows);
+    return code;
+}

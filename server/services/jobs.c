@@ -427,7 +427,7 @@ static pfc_code complete(pfc_tx *tx, int64_t job_id, const char *hash, const cha
         return code;
     if (pfc_res_rows(res)) {
         what = pfc_format("job %lld", (long long)job_id);
-        code = pfc_note(tx, "runner", "complete", pfc_res_i64(res, 0, 0), what,
+        code = pfc_note(tx, pfc_res_text(res, 0, 2), "complete", pfc_res_i64(res, 0, 0), what,
                         pfc_res_text(res, 0, 1), err);
         free(what);
         if (!code)

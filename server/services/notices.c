@@ -64,13 +64,19 @@ pfc_code pfc_notice_project(pfc_db *db, int64_t id, int64_t *project_id, pfc_err
 pfc_code pfc_notice_done(pfc_db *db, const char *actor, int64_t id, pfc_err *err)
 {
     pfc_args args = { 0 };
+    int64_t project_id = 0;
     pfc_tx *tx = NULL;
+    char object[48];
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     if (!code) {
         pfc_args_i64(&args, id);
         pfc_args_text(&args, actor);
-        code = pfc_tx_query(tx, "notice_done", &args, NULL, err);
+        code = pfc_query_id(tx, "notice_done", &args, &project_id, err);
+    }
+    if (!code && project_id) {
+        (void)snprintf(object, sizeof(object), "notice %lld", (long long)id);
+        code = pfc_note(tx, actor, "close", project_id, object, NULL, err);
     }
     if (!code)
         code = pfc_tx_commit(tx, err);

@@ -517,6 +517,10 @@ pfc_code pfc_project_find(pfc_db *db, pfc_cache *cache, const char *name, int64_
 pfc_code pfc_token_verify(pfc_db *db, const char *secret, pfc_principal *out,
                           pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_token_revoke(pfc_db *db, const char *actor, int64_t id, pfc_err *err) PFC_MUSTCHECK;
+/** A new secret with the name, scopes, project and length of life of token `id`, which ends overlap_s from
+ *  now. *out (one row, caller clears) is the new one. PFC_ENOTFOUND: unknown, revoked or expired. */
+pfc_code pfc_token_rotate(pfc_db *db, const char *actor, int64_t id, double overlap_s,
+                          pfc_tokens *out, char secret[PFC_TOKEN_TEXT], pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- work of the server itself ---- */
 

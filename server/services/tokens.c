@@ -201,3 +201,39 @@ pfc_code pfc_token_revoke(pfc_db *db, const char *actor, int64_t id, pfc_err *er
     free(what);
     return code;
 }
+
+pfc_code pfc_token_rotate(pfc_db *db, const char *actor, int64_t id, double overlap_s,
+                          pfc_tokens *out, char secret[PFC_TOKEN_TEXT], pfc_err *err)
+{
+    char fresh[PFC_TOKEN_TEXT], hash[PFC_SHA256_HEX];
+    char *what = pfc_format("token %lld", (long long)id), *detail = NULL;
+    pfc_tokens made = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    make_secret(fresh);
+    pfc_sha256_hex(fresh, strlen(fresh), hash);
+    if (!code)
+        code = pfc_tokens_rotate(tx, id, hash, overlap_s, &made, err);
+    if (!code && made.len == 0)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no such token, or it has ended");
+    if (!code) {
+        detail = pfc_format("token %lld takes its place", (long long)made.items[0].id);
+        code = pfc_note(tx, actor, "rotate", made.items[0].project_id, what, detail, err);
+    }
+    /* Every server that remembers the old one learns how long it lives now. */
+    if (!code)
+        code = pfc_tell(tx, json_pack("{s:s, s:I}", "type", "token", "id", (json_int_t)id), err);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    free(detail);
+    free(what);
+    if (code) {
+        pfc_rows_clear(&made);
+        return code;
+    }
+    *out = made;
+    memcpy(secret, fresh, sizeof(fresh));
+    return PFC_OK;
+}

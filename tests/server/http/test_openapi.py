@@ -13,6 +13,7 @@ import jsonschema
 
 import schema_walk
 import support
+import writes
 
 SOURCE = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
 
@@ -28,8 +29,12 @@ def tearDownModule():
     cluster.close()
 
 
-class OpenApi(unittest.TestCase):
+class OpenApi(writes.Writes, unittest.TestCase):
     maxDiff = None
+
+    @staticmethod
+    def service():
+        return server
 
     @classmethod
     def setUpClass(cls):
@@ -70,7 +75,7 @@ class OpenApi(unittest.TestCase):
                 "/api/v1/alerts/{id}/suspects": alert, "/api/v1/jobs/{id}": job,
                 "/api/v1/jobs/{id}/heartbeat": job, "/api/v1/jobs/{id}/complete": job,
                 "/api/v1/jobs/{id}/release": job,
-                "/api/v1/bisections/{id}": bisection, "/api/v1/tokens/{id}": token}
+                "/api/v1/bisections/{id}": bisection, "/api/v1/tokens/{id}": token, "/api/v1/tokens/{id}/rotate": token}
 
     @staticmethod
     def bisection():
@@ -99,6 +104,7 @@ class OpenApi(unittest.TestCase):
         ("post", "/api/v1/tokens"): {"name": "ci", "scopes": ["ingest"], "project": "demo",
                                      "expires_at": "2999-01-01T00:00:00Z"},
     }
+    BODIES["post", "/api/v1/tokens/{id}/rotate"] = {"overlap_s": 60}
     QUERIES = {"/api/v1/compare": f"?project=demo&a={support.commit_id(7)}&b={support.commit_id(8)}"}
     # Members that nothing here brings about; other tests look at their values.
     ELSEWHERE = {
