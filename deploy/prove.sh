@@ -101,14 +101,15 @@ fuzz_stat() { sed -n "s/^stat::$2: *//p" "$logs/$1.log"; }
 
 # One target over its corpus; ends at the executions asked for, or says that the time was over first.
 fuzz_target() {
-    local name=$1 seeds=() folder start=$SECONDS done_runs
+    local name=$1 seeds=() words=() folder start=$SECONDS done_runs
     for folder in $(corpus "$name"); do
         seeds+=("tests/data/fuzz/$folder")
     done
+    [ ! -f "tests/fuzz/$name.dict" ] || words=("-dict=tests/fuzz/$name.dict")
     mkdir -p "$logs/corpus/$name" "$logs/broken"
     if ! "build/fuzz/tests/$name" -runs="$runs" -max_total_time=$((minutes * 60)) -timeout=30 \
         -rss_limit_mb=4096 -max_len=4096 -print_final_stats=1 -artifact_prefix="$logs/broken/$name-" \
-        "$logs/corpus/$name" "${seeds[@]}" >"$logs/$name.log" 2>&1 </dev/null; then
+        "${words[@]}" "$logs/corpus/$name" "${seeds[@]}" >"$logs/$name.log" 2>&1 </dev/null; then
         echo "  $name: broken, see $logs/$name.log and $logs/broken/"
         return 1
     fi
