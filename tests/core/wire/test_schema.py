@@ -23,7 +23,7 @@ import jsonschema
 
 ROOT = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
 READER = pathlib.Path(os.environ["PERFCI_TEST_DIR"]) / "pfc-read-documents"
-DOCUMENTS, SEED = 400, 1
+DOCUMENTS, SEED = 250, 1
 LARGE = 50000  # bytes, from which on jsonschema takes a second and more
 TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII)
 # Not assertions about a value.
