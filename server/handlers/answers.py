@@ -139,7 +139,8 @@ job = members(id=NUMERAL, project=TEXT,
               runner=null(TEXT), position=null(COUNT), expected_wait=null(job_wait), wait_reason=null(TEXT), reason=null(TEXT),
               progress=null(TEXT), run_ids=each(RUN_ID), parents=each(NUMERAL),
               cancel_requested=TRUTH, created_at=TIME, started_at=null(TIME), finished_at=null(TIME))
-leased = more(job, lease=RUN_ID, lease_s=NUMERAL, source=null(TEXT), build=null(TEXT), measure=null(TEXT), task=ANYTHING)
+leased = more(job, without="expected_wait wait_reason parents", lease=RUN_ID, lease_s=NUMERAL, source=null(TEXT),
+              build=null(TEXT), measure=null(TEXT), task=ANYTHING)
 runner = members(name=TEXT, machine_class=TEXT, last_seen_at=TIME, job_id=null(NUMERAL), labels=TEXTS, backends=each(TEXT))
 machine = members(id=NUMERAL, machine_class=TEXT, name=TEXT, fingerprint_hash=HASH, fingerprint=TEXTS, first_seen_at=TIME,
                   last_seen_at=TIME, runs=COUNT)

@@ -10,6 +10,10 @@ static json_t *encode_lease(const pfc_job *j, const char *secret)
 {
     json_t *job = pfc_encode_job(j);
 
+    /* Of those who wait, which this one no longer does. */
+    json_object_del(job, "expected_wait");
+    json_object_del(job, "wait_reason");
+    json_object_del(job, "parents");
     json_object_set_new(job, "lease", json_string(secret));
     json_object_set_new(job, "lease_s", json_integer(PFC_LEASE_S));
     json_object_set_new(job, "source", pfc_reply_string(j->source));

@@ -53,8 +53,12 @@ class OpenApi(writes.Writes, unittest.TestCase):
     def identify(cls):
         series = server.call("GET", "/api/v1/projects/demo/series").json["series"][0]["id"]
         alert = server.call("GET", "/api/v1/alerts").json["alerts"][0]["id"]
+        # a runner that would begin it now, and a job that waits for it
+        server.as_admin("POST", "/api/v1/jobs/lease", {"runner": "r1", "machine_class": "none"})
         job = server.as_admin("POST", "/api/v1/jobs", {"project": "demo", "kind": "measure",
                                                        "commit": support.commit_id(3)}).json["id"]
+        server.as_admin("POST", "/api/v1/jobs", {"project": "demo", "kind": "measure", "parents": [job],
+                                                 "commit": support.commit_id(2)})
         token = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"]}).json["id"]
         # one on the runners, which can be cancelled; a report cannot
         bisection = server.as_admin("POST", "/api/v1/bisections",
