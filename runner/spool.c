@@ -1,7 +1,8 @@
 /*
  * A folder of documents, named so that their order by name is the order of their coming:
- * SECONDS.NANOSECONDS-RUNID-PART.json. The clock may step; then the order is another one, which
- * harms nothing.
+ * SECONDS.NANOSECONDS-RUNID-PART.DIGEST.json. The clock may step; then the order is another one, which
+ * harms nothing. The digest is of the document, so that what a disk has lost or changed of it is not
+ * taken for a result. Names of before have none.
  */
 #include "runner/spool.h"
 
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "core/base/fs.h"
+#include "core/base/hash.h"
 #include "core/base/log.h"
 
 #define PROBE_BYTES     (64 * 1024)
@@ -23,6 +25,7 @@
 #define RUNS_PATH       "/api/v1/runs"
 #define SUFFIX          ".json"
 #define REJECTED_FOLDER "rejected"
+#define DIGEST_LEN      16 /* characters of it: against accidents, not against people */
 
 struct pfc_spool {
     char *dir;
@@ -168,14 +171,35 @@ pfc_code pfc_spool_probe(pfc_spool *spool, pfc_err *err)
 
     if (code == PFC_OK) {
         code = pfc_fs_write_atomic(path, bytes, PROBE_BYTES, 0600, err);
-        if (code == PFC_OK)
-            (void)unlink(path);
-        else
+        (void)unlink(path); /* there also when only its folder could not be synced */
+        if (code)
             code = say_full(spool, err);
     }
     free(path);
     free(bytes);
     return code;
+}
+
+static void digest_of(const char *text, size_t len, char out[DIGEST_LEN + 1])
+{
+    char hex[PFC_SHA256_HEX];
+
+    pfc_sha256_hex(text, len, hex);
+    memcpy(out, hex, DIGEST_LEN);
+    out[DIGEST_LEN] = '\0';
+}
+
+/* Is it what was written? The name says so, but those of before, which end with the part. */
+static bool is_whole(const char *name, const char *text, size_t len)
+{
+    const size_t end = strlen(name) - strlen(SUFFIX);
+    char digest[DIGEST_LEN + 1];
+
+    if (end < DIGEST_LEN + 1 || name[end - DIGEST_LEN - 1] != '.' ||
+        strspn(name + end - DIGEST_LEN, "0123456789abcdef") < DIGEST_LEN)
+        return true;
+    digest_of(text, len, digest);
+    return memcmp(name + end - DIGEST_LEN, digest, DIGEST_LEN) == 0;
 }
 
 static pfc_code add_parts(const pfc_spool *spool, const pfc_run *run, char **texts, size_t len,
@@ -188,8 +212,11 @@ static pfc_code add_parts(const pfc_spool *spool, const pfc_run *run, char **tex
 
     (void)clock_gettime(CLOCK_REALTIME, &now);
     for (; done < len && code == PFC_OK; done++) {
-        paths[done] = pfc_format("%s/%012lld.%09ld-%s-%03zu" SUFFIX, spool->dir,
-                                 (long long)now.tv_sec, now.tv_nsec, run->id, done);
+        char digest[DIGEST_LEN + 1];
+
+        digest_of(texts[done], strlen(texts[done]), digest);
+        paths[done] = pfc_format("%s/%012lld.%09ld-%s-%03zu.%s" SUFFIX, spool->dir,
+                                 (long long)now.tv_sec, now.tv_nsec, run->id, done, digest);
         code = pfc_fs_write_atomic(paths[done], texts[done], strlen(texts[done]), 0600, err);
     }
     /* All parts or none: half a run would look like a whole one. */
@@ -239,6 +266,19 @@ static pfc_code reject(const pfc_spool *spool, const char *name, const char *rea
     return code;
 }
 
+static pfc_code reject_damaged(const pfc_spool *spool, const char *name, pfc_spool_report *report,
+                               pfc_err *err)
+{
+    pfc_code code;
+
+    (void)snprintf(report->rejection, sizeof(report->rejection),
+                   "%.200s is not what was written: its disk has lost or changed some of it", name);
+    code = reject(spool, name, report->rejection, err);
+    if (code == PFC_OK)
+        report->rejected++;
+    return code;
+}
+
 /* A refusal that the same document will meet again tomorrow. A missing project or commit is one:
  * somebody has to make it first, and moves the document back. */
 static bool is_final(int status)
@@ -247,21 +287,16 @@ static bool is_final(int status)
            status != 429;
 }
 
-static pfc_code upload_one(const pfc_spool *spool, pfc_http *http, const char *name,
-                           pfc_spool_report *report, pfc_err *err)
+static pfc_code send_one(const pfc_spool *spool, pfc_http *http, const char *name, const char *text,
+                         size_t len, pfc_spool_report *report, pfc_err *err)
 {
+    const pfc_http_req req = {
+        .method = "POST", .path = RUNS_PATH, .timeout_s = UPLOAD_S, .body = text, .body_len = len
+    };
     char *path = pfc_fs_join(spool->dir, name);
-    pfc_http_req req = { .method = "POST", .path = RUNS_PATH, .timeout_s = UPLOAD_S };
     pfc_http_answer answer = { 0 };
-    char *text = NULL;
-    size_t len = 0;
-    pfc_code code = pfc_fs_read(path, PFC_WIRE_MAX_BODY_BYTES, &text, &len, err);
+    pfc_code code = pfc_http_send(http, &req, &answer, err);
 
-    if (code)
-        goto done;
-    req.body = text;
-    req.body_len = len;
-    code = pfc_http_send(http, &req, &answer, err);
     if (code)
         goto done;
     report->retry_after_s = answer.retry_after_s;
@@ -280,6 +315,22 @@ static pfc_code upload_one(const pfc_spool *spool, pfc_http *http, const char *n
 
 done:
     pfc_http_answer_clear(&answer);
+    free(path);
+    return code;
+}
+
+static pfc_code upload_one(const pfc_spool *spool, pfc_http *http, const char *name,
+                           pfc_spool_report *report, pfc_err *err)
+{
+    char *path = pfc_fs_join(spool->dir, name);
+    char *text = NULL;
+    size_t len = 0;
+    pfc_code code = pfc_fs_read(path, PFC_WIRE_MAX_BODY_BYTES, &text, &len, err);
+
+    if (code == PFC_OK && !is_whole(name, text, len))
+        code = reject_damaged(spool, name, report, err);
+    else if (code == PFC_OK)
+        code = send_one(spool, http, name, text, len, report, err);
     free(path);
     free(text);
     return code;

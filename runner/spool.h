@@ -4,7 +4,8 @@
  *
  * A document is written beside its place, synced, renamed and the folder synced, so after a kill at
  * any moment it is either there whole or not at all. It is removed only after the server's 2xx.
- * What the server refuses for good moves to `rejected/` with the reason beside it.
+ * What the server refuses for good, and what is no more what was written, moves to `rejected/` with
+ * the reason beside it.
  *
  * Used by one thread; the folder belongs to one process at a time (the runner's lock file).
  */

@@ -1,10 +1,13 @@
 /* The spool: whole or not at all, whatever happens between two system calls. */
 #include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,9 +15,56 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/fs.h"
+#include "core/base/log.h"
 #include "runner/spool.h"
 
 #include "tests/core/http/stand_in.h"
+
+/* Each call that the spool makes durable by, to fail when its turn comes: these stand before the C
+ * library's, so that the spool calls them. */
+static struct {
+    bool on;
+    int fail_at, number; /* the n-th call with this errno; 0: none */
+    int calls;
+    char order[64]; /* w write, f fsync of a file, r rename, d fsync of a folder */
+} disk;
+
+static bool disk_fails(char call)
+{
+    if (!disk.on)
+        return false;
+    if ((size_t)disk.calls < sizeof(disk.order) - 1)
+        disk.order[disk.calls] = call;
+    disk.calls++;
+    errno = disk.number;
+    return disk.calls == disk.fail_at;
+}
+
+ssize_t write(int fd, const void *bytes, size_t len)
+{
+    if (disk_fails('w')) {
+        const int number = errno;
+
+        (void)syscall(SYS_write, fd, bytes, len / 2);
+        errno = number;
+        return -1;
+    }
+    return (ssize_t)syscall(SYS_write, fd, bytes, len);
+}
+
+int fsync(int fd)
+{
+    struct stat st;
+
+    return disk_fails(fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) ? 'd' : 'f')
+               ? -1
+               : (int)syscall(SYS_fsync, fd);
+}
+
+int rename(const char *from, const char *to)
+{
+    return disk_fails('r') ? -1 : (int)syscall(SYS_rename, from, to);
+}
 
 static char *dir;
 static char *rejected;
@@ -311,4 +361,114 @@ Test(spool, a_kill_loses_no_acknowledged_document)
     cr_assert(eq(int, upload_to(&c, &report, &err), PFC_OK), "%s", err.msg);
     cr_assert(ge(sz, report.uploaded, acknowledged)); /* each one parsed as a run document */
     cr_assert(eq(sz, report.rejected, 0));
+}
+
+/* A document is durable before its adding is: its bytes, then its name. */
+Test(spool, a_result_is_synced_before_it_is_told)
+{
+    disk.on = true;
+    cr_assert(eq(int, add(1, 5, NULL), PFC_OK));
+    disk.on = false;
+    cr_assert(eq(str, disk.order, "wfrd"));
+}
+
+/* Every write, sync and rename fails in its turn, with a full disk and with a broken one. */
+Test(spool, whichever_call_fails_nothing_is_torn_and_nothing_is_lost)
+{
+    static const int numbers[] = { ENOSPC, EIO };
+    clerk c = { .status = 201, .body = "{}" };
+    pfc_spool_report report;
+    pfc_err err = { 0 };
+    unsigned run = 0, waiting = 0;
+    int failed = 0;
+
+    for (size_t k = 0; k < PFC_ARRAY_LEN(numbers); k++) {
+        for (int n = 1, last = 4; n <= last + 1; n++) {
+            pfc_code added, probed;
+
+            memset(&disk, 0, sizeof(disk));
+            disk.on = true;
+            disk.fail_at = n;
+            disk.number = numbers[k];
+            added = add(++run, 50, &err);
+            disk.on = false;
+            cr_assert(eq(int, added, n <= last ? PFC_EIO : PFC_OK), "call %d: %s", n, err.msg);
+            failed += n <= last;
+            waiting += n > last;
+            cr_assert(eq(sz, files_in(dir), waiting), "call %d left something", n);
+            disk.on = true;
+            disk.calls = 0;
+            probed = pfc_spool_probe(spool, &err);
+            disk.on = false;
+            cr_assert(eq(int, probed, n <= last ? PFC_EIO : PFC_OK), "call %d of the probe", n);
+            memset(&disk, 0, sizeof(disk));
+            cr_assert(eq(int, add(++run, 50, &err), PFC_OK), "%s",
+                      err.msg); /* there is space again */
+            waiting++;
+        }
+    }
+    cr_assert(eq(int, failed, 8));
+    cr_assert(eq(int, upload_to(&c, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.uploaded, waiting)); /* each one parsed as a run document */
+    cr_assert(eq(sz, report.rejected, 0));
+}
+
+/* The last document is cut at every byte, and each byte of it flipped: it goes aside with the reason,
+ * never to the server, and what waits beside it arrives. */
+Test(spool, a_damaged_document_is_never_taken_for_a_result)
+{
+    clerk c = { .status = 201, .body = "{}" };
+    pfc_spool_report report;
+    pfc_err err = { 0 };
+    char *path = NULL, *text = NULL, *name = NULL;
+    size_t len = 0, trials = 0;
+    DIR *folder;
+    const struct dirent *entry;
+    stand_in server;
+    pfc_http_opts opts = { .token = "pfc_x" };
+    pfc_http *http = NULL;
+
+    pfc_log_set_level(PFC_OFF); /* a line for each trial */
+    cr_assert(eq(int, add(1, 5, &err), PFC_OK), "%s", err.msg);
+    folder = opendir(dir);
+    while ((entry = readdir(folder)) != NULL) {
+        if (entry->d_type != DT_DIR)
+            name = pfc_strdup(entry->d_name);
+    }
+    closedir(folder);
+    path = pfc_fs_join(dir, name);
+    cr_assert(eq(int, pfc_fs_read(path, 65536, &text, &len, &err), PFC_OK), "%s", err.msg);
+    stand_in_start(&server, take_run, &c);
+    opts.url = server.url;
+    cr_assert(eq(int, pfc_http_new(&opts, &http, &err), PFC_OK), "%s", err.msg);
+    for (size_t at = 0; at < len; at++) {
+        for (int flip = 0; flip < 2; flip++, trials++) {
+            FILE *file = fopen(path, "w");
+
+            text[at] ^= (char)(flip << (at % 7));
+            cr_assert(eq(sz, fwrite(text, 1, flip ? len : at, file), flip ? len : at));
+            cr_assert(eq(int, fclose(file), 0));
+            text[at] ^= (char)(flip << (at % 7));
+            cr_assert(eq(int, pfc_spool_upload(spool, http, &report, &err), PFC_OK), "%s", err.msg);
+            cr_assert(eq(sz, report.rejected, 1), "cut or changed at %zu", at);
+            cr_assert(ne(ptr, strstr(report.rejection, "is not what was written"), NULL));
+            cr_assert(eq(sz, report.waiting, 0));
+        }
+    }
+    cr_assert(eq(int, c.calls, 0));
+    cr_assert(ge(sz, trials, 1000));
+    {
+        FILE *file = fopen(path, "w");
+
+        cr_assert(eq(sz, fwrite(text, 1, len, file), len)); /* whole again */
+        cr_assert(eq(int, fclose(file), 0));
+    }
+    cr_assert(eq(int, add(2, 5, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_spool_upload(spool, http, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.uploaded, 2));
+    pfc_http_free(http);
+    stand_in_stop(&server);
+    free(name);
+    free(path);
+    free(text);
 }
