@@ -7,12 +7,8 @@ ALTER TABLE runners ADD COLUMN project_id bigint; -- its token's; NULL: any
 
 -- Those that wait for a parent are few; the others are not looked through for them.
 CREATE INDEX jobs_held ON jobs (id) WHERE state = 'queued' AND parents <> '{}';
-CREATE INDEX jobs_with_parents ON jobs USING gin (parents) WHERE state = 'queued' AND parents <> '{}';
 CREATE INDEX jobs_backing_off ON jobs (not_before)
     WHERE state = 'queued' AND not_before IS NOT NULL AND kind NOT IN ('detect', 'notify');
--- How long the newest of a kind took.
-CREATE INDEX jobs_took ON jobs (project_id, kind, id DESC)
-    WHERE state IN ('done', 'failed') AND kind NOT IN ('detect', 'notify');
 
 -- Whether a runner of this class, with these labels and backends, may do what wants `wanted`.
 CREATE FUNCTION job_fits(wanted jsonb, machine_class text, labels jsonb, backends text[])

@@ -5,20 +5,25 @@
 --            which they are taken
 --   fits    [labels, whom to avoid, runners that may take it, of nobody there: who could and was heard
 --            of last, seconds since]
---   took    seconds of the newest that finished: of the same work, else kind, else project
+--   took    seconds of the newest that finished: of the same work, else kind, else project,
+--            else of any
 --   runners their names: heard of lately, or at work
 WITH alive AS MATERIALIZED (
     SELECT r.name, r.machine_class, r.labels, r.backends, r.project_id FROM runners r
     WHERE r.last_seen_at > now() - interval '2 minutes'
        OR EXISTS (SELECT 1 FROM jobs j WHERE j.state = 'leased' AND j.runner = r.name
                   AND j.kind NOT IN ('detect', 'notify'))),
+open AS MATERIALIZED ( -- each by its own index, without a look at history
+    (SELECT * FROM jobs WHERE state = 'leased' AND kind NOT IN ('detect', 'notify') LIMIT $1::int)
+    UNION ALL (SELECT * FROM jobs WHERE state = 'queued' AND kind NOT IN ('detect', 'notify')
+               ORDER BY priority DESC, id LIMIT $1::int)),
 found AS MATERIALIZED (
     SELECT id, project_id, kind, suite, labels, state, runner, parents, priority,
            CASE WHEN created_at > now() - interval '10 minutes' THEN avoid_runner END AS avoid,
            extract(epoch FROM created_at + interval '10 minutes' - now())::float8 AS avoid_s,
            greatest(0, extract(epoch FROM not_before - now()))::float8 AS due_s,
            greatest(0, extract(epoch FROM now() - coalesce(leased_at, started_at)))::float8 AS since_s
-    FROM jobs WHERE state IN ('queued', 'leased') AND kind NOT IN ('detect', 'notify')
+    FROM open
     ORDER BY state = 'leased' DESC, priority DESC, id LIMIT $1::int),
 numbered AS MATERIALIZED (
     SELECT *, dense_rank() OVER (ORDER BY project_id, labels, avoid) - 1 AS fit,
@@ -35,23 +40,18 @@ fits AS (
         WHERE (r.project_id IS NULL OR r.project_id = f.project_id)
           AND job_fits(f.labels, r.machine_class, r.labels, r.backends)
         ORDER BY r.last_seen_at DESC LIMIT 1) g ON true),
-recent AS MATERIALIZED (
-    SELECT p.project_id, k.kind, t.* FROM (SELECT DISTINCT project_id FROM numbered) p
-    CROSS JOIN (VALUES ('measure'), ('nightly'), ('pull_request'), ('backfill'), ('bisect'),
-                       ('verify')) k (kind)
-    CROSS JOIN LATERAL (
-        SELECT j.id, j.suite, j.labels,
-               greatest(0, extract(epoch FROM j.finished_at - coalesce(j.leased_at, j.started_at)))
-                   ::float8 AS s
-        FROM jobs j
-        WHERE j.project_id = p.project_id AND j.kind = k.kind AND j.state IN ('done', 'failed')
-          AND j.kind NOT IN ('detect', 'notify') AND j.started_at IS NOT NULL
-        ORDER BY j.id DESC LIMIT 200) t),
+recent AS MATERIALIZED ( -- of the service: a bounded look, however old it is
+    SELECT id, project_id, kind, suite, labels,
+           greatest(0, extract(epoch FROM finished_at - coalesce(leased_at, started_at)))::float8 AS s
+    FROM (SELECT * FROM jobs WHERE kind NOT IN ('detect', 'notify') AND state IN ('done', 'failed')
+          ORDER BY id DESC LIMIT 5000) j
+    WHERE started_at IS NOT NULL),
 took AS (
     SELECT c.took, CASE WHEN cardinality(a.same) >= 3 THEN a.same
                         WHEN cardinality(a.of_kind) >= 3 THEN a.of_kind
                         WHEN cardinality(a.of_project) >= 3 THEN a.of_project
-                        ELSE coalesce(nullif(a.same, '{}'), nullif(a.of_kind, '{}'), a.of_project)
+                        ELSE coalesce(nullif(a.same, '{}'), nullif(a.of_kind, '{}'), nullif(a.of_project, '{}'),
+                                      a.of_any)
                    END AS seconds
     FROM (SELECT DISTINCT took, project_id, kind, suite, labels FROM numbered) c
     CROSS JOIN LATERAL (SELECT
@@ -61,7 +61,8 @@ took AS (
         array(SELECT s FROM recent r WHERE r.project_id = c.project_id AND r.kind = c.kind
               ORDER BY r.id DESC LIMIT 50) AS of_kind,
         array(SELECT s FROM recent r WHERE r.project_id = c.project_id
-              ORDER BY r.id DESC LIMIT 50) AS of_project) a)
+              ORDER BY r.id DESC LIMIT 50) AS of_project,
+        array(SELECT s FROM recent r ORDER BY r.id DESC LIMIT 50) AS of_any) a)
 SELECT json_build_object(
     'jobs', (SELECT coalesce(json_agg(json_build_array(id, state = 'leased', fit, took, coalesce(due_s, 0),
                  coalesce(since_s, 0), runner, avoid_s, parents)
