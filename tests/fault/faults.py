@@ -13,14 +13,13 @@ import json
 import os
 import shutil
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 
 import ground
+import orders
 import points
 import replicas
 from ground import Ledger, support, want
@@ -140,15 +139,6 @@ def connection_limit(place, trials, seed):
     return end(ledger)
 
 
-def cut(server, data, read):
-    """Sends `data`, waits for `read` bytes of the answer, then resets the connection."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=support.DEADLINE_S) as s:
-        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        s.sendall(data)
-        if read:
-            s.recv(read)
-
-
 @fault(60)
 def cut_connections(place, trials, seed):
     """The connection reset in every phase of an upload: request line, headers, body, before and in the answer."""
@@ -163,7 +153,7 @@ def cut_connections(place, trials, seed):
         # Every 6th: all was sent and not a byte, or only the first, of the answer was read.
         at = {0: 0, 1: 5, 2: len(head) // 2, 3: len(head) + trial % len(body), 4: len(whole), 5: len(whole)}[trial % 6]
         for _ in range(1 + trial % 3):  # and some clients try, and fail, more than once
-            cut(server, whole[:at], trial % 6 == 5)
+            ground.cut(server, whole[:at], trial % 6 == 5)
         ledger.again([n])
         ledger.trials += 1
     ledger.counts()
@@ -315,9 +305,13 @@ def fill_disk(place, trials, seed, folder):
     return result
 
 
-FAULTS["kill_at_points"] = (points.kill_at_points, 10)
-FAULTS["errors_at_points"] = (points.errors_at_points, 8)
-FAULTS["lost_answers"] = (points.lost_answers, 8)
+FAULTS["permutations"] = (orders.permutations, 5)
+FAULTS["runner_clocks"] = (orders.runner_clocks, 3)
+FAULTS["cut_everywhere"] = (orders.cut_everywhere, 40)
+FAULTS["log_fails"] = (points.log_fails, 4)
+FAULTS["kill_at_points"] = (points.kill_at_points, 6)
+FAULTS["errors_at_points"] = (points.errors_at_points, 4)
+FAULTS["lost_answers"] = (points.lost_answers, 6)
 FAULTS["replica"] = (replicas.replica, 1)
 FAULTS["failover"] = (replicas.failover, 1)
 

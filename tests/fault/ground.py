@@ -13,6 +13,8 @@ import json
 import os
 import random
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -91,6 +93,15 @@ STORED = """SELECT r.run_id, r.id, count(m.series_id), coalesce(sum(cardinality(
 
 def state(database, project="demo"):
     return sql(database, STATE.format(project=project))
+
+
+def cut(server, data, read=0):
+    """Sends `data`, waits for `read` bytes of the answer, then resets the connection."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=support.DEADLINE_S) as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        s.sendall(data)
+        if read:
+            s.recv(read)
 
 
 class Ledger:

@@ -225,7 +225,28 @@ def errors_at_points(place, trials, seed):
 def lost_answers(place, trials, seed):
     """The connection ends before a statement is sent, or once it was carried out and its answer is on its way: COMMIT above all."""
     def seams(points, rng):
-        names = [p.split()[1] for p in points if p.startswith("after ") and p.split()[1] not in ("http", "pipeline", "LISTEN")]
+        names = [p.split()[1] for p in points if p.startswith("after ") and p.split()[1] not in ("http", "pipeline", "LISTEN", "COPY")]
         return [f"{what} {name} {rng.randrange(1, points['after ' + name] + 1)}"
-                for name in sorted(names) + ["COMMIT"] * len(names) for what in ("lose", "cut")]
+                for name in sorted(names) + ["COMMIT", "copy"] * (len(names) // 2) for what in ("lose", "cut")]
     return sweep(place, trials, seed, seams)
+
+
+def log_fails(place, trials, seed):
+    """No line of the log can be written any more, from the first or from a later one on: full disk, broken disk. Nothing else is lost."""
+    ledger = place.ledger(seed)
+    server = ledger.servers[0]
+    for trial in range(trials):
+        number, first = ((28, 1), (5, 1), (28, 1 + trial * 3), (5, 1 + trial * 5))[trial % 4]
+        server.kill()
+        size = os.path.getsize(server.log_path)
+        server.environment = {"LD_PRELOAD": str(SEAM), "PERFCI_SEAM": f"fail {number} write {first} FROM",
+                              "PERFCI_SEAM_FOLDER": server.log_path, "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        server.start()
+        ledger.trial(None)
+        text = server.log()[size:]
+        want(text.count("\n") == first - 1, f"lines before the {first}th: {text}")
+        server.environment = {}
+        server.kill()
+        server.start()
+    ledger.finish()
+    return f"{ledger.last} runs"

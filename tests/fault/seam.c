@@ -21,6 +21,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -229,6 +230,27 @@ int PQexitPipelineMode(PGconn *pg)
     return done;
 }
 
+/* Waits until the database says that it is ready again, so that all was carried out, and keeps what it
+ * said to itself. */
+static void lose_answer(int fd)
+{
+    static const char ready[] = { 'Z', 0, 0, 0, 5 };
+    char bytes[4096], end[sizeof(ready) + 1] = { 0 };
+
+    while (memcmp(end, ready, sizeof(ready)) != 0) {
+        struct pollfd one = { .fd = fd, .events = POLLIN };
+        ssize_t n = poll(&one, 1, -1) == 1 ? recv(fd, bytes, sizeof(bytes), 0) : 0;
+
+        if (n <= 0)
+            break;
+        for (ssize_t i = 0; i < n; i++) {
+            memmove(end, end + 1, sizeof(end) - 1);
+            end[sizeof(end) - 1] = bytes[i];
+        }
+    }
+    (void)shutdown(fd, SHUT_RDWR);
+}
+
 int PQputCopyEnd(PGconn *pg, const char *why)
 {
     int (*real)(PGconn *, const char *) = (int (*)(PGconn *, const char *))next("PQputCopyEnd");
@@ -239,6 +261,8 @@ int PQputCopyEnd(PGconn *pg, const char *why)
     if (is_now(CUT, "copy"))
         (void)shutdown(PQsocket(pg), SHUT_RDWR);
     done = real(pg, why);
+    if (is_now(LOSE, "copy"))
+        lose_answer(PQsocket(pg));
     inside--;
     pass("after", "copy");
     return done;

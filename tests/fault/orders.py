@@ -1,0 +1,96 @@
+"""What may not matter: the order in which results come, the clock of who measured them, where a connection ends."""
+import concurrent.futures
+import datetime
+import json
+
+import ground
+from ground import CLIENTS, sql, support, want
+
+RUNS = 24
+DAY_S = 86400
+
+
+def stamp(seconds):
+    at = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Shuffle:
+    """The same runs, in an order of its own for each project, posted to two servers; some of them twice."""
+
+    def __init__(self, place, seed):
+        self.ledger = place.ledger(seed, 2)
+        self.random = self.ledger.random
+        self.database = self.ledger.database
+
+    def post(self, server, document):
+        answer = server.call("POST", "/api/v1/runs", document, token=self.ledger.token)
+        want(answer.status in (200, 201), answer)
+
+    def state(self, project, clock):
+        """Of all runs; `clock` says by how many seconds the clock of who measured a run is wrong."""
+        servers = self.ledger.servers
+        self.ledger.project(project)
+        numbers = list(range(1, RUNS + 1))
+        numbers += self.random.sample(numbers, RUNS // 3)
+        skew = {n: clock() for n in numbers}
+        self.random.shuffle(numbers)
+        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
+            for done in [pool.submit(self.post, servers[n % 2], support.run_document(
+                    n, n, 100.0 if n < RUNS // 2 else 120.0, project, started_at=stamp(skew[n]), finished_at=stamp(skew[n] + 60)))
+                    for n in numbers]:
+                done.result(timeout=support.DEADLINE_S)
+        support.until("all are judged", lambda: sql(
+            self.database, f"SELECT count(*) FROM jobs j JOIN projects p ON p.id = j.project_id WHERE p.name = '{project}'"
+                           " AND j.state <> 'done'") == "0")
+        return ground.state(self.database, project)
+
+    def states(self, trials, clock):
+        states = {self.state(f"p{trial}", clock) for trial in range(trials)}
+        want(len(states) == 1, f"{len(states)} different states of one set of runs")
+        rows = int(states.pop().split()[1])
+        want(rows == RUNS + 2, f"{rows} rows: want each run, one change and one series")  # a state of nothing is always the same
+        ground.check(self.database)
+
+
+def permutations(place, trials, seed):
+    """The same set of runs in any order, some twice: one state, one change."""
+    Shuffle(place, seed).states(trials, lambda: 0)
+    return f"{trials} orders of {RUNS} runs, one state"
+
+
+def runner_clocks(place, trials, seed):
+    """Runners whose clocks are a day behind, a day ahead, or step between two runs: the same results."""
+    shuffle = Shuffle(place, seed)
+    rng = shuffle.random
+    right = shuffle.state("right", lambda: 0)
+    for trial in range(trials):
+        clock = (lambda: -DAY_S, lambda: DAY_S, lambda: rng.randrange(-DAY_S, DAY_S))[trial % 3]
+        want(shuffle.state(f"p{trial}", clock) == right, "the runner's clock has changed what was found")
+    ground.check(shuffle.database)
+    return f"{trials} times {RUNS} runs, the same state as by a right clock"
+
+
+def cut_everywhere(place, trials, seed):
+    """The connection is reset after each number of bytes of an upload, from none to all: nothing of it is stored before all is there."""
+    ledger = place.ledger(seed)
+    server = ledger.servers[0]
+    longest = 0
+    for trial in range(trials):
+        n, = ledger.numbers(1)
+        document = ledger.document(n)
+        body = json.dumps(document).encode()
+        head = (f"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nX-Long: {'x' * 1200}\r\nAuthorization: Bearer {ledger.token}\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n").encode()
+        whole = head + body
+        longest = len(whole)
+        at = trial * len(whole) // trials
+        ground.cut(server, whole[:at])
+        answer = server.call("POST", "/api/v1/runs", document, token=ledger.token)
+        want(answer.status == 201, f"cut after {at} of {len(whole)} bytes: {answer}")
+        ledger.note(n, answer.json)
+        ledger.trials += 1
+        if trial % 50 == 49:
+            ledger.counts()
+    ledger.finish()
+    return f"cut at {trials} of {longest} places, {ledger.last} runs"
