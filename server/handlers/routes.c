@@ -19,7 +19,7 @@ const pfc_route pfc_routes[] = {
     { "GET", API "/openapi.json", PFC_HTTPD_OPEN, pfc_handle_openapi, NULL, NULL,
       "This description", "200", "DescriptionAnswer" },
     { "GET", API "/events", PFC_MAY_READ, pfc_handle_events, NULL, NULL,
-      "Server-sent events: run, alert, job, bisection", "200", NULL },
+      "Server-sent events: run, alert, job, bisection, environment; reset: ask anew", "200", NULL },
     { "GET", API "/stats", PFC_MAY_READ, pfc_handle_stats, "project:string", NULL,
       "Figures of the service or of one project", "200", "StatsAnswer" },
 

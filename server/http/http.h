@@ -184,7 +184,8 @@ void pfc_httpd_resume(pfc_httpd *http, const uint64_t *tags, size_t len);
 /** Ends the event streams that this token opened, 0: that any token did; their clients connect again and
  *  are looked at anew. Thread-safe. */
 void pfc_httpd_end_streams(pfc_httpd *http, int64_t token_id);
-/** Wakes every waiting handler: after news may have been missed. Thread-safe. */
+/** Wakes every waiting handler, and tells event streams to start afresh (event `reset`): after news may
+ *  have been missed. Thread-safe. */
 void pfc_httpd_wake_all(pfc_httpd *http);
 /** Requests, durations, connections and streams in OpenMetrics text, without the final # EOF. */
 void pfc_httpd_metrics(pfc_httpd *http, pfc_buf *out);

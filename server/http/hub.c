@@ -10,7 +10,11 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/parse.h"
+#include "core/base/rng.h"
 #include "server/http/internal.h"
+
+#define RESET "event: reset\ndata: {\"type\":\"reset\"}\n\n"
 
 /* Connections to resume, once the hub's lock is free: each one wakes a thread of libmicrohttpd, and
  * dozens of those would run into the lock at once. A connection stays as it is until it is resumed. */
@@ -36,11 +40,14 @@ static void unlock_and_wake(httpd_hub *hub, woken *w)
 void httpd_hub_init(httpd_hub *hub)
 {
     memset(hub, 0, sizeof(*hub));
+    pfc_random_id(hub->epoch);
     pthread_mutex_init(&hub->lock, NULL);
 }
 
 void httpd_hub_clear(httpd_hub *hub)
 {
+    for (size_t i = 0; i < PFC_ARRAY_LEN(hub->past); i++)
+        free(hub->past[i].text);
     pthread_mutex_destroy(&hub->lock);
 }
 
@@ -166,9 +173,13 @@ static void stream_append(httpd_stream *stream, const char *text, woken *w)
         stream->taken = 0;
     }
     pfc_buf_puts(&stream->pending, text);
-    /* Too slow for the news: ended; an EventSource connects again by itself. */
-    if (stream->pending.overflow)
+    /* Too slow for the news: ended; an EventSource connects again by itself. Who does not read at all
+     * would never be asked whether there is more. */
+    if (stream->pending.overflow && !stream->ended) {
         stream->ended = true;
+        if (stream->fd >= 0)
+            (void)shutdown(stream->fd, SHUT_RDWR);
+    }
     resume_stream(stream, w);
 }
 
@@ -215,8 +226,45 @@ static void on_stream_free(void *cls)
     free(stream);
 }
 
+static bool is_for(const httpd_stream *stream, const char *project)
+{
+    return !stream->project[0] || !project[0] || strcmp(stream->project, project) == 0;
+}
+
+/* The number of an event of this server's life that is still known to have been the last one heard;
+ * -1: another server's, or too long ago. Called with the lock held. */
+static int64_t number_of(const httpd_hub *hub, const char *id)
+{
+    const size_t len = strlen(hub->epoch);
+    int64_t number = -1;
+
+    if (strncmp(id, hub->epoch, len) != 0 || id[len] != '-' ||
+        pfc_parse_i64(id + len + 1, 0, INT64_MAX, "id", &number, NULL) ||
+        (uint64_t)number > hub->news || hub->news - (uint64_t)number > PFC_HTTPD_PAST)
+        return -1;
+    return number;
+}
+
+/* What a client that has heard of `id` has missed. Called with the lock held. */
+static void catch_up(httpd_hub *hub, httpd_stream *stream, const char *id)
+{
+    int64_t number = number_of(hub, id);
+    size_t bytes = 0;
+
+    for (uint64_t n = (uint64_t)number + 1; number >= 0 && n <= hub->news; n++)
+        bytes += strlen(hub->past[n % PFC_HTTPD_PAST].text);
+    if (number < 0 || bytes > PFC_HTTPD_STREAM_BYTES / 2) {
+        pfc_buf_puts(&stream->pending, RESET);
+        return;
+    }
+    for (uint64_t n = (uint64_t)number + 1; n <= hub->news; n++)
+        if (is_for(stream, hub->past[n % PFC_HTTPD_PAST].project))
+            pfc_buf_puts(&stream->pending, hub->past[n % PFC_HTTPD_PAST].text);
+}
+
 enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project, int64_t token_id)
 {
+    const char *heard = MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, "Last-Event-ID");
     httpd_hub *hub = &x->http->hub;
     httpd_stream *stream = pfc_alloc(sizeof(*stream));
     struct MHD_Response *response;
@@ -224,16 +272,20 @@ enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project, int64_t
 
     stream->http = x->http;
     stream->mhd = x->mhd;
+    stream->fd = x->conn ? x->conn->fd : -1;
     stream->ping_ns = pfc_clock_ns() + PFC_HTTPD_PING_S * PFC_NS_PER_S;
     stream->token_id = token_id;
     stream->end_ns = token_id ? pfc_clock_ns() + PFC_HTTPD_STREAM_S * PFC_NS_PER_S : 0;
     (void)snprintf(stream->project, sizeof(stream->project), "%s", project);
     pfc_buf_init(&stream->pending, PFC_HTTPD_STREAM_BYTES);
-    /* A first line at once, so that the client knows it is heard. */
-    pfc_buf_puts(&stream->pending, "retry: 2000\n: open\n\n");
 
     pthread_mutex_lock(&hub->lock);
     stream->ended = hub->stopping;
+    /* First lines at once, so that the client knows that it is heard, and from where on. */
+    pfc_buf_puts(&stream->pending, "retry: 2000\n: open\n");
+    if (heard)
+        catch_up(hub, stream, heard);
+    pfc_buf_printf(&stream->pending, "id: %s-%llu\n\n", hub->epoch, (unsigned long long)hub->news);
     stream->next = hub->streams;
     if (hub->streams)
         hub->streams->prev = stream;
@@ -309,21 +361,32 @@ void httpd_hub_abandon(httpd_hub *hub)
 
 /* ---- news ---- */
 
+/* Keeps it and sends it to whom it concerns. Called with the lock held. */
+static void tell(httpd_hub *hub, const char *topic, const char *project, const char *json, woken *w)
+{
+    httpd_news *news = &hub->past[++hub->news % PFC_HTTPD_PAST];
+
+    free(news->text);
+    news->text = pfc_format("id: %s-%llu\nevent: %s\ndata: %s\n\n", hub->epoch,
+                            (unsigned long long)hub->news, topic, json);
+    (void)snprintf(news->project, sizeof(news->project), "%s", project);
+    for (httpd_stream *stream = hub->streams; stream; stream = stream->next) {
+        if (is_for(stream, project))
+            stream_append(stream, news->text, w);
+    }
+}
+
 void pfc_httpd_publish(pfc_httpd *http, const char *topic, const char *project, const char *json)
 {
     httpd_hub *hub = &http->hub;
-    char *text = json ? pfc_format("event: %s\ndata: %s\n\n", topic, json) : NULL;
     woken w = { 0 };
 
     pthread_mutex_lock(&hub->lock);
     atomic_fetch_add(&hub->generation, 1);
     wake_topic(hub, topic, &w);
-    for (httpd_stream *stream = text ? hub->streams : NULL; stream; stream = stream->next) {
-        if (!stream->project[0] || !project[0] || strcmp(stream->project, project) == 0)
-            stream_append(stream, text, &w);
-    }
+    if (json)
+        tell(hub, topic, project, json, &w);
     unlock_and_wake(hub, &w);
-    free(text);
 }
 
 /* Called with the lock held. */
@@ -352,7 +415,20 @@ void pfc_httpd_wake_all(pfc_httpd *http)
     pthread_mutex_lock(&http->hub.lock);
     atomic_fetch_add(&http->hub.generation, 1);
     wake_topic(&http->hub, NULL, &w);
+    tell(&http->hub, "reset", "", "{\"type\":\"reset\"}", &w);
     unlock_and_wake(&http->hub, &w);
+}
+
+void httpd_hub_end_public(httpd_hub *hub)
+{
+    woken w = { 0 };
+
+    pthread_mutex_lock(&hub->lock);
+    for (httpd_stream *stream = hub->streams; stream; stream = stream->next) {
+        if (!stream->token_id)
+            end_stream(stream, &w);
+    }
+    unlock_and_wake(hub, &w);
 }
 
 int64_t httpd_hub_tick(httpd_hub *hub, int64_t now_ns)

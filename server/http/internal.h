@@ -31,6 +31,7 @@
 #define PFC_HTTPD_EARLY_BYTES  (64u * 1024)         /* a longer body is for those who may send it */
 #define PFC_HTTPD_BODIES_BYTES (256u * 1024 * 1024) /* of all requests under way, as sent */
 #define PFC_HTTPD_STREAM_BYTES (256u * 1024) /* queued for one stream; over it, it is ended */
+#define PFC_HTTPD_PAST         512           /* events kept for those who connect again */
 #define PFC_HTTPD_SPARE        16 /* places beyond the limit, for those who ask after health */
 #define PFC_HTTPD_OPS          32 /* places of the listener for operations */
 
@@ -105,6 +106,7 @@ typedef struct httpd_stream {
     struct httpd_stream *next;
     struct pfc_httpd *http;
     struct MHD_Connection *mhd;
+    int fd; /* its socket, which outlives it; -1: not known */
     char project[64];
     int64_t token_id; /* who opened it; 0: nobody in particular */
     int64_t end_ns;   /* then the client asks again, and is looked at anew; 0: never */
@@ -115,6 +117,12 @@ typedef struct httpd_stream {
     int64_t ping_ns;
 } httpd_stream;
 
+/** One event that was published. */
+typedef struct httpd_news {
+    char *text; /* as it is sent; NULL: there is none yet */
+    char project[64];
+} httpd_news;
+
 typedef struct httpd_hub {
     pthread_mutex_t lock;
     httpd_exchange *waiters;         /* guarded by lock */
@@ -123,6 +131,9 @@ typedef struct httpd_hub {
     httpd_stream *streams;           /* guarded by lock */
     size_t streams_len;              /* guarded by lock */
     size_t waiters_len;              /* guarded by lock */
+    httpd_news past[PFC_HTTPD_PAST]; /* event number n at n % PFC_HTTPD_PAST; guarded by lock */
+    uint64_t news;                   /* events so far; guarded by lock */
+    char epoch[33];                  /* of this server's life: event ids are EPOCH-NUMBER */
     atomic_uint_fast64_t generation; /* of news published; changed under the lock */
     bool stopping;                   /* guarded by lock */
 } httpd_hub;
@@ -348,7 +359,10 @@ int64_t httpd_hub_tick(httpd_hub *hub, int64_t now_ns);
 void httpd_hub_stop(httpd_hub *hub);
 /** Ends those waits, too: the work takes too long for an orderly stop. */
 void httpd_hub_abandon(httpd_hub *hub);
+/** Begins x's stream: with what came after its Last-Event-ID, or the event `reset` when nobody knows. */
 enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project, int64_t token_id);
+/** Ends the streams that were opened without a token: reading needs one now. */
+void httpd_hub_end_public(httpd_hub *hub);
 void httpd_security_headers(struct MHD_Response *response, const char *request_id);
 
 /* metrics.c */

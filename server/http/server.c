@@ -201,7 +201,8 @@ void pfc_httpd_tune(pfc_httpd *http, double rate_address, double rate_token, boo
 {
     atomic_store(&http->rate_address, rate_address);
     atomic_store(&http->rate_token, rate_token);
-    atomic_store(&http->public_read, public_read);
+    if (atomic_exchange(&http->public_read, public_read) && !public_read)
+        httpd_hub_end_public(&http->hub);
 }
 
 pfc_code pfc_httpd_renew(pfc_httpd *http, const char *tls_cert, const char *tls_key, bool *renewed,

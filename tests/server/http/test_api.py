@@ -12,13 +12,14 @@ import stat
 import subprocess
 import unittest
 
+import api_events
 import support
 
 
 def setUpModule():
     global cluster, server
     cluster = support.Cluster()
-    server = support.Server(cluster.database(), "--public-read")
+    server = api_events.server = support.Server(cluster.database(), "--public-read")
 
 
 def tearDownModule():
@@ -410,26 +411,8 @@ class Tokens(unittest.TestCase):
                 self.assertIn("Bearer", answer.headers["www-authenticate"])
 
 
-class Events(unittest.TestCase):
-    def test_a_stream_hears_of_a_run(self):
-        project("events")
-        with socket.create_connection(("127.0.0.1", server.port), timeout=support.DEADLINE_S) as stream:
-            stream.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
-            text = b""
-            while b": open" not in text:
-                text += self.more(stream)
-            self.assertIn(b"text/event-stream", text)
-            posted = server.as_admin("POST", "/api/v1/runs", support.run_document(4001, 1, project="events"))
-            self.assertEqual(posted.status, 201, posted)
-            while b"event: run\n" not in text:
-                text += self.more(stream)
-        line = text.split(b"event: run\ndata: ")[1].split(b"\n")[0]
-        self.assertEqual(json.loads(line)["project"], "events")
-
-    def more(self, stream):
-        data = stream.recv(4096)
-        self.assertTrue(data, "the stream ended")
-        return data
+class Events(api_events.Events):
+    """With the server of this module."""
 
 
 def served(from_server, path="/healthz", pattern=b""):

@@ -79,6 +79,8 @@ export function startLive(): void {
     source = stream;
     stream.onopen = () => { liveState.value = "live"; };
     stream.onerror = () => { liveState.value = "polling"; };
+    /* News may have been missed: everything shown is asked for again. */
+    stream.addEventListener("reset", () => { for (const t of TOPICS) announce(t); });
     for (const topic of TOPICS) {
       stream.addEventListener(topic, () => {
         if (topic !== "job") liveNews.value = NEWS[topic];
