@@ -62,6 +62,14 @@ pfc_code pfc_json_parse(const char *text, size_t len, json_t **out, pfc_err *err
     return PFC_OK;
 }
 
+void pfc_wire_drop_empty(char **text)
+{
+    if (*text == NULL || **text != '\0')
+        return;
+    free(*text);
+    *text = NULL;
+}
+
 static void put_key(pfc_buf *path, const char *key)
 {
     pfc_buf_printf(path, "%s%.*s", path->len > 0 ? "." : "", (int)pfc_utf8_cut(key, KEY_SHOWN),

@@ -319,6 +319,7 @@ static pfc_code read_head(const json_t *obj, const pfc_json_at *at, pfc_run *run
         code = pfc_json_fault(at, "commit", err, "want a full commit id of 40 hexadecimal digits");
     if (code == PFC_OK)
         code = read_name(obj, at, "branch", false, &run->branch, err);
+    pfc_wire_drop_empty(&run->branch);
     if (code == PFC_OK)
         code = read_name(obj, at, "suite", false, &run->suite, err);
     if (code == PFC_OK)

@@ -4,6 +4,9 @@
 
 #include "core/wire/wire.h"
 
+/** An empty branch is what a script sends whose variable was not set: the default one, not one of no name. */
+void pfc_wire_drop_empty(char **text);
+
 #define PFC_WIRE_WANT_TIME "want a time of the years 1970 to 9999 such as 2026-11-22T10:00:00Z"
 
 /** The tree of a text of the plain kind, equal to what jansson makes of it; NULL: not of that kind,

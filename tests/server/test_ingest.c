@@ -373,8 +373,12 @@ Test(ingest, a_further_part_does_not_measure_the_same_again)
     free(part->id);
     part->id = pfc_strdup(run->id);
     fx_measure(part, "gemm/c", "time_ns", 300, 0.01, 4, 1, 9);
-    fx_measure(part, "gemm/b", "time_ns", 300, 0.01, 4, 1, 9);
     cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, NULL, &result, &err), PFC_OK));
+    part->infra = true; /* nothing overlaps, but it says something else of the run */
+    cr_assert(eq(int, pfc_run_ingest(db, "test", p, part, NULL, &result, &err), PFC_ECONFLICT));
+    cr_assert(ne(ptr, strstr(err.msg, "another header"), NULL), "%s", err.msg);
+    part->infra = false;
+    fx_measure(part, "gemm/b", "time_ns", 300, 0.01, 4, 1, 9);
     cr_assert(eq(int, pfc_run_ingest(db, "test", p, part, NULL, &result, &err), PFC_ECONFLICT));
     ASSERT_COUNT(url, "measurements", "2");
     ASSERT_COUNT(url, "run_parts", "1");

@@ -194,8 +194,8 @@ Test(writer, those_who_wait_share_one_transaction)
 
 Test(writer, a_refused_run_does_not_take_its_neighbours_with_it)
 {
-    pfc_run *bad = fx_run(2), *fresh = fx_run(3);
-    pfc_ingest_ticket *good, *wrong, *new_series;
+    pfc_run *bad = fx_run(2), *fresh = fx_run(3), *other_way = one_benchmark(4, 2);
+    pfc_ingest_ticket *good, *wrong, *turned, *new_series;
     pfc_ingest_result result = { 0 };
     barrier b = { 0 };
     pfc_err err = { 0 };
@@ -205,21 +205,27 @@ Test(writer, a_refused_run_does_not_take_its_neighbours_with_it)
     free(bad->measurements[0].unit);
     bad->measurements[0].unit = pfc_strdup("s"); /* the series has ns */
     fx_measure(fresh, "gemm/new", "time_ns", 100, 0.01, 12, 3, 5);
+    other_way->measurements[0].higher_is_better = true;
     hold(&b);
     wrong = ticket_of(bad, NULL);
+    turned = ticket_of(other_way, NULL);
     good = ticket_of(one_benchmark(2, 3), NULL);
     new_series = ticket_of(fresh, NULL);
     submit(wrong);
+    submit(turned);
     submit(good);
     submit(new_series);
     let_go(&b);
-    wait_for(&counter, 4);
+    wait_for(&counter, 5);
     cr_assert(eq(int, take(wrong, &result, &err), PFC_EINVAL));
     cr_assert(ne(ptr, strstr(err.msg, "unit"), NULL), "%s", err.msg);
+    cr_assert(eq(int, take(turned, &result, &err), PFC_EINVAL));
+    cr_assert(eq(str, err.field, "measurements[0].direction"));
     cr_assert(eq(int, take(good, &result, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(int, take(new_series, &result, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(long, number("SELECT count(*) FROM runs"), 4));
     pfc_ingest_ticket_free(wrong);
+    pfc_ingest_ticket_free(turned);
     pfc_ingest_ticket_free(good);
     pfc_ingest_ticket_free(new_series);
 }

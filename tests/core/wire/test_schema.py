@@ -170,9 +170,9 @@ class Kind:
 def meaning(kind, d):
     """The document without what may be left out, so that two spellings of one are equal."""
     if kind == "commits":
-        return d.get("branch"), [(c["id"], c["parents"], c["author"], seconds(c["time"]), c["subject"], c.get("paths") or [])
+        return d.get("branch") or None, [(c["id"], c["parents"], c["author"], seconds(c["time"]), c["subject"], c.get("paths") or [])
                                  for c in d["commits"]]
-    head = [d["id"], d.get("project"), d.get("commit"), d.get("branch"), d.get("suite") or "", d.get("suite_hash") or "",
+    head = [d["id"], d.get("project"), d.get("commit"), d.get("branch") or None, d.get("suite") or "", d.get("suite_hash") or "",
             seconds(d["started_at"]), seconds(d.get("finished_at") or d["started_at"]), int(d.get("job_id") or 0), bool(d.get("infra")),
             d["machine"]["class"], d["machine"].get("name"), d["machine"].get("fingerprint") or {}]
     return head, [(m["benchmark"], m["metric"], m.get("backend") or "", m.get("unit") or "", m.get("direction") or "lower",
