@@ -203,26 +203,36 @@ static pfc_code start_http(server *s, pfc_err *err)
     return write_endpoint(s, err);
 }
 
-/* Applies migrations; a database that is away is waited for. */
-static pfc_code migrate(server *s, pfc_err *err)
+/* A step of the start that needs the database; one that is away, or takes no writes because it is yet
+ * to be promoted, is waited for. */
+static pfc_code when_there(server *s, pfc_code (*step)(server *, pfc_err *), pfc_err *err)
 {
     const int64_t end_ns = pfc_clock_ns() + (int64_t)(s->settings.database_wait_s * 1e9);
-    int version = 0;
     bool told = false;
     pfc_code code;
 
-    while ((code = pfc_db_migrate(s->app.db, &version, err)) != PFC_OK) {
-        if (atomic_load(&s->stop))
-            return PFC_OK;
+    while ((code = step(s, err)) != PFC_OK) {
         if ((code != PFC_EUNAVAIL && code != PFC_ETIMEOUT) || pfc_clock_ns() >= end_ns ||
             pfc_db_forgets(s->app.db))
             return code;
+        if (atomic_load(&s->stop))
+            return PFC_OK;
         if (!told)
             pfc_log(PFC_WARN, "database away, waiting", "reason",
                     (const char *)(err ? err->msg : ""), "wait_s", s->settings.database_wait_s);
         told = true;
         pause_ms(s, RETRY_MS);
     }
+    return PFC_OK;
+}
+
+static pfc_code migrate(server *s, pfc_err *err)
+{
+    int version = 0;
+    pfc_code code = pfc_db_migrate(s->app.db, &version, err);
+
+    if (code)
+        return code;
     atomic_store(&s->app.schema_version, version);
     pfc_log(PFC_INFO, "schema in place", "version", version);
     return PFC_OK;
@@ -352,9 +362,9 @@ static pfc_code start(server *s, pfc_err *err)
     if (!code)
         code = start_http(s, err);
     if (!code)
-        code = migrate(s, err);
+        code = when_there(s, migrate, err);
     if (!code && !atomic_load(&s->stop))
-        code = bootstrap_token(s, err);
+        code = when_there(s, bootstrap_token, err);
     if (!code && !atomic_load(&s->stop))
         code = start_workers(s, err);
     if (!code && !atomic_load(&s->stop))

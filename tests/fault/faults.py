@@ -113,8 +113,9 @@ def terminate_backends(place, trials, seed):
     """pg_terminate_backend of every connection of the service at a random instant."""
     ledger = place.ledger(seed)
     for _ in range(trials):
+        # Many, so that some are under way when psql has come so far.
         ledger.trial(lambda: ground.sql(ledger.database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                                        " WHERE datname = current_database() AND pid <> pg_backend_pid()"))
+                                        " WHERE datname = current_database() AND pid <> pg_backend_pid()"), count=100)
     return end(ledger)
 
 
@@ -136,6 +137,38 @@ def connection_limit(place, trials, seed):
 
     for _ in range(trials):
         ledger.trial(squeeze, recover=lambda: ground.sql(admin, f"ALTER ROLE {role} CONNECTION LIMIT -1"))
+    return end(ledger)
+
+
+@fault(2)
+def read_only(place, trials, seed):
+    """The database takes no writes, as a standby that is not promoted yet: reads are answered, writes are 503, also of a server that
+    starts meanwhile; when it takes them again all is taken."""
+    ledger = place.ledger(seed)
+    name = dict(pair.split("=", 1) for pair in ledger.database.split())["dbname"]
+    late = []
+
+    def turn(word):
+        # by another database: this one would refuse to be changed
+        for text in (f"ALTER DATABASE {name} SET default_transaction_read_only = {word}",
+                     f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"):
+            ground.sql(place.cluster.url, text)
+
+    def squeeze():
+        turn("on")
+        answer = support.until("a refusal", lambda: (lambda a: a if a.status == 503 else None)(
+            ledger.servers[0].as_admin("POST", "/api/v1/runs", ledger.document(10**9))))
+        want(answer.json["error"]["code"] == "unavailable" and "retry-after" in answer.headers, answer)
+        want(ledger.servers[0].call("GET", "/api/v1/projects").status == 200, "reading goes on")
+        late.append(place.server(ledger.database, ready=False))
+
+    def recover():
+        turn("off")
+        support.until("the late one is ready", lambda: late[-1].call("GET", "/readyz").status == 200)
+
+    for _ in range(trials):
+        ledger.trial(squeeze, count=150, recover=recover)
+    want(ledger.refused > 0, "no run met it")
     return end(ledger)
 
 

@@ -192,12 +192,13 @@ class Life:
             return collections.Counter(line.strip() for line in lines)
 
 
-def sweep(place, trials, seed, seams):
+def sweep(place, trials, seed, seams, first=()):
     life = Life(place, seed)
     try:
         points = life.points()
         chosen = seams(points, life.random)
         life.random.shuffle(chosen)
+        chosen = [*first, *chosen]
         came = sum(life.trial(chosen[trial % len(chosen)]) for trial in range(trials))
         life.server.kill()
         life.start(None)
@@ -228,7 +229,7 @@ def lost_answers(place, trials, seed):
         names = [p.split()[1] for p in points if p.startswith("after ") and p.split()[1] not in ("http", "pipeline", "LISTEN", "COPY")]
         return [f"{what} {name} {rng.randrange(1, points['after ' + name] + 1)}"
                 for name in sorted(names) + ["COMMIT", "copy"] * (len(names) // 2) for what in ("lose", "cut")]
-    return sweep(place, trials, seed, seams)
+    return sweep(place, trials, seed, seams, ("lose copy 1", "cut copy 1", "lose COMMIT 2", "cut COMMIT 2"))
 
 
 def log_fails(place, trials, seed):
