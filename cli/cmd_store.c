@@ -159,6 +159,46 @@ static pfc_code backup(const char *url, const char *file, pfc_err *err)
     return code;
 }
 
+/* The newest version in what psql or pg_restore printed of schema_migrations, its rows a line each and
+ * the version first; 0: none. */
+static long newest_of(const char *rows)
+{
+    long newest = 0;
+
+    for (const char *line = rows; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        char *end;
+        long version = strtol(line, &end, 10);
+
+        if (end > line && *end == '\t')
+            newest = PFC_MAX(newest, version);
+    }
+    return newest;
+}
+
+/* Is it a backup of ours, and one that this program can serve? Said before anything is changed. */
+static pfc_code look_into(const char *file, pfc_err *err)
+{
+    const char *const argv[] = { "pg_restore",        "--data-only", "-n", "public", "-t",
+                                 "schema_migrations", "-f",          "-",  file,     NULL };
+    const long known = pfc_migrations[pfc_migrations_len - 1].version;
+    char *rows = NULL;
+    long version;
+    pfc_code code = run(argv, &rows, err);
+
+    if (code)
+        return code;
+    version = newest_of(rows);
+    free(rows);
+    if (version == 0)
+        return pfc_err_set(err, PFC_EINVAL, "%s: holds no database of perfci", file);
+    if (version > known)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "%s: its schema is version %ld, this program knows %ld: update perfci, "
+                           "then restore",
+                           file, version, known);
+    return PFC_OK;
+}
+
 static pfc_code restore(const char *url, const char *file, pfc_err *err)
 {
     const char *const argv[] = { "pg_restore",
@@ -175,8 +215,10 @@ static pfc_code restore(const char *url, const char *file, pfc_err *err)
 
     if (access(file, R_OK))
         return pfc_err_set(err, PFC_ENOTFOUND, "%s: cannot be read", file);
-    code = ask(url, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace",
-               &there, err);
+    code = look_into(file, err);
+    if (!code)
+        code = ask(url, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace",
+                   &there, err);
     if (!code && strtoll(there, NULL, 10) != 0)
         code = pfc_err_set(err, PFC_EINVAL, "the database is not empty: restore into a new one");
     free(there);
@@ -197,6 +239,32 @@ static const char *statement(const char *name)
     pfc_die("no statement is called %s", name);
 }
 
+/* The statements of the check are of this program's schema. */
+static pfc_code same_schema(const char *url, pfc_err *err)
+{
+    const long known = pfc_migrations[pfc_migrations_len - 1].version;
+    char *rows = NULL;
+    long version;
+    pfc_code code =
+        ask(url, "SELECT to_regclass('public.schema_migrations') IS NOT NULL", &rows, err);
+
+    if (!code && rows[0] != 't')
+        code = pfc_err_set(err, PFC_EINVAL, "the database holds nothing of perfci");
+    free(rows);
+    rows = NULL;
+    if (!code)
+        code = ask(url, "SELECT version, name FROM schema_migrations", &rows, err);
+    if (code)
+        return code;
+    version = newest_of(rows);
+    free(rows);
+    if (version == known)
+        return PFC_OK;
+    return pfc_err_set(err, PFC_EINVAL,
+                       "the database's schema is version %ld, this program checks %ld: %s", version,
+                       known, version > known ? "update it" : "start the server once, it migrates");
+}
+
 /* "what<TAB>wrong", a line an invariant. */
 static pfc_code check(const pfc_cli *cli, const char *url, bool *holds, pfc_err *err)
 {
@@ -204,9 +272,11 @@ static pfc_code check(const pfc_cli *cli, const char *url, bool *holds, pfc_err 
     json_t *list = json_array();
     pfc_table *table = NULL;
     char *rows = NULL;
-    pfc_code code = ask(url, statement("store_checks"), &rows, err);
+    pfc_code code = same_schema(url, err);
 
     *holds = true;
+    if (!code)
+        code = ask(url, statement("store_checks"), &rows, err);
     if (code)
         goto done;
     table = cli->json ? NULL : pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));

@@ -29,6 +29,11 @@ UNION ALL
 SELECT 'measurements whose samples do not fit their number or blocks', count(*) FROM measurements
 WHERE cardinality(samples) <> n OR (SELECT coalesce(sum(b), 0) FROM unnest(blocks) AS b) <> n
 UNION ALL
+SELECT 'measurements whose figures are not those of their samples', count(*) FROM measurements m
+CROSS JOIN LATERAL (SELECT min(x) AS least, max(x) AS most FROM unnest(m.samples) AS x) AS q
+WHERE m.n > 0 AND NOT (m.min <= q.least AND m.median BETWEEN q.least AND q.most
+                       AND m.median BETWEEN m.low AND m.high)
+UNION ALL
 SELECT 'runs that are never judged', count(*) FROM run_parts q -- those jobs stay for a month at least
 WHERE q.series > 0 AND q.received_at > now() - interval '28 days' AND NOT EXISTS (
     SELECT 1 FROM jobs j
@@ -36,6 +41,50 @@ WHERE q.series > 0 AND q.received_at > now() - interval '28 days' AND NOT EXISTS
 UNION ALL
 SELECT 'jobs that ended at no time', count(*) FROM jobs
 WHERE (state IN ('done', 'failed', 'cancelled')) <> (finished_at IS NOT NULL)
+UNION ALL
+SELECT 'jobs that are leased to nobody', count(*) FROM jobs
+WHERE state = 'leased' AND (lease_hash IS NULL OR runner IS NULL)
+UNION ALL
+SELECT 'jobs that were tried more often than is allowed', count(*) FROM jobs
+WHERE tries > 3 AND kind <> 'notify'
+UNION ALL
+SELECT 'jobs of a run or notice that is not there', count(*) FROM jobs j
+WHERE (j.run_id IS NOT NULL AND NOT EXISTS (
+           SELECT 1 FROM runs r WHERE r.project_id = j.project_id AND r.id = j.run_id))
+   OR (j.kind = 'notify' AND NOT EXISTS (
+           SELECT 1 FROM notices n WHERE n.project_id = j.project_id
+           AND n.id = (j.task ->> 'notice')::bigint))
+UNION ALL
+SELECT 'notices of no alert, or handed out and on their way to nobody', count(*) FROM notices n
+WHERE NOT EXISTS (SELECT 1 FROM alerts a WHERE a.project_id = n.project_id AND a.id = n.alert_id)
+   OR (n.dispatched_at IS NOT NULL AND n.done_at IS NULL AND NOT EXISTS (
+           SELECT 1 FROM jobs j WHERE j.project_id = n.project_id AND j.kind = 'notify'
+           AND (j.task ->> 'notice')::bigint = n.id))
+UNION ALL
+SELECT 'changes at commits that are not there', count(*) FROM change_points x
+WHERE EXISTS (SELECT 1 FROM (VALUES (x.commit_id), (x.commit_low_id), (x.commit_high_id),
+                                    (x.undone_commit_id)) AS t (id)
+              WHERE t.id IS NOT NULL AND NOT EXISTS (
+                  SELECT 1 FROM commits c WHERE c.project_id = x.project_id AND c.id = t.id))
+UNION ALL
+SELECT 'steps of a search whose job or run is not there', count(*) FROM (
+    SELECT project_id, job_id, run_id FROM bisection_steps
+    UNION ALL SELECT project_id, job_id, NULL FROM verification_pairs) AS s
+WHERE (s.job_id IS NOT NULL AND NOT EXISTS (
+           SELECT 1 FROM jobs j WHERE j.project_id = s.project_id AND j.id = s.job_id))
+   OR (s.run_id IS NOT NULL AND NOT EXISTS (
+           SELECT 1 FROM runs r WHERE r.project_id = s.project_id AND r.id = s.run_id))
+UNION ALL
+SELECT 'events between runs that are not there', count(*) FROM (
+    SELECT project_id, first_run_id, last_run_id FROM environment_events
+    UNION ALL SELECT project_id, first_run_id, last_run_id FROM machine_shifts) AS e
+WHERE EXISTS (SELECT 1 FROM (VALUES (e.first_run_id), (e.last_run_id)) AS t (id)
+              WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.project_id = e.project_id AND r.id = t.id))
+UNION ALL
+SELECT 'branches whose line has gaps or places taken twice', count(*) FROM (
+    SELECT 1 FROM branch_commits GROUP BY project_id, branch
+    HAVING count(position) <> coalesce(max(position), 0)
+        OR count(position) <> count(DISTINCT position)) AS l
 UNION ALL
 SELECT 'alerts whose history does not end in their state', count(*) FROM alerts a
 WHERE EXISTS (SELECT 1 FROM alert_events e

@@ -3,6 +3,7 @@ import concurrent.futures
 import http.client
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import tempfile
@@ -11,9 +12,7 @@ import unittest
 
 import support
 
-TABLES = ("projects", "commits", "branch_commits", "machines", "benchmarks", "series", "runs", "run_parts",
-          "measurements", "unmeasured", "change_points", "alerts", "alert_events", "jobs", "tokens", "audit",
-          "bisections", "bisection_steps", "verifications", "schema_migrations")
+SOURCE = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
 
 
 def admin(url, *args, status=0):
@@ -26,14 +25,32 @@ def admin(url, *args, status=0):
 
 
 def contents(url):
-    """Every row of every table, in an order that does not depend on where they lie."""
-    return {t: sorted(support.sql(url, f"SELECT to_jsonb(t) FROM {t} AS t").splitlines()) for t in TABLES}
+    """Every row of every table, in an order that does not depend on where they lie, and where ids go on."""
+    tables = support.sql(url, "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')"
+                              " AND NOT relispartition").split()
+    query = " UNION ALL ".join(f"SELECT '{t}', to_jsonb(t)::text FROM {t} AS t" for t in tables)
+    found = {t: [] for t in tables}
+    for line in support.sql(url, query + " UNION ALL SELECT 'sequences', sequencename || ' ' || coalesce(last_value, 0)"
+                                         " FROM pg_sequences ORDER BY 1, 2").splitlines():
+        table, _, row = line.partition("|")
+        found.setdefault(table, []).append(row)
+    return found
+
+
+def checks(url, damage):
+    """What the check finds after `damage`, which is undone. References are not enforced meanwhile, as on a broken disk."""
+    text = (SOURCE / "schema" / "queries" / "checks.sql").read_text(encoding="utf-8").partition("-- name: store_checks\n")[2]
+    rows = support.sql(url, f"SET session_replication_role = replica; BEGIN; {damage}; {text.rstrip().rstrip(';')}; ROLLBACK")
+    return {what: int(wrong) for what, _, wrong in (row.rpartition("|") for row in rows.splitlines()) if wrong != "0"}
 
 
 class Store(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = support.Cluster()
+        cls.addClassCleanup(cls.cluster.close)
+
     def setUp(self):
-        self.cluster = support.Cluster()
-        self.addCleanup(self.cluster.close)
         self.folder = tempfile.mkdtemp(prefix="pfc-backup-")
         self.addCleanup(shutil.rmtree, self.folder)
         self.file = os.path.join(self.folder, "all.dump")
@@ -75,15 +92,87 @@ class Store(unittest.TestCase):
         self.assertEqual(answer.status, 201)
         self.assertGreater(answer.json["run_id"], 30)
 
-    def test_restore_refuses_a_database_that_is_not_empty_and_a_torn_file(self):
-        url, _ = self.filled()
+    def test_restore_refuses_what_it_cannot_bring_back_whole(self):
+        url, server = self.filled()
+        self.assertEqual(server.stop(), 0)
         admin(url, "backup", self.file)
         self.assertIn("not empty", admin(url, "restore", self.file, status=2).stderr)
+        fresh = self.cluster.database()
+        newer, foreign = os.path.join(self.folder, "newer"), os.path.join(self.folder, "foreign")
+        support.sql(url, "INSERT INTO schema_migrations VALUES (9999, 'from_the_future')")
+        admin(url, "backup", newer)
+        self.assertIn("9999", admin(fresh, "restore", newer, status=2).stderr)
+        self.assertIn("9999", admin(url, "check", status=2).stderr)
+        subprocess.run(["pg_dump", "-Fc", "-d", fresh, "-f", foreign], check=True, stdin=subprocess.DEVNULL)
+        self.assertIn("holds no database of perfci", admin(fresh, "restore", foreign, status=2).stderr)
+        self.assertIn("holds nothing of perfci", admin(fresh, "check", status=2).stderr)
+        with open(foreign, "wb") as file:
+            file.write(b"no backup at all")
+        admin(fresh, "restore", foreign, status=5)
         with open(self.file, "rb+") as file:
             file.truncate(os.path.getsize(self.file) // 2)
-        fresh = self.cluster.database()
         admin(fresh, "restore", self.file, status=5)
-        self.assertEqual(support.sql(fresh, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").strip(), "0")
+        self.assertEqual(support.sql(fresh, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace").strip(), "0")
+
+    def test_a_restore_that_is_interrupted_leaves_the_database_empty(self):
+        url, server = self.filled()
+        self.assertEqual(server.stop(), 0)
+        admin(url, "backup", self.file)
+        fresh = self.cluster.database()
+        # it waits at its last index for a lock that we hold
+        support.sql(fresh, "CREATE SCHEMA test; CREATE FUNCTION test.halt() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN"
+                           " PERFORM pg_advisory_xact_lock(42); END $$;"
+                           "CREATE EVENT TRIGGER halt ON ddl_command_end WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION test.halt()")
+        holder = subprocess.Popen(["psql", "-XqAt", "-d", fresh], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(holder.communicate)
+        holder.stdin.write("SELECT pg_advisory_lock(42);\n\\echo held\n")
+        holder.stdin.flush()
+        support.until("the lock is held", lambda: "held" in holder.stdout.readline())
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PERFCI_", "PG"))}
+        restoring = subprocess.Popen([support.BIN / "perfci", "admin", "restore", self.file], stdin=subprocess.DEVNULL,
+                                     stderr=subprocess.DEVNULL, env={**environment, "PERFCI_DATABASE_URL": fresh})
+        support.until("it is in the middle", lambda: support.sql(fresh, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+                                                                        " AND NOT granted").strip() == "1")
+        restoring.terminate()
+        self.assertNotEqual(restoring.wait(timeout=support.DEADLINE_S), 0)
+        holder.stdin.write("SELECT pg_advisory_unlock(42);\n")
+        holder.stdin.flush()
+        support.until("its backend has given up", lambda: support.sql(
+            fresh, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pg_restore'").strip() == "0")
+        self.assertEqual(support.sql(fresh, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace").strip(), "0")
+        support.sql(fresh, "DROP EVENT TRIGGER halt")
+        admin(fresh, "restore", self.file)
+        self.assertEqual(contents(fresh), contents(url))
+
+    def test_a_backup_under_load_is_of_one_moment_and_what_came_later_is_sent_again(self):
+        url, server = self.filled()
+        documents = {n: support.run_document(n, 1 + n % 30, 100.0) for n in range(100, 160)}
+
+        def post(n, where=server):
+            status = where.as_admin("POST", "/api/v1/runs", documents[n]).status
+            self.assertIn(status, (200, 201))
+            acknowledged.add(n)
+
+        acknowledged = set()
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            pending = [pool.submit(post, n) for n in documents]
+            support.until("some are stored", lambda: len(acknowledged) >= 10)
+            before = set(acknowledged)
+            admin(url, "backup", self.file)
+            for p in pending:
+                p.result(timeout=support.DEADLINE_S)
+        self.assertEqual(server.stop(), 0)
+        fresh = self.cluster.database()
+        admin(fresh, "restore", self.file)
+        self.assertEqual(json.loads(admin(fresh, "check", "--json").stdout)["holds"], True)
+        there = {int(line, 16) for line in support.sql(fresh, "SELECT run_id FROM runs").split()}
+        self.assertLessEqual(before, there, "acknowledged before the backup began")
+        again = support.Server(fresh)
+        self.addCleanup(again.close)
+        for n in documents:  # as a runner's spool does
+            post(n, again)
+        self.assertEqual(support.sql(fresh, "SELECT count(*), count(DISTINCT run_id) FROM runs").strip(), "90|90")
+        admin(fresh, "check")
 
     def test_check_finds_what_does_not_hold(self):
         url, server = self.filled()
@@ -95,6 +184,63 @@ class Store(unittest.TestCase):
         self.assertEqual(report["holds"], False)
         self.assertEqual(wrong, {"runs that are never judged": 1,
                                  "measurements whose samples do not fit their number or blocks": 1})
+
+    def test_check_knows_every_kind_of_damage(self):
+        url, server = self.filled()
+        self.assertEqual(server.stop(), 0)
+        support.sql(url, "UPDATE series SET points = 0; INSERT INTO series_chunks (project_id, series_id, from_at, until_at, line_version,"
+                         " points, packed) SELECT 1, p.series_id, date_trunc('month', now()), now() + interval '1 day', b.line_version,"
+                         " count(*), string_agg(p.packed, '' ORDER BY p.position, p.run_id) FROM series_points p"
+                         " JOIN branches b ON b.project_id = 1 AND b.name = p.branch GROUP BY p.series_id, b.line_version;"
+                         "INSERT INTO notices (project_id, kind, alert_id, sha, text) SELECT 1, 'culprit_confirmed', id, repeat('0', 40),"
+                         " '' FROM alerts LIMIT 1")
+        self.assertEqual(checks(url, "SELECT FROM runs LIMIT 0"), {})
+        one_run = "(SELECT id FROM runs ORDER BY id LIMIT 1)"
+        job = "INSERT INTO jobs (project_id, kind, state, tries, lease_until, lease_hash, runner, run_id, task, finished_at) VALUES (1, "
+        for damage, found in (
+                (f"DELETE FROM runs WHERE id = {one_run}", {
+                    "parts without their run": 1, "measurements without their run, commit or series": 1,
+                    "jobs of a run or notice that is not there": 1}),
+                (f"DELETE FROM run_parts WHERE run_id = {one_run}", {"runs without a part": 1}),
+                (f"UPDATE measurements SET series_id = 99 WHERE run_id = {one_run}", {
+                    "measurements without their run, commit or series": 1, "chunks that are not what their measurements are": 1}),
+                (f"CREATE TEMP TABLE t AS SELECT * FROM measurements WHERE run_id = {one_run};"
+                 "UPDATE t SET stored_at = stored_at + interval '1 second'; INSERT INTO measurements SELECT * FROM t", {
+                     "measurements stored twice": 1, "runs whose parts do not sum up to what is stored": 1,
+                     "chunks that are not what their measurements are": 1}),
+                (f"DELETE FROM measurements WHERE run_id = {one_run}", {
+                    "runs whose parts do not sum up to what is stored": 1, "chunks that are not what their measurements are": 1}),
+                (f"UPDATE measurements SET blocks = '{{1}}' WHERE run_id = {one_run}", {
+                    "measurements whose samples do not fit their number or blocks": 1}),
+                (f"UPDATE measurements SET median = high * 2, high = high * 3 WHERE run_id = {one_run}", {
+                    "measurements whose figures are not those of their samples": 1,
+                    "chunks that are not what their measurements are": 1}),
+                (f"UPDATE measurements SET low = high * 2 WHERE run_id = {one_run}", {
+                    "measurements whose figures are not those of their samples": 1}),
+                (f"DELETE FROM jobs WHERE run_id = {one_run}", {"runs that are never judged": 1}),
+                (f"UPDATE jobs SET finished_at = NULL WHERE run_id = {one_run}", {"jobs that ended at no time": 1}),
+                (job + "'nightly', 'leased', 1, now(), NULL, 'r', NULL, '{}', NULL)", {"jobs that are leased to nobody": 1}),
+                (job + "'nightly', 'failed', 4, NULL, NULL, 'r', NULL, '{}', now())", {"jobs that were tried more often than is allowed": 1}),
+                (job + "'notify', 'queued', 0, NULL, NULL, NULL, NULL, '{\"notice\": 99}', NULL)", {
+                    "jobs of a run or notice that is not there": 1}),
+                ("UPDATE notices SET dispatched_at = now()", {"notices of no alert, or handed out and on their way to nobody": 1}),
+                ("UPDATE notices SET alert_id = 99", {"notices of no alert, or handed out and on their way to nobody": 1}),
+                ("UPDATE change_points SET undone_commit_id = 999", {"changes at commits that are not there": 1}),
+                ("UPDATE alerts SET state = 'noise'", {"alerts whose history does not end in their state": 1}),
+                ("UPDATE alerts SET series_id = 99", {"alerts without their change": 1}),
+                ("INSERT INTO bisection_steps (project_id, bisection_id, n, place, state, job_id) VALUES (1, 1, 0, 0, 'asked', 999)", {
+                    "steps of a search whose job or run is not there": 1}),
+                ("INSERT INTO environment_events (project_id, machine_id, first_run_id, last_run_id) VALUES (1, 1, 1, 999)", {
+                    "events between runs that are not there": 1}),
+                ("UPDATE branch_commits SET position = NULL WHERE position = 7", {
+                    "branches whose line has gaps or places taken twice": 1, "chunks that are not what their measurements are": 1}),
+                ("UPDATE branch_commits SET position = 8 WHERE position = 7", {
+                    "branches whose line has gaps or places taken twice": 1, "chunks that are not what their measurements are": 1}),
+                ("DELETE FROM schema_migrations WHERE version = 3", {"gaps in the schema's versions": 1}),
+                (f"UPDATE measurements SET stored_at = '2001-01-01' WHERE run_id = {one_run}", {
+                    "rows in the partition for no month": 1, "chunks that are not what their measurements are": 1})):
+            with self.subTest(damage):
+                self.assertEqual(checks(url, damage), found)
 
     def test_a_password_in_the_url_is_refused(self):
         done = admin("postgresql://a:secret@db/perfci", "check", status=2)
