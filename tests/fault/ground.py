@@ -85,7 +85,8 @@ STATE = """SELECT md5(string_agg(t, E'\\n' ORDER BY t)) || ' ' || count(*) FROM 
     FROM series s JOIN projects p ON p.id = s.project_id WHERE p.name = '{project}') AS all_of_it"""
 
 STORED = """SELECT r.run_id, r.id, count(m.series_id), coalesce(sum(cardinality(m.samples)), 0),
-    (SELECT count(*) FROM run_parts q WHERE q.project_id = r.project_id AND q.run_id = r.id)
+    (SELECT count(*) FROM run_parts q WHERE q.project_id = r.project_id AND q.run_id = r.id),
+    (SELECT count(*) FROM audit a WHERE a.project_id = r.project_id AND a.action = 'ingest' AND a.detail = r.run_id)
     FROM runs r JOIN projects p ON p.id = r.project_id
     LEFT JOIN measurements m ON m.project_id = r.project_id AND m.run_id = r.id
     WHERE p.name = '{project}' GROUP BY r.project_id, r.run_id, r.id"""
@@ -189,7 +190,7 @@ class Ledger:
         rows = [line.split("|") for line in sql(self.database, STORED.format(project="demo")).splitlines()]
         want({int(r[0], 16): int(r[1]) for r in rows} == {n: a["run_id"] for n, a in self.answers.items()},
              "what is stored is not what was acknowledged")
-        odd = [r for r in rows if r[2:] != ["1", "12", "1"]]
+        odd = [r for r in rows if r[2:] != ["1", "12", "1", "1"]]
         want(not odd and len(rows) == self.last, f"not whole, or twice: {odd[:5]}")
         check(self.database)
         figures = support.until("figures", lambda: (lambda a: a.json if a.status == 200 else None)(
