@@ -4,6 +4,7 @@
 #   documents  random documents, judged the same by the readers and by the published JSON Schemas
 #   kill    kill -9 of server and database at 1,000 random instants, then of runners, again and again
 #   bisect-kill  kill -9 during bisections, 1,000 times: the same answer, no stored run repeated
+#   queue   10,000 jobs, 16 runners, 500 killed and 500 stopped with a job in hand: each is done once
 #   faults  every fault of tests/fault/faults.py, again and again
 #   soak    runs posted to a private service that is killed now and then; the counts must be exact
 #   memory  the server's memory over a million stored runs
@@ -17,7 +18,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill bisect-kill faults soak memory tsan repeat)
+all=(fuzz documents kill bisect-kill queue faults soak memory tsan repeat)
 only=()
 minutes=10
 runs=1000000
@@ -54,7 +55,7 @@ while [ $# -gt 0 ]; do
         ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,17s/^# \{0,1\}//p' "$0"
+        sed -n '2,18s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -191,6 +192,12 @@ prove_bisect-kill() {
     build release perfci || return 1
     say "bisect-kill: 1,000 kills"
     clean PERFCI_BIN_DIR="$root/build/release/bin" python3 tests/fault/bisect_kill.py --kills 1000 --seed "$$"
+}
+
+prove_queue() {
+    build release || return 1
+    say "queue: 10,000 jobs, 500 kills, 500 stops"
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 tests/fault/lost_runners.py --strict --seed "$$"
 }
 
 prove_soak() {

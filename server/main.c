@@ -305,6 +305,7 @@ static pfc_code start_workers(server *s, pfc_err *err)
         .db = s->app.db,
         .url = events_url(s),
         .detectors = (unsigned)s->settings.workers,
+        .lease_s = s->settings.lease_s,
         .raw_months = (int)s->settings.raw_months,
         .day_months = (int)s->settings.day_months,
         .notifier = s->notifier,
@@ -349,6 +350,7 @@ static pfc_code start(server *s, pfc_err *err)
     };
     pfc_code code;
 
+    s->app.lease_s = s->settings.lease_s;
     s->app.cache = pfc_cache_new(CACHE_TTL_S);
     code = pfc_manager_socket(&s->listen_fd, err);
     if (!code)

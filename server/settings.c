@@ -2,6 +2,7 @@
 #include "server/settings.h"
 
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,8 @@ static const char help[] =
     "  --threads N               threads that answer requests, default 8 (PERFCI_HTTP_THREADS)\n"
     "  --request-timeout T       a request must be complete within T, default 30s\n"
     "                            (PERFCI_REQUEST_TIMEOUT)\n"
+    "  --lease T                 a job whose runner is not heard of for T is another's, default\n"
+    "                            60s (PERFCI_LEASE)\n"
     "  --database-wait T         how long to wait for the database at start, default 60s\n"
     "                            (PERFCI_DATABASE_WAIT)\n"
     "  --rate-address N          requests a second of one address, then 429; 0: no limit. Default "
@@ -101,6 +104,7 @@ enum {
     OPT_WORKERS,
     OPT_THREADS,
     OPT_REQUEST_TIMEOUT,
+    OPT_LEASE,
     OPT_DATABASE_WAIT,
     OPT_DATABASE_PREPARE,
     OPT_DATABASE_UNSAFE,
@@ -137,6 +141,7 @@ static const struct option options[] = {
     { "workers", required_argument, NULL, OPT_WORKERS },
     { "threads", required_argument, NULL, OPT_THREADS },
     { "request-timeout", required_argument, NULL, OPT_REQUEST_TIMEOUT },
+    { "lease", required_argument, NULL, OPT_LEASE },
     { "database-wait", required_argument, NULL, OPT_DATABASE_WAIT },
     { "database-prepare", required_argument, NULL, OPT_DATABASE_PREPARE },
     { "database-unsafe", no_argument, NULL, OPT_DATABASE_UNSAFE },
@@ -174,6 +179,7 @@ static const char *const known[] = {
     "PERFCI_WORKERS",
     "PERFCI_HTTP_THREADS",
     "PERFCI_REQUEST_TIMEOUT",
+    "PERFCI_LEASE",
     "PERFCI_DATABASE_WAIT",
     "PERFCI_DATABASE_PREPARE",
     "PERFCI_DATABASE_UNSAFE",
@@ -258,6 +264,9 @@ static pfc_code read_numbers(pfc_server_settings *out, pfc_err *err)
         code = pfc_parse_duration_s(pick(out, OPT_REQUEST_TIMEOUT, "PERFCI_REQUEST_TIMEOUT", "30"),
                                     "--request-timeout", &out->request_timeout_s, err);
     if (!code)
+        code = pfc_parse_duration_s(pick(out, OPT_LEASE, "PERFCI_LEASE", "60"), "--lease",
+                                    &out->lease_s, err);
+    if (!code)
         code = pfc_parse_duration_s(pick(out, OPT_DATABASE_WAIT, "PERFCI_DATABASE_WAIT", "60"),
                                     "--database-wait", &out->database_wait_s, err);
     if (!code)
@@ -273,6 +282,8 @@ static pfc_code read_numbers(pfc_server_settings *out, pfc_err *err)
         return code;
     if (!(out->request_timeout_s > 0))
         return pfc_err_set(err, PFC_EINVAL, "--request-timeout: want more than 0 seconds");
+    if (!(out->lease_s >= 1 && out->lease_s <= 3600 && out->lease_s == floor(out->lease_s)))
+        return pfc_err_set(err, PFC_EINVAL, "--lease: want 1 to 3600 whole seconds");
     word = pick(out, OPT_LOG_LEVEL, "PERFCI_LOG_LEVEL", "info");
     if (!pfc_log_level_parse(word, &out->log_level))
         return pfc_err_set(err, PFC_EINVAL,

@@ -34,6 +34,7 @@ typedef struct pfc_server_settings {
     const char *tls_key;         /* --tls-key, PERFCI_TLS_KEY */
     bool plain_http;             /* --plain-http, PERFCI_PLAIN_HTTP=1 */
     double request_timeout_s;    /* --request-timeout, PERFCI_REQUEST_TIMEOUT */
+    double lease_s;              /* --lease, PERFCI_LEASE: whole seconds */
     int64_t raw_months;          /* --retain-raw, PERFCI_RETAIN_RAW: months; 0: all */
     int64_t day_months;          /* --retain-days, PERFCI_RETAIN_DAYS: months; 0: all */
     const char *notify;          /* --notify, PERFCI_NOTIFY: file of receivers; NULL: none */

@@ -16,6 +16,7 @@ struct pfc_app {
     pfc_httpd *http;    /* set once the server listens */
     pfc_cache *cache;   /* tokens and projects; NULL: the database is asked each time */
     pfc_writer *writer; /* stores runs in groups; NULL: each by itself */
+    double lease_s;     /* of a runner's job, whole seconds; 0: PFC_LEASE_S */
     atomic_bool ready;  /* the schema is in place */
     atomic_int schema_version;
     atomic_bool replaying; /* one replay of a whole branch at a time */

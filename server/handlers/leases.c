@@ -6,7 +6,12 @@
 #define MAX_BACKENDS 64
 #define MAX_RUN_IDS  1000
 
-static json_t *encode_lease(const pfc_job *j, const char *secret)
+static double lease_seconds(const pfc_app *app)
+{
+    return app->lease_s > 0 ? app->lease_s : PFC_LEASE_S;
+}
+
+static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *secret)
 {
     json_t *job = pfc_encode_job(j);
 
@@ -15,7 +20,7 @@ static json_t *encode_lease(const pfc_job *j, const char *secret)
     json_object_del(job, "wait_reason");
     json_object_del(job, "parents");
     json_object_set_new(job, "lease", json_string(secret));
-    json_object_set_new(job, "lease_s", json_integer(PFC_LEASE_S));
+    json_object_set_new(job, "lease_s", json_integer((json_int_t)lease_seconds(app)));
     json_object_set_new(job, "source", pfc_reply_string(j->source));
     json_object_set_new(job, "build", pfc_reply_string(j->build));
     json_object_set_new(job, "measure", pfc_reply_string(j->measure));
@@ -32,7 +37,8 @@ PFC_HANDLER(jobs_lease)
 {
     static const char *const known[] = { "runner",   "machine_class", "labels",
                                          "backends", "lease",         NULL };
-    pfc_lease_request request = { .project_id = req->auth.project_id };
+    pfc_lease_request request = { .project_id = req->auth.project_id,
+                                  .lease_s = lease_seconds(app) };
     pfc_jobs row = { 0 };
     json_t *body = NULL;
     char *runner = NULL, *machine_class = NULL, *labels = NULL, *lease = NULL;
@@ -72,7 +78,7 @@ PFC_HANDLER(jobs_lease)
         goto done;
     }
     if (!code)
-        code = pfc_reply_json(reply, 200, encode_lease(&row.items[0], secret), err);
+        code = pfc_reply_json(reply, 200, encode_lease(app, &row.items[0], secret), err);
     reply->cache = "no-store";
 
 done:
@@ -118,10 +124,12 @@ PFC_HANDLER(jobs_heartbeat)
     if (!code)
         code = check_job(app, req, &id, err);
     if (!code)
-        code = pfc_job_heartbeat(app->db, id, lease, progress, PFC_LEASE_S, &cancel, err);
+        code = pfc_job_heartbeat(app->db, id, lease, progress, lease_seconds(app), &cancel, err);
     if (!code)
         code = pfc_reply_json(
-            reply, 200, json_pack("{s:i, s:b}", "lease_s", PFC_LEASE_S, "cancel", cancel), err);
+            reply, 200,
+            json_pack("{s:I, s:b}", "lease_s", (json_int_t)lease_seconds(app), "cancel", cancel),
+            err);
     free(lease);
     free(progress);
     json_decref(body);

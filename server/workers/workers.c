@@ -33,6 +33,7 @@
 struct pfc_workers {
     pfc_db *db;
     unsigned idle_ms;
+    int64_t expire_ns;       /* between two looks at the leases */
     pfc_retention retention; /* guarded by lock */
     pfc_listener *listener;
     pthread_t keeper, messenger;
@@ -286,13 +287,13 @@ static int keep_house(pfc_workers *w, house *h)
             pfc_log(PFC_WARN, "leases not looked at", "why", err.msg);
         else if (expired)
             pfc_log(PFC_INFO, "leases expired", "jobs", expired);
-        h->next_expire = now + PFC_MIN(EXPIRE_EVERY_NS, (int64_t)w->idle_ms * PFC_NS_PER_MS);
+        h->next_expire = now + w->expire_ns;
     }
     if (now >= h->next_prune && !prune_jobs(w))
         h->next_prune = now + PRUNE_EVERY_NS;
     if (now >= h->next_chunks && !pack_series(w, &h->chunks_cursor))
         h->next_chunks = now + CHUNKS_EVERY_NS;
-    return now >= h->next_chunks ? 0 : (int)PFC_MIN(w->idle_ms, 5000u);
+    return now >= h->next_chunks ? 0 : (int)(w->expire_ns / PFC_NS_PER_MS);
 }
 
 static void *keeper_main(void *arg)
@@ -331,6 +332,9 @@ pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_
     w = pfc_alloc(sizeof(*w));
     w->db = opts->db;
     w->idle_ms = opts->idle_ms ? opts->idle_ms : 5000;
+    w->expire_ns = PFC_MIN(EXPIRE_EVERY_NS, (int64_t)w->idle_ms * PFC_NS_PER_MS);
+    if (opts->lease_s > 0)
+        w->expire_ns = PFC_MIN(w->expire_ns, (int64_t)(opts->lease_s / 4 * 1e9));
     w->retention = (pfc_retention){ opts->raw_months, opts->day_months };
     w->notifier = opts->notifier;
     pthread_mutex_init(&w->lock, NULL);

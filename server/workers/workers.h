@@ -17,6 +17,7 @@ typedef struct pfc_workers_opts {
     const char *url;            /* for the connection that hears events */
     unsigned detectors;         /* threads that judge; 0: 1 */
     unsigned idle_ms;           /* longest wait between looks at the queue; 0: 5000 */
+    double lease_s;             /* leases are looked at four times in it, or each 5 s; 0: 60 */
     int raw_months, day_months; /* as pfc_retention */
     pfc_notifier
         *notifier; /* the workers', when they start; NULL: notices wait for who reads them */

@@ -116,7 +116,7 @@ class Managed(unittest.TestCase):
     def test_each_setting_is_taken_over_or_named_as_wanting_a_restart(self):
         certificate = self.settings("")
         others = {"LISTEN": "127.0.0.1:1", "OPS_LISTEN": "127.0.0.1:2", "DATA": "/nowhere", "PUBLIC_READ": "1", "WORKERS": "2",
-                  "HTTP_THREADS": "3", "REQUEST_TIMEOUT": "31", "DATABASE_WAIT": "61", "DATABASE_PREPARE": "0",
+                  "HTTP_THREADS": "3", "REQUEST_TIMEOUT": "31", "LEASE": "30", "DATABASE_WAIT": "61", "DATABASE_PREPARE": "0",
                   "DATABASE_UNSAFE": "1", "RATE_ADDRESS": "1000", "RATE_TOKEN": "1000", "CONNECTIONS": "99",
                   "CONNECTIONS_PER_ADDRESS": "98", "TRUSTED_PROXIES": "10.0.0.0/8", "TLS_CERT": certificate.name,
                   "TLS_KEY": certificate.name, "PLAIN_HTTP": "1", "LOG_LEVEL": "debug", "RETAIN_RAW": "5", "RETAIN_DAYS": "6",
@@ -154,7 +154,7 @@ class Managed(unittest.TestCase):
         self.assertEqual(server.call("GET", "/api/v1/projects").status, 200)
 
     def test_a_settings_file_that_cannot_be_used_is_one_sentence_and_status_2(self):
-        for text, wanted in (("PERFCI_WORKERS=many\n", "--workers"), ("x\n", ":1: want NAME=value"),
+        for text, wanted in (("PERFCI_WORKERS=many\n", "--workers"), ("PERFCI_LEASE=1.5\n", "--lease: want 1 to 3600"), ("x\n", ":1: want NAME=value"),
                              ("PERFCI_LISTEN=a\nPERFCI_LISTEN=b\n", ":2: PERFCI_LISTEN is set a second time"),
                              ("PERFCI_DATABASE_URL=x\n", "unknown setting"), ("PERFCI_DATA=\x07\n", "control")):
             done = subprocess.run([support.BIN / "perfci-server", "--database", "dbname=none", "--settings",

@@ -1,0 +1,237 @@
+"""Runners killed and stopped in the midst of their jobs: each job is done once, and nothing stays stuck.
+
+lost_runners.py [--runners N] [--jobs N] [--kills N] [--stops N] [--lease SECONDS] [--seed S] [--strict]
+
+Two servers share the database. Every tenth job waits for the one before it, every hundredth takes longer than a lease and lives by its
+heartbeats. Half of the killed runners come back with the lease that they had kept, half without. A stopped one goes on when its lease
+is over and hands its result in, late. Only faults that hit a runner with a job in hand are counted. --strict also wants, by the
+database's clock, that no lease was overdue by another one: for a machine with nothing else to do.
+"""
+import argparse
+import http.client
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server", "http"))
+import support  # noqa: E402
+
+TOGETHER = 6  # stopped at once; the others go on
+
+
+def want(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+class Client:
+    """A connection that is kept, and made again when it broke."""
+
+    def __init__(self, port, token):
+        self.port, self.token, self.connection = port, token, None
+
+    def post(self, path, body):
+        while True:
+            try:
+                if not self.connection:
+                    self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=support.DEADLINE_S)
+                self.connection.request("POST", path, json.dumps(body), {"Authorization": "Bearer " + self.token})
+                reply = self.connection.getresponse()
+                data = reply.read()
+                if reply.status < 500:
+                    return reply.status, json.loads(data) if data else None
+            except (OSError, http.client.HTTPException):
+                pass
+            self.connection.close()  # the same again: that is what the service promises to bear
+            self.connection = None
+            time.sleep(0.05)
+
+
+def note(path, word):
+    """Whole or not at all, whenever its writer is killed."""
+    with open(path + ".new", "w", encoding="ascii") as file:
+        file.write(word)
+    os.replace(path + ".new", path)
+
+
+def run_jobs(folder, name, port, token, seed):
+    """A runner, until it is killed. FOLDER/NAME holds its lease, FOLDER/NAME.job what it works on, or nothing."""
+    client, rng = Client(port, token), random.Random(seed)
+    kept, busy = os.path.join(folder, name), os.path.join(folder, name + ".job")
+    while True:
+        lease = open(kept, encoding="ascii").read() if os.path.exists(kept) else f"{rng.getrandbits(128):032x}"
+        note(kept, lease)
+        status, answer = client.post("/api/v1/jobs/lease?wait=5", {"runner": name, "machine_class": "test", "lease": lease})
+        want(status in (200, 204), (status, answer))
+        if status == 204:
+            continue
+        job = answer["job"]
+        note(busy, str(job["id"]))
+        left = 1.4 * job["lease_s"] if job["id"] % 100 == 0 else rng.random() * 0.08
+        while left > 0:
+            step = min(left, job["lease_s"] / 3)
+            time.sleep(step)
+            left -= step
+            if left > 0 and client.post(f"/api/v1/jobs/{job['id']}/heartbeat", {"lease": lease})[0] == 409:
+                break
+        run = f"{job['id']:016x}{job['tries']:016x}"  # says which try it is of
+        status, answer = client.post(f"/api/v1/jobs/{job['id']}/complete", {"lease": lease, "status": "done", "run_ids": [run]})
+        want(status in (200, 409), (status, answer))
+        if status == 409:
+            with open(os.path.join(folder, "late"), "a", encoding="ascii") as file:
+                file.write(run + "\n")
+        os.unlink(kept)
+        note(busy, "")
+
+
+class Fleet:
+    def __init__(self, args, servers, token):
+        self.args, self.servers, self.token = args, servers, token
+        self.rng = random.Random(args.seed)
+        self.folder = tempfile.mkdtemp(prefix="pfc-queue-")
+        self.processes, self.stopped = {}, {}
+        for n in range(args.runners):
+            self.start(f"r{n}")
+
+    def start(self, name):
+        server = self.servers[int(name[1:]) % len(self.servers)]
+        self.processes[name] = multiprocessing.Process(target=run_jobs, daemon=True, args=(
+            self.folder, name, server.port, self.token, self.rng.getrandbits(64)))
+        self.processes[name].start()
+
+    def holds(self, name):
+        path = os.path.join(self.folder, name + ".job")
+        return os.path.exists(path) and os.path.getsize(path) > 0
+
+    def kill(self, name):
+        """True when it had a job in hand. It comes back, with or without what it had kept."""
+        self.processes[name].kill()
+        self.processes[name].join()
+        held = self.holds(name)
+        note(os.path.join(self.folder, name + ".job"), "")
+        kept = os.path.join(self.folder, name)
+        if self.rng.random() < 0.5 and os.path.exists(kept):
+            os.unlink(kept)
+        self.start(name)
+        return held
+
+    def stop(self, name):
+        os.kill(self.processes[name].pid, signal.SIGSTOP)
+        self.stopped[name] = time.monotonic() + 1.5 * self.args.lease
+        return self.holds(name)
+
+    def go_on(self, everyone=False):
+        for name, until in list(self.stopped.items()):
+            if everyone or time.monotonic() >= until:
+                os.kill(self.processes[name].pid, signal.SIGCONT)
+                del self.stopped[name]
+
+    def late(self):
+        path = os.path.join(self.folder, "late")
+        return len(open(path, encoding="ascii").readlines()) if os.path.exists(path) else 0
+
+    def close(self):
+        self.go_on(everyone=True)
+        for process in self.processes.values():
+            process.kill()
+            process.join()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def fill(database, jobs):
+    support.sql(database, f"""INSERT INTO jobs (project_id, kind, sha, priority)
+        SELECT p.id, (ARRAY['measure', 'nightly', 'pull_request', 'backfill', 'bisect', 'verify'])[1 + i % 6],
+               lpad(to_hex(i), 40, '0'), (i * 37) % 101 FROM projects p, generate_series(1, {jobs}) i ORDER BY i;
+        UPDATE jobs SET parents = ARRAY[id - 1] WHERE id % 10 = 0""")
+
+
+def overdue(database):
+    return float(support.sql(database, "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - lease_until)), 0)"
+                                       " FROM jobs WHERE state = 'leased' AND kind NOT IN ('detect', 'notify')"))
+
+
+def one(database, text):
+    return support.sql(database, text).strip()
+
+
+def judge(database, jobs):
+    """What must hold of every job, whatever came over its runners. Returns how many are done, failed, cancelled."""
+    want(one(database, "SELECT count(*) FROM jobs WHERE state IN ('queued', 'leased')") == "0", "jobs are left")
+    want(one(database, "SELECT count(*) FROM jobs WHERE tries > 3") == "0", "more than three tries")
+    want(one(database, "SELECT count(*) FROM jobs j WHERE state = 'done' AND 1 <> (SELECT count(*) FROM audit a"
+                       " WHERE a.action = 'complete' AND a.object = 'job ' || j.id)") == "0", "done, and not once")
+    want(one(database, "SELECT count(*) FROM audit a JOIN jobs j ON a.object = 'job ' || j.id WHERE a.action = 'complete'"
+                       " AND j.state <> 'done'") == "0", "completed, and something else was made of it")
+    want(one(database, "SELECT count(*) FROM jobs WHERE state = 'done' AND run_ids <> ARRAY[lpad(to_hex(id), 16, '0') ||"
+                       " lpad(to_hex(tries), 16, '0')]") == "0", "a result of an older lease counts")
+    want(one(database, "SELECT count(*) FROM jobs WHERE state = 'failed' AND (tries <> 3 OR reason NOT LIKE"
+                       " 'the lease ran out 3 times, last with %')") == "0", "failed for no reason")
+    want(one(database, "SELECT count(*) FROM jobs c JOIN jobs p ON p.id = ANY (c.parents) WHERE c.state = 'cancelled'"
+                       " AND p.state NOT IN ('failed', 'cancelled') OR c.state = 'done' AND (p.state <> 'done' OR"
+                       " c.started_at < p.finished_at)") == "0", "a child before its parent")
+    want(one(database, "SELECT count(*) FROM jobs WHERE state = 'cancelled' AND parents = '{}'") == "0", "cancelled by nobody")
+    counts = dict(line.split("|") for line in one(database, "SELECT state, count(*) FROM jobs GROUP BY state").splitlines())
+    done, failed, cancelled = (int(counts.get(state, 0)) for state in ("done", "failed", "cancelled"))
+    want(done + failed + cancelled == jobs, counts)
+    return done, failed, cancelled
+
+
+def harass(fleet, database):
+    """All kills and stops; returns how long a lease was overdue at most."""
+    left, worst, looked = {"kill": fleet.args.kills, "stop": fleet.args.stops}, 0.0, 0.0
+    while left["kill"] or left["stop"]:
+        fleet.go_on()
+        name = fleet.rng.choice([n for n in fleet.processes if n not in fleet.stopped])
+        kinds = [k for k in left if left[k] and (k == "kill" or len(fleet.stopped) < min(TOGETHER, fleet.args.runners // 2))]
+        if kinds and fleet.holds(name):
+            kind = fleet.rng.choice(kinds)
+            left[kind] -= fleet.kill(name) if kind == "kill" else fleet.stop(name)
+        time.sleep(fleet.rng.random() * 0.1)
+        if time.monotonic() > looked + 1:
+            worst, looked = max(worst, overdue(database)), time.monotonic()
+    return worst
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name, default in (("runners", 16), ("jobs", 10000), ("kills", 500), ("stops", 500), ("lease", 2), ("seed", 1)):
+        parser.add_argument("--" + name, type=int, default=default)
+    parser.add_argument("--strict", action="store_true")
+    args = parser.parse_args()
+    begin = time.monotonic()
+    cluster = support.Cluster()
+    database = cluster.database()
+    servers = [support.Server(database, "--lease", str(args.lease)) for _ in range(2)]
+    fleet = None
+    try:
+        want(servers[0].as_admin("POST", "/api/v1/projects", {"name": "queue"}).status == 201, "no project")
+        token = servers[0].as_admin("POST", "/api/v1/tokens", {"scopes": ["runner"]}).json["token"]
+        fill(database, args.jobs)
+        fleet = Fleet(args, servers, token)
+        worst = harass(fleet, database)
+        fleet.go_on(everyone=True)
+        support.until("every job has ended", lambda: one(
+            database, "SELECT count(*) FROM jobs WHERE state IN ('queued', 'leased')") == "0", 1800)
+        worst = max(worst, overdue(database))
+        late = fleet.late()
+    finally:
+        if fleet:
+            fleet.close()
+        for server in servers:
+            server.close()
+    done, failed, cancelled = judge(database, args.jobs)
+    cluster.close()
+    want(not args.strict or worst < args.lease, f"a lease of {args.lease} s was overdue by {worst:.1f} s")
+    print(f"queue: {args.runners} runners, {args.jobs} jobs, {args.kills} kills and {args.stops} stops of a runner with a job: {done} done"
+          f" once each, {failed} failed after three tries, {cancelled} cancelled with their parent, {late} late results refused, no lease"
+          f" of {args.lease} s overdue by more than {worst:.1f} s ({time.monotonic() - begin:.0f} s, seed {args.seed})")
+
+
+if __name__ == "__main__":
+    main()
