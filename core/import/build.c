@@ -278,6 +278,19 @@ pfc_code pfc_import_point(pfc_import *in, const char *commit, const char *branch
     return PFC_OK;
 }
 
+void pfc_import_param(pfc_measurement *m, const char *name, const char *value)
+{
+    char *clean, *text;
+
+    if (!*name || m->params.len >= 64)
+        return;
+    clean = clean_name(name);
+    text = clean_name(value);
+    pfc_pairs_set(&m->params, clean, text);
+    free(text);
+    free(clean);
+}
+
 void pfc_import_extra(pfc_measurement *m, const char *name, double value)
 {
     char text[40];

@@ -276,7 +276,7 @@ static void add_params(state *s, pfc_measurement *m)
         if (cell.len == 0 || cell.len > MAX_PARAM_BYTES)
             continue;
         value = pfc_span_dup(cell);
-        pfc_pairs_set(&m->params, s->csv->names[plan->params[i]].text, value);
+        pfc_import_param(m, s->csv->names[plan->params[i]].text, value);
         free(value);
     }
 }

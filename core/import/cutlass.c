@@ -87,7 +87,7 @@ static pfc_code add(pfc_import *in, row *r)
     code = pfc_import_sample(in, &time, r->runtime_ms * 1e6);
     m = code ? NULL : pfc_import_measurement(in, &time);
     for (size_t i = 0; m && i < r->params.len; i++)
-        pfc_pairs_set(&m->params, r->params.items[i].name, r->params.items[i].value);
+        pfc_import_param(m, r->params.items[i].name, r->params.items[i].value);
     if (!code && r->gflops > 0)
         code = pfc_import_sample(in, &rate, r->gflops);
     if (!code && r->gbps > 0)

@@ -105,7 +105,7 @@ static pfc_code read_one(pfc_import *in, const char *name, const json_t *r, cons
         char number[40];
         const char *value = text_of(json_object_iter_value(it), number);
         if (value)
-            pfc_pairs_set(&m->params, json_object_iter_key(it), value);
+            pfc_import_param(m, json_object_iter_key(it), value);
     }
     return code;
 }

@@ -153,7 +153,7 @@ static void add_facts(pfc_import *in, pfc_import_key key, const json_t *state)
             const char *name = pfc_import_string(json_array_get(axes, i), "name");
             const char *value = pfc_import_string(json_array_get(axes, i), "value");
             if (name && value && *name && strlen(name) + strlen(value) < PFC_WIRE_MAX_NAME)
-                pfc_pairs_set(&m->params, name, value);
+                pfc_import_param(m, name, value);
         }
     }
 }

@@ -112,7 +112,7 @@ static pfc_code read_text(pfc_import *in, const char *text, size_t len)
             char *text_of = pfc_span_dup(cell);
             if (pfc_span_starts(csv.names[i], "param:") && cell.len > 0 &&
                 cell.len < PFC_WIRE_MAX_NAME && csv.names[i].len < PFC_WIRE_MAX_NAME)
-                pfc_pairs_set(&m->params, csv.names[i].text + strlen("param:"), text_of);
+                pfc_import_param(m, csv.names[i].text + strlen("param:"), text_of);
             free(text_of);
         }
         free(label);

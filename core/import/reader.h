@@ -67,6 +67,8 @@ pfc_code pfc_import_point(pfc_import *in, const char *commit, const char *branch
 void pfc_import_commit(pfc_import *in, const char *commit);
 /** A fact beside the samples, as text; a number that is not finite is left out. */
 void pfc_import_extra(pfc_measurement *m, const char *name, double value);
+/** A parameter, with its name and value made fit for the wire; nothing without a name, or beyond 64. */
+void pfc_import_param(pfc_measurement *m, const char *name, const char *value);
 /** A sentence for the user; repeated ones once, at most PFC_IMPORT_MAX_NOTES. */
 void pfc_import_note(pfc_import *in, const char *fmt, ...) PFC_PRINTF(2, 3);
 /** The benchmark's name when the text has none. */

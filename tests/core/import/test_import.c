@@ -267,6 +267,13 @@ Test(hyperfine, times_become_nanoseconds)
     cr_assert(eq(sz, m->samples_len, 5));
     cr_assert(eq(str, (char *)pfc_pairs_get(&m->params, "n"), "1"));
     pfc_run_free(run);
+    run = read_text("{\"results\":[{\"command\":\"a\",\"times\":[1,2],\"parameters\":"
+                    "{\"\":\"1\",\"a\\tb\":\"c\\u0001d\"}}]}",
+                    NULL);
+    m = find(run, "a", "time_ns");
+    cr_assert(eq(sz, m->params.len, 1));
+    cr_assert(eq(str, (char *)pfc_pairs_get(&m->params, "a b"), "c d"));
+    pfc_run_free(run);
     refuse("{\"results\":[{\"command\":\"a\",\"times\":[1,null]}]}", NULL, "value 1");
     refuse("{\"results\":[{\"command\":\"a\"}]}", NULL, "list of seconds");
 }
