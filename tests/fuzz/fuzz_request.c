@@ -224,11 +224,16 @@ static void check_headers(httpd_exchange *x)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *at = (const char *)data, *end = at + size;
+    static pfc_httpd http;
+    static httpd_conn conn;
     httpd_exchange *x = pfc_alloc(sizeof(*x));
     size_t len;
     char *uri = take_line(&at, end, &len);
 
     headers_len = 0;
+    http.opts.bodies_bytes = PFC_HTTPD_MAX_BODY;
+    x->http = &http;
+    x->conn = &conn;
     memcpy(x->id, "0", 2);
     pfc_buf_init(&x->body, PFC_HTTPD_MAX_BODY);
     take_headers(&at, end);
@@ -242,7 +247,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(x->key_text);
     free(x->match_text);
     free(x->accept_text);
-    pfc_buf_clear(&x->body);
+    httpd_request_release(x);
+    FUZZ_CHECK(atomic_load(&http.bodies) == 0);
     free(x);
     free(uri);
     return 0;
