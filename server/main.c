@@ -388,24 +388,6 @@ static pfc_code start(server *s, pfc_err *err)
 
 /* ---- events ---- */
 
-static void relay(server *s, const char *event)
-{
-    static const char *const topics[] = { "run", "alert", "job" };
-    json_t *json = json_loads(event, 0, NULL);
-    const char *type = json_string_value(json_object_get(json, "type"));
-    const char *project = json_string_value(json_object_get(json, "project"));
-
-    if (type && strcmp(type, "token") == 0) {
-        pfc_cache_forget(s->app.cache);
-        pfc_httpd_end_streams(s->app.http, json_integer_value(json_object_get(json, "id")));
-    }
-    for (size_t i = 0; type && i < PFC_ARRAY_LEN(topics); i++) {
-        if (strcmp(type, topics[i]) == 0)
-            pfc_httpd_publish(s->app.http, topics[i], project ? project : "", event);
-    }
-    json_decref(json);
-}
-
 /* Until told to stop. After a gap all who wait look again: news may have been missed. */
 static void relay_events(server *s)
 {
@@ -430,7 +412,7 @@ static void relay_events(server *s)
             }
             down = false;
             if (code == PFC_OK)
-                relay(s, event);
+                server_relay(s, event);
             continue;
         }
         if (!down)

@@ -33,6 +33,8 @@ void server_wipe(char *key);
 /** Who hears of notices; *out NULL when the settings name nobody. */
 pfc_code server_open_notifier(const pfc_server_settings *settings, pfc_db *db, pfc_notifier **out,
                               pfc_err *err) PFC_MUSTCHECK;
+/** Passes an event of the database (repo/db.h, pfc_listener_next) on to those who wait or listen here. */
+void server_relay(server *s, const char *event);
 /** On SIGHUP: settings, receivers, certificates, tokens. What cannot be used changes nothing. */
 void server_reload(server *s);
 

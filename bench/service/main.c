@@ -102,7 +102,7 @@ static char *raw_script(void)
     pfc_buf_init(&sql, 65536);
     pfc_buf_puts(
         &sql, "WITH o AS (SELECT project_id, header_hash, commit_id, machine_id, suite_hash FROM"
-              " runs WHERE run_id = '00000000000000000000000000000001')"
+              " runs WHERE project_id = 1 AND run_id = '00000000000000000000000000000001')"
               ", r AS (INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite,"
               " suite_hash, machine_id, infra, started_at, finished_at) SELECT project_id,"
               " md5(random()::text || clock_timestamp()::text || pg_backend_pid()), header_hash,"

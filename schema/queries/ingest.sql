@@ -71,8 +71,12 @@ audited AS (
     INSERT INTO audit (actor, action, project_id, object, detail)
     SELECT actor, 'ingest', project_id, 'run ' || id, run_id FROM r)
 SELECT r.place, r.id,
-       pg_notify('perfci', json_build_object('type', 'run', 'project', r.project, 'run_id', r.id,
-                                             'id', r.run_id, 'commit', r.sha)::text),
+       -- The word of a group is one event for 40 of its runs: 8,000 bytes are the most that one may have.
+       (SELECT count(pg_notify('perfci', json_build_object('type', 'run', 'project', g.project,
+                                                           'runs', g.runs)::text))
+        FROM (SELECT project, json_agg(json_build_object('run_id', id, 'id', run_id, 'commit', sha)
+                                       ORDER BY place) AS runs
+              FROM r GROUP BY project, (place - 1) / 40) AS g),
        (SELECT pg_notify('perfci', json_build_object('type', 'detect', 'id', max(id))::text)
         FROM judged HAVING count(*) > 0)
 FROM r;

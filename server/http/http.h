@@ -179,6 +179,9 @@ void pfc_httpd_free(pfc_httpd *http);
 /** Tells waiting handlers and event streams. `topic` is one word; `json` a small document, may be
  *  NULL (then only waiting handlers are woken). project "" concerns everyone. Thread-safe. */
 void pfc_httpd_publish(pfc_httpd *http, const char *topic, const char *project, const char *json);
+/** Counts news without telling them: whoever waits from an earlier generation looks again. True when
+ *  somebody waits or listens now. Thread-safe. */
+bool pfc_httpd_news(pfc_httpd *http);
 /** Ends the waits that were begun with these tags; tags that are gone do no harm. Thread-safe. */
 void pfc_httpd_resume(pfc_httpd *http, const uint64_t *tags, size_t len);
 /** Ends the event streams that this token opened, 0: that any token did; their clients connect again and

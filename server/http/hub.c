@@ -408,6 +408,18 @@ void pfc_httpd_end_streams(pfc_httpd *http, int64_t token_id)
     unlock_and_wake(&http->hub, &w);
 }
 
+bool pfc_httpd_news(pfc_httpd *http)
+{
+    httpd_hub *hub = &http->hub;
+    bool heard;
+
+    pthread_mutex_lock(&hub->lock);
+    atomic_fetch_add(&hub->generation, 1);
+    heard = hub->waiters || hub->streams;
+    pthread_mutex_unlock(&hub->lock);
+    return heard;
+}
+
 void pfc_httpd_wake_all(pfc_httpd *http)
 {
     woken w = { 0 };

@@ -1,7 +1,8 @@
 /*
- * Group commit: requests put their documents in a queue; readers parse them one by one into a second
- * queue; a few writers take all that waits there, store it in one transaction and tell who waited. Nothing is delayed on purpose: the queue fills while the last
- * commit's fsync runs, so groups grow with the load.
+ * Group commit: requests read their documents and put them in a queue, large ones in one before it, from
+ * which readers take them, so that no thread that answers is held by one; a few writers take all that
+ * waits, store it in one transaction and tell who waited. Nothing is delayed on purpose: the queue fills
+ * while the last commit's fsync runs, so groups grow with the load.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,6 +20,7 @@
 #define READER_NICE 5                  /* parsing gives way to answering */
 #define GROUP_BYTES (8u * 1024 * 1024) /* of documents in one transaction */
 #define QUEUE_LEN   4096
+#define SMALL_BYTES (64u * 1024) /* of a document that its sender's thread reads */
 #define QUEUE_BYTES (64u * 1024 * 1024)
 
 struct pfc_ingest_ticket {
@@ -334,14 +336,37 @@ static void *writer_main(void *arg)
     return NULL;
 }
 
+/* Under the lock. */
+static pfc_code find_room(const pfc_writer *w, const pfc_ingest_ticket *t, pfc_err *err)
+{
+    if (w->stopping || w->waiting >= QUEUE_LEN || w->waiting_bytes + t->bytes > QUEUE_BYTES)
+        return pfc_err_set(err, PFC_EUNAVAIL, "too many runs wait to be stored: try again later");
+    return PFC_OK;
+}
+
+/* A small document is read by the thread that received it: to wake another one costs as much. */
+static pfc_code read_small(pfc_writer *w, pfc_ingest_ticket *t, pfc_err *err)
+{
+    pfc_code code;
+
+    if (!t->body || t->body_len > SMALL_BYTES)
+        return PFC_OK;
+    /* Nothing is done for what is refused. */
+    pthread_mutex_lock(&w->lock);
+    code = find_room(w, t, err);
+    pthread_mutex_unlock(&w->lock);
+    return code ? code : ticket_read(w->opts.db, t, err);
+}
+
 pfc_code pfc_writer_submit(pfc_writer *w, pfc_ingest_ticket *t, uint64_t tag, pfc_err *err)
 {
-    pfc_code code = PFC_OK;
+    pfc_code code = read_small(w, t, err);
 
+    if (code)
+        return code;
     pthread_mutex_lock(&w->lock);
-    if (w->stopping || w->waiting >= QUEUE_LEN || w->waiting_bytes + t->bytes > QUEUE_BYTES) {
-        code = pfc_err_set(err, PFC_EUNAVAIL, "too many runs wait to be stored: try again later");
-    } else {
+    code = find_room(w, t, err);
+    if (!code) {
         atomic_fetch_add(&t->refs, 1);
         atomic_store(&t->state, TICKET_QUEUED);
         t->tag = tag;

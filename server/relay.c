@@ -1,0 +1,57 @@
+/*
+ * What the database tells every server, passed on to those who wait here: handlers and event streams.
+ */
+#include <string.h>
+
+#include <jansson.h>
+
+#include "server/http/http.h"
+#include "server/running.h"
+#include "server/services/services.h"
+
+/* A group of runs is told at once, {"type":"run","project":p,"runs":[{...}, ...]}; who listens to a
+ * stream hears of each. */
+static void publish_runs(pfc_httpd *http, const char *project, json_t *runs)
+{
+    json_t *run;
+    size_t i;
+
+    json_array_foreach(runs, i, run)
+    {
+        json_t *event = json_pack("{s:s, s:s}", "type", "run", "project", project);
+        char *text;
+
+        json_object_update(event, run);
+        text = json_dumps(event, JSON_COMPACT);
+        pfc_httpd_publish(http, "run", project, text);
+        free(text);
+        json_decref(event);
+    }
+}
+
+void server_relay(server *s, const char *event)
+{
+    static const char *const topics[] = { "run", "alert", "job" };
+    json_t *json, *runs;
+    const char *type, *project;
+
+    /* Runs come by the thousand, and mostly nobody listens. Whoever begins to wait from here on has a
+     * generation that counts this event. */
+    if (!pfc_httpd_news(s->app.http) && strncmp(event, "{\"type\" : \"run\"", 15) == 0)
+        return;
+    json = json_loads(event, 0, NULL);
+    type = json_string_value(json_object_get(json, "type"));
+    project = json_string_value(json_object_get(json, "project"));
+    runs = json_object_get(json, "runs");
+    if (type && strcmp(type, "token") == 0)
+        pfc_cache_forget(s->app.cache);
+    if (type && runs && project) {
+        publish_runs(s->app.http, project, runs);
+    } else {
+        for (size_t i = 0; type && i < PFC_ARRAY_LEN(topics); i++) {
+            if (strcmp(type, topics[i]) == 0)
+                pfc_httpd_publish(s->app.http, topics[i], project ? project : "", event);
+        }
+    }
+    json_decref(json);
+}
