@@ -415,8 +415,8 @@ static pfc_code end_copy(pfc_tx *tx, const char *name, bool commit, pfc_err *err
         copied = true;
         PQclear(res);
     }
-    if (!code && !done)
-        code = pfc_err_set(err, PFC_EUNAVAIL, "database: commit: no answer");
+    if (!code && !(copied && done))
+        code = pfc_err_set(err, PFC_EUNAVAIL, "database: %s: no answer", name);
     /* What was committed, or may have been, is not to be rolled back by a word of ours. */
     tx->open = tx->open && !(commit && copied && PQtransactionStatus(pg) == PQTRANS_IDLE);
     return code;

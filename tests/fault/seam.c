@@ -132,13 +132,18 @@ static void name_of(const char *text, char *name)
     name[n] = '\0';
 }
 
+static void put_state(char *text, size_t size)
+{
+    (void)snprintf(text, size,
+                   "DO $$ BEGIN RAISE EXCEPTION 'a fault of the test' USING ERRCODE = '%s'; END $$",
+                   seam.value);
+}
+
 static PGresult *raise_state(PGconn *pg, PGresult *(*exec)(PGconn *, const char *))
 {
     char text[200];
 
-    (void)snprintf(text, sizeof(text),
-                   "DO $$ BEGIN RAISE EXCEPTION 'a fault of the test' USING ERRCODE = '%s'; END $$",
-                   seam.value);
+    put_state(text, sizeof(text));
     return exec(pg, text);
 }
 
@@ -188,6 +193,21 @@ PGresult *PQexecPrepared(PGconn *pg, const char *statement, int len, const char 
     STATEMENT(pg, statement, real(pg, statement, len, values, lengths, formats, binary));
 }
 
+/* Of a statement in a pipeline: its answer goes with the pipeline's. */
+static _Thread_local bool loses_pipeline;
+
+static int send_state(PGconn *pg)
+{
+    int (*send)(PGconn *, const char *, int, const Oid *, const char *const *, const int *,
+                const int *, int) =
+        (int (*)(PGconn *, const char *, int, const Oid *, const char *const *, const int *,
+                 const int *, int))next("PQsendQueryParams");
+    char text[200];
+
+    put_state(text, sizeof(text));
+    return send(pg, text, 0, NULL, NULL, NULL, NULL, 0);
+}
+
 int PQsendQueryPrepared(PGconn *pg, const char *statement, int len, const char *const *values,
                         const int *lengths, const int *formats, int binary)
 {
@@ -200,7 +220,11 @@ int PQsendQueryPrepared(PGconn *pg, const char *statement, int len, const char *
     inside++;
     if (is_now(CUT, statement))
         (void)shutdown(PQsocket(pg), SHUT_RDWR);
-    done = real(pg, statement, len, values, lengths, formats, binary);
+    loses_pipeline = is_now(LOSE, statement);
+    if (is_now(STATE, statement))
+        done = send_state(pg);
+    else
+        done = real(pg, statement, len, values, lengths, formats, binary);
     inside--;
     return done;
 }
@@ -215,8 +239,9 @@ int PQpipelineSync(PGconn *pg)
     if (is_now(CUT, "pipeline"))
         (void)shutdown(PQsocket(pg), SHUT_RDWR);
     done = real(pg);
-    if (is_now(LOSE, "pipeline"))
+    if (is_now(LOSE, "pipeline") || loses_pipeline)
         (void)shutdown(PQsocket(pg), SHUT_RD);
+    loses_pipeline = false;
     inside--;
     return done;
 }
