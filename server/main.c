@@ -29,6 +29,8 @@
 #define READERS      2
 #define CACHE_TTL_S  4 /* a revoked token ends within 5 s, should word of it be lost */
 #define SILENT_MAX_S 10
+#define STUCK_MAX_S                                                                                \
+    60 /* statements end after 10 s, and so do the handlers that make a few of them */
 
 /* ---- signals ---- */
 
@@ -309,6 +311,7 @@ static pfc_code start_workers(server *s, pfc_err *err)
         .raw_months = (int)s->settings.raw_months,
         .day_months = (int)s->settings.day_months,
         .notifier = s->notifier,
+        .pulse = &s->app.pulse,
     };
 
     if (s->settings.workers == 0)
@@ -329,12 +332,43 @@ static void start_listening(server *s)
         pfc_log(PFC_WARN, "events of the database not heard yet", "reason", (const char *)err.msg);
 }
 
-/* Do its threads still get at their locks? */
+/* What hangs, or NULL: locks, all threads that answer, this server's own work, the main thread, or what is
+ * to be stored. Each is asked of the one that does the work, so none can be told for another. */
+static const char *what_hangs(server *s)
+{
+    const int64_t now_ns = pfc_clock_ns();
+    pfc_writer_counts counts = { 0 };
+    uint64_t done;
+
+    pfc_writer_figures(s->app.writer, &counts);
+    done = counts.grouped + counts.alone;
+    if (counts.waiting == 0 || done != s->stored) {
+        s->stored = done;
+        s->stored_ns = now_ns;
+    }
+    if (pfc_httpd_silent_s(s->app.http) > SILENT_MAX_S)
+        return "the clock of the connections";
+    if (pfc_httpd_stuck_s(s->app.http) > STUCK_MAX_S)
+        return "all threads that answer requests";
+    if (pfc_pulse_silent_s(&s->app.pulse) > PFC_PULSE_SILENT_S)
+        return "a worker";
+    if ((double)(now_ns - atomic_load(&s->seen_ns)) * 1e-9 > STUCK_MAX_S)
+        return "the thread that hears events";
+    if ((double)(now_ns - s->stored_ns) * 1e-9 > STUCK_MAX_S)
+        return "the storing of runs";
+    return NULL;
+}
+
+/* For the watchdog's thread alone. */
 static bool is_alive(void *context)
 {
-    const server *s = context;
+    server *s = context;
+    const char *hangs = what_hangs(s);
 
-    return pfc_httpd_silent_s(s->app.http) < SILENT_MAX_S;
+    if (hangs && !s->hangs)
+        pfc_log(PFC_ERROR, "the watchdog is not fed any more: it hangs", "what", hangs);
+    s->hangs = hangs != NULL;
+    return !hangs;
 }
 
 static pfc_code start(server *s, pfc_err *err)
@@ -351,6 +385,7 @@ static pfc_code start(server *s, pfc_err *err)
     pfc_code code;
 
     s->app.lease_s = s->settings.lease_s;
+    pthread_mutex_init(&s->app.snapshot.lock, NULL);
     s->app.cache = pfc_cache_new(CACHE_TTL_S);
     code = pfc_manager_socket(&s->listen_fd, err);
     if (!code)
@@ -373,6 +408,7 @@ static pfc_code start(server *s, pfc_err *err)
         code = start_writer(s, err);
     if (!code && !atomic_load(&s->stop)) {
         start_listening(s);
+        atomic_store(&s->seen_ns, pfc_clock_ns());
         code = pfc_watchdog_start(&s->watchdog, is_alive, s, err);
     }
     if (!code && !atomic_load(&s->stop)) {
@@ -399,6 +435,7 @@ static void relay_events(server *s)
         pfc_code code = pfc_listener_next(s->listener, 5000, event, &err);
         bool hears = code == PFC_OK || code == PFC_ETIMEOUT;
 
+        atomic_store(&s->seen_ns, pfc_clock_ns());
         if (atomic_exchange(&s->reload, false))
             server_reload(s);
         if (hears != heard)
@@ -447,6 +484,7 @@ static void stop(server *s)
         pfc_listener_close(s->listener);
     pfc_db_close(s->app.db);
     pfc_cache_free(s->app.cache);
+    pfc_rows_clear(&s->app.snapshot.jobs);
     pfc_server_settings_clear(&s->settings);
 }
 

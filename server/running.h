@@ -23,7 +23,11 @@ typedef struct server {
     pfc_watchdog *watchdog;
     int listen_fd; /* passed by the service manager; -1: none */
     atomic_bool stop, reload;
-    atomic_bool over; /* the thread for the signals shall end */
+    atomic_bool over;        /* the thread for the signals shall end */
+    _Atomic int64_t seen_ns; /* the main thread came round */
+    uint64_t stored;         /* runs so far, and when it last was another number or none waited; */
+    int64_t stored_ns;       /* the watchdog's */
+    bool hangs;              /* the watchdog's */
 } server;
 
 /** The PEM texts of the settings' files, caller frees the key with server_wipe; both NULL: plain HTTP. */

@@ -52,6 +52,19 @@ SELECT (SELECT count(*) FROM runs WHERE $1::bigint IS NULL OR project_id = $1) A
         WHERE ($1::bigint IS NULL OR project_id = $1) AND kind = 'detect'
         AND state IN ('queued', 'leased')) AS detection_lag_s;
 
+-- name: job_counts
+-- -> kind, state, jobs, oldest_s: open jobs of all projects, each part by the index of its own
+SELECT kind, state, count(*) AS jobs,
+       coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS oldest_s
+FROM (SELECT kind, state, created_at FROM jobs WHERE state = 'queued' AND kind NOT IN ('detect', 'notify')
+      UNION ALL
+      SELECT kind, state, created_at FROM jobs WHERE state = 'queued' AND kind = 'detect'
+      UNION ALL
+      SELECT kind, state, created_at FROM jobs WHERE state = 'queued' AND kind = 'notify'
+      UNION ALL
+      SELECT kind, state, created_at FROM jobs WHERE state = 'leased') AS open_jobs
+GROUP BY kind, state ORDER BY kind, state;
+
 -- name: audit_list
 -- $1 project_id or NULL, $2 cursor, $3 limit: newest first
 SELECT a.id, extract(epoch FROM a.at)::float8 AS at, a.actor, a.action, p.name AS project, a.object,

@@ -7,9 +7,20 @@
 #ifndef PFC_SERVER_HANDLERS_HANDLERS_H
 #define PFC_SERVER_HANDLERS_HANDLERS_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "server/http/http.h"
+#include "server/services/pulse.h"
+
+/* What /metrics says of the database, at most a second old: anybody may ask, and as often as they like. */
+typedef struct pfc_snapshot {
+    pthread_mutex_t lock; /* initialised by main */
+    int64_t at_ns;        /* 0: never looked; guarded by lock, like the rest */
+    bool up;
+    pfc_figures figures;
+    pfc_job_counts jobs;
+} pfc_snapshot;
 
 struct pfc_app {
     pfc_db *db;         /* writes, and reads that must see them */
@@ -20,6 +31,8 @@ struct pfc_app {
     atomic_bool ready;  /* the schema is in place */
     atomic_int schema_version;
     atomic_bool replaying; /* one replay of a whole branch at a time */
+    pfc_pulse pulse;       /* of the server's own threads */
+    pfc_snapshot snapshot;
 };
 
 /* What a route may be opened by: a runner posts what it measured. */

@@ -1,11 +1,8 @@
 /* Health, version, metrics, figures, events, and the description of the API. */
 #include <string.h>
 
-#include "core/base/log.h"
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
-
-#define METRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 /* GET /version */
 PFC_HANDLER(version)
@@ -25,13 +22,36 @@ PFC_HANDLER(healthz)
     return pfc_reply_json(reply, 200, json_pack("{s:s}", "status", "ok"), err);
 }
 
+/* A schema that is one ahead is what a newer server beside this one needs, and does for this one, too:
+ * migrations only add until every server has them. */
 static pfc_code readiness(pfc_app *app, const pfc_req *req, pfc_err *err)
 {
+    double silent_s;
+    int version = 0;
+    pfc_code code;
+
     if (req->stopping)
         return pfc_err_set(err, PFC_EUNAVAIL, "the server is stopping");
     if (!atomic_load(&app->ready))
         return pfc_err_set(err, PFC_EUNAVAIL, "the schema is not in place yet");
-    return pfc_db_ping(app->db, err);
+    silent_s = pfc_pulse_silent_s(&app->pulse);
+    if (silent_s > PFC_PULSE_SILENT_S)
+        return pfc_err_set(err, PFC_EUNAVAIL,
+                           "a worker has not come round for %.0f s: restart the server", silent_s);
+    code = pfc_db_version(app->db, &version, err);
+    if (code)
+        return code;
+    if (version < pfc_schema_newest())
+        return pfc_err_set(err, PFC_EUNAVAIL,
+                           "the database's schema is version %d and this server needs %d: restart "
+                           "the server, which brings it up to date",
+                           version, pfc_schema_newest());
+    if (version > pfc_schema_newest() + 1)
+        return pfc_err_set(err, PFC_EUNAVAIL,
+                           "the database's schema is version %d and this server knows %d and the "
+                           "next: update the server",
+                           version, pfc_schema_newest());
+    return PFC_OK;
 }
 
 /* GET /readyz */
@@ -42,86 +62,6 @@ PFC_HANDLER(readyz)
     if (code)
         return pfc_err_wrap(err, "not ready");
     return pfc_reply_json(reply, 200, json_pack("{s:s}", "status", "ok"), err);
-}
-
-static void put_gauge(pfc_buf *out, const char *name, const char *help, double value)
-{
-    pfc_buf_printf(out, "# TYPE %s gauge\n# HELP %s %s\n%s %.9g\n", name, name, help, name, value);
-}
-
-static void put_counter(pfc_buf *out, const char *name, const char *help, uint64_t value)
-{
-    pfc_buf_printf(out, "# TYPE %s counter\n# HELP %s %s\n%s_total %llu\n", name, name, help, name,
-                   (unsigned long long)value);
-}
-
-/* What this server knows of itself. */
-static void put_own(pfc_app *app, pfc_buf *out)
-{
-    pfc_db_counts pool = { 0 };
-    pfc_writer_counts writer = { 0 };
-
-    pfc_db_figures(app->db, &pool);
-    put_gauge(out, "perfci_pool_connections", "Database connections of this server.",
-              (double)pool.connections);
-    put_gauge(out, "perfci_pool_busy", "Those in use.", (double)pool.busy);
-    put_counter(out, "perfci_pool_waits", "Requests that waited for a connection.", pool.waits);
-    put_counter(out, "perfci_pool_refused", "Requests that waited in vain.", pool.refused);
-    put_counter(out, "perfci_log_lines_lost", "Log lines that nobody took.", pfc_log_lost());
-    /* It is there once the schema is. */
-    if (!atomic_load(&app->ready) || !app->writer)
-        return;
-    pfc_writer_figures(app->writer, &writer);
-    put_gauge(out, "perfci_ingest_waiting", "Runs that wait to be stored.", (double)writer.waiting);
-    put_counter(out, "perfci_ingest_groups", "Transactions that stored several runs at once.",
-                writer.groups);
-    put_counter(out, "perfci_ingest_grouped", "Runs stored in them.", writer.grouped);
-    put_counter(out, "perfci_ingest_alone", "Runs that needed a transaction of their own.",
-                writer.alone);
-}
-
-/* GET /metrics: answers without the database, too, and then says so in perfci_database_up. */
-PFC_HANDLER(metrics)
-{
-    pfc_figures f = { 0 };
-    pfc_buf out;
-    bool up;
-    pfc_code code;
-
-    (void)req;
-    pfc_buf_init(&out, 4 * 1024 * 1024);
-    pfc_buf_printf(&out,
-                   "# TYPE perfci_build info\n# HELP perfci_build Version of the server.\n"
-                   "perfci_build_info{version=\"%s\",schema=\"%d\"} 1\n",
-                   PFC_VERSION, atomic_load(&app->schema_version));
-    pfc_httpd_metrics(app->http, &out);
-    put_own(app, &out);
-    up = pfc_figures_get(app->db, 0, &f, NULL) == PFC_OK;
-    put_gauge(&out, "perfci_database_up", "1 when the database answered just now.", up ? 1 : 0);
-    if (up) {
-        put_gauge(&out, "perfci_runs", "Runs stored.", (double)f.runs);
-        put_gauge(&out, "perfci_measurements", "Measurements stored.", (double)f.measurements);
-        put_gauge(&out, "perfci_series", "Series stored.", (double)f.series);
-        put_gauge(&out, "perfci_alerts_open", "Alerts that want somebody.", (double)f.alerts_open);
-        put_gauge(&out, "perfci_jobs_queued", "Jobs that wait for a runner.",
-                  (double)f.jobs_queued);
-        put_gauge(&out, "perfci_jobs_leased", "Jobs that a runner has.", (double)f.jobs_leased);
-        put_gauge(&out, "perfci_notices_open", "Notices that not everybody has.",
-                  (double)f.notices_open);
-        put_gauge(&out, "perfci_notices_dead", "Deliveries of them that were given up.",
-                  (double)f.notices_dead);
-        put_gauge(&out, "perfci_runners", "Runners heard of within five minutes.",
-                  (double)f.runners);
-        put_gauge(&out, "perfci_detection_lag_seconds", "Age of the oldest run not judged yet.",
-                  f.detection_lag_s);
-    }
-    pfc_buf_puts(&out, "# EOF\n");
-    code = pfc_buf_check(&out, "metrics", err);
-    if (!code)
-        code = pfc_reply_text(reply, 200, METRICS_TYPE, pfc_buf_take(&out));
-    pfc_buf_clear(&out);
-    reply->cache = "no-store";
-    return code;
 }
 
 /* GET /api/v1/stats */

@@ -89,6 +89,7 @@ void httpd_on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     free(x->cookie_text);
     free(x->key_text);
     free(x->match_text);
+    free(x->types_text);
     free(x->accept_text);
     free(x);
     atomic_fetch_sub(&http->active, 1);
@@ -189,11 +190,31 @@ static bool over_address_limit(httpd_exchange *x)
     return x->retry_s > 0;
 }
 
+/* Counts the threads of the pool that are in handlers: those for health and operations live on however
+ * the pool does. */
+static pfc_code handle(httpd_exchange *x, const pfc_req *req, pfc_reply *reply, pfc_err *err)
+{
+    pfc_httpd *http = x->http;
+    const bool pooled = !x->conn || (!x->conn->health && !x->conn->ops);
+    pfc_code code;
+
+    if (!pooled)
+        return req->route->handle(http->opts.app, req, reply, err);
+    atomic_store(&http->turn_ns, pfc_clock_ns());
+    atomic_fetch_add(&http->handling, 1);
+    code = req->route->handle(http->opts.app, req, reply, err);
+    atomic_fetch_sub(&http->handling, 1);
+    atomic_store(&http->turn_ns, pfc_clock_ns());
+    return code;
+}
+
 /* Fills *reply, whatever happens. */
 static void call_handler(httpd_exchange *x, pfc_reply *reply)
 {
     pfc_httpd *http = x->http;
-    pfc_req req = { .id = x->id, .path = x->uri, .idempotency_key = x->key_text };
+    pfc_req req = {
+        .id = x->id, .path = x->uri, .idempotency_key = x->key_text, .accept = x->types_text
+    };
     pfc_err err = { 0 };
     bool answered = false;
     int status = 0;
@@ -221,7 +242,7 @@ static void call_handler(httpd_exchange *x, pfc_reply *reply)
     }
     if (!code && !answered) {
         reply->allow[0] = '\0';
-        code = req.route->handle(http->opts.app, &req, reply, &err);
+        code = handle(x, &req, reply, &err);
         x->auth = req.auth;
     }
     if (!code)

@@ -65,6 +65,7 @@ typedef struct pfc_req {
     const char *body; /* NUL-terminated, decompressed; "" without one */
     size_t body_len;
     const char *idempotency_key; /* header, NULL when absent */
+    const char *accept;          /* header, NULL when absent */
     const char *token;           /* the bearer token as sent, when it was checked; NULL: none */
     pfc_principal auth;          /* token_id 0: no token (an open route, or public_read) */
     double waited_s;             /* since the first call, for handlers that wait */
@@ -162,6 +163,9 @@ pfc_code pfc_httpd_renew(pfc_httpd *http, const char *tls_cert, const char *tls_
 /** Seconds since the server's clock last went over its connections, normally under 0.3: longer means
  *  that its locks are stuck. Thread-safe. */
 double pfc_httpd_silent_s(const pfc_httpd *http);
+/** Seconds for which all threads of the pool have been in handlers and none has come out; 0: one is free.
+ *  Thread-safe. */
+double pfc_httpd_stuck_s(const pfc_httpd *http);
 /** "http://127.0.0.1:7420": where it listens, with the real port. Lives as long as the server. */
 const char *pfc_httpd_url(const pfc_httpd *http);
 /** Likewise of the listener for operations; "" when there is none. */
@@ -195,6 +199,8 @@ void pfc_httpd_metrics(pfc_httpd *http, pfc_buf *out);
 
 /* ---- for handlers ---- */
 
+/** Of an Accept header (NULL: any), how much the client wants this media type, 0 to 1. */
+double pfc_req_type_weight(const pfc_req *req, const char *type);
 /** A path parameter; ends the process when the pattern has none of that name. */
 const char *pfc_req_param(const pfc_req *req, const char *name);
 /** A path parameter that is a positive number; PFC_ENOTFOUND when it is none. */

@@ -68,6 +68,7 @@ typedef struct httpd_exchange {
     double retry_s;    /* of a 429 */
     char *key_text;    /* owned: Idempotency-Key as sent */
     char *match_text;  /* owned: If-None-Match as sent */
+    char *types_text;  /* owned: Accept as sent */
     char *accept_text; /* owned: Accept-Encoding as sent */
     bool body_gzip;
     bool counted_token; /* against the limit of its token */
@@ -156,6 +157,8 @@ struct pfc_httpd {
     _Atomic double rate_address, rate_token; /* requests a second; 0: no limit */
     atomic_bool public_read;
     _Atomic int64_t tick_ns; /* the timer was here last */
+    atomic_uint handling;    /* threads in handlers */
+    _Atomic int64_t turn_ns; /* when one went in or came out last */
     atomic_uint_fast64_t limited;
     pfc_httpd_opts opts;
     char url[300];
@@ -293,6 +296,10 @@ typedef struct httpd_codings {
 httpd_codings httpd_codings_of(const char *header);
 /** Is the tag, of either strength, one of those in If-None-Match (NULL: none), or is any ("*")? */
 bool httpd_tag_listed(const char *header, const char *tag);
+
+/** Weight, 0 to 1, of a media type ("text/plain") by an Accept header; the most specific range that fits
+ *  counts. NULL: 1. */
+double httpd_type_weight(const char *header, const char *type);
 
 /* query.c */
 /** Decodes %XX (and + in queries) into out, which has room for len + 1 bytes; refuses broken

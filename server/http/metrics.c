@@ -5,6 +5,9 @@
 #include "server/http/internal.h"
 
 static const double bounds_s[PFC_HTTPD_BUCKETS - 1] = { 0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 30 };
+/* As OpenMetrics writes numbers in labels. */
+static const char *const bounds[PFC_HTTPD_BUCKETS - 1] = { "0.001", "0.005", "0.025", "0.1",
+                                                           "0.5",   "1.0",   "5.0",   "30.0" };
 
 void httpd_metrics_count(pfc_httpd *http, const httpd_exchange *x, int64_t now_ns)
 {
@@ -74,8 +77,8 @@ static void put_durations(pfc_httpd *http, pfc_buf *out)
             below += atomic_load(&http->stats[i].buckets[b]);
             pfc_buf_printf(out,
                            "perfci_http_request_seconds_bucket{method=\"%s\",route=\"%s\","
-                           "le=\"%g\"} %llu\n",
-                           method, name, bounds_s[b], (unsigned long long)below);
+                           "le=\"%s\"} %llu\n",
+                           method, name, bounds[b], (unsigned long long)below);
         }
         /* Summed here, not `all`: requests answered meanwhile must not make +Inf the smaller. */
         below += atomic_load(&http->stats[i].buckets[PFC_HTTPD_BUCKETS - 1]);
@@ -87,6 +90,14 @@ static void put_durations(pfc_httpd *http, pfc_buf *out)
                        (unsigned long long)below, method, name,
                        (double)atomic_load(&http->stats[i].sum_ns) * 1e-9);
     }
+}
+
+static void put_figure(pfc_buf *out, const char *type, const char *name, const char *help,
+                       uint64_t value)
+{
+    pfc_buf_printf(
+        out, "# TYPE perfci_http_%s %s\n# HELP perfci_http_%s %s\nperfci_http_%s%s %llu\n", name,
+        type, name, help, name, type[0] == 'c' ? "_total" : "", (unsigned long long)value);
 }
 
 void pfc_httpd_metrics(pfc_httpd *http, pfc_buf *out)
@@ -109,12 +120,12 @@ void pfc_httpd_metrics(pfc_httpd *http, pfc_buf *out)
                        "# HELP perfci_http_certificate_expires When the certificate shown ends, "
                        "Unix seconds.\nperfci_http_certificate_expires %lld\n",
                        (long long)httpd_tls_ends(http->tls));
-    pfc_buf_printf(out,
-                   "# TYPE perfci_http_connections gauge\nperfci_http_connections %zu\n"
-                   "# TYPE perfci_http_streams gauge\nperfci_http_streams %zu\n"
-                   "# TYPE perfci_http_waiting gauge\nperfci_http_waiting %zu\n"
-                   "# TYPE perfci_http_timeouts counter\nperfci_http_timeouts_total %llu\n"
-                   "# TYPE perfci_http_crowded counter\nperfci_http_crowded_total %llu\n",
-                   conns, streams, waiters, (unsigned long long)atomic_load(&http->timeouts),
-                   (unsigned long long)atomic_load(&http->crowded));
+    put_figure(out, "gauge", "connections", "Connections open.", conns);
+    put_figure(out, "gauge", "streams", "Event streams open.", streams);
+    put_figure(out, "gauge", "waiting", "Requests that wait for news.", waiters);
+    put_figure(out, "counter", "timeouts", "Connections ended because their client was too slow.",
+               atomic_load(&http->timeouts));
+    put_figure(out, "counter", "crowded", "Connections refused: there were too many.",
+               atomic_load(&http->crowded));
+    put_figure(out, "counter", "limited", "Requests refused by 429.", atomic_load(&http->limited));
 }

@@ -65,6 +65,54 @@ httpd_codings httpd_codings_of(const char *header)
     return out;
 }
 
+/* The weight among the parameters of a range: the last of them that is called q. */
+static double weight_among(const char *at, const char *end)
+{
+    const char *q = NULL;
+
+    for (; at < end; at++) {
+        if (*at == ';' && strncasecmp(skip_blanks(at + 1), "q=", 2) == 0)
+            q = at;
+    }
+    return q ? weight_of(q, end) : 1;
+}
+
+double httpd_type_weight(const char *header, const char *type)
+{
+    const size_t len = strlen(type), major = (size_t)(strchr(type, '/') - type) + 1;
+    double weights[3] = { -1, -1, -1 }; /* of any, of the major type's, of itself */
+
+    if (!header)
+        return 1;
+    for (const char *at = header; *at;) {
+        const char *end = at + strcspn(at, ",");
+        size_t name;
+        int how = -1;
+
+        at = skip_blanks(at);
+        name = strcspn(at, " \t;,");
+        if (name == 3 && memcmp(at, "*/*", 3) == 0)
+            how = 0;
+        else if (name == major + 1 && strncasecmp(at, type, major) == 0 && at[major] == '*')
+            how = 1;
+        else if (name == len && strncasecmp(at, type, len) == 0)
+            how = 2;
+        if (how >= 0)
+            weights[how] = weight_among(at + name, end);
+        at = end + (*end == ',');
+    }
+    for (int how = 2; how >= 0; how--) {
+        if (weights[how] >= 0)
+            return weights[how];
+    }
+    return 0;
+}
+
+double pfc_req_type_weight(const pfc_req *req, const char *type)
+{
+    return httpd_type_weight(req->accept, type);
+}
+
 bool httpd_tag_listed(const char *header, const char *tag)
 {
     const char *opaque = strncmp(tag, "W/", 2) == 0 ? tag + 2 : tag;

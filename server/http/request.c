@@ -135,6 +135,8 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
         keep(&h->x->key_text, value);
     } else if (strcasecmp(name, "If-None-Match") == 0) {
         keep_list(&h->x->match_text, value);
+    } else if (strcasecmp(name, "Accept") == 0) {
+        keep_list(&h->x->types_text, value);
     } else if (strcasecmp(name, "X-Request-Id") == 0) {
         h->request_id = h->request_id ? "" : value; /* two of them: neither */
     } else if (strcasecmp(name, "traceparent") == 0) {

@@ -218,6 +218,13 @@ double pfc_httpd_silent_s(const pfc_httpd *http)
     return (double)(pfc_clock_ns() - atomic_load(&http->tick_ns)) * 1e-9;
 }
 
+double pfc_httpd_stuck_s(const pfc_httpd *http)
+{
+    if (atomic_load(&http->handling) < http->opts.threads)
+        return 0;
+    return (double)(pfc_clock_ns() - atomic_load(&http->turn_ns)) * 1e-9;
+}
+
 const char *pfc_httpd_url(const pfc_httpd *http)
 {
     return http->url;

@@ -78,3 +78,21 @@ pfc_code pfc_figures_get(pfc_db *db, int64_t project_id, pfc_figures *out, pfc_e
     pfc_rows_clear(&rows);
     return code;
 }
+
+static const pfc_col job_count_cols[] = {
+    PFC_COL(pfc_job_count, kind, "kind", TEXT),
+    PFC_COL(pfc_job_count, state, "state", TEXT),
+    PFC_COL(pfc_job_count, jobs, "jobs", I64),
+    PFC_COL(pfc_job_count, oldest_s, "oldest_s", F64),
+};
+static const pfc_shape job_count_shape = PFC_SHAPE(job_count_cols, pfc_job_count);
+
+pfc_code pfc_job_counts_get(pfc_db *db, pfc_job_counts *out, pfc_err *err)
+{
+    pfc_rows rows = { 0 };
+    pfc_code code = pfc_rows_read(db, "job_counts", NULL, &job_count_shape, NULL, &rows, err);
+
+    if (!code)
+        PFC_ROWS_INTO(out, rows);
+    return code;
+}

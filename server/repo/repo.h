@@ -366,6 +366,14 @@ typedef struct pfc_figures {
     int64_t runners;                    /* heard of within five minutes, of any project */
     double detection_lag_s;             /* age of the oldest run not judged yet; 0: none waits */
 } pfc_figures;
+typedef struct pfc_job_count {
+    const char *kind, *state; /* queued or leased */
+    int64_t jobs;
+    double oldest_s; /* age of the oldest of them */
+} pfc_job_count;
+PFC_ROWS(pfc_job_counts, pfc_job_count);
+/** Of all projects: a row for each kind and state that has any. */
+pfc_code pfc_job_counts_get(pfc_db *db, pfc_job_counts *out, pfc_err *err) PFC_MUSTCHECK;
 /** project_id 0: all. */
 pfc_code pfc_figures_get(pfc_db *db, int64_t project_id, pfc_figures *out,
                          pfc_err *err) PFC_MUSTCHECK;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -30,8 +31,12 @@
 #define BACKFILL_BUDGET     24     /* jobs of a project within a day */
 #define BACKFILL_NARROWEST  4 /* commits; fewer are told apart by a search when somebody asks */
 
+enum { KEEPER, MESSENGER, FIRST_DETECTOR }; /* of the pulse */
+
 struct pfc_workers {
     pfc_db *db;
+    pfc_pulse *pulse, own_pulse; /* pulse: the caller's, or own_pulse */
+    atomic_size_t next_detector;
     unsigned idle_ms;
     int64_t expire_ns;       /* between two looks at the leases */
     pfc_retention retention; /* guarded by lock */
@@ -101,13 +106,20 @@ static bool go_on(pfc_code code, const char *what, const pfc_err *err)
 static void *detector_main(void *arg)
 {
     pfc_workers *w = arg;
+    const size_t me = FIRST_DETECTOR + atomic_fetch_add(&w->next_detector, 1);
     uint64_t seen = 0;
 
     while (!is_stopping(w)) {
         pfc_err err = { 0 };
         size_t judged = 0;
-        pfc_code code = pfc_detect_next(w->db, &judged, &err);
-        bool more = go_on(code, "detection", &err);
+        pfc_code code;
+        bool more;
+
+        pfc_pulse_beat(w->pulse, me);
+        code = pfc_detect_next(w->db, &judged, &err);
+        more = go_on(code, "detection", &err);
+        if (code != PFC_ENOTFOUND)
+            atomic_fetch_add(code ? &w->pulse->not_judged : &w->pulse->judged, 1);
 
         /* Searches wait for runners, never for the judging of everything that was just stored. */
         code = pfc_bisections_advance(w->db, &err);
@@ -117,6 +129,7 @@ static void *detector_main(void *arg)
         if (!more)
             wait_for_work(w, &seen, w->idle_ms);
     }
+    pfc_pulse_end(w->pulse, me);
     return NULL;
 }
 
@@ -165,9 +178,11 @@ static void *messenger_main(void *arg)
         double due_s = INFINITY;
         pfc_notifier *notifier = current_notifier(w);
 
+        pfc_pulse_beat(w->pulse, MESSENGER);
         if (!notifier || !go_on(pfc_notify_next(notifier, &due_s, &err), "notices", &err))
             wait_for_work(w, &seen, (unsigned)fmin(w->idle_ms, 1 + 1000 * due_s));
     }
+    pfc_pulse_end(w->pulse, MESSENGER);
     return NULL;
 }
 
@@ -285,8 +300,10 @@ static int keep_house(pfc_workers *w, house *h)
     if (now >= h->next_expire) {
         if (pfc_jobs_expire(w->db, &expired, &err) != PFC_OK)
             pfc_log(PFC_WARN, "leases not looked at", "why", err.msg);
-        else if (expired)
+        else if (expired) {
+            atomic_fetch_add(&w->pulse->expired, expired);
             pfc_log(PFC_INFO, "leases expired", "jobs", expired);
+        }
         h->next_expire = now + w->expire_ns;
     }
     if (now >= h->next_prune && !prune_jobs(w))
@@ -305,8 +322,10 @@ static void *keeper_main(void *arg)
 
     while (!is_stopping(w)) {
         pfc_err err = { 0 };
-        const int wait_ms = keep_house(w, &h);
-        pfc_code code = pfc_listener_next(w->listener, wait_ms, event, &err);
+        pfc_code code;
+
+        pfc_pulse_beat(w->pulse, KEEPER);
+        code = pfc_listener_next(w->listener, keep_house(w, &h), event, &err);
         if (code == PFC_EUNAVAIL && !down)
             pfc_log(PFC_WARN, "database away", "why", err.msg);
         if (code != PFC_EUNAVAIL && down)
@@ -316,6 +335,7 @@ static void *keeper_main(void *arg)
         if (code == PFC_ETIMEOUT || (code == PFC_OK && is_for_us(event)))
             wake_all(w);
     }
+    pfc_pulse_end(w->pulse, KEEPER);
     return NULL;
 }
 
@@ -331,6 +351,7 @@ pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_
                            MAX_DETECTORS, detectors);
     w = pfc_alloc(sizeof(*w));
     w->db = opts->db;
+    w->pulse = opts->pulse ? opts->pulse : &w->own_pulse;
     w->idle_ms = opts->idle_ms ? opts->idle_ms : 5000;
     w->expire_ns = PFC_MIN(EXPIRE_EVERY_NS, (int64_t)w->idle_ms * PFC_NS_PER_MS);
     if (opts->lease_s > 0)

@@ -9,6 +9,7 @@
 
 #include "server/notify/notify.h"
 #include "server/repo/db.h"
+#include "server/services/pulse.h"
 
 typedef struct pfc_workers pfc_workers;
 
@@ -19,6 +20,7 @@ typedef struct pfc_workers_opts {
     unsigned idle_ms;           /* longest wait between looks at the queue; 0: 5000 */
     double lease_s;             /* leases are looked at four times in it, or each 5 s; 0: 60 */
     int raw_months, day_months; /* as pfc_retention */
+    pfc_pulse *pulse;           /* outlives the workers; NULL: nobody looks */
     pfc_notifier
         *notifier; /* the workers', when they start; NULL: notices wait for who reads them */
 } pfc_workers_opts;

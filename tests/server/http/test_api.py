@@ -281,18 +281,6 @@ class Reading(unittest.TestCase):
                 else:
                     self.assertEqual(packed.body, plain.body)
 
-    def test_metrics_are_openmetrics(self):
-        text = server.call("GET", "/metrics").body.decode()
-        self.assertTrue(text.endswith("# EOF\n"))
-        self.assertIn("perfci_database_up 1\n", text)
-        for name in ("http_requests_total", "http_request_seconds_bucket", "jobs_queued", "jobs_leased", "runners",
-                     "pool_connections", "pool_waits_total", "ingest_waiting", "ingest_grouped_total",
-                     "detection_lag_seconds"):
-            self.assertRegex(text, rf"(?m)^perfci_{name}[ {{]")
-        for line in text.splitlines():
-            if not line.startswith("#"):
-                float(line.rsplit(" ", 1)[1])
-
 
 class OddValues(unittest.TestCase):
     """What measurements may be and what they may not: a defined answer for each, all the way to the change points."""

@@ -93,6 +93,7 @@ Test(conns, health_is_answered_while_every_other_thread_is_busy)
     pfc_app app = { 0 };
     pfc_httpd *http = live_start(&app);
     kept k = keep_busy(http, &app);
+    const double stuck_s = pfc_httpd_stuck_s(http);
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(questions); i++) {
         char out[8192];
@@ -102,7 +103,11 @@ Test(conns, health_is_answered_while_every_other_thread_is_busy)
         cr_assert(eq(int, live_status_of(out), i ? 400 : 200), "%s", out);
         cr_assert(strstr(out, "Connection: close") != NULL, "%s", out);
     }
+    /* And the watchdog is not fooled by those answers: the pool stands still, and longer every time. */
+    cr_assert(stuck_s > 0 && pfc_httpd_stuck_s(http) > stuck_s);
     let_go(&k, &app);
+    while (pfc_httpd_stuck_s(http) > 0)
+        pfc_clock_sleep_ns(PFC_NS_PER_MS);
     pfc_httpd_free(http);
 }
 

@@ -1,0 +1,240 @@
+/* GET /metrics: OpenMetrics 1.0, or Prometheus' older text for those who want that more. */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fs.h"
+#include "core/base/log.h"
+#include "server/handlers/handlers.h"
+
+#define OPENMETRICS "application/openmetrics-text"
+#define OPEN_TYPE   OPENMETRICS "; version=1.0.0; charset=utf-8"
+#define TEXT_TYPE   "text/plain; version=0.0.4; charset=utf-8"
+#define MAX_BYTES   (4u * 1024 * 1024)
+
+static void put_gauge(pfc_buf *out, const char *name, const char *help, double value)
+{
+    pfc_buf_printf(out, "# TYPE %s gauge\n# HELP %s %s\n%s %.15g\n", name, name, help, name, value);
+}
+
+static void put_counter(pfc_buf *out, const char *name, const char *help, double value)
+{
+    pfc_buf_printf(out, "# TYPE %s counter\n# HELP %s %s\n%s_total %.15g\n", name, name, help, name,
+                   value);
+}
+
+/* ---- this server ---- */
+
+static double seconds_of(const struct timeval *t)
+{
+    return (double)t->tv_sec + (double)t->tv_usec * 1e-6;
+}
+
+/* Entries of /proc/self/fd, less the one that looks; -1: not to be had. */
+static double open_files(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    double n = -1;
+
+    if (!dir)
+        return n;
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        n += entry->d_name[0] != '.';
+    (void)closedir(dir);
+    return n;
+}
+
+/* Names as other programs' have them, so that the usual dashboards fit. */
+static void put_process(pfc_buf *out)
+{
+    struct rusage used = { 0 };
+    struct rlimit files = { 0 };
+    unsigned long long resident = 0;
+    char *text = NULL;
+    size_t len = 0;
+
+    (void)getrusage(RUSAGE_SELF, &used);
+    put_counter(out, "process_cpu_seconds", "Processor time of this server.",
+                seconds_of(&used.ru_utime) + seconds_of(&used.ru_stime));
+    if (pfc_fs_read("/proc/self/statm", 4096, &text, &len, NULL) == PFC_OK &&
+        sscanf(text, "%*u %llu", &resident) == 1)
+        put_gauge(out, "process_resident_memory_bytes", "Memory that is really in use.",
+                  (double)resident * (double)sysconf(_SC_PAGESIZE));
+    free(text);
+    put_gauge(out, "process_open_fds", "Files and sockets open.", open_files());
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+        put_gauge(out, "process_max_fds", "How many may be.", (double)files.rlim_cur);
+}
+
+static void put_own(pfc_app *app, pfc_buf *out)
+{
+    const pfc_pulse *pulse = &app->pulse;
+    pfc_db_counts pool = { 0 };
+    pfc_writer_counts writer = { 0 };
+
+    pfc_db_figures(app->db, &pool);
+    put_gauge(out, "perfci_pool_connections", "Database connections of this server.",
+              (double)pool.connections);
+    put_gauge(out, "perfci_pool_busy", "Those in use.", (double)pool.busy);
+    put_counter(out, "perfci_pool_waits", "Requests that waited for a connection.",
+                (double)pool.waits);
+    put_counter(out, "perfci_pool_refused", "Requests that waited in vain.", (double)pool.refused);
+    put_counter(out, "perfci_log_lines_lost", "Log lines that nobody took.",
+                (double)pfc_log_lost());
+    put_gauge(out, "perfci_workers_silent_seconds",
+              "Since the worker that was not seen for longest came round.",
+              pfc_pulse_silent_s(pulse));
+    put_counter(out, "perfci_detection_batches", "Batches of runs that were judged.",
+                (double)atomic_load(&pulse->judged));
+    put_counter(out, "perfci_detection_failures", "Batches that could not be, or not at once.",
+                (double)atomic_load(&pulse->not_judged));
+    put_counter(out, "perfci_leases_expired", "Jobs taken back from runners that went silent.",
+                (double)atomic_load(&pulse->expired));
+    put_process(out);
+    /* It is there once the schema is. */
+    if (!atomic_load(&app->ready) || !app->writer)
+        return;
+    pfc_writer_figures(app->writer, &writer);
+    put_gauge(out, "perfci_ingest_waiting", "Runs that wait to be stored.", (double)writer.waiting);
+    put_counter(out, "perfci_ingest_groups", "Transactions that stored several runs at once.",
+                (double)writer.groups);
+    put_counter(out, "perfci_ingest_grouped", "Runs stored in them.", (double)writer.grouped);
+    put_counter(out, "perfci_ingest_alone", "Runs that needed a transaction of their own.",
+                (double)writer.alone);
+}
+
+/* ---- the database ---- */
+
+/* Called with the lock held. */
+static void look(pfc_app *app, pfc_snapshot *s)
+{
+    pfc_rows_clear(&s->jobs);
+    s->up = pfc_figures_get(app->db, 0, &s->figures, NULL) == PFC_OK &&
+            pfc_job_counts_get(app->db, &s->jobs, NULL) == PFC_OK;
+    s->at_ns = pfc_clock_ns();
+}
+
+/* Kinds and states are the schema's own words, so the number of series is bounded. */
+static void put_jobs(const pfc_job_counts *jobs, pfc_buf *out)
+{
+    pfc_buf_puts(out, "# TYPE perfci_jobs gauge\n# HELP perfci_jobs Open jobs.\n");
+    for (size_t i = 0; i < jobs->len; i++)
+        pfc_buf_printf(out, "perfci_jobs{kind=\"%s\",state=\"%s\"} %lld\n", jobs->items[i].kind,
+                       jobs->items[i].state, (long long)jobs->items[i].jobs);
+    pfc_buf_puts(out, "# TYPE perfci_jobs_oldest_seconds gauge\n"
+                      "# UNIT perfci_jobs_oldest_seconds seconds\n"
+                      "# HELP perfci_jobs_oldest_seconds Age of the oldest of them.\n");
+    for (size_t i = 0; i < jobs->len; i++)
+        pfc_buf_printf(out, "perfci_jobs_oldest_seconds{kind=\"%s\",state=\"%s\"} %.15g\n",
+                       jobs->items[i].kind, jobs->items[i].state, jobs->items[i].oldest_s);
+}
+
+static void put_figures(const pfc_snapshot *s, pfc_buf *out)
+{
+    const pfc_figures *f = &s->figures;
+
+    put_gauge(out, "perfci_database_up", "1 when the database answered just now.", s->up ? 1 : 0);
+    if (!s->up)
+        return;
+    put_gauge(out, "perfci_runs", "Runs stored.", (double)f->runs);
+    put_gauge(out, "perfci_measurements", "Measurements stored.", (double)f->measurements);
+    put_gauge(out, "perfci_series", "Series stored.", (double)f->series);
+    put_gauge(out, "perfci_alerts_open", "Alerts that want somebody.", (double)f->alerts_open);
+    put_gauge(out, "perfci_jobs_queued", "Jobs that wait for a runner.", (double)f->jobs_queued);
+    put_gauge(out, "perfci_jobs_leased", "Jobs that a runner has.", (double)f->jobs_leased);
+    put_gauge(out, "perfci_notices_open", "Notices that not everybody has.",
+              (double)f->notices_open);
+    put_gauge(out, "perfci_notices_dead", "Deliveries of them that were given up.",
+              (double)f->notices_dead);
+    put_gauge(out, "perfci_runners", "Runners heard of within five minutes.", (double)f->runners);
+    put_gauge(out, "perfci_detection_lag_seconds", "Age of the oldest run not judged yet.",
+              f->detection_lag_s);
+    put_jobs(&s->jobs, out);
+}
+
+/* Who comes while another looks gets what there was: a database that hangs holds one of them. */
+static void put_database(pfc_app *app, pfc_buf *out)
+{
+    pfc_snapshot *s = &app->snapshot;
+    const bool free_now = pthread_mutex_trylock(&s->lock) == 0;
+
+    if (!free_now) {
+        put_gauge(out, "perfci_database_up", "1 when the database answered just now.", 0);
+        return;
+    }
+    if (!s->at_ns || pfc_clock_ns() - s->at_ns >= PFC_NS_PER_S)
+        look(app, s);
+    put_figures(s, out);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- the older text ---- */
+
+/* Type and help name the sample, not its family; there are no units, and no end. */
+static void put_plain_line(pfc_buf *out, const char *line, size_t len, const char **suffix)
+{
+    const size_t name = 7 + strcspn(line + 7, " ");
+
+    if (len > 7 && strncmp(line, "# TYPE ", 7) == 0) {
+        const bool info = strncmp(line + name, " info", 5) == 0;
+
+        *suffix = info ? "_info" : strncmp(line + name, " counter", 8) == 0 ? "_total" : "";
+        pfc_buf_append(out, line, name);
+        pfc_buf_puts(out, *suffix);
+        pfc_buf_puts(out, info ? " gauge\n" : "");
+        if (!info)
+            pfc_buf_append(out, line + name, len - name);
+    } else if (len > 7 && strncmp(line, "# HELP ", 7) == 0) {
+        pfc_buf_append(out, line, name);
+        pfc_buf_puts(out, *suffix);
+        pfc_buf_append(out, line + name, len - name);
+    } else if (line[0] != '#') {
+        pfc_buf_append(out, line, len);
+    }
+}
+
+static void to_plain(const char *text, pfc_buf *out)
+{
+    const char *suffix = "";
+
+    while (*text) {
+        const size_t len = strcspn(text, "\n") + 1;
+
+        put_plain_line(out, text, len, &suffix);
+        text += len;
+    }
+}
+
+/* Answers without the database, too, and then says so in perfci_database_up. */
+PFC_HANDLER(metrics)
+{
+    const bool plain =
+        pfc_req_type_weight(req, "text/plain") > pfc_req_type_weight(req, OPENMETRICS);
+    pfc_buf out, older;
+    pfc_code code;
+
+    pfc_buf_init(&out, MAX_BYTES);
+    pfc_buf_init(&older, MAX_BYTES);
+    pfc_buf_printf(&out,
+                   "# TYPE perfci_build info\n# HELP perfci_build Version of the server.\n"
+                   "perfci_build_info{version=\"%s\",schema=\"%d\"} 1\n",
+                   PFC_VERSION, atomic_load(&app->schema_version));
+    pfc_httpd_metrics(app->http, &out);
+    put_own(app, &out);
+    put_database(app, &out);
+    pfc_buf_puts(&out, "# EOF\n");
+    if (plain)
+        to_plain(pfc_buf_text(&out), &older);
+    code = pfc_buf_check(&out, "metrics", err);
+    if (!code)
+        code = pfc_reply_text(reply, 200, plain ? TEXT_TYPE : OPEN_TYPE,
+                              pfc_buf_take(plain ? &older : &out));
+    pfc_buf_clear(&out);
+    pfc_buf_clear(&older);
+    reply->cache = "no-store";
+    return code;
+}
