@@ -6,6 +6,7 @@
 #   bisect-kill  kill -9 during bisections, 1,000 times: the same answer, no stored run repeated
 #   queue   10,000 jobs, 16 runners, 500 killed and 500 stopped with a job in hand: each is done once
 #   faults  every fault of tests/fault/faults.py, again and again
+#   points  faults at every named point, every cut of an upload, 1,000 orders of the same runs
 #   soak    runs posted to a private service that is killed now and then; the counts must be exact
 #   memory  the server's memory over a million stored runs
 #   tsan    the server under ThreadSanitizer, driven by its tests, the faults and the soak
@@ -18,7 +19,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill bisect-kill queue faults soak memory tsan repeat)
+all=(fuzz documents kill bisect-kill queue faults points soak memory tsan repeat)
 only=()
 minutes=10
 runs=1000000
@@ -55,7 +56,7 @@ while [ $# -gt 0 ]; do
         ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,18s/^# \{0,1\}//p' "$0"
+        sed -n '2,19s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -186,6 +187,14 @@ prove_kill() {
     say "kill: 1,000 trials, and $minutes minutes"
     faults --only kill_server --only kill_database --trials 500 || return 1
     until_over kill_round
+}
+
+prove_points() {
+    build release || return 1
+    say "points"
+    faults --only kill_at_points --only lost_answers --only errors_at_points --only cut_everywhere --only permutations \
+        --only runner_clocks --trials kill_at_points=150 --trials lost_answers=240 --trials errors_at_points=330 \
+        --trials cut_everywhere=2061 --trials permutations=1000 --trials runner_clocks=100
 }
 
 prove_bisect-kill() {
