@@ -7,6 +7,7 @@
 #   queue   10,000 jobs, 16 runners, 500 killed and 500 stopped with a job in hand: each is done once
 #   faults  every fault of tests/fault/faults.py, again and again
 #   points  faults at every named point, every cut of an upload, 1,000 orders of the same runs
+#   drain   SIGTERM under load, 200 times: all that was taken is answered, over within 10 s
 #   soak    runs posted to a private service that is killed now and then; the counts must be exact
 #   memory  the server's memory over a million stored runs
 #   tsan    the server under ThreadSanitizer, driven by its tests, the faults and the soak
@@ -19,7 +20,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill bisect-kill queue faults points soak memory tsan repeat)
+all=(fuzz documents kill bisect-kill queue faults points drain soak memory tsan repeat)
 only=()
 minutes=10
 runs=1000000
@@ -56,7 +57,7 @@ while [ $# -gt 0 ]; do
         ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,19s/^# \{0,1\}//p' "$0"
+        sed -n '2,20s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -207,6 +208,12 @@ prove_queue() {
     build release || return 1
     say "queue: 10,000 jobs, 500 kills, 500 stops"
     clean PERFCI_BIN_DIR="$root/build/release/bin" python3 tests/fault/lost_runners.py --strict --seed "$$"
+}
+
+prove_drain() {
+    build release || return 1
+    say "drain: 200 ends under load"
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 tests/fault/drain.py --trials 200 --seed "$$"
 }
 
 prove_soak() {

@@ -141,8 +141,8 @@ static void wait_for_bytes(httpd_door *d, httpd_conn *conn)
 
 /* ---- the thread ---- */
 
-/* A few at a time: those that are here already have waited longer. */
-static void accept_some(httpd_door *d)
+/* A few at a time: those that are here already have waited longer. False: no more wait. */
+static bool accept_some(httpd_door *d)
 {
     for (int i = 0; i < EVENTS; i++) {
         struct sockaddr_storage from = { 0 };
@@ -156,7 +156,7 @@ static void accept_some(httpd_door *d)
 
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
                 (void)poll(&stop, 1, FULL_MS);
-            return;
+            return false;
         }
         /* Who asks after health does so at once; whoever holds a place in silence does not. */
         silent = looks(d) ? httpd_conns_silent(d->http, d->ops) : NULL;
@@ -168,6 +168,7 @@ static void accept_some(httpd_door *d)
         else
             (void)close(fd);
     }
+    return true;
 }
 
 static void *door_main(void *arg)
@@ -190,7 +191,7 @@ static void *door_main(void *arg)
                 (void)look_at(d, events[i].data.ptr);
         }
         if (news && !stop)
-            accept_some(d);
+            (void)accept_some(d);
     }
     return NULL;
 }
@@ -244,6 +245,9 @@ void httpd_door_close(httpd_door *d)
     if (write(d->stop, &one, sizeof(one)) != (ssize_t)sizeof(one))
         pfc_die("http: the thread that accepts cannot be told to stop: %s", strerror(errno));
     pthread_join(d->thread, NULL);
+    /* Whoever connected before the end is served: the kernel would reset them with the listener. */
+    for (int i = 0; i < EVENTS && accept_some(d); i++)
+        continue;
     (void)close(d->listener);
     /* What had begun to speak is answered; the others have asked for nothing. */
     while ((conn = httpd_conns_unheard(d->http, d->ops)) != NULL) {
