@@ -1,6 +1,6 @@
 """Runners killed and stopped in the midst of their jobs: each job is done once, and nothing stays stuck.
 
-lost_runners.py [--runners N] [--jobs N] [--kills N] [--stops N] [--lease SECONDS] [--seed S] [--strict]
+lost_runners.py [--runners N] [--jobs N] [--kills N] [--stops N] [--lease SECONDS] [--work SECONDS] [--seed S] [--strict]
 
 Two servers share the database. Every tenth job waits for the one before it, every hundredth takes longer than a lease and lives by its
 heartbeats. Half of the killed runners come back with the lease that they had kept, half without. A stopped one goes on when its lease
@@ -22,7 +22,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server", "http"))
 import support  # noqa: E402
 
-TOGETHER = 6  # stopped at once; the others go on
+TOGETHER = 8  # stopped at once; the others go on
 
 
 def want(condition, what):
@@ -60,7 +60,7 @@ def note(path, word):
     os.replace(path + ".new", path)
 
 
-def run_jobs(folder, name, port, token, seed):
+def run_jobs(folder, name, port, token, seed, work_s):
     """A runner, until it is killed. FOLDER/NAME holds its lease, FOLDER/NAME.job what it works on, or nothing."""
     client, rng = Client(port, token), random.Random(seed)
     kept, busy = os.path.join(folder, name), os.path.join(folder, name + ".job")
@@ -73,7 +73,7 @@ def run_jobs(folder, name, port, token, seed):
             continue
         job = answer["job"]
         note(busy, str(job["id"]))
-        left = 1.4 * job["lease_s"] if job["id"] % 100 == 0 else rng.random() * 0.08
+        left = 1.4 * job["lease_s"] if job["id"] % 100 == 0 else rng.random() * work_s
         while left > 0:
             step = min(left, job["lease_s"] / 3)
             time.sleep(step)
@@ -102,7 +102,7 @@ class Fleet:
     def start(self, name):
         server = self.servers[int(name[1:]) % len(self.servers)]
         self.processes[name] = multiprocessing.Process(target=run_jobs, daemon=True, args=(
-            self.folder, name, server.port, self.token, self.rng.getrandbits(64)))
+            self.folder, name, server.port, self.token, self.rng.getrandbits(64), self.args.work))
         self.processes[name].start()
 
     def holds(self, name):
@@ -148,7 +148,7 @@ def fill(database, jobs):
     support.sql(database, f"""INSERT INTO jobs (project_id, kind, sha, priority)
         SELECT p.id, (ARRAY['measure', 'nightly', 'pull_request', 'backfill', 'bisect', 'verify'])[1 + i % 6],
                lpad(to_hex(i), 40, '0'), (i * 37) % 101 FROM projects p, generate_series(1, {jobs}) i ORDER BY i;
-        UPDATE jobs SET parents = ARRAY[id - 1] WHERE id % 10 = 0""")
+        UPDATE jobs SET parents = ARRAY[id - 1] WHERE id % 10 = 0 AND tries = 0 AND state = 'queued'""")
 
 
 def overdue(database):
@@ -195,6 +195,9 @@ def harass(fleet, database):
         time.sleep(fleet.rng.random() * 0.1)
         if time.monotonic() > looked + 1:
             worst, looked = max(worst, overdue(database)), time.monotonic()
+            if int(one(database, "SELECT count(*) FROM jobs WHERE state = 'queued'")) < 3 * fleet.args.runners:
+                fill(database, 10 * fleet.args.runners)  # the faults want work to hit
+                fleet.args.jobs += 10 * fleet.args.runners
     return worst
 
 
@@ -202,6 +205,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name, default in (("runners", 16), ("jobs", 10000), ("kills", 500), ("stops", 500), ("lease", 2), ("seed", 1)):
         parser.add_argument("--" + name, type=int, default=default)
+    parser.add_argument("--work", type=float, default=0.4, help="the longest of the ordinary jobs, in seconds")
     parser.add_argument("--strict", action="store_true")
     args = parser.parse_args()
     begin = time.monotonic()

@@ -358,3 +358,22 @@ Test(jobs, threads_that_lease_at_once_never_share_a_job)
         cr_assert(eq(int, times[i], 1), "job %d", i);
     pfc_db_close(db);
 }
+
+Test(jobs, whoever_leases_goes_past_a_row_that_another_is_at)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db), first = enqueue(db, p, 1, 50, NULL),
+            second = enqueue(db, p, 2, 0, NULL);
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_err err = { 0 };
+    char secret[33];
+
+    cr_assert(eq(int, pfc_tx_begin(&tx, db, PFC_TX_WRITE, &err), PFC_OK), "%s", err.msg);
+    pfc_args_i64(&args, first);
+    cr_assert(eq(int, pfc_tx_query(tx, "job_cancel", &args, NULL, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(i64, lease(db, &runner, secret), second)); /* does not wait for it */
+    pfc_tx_free(tx);
+    cr_assert(eq(i64, lease(db, &runner, secret), first));
+    pfc_db_close(db);
+}
