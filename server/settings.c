@@ -51,7 +51,8 @@ static const char help[] =
     "                            on a loopback address, else 100 (PERFCI_RATE_ADDRESS)\n"
     "  --rate-token N            likewise of one token; default 0 or 500 (PERFCI_RATE_TOKEN)\n"
     "  --connections N           at once, default 1024 (PERFCI_CONNECTIONS)\n"
-    "  --connections-per-address N  default 0: no limit (PERFCI_CONNECTIONS_PER_ADDRESS)\n"
+    "  --connections-per-address N  0: no limit; default 0 on a loopback address, else a quarter\n"
+    "                            of all (PERFCI_CONNECTIONS_PER_ADDRESS)\n"
     "  --trusted-proxies LIST    addresses and networks (10.0.0.0/8, ::1) that no limit of an\n"
     "                            address holds for; the last other address of their\n"
     "                            X-Forwarded-For counts. Default: this machine, unless the\n"
@@ -301,6 +302,7 @@ static bool is_loopback(const char *listen)
 static pfc_code read_guard(pfc_server_settings *out, pfc_err *err)
 {
     const bool near = is_loopback(out->listen);
+    char quarter[24];
     pfc_code code;
 
     code = pfc_parse_i64(pick(out, OPT_RATE_ADDRESS, "PERFCI_RATE_ADDRESS", near ? "0" : "100"), 0,
@@ -311,9 +313,13 @@ static pfc_code read_guard(pfc_server_settings *out, pfc_err *err)
     if (!code)
         code = pfc_parse_i64(pick(out, OPT_CONNECTIONS, "PERFCI_CONNECTIONS", "1024"), 1, 100000,
                              "--connections", &out->connections, err);
+    /* No address takes the whole house. */
+    (void)snprintf(quarter, sizeof(quarter), "%lld",
+                   near ? 0LL : (long long)(out->connections + 3) / 4);
     if (!code)
-        code = pfc_parse_i64(pick(out, OPT_CONNECTIONS_EACH, "PERFCI_CONNECTIONS_PER_ADDRESS", "0"),
-                             0, 100000, "--connections-per-address", &out->connections_each, err);
+        code = pfc_parse_i64(
+            pick(out, OPT_CONNECTIONS_EACH, "PERFCI_CONNECTIONS_PER_ADDRESS", quarter), 0, 100000,
+            "--connections-per-address", &out->connections_each, err);
     out->trusted =
         pick(out, OPT_TRUSTED, "PERFCI_TRUSTED_PROXIES", near ? NULL : "127.0.0.0/8, ::1");
     out->tls_cert = pick(out, OPT_TLS_CERT, "PERFCI_TLS_CERT", NULL);

@@ -168,7 +168,7 @@ void httpd_conn_deadline(pfc_httpd *http, httpd_conn *conn, int64_t deadline_ns,
 void httpd_conn_rests(pfc_httpd *http, httpd_conn *conn, int64_t now_ns)
 {
     pthread_mutex_lock(&http->lock);
-    conn->deadline_ns = now_ns + PFC_HTTPD_IDLE_S * PFC_NS_PER_S;
+    conn->deadline_ns = now_ns + (int64_t)(PFC_HTTPD_IDLE * http->opts.request_timeout_s * 1e9);
     conn->reading = true;
     conn->resting = true;
     conn->received = 0;

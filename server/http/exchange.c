@@ -295,7 +295,9 @@ static enum MHD_Result dispatch(httpd_exchange *x)
         }
         if (!reply.wait_topic) {
             if (x->conn)
-                httpd_conn_deadline(http, x->conn, now_ns + seconds_ns(PFC_HTTPD_WRITE_S), false);
+                httpd_conn_deadline(
+                    http, x->conn,
+                    now_ns + seconds_ns(PFC_HTTPD_WRITE * http->opts.request_timeout_s), false);
             return httpd_reply_send(x, &reply,
                                     atomic_load(&http->stopping) || (x->conn && x->conn->health));
         }

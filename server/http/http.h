@@ -131,13 +131,15 @@ typedef struct pfc_httpd_opts {
     int listen_fd;          /* > 0: a listening socket to use instead; the server's from then on */
     const char *ops_listen; /* likewise, for operations; NULL: none */
     unsigned threads;       /* 0: 8 */
-    double request_timeout_s;  /* for a request to be complete; 0: 30 */
-    bool public_read;          /* routes of PFC_SCOPE_READ need no token */
-    const pfc_route *routes;   /* lives as long as the server */
-    size_t routes_len;         /* at most PFC_HTTPD_MAX_ROUTES */
-    double rate_address;       /* requests a second of one address; 0: no limit */
-    double rate_token;         /* requests a second of one token; 0: no limit */
-    unsigned connections;      /* 0: 1024 */
+    double
+        request_timeout_s;   /* for a request to be complete; twice that between two, four times for
+                                  an answer to be taken; 0: 30 */
+    bool public_read;        /* routes of PFC_SCOPE_READ need no token */
+    const pfc_route *routes; /* lives as long as the server */
+    size_t routes_len;       /* at most PFC_HTTPD_MAX_ROUTES */
+    double rate_address;     /* requests a second of one address; 0: no limit */
+    double rate_token;       /* requests a second of one token; 0: no limit */
+    unsigned connections;    /* 0: 1024 */
     unsigned connections_each; /* of one address; 0: no limit */
     size_t bodies_bytes;       /* of requests' bodies at once, then 503; 0: 256 MiB */
     const char *trusted;       /* proxies, see pfc_nets_parse: no limit for them, X-Forwarded-For

@@ -21,11 +21,11 @@
 #define PFC_HTTPD_MAX_ID       64 /* of a request */
 #define PFC_HTTPD_BUCKETS      9
 #define PFC_HTTPD_LISTEN_NS    PFC_NS_PER_S /* how often resting connections are listened to */
-#define PFC_HTTPD_IDLE_S       60           /* between two requests of one connection */
-#define PFC_HTTPD_WRITE_S      120          /* for a client to take a reply */
-#define PFC_HTTPD_STREAM_S     900          /* of a token's stream: it may have expired meanwhile */
-#define PFC_HTTPD_PING_S       15 /* a comment line on every stream: finds clients that left */
-#define PFC_HTTPD_RECHECK_S    5  /* waiting handlers look again even when nobody told them */
+#define PFC_HTTPD_IDLE         2   /* request times-out between two requests of one connection */
+#define PFC_HTTPD_WRITE        4   /* likewise for a client to take a reply */
+#define PFC_HTTPD_STREAM_S     900 /* of a token's stream: it may have expired meanwhile */
+#define PFC_HTTPD_PING_S       15  /* a comment line on every stream: finds clients that left */
+#define PFC_HTTPD_RECHECK_S    5   /* waiting handlers look again even when nobody told them */
 #define PFC_HTTPD_BODY_RATE    (256.0 * 1024)       /* bytes/s that a body must keep up with */
 #define PFC_HTTPD_DRAIN_BYTES  (64u * 1024 * 1024)  /* read and dropped, to answer 413 in order */
 #define PFC_HTTPD_EARLY_BYTES  (64u * 1024)         /* a longer body is for those who may send it */
@@ -210,7 +210,7 @@ void httpd_on_connection(void *cls, struct MHD_Connection *mhd, void **socket_co
                          enum MHD_ConnectionNotificationCode what);
 /** After deadline_ns (0: never) the connection is ended, unless it is we who have not read. */
 void httpd_conn_deadline(pfc_httpd *http, httpd_conn *conn, int64_t deadline_ns, bool reading);
-/** Between two requests, for PFC_HTTPD_IDLE_S at most. */
+/** Between two requests, for PFC_HTTPD_IDLE request time-outs at most. */
 void httpd_conn_rests(pfc_httpd *http, httpd_conn *conn, int64_t now_ns);
 /** Starts the clock of those that have begun another request. libmicrohttpd says nothing of it before its
  *  first line is whole. */

@@ -114,6 +114,11 @@ void pfc_httpd_metrics(pfc_httpd *http, pfc_buf *out)
 
     put_counts(http, out);
     put_durations(http, out);
+    pfc_buf_printf(out,
+                   "# TYPE perfci_http_body_bytes gauge\n"
+                   "# HELP perfci_http_body_bytes Bodies of requests under way.\n"
+                   "perfci_http_body_bytes %zu\n",
+                   atomic_load(&http->bodies));
     if (http->tls)
         pfc_buf_printf(out,
                        "# TYPE perfci_http_certificate_expires gauge\n"

@@ -91,6 +91,9 @@ static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads, bool s
         { MHD_OPTION_END, 0, NULL },
     };
 
+    /* A second more than our own clock, which counts what this does not. */
+    const unsigned idle_s = (unsigned)(PFC_HTTPD_IDLE * http->opts.request_timeout_s) + 1;
+
     if (threads < 2)
         pool[0].option = MHD_OPTION_END;
     if (!secure)
@@ -102,12 +105,11 @@ static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads, bool s
          * have most connections: ours is the door's. */
         MHD_OPTION_CONNECTION_LIMIT,
         http->opts.connections * threads + PFC_HTTPD_SPARE + PFC_HTTPD_OPS,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)PFC_HTTPD_IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED,
-        httpd_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION, httpd_on_connection, http,
-        MHD_OPTION_ARRAY, pool, MHD_OPTION_ARRAY, tls, MHD_OPTION_URI_LOG_CALLBACK,
-        httpd_on_request_line, http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
-        MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_CONNECTION_TIMEOUT, idle_s,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, httpd_on_completed, http,
+        MHD_OPTION_NOTIFY_CONNECTION, httpd_on_connection, http, MHD_OPTION_ARRAY, pool,
+        MHD_OPTION_ARRAY, tls, MHD_OPTION_URI_LOG_CALLBACK, httpd_on_request_line, http,
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
 }
 
 pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *err)

@@ -78,6 +78,24 @@ Test(log, bytes_that_are_no_utf8_are_replaced)
     free(text);
 }
 
+Test(log, a_token_is_never_written)
+{
+    char secret[4 + 64 + 1] = "pfc_";
+    char *text;
+
+    memset(secret + 4, 'a', 64);
+    begin();
+    pfc_log_set_level(PFC_INFO);
+    pfc_log(PFC_INFO, "request", "path", (const char *)secret, "reason",
+            "no such project: pfc_0123456789abcdef0123/x", "name", "pfc_httpd pfc_0123 pfc_");
+    text = logged();
+    cr_assert_null(strstr(text, "aaaa"));
+    cr_assert_not_null(strstr(text, "\"path\":\"pfc_...\""));
+    cr_assert_not_null(strstr(text, "no such project: pfc_.../x"));
+    cr_assert_not_null(strstr(text, "pfc_httpd pfc_0123 pfc_\""));
+    free(text);
+}
+
 Test(log, level_words)
 {
     pfc_log_level level = PFC_OFF;

@@ -25,6 +25,19 @@ static pfc_code echo(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err
         json_pack("{s:I, s:s}", "len", (json_int_t)req->body_len, "method", req->method), err);
 }
 
+/* More than any socket's buffers take. */
+static pfc_code huge(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err *err)
+{
+    const size_t len = 32u * 1024 * 1024;
+    char *text = pfc_alloc(len + 1);
+
+    (void)app;
+    (void)req;
+    (void)err;
+    memset(text, 'x', len);
+    return pfc_reply_text(reply, 200, "text/plain", text);
+}
+
 static pfc_code large(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err *err)
 {
     char *text = pfc_alloc(100001);
@@ -85,6 +98,10 @@ const pfc_route live_routes[] = {
     { "GET", "/large", PFC_HTTPD_OPEN, large, NULL, NULL, "", "200", NULL },
     { "GET", "/waits", PFC_HTTPD_OPEN, waits, NULL, NULL, "", "200", NULL },
     { "GET", "/brief", PFC_HTTPD_OPEN, waits_briefly, NULL, NULL, "", "204", NULL },
+    { "GET", "/huge", PFC_HTTPD_OPEN, huge, NULL, NULL, "", "200", NULL },
+    { "POST", "/guarded", PFC_SCOPE_INGEST, echo, NULL, NULL, "", "200", NULL },
+    { "POST", "/triage", PFC_SCOPE_TRIAGE, echo, NULL, NULL, "", "200", NULL },
+    { "GET", "/own-events", PFC_SCOPE_INGEST, events, NULL, NULL, "", "200", NULL },
     { "GET", "/events", PFC_HTTPD_OPEN, events, NULL, NULL, "", "200", NULL },
 };
 const size_t live_routes_len = PFC_ARRAY_LEN(live_routes);

@@ -2,10 +2,12 @@
 
 Nothing here sleeps to order things: conditions are polled with a generous deadline.
 """
+import concurrent.futures
 import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -16,6 +18,7 @@ BIN = pathlib.Path(os.environ["PERFCI_BIN_DIR"])
 SOURCE = pathlib.Path(os.environ.get("PERFCI_SOURCE_DIR", pathlib.Path(__file__).parents[3]))
 TESTS = pathlib.Path(os.environ["PERFCI_TEST_DIR"])
 DEADLINE_S = 240
+SECRETS = set()  # tokens that were issued, without their prefix
 
 
 def until(what, condition, seconds=DEADLINE_S):
@@ -38,12 +41,23 @@ class Cluster:
                                         stdout=subprocess.PIPE, text=True)
         self.url = self._line()
         self.count = 0
+        self.urls = []
 
     def _line(self):
         line = self.process.stdout.readline().strip()
         if not line:
             raise AssertionError("the test cluster ended")
         return line
+
+    def hold_no_token(self):
+        """A dump of everything holds no token that was issued in this process's tests."""
+        if not SECRETS or not self.urls:
+            return
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            dumps = list(pool.map(lambda url: subprocess.run(["pg_dump", "--data-only", "--inserts", "-d", url], capture_output=True,
+                                                             check=True, stdin=subprocess.DEVNULL, timeout=DEADLINE_S).stdout, self.urls))
+        found = [secret[:8] for secret in SECRETS for dump in dumps if secret.encode() in dump]
+        assert not found, f"tokens in the database: {found}"
 
     def order(self, word):
         self.process.stdin.write(word + "\n")
@@ -53,9 +67,11 @@ class Cluster:
     def database(self):
         """The connection string of a new, empty database."""
         self.count += 1
-        return self.order(f"database test{self.count}")
+        self.urls.append(self.order(f"database test{self.count}"))
+        return self.urls[-1]
 
     def close(self):
+        self.hold_no_token()
         self.process.stdin.close()
         self.process.wait(timeout=DEADLINE_S)
         self.process.stdout.close()
@@ -139,7 +155,9 @@ class Server:
         try:
             connection.request(method, path, body=data, headers=head)
             reply = connection.getresponse()
-            return Answer(reply.status, dict((k.lower(), v) for k, v in reply.getheaders()), reply.read())
+            answer = Answer(reply.status, dict((k.lower(), v) for k, v in reply.getheaders()), reply.read())
+            SECRETS.update(t.decode() for t in re.findall(rb'"token":"pfc_([0-9a-f]{64})"', answer.body))
+            return answer
         finally:
             connection.close()
 
@@ -157,8 +175,12 @@ class Server:
         return self.process.wait(timeout=DEADLINE_S)
 
     def close(self):
+        if os.path.exists(self.token_path):
+            SECRETS.add(self.admin.removeprefix("pfc_"))
         status = self.stop()
         text = self.log()
+        if any(secret in text for secret in SECRETS):
+            raise AssertionError("a token is in the log: " + text[-3000:])
         shutil.rmtree(self.dir, ignore_errors=True)
         if "Sanitizer" in text or "runtime error:" in text:
             raise AssertionError(text)

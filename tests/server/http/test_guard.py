@@ -178,6 +178,30 @@ class Guard(unittest.TestCase):
         support.until("refused by the other", lambda: second.call(
             "GET", "/api/v1/projects", token=made["token"]).status == 401)
 
+    def test_a_stream_ends_with_its_token_on_every_server(self):
+        url = self.cluster.database()
+        first, second = support.Server(url), support.Server(url)
+        self.addCleanup(first.close)
+        self.addCleanup(second.close)
+        made, kept = (first.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"]}).json for _ in range(2))
+        streams = []
+        for server, token in ((first, made), (second, made), (second, kept)):
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=support.DEADLINE_S)
+            self.addCleanup(connection.close)
+            connection.request("GET", "/api/v1/events", headers={"Authorization": "Bearer " + token["token"]})
+            streams.append(connection.getresponse())
+            self.assertEqual(streams[-1].status, 200)
+            self.assertEqual(streams[-1].getheader("X-Content-Type-Options"), "nosniff")
+        self.assertEqual(first.as_admin("DELETE", f"/api/v1/tokens/{made['id']}").status, 204)
+        for stream in streams[:2]:
+            stream.read()  # to its end
+        self.assertFalse(streams[2].isclosed())
+        first.as_admin("POST", "/api/v1/projects", {"name": "demo"})
+        first.as_admin("POST", "/api/v1/projects/demo/commits", support.commits(1, 1))
+        first.as_admin("POST", "/api/v1/runs", support.run_document(1, 1))
+        while b'"type":"run"' not in streams[2].readline().replace(b" ", b""):
+            pass
+
     def test_no_secret_is_in_the_log(self):
         server = self.serve("--log-level", "debug")
         made = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"]}).json["token"]
@@ -189,9 +213,114 @@ class Guard(unittest.TestCase):
         # in places where none belongs
         self.assertEqual(server.call("GET", f"/api/v1/projects?token={made}", token=made).status, 400)
         self.assertEqual(server.as_admin("POST", "/api/v1/tokens", {"scopes": [made]}).status, 400)
-        support.until("all was logged", lambda: server.log().count("/api/v1/tokens") >= 2)
+        self.assertEqual(server.call("GET", f"/api/v1/projects/{made}", token=made).status, 404)
+        self.assertEqual(server.call("GET", f"/{made}?{made}={made}").status, 404)
+        self.assertEqual(server.as_admin("DELETE", f"/api/v1/tokens/{made}").status, 404)
+        support.until("all was logged", lambda: server.log().count("/api/v1/tokens") >= 3)
+        self.assertIn("/api/v1/projects/pfc_...", server.log())
         for secret in (made, wrong, server.admin):
             self.assertNotIn(secret.removeprefix("pfc_"), server.log())
+
+    def test_a_client_cannot_name_another_or_use_many_tokens_and_only_probes_are_free(self):
+        server = self.serve("--rate-address", "1", "--trusted-proxies", "10.0.0.0/8")
+        tokens = [server.admin]
+        while len(tokens) < 4:
+            answer = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"]})
+            if answer.status == 201:
+                tokens.append(answer.json["token"])
+        count = iter(range(1 << 20))
+
+        def limited(path, token=True):
+            def ask(n):
+                return server.call("GET", path, token=tokens[n % 4] if token else None,
+                                   headers={"X-Forwarded-For": f"198.51.100.{n % 250}", "Forwarded": f"for=198.51.100.{n % 250}",
+                                            "X-Real-IP": f"198.51.100.{n % 250}"}).status
+            with concurrent.futures.ThreadPoolExecutor(20) as pool:
+                return 429 in pool.map(ask, [next(count) for _ in range(40)])
+
+        for path in ("/api/v1/projects", "/metrics", "/version", "/nothing", "/", "/api/v1/projects?limit=x", "/api/v1/openapi.json"):
+            support.until(f"429 at {path}", lambda: limited(path))
+        support.until("429 without a token", lambda: limited("/api/v1/projects", token=False))
+        for path in ("/healthz", "/readyz"):
+            self.assertFalse(limited(path), path)
+
+    def test_a_proxy_that_is_trusted_says_whether_the_session_is_encrypted(self):
+        for trusted, secure in (("127.0.0.0/8", True), ("10.0.0.0/8", False)):
+            server = self.serve("--trusted-proxies", trusted)
+            said = server.as_admin("POST", "/api/v1/session", headers={"X-Forwarded-Proto": "https"}).headers["set-cookie"]
+            self.assertEqual("; Secure" in said, secure)
+        self.assertNotIn("; Secure", server.as_admin("POST", "/api/v1/session").headers["set-cookie"])
+
+    def test_every_kind_of_answer_has_the_security_headers_and_none_opens_itself_to_other_sites(self):
+        server = self.serve()
+        page = server.call("GET", "/")
+        kinds = {"page": page, "json": server.as_admin("GET", "/api/v1/projects"), "none": server.call("DELETE", "/api/v1/session"),
+                 "400": server.as_admin("GET", "/api/v1/projects?limit=x"), "401": server.call("GET", "/api/v1/projects"),
+                 "404": server.as_admin("GET", "/api/v1/projects/x"), "405": server.as_admin("PUT", "/api/v1/projects"),
+                 "413": server.as_admin("POST", "/api/v1/runs", headers={"Content-Length": "99999999999"}, raw=b""),
+                 "414": server.as_admin("GET", "/api/v1/projects?cursor=" + "1" * 9000), "metrics": server.call("GET", "/metrics"),
+                 "304": server.as_admin("GET", "/api/v1/openapi.json", headers={"If-None-Match": "*"}), "options": server.call("OPTIONS", "/")}
+        kinds["429"] = self.crowd(self.serve("--rate-address", "1"))[1][0]
+        away = support.Server("host=/nowhere dbname=none", ready=False)
+        self.addCleanup(away.close)
+        kinds["503"] = away.call("GET", "/readyz")
+        for kind, answer in kinds.items():
+            with self.subTest(kind=kind):
+                if kind.isdigit():
+                    self.assertEqual(answer.status, int(kind))
+                self.assertRegex(answer.headers["content-security-policy"], "default-src 'none';.*frame-ancestors 'none'")
+                self.assertNotIn("unsafe", answer.headers["content-security-policy"])
+                for name, value in (("x-content-type-options", "nosniff"), ("x-frame-options", "DENY"), ("referrer-policy", "no-referrer"),
+                                    ("cross-origin-resource-policy", "same-origin")):
+                    self.assertEqual(answer.headers[name], value)
+                self.assertTrue(answer.headers["x-request-id"])
+                self.assertIn("cache-control", answer.headers)
+        # no site is told that it may: neither on a plain request nor when its browser asks beforehand
+        other = {"Origin": "https://evil.example", "Access-Control-Request-Method": "PATCH",
+                 "Access-Control-Request-Headers": "authorization, content-type"}
+        for method, path in (("OPTIONS", "/api/v1/projects"), ("OPTIONS", "/api/v1/alerts/1"), ("GET", "/api/v1/projects"), ("GET", "/healthz"),
+                             ("GET", "/"), ("POST", "/api/v1/projects"), ("OPTIONS", "/nothing")):
+            answer = away.call(method, path, headers=other)
+            self.assertFalse([name for name in answer.headers if name.startswith("access-control-")], (method, path))
+
+    def test_a_token_is_rotated_with_an_overlap(self):
+        url = self.cluster.database()
+        servers = [support.Server(url), support.Server(url)]
+        for server in servers:
+            self.addCleanup(server.close)
+        first, second = servers
+        first.as_admin("POST", "/api/v1/projects", {"name": "demo"})
+        old = first.as_admin("POST", "/api/v1/tokens", {"scopes": ["read", "ingest"], "name": "ci", "project": "demo",
+                                                        "expires_at": "2999-01-01T00:00:00Z"}).json
+        works = lambda made, server: server.call("GET", "/api/v1/projects/demo", token=made["token"]).status == 200
+        self.assertTrue(works(old, first) and works(old, second))
+        new = first.as_admin("POST", f"/api/v1/tokens/{old['id']}/rotate", {"overlap_s": 3600}).json
+        self.assertNotEqual(new["token"], old["token"])
+        self.assertEqual({**new, "id": 0, "token": 0, "expires_at": 0}, {**old, "id": 0, "token": 0, "expires_at": 0})
+        self.assertTrue(new["expires_at"].startswith("29"))
+        for made in (old, new):
+            self.assertTrue(works(made, first) and works(made, second))
+        rows = {row["id"]: row for row in first.as_admin("GET", "/api/v1/tokens").json["tokens"]}
+        self.assertLess(rows[old["id"]]["expires_at"], "2998")
+        # without an overlap the old one ends at once, everywhere; by the command line, as people do it
+        done = subprocess.run([support.BIN / "perfci", "token", "rotate", str(new["id"]), "--overlap", "0s", "--quiet", "--url",
+                               f"http://127.0.0.1:{first.port}"], capture_output=True, text=True, timeout=support.DEADLINE_S, check=False,
+                              stdin=subprocess.DEVNULL, env={**os.environ, "PERFCI_TOKEN": first.admin})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        last = {"token": done.stdout.strip()}
+        self.assertTrue(works(last, second))
+        for server in servers:
+            support.until("the old one ends", lambda: not works(new, server))
+        self.assertEqual(first.as_admin("POST", f"/api/v1/tokens/{new['id']}/rotate", {"overlap_s": 1}).status, 404)
+        self.assertTrue(works(old, first))
+
+    def test_a_token_that_ended_without_a_word_is_not_remembered_for_long(self):
+        server = self.serve()
+        made = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"]}).json
+        self.assertEqual(server.call("GET", "/api/v1/projects", token=made["token"]).status, 200)
+        # as after a restore, or behind a pooler that loses the database's events
+        support.sql(server.database, f"UPDATE tokens SET revoked_at = now() WHERE id = {made['id']}")
+        support.until("refused", lambda: server.call("GET", "/api/v1/projects", token=made["token"]).status == 401)
 
     def certificate(self, name="server", days=2):
         """A key and a certificate of its own; the folder ends with the test."""
