@@ -1,5 +1,6 @@
 -- name: commits_list
--- $1 project_id, $2 branch or NULL, $3 cursor (position) or NULL, $4 limit
+-- $1 project_id, $2 branch or NULL, $3 cursor (a commit's id: older ones than that, wherever it lies by
+-- now) or NULL, $4 limit
 SELECT b.position, c.id, c.sha, to_json(c.parents)::text AS parents, to_json(c.paths)::text AS paths,
        c.author, extract(epoch FROM c.time)::float8 AS time, c.subject, c.stub, b.branch,
        (SELECT count(*) FROM runs r WHERE r.project_id = c.project_id AND r.commit_id = c.id) AS runs,
@@ -9,7 +10,9 @@ SELECT b.position, c.id, c.sha, to_json(c.parents)::text AS parents, to_json(c.p
 FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
 WHERE b.project_id = $1::bigint
   AND b.branch = coalesce($2, (SELECT branch FROM projects WHERE id = $1::bigint))
-  AND b.position IS NOT NULL AND ($3::bigint IS NULL OR b.position < $3)
+  AND b.position IS NOT NULL AND ($3::bigint IS NULL OR b.position < (
+      SELECT x.position FROM branch_commits x
+      WHERE x.project_id = b.project_id AND x.branch = b.branch AND x.commit_id = $3))
 ORDER BY b.position DESC LIMIT $4::int;
 
 -- name: commits_get

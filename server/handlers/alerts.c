@@ -57,9 +57,6 @@ static pfc_code read_order(const pfc_req *req, pfc_page page, bool *by_worth, pf
     pfc_code code = pfc_req_query(req, "sort", 16, &sort, err);
 
     *by_worth = pfc_streq(sort, "worth");
-    if (!code && sort && !*by_worth && strcmp(sort, "new") != 0)
-        return pfc_err_set_field(err, PFC_EINVAL, "sort",
-                                 "query: sort is \"new\" or \"worth\", not \"%.16s\"", sort);
     if (!code && *by_worth && page.cursor)
         return pfc_err_set_field(err, PFC_EINVAL, "cursor",
                                  "query: a list by worth has one page; ask for a larger limit");
@@ -81,10 +78,6 @@ PFC_HANDLER(alerts_list)
         code = read_order(req, page, &by_worth, err);
     if (!code)
         code = pfc_req_query(req, "state", 32, &filter.state, err);
-    if (!code && filter.state && strcmp(filter.state, "open") != 0 &&
-        !pfc_alert_state_known(filter.state))
-        code = pfc_err_set_field(err, PFC_EINVAL, "state", "query: unknown state \"%.32s\"",
-                                 filter.state);
     if (!code)
         code = pfc_req_query_i64(req, "series", 1, INT64_MAX, &filter.series_id, err);
     if (!code)

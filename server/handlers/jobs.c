@@ -7,7 +7,6 @@
 
 static const char *const kinds[] = { "measure",  "nightly", "pull_request",
                                      "backfill", "bisect",  "verify" };
-static const char *const states[] = { "queued", "leased", "done", "failed", "cancelled" };
 
 static bool is_one_of(const char *word, const char *const *words, size_t len)
 {
@@ -80,13 +79,6 @@ PFC_HANDLER(jobs_list)
         code = pfc_req_query(req, "state", 32, &filter.state, err);
     if (!code)
         code = pfc_req_query(req, "kind", 32, &filter.kind, err);
-    if (!code && filter.state && !is_one_of(filter.state, states, PFC_ARRAY_LEN(states)))
-        code = pfc_err_set_field(err, PFC_EINVAL, "state", "query: unknown state \"%.32s\"",
-                                 filter.state);
-    if (!code && filter.kind && strcmp(filter.kind, "detect") != 0 &&
-        !is_one_of(filter.kind, kinds, PFC_ARRAY_LEN(kinds)))
-        code = pfc_err_set_field(err, PFC_EINVAL, "kind", "query: unknown kind \"%.32s\"",
-                                 filter.kind);
     if (!code)
         code = pfc_query_project(app, req, &filter.project_id, err);
     if (!code)

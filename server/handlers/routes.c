@@ -102,7 +102,7 @@ const pfc_route pfc_routes[] = {
       "JobAnswer" },
     { "GET", API "/jobs", PFC_MAY_READ, pfc_handle_jobs_list,
       "project:string state:(queued|leased|done|failed|cancelled) "
-      "kind:(measure|nightly|pull_request|backfill|bisect|verify|detect) " PAGE,
+      "kind:(measure|nightly|pull_request|backfill|bisect|verify|detect|notify) " PAGE,
       NULL, "Jobs, newest first; a queued one with its place and the wait expected", "200",
       "JobsAnswer" },
     { "POST", API "/jobs/lease", PFC_SCOPE_RUNNER, pfc_handle_jobs_lease, "wait:integer(0..30)",

@@ -1,4 +1,5 @@
 /* Strict decoding of paths and queries, and typed access for handlers. */
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/parse.h"
@@ -57,6 +58,45 @@ static bool listed(const char *allowed, const char *name)
     return false;
 }
 
+/* What follows `name` in the list: "integer(1..1000)", "(new|worth)". It is there. */
+static const char *type_of(const char *allowed, const char *name)
+{
+    const size_t len = strlen(name);
+
+    while (strcspn(allowed, "!: ") != len || memcmp(allowed, name, len) != 0) {
+        allowed += strcspn(allowed, " ");
+        allowed += strspn(allowed, " ");
+    }
+    return strchr(allowed, ':') + 1;
+}
+
+/* Of a parameter that is one of several words: is it? */
+static pfc_code check_word(const char *allowed, const char *name, const char *value, pfc_err *err)
+{
+    const char *type = type_of(allowed, name), *end = strchr(type, ')');
+    const size_t len = strlen(value);
+    char words[256] = "";
+    size_t used = 0;
+
+    if (*type != '(' || !end)
+        return PFC_OK;
+    for (const char *at = type + 1; at < end; at += strcspn(at, "|)") + 1) {
+        const size_t word = strcspn(at, "|)");
+
+        if (word == len && memcmp(at, value, len) == 0)
+            return PFC_OK;
+        if (used + word + 3 < sizeof(words)) {
+            const int n = snprintf(words + used, sizeof(words) - used, "%s%.*s", used ? ", " : "",
+                                   (int)word, at);
+
+            used += n > 0 ? (size_t)n : 0;
+        }
+    }
+    return pfc_err_set_field(err, PFC_EINVAL, name,
+                             "query: want \"%.40s\" as one of %s, got \"%.40s\"", name, words,
+                             value);
+}
+
 static pfc_code add(const char *allowed, char *name, char *value, pfc_req *req, pfc_err *err)
 {
     if (!listed(allowed, name))
@@ -70,7 +110,7 @@ static pfc_code add(const char *allowed, char *name, char *value, pfc_req *req, 
         return pfc_err_set(err, PFC_EINVAL, "query: want at most %d parameters",
                            PFC_HTTPD_MAX_QUERY);
     req->query[req->query_len++] = (pfc_httpd_pair){ .name = name, .value = value };
-    return PFC_OK;
+    return check_word(allowed, name, value, err);
 }
 
 pfc_code httpd_query_parse(const char *query, const char *allowed, char *storage, pfc_req *req,

@@ -5,8 +5,8 @@
 #include "server/repo/rows.h"
 
 static const pfc_col commit_cols[] = {
+    PFC_COL(pfc_commit_row, id, "id", I64), /* the cursor: a commit's position may change */
     PFC_COL(pfc_commit_row, position, "position", I64),
-    PFC_COL(pfc_commit_row, id, "id", I64),
     PFC_COL(pfc_commit_row, sha, "sha", TEXT),
     PFC_COL(pfc_commit_row, parents_json, "parents", TEXT),
     PFC_COL(pfc_commit_row, paths_json, "paths", TEXT),
@@ -51,6 +51,11 @@ pfc_code pfc_commits_get(pfc_db *db, int64_t project_id, const char *sha, pfc_co
     pfc_args_i64(&args, project_id);
     pfc_args_text(&args, sha);
     code = pfc_rows_one(db, "commits_get", &args, &commit_shape, &rows, "such commit", err);
+    if (code == PFC_EINVAL)
+        return pfc_err_set(err, code, "several commits begin with \"%.40s\": give more digits",
+                           sha);
+    if (code == PFC_ENOTFOUND)
+        return pfc_err_set(err, code, "there is no commit \"%.40s\"", sha);
     if (!code)
         PFC_ROWS_INTO(out, rows);
     return code;

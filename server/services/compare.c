@@ -63,7 +63,8 @@ static pfc_code find_target(pfc_db *db, int64_t project_id, const char *text, co
     pfc_commit_rows commits = { 0 };
     pfc_code code;
 
-    if (!pfc_is_hex_id(text) && !decimal)
+    if ((!pfc_is_hex_id(text) && !decimal) ||
+        (strlen(text) < 7 && strspn(text, "0") == strlen(text)))
         return pfc_err_set_field(err, PFC_EINVAL, field,
                                  "%s: want a commit id of 7 or more digits or a run id", field);
     if ((strlen(text) == 32 && pfc_is_hex_id(text)) || strlen(text) < 7)
@@ -364,6 +365,21 @@ static pfc_code read_sides(pfc_tx *tx, void *into, pfc_err *err)
     return code;
 }
 
+/* Which of the two it was is told, too. */
+static pfc_code find_side(pfc_db *db, int64_t project_id, const char *text, const char *field,
+                          target *out, pfc_compare_side *named, pfc_err *err)
+{
+    pfc_err why = { 0 };
+    pfc_code code = find_target(db, project_id, text, field, out, named, &why);
+
+    if (code == PFC_ENOTFOUND || code == PFC_EINVAL)
+        return pfc_err_set_field(err, code, field, "%s%s%s", why.field[0] ? "" : field,
+                                 why.field[0] ? "" : ": ", why.msg);
+    if (code && err)
+        *err = why;
+    return code;
+}
+
 pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *b,
                      const char *backend, pfc_comparison *out, pfc_err *err)
 {
@@ -371,9 +387,9 @@ pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *
     reading r = { .project_id = project_id, .backend = backend, .c = &c };
     pfc_code code;
 
-    code = find_target(db, project_id, a, "a", &r.at, &c.a, err);
+    code = find_side(db, project_id, a, "a", &r.at, &c.a, err);
     if (!code)
-        code = find_target(db, project_id, b, "b", &r.bt, &c.b, err);
+        code = find_side(db, project_id, b, "b", &r.bt, &c.b, err);
     if (!code)
         code = pfc_db_read(db, read_sides, &r, err);
     /* the statistics need no connection */

@@ -64,8 +64,9 @@ static pfc_code read_bound(pfc_tx *tx, const pfc_series *series, const char *tex
     if (!text)
         return PFC_OK;
     if (strspn(text, "0123456789.-") == strlen(text) && strlen(text) <= 18 &&
-        strspn(text, "0123456789") <= 11)
-        return pfc_parse_double(text, -1e11, 1e11, field, time, err);
+        strspn(text, "0123456789") <= 11 &&
+        pfc_parse_double(text, -1e11, 1e11, field, time, NULL) == PFC_OK)
+        return PFC_OK;
     if (!pfc_is_hex_id(text))
         return pfc_err_set_field(err, PFC_EINVAL, field, "%s: want Unix seconds or a commit id",
                                  field);

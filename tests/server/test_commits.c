@@ -126,6 +126,34 @@ Test(commits, lists_page_from_the_newest_and_end)
     pfc_db_close(db);
 }
 
+/* What comes in between, at either end, neither repeats a commit nor leaves one out. */
+Test(commits, pages_go_on_where_they_were_while_commits_come_in)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_page page = { .limit = 3 };
+    pfc_err err = { 0 };
+    unsigned expected = 10;
+
+    fx_commits(db, p, 3, 10);
+    do {
+        pfc_commit_rows rows = { 0 };
+
+        cr_assert(eq(int, pfc_commits_list(db, p, NULL, page, &rows, &err), PFC_OK), "%s", err.msg);
+        for (size_t i = 0; i < rows.len; i++)
+            cr_assert(eq(str, (char *)(uintptr_t)rows.items[i].sha, (char *)fx_sha(expected--)));
+        page.cursor = rows.next;
+        pfc_rows_clear(&rows);
+        if (expected == 7) {
+            fx_commits(db, p, 1, 2); /* every position is another now */
+            fx_commits(db, p, 11, 12);
+            cr_assert(eq(i64, fx_position(db, p, 3), 3));
+        }
+    } while (page.cursor);
+    cr_assert(eq(int, (int)expected, 0));
+    pfc_db_close(db);
+}
+
 Test(commits, short_ids_must_be_unique_and_hexadecimal)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);

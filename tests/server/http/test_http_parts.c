@@ -104,7 +104,8 @@ static pfc_code query(const char *text, pfc_req *req, char *storage, pfc_err *er
 {
     memset(req, 0, sizeof(*req));
     req->route = &table[1];
-    return httpd_query_parse(text, "limit:integer(1..10) q!:string", storage, req, err);
+    return httpd_query_parse(text, "limit:integer(1..10) q!:string sort:(new|worth)", storage, req,
+                             err);
 }
 
 Test(query, reads_named_parameters)
@@ -128,9 +129,10 @@ Test(query, reads_named_parameters)
 
 Test(query, refuses_unknown_doubled_and_broken_parameters)
 {
-    static const char *const bad[] = { "x=1",   "limit=1&limit=2", "limi=1", "limitx=1",
-                                       "q=%zz", "q=%00",           "%=1",    "q=%c3%28",
-                                       "=1",    "limit:integer=1" };
+    static const char *const bad[] = { "x=1",     "limit=1&limit=2", "limi=1",   "limitx=1",
+                                       "q=%zz",   "q=%00",           "%=1",      "q=%c3%28",
+                                       "=1",      "limit:integer=1", "sort=",    "sort=old",
+                                       "sort=ne", "sort=new|worth",  "sort=(new" };
     char storage[256];
     pfc_req req;
 

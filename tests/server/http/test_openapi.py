@@ -393,6 +393,33 @@ class OpenApi(writes.Writes, unittest.TestCase):
                     changed += 1
         self.assertGreater(changed, 40)
 
+    def pages(self, pattern, limit):
+        """What a list's items are known by, page after page."""
+        items, cursor = [], ""
+        while cursor is not None and len(items) < 1000:
+            page = server.as_admin("GET", f"{self.path(pattern)}?limit={limit}{cursor}").json
+            rows = page["rows"] if "rows" in page else next(page[n] for n in page if n != "next_cursor")
+            self.assertLessEqual(len(rows), limit)
+            items += [row.get("id", row.get("series_id", row.get("name"))) for row in rows]
+            cursor = page["next_cursor"] and f"&cursor={page['next_cursor']}"
+        return items
+
+    def test_every_list_is_whole_in_pages_of_any_size(self):
+        lists = 0
+        self.others()
+        for pattern, method, operation in self.operations():
+            if not any(p["name"] == "cursor" for p in operation["parameters"]):
+                continue
+            whole = self.pages(pattern, 1000)
+            for limit in {1, 1 + len(whole) // 3, len(whole) or 1} if len(whole) < 60 else {50}:
+                with self.subTest(pattern=pattern, limit=limit):
+                    paged = self.pages(pattern, limit)
+                    if paged != whole:  # the service goes on meanwhile
+                        whole, paged = self.pages(pattern, 1000), self.pages(pattern, limit)
+                    self.assertEqual(paged, whole)
+            lists += 1
+        self.assertGreaterEqual(lists, 12)
+
     def test_unknown_query_parameters_are_refused(self):
         for pattern, method, operation in self.operations():
             with self.subTest(method=method, pattern=pattern):
