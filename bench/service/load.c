@@ -49,7 +49,7 @@ typedef struct load {
     uint64_t runs;
     int64_t end_ns;
     size_t busy;
-    times posts;
+    times posts, stored;
     bench_load_result result;
 } load;
 
@@ -189,9 +189,10 @@ static void finish(load *l, client *c)
 
     l->busy--;
     add_time(&l->posts, now_ns - c->begin_ns);
-    if (status == 201)
+    if (status == 201) {
         l->result.accepted++;
-    else if (status == 503 || status == 429)
+        add_time(&l->stored, now_ns - c->begin_ns);
+    } else if (status == 503 || status == 429)
         l->result.refused++;
     else
         l->result.wrong++;
@@ -329,6 +330,7 @@ pfc_code bench_load(const bench_load_opts *opts, bench_load_result *out, pfc_err
     l.result.wrong += monitor.wrong;
     l.result.p50_ms = quantile(&l.posts, 0.5);
     l.result.p99_ms = quantile(&l.posts, 0.99);
+    l.result.accepted_p99_ms = quantile(&l.stored, 0.99);
     l.result.health_p99_ms = quantile(&monitor.asked, 0.99);
     if (!code)
         *out = l.result;
@@ -339,6 +341,7 @@ pfc_code bench_load(const bench_load_opts *opts, bench_load_result *out, pfc_err
     }
     free(l.clients);
     free(l.posts.ms);
+    free(l.stored.ms);
     free(monitor.asked.ms);
     (void)close(l.epoll);
     return code;

@@ -169,6 +169,7 @@ static size_t crowds_of(const settings *s)
 
 typedef struct totals {
     double ratio[PFC_ARRAY_LEN(crowds)][ROUNDS_MAX];
+    double after; /* of the last crowd */
     uint64_t accepted;
     size_t rounds; /* made */
     bool lost;
@@ -244,11 +245,20 @@ static pfc_code measure_crowd(const settings *s, const bench_place *place, pfc_h
     free(body);
     if (code)
         return code;
-    t->ratio[which][round - 1] = (double)r.accepted / r.seconds / raw;
+    t->after = (double)r.accepted / r.seconds / raw;
+    if (round <= ROUNDS_MAX)
+        t->ratio[which][round - 1] = t->after;
     t->accepted += r.accepted;
     (void)snprintf(what, sizeof(what), "HTTP, %u clients", crowds[which]);
-    print_row(s, round, what, (double)r.accepted / r.seconds, t->ratio[which][round - 1], &r, NULL,
-              &cpu, bench_place_rss(place));
+    print_row(s, round, what, (double)r.accepted / r.seconds, t->after, &r, NULL, &cpu,
+              bench_place_rss(place));
+    if (s->overload && which == PFC_ARRAY_LEN(crowds) - 1)
+        fprintf(
+            stderr,
+            "overload: p99 of the acknowledged %.0f ms, server %.0f MiB resident, %.0f requests "
+            "a second offered, %.0f taken\n",
+            r.accepted_p99_ms, (double)bench_place_rss(place) / 1048576.0,
+            (double)(r.accepted + r.refused + r.wrong) / r.seconds, (double)r.accepted / r.seconds);
     if (r.wrong || r.refused)
         fprintf(stderr, "answers: %llu refused, %llu wrong\n", (unsigned long long)r.refused,
                 (unsigned long long)r.wrong);
@@ -258,6 +268,22 @@ static pfc_code measure_crowd(const settings *s, const bench_place *place, pfc_h
         t->lost = true;
     }
     return PFC_OK;
+}
+
+/* The crowd of 64 once more: is the full rate back at once, when it is over? */
+static pfc_code measure_after(const settings *s, const bench_place *place, pfc_http *http,
+                              int64_t round, double raw, totals *t, pfc_err *err)
+{
+    settings five = *s;
+    const double before = t->ratio[0][round - 1];
+    pfc_code code;
+
+    five.seconds = PFC_MIN(s->seconds, 5);
+    code = measure_crowd(&five, place, http, round + ROUNDS_MAX, 0, raw, t, err);
+    if (!code)
+        fprintf(stderr, "overload: in the %lld s after it, %.2f of the rate before\n",
+                (long long)five.seconds, t->after / before);
+    return code;
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -292,6 +318,8 @@ static pfc_code measure(const settings *s, const bench_place *place, totals *t, 
             print_row(s, round, "pgbench, 32 clients", raw.tps, 1, NULL, &raw, &cpu, 0);
         for (size_t i = 0; i < crowds_of(s) && !code; i++)
             code = measure_crowd(s, place, http, round, i, raw.tps, t, err);
+        if (!code && s->overload)
+            code = measure_after(s, place, http, round, raw.tps, t, err);
     }
     pfc_http_free(http);
     free(script);

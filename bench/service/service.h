@@ -61,7 +61,8 @@ typedef struct bench_load_result {
     uint64_t wrong;    /* any other answer */
     double seconds;    /* until the last answer */
     double p50_ms, p99_ms;
-    double health_p99_ms; /* of GET /healthz, asked beside the load about 20 times a second */
+    double accepted_p99_ms; /* of those that were acknowledged */
+    double health_p99_ms;   /* of GET /healthz, asked beside the load about 20 times a second */
 } bench_load_result;
 
 /** Posts on `clients` connections; each posts again when it was answered. One thread, epoll. */
