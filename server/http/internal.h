@@ -51,6 +51,7 @@ typedef struct httpd_conn {
     bool reading;        /* it is the client that has to send */
     bool resting;        /* between two requests: the first byte of the next starts its clock */
     uint64_t received;   /* bytes, when it was looked at while resting; 0: not yet */
+    int unread;          /* bytes that waited for libmicrohttpd at the last look */
 } httpd_conn;
 
 /** One request and its answer, from the request line to the last byte. */
@@ -181,6 +182,7 @@ struct pfc_httpd {
     size_t conns_len;           /* guarded by lock */
     size_t spares_len, ops_len; /* of them, guarded by lock */
     bool timer_stop;            /* guarded by lock */
+    bool ended;                 /* the daemons are about to stop; guarded by lock */
     pthread_cond_t timer_wake;
 };
 
@@ -215,6 +217,8 @@ void httpd_conn_rests(pfc_httpd *http, httpd_conn *conn, int64_t now_ns);
 /** Starts the clock of those that have begun another request. libmicrohttpd says nothing of it before its
  *  first line is whole. */
 void httpd_conns_listen(pfc_httpd *http, int64_t now_ns);
+/** Wakes the threads of libmicrohttpd that left requests lying since the last call (nudge.c). */
+void httpd_conns_nudge(pfc_httpd *http);
 /** Ends sockets past their deadline, or all of them. */
 void httpd_conns_reap(pfc_httpd *http, int64_t now_ns, bool all);
 

@@ -29,6 +29,7 @@ static void *timer_main(void *arg)
 
         if (now_ns - listen_ns >= PFC_HTTPD_LISTEN_NS) {
             httpd_conns_listen(http, now_ns);
+            httpd_conns_nudge(http);
             listen_ns = now_ns;
         }
         httpd_conns_reap(http, now_ns, false);
@@ -274,6 +275,9 @@ void pfc_httpd_stop(pfc_httpd *http, double grace_s)
         httpd_conns_reap(http, 0, true);
         (void)settle(http, 2);
     }
+    pthread_mutex_lock(&http->lock);
+    http->ended = true;
+    pthread_mutex_unlock(&http->lock);
     MHD_stop_daemon(http->daemon);
     if (http->health)
         MHD_stop_daemon(http->health);

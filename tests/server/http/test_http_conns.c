@@ -504,6 +504,51 @@ Test(conns, head_of_a_stream_ends)
 
 /* ---- how many ---- */
 
+/* As many events as libmicrohttpd asks for at once, and nothing after them: nudge.c. */
+Test(conns, requests_that_come_128_at_once_do_not_wait_for_a_next_one)
+{
+    static const char busy[] = "GET /busy HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char request[] = "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n";
+    pfc_app app = { 0 };
+    pfc_httpd_opts opts = { .listen = "127.0.0.1:0",
+                            .threads = 1,
+                            .connections = 256,
+                            .request_timeout_s = 600,
+                            .routes = live_routes,
+                            .routes_len = live_routes_len,
+                            .app = &app };
+    pfc_httpd *http = NULL;
+    int64_t end_ns = pfc_clock_ns() + DEADLINE_S * PFC_NS_PER_S;
+    int first, fds[128];
+    pfc_err err = { 0 };
+
+    pfc_log_set_level(PFC_ERROR);
+    cr_assert(eq(int, pfc_httpd_start(&opts, &http, &err), PFC_OK), "%s", err.msg);
+    first = live_dial(http);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(fds); i++) {
+        char out[8192] = "";
+
+        fds[i] = live_dial(http);
+        cr_assert(live_put(fds[i], request, sizeof(request) - 1));
+        cr_assert(live_get_until(fds[i], out, sizeof(out), "}"), "connection %zu", i + 1);
+    }
+    cr_assert(live_put(first, busy, sizeof(busy) - 1));
+    while (!atomic_load(&app.busy) && pfc_clock_ns() < end_ns)
+        pfc_clock_sleep_ns(PFC_NS_PER_MS);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(fds); i++)
+        cr_assert(live_put(fds[i], request, sizeof(request) - 1));
+    atomic_store(&app.done, true);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(fds); i++) {
+        /* Half of the minute that they would lie there. */
+        struct pollfd p = { .fd = fds[i], .events = POLLIN };
+
+        cr_assert(eq(int, poll(&p, 1, 30000), 1), "connection %zu got no answer", i);
+        close(fds[i]);
+    }
+    close(first);
+    pfc_httpd_free(http);
+}
+
 /* libmicrohttpd shares its limit out among its threads, and one thread may take all connections. */
 Test(conns, every_connection_up_to_the_limit_is_served_and_no_more)
 {
