@@ -43,8 +43,10 @@ void server_relay(server *s, const char *event)
     type = json_string_value(json_object_get(json, "type"));
     project = json_string_value(json_object_get(json, "project"));
     runs = json_object_get(json, "runs");
-    if (type && strcmp(type, "token") == 0)
+    if (type && strcmp(type, "token") == 0) {
         pfc_cache_forget(s->app.cache);
+        pfc_httpd_end_streams(s->app.http, json_integer_value(json_object_get(json, "id")));
+    }
     if (type && runs && project) {
         publish_runs(s->app.http, project, runs);
     } else {

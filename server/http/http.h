@@ -186,7 +186,8 @@ void pfc_httpd_free(pfc_httpd *http);
  *  NULL (then only waiting handlers are woken). project "" concerns everyone. Thread-safe. */
 void pfc_httpd_publish(pfc_httpd *http, const char *topic, const char *project, const char *json);
 /** Counts news without telling them: whoever waits from an earlier generation looks again. True when
- *  somebody waits or listens now. Thread-safe. */
+ *  somebody waits or listens, or did a moment ago and may come back: then they want to be published. When
+ *  not, a stream that names an earlier event is told to begin anew. Thread-safe. */
 bool pfc_httpd_news(pfc_httpd *http);
 /** Ends the waits that were begun with these tags; tags that are gone do no harm. Thread-safe. */
 void pfc_httpd_resume(pfc_httpd *http, const uint64_t *tags, size_t len);

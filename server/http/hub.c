@@ -221,6 +221,7 @@ static void on_stream_free(void *cls)
     if (stream->next)
         stream->next->prev = stream->prev;
     hub->streams_len--;
+    hub->left_ns = pfc_clock_ns();
     pthread_mutex_unlock(&hub->lock);
     pfc_buf_clear(&stream->pending);
     free(stream);
@@ -415,7 +416,11 @@ bool pfc_httpd_news(pfc_httpd *http)
 
     pthread_mutex_lock(&hub->lock);
     atomic_fetch_add(&hub->generation, 1);
-    heard = hub->waiters || hub->streams;
+    heard = hub->waiters || hub->streams ||
+            (hub->left_ns && pfc_clock_ns() - hub->left_ns < PFC_HTTPD_BACK_S * PFC_NS_PER_S);
+    /* What is not kept is too long ago for whoever comes back after all. */
+    if (!heard)
+        hub->news += PFC_HTTPD_PAST + 1;
     pthread_mutex_unlock(&hub->lock);
     return heard;
 }

@@ -32,6 +32,7 @@
 #define PFC_HTTPD_BODIES_BYTES (256u * 1024 * 1024) /* of all requests under way, as sent */
 #define PFC_HTTPD_STREAM_BYTES (256u * 1024) /* queued for one stream; over it, it is ended */
 #define PFC_HTTPD_PAST         512           /* events kept for those who connect again */
+#define PFC_HTTPD_BACK_S       60            /* for a stream that ended to come back */
 #define PFC_HTTPD_SPARE        16 /* places beyond the limit, for those who ask after health */
 #define PFC_HTTPD_OPS          32 /* places of the listener for operations */
 
@@ -127,12 +128,13 @@ typedef struct httpd_news {
 
 typedef struct httpd_hub {
     pthread_mutex_t lock;
-    httpd_exchange *waiters;         /* guarded by lock */
-    httpd_exchange *later[512];      /* those who wait for a tag, by tag; guarded by lock */
-    uint64_t tags;                   /* given out so far; guarded by lock */
-    httpd_stream *streams;           /* guarded by lock */
-    size_t streams_len;              /* guarded by lock */
-    size_t waiters_len;              /* guarded by lock */
+    httpd_exchange *waiters;    /* guarded by lock */
+    httpd_exchange *later[512]; /* those who wait for a tag, by tag; guarded by lock */
+    uint64_t tags;              /* given out so far; guarded by lock */
+    httpd_stream *streams;      /* guarded by lock */
+    size_t streams_len;         /* guarded by lock */
+    size_t waiters_len;         /* guarded by lock */
+    int64_t left_ns; /* when the newest stream ended, 0: there was none; guarded by lock */
     httpd_news past[PFC_HTTPD_PAST]; /* event number n at n % PFC_HTTPD_PAST; guarded by lock */
     uint64_t news;                   /* events so far; guarded by lock */
     char epoch[33];                  /* of this server's life: event ids are EPOCH-NUMBER */

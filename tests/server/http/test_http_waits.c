@@ -203,6 +203,28 @@ static bool has_streams(pfc_httpd *http, const char *line)
     return has;
 }
 
+Test(waits, what_nobody_listens_to_is_not_kept_and_whoever_missed_it_begins_anew)
+{
+    pfc_app app = { 0 };
+    pfc_httpd *http = live_start(&app);
+    char *out = pfc_alloc(65536), id[64], before[80];
+    int fd;
+
+    cr_assert(not(pfc_httpd_news(http)));
+    fd = open_stream(http, NULL, "\n\n", out, 65536);
+    copy_id(out, ": open", id, sizeof(id));
+    cr_assert(pfc_httpd_news(http));
+    close(fd);
+    /* it may come back: what comes meanwhile is kept */
+    cr_assert(pfc_httpd_news(http));
+    pfc_httpd_publish(http, "run", "mine", "{\"n\":1}");
+    close(open_stream(http, id, "{\"n\":1}\n\n", out, 65536));
+    (void)snprintf(before, sizeof(before), "%.32s-0", id);
+    close(open_stream(http, before, "event: reset\n", out, 65536));
+    free(out);
+    pfc_httpd_free(http);
+}
+
 /* It would hold its queue, its socket and its place for ever. */
 Test(waits, a_stream_that_nobody_reads_is_cut_off)
 {
