@@ -31,7 +31,7 @@ static void publish_runs(pfc_httpd *http, const char *project, json_t *runs)
 
 void server_relay(server *s, const char *event)
 {
-    static const char *const topics[] = { "run", "alert", "job" };
+    static const char *const topics[] = { "run", "alert", "job", "bisection", "environment" };
     json_t *json, *runs;
     const char *type, *project;
 
