@@ -93,6 +93,15 @@ UPDATE jobs SET lease_until = '-infinity'
 WHERE ($1::bigint IS NULL OR id = $1) AND state = 'leased' AND lease_hash = $2
 RETURNING id;
 
+-- name: lease_undo
+-- $1 lease_hash: a fault of the database came between the lease and its work, which is no try of the job
+-- -> id, kind
+UPDATE jobs SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
+       finished_at = CASE WHEN cancel_requested THEN now() END,
+       lease_until = NULL, lease_hash = NULL, tries = greatest(tries - 1, 0)
+WHERE state = 'leased' AND lease_hash = $1
+RETURNING id, kind;
+
 -- name: jobs_expire
 -- $1 most tries (a notice says itself how often it is tried)  -> id, state, kind, project_id
 -- Whose lease ran out waits a sixth of it, then a third, so that whatever ended its runner may pass;
@@ -200,11 +209,6 @@ WHERE state = 'leased' AND lease_hash = $1;
 -- name: detect_finish
 -- $1 lease_hash, $2 state, $3 reason
 UPDATE jobs SET state = $2, reason = $3, lease_until = NULL, finished_at = now()
-WHERE state = 'leased' AND lease_hash = $1;
-
--- name: detect_release
--- $1 lease_hash: its connection was lost, which is not the jobs' fault
-UPDATE jobs SET state = 'queued', lease_until = NULL, lease_hash = NULL, tries = greatest(tries - 1, 0)
 WHERE state = 'leased' AND lease_hash = $1;
 
 -- name: detect_series

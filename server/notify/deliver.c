@@ -18,7 +18,8 @@
 #define MAX_WAIT_S     3600.0
 #define LEASE_S        600.0 /* longer than all calls of one delivery: GitHub's comments have pages */
 #define ANSWER_BYTES   (8u * 1024 * 1024)
-#define FINISH_TRIES   5 /* after the first, each waits twice as long: 6 s in all */
+#define READ_WAIT_S    1.0 /* for the database, which is no try of the receiver */
+#define FINISH_TRIES   5   /* after the first, each waits twice as long: 6 s in all */
 #define FINISH_WAIT_MS 200
 
 struct pfc_notifier {
@@ -233,16 +234,20 @@ static const pfc_receiver *find_receiver(const pfc_notifier *n, const char *name
     return NULL;
 }
 
-static pfc_code deliver(pfc_notifier *n, const pfc_delivery *d, double *retry_after_s, pfc_err *err)
+/* *read: the notice could be read, so that a fault is the receiver's. */
+static pfc_code deliver(pfc_notifier *n, const pfc_delivery *d, bool *read, double *retry_after_s,
+                        pfc_err *err)
 {
     const pfc_receiver *r = find_receiver(n, d->receiver);
     const pfc_notice *notice = NULL;
     pfc_notices all = { 0 };
     pfc_code code;
 
+    *read = true;
     if (!r)
         return pfc_err_set(err, PFC_EINVAL, "no receiver of this name is set up any more");
     code = pfc_notice_content(n->opts.db, d, &all, err);
+    *read = code != PFC_EUNAVAIL && code != PFC_ETIMEOUT;
     for (size_t i = 0; !code && i < all.len; i++)
         if (all.items[i].id == d->notice_id)
             notice = &all.items[i];
@@ -311,6 +316,7 @@ pfc_code pfc_notify_next(pfc_notifier *n, double *due_s, pfc_err *err)
     pfc_delivery_end end;
     double retry_after_s = 0, wait_s = 0;
     size_t notices = 0;
+    bool read;
     pfc_code code;
 
     *due_s = INFINITY;
@@ -328,7 +334,13 @@ pfc_code pfc_notify_next(pfc_notifier *n, double *due_s, pfc_err *err)
         end = PFC_DELIVERY_DROPPED;
         (void)pfc_err_set(&why, PFC_ECONFLICT, "the notice was closed before");
     } else {
-        end = end_of(n, &d, deliver(n, &d, &retry_after_s, &why));
+        code = deliver(n, &d, &read, &retry_after_s, &why);
+        end = read ? end_of(n, &d, code) : PFC_DELIVERY_BACK;
+        if (!read) {
+            pfc_log(PFC_WARN, "notice not read", "notice", d.notice_id, "why",
+                    (const char *)why.msg);
+            wait_s = READ_WAIT_S;
+        }
     }
     if (end == PFC_DELIVERY_LATER)
         wait_s = wait_of(n, &d, retry_after_s);

@@ -7,10 +7,8 @@
 #include "core/base/rng.h"
 #include "server/services/internal.h"
 
-#define BATCH         500
-#define LEASE_S       60.0 /* prolonged before each series */
-/* Connections lost at the same moment that a release may meet before it gets a good one. */
-#define RELEASE_TRIES 4
+#define BATCH   500
+#define LEASE_S 60.0 /* prolonged before each series */
 
 typedef struct batch {
     char hash[PFC_SHA256_HEX];
@@ -127,24 +125,6 @@ static pfc_code finish_batch(pfc_db *db, const batch *b, const char *state, cons
     return code;
 }
 
-/* The database went away in the middle: if it is there again, nobody has to wait for the lease's end. */
-static void release_batch(pfc_db *db, const batch *b)
-{
-    pfc_code code = PFC_EUNAVAIL;
-
-    for (int i = 0; i < RELEASE_TRIES && code; i++) {
-        pfc_args args = { 0 };
-        pfc_tx *tx = NULL;
-        pfc_err err = { 0 };
-
-        if (pfc_tx_begin(&tx, db, PFC_TX_AUTO, &err))
-            return; /* no connection to be had */
-        pfc_args_text(&args, b->hash);
-        code = pfc_tx_query(tx, "detect_release", &args, NULL, &err);
-        pfc_tx_free(tx);
-    }
-}
-
 /* Runs of another machine, or of old commits, may say of what stands that it was the machine. */
 static pfc_code reconsider(pfc_db *db, const batch *b, pfc_err *err)
 {
@@ -240,7 +220,7 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
 done:
     /* Also when only the answer to the taking was lost. */
     if (b.hash[0] && (code == PFC_EUNAVAIL || code == PFC_ETIMEOUT))
-        release_batch(db, &b);
+        pfc_lease_undo(db, b.hash);
     pfc_res_free(list);
     pfc_detector_clear(&b.detector);
     pfc_res_free(b.jobs);

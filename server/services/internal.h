@@ -107,6 +107,11 @@ pfc_code pfc_alert_blame(pfc_tx *tx, const char *actor, int64_t project_id, int6
 pfc_code pfc_alert_rank_by(pfc_db *db, int64_t alert_id, bool places, pfc_alert_ranking *out,
                            pfc_err *err) PFC_MUSTCHECK;
 
+/** Gives back at once, its try not counted, what may have been leased under that hash, after a fault of the
+ *  database: also when only the answer to the leasing was lost. Tells runners, not the server's own
+ *  workers: they pause after a fault. As far as the database can be reached; else the lease runs out. */
+void pfc_lease_undo(pfc_db *db, const char *lease_hash);
+
 /** Queues the judging of a run, or of a whole branch (run 0) whose order has changed. */
 pfc_code pfc_detect_enqueue(pfc_tx *tx, int64_t project_id, int64_t run_id, const char *branch,
                             pfc_err *err) PFC_MUSTCHECK;

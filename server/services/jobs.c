@@ -9,6 +9,7 @@
 
 #define MAX_LEASE_S 3600.0
 #define DEDUPE_MAX  (2 << 20) /* more than all labels that a job can have */
+#define UNDO_TRIES  4         /* connections lost at the same moment, before one is good */
 
 /* Announces the job as it is now, when tx commits. */
 static pfc_code tell_job(pfc_tx *tx, int64_t id, pfc_err *err)
@@ -288,15 +289,47 @@ static pfc_code release(pfc_tx *tx, int64_t job_id, const char *hash, bool *foun
     return code || !id ? code : expire(tx, &expired, err);
 }
 
+static pfc_code undo(pfc_db *db, const char *lease_hash)
+{
+    pfc_err err = { 0 };
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, &err);
+
+    if (code)
+        return PFC_OK; /* no connection to be had, for any of the tries */
+    pfc_args_text(&args, lease_hash);
+    code = pfc_tx_query(tx, "lease_undo", &args, &res, &err);
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
+        const char *kind = pfc_res_text(res, i, 1);
+
+        if (strcmp(kind, "detect") != 0 && strcmp(kind, "notify") != 0)
+            code = tell_job(tx, pfc_res_i64(res, i, 0), &err);
+    }
+    if (!code)
+        code = pfc_tx_commit(tx, &err);
+    pfc_res_free(res);
+    pfc_tx_free(tx);
+    return code;
+}
+
+void pfc_lease_undo(pfc_db *db, const char *lease_hash)
+{
+    pfc_code code = PFC_EUNAVAIL;
+
+    for (int i = 0; i < UNDO_TRIES && code; i++)
+        code = undo(db, lease_hash);
+}
+
 static double lease_seconds(double wanted)
 {
     return wanted > 0 ? PFC_MIN(wanted, MAX_LEASE_S) : PFC_LEASE_S;
 }
 
 static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *labels,
-                     const char *secret, int64_t *id, pfc_err *err)
+                     const char *hash, int64_t *id, pfc_err *err)
 {
-    char hash[PFC_SHA256_HEX];
     pfc_args args = { 0 };
     bool found = false;
     pfc_code code;
@@ -307,7 +340,6 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
     pfc_args_texts(&args, request->backends, request->backends_len);
     pfc_args_id(&args, request->project_id);
     code = pfc_tx_query(tx, "runner_seen", &args, NULL, err);
-    pfc_sha256_hex(secret, strlen(secret), hash);
     if (!code && request->lease)
         code = release(tx, 0, hash, &found, err);
     if (code)
@@ -327,7 +359,7 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
                        pfc_err *err)
 {
     char *labels = NULL;
-    char fresh[33];
+    char fresh[33], hash[PFC_SHA256_HEX] = "";
     pfc_tx *tx = NULL;
     int64_t id = 0;
     pfc_code code = canonical_labels(request->labels_json, &labels, err);
@@ -344,7 +376,8 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
             memcpy(fresh, request->lease, sizeof(fresh));
         else
             pfc_random_id(fresh);
-        code = take(tx, request, labels, fresh, &id, err);
+        pfc_sha256_hex(fresh, strlen(fresh), hash);
+        code = take(tx, request, labels, hash, &id, err);
     }
     pfc_tx_free(tx);
     free(labels);
@@ -354,6 +387,9 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
         code = pfc_jobs_get(db, id, out, err);
     if (!code)
         memcpy(secret, fresh, sizeof(fresh));
+    /* Nobody has its secret. */
+    else if (hash[0] && code != PFC_ENOTFOUND)
+        pfc_lease_undo(db, hash);
     return code;
 }
 

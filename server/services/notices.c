@@ -143,6 +143,7 @@ pfc_code pfc_delivery_take(pfc_db *db, double lease_s, pfc_delivery *out, pfc_er
     pfc_args args = { 0 };
     pfc_res *res = NULL;
     pfc_tx *tx = NULL;
+    bool begun;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
     *out = (pfc_delivery){ 0 };
@@ -165,7 +166,11 @@ pfc_code pfc_delivery_take(pfc_db *db, double lease_s, pfc_delivery *out, pfc_er
                        pfc_res_text(res, 0, pfc_res_column(res, "receiver")));
     }
     pfc_res_free(res);
+    begun = tx != NULL;
     pfc_tx_free(tx);
+    /* Also when only the answer was lost: nobody would work under that lease. */
+    if (begun && code && code != PFC_ENOTFOUND)
+        pfc_lease_undo(db, out->lease_hash);
     return code;
 }
 

@@ -48,7 +48,7 @@ typedef struct pfc_delivery {
 typedef enum pfc_delivery_end {
     PFC_DELIVERY_SENT,
     PFC_DELIVERY_LATER, /* after `after_s` */
-    PFC_DELIVERY_BACK,  /* at once, and this try did not count */
+    PFC_DELIVERY_BACK,  /* as LATER, and this try did not count */
     PFC_DELIVERY_DEAD,
     PFC_DELIVERY_DROPPED, /* nobody wants it any more */
 } pfc_delivery_end;

@@ -344,7 +344,7 @@ FAULTS["cut_everywhere"] = (orders.cut_everywhere, 40)
 FAULTS["log_fails"] = (points.log_fails, 4)
 FAULTS["kill_at_points"] = (points.kill_at_points, 6)
 FAULTS["errors_at_points"] = (points.errors_at_points, 4)
-FAULTS["lost_answers"] = (points.lost_answers, 6)
+FAULTS["lost_answers"] = (points.lost_answers, 7)
 FAULTS["replica"] = (replicas.replica, 1)
 FAULTS["failover"] = (replicas.failover, 1)
 

@@ -10,6 +10,7 @@ import random
 import shutil
 import sys
 import tempfile
+import time
 
 from ground import COMMITS, Ledger, check, sql, support, want
 
@@ -49,6 +50,7 @@ class Life:
         self.ledger.again(self.ledger.numbers(2 * COMMITS))
         self.ledger.judged()
         self.jobs = self.trials = 0
+        self.killed = False
 
     def close(self):
         self.receiver.close()
@@ -79,8 +81,8 @@ class Life:
     def lease(self):
         answer = self.ask("/api/v1/jobs/lease?wait=0", {"runner": "r", "machine_class": f"class{self.jobs}"}, 200, 204)
         if not answer:
-            # Taken by a lease whose answer was lost: it runs out, here at once.
-            self.sql(f"UPDATE jobs SET lease_until = now() WHERE id = {self.job} AND state = 'leased'")
+            if self.killed:  # taken by a lease whose answer was lost: it runs out, here at once
+                self.sql(f"UPDATE jobs SET lease_until = now() WHERE id = {self.job} AND state = 'leased'")
             return False
         want(answer["job"]["id"] == self.job, answer)
         self.held = {"lease": answer["job"]["lease"]}
@@ -113,11 +115,18 @@ class Life:
         self.receiver.comments.clear()
 
     def settled(self):
-        """What the service does by itself has come to its end. A lease whose beginning was not heard of runs out, here soon."""
-        self.sql("UPDATE jobs SET lease_until = now() WHERE state = 'leased' AND kind IN ('detect', 'notify')"
-                 " AND started_at < now() - interval '5 s'")
+        """What the service does by itself has come to its end. What a server held that was killed runs out, here soon; one that lives
+        gives back by itself what a fault of the database came between, long before its lease ends."""
+        if self.killed:
+            self.sql("UPDATE jobs SET lease_until = now() WHERE state = 'leased' AND kind IN ('detect', 'notify')"
+                     " AND started_at < now() - interval '5 s'")
         return self.sql("SELECT count(*) FROM jobs WHERE state IN ('queued', 'leased')") == "0" and self.sql(
             "SELECT count(*) > 0 AND count(*) = count(done_at) FROM notices") == "t"
+
+    def stands(self):
+        """What is left to do, and what the server said last: for whoever reads why it did not settle."""
+        return self.sql("SELECT id, kind, state, tries, reason, not_before, lease_until, clock_timestamp() FROM jobs"
+                        " WHERE state IN ('queued', 'leased') ORDER BY id LIMIT 20") + self.server.log()[-3000:]
 
     # ---- a trial ----
 
@@ -143,6 +152,7 @@ class Life:
     def trial(self, seam):
         """True when the fault came."""
         self.server.kill()
+        self.killed = seam.startswith("kill")
         self.news()
         steps, fired = [], lambda: os.path.exists(os.path.join(self.folder, "fired"))
         try:
@@ -158,6 +168,7 @@ class Life:
         came, died = fired(), self.dead()
         if not came and not died:
             self.server.kill()  # it waits for another moment than ours; whatever comes then is no trial
+            self.killed = True
             self.start(None)
         elif died:
             want(came and self.server.process.returncode == -9, f"it ended with {self.server.process.returncode}: {self.server.log()[-2000:]}")
@@ -179,6 +190,8 @@ class Life:
         ids = {c["headers"]["Perfci-Delivery"] for c in self.receiver.to("/hook")}
         want(len(ids) == 1, f"the webhook heard {ids}")
         want(len(self.receiver.comments) == 1, f"{len(self.receiver.comments)} comments")
+        # A fault of the database is no try of a receiver.
+        want(self.killed or self.sql("SELECT max(tries) FROM jobs WHERE kind = 'notify'") == "1", "a receiver's tries were used up")
 
     def points(self):
         """Every point that is passed from the start on, and how often."""
@@ -204,7 +217,14 @@ def sweep(place, trials, seed, seams, first=()):
         came = tried = 0
         while came < trials:
             want(tried < 3 * trials + len(first), f"{came} of {tried} faults came")
-            came += life.trial(chosen[tried % len(chosen)])
+            seam = chosen[tried % len(chosen)]
+            begin = time.monotonic()
+            try:
+                came += life.trial(seam)
+            except AssertionError as why:
+                raise AssertionError(f"{seam}: {why}\n{life.stands()}") from why
+            if os.environ.get("PERFCI_FAULT_TRACE"):
+                print(f"  {seam}: {time.monotonic() - begin:.1f} s", flush=True)
             tried += 1
         life.server.kill()
         life.start(None)
@@ -226,7 +246,9 @@ def errors_at_points(place, trials, seed):
     return sweep(place, trials, seed, lambda points, rng: [
         f"state {state} {point.split()[1]} {rng.randrange(2, count + 2) if point.endswith('BEGIN') else rng.randrange(1, count + 1)}"
         for point, count in sorted(points.items()) for state in STATES
-        if point.startswith("before ") and point.split()[1] not in ("http", "pipeline", "copy", "ROLLBACK", "SELECT", "LISTEN")])
+        if point.startswith("before ") and point.split()[1] not in ("http", "pipeline", "copy", "ROLLBACK", "SELECT", "LISTEN")],
+        # after a lease is taken, before it is told or its notice read: nobody must wait for its end
+        ("state 40P01 job_notify 3", "state 40001 jobs_list 3", "state 40P01 notify_content 1"))
 
 
 def lost_answers(place, trials, seed):
@@ -235,7 +257,7 @@ def lost_answers(place, trials, seed):
         names = [p.split()[1] for p in points if p.startswith("before ") and p.split()[1] not in ("http", "pipeline", "LISTEN", "COPY")]
         return [f"{what} {name} {rng.randrange(1, points['before ' + name] + 1)}"
                 for name in sorted(names) + ["COMMIT", "copy"] * (len(names) // 2) for what in ("lose", "cut")]
-    return sweep(place, trials, seed, seams, ("lose copy 1", "cut copy 1", "lose COMMIT 2", "cut COMMIT 2"))
+    return sweep(place, trials, seed, seams, ("lose copy 1", "cut copy 1", "lose COMMIT 2", "cut COMMIT 2", "lose notify_take 2"))
 
 
 def log_fails(place, trials, seed):
