@@ -21,7 +21,13 @@
 #include "core/http/client.h"
 #include "core/wire/wire.h"
 
-enum { RECORD_MAX_BYTES = 64 * 1024, RUNNER_GRACE_S = 30, SERVER_GRACE_S = 20, POLL_MS = 20 };
+enum {
+    RECORD_MAX_BYTES = 64 * 1024,
+    RUNNER_GRACE_S = 30,
+    SERVER_GRACE_S = 20,
+    ENDING_MAX_S = 30,
+    POLL_MS = 20
+};
 
 char *pfc_stack_path(const pfc_stack *stack, const char *name)
 {
@@ -30,8 +36,8 @@ char *pfc_stack_path(const pfc_stack *stack, const char *name)
 
 /* ---- processes ---- */
 
-/* State letter and start time from /proc/PID/stat; false when there is no such process. */
-static bool read_stat(pid_t pid, char *state, uint64_t *start_ticks)
+/* State letter, the kernel's flags and start time from /proc/PID/stat; false when there is no such process. */
+static bool read_stat(pid_t pid, char *state, uint64_t *flags, uint64_t *start_ticks)
 {
     char path[64];
     char text[1024];
@@ -49,14 +55,17 @@ static bool read_stat(pid_t pid, char *state, uint64_t *start_ticks)
         return false;
     text[n] = '\0';
     /* The name in parentheses may hold anything, so count from the last one: state is field 3,
-     * start time field 22. */
+     * flags are field 9, start time is field 22. */
     p = strrchr(text, ')');
     if (!p || p[1] != ' ')
         return false;
     *state = p[2];
     p += 2;
-    for (int field = 3; field < 22 && p; field++)
+    for (int field = 3; field < 22 && p; field++) {
+        if (field == 9)
+            *flags = strtoull(p, NULL, 10);
         p = strchr(p + 1, ' ');
+    }
     if (!p)
         return false;
     *start_ticks = strtoull(p + 1, NULL, 10);
@@ -88,10 +97,10 @@ static bool read_exe(pid_t pid, char *out, size_t cap)
 pfc_code pfc_member_set(pfc_member *member, pid_t pid, pfc_err *err)
 {
     char state = 0;
-    uint64_t ticks = 0;
+    uint64_t ticks = 0, flags = 0;
     char exe[sizeof(member->exe)];
 
-    if (!read_stat(pid, &state, &ticks) || state == 'Z' || !read_exe(pid, exe, sizeof(exe)))
+    if (!read_stat(pid, &state, &flags, &ticks) || state == 'Z' || !read_exe(pid, exe, sizeof(exe)))
         return pfc_err_set(err, PFC_EUNAVAIL, "%s ended as soon as it was started", member->name);
     member->pid = pid;
     member->start_ticks = ticks;
@@ -99,18 +108,58 @@ pfc_code pfc_member_set(pfc_member *member, pid_t pid, pfc_err *err)
     return PFC_OK;
 }
 
-bool pfc_member_alive(const pfc_member *member)
+/* Has SIGKILL been sent to it? It may live on for a while, on a busy machine or in a system call. */
+static bool is_doomed(pid_t pid)
+{
+    static const char *const labels[] = { "\nSigPnd:", "\nShdPnd:" };
+    char *path = pfc_format("/proc/%ld/status", (long)pid), *text = NULL;
+    size_t len = 0;
+    bool doomed = false;
+
+    if (pfc_fs_read(path, RECORD_MAX_BYTES, &text, &len, NULL) != PFC_OK)
+        text = NULL;
+    for (size_t i = 0; text && i < PFC_ARRAY_LEN(labels); i++) {
+        const char *at = strstr(text, labels[i]);
+
+        doomed = doomed || (at && strtoull(at + strlen(labels[i]), NULL, 16) >> (SIGKILL - 1) & 1);
+    }
+    free(text);
+    free(path);
+    return doomed;
+}
+
+/* Ending: the signal was taken, the process is not gone yet. */
+static bool is_exiting(uint64_t flags)
+{
+    return flags & 4; /* PF_EXITING of linux/sched.h, as /proc/PID/stat shows it */
+}
+
+static bool is_there(const pfc_member *member, bool *ending)
 {
     char state = 0;
-    uint64_t ticks = 0;
+    uint64_t ticks = 0, flags = 0;
     char exe[sizeof(member->exe)];
 
     /* A child of ours that ended must not linger as a zombie; for others this does nothing. */
-    if (member->pid > 0)
-        waitpid(member->pid, NULL, WNOHANG);
-    return member->pid > 0 && read_stat(member->pid, &state, &ticks) && state != 'Z' &&
-           state != 'X' && ticks == member->start_ticks &&
-           read_exe(member->pid, exe, sizeof(exe)) && strcmp(exe, member->exe) == 0;
+    waitpid(member->pid, NULL, WNOHANG);
+    if (!read_stat(member->pid, &state, &flags, &ticks) || state == 'Z' || state == 'X' ||
+        ticks != member->start_ticks)
+        return false;
+    *ending = is_exiting(flags) || is_doomed(member->pid);
+    return *ending || (read_exe(member->pid, exe, sizeof(exe)) && strcmp(exe, member->exe) == 0);
+}
+
+bool pfc_member_alive(const pfc_member *member)
+{
+    const int64_t end = pfc_clock_ns() + ENDING_MAX_S * PFC_NS_PER_S;
+    bool ending = false;
+
+    while (member->pid > 0 && is_there(member, &ending)) {
+        if (!ending || pfc_clock_ns() >= end)
+            return true;
+        pfc_clock_sleep_ns(POLL_MS * PFC_NS_PER_MS);
+    }
+    return false;
 }
 
 static bool wait_gone(const pfc_member *member, double timeout_s)

@@ -53,7 +53,8 @@ char *pfc_stack_path(const pfc_stack *stack, const char *name);
 
 /** Notes the process as the member; PFC_EUNAVAIL when it is gone already. */
 pfc_code pfc_member_set(pfc_member *member, pid_t pid, pfc_err *err) PFC_MUSTCHECK;
-/** Runs, and is really the process that was noted. Zombies do not run. */
+/** Runs, and is really the process that was noted. Zombies do not run; one that was killed is waited for,
+ *  30 s at most, since its port and its files are its own until it is gone. */
 bool pfc_member_alive(const pfc_member *member);
 /** Sends `sig`, waits up to grace_s, then SIGKILL to its group; forgets it. Not ours or gone: only
  *  forgets it. True when SIGKILL was needed. */

@@ -2,6 +2,7 @@
  * The parts of the command line that are pure: reading series, judging runs, Markdown, guesses.
  */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -409,4 +410,23 @@ Test(stack, only_the_very_process_counts_as_the_member)
     member.start_ticks--;
     member.exe[0] = '?';
     cr_assert(not(pfc_member_alive(&member)));
+}
+
+/* Whoever starts what was killed must not take the one that is still on its way out for it. */
+Test(stack, a_process_that_was_killed_does_not_count_while_it_ends)
+{
+    for (int trial = 0; trial < 40; trial++) {
+        pfc_member member = { .name = "child" };
+        pfc_err err = { 0 };
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            for (;;)
+                (void)getppid(); /* awake, so that it is not gone at once */
+        }
+        cr_assert(gt(int, pid, 0));
+        cr_assert(eq(int, pfc_member_set(&member, pid, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(int, kill(pid, SIGKILL), 0));
+        cr_assert(not(pfc_member_alive(&member)), "trial %d", trial);
+    }
 }
