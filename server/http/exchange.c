@@ -91,6 +91,7 @@ void httpd_on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     free(x->match_text);
     free(x->types_text);
     free(x->accept_text);
+    free(x->proxy_text);
     free(x);
     atomic_fetch_sub(&http->active, 1);
 }
@@ -180,9 +181,7 @@ static bool over_address_limit(httpd_exchange *x)
     x->counted = true;
     peer = x->conn->peer;
     if (pfc_nets_hold(&http->trusted, &peer) &&
-        !httpd_forwarded_for(
-            MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, "X-Forwarded-For"), &http->trusted,
-            &peer))
+        !httpd_forwarded_for(x->proxy_text, &http->trusted, &peer))
         return false;
     len = httpd_peer_key(&peer, &key);
     x->retry_s = httpd_limits_take(http->limits, atomic_load(&http->rate_address), 'a', key, len,
@@ -224,12 +223,13 @@ static void call_handler(httpd_exchange *x, pfc_reply *reply)
     req.waited_s = (double)(pfc_clock_ns() - x->complete_ns) * 1e-9;
     req.stopping = atomic_load(&http->stopping);
 
-    if (x->fault_status) {
+    code = over_address_limit(x) ? httpd_too_many(http, "this address", &status, &err) : PFC_OK;
+    if (!code && x->fault_status) {
         httpd_reply_error(reply, x->fault_status, &x->fault);
         return;
     }
-    code = over_address_limit(x) ? httpd_too_many(http, "this address", &status, &err)
-                                 : find_route(x, &req, reply, &status, &answered, &err);
+    if (!code)
+        code = find_route(x, &req, reply, &status, &answered, &err);
     if (x->later) {
         req.auth = x->auth;
         req.later = x->ticket;

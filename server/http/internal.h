@@ -72,6 +72,7 @@ typedef struct httpd_exchange {
     char *match_text;  /* owned: If-None-Match as sent */
     char *types_text;  /* owned: Accept as sent */
     char *accept_text; /* owned: Accept-Encoding as sent */
+    char *proxy_text;  /* owned: X-Forwarded-For, all of its lines */
     bool body_gzip;
     bool counted_token; /* against the limit of its token */
     bool counted;       /* against the limit of its address */

@@ -129,6 +129,9 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
     } else if (strcasecmp(name, "X-Forwarded-Proto") == 0) {
         h->x->encrypted = h->x->conn && strcasecmp(value, "https") == 0 &&
                           pfc_nets_hold(&h->x->http->trusted, &h->x->conn->peer);
+    } else if (strcasecmp(name, "X-Forwarded-For") == 0) {
+        /* A proxy may add a line of its own below what its client made up. */
+        keep_list(&h->x->proxy_text, value);
     } else if (strcasecmp(name, "Sec-Fetch-Site") == 0) {
         h->x->cross_site = strcasecmp(value, "cross-site") == 0;
     } else if (strcasecmp(name, "Idempotency-Key") == 0) {

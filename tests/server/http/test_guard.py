@@ -91,6 +91,20 @@ class Guard(unittest.TestCase):
         self.assertEqual(ask("198.51.100.8"), 200)
         # what stands left of the last address that is not trusted is hearsay
         support.until("limited behind two proxies", lambda: ask("198.51.100.99, 198.51.100.7, 127.0.0.5") == 429)
+        # a proxy that adds a line of its own leaves what the client made up in the one before it
+        token_head, made_up = {"Authorization": "Bearer " + token}, iter(range(1, 250))
+
+        def in_two_lines():
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=support.DEADLINE_S)
+            connection.putrequest("GET", "/api/v1/projects")
+            for name, value in (*token_head.items(), ("X-Forwarded-For", f"203.0.113.{next(made_up)}"), ("X-Forwarded-For", "198.51.100.9")):
+                connection.putheader(name, value)
+            connection.endheaders()
+            status = connection.getresponse().status
+            connection.close()
+            return status
+
+        self.assertIn(429, [in_two_lines() for _ in range(100)])
         for connection in held:
             connection.close()
 
