@@ -389,6 +389,7 @@ static pfc_code start(server *s, pfc_err *err)
 
     s->app.lease_s = s->settings.lease_s;
     pthread_mutex_init(&s->app.snapshot.lock, NULL);
+    pthread_mutex_init(&s->app.seen_schema.lock, NULL);
     s->app.cache = pfc_cache_new(CACHE_TTL_S);
     code = pfc_manager_socket(&s->listen_fd, err);
     if (!code)

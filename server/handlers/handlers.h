@@ -22,6 +22,16 @@ typedef struct pfc_snapshot {
     pfc_job_counts jobs;
 } pfc_snapshot;
 
+/* The schema that the database has, asked for once a second at most: /readyz is anybody's, and without a limit. */
+typedef struct pfc_seen_schema {
+    pthread_mutex_t lock; /* initialised by main */
+    int64_t asked_ns;     /* guarded by lock, like the rest */
+    int64_t at_ns;        /* of the answer; 0: there was none yet */
+    bool asking;          /* since asked_ns */
+    int version;
+    pfc_err err; /* PFC_OK: version holds */
+} pfc_seen_schema;
+
 struct pfc_app {
     pfc_db *db;         /* writes, and reads that must see them */
     pfc_httpd *http;    /* set once the server listens */
@@ -33,6 +43,7 @@ struct pfc_app {
     atomic_bool replaying; /* one replay of a whole branch at a time */
     pfc_pulse pulse;       /* of the server's own threads */
     pfc_snapshot snapshot;
+    pfc_seen_schema seen_schema;
 };
 
 /* What a route may be opened by: a runner posts what it measured. */

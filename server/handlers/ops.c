@@ -1,6 +1,7 @@
 /* Health, version, metrics, figures, events, and the description of the API. */
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 
@@ -22,6 +23,50 @@ PFC_HANDLER(healthz)
     return pfc_reply_json(reply, 200, json_pack("{s:s}", "status", "ok"), err);
 }
 
+#define SHARED_NS PFC_NS_PER_S /* an answer of the database serves all who ask within it */
+
+/* One request asks at a time; who comes meanwhile gets what was known, and before long the word that
+ * nothing is: a database that hangs holds one thread and not all of them. */
+static pfc_code look_at_schema(pfc_app *app, int *version, pfc_err *err)
+{
+    pfc_seen_schema *seen = &app->seen_schema;
+    pfc_err why = { 0 };
+    int64_t now_ns;
+    int found = 0;
+    bool ask;
+
+    pthread_mutex_lock(&seen->lock);
+    now_ns = pfc_clock_ns();
+    ask = !seen->asking && (!seen->at_ns || now_ns - seen->at_ns >= SHARED_NS);
+    if (ask) {
+        seen->asking = true;
+        seen->asked_ns = now_ns;
+    } else if (seen->asking && (!seen->at_ns || now_ns - seen->asked_ns >= SHARED_NS)) {
+        (void)pfc_err_set(&why, PFC_EUNAVAIL, "the database has not answered for %.1f s",
+                          (double)(now_ns - seen->asked_ns) * 1e-9);
+    } else {
+        why = seen->err;
+        found = seen->version;
+    }
+    pthread_mutex_unlock(&seen->lock);
+
+    if (ask) {
+        const pfc_code code = pfc_db_version(app->db, &found, &why);
+
+        pthread_mutex_lock(&seen->lock);
+        seen->asking = false;
+        seen->at_ns = pfc_clock_ns();
+        seen->version = found;
+        why.code = code;
+        seen->err = why;
+        pthread_mutex_unlock(&seen->lock);
+    }
+    *version = found;
+    if (why.code)
+        *err = why;
+    return why.code;
+}
+
 /* A schema that is one ahead is what a newer server beside this one needs, and does for this one, too:
  * migrations only add until every server has them. */
 static pfc_code readiness(pfc_app *app, const pfc_req *req, pfc_err *err)
@@ -38,7 +83,7 @@ static pfc_code readiness(pfc_app *app, const pfc_req *req, pfc_err *err)
     if (silent_s > PFC_PULSE_SILENT_S)
         return pfc_err_set(err, PFC_EUNAVAIL,
                            "a worker has not come round for %.0f s: restart the server", silent_s);
-    code = pfc_db_version(app->db, &version, err);
+    code = look_at_schema(app, &version, err);
     if (code)
         return code;
     if (version < pfc_schema_newest())

@@ -1,7 +1,9 @@
 """/metrics by strict parsers of both formats, each figure moved by what it counts; /readyz and /version."""
+import concurrent.futures
 import http.client
 import re
 import socket
+import subprocess
 import sys
 import unittest
 
@@ -197,12 +199,41 @@ class Metrics(unittest.TestCase):
             support.sql(server.database, f"DELETE FROM schema_migrations WHERE version > {min(version, known)}")
             if version > known:
                 support.sql(server.database, f"INSERT INTO schema_migrations (version, name) SELECT n, 'later' FROM generate_series({known + 1}, {version}) n")
-            answer = server.call("GET", "/readyz")
-            self.assertEqual(answer.status, status, answer)
+            answer = support.until(f"{status} at version {version}", lambda s=status: next((  # of the last second, perhaps
+                a for a in [server.call("GET", "/readyz")] if a.status == s), None))
             if said:
                 self.assertIn(said, answer.json["error"]["message"])
                 self.assertIn(str(version), answer.json["error"]["message"])
             self.assertEqual(server.call("GET", "/healthz").status, 200)
+
+    def test_readiness_of_a_database_that_hangs_holds_one_thread(self):
+        url = self.cluster.database()
+        server = support.Server(url, "--threads", "4", "--workers", "0")
+        self.addCleanup(server.close)
+        locker = subprocess.Popen(["psql", "-XAtq", "-d", url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            locker.stdin.write("BEGIN; LOCK TABLE schema_migrations; SELECT 'held';\n")
+            locker.stdin.flush()
+            self.assertEqual(locker.stdout.readline(), "held\n")
+            waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'perfci'"
+            with concurrent.futures.ThreadPoolExecutor(20) as pool:
+                asked = [pool.submit(server.call, "GET", "/readyz")]
+
+                def told():
+                    asked.extend(pool.submit(server.call, "GET", "/readyz") for _ in range(10))
+                    self.assertLessEqual(int(support.sql(url, waiting)), 1)
+                    return any(a.done() and a.result().status == 503 and
+                               "the database has not answered" in a.result().json["error"]["message"] for a in asked)
+
+                support.until("strangers are told", told)
+                # the other threads are there for other work
+                self.assertEqual(server.as_admin("GET", "/api/v1/projects").status, 200)
+                locker.communicate("ROLLBACK;\n", timeout=support.DEADLINE_S)
+                self.assertLessEqual({a.result().status for a in asked}, {200, 503})
+            support.until("ready again", lambda: server.call("GET", "/readyz").status == 200)
+        finally:
+            locker.kill()
+            locker.communicate(timeout=support.DEADLINE_S)
 
     def test_readiness_ends_before_the_server_does(self):
         server = support.Server(self.cluster.database())
