@@ -140,15 +140,11 @@ static pfc_code read_comparison(const char *file, pfc_cmp *out, pfc_err *err)
 
 static pfc_code read_token(const comment_opts *o, char **out, pfc_err *err)
 {
-    size_t len = 0;
     pfc_code code;
 
-    if (o->token_file) {
-        code = pfc_fs_read(o->token_file, 4096, out, &len, err);
-        if (!code)
-            (*out)[strcspn(*out, "\r\n")] = '\0';
-        return code;
-    }
+    if (o->token_file)
+        return pfc_conf_secret_file(o->token_file, out, err) ? pfc_err_wrap(err, "--token-file")
+                                                             : PFC_OK;
     code = pfc_conf_secret("GITHUB_TOKEN", out, err);
     if (code == PFC_ENOTFOUND)
         return pfc_err_set(err, PFC_EINVAL,

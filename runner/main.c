@@ -17,8 +17,6 @@
 #include "core/base/rng.h"
 #include "runner/agent.h"
 
-#define MAX_TOKEN_BYTES 4096
-
 static int stop_pipe[2] = { -1, -1 };
 
 /* The byte stays in the pipe: whoever polls it sees it from now on. */
@@ -167,16 +165,9 @@ static pfc_code parse(int argc, char **argv, pfc_agent_opts *opts, flags *more, 
 
 static pfc_code read_token(const char *file, char **token, pfc_err *err)
 {
-    size_t len = 0;
-    pfc_code code;
-
     if (!file)
         return pfc_conf_secret("PERFCI_TOKEN", token, err);
-    code = pfc_fs_read(file, MAX_TOKEN_BYTES, token, &len, err);
-    if (code)
-        return pfc_err_wrap(err, "--token-file");
-    (*token)[strcspn(*token, "\r\n")] = '\0';
-    return (*token)[0] ? PFC_OK : pfc_err_set(err, PFC_EINVAL, "--token-file %s is empty", file);
+    return pfc_conf_secret_file(file, token, err) ? pfc_err_wrap(err, "--token-file") : PFC_OK;
 }
 
 static pfc_code catch_signals(pfc_err *err)

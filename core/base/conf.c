@@ -128,7 +128,8 @@ char *pfc_conf_data_dir(const char *flag)
     return pfc_format("%s/.local/share/perfci", home != NULL && home[0] == '/' ? home : "/root");
 }
 
-static pfc_code read_secret_file(const char *path, char **out, pfc_err *err)
+/* *out_len: of what is left without the line breaks at its end. */
+static pfc_code read_secret_file(const char *path, char **out, size_t *out_len, pfc_err *err)
 {
     pfc_err open_to_all = { 0 };
     char *text = NULL;
@@ -141,6 +142,29 @@ static pfc_code read_secret_file(const char *path, char **out, pfc_err *err)
         pfc_log(PFC_WARN, "a secret is no secret", "reason", (const char *)open_to_all.msg);
     while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
         text[--len] = '\0';
+    *out = text;
+    *out_len = len;
+    return PFC_OK;
+}
+
+pfc_code pfc_conf_secret_file(const char *path, char **out, pfc_err *err)
+{
+    char *text = NULL;
+    size_t len = 0, line;
+    pfc_code code = read_secret_file(path, &text, &len, err);
+
+    if (code)
+        return code;
+    line = strcspn(text, "\r\n");
+    if (strlen(text) != len)
+        code = pfc_err_set(err, PFC_EINVAL, "%.300s: want text", path);
+    else if (line == 0)
+        code = pfc_err_set(err, PFC_EINVAL, "%.300s: it is empty", path);
+    if (code) {
+        free(text);
+        return code;
+    }
+    text[line] = '\0';
     *out = text;
     return PFC_OK;
 }
@@ -170,6 +194,7 @@ pfc_code pfc_conf_secret(const char *name, char **out, pfc_err *err)
     const char *credentials = getenv("CREDENTIALS_DIRECTORY");
     char *file_name = pfc_format("%s_FILE", name);
     const char *file = getenv(file_name);
+    size_t len = 0;
     char *credential = credentials == NULL ? NULL : pfc_fs_join(credentials, name);
     pfc_code code;
 
@@ -177,9 +202,9 @@ pfc_code pfc_conf_secret(const char *name, char **out, pfc_err *err)
         *out = pfc_strdup(value);
         code = PFC_OK;
     } else if (file != NULL && file[0] != '\0') {
-        code = read_secret_file(file, out, err);
+        code = read_secret_file(file, out, &len, err);
     } else if (credential != NULL && pfc_fs_exists(credential)) {
-        code = read_secret_file(credential, out, err);
+        code = read_secret_file(credential, out, &len, err);
     } else {
         code = pfc_err_set(err, PFC_ENOTFOUND, "%s is not set (nor %s_FILE)", name, name);
     }

@@ -42,6 +42,10 @@ const char *pfc_conf_pick(const char *flag, const char *env, const char *yaml,
                           const char *fallback);
 /** Data folder: flag, PERFCI_DATA, $XDG_DATA_HOME/perfci, ~/.local/share/perfci; caller frees. */
 char *pfc_conf_data_dir(const char *flag);
+/** The first line of a file that a flag or a setting names for its secret: "-" is standard input. Not
+ *  empty, of text; a file that everybody may read is a WARN in the log. PFC_EINVAL, or as of pfc_fs_read;
+ *  errors name the file and never what is in it; caller frees. */
+pfc_code pfc_conf_secret_file(const char *path, char **out, pfc_err *err) PFC_MUSTCHECK;
 /** A secret by NAME: the environment, else the file named by NAME_FILE, else systemd's
  *  $CREDENTIALS_DIRECTORY/NAME. Trailing newline cut; a file that everybody may read is a WARN in the
  *  log. PFC_ENOTFOUND when none is set; caller frees. */

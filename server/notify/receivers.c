@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "core/base/address.h"
-#include "core/base/fs.h"
+#include "core/base/conf.h"
 #include "core/base/parse.h"
 #include "core/http/client.h"
 #include "server/notify/internal.h"
 
 #define SECRET_MIN  16
-#define SECRET_MAX  4096
 #define LINE_MAX_   8192
 #define GITHUB_API  "https://api.github.com"
 #define KNOWN_WORDS "kind, url, secret, project, repo"
@@ -50,21 +49,12 @@ static pfc_code bad(const line *l, pfc_err *err, const char *said)
     return pfc_err_set(err, PFC_EINVAL, "%s:%zu: %s", l->where, l->number, said);
 }
 
-/* A small file's first line. */
+/* The first line of a file that holds a secret. */
 static pfc_code read_line(const line *l, const char *path, char **out, pfc_err *err)
 {
-    size_t len = 0;
     pfc_err why = { 0 };
 
-    if (pfc_fs_read(path, SECRET_MAX, out, &len, &why))
-        return pfc_err_set(err, PFC_EINVAL, "%s:%zu: %s", l->where, l->number, why.msg);
-    if (strlen(*out) != len) {
-        free(*out);
-        *out = NULL;
-        return pfc_err_set(err, PFC_EINVAL, "%s:%zu: %s: want text", l->where, l->number, path);
-    }
-    (*out)[strcspn(*out, "\r\n")] = '\0';
-    return PFC_OK;
+    return pfc_conf_secret_file(path, out, &why) ? bad(l, err, why.msg) : PFC_OK;
 }
 
 /* ---- the URL ---- */

@@ -1,8 +1,13 @@
 /* Tokens, partitions, events. */
+#include <stdio.h>
+#include <string.h>
+
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
 #include "core/base/clock.h"
+#include "core/base/hash.h"
+#include "server/services/internal.h"
 
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
@@ -161,6 +166,31 @@ Test(cache, nothing_is_remembered_while_events_are_not_heard)
     cr_assert(eq(int, pfc_token_verify_cached(db, cache, secret, &who, &err), PFC_EDENIED));
     pfc_cache_free(cache);
     pfc_db_close(db);
+}
+
+/* Whoever shares the place, or all of the hash but its end, is somebody else. */
+Test(cache, only_the_whole_hash_is_remembered)
+{
+    const pfc_principal who = { .token_id = 7, .scopes = PFC_SCOPE_ALL };
+    pfc_cache *cache = pfc_cache_new(3600);
+    char hash[PFC_SHA256_HEX], other[PFC_SHA256_HEX];
+    pfc_principal found = { 0 };
+    uint64_t generation = 0;
+
+    pfc_sha256_hex("a", 1, hash);
+    pfc_cache_trust(cache, true);
+    cr_assert(not(pfc_cache_token(cache, hash, &found, &generation)));
+    pfc_cache_keep_token(cache, hash, &who, -1, generation);
+    cr_assert(pfc_cache_token(cache, hash, &found, &generation));
+    cr_assert(eq(i64, found.token_id, 7));
+    /* 1,024 places: some of the 65,535 are in the same one */
+    for (unsigned i = 0; i < 0x10000; i++) {
+        memcpy(other, hash, sizeof(other));
+        (void)snprintf(other + sizeof(other) - 5, 5, "%04x", i);
+        cr_assert(
+            eq(int, pfc_cache_token(cache, other, &found, &generation), strcmp(other, hash) == 0));
+    }
+    pfc_cache_free(cache);
 }
 
 Test(cache, an_expiring_token_is_not_remembered_longer_than_it_lives)

@@ -154,6 +154,28 @@ Test(conf, secrets_come_from_environment_or_file)
     cr_assert(eq(int, pfc_fs_private(path, &err), PFC_EDENIED));
     cr_assert(ne(ptr, strstr(err.msg, path), NULL));
     cr_assert(eq(int, pfc_fs_private("/nowhere", &err), PFC_ENOTFOUND));
+
+    /* one that a flag names: its first line, and a word of warning */
+    static const struct {
+        const char *text;
+        size_t len;
+        pfc_code code;
+    } files[] = { { "one\r\ntwo\n", 9, PFC_OK }, { "one", 3, PFC_OK },
+                  { "one\0\n", 5, PFC_EINVAL },  { "\n\n", 2, PFC_EINVAL },
+                  { "", 0, PFC_EINVAL },         { "\none\n", 5, PFC_EINVAL } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(files); i++) {
+        cr_assert(
+            eq(int, pfc_fs_write_atomic(path, files[i].text, files[i].len, 0600, &err), PFC_OK));
+        cr_assert(eq(int, pfc_conf_secret_file(path, &secret, &err), files[i].code), "%zu", i);
+        if (files[i].code == PFC_OK) {
+            cr_assert(eq(str, secret, "one"));
+            free(secret);
+        } else {
+            cr_assert(ne(ptr, strstr(err.msg, path), NULL));
+        }
+    }
+    cr_assert(eq(int, pfc_conf_secret_file("/nowhere", &secret, &err), PFC_ENOTFOUND));
     setenv("PFC_S", "from environment", 1);
     cr_assert(eq(int, pfc_conf_secret("PFC_S", &secret, &err), PFC_OK));
     cr_assert(eq(str, secret, "from environment"));
