@@ -3,6 +3,7 @@
 import contextlib
 import http.server
 import json
+import os
 import threading
 
 import support
@@ -124,6 +125,14 @@ class Comment(support.Case):
         self.assertIn("No change", self.github.comments[1]["body"])
         self.assertNotIn("regression", self.github.comments[1]["body"].split("<details>")[0])
         self.assertIn("a person says", self.github.comments[0]["body"])
+
+    def test_a_token_file_that_everybody_may_read_is_a_warning(self):
+        for mode, warned in ((0o600, False), (0o640, False), (0o644, True)):
+            os.chmod(self.token, mode)
+            done = self.comment(FINE)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("everybody on this machine may read it" in done.stderr, warned, done.stderr)
+            self.assertNotIn("s3cret", done.stderr)
 
     def test_a_comment_of_somebody_else_with_our_marker_stops_nothing(self):
         self.github.add(7, "<!-- perfci:pull-request -->\nmine, now")["foreign"] = True

@@ -7,6 +7,7 @@ bodies are held to their schemas, and the schemas to being as narrow as what is 
 import json
 import os
 import pathlib
+import re
 import unittest
 
 import jsonschema
@@ -16,6 +17,7 @@ import support
 import writes
 
 SOURCE = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
+SCOPES = ["read", "ingest", "runner", "triage", "admin"]
 
 
 def setUpModule():
@@ -469,6 +471,50 @@ class OpenApi(writes.Writes, unittest.TestCase):
                     answer = server.call(method.upper(), self.path(pattern), body, token=token)
                     self.assertEqual(answer.status, 403, answer)
                     self.assertEqual(answer.json["error"]["code"], "forbidden")
+
+    def test_scopes_are_those_that_people_are_told(self):
+        """The description is made of the table that guards: a slip there shows only against what was written by hand."""
+        told = {}
+        for row in (SOURCE / "server/API.md").read_text().splitlines():
+            if row.startswith("| `"):
+                named = []
+                for method, path, scopes in re.findall(r"`([A-Z]+) (\S+?)`|\[(.*?)\]", row.split(" | ")[0]):
+                    if scopes:  # of those that are named before it
+                        told.update({key: set(SCOPES) if scopes == "any" else set(scopes.split(", ")) for key in named})
+                        named = []
+                    else:
+                        at_root = path in ("/version", "/healthz", "/readyz", "/metrics")
+                        named.append((path if at_root else "/api/v1" + path, method.lower()))
+                        told[named[-1]] = set()
+        served = {(pattern, method): {s for entry in operation["security"] for s in entry.get("token", [])}
+                  for pattern, method, operation in self.operations()}
+        self.assertEqual(told, served)
+
+    def test_a_token_of_another_project_reaches_nothing_here(self):
+        server.as_admin("POST", "/api/v1/projects", {"name": "elsewhere"})
+        token = server.as_admin("POST", "/api/v1/tokens", {"scopes": SCOPES, "project": "elsewhere"}).json["token"]
+        before = support.sql(server.database, "SELECT count(*), max(id) FROM audit WHERE actor LIKE '%token%'")
+        shared = {"/api/v1/machines", "/api/v1/runners", "/api/v1/session"}  # of the whole service
+        refused = 0
+        for pattern, method, operation in self.operations():
+            if pattern.endswith("/events") or pattern in shared or {} in operation["security"]:
+                continue
+            body, query = self.body_of(pattern, method), self.QUERIES.get(pattern, "")
+            if not query and any(p["name"] == "project" for p in operation["parameters"]):
+                query = "?project=demo"
+            with self.subTest(method=method, pattern=pattern):
+                if method == "get" and "project" in query:  # its own, when it asks for none
+                    own = server.call("GET", pattern, token=token)
+                    self.assertIn(own.status, (200, 400, 403), own)
+                    self.assertNotIn(b'"demo"', own.body)
+                answer = server.call(method.upper(), self.path(pattern) + query, body, token=token)
+                if pattern in ("/api/v1/projects", "/api/v1/jobs/lease") and answer.status < 300:
+                    self.assertNotIn(b'"demo"', answer.body)
+                    continue
+                self.assertEqual((answer.status, answer.json["error"]["code"]), (403, "forbidden"), answer)
+                refused += 1
+        self.assertGreater(refused, 35)
+        self.assertEqual(support.sql(server.database, "SELECT count(*), max(id) FROM audit WHERE actor LIKE '%token%'"), before)
 
     def test_head_and_options_work_everywhere(self):
         for pattern, methods in self.api["paths"].items():

@@ -168,6 +168,7 @@ class Notices(unittest.TestCase):
         path = os.path.join(self.folder, name)
         with open(path, "w", encoding="ascii") as file:
             file.write(text)
+        os.chmod(path, 0o600)
         return path
 
     def start(self, lines, *flags):
@@ -212,6 +213,7 @@ class Notices(unittest.TestCase):
         self.assertEqual(head["Perfci-Signature"], "sha256=" + good)
 
     def test_every_receiver_hears_of_it_however_it_stumbles_at_first(self):
+        os.chmod(self.secret, 0o644)
         server = self.start("# who hears of it\n\n"
                             "fine kind=webhook url=HERE/fine?key=1 secret=SECRET project=demo\n"
                             "slow kind=webhook url=HERE/slow secret=SECRET\n"
@@ -219,6 +221,8 @@ class Notices(unittest.TestCase):
                             "closing kind=webhook url=HERE/closing secret=SECRET\n"
                             "others kind=webhook url=HERE/others secret=SECRET project=another\n"
                             "chat kind=slack url=HERE/chat\n")
+        self.assertIn(f"{self.secret}: everybody on this machine may read it", server.log())
+        self.assertNotIn(self.SECRET, server.log())
         self.blame(server, 1)
         support.until("all have it", lambda: not self.notices(server))
         counts = {p: len(self.receiver.to(p)) for p in ("/fine", "/slow", "/broken", "/closing", "/others", "/chat")}
