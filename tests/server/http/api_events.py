@@ -26,34 +26,6 @@ class Events(unittest.TestCase):
         line = text.split(b"event: run\ndata: ")[1].split(b"\n")[0]
         self.assertEqual(json.loads(line)["project"], "events")
 
-    def test_a_stream_hears_of_a_search_from_its_order_to_its_end(self):
-        server.as_admin("POST", "/api/v1/projects", {"name": "searched"})
-        server.as_admin("POST", "/api/v1/projects/searched/commits", support.commits(1, 4))
-        for n in (1, 4):
-            posted = server.as_admin("POST", "/api/v1/runs", support.run_document(4100 + n, n, 100.0 * n, project="searched"))
-            self.assertEqual(posted.status, 201, posted)
-        stream = http.client.HTTPConnection("127.0.0.1", server.port, timeout=support.DEADLINE_S)
-        self.addCleanup(stream.close)
-        stream.request("GET", "/api/v1/events")
-        reply = stream.getresponse()
-        while reply.readline() != b": open\n":
-            pass
-
-        def heard(topic):
-            while reply.readline() != f"event: {topic}\n".encode():
-                pass
-            return json.loads(reply.readline().removeprefix(b"data: "))
-
-        made = server.as_admin("POST", "/api/v1/bisections", {"project": "searched", "mode": "remote", "metric": "time_ns",
-                                                              "good": support.commit_id(1), "bad": support.commit_id(4)})
-        self.assertEqual(made.status, 201, made)
-        news = heard("bisection")
-        self.assertEqual((news["type"], news["project"], news["id"], news["state"]),
-                         ("bisection", "searched", made.json["id"], "running"))
-        self.assertEqual(server.as_admin("DELETE", f"/api/v1/bisections/{made.json['id']}").status, 200)
-        while news["state"] != "cancelled":
-            news = heard("bisection")
-
     def test_a_stream_goes_on_where_it_was_and_ends_with_its_token(self):
         server.as_admin("POST", "/api/v1/projects", {"name": "events"})
         made = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"]}).json
