@@ -81,7 +81,9 @@ class Cluster:
 def sql(url, text):
     """What psql prints of it."""
     done = subprocess.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", text], capture_output=True,
-                          text=True, timeout=120, stdin=subprocess.DEVNULL, check=True)
+                          text=True, timeout=120, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        raise AssertionError(f"psql ended with {done.returncode}: {done.stderr.strip()}\nit was given: {text}")
     return done.stdout
 
 
