@@ -52,6 +52,13 @@ pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc
     return pfc_err_set(err, PFC_EUNAVAIL, "database: %s: %s", what, message);
 }
 
+bool pfc_result_collided(const PGresult *res)
+{
+    const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
+
+    return state && strncmp(state, "40", 2) == 0;
+}
+
 pfc_code pfc_conn_exec(PGconn *pg, const char *sql, const char *what, pfc_err *err)
 {
     PGresult *res = PQexec(pg, sql);

@@ -513,6 +513,7 @@ static pfc_code query(pfc_tx *tx, const char *name, pfc_args *args, int binary, 
     status = PQresultStatus(res);
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
         code = pfc_result_fault(tx->conn->pg, res, name, err);
+        tx->collided = pfc_result_collided(res);
         goto done;
     }
     if (out) {
@@ -536,6 +537,26 @@ pfc_code pfc_tx_query_bytes(pfc_tx *tx, const char *name, pfc_args *args, pfc_re
                             pfc_err *err)
 {
     return query(tx, name, args, 1, out, err);
+}
+
+#define WRITE_TRIES 5
+
+pfc_code pfc_db_write(pfc_db *db, pfc_db_writing writing, void *into, pfc_err *err)
+{
+    for (int again = WRITE_TRIES;; again--) {
+        pfc_tx *tx = NULL;
+        pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+        bool collided;
+
+        if (!code)
+            code = writing(tx, into, err);
+        if (!code)
+            code = pfc_tx_commit(tx, err);
+        collided = tx && tx->collided;
+        pfc_tx_free(tx);
+        if (!code || !collided || again == 1)
+            return code;
+    }
 }
 
 pfc_code pfc_tx_prepare_all(pfc_tx *tx, size_t *prepared, pfc_err *err)

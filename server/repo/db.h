@@ -69,6 +69,12 @@ typedef pfc_code (*pfc_db_reading)(pfc_tx *tx, void *into, pfc_err *err);
  *  once and from the beginning: that the replica went must not be the reader's concern. */
 pfc_code pfc_db_read(pfc_db *db, pfc_db_reading reading, void *into, pfc_err *err) PFC_MUSTCHECK;
 
+/** Writes by statements of one transaction. Forgets first what an earlier call has left in `into`. */
+typedef pfc_code (*pfc_db_writing)(pfc_tx *tx, void *into, pfc_err *err);
+/** Begins a PFC_TX_WRITE, writes and commits. What the database gives up because it and others waited for
+ *  each other in a circle is done again from the beginning, some times: that is nobody's concern. */
+pfc_code pfc_db_write(pfc_db *db, pfc_db_writing writing, void *into, pfc_err *err) PFC_MUSTCHECK;
+
 /** Parameters of one statement, $1 first; clear frees what the pushes made. */
 #define PFC_ARGS_MAX 32
 typedef struct pfc_args {

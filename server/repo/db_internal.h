@@ -35,8 +35,9 @@ struct pfc_tx {
     pfc_db *db;
     pfc_conn *conn;
     pfc_tx_mode mode;
-    bool open;  /* a transaction is under way, or will be with the first statement */
-    bool begun; /* the database knows of it */
+    bool open;     /* a transaction is under way, or will be with the first statement */
+    bool begun;    /* the database knows of it */
+    bool collided; /* the database gave up a statement of it, so that others could go on */
 };
 
 /** Begins now what would begin with the first statement: for texts that do not come from schema/queries. */
@@ -52,6 +53,8 @@ void pfc_conn_await(PGconn *pg, int64_t limit_ms);
 void pfc_conn_message(const PGconn *pg, char *out, size_t cap);
 /** The code and the sentence of a failed result; frees nothing. */
 pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc_err *err);
+/** Given up because it and others waited for each other: the same again may pass. */
+bool pfc_result_collided(const PGresult *res);
 /** Runs a fixed text, possibly of several statements, without parameters. */
 pfc_code pfc_conn_exec(PGconn *pg, const char *sql, const char *what, pfc_err *err);
 /** Accepts NULL. */

@@ -64,44 +64,67 @@ static pfc_code release_alerts(pfc_tx *tx, const char *actor, int64_t project_id
     return code;
 }
 
-/* One transaction; *branch is the caller's. */
-static pfc_code dismiss(pfc_tx *tx, const char *actor, int64_t id, bool dismissed,
-                        const char *reason, int64_t *project_id, char **branch, pfc_err *err)
+/* A person's word on an event. */
+typedef struct word {
+    const char *actor, *reason;
+    const pfc_environment_event *event; /* as it was */
+    bool dismissed;
+    pfc_detector detector;
+} word;
+
+/* Has the event, or it is a canary's. The branch goes first, as with all who write several of its alerts. */
+static pfc_code lock_event(pfc_tx *tx, const pfc_environment_event *event, pfc_err *err)
 {
-    char *what = pfc_format("event %lld", (long long)id);
     pfc_args args = { 0 };
     pfc_res *res = NULL;
-    pfc_code code;
+    pfc_code code = PFC_OK;
 
-    pfc_args_i64(&args, id);
-    code = pfc_tx_query(tx, "shift_lock", &args, &res, err);
+    if (event->branch)
+        code = pfc_branch_lock(tx, event->project_id, event->branch, err);
+    if (!code) {
+        pfc_args_i64(&args, event->id);
+        code = pfc_tx_query(tx, "shift_lock", &args, &res, err);
+    }
     if (!code && pfc_res_rows(res) == 0)
         code = pfc_err_set(err, PFC_ECONFLICT,
                            "event %lld is a canary's: it was measured, and ends by itself when the "
                            "canary stands still; only one of kind step can be dismissed",
-                           (long long)id);
+                           (long long)event->id);
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code dismiss(pfc_tx *tx, void *into, pfc_err *err)
+{
+    word *w = into;
+    const int64_t id = w->event->id, project_id = w->event->project_id;
+    char *what = pfc_format("event %lld", (long long)id);
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    pfc_detector_clear(&w->detector);
+    code = lock_event(tx, w->event, err);
     if (!code) {
-        *project_id = pfc_res_i64(res, 0, 0);
-        *branch = pfc_strdup(pfc_res_text(res, 0, 1));
         pfc_args_i64(&args, id);
-        pfc_args_text(&args, dismissed ? actor : NULL);
-        pfc_args_text(&args, reason);
+        pfc_args_text(&args, w->dismissed ? w->actor : NULL);
+        pfc_args_text(&args, w->reason);
         code = pfc_tx_query(tx, "shift_dismiss", &args, NULL, err);
     }
-    if (!code && dismissed)
-        code = release_alerts(tx, actor, *project_id, id, reason, err);
+    if (!code && w->dismissed)
+        code = release_alerts(tx, w->actor, project_id, id, w->reason, err);
     if (!code) {
         pfc_args_i64(&args, id);
         code = pfc_tx_query(tx, "shift_ask_again", &args, NULL, err);
     }
     if (!code)
-        code =
-            pfc_note(tx, actor, dismissed ? "dismiss" : "restore", *project_id, what, reason, err);
+        code = pfc_note(tx, w->actor, w->dismissed ? "dismiss" : "restore", project_id, what,
+                        w->reason, err);
     if (!code) {
         pfc_args_i64(&args, id);
         code = pfc_tx_query(tx, "shift_notify", &args, NULL, err);
     }
-    pfc_res_free(res);
+    if (!code)
+        code = pfc_detector_load(tx, project_id, &w->detector, err);
     free(what);
     return code;
 }
@@ -110,25 +133,16 @@ pfc_code pfc_shift_dismiss(pfc_db *db, const char *actor, int64_t id, bool dismi
                            const char *reason, pfc_environment_events *out, pfc_err *err)
 {
     pfc_environment_events before = { 0 };
-    pfc_detector detector = { 0 };
-    int64_t project_id = 0;
-    char *branch = NULL;
-    pfc_tx *tx = NULL;
+    word w = { .actor = actor, .reason = reason, .dismissed = dismissed };
     pfc_code code = pfc_environment_get(db, id, &before, err);
 
+    if (!code) {
+        w.event = &before.items[0];
+        code = pfc_db_write(db, dismiss, &w, err);
+    }
+    if (!code)
+        code = pfc_alerts_open(db, w.event->project_id, w.event->branch, w.detector.fdr, err);
+    pfc_detector_clear(&w.detector);
     pfc_rows_clear(&before);
-    if (!code)
-        code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
-    if (!code)
-        code = dismiss(tx, actor, id, dismissed, reason, &project_id, &branch, err);
-    if (!code)
-        code = pfc_detector_load(tx, project_id, &detector, err);
-    if (!code)
-        code = pfc_tx_commit(tx, err);
-    pfc_tx_free(tx);
-    if (!code)
-        code = pfc_alerts_open(db, project_id, branch, detector.fdr, err);
-    pfc_detector_clear(&detector);
-    free(branch);
     return code ? code : pfc_environment_get(db, id, out, err);
 }

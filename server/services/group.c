@@ -428,25 +428,30 @@ static pfc_code settle_range(grouping *g, pfc_err *err)
     return code;
 }
 
-pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, double fdr,
-                         pfc_err *err)
+/* What is asked for of pfc_alerts_open. */
+typedef struct opening {
+    int64_t project_id;
+    const char *branch;
+    double fdr;
+} opening;
+
+static pfc_code open_all(pfc_tx *tx, void *into, pfc_err *err)
 {
-    grouping g = {
-        .project_id = project_id, .branch = branch, .stream = { .fdr = fdr }, .low = 1, .high = 0
-    };
+    const opening *o = into;
+    grouping g = { .tx = tx,
+                   .project_id = o->project_id,
+                   .branch = o->branch,
+                   .stream = { .fdr = o->fdr },
+                   .low = 1,
+                   .high = 0 };
     pfc_args args = { 0 };
     pfc_res *wanted = NULL;
-    pfc_code code = pfc_tx_begin(&g.tx, db, PFC_TX_WRITE, err);
+    pfc_code code = pfc_branch_lock(tx, o->project_id, o->branch, err);
 
-    if (code)
-        return code;
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, branch);
-    code = pfc_tx_query(g.tx, "branch_lock", &args, NULL, err);
     if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_text(&args, branch);
-        code = pfc_tx_query(g.tx, "groups_wanted", &args, &wanted, err);
+        pfc_args_i64(&args, o->project_id);
+        pfc_args_text(&args, o->branch);
+        code = pfc_tx_query(tx, "groups_wanted", &args, &wanted, err);
     }
     for (size_t i = 0; !code && i < pfc_res_rows(wanted); i++) {
         int64_t low = pfc_res_i64(wanted, i, pfc_res_column(wanted, "position_low"));
@@ -460,12 +465,27 @@ pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, dou
     }
     if (!code)
         code = end_events(&g, err);
-    if (!code)
-        code = pfc_tx_commit(g.tx, err);
     pfc_fdr_stream_clear(&g.stream);
     free(g.members);
     free(g.items);
     pfc_res_free(wanted);
-    pfc_tx_free(g.tx);
+    return code;
+}
+
+pfc_code pfc_branch_lock(pfc_tx *tx, int64_t project_id, const char *branch, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, branch);
+    return pfc_tx_query(tx, "branch_lock", &args, NULL, err);
+}
+
+pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, double fdr,
+                         pfc_err *err)
+{
+    opening o = { .project_id = project_id, .branch = branch, .fdr = fdr };
+    pfc_code code = pfc_db_write(db, open_all, &o, err);
+
     return code ? pfc_err_wrap(err, "opening alerts on %.80s", branch) : PFC_OK;
 }

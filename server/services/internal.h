@@ -229,6 +229,11 @@ pfc_code pfc_evidence_set(pfc_tx *tx, int64_t project_id, const int64_t *alerts,
 pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, double fdr,
                          pfc_err *err) PFC_MUSTCHECK;
 
+/** Whoever writes several alerts of a branch, or of its machines' events, holds the branch first: else what one
+ *  reads is undone by another's writing, and both wait for each other. */
+pfc_code pfc_branch_lock(pfc_tx *tx, int64_t project_id, const char *branch,
+                         pfc_err *err) PFC_MUSTCHECK;
+
 typedef struct pfc_slice_series {
     const char *benchmark, *metric, *backend, *machine_class;
     const json_t *params; /* object of texts; NULL: none */

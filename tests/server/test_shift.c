@@ -147,6 +147,18 @@ Test(shift, a_commit_at_the_same_place_keeps_its_alerts)
     pfc_db_close(db);
 }
 
+/* Two victims of a deadlock, and a look at who holds the branch when an event is written. */
+static const char collide[] =
+    "CREATE SEQUENCE collided; CREATE FUNCTION collide() RETURNS trigger LANGUAGE plpgsql AS $$"
+    " BEGIN IF NOT EXISTS (SELECT 1 FROM branches b WHERE b.project_id = NEW.project_id AND b.name "
+    "= "
+    "NEW.branch AND b.xmax = pg_current_xact_id()::xid) THEN"
+    " RAISE EXCEPTION 'the branch is not held'; END IF;"
+    " IF nextval('collided') <= 2 THEN RAISE EXCEPTION 'deadlock detected' USING ERRCODE = '40P01';"
+    " END IF; RETURN NEW; END $$;"
+    "CREATE TRIGGER collide BEFORE UPDATE ON machine_shifts FOR EACH ROW EXECUTE FUNCTION "
+    "collide()";
+
 static void expect_dismissal(pfc_db *db, const char *url, int64_t p)
 {
     pfc_environment_events events = events_of(db, p, true), after = { 0 };
@@ -154,6 +166,7 @@ static void expect_dismissal(pfc_db *db, const char *url, int64_t p)
     pfc_audit_rows audit = { 0 };
     pfc_err err = { 0 };
 
+    pfc_test_sql(url, collide);
     cr_assert(
         eq(int, pfc_shift_dismiss(db, "ann", id, true, "the flags changed", &after, &err), PFC_OK),
         "%s", err.msg);
