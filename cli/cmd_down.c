@@ -123,6 +123,11 @@ int pfc_cmd_status(pfc_cli *cli, int argc, char **argv)
     }
     if (code == PFC_OK)
         ready = pfc_member_alive(&s.server) && pfc_stack_ready(&s, why);
+    /* The server asks its database once a second: it may not know yet. */
+    if (ready && s.cluster && !pfc_member_alive(&s.postgres)) {
+        ready = false;
+        (void)snprintf(why, sizeof(why), "PostgreSQL is gone: run perfci up");
+    }
     if (cli->json) {
         json_t *doc = json_pack("{s:b,s:s?,s:s?,s:[o,o,o]}", "ready", ready, "url", s.url, "data",
                                 s.data, "members", member_json(&s.postgres), member_json(&s.server),
