@@ -83,15 +83,9 @@ void httpd_on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     log_exchange(x, now_ns, how);
     if (x->conn)
         httpd_conn_rests(http, x->conn, now_ns);
+    httpd_request_forget(x);
     free(x->uri);
     free(x->decoded);
-    free(x->auth_text);
-    free(x->cookie_text);
-    free(x->key_text);
-    free(x->match_text);
-    free(x->types_text);
-    free(x->accept_text);
-    free(x->proxy_text);
     free(x);
     atomic_fetch_sub(&http->active, 1);
 }

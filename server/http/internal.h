@@ -293,6 +293,8 @@ bool httpd_request_chunked(httpd_exchange *x);
 void httpd_request_refuse(httpd_exchange *x, int status, const pfc_err *err);
 /** The body is needed no more. */
 void httpd_request_release(httpd_exchange *x);
+/** Frees what httpd_request_headers() kept. The last one to ask. */
+void httpd_request_forget(httpd_exchange *x);
 
 /* negotiate.c */
 typedef struct httpd_codings {

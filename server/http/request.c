@@ -245,6 +245,17 @@ void httpd_request_release(httpd_exchange *x)
     pfc_buf_clear(&x->body);
 }
 
+void httpd_request_forget(httpd_exchange *x)
+{
+    char **const texts[] = { &x->auth_text,  &x->cookie_text, &x->key_text,  &x->match_text,
+                             &x->types_text, &x->accept_text, &x->proxy_text };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts); i++) {
+        free(*texts[i]);
+        *texts[i] = NULL;
+    }
+}
+
 uint64_t httpd_request_length(httpd_exchange *x)
 {
     const char *value = MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, "Content-Length");

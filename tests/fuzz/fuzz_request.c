@@ -246,12 +246,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_body(x, at, (size_t)(end - at));
     for (size_t i = 0; i < headers_len; i++)
         free(headers[i].name);
-    free(x->auth_text);
-    free(x->cookie_text);
-    free(x->key_text);
-    free(x->match_text);
-    free(x->accept_text);
     httpd_request_release(x);
+    httpd_request_forget(x);
     FUZZ_CHECK(atomic_load(&http.bodies) == 0);
     free(x);
     free(uri);
