@@ -155,15 +155,6 @@ WHERE ($1::text IS NULL OR k.machine_class = $1)
   AND (k.last_seen_at > now() - interval '2 minutes'
        OR EXISTS (SELECT 1 FROM jobs j WHERE j.runner = k.name AND j.state = 'leased'));
 
--- name: bisection_wait
--- $1 project_id  -> jobs that wait, seconds of a job of late
-SELECT (SELECT count(*) FROM jobs WHERE state = 'queued'
-        AND kind NOT IN ('detect', 'notify')) AS waiting,
-       (SELECT avg(s) FROM (
-            SELECT extract(epoch FROM finished_at - started_at)::float8 AS s FROM jobs
-            WHERE project_id = $1::bigint AND state = 'done' AND kind NOT IN ('detect', 'notify')
-            ORDER BY id DESC LIMIT 50) q)::float8 AS job_seconds;
-
 -- name: bisection_progress
 -- $1 project_id, $2 id, $3 posterior, $4 expected_runs, $5 runs, $6 builds, $7 commits_measured,
 -- $8 higher_is_better, $9 exact

@@ -1,5 +1,7 @@
 -- name: queue_look
--- $1 most jobs  -> the queue as it stands, in one document (of one snapshot):
+-- $1 most jobs, and a job as if it were queued now, behind those as urgent, its id the highest there is:
+-- $2 project_id (NULL: none), $3 kind, $4 labels, $5 priority
+-- -> the queue as it stands, in one document (of one snapshot):
 --   jobs    [id, runs already, fit, took, seconds until due, seconds since leased, runner,
 --            seconds for which a runner is avoided, parents]: those that run, then in the order in
 --            which they are taken
@@ -18,13 +20,17 @@ open AS MATERIALIZED ( -- each by its own index, without a look at history
     UNION ALL (SELECT * FROM jobs WHERE state = 'queued' AND kind NOT IN ('detect', 'notify')
                ORDER BY priority DESC, id LIMIT $1::int)),
 found AS MATERIALIZED (
-    SELECT id, project_id, kind, suite, labels, state, runner, parents, priority,
-           CASE WHEN created_at > now() - interval '10 minutes' THEN avoid_runner END AS avoid,
-           extract(epoch FROM created_at + interval '10 minutes' - now())::float8 AS avoid_s,
-           greatest(0, extract(epoch FROM not_before - now()))::float8 AS due_s,
-           greatest(0, extract(epoch FROM now() - coalesce(leased_at, started_at)))::float8 AS since_s
-    FROM open
-    ORDER BY state = 'leased' DESC, priority DESC, id LIMIT $1::int),
+    (SELECT id, project_id, kind, suite, labels, state, runner, parents, priority,
+            CASE WHEN created_at > now() - interval '10 minutes' THEN avoid_runner END AS avoid,
+            extract(epoch FROM created_at + interval '10 minutes' - now())::float8 AS avoid_s,
+            greatest(0, extract(epoch FROM not_before - now()))::float8 AS due_s,
+            greatest(0, extract(epoch FROM now() - coalesce(leased_at, started_at)))::float8 AS since_s
+     FROM open
+     ORDER BY state = 'leased' DESC, priority DESC, id LIMIT $1::int)
+    UNION ALL
+    SELECT 9223372036854775807, $2::bigint, $3, NULL, coalesce($4, '{}')::jsonb, 'queued', NULL, '{}', $5::int,
+           NULL, NULL, 0, 0
+    WHERE $2::bigint IS NOT NULL),
 numbered AS MATERIALIZED (
     SELECT *, dense_rank() OVER (ORDER BY project_id, labels, avoid) - 1 AS fit,
            dense_rank() OVER (ORDER BY project_id, kind, suite, labels) - 1 AS took FROM found),

@@ -94,6 +94,16 @@ typedef struct pfc_job_row {
 /** Inserts and announces it; *id 0: one with the same dedupe is open. */
 pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int64_t *id,
                      pfc_err *err) PFC_MUSTCHECK;
+/** What it would meet if it were queued now. */
+typedef struct pfc_job_prospect {
+    double wait_s; /* until it begins, the middle of the estimate of pfc_job_waits; NAN: unknown */
+    double run_s;  /* mean of the jobs that are most like it; NAN: none has ended */
+    int64_t
+        before; /* jobs that wait and go first to a runner that may take it, or to any where none may */
+} pfc_job_prospect;
+/** Of `row` its kind, labels and priority count. Changes nothing. (wait.c) */
+pfc_code pfc_job_foresee(pfc_tx *tx, int64_t project_id, const pfc_job_row *row,
+                         pfc_job_prospect *out, pfc_err *err) PFC_MUSTCHECK;
 /** The open alert that a culprit belongs to: the report's, else the one of its metric whose range
  *  holds it; 0: none. */
 pfc_code pfc_alert_of_culprit(pfc_tx *tx, int64_t project_id, const pfc_bisection_report *report,

@@ -390,8 +390,12 @@ pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bise
 {
     const int wanted = r->options.parallel > 0 ? r->options.parallel : PFC_BISECTION_PARALLEL;
     pfc_bisection_cost cost = { .commits = r->len, .expected_runs = expected_runs };
+    char *labels = remote_labels(r);
+    const pfc_job_row step = { .kind = "bisect",
+                               .labels = labels,
+                               .priority = r->options.priority };
+    pfc_job_prospect next = { 0 };
     pfc_args args = { 0 };
-    pfc_res *res = NULL;
     double lanes;
     pfc_code code;
 
@@ -399,22 +403,19 @@ pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bise
         cost.stored_runs += r->steps[i].state == REMOTE_MEASURED && !r->steps[i].job_id;
     pfc_args_text(&args, r->machine_class);
     code = pfc_query_id(tx, "bisection_runners", &args, &cost.runners, err);
+    if (!code)
+        code = pfc_job_foresee(tx, r->project_id, &step, &next, err);
     if (!code) {
-        pfc_args_i64(&args, r->project_id);
-        code = pfc_tx_query(tx, "bisection_wait", &args, &res, err);
-    }
-    if (!code) {
-        cost.jobs_waiting = pfc_res_i64(res, 0, 0);
-        cost.run_seconds = pfc_res_f64(res, 0, 1);
+        cost.jobs_waiting = next.before;
+        cost.run_seconds = next.run_s;
+        cost.wait_seconds = next.wait_s;
         lanes = (double)PFC_MAX(1, PFC_MIN(cost.runners, wanted));
-        cost.wait_seconds =
-            cost.run_seconds * (double)cost.jobs_waiting / (double)PFC_MAX(1, cost.runners);
         cost.seconds = cost.wait_seconds + cost.run_seconds * expected_runs / lanes;
         /* Halving the line visits its logarithm of commits, both ends besides. */
         cost.expected_builds = fmin(expected_runs, 2 + ceil(log2((double)r->len)));
         *out = cost;
     }
-    pfc_res_free(res);
+    free(labels);
     return code;
 }
 

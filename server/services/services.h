@@ -389,8 +389,8 @@ typedef struct pfc_bisection_order {
 typedef struct pfc_bisection_cost {
     size_t commits, stored_runs; /* of the range; used as evidence instead of new runs */
     double expected_runs, expected_builds;
-    double run_seconds;  /* of one job of late, building and queueing aside; NAN: none yet */
-    double wait_seconds; /* until the jobs before it are done; NAN: unknown */
+    double run_seconds;  /* of one job like its own of late, building with it; NAN: none yet */
+    double wait_seconds; /* until one of its jobs, queued now, begins; NAN: unknown */
     double seconds;      /* expected, with the runners there are; NAN: unknown */
     int64_t runners, jobs_waiting;
 } pfc_bisection_cost;

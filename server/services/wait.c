@@ -188,16 +188,19 @@ static pfc_code take_apart(board *b, pfc_err *err)
     return pfc_wait_estimate(&b->queue, b->waits, err);
 }
 
-static pfc_code load(pfc_db *db, board *b, pfc_err *err)
+/* `ahead`, when not NULL, is a job that nobody has queued yet. */
+static pfc_code load(pfc_tx *tx, const pfc_job_row *ahead, int64_t project_id, board *b,
+                     pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
-    pfc_tx *tx = NULL;
-    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+    pfc_code code;
 
-    if (code)
-        return code;
-    pfc_args_i64(&args, PFC_WAIT_MAX_JOBS);
+    pfc_args_i64(&args, PFC_WAIT_MAX_JOBS - (ahead != NULL));
+    pfc_args_id(&args, ahead ? project_id : 0);
+    pfc_args_text(&args, ahead ? ahead->kind : NULL);
+    pfc_args_text(&args, ahead ? ahead->labels : NULL);
+    pfc_args_i64(&args, ahead ? ahead->priority : 0);
     code = pfc_tx_query(tx, "queue_look", &args, &res, err);
     if (!code) {
         const char *text = pfc_res_text(res, 0, 0);
@@ -207,7 +210,6 @@ static pfc_code load(pfc_db *db, board *b, pfc_err *err)
             code = pfc_err_set(err, PFC_EBUG, "queue_look: no JSON");
     }
     pfc_res_free(res);
-    pfc_tx_free(tx);
     return code ? code : take_apart(b, err);
 }
 
@@ -292,6 +294,7 @@ pfc_code pfc_job_waits(pfc_db *db, const pfc_jobs *jobs, pfc_job_wait **out, pfc
     pfc_job_wait *waits = pfc_calloc(jobs->len + 1, sizeof(*waits));
     bool any = false;
     board b = { 0 };
+    pfc_tx *tx = NULL;
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < jobs->len; i++) {
@@ -299,7 +302,10 @@ pfc_code pfc_job_waits(pfc_db *db, const pfc_jobs *jobs, pfc_job_wait **out, pfc
         any |= pfc_streq(jobs->items[i].state, "queued");
     }
     if (any)
-        code = load(db, &b, err);
+        code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+    if (any && !code)
+        code = load(tx, NULL, 0, &b, err);
+    pfc_tx_free(tx);
     for (size_t i = 0; !code && i < jobs->len; i++) {
         const json_t *place = place_of(&b, jobs->items[i].id);
         const size_t j = (size_t)json_integer_value(place);
@@ -327,4 +333,48 @@ void pfc_job_waits_free(pfc_job_wait *waits, size_t len)
     for (size_t i = 0; waits && i < len; i++)
         free(waits[i].reason);
     free(waits);
+}
+
+/* ---- of a job that is only thought of ---- */
+
+static bool share_a_runner(const board *b, size_t fit, size_t other)
+{
+    const size_t len = b->queue.slots_len;
+
+    for (size_t s = 0; s < len; s++) {
+        if (b->fits[fit * len + s] && b->fits[other * len + s])
+            return true;
+    }
+    return false;
+}
+
+static double mean_of(const pfc_wait_history *history)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < history->len; i++)
+        sum += history->seconds[i];
+    return history->len ? sum / (double)history->len : (double)NAN;
+}
+
+pfc_code pfc_job_foresee(pfc_tx *tx, int64_t project_id, const pfc_job_row *row,
+                         pfc_job_prospect *out, pfc_err *err)
+{
+    board b = { 0 };
+    pfc_code code = load(tx, row, project_id, &b, err);
+
+    if (!code) {
+        const json_t *place = place_of(&b, INT64_MAX);
+        const size_t at_place = (size_t)json_integer_value(place);
+        const pfc_wait_job *job = &b.jobs[at_place];
+
+        *out = (pfc_job_prospect){ .wait_s = b.waits[at_place].middle_s,
+                                   .run_s = mean_of(&b.histories[job->history]) };
+        for (size_t j = 0; j < at_place; j++) {
+            out->before += !b.jobs[j].running && (b.waits[at_place].known == PFC_WAIT_NO_RUNNER ||
+                                                  share_a_runner(&b, b.jobs[j].fit, job->fit));
+        }
+    }
+    clear(&b);
+    return code;
 }

@@ -121,7 +121,7 @@ Test(plans, every_index_is_used_and_no_large_table_is_read_whole)
         const char *call, *index;
     } asked[] = { { "jobs_prune (30, 5000)", "jobs_by_age" },
                   { "audit_list (1, NULL, 100)", "audit_of_project" },
-                  { "bisection_wait (1)", "jobs_of_runners" } };
+                  { "queue_look (20000, NULL, NULL, NULL, 0)", "jobs_of_runners" } };
     char *url = pfc_test_db_url(false), *all = prepare_all(), *sql;
 
     pfc_test_sql(url, rows);

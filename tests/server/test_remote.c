@@ -82,6 +82,56 @@ Test(remote, the_dry_run_states_the_cost_and_starts_nothing)
     pfc_db_close(db);
 }
 
+/* The queue's own estimate: what goes first on the machines that it wants, and what else they are busy with. */
+Test(remote, the_cost_has_the_wait_of_the_queue)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    fleet f = fleet_begin(db);
+    pfc_bisection_order order = fleet_whole_line();
+    pfc_bisection_cost cost = { 0 };
+    pfc_bisections rows = { 0 };
+    pfc_err err = { 0 };
+
+    order.machine_class = "test-cpu";
+    order.options.priority = 50;
+    pfc_test_sql(
+        url, /* each tried an hour before in vain; then two before it, one of the same urgency */
+        "INSERT INTO jobs (project_id, kind, state, sha, started_at, leased_at, finished_at) "
+        "SELECT p.id, 'nightly', 'done', md5(i::text), now() - interval '1 hour', "
+        "now() - interval '300 seconds', now() FROM projects p, generate_series(1, 60) i;"
+        "INSERT INTO jobs (project_id, kind, sha, priority, labels) SELECT p.id, 'nightly', "
+        "md5(v::text), v, l::jsonb FROM projects p, (VALUES (90, '{}'), (50, '{}'), (49, '{}'), "
+        "(90, '{\"machine_class\":\"zen4\"}')) AS t (v, l)");
+    cr_assert(eq(int, pfc_bisection_start(db, "test", f.project, &order, true, &cost, &rows, &err),
+                 PFC_OK),
+              "%s", err.msg);
+    cr_assert(eq(i64, cost.runners, 0));
+    cr_assert(eq(i64, cost.jobs_waiting, 3)); /* nobody there to tell which of them matter */
+    cr_assert(eq(int, isnan(cost.wait_seconds) != 0, 1));
+    cr_assert(eq(int, isnan(cost.seconds) != 0, 1));
+    pfc_test_sql(url, "INSERT INTO runners (name, machine_class) VALUES ('r1', 'test-cpu')");
+    cr_assert(eq(int, pfc_bisection_start(db, "test", f.project, &order, true, &cost, &rows, &err),
+                 PFC_OK),
+              "%s", err.msg);
+    cr_assert(eq(i64, cost.jobs_waiting, 2));
+    cr_assert(epsilon_eq(dbl, cost.run_seconds, 300, 1));
+    cr_assert(epsilon_eq(dbl, cost.wait_seconds, 600, 30));
+    cr_assert(epsilon_eq(dbl, cost.seconds, cost.wait_seconds + 300 * cost.expected_runs,
+                         15 * cost.expected_runs));
+    /* one more runner, and what is urgent goes to it; the cost is of what waits now */
+    pfc_test_sql(url, "INSERT INTO runners (name, machine_class) VALUES ('r2', 'test-cpu');"
+                      "UPDATE jobs SET priority = 0 WHERE state = 'queued' AND labels = '{}' "
+                      "AND priority = 50");
+    cr_assert(eq(int, pfc_bisection_start(db, "test", f.project, &order, true, &cost, &rows, &err),
+                 PFC_OK),
+              "%s", err.msg);
+    cr_assert(eq(i64, cost.jobs_waiting, 1));
+    cr_assert(epsilon_eq(dbl, cost.wait_seconds, 0, 1e-9));
+    free(url);
+    pfc_db_close(db);
+}
+
 static void assert_refused(fleet *f, pfc_bisection_order order, const char *field, const char *says)
 {
     pfc_bisection_cost cost = { 0 };
