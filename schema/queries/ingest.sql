@@ -35,7 +35,8 @@ ORDER BY u.ordinal;
 
 -- name: group_store
 -- $1 project_id[], $2 run_id[], $3 header_hash[], $4 commit_id[], $5 branch[], $6 suite[],
--- $7 suite_hash[], $8 machine_id[], $9 job_id[] (0: none), $10 infra[], $11 started[], $12 finished[],
+-- $7 suite_hash[], $8 machine_id[], $9 job_id[] (0: none; what is no job of runners in the project is
+-- left out: it may become another's), $10 infra[], $11 started[], $12 finished[],
 -- $13 body_hash[], $14 key[], $15 measurements[], $16 series[], $17 samples[], $18 actor[],
 -- $19 project[], $20 sha[]
 -- -> place (from 1, in the arrays) and id of those that are new: stored with their part, their job
@@ -54,7 +55,9 @@ made AS (
     INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash,
                       machine_id, job_id, infra, started_at, finished_at)
     SELECT project_id, run_id, header, commit_id, branch, suite, suite_hash, machine_id,
-           nullif(job_id, 0), infra, to_timestamp(started), to_timestamp(finished)
+           CASE WHEN job_id > 0 THEN (SELECT j.id FROM jobs j WHERE j.project_id = u.project_id
+                                      AND j.id = u.job_id AND j.kind NOT IN ('detect', 'notify')) END,
+           infra, to_timestamp(started), to_timestamp(finished)
     FROM u ORDER BY project_id, run_id
     ON CONFLICT (project_id, run_id) DO NOTHING
     RETURNING id, project_id, run_id),

@@ -101,10 +101,11 @@ json_t *pfc_encode_series(const pfc_series *s, int spark)
 
 json_t *pfc_encode_run_row(const pfc_run_row *r)
 {
-    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b}", "run_id",
+    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:b, s:b}", "run_id",
                      (json_int_t)r->run_id, "id", pfc_reply_string(r->id), "commit",
                      pfc_reply_string(r->commit), "suite", pfc_reply_string(r->suite),
                      "machine_class", pfc_reply_string(r->machine_class), "started_at",
                      pfc_encode_time(r->started_at), "finished_at", pfc_encode_time(r->finished_at),
-                     "measurements", (json_int_t)r->measurements, "infra", r->infra);
+                     "measurements", (json_int_t)r->measurements, "infra", r->infra, "extra",
+                     r->extra);
 }

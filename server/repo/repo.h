@@ -144,6 +144,7 @@ typedef struct pfc_run_row {
     double started_at, finished_at;
     int64_t measurements;
     bool infra;
+    bool extra; /* says that it is of a job that another run was the result of: a lost lease's */
 } pfc_run_row;
 PFC_ROWS(pfc_run_rows, pfc_run_row);
 

@@ -17,6 +17,7 @@ static const pfc_col run_cols[] = {
     PFC_COL(pfc_run_row, finished_at, "finished_at", F64),
     PFC_COL(pfc_run_row, measurements, "measurements", I64),
     PFC_COL(pfc_run_row, infra, "infra", BOOL),
+    PFC_COL(pfc_run_row, extra, "extra", BOOL),
 };
 static const pfc_shape run_shape = PFC_SHAPE(run_cols, pfc_run_row);
 

@@ -413,3 +413,44 @@ Test(ingest, a_run_whose_job_cannot_be_made_is_not_stored)
     free(url);
     pfc_db_close(db);
 }
+
+/* A number that is no job of the project's may become another's one day, whose evidence it would be. */
+Test(ingest, a_job_that_is_none_of_the_projects_is_left_out)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    static const struct {
+        int64_t job;
+        const char *want;
+    } cases[] = { { 71, "71" }, { 72, "" }, { 73, "" }, { 4711, "" }, { 0, "" } };
+
+    pfc_test_sql(url, "INSERT INTO projects (name) VALUES ('other');"
+                      "INSERT INTO jobs (id, project_id, kind) OVERRIDING SYSTEM VALUE "
+                      "SELECT t.id, p.id, t.kind FROM projects p JOIN (VALUES (71, 'p', 'bisect'), "
+                      "(72, 'p', 'detect'), (73, 'other', 'bisect')) AS t (id, name, kind) "
+                      "ON t.name = p.name");
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
+        pfc_run *run = two_benchmarks(1);
+        pfc_ingest_result first = { 0 }, again = { 0 };
+        pfc_err err = { 0 };
+        char *sql, *got;
+
+        run->job_id = cases[i].job;
+        cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, NULL, &first, &err), PFC_OK), "%s",
+                  err.msg);
+        cr_assert(eq(int, pfc_run_ingest(db, "test", p, run, NULL, &again, &err), PFC_OK), "%s",
+                  err.msg);
+        cr_assert(again.repeated); /* the same document all the same */
+        cr_assert(eq(i64, again.run_id, first.run_id));
+        sql = pfc_format("SELECT job_id FROM runs WHERE id = %lld", (long long)first.run_id);
+        got = pfc_test_sql_value(url, sql);
+        cr_assert(eq(str, got ? got : (char *)"", (char *)cases[i].want), "job %lld",
+                  (long long)run->job_id);
+        free(got);
+        free(sql);
+        pfc_run_free(run);
+    }
+    free(url);
+    pfc_db_close(db);
+}

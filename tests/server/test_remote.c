@@ -132,6 +132,55 @@ Test(remote, the_cost_has_the_wait_of_the_queue)
     pfc_db_close(db);
 }
 
+Test(remote, a_late_result_of_an_old_lease_is_kept_and_never_counts_for_the_new)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    fleet f = fleet_begin(db);
+    const pfc_bisection_order order = fleet_whole_line();
+    pfc_bisection_detail detail = { 0 };
+    pfc_run_rows runs = { 0 };
+    pfc_run *late;
+    pfc_jobs old, held;
+    pfc_err err = { 0 };
+    char first[33], second[33];
+    int64_t id = fleet_start(&f, &order), late_id, of_job = 0;
+
+    fleet_advance(db);
+    old = fleet_lease(&f, "r1", first);
+    cr_assert(eq(sz, old.len, 1));
+    cr_assert(eq(int, pfc_job_release(db, old.items[0].id, first, &err), PFC_OK), "%s", err.msg);
+    held = fleet_lease(&f, "r2", second);
+    cr_assert(eq(i64, held.items[0].id, old.items[0].id));
+    late = fx_run(fleet_commit_number(old.items[0].commit));
+    late->job_id = old.items[0].id;
+    fx_measure(late, "gemm/a", "time_ns", 5000, 0.01, 9, 3, 1);
+    late_id = fx_ingest(db, f.project, late);
+    cr_assert(eq(int, pfc_job_complete(db, old.items[0].id, first, "done", NULL, NULL, 0, &err),
+                 PFC_ECONFLICT));
+    fleet_do_job(&f, &held.items[0], second);
+    fleet_advance(db);
+    cr_assert(eq(int, pfc_bisection_look(db, f.project, id, &detail, &err), PFC_OK), "%s", err.msg);
+    for (size_t i = 0; i < detail.steps.len; i++) {
+        if (detail.steps.items[i].job_id == held.items[0].id)
+            cr_assert(lt(dbl, detail.steps.items[i].value, 200));
+        else
+            cr_assert(ne(i64, detail.steps.items[i].run_id, late_id));
+    }
+    /* both are there, and which one is extra is told */
+    cr_assert(eq(int, pfc_runs_list(db, f.project, NULL, (pfc_page){ 0 }, &runs, &err), PFC_OK));
+    for (size_t i = 0; i < runs.len; i++)
+        of_job += runs.items[i].extra ? runs.items[i].run_id : 0;
+    cr_assert(eq(sz, runs.len, 2));
+    cr_assert(eq(i64, of_job, late_id));
+    pfc_rows_clear(&runs);
+    pfc_bisection_detail_clear(&detail);
+    pfc_rows_clear(&old);
+    pfc_rows_clear(&held);
+    free(url);
+    pfc_db_close(db);
+}
+
 static void assert_refused(fleet *f, pfc_bisection_order order, const char *field, const char *says)
 {
     pfc_bisection_cost cost = { 0 };

@@ -159,9 +159,14 @@ Test(writer, those_who_wait_share_one_transaction)
     pfc_err err = { 0 };
 
     store_first();
+    pfc_test_sql(url, "INSERT INTO jobs (id, project_id, kind) OVERRIDING SYSTEM VALUE "
+                      "SELECT 71, id, 'measure' FROM projects");
     hold(&b);
     for (unsigned i = 0; i < N; i++) {
-        tickets[i] = ticket_of(one_benchmark(1 + i % 5, i + 10), NULL);
+        pfc_run *run = one_benchmark(1 + i % 5, i + 10);
+
+        run->job_id = (const int64_t[]){ 71, 4711, 0, 0 }[i % 4];
+        tickets[i] = ticket_of(run, NULL);
         submit(tickets[i]);
     }
     let_go(&b);
@@ -180,6 +185,9 @@ Test(writer, those_who_wait_share_one_transaction)
     cr_assert(eq(long, number("SELECT count(*) FROM run_parts"), N + 2));
     cr_assert(eq(long, number("SELECT count(*) FROM measurements"), N + 2));
     cr_assert(eq(long, number("SELECT count(*) FROM audit WHERE action = 'ingest'"), N + 2));
+    /* a job that there is none of is left out */
+    cr_assert(eq(long, number("SELECT count(*) FROM runs WHERE job_id = 71"), N / 4));
+    cr_assert(eq(long, number("SELECT count(*) FROM runs WHERE job_id IS NOT NULL"), N / 4));
     /* every run is to be judged, like one that came by itself */
     cr_assert(eq(long,
                  number("SELECT count(DISTINCT run_id) FROM jobs WHERE kind = 'detect'"

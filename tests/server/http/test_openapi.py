@@ -188,7 +188,9 @@ class OpenApi(writes.Writes, unittest.TestCase):
 
         ask("get", "/api/v1/projects/{p}/series", query="?spark=5")
         ask("post", "/api/v1/projects", {"name": "second", "branch": "main", "repo_url": "https://example.org/x.git"})
-        run = support.run_document(500, 12, 300.0, branch="main", job_id=1, infra=True)
+        order = {**self.BODIES["post", "/api/v1/jobs"], "commit": support.commit_id(12), "labels": {"rack": "b"}}
+        run = support.run_document(500, 12, 300.0, branch="main", infra=True,
+                                   job_id=ask("post", "/api/v1/jobs", order).json["id"])
         first = run["measurements"][0]
         run["measurements"] = [{**first, "params": {"m": "64"}, "extra": {"note": "x"}}, {**first, "benchmark": "headline", "exact": True},
                                {**first, "benchmark": "gemm/broken", "status": "broken", "reason": "wrong result", "samples": []}]

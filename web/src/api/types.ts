@@ -14,7 +14,7 @@ export interface CommitValue {
 }
 export interface RunRow {
   run_id: number; id: string; commit: string; suite: string; machine_class: string; started_at: string;
-  measurements: number; infra: boolean;
+  measurements: number; infra: boolean; extra?: boolean;
 }
 export interface CommitDetail extends Omit<Commit, "runs"> { paths: string[]; runs: RunRow[]; values: CommitValue[] }
 export interface SeriesChange { rel_change: number; direction: string; status: string; firm?: boolean; commit: string }
