@@ -246,11 +246,37 @@ static pfc_code queue_job(const pfc_night *n, const nightly_opts *o, const pfc_n
     return code;
 }
 
+/* Where it waits, and for how long; nothing of one that a runner has. */
+static void tell_place(const pfc_night *n, int64_t job, const pfc_night_commit *c,
+                       const json_t *answer)
+{
+    const json_t *wait = json_object_get(answer, "expected_wait");
+    const char *reason = json_string_value(json_object_get(answer, "wait_reason"));
+    const long long place = json_integer_value(json_object_get(answer, "position"));
+    char middle[32], low[32], high[32];
+
+    if (!pfc_streq(json_string_value(json_object_get(answer, "state")), "queued"))
+        return;
+    if (!json_is_object(wait)) {
+        pfc_cli_note(n->cli, "job %lld (%.12s): number %lld in the queue, %s", (long long)job,
+                     c->id.hex, place, reason ? reason : "nobody knows for how long");
+        return;
+    }
+    pfc_show_seconds(json_number_value(json_object_get(wait, "seconds")), middle);
+    pfc_show_seconds(json_number_value(json_object_get(wait, "low")), low);
+    pfc_show_seconds(json_number_value(json_object_get(wait, "high")), high);
+    pfc_cli_note(n->cli,
+                 "job %lld (%.12s): number %lld in the queue, begins in about %s (%s to %s)%s%s",
+                 (long long)job, c->id.hex, place, middle, low, high, reason ? ": " : "",
+                 reason ? reason : "");
+}
+
 /* Asks until the job is done with, one way or the other. */
 static pfc_code wait_job(const pfc_night *n, int64_t job, int64_t until_ns, pfc_night_commit *c,
                          pfc_err *err)
 {
     char *path = pfc_format("/api/v1/jobs/%lld", (long long)job);
+    bool told = false;
     pfc_code code = PFC_OK;
 
     for (;;) {
@@ -261,6 +287,9 @@ static pfc_code wait_job(const pfc_night *n, int64_t job, int64_t until_ns, pfc_
         if (code)
             break;
         state = json_string_value(json_object_get(answer, "state"));
+        if (!told)
+            tell_place(n, job, c, answer);
+        told = true;
         if (pfc_streq(state, "done")) {
             c->measured = true;
         } else if (pfc_streq(state, "failed") || pfc_streq(state, "cancelled")) {

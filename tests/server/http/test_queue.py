@@ -1,5 +1,9 @@
 """The queue as clients of the running server see it: its order, its leases, what waits for what, and for how long."""
 import concurrent.futures
+import os
+import pathlib
+import subprocess
+import tempfile
 import unittest
 
 import support
@@ -64,6 +68,19 @@ class Jobs(unittest.TestCase):
         self.assertEqual(place(1), before)
         for i in ids:
             server.as_admin("DELETE", f"/api/v1/jobs/{i}")
+
+    def test_a_night_tells_where_its_job_waits(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "perfci.yaml").write_text("project: jobs\nbranch: main\nmeasure: cat value\nmetric: t\nunit: ms\n")
+            for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-qm", "x"]):
+                subprocess.run(["git", "-C", folder, *words], check=True, timeout=support.DEADLINE_S, stdin=subprocess.DEVNULL)
+            done = subprocess.run([support.BIN / "perfci", "nightly", "--jobs", "--wait", "0s", "--url", f"http://127.0.0.1:{server.port}"],
+                                  cwd=folder, env={**os.environ, "PERFCI_TOKEN": server.admin}, capture_output=True, text=True,
+                                  timeout=support.DEADLINE_S, stdin=subprocess.DEVNULL, check=False)
+        job, = server.call("GET", "/api/v1/jobs?state=queued&kind=nightly").json["jobs"]
+        self.addCleanup(server.as_admin, "DELETE", f"/api/v1/jobs/{job['id']}")
+        told = "begins in about " if job["expected_wait"] else job["wait_reason"]
+        self.assertIn(f"job {job['id']} ({job['commit'][:12]}): number {job['position']} in the queue, {told}", done.stderr, done)
 
     def test_a_waiting_job_tells_when_it_may_begin(self):
         self.assertEqual(self.lease("begins").status, 204)  # so there is a runner
