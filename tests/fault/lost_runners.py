@@ -61,11 +61,27 @@ def note(path, word):
 
 
 def run_jobs(folder, name, port, token, seed, work_s):
-    """A runner, until it is killed. FOLDER/NAME holds its lease, FOLDER/NAME.job what it works on, or nothing."""
+    """A runner, until it is killed. FOLDER/NAME holds its lease, FOLDER/NAME.job what it works on, or nothing.
+
+    Like the agent it keeps what it is about to hand in: whoever is killed in the midst of that says the same again, and does not ask for
+    work under a lease whose result may still be under way."""
     client, rng = Client(port, token), random.Random(seed)
     kept, busy = os.path.join(folder, name), os.path.join(folder, name + ".job")
+
+    def hand_in(lease, job, run):
+        status, answer = client.post(f"/api/v1/jobs/{job}/complete", {"lease": lease, "status": "done", "run_ids": [run]})
+        want(status in (200, 409), (status, answer))
+        if status == 409:
+            with open(os.path.join(folder, "late"), "a", encoding="ascii") as file:
+                file.write(run + "\n")
+        os.unlink(kept)
+        note(busy, "")
+
     while True:
-        lease = open(kept, encoding="ascii").read() if os.path.exists(kept) else f"{rng.getrandbits(128):032x}"
+        lease, *result = (open(kept, encoding="ascii").read() if os.path.exists(kept) else f"{rng.getrandbits(128):032x}").split()
+        if result:
+            hand_in(lease, *result)
+            continue
         note(kept, lease)
         status, answer = client.post("/api/v1/jobs/lease?wait=5", {"runner": name, "machine_class": "test", "lease": lease})
         want(status in (200, 204), (status, answer))
@@ -81,13 +97,8 @@ def run_jobs(folder, name, port, token, seed, work_s):
             if left > 0 and client.post(f"/api/v1/jobs/{job['id']}/heartbeat", {"lease": lease})[0] == 409:
                 break
         run = f"{job['id']:016x}{job['tries']:016x}"  # says which try it is of
-        status, answer = client.post(f"/api/v1/jobs/{job['id']}/complete", {"lease": lease, "status": "done", "run_ids": [run]})
-        want(status in (200, 409), (status, answer))
-        if status == 409:
-            with open(os.path.join(folder, "late"), "a", encoding="ascii") as file:
-                file.write(run + "\n")
-        os.unlink(kept)
-        note(busy, "")
+        note(kept, f"{lease} {job['id']} {run}")
+        hand_in(lease, job["id"], run)
 
 
 class Fleet:
@@ -152,8 +163,9 @@ def fill(database, jobs):
 
 
 def overdue(database):
-    return float(support.sql(database, "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - lease_until)), 0)"
-                                       " FROM jobs WHERE state = 'leased' AND kind NOT IN ('detect', 'notify')"))
+    # what was given back has no time at all until the sweep comes by
+    return float(support.sql(database, "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - lease_until)), 0) FROM jobs"
+                                       " WHERE state = 'leased' AND lease_until > '-infinity' AND kind NOT IN ('detect', 'notify')"))
 
 
 def one(database, text):

@@ -153,13 +153,19 @@ Test(jobs, an_expired_lease_goes_back_and_its_late_result_is_refused)
     cr_assert(eq(int, pfc_job_heartbeat(db, id, old, NULL, 0, &cancel, &err), PFC_ECONFLICT));
     cr_assert(eq(int, pfc_job_complete(db, id, old, "done", NULL, NULL, 0, &err), PFC_ECONFLICT));
     ASSERT_STATE(db, id, "leased");
-    cr_assert(eq(int, pfc_job_heartbeat(db, id, fresh, "building", 0, &cancel, &err), PFC_OK));
+    cr_assert(eq(int, pfc_job_heartbeat(db, id, fresh, "building", 3600, &cancel, &err), PFC_OK));
     cr_assert(not(cancel));
+    char *longer =
+        pfc_test_sql_value(url, "SELECT lease_until > now() + interval '30 minutes' FROM jobs");
+    cr_assert(eq(str, longer, "t"));
+    free(longer);
     const char *runs[] = { "0123456789abcdef0123456789abcdef" };
     cr_assert(eq(int, pfc_job_complete(db, id, fresh, "done", NULL, runs, 1, &err), PFC_OK));
     /* its answer was lost: the same again is no error, another holder's is */
     cr_assert(eq(int, pfc_job_complete(db, id, fresh, "done", NULL, runs, 1, &err), PFC_OK));
     cr_assert(eq(int, pfc_job_complete(db, id, old, "done", NULL, runs, 1, &err), PFC_ECONFLICT));
+    /* nor does its own holder make something else of what has ended */
+    cr_assert(eq(int, pfc_job_complete(db, id, fresh, "failed", NULL, NULL, 0, &err), PFC_OK));
     ASSERT_STATE(db, id, "done");
     cr_assert(
         eq(int, pfc_job_complete(db, 999999, old, "done", NULL, NULL, 0, &err), PFC_ENOTFOUND));
@@ -253,7 +259,7 @@ Test(jobs, cancelling_stops_a_queued_job_at_once_and_a_leased_one_through_its_ru
 {
     pfc_db *db = pfc_test_db_open(2, NULL);
     int64_t p = fx_project(db);
-    int64_t leased = enqueue(db, p, 1, 0, NULL), queued;
+    int64_t leased = enqueue(db, p, 1, 0, NULL), queued, done;
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
     bool cancel = false;
@@ -273,6 +279,18 @@ Test(jobs, cancelling_stops_a_queued_job_at_once_and_a_leased_one_through_its_ru
         eq(int, pfc_job_complete(db, leased, secret, "failed", "stopped", NULL, 0, &err), PFC_OK));
     ASSERT_STATE(db, leased, "cancelled");
     cr_assert(eq(int, pfc_job_cancel(db, "test", 999999, &jobs, &err), PFC_ENOTFOUND));
+    /* twice is as good as once; what has ended otherwise stays as it ended */
+    cr_assert(eq(int, pfc_job_cancel(db, "test", queued, &jobs, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, (char *)jobs.items[0].state, "cancelled"));
+    pfc_rows_clear(&jobs);
+    done = enqueue(db, p, 3, 0, NULL);
+    cr_assert(eq(i64, lease(db, &runner, secret), done));
+    cr_assert(eq(int, pfc_job_complete(db, done, secret, "done", NULL, NULL, 0, &err), PFC_OK));
+    cr_assert(eq(int, pfc_job_cancel(db, "test", done, &jobs, &err), PFC_ECONFLICT));
+    cr_assert(eq(int, pfc_jobs_get(db, done, &jobs, &err), PFC_OK));
+    cr_assert(not(jobs.items[0].cancel_requested));
+    pfc_rows_clear(&jobs);
+    ASSERT_STATE(db, done, "done");
     pfc_db_close(db);
 }
 
