@@ -77,6 +77,42 @@ def read_pages(server, args):
     pairs = [(args.commits * (k + 1) // (n + 3), 10) for k in range(n + 1)]
     measure(server, "compare two commits", [f"/api/v1/compare?project=fill&a={a:040x}&b={a + d:040x}" for a, d in pairs], 100)
     measure(server, "recent alerts", ["/api/v1/alerts?project=fill&limit=100"] * (n + 1), 20)
+    alerts = [a["id"] for a in server.call("GET", "/api/v1/alerts?project=fill&limit=1000").json["alerts"]]
+    commits = [f"{a:040x}" for a, _ in pairs]
+    part = max(1, args.commits // 10)
+    for what, paths in (
+            # what the dashboard asks for
+            ("series, 5,000 buckets", [f"/api/v1/series/{series[k % len(series)]}?points=5000" for k in range(n + 1)]),
+            ("series, a tenth of its line", [f"/api/v1/series/{series[k % len(series)]}?points=5000&from={a:040x}&to={a + part:040x}"
+                                             for k, a in ((k, 1 + (args.commits - part - 1) * k // (n + 1)) for k in range(n + 1))]),
+            ("series list with 60 medians", ["/api/v1/projects/fill/series?spark=60&limit=250"]),
+            ("headline series", ["/api/v1/projects/fill/series?headline=1&spark=60"]),
+            ("series found by words", ["/api/v1/projects/fill/series?q=gemm+m64&spark=60&limit=250"]),
+            ("open alerts by worth", ["/api/v1/alerts?project=fill&state=open&sort=worth&limit=8"]),
+            ("open alerts, 200", ["/api/v1/alerts?project=fill&state=open&limit=200"]),
+            ("alerts that are noise (none)", ["/api/v1/alerts?project=fill&state=noise&limit=200"]),
+            ("one alert", [f"/api/v1/alerts/{alerts[k % len(alerts)]}" for k in range(n + 1)]),
+            ("its suspects", [f"/api/v1/alerts/{alerts[k % len(alerts)]}/suspects" for k in range(n + 1)]),
+            ("one commit with its values", [f"/api/v1/projects/fill/commits/{c}" for c in commits]),
+            ("commits, newest 100", ["/api/v1/projects/fill/commits?limit=100"]),
+            ("newest runs", ["/api/v1/projects/fill/runs?limit=8"]),
+            ("one run", [f"/api/v1/runs/{1 + int(c, 16)}" for c in commits]),
+            ("jobs", ["/api/v1/jobs?project=fill&limit=100"]),
+            ("runners", ["/api/v1/runners"]),
+            ("bisections", ["/api/v1/bisections?project=fill&limit=100"]),
+            ("machines that moved", ["/api/v1/environment?project=fill&open=1&limit=50"]),
+            ("projects", ["/api/v1/projects"]),
+            ("one project", ["/api/v1/projects/fill"]),
+            ("machines", ["/api/v1/machines"]),
+            # what others ask for
+            ("commits, 1,000 of all", ["/api/v1/projects/fill/commits?limit=1000"]),
+            ("coverage, 50 commits", ["/api/v1/projects/fill/coverage?limit=1000"]),
+            ("coverage, 500 commits", ["/api/v1/projects/fill/coverage?commits=500&limit=1000"]),
+            ("replay of a series", [f"/api/v1/series/{s}/replay" for s in series[:n + 1]]),
+            ("stats", ["/api/v1/stats"]),
+            ("stats of a project", ["/api/v1/stats?project=fill"]),
+            ("metrics, at most a second old", ["/metrics"])):
+        measure(server, what, paths * (n + 1) if len(paths) == 1 else paths, 100)
 
 
 def connect(server, head):
