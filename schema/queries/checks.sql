@@ -107,4 +107,13 @@ WHERE k.packed <> (SELECT coalesce(string_agg(p.packed, '' ORDER BY p.position, 
                    WHERE p.project_id = k.project_id AND p.series_id = k.series_id
                    AND p.branch = s.branch AND p.stored_at >= k.from_at AND p.stored_at < k.until_at)
 UNION ALL
+SELECT 'tallies that are not what they count', count(*) FROM (
+    SELECT project_id, what, of, sum(n) AS n FROM (
+        SELECT project_id, what, of, n FROM tallies
+        UNION ALL SELECT project_id, 'commits', 0, -1 FROM commits
+        UNION ALL SELECT project_id, 'series', 0, -1 FROM series
+        UNION ALL SELECT project_id, 'runs', machine_id, -1 FROM runs
+        UNION ALL SELECT project_id, 'measurements', 0, -measurements FROM run_parts) AS both_ways
+    GROUP BY project_id, what, of HAVING sum(n) <> 0) AS off
+UNION ALL
 SELECT 'rows in the partition for no month', count(*) FROM measurements_default;

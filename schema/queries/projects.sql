@@ -1,8 +1,10 @@
 -- name: projects_list
 -- $1 project_id or NULL, $2 name or NULL, $3 cursor or NULL, $4 limit
 SELECT p.id, p.name, p.branch, p.repo_url,
-       (SELECT count(*) FROM commits c WHERE c.project_id = p.id) AS commits,
-       (SELECT count(*) FROM runs r WHERE r.project_id = p.id) AS runs,
+       (SELECT coalesce(sum(t.n), 0)::bigint FROM tallies t
+        WHERE t.project_id = p.id AND t.what = 'commits') AS commits,
+       (SELECT coalesce(sum(t.n), 0)::bigint FROM tallies t
+        WHERE t.project_id = p.id AND t.what = 'runs') AS runs,
        (SELECT count(*) FROM alerts a WHERE a.project_id = p.id
         AND a.state IN ('untriaged', 'acknowledged', 'investigating')) AS alerts_open,
        (SELECT extract(epoch FROM r.received_at)::float8 FROM runs r WHERE r.project_id = p.id

@@ -22,5 +22,7 @@ FROM runners r ORDER BY r.name LIMIT 1000;
 SELECT k.id, k.class, k.name, k.fingerprint_hash, k.fingerprint::text AS fingerprint,
        extract(epoch FROM k.first_seen_at)::float8 AS first_seen_at,
        extract(epoch FROM k.last_seen_at)::float8 AS last_seen_at,
-       (SELECT count(*) FROM runs r WHERE r.machine_id = k.id) AS runs
-FROM machines k WHERE $1::bigint IS NULL OR k.id > $1 ORDER BY k.id LIMIT $2::int;
+       coalesce(t.runs, 0)::bigint AS runs
+FROM machines k
+LEFT JOIN (SELECT of, sum(n) AS runs FROM tallies WHERE what = 'runs' GROUP BY of) t ON t.of = k.id
+WHERE $1::bigint IS NULL OR k.id > $1 ORDER BY k.id LIMIT $2::int;

@@ -116,24 +116,40 @@ pfc_code pfc_retention_step(pfc_db *db, const pfc_retention *keep, pfc_retained 
     return code;
 }
 
-pfc_code pfc_jobs_prune(pfc_db *db, int days, int limit, size_t *pruned, pfc_err *err)
+/* One statement in a transaction of its own. */
+static pfc_code tidy(pfc_db *db, const char *name, pfc_args *args, size_t *rows, pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_res *res = NULL;
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
-    *pruned = 0;
-    if (!code) {
-        pfc_args_i64(&args, days);
-        pfc_args_i64(&args, limit);
-        code = pfc_tx_query(tx, "jobs_prune", &args, &res, err);
-    }
+    *rows = 0;
+    if (!code)
+        code = pfc_tx_query(tx, name, args, &res, err);
+    else
+        pfc_args_clear(args);
     if (!code)
         code = pfc_tx_commit(tx, err);
     if (!code)
-        *pruned = pfc_res_affected(res);
+        *rows = pfc_res_affected(res);
     pfc_res_free(res);
     pfc_tx_free(tx);
     return code;
+}
+
+pfc_code pfc_jobs_prune(pfc_db *db, int days, int limit, size_t *pruned, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_i64(&args, days);
+    pfc_args_i64(&args, limit);
+    return tidy(db, "jobs_prune", &args, pruned, err);
+}
+
+pfc_code pfc_tallies_fold(pfc_db *db, pfc_err *err)
+{
+    size_t sums;
+    pfc_args args = { 0 };
+
+    return tidy(db, "tallies_fold", &args, &sums, err);
 }

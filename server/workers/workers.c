@@ -244,6 +244,14 @@ static bool prune_jobs(pfc_workers *w)
     return pruned == PRUNE_LIMIT;
 }
 
+static void fold_tallies(pfc_workers *w)
+{
+    pfc_err err = { 0 };
+
+    if (pfc_tallies_fold(w->db, &err) != PFC_OK)
+        pfc_log(PFC_WARN, "counts not put together", "why", err.msg);
+}
+
 /* One middle a look; the next look takes another range's, while the budget lasts. */
 static void backfill(pfc_workers *w)
 {
@@ -306,8 +314,10 @@ static int keep_house(pfc_workers *w, house *h)
         }
         h->next_expire = now + w->expire_ns;
     }
-    if (now >= h->next_prune && !prune_jobs(w))
+    if (now >= h->next_prune && !prune_jobs(w)) {
+        fold_tallies(w);
         h->next_prune = now + PRUNE_EVERY_NS;
+    }
     if (now >= h->next_chunks && !pack_series(w, &h->chunks_cursor))
         h->next_chunks = now + CHUNKS_EVERY_NS;
     return now >= h->next_chunks ? 0 : (int)(w->expire_ns / PFC_NS_PER_MS);

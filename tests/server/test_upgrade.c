@@ -45,6 +45,7 @@ static const char helpers[] =
     "  UNION ALL SELECT concat_ws(' ', conrelid::regclass, conname, pg_get_constraintdef(oid))"
     "  FROM pg_constraint WHERE connamespace = 'public'::regnamespace"
     "  UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public'"
+    "  UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal"
     "  UNION ALL SELECT viewname || definition FROM pg_views WHERE schemaname = 'public'"
     "  UNION ALL SELECT pg_get_functiondef(oid) FROM pg_proc"
     "  WHERE pronamespace = 'public'::regnamespace) AS l $$;"

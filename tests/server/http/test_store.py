@@ -200,8 +200,11 @@ class Store(unittest.TestCase):
         for damage, found in (
                 (f"DELETE FROM runs WHERE id = {one_run}", {
                     "parts without their run": 1, "measurements without their run, commit or series": 1,
-                    "jobs of a run or notice that is not there": 1}),
-                (f"DELETE FROM run_parts WHERE run_id = {one_run}", {"runs without a part": 1}),
+                    "jobs of a run or notice that is not there": 1, "tallies that are not what they count": 1}),
+                (f"DELETE FROM run_parts WHERE run_id = {one_run}", {
+                    "runs without a part": 1, "tallies that are not what they count": 1}),
+                ("UPDATE tallies SET n = n + 1 WHERE what = 'series'", {"tallies that are not what they count": 1}),
+                ("DELETE FROM tallies", {"tallies that are not what they count": 4}),
                 (f"UPDATE measurements SET series_id = 99 WHERE run_id = {one_run}", {
                     "measurements without their run, commit or series": 1, "chunks that are not what their measurements are": 1}),
                 (f"CREATE TEMP TABLE t AS SELECT * FROM measurements WHERE run_id = {one_run};"
