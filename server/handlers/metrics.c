@@ -100,6 +100,8 @@ static void put_own(pfc_app *app, pfc_buf *out)
         return;
     pfc_writer_figures(app->writer, &writer);
     put_gauge(out, "perfci_ingest_waiting", "Runs that wait to be stored.", (double)writer.waiting);
+    put_gauge(out, "perfci_ingest_room", "How many may, as fast as runs are stored now.",
+              (double)writer.room);
     put_counter(out, "perfci_ingest_groups", "Transactions that stored several runs at once.",
                 (double)writer.groups);
     put_counter(out, "perfci_ingest_grouped", "Runs stored in them.", (double)writer.grouped);

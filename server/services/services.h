@@ -75,23 +75,25 @@ typedef struct pfc_writer_opts {
     pfc_db *db;
     unsigned threads; /* 0: 2, which is enough for two cores and leaves one to PostgreSQL */
     unsigned readers; /* threads that parse documents; 0: 2 */
+    double run_ns;    /* what storing one takes, until that is seen; 0: 0.5 ms */
     /* Called by a writer when the tickets with these tags are done; must not block. */
     void (*done)(void *context, const uint64_t *tags, size_t len);
     void *context;
 } pfc_writer_opts;
 
 typedef struct pfc_writer_counts {
-    size_t waiting;
-    uint64_t groups;  /* transactions that stored several runs at once (or one the same way) */
-    uint64_t grouped; /* runs in them */
-    uint64_t alone;   /* runs that needed a transaction of their own */
+    size_t waiting, room; /* runs; room: how many may, as fast as they are stored now */
+    uint64_t groups;      /* transactions that stored several runs at once (or one the same way) */
+    uint64_t grouped;     /* runs in them */
+    uint64_t alone;       /* runs that needed a transaction of their own */
 } pfc_writer_counts;
 
 pfc_code pfc_writer_start(pfc_writer **out, const pfc_writer_opts *opts,
                           pfc_err *err) PFC_MUSTCHECK;
 /** Stores what still waits, ends the threads, frees. Accepts NULL. */
 void pfc_writer_stop(pfc_writer *writer);
-/** Queues the ticket; `tag` is for done(). PFC_EUNAVAIL when too much waits (4,096 runs or 64 MiB). */
+/** Queues the ticket; `tag` is for done(). PFC_EUNAVAIL when too much waits: runs
+ *  that take over a second at the rate that was seen (but 256 may wait, and 4,096 at most), or 64 MiB. */
 pfc_code pfc_writer_submit(pfc_writer *writer, pfc_ingest_ticket *ticket, uint64_t tag,
                            pfc_err *err) PFC_MUSTCHECK;
 /** Ends a ticket that was not queued with this failure. */

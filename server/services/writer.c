@@ -11,16 +11,17 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/parse.h"
 #include "server/services/ingest.h"
+#include "server/services/pace.h"
 
 #define WRITERS_MAX 16
 #define READERS_MAX 16
 #define READER_NICE 5                  /* parsing gives way to answering */
 #define GROUP_BYTES (8u * 1024 * 1024) /* of documents in one transaction */
-#define QUEUE_LEN   4096
-#define SMALL_BYTES (64u * 1024) /* of a document that its sender's thread reads */
+#define SMALL_BYTES (64u * 1024)       /* of a document that its sender's thread reads */
 #define QUEUE_BYTES (64u * 1024 * 1024)
 
 struct pfc_ingest_ticket {
@@ -57,6 +58,7 @@ struct pfc_writer {
     ticket_list unread, ready;     /* guarded by lock */
     size_t reading;                /* taken from unread, not yet ready; guarded by lock */
     size_t waiting, waiting_bytes; /* in all three; guarded by lock */
+    pfc_pace pace;                 /* guarded by lock */
     bool stopping;                 /* guarded by lock */
     atomic_uint_fast64_t groups, grouped, alone;
 };
@@ -262,8 +264,8 @@ static void *reader_main(void *arg)
 
 /* ---- writers ---- */
 
-/* Waits for work and takes a group of it; 0: stop. */
-static size_t take_group(pfc_writer *w, pfc_ingest_ticket **group)
+/* Waits for work and takes a group of it; 0: stop. *left: others wait still. */
+static size_t take_group(pfc_writer *w, pfc_ingest_ticket **group, bool *left)
 {
     size_t n = 0, bytes = 0;
 
@@ -278,6 +280,7 @@ static size_t take_group(pfc_writer *w, pfc_ingest_ticket **group)
         bytes += t->bytes;
         group[n++] = t;
     }
+    *left = w->ready.first != NULL;
     pthread_mutex_unlock(&w->lock);
     return n;
 }
@@ -294,7 +297,8 @@ static void store_alone(pfc_writer *w, pfc_ingest_ticket *t, const pfc_err *away
     atomic_fetch_add(&w->alone, 1);
 }
 
-static void store_group(pfc_writer *w, pfc_ingest_ticket **group, size_t len)
+/* false: the database was away, so that the time it took says nothing. */
+static bool store_group(pfc_writer *w, pfc_ingest_ticket **group, size_t len)
 {
     pfc_ingest *runs[PFC_INGEST_GROUP_MAX];
     pfc_group_state states[PFC_INGEST_GROUP_MAX];
@@ -321,16 +325,24 @@ static void store_group(pfc_writer *w, pfc_ingest_ticket **group, size_t len)
             away = group[i]->err;
     }
     free(results);
+    return away.code == PFC_OK;
 }
 
 static void *writer_main(void *arg)
 {
     pfc_writer *w = arg;
     pfc_ingest_ticket *group[PFC_INGEST_GROUP_MAX];
+    bool left = false;
     size_t n;
 
-    while ((n = take_group(w, group)) > 0) {
-        store_group(w, group, n);
+    while ((n = take_group(w, group, &left)) > 0) {
+        const int64_t taken_ns = pfc_clock_ns();
+
+        if (store_group(w, group, n)) {
+            pthread_mutex_lock(&w->lock);
+            pfc_pace_stored(&w->pace, taken_ns, pfc_clock_ns(), n, left);
+            pthread_mutex_unlock(&w->lock);
+        }
         tickets_done(w, group, n);
     }
     return NULL;
@@ -339,7 +351,8 @@ static void *writer_main(void *arg)
 /* Under the lock. */
 static pfc_code find_room(const pfc_writer *w, const pfc_ingest_ticket *t, pfc_err *err)
 {
-    if (w->stopping || w->waiting >= QUEUE_LEN || w->waiting_bytes + t->bytes > QUEUE_BYTES)
+    if (w->stopping || w->waiting >= pfc_pace_room(&w->pace) ||
+        w->waiting_bytes + t->bytes > QUEUE_BYTES)
         return pfc_err_set(err, PFC_EUNAVAIL, "too many runs wait to be stored: try again later");
     return PFC_OK;
 }
@@ -390,6 +403,7 @@ void pfc_writer_figures(pfc_writer *w, pfc_writer_counts *out)
 {
     pthread_mutex_lock(&w->lock);
     out->waiting = w->waiting;
+    out->room = pfc_pace_room(&w->pace);
     pthread_mutex_unlock(&w->lock);
     out->groups = atomic_load(&w->groups);
     out->grouped = atomic_load(&w->grouped);
@@ -414,6 +428,7 @@ pfc_code pfc_writer_start(pfc_writer **out, const pfc_writer_opts *opts, pfc_err
     pfc_code code;
 
     w->opts = *opts;
+    pfc_pace_begin(&w->pace, opts->run_ns);
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->wake_writer, NULL);
     pthread_cond_init(&w->wake_reader, NULL);

@@ -5,6 +5,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/clock.h"
+#include "server/services/pace.h"
 
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
@@ -357,4 +358,119 @@ Test(writer, stopping_stores_what_waits)
         pfc_ingest_ticket_free(tickets[i]);
     }
     cr_assert(eq(long, number("SELECT count(*) FROM runs"), N + 1));
+}
+
+/* ---- how many may wait ---- */
+
+Test(writer, one_more_than_there_is_room_for_is_refused_and_the_rest_is_stored)
+{
+    enum { N = PFC_PACE_ROOM_MIN };
+    const pfc_writer_opts slow = {
+        .db = db, .threads = 1, .run_ns = 1e9, .done = on_done, .context = &counter
+    };
+    pfc_ingest_ticket *tickets[N], *late;
+    pfc_writer_counts counts = { 0 };
+    pfc_ingest_result result = { 0 };
+    barrier b = { 0 };
+    pfc_err err = { 0 };
+
+    pfc_writer_stop(writer);
+    cr_assert(eq(int, pfc_writer_start(&writer, &slow, &err), PFC_OK), "%s", err.msg);
+    store_first();
+    hold(&b);
+    for (unsigned i = 0; i < N; i++) {
+        tickets[i] = ticket_of(one_benchmark(1 + i % 5, i + 10), NULL);
+        submit(tickets[i]);
+    }
+    late = ticket_of(one_benchmark(1, 9), NULL);
+    cr_assert(eq(int, pfc_writer_submit(writer, late, 1, &err), PFC_EUNAVAIL));
+    cr_assert(ne(ptr, strstr(err.msg, "try again later"), NULL), "%s", err.msg);
+    pfc_writer_figures(writer, &counts);
+    cr_assert(eq(sz, counts.waiting, N));
+    cr_assert(eq(sz, counts.room, N));
+    let_go(&b);
+    wait_for(&counter, N + 1);
+    for (unsigned i = 0; i < N; i++) {
+        cr_assert(eq(int, take(tickets[i], &result, &err), PFC_OK), "%s", err.msg);
+        pfc_ingest_ticket_free(tickets[i]);
+    }
+    /* there is room again */
+    submit(late);
+    wait_for(&counter, N + 2);
+    cr_assert(eq(int, take(late, &result, &err), PFC_OK), "%s", err.msg);
+    pfc_ingest_ticket_free(late);
+    cr_assert(eq(long, number("SELECT count(*) FROM runs"), N + 3));
+}
+
+static pfc_pace pace_of(double run_ns)
+{
+    pfc_pace pace;
+
+    pfc_pace_begin(&pace, run_ns);
+    return pace;
+}
+
+/* `n` groups of `runs`, one after the other, each of which takes group_ns. */
+static void go_on(pfc_pace *pace, int n, size_t runs, int64_t group_ns, bool left)
+{
+    for (int64_t at = PFC_MAX(pace->last_ns, 0); n > 0; n--, at += group_ns)
+        pfc_pace_stored(pace, at, at + group_ns, runs, left);
+}
+
+Test(pace, as_many_may_wait_as_are_stored_within_a_second)
+{
+    pfc_pace pace = pace_of(0);
+
+    cr_assert(eq(sz, pfc_pace_room(&pace), 2000));
+    go_on(&pace, 50, 100, 100 * PFC_NS_PER_MS, true); /* 1,000 runs a second */
+    cr_assert(ge(sz, pfc_pace_room(&pace), 999));
+    cr_assert(le(sz, pfc_pace_room(&pace), 1001));
+    go_on(&pace, 50, 256, 80 * PFC_NS_PER_MS, true); /* 3,200 */
+    cr_assert(ge(sz, pfc_pace_room(&pace), 3190));
+    cr_assert(le(sz, pfc_pace_room(&pace), 3210));
+}
+
+Test(pace, it_has_a_least_and_a_most)
+{
+    pfc_pace slow = pace_of(1e10), fast = pace_of(1), still = pace_of(0);
+
+    cr_assert(eq(sz, pfc_pace_room(&slow), PFC_PACE_ROOM_MIN));
+    cr_assert(eq(sz, pfc_pace_room(&fast), PFC_PACE_ROOM_MAX));
+    go_on(&still, 50, 10, 0, true); /* a clock that stands */
+    cr_assert(eq(sz, pfc_pace_room(&still), PFC_PACE_ROOM_MAX));
+}
+
+Test(pace, a_group_that_left_nobody_waiting_tells_only_of_a_faster_one)
+{
+    pfc_pace pace = pace_of(0);
+
+    go_on(&pace, 50, 1, 10 * PFC_NS_PER_MS, false); /* one at a time, with an fsync each */
+    cr_assert(eq(sz, pfc_pace_room(&pace), 2000));
+    go_on(&pace, 50, 100, 33 * PFC_NS_PER_MS, false);
+    cr_assert(ge(sz, pfc_pace_room(&pace), 3000));
+}
+
+Test(pace, writers_beside_each_other_share_the_time)
+{
+    pfc_pace pace = pace_of(0);
+
+    /* Two, each 200 ms for 100 runs, half a turn apart: 1,000 a second. */
+    for (int64_t i = 0; i < 100; i++)
+        pfc_pace_stored(&pace, i * 100 * PFC_NS_PER_MS, (i + 2) * 100 * PFC_NS_PER_MS, 100, true);
+    cr_assert(ge(sz, pfc_pace_room(&pace), 990));
+    cr_assert(le(sz, pfc_pace_room(&pace), 1010));
+}
+
+Test(pace, a_quiet_while_forgets_what_was_slow)
+{
+    pfc_pace slow = pace_of(0), fast = pace_of(0);
+    const int64_t later = 3600 * PFC_NS_PER_S;
+
+    go_on(&slow, 50, 10, 1000 * PFC_NS_PER_MS, true); /* a disk that could not */
+    cr_assert(eq(sz, pfc_pace_room(&slow), PFC_PACE_ROOM_MIN));
+    pfc_pace_stored(&slow, later, later + 5 * PFC_NS_PER_MS, 1, false);
+    cr_assert(eq(sz, pfc_pace_room(&slow), 2000));
+    go_on(&fast, 50, 256, 70 * PFC_NS_PER_MS, true);
+    pfc_pace_stored(&fast, later, later + 5 * PFC_NS_PER_MS, 1, false);
+    cr_assert(ge(sz, pfc_pace_room(&fast), 3600));
 }
