@@ -35,6 +35,9 @@
 #define PFC_HTTPD_BACK_S       60            /* for a stream that ended to come back */
 #define PFC_HTTPD_SPARE        16 /* places beyond the limit, for those who ask after health */
 #define PFC_HTTPD_OPS          32 /* places of the listener for operations */
+/* libmicrohttpd's, of a connection: an address, a header, each of them as long as may be, and others.
+ * It writes the whole of it between two requests, so a connection takes so much of memory. */
+#define PFC_HTTPD_POOL_BYTES   (20u * 1024)
 
 /** One socket. */
 typedef struct httpd_conn {

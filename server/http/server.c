@@ -106,11 +106,12 @@ static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads, bool s
          * have most connections: ours is the door's. */
         MHD_OPTION_CONNECTION_LIMIT,
         http->opts.connections * threads + PFC_HTTPD_SPARE + PFC_HTTPD_OPS,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_CONNECTION_TIMEOUT, idle_s,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, httpd_on_completed, http,
-        MHD_OPTION_NOTIFY_CONNECTION, httpd_on_connection, http, MHD_OPTION_ARRAY, pool,
-        MHD_OPTION_ARRAY, tls, MHD_OPTION_URI_LOG_CALLBACK, httpd_on_request_line, http,
-        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)PFC_HTTPD_POOL_BYTES,
+        MHD_OPTION_CONNECTION_TIMEOUT, idle_s, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_NOTIFY_COMPLETED, httpd_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
+        httpd_on_connection, http, MHD_OPTION_ARRAY, pool, MHD_OPTION_ARRAY, tls,
+        MHD_OPTION_URI_LOG_CALLBACK, httpd_on_request_line, http, MHD_OPTION_UNESCAPE_CALLBACK,
+        keep_escapes, NULL, MHD_OPTION_END);
 }
 
 pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *err)
