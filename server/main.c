@@ -164,7 +164,7 @@ static pfc_code write_endpoint(const server *s, pfc_err *err)
         return PFC_OK;
     code = pfc_fs_mkdirs(s->settings.data, 0700, err);
     /* Who waits for the first finds the second, too. */
-    if (!code && s->settings.ops_listen)
+    if (!code && pfc_httpd_ops_url(s->app.http)[0])
         code = write_url(s, "ops-endpoint", pfc_httpd_ops_url(s->app.http), err);
     if (!code)
         code = write_url(s, "endpoint", pfc_httpd_url(s->app.http), err);
@@ -178,6 +178,7 @@ static pfc_code start_http(server *s, pfc_err *err)
         .listen = s->settings.listen,
         .listen_fd = s->listen_fd,
         .ops_listen = s->settings.ops_listen,
+        .ops_fd = s->ops_fd,
         .rate_address = (double)s->settings.rate_address,
         .rate_token = (double)s->settings.rate_token,
         .connections = (unsigned)s->settings.connections,
@@ -391,7 +392,7 @@ static pfc_code start(server *s, pfc_err *err)
     pthread_mutex_init(&s->app.snapshot.lock, NULL);
     pthread_mutex_init(&s->app.seen_schema.lock, NULL);
     s->app.cache = pfc_cache_new(CACHE_TTL_S);
-    code = pfc_manager_socket(&s->listen_fd, err);
+    code = pfc_manager_sockets(&s->listen_fd, &s->ops_fd, err);
     if (!code)
         code = pfc_db_open(&s->app.db, &db, err);
     if (!code)

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
@@ -19,17 +20,44 @@ struct pfc_watchdog {
     bool stop; /* guarded by lock */
 };
 
-pfc_code pfc_manager_socket(int *fd, pfc_err *err)
+/* Which of the two is which, by their names; false: that is not to be told. */
+static bool tell_apart(char **names, int count, int *fd, int *ops_fd)
 {
-    int count = sd_listen_fds(1);
+    for (int i = 0; i < count; i++) {
+        int *which = names && names[i] && strcmp(names[i], "ops") == 0 ? ops_fd : fd;
 
-    *fd = -1;
-    if (count > 1)
-        return pfc_err_set(err, PFC_EINVAL,
-                           "%d sockets were passed; want one ListenStream=", count);
-    if (count == 1)
-        *fd = SD_LISTEN_FDS_START;
-    return PFC_OK;
+        if (*which >= 0)
+            return false;
+        *which = SD_LISTEN_FDS_START + i;
+    }
+    return true;
+}
+
+pfc_code pfc_manager_sockets(int *fd, int *ops_fd, pfc_err *err)
+{
+    const char *said = getenv("LISTEN_FDS");
+    char *number = pfc_strdup(said ? said : "");
+    char **names = NULL;
+    int count = sd_listen_fds_with_names(1, &names);
+    pfc_code code = PFC_OK;
+
+    *fd = *ops_fd = -1;
+    if (count < 0)
+        code = pfc_err_set(err, PFC_EINVAL,
+                           "LISTEN_FDS=%.32s: the service manager's sockets cannot be used: %s; "
+                           "want as many open descriptors from %d on",
+                           number, strerror(-count), SD_LISTEN_FDS_START);
+    else if (!tell_apart(names, count, fd, ops_fd))
+        code =
+            pfc_err_set(err, PFC_EINVAL,
+                        "%d sockets were passed; want one ListenStream=, and at most one more in "
+                        "a socket unit with FileDescriptorName=ops",
+                        count);
+    for (int i = 0; names && i < count; i++)
+        free(names[i]);
+    free(names);
+    free(number);
+    return code;
 }
 
 void pfc_manager_ready(const char *status)

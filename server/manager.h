@@ -11,9 +11,9 @@
 
 typedef struct pfc_watchdog pfc_watchdog;
 
-/** The listening socket that was passed, or *fd = -1 when none was. PFC_EINVAL for more than one.
- *  Call it once, before there are other threads. */
-pfc_code pfc_manager_socket(int *fd, pfc_err *err) PFC_MUSTCHECK;
+/** The sockets that were passed: the one named "ops" (FileDescriptorName=), and another; -1 where there
+ *  is none. PFC_EINVAL for more, and for those that are not open. Call it once, before there are other threads. */
+pfc_code pfc_manager_sockets(int *fd, int *ops_fd, pfc_err *err) PFC_MUSTCHECK;
 
 /** State changes, any thread. `status` is a line for people (systemctl status). */
 void pfc_manager_ready(const char *status);

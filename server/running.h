@@ -21,7 +21,7 @@ typedef struct server {
     pthread_t signals;
     bool signals_running;
     pfc_watchdog *watchdog;
-    int listen_fd; /* passed by the service manager; -1: none */
+    int listen_fd, ops_fd; /* passed by the service manager; -1: none */
     atomic_bool stop, reload;
     atomic_bool over;        /* the thread for the signals shall end */
     _Atomic int64_t seen_ns; /* the main thread came round */

@@ -130,6 +130,7 @@ typedef struct pfc_httpd_opts {
     const char *listen;     /* "127.0.0.1:7420", "[::1]:0", "host:port" */
     int listen_fd;          /* > 0: a listening socket to use instead; the server's from then on */
     const char *ops_listen; /* likewise, for operations; NULL: none */
+    int ops_fd;             /* > 0: goes before it, as listen_fd does */
     unsigned threads;       /* 0: 8 */
     double
         request_timeout_s;   /* for a request to be complete; twice that between two, four times for

@@ -266,7 +266,7 @@ int httpd_tls_present(gnutls_session_t session, const gnutls_datum_t *authoritie
                       gnutls_pcert_st **chain, unsigned *chain_len, gnutls_privkey_t *key);
 
 /* listen.c */
-/** Is what this socket is bound to an address of this machine alone (127.0.0.0/8, ::1, a path)? */
+/** Is what this socket is bound to an address of this machine alone (127.0.0.0/8, ::1)? */
 bool httpd_is_near(int fd);
 /** A socket that somebody else has bound: checks that it listens for streams, and tells its URL. */
 pfc_code httpd_adopt(int fd, char *url, size_t url_cap, pfc_err *err) PFC_MUSTCHECK;

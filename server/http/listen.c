@@ -117,8 +117,6 @@ bool httpd_is_near(int fd)
 
     if (getsockname(fd, (struct sockaddr *)&at, &len) != 0)
         return false;
-    if (at.ss_family == AF_UNIX)
-        return true;
     if (!pfc_address_of((const struct sockaddr *)&at, &address) ||
         pfc_nets_parse("127.0.0.0/8, ::1", "loopback", &loopback, NULL))
         return false;
@@ -127,7 +125,7 @@ bool httpd_is_near(int fd)
 
 pfc_code httpd_adopt(int fd, char *url, size_t url_cap, pfc_err *err)
 {
-    int listens = 0, kind = 0;
+    int listens = 0, kind = 0, family = 0;
     socklen_t len = sizeof(int);
     int flags = fcntl(fd, F_GETFL);
 
@@ -138,6 +136,12 @@ pfc_code httpd_adopt(int fd, char *url, size_t url_cap, pfc_err *err)
             "the socket that was passed (descriptor %d) does not listen for streams; "
             "want ListenStream= in the socket unit",
             fd);
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len) != 0 ||
+        (family != AF_INET && family != AF_INET6))
+        return pfc_err_set(err, PFC_EINVAL,
+                           "the socket that was passed (descriptor %d) has no Internet address, by "
+                           "which limits go; want ListenStream=ADDRESS:PORT in the socket unit",
+                           fd);
     /* libmicrohttpd asks its sockets without waiting. */
     (void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);

@@ -114,9 +114,24 @@ static struct MHD_Daemon *start_daemon(pfc_httpd *http, unsigned threads, bool s
         keep_escapes, NULL, MHD_OPTION_END);
 }
 
+/* The one that was passed (> 0), or a new one. */
+static pfc_code take_socket(const char *flag, const char *address, int passed, int *fd, char *url,
+                            size_t url_cap, pfc_err *err)
+{
+    pfc_code code;
+
+    if (passed <= 0)
+        return httpd_listen(flag, address, fd, url, url_cap, err);
+    code = httpd_adopt(passed, url, url_cap, err);
+    if (!code)
+        *fd = passed;
+    return code;
+}
+
 pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *err)
 {
     pfc_httpd *http = pfc_alloc(sizeof(*http));
+    const bool with_ops = opts->ops_listen || opts->ops_fd > 0;
     int fd = -1, ops_fd = -1;
     pfc_code code;
 
@@ -146,20 +161,17 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
         code = httpd_tls_new(opts->tls_cert, opts->tls_key, &http->tls, err);
     if (code)
         goto done;
-    code = opts->listen_fd > 0
-               ? httpd_adopt(opts->listen_fd, http->url, sizeof(http->url), err)
-               : httpd_listen("--listen", opts->listen, &fd, http->url, sizeof(http->url), err);
-    if (!code && opts->listen_fd > 0)
-        fd = opts->listen_fd;
+    code = take_socket("--listen", opts->listen, opts->listen_fd, &fd, http->url, sizeof(http->url),
+                       err);
     if (!code && !http->tls && !opts->plain_far && !httpd_is_near(fd))
         code = pfc_err_set(err, PFC_EINVAL,
                            "%s: plain HTTP shows tokens to the network; want --tls-cert and "
                            "--tls-key, or --plain-http when a proxy or a tunnel in front of it "
                            "encrypts (a loopback address needs neither)",
                            http->url);
-    if (!code && opts->ops_listen)
-        code = httpd_listen("--ops-listen", opts->ops_listen, &ops_fd, http->ops_url,
-                            sizeof(http->ops_url), err);
+    if (!code && with_ops)
+        code = take_socket("--ops-listen", opts->ops_listen, opts->ops_fd, &ops_fd, http->ops_url,
+                           sizeof(http->ops_url), err);
     if (code)
         goto done;
     if (pthread_create(&http->timer, NULL, timer_main, http) != 0) {
@@ -170,9 +182,9 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     http->daemon = start_daemon(http, http->opts.threads, http->tls != NULL);
     if (http->daemon)
         http->health = start_daemon(http, 1, false);
-    if (http->health && opts->ops_listen)
+    if (http->health && with_ops)
         http->ops = start_daemon(http, 1, false);
-    if (!http->daemon || !http->health || (opts->ops_listen && !http->ops)) {
+    if (!http->daemon || !http->health || (with_ops && !http->ops)) {
         code = pfc_err_set(err, PFC_EIO, "http: libmicrohttpd does not start: %s", strerror(errno));
         goto done;
     }
@@ -180,7 +192,7 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     if (code)
         goto done;
     fd = -1; /* the door's */
-    if (opts->ops_listen)
+    if (with_ops)
         code = httpd_door_open(http, ops_fd, true, &http->ops_door, err);
     if (code)
         goto done;

@@ -82,10 +82,7 @@ class Managed(unittest.TestCase):
         early = http.client.HTTPConnection("127.0.0.1", port, timeout=support.DEADLINE_S)
         self.addCleanup(early.close)
         early.request("GET", "/healthz")
-        process = subprocess.Popen(
-            ["sh", "-c", "exec 3<&0 0</dev/null; LISTEN_PID=$$ exec \"$0\" \"$@\"", support.BIN / "perfci-server"],
-            stdin=listener.fileno(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={**os.environ, "LISTEN_FDS": "1", "PERFCI_DATABASE_UNSAFE": "1", "PERFCI_DATABASE_URL": self.cluster.database()})
+        process = self.activated([listener])
         try:
             self.assertEqual(early.getresponse().status, 200)
         finally:
@@ -93,6 +90,83 @@ class Managed(unittest.TestCase):
             log, _ = process.communicate(timeout=support.DEADLINE_S)
         self.assertEqual(process.returncode, 0, log)
         self.assertIn(f"http://127.0.0.1:{port}", log)
+
+    def activated(self, sockets, *flags, names=None, count=None, pid="$$", database=None):
+        """The server with these from descriptor 3 on, as systemd passes them; LISTEN_PID is its own unless said."""
+        def arrange():
+            # out of the way of each other first
+            for i, fd in enumerate([os.dup2(s.fileno(), 100 + i) for i, s in enumerate(sockets)]):
+                os.dup2(fd, 3 + i)
+                os.close(fd)
+        env = {**os.environ, "LISTEN_FDS": str(len(sockets) if count is None else count), "PERFCI_DATABASE_UNSAFE": "1",
+               "PERFCI_DATABASE_URL": database or self.cluster.database()}
+        if names:
+            env["LISTEN_FDNAMES"] = names
+        return subprocess.Popen(["sh", "-c", f'LISTEN_PID={pid} exec "$0" "$@"', support.BIN / "perfci-server", *flags], env=env,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                close_fds=False, preexec_fn=arrange)
+
+    def listeners(self, count):
+        made = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+        for one in made:
+            self.addCleanup(one.close)
+        return made
+
+    def test_a_socket_named_ops_answers_operations_alone(self):
+        for names in ("ops:perfci-server.socket", "perfci-server.socket:ops"):
+            with self.subTest(names):
+                sockets = self.listeners(2)
+                port = {name: one.getsockname()[1] for name, one in zip(names.split(":"), sockets)}
+                process = self.activated(sockets, "--public-read", names=names)
+                try:
+                    support.until("ready", lambda: self.ask(port["ops"], "/readyz")[0] == 200)
+                    self.assertEqual(self.ask(port["ops"], "/api/v1/projects")[0], 404)
+                    self.assertEqual(self.ask(port["perfci-server.socket"], "/api/v1/projects")[0], 200)
+                finally:
+                    process.send_signal(signal.SIGTERM)
+                    log, _ = process.communicate(timeout=support.DEADLINE_S)
+                self.assertEqual(process.returncode, 0, log)
+
+    def test_sockets_that_cannot_be_used_are_one_sentence_and_status_2(self):
+        folder = tempfile.TemporaryDirectory(prefix="pfc-sockets-")
+        self.addCleanup(folder.cleanup)
+        unix = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        unix.bind(os.path.join(folder.name, "s"))
+        unix.listen()
+        datagrams, mute = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), socket.socket()
+        mute.bind(("127.0.0.1", 0))
+        for one in (unix, datagrams, mute):
+            self.addCleanup(one.close)
+        two = self.listeners(2)
+        for sockets, more, wanted in (
+                (two, {}, "2 sockets were passed; want one ListenStream=, and at most one more"),
+                (two, {"names": "ops:ops"}, "2 sockets were passed; want one"),
+                (two[:1], {"count": 90}, "LISTEN_FDS=90: the service manager's sockets cannot be used"),
+                (two[:1], {"count": "many"}, "LISTEN_FDS=many: the service manager's sockets cannot be used"),
+                (two[:1], {"count": -1}, "LISTEN_FDS=-1: "), ([datagrams], {}, "does not listen for streams"), ([mute], {}, "does not listen for streams"),
+                ([unix], {}, "has no Internet address"), ([unix], {"names": "ops"}, "has no Internet address")):
+            with self.subTest(wanted=wanted, **more):
+                process = self.activated(sockets, "--listen", "127.0.0.1:0", database="dbname=none", **more)
+                log, _ = process.communicate(timeout=support.DEADLINE_S)
+                self.assertEqual(process.returncode, 2, log)
+                self.assertRegex(log, r"\Aperfci-server: [^\n]+\n\Z")
+                self.assertIn(wanted, log)
+
+    def test_sockets_of_another_process_are_left_alone(self):
+        """LISTEN_PID says whose they are; a child of whoever had them listens for itself."""
+        folder = tempfile.TemporaryDirectory(prefix="pfc-sockets-")
+        self.addCleanup(folder.cleanup)
+        listener, = self.listeners(1)
+        process = self.activated([listener], "--listen", "127.0.0.1:0", "--data", folder.name, pid="1")
+        endpoint = os.path.join(folder.name, "endpoint")
+        try:
+            support.until("it listens", lambda: os.path.exists(endpoint))
+            with open(endpoint, encoding="ascii") as file:
+                self.assertNotEqual(int(file.read().rsplit(":", 1)[1]), listener.getsockname()[1])
+        finally:
+            process.send_signal(signal.SIGTERM)
+            log, _ = process.communicate(timeout=support.DEADLINE_S)
+        self.assertEqual(process.returncode, 0, log)
 
     def test_sighup_takes_over_what_may_change_and_names_what_may_not(self):
         file = self.settings("# open to all?\nPERFCI_PUBLIC_READ=0\nPERFCI_RATE_ADDRESS=0\n")
