@@ -141,6 +141,19 @@ pfc_code pfc_api_ensure_project(pfc_http *http, const char *project, const char 
     return code;
 }
 
+pfc_code pfc_api_source(pfc_http *http, const char *project, const char *folder, const char **out,
+                        pfc_err *err)
+{
+    char *path = pfc_format("/api/v1/projects/%s", project);
+    json_t *answer = NULL;
+    pfc_code code = pfc_http_json(http, "GET", path, NULL, NULL, &answer, err);
+
+    *out = json_string_value(json_object_get(answer, "repo_url")) ? NULL : folder;
+    json_decref(answer);
+    free(path);
+    return code;
+}
+
 /* ---- posts ---- */
 
 static pfc_code post_some_commits(pfc_http *http, const char *path, const char *branch,

@@ -31,6 +31,10 @@ pfc_code pfc_api_project(const char *flag, const pfc_conf *conf, const char *dir
 /** POST /projects: makes it, or finds it. branch and repo_url may be NULL. */
 pfc_code pfc_api_ensure_project(pfc_http *http, const char *project, const char *branch,
                                 const char *repo_url, pfc_err *err) PFC_MUSTCHECK;
+/** Where runners find the project: *out is NULL where it has a repository of its own, which the service
+ *  tells them, else `folder`, which only runners of this machine can read. */
+pfc_code pfc_api_source(pfc_http *http, const char *project, const char *folder, const char **out,
+                        pfc_err *err) PFC_MUSTCHECK;
 
 /** Tells the service about `ids` (oldest first), in as many posts as needed. *fresh, which may be
  *  NULL: how many it did not know. */

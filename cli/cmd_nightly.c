@@ -21,6 +21,7 @@ enum {
     KEY_REPEATS,
     KEY_JOBS,
     KEY_WAIT,
+    KEY_SOURCE,
     KEY_MARKDOWN,
     KEY_WORK,
     KEY_PROJECT,
@@ -32,7 +33,7 @@ enum { DEFAULT_MAX = 10, HISTORY = 500, POLL_MS = 200 };
 
 typedef struct nightly_opts {
     pfc_take_opts take;
-    const char *repo, *branch, *project, *url, *data;
+    const char *repo, *branch, *source, *project, *url, *data;
     size_t max;
     double wait_s;
     bool jobs;
@@ -51,6 +52,10 @@ static const struct argp_option nightly_options[] = {
     { "all", KEY_ALL, 0, 0, "Every commit of the branch that has no run yet", 0 },
     { "repeats", KEY_REPEATS, "N", 0, "Times to run for each commit", 0 },
     { "jobs", KEY_JOBS, 0, 0, "Let the service's runners measure, and wait for them", 0 },
+    { "source", KEY_SOURCE, "S", 0,
+      "With --jobs: the URL or folder that runners read (default: the project's --repo-url, else "
+      "--repo)",
+      0 },
     { "wait", KEY_WAIT, "T", 0, "For runners and for detection (default 1h)", 0 },
     { "markdown", KEY_MARKDOWN, 0, 0, "Print the report as Markdown", 0 },
     { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },
@@ -69,6 +74,7 @@ static const pfc_arg_field nightly_fields[] = {
     { KEY_ALL, PFC_ARG_FLAG, offsetof(nightly_opts, all), 0, 0 },
     { KEY_REPEATS, PFC_ARG_COUNT, offsetof(nightly_opts, take.repeats), 1, PFC_TAKE_MAX_REPEATS },
     { KEY_JOBS, PFC_ARG_FLAG, offsetof(nightly_opts, jobs), 0, 0 },
+    { KEY_SOURCE, PFC_ARG_TEXT, offsetof(nightly_opts, source), 0, 0 },
     { KEY_WAIT, PFC_ARG_SECONDS, offsetof(nightly_opts, wait_s), 0, 0 },
     { KEY_MARKDOWN, PFC_ARG_FLAG, offsetof(nightly_opts, markdown), 0, 0 },
     { KEY_WORK, PFC_ARG_TEXT, offsetof(nightly_opts, take.work), 0, 0 },
@@ -225,12 +231,12 @@ static pfc_code measure_here(pfc_night *n, pfc_night_commit *c, pfc_err *err)
     return code;
 }
 
-static pfc_code queue_job(const pfc_night *n, const nightly_opts *o, const pfc_night_commit *c,
-                          int64_t *job, pfc_err *err)
+/* source NULL: the project's own repository. */
+static pfc_code queue_job(const pfc_night *n, const nightly_opts *o, const char *source,
+                          const pfc_night_commit *c, int64_t *job, pfc_err *err)
 {
-    json_t *body =
-        json_pack("{s:s,s:s,s:s,s:s,s:i}", "project", n->project, "kind", "nightly", "commit",
-                  c->id.hex, "source", pfc_repo_root(n->take.repo), "priority", 50);
+    json_t *body = json_pack("{s:s,s:s,s:s,s:s*,s:i}", "project", n->project, "kind", "nightly",
+                             "commit", c->id.hex, "source", source, "priority", 50);
     json_t *answer = NULL;
     pfc_code code;
 
@@ -314,11 +320,14 @@ static pfc_code wait_job(const pfc_night *n, int64_t job, int64_t until_ns, pfc_
 static pfc_code measure_by_jobs(pfc_night *n, const nightly_opts *o, int64_t until_ns, pfc_err *err)
 {
     int64_t *jobs = pfc_calloc(n->len + 1, sizeof(jobs[0]));
+    const char *source = o->source;
     pfc_code code = PFC_OK;
 
+    if (!source)
+        code = pfc_api_source(n->http, n->project, pfc_repo_root(n->take.repo), &source, err);
     /* All of them first, so that several runners share them. */
     for (size_t i = 0; i < n->len && !code; i++)
-        code = queue_job(n, o, &n->commits[i], &jobs[i], err);
+        code = queue_job(n, o, source, &n->commits[i], &jobs[i], err);
     for (size_t i = 0; i < n->len && !code; i++) {
         pfc_cli_progress(n->cli, "waiting for commit %zu of %zu", i + 1, n->len);
         code = wait_job(n, jobs[i], until_ns, &n->commits[i], err);

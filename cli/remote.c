@@ -72,9 +72,6 @@ static pfc_code make_order(watch *w, json_t *body, pfc_err *err)
         put_text(body, "metric", metric);
     put_text(body, "benchmark", o->benchmark);
     put_text(body, "backend", o->backend);
-    /* A runner elsewhere has its own: the project's repository, which this does not replace. */
-    if (w->repo)
-        put_text(body, "source", pfc_repo_root(w->repo));
     put_number(body, "confidence", o->confidence);
     put_number(body, "noise", o->noise);
     put_number(body, "layout_noise", o->layout_noise);
@@ -273,6 +270,7 @@ int pfc_remote_bisect(const pfc_cli *cli, const pfc_hunt_opts *opts)
     watch w = { .cli = cli, .opts = opts };
     json_t *body = json_pack("{s:s}", "mode", "remote");
     json_t *answer = NULL, *last = NULL;
+    const char *source = NULL;
     int status = PFC_EXIT_INCONCLUSIVE;
     int64_t id = 0;
     pfc_err err = { 0 };
@@ -280,7 +278,10 @@ int pfc_remote_bisect(const pfc_cli *cli, const pfc_hunt_opts *opts)
 
     if (!code)
         code = make_order(&w, body, &err);
+    if (!code && w.repo)
+        code = pfc_api_source(w.http, w.project, pfc_repo_root(w.repo), &source, &err);
     if (!code) {
+        put_text(body, "source", source);
         json_object_set_new(body, "project", json_string(w.project));
         json_object_set_new(body, "dry_run", json_boolean(opts->dry_run));
         code = pfc_http_json(w.http, "POST", "/api/v1/bisections", body, NULL, &answer, &err);

@@ -98,7 +98,8 @@ pfc_code pfc_source_open(const pfc_workspace_opts *opts, pfc_repo **repo, char *
     if (!is_url(opts->source))
         return pfc_err_set(err, PFC_ENOTFOUND,
                            "source '%s' is neither a folder here nor an http, https, ssh or file "
-                           "URL",
+                           "URL: make the project with --repo-url URL, or give perfci nightly "
+                           "--source URL",
                            opts->source);
 
     pfc_sha256_hex(opts->source, strlen(opts->source), hash);
