@@ -78,6 +78,18 @@ class Units(unittest.TestCase):
                               capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL, check=False)
         self.assertEqual(done.returncode, 5, done.stderr)
 
+    def test_the_sockets_of_the_server_are_told_apart_by_the_name_that_it_knows(self):
+        said = {unit.name: unit.read_text() for unit in SOCKETS if unit.suffix == ".socket"}
+        self.assertEqual(set(said), {"perfci-server.socket", "perfci-server-ops.socket"})
+        name, = re.findall(r'strcmp\(names\[i\], "(\w+)"\)', (ROOT / "server/manager.c").read_text())
+        self.assertIn(f"\nFileDescriptorName={name}\nService=perfci-server.service\n", said["perfci-server-ops.socket"])
+        self.assertNotIn("FileDescriptorName", said["perfci-server.socket"])
+        # the addresses that the settings' example has
+        example = dict(re.findall(r"^#? ?(PERFCI_\w+)=(.*)$", (ROOT / "deploy/systemd/server.env").read_text(), re.M))
+        streams = {unit: re.search(r"^ListenStream=(.*)$", text, re.M).group(1) for unit, text in said.items()}
+        self.assertEqual(streams, {"perfci-server.socket": example["PERFCI_LISTEN"],
+                                   "perfci-server-ops.socket": example["PERFCI_OPS_LISTEN"]})
+
     def test_no_secret_stands_in_them(self):
         for unit in UNITS:
             self.assertNotRegex(unit.read_text(), r"(?i)password|pfc_[0-9a-f]|://[^/ ]*@", unit)
@@ -114,6 +126,65 @@ class Units(unittest.TestCase):
             users = dict(line.split(":", 1) for line in pathlib.Path(folder, "etc/passwd").read_text().splitlines())
             self.assertEqual(set(users), {"perfci-server", "perfci-runner"})
             self.assertTrue(all(rest.endswith("/nologin") for rest in users.values()), users)
+
+
+class Documented(unittest.TestCase):
+    """docs/OPERATIONS.md has every setting of the programs, with its default, and no other."""
+    ROWS = [[cell.strip() for cell in line[1:-1].split("|")] for line in
+            re.search(r"^## Settings$(.*?)^## ", (ROOT / "docs/OPERATIONS.md").read_text(encoding="utf-8"), re.M | re.S)
+            .group(1).splitlines() if line.startswith("|")]
+
+    def help_of(self, program):
+        self.assertTrue((BIN / program).exists(), f"{program} is not built")
+        return subprocess.run([BIN / program, "--help"], capture_output=True, text=True, timeout=240, stdin=subprocess.DEVNULL, check=True).stdout
+
+    def tables(self):
+        """Rows under each head, by their column's names."""
+        found = []
+        for row, after in zip(self.ROWS, self.ROWS[1:] + [[""]]):
+            if set("".join(after)) == {"-"}:
+                found.append((row, []))
+            elif set("".join(row)) != {"-"}:
+                found[-1][1].append(row)
+        for head, rows in found:
+            for row in rows:
+                self.assertEqual(len(row), len(head), row)
+        return [[dict(zip(head, row)) for row in rows] for head, rows in found]
+
+    def test_the_servers(self):
+        helped = self.help_of("perfci-server")
+        in_file, beside, _ = self.tables()
+        names = [re.search(r"PERFCI_\w+", row["in the file, the environment"]).group() for row in in_file]
+        flags = [re.search(r"--[a-z-]+", row["flag"]).group() for row in in_file + beside if row["flag"]]
+        secret = {name for row in beside for name in re.findall(r"PERFCI_\w+", row["environment, `NAME_FILE`, or systemd credential"])}
+        self.assertEqual(sorted(names), sorted(set(names)))
+        self.assertEqual(set(flags), set(re.findall(r"--[a-z-]+", helped)) - {"--version", "--help"})
+        self.assertEqual(set(names) | secret, {name.removesuffix("_FILE") for name in re.findall(r"PERFCI_\w+", helped)})
+        source = (ROOT / "server/settings.c").read_text()
+        table = lambda name: set(re.findall(r'"(PERFCI_\w+)"', re.search(name + r"\[\] = \{(.*?)NULL", source, re.S).group(1)))
+        self.assertEqual(set(names), table("known"))
+        self.assertEqual({name for name, row in zip(names, in_file) if row["R"] == "R"}, table("taken_over"))
+        # each default as the code has it
+        defaults = dict(re.findall(r'"(PERFCI_\w+)",\s*"([^"]*)"', source.split("static const char *pick(")[1]))
+        defaults.update({name: "none" for name in re.findall(r'"(PERFCI_\w+)",\s*NULL\)', source)}, PERFCI_LISTEN="127.0.0.1:7420")
+        for name, row in zip(names, in_file):
+            if not row["default"].startswith("near "):
+                self.assertEqual(row["default"].strip("`").removesuffix("s" if defaults[name].isdigit() else ""), defaults[name], name)
+        near = {name: row["default"] for name, row in zip(names, in_file) if row["default"].startswith("near ")}
+        coded = {name: f"near {a or 'none'}, else {b}" for name, a, b in re.findall(
+            r'"(PERFCI_\w+)",\s*near \? (?:NULL|"(\w+)")\s*: "([^"]*)"', source)}
+        self.assertEqual({name: text.replace("`", "") for name, text in near.items() if name in coded}, coded)
+        self.assertEqual(set(near) - set(coded), {"PERFCI_CONNECTIONS_PER_ADDRESS"})  # a quarter, computed
+
+    def test_the_runners(self):
+        helped = self.help_of("perfci-runner")
+        flags = [row["flag"].strip("`") for row in self.tables()[2]]
+        self.assertEqual(set(flags), set(re.findall(r"^  (--[a-z-]+)", helped, re.M)) - {"--version"})
+        for row in self.tables()[2]:
+            said = re.search(rf"^  {row['flag'].strip('`')} .*?(?=^  --|\Z)", helped, re.M | re.S).group()
+            default = re.search(r"default:? (\d\w*|info|local)\b", said)
+            if default:
+                self.assertEqual(row["default"], default.group(1), row["flag"])
 
 
 if __name__ == "__main__":
