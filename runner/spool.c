@@ -2,7 +2,8 @@
  * A folder of documents, named so that their order by name is the order of their coming:
  * SECONDS.NANOSECONDS-RUNID-PART.DIGEST.json. The clock may step; then the order is another one, which
  * harms nothing. The digest is of the document, so that what a disk has lost or changed of it is not
- * taken for a result. Names of before have none.
+ * taken for a result. Names of before have none. A part that another one follows is "PART+": parts come
+ * and go in their order, so a run is there whole as long as its last part is.
  */
 #include "runner/spool.h"
 
@@ -84,6 +85,43 @@ static pfc_code list(const pfc_spool *spool, names *docs, names *unfinished, pfc
     return PFC_OK;
 }
 
+/* Up to its part, a name is the run's. */
+static size_t run_len(const char *name)
+{
+    const char *part = strrchr(name, '-');
+
+    return part ? (size_t)(part - name) : strlen(name);
+}
+
+static bool same_run(const char *a, const char *b)
+{
+    return run_len(a) == run_len(b) && memcmp(a, b, run_len(a)) == 0;
+}
+
+static bool is_followed(const char *name)
+{
+    const char *part = strrchr(name, '-');
+
+    return part && part[1 + strspn(part + 1, "0123456789")] == '+';
+}
+
+/* Of a run whose writer was killed between two parts: half a run would look like a whole one, and its job
+ * is given to somebody again. */
+static void remove_halves(const pfc_spool *spool, const names *docs)
+{
+    for (size_t from = 0, to; from < docs->len; from = to) {
+        for (to = from + 1; to < docs->len && same_run(docs->items[from], docs->items[to]);)
+            to++;
+        for (size_t i = from; i < to && is_followed(docs->items[to - 1]); i++) {
+            char *path = pfc_fs_join(spool->dir, docs->items[i]);
+
+            pfc_log(PFC_WARN, "part of a run that was never finished: removed", "path", path);
+            (void)unlink(path);
+            free(path);
+        }
+    }
+}
+
 static void remove_unfinished(const pfc_spool *spool, const names *unfinished)
 {
     for (size_t i = 0; i < unfinished->len; i++) {
@@ -107,8 +145,10 @@ pfc_code pfc_spool_open(const char *dir, pfc_spool **out, pfc_err *err)
     code = pfc_fs_mkdirs(spool->rejected, 0700, err);
     if (code == PFC_OK)
         code = list(spool, &docs, &unfinished, err);
-    if (code == PFC_OK)
+    if (code == PFC_OK) {
         remove_unfinished(spool, &unfinished);
+        remove_halves(spool, &docs);
+    }
     names_clear(&docs);
     names_clear(&unfinished);
     if (code) {
@@ -215,8 +255,9 @@ static pfc_code add_parts(const pfc_spool *spool, const pfc_run *run, char **tex
         char digest[DIGEST_LEN + 1];
 
         digest_of(texts[done], strlen(texts[done]), digest);
-        paths[done] = pfc_format("%s/%012lld.%09ld-%s-%03zu.%s" SUFFIX, spool->dir,
-                                 (long long)now.tv_sec, now.tv_nsec, run->id, done, digest);
+        paths[done] =
+            pfc_format("%s/%012lld.%09ld-%s-%03zu%s.%s" SUFFIX, spool->dir, (long long)now.tv_sec,
+                       now.tv_nsec, run->id, done, done + 1 < len ? "+" : "", digest);
         code = pfc_fs_write_atomic(paths[done], texts[done], strlen(texts[done]), 0600, err);
     }
     /* All parts or none: half a run would look like a whole one. */

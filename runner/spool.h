@@ -20,7 +20,8 @@
 
 typedef struct pfc_spool pfc_spool;
 
-/** Makes `dir` when absent (0700) and removes the unfinished files of a killed process. */
+/** Makes `dir` when absent (0700) and removes what a killed process has left unfinished: files, and runs of
+ *  several parts whose last one is not there. */
 pfc_code pfc_spool_open(const char *dir, pfc_spool **out, pfc_err *err) PFC_MUSTCHECK;
 /** Leaves everything on disk. Accepts NULL. */
 void pfc_spool_close(pfc_spool *spool);

@@ -261,14 +261,13 @@ Test(spool, a_refused_document_moves_aside_with_its_reason)
     cr_assert(eq(sz, files_in(rejected), 4)); /* two documents, two reasons */
 }
 
-Test(spool, a_large_run_is_split_and_each_part_arrives)
+/* 30 x 50000 samples of about 18 bytes: 27 MB, which are two parts. */
+static void add_large(void)
 {
-    clerk c = { .status = 201, .body = "{}" };
     pfc_run *run = make_run(9, 50000);
-    pfc_spool_report report;
     pfc_err err = { 0 };
 
-    for (int i = 0; i < 29; i++) { /* 30 x 50000 samples of about 18 bytes: 27 MB */
+    for (int i = 0; i < 29; i++) {
         pfc_measurement *m = pfc_run_add(run);
         const pfc_measurement *first = &run->measurements[0];
 
@@ -284,12 +283,65 @@ Test(spool, a_large_run_is_split_and_each_part_arrives)
         m->blocks_len = 1;
     }
     cr_assert(eq(int, pfc_spool_add(spool, run, &err), PFC_OK), "%s", err.msg);
+    pfc_run_free(run);
+}
+
+/* The first or the last document, by name. */
+static void remove_end(bool last)
+{
+    struct dirent **found = NULL;
+    int n = scandir(dir, &found, NULL, alphasort), at = -1;
+    char *path;
+
+    for (int i = 0; i < n; i++) {
+        if (strstr(found[i]->d_name, ".json") && (at < 0 || last))
+            at = i;
+    }
+    cr_assert(ge(int, at, 0));
+    path = pfc_fs_join(dir, found[at]->d_name);
+    cr_assert(eq(int, unlink(path), 0));
+    free(path);
+    while (n > 0)
+        free(found[--n]);
+    free(found);
+}
+
+Test(spool, a_large_run_is_split_and_each_part_arrives)
+{
+    clerk c = { .status = 201, .body = "{}" };
+    pfc_spool_report report;
+    pfc_err err = { 0 };
+
+    add_large();
     cr_assert(ge(sz, pfc_spool_waiting(spool), 2));
     cr_assert(eq(int, upload_to(&c, &report, &err), PFC_OK), "%s", err.msg);
     cr_assert(ge(int, c.calls, 2));
     for (int i = 0; i < c.calls; i++)
-        cr_assert(eq(str, c.ids[i], run->id));
-    pfc_run_free(run);
+        cr_assert(eq(int, strspn(c.ids[i], "0"), 31));
+}
+
+/* Killed before the last part lay there; stopped after the first one was taken: who starts tells them apart. */
+Test(spool, half_a_run_is_none_but_one_that_is_on_its_way_goes_on)
+{
+    size_t parts;
+
+    cr_assert(eq(int, add(1, 5, NULL), PFC_OK));
+    add_large();
+    parts = pfc_spool_waiting(spool) - 1;
+    cr_assert(ge(sz, parts, 2));
+    remove_end(true);
+    pfc_spool_close(spool);
+    open_spool();
+    cr_assert(eq(sz, pfc_spool_waiting(spool), 1));
+    cr_assert(eq(sz, files_in(dir), 1));
+    remove_end(true);
+
+    add_large();
+    cr_assert(eq(int, add(2, 5, NULL), PFC_OK));
+    remove_end(false);
+    pfc_spool_close(spool);
+    open_spool();
+    cr_assert(eq(sz, pfc_spool_waiting(spool), parts));
 }
 
 /* A limit on file size stands for a full disk: writing fails half way through. */
