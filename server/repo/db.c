@@ -331,6 +331,7 @@ pfc_code pfc_tx_commit(pfc_tx *tx, pfc_err *err)
         return PFC_OK;
     res = PQexec(tx->conn->pg, "COMMIT");
     code = committed(tx->conn->pg, res, err);
+    tx->collided = pfc_result_collided(res);
     PQclear(res);
     return code;
 }
@@ -412,6 +413,7 @@ static pfc_code end_copy(pfc_tx *tx, const char *name, bool commit, pfc_err *err
             code = committed(pg, res, err);
             done = true;
         }
+        tx->collided |= pfc_result_collided(res);
         copied = true;
         PQclear(res);
     }

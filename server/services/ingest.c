@@ -380,23 +380,33 @@ static void forget_attempt(pfc_ingest *in)
     in->further = false;
 }
 
-pfc_code pfc_ingest_one(pfc_db *db, pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
+typedef struct attempt {
+    pfc_ingest *in;
+    pfc_ingest_result answer;
+} attempt;
+
+static pfc_code try_to_store(pfc_tx *tx, void *into, pfc_err *err)
 {
-    pfc_ingest_result answer = { 0 };
+    attempt *a = into;
     pfc_code code;
 
-    forget_attempt(in);
-    code = pfc_tx_begin(&in->tx, db, PFC_TX_WRITE, err);
-    if (!code)
-        code = store(in, in->actor, in->key, &answer, err);
-    if (!code && !answer.repeated)
-        code = pfc_tx_commit(in->tx, err);
-    pfc_tx_free(in->tx);
-    in->tx = NULL;
+    forget_attempt(a->in);
+    a->answer = (pfc_ingest_result){ 0 };
+    a->in->tx = tx;
+    code = store(a->in, a->in->actor, a->in->key, &a->answer, err);
+    a->in->tx = NULL;
+    return code;
+}
+
+pfc_code pfc_ingest_one(pfc_db *db, pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
+{
+    attempt a = { .in = in };
+    pfc_code code = pfc_db_write(db, try_to_store, &a, err);
+
     if (!code) {
-        answer.run_id = in->run_id;
-        (void)snprintf(answer.id, sizeof(answer.id), "%s", in->run->id);
-        *out = answer;
+        a.answer.run_id = in->run_id;
+        (void)snprintf(a.answer.id, sizeof(a.answer.id), "%s", in->run->id);
+        *out = a.answer;
     }
     return code;
 }

@@ -285,25 +285,40 @@ static size_t take_group(pfc_writer *w, pfc_ingest_ticket **group, bool *left)
     return n;
 }
 
-/* By itself; when the database is away the rest of the group need not ask again. */
-static void store_alone(pfc_writer *w, pfc_ingest_ticket *t, const pfc_err *away)
+/* Those of a group that are stored by themselves. */
+typedef struct apart {
+    pfc_err away; /* no use to ask for the others */
+    bool late;    /* one of them has waited in vain already */
+    bool put_off; /* one of them shall be sent again */
+} apart;
+
+/* When the database is away the rest of the group need not ask again. What one run met is that run's: it
+ * may wait for a lock, or be refused again and again. A second one that waits in vain is one too many for
+ * those behind it. */
+static void store_alone(pfc_writer *w, pfc_ingest_ticket *t, apart *a)
 {
-    if (away->code) {
-        t->code = away->code;
-        t->err = *away;
+    if (a->away.code) {
+        t->code = a->away.code;
+        t->err = a->away;
         return;
     }
     t->code = pfc_ingest_one(w->opts.db, &t->in, &t->result, &t->err);
     atomic_fetch_add(&w->alone, 1);
+    if (t->code == PFC_ETIMEOUT ? a->late
+                                : t->code == PFC_EUNAVAIL && pfc_db_ping(w->opts.db, NULL))
+        a->away = t->err;
+    a->late |= t->code == PFC_ETIMEOUT;
+    a->put_off |= t->code == PFC_ETIMEOUT || t->code == PFC_EUNAVAIL;
 }
 
-/* false: the database was away, so that the time it took says nothing. */
+/* false: something else than the work was waited for, so that the time it took says nothing. */
 static bool store_group(pfc_writer *w, pfc_ingest_ticket **group, size_t len)
 {
     pfc_ingest *runs[PFC_INGEST_GROUP_MAX];
     pfc_group_state states[PFC_INGEST_GROUP_MAX];
     pfc_ingest_result *results = pfc_calloc(len, sizeof(*results));
-    pfc_err err = { 0 }, away = { 0 };
+    pfc_err err = { 0 };
+    apart rest = { 0 };
     pfc_code code;
 
     for (size_t i = 0; i < len; i++)
@@ -320,12 +335,10 @@ static bool store_group(pfc_writer *w, pfc_ingest_ticket **group, size_t len)
             atomic_fetch_add(&w->grouped, 1);
             continue;
         }
-        store_alone(w, group[i], &away);
-        if (group[i]->code == PFC_EUNAVAIL || group[i]->code == PFC_ETIMEOUT)
-            away = group[i]->err;
+        store_alone(w, group[i], &rest);
     }
     free(results);
-    return away.code == PFC_OK;
+    return !rest.put_off;
 }
 
 static void *writer_main(void *arg)

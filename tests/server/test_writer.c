@@ -474,3 +474,55 @@ Test(pace, a_quiet_while_forgets_what_was_slow)
     pfc_pace_stored(&fast, later, later + 5 * PFC_NS_PER_MS, 1, false);
     cr_assert(ge(sz, pfc_pace_room(&fast), 3600));
 }
+
+/* 53400 is nothing that passes, and nothing that the others meet. */
+Test(writer, one_that_the_database_cannot_store_now_does_not_stop_those_behind_it)
+{
+    enum { N = 12 };
+    pfc_ingest_ticket *tickets[N];
+    pfc_ingest_result result = { 0 };
+    barrier b = { 0 };
+    pfc_err err = { 0 };
+
+    store_first();
+    pfc_test_sql(url,
+                 "CREATE FUNCTION not_now() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                 " IF NEW.key = 'late' THEN RAISE EXCEPTION USING ERRCODE = '53400'; END IF;"
+                 " RETURN NEW; END $$; CREATE TRIGGER not_now BEFORE INSERT ON run_parts FOR EACH"
+                 " ROW EXECUTE FUNCTION not_now()");
+    hold(&b);
+    for (unsigned i = 0; i < N; i++) {
+        tickets[i] = ticket_of(one_benchmark(1 + i % 5, i + 10), i == 2 ? "late" : NULL);
+        submit(tickets[i]);
+    }
+    let_go(&b);
+    wait_for(&counter, N + 1);
+    for (unsigned i = 0; i < N; i++) {
+        cr_assert(eq(int, take(tickets[i], &result, &err), i == 2 ? PFC_EUNAVAIL : PFC_OK),
+                  "%u: %s", i, err.msg);
+        pfc_ingest_ticket_free(tickets[i]);
+    }
+    cr_assert(eq(long, number("SELECT count(*) FROM runs"), N - 1 + 2));
+}
+
+/* What the database gives up so that others go on is stored in the next try, alone or with others. */
+Test(writer, a_circle_of_waiting_is_not_the_senders_concern)
+{
+    pfc_run *run = one_benchmark(2, 3);
+    pfc_ingest_result result = { 0 };
+    pfc_err err = { 0 };
+
+    store_first();
+    pfc_test_sql(url,
+                 "CREATE SEQUENCE tries; CREATE FUNCTION circle() RETURNS trigger LANGUAGE plpgsql"
+                 " AS $$ BEGIN IF nextval('tries') < 3 THEN RAISE EXCEPTION USING ERRCODE ="
+                 " '40P01'; END IF; RETURN NULL; END $$; CREATE TRIGGER circle AFTER INSERT ON"
+                 " run_parts FOR EACH ROW EXECUTE FUNCTION circle()");
+    cr_assert(eq(int, pfc_run_ingest(db, "test", project, run, NULL, &result, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(not(result.repeated));
+    pfc_run_free(run);
+    cr_assert(eq(long, number("SELECT last_value FROM tries"), 3));
+    cr_assert(eq(long, number("SELECT count(*) FROM runs"), 2));
+    cr_assert(eq(long, number("SELECT count(*) FROM measurements"), 2));
+}
