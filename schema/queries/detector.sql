@@ -5,7 +5,7 @@ FROM detector_configs WHERE project_id = $1::bigint ORDER BY version DESC LIMIT 
 
 -- name: detector_lock
 -- $1 project_id: one new version at a time
-SELECT id FROM projects WHERE id = $1::bigint FOR UPDATE;
+SELECT id FROM projects WHERE id = $1::bigint FOR NO KEY UPDATE;
 
 -- name: detector_put
 -- $1 project_id, $2 document, $3 actor  -> version

@@ -1,6 +1,7 @@
 -- name: branch_lock
--- $1 project_id, $2 branch: two servers open and group the alerts of a branch one after the other
-SELECT name FROM branches WHERE project_id = $1::bigint AND name = $2 FOR UPDATE;
+-- $1 project_id, $2 branch: two servers open and group the alerts of a branch one after the other. Commits
+-- that come meanwhile refer to the row, and do not wait.
+SELECT name FROM branches WHERE project_id = $1::bigint AND name = $2 FOR NO KEY UPDATE;
 
 -- name: groups_wanted
 -- $1 project_id, $2 branch  -> position_low, position_high: where an alert may have to be opened or

@@ -235,7 +235,7 @@ ORDER BY s.branch, s.id;
 -- name: series_lock
 -- $1 project_id, $2 series_id  -> how far it is settled
 SELECT settled_points, settled_position, anchor_points, anchor_position
-FROM series WHERE project_id = $1::bigint AND id = $2::bigint FOR UPDATE;
+FROM series WHERE project_id = $1::bigint AND id = $2::bigint FOR NO KEY UPDATE;
 
 -- name: detect_points
 -- $1 project_id, $2 series_id, $3 branch, $4 with samples, $5 from this position on

@@ -187,3 +187,22 @@ Test(commits, a_project_is_created_once)
                  PFC_EINVAL));
     pfc_db_close(db);
 }
+
+Test(commits, come_in_while_the_alerts_of_their_branch_are_grouped)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 3);
+    cr_assert(eq(int, pfc_tx_begin(&tx, db, PFC_TX_WRITE, &err), PFC_OK), "%s", err.msg);
+    pfc_args_i64(&args, p);
+    pfc_args_text(&args, "main");
+    cr_assert(eq(int, pfc_tx_query(tx, "branch_lock", &args, NULL, &err), PFC_OK), "%s", err.msg);
+    fx_commits(db, p, 4, 5);
+    pfc_tx_free(tx);
+    cr_assert(eq(i64, fx_position(db, p, 5), 5));
+    pfc_db_close(db);
+}
