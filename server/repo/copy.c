@@ -5,7 +5,9 @@
 #include <endian.h>
 #include <string.h>
 
-#include "server/repo/db.h"
+#include "server/repo/db_internal.h"
+
+#define SLICE ((size_t)256 * 1024)
 
 enum { OID_INT4 = 23, OID_FLOAT8 = 701 };
 
@@ -123,4 +125,15 @@ void pfc_copy_end(pfc_copy *copy)
     put_u16(copy, UINT16_MAX);
     if (copy->buf.overflow)
         pfc_die("rows for COPY are over %u bytes", PFC_COPY_MAX_BYTES);
+}
+
+bool pfc_conn_put_rows(PGconn *pg, const pfc_copy *rows)
+{
+    const pfc_buf *buf = &rows->buf;
+
+    for (size_t at = 0; at < buf->len; at += SLICE) {
+        if (PQputCopyData(pg, buf->data + at, (int)PFC_MIN(buf->len - at, SLICE)) != 1)
+            return false;
+    }
+    return PQputCopyEnd(pg, NULL) == 1;
 }

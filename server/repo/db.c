@@ -440,8 +440,7 @@ static pfc_code copy(pfc_tx *tx, const char *name, pfc_copy *rows, bool commit, 
     res = PQexec(pg, text);
     if (PQresultStatus(res) != PGRES_COPY_IN)
         code = pfc_result_fault(pg, res, name, err);
-    else if (PQputCopyData(pg, rows->buf.data, (int)rows->buf.len) != 1 ||
-             PQputCopyEnd(pg, NULL) != 1)
+    else if (!pfc_conn_put_rows(pg, rows))
         code = pfc_result_fault(pg, NULL, name, err);
     else
         code = end_copy(tx, name, commit, err);

@@ -57,6 +57,9 @@ pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc
 bool pfc_result_collided(const PGresult *res);
 /** Runs a fixed text, possibly of several statements, without parameters. */
 pfc_code pfc_conn_exec(PGconn *pg, const char *sql, const char *what, pfc_err *err);
+/** Sends the rows of a COPY that has begun, and its end; false: see PQerrorMessage. In slices, since libpq
+ *  keeps a buffer as large as the largest message for as long as the connection lasts. */
+bool pfc_conn_put_rows(PGconn *pg, const pfc_copy *rows);
 /** Accepts NULL. */
 void pfc_memo_free(pfc_memo *memo);
 /** Takes res. */

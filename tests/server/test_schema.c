@@ -1,4 +1,6 @@
 /* Migrations and named statements, on real PostgreSQL. */
+#include <malloc.h>
+
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
@@ -168,4 +170,55 @@ Test(schema, pages_are_read_through_their_indexes)
     }
     pfc_db_close(db);
     free(url);
+}
+
+static pfc_code make_project(pfc_db *db, const char *name, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    pfc_args_text(&args, name);
+    pfc_args_text(&args, "main");
+    pfc_args_text(&args, NULL);
+    if (!code)
+        code = pfc_tx_query(tx, "project_insert", &args, NULL, err);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    return code;
+}
+
+/* libpq keeps for good what a large message once needed. */
+Test(schema, a_large_document_leaves_no_large_buffer_on_its_connection)
+{
+    enum { SAMPLES = 1 << 20 };
+    pfc_db *db = pfc_test_db_open(1, NULL);
+    double *samples = pfc_calloc(SAMPLES, sizeof(*samples));
+    struct mallinfo2 before, after;
+    pfc_tx *tx = NULL;
+    pfc_copy rows;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, make_project(db, "a", &err), PFC_OK), "%s", err.msg);
+    before = mallinfo2();
+    cr_assert(eq(int, pfc_tx_begin(&tx, db, PFC_TX_WRITE, &err), PFC_OK), "%s", err.msg);
+    pfc_copy_begin(&rows);
+    pfc_copy_row(&rows, 12);
+    for (int i = 0; i < 4; i++)
+        pfc_copy_i64(&rows, 1);
+    pfc_copy_i32(&rows, SAMPLES);
+    for (int i = 0; i < 4; i++)
+        pfc_copy_f64(&rows, 0);
+    pfc_copy_f64s(&rows, samples, SAMPLES);
+    pfc_copy_u32s(&rows, &(uint32_t){ SAMPLES }, 1);
+    pfc_copy_json(&rows, "{}");
+    pfc_copy_end(&rows);
+    cr_assert(eq(int, pfc_tx_copy(tx, "measurements_copy", &rows, &err), PFC_OK), "%s", err.msg);
+    pfc_tx_free(tx); /* rolled back */
+    after = mallinfo2();
+    cr_assert(lt(sz, after.uordblks + after.hblkhd, before.uordblks + before.hblkhd + SAMPLES * 4),
+              "12 MiB went over it");
+    free(samples);
+    pfc_db_close(db);
 }
