@@ -10,14 +10,18 @@
 #include "core/base/clock.h"
 #include "server/repo/db_internal.h"
 
-void pfc_conn_message(const PGconn *pg, char *out, size_t cap)
+static void first_line(const char *text, char *out, size_t cap)
 {
-    const char *text = pg ? PQerrorMessage(pg) : "out of memory";
     size_t n = strcspn(text, "\n");
 
     n = PFC_MIN(n, cap - 1);
     memcpy(out, text, n);
     out[n] = '\0';
+}
+
+void pfc_conn_message(const PGconn *pg, char *out, size_t cap)
+{
+    first_line(pg ? PQerrorMessage(pg) : "out of memory", out, cap);
 }
 
 static pfc_code code_of_sqlstate(const char *state)
@@ -48,7 +52,11 @@ pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc
 
     if (state && text) /* also when the connection ended: the server's reason is the better one */
         return pfc_err_set(err, code_of_sqlstate(state), "database: %s: %s", what, text);
-    pfc_conn_message(pg, message, sizeof(message));
+    /* The result's own: the connection's is that of a later fault, or it is given up already. */
+    if (res && *PQresultErrorMessage(res))
+        first_line(PQresultErrorMessage(res), message, sizeof(message));
+    else
+        first_line(pg ? PQerrorMessage(pg) : "the connection is lost", message, sizeof(message));
     return pfc_err_set(err, PFC_EUNAVAIL, "database: %s: %s", what, message);
 }
 
@@ -57,6 +65,13 @@ bool pfc_result_collided(const PGresult *res)
     const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
 
     return state && strncmp(state, "40", 2) == 0;
+}
+
+bool pfc_result_read_only(const PGresult *res)
+{
+    const char *state = res ? PQresultErrorField(res, PG_DIAG_SQLSTATE) : NULL;
+
+    return state && strcmp(state, "25006") == 0;
 }
 
 pfc_code pfc_conn_exec(PGconn *pg, const char *sql, const char *what, pfc_err *err)

@@ -342,7 +342,7 @@ void pfc_tx_free(pfc_tx *tx)
         return;
     if (tx->open && tx->begun && PQstatus(tx->conn->pg) == CONNECTION_OK)
         (void)pfc_conn_exec(tx->conn->pg, "ROLLBACK", "rollback", NULL);
-    if (PQstatus(tx->conn->pg) != CONNECTION_OK ||
+    if (PQstatus(tx->conn->pg) != CONNECTION_OK || tx->read_only ||
         PQtransactionStatus(tx->conn->pg) != PQTRANS_IDLE)
         disconnect(tx->db, tx->conn);
     give_back(tx->db, tx->conn);
@@ -515,6 +515,7 @@ static pfc_code query(pfc_tx *tx, const char *name, pfc_args *args, int binary, 
     if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
         code = pfc_result_fault(tx->conn->pg, res, name, err);
         tx->collided = pfc_result_collided(res);
+        tx->read_only = pfc_result_read_only(res);
         goto done;
     }
     if (out) {

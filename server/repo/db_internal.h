@@ -38,6 +38,8 @@ struct pfc_tx {
     bool open;     /* a transaction is under way, or will be with the first statement */
     bool begun;    /* the database knows of it */
     bool collided; /* the database gave up a statement of it, so that others could go on */
+    bool
+        read_only; /* the database takes no writes on this connection: another may lead to one that does */
 };
 
 /** Begins now what would begin with the first statement: for texts that do not come from schema/queries. */
@@ -55,6 +57,8 @@ void pfc_conn_message(const PGconn *pg, char *out, size_t cap);
 pfc_code pfc_result_fault(PGconn *pg, const PGresult *res, const char *what, pfc_err *err);
 /** Given up because it and others waited for each other: the same again may pass. */
 bool pfc_result_collided(const PGresult *res);
+/** A write was refused where only reads are answered: a standby, or what was the primary. */
+bool pfc_result_read_only(const PGresult *res);
 /** Runs a fixed text, possibly of several statements, without parameters. */
 pfc_code pfc_conn_exec(PGconn *pg, const char *sql, const char *what, pfc_err *err);
 /** Sends the rows of a COPY that has begun, and its end; false: see PQerrorMessage. In slices, since libpq

@@ -189,6 +189,41 @@ static pfc_code make_project(pfc_db *db, const char *name, pfc_err *err)
     return code;
 }
 
+/* As that of a primary that was demoted: the next connection may lead to one that takes writes. */
+Test(schema, a_connection_that_takes_no_writes_is_given_up)
+{
+#define READ_ONLY(word)                                                                            \
+    "BEGIN; SET TRANSACTION READ WRITE; DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET "        \
+    "default_transaction_read_only = " word "', current_database()); END $$; COMMIT"
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(1, &url);
+    pfc_err err = { 0 };
+
+    pfc_test_sql(url, READ_ONLY("on"));
+    cr_assert(eq(int, make_project(db, "a", &err), PFC_EUNAVAIL));
+    pfc_test_sql(url, READ_ONLY("off"));
+    cr_assert(eq(int, make_project(db, "a", &err), PFC_OK), "%s", err.msg);
+    pfc_db_close(db);
+    free(url);
+}
+
+Test(schema, a_connection_that_is_lost_before_the_first_statement_is_said_to_be)
+{
+    pfc_db *db = pfc_test_db_open(1, NULL);
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, make_project(db, "a", &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_tx_begin(&tx, db, PFC_TX_WRITE, &err), PFC_OK), "%s", err.msg);
+    pfc_db_abort(db);
+    pfc_args_i64(&args, 1);
+    cr_assert(eq(int, pfc_tx_query(tx, "history_lock", &args, NULL, &err), PFC_EUNAVAIL));
+    cr_assert(ne(ptr, strstr(err.msg, "connection"), NULL), "%s", err.msg);
+    pfc_tx_free(tx);
+    pfc_db_close(db);
+}
+
 /* libpq keeps for good what a large message once needed. */
 Test(schema, a_large_document_leaves_no_large_buffer_on_its_connection)
 {
