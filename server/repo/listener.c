@@ -115,7 +115,7 @@ static bool take_event(pfc_listener *listener, char *out)
 pfc_code pfc_listener_next(pfc_listener *listener, int timeout_ms, char *out, pfc_err *err)
 {
     int64_t until = pfc_clock_ns() + (int64_t)timeout_ms * PFC_NS_PER_MS;
-    bool woken = false;
+    bool woken = false, looked = false;
 
     if (!listener->pg) {
         pfc_code code = connect_listener(listener, timeout_ms, err);
@@ -128,9 +128,11 @@ pfc_code pfc_listener_next(pfc_listener *listener, int timeout_ms, char *out, pf
 
         if (take_event(listener, out))
             return PFC_OK;
-        if (woken || left_ms <= 0)
+        /* Without a time to wait, what is here already is an event all the same. */
+        if (woken || (looked && left_ms <= 0))
             return pfc_err_set(err, PFC_ETIMEOUT, "listener: no event");
-        if (wait_for(listener, (int)left_ms, &woken) && !PQconsumeInput(listener->pg)) {
+        looked = true;
+        if (wait_for(listener, (int)PFC_MAX(left_ms, 0), &woken) && !PQconsumeInput(listener->pg)) {
             char message[256];
 
             pfc_conn_message(listener->pg, message, sizeof(message));

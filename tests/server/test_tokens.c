@@ -123,6 +123,12 @@ Test(house, events_reach_a_listener)
     cr_assert(heard);
     pfc_listener_wake(listener);
     cr_assert(eq(int, pfc_listener_next(listener, 60000, event, &err), PFC_ETIMEOUT));
+    /* who has no time to wait hears what is there */
+    pfc_test_sql(url, "NOTIFY perfci, 'at once'");
+    for (heard = false; !heard && pfc_clock_ns() < until;)
+        heard =
+            pfc_listener_next(listener, 0, event, &err) == PFC_OK && strcmp(event, "at once") == 0;
+    cr_assert(heard);
     pfc_listener_close(listener);
     free(url);
     pfc_db_close(db);
