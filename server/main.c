@@ -25,6 +25,7 @@
 #define CUT_AFTER_S  8 /* of stopping: over within 10 s, whatever clients and database do */
 #define STATUS_CUT   5
 #define RETRY_MS     500
+#define RETRY_MAX_MS 4000
 #define JOIN_MS      1000
 #define JOIN_STEP_MS 5
 #define WRITERS      2
@@ -213,11 +214,12 @@ static pfc_code start_http(server *s, pfc_err *err)
  * to be promoted, is waited for. */
 static pfc_code when_there(server *s, pfc_code (*step)(server *, pfc_err *), pfc_err *err)
 {
-    const int64_t end_ns = pfc_clock_ns() + (int64_t)(s->settings.database_wait_s * 1e9);
+    int64_t begun_ns = pfc_clock_ns(), took_ms;
+    const int64_t end_ns = begun_ns + (int64_t)(s->settings.database_wait_s * 1e9);
     bool told = false;
     pfc_code code;
 
-    while ((code = step(s, err)) != PFC_OK) {
+    for (; (code = step(s, err)) != PFC_OK; begun_ns = pfc_clock_ns()) {
         if ((code != PFC_EUNAVAIL && code != PFC_ETIMEOUT) || pfc_clock_ns() >= end_ns ||
             pfc_db_forgets(s->app.db))
             return code;
@@ -227,7 +229,9 @@ static pfc_code when_there(server *s, pfc_code (*step)(server *, pfc_err *), pfc
             pfc_log(PFC_WARN, "database away, waiting", "reason",
                     (const char *)(err ? err->msg : ""), "wait_s", s->settings.database_wait_s);
         told = true;
-        pause_ms(s, RETRY_MS);
+        /* Others wait while a migration waits for a table: for a third of the time at most. */
+        took_ms = (pfc_clock_ns() - begun_ns) / PFC_NS_PER_MS;
+        pause_ms(s, (int)PFC_MIN(PFC_MAX(RETRY_MS, 2 * took_ms), RETRY_MAX_MS));
     }
     return PFC_OK;
 }

@@ -90,7 +90,11 @@ static pfc_code migrate_once(pfc_db *db, int *version, bool *more, pfc_err *err)
     if (*version == pfc_schema_newest())
         goto done;
     next = &pfc_migrations[*version];
-    code = pfc_conn_exec(tx->conn->pg, next->sql, next->name, err);
+    /* Whoever reads and stores queues behind a lock that we wait for: behind a long reader, such as a
+     * backup, that would be for as long as it reads. */
+    code = pfc_conn_exec(tx->conn->pg, "SET LOCAL lock_timeout = '2s'", "lock timeout", err);
+    if (!code)
+        code = pfc_conn_exec(tx->conn->pg, next->sql, next->name, err);
     if (code)
         goto done;
     pfc_args_i64(&args, next->version);

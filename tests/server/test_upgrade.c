@@ -67,7 +67,8 @@ static const char helpers[] =
     "  EXECUTE format('ALTER SEQUENCE %s RESTART', s); END LOOP; END $$;"
     /* the n-th change of the schema waits for whoever holds the lock */
     "CREATE SEQUENCE test.seen; CREATE TABLE test.halt (at bigint);"
-    "CREATE FUNCTION test.halting() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN"
+    "CREATE FUNCTION test.halting() RETURNS event_trigger LANGUAGE plpgsql SET lock_timeout = 0 AS "
+    "$$ BEGIN"
     " IF nextval('test.seen') = (SELECT at FROM test.halt) THEN"
     "  PERFORM pg_advisory_xact_lock_shared(42); END IF; END $$;";
 
@@ -374,6 +375,32 @@ Test(upgrade, whoever_is_killed_in_the_middle_of_any_step_leaves_what_was_there)
         apply(pg, v);
         say(pg, "COMMIT");
     }
+    PQfinish(pg);
+    free(url);
+}
+
+/* A long reader, such as a backup, must not make all others queue behind a migration for as long. */
+Test(upgrade, does_not_wait_long_for_a_table_that_is_being_read)
+{
+    char *url;
+    PGconn *pg = open_empty(&url);
+    pfc_db *db = NULL;
+    pfc_err err = { 0 };
+    int version = 0;
+
+    for (int v = 1; v <= 18; v++)
+        apply(pg, v);
+    cr_assert(
+        eq(int, pfc_db_open(&db, &(pfc_db_opts){ .url = url, .connections = 1 }, &err), PFC_OK));
+    say(pg, "BEGIN");
+    free(ask(pg, "SELECT count(*) FROM runs"));
+    cr_assert(eq(int, pfc_db_migrate(db, NULL, &err), PFC_EUNAVAIL)); /* 19 changes that table */
+    cr_assert(ne(ptr, strstr(err.msg, "lock timeout"), NULL), "%s", err.msg);
+    expect(pg, "nothing is half done", 18, "SELECT max(version) FROM schema_migrations", "18");
+    say(pg, "COMMIT");
+    cr_assert(eq(int, pfc_db_migrate(db, &version, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, version, pfc_schema_newest()));
+    pfc_db_close(db);
     PQfinish(pg);
     free(url);
 }
