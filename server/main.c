@@ -388,7 +388,7 @@ static pfc_code start(server *s, pfc_err *err)
         .unprepared = !s->settings.prepare,
         .durable = !s->settings.unsafe,
         .connections =
-            (unsigned)(s->settings.threads + s->settings.workers + WRITERS + READERS + 3),
+            (unsigned)(s->settings.threads + s->settings.workers + WRITERS + READERS + 4),
     };
     pfc_code code;
 

@@ -1,4 +1,4 @@
--- Old months: see migrations 0005 and 0018.
+-- Old months: see migrations 0005, 0018 and 0023.
 
 -- name: retention_due
 -- $1 months kept raw int, $2 months kept as days int (0: for ever)

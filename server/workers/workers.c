@@ -1,6 +1,7 @@
 /*
  * The server's own threads. One hears the database's events and wakes the detectors; it also gives
- * expired leases back and makes partitions. Detectors take jobs until none waits, then sleep.
+ * expired leases back. Another does what may take long and nobody waits for: partitions, old months, old
+ * jobs, chunks. Detectors take jobs until none waits, then sleep.
  */
 #include "server/workers/workers.h"
 
@@ -31,7 +32,11 @@
 #define BACKFILL_BUDGET     24     /* jobs of a project within a day */
 #define BACKFILL_NARROWEST  4 /* commits; fewer are told apart by a search when somebody asks */
 
-enum { KEEPER, MESSENGER, FIRST_DETECTOR }; /* of the pulse */
+enum {
+    KEEPER,
+    MESSENGER,
+    FIRST_DETECTOR
+}; /* of the pulse; upkeep has none: a month may take hours */
 
 struct pfc_workers {
     pfc_db *db;
@@ -41,8 +46,8 @@ struct pfc_workers {
     int64_t expire_ns;       /* between two looks at the leases */
     pfc_retention retention; /* guarded by lock */
     pfc_listener *listener;
-    pthread_t keeper, messenger;
-    bool keeper_runs, messenger_runs;
+    pthread_t keeper, messenger, upkeep;
+    bool keeper_runs, messenger_runs, upkeep_runs;
     pfc_notifier *notifier; /* the messenger's; NULL: none; set under lock */
     pfc_notifier *next;     /* takes its place; guarded by lock */
     bool renew;             /* there is a next, NULL or not; guarded by lock */
@@ -211,7 +216,7 @@ static bool create_months(pfc_workers *w)
     return !code;
 }
 
-/* One month a call, so that leases are looked at in between. False: nothing was due, or not now. */
+/* One month a call. False: nothing was due, or not now. */
 static bool thin_month(pfc_workers *w)
 {
     pfc_retained done = { 0 };
@@ -268,7 +273,7 @@ static void backfill(pfc_workers *w)
         pfc_log(PFC_WARN, "ranges not looked at", "why", err.msg);
 }
 
-/* A few series a call, so that events are heard in between. True: there may be more. */
+/* A few series a call. True: there may be more. */
 static bool pack_series(pfc_workers *w, int64_t *cursor)
 {
     pfc_err err = { 0 };
@@ -284,11 +289,10 @@ static bool pack_series(pfc_workers *w, int64_t *cursor)
 }
 
 typedef struct house {
-    int64_t next_expire, next_partitions, next_backfill, next_prune, next_chunks;
-    int64_t chunks_cursor;
+    int64_t next_expire, next_backfill;
 } house;
 
-/* Returns how long nothing of it is due, at most the longest idle time. */
+/* Returns for how long nothing of it is due. */
 static int keep_house(pfc_workers *w, house *h)
 {
     int64_t now = pfc_clock_ns();
@@ -299,12 +303,6 @@ static int keep_house(pfc_workers *w, house *h)
         backfill(w);
         h->next_backfill = now + BACKFILL_EVERY_NS;
     }
-    if (now >= h->next_partitions) {
-        if (!create_months(w))
-            h->next_partitions = now + PARTITIONS_AGAIN_NS;
-        else if (!thin_month(w))
-            h->next_partitions = now + PARTITIONS_EVERY_NS;
-    }
     if (now >= h->next_expire) {
         if (pfc_jobs_expire(w->db, &expired, &err) != PFC_OK)
             pfc_log(PFC_WARN, "leases not looked at", "why", err.msg);
@@ -314,13 +312,35 @@ static int keep_house(pfc_workers *w, house *h)
         }
         h->next_expire = now + w->expire_ns;
     }
-    if (now >= h->next_prune && !prune_jobs(w)) {
-        fold_tallies(w);
-        h->next_prune = now + PRUNE_EVERY_NS;
+    return (int)(w->expire_ns / PFC_NS_PER_MS);
+}
+
+/* Not the keeper's: a month of millions of rows must not hold up leases and events. */
+static void *upkeep_main(void *arg)
+{
+    pfc_workers *w = arg;
+    int64_t next_months = 0, next_prune = 0, next_chunks = 0, cursor = 0;
+    uint64_t seen = 0;
+
+    while (!is_stopping(w)) {
+        const int64_t now = pfc_clock_ns();
+
+        if (now >= next_months) {
+            if (!create_months(w))
+                next_months = now + PARTITIONS_AGAIN_NS;
+            else if (!thin_month(w))
+                next_months = now + PARTITIONS_EVERY_NS;
+        }
+        if (now >= next_prune && !prune_jobs(w)) {
+            fold_tallies(w);
+            next_prune = now + PRUNE_EVERY_NS;
+        }
+        if (now >= next_chunks && !pack_series(w, &cursor))
+            next_chunks = now + CHUNKS_EVERY_NS;
+        if (now < next_months && now < next_prune && now < next_chunks)
+            wait_for_work(w, &seen, w->idle_ms);
     }
-    if (now >= h->next_chunks && !pack_series(w, &h->chunks_cursor))
-        h->next_chunks = now + CHUNKS_EVERY_NS;
-    return now >= h->next_chunks ? 0 : (int)(w->expire_ns / PFC_NS_PER_MS);
+    return NULL;
 }
 
 static void *keeper_main(void *arg)
@@ -380,6 +400,9 @@ pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_
     if (!code && pthread_create(&w->messenger, NULL, messenger_main, w))
         code = pfc_err_set(err, PFC_EUNAVAIL, "workers: cannot start a thread");
     w->messenger_runs = !code;
+    if (!code && pthread_create(&w->upkeep, NULL, upkeep_main, w))
+        code = pfc_err_set(err, PFC_EUNAVAIL, "workers: cannot start a thread");
+    w->upkeep_runs = !code;
     while (!code && w->detectors_len < detectors) {
         if (pthread_create(&w->detectors[w->detectors_len], NULL, detector_main, w))
             code = pfc_err_set(err, PFC_EUNAVAIL, "workers: cannot start a thread");
@@ -416,6 +439,8 @@ void pfc_workers_stop(pfc_workers *w)
         (void)pthread_join(w->keeper, NULL);
     if (w->messenger_runs)
         (void)pthread_join(w->messenger, NULL);
+    if (w->upkeep_runs)
+        (void)pthread_join(w->upkeep, NULL);
     for (size_t i = 0; i < w->detectors_len; i++)
         (void)pthread_join(w->detectors[i], NULL);
     pfc_notifier_close(w->notifier);

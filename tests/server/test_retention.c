@@ -2,7 +2,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "core/base/clock.h"
 #include "server/services/internal.h"
+#include "server/workers/workers.h"
 
 #include "tests/server/fixture.h"
 
@@ -178,6 +180,75 @@ Test(retention, whoever_reads_the_month_for_long_delays_it_and_nothing_is_half_d
     expect(url, "SELECT count(*) FROM retention", "0");
     pfc_tx_free(tx);
     cr_assert(eq(str, step(db, 12, 0).month, "2020-01-01"));
+    pfc_db_close(db);
+    free(url);
+}
+
+/* Copying takes minutes, and the detector goes on: here it sees a change at the very end of it. */
+Test(retention, what_comes_to_be_referred_to_meanwhile_is_not_thinned)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    const pfc_retention keep = { 12, 0 };
+    pfc_retained done = { 0 };
+    pfc_err err = { 0 };
+
+    (void)old_project(db, url);
+    pfc_test_sql(url,
+                 "CREATE FUNCTION judged() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                 " INSERT INTO change_points (project_id, series_id, before, after, rel_change,"
+                 " rel_low, rel_high, p, regression, confirmed, commit_id, commit_low_id,"
+                 " commit_high_id) SELECT 1, " B ", 1, 2, 1, 1, 1, 0, true, true, commit_id,"
+                 " commit_id, commit_id FROM branch_commits WHERE position = 40; RETURN NULL;"
+                 " END $$; CREATE TRIGGER judged AFTER UPDATE ON series EXECUTE FUNCTION"
+                 " judged()");
+    cr_assert(eq(int, pfc_retention_step(db, &keep, &done, &err), PFC_EUNAVAIL));
+    cr_assert(ne(ptr, strstr(err.msg, "another time"), NULL), "%s", err.msg);
+    expect(url, "SELECT count(*) FROM measurements", "320");
+    pfc_test_sql(url, "INSERT INTO change_points (project_id, series_id, before, after, rel_change,"
+                      " rel_low, rel_high, p, regression, confirmed, commit_id, commit_low_id,"
+                      " commit_high_id) SELECT 1, " B ", 1, 2, 1, 1, 1, 0, true, true, commit_id,"
+                      " commit_id, commit_id FROM branch_commits WHERE position = 40; DROP TRIGGER"
+                      " judged ON series");
+    cr_assert(eq(str, step(db, 12, 0).month, "2020-01-01"));
+    expect(url,
+           "SELECT count(*) FROM " ROWS "m.series_id = " B
+           " AND c.position BETWEEN 10 AND 70 AND m.n = 12",
+           "61");
+    pfc_db_close(db);
+    free(url);
+}
+
+/* A month of millions of rows takes minutes, in which runners get lost as at any time. */
+Test(retention, leases_end_while_a_month_is_thinned)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(4, &url);
+    const pfc_workers_opts opts = { .db = db, .url = url, .idle_ms = 20, .raw_months = 12 };
+    const int64_t until = pfc_clock_ns() + 240 * PFC_NS_PER_S;
+    pfc_workers *workers = NULL;
+    pfc_tx *tx = NULL;
+    pfc_err err = { 0 };
+    bool both = false;
+
+    (void)old_project(db, url);
+    pfc_test_sql(url, "INSERT INTO jobs (project_id, kind, state, runner, lease_hash, lease_until)"
+                      " VALUES (1, 'nightly', 'leased', 'r', 'h', now())");
+    cr_assert(eq(int, pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, &err), PFC_OK));
+    cr_assert(eq(int, pfc_tx_query(tx, "store_checks", NULL, NULL, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_workers_start(&workers, &opts, &err), PFC_OK), "%s", err.msg);
+    while (!both && pfc_clock_ns() < until) {
+        char *now = pfc_test_sql_value(
+            url, "SELECT state || ' ' || EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted)"
+                 " FROM jobs WHERE kind = 'nightly'");
+
+        both = strcmp(now, "queued true") == 0;
+        free(now);
+        pfc_clock_sleep_ns(PFC_NS_PER_MS);
+    }
+    cr_assert(both);
+    pfc_tx_free(tx);
+    pfc_workers_stop(workers);
     pfc_db_close(db);
     free(url);
 }

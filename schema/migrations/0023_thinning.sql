@@ -1,0 +1,123 @@
+-- Thinning a month takes minutes, and the detector does not wait for it.
+
+-- As in migration 0018, and: what came to refer to the month's measurements while they were copied is seen
+-- once their series are locked. Then nothing is done: the month is thinned another time.
+CREATE OR REPLACE FUNCTION retention_apply(month date, keep_days boolean, OUT rows_before bigint,
+                                OUT rows_after bigint)
+LANGUAGE plpgsql SET timezone = 'UTC' SET search_path = public AS $$
+DECLARE
+    old   text := 'measurements_' || to_char(month, 'YYYYMM');
+    fresh text := old || '_new';
+BEGIN
+    PERFORM pg_advisory_xact_lock(74202027);
+    IF to_regclass(old) IS NULL OR EXISTS ( -- another server was faster
+        SELECT 1 FROM retention r WHERE r.month = retention_apply.month AND (r.kept = 'referred' OR keep_days)) THEN
+        RETURN;
+    END IF;
+    EXECUTE format('LOCK TABLE ONLY %I IN SHARE ROW EXCLUSIVE MODE', old);
+    EXECUTE format('SELECT count(*) FROM ONLY %I', old) INTO rows_before;
+    EXECUTE format('CREATE TABLE %I (LIKE measurements INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES,'
+                   ' CONSTRAINT in_month CHECK (stored_at >= %L AND stored_at < %L))', fresh,
+                   month::timestamptz, (month + interval '1 month')::timestamptz);
+    CREATE TEMP TABLE retention_kept ON COMMIT DROP AS
+    SELECT * FROM measurements_referred
+    WHERE stored_at >= retention_apply.month
+      AND stored_at < retention_apply.month + interval '1 month';
+    CREATE INDEX ON retention_kept (run_id, series_id);
+    ANALYZE retention_kept;
+    -- No day mixes what was measured before a change with what came after it.
+    CREATE TEMP TABLE retention_steps ON COMMIT DROP AS
+    SELECT DISTINCT x.series_id, b.position FROM change_points x
+    JOIN series s ON s.project_id = x.project_id AND s.id = x.series_id
+    JOIN branch_commits b ON b.project_id = x.project_id AND b.commit_id = x.commit_id
+        AND b.branch = s.branch
+    WHERE x.gone_at IS NULL AND b.position IS NOT NULL;
+    CREATE INDEX ON retention_steps (series_id, position);
+    ANALYZE retention_steps;
+    EXECUTE format('INSERT INTO %I SELECT m.* FROM ONLY %I m WHERE EXISTS ('
+                   'SELECT 1 FROM retention_kept k WHERE k.run_id = m.run_id'
+                   ' AND k.series_id = m.series_id AND k.project_id = m.project_id)', fresh, old);
+    IF keep_days THEN
+        -- The newest commit of the day stands for it by its newest run, as it was measured: a median
+        -- of several runs would be less noisy than the runs that come after, and the detector would
+        -- see changes in that. low and high become the extremes of the day's medians.
+        EXECUTE format($sql$
+            INSERT INTO %I
+            WITH rest AS (
+                SELECT m.*, r.infra, r.machine_id, c.time, (c.time AT TIME ZONE 'UTC')::date AS day,
+                       (SELECT count(*) FROM retention_steps t
+                        WHERE t.series_id = m.series_id AND t.position <= b.position) AS level
+                FROM ONLY %I m
+                JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
+                JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
+                JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
+                LEFT JOIN branch_commits b ON b.project_id = m.project_id
+                    AND b.commit_id = m.commit_id AND b.branch = s.branch
+                WHERE NOT EXISTS (
+                    SELECT 1 FROM retention_kept k WHERE k.run_id = m.run_id
+                    AND k.series_id = m.series_id AND k.project_id = m.project_id)),
+            ranked AS (
+                SELECT rest.*, row_number() OVER w AS place, count(*) OVER p AS many,
+                       min(median) OVER p AS lowest, max(median) OVER p AS highest,
+                       min(min) OVER p AS day_min
+                FROM rest
+                WINDOW p AS (PARTITION BY project_id, series_id, day, level, machine_id, infra),
+                       w AS (p ORDER BY time DESC, run_id DESC))
+            SELECT project_id, series_id, run_id, commit_id, stored_at, n, median,
+                   CASE WHEN many > 1 THEN lowest ELSE low END,
+                   CASE WHEN many > 1 THEN highest ELSE high END, day_min, samples, blocks, extra
+            FROM ranked WHERE place = 1$sql$, fresh, old);
+    END IF;
+    EXECUTE format('SELECT count(*) FROM %I', fresh) INTO rows_after;
+    -- What series count of points must not count those that go: a series that seems to have more points than
+    -- there are would be packed again and again, and judged from the wrong place on.
+    EXECUTE format($sql$
+        CREATE TEMP TABLE retention_gone ON COMMIT DROP AS
+        SELECT m.project_id, m.series_id, count(*) AS points, max(b.position) AS newest
+        FROM ONLY %I m
+        JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
+        JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id
+            AND b.branch = s.branch AND b.position IS NOT NULL
+        JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id AND NOT r.infra
+        WHERE NOT EXISTS (SELECT 1 FROM %I f WHERE f.project_id = m.project_id
+                          AND f.series_id = m.series_id AND f.run_id = m.run_id)
+          AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
+                          AND j.kind IN ('bisect', 'verify'))
+        GROUP BY m.project_id, m.series_id$sql$, old, fresh);
+    ANALYZE retention_gone;
+    -- Before the exchange: whoever judges locks its series first, so nobody waits in a circle.
+    UPDATE series s
+    SET points = greatest(0, s.points - g.points),
+        settled_points = CASE WHEN below THEN s.settled_points - g.points ELSE 0 END,
+        settled_position = CASE WHEN below THEN s.settled_position ELSE 0 END,
+        anchor_points = CASE WHEN below THEN s.anchor_points - g.points ELSE 0 END,
+        anchor_position = CASE WHEN below THEN s.anchor_position ELSE 0 END
+    FROM (SELECT q.*, q.newest < t.anchor_position AND q.points <= t.anchor_points AS below
+          FROM retention_gone q
+          JOIN series t ON t.project_id = q.project_id AND t.id = q.series_id) g
+    WHERE s.project_id = g.project_id AND s.id = g.series_id;
+    -- A change that was judged meanwhile, or a search that began. Whoever judges from here on waits for us,
+    -- and sees the month as it will be.
+    IF EXISTS (
+        SELECT 1 FROM measurements_referred m
+        WHERE m.stored_at >= retention_apply.month
+          AND m.stored_at < retention_apply.month + interval '1 month'
+          AND NOT EXISTS (SELECT 1 FROM retention_kept k WHERE k.run_id = m.run_id
+                          AND k.series_id = m.series_id AND k.project_id = m.project_id)) THEN
+        RAISE serialization_failure USING MESSAGE = format('something refers to %s since it is being thinned: another time', old);
+    END IF;
+    -- Only here does anybody who reads have to wait, for the moment of the exchange.
+    EXECUTE format('ALTER TABLE measurements DETACH PARTITION %I', old);
+    EXECUTE format('DROP TABLE %I', old);
+    EXECUTE format('ALTER TABLE %I RENAME TO %I', fresh, old);
+    EXECUTE format('ALTER TABLE measurements ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', old,
+                   month::timestamptz, (month + interval '1 month')::timestamptz);
+    EXECUTE format('ALTER TABLE %I DROP CONSTRAINT in_month', old);
+    INSERT INTO retention (month, kept, rows_before, rows_after)
+    VALUES (retention_apply.month, CASE WHEN keep_days THEN 'days' ELSE 'referred' END,
+            retention_apply.rows_before, retention_apply.rows_after)
+    ON CONFLICT ON CONSTRAINT retention_pkey DO UPDATE SET kept = excluded.kept, rows_before = excluded.rows_before,
+                                      rows_after = excluded.rows_after, at = now();
+    INSERT INTO audit (actor, action, object, detail)
+    VALUES ('perfci-server', 'retain', old, rows_before || ' rows, ' || rows_after || ' stay');
+END $$;
