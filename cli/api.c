@@ -83,7 +83,8 @@ pfc_code pfc_api_open(const char *url, const char *data, const pfc_conf *conf, p
 static char *slug_of(const char *dir)
 {
     const char *slash = strrchr(dir, '/');
-    char *slug = pfc_strndup(slash ? slash + 1 : dir, 63);
+    const char *name = slash ? slash + 1 : dir;
+    char *slug = pfc_strndup(name, strnlen(name, 63));
     char *w = slug;
 
     for (const char *p = slug; *p; p++) {

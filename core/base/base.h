@@ -39,7 +39,7 @@ void *pfc_realloc(void *old, size_t count, size_t size_bytes) __attribute__((ret
 /** A copy of `text`, or NULL when text is NULL; caller frees. */
 char *pfc_strdup(const char *text);
 
-/** A copy of the first `len` bytes of `text`, terminated; caller frees. */
+/** A copy of the first `len` bytes of `text`, which has as many, terminated; caller frees. */
 char *pfc_strndup(const char *text, size_t len);
 
 /** printf into a new string; caller frees. Never NULL. */

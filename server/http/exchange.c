@@ -27,7 +27,7 @@ void *httpd_on_request_line(void *cls, const char *uri, struct MHD_Connection *m
     x->http = http;
     x->mhd = mhd;
     x->conn = info ? info->socket_context : NULL;
-    x->uri = pfc_strndup(uri, PFC_HTTPD_MAX_URI + 1);
+    x->uri = pfc_strndup(uri, strnlen(uri, PFC_HTTPD_MAX_URI + 1));
     x->begin_ns = pfc_clock_ns();
     x->route_index = http->opts.routes_len;
     pfc_random_id(x->id);

@@ -10,6 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "server/http/internal.h"
 
 #include "tests/server/http/live.h"
 
@@ -62,6 +63,24 @@ Test(live, head_answers_the_headers_alone)
     live_ask(http, "HEAD /echo HTTP/1.1\r\n" HEAD "\r\n", out, sizeof(out));
     cr_assert(eq(int, live_status_of(out), 200));
     cr_assert(eq(ptr, strstr(out, "\"len\""), NULL));
+    pfc_httpd_free(http);
+}
+
+/* A short address at the very end of what libmicrohttpd keeps of a connection: nothing past it is read. */
+Test(live, an_address_may_stand_far_from_the_beginning)
+{
+    const size_t far = PFC_HTTPD_POOL_BYTES - 3072; /* the rest of the request takes a little */
+    static const char before[] = "GET ", after[] = "/echo HTTP/1.1\r\n" HEAD "\r\n";
+    char *request = pfc_alloc(PFC_HTTPD_POOL_BYTES), out[8192];
+    pfc_app app = { 0 };
+    pfc_httpd *http = live_start(&app);
+
+    memset(request, ' ', far);
+    memcpy(request, before, sizeof(before) - 1);
+    memcpy(request + far, after, sizeof(after));
+    live_ask(http, request, out, sizeof(out));
+    cr_assert(eq(int, live_status_of(out), 200), "%s", out);
+    free(request);
     pfc_httpd_free(http);
 }
 
