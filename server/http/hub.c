@@ -241,7 +241,8 @@ static int64_t number_of(const httpd_hub *hub, const char *id)
 
     if (strncmp(id, hub->epoch, len) != 0 || id[len] != '-' ||
         pfc_parse_i64(id + len + 1, 0, INT64_MAX, "id", &number, NULL) ||
-        (uint64_t)number > hub->news || hub->news - (uint64_t)number > PFC_HTTPD_PAST)
+        (uint64_t)number > hub->news || (uint64_t)number < hub->gap ||
+        hub->news - (uint64_t)number > PFC_HTTPD_PAST)
         return -1;
     return number;
 }
@@ -420,7 +421,7 @@ bool pfc_httpd_news(pfc_httpd *http)
             (hub->left_ns && pfc_clock_ns() - hub->left_ns < PFC_HTTPD_BACK_S * PFC_NS_PER_S);
     /* What is not kept is too long ago for whoever comes back after all. */
     if (!heard)
-        hub->news += PFC_HTTPD_PAST + 1;
+        hub->gap = ++hub->news;
     pthread_mutex_unlock(&hub->lock);
     return heard;
 }

@@ -141,6 +141,7 @@ typedef struct httpd_hub {
     int64_t left_ns; /* when the newest stream ended, 0: there was none; guarded by lock */
     httpd_news past[PFC_HTTPD_PAST]; /* event number n at n % PFC_HTTPD_PAST; guarded by lock */
     uint64_t news;                   /* events so far; guarded by lock */
+    uint64_t gap;                    /* events up to this one are not kept; guarded by lock */
     char epoch[33];                  /* of this server's life: event ids are EPOCH-NUMBER */
     atomic_uint_fast64_t generation; /* of news published; changed under the lock */
     bool stopping;                   /* guarded by lock */

@@ -219,8 +219,11 @@ Test(waits, what_nobody_listens_to_is_not_kept_and_whoever_missed_it_begins_anew
     cr_assert(pfc_httpd_news(http));
     pfc_httpd_publish(http, "run", "mine", "{\"n\":1}");
     close(open_stream(http, id, "{\"n\":1}\n\n", out, 65536));
-    (void)snprintf(before, sizeof(before), "%.32s-0", id);
-    close(open_stream(http, before, "event: reset\n", out, 65536));
+    /* also who makes up a number that nobody was told */
+    for (unsigned n = 0; n < (unsigned)atoi(id + 33); n++) {
+        (void)snprintf(before, sizeof(before), "%.32s-%u", id, n);
+        close(open_stream(http, before, "event: reset\n", out, 65536));
+    }
     free(out);
     pfc_httpd_free(http);
 }
