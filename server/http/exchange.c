@@ -2,6 +2,7 @@
  * One exchange, from the request line to the last byte of the answer: libmicrohttpd's callbacks around
  * a route's handler.
  */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -302,8 +303,17 @@ static enum MHD_Result dispatch(httpd_exchange *x)
     }
 }
 
-/* A long body of somebody who may not send it is not kept, so that strangers cannot fill the memory; it
- * is still read, or the client would not get to see why. */
+/* Who waited for something to do and has gone meanwhile: libmicrohttpd does not look at a suspended
+ * connection, and a job that is leased to nobody lies until the lease runs out. */
+static bool hung_up(const httpd_exchange *x)
+{
+    struct pollfd client = { .fd = x->conn ? x->conn->fd : -1, .events = POLLRDHUP };
+
+    return x->waited && !x->later && poll(&client, 1, 0) > 0;
+}
+
+/* A long body of somebody who may not send it is not kept, nor is one that the route has no use for, so
+ * that strangers cannot fill the memory; it is still read, or the client would not get to see why. */
 static void look_before_the_body(httpd_exchange *x)
 {
     pfc_httpd *http = x->http;
@@ -377,5 +387,5 @@ enum MHD_Result httpd_on_access(void *cls, struct MHD_Connection *mhd, const cha
         if (x->conn)
             httpd_conn_deadline(x->http, x->conn, 0, false);
     }
-    return dispatch(x);
+    return hung_up(x) ? MHD_NO : dispatch(x);
 }

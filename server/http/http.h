@@ -232,7 +232,8 @@ pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, 
 pfc_code pfc_reply_empty(pfc_reply *reply);
 /** Adds the session cookie with this token; "": takes it away. After the reply's body was set. */
 void pfc_reply_session(pfc_reply *reply, const char *token);
-/** Not yet: suspends until `topic` is published, at most wait_s after the first call. */
+/** Not yet: suspends until `topic` is published, at most wait_s after the first call. Nobody is called again
+ *  for a client that has closed its side. */
 pfc_code pfc_reply_wait(pfc_reply *reply, const char *topic, double wait_s);
 /**
  * Not yet: suspends, then starts `later` with `ticket`, which belongs to the request from now on.

@@ -62,6 +62,24 @@ Test(waits, a_wait_ends_at_its_deadline)
     pfc_httpd_free(http);
 }
 
+/* What it waited for would be given to nobody. */
+Test(waits, who_hung_up_is_not_asked_for_again)
+{
+    static const char request[] = "GET /waits HTTP/1.1\r\n" HEAD "\r\n";
+    pfc_app app = { 0 };
+    pfc_httpd *http = live_start(&app);
+    int fd = live_dial(http), calls;
+
+    cr_assert(live_put(fd, request, strlen(request)));
+    until_waiting(http, "perfci_http_waiting 1\n");
+    close(fd);
+    calls = atomic_load(&app.calls);
+    pfc_httpd_publish(http, "job", "", NULL);
+    until_waiting(http, "perfci_http_connections 0\n");
+    cr_assert(eq(int, atomic_load(&app.calls), calls));
+    pfc_httpd_free(http);
+}
+
 /* libmicrohttpd aborts when it is stopped with a suspended connection. */
 Test(waits, stopping_answers_those_who_wait_and_ends_streams)
 {
