@@ -264,6 +264,15 @@ static void catch_up(httpd_hub *hub, httpd_stream *stream, const char *id)
             pfc_buf_puts(&stream->pending, hub->past[n % PFC_HTTPD_PAST].text);
 }
 
+/* Was reading closed to strangers after x was let in? httpd_hub_end_public has not seen this one. */
+static bool comes_too_late(const httpd_exchange *x, int64_t token_id)
+{
+    const pfc_httpd *http = x->http;
+
+    return !token_id && !atomic_load(&http->public_read) &&
+           http->opts.routes[x->route_index].scopes != PFC_HTTPD_OPEN;
+}
+
 enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project, int64_t token_id)
 {
     const char *heard = MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, "Last-Event-ID");
@@ -282,7 +291,7 @@ enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project, int64_t
     pfc_buf_init(&stream->pending, PFC_HTTPD_STREAM_BYTES);
 
     pthread_mutex_lock(&hub->lock);
-    stream->ended = hub->stopping;
+    stream->ended = hub->stopping || comes_too_late(x, token_id);
     /* First lines at once, so that the client knows that it is heard, and from where on. */
     pfc_buf_puts(&stream->pending, "retry: 2000\n: open\n");
     if (heard)

@@ -88,10 +88,17 @@ static pfc_code events(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_e
     return pfc_reply_events(reply, "mine");
 }
 
+/* Reading is closed to strangers when this one has just been let in. */
+static pfc_code late_events(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err *err)
+{
+    pfc_httpd_tune(app->http, 0, 0, false);
+    return events(app, req, reply, err);
+}
+
 const pfc_route live_routes[] = {
     { "GET", "/echo", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200", NULL },
-    { "POST", "/echo", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200", NULL },
-    { "PATCH", "/echo", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200", NULL },
+    { "POST", "/echo", PFC_HTTPD_OPEN, echo, NULL, "Any", "", "200", NULL },
+    { "PATCH", "/echo", PFC_HTTPD_OPEN, echo, NULL, "Any", "", "200", NULL },
     { "GET", "/healthz", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200", NULL },
     { "GET", "/metrics", PFC_HTTPD_OPEN, echo, NULL, NULL, "", "200", NULL },
     { "GET", "/busy", PFC_HTTPD_OPEN, is_busy, NULL, NULL, "", "204", NULL },
@@ -99,9 +106,10 @@ const pfc_route live_routes[] = {
     { "GET", "/waits", PFC_HTTPD_OPEN, waits, NULL, NULL, "", "200", NULL },
     { "GET", "/brief", PFC_HTTPD_OPEN, waits_briefly, NULL, NULL, "", "204", NULL },
     { "GET", "/huge", PFC_HTTPD_OPEN, huge, NULL, NULL, "", "200", NULL },
-    { "POST", "/guarded", PFC_SCOPE_INGEST, echo, NULL, NULL, "", "200", NULL },
-    { "POST", "/triage", PFC_SCOPE_TRIAGE, echo, NULL, NULL, "", "200", NULL },
+    { "POST", "/guarded", PFC_SCOPE_INGEST, echo, NULL, "Any", "", "200", NULL },
+    { "POST", "/triage", PFC_SCOPE_TRIAGE, echo, NULL, "Any", "", "200", NULL },
     { "GET", "/own-events", PFC_SCOPE_INGEST, events, NULL, NULL, "", "200", NULL },
+    { "GET", "/late-events", PFC_SCOPE_READ, late_events, NULL, NULL, "", "200", NULL },
     { "GET", "/events", PFC_HTTPD_OPEN, events, NULL, NULL, "", "200", NULL },
 };
 const size_t live_routes_len = PFC_ARRAY_LEN(live_routes);

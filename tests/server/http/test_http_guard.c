@@ -108,6 +108,7 @@ static pfc_httpd *start(pfc_app *app, double request_timeout_s, size_t bodies_by
                                   .threads = 2,
                                   .request_timeout_s = request_timeout_s,
                                   .bodies_bytes = bodies_bytes,
+                                  .public_read = true,
                                   .routes = live_routes,
                                   .routes_len = live_routes_len,
                                   .check = check,
@@ -318,5 +319,20 @@ Test(streams, those_of_a_token_end_with_it_and_others_go_on)
     cr_assert(ne(ptr, strstr(all, "Content-Security-Policy: default-src 'none'"), NULL));
     close(of_token);
     close(of_all);
+    pfc_httpd_free(http);
+}
+
+Test(streams, who_was_let_in_just_before_reading_was_closed_to_strangers_hears_nothing)
+{
+    pfc_app app = { 0 };
+    pfc_httpd *http = start(&app, 600, 0);
+    char out[8192];
+
+    app.http = http;
+    live_ask(http, "GET /late-events HTTP/1.1\r\n" HEAD "\r\n", out, sizeof(out));
+    cr_assert(eq(int, live_status_of(out), 200));
+    cr_assert(eq(ptr, strstr(out, ": open"), NULL), "%s", out);
+    live_ask(http, "GET /late-events HTTP/1.1\r\n" HEAD "\r\n", out, sizeof(out));
+    cr_assert(eq(int, live_status_of(out), 401));
     pfc_httpd_free(http);
 }
