@@ -109,6 +109,12 @@ static bool is_one_of(const char *path, size_t len, const char *const *paths)
     return *paths != NULL;
 }
 
+/* libmicrohttpd leaves the body of a HEAD's answer out by itself. */
+static const char *method_of(const httpd_exchange *x)
+{
+    return strcmp(x->method, "HEAD") == 0 ? "GET" : x->method;
+}
+
 /* Path and query to a route; *status says what a failure means. */
 static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, int *status,
                            bool *answered, pfc_err *err)
@@ -207,19 +213,23 @@ static void call_handler(httpd_exchange *x, pfc_reply *reply)
 {
     pfc_httpd *http = x->http;
     pfc_req req = {
-        .id = x->id, .path = x->uri, .idempotency_key = x->key_text, .accept = x->types_text
+        .id = x->id,
+        .path = x->uri,
+        .method = method_of(x),
+        .idempotency_key = x->key_text,
+        .accept = x->types_text,
     };
     pfc_err err = { 0 };
     bool answered = false;
     int status = 0;
     pfc_code code;
 
-    req.method = strcmp(x->method, "HEAD") == 0 ? "GET" : x->method;
     req.waited_s = (double)(pfc_clock_ns() - x->complete_ns) * 1e-9;
     req.stopping = atomic_load(&http->stopping);
 
     code = over_address_limit(x) ? httpd_too_many(http, "this address", &status, &err) : PFC_OK;
     if (!code && x->fault_status) {
+        memcpy(reply->allow, x->allow, sizeof(reply->allow));
         httpd_reply_error(reply, x->fault_status, &x->fault);
         return;
     }
@@ -261,6 +271,7 @@ static bool give_away(httpd_exchange *x, const pfc_reply *reply)
 
     x->later = reply->later;
     x->ticket = reply->ticket;
+    httpd_request_release(x);
     tag = httpd_hub_wait_later(x, pfc_clock_ns() + seconds_ns(reply->wait_s));
     if (tag)
         reply->later->start(x->http->opts.app, reply->ticket, tag);
@@ -281,8 +292,10 @@ static enum MHD_Result dispatch(httpd_exchange *x)
         pfc_log_set_request(NULL);
         now_ns = pfc_clock_ns();
 
-        if (reply.events)
+        if (reply.events) {
+            httpd_request_release(x);
             return httpd_hub_stream(x, reply.project, x->auth.token_id);
+        }
         if (reply.later) {
             if (give_away(x, &reply))
                 return MHD_YES;
@@ -317,7 +330,7 @@ static bool hung_up(const httpd_exchange *x)
 static void look_before_the_body(httpd_exchange *x)
 {
     pfc_httpd *http = x->http;
-    pfc_req req = { .id = x->id, .path = x->uri, .method = x->method };
+    pfc_req req = { .id = x->id, .path = x->uri, .method = method_of(x) };
     pfc_reply reply = { 0 };
     pfc_err err = { 0 };
     bool answered = false;
@@ -330,12 +343,16 @@ static void look_before_the_body(httpd_exchange *x)
                                  : find_route(x, &req, &reply, &status, &answered, &err);
     if (!code && !answered)
         code = httpd_authorise(http, x, &req, &status, &err);
-    httpd_reply_clear(&reply);
     if (code) {
         if (err.code == PFC_OK)
             err.code = code;
+        if (status == 405)
+            memcpy(x->allow, reply.allow, sizeof(x->allow));
         httpd_request_refuse(x, status, &err);
+    } else {
+        x->over = answered || !req.route->body;
     }
+    httpd_reply_clear(&reply);
 }
 
 /* Before the body: a fault that makes its end unknowable is answered at once, and the socket ends. */

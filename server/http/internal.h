@@ -88,6 +88,7 @@ typedef struct httpd_exchange {
     pfc_buf body;
     pfc_err fault; /* found in the headers, told when the body is read */
     int fault_status;
+    char allow[64];      /* of a fault that is a 405 */
     int64_t begin_ns;    /* request line */
     int64_t complete_ns; /* last byte of the request */
     int status;          /* sent */

@@ -266,16 +266,27 @@ uint64_t httpd_request_length(httpd_exchange *x)
     return (uint64_t)length;
 }
 
+#define TOO_MANY_BODIES "too many large requests at once: try again later"
+
+/* Counts the body as it is now; false: with it, all of them together are too many. */
+static bool hold(httpd_exchange *x)
+{
+    const size_t more = x->body.len - x->held; /* modulo its range: gunzip may also make it less */
+
+    x->held = x->body.len;
+    return atomic_fetch_add(&x->http->bodies, more) + more <= x->http->opts.bodies_bytes;
+}
+
 void httpd_request_data(httpd_exchange *x, const char *data, size_t len)
 {
     if (!x->over) {
         pfc_buf_append(&x->body, data, len);
-        x->held += len;
-        if (atomic_fetch_add(&x->http->bodies, len) + len > x->http->opts.bodies_bytes)
-            fault(x, 503, "too many large requests at once: try again later");
+        if (!hold(x))
+            fault(x, 503, TOO_MANY_BODIES);
         if (x->body.overflow)
             fault(x, 413, "the body is over 16 MiB");
-        if (x->fault_status == 413 || x->fault_status == 503) {
+        /* Whatever the fault is, no handler will see it. */
+        if (x->fault_status) {
             x->over = true;
             httpd_request_release(x);
         }
@@ -339,6 +350,8 @@ pfc_code httpd_request_body(httpd_exchange *x, pfc_req *req, pfc_err *err)
         if (code)
             return code;
         x->body_gzip = false;
+        if (!hold(x))
+            return pfc_err_set(err, PFC_EUNAVAIL, TOO_MANY_BODIES);
     }
     req->body = pfc_buf_text(&x->body);
     req->body_len = x->body.len;

@@ -177,16 +177,18 @@ static void check_gunzipped(const char *packed, size_t packed_len, const char *t
 static void check_body(httpd_exchange *x, const char *data, size_t len)
 {
     static pfc_req req;
-    const bool packed = x->body_gzip && len > 0;
+    const bool packed = x->body_gzip && len > 0, refused = x->fault_status != 0;
     pfc_err err = { 0 };
     pfc_code code;
 
     httpd_request_data(x, data, len / 2);
     httpd_request_data(x, data + len / 2, len - len / 2);
-    if (x->over) { /* refused by its headers already: nothing of it is kept */
-        FUZZ_CHECK(x->fault_status == 413 && x->body.len == 0 && x->held == 0);
+    FUZZ_CHECK(x->over == refused);
+    if (refused) { /* by its headers: nothing of it is kept */
+        FUZZ_CHECK(x->body.len == 0 && x->held == 0 && x->dropped == len);
         return;
     }
+    FUZZ_CHECK(x->held == len && atomic_load(&x->http->bodies) == len);
     code = httpd_request_body(x, &req, &err);
     if (code) {
         FUZZ_CHECK((code == PFC_EINVAL || code == PFC_ETOOBIG) && packed && err.msg[0]);

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -150,13 +151,22 @@ static void until_idle(pfc_httpd *http)
 Test(bodies, a_long_body_is_kept_only_for_who_may_send_it)
 {
     static const struct {
-        const char *path, *token;
+        const char *method, *path, *token, *line, *told;
         int status;
         bool kept;
     } cases[] = {
-        { "/guarded", "pfc_good", 200, true },      { "/guarded", "pfc_bad", 401, false },
-        { "/guarded", NULL, 401, false },           { "/nowhere", "pfc_good", 404, false },
-        { "/guarded?x=1", "pfc_good", 400, false }, { "/triage", "pfc_good", 403, false },
+        { "POST", "/guarded", "pfc_good", "", "2097152", 200, true },
+        { "POST", "/guarded", "pfc_bad", "", "unauthorized", 401, false },
+        { "POST", "/guarded", NULL, "", "WWW-Authenticate: Bearer", 401, false },
+        { "POST", "/nowhere", "pfc_good", "", "not_found", 404, false },
+        { "POST", "/guarded?x=1", "pfc_good", "", "unknown parameter", 400, false },
+        { "POST", "/triage", "pfc_good", "", "forbidden", 403, false },
+        { "DELETE", "/echo", NULL, "", "Allow: GET, HEAD, POST, PATCH\r\n", 405, false },
+        /* nobody has a use for it */
+        { "GET", "/echo", NULL, "", "\"len\":0", 200, false },
+        { "HEAD", "/echo", NULL, "", "Content-Length: ", 200, false },
+        /* it will be refused for another reason */
+        { "POST", "/guarded", "pfc_good", "Host: y\r\n", "one Host header", 400, false },
     };
     char *body = pfc_alloc(2 * MIB);
     pfc_app app = { 0 };
@@ -165,12 +175,12 @@ Test(bodies, a_long_body_is_kept_only_for_who_may_send_it)
     memset(body, 'x', 2 * MIB);
     for (int chunked = 0; chunked < 2; chunked++) {
         for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
-            char *head =
-                pfc_format("POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s%s%s%s",
-                           cases[i].path, cases[i].token ? "Authorization: Bearer " : "",
-                           cases[i].token ? cases[i].token : "", cases[i].token ? "\r\n" : "",
-                           chunked ? "Transfer-Encoding: chunked\r\n\r\n200000\r\n"
-                                   : "Content-Length: 2097152\r\n\r\n");
+            char *head = pfc_format(
+                "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s%s%s%s%s", cases[i].method,
+                cases[i].path, cases[i].line, cases[i].token ? "Authorization: Bearer " : "",
+                cases[i].token ? cases[i].token : "", cases[i].token ? "\r\n" : "",
+                chunked ? "Transfer-Encoding: chunked\r\n\r\n200000\r\n"
+                        : "Content-Length: 2097152\r\n\r\n");
             char out[8192] = "";
             size_t held;
             int fd = live_dial(http);
@@ -187,6 +197,7 @@ Test(bodies, a_long_body_is_kept_only_for_who_may_send_it)
             cr_assert(live_get_until(fd, out, sizeof(out), NULL));
             cr_assert(eq(int, live_status_of(out), cases[i].status), "%s %s: %s", cases[i].path,
                       cases[i].token, out);
+            cr_assert(ne(ptr, strstr(out, cases[i].told), NULL), "%s: %s", cases[i].path, out);
             close(fd);
             free(head);
             until_idle(http);
@@ -197,6 +208,22 @@ Test(bodies, a_long_body_is_kept_only_for_who_may_send_it)
     free(body);
 }
 
+static size_t compress_zeros(size_t plain_len, char *out, size_t cap)
+{
+    char *plain = pfc_alloc(plain_len);
+    z_stream z = { 0 };
+
+    deflateInit2(&z, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY);
+    z.next_in = (Bytef *)plain;
+    z.avail_in = (uInt)plain_len;
+    z.next_out = (Bytef *)out;
+    z.avail_out = (uInt)cap;
+    cr_assert(eq(int, deflate(&z, Z_FINISH), Z_STREAM_END));
+    deflateEnd(&z);
+    free(plain);
+    return z.total_out;
+}
+
 Test(bodies, all_of_them_together_are_bounded_and_told_so)
 {
     static const char head[] = "POST /guarded HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
@@ -205,8 +232,9 @@ Test(bodies, all_of_them_together_are_bounded_and_told_so)
     int64_t end_ns = pfc_clock_ns() + DEADLINE_S * S;
     pfc_app app = { 0 };
     pfc_httpd *http = start(&app, 600, 3 * MIB / 2);
-    char out[8192] = "";
-    int first = live_dial(http), second = live_dial(http);
+    char out[8192] = "", packed[8192], *gzip_head;
+    size_t len;
+    int first = live_dial(http), second = live_dial(http), third;
 
     memset(body, 'x', MIB);
     cr_assert(live_put(first, head, sizeof(head) - 1));
@@ -219,6 +247,19 @@ Test(bodies, all_of_them_together_are_bounded_and_told_so)
     cr_assert(eq(int, live_status_of(out), 503), "%s", out);
     cr_assert(ne(ptr, strstr(out, "Retry-After: "), NULL));
     cr_assert(ne(ptr, strstr(out, "\"unavailable\""), NULL));
+    /* a small one that is too large once it is unpacked, too */
+    len = compress_zeros(MIB, packed, sizeof(packed));
+    gzip_head = pfc_format("POST /guarded HTTP/1.1\r\n" HEAD "Authorization: Bearer pfc_good\r\n"
+                           "Content-Encoding: gzip\r\nContent-Length: %zu\r\n\r\n",
+                           len);
+    third = live_dial(http);
+    cr_assert(live_put(third, gzip_head, strlen(gzip_head)));
+    cr_assert(live_put(third, packed, len));
+    out[0] = '\0';
+    cr_assert(live_get_until(third, out, sizeof(out), NULL));
+    cr_assert(eq(int, live_status_of(out), 503), "%s", out);
+    free(gzip_head);
+    close(third);
     /* who came first is served, and then there is room again */
     for (int i = 0; i < 2; i++) {
         int fd = i ? live_dial(http) : first;
