@@ -15,8 +15,10 @@
 
 /* What /metrics says of the database, at most a second old: anybody may ask, and as often as they like. */
 typedef struct pfc_snapshot {
-    pthread_mutex_t lock; /* initialised by main */
-    int64_t at_ns;        /* 0: never looked; guarded by lock, like the rest */
+    pthread_mutex_t lock; /* initialised by main; not held while the database is asked */
+    int64_t asked_ns;     /* guarded by lock, like the rest */
+    int64_t at_ns;        /* of the answer; 0: there was none yet */
+    bool asking;          /* since asked_ns */
     bool up;
     pfc_figures figures;
     pfc_job_counts jobs;

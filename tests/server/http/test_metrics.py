@@ -206,30 +206,45 @@ class Metrics(unittest.TestCase):
                 self.assertIn(str(version), answer.json["error"]["message"])
             self.assertEqual(server.call("GET", "/healthz").status, 200)
 
-    def test_readiness_of_a_database_that_hangs_holds_one_thread(self):
+    def test_monitors_that_come_at_once_are_no_outage(self):
+        self.assertEqual(self.value("perfci_database_up"), 1)
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            for round_ in range(3):
+                answers = [pool.submit(self.server.call, "GET", "/metrics") for _ in range(100)]
+                self.assertEqual({b"perfci_database_up 1\n" in a.result().body for a in answers}, {True}, round_)
+
+    def test_a_database_that_hangs_holds_one_thread_of_a_kind(self):
         url = self.cluster.database()
         server = support.Server(url, "--threads", "4", "--workers", "0")
         self.addCleanup(server.close)
         locker = subprocess.Popen(["psql", "-XAtq", "-d", url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         try:
-            locker.stdin.write("BEGIN; LOCK TABLE schema_migrations; SELECT 'held';\n")
+            locker.stdin.write("BEGIN; LOCK TABLE schema_migrations, jobs; SELECT 'held';\n")
             locker.stdin.flush()
             self.assertEqual(locker.stdout.readline(), "held\n")
             waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'perfci'"
             with concurrent.futures.ThreadPoolExecutor(20) as pool:
-                asked = [pool.submit(server.call, "GET", "/readyz")]
+                asked, figures = [pool.submit(server.call, "GET", "/readyz")], []
 
                 def told():
                     asked.extend(pool.submit(server.call, "GET", "/readyz") for _ in range(10))
-                    self.assertLessEqual(int(support.sql(url, waiting)), 1)
+                    self.assertLessEqual(int(support.sql(url, waiting)), 2)
                     return any(a.done() and a.result().status == 503 and
                                "the database has not answered" in a.result().json["error"]["message"] for a in asked)
 
                 support.until("strangers are told", told)
+
+                def monitors_told():
+                    figures.append(pool.submit(server.call, "GET", "/metrics"))
+                    self.assertLessEqual(int(support.sql(url, waiting)), 2)
+                    return any(f.done() and b"perfci_database_up 0\n" in f.result().body for f in figures)
+
+                support.until("monitors are told", monitors_told)
                 # the other threads are there for other work
                 self.assertEqual(server.as_admin("GET", "/api/v1/projects").status, 200)
                 locker.communicate("ROLLBACK;\n", timeout=support.DEADLINE_S)
                 self.assertLessEqual({a.result().status for a in asked}, {200, 503})
+                self.assertEqual({f.result().status for f in figures}, {200})
             support.until("ready again", lambda: server.call("GET", "/readyz").status == 200)
         finally:
             locker.kill()
