@@ -371,6 +371,8 @@ static pfc_code read_secret(const char *name, char **out, pfc_err *err)
 
     if (file && !pfc_conf_pick(NULL, name, NULL, NULL))
         code = pfc_fs_private(file, err);
+    if (code == PFC_ENOTFOUND)
+        code = PFC_OK; /* the next says it better */
     code = code ? pfc_err_wrap(err, "%s", file_name) : pfc_conf_secret(name, out, err);
     free(file_name);
     return code;

@@ -169,6 +169,18 @@ pfc_code pfc_conf_secret_file(const char *path, char **out, pfc_err *err)
     return PFC_OK;
 }
 
+/* One that is named and not there is a mistake, which must not pass for none. */
+static pfc_code read_named_file(const char *name, const char *path, char **out, pfc_err *err)
+{
+    pfc_err why = { 0 };
+    size_t len = 0;
+    pfc_code code = read_secret_file(path, out, &len, &why);
+
+    if (code == PFC_OK)
+        return PFC_OK;
+    return pfc_err_set(err, code == PFC_ENOTFOUND ? PFC_EINVAL : code, "%s: %s", name, why.msg);
+}
+
 bool pfc_conf_url_has_password(const char *url)
 {
     const char *at = strstr(url, "://"), *end, *colon;
@@ -202,7 +214,7 @@ pfc_code pfc_conf_secret(const char *name, char **out, pfc_err *err)
         *out = pfc_strdup(value);
         code = PFC_OK;
     } else if (file != NULL && file[0] != '\0') {
-        code = read_secret_file(file, out, &len, err);
+        code = read_named_file(file_name, file, out, err);
     } else if (credential != NULL && pfc_fs_exists(credential)) {
         code = read_secret_file(credential, out, &len, err);
     } else {

@@ -48,7 +48,8 @@ char *pfc_conf_data_dir(const char *flag);
 pfc_code pfc_conf_secret_file(const char *path, char **out, pfc_err *err) PFC_MUSTCHECK;
 /** A secret by NAME: the environment, else the file named by NAME_FILE, else systemd's
  *  $CREDENTIALS_DIRECTORY/NAME. Trailing newline cut; a file that everybody may read is a WARN in the
- *  log. PFC_ENOTFOUND when none is set; caller frees. */
+ *  log. PFC_ENOTFOUND when none is set, PFC_EINVAL when the file that is named is not there; caller
+ *  frees. */
 pfc_code pfc_conf_secret(const char *name, char **out, pfc_err *err) PFC_MUSTCHECK;
 /** Does a libpq URI or conninfo hold a password? Then it is nothing for a command line. */
 bool pfc_conf_url_has_password(const char *url);

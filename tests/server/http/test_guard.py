@@ -513,6 +513,8 @@ class Guard(unittest.TestCase):
                 self.assertIn("/nowhere", said)
                 self.assertNotIn("sesame", said)
             path.unlink()
+            self.assertRegex(self.refused("--listen", "127.0.0.1:0", **{name + "_FILE": str(path)}, **more),
+                             f"{name}_FILE: cannot [a-z ]+ {path}: No such file")
 
     def test_what_the_process_shows_of_itself_holds_no_secret(self):
         cert, key = self.certificate()
