@@ -417,7 +417,8 @@ static pfc_code start(server *s, pfc_err *err)
         code = start_writer(s, err);
     if (!code && !atomic_load(&s->stop)) {
         start_listening(s);
-        atomic_store(&s->seen_ns, pfc_clock_ns());
+        s->stored_ns = pfc_clock_ns();
+        atomic_store(&s->seen_ns, s->stored_ns);
         code = pfc_watchdog_start(&s->watchdog, is_alive, s, err);
     }
     if (!code && !atomic_load(&s->stop)) {

@@ -40,7 +40,8 @@ static int number_like(int fd, int like, int threads)
     return found;
 }
 
-static void nudge(pfc_httpd *http, struct MHD_Daemon *to, int like, int threads)
+/* *to is looked at under the lock: whoever stops the daemons takes them away. */
+static void nudge(pfc_httpd *http, struct MHD_Daemon *const *to, int like, int threads)
 {
     const struct sockaddr_un nobody = { .sun_family = AF_UNIX };
     int pair[2], fd;
@@ -57,7 +58,7 @@ static void nudge(pfc_httpd *http, struct MHD_Daemon *to, int like, int threads)
     if (http->ended)
         (void)close(fd);
     else /* it is libmicrohttpd's from here on, whatever becomes of it */
-        (void)MHD_add_connection(to, fd, (const struct sockaddr *)&nobody, sizeof(nobody));
+        (void)MHD_add_connection(*to, fd, (const struct sockaddr *)&nobody, sizeof(nobody));
     pthread_mutex_unlock(&http->lock);
 }
 
@@ -93,11 +94,11 @@ void httpd_conns_nudge(pfc_httpd *http)
     pthread_mutex_unlock(&http->lock);
     for (int i = 0; i < threads; i++) {
         if (asleep[i])
-            nudge(http, http->daemon, asleep[i], threads);
+            nudge(http, &http->daemon, asleep[i], threads);
     }
     if (health)
-        nudge(http, http->health, 0, 1);
+        nudge(http, &http->health, 0, 1);
     if (ops)
-        nudge(http, http->ops, 0, 1);
+        nudge(http, &http->ops, 0, 1);
     free(asleep);
 }
