@@ -85,6 +85,8 @@ def read_pages(server, args):
             ("series, 5,000 buckets", [f"/api/v1/series/{series[k % len(series)]}?points=5000" for k in range(n + 1)]),
             ("series, a tenth of its line", [f"/api/v1/series/{series[k % len(series)]}?points=5000&from={a:040x}&to={a + part:040x}"
                                              for k, a in ((k, 1 + (args.commits - part - 1) * k // (n + 1)) for k in range(n + 1))]),
+            ("series, 500 commits of it", [f"/api/v1/series/{series[k % len(series)]}?points=5000&from={a:040x}&to={min(a + 500, args.commits):040x}"
+                                           for k, (a, _) in enumerate(pairs)]),
             ("series list with 60 medians", ["/api/v1/projects/fill/series?spark=60&limit=250"]),
             ("headline series", ["/api/v1/projects/fill/series?headline=1&spark=60"]),
             ("series found by words", ["/api/v1/projects/fill/series?q=gemm+m64&spark=60&limit=250"]),

@@ -51,9 +51,9 @@ WHERE c.from_at >= $1::date::timestamp AT TIME ZONE 'UTC'
   AND c.from_at < ($1::date + interval '1 month') AT TIME ZONE 'UTC';
 
 -- name: window_chunks
--- $1 project_id, $2 series_id, $3 branch  -> until (text), packed; the last row's until is where the
--- measurements go on
-SELECT c.until_at::text AS until, c.packed
+-- $1 project_id, $2 series_id, $3 branch  -> until, packed, from (texts both); the last row's until is where
+-- the measurements go on
+SELECT c.until_at::text AS until, c.packed, c.from_at::text AS "from"
 FROM series_chunks c
 JOIN branches b ON b.project_id = c.project_id AND b.name = $3 AND b.line_version = c.line_version
 WHERE c.project_id = $1::bigint AND c.series_id = $2::bigint

@@ -15,9 +15,18 @@ WITH line AS MATERIALIZED (
     SELECT commit_id, position FROM branch_commits
     WHERE project_id = $1::bigint AND branch = $2 AND position IS NOT NULL
     ORDER BY position DESC LIMIT $3::int
+), keyed AS MATERIALIZED (
+    SELECT s.id AS series_id, s.benchmark_id, s.backend, s.machine_class,
+           min(s.id) OVER (PARTITION BY s.benchmark_id, s.backend, s.machine_class) AS id
+    FROM series s
+    WHERE s.project_id = $1::bigint AND s.branch = $2 AND ($5::text IS NULL OR s.backend = $5)
+      AND ($6::text IS NULL OR s.machine_class = $6)
 ), done AS MATERIALIZED (
-    SELECT DISTINCT m.series_id, l.position
-    FROM line l JOIN measurements m ON m.project_id = $1::bigint AND m.commit_id = l.commit_id
+    SELECT k.id, to_json(array_agg(DISTINCT l.position))::text AS positions
+    FROM line l
+    JOIN measurements m ON m.project_id = $1::bigint AND m.commit_id = l.commit_id
+    JOIN keyed k ON k.series_id = m.series_id
+    GROUP BY k.id
 ), broken AS MATERIALIZED (
     SELECT u.benchmark, u.backend, k.class, to_json(array_agg(DISTINCT l.position))::text AS positions
     FROM line l
@@ -25,23 +34,17 @@ WITH line AS MATERIALIZED (
     JOIN unmeasured u ON u.project_id = r.project_id AND u.run_id = r.id AND u.broken
     JOIN machines k ON k.id = r.machine_id
     GROUP BY u.benchmark, u.backend, k.class
-), of_rows AS (
-    SELECT min(s.id) AS id, s.benchmark_id, s.backend, s.machine_class, array_agg(s.id) AS series
-    FROM series s
-    WHERE s.project_id = $1::bigint AND s.branch = $2 AND ($5::text IS NULL OR s.backend = $5)
-      AND ($6::text IS NULL OR s.machine_class = $6)
-    GROUP BY s.benchmark_id, s.backend, s.machine_class)
+), edge AS MATERIALIZED (SELECT min(position) AS position FROM line)
 SELECT o.id, n.name AS benchmark, n.params::text AS params, o.backend, o.machine_class,
-       EXISTS (SELECT 1 FROM measurements m
+       EXISTS (SELECT 1 FROM keyed q CROSS JOIN edge e
+               JOIN measurements m ON m.project_id = $1::bigint AND m.series_id = q.series_id
                JOIN branch_commits b ON b.project_id = m.project_id AND b.branch = $2
-                   AND b.commit_id = m.commit_id
-               WHERE m.project_id = $1::bigint AND m.series_id = ANY (o.series)
-                 AND b.position < (SELECT min(position) FROM line)) AS before,
-       (SELECT to_json(array_agg(DISTINCT d.position))::text FROM done d
-        WHERE d.series_id = ANY (o.series)) AS measured,
-       k.positions AS broken
-FROM of_rows o
+                   AND b.commit_id = m.commit_id AND b.position < e.position
+               WHERE q.id = o.id) AS before,
+       d.positions AS measured, k.positions AS broken
+FROM (SELECT DISTINCT id, benchmark_id, backend, machine_class FROM keyed) o
 JOIN benchmarks n ON n.project_id = $1::bigint AND n.id = o.benchmark_id
+LEFT JOIN done d ON d.id = o.id
 LEFT JOIN broken k ON k.benchmark = n.name AND k.backend = o.backend AND k.class = o.machine_class
 WHERE $4::text IS NULL OR n.name = $4
 ORDER BY o.id LIMIT $7::int;

@@ -7,15 +7,15 @@ SELECT s.id, s.project_id, p.name AS project, b.name AS benchmark, s.metric, s.b
        s.noise_rel, s.watching, s.detectable_rel, s.judged,
        to_json(s.spark[greatest(1, cardinality(s.spark) - $10::int + 1):])::text AS spark,
        g.rel_change AS change_rel, g.regression AS change_regression,
-       g.confirmed AS change_confirmed, g.firm AS change_firm, g.sha AS change_commit
+       g.confirmed AS change_confirmed, g.firm AS change_firm,
+       (SELECT k.sha FROM commits k WHERE k.project_id = s.project_id AND k.id = g.commit_id) AS change_commit
 FROM series s
 JOIN projects p ON p.id = s.project_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
 LEFT JOIN commits c ON c.project_id = s.project_id AND c.id = s.last_commit_id
 LEFT JOIN LATERAL (
-    SELECT x.rel_change, x.regression, x.confirmed, x.firm, xc.sha
+    SELECT x.rel_change, x.regression, x.confirmed, x.firm, x.commit_id
     FROM change_points x
-    JOIN commits xc ON xc.project_id = x.project_id AND xc.id = x.commit_id
     JOIN branch_commits xb ON xb.project_id = x.project_id AND xb.commit_id = x.commit_id
         AND xb.branch = s.branch
     WHERE x.project_id = s.project_id AND x.series_id = s.id AND x.gone_at IS NULL AND x.kind = 'step'
@@ -32,7 +32,8 @@ WHERE ($1::bigint IS NULL OR s.project_id = $1) AND ($2::bigint IS NULL OR s.id 
 ORDER BY s.id LIMIT $12::int;
 
 -- name: window_points
--- $1 project_id, $2 series_id, $3 branch, $4 position from, $5 position to, $6 time from, $7 time to
+-- $1 project_id, $2 series_id, $3 branch, $4 position from, $5 position to, $6 time from, $7 time to, $8 and $9
+-- timestamptz: when they were stored, from and to; the other months are not looked into
 SELECT b.position, c.sha AS commit, c.subject, c.author,
        extract(epoch FROM c.time)::float8 AS time, m.median, m.low, m.high, m.min, m.n, m.run_id,
        r.machine_id, k.fingerprint_hash AS fingerprint, r.infra
@@ -45,6 +46,7 @@ WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS N
   AND ($4::bigint IS NULL OR b.position >= $4) AND ($5::bigint IS NULL OR b.position <= $5)
   AND ($6::float8 IS NULL OR c.time >= to_timestamp($6))
   AND ($7::float8 IS NULL OR c.time <= to_timestamp($7))
+  AND m.stored_at BETWEEN $8::timestamptz AND $9::timestamptz
 ORDER BY b.position, r.started_at, r.run_id;
 
 -- name: window_changes

@@ -11,15 +11,20 @@ WHERE o.id = $1::bigint AND x.before > 0 AND x.after > 0 AND x.before <> x.after
 ORDER BY a.id <> o.id, a.id LIMIT 16;
 
 -- name: suspects_points
--- $1 project_id, $2 series_id, $3 branch, $4 and $5 positions  -> in the order of positions
+-- $1 project_id, $2 series_id, $3 branch, $4 and $5 positions  -> in the order of positions. A look-up for each run (the
+-- OFFSETs keep it one): a plan that joins reads the whole series for a few dozen points.
 SELECT b.position, m.median, r.machine_id, k.fingerprint_hash AS fingerprint,
        m.extra ->> 'object' AS object
-FROM measurements m
-JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id AND b.branch = $3
-JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
+FROM branch_commits b
+CROSS JOIN LATERAL (
+    SELECT q.id, q.machine_id, q.started_at, q.run_id FROM runs q
+    WHERE q.project_id = b.project_id AND q.commit_id = b.commit_id AND NOT q.infra OFFSET 0) r
+CROSS JOIN LATERAL (
+    SELECT x.median, x.extra FROM measurements x
+    WHERE x.project_id = b.project_id AND x.series_id = $2::bigint AND x.run_id = r.id AND x.median > 0
+    OFFSET 0) m
 JOIN machines k ON k.id = r.machine_id
-WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND NOT r.infra
-  AND b.position BETWEEN $4::bigint AND $5::bigint AND m.median > 0
+WHERE b.project_id = $1::bigint AND b.branch = $3 AND b.position BETWEEN $4::bigint AND $5::bigint
 ORDER BY b.position, r.started_at, r.run_id LIMIT 20000;
 
 -- name: suspects_exact

@@ -141,6 +141,8 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
                             "SELECT set_config('statement_timeout', $1, false),"
                             " set_config('idle_in_transaction_session_timeout', '60s', false),"
                             " set_config('timezone', 'UTC', false),"
+                            /* pages of 50 ms would wait 500 for their plan to be compiled */
+                            " set_config('jit', 'off', false),"
                             " set_config('extra_float_digits', '1', false)",
                             1, NULL, params, NULL, NULL, 0);
     pfc_conn_await(pg, PFC_CONN_SETUP_MS);

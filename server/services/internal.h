@@ -56,6 +56,8 @@ typedef struct pfc_packed_point {
 typedef struct pfc_packed_points {
     pfc_packed_point *items; /* by position, then by run */
     size_t len;
+    char stored_from[40],
+        stored_until[40]; /* when they were stored, and not far beyond, as PostgreSQL says it */
 } pfc_packed_points;
 
 /** What of a series to read; 0 and NAN: open. */

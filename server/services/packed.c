@@ -3,6 +3,7 @@
  * the newest of those, from the measurements; and buckets of them.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "server/services/internal.h"
 
@@ -90,6 +91,16 @@ static void series_args(pfc_args *args, int64_t project_id, int64_t series_id, c
     pfc_args_text(args, branch);
 }
 
+/* A chunk, or the rest, begins and ends at those moments; only where it has points within the bounds. */
+static void span(pfc_packed_points *points, size_t before, const char *from, const char *until)
+{
+    if (points->len == before)
+        return;
+    if (!points->stored_from[0])
+        (void)snprintf(points->stored_from, sizeof(points->stored_from), "%s", from);
+    (void)snprintf(points->stored_until, sizeof(points->stored_until), "%s", until);
+}
+
 pfc_code pfc_packed_load(pfc_tx *tx, int64_t project_id, int64_t series_id, const char *branch,
                          const pfc_window_bounds *bounds, pfc_packed_points *out, pfc_err *err)
 {
@@ -97,21 +108,26 @@ pfc_code pfc_packed_load(pfc_tx *tx, int64_t project_id, int64_t series_id, cons
     pfc_packed_points points = { 0 };
     pfc_res *chunks = NULL, *rest = NULL;
     pfc_args args = { 0 };
+    size_t before;
     pfc_code code;
 
     series_args(&args, project_id, series_id, branch);
     code = pfc_tx_query_bytes(tx, "window_chunks", &args, &chunks, err);
     for (size_t i = 0; !code && i < pfc_res_rows(chunks); i++) {
+        before = points.len;
         until = pfc_res_text(chunks, i, 0);
         code = add(chunks, i, 1, bounds, &points, err);
+        span(&points, before, pfc_res_text(chunks, i, 2), until);
     }
     if (!code) {
         series_args(&args, project_id, series_id, branch);
         pfc_args_text(&args, until);
         code = pfc_tx_query_bytes(tx, "window_rest", &args, &rest, err);
     }
+    before = points.len;
     if (!code)
         code = add(rest, 0, 0, bounds, &points, err);
+    span(&points, before, until, "infinity");
     pfc_res_free(rest);
     pfc_res_free(chunks);
     if (code) {

@@ -98,12 +98,14 @@ static pfc_code check_order(const pfc_window_bounds *b, pfc_err *err)
 }
 
 static pfc_code load_plain(pfc_tx *tx, const pfc_series *series, const pfc_window_bounds *b,
-                           pfc_window *w, pfc_err *err)
+                           const pfc_packed_points *points, pfc_window *w, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_rows rows = { 0 };
     pfc_code code;
 
+    if (points->len == 0)
+        return PFC_OK;
     pfc_args_i64(&args, series->project_id);
     pfc_args_i64(&args, series->id);
     pfc_args_text(&args, series->branch);
@@ -111,6 +113,8 @@ static pfc_code load_plain(pfc_tx *tx, const pfc_series *series, const pfc_windo
     pfc_args_id(&args, b->position_to);
     pfc_args_f64(&args, b->time_from);
     pfc_args_f64(&args, b->time_to);
+    pfc_args_text(&args, points->stored_from);
+    pfc_args_text(&args, points->stored_until);
     code = pfc_rows_query(tx, "window_points", &args, &point_shape, NULL, &rows, err);
     if (!code)
         PFC_ROWS_INTO(&w->points, rows);
@@ -217,7 +221,7 @@ static pfc_code load_points(pfc_tx *tx, const pfc_series *series, const pfc_wind
         return code;
     w->bucketed = points.len > most;
     code = w->bucketed ? load_buckets(tx, series, &points, most, w, err)
-                       : load_plain(tx, series, b, w, err);
+                       : load_plain(tx, series, b, &points, w, err);
     free(points.items);
     return code;
 }
