@@ -99,6 +99,8 @@ pfc_code pfc_commits_from_json(const char *text, size_t len, char **branch, pfc_
                                size_t *out_len, pfc_err *err)
 {
     static const char *const known[] = { "branch", "commits", NULL };
+    /* A commit is an object with two arrays; 16 MiB of paths as short as these are nobody's. */
+    static const pfc_json_limits limits = { 4 * PFC_WIRE_MAX_COMMITS, 2000000 };
     pfc_json_at root = { 0 };
     pfc_json_at list = { .up = &root, .key = "commits" };
     pfc_commit *commits = NULL;
@@ -106,7 +108,7 @@ pfc_code pfc_commits_from_json(const char *text, size_t len, char **branch, pfc_
     char *name = NULL;
     json_t *items = NULL;
     json_t *doc = NULL;
-    pfc_code code = pfc_json_parse(text, len, &doc, err);
+    pfc_code code = pfc_json_parse_within(text, len, &limits, &doc, err);
 
     if (code == PFC_OK)
         code = pfc_json_known(doc, &root, known, err);

@@ -11,10 +11,17 @@
 #define KEY_SHOWN   60     /* bytes of a member's name in a path */
 #define EXACT_WHOLE 0x1p53 /* as far as a double holds every whole number */
 
-/* jansson recurses: count the depth before it sees the text. Brackets inside strings are skipped. */
-static bool deeper_than(const char *text, size_t len, int max)
+/* What a text would become, as far as its brackets and commas tell. */
+typedef struct extent {
+    int depth;
+    size_t nested, values;
+} extent;
+
+/* jansson recurses and counts nothing: look before it sees the text. What is inside strings is skipped. */
+static extent measure(const char *text, size_t len)
 {
-    bool quoted = false;
+    extent e = { .values = 1 };
+    bool quoted = false, empty = false; /* empty: so far, of the innermost */
     int depth = 0;
 
     for (size_t i = 0; i < len; i++) {
@@ -27,29 +34,64 @@ static bool deeper_than(const char *text, size_t len, int max)
                 quoted = false;
         } else if (c == '"') {
             quoted = true;
+            empty = false;
         } else if (c == '[' || c == '{') {
-            if (++depth > max)
-                return true;
+            depth++;
+            e.depth = PFC_MAX(e.depth, depth);
+            e.nested++;
+            e.values++; /* its first; the others have commas before them */
+            empty = true;
         } else if (c == ']' || c == '}') {
             depth--;
+            e.values -= empty;
+            empty = false;
+        } else if (c != ' ' && c != '\t' && c != '\n' && c != '\r') {
+            e.values += c == ',';
+            empty = false;
         }
     }
-    return false;
+    return e;
+}
+
+static pfc_code check_extent(const char *text, size_t len, const pfc_json_limits *limits,
+                             pfc_err *err)
+{
+    const extent e = measure(text, len);
+
+    if (e.depth > PFC_WIRE_MAX_DEPTH)
+        return pfc_err_set(err, PFC_EINVAL, "JSON nested deeper than %d levels",
+                           PFC_WIRE_MAX_DEPTH);
+    if (e.nested > limits->nested)
+        return pfc_err_set(err, PFC_ETOOBIG,
+                           "JSON: want at most %zu arrays and objects, got %zu: send it in parts",
+                           limits->nested, e.nested);
+    if (e.values > limits->values)
+        return pfc_err_set(err, PFC_ETOOBIG,
+                           "JSON: want at most %zu values, got %zu: send it in parts",
+                           limits->values, e.values);
+    return PFC_OK;
 }
 
 pfc_code pfc_json_parse(const char *text, size_t len, json_t **out, pfc_err *err)
 {
+    return pfc_json_parse_within(text, len, &(pfc_json_limits){ SIZE_MAX, SIZE_MAX }, out, err);
+}
+
+pfc_code pfc_json_parse_within(const char *text, size_t len, const pfc_json_limits *limits,
+                               json_t **out, pfc_err *err)
+{
     json_error_t fault;
     json_t *root;
+    pfc_code code;
 
     if (len == 0)
         return pfc_err_set(err, PFC_EINVAL, "want a JSON document, got nothing");
-    *out = pfc_json_quick(text, len);
+    *out = pfc_json_quick(text, len, limits);
     if (*out)
         return PFC_OK;
-    if (deeper_than(text, len, PFC_WIRE_MAX_DEPTH))
-        return pfc_err_set(err, PFC_EINVAL, "JSON nested deeper than %d levels",
-                           PFC_WIRE_MAX_DEPTH);
+    code = check_extent(text, len, limits, err);
+    if (code)
+        return code;
     root = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
     /* A counter of 64 bits without a sign is as good a number as the same with an exponent. */
     if (root == NULL && json_error_code(&fault) == json_error_numeric_overflow)

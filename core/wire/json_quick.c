@@ -14,6 +14,7 @@
 typedef struct reader {
     const char *at, *end;
     int depth;
+    pfc_json_limits left;
 } reader;
 
 static json_t *read_value(reader *r);
@@ -152,7 +153,8 @@ static json_t *read_nested(reader *r)
 {
     json_t *value = NULL;
 
-    if (r->depth < PFC_WIRE_MAX_DEPTH) {
+    if (r->depth < PFC_WIRE_MAX_DEPTH && r->left.nested > 0) {
+        r->left.nested--;
         r->depth++;
         value = *r->at == '{' ? read_object(r) : read_array(r);
         r->depth--;
@@ -166,8 +168,9 @@ static json_t *read_value(reader *r)
     size_t len;
 
     skip_blanks(r);
-    if (r->at == r->end)
+    if (r->at == r->end || r->left.values == 0)
         return NULL;
+    r->left.values--;
     switch (*r->at) {
     case '{':
     case '[':
@@ -185,9 +188,9 @@ static json_t *read_value(reader *r)
     }
 }
 
-json_t *pfc_json_quick(const char *text, size_t len)
+json_t *pfc_json_quick(const char *text, size_t len, const pfc_json_limits *limits)
 {
-    reader r = { .at = text, .end = text + len };
+    reader r = { .at = text, .end = text + len, .left = *limits };
     json_t *root = read_value(&r);
 
     skip_blanks(&r);

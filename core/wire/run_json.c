@@ -360,6 +360,7 @@ static pfc_code read_run(const json_t *obj, pfc_run *run, pfc_err *err)
 
 pfc_code pfc_run_from_json(const char *text, size_t len, pfc_run **out, pfc_err *err)
 {
+    static const pfc_json_limits limits = { PFC_WIRE_MAX_NESTED, SIZE_MAX };
     pfc_run *run = NULL;
     json_t *doc = NULL;
     pfc_code code;
@@ -368,7 +369,7 @@ pfc_code pfc_run_from_json(const char *text, size_t len, pfc_run **out, pfc_err 
         return pfc_err_set(err, PFC_ETOOBIG, "run document: want at most %u bytes, got %zu",
                            PFC_WIRE_MAX_BODY_BYTES, len);
     pfc_json_arena_begin(); /* all that is kept is copied into the run */
-    code = pfc_json_parse(text, len, &doc, err);
+    code = pfc_json_parse_within(text, len, &limits, &doc, err);
     pfc_json_arena_seal();
     if (code == PFC_OK) {
         run = pfc_run_new();

@@ -26,9 +26,10 @@
 #define PFC_WIRE_MAX_SAMPLES      100000 /* of one measurement */
 #define PFC_WIRE_MAX_NAME         200 /* bytes of a benchmark, metric, backend, unit or class name */
 #define PFC_WIRE_MAX_FINGERPRINT  128
-#define PFC_WIRE_MAX_COMMITS      5000                     /* of one POST */
-#define PFC_WIRE_MAX_PATHS        2000                     /* touched paths of one commit */
-#define PFC_WIRE_MAX_TEXT         4096                     /* subjects, reasons, paths */
+#define PFC_WIRE_MAX_NESTED       1000000 /* arrays and objects of a run document */
+#define PFC_WIRE_MAX_COMMITS      5000    /* of one POST */
+#define PFC_WIRE_MAX_PATHS        2000    /* touched paths of one commit */
+#define PFC_WIRE_MAX_TEXT         4096    /* subjects, reasons, paths */
 #define PFC_WIRE_MAX_ID           ((INT64_C(1) << 53) - 1) /* what every reader of JSON holds exactly */
 
 /** A name and a text, as in fingerprints, parameters and labels. */
@@ -148,8 +149,17 @@ void pfc_commits_free(pfc_commit *commits, size_t len);
 
 /* ---- strict reading, for every other document ---- */
 
+/** How much of a tree a text may become: an empty object of two bytes is one of 250 in memory. */
+typedef struct pfc_json_limits {
+    size_t nested; /* arrays and objects */
+    size_t values; /* of every kind, these among them */
+} pfc_json_limits;
+
 /** Parses text as JSON with the limits above: bounded depth, no duplicates, one value, UTF-8. */
 pfc_code pfc_json_parse(const char *text, size_t len, json_t **out, pfc_err *err) PFC_MUSTCHECK;
+/** Likewise a text from outside: PFC_ETOOBIG when it is over the limits. */
+pfc_code pfc_json_parse_within(const char *text, size_t len, const pfc_json_limits *limits,
+                               json_t **out, pfc_err *err) PFC_MUSTCHECK;
 
 /** Where we are in a document, for the path in errors. */
 typedef struct pfc_json_at {

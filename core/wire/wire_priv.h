@@ -9,8 +9,8 @@ void pfc_wire_drop_empty(char **text);
 
 #define PFC_WIRE_WANT_TIME "want a time of the years 1970 to 9999 such as 2026-11-22T10:00:00Z"
 
-/** The tree of a text of the plain kind, equal to what jansson makes of it; NULL: not of that kind,
- *  or not valid: ask jansson. The caller's to decref. */
-json_t *pfc_json_quick(const char *text, size_t len);
+/** The tree of a text of the plain kind, equal to what jansson makes of it; NULL: not of that kind, over
+ *  the limits, or not valid: ask jansson. The caller's to decref. */
+json_t *pfc_json_quick(const char *text, size_t len, const pfc_json_limits *limits);
 
 #endif

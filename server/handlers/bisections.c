@@ -288,8 +288,8 @@ static bool is_order(const pfc_req *req)
 {
     json_t *body = NULL;
     pfc_err err = { 0 };
-    const bool order = pfc_json_parse(req->body, req->body_len, &body, &err) == PFC_OK &&
-                       json_object_get(body, "mode") != NULL;
+    const bool order =
+        pfc_decode_body(req, &body, &err) == PFC_OK && json_object_get(body, "mode") != NULL;
 
     json_decref(body);
     return order;

@@ -25,12 +25,20 @@ pfc_code pfc_decode_page(const pfc_req *req, pfc_page *out, pfc_err *err)
     return pfc_req_query_i64(req, "cursor", 1, INT64_MAX, &out->cursor, err);
 }
 
+pfc_code pfc_decode_body(const pfc_req *req, json_t **out, pfc_err *err)
+{
+    /* The largest are reports with 10,000 steps and lists of 20,000 files. */
+    static const pfc_json_limits limits = { .nested = 50000, .values = 1000000 };
+
+    return pfc_json_parse_within(req->body, req->body_len, &limits, out, err);
+}
+
 pfc_code pfc_decode_object(const pfc_req *req, const char *const *known, json_t **out, pfc_err *err)
 {
     json_t *json = NULL;
     pfc_code code;
 
-    code = pfc_json_parse(req->body, req->body_len, &json, err);
+    code = pfc_decode_body(req, &json, err);
     if (code)
         return code;
     if (!json_is_object(json))

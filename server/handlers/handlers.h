@@ -63,6 +63,8 @@ pfc_code pfc_app_check_token(pfc_app *app, const char *token, pfc_principal *out
 
 /** limit and cursor. */
 pfc_code pfc_decode_page(const pfc_req *req, pfc_page *out, pfc_err *err) PFC_MUSTCHECK;
+/** The body as JSON of a bounded tree; caller decrefs. PFC_ETOOBIG when it is over that. */
+pfc_code pfc_decode_body(const pfc_req *req, json_t **out, pfc_err *err) PFC_MUSTCHECK;
 /** The body as a JSON object whose members are all in `known` (NULL-terminated); caller decrefs. */
 pfc_code pfc_decode_object(const pfc_req *req, const char *const *known, json_t **out,
                            pfc_err *err) PFC_MUSTCHECK;

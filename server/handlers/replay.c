@@ -115,7 +115,7 @@ PFC_HANDLER(project_replay)
     if (!code)
         code = pfc_path_project(app, req, &project, err);
     if (!code)
-        code = pfc_json_parse(req->body, req->body_len, &doc, err);
+        code = pfc_decode_body(req, &doc, err);
     if (!code)
         code = pfc_detector_from_json(doc, &detector, err);
     /* It keeps a processor and a connection busy for seconds. */
@@ -175,7 +175,7 @@ PFC_HANDLER(detector_post)
         code =
             pfc_err_set(err, PFC_EINVAL, "detector: want at most %d bytes", PFC_DETECTOR_MAX_BYTES);
     if (!code)
-        code = pfc_json_parse(req->body, req->body_len, &doc, err);
+        code = pfc_decode_body(req, &doc, err);
     if (!code)
         code = pfc_detector_store(app->db, req->auth.actor, project, doc, &version, err);
     if (!code)
