@@ -356,13 +356,14 @@ static void look_before_the_body(httpd_exchange *x)
 }
 
 /* Before the body: a fault that makes its end unknowable is answered at once, and the socket ends. */
-static enum MHD_Result begin(httpd_exchange *x, const char *method)
+static enum MHD_Result begin(httpd_exchange *x, const char *method, const char *version)
 {
     pfc_httpd *http = x->http;
     double body_s;
     int status;
 
     x->seen = true;
+    x->chunks = strcmp(version, "HTTP/1.1") == 0;
     (void)snprintf(x->method, sizeof(x->method), "%s", method);
     status = httpd_request_headers(x);
     if (status) {
@@ -388,11 +389,10 @@ enum MHD_Result httpd_on_access(void *cls, struct MHD_Connection *mhd, const cha
     (void)cls;
     (void)mhd;
     (void)url;
-    (void)version;
     if (!x)
         return MHD_NO;
     if (!x->seen)
-        return begin(x, method);
+        return begin(x, method, version);
     if (*upload_size > 0) {
         httpd_request_data(x, upload, *upload_size);
         *upload_size = 0;

@@ -19,6 +19,8 @@ typedef struct headers {
     size_t lengths;
     size_t encodings; /* Transfer-Encoding */
     size_t tokens;    /* Authorization */
+    size_t keys;      /* Idempotency-Key */
+    bool bad_name;
     bool bad_encoding;
     bool control_bytes;
     bool bad_length;
@@ -37,6 +39,14 @@ static bool clean(const char *value, size_t size)
             return false;
     }
     return true;
+}
+
+/* RFC 9110, 5.6.2. libmicrohttpd takes "Content-Length : 4" for a header of another name, and whoever is
+ * before us may not: then the body would be a request of its own. */
+static bool is_name(const char *name)
+{
+    return name[0] && name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                        "0123456789!#$%&'*+-.^_`|~")] == '\0';
 }
 
 static void keep(char **slot, const char *value)
@@ -106,8 +116,12 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
     (void)name_size;
     if (!value)
         value = "";
-    if (value_size > PFC_HTTPD_MAX_HEADER || !clean(value, value_size)) {
+    if (!is_name(name)) {
+        h->bad_name = true;
+    } else if (value_size > PFC_HTTPD_MAX_HEADER || !clean(value, value_size)) {
         h->control_bytes = true;
+        h->bad_length = h->bad_length || strcasecmp(name, "Content-Length") == 0;
+        h->bad_encoding = h->bad_encoding || strcasecmp(name, "Transfer-Encoding") == 0;
     } else if (strcasecmp(name, "Host") == 0) {
         h->hosts++;
     } else if (strcasecmp(name, "Content-Length") == 0) {
@@ -135,6 +149,7 @@ static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char 
     } else if (strcasecmp(name, "Sec-Fetch-Site") == 0) {
         h->x->cross_site = strcasecmp(value, "cross-site") == 0;
     } else if (strcasecmp(name, "Idempotency-Key") == 0) {
+        h->keys++;
         keep(&h->x->key_text, value);
     } else if (strcasecmp(name, "If-None-Match") == 0) {
         keep_list(&h->x->match_text, value);
@@ -191,6 +206,16 @@ int httpd_request_headers(httpd_exchange *x)
     MHD_get_connection_values_n(x->mhd, MHD_HEADER_KIND, on_header, &h);
     take_id(x, &h);
     codings = httpd_codings_of(x->accept_text);
+    if (h.bad_name) {
+        fault(x, 400,
+              "a header's name is none; want NAME: VALUE, without a blank before the colon");
+        return 400;
+    }
+    /* Before 1.1 there were no chunks, and a hop of that age sees none (RFC 9112, 6.1). */
+    if (h.encodings && !x->chunks) {
+        fault(x, 400, "Transfer-Encoding: HTTP/1.0 has none");
+        return 400;
+    }
     if (h.bad_encoding) {
         /* 400 as RFC 9112 6.3 wants it where chunked does not come last: the length is unknowable. */
         fault(x, 400, "Transfer-Encoding: only \"chunked\" is understood");
@@ -206,6 +231,8 @@ int httpd_request_headers(httpd_exchange *x)
         fault(x, 400, "want one Host header");
     if (h.tokens > 1)
         fault(x, 400, "want one Authorization header");
+    if (h.keys > 1)
+        fault(x, 400, "want one Idempotency-Key header");
     if (x->key_text && !is_key(x->key_text))
         fault(x, 400, "Idempotency-Key: want 1 to 200 printable ASCII characters");
     if (h.content_encodings > 1)

@@ -240,6 +240,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     http.opts.bodies_bytes = PFC_HTTPD_MAX_BODY;
     x->http = &http;
     x->conn = &conn;
+    x->chunks = true;
     memcpy(x->id, "0", 2);
     pfc_buf_init(&x->body, PFC_HTTPD_MAX_BODY);
     take_headers(&at, end);

@@ -169,6 +169,8 @@ def framing():
         "chunks over the limit": chunked(*[chunk(b" " * 1048576)] * 17, b"0\r\n\r\n"),
         "chunks of one byte, no document": chunked(*[chunk(b"x")] * 5000, b"0\r\n\r\n"),
         "chunk with a trailer": chunked(chunk(b"{}"), b"0\r\nX-Injected: 1\r\n\r\n"),
+        "a blank before the colon": request(f"POST {RUNS} HTTP/1.1", "Content-Length : 4", length=False) + b"1234",
+        "two idempotency keys": post(GOOD, "Idempotency-Key: a", "Idempotency-Key: b"),
         "two hosts": request(f"GET /api/v1/projects HTTP/1.1", "Host: y"),
         "unknown content encoding": post(b"{}", "Content-Encoding: br"),
         "deflate": post(zlib.compress(GOOD), "Content-Encoding: deflate"),

@@ -121,6 +121,17 @@ Test(live, large_answers_are_compressed_for_those_who_ask)
 Test(live, ambiguous_framing_is_refused_and_the_connection_ends)
 {
     static const char *const methods[] = { "POST", "PATCH", "GET" };
+    static const struct {
+        int minor;
+        const char *text, *told;
+    } lines[] = {
+        { 1, "Content-Length : 39", "before the colon" },
+        { 1, "Content-Length\t: 39", "before the colon" },
+        { 1, "Content-Length\x0b: 39", "before the colon" },
+        { 1, "Transfer-Encoding : chunked", "before the colon" },
+        { 1, "Transfer-Encoding: chunked\x0b", "only \\\"chunked\\\"" },
+        { 0, "Transfer-Encoding: chunked\r\n\r\n0", "HTTP/1.0 has none" },
+    };
     pfc_app app = { 0 };
     pfc_httpd *http = live_start(&app);
     char out[16384], request[512];
@@ -133,6 +144,17 @@ Test(live, ambiguous_framing_is_refused_and_the_connection_ends)
                        methods[i]);
         live_ask(http, request, out, sizeof(out));
         cr_assert(eq(int, live_status_of(out), 400), "%s: %s", methods[i], out);
+        cr_assert(eq(ptr, strstr(out + 9, "HTTP/1.1"), NULL), "a second answer: %s", out);
+    }
+    /* what one hop takes for the body's length, and another for nothing at all */
+    for (size_t i = 0; i < PFC_ARRAY_LEN(lines); i++) {
+        (void)snprintf(request, sizeof(request),
+                       "POST /echo HTTP/1.%d\r\nHost: x\r\nConnection: keep-alive\r\n%s\r\n\r\n"
+                       "GET /large HTTP/1.1\r\nHost: x\r\n\r\n",
+                       lines[i].minor, lines[i].text);
+        live_ask(http, request, out, sizeof(out));
+        cr_assert(eq(int, live_status_of(out), 400), "%s: %s", lines[i].text, out);
+        cr_assert(ne(ptr, strstr(out, lines[i].told), NULL), "%s: %s", lines[i].text, out);
         cr_assert(eq(ptr, strstr(out + 9, "HTTP/1.1"), NULL), "a second answer: %s", out);
     }
     live_ask(http, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n", out,
