@@ -9,6 +9,15 @@
 #include "server/running.h"
 #include "server/services/services.h"
 
+/* In the form that our answers have, not the one that PostgreSQL prints. */
+static void publish(pfc_httpd *http, const char *topic, const char *project, const json_t *event)
+{
+    char *text = json_dumps(event, JSON_COMPACT);
+
+    pfc_httpd_publish(http, topic, project, text);
+    free(text);
+}
+
 /* A group of runs is told at once, {"type":"run","project":p,"runs":[{...}, ...]}; who listens to a
  * stream hears of each. */
 static void publish_runs(pfc_httpd *http, const char *project, json_t *runs)
@@ -19,12 +28,9 @@ static void publish_runs(pfc_httpd *http, const char *project, json_t *runs)
     json_array_foreach(runs, i, run)
     {
         json_t *event = json_pack("{s:s, s:s}", "type", "run", "project", project);
-        char *text;
 
         json_object_update(event, run);
-        text = json_dumps(event, JSON_COMPACT);
-        pfc_httpd_publish(http, "run", project, text);
-        free(text);
+        publish(http, "run", project, event);
         json_decref(event);
     }
 }
@@ -47,12 +53,12 @@ void server_relay(server *s, const char *event)
         pfc_cache_forget(s->app.cache);
         pfc_httpd_end_streams(s->app.http, json_integer_value(json_object_get(json, "id")));
     }
-    if (type && runs && project) {
+    if (json_is_array(runs) && project) { /* a search tells how many it has had */
         publish_runs(s->app.http, project, runs);
     } else {
         for (size_t i = 0; type && i < PFC_ARRAY_LEN(topics); i++) {
             if (strcmp(type, topics[i]) == 0)
-                pfc_httpd_publish(s->app.http, topics[i], project ? project : "", event);
+                publish(s->app.http, topics[i], project ? project : "", json);
         }
     }
     json_decref(json);

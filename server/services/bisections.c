@@ -151,6 +151,7 @@ pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
                              const pfc_bisection_report *report, pfc_bisections *out, pfc_err *err)
 {
     int64_t id = 0, alert_id = 0;
+    pfc_args args = { 0 };
     char *what = NULL;
     pfc_tx *tx = NULL;
     pfc_code code;
@@ -168,6 +169,10 @@ pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
     if (!code) {
         what = pfc_format("bisection %lld", (long long)id);
         code = pfc_note(tx, actor, "bisect", project_id, what, report->verdict, err);
+    }
+    if (!code) {
+        pfc_args_i64(&args, id);
+        code = pfc_tx_query(tx, "bisection_notify", &args, NULL, err);
     }
     if (!code)
         code = pfc_tx_commit(tx, err);
