@@ -40,6 +40,7 @@ pfc_code server_open_notifier(const pfc_server_settings *settings, pfc_db *db, p
         .timeout_s = settings->notify_timeout_s,
         .retry_s = settings->notify_retry_s,
         .tries = settings->notify_tries,
+        .lease_s = settings->lease_s,
     };
 
     *out = NULL;

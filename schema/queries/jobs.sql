@@ -201,10 +201,11 @@ SET state = 'leased', runner = 'server', lease_hash = $1, tries = j.tries + 1,
 FROM batch WHERE j.project_id = batch.project_id AND j.id = batch.id
 RETURNING j.id, j.project_id, j.run_id, j.branch;
 
--- name: detect_prolong
--- $1 lease_hash, $2 seconds
+-- name: lease_prolong
+-- $1 lease_hash, $2 seconds: of what the servers do themselves  -> id, no row when the lease is lost
 UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => $2::float8)
-WHERE state = 'leased' AND lease_hash = $1;
+WHERE state = 'leased' AND lease_hash = $1
+RETURNING id;
 
 -- name: detect_finish
 -- $1 lease_hash, $2 state, $3 reason

@@ -12,11 +12,12 @@
 #include "core/base/parse.h"
 #include "core/forge/forge.h"
 #include "server/notify/internal.h"
+#include "server/services/queue.h"
 
 #define FILE_MAX_      (256u * 1024)
 #define NEWS_DAYS      7 /* what lay longer when a first receiver is set up is no news */
 #define MAX_WAIT_S     3600.0
-#define LEASE_S        600.0 /* longer than all calls of one delivery: GitHub's comments have pages */
+#define LEASE_MIN_S    3.0 /* the sending is asked about once a second whether it goes on */
 #define ANSWER_BYTES   (8u * 1024 * 1024)
 #define READ_WAIT_S    1.0 /* for the database, which is no try of the receiver */
 #define FINISH_TRIES   5   /* after the first, each waits twice as long: 6 s in all */
@@ -59,6 +60,7 @@ pfc_code pfc_notifier_open(pfc_notifier **out, const pfc_notifier_opts *opts, pf
     n->opts.timeout_s = opts->timeout_s > 0 ? opts->timeout_s : 10;
     n->opts.retry_s = opts->retry_s > 0 ? opts->retry_s : 30;
     n->opts.tries = opts->tries > 0 ? opts->tries : 10;
+    n->opts.lease_s = fmax(opts->lease_s > 0 ? opts->lease_s : PFC_LEASE_S, LEASE_MIN_S);
     code = take_link(n, err);
     if (!code)
         code = pfc_nets_parse(opts->networks, "--notify-networks", &n->networks, err);
@@ -94,30 +96,50 @@ void pfc_notifier_stop(pfc_notifier *n)
     atomic_store(&n->stopping, true);
 }
 
-static bool is_stopping(void *arg)
+static bool is_stopping(const pfc_notifier *n)
 {
-    pfc_notifier *n = arg;
-
     return atomic_load(&n->stopping);
+}
+
+/* One delivery, while it is sent. */
+typedef struct sending {
+    pfc_notifier *notifier;
+    const pfc_receiver *receiver;
+    const pfc_delivery *delivery;
+    int64_t renewed_ns; /* or tried to be */
+    bool lost;          /* the lease: it is another server's by now */
+} sending;
+
+/* ---- for how long ---- */
+
+/* However long the calls take (GitHub's comments have pages), the lease is short, so that what a killed
+ * server held is soon another's. A database that is away ends no call: nobody else gets a lease then. */
+static bool must_end(void *arg)
+{
+    sending *s = arg;
+    const int64_t now_ns = pfc_clock_ns();
+    const double lease_s = s->notifier->opts.lease_s;
+
+    if (!s->lost && (double)(now_ns - s->renewed_ns) * 1e-9 >= lease_s / 3) {
+        s->renewed_ns = now_ns;
+        s->lost =
+            pfc_delivery_prolong(s->notifier->opts.db, s->delivery, lease_s, NULL) == PFC_ENOTFOUND;
+    }
+    return s->lost || is_stopping(s->notifier);
 }
 
 /* ---- where it may go ---- */
 
-typedef struct gate {
-    const pfc_notifier *notifier;
-    const pfc_receiver *receiver;
-} gate;
-
 /* A name that says it is public and leads to this machine is refused, and so is what is not listed. */
 static bool may_reach(void *arg, const struct sockaddr *to)
 {
-    const gate *g = arg;
+    const sending *s = arg;
     pfc_address address;
 
     if (!pfc_address_of(to, &address))
         return false;
-    return (g->receiver->local && pfc_address_is_loopback(&address)) ||
-           pfc_address_is_public(&address) || pfc_nets_hold(&g->notifier->networks, &address);
+    return (s->receiver->local && pfc_address_is_loopback(&address)) ||
+           pfc_address_is_public(&address) || pfc_nets_hold(&s->notifier->networks, &address);
 }
 
 /* ---- one call ---- */
@@ -187,10 +209,11 @@ static pfc_code comment(pfc_http *github, const pfc_receiver *r, const pfc_notic
     return pfc_comment_put(github, &at, GITHUB_KEY, body, NULL, &created, err);
 }
 
-static pfc_code send_to(pfc_notifier *n, const pfc_receiver *r, const pfc_notices *all,
-                        const pfc_notice *notice, double *retry_after_s, pfc_err *err)
+static pfc_code send_to(sending *s, const pfc_notices *all, const pfc_notice *notice,
+                        double *retry_after_s, pfc_err *err)
 {
-    gate g = { n, r };
+    const pfc_notifier *n = s->notifier;
+    const pfc_receiver *r = s->receiver;
     char *name = pfc_format("receiver %s", r->name);
     char *prefix = r->kind == PFC_RECEIVER_GITHUB && strcmp(r->path, "/") != 0
                        ? pfc_format("%s%s", r->url, r->path)
@@ -200,10 +223,10 @@ static pfc_code send_to(pfc_notifier *n, const pfc_receiver *r, const pfc_notice
                                  .connect_timeout_s = n->opts.timeout_s,
                                  .timeout_s = n->opts.timeout_s,
                                  .max_answer_bytes = ANSWER_BYTES,
-                                 .cancelled = is_stopping,
-                                 .cancelled_arg = n,
+                                 .cancelled = must_end,
+                                 .cancelled_arg = s,
                                  .may_reach = may_reach,
-                                 .may_reach_arg = &g,
+                                 .may_reach_arg = s,
                                  .name = name };
     pfc_http *http = NULL;
     char *body = NULL;
@@ -238,13 +261,16 @@ static const pfc_receiver *find_receiver(const pfc_notifier *n, const char *name
 static pfc_code deliver(pfc_notifier *n, const pfc_delivery *d, bool *read, double *retry_after_s,
                         pfc_err *err)
 {
-    const pfc_receiver *r = find_receiver(n, d->receiver);
+    sending s = { .notifier = n,
+                  .receiver = find_receiver(n, d->receiver),
+                  .delivery = d,
+                  .renewed_ns = pfc_clock_ns() };
     const pfc_notice *notice = NULL;
     pfc_notices all = { 0 };
     pfc_code code;
 
     *read = true;
-    if (!r)
+    if (!s.receiver)
         return pfc_err_set(err, PFC_EINVAL, "no receiver of this name is set up any more");
     code = pfc_notice_content(n->opts.db, d, &all, err);
     *read = code != PFC_EUNAVAIL && code != PFC_ETIMEOUT;
@@ -252,7 +278,7 @@ static pfc_code deliver(pfc_notifier *n, const pfc_delivery *d, bool *read, doub
         if (all.items[i].id == d->notice_id)
             notice = &all.items[i];
     if (!code)
-        code = notice ? send_to(n, r, &all, notice, retry_after_s, err)
+        code = notice ? send_to(&s, &all, notice, retry_after_s, err)
                       : pfc_err_set(err, PFC_EINVAL, "the notice is gone");
     pfc_rows_clear(&all);
     return code;
@@ -325,7 +351,7 @@ pfc_code pfc_notify_next(pfc_notifier *n, double *due_s, pfc_err *err)
     code = pfc_notices_dispatch(n->opts.db, n->names, n->projects, n->receivers.len, NEWS_DAYS,
                                 &notices, err);
     if (!code)
-        code = pfc_delivery_take(n->opts.db, LEASE_S, &d, err);
+        code = pfc_delivery_take(n->opts.db, n->opts.lease_s, &d, err);
     if (code == PFC_ENOTFOUND && pfc_delivery_due(n->opts.db, due_s, NULL))
         *due_s = INFINITY; /* the caller looks again before long, whatever happens */
     if (code)

@@ -55,6 +55,7 @@ typedef struct pfc_notifier_opts {
     double timeout_s;       /* of one call; 0: 10 */
     double retry_s;         /* before the second try, doubled up to an hour; 0: 30 */
     int64_t tries;          /* 0: 10 */
+    double lease_s;         /* what a killed server held is another's after it; 0: 60, at least 3 */
 } pfc_notifier_opts;
 
 /** Reads the receivers. PFC_EINVAL, PFC_EIO with the sentence for whoever wrote the file. */

@@ -98,7 +98,7 @@ static pfc_code judge_one(pfc_db *db, const batch *b, const pfc_res *list, size_
     if (!code) {
         pfc_args_text(&args, b->hash);
         pfc_args_f64(&args, LEASE_S);
-        code = pfc_tx_query(tx, "detect_prolong", &args, NULL, err);
+        code = pfc_tx_query(tx, "lease_prolong", &args, NULL, err);
     }
     if (!code)
         code = pfc_series_judge(tx, b->project_id, &series, err);

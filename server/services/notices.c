@@ -174,6 +174,26 @@ pfc_code pfc_delivery_take(pfc_db *db, double lease_s, pfc_delivery *out, pfc_er
     return code;
 }
 
+pfc_code pfc_delivery_prolong(pfc_db *db, const pfc_delivery *delivery, double lease_s,
+                              pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    int64_t id = 0;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    if (!code) {
+        pfc_args_text(&args, delivery->lease_hash);
+        pfc_args_f64(&args, lease_s);
+        code = pfc_query_id(tx, "lease_prolong", &args, &id, err);
+    }
+    pfc_tx_free(tx);
+    if (!code && !id)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "the lease of delivery %lld is lost",
+                           (long long)delivery->job_id);
+    return code;
+}
+
 pfc_code pfc_delivery_due(pfc_db *db, double *seconds, pfc_err *err)
 {
     pfc_res *res = NULL;

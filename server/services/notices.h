@@ -61,6 +61,9 @@ pfc_code pfc_notices_dispatch(pfc_db *db, const char *const *receivers, const ch
  *  back to the queue. */
 pfc_code pfc_delivery_take(pfc_db *db, double lease_s, pfc_delivery *out,
                            pfc_err *err) PFC_MUSTCHECK;
+/** `lease_s` from now on. PFC_ENOTFOUND: it has run out, and the delivery is not this lease's any more. */
+pfc_code pfc_delivery_prolong(pfc_db *db, const pfc_delivery *delivery, double lease_s,
+                              pfc_err *err) PFC_MUSTCHECK;
 /** *seconds until the next delivery is due, 0 when it is; INFINITY: none waits. */
 pfc_code pfc_delivery_due(pfc_db *db, double *seconds, pfc_err *err) PFC_MUSTCHECK;
 /** What is to be sent: the notice and the others of its kind about the same commit, the oldest first. */
