@@ -1,11 +1,15 @@
 /* Text from outside as Markdown, and the marker that a comment is known by. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/forge/forge.h"
 
 enum { NAME_BYTES = 200 };
 
+/* Mentions and references are looked for in what is shown, after escapes and entities were resolved: only
+ * a character in between, of no width, keeps @somebody from being called. A link needs no scheme, where it
+ * begins with "www." (GitHub Flavored Markdown, 6.9). */
 void pfc_markdown_text(pfc_buf *out, const char *text)
 {
     for (const char *p = text; *p; p++) {
@@ -20,9 +24,11 @@ void pfc_markdown_text(pfc_buf *out, const char *text)
         else if (c == '&')
             pfc_buf_puts(out, "&amp;");
         else if (c == '@')
-            pfc_buf_puts(out, "&#64;"); /* an escaped @ would still call somebody */
+            pfc_buf_puts(out, "@&#8203;");
         else if (c == '#')
-            pfc_buf_puts(out, "&#35;");
+            pfc_buf_puts(out, "#&#8203;");
+        else if (c == '.' && p - text >= 3 && strncasecmp(p - 3, "www", 3) == 0)
+            pfc_buf_puts(out, "\\.");
         else if (strchr("\\`*_{}[]()!|~:", c))
             pfc_buf_printf(out, "\\%c", c);
         else

@@ -61,7 +61,7 @@ char *notify_webhook(const pfc_notices *all, int64_t id, const char *link)
 }
 
 /* https://api.slack.com/reference/surfaces/formatting#escaping: these three, and nothing else, are markup
- * that could call people. */
+ * that could call people; to Mattermost an @ does by itself, unless something without width follows it. */
 static void put_slack(pfc_buf *out, const char *text)
 {
     for (const char *p = text ? text : ""; *p; p++) {
@@ -71,6 +71,8 @@ static void put_slack(pfc_buf *out, const char *text)
             pfc_buf_puts(out, "&lt;");
         else if (*p == '>')
             pfc_buf_puts(out, "&gt;");
+        else if (*p == '@')
+            pfc_buf_puts(out, "@\xE2\x80\x8B");
         else
             pfc_buf_putc(out, (unsigned char)*p < 0x20 || *p == '`' ? ' ' : *p);
     }

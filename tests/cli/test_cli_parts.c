@@ -178,7 +178,11 @@ Test(comment, text_from_outside_is_no_markup)
 {
     char *out = markdown(pfc_markdown_text, "<b>|@me #1 [x](y) `c` *z*\n");
 
-    cr_assert(eq(str, out, "&lt;b&gt;\\|&#64;me &#35;1 \\[x\\]\\(y\\) \\`c\\` \\*z\\* "));
+    cr_assert(eq(str, out, "&lt;b&gt;\\|@&#8203;me #&#8203;1 \\[x\\]\\(y\\) \\`c\\` \\*z\\* "));
+    free(out);
+    /* An entity, too, would be a mention when it is shown. */
+    out = markdown(pfc_markdown_text, "&#64;all https://a.b WWW.a.b w.w 1.5 %");
+    cr_assert(eq(str, out, "&amp;#&#8203;64;all https\\://a.b WWW\\.a.b w.w 1.5 %"));
     free(out);
     out = markdown(pfc_markdown_code, "a`|b\n");
     cr_assert(eq(str, out, "`a'\\|b'`"));

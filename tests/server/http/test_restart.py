@@ -85,6 +85,7 @@ class Receiver(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Hears)
         self.script, self.calls, self.lock = script or {}, [], threading.Lock()
         self.comments = []  # of GitHub
+        self.left = 0       # callers that gave up
         self.port = self.server_address[1]
         self.thread = threading.Thread(target=self.serve_forever, daemon=True)
         self.thread.start()
@@ -129,7 +130,10 @@ class Hears(http.server.BaseHTTPRequestHandler):
         if action == "close":
             return self.connection.shutdown(socket.SHUT_RDWR)
         if action == "hang":
-            return self.connection.recv(1)  # until the caller gives up
+            self.connection.recv(1)  # until the caller gives up
+            with server.lock:
+                server.left += 1
+            return None
         if action == "redirect":
             return self.reply(302, Location=f"http://127.0.0.1:{server.port}/elsewhere")
         return self.reply(action)
@@ -153,7 +157,7 @@ class Notices(unittest.TestCase):
     """A culprit that is confirmed reaches everybody who is to hear of it."""
 
     SECRET = "sixteen bytes it is, or more"
-    NAMES = ("gemm/f32/m64n64k64", "norm/f32/<b>&")
+    NAMES = ("gemm/f32/m64n64k64", "norm/f32/<b>&@all")
 
     def setUp(self):
         self.receiver = Receiver({"/slow": ["hang", 204], "/broken": [500, 503, 204], "/closing": ["close", "close", 204],
@@ -201,7 +205,7 @@ class Notices(unittest.TestCase):
         self.assertEqual(server.as_admin("POST", "/api/v1/bisections", report).status, 201)
 
     def notices(self, server):
-        return server.call("GET", "/api/v1/notices").json["notices"]
+        return server.as_admin("GET", "/api/v1/notices").json["notices"]
 
     def states(self, server):
         return {d["receiver"]: d["state"] for n in self.notices(server) for d in n["deliveries"]}
@@ -242,7 +246,7 @@ class Notices(unittest.TestCase):
         self.assertEqual(document["alert"]["url"], f"https://perfci.example/alerts/{document['alert']['id']}")
         self.assertEqual(document["repro"], f"perfci repro alert:{document['alert']['id']}")
         text = json.loads(self.receiver.to("/chat")[0]["body"])["text"]
-        self.assertIn("norm/f32/&lt;b&gt;&amp;", text)
+        self.assertIn("norm/f32/&lt;b&gt;&amp;@\u200ball", text)
         self.assertIn("culprit confirmed", text)
 
     def test_what_cannot_be_delivered_stays_as_a_dead_letter_and_can_be_tried_again(self):
@@ -281,18 +285,29 @@ class Notices(unittest.TestCase):
         self.assertEqual(server.as_admin("DELETE", f"/api/v1/notices/{notice['id']}").status, 204)
         self.assertEqual(self.notices(server), [])
 
-    def test_a_server_that_is_killed_while_it_sends_sends_again_under_the_same_id(self):
-        self.receiver.script["/slow"] = ["hang", 204]
-        server = self.start("slow kind=webhook url=HERE/slow secret=SECRET\n", "--notify-timeout", "60")
+    def test_what_is_being_sent_stays_with_its_server_and_is_soon_another_ones_when_that_is_killed(self):
+        self.receiver.script["/slow"] = ["hang", "hang", 204]
+        server = self.start("slow kind=webhook url=HERE/slow secret=SECRET\n", "--notify-timeout", "60", "--lease", "4s")
+        job = lambda what: support.sql(server.database, f"SELECT {what} FROM jobs WHERE kind = 'notify'").strip()
+        until_s = lambda: float(job("extract(epoch FROM lease_until)") or 0)
         self.blame(server)
         support.until("it is being sent", lambda: len(self.receiver.to("/slow")) == 1)
+        begun = until_s()
+        support.until("the call outlives its first lease", lambda: until_s() > begun + 4)
+        # another has it, as when a server stood still for longer than a lease: its call ends, and its word does not count
+        support.sql(server.database, "UPDATE jobs SET lease_hash = repeat('0', 64), lease_until = now() + interval '1 h'"
+                    " WHERE kind = 'notify'")
+        support.until("the call was given up", lambda: self.receiver.left == 1)
+        self.assertEqual((job("state || tries || lease_hash"), len(self.receiver.to("/slow"))), ("leased1" + "0" * 64, 1))
+        support.sql(server.database, "UPDATE jobs SET lease_until = now() WHERE kind = 'notify'")
+        support.until("it is sent again", lambda: len(self.receiver.to("/slow")) == 2)
         server.kill()
         server.start()
-        # its lease would run out by itself; ten minutes are too long for a test
-        support.sql(server.database, "UPDATE jobs SET lease_until = now() WHERE kind = 'notify' AND state = 'leased'")
+        # nobody helps the lease to its end
         support.until("it is sent", lambda: not self.notices(server))
         ids = [c["headers"]["Perfci-Delivery"] for c in self.receiver.to("/slow")]
-        self.assertEqual(ids, [ids[0]] * 2)
+        self.assertEqual(ids, [ids[0]] * 3)
+        self.assertEqual(job("state || tries"), "done3")
 
     def test_the_culprit_has_one_comment_that_is_edited_and_none_before_it_is_confirmed(self):
         server = self.start("forge kind=github url=HERE repo=me/kernels secret=TOKEN\n")
@@ -309,7 +324,7 @@ class Notices(unittest.TestCase):
         self.assertEqual(len(self.receiver.comments), 1)
         text = self.receiver.comments[0]["body"]
         self.assertIn("changed 2 measurements,", text)
-        self.assertIn("`norm/f32/<b>&`", text)  # inert: a code span
+        self.assertIn("`norm/f32/<b>&@all`", text)  # inert: a code span
         self.assertEqual([c["method"] for c in self.receiver.calls], ["GET", "POST", "GET", "PATCH"])
         self.assertEqual({c["path"] for c in self.receiver.calls},
                          {f"/repos/me/kernels/commits/{support.commit_id(8)}/comments", "/repos/me/kernels/comments/5"})
