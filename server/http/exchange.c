@@ -284,6 +284,7 @@ static enum MHD_Result dispatch(httpd_exchange *x)
 
     for (;;) {
         uint64_t generation = httpd_hub_generation(&http->hub);
+        uint64_t ends = atomic_load(&http->hub.ends);
         pfc_reply reply = { 0 };
         int64_t now_ns, end_ns;
 
@@ -294,7 +295,7 @@ static enum MHD_Result dispatch(httpd_exchange *x)
 
         if (reply.events) {
             httpd_request_release(x);
-            return httpd_hub_stream(x, reply.project, x->auth.token_id);
+            return httpd_hub_stream(x, reply.project, ends);
         }
         if (reply.later) {
             if (give_away(x, &reply))

@@ -264,17 +264,21 @@ static void catch_up(httpd_hub *hub, httpd_stream *stream, const char *id)
             pfc_buf_puts(&stream->pending, hub->past[n % PFC_HTTPD_PAST].text);
 }
 
-/* Was reading closed to strangers after x was let in? httpd_hub_end_public has not seen this one. */
-static bool comes_too_late(const httpd_exchange *x, int64_t token_id)
+/* Has its token ended, or was reading closed to strangers, after x was let in? Who ended the others' streams
+ * has not seen this one. Called with the lock held. */
+static bool comes_too_late(const httpd_exchange *x, uint64_t ends)
 {
     const pfc_httpd *http = x->http;
 
-    return !token_id && !atomic_load(&http->public_read) &&
+    if (x->auth.token_id)
+        return atomic_load(&http->hub.ends) != ends;
+    return !atomic_load(&http->public_read) &&
            http->opts.routes[x->route_index].scopes != PFC_HTTPD_OPEN;
 }
 
-enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project, int64_t token_id)
+enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project, uint64_t ends)
 {
+    const pfc_principal *who = &x->auth;
     const char *heard = MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, "Last-Event-ID");
     httpd_hub *hub = &x->http->hub;
     httpd_stream *stream = pfc_alloc(sizeof(*stream));
@@ -285,13 +289,15 @@ enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project, int64_t
     stream->mhd = x->mhd;
     stream->fd = x->conn ? x->conn->fd : -1;
     stream->ping_ns = pfc_clock_ns() + PFC_HTTPD_PING_S * PFC_NS_PER_S;
-    stream->token_id = token_id;
-    stream->end_ns = token_id ? pfc_clock_ns() + PFC_HTTPD_STREAM_S * PFC_NS_PER_S : 0;
+    stream->token_id = who->token_id;
+    stream->end_ns = who->token_id ? pfc_clock_ns() + PFC_HTTPD_STREAM_S * PFC_NS_PER_S : 0;
+    if (who->token_id && who->until_ns)
+        stream->end_ns = PFC_MIN(stream->end_ns, who->until_ns);
     (void)snprintf(stream->project, sizeof(stream->project), "%s", project);
     pfc_buf_init(&stream->pending, PFC_HTTPD_STREAM_BYTES);
 
     pthread_mutex_lock(&hub->lock);
-    stream->ended = hub->stopping || comes_too_late(x, token_id);
+    stream->ended = hub->stopping || comes_too_late(x, ends);
     /* First lines at once, so that the client knows that it is heard, and from where on. */
     pfc_buf_puts(&stream->pending, "retry: 2000\n: open\n");
     if (heard)
@@ -412,6 +418,7 @@ void pfc_httpd_end_streams(pfc_httpd *http, int64_t token_id)
     woken w = { 0 };
 
     pthread_mutex_lock(&http->hub.lock);
+    atomic_fetch_add(&http->hub.ends, 1);
     for (httpd_stream *stream = http->hub.streams; stream; stream = stream->next) {
         if (stream->token_id && (token_id == 0 || stream->token_id == token_id))
             end_stream(stream, &w);

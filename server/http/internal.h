@@ -146,7 +146,8 @@ typedef struct httpd_hub {
     uint64_t gap;                    /* events up to this one are not kept; guarded by lock */
     char epoch[33];                  /* of this server's life: event ids are EPOCH-NUMBER */
     atomic_uint_fast64_t generation; /* of news published; changed under the lock */
-    bool stopping;                   /* guarded by lock */
+    atomic_uint_fast64_t ends; /* how often streams of tokens were ended; changed under the lock */
+    bool stopping;             /* guarded by lock */
 } httpd_hub;
 
 /** Counters of one route; the last row is for what matched none. */
@@ -382,7 +383,7 @@ void httpd_hub_stop(httpd_hub *hub);
 /** Ends those waits, too: the work takes too long for an orderly stop. */
 void httpd_hub_abandon(httpd_hub *hub);
 /** Begins x's stream: with what came after its Last-Event-ID, or the event `reset` when nobody knows. */
-enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project, int64_t token_id);
+enum MHD_Result httpd_hub_stream(httpd_exchange *x, const char *project, uint64_t ends);
 /** Ends the streams that were opened without a token: reading needs one now. */
 void httpd_hub_end_public(httpd_hub *hub);
 void httpd_security_headers(struct MHD_Response *response, const char *request_id);

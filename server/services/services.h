@@ -489,6 +489,7 @@ typedef struct pfc_principal {
     int64_t scopes;     /* admin implies every other */
     int64_t project_id; /* 0: all */
     char actor[96];     /* "token 3 (ci)" */
+    int64_t until_ns;   /* when the token expires, of pfc_clock_ns; 0: never */
 } pfc_principal;
 
 /** expires_at: Unix seconds, 0: never. project_id 0: all. The secret is shown this once. */
@@ -534,7 +535,8 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err) PFC_MU
 pfc_code pfc_partitions_create(pfc_db *db, int ahead, int64_t *moved, pfc_err *err) PFC_MUSTCHECK;
 
 /** What the server did for itself (judging, sending) goes `days` after it was done, up to `limit` of it. */
-pfc_code pfc_jobs_prune(pfc_db *db, int days, int limit, size_t *pruned, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_jobs_prune(pfc_db *db, int days, int limit, size_t *pruned,
+                        pfc_err *err) PFC_MUSTCHECK;
 /** Counts of what is stored (migration 0022), a row a process of the database, become few rows again; the
  *  counts stay. Any number of servers may call it, while others store. */
 pfc_code pfc_tallies_fold(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;

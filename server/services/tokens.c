@@ -1,11 +1,15 @@
 /*
  * Tokens: 256 random bits shown once and stored as their SHA-256.
  */
+#include <math.h>
+
+#include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/rng.h"
 #include "server/services/internal.h"
 
 #define PREFIX   "pfc_"
+#define YEAR_S   31557600.0
 #define MAX_NAME 64
 
 const char *const pfc_scope_names[5] = { "read", "ingest", "runner", "triage", "admin" };
@@ -128,8 +132,10 @@ static pfc_code read_token(pfc_tx *tx, const char *hash, pfc_principal *out, boo
         *valid = pfc_res_bool(res, 0, pfc_res_column(res, "valid")) &&
                  pfc_secret_equal(hash, pfc_res_text(res, 0, pfc_res_column(res, "hash")));
         stale = pfc_res_bool(res, 0, pfc_res_column(res, "stale"));
-        if (pfc_res_text(res, 0, pfc_res_column(res, "valid_s")))
+        if (pfc_res_text(res, 0, pfc_res_column(res, "valid_s"))) {
             *valid_s = pfc_res_f64(res, 0, pfc_res_column(res, "valid_s"));
+            out->until_ns = pfc_clock_ns() + (int64_t)(fmin(*valid_s, YEAR_S) * 1e9);
+        }
     }
     pfc_res_free(res);
     /* Once a minute is enough to see which tokens are in use, and spares a write a request. */

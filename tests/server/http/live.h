@@ -17,7 +17,7 @@ struct pfc_app {
     atomic_bool has_news; /* what it waits for */
     atomic_int busy;      /* threads in the busy handler */
     atomic_bool done;     /* ends it */
-    pfc_httpd *http;      /* for the handler that shuts strangers out; set by its test */
+    pfc_httpd *http;      /* where a test needs it; set by it */
 };
 
 extern const pfc_route live_routes[];

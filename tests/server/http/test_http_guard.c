@@ -96,10 +96,15 @@ Test(limits, an_address_is_an_ipv4_host_or_an_ipv6_network_of_64_bits)
 
 static pfc_code check(pfc_app *app, const char *token, pfc_principal *out, pfc_err *err)
 {
-    (void)app;
-    if (strcmp(token, "pfc_good") != 0)
+    const bool brief = strcmp(token, "pfc_brief") == 0, revoked = strcmp(token, "pfc_revoked") == 0;
+
+    if (strcmp(token, "pfc_good") != 0 && !brief && !revoked)
         return pfc_err_set(err, PFC_EDENIED, "token: not valid");
-    *out = (pfc_principal){ .token_id = 1, .scopes = PFC_SCOPE_INGEST };
+    *out = (pfc_principal){ .token_id = 1,
+                            .scopes = PFC_SCOPE_INGEST,
+                            .until_ns = brief ? pfc_clock_ns() + S / 20 : 0 };
+    if (revoked) /* right after this look at it */
+        pfc_httpd_end_streams(app->http, 1);
     return PFC_OK;
 }
 
@@ -333,6 +338,28 @@ Test(time, a_connection_that_rests_too_long_is_ended)
 }
 
 /* ---- streams ---- */
+
+Test(streams, none_outlives_its_token_by_beginning_late_or_by_its_expiry)
+{
+    static const char *const tokens[] = { "revoked", "brief" };
+    pfc_app app = { 0 };
+    pfc_httpd *http = app.http = start(&app, 600, 0);
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(tokens); i++) {
+        char *request = pfc_format(
+            "GET /own-events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer pfc_%s\r\n\r\n",
+            tokens[i]);
+        char out[8192] = "";
+        int fd = live_dial(http);
+
+        cr_assert(live_put(fd, request, strlen(request)));
+        cr_assert(live_get_until(fd, out, sizeof(out), "0\r\n\r\n"), "%s: %s", tokens[i], out);
+        cr_assert(eq(int, live_status_of(out), 200));
+        close(fd);
+        free(request);
+    }
+    pfc_httpd_free(http);
+}
 
 Test(streams, those_of_a_token_end_with_it_and_others_go_on)
 {
