@@ -11,18 +11,22 @@ WHERE r.last_seen_at < now() - interval '5 seconds' OR r.machine_class <> exclud
    OR r.project_id IS DISTINCT FROM excluded.project_id;
 
 -- name: runners_list
+-- $1 project_id or NULL: those that work for it, and the jobs that are its own
 SELECT r.name, r.machine_class, r.labels::text AS labels, to_json(r.backends)::text AS backends,
        extract(epoch FROM r.last_seen_at)::float8 AS last_seen_at,
        (SELECT j.id FROM jobs j WHERE j.state = 'leased' AND j.runner = r.name
-        ORDER BY j.id DESC LIMIT 1) AS job_id
-FROM runners r ORDER BY r.name LIMIT 1000;
+        AND ($1::bigint IS NULL OR j.project_id = $1) ORDER BY j.id DESC LIMIT 1) AS job_id
+FROM runners r WHERE $1::bigint IS NULL OR r.project_id IS NULL OR r.project_id = $1 ORDER BY r.name LIMIT 1000;
 
 -- name: machines_list
--- $1 cursor, $2 limit
+-- $1 project_id or NULL: those that it has runs of, $2 cursor, $3 limit
 SELECT k.id, k.class, k.name, k.fingerprint_hash, k.fingerprint::text AS fingerprint,
        extract(epoch FROM k.first_seen_at)::float8 AS first_seen_at,
        extract(epoch FROM k.last_seen_at)::float8 AS last_seen_at,
-       coalesce(t.runs, 0)::bigint AS runs
+       CASE WHEN $1::bigint IS NULL THEN coalesce(t.runs, 0)::bigint
+            ELSE (SELECT count(*) FROM runs r WHERE r.machine_id = k.id AND r.project_id = $1) END AS runs
 FROM machines k
 LEFT JOIN (SELECT of, sum(n) AS runs FROM tallies WHERE what = 'runs' GROUP BY of) t ON t.of = k.id
-WHERE $1::bigint IS NULL OR k.id > $1 ORDER BY k.id LIMIT $2::int;
+WHERE ($2::bigint IS NULL OR k.id > $2)
+  AND ($1::bigint IS NULL OR EXISTS (SELECT 1 FROM runs r WHERE r.machine_id = k.id AND r.project_id = $1))
+ORDER BY k.id LIMIT $3::int;

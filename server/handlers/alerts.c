@@ -115,7 +115,7 @@ static pfc_code load(pfc_app *app, const pfc_req *req, int64_t *id, pfc_alerts *
     return PFC_OK;
 }
 
-static json_t *encode_history(const pfc_alert_events *events)
+static json_t *encode_history(const pfc_req *req, const pfc_alert_events *events)
 {
     json_t *list = json_array();
 
@@ -124,8 +124,8 @@ static json_t *encode_history(const pfc_alert_events *events)
 
         json_array_append_new(
             list, json_pack("{s:o, s:o, s:o, s:o, s:o}", "at", pfc_encode_time(e->at), "actor",
-                            pfc_reply_string(e->actor), "from", pfc_reply_string(e->from), "to",
-                            pfc_reply_string(e->to), "reason", pfc_reply_string(e->reason)));
+                            pfc_encode_actor(req, e->actor), "from", pfc_reply_string(e->from),
+                            "to", pfc_reply_string(e->to), "reason", pfc_reply_string(e->reason)));
     }
     return list;
 }
@@ -187,7 +187,7 @@ PFC_HANDLER(alerts_get)
     if (!code) {
         json = encode_alert(&row.items[0]);
         json_object_set_new(json, "witnesses", encode_witnesses(&witnesses));
-        json_object_set_new(json, "history", encode_history(&events));
+        json_object_set_new(json, "history", encode_history(req, &events));
         json_object_set_new(json, "range", encode_range(&commits));
         code = pfc_reply_json(reply, 200, json, err);
     }

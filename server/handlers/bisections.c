@@ -27,7 +27,7 @@ PFC_HANDLER(bisections_list)
         return code;
     items = json_array();
     for (size_t i = 0; i < rows.len; i++)
-        json_array_append_new(items, pfc_encode_bisection(&rows.items[i]));
+        json_array_append_new(items, pfc_encode_bisection(req, &rows.items[i]));
     code = pfc_reply_json(reply, 200, pfc_encode_list("bisections", items, rows.next), err);
     pfc_rows_clear(&rows);
     return code;
@@ -52,7 +52,7 @@ PFC_HANDLER(bisections_get)
         code = pfc_bisection_look(app->db, row.items[0].project_id, id, &detail, err);
     if (!code) {
         b = &row.items[0];
-        json = pfc_encode_bisection(b);
+        json = pfc_encode_bisection(req, b);
         if (detail.line)
             pfc_encode_bisection_detail(id, &detail, json);
         code = pfc_reply_json(reply, 200, json, err);
@@ -350,7 +350,7 @@ PFC_HANDLER(bisections_post)
         code = pfc_bisection_store(app->db, req->auth.actor, project, &report, &row, err);
     }
     if (!code)
-        code = pfc_reply_json(reply, 201, pfc_encode_bisection(&row.items[0]), err);
+        code = pfc_reply_json(reply, 201, pfc_encode_bisection(req, &row.items[0]), err);
     pfc_rows_clear(&row);
     report_clear(&r);
     json_decref(body);

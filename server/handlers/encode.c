@@ -1,5 +1,6 @@
 /* Encoding that several handlers share. */
 #include <math.h>
+#include <string.h>
 
 #include "core/base/clock.h"
 #include "core/stats/power.h"
@@ -25,6 +26,15 @@ json_t *pfc_encode_json_text(const char *text)
 json_t *pfc_encode_id(int64_t id)
 {
     return id ? json_integer(id) : json_null();
+}
+
+json_t *pfc_encode_actor(const pfc_req *req, const char *actor)
+{
+    const char *name = actor && strncmp(actor, "token ", 6) == 0 ? strstr(actor, " (") : NULL;
+
+    if (req->auth.token_id == 0 && name)
+        return json_stringn(actor, (size_t)(name - actor));
+    return pfc_reply_string(actor);
 }
 
 json_t *pfc_encode_texts(char *const *texts, size_t len)

@@ -5,7 +5,7 @@
 #include "server/handlers/handlers.h"
 
 /* What only a step has. */
-static void encode_step(const pfc_environment_event *e, json_t *json)
+static void encode_step(const pfc_req *req, const pfc_environment_event *e, json_t *json)
 {
     json_object_set_new(json, "branch", pfc_reply_string(e->branch));
     json_object_set_new(json, "loss", pfc_reply_number(e->loss));
@@ -16,11 +16,11 @@ static void encode_step(const pfc_environment_event *e, json_t *json)
     json_object_set_new(json, "judged", json_integer((json_int_t)e->judged));
     json_object_set_new(json, "reasons", pfc_encode_json_text(e->reasons_json));
     json_object_set_new(json, "cause", pfc_reply_string(e->cause));
-    json_object_set_new(json, "dismissed_by", pfc_reply_string(e->dismissed_by));
+    json_object_set_new(json, "dismissed_by", pfc_encode_actor(req, e->dismissed_by));
     json_object_set_new(json, "dismissed_reason", pfc_reply_string(e->dismissed_reason));
 }
 
-static json_t *encode(const pfc_environment_event *e)
+static json_t *encode(const pfc_req *req, const pfc_environment_event *e)
 {
     json_t *json = json_pack(
         "{s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "id", (json_int_t)e->id,
@@ -32,7 +32,7 @@ static json_t *encode(const pfc_environment_event *e)
         "closed_at", pfc_encode_time(e->closed_at));
 
     if (pfc_streq(e->kind, "step"))
-        encode_step(e, json);
+        encode_step(req, e, json);
     return json;
 }
 
@@ -57,7 +57,7 @@ PFC_HANDLER(environment_list)
         return code;
     items = json_array();
     for (size_t i = 0; i < rows.len; i++)
-        json_array_append_new(items, encode(&rows.items[i]));
+        json_array_append_new(items, encode(req, &rows.items[i]));
     code = pfc_reply_json(reply, 200, pfc_encode_list("events", items, rows.next), err);
     pfc_rows_clear(&rows);
     return code;
@@ -83,7 +83,7 @@ PFC_HANDLER(environment_get)
     pfc_code code = load(app, req, &id, &row, err);
 
     if (!code)
-        code = pfc_reply_json(reply, 200, encode(&row.items[0]), err);
+        code = pfc_reply_json(reply, 200, encode(req, &row.items[0]), err);
     pfc_rows_clear(&row);
     return code;
 }
@@ -108,7 +108,7 @@ PFC_HANDLER(environment_patch)
     if (!code)
         code = pfc_shift_dismiss(app->db, req->auth.actor, id, dismissed, reason, &after, err);
     if (!code)
-        code = pfc_reply_json(reply, 200, encode(&after.items[0]), err);
+        code = pfc_reply_json(reply, 200, encode(req, &after.items[0]), err);
     pfc_rows_clear(&after);
     pfc_rows_clear(&before);
     free(reason);

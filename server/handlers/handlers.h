@@ -96,6 +96,8 @@ pfc_code pfc_decode_unbound(const pfc_req *req, pfc_err *err) PFC_MUSTCHECK;
 json_t *pfc_encode_time(double unix_s);         /* RFC 3339; null when not finite or 0 */
 json_t *pfc_encode_json_text(const char *text); /* parsed; null when NULL */
 json_t *pfc_encode_id(int64_t id);              /* null when 0 */
+/** Who did it. A token's name is often a person's: who comes without a token reads its number only. */
+json_t *pfc_encode_actor(const pfc_req *req, const char *actor);
 json_t *pfc_encode_texts(char *const *texts, size_t len);
 json_t *pfc_encode_direction(bool higher_is_better); /* "higher" | "lower" */
 json_t *pfc_encode_change(bool regression);          /* "regression" | "improvement" */
@@ -170,7 +172,7 @@ PFC_HANDLER(notices_delete);
 PFC_HANDLER(notices_send);
 
 json_t *pfc_encode_job(const pfc_job *j);
-json_t *pfc_encode_bisection(const pfc_bisection *b);
+json_t *pfc_encode_bisection(const pfc_req *req, const pfc_bisection *b);
 /** Adds steps, line and cost of a search on the runners to its object. */
 void pfc_encode_bisection_detail(int64_t id, const pfc_bisection_detail *d, json_t *json);
 /** POST /bisections with mode remote. */

@@ -8,8 +8,7 @@ PFC_HANDLER(runners_list)
     json_t *items;
     pfc_code code;
 
-    (void)req;
-    code = pfc_runners_list(app->db, &rows, err);
+    code = pfc_runners_list(app->db, req->auth.project_id, &rows, err);
     if (code)
         return code;
     items = json_array();
@@ -39,7 +38,7 @@ PFC_HANDLER(machines_list)
 
     code = pfc_decode_page(req, &page, err);
     if (!code)
-        code = pfc_machines_list(app->db, page, &rows, err);
+        code = pfc_machines_list(app->db, req->auth.project_id, page, &rows, err);
     if (code)
         return code;
     items = json_array();

@@ -18,6 +18,7 @@ PFC_HANDLER(notices_list)
     if (code)
         return code;
     items = json_array();
+    /* Where it goes, and why it did not get there, is not everybody's business. */
     for (size_t i = 0; i < rows.len; i++) {
         const pfc_notice *n = &rows.items[i];
 
@@ -30,7 +31,7 @@ PFC_HANDLER(notices_list)
                       "author", pfc_reply_string(n->author), "text", pfc_reply_string(n->text),
                       "repro", json_sprintf("perfci repro alert:%lld", (long long)n->alert_id),
                       "created_at", pfc_encode_time(n->created_at), "deliveries",
-                      pfc_encode_json_text(n->deliveries)));
+                      req->auth.token_id ? pfc_encode_json_text(n->deliveries) : json_array()));
     }
     code = pfc_reply_json(reply, 200, pfc_encode_list("notices", items, rows.next), err);
     pfc_rows_clear(&rows);

@@ -1,6 +1,9 @@
 /* Projects. */
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
+#include "core/base/conf.h"
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 
@@ -34,6 +37,17 @@ PFC_HANDLER(projects_list)
     return code;
 }
 
+/* A password, or what stands before the @ of an http address: a token. An ssh user is none. */
+static bool holds_secret(const char *url)
+{
+    const char *at = strstr(url, "://");
+    const size_t len = at ? strcspn(at + 3, "/?#") : 0;
+
+    if (!at || !memchr(at + 3, '@', len))
+        return false;
+    return strncasecmp(url, "http", 4) == 0 || pfc_conf_url_has_password(url);
+}
+
 /* POST /api/v1/projects   {"name", "branch"?, "repo_url"?} */
 PFC_HANDLER(projects_post)
 {
@@ -56,6 +70,11 @@ PFC_HANDLER(projects_post)
         code = pfc_json_string(body, NULL, "repo_url", false, PFC_WIRE_MAX_TEXT, &url, err);
     if (code)
         goto done;
+    if (url && holds_secret(url)) {
+        code = pfc_json_fault(NULL, "repo_url", err,
+                              "everybody who reads here sees it: want no password or token in it");
+        goto done;
+    }
     if (!pfc_is_slug(name)) {
         code = pfc_json_fault(NULL, "name", err,
                               "want lower-case letters, digits, dots, dashes and underscores");

@@ -16,7 +16,7 @@ static json_t *encode_repro(const char *kind, int64_t id, int64_t part)
                 : json_sprintf("perfci repro %s:%lld", kind, (long long)id);
 }
 
-json_t *pfc_encode_bisection(const pfc_bisection *b)
+json_t *pfc_encode_bisection(const pfc_req *req, const pfc_bisection *b)
 {
     json_t *json =
         json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", (json_int_t)b->id,
@@ -42,7 +42,7 @@ json_t *pfc_encode_bisection(const pfc_bisection *b)
     json_object_set_new(json, "alert_id", pfc_encode_id(b->alert_id));
     json_object_set_new(json, "created_at", pfc_encode_time(b->created_at));
     json_object_set_new(json, "finished_at", pfc_encode_time(b->finished_at));
-    json_object_set_new(json, "actor", pfc_reply_string(b->actor));
+    json_object_set_new(json, "actor", pfc_encode_actor(req, b->actor));
     return json;
 }
 
@@ -226,7 +226,7 @@ static pfc_code start(pfc_app *app, const pfc_req *req, const order_body *o, int
         return code;
     if (o->dry_run)
         return pfc_reply_json(reply, 200, json_pack("{s:o}", "expected", encode_cost(&cost)), err);
-    json = pfc_encode_bisection(&row.items[0]);
+    json = pfc_encode_bisection(req, &row.items[0]);
     json_object_set_new(json, "expected", encode_cost(&cost));
     code = pfc_reply_json(reply, 201, json, err);
     pfc_rows_clear(&row);
@@ -276,7 +276,7 @@ PFC_HANDLER(bisections_delete)
     if (!code)
         code = pfc_bisection_cancel(app->db, req->auth.actor, id, &after, err);
     if (!code)
-        code = pfc_reply_json(reply, 200, pfc_encode_bisection(&after.items[0]), err);
+        code = pfc_reply_json(reply, 200, pfc_encode_bisection(req, &after.items[0]), err);
     pfc_rows_clear(&after);
     pfc_rows_clear(&before);
     return code;

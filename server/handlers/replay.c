@@ -141,10 +141,10 @@ PFC_HANDLER(project_replay)
     return code;
 }
 
-static json_t *encode_version(const pfc_detector_version *v)
+static json_t *encode_version(const pfc_req *req, const pfc_detector_version *v)
 {
     return json_pack("{s:I, s:O, s:o, s:o}", "version", (json_int_t)v->version, "detector",
-                     v->document, "actor", pfc_reply_string(v->actor), "at",
+                     v->document, "actor", pfc_encode_actor(req, v->actor), "at",
                      pfc_encode_time(v->at));
 }
 
@@ -158,7 +158,7 @@ PFC_HANDLER(detector_get)
     if (!code)
         code = pfc_detector_get(app->db, project, &version, err);
     if (!code)
-        code = pfc_reply_json(reply, 200, encode_version(&version), err);
+        code = pfc_reply_json(reply, 200, encode_version(req, &version), err);
     pfc_detector_version_clear(&version);
     return code;
 }
@@ -179,7 +179,7 @@ PFC_HANDLER(detector_post)
     if (!code)
         code = pfc_detector_store(app->db, req->auth.actor, project, doc, &version, err);
     if (!code)
-        code = pfc_reply_json(reply, 200, encode_version(&version), err);
+        code = pfc_reply_json(reply, 200, encode_version(req, &version), err);
     pfc_detector_version_clear(&version);
     json_decref(doc);
     return code;

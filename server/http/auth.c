@@ -34,12 +34,18 @@ pfc_code httpd_too_many(pfc_httpd *http, const char *who, int *status, pfc_err *
     return pfc_err_set(err, PFC_EUNAVAIL, "too many requests from %s: try again later", who);
 }
 
+/* Without a token, where the setting says so: reading, and nothing that has another method. */
+static bool is_public(pfc_httpd *http, const pfc_route *route)
+{
+    return (route->scopes & PFC_SCOPE_READ) && strcmp(route->method, "GET") == 0 &&
+           atomic_load(&http->public_read);
+}
+
 static pfc_code allow_scope(pfc_httpd *http, const pfc_req *req, int *status, pfc_err *err)
 {
     const pfc_route *route = req->route;
 
-    if (!(req->auth.scopes & (route->scopes | PFC_SCOPE_ADMIN)) &&
-        !((route->scopes & PFC_SCOPE_READ) && atomic_load(&http->public_read))) {
+    if (!(req->auth.scopes & (route->scopes | PFC_SCOPE_ADMIN)) && !is_public(http, route)) {
         *status = 403;
         return pfc_err_set(err, PFC_EDENIED, "the token lacks the scope that %s %s needs",
                            route->method, route->pattern);
@@ -63,8 +69,7 @@ pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *
     }
     token = session_token(x, req);
     if (!x->auth_text && !token) {
-        if (route->scopes == PFC_HTTPD_OPEN ||
-            ((route->scopes & PFC_SCOPE_READ) && atomic_load(&http->public_read)))
+        if (route->scopes == PFC_HTTPD_OPEN || is_public(http, route))
             return PFC_OK;
         *status = 401;
         return pfc_err_set(err, PFC_EDENIED, "this needs a token: Authorization: Bearer pfc_...");
@@ -83,8 +88,7 @@ pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *
     code = http->opts.check ? http->opts.check(http->opts.app, token, &req->auth, err)
                             : pfc_err_set(err, PFC_EDENIED, "unknown token");
     /* A session whose token has gone still reads what is open to everyone. */
-    if (code == PFC_EDENIED && !x->auth_text && (route->scopes & PFC_SCOPE_READ) &&
-        atomic_load(&http->public_read))
+    if (code == PFC_EDENIED && !x->auth_text && is_public(http, route))
         return PFC_OK;
     if (code) {
         *status = code == PFC_EDENIED || code == PFC_ENOTFOUND || code == PFC_EINVAL ? 401 : 0;

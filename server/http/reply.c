@@ -136,8 +136,25 @@ pfc_code pfc_reply_events(pfc_reply *reply, const char *project)
     return PFC_OK;
 }
 
+/* What PostgreSQL and libpq quote are hosts, sockets and users: the log has them, strangers need not. */
+static void hide_places(char *text)
+{
+    static const char digits[] = "0123456789abcdefABCDEF.:%";
+
+    for (char *at = strstr(text, "database: "); at && *at; at++) {
+        const char close = *at == '"' ? '"' : ')';
+        char *end = *at == '"' || *at == '(' ? strchr(at + 1, close) : NULL;
+
+        if (!end || (close == ')' && strspn(at + 1, digits) != (size_t)(end - at - 1)))
+            continue;
+        memmove(at + 1, end, strlen(end) + 1);
+        at++;
+    }
+}
+
 void httpd_reply_error(pfc_reply *reply, int status, const pfc_err *err)
 {
+    char discreet[sizeof(err->msg)];
     char allow[sizeof(reply->allow)];
     json_t *error = json_object();
     const char *message = err->msg;
@@ -148,6 +165,11 @@ void httpd_reply_error(pfc_reply *reply, int status, const pfc_err *err)
     /* Our own faults are for the log; the caller gets the request id to quote. */
     if (status == 500)
         message = "the server failed; its log has the request id";
+    if (status > 500) {
+        memcpy(discreet, err->msg, sizeof(discreet));
+        hide_places(discreet);
+        message = discreet;
+    }
     json_object_set_new(error, "code", json_string(httpd_error_word(status)));
     json_object_set_new(error, "message", pfc_reply_string(message));
     if (err->field[0] && pfc_is_utf8(err->field, strlen(err->field)))

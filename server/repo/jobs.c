@@ -83,11 +83,14 @@ static const pfc_col runner_cols[] = {
 };
 static const pfc_shape runner_shape = PFC_SHAPE(runner_cols, pfc_runner);
 
-pfc_code pfc_runners_list(pfc_db *db, pfc_runners *out, pfc_err *err)
+pfc_code pfc_runners_list(pfc_db *db, int64_t project_id, pfc_runners *out, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_rows rows = { 0 };
-    pfc_code code = pfc_rows_read(db, "runners_list", &args, &runner_shape, NULL, &rows, err);
+    pfc_code code;
+
+    pfc_args_id(&args, project_id);
+    code = pfc_rows_read(db, "runners_list", &args, &runner_shape, NULL, &rows, err);
 
     if (!code)
         PFC_ROWS_INTO(out, rows);
@@ -106,15 +109,13 @@ static const pfc_col machine_cols[] = {
 };
 static const pfc_shape machine_shape = PFC_SHAPE(machine_cols, pfc_machine_row);
 
-pfc_code pfc_machines_list(pfc_db *db, pfc_page page, pfc_machine_rows *out, pfc_err *err)
+pfc_code pfc_machines_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_machine_rows *out,
+                           pfc_err *err)
 {
-    pfc_args args = { 0 };
     pfc_rows rows = { 0 };
-    pfc_code code;
+    pfc_code code =
+        pfc_rows_page(db, "machines_list", project_id, page, &machine_shape, &rows, err);
 
-    pfc_args_cursor(&args, page);
-    pfc_args_i64(&args, pfc_page_fetch(page));
-    code = pfc_rows_read(db, "machines_list", &args, &machine_shape, &page, &rows, err);
     if (!code)
         PFC_ROWS_INTO(out, rows);
     return code;

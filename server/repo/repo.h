@@ -288,7 +288,9 @@ typedef struct pfc_runner {
     int64_t job_id; /* 0: idle */
 } pfc_runner;
 PFC_ROWS(pfc_runners, pfc_runner);
-pfc_code pfc_runners_list(pfc_db *db, pfc_runners *out, pfc_err *err) PFC_MUSTCHECK;
+/** project_id: those that work for it, and for all; the jobs of others are not told. 0: all. */
+pfc_code pfc_runners_list(pfc_db *db, int64_t project_id, pfc_runners *out,
+                          pfc_err *err) PFC_MUSTCHECK;
 
 typedef struct pfc_machine_row {
     int64_t id;
@@ -297,8 +299,8 @@ typedef struct pfc_machine_row {
     int64_t runs;
 } pfc_machine_row;
 PFC_ROWS(pfc_machine_rows, pfc_machine_row);
-/** Ordered by id. */
-pfc_code pfc_machines_list(pfc_db *db, pfc_page page, pfc_machine_rows *out,
+/** Ordered by id; of one project: those that it has runs of, which are counted. 0: all. */
+pfc_code pfc_machines_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_machine_rows *out,
                            pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- bisections ---- */

@@ -34,11 +34,12 @@ pfc_code pfc_environment_note(pfc_tx *tx, int64_t project_id, int64_t machine_id
 }
 
 /* Its alerts are the commits' again. As the detector's own: it set them, and may again. */
-static pfc_code release_alerts(pfc_tx *tx, const char *actor, int64_t project_id, int64_t id,
-                               const char *reason, pfc_err *err)
+static pfc_code release_alerts(pfc_tx *tx, int64_t project_id, int64_t id, const char *reason,
+                               pfc_err *err)
 {
-    char *why = pfc_format("%.80s says that event %lld is no machine's%s%.400s", actor,
-                           (long long)id, reason && *reason ? ": " : "", reason ? reason : "");
+    /* Who it was stands at the event. */
+    char *why = pfc_format("a person says that event %lld is no machine's%s%.400s", (long long)id,
+                           reason && *reason ? ": " : "", reason ? reason : "");
     const pfc_alert_change change = { .state = "untriaged", .reason = why };
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -111,7 +112,7 @@ static pfc_code dismiss(pfc_tx *tx, void *into, pfc_err *err)
         code = pfc_tx_query(tx, "shift_dismiss", &args, NULL, err);
     }
     if (!code && w->dismissed)
-        code = release_alerts(tx, w->actor, project_id, id, w->reason, err);
+        code = release_alerts(tx, project_id, id, w->reason, err);
     if (!code) {
         pfc_args_i64(&args, id);
         code = pfc_tx_query(tx, "shift_ask_again", &args, NULL, err);

@@ -120,7 +120,7 @@ Test(jobs, labels_pick_the_runner)
 
     pfc_runners runners = { 0 };
     pfc_err err = { 0 };
-    cr_assert(eq(int, pfc_runners_list(db, &runners, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_runners_list(db, 0, &runners, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, runners.len, 4));
     cr_assert(eq(str, (char *)runners.items[1].name, "r2"));
     cr_assert(eq(i64, runners.items[1].job_id, gpu));

@@ -13,6 +13,7 @@ import unittest
 import jsonschema
 
 import schema_walk
+import strangers
 import support
 import writes
 
@@ -31,7 +32,7 @@ def tearDownModule():
     cluster.close()
 
 
-class OpenApi(writes.Writes, unittest.TestCase):
+class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
     maxDiff = None
 
     @staticmethod
@@ -496,7 +497,7 @@ class OpenApi(writes.Writes, unittest.TestCase):
         server.as_admin("POST", "/api/v1/projects", {"name": "elsewhere"})
         token = server.as_admin("POST", "/api/v1/tokens", {"scopes": SCOPES, "project": "elsewhere"}).json["token"]
         before = support.sql(server.database, "SELECT count(*), max(id) FROM audit WHERE actor LIKE '%token%'")
-        shared = {"/api/v1/machines", "/api/v1/runners", "/api/v1/session"}  # of the whole service
+        shared = {"/api/v1/machines", "/api/v1/runners", "/api/v1/session"}  # there is none to ask for
         refused = 0
         for pattern, method, operation in self.operations():
             if pattern.endswith("/events") or pattern in shared or {} in operation["security"]:
@@ -519,6 +520,9 @@ class OpenApi(writes.Writes, unittest.TestCase):
                 want = (404, "not_found") if pattern == "/api/v1/runs/{id}" else (403, "forbidden")
                 self.assertEqual((answer.status, answer.json["error"]["code"]), want, answer)
                 refused += 1
+        self.assertEqual(server.call("GET", "/api/v1/machines", token=token).json["machines"], [])
+        for runner in server.call("GET", "/api/v1/runners", token=token).json["runners"]:
+            self.assertIsNone(runner["job_id"], "a job of another project")
         self.assertGreater(refused, 35)
         self.assertEqual(support.sql(server.database, "SELECT count(*), max(id) FROM audit WHERE actor LIKE '%token%'"), before)
 

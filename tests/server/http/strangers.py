@@ -1,0 +1,108 @@
+"""What somebody without a token gets of each operation of openapi.json, where reading is public and where it is not.
+
+For OpenApi of test_openapi.py, whose service it asks. What is for strangers is written here by hand: the description says
+only what the table that guards says.
+"""
+import os
+import re
+
+import support
+
+# Nothing of the tokens, the log of changes and the settings, and nothing that is not read only.
+FOR_ALL = {"/version", "/healthz", "/readyz", "/metrics", "/api/v1/openapi.json"}
+WHERE_PUBLIC = {"/api/v1/" + path for path in (
+    "alerts", "alerts/{id}", "alerts/{id}/suspects", "bisections", "bisections/{id}", "compare", "environment", "environment/{id}",
+    "events", "jobs", "jobs/{id}", "machines", "notices", "projects", "projects/{p}", "projects/{p}/commits",
+    "projects/{p}/commits/{id}", "projects/{p}/coverage", "projects/{p}/detector", "projects/{p}/runs", "projects/{p}/series",
+    "runners", "runs/{id}", "series/{id}", "series/{id}/replay", "stats")}
+ADDRESS = rb"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])"
+MAIL = rb"[\w.+-]+@[\w-]+\.[\w.]+"
+
+
+class Strangers:
+    """Mixed into OpenApi, which has operations(), path(), body_of(), others() and the service."""
+
+    def secrets(self):
+        """What no stranger is to read, put wherever the service keeps it: {what it is: the words}."""
+        server = self.service()
+        named = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read", "ingest", "triage", "admin"],
+                                                           "name": "grace@people.example"}).json
+        ask = lambda method, path, body, status=200: self.assertEqual(
+            server.call(method, path, body, token=named["token"]).status, status, path)
+        # who did it, wherever that is told
+        alert = self.values["/api/v1/alerts/{id}"]
+        ask("PATCH", f"/api/v1/alerts/{alert}", {"state": "acknowledged", "reason": "seen by a person"})
+        ask("POST", "/api/v1/projects/demo/detector", {"rules": [{"metric": "*", "min_change": 0.0321}]})
+        ask("PATCH", f"/api/v1/environment/{self.values['/api/v1/environment/{id}']}", {"dismissed": True, "reason": "no"})
+        ask("POST", "/api/v1/bisections", {"project": "demo", "mode": "remote", "metric": "time_ns", "good": support.commit_id(1),
+                                           "bad": support.commit_id(12), "source": "/srv/secret-place"}, 201)
+        # a job under way, with its lease and where its runner finds the sources
+        ask("POST", "/api/v1/jobs", {"project": "demo", "kind": "measure", "commit": support.commit_id(9), "source": "/srv/secret-place",
+                                     "labels": {"rack": "strange"}, "priority": 100}, 201)
+        held = server.as_admin("POST", "/api/v1/jobs/lease", {"runner": "strange", "machine_class": "none", "labels": {"rack": "strange"}})
+        self.assertEqual(held.status, 200, held)
+        # a notice that did not get where it was to
+        support.sql(server.database, "UPDATE notices SET done_at = NULL, done_by = NULL; INSERT INTO jobs (project_id, kind, state, task,"
+                    " reason) SELECT project_id, 'notify', 'failed', json_build_object('notice', id, 'receiver', 'boss-chat'),"
+                    " 'Failed to connect to 10.7.7.7 port 443' FROM notices")
+        hashes = support.sql(server.database, "SELECT hash FROM tokens UNION SELECT lease_hash FROM jobs WHERE lease_hash IS NOT NULL")
+        return {"a token": [server.admin, named["token"], *(s for s in support.SECRETS)], "a hash": hashes.split(),
+                "a lease": [held.json["job"]["lease"]], "a token's name": ["grace"],
+                "a place": ["secret-place", server.dir, os.path.dirname(server.dir) + "/pfc-", str(support.BIN), "host=", "postgresql://"],
+                "a receiver": ["boss-chat", "10.7.7.7"]}
+
+    def stored(self):
+        """What every change changes; the service itself goes on judging and searching."""
+        return self.log_rows(), support.sql(
+            self.service().database, "SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM tokens), (SELECT count(*) FROM projects),"
+            " (SELECT count(*) FROM jobs WHERE kind = 'measure'), (SELECT count(*) FROM bisections), (SELECT count(*) FROM commits)")
+
+    def test_strangers_read_what_is_public_and_change_nothing(self):
+        server, secrets = self.service(), self.secrets()
+        closed = support.Server(server.database, "--workers", "0")
+        self.addCleanup(closed.close)
+        before, read = self.stored(), 0
+        for pattern, method, operation in self.operations():
+            path, verb, body = self.path(pattern) + self.QUERIES.get(pattern, ""), method.upper(), self.body_of(pattern, method)
+            with self.subTest(method=method, pattern=pattern):
+                shut = closed.call(verb, path, body)
+                if pattern == "/api/v1/session" and method == "delete":  # forgets a cookie
+                    self.assertEqual(shut.status, 204)
+                    continue
+                if method != "get" or pattern not in FOR_ALL | WHERE_PUBLIC:
+                    for answer in (shut, server.call(verb, path, body)):
+                        self.assertEqual((answer.status, answer.json["error"]["code"]), (401, "unauthorized"), answer)
+                        self.assertIn("Bearer", answer.headers["www-authenticate"])
+                    continue
+                if pattern not in FOR_ALL:
+                    self.assertEqual((shut.status, shut.json["error"]["code"]), (401, "unauthorized"), shut)
+                if pattern == "/api/v1/events":
+                    continue  # api_events.py listens there
+                for answer in [server.call("GET", path)] + [shut] * (pattern in FOR_ALL):
+                    self.assertEqual(answer.status, 200, answer)
+                    self.harmless(answer.body, secrets)
+                    read += 1
+        self.assertEqual(self.stored(), before)
+        self.assertEqual(read, len(WHERE_PUBLIC) - 1 + 2 * len(FOR_ALL))
+        # who has a token reads who it was, and why a notice is still there
+        history = server.as_admin("GET", self.path("/api/v1/alerts/{id}")).json["history"]
+        self.assertIn("grace@people.example", str(history))
+        self.assertIn("10.7.7.7", str(server.as_admin("GET", "/api/v1/notices").json))
+
+    def harmless(self, body, secrets):
+        for what, words in secrets.items():
+            for word in words:
+                self.assertFalse(word.encode() in body, f"{what} ({word[:12]}) is in {body[:2000]!r}")
+        self.assertEqual(re.findall(ADDRESS, body), [])
+        self.assertEqual(re.findall(MAIL, body), [])
+
+    def test_strangers_are_not_told_where_the_database_is(self):
+        away = support.Server("host=/nowhere/hidden user=hidden dbname=hidden", "--public-read", ready=False)
+        self.addCleanup(away.close)
+        support.until("it has looked", lambda: "database away" in away.log())
+        self.assertIn("hidden", away.log())
+        for path in ("/readyz", "/healthz", "/metrics", "/version", "/api/v1/projects", "/api/v1/runs/1"):
+            for head in ({}, {"Authorization": "Bearer pfc_" + "0" * 64}):
+                answer = away.call("GET", path, headers=head)
+                self.assertNotIn(b"hidden", answer.body, path)
+        self.assertEqual(away.call("GET", "/readyz").status, 503)
