@@ -114,6 +114,35 @@ static void drop_notice(void *arg, const PGresult *res)
     (void)res;
 }
 
+/* An @, / or : in a password that is not written as %XX makes a part of it the host or the port. */
+static bool is_astray(const PQconninfoOption *option)
+{
+    const char *value = option->val ? option->val : "";
+
+    if (strcmp(option->keyword, "port") == 0)
+        return value[strspn(value, "0123456789,")] != '\0';
+    return strcmp(option->keyword, "host") == 0 && strchr(value, '@') && value[0] != '/' &&
+           value[0] != '@';
+}
+
+pfc_code pfc_conn_check(const char *url, pfc_err *err)
+{
+    char *why = NULL;
+    PQconninfoOption *info = PQconninfoParse(url ? url : "", &why);
+    bool astray = !info;
+
+    for (const PQconninfoOption *option = info; option && option->keyword; option++)
+        astray |= is_astray(option);
+    PQconninfoFree(info);
+    /* libpq's own reason may quote the URL, and with it a password. */
+    PQfreemem(why);
+    if (astray)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "database URL: want a libpq URI, in which user and password have their "
+                           "special characters as %%XX, or key=value pairs");
+    return PFC_OK;
+}
+
 pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc_err *err)
 {
     /* The URL comes after our defaults, so that it may override them. */
@@ -125,11 +154,14 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
     const char *values[] = { PFC_DB_CONNECT_S, "perfci", "15", "5", "3", "30000", url, NULL };
     char limit[16];
     const char *params[] = { limit };
-    PGconn *pg = PQconnectdbParams(keys, values, 1);
+    PGconn *pg;
     PGresult *res = NULL, *more;
     char message[256];
-    pfc_code code = PFC_OK;
+    pfc_code code = pfc_conn_check(url, err);
 
+    if (code)
+        return code;
+    pg = PQconnectdbParams(keys, values, 1);
     if (PQstatus(pg) != CONNECTION_OK) {
         pfc_conn_message(pg, message, sizeof(message));
         PQfinish(pg);

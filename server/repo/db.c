@@ -38,17 +38,12 @@ struct pfc_db {
 
 pfc_code pfc_db_open(pfc_db **out, const pfc_db_opts *opts, pfc_err *err)
 {
-    char *why = NULL;
-    PQconninfoOption *info = PQconninfoParse(opts->url ? opts->url : "", &why);
     pthread_condattr_t attr;
     pfc_db *db;
+    pfc_code code = pfc_conn_check(opts->url, err);
 
-    if (!info) {
-        /* libpq's reason may quote the URL, and with it a password. */
-        PQfreemem(why);
-        return pfc_err_set(err, PFC_EINVAL, "database URL: want a libpq URI or key=value pairs");
-    }
-    PQconninfoFree(info);
+    if (code)
+        return code;
     if (opts->connections > PFC_DB_MAX_CONNECTIONS)
         return pfc_err_set(err, PFC_EINVAL, "database: want at most %d connections, got %u",
                            PFC_DB_MAX_CONNECTIONS, opts->connections);
@@ -73,8 +68,7 @@ pfc_code pfc_db_open(pfc_db **out, const pfc_db_opts *opts, pfc_err *err)
     pthread_cond_init(&db->freed, &attr);
     pthread_condattr_destroy(&attr);
     if (opts->read_url) {
-        pfc_code code = pfc_replica_open(&db->replica, opts, err);
-
+        code = pfc_replica_open(&db->replica, opts, err);
         if (code) {
             pfc_db_close(db);
             return code;

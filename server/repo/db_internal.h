@@ -45,6 +45,9 @@ struct pfc_tx {
 /** Begins now what would begin with the first statement: for texts that do not come from schema/queries. */
 pfc_code pfc_tx_begin_now(pfc_tx *tx, pfc_err *err);
 
+/** PFC_EINVAL, in a sentence that quotes nothing of it, when libpq cannot read it, or would read a part of
+ *  the password as host or port. */
+pfc_code pfc_conn_check(const char *url, pfc_err *err);
 /** A connection to `url`, set up by `statement_ms` (0: no limit). */
 pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc_err *err);
 /** Waits until an answer to what was sent is here, at most so long: then the connection is ended, and

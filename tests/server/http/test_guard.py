@@ -496,6 +496,12 @@ class Guard(unittest.TestCase):
             self.assertNotIn("sesame", said)
         for flag in ("--token", "--database-read", "--database-direct", "--admin-token", "--password"):
             self.assertIn("unknown option", self.refused(flag, "sesame", "--database", "host=/nowhere"))
+        # a password with special characters that are not %XX is no host and no port that anybody is told
+        for url in ("postgresql://u:ses/ame@db/p", "postgresql://u:x@sesame@db/p", "postgresql://u:x:sesame@ses@ame:1@db/p",
+                    "postgresql://u:ses%ame@db/p", "host=db password='sesame", "host=db password=x sesame"):
+            said = self.refused("--listen", "127.0.0.1:0", "--database-wait", "0s", PERFCI_DATABASE_URL=url)
+            self.assertIn("%XX", said)
+            self.assertNotIn("ses", said)
         folder = support.tempfile.mkdtemp(prefix="pfc-secret-")
         self.addCleanup(shutil.rmtree, folder)
         for name in ("PERFCI_DATABASE_URL", "PERFCI_DATABASE_READ_URL", "PERFCI_DATABASE_DIRECT_URL"):
