@@ -96,6 +96,15 @@ typedef struct pfc_job_row {
 /** Inserts and announces it; *id 0: one with the same dedupe is open. */
 pfc_code pfc_job_put(pfc_tx *tx, int64_t project_id, const pfc_job_row *row, int64_t *id,
                      pfc_err *err) PFC_MUSTCHECK;
+/** Announces the job as it is now, when tx commits. */
+pfc_code pfc_job_tell(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUSTCHECK;
+/** Runs a statement that changes jobs, whose first column are their ids, and announces each. Takes args. */
+pfc_code pfc_jobs_change(pfc_tx *tx, const char *name, pfc_args *args, pfc_err *err) PFC_MUSTCHECK;
+/** What waits for the job (0: for any) is cancelled when that ended without being done. */
+pfc_code pfc_jobs_cancel_children(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUSTCHECK;
+/** Labels, an object of texts (NULL: none), written one way so that equal ones compare equal; *out is
+ *  owned. PFC_EINVAL: it is something else. */
+pfc_code pfc_labels_canonical(const char *text, char **out, pfc_err *err) PFC_MUSTCHECK;
 /** What it would meet if it were queued now. */
 typedef struct pfc_job_prospect {
     double wait_s; /* until it begins, the middle of the estimate of pfc_job_waits; NAN: unknown */

@@ -1,0 +1,300 @@
+/*
+ * Leases: a job is claimed with SKIP LOCKED. Whoever has the lease's secret may go on; when it runs out
+ * the job goes back, and what its old holder still sends is refused.
+ */
+#include "core/base/hash.h"
+#include "core/base/rng.h"
+#include "server/services/internal.h"
+
+#define MAX_LEASE_S 3600.0
+#define UNDO_TRIES  4 /* connections lost at the same moment, before one is good */
+
+static pfc_code expire(pfc_tx *tx, size_t *expired, pfc_err *err)
+{
+    pfc_args args = { 0 }, none = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, PFC_JOB_MAX_TRIES);
+    code = pfc_tx_query(tx, "jobs_expire", &args, &res, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
+        const char *kind = pfc_res_text(res, i, 2);
+        int64_t id = pfc_res_i64(res, i, 0);
+
+        if (strcmp(kind, "detect") == 0)
+            code =
+                pfc_tell(tx, json_pack("{s:s, s:I}", "type", "detect", "id", (json_int_t)id), err);
+        else
+            code = pfc_job_tell(tx, id, err);
+    }
+    if (!code)
+        *expired = pfc_res_rows(res);
+    pfc_res_free(res);
+    if (!code)
+        code = pfc_jobs_change(tx, "jobs_due", &none, err);
+    return code ? code : pfc_jobs_cancel_children(tx, 0, err);
+}
+
+/* *found: a job was held under that hash (any job: 0), and no longer is. */
+static pfc_code release(pfc_tx *tx, int64_t job_id, const char *hash, bool *found, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    int64_t id = 0;
+    size_t expired = 0;
+    pfc_code code;
+
+    pfc_args_id(&args, job_id);
+    pfc_args_text(&args, hash);
+    code = pfc_query_id(tx, "job_release", &args, &id, err);
+    *found = id != 0;
+    return code || !id ? code : expire(tx, &expired, err);
+}
+
+static pfc_code undo(pfc_db *db, const char *lease_hash)
+{
+    pfc_err err = { 0 };
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, &err);
+
+    if (code)
+        return PFC_OK; /* no connection to be had, for any of the tries */
+    pfc_args_text(&args, lease_hash);
+    code = pfc_tx_query(tx, "lease_undo", &args, &res, &err);
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
+        const char *kind = pfc_res_text(res, i, 1);
+
+        if (strcmp(kind, "detect") != 0 && strcmp(kind, "notify") != 0)
+            code = pfc_job_tell(tx, pfc_res_i64(res, i, 0), &err);
+    }
+    if (!code)
+        code = pfc_tx_commit(tx, &err);
+    pfc_res_free(res);
+    pfc_tx_free(tx);
+    return code;
+}
+
+void pfc_lease_undo(pfc_db *db, const char *lease_hash)
+{
+    pfc_code code = PFC_EUNAVAIL;
+
+    for (int i = 0; i < UNDO_TRIES && code; i++)
+        code = undo(db, lease_hash);
+}
+
+static double lease_seconds(double wanted)
+{
+    return wanted > 0 ? PFC_MIN(wanted, MAX_LEASE_S) : PFC_LEASE_S;
+}
+
+static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *labels,
+                     const char *hash, int64_t *id, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    bool found = false;
+    pfc_code code;
+
+    pfc_args_text(&args, request->runner);
+    pfc_args_text(&args, request->machine_class);
+    pfc_args_text(&args, labels);
+    pfc_args_texts(&args, request->backends, request->backends_len);
+    pfc_args_id(&args, request->project_id);
+    code = pfc_tx_query(tx, "runner_seen", &args, NULL, err);
+    if (!code && request->lease)
+        code = release(tx, 0, hash, &found, err);
+    if (code)
+        return code;
+    pfc_args_text(&args, request->runner);
+    pfc_args_text(&args, request->machine_class);
+    pfc_args_text(&args, labels);
+    pfc_args_texts(&args, request->backends, request->backends_len);
+    pfc_args_id(&args, request->project_id);
+    pfc_args_text(&args, hash);
+    pfc_args_f64(&args, lease_seconds(request->lease_s));
+    code = pfc_query_id(tx, "job_lease", &args, id, err);
+    return code || !*id ? code : pfc_job_tell(tx, *id, err);
+}
+
+pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *out, char *secret,
+                       pfc_err *err)
+{
+    char *labels = NULL;
+    char fresh[33], hash[PFC_SHA256_HEX] = "";
+    pfc_tx *tx = NULL;
+    int64_t id = 0;
+    pfc_code code = pfc_labels_canonical(request->labels_json, &labels, err);
+
+    if (!code && (!request->runner || !*request->runner || !request->machine_class))
+        code = pfc_err_set_field(err, PFC_EINVAL, "runner", "runner: want a name and a class");
+    if (!code && request->lease &&
+        (strlen(request->lease) != sizeof(fresh) - 1 || !pfc_is_hex_id(request->lease)))
+        code = pfc_err_set_field(err, PFC_EINVAL, "lease", "lease: want 32 hexadecimal digits");
+    if (!code)
+        code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+    if (!code) {
+        if (request->lease)
+            memcpy(fresh, request->lease, sizeof(fresh));
+        else
+            pfc_random_id(fresh);
+        pfc_sha256_hex(fresh, strlen(fresh), hash);
+        code = take(tx, request, labels, hash, &id, err);
+    }
+    pfc_tx_free(tx);
+    free(labels);
+    if (!code && !id)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no job waits for this runner");
+    if (!code)
+        code = pfc_jobs_get(db, id, out, err);
+    if (!code)
+        memcpy(secret, fresh, sizeof(fresh));
+    /* Nobody has its secret. */
+    else if (hash[0] && code != PFC_ENOTFOUND)
+        pfc_lease_undo(db, hash);
+    return code;
+}
+
+pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *secret, const char *progress,
+                           double lease_s, bool *cancel, pfc_err *err)
+{
+    char hash[PFC_SHA256_HEX];
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    if (code)
+        return code;
+    pfc_sha256_hex(secret, strlen(secret), hash);
+    pfc_args_i64(&args, job_id);
+    pfc_args_text(&args, hash);
+    pfc_args_f64(&args, lease_seconds(lease_s));
+    pfc_args_text(&args, progress);
+    code = pfc_tx_query(tx, "job_heartbeat", &args, &res, err);
+    if (!code && pfc_res_rows(res) == 0)
+        code = pfc_err_set(err, PFC_ECONFLICT, "job %lld: the lease is lost", (long long)job_id);
+    if (!code)
+        *cancel = pfc_res_bool(res, 0, 0);
+    pfc_res_free(res);
+    pfc_tx_free(tx);
+    return code;
+}
+
+/* No row was changed: is it the same completion again, or a late one? */
+static pfc_code explain_refusal(pfc_tx *tx, int64_t job_id, const char *hash, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    const char *stored, *state;
+    pfc_code code;
+
+    pfc_args_i64(&args, job_id);
+    code = pfc_tx_query(tx, "job_state", &args, &res, err);
+    if (code)
+        return code;
+    if (pfc_res_rows(res) == 0) {
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no such job");
+    } else {
+        state = pfc_res_text(res, 0, 1);
+        stored = pfc_res_text(res, 0, 2);
+        if (!stored || !pfc_secret_equal(stored, hash) || strcmp(state, "leased") == 0)
+            code = pfc_err_set(err, PFC_ECONFLICT, "job %lld: the lease is lost, the job is %s",
+                               (long long)job_id, state);
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code complete(pfc_tx *tx, int64_t job_id, const char *hash, const char *state,
+                         const char *reason, const char *const *run_ids, size_t run_ids_len,
+                         pfc_err *err)
+{
+    char *what;
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, job_id);
+    pfc_args_text(&args, hash);
+    pfc_args_text(&args, state);
+    pfc_args_text(&args, reason);
+    pfc_args_texts(&args, run_ids, run_ids_len);
+    code = pfc_tx_query(tx, "job_complete", &args, &res, err);
+    if (code)
+        return code;
+    if (pfc_res_rows(res)) {
+        what = pfc_format("job %lld", (long long)job_id);
+        code = pfc_note(tx, pfc_res_text(res, 0, 2), "complete", pfc_res_i64(res, 0, 0), what,
+                        pfc_res_text(res, 0, 1), err);
+        free(what);
+        if (!code)
+            code = pfc_job_tell(tx, job_id, err);
+        if (!code && strcmp(pfc_res_text(res, 0, 1), "done") != 0)
+            code = pfc_jobs_cancel_children(tx, job_id, err);
+    } else {
+        code = explain_refusal(tx, job_id, hash, err);
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *secret, const char *status,
+                          const char *reason, const char *const *run_ids, size_t run_ids_len,
+                          pfc_err *err)
+{
+    const bool broken = pfc_streq(status, "broken"), late = pfc_streq(status, "timed_out");
+    char hash[PFC_SHA256_HEX];
+    char *why = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code;
+
+    if (!broken && !late && !pfc_streq(status, "done") && !pfc_streq(status, "failed"))
+        return pfc_err_set_field(err, PFC_EINVAL, "status",
+                                 "status: want done, failed, broken or timed_out");
+    if (broken)
+        why = pfc_format(PFC_JOB_BROKEN "%s", reason ? reason : "the benchmark cannot be measured");
+    if (late)
+        why = pfc_format(PFC_JOB_TIMED_OUT "%s", reason ? reason : "over its limit");
+    pfc_sha256_hex(secret, strlen(secret), hash);
+    code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+    if (!code)
+        code = complete(tx, job_id, hash, why ? "failed" : status, why ? why : reason, run_ids,
+                        run_ids_len, err);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    free(why);
+    return code;
+}
+
+pfc_code pfc_jobs_expire(pfc_db *db, size_t *expired, pfc_err *err)
+{
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    if (!code)
+        code = expire(tx, expired, err);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    return code;
+}
+
+pfc_code pfc_job_release(pfc_db *db, int64_t job_id, const char *secret, pfc_err *err)
+{
+    char hash[PFC_SHA256_HEX];
+    bool found = false;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    if (code)
+        return code;
+    pfc_sha256_hex(secret, strlen(secret), hash);
+    code = release(tx, job_id, hash, &found, err);
+    if (!code && !found)
+        code = explain_refusal(tx, job_id, hash, err);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    return code;
+}
