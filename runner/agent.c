@@ -169,6 +169,7 @@ static void label_run(const pfc_job *job, pfc_run *run)
     free(run->branch);
     run->branch = pfc_strdup(job->branch);
     run->job_id = job->id;
+    run->job_fence = job->fence;
 }
 
 /* One launch, tried again when it failed for a reason that may pass. */

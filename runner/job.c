@@ -95,6 +95,8 @@ pfc_code pfc_job_from_json(const json_t *doc, pfc_job *out, pfc_err *err)
     if (code == PFC_OK)
         code = pfc_json_i64(obj, &at, "id", true, 1, INT64_MAX, &job.id, err);
     if (code == PFC_OK)
+        code = pfc_json_i64(obj, &at, "fence", false, 0, PFC_WIRE_MAX_ID, &job.fence, err);
+    if (code == PFC_OK)
         code = pfc_json_double(obj, &at, "lease_s", false, 1.0, MAX_LEASE_S, &job.lease_s, err);
     for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && code == PFC_OK; i++)
         code = pfc_json_string(obj, &at, texts[i].key, texts[i].required, texts[i].max_len,

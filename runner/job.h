@@ -20,7 +20,8 @@ typedef struct pfc_task {
 
 typedef struct pfc_job {
     int64_t id;
-    char *lease; /* secret */
+    char *lease;   /* secret, with the lease's number in it */
+    int64_t fence; /* the number, for its runs; 0: an older server does not say */
     double lease_s;
     char *project;
     char *commit;                  /* as given; resolved in the source */

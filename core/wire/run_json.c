@@ -329,10 +329,10 @@ static pfc_code read_head(const json_t *obj, const pfc_json_at *at, pfc_run *run
 
 static pfc_code read_run(const json_t *obj, pfc_run *run, pfc_err *err)
 {
-    static const char *const known[] = { "schema",       "id",     "project",    "commit",
-                                         "branch",       "suite",  "suite_hash", "started_at",
-                                         "finished_at",  "job_id", "infra",      "machine",
-                                         "measurements", NULL };
+    static const char *const known[] = { "schema",      "id",           "project",    "commit",
+                                         "branch",      "suite",        "suite_hash", "started_at",
+                                         "finished_at", "job_id",       "job_fence",  "infra",
+                                         "machine",     "measurements", NULL };
     pfc_json_at root = { 0 };
     pfc_code code = pfc_json_known(obj, &root, known, err);
 
@@ -345,6 +345,9 @@ static pfc_code read_run(const json_t *obj, pfc_run *run, pfc_err *err)
         code = read_time(obj, &root, "finished_at", false, &run->finished_at, err);
     if (code == PFC_OK)
         code = pfc_json_i64(obj, &root, "job_id", false, 0, PFC_WIRE_MAX_ID, &run->job_id, err);
+    if (code == PFC_OK)
+        code =
+            pfc_json_i64(obj, &root, "job_fence", false, 0, PFC_WIRE_MAX_ID, &run->job_fence, err);
     if (code == PFC_OK)
         code = pfc_json_bool(obj, &root, "infra", false, &run->infra, err);
     if (code == PFC_OK)
@@ -454,6 +457,8 @@ json_t *pfc_run_to_json(const pfc_run *run)
     set_time(doc, "finished_at", run->finished_at);
     if (run->job_id != 0)
         json_object_set_new(doc, "job_id", json_integer(run->job_id));
+    if (run->job_fence != 0)
+        json_object_set_new(doc, "job_fence", json_integer(run->job_fence));
     if (run->infra)
         json_object_set_new(doc, "infra", json_true());
     set_text(machine, "name", run->machine.name);

@@ -94,8 +94,9 @@ typedef struct pfc_run {
     char *suite_hash;  /* SHA-256 of the suite's text, "" when measured by a command */
     double started_at; /* Unix seconds; JSON: RFC 3339 */
     double finished_at;
-    int64_t job_id; /* 0: none */
-    bool infra;     /* the canary moved: kept out of detection */
+    int64_t job_id;    /* 0: none */
+    int64_t job_fence; /* number of the job's lease that it was measured under; 0: not known */
+    bool infra;        /* the canary moved: kept out of detection */
     pfc_machine machine;
     pfc_measurement *measurements;
     size_t measurements_len;

@@ -60,7 +60,8 @@ ORDER BY s.headline DESC, s.points DESC, s.id LIMIT 20;
 
 -- name: bisection_stored
 -- $1 project_id, $2 series_id, $3 sha[]
--- -> runs of the series at these commits on the machine that has most of them, newest first
+-- -> runs of the series at these commits on the machine that has most of them, newest first; not those of
+-- leases that were overtaken
 WITH found AS MATERIALIZED (
     SELECT c.sha, r.id AS run_id, r.machine_id, r.suite, m.median, m.samples, m.blocks, r.started_at,
            coalesce((j.task ->> 'layout')::int, 0) AS layout
@@ -69,7 +70,7 @@ WITH found AS MATERIALIZED (
     JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
     LEFT JOIN jobs j ON j.project_id = r.project_id AND j.id = r.job_id
     WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND c.sha = ANY ($3::text[])
-      AND NOT r.infra AND m.median > 0),
+      AND NOT r.infra AND m.median > 0 AND (j.fence > r.job_fence) IS NOT TRUE),
 best AS (SELECT machine_id FROM found GROUP BY machine_id ORDER BY count(*) DESC, machine_id DESC
          LIMIT 1)
 SELECT sha, run_id, layout, suite, median, samples, blocks, started_at

@@ -38,7 +38,7 @@ ORDER BY u.ordinal;
 -- $7 suite_hash[], $8 machine_id[], $9 job_id[] (0: none; what is no job of runners in the project is
 -- left out: it may become another's), $10 infra[], $11 started[], $12 finished[],
 -- $13 body_hash[], $14 key[], $15 measurements[], $16 series[], $17 samples[], $18 actor[],
--- $19 project[], $20 sha[]
+-- $19 project[], $20 sha[], $21 job_fence[] (0: none)
 -- -> place (from 1, in the arrays) and id of those that are new: stored with their part, their job
 -- when they have measured something, their line in the audit log and the word of them. Sorted, so that
 -- two groups with the same runs wait for each other instead of in a circle.
@@ -46,18 +46,18 @@ WITH u AS MATERIALIZED (
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[],
                          $7::text[], $8::bigint[], $9::bigint[], $10::boolean[], $11::float8[],
                          $12::float8[], $13::text[], $14::text[], $15::bigint[], $16::bigint[],
-                         $17::bigint[], $18::text[], $19::text[], $20::text[])
+                         $17::bigint[], $18::text[], $19::text[], $20::text[], $21::bigint[])
          WITH ORDINALITY
          AS t (project_id, run_id, header, commit_id, branch, suite, suite_hash, machine_id, job_id,
                infra, started, finished, body, key, measurements, series, samples, actor, project,
-               sha, place)),
+               sha, job_fence, place)),
 made AS (
     INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash,
-                      machine_id, job_id, infra, started_at, finished_at)
+                      machine_id, job_id, infra, started_at, finished_at, job_fence)
     SELECT project_id, run_id, header, commit_id, branch, suite, suite_hash, machine_id,
            CASE WHEN job_id > 0 THEN (SELECT j.id FROM jobs j WHERE j.project_id = u.project_id
                                       AND j.id = u.job_id AND j.kind NOT IN ('detect', 'notify')) END,
-           infra, to_timestamp(started), to_timestamp(finished)
+           infra, to_timestamp(started), to_timestamp(finished), nullif(job_fence, 0)
     FROM u ORDER BY project_id, run_id
     ON CONFLICT (project_id, run_id) DO NOTHING
     RETURNING id, project_id, run_id),

@@ -13,7 +13,7 @@ queue AS MATERIALIZED (
     AND EXISTS (SELECT 1 FROM page WHERE page.state = 'queued'))
 SELECT j.id, j.project_id, p.name AS project, j.kind, j.state, j.sha AS commit, j.branch, j.suite,
        coalesce(j.source, p.repo_url) AS source, p.build, p.measure, j.labels::text AS labels,
-       j.priority, j.tries, j.runner, j.reason, j.progress, to_json(j.run_ids)::text AS run_ids,
+       j.priority, j.tries, j.fence, j.runner, j.reason, j.progress, to_json(j.run_ids)::text AS run_ids,
        to_json(j.parents)::text AS parents,
        j.task::text AS task,
        j.cancel_requested, j.run_id, extract(epoch FROM j.created_at)::float8 AS created_at,
@@ -40,7 +40,7 @@ WHERE project_id = $1::bigint AND dedupe = $2 AND state IN ('queued', 'leased');
 
 -- name: job_lease
 -- $1 runner, $2 machine_class, $3 labels, $4 backends[], $5 project_id or NULL, $6 lease_hash,
--- $7 seconds  -> id
+-- $7 seconds  -> id, fence: the lease's number
 -- Materialized, so that the subquery with its lock is evaluated once and picks one row.
 WITH pick AS MATERIALIZED (
     SELECT project_id, id FROM jobs w
@@ -54,30 +54,37 @@ WITH pick AS MATERIALIZED (
            AND p.state <> 'done'))
     ORDER BY priority DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED)
 UPDATE jobs j
-SET state = 'leased', runner = $1, lease_hash = $6, tries = j.tries + 1, progress = NULL,
+SET state = 'leased', runner = $1, lease_hash = $6, tries = j.tries + 1, fence = j.fence + 1, progress = NULL,
     lease_until = clock_timestamp() + make_interval(secs => $7::float8), not_before = NULL,
     lease_s = $7::float8, leased_at = clock_timestamp(), started_at = coalesce(j.started_at, now())
 FROM pick WHERE j.project_id = pick.project_id AND j.id = pick.id
-RETURNING j.id;
+RETURNING j.id, j.fence;
+
+-- name: job_overtaken
+-- $1 job_id  -> project_id, id of its runs that an earlier lease brought: points of their series no longer
+SELECT r.project_id, r.id FROM jobs j
+JOIN commits c ON c.project_id = j.project_id AND c.sha = j.sha
+JOIN runs r ON r.project_id = c.project_id AND r.commit_id = c.id AND r.job_id = j.id
+WHERE j.id = $1::bigint AND r.job_fence < j.fence;
 
 -- name: job_heartbeat
--- $1 job_id, $2 lease_hash, $3 seconds, $4 progress  -> cancel_requested
+-- $1 job_id, $2 lease_hash, $3 seconds, $4 progress, $5 fence or NULL (any)  -> cancel_requested
 UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => $3::float8),
        progress = coalesce($4, progress)
-WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2
+WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2 AND ($5::bigint IS NULL OR fence = $5)
 RETURNING cancel_requested;
 
 -- name: job_complete
--- $1 job_id, $2 lease_hash, $3 state, $4 reason, $5 run_ids[]  -> project_id, state, actor
+-- $1 job_id, $2 lease_hash, $3 state, $4 reason, $5 run_ids[], $6 fence or NULL (any)  -> project_id, state, actor
 -- The hash stays: the same completion again, its answer lost, finds what it did.
 UPDATE jobs SET state = CASE WHEN cancel_requested AND $3 <> 'done' THEN 'cancelled' ELSE $3 END,
        reason = $4, run_ids = $5::text[], lease_until = NULL, finished_at = now()
-WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2
+WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2 AND ($6::bigint IS NULL OR fence = $6)
 RETURNING project_id, state, 'runner ' || coalesce(runner, '?') AS actor;
 
 -- name: job_state
--- $1 job_id  -> project_id, state, lease_hash
-SELECT project_id, state, lease_hash FROM jobs WHERE id = $1::bigint;
+-- $1 job_id  -> project_id, state, lease_hash, fence
+SELECT project_id, state, lease_hash, fence FROM jobs WHERE id = $1::bigint;
 
 -- name: job_cancel
 -- $1 job_id  -> project_id, state
@@ -88,9 +95,10 @@ WHERE id = $1::bigint AND state IN ('queued', 'leased') AND kind NOT IN ('detect
 RETURNING project_id, state;
 
 -- name: job_release
--- $1 job_id or NULL (any), $2 lease_hash  -> id; jobs_expire then says what becomes of it
+-- $1 job_id or NULL (any), $2 lease_hash, $3 fence or NULL (any)  -> id; jobs_expire then says what becomes of it
 UPDATE jobs SET lease_until = '-infinity'
 WHERE ($1::bigint IS NULL OR id = $1) AND state = 'leased' AND lease_hash = $2
+  AND ($3::bigint IS NULL OR fence = $3)
 RETURNING id;
 
 -- name: lease_undo
@@ -249,9 +257,10 @@ JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
 JOIN machines k ON k.id = r.machine_id
 WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS NOT NULL
   AND b.position >= $5::bigint AND NOT r.infra
-  -- Other layouts, single launches, many of one commit: evidence of a search, no points of a series.
+  -- Other layouts, single launches, many of one commit: evidence of a search, no points of a series, nor is
+  -- what a lease brought that another one has overtaken (retention_apply counts in the same way).
   AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
-                  AND j.kind IN ('bisect', 'verify'))
+                  AND (j.kind IN ('bisect', 'verify') OR j.fence > r.job_fence))
 ORDER BY b.position, r.started_at, r.run_id;
 
 -- name: detect_size

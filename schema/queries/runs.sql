@@ -3,8 +3,8 @@
 SELECT r.id AS run_id, r.run_id AS id, r.project_id, p.name AS project, c.sha AS commit, r.branch,
        r.suite, k.class AS machine_class, extract(epoch FROM r.started_at)::float8 AS started_at,
        extract(epoch FROM r.finished_at)::float8 AS finished_at, r.infra,
-       EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id AND j.state = 'done'
-               AND cardinality(j.run_ids) > 0 AND r.run_id <> ALL (j.run_ids)) AS extra,
+       EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
+               AND j.fence > r.job_fence) AS extra,
        (SELECT sum(q.measurements)::bigint FROM run_parts q
         WHERE q.project_id = r.project_id AND q.run_id = r.id) AS measurements
 FROM runs r
@@ -21,8 +21,8 @@ ORDER BY r.id DESC LIMIT $4::int;
 SELECT r.id AS run_id, r.run_id AS id, r.project_id, p.name AS project, c.sha AS commit, r.branch,
        r.suite, k.class AS machine_class, extract(epoch FROM r.started_at)::float8 AS started_at,
        extract(epoch FROM r.finished_at)::float8 AS finished_at, r.infra,
-       EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id AND j.state = 'done'
-               AND cardinality(j.run_ids) > 0 AND r.run_id <> ALL (j.run_ids)) AS extra,
+       EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
+               AND j.fence > r.job_fence) AS extra,
        (SELECT sum(q.measurements)::bigint FROM run_parts q
         WHERE q.project_id = r.project_id AND q.run_id = r.id) AS measurements
 FROM projects p
@@ -51,13 +51,14 @@ UPDATE machines SET last_seen_at = now() WHERE id = $1::bigint;
 
 -- name: run_insert
 -- $1 project_id, $2 run_id, $3 header_hash, $4 commit_id, $5 branch, $6 suite, $7 suite_hash,
--- $8 machine_id, $9 job_id (as in group_store), $10 infra, $11 started, $12 finished  -> id, when it is new
+-- $8 machine_id, $9 job_id (as in group_store), $10 infra, $11 started, $12 finished, $13 fence or NULL
+-- -> id, when it is new
 INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash, machine_id,
-                  job_id, infra, started_at, finished_at)
+                  job_id, infra, started_at, finished_at, job_fence)
 VALUES ($1::bigint, $2, $3, $4::bigint, $5, $6, $7, $8::bigint,
         (SELECT j.id FROM jobs j WHERE j.project_id = $1::bigint AND j.id = $9::bigint
          AND j.kind NOT IN ('detect', 'notify')), $10::boolean,
-        to_timestamp($11::float8), to_timestamp($12::float8))
+        to_timestamp($11::float8), to_timestamp($12::float8), $13::bigint)
 ON CONFLICT (project_id, run_id) DO NOTHING RETURNING id;
 
 -- name: run_lock
@@ -122,7 +123,7 @@ FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::b
 
 -- name: run_document
 -- $1 project_id, $2 run  -> the header
-SELECT r.run_id, p.name AS project, c.sha, r.branch, r.suite, r.suite_hash, r.job_id, r.infra,
+SELECT r.run_id, p.name AS project, c.sha, r.branch, r.suite, r.suite_hash, r.job_id, r.job_fence, r.infra,
        extract(epoch FROM r.started_at)::float8 AS started_at,
        extract(epoch FROM r.finished_at)::float8 AS finished_at,
        k.name AS machine, k.class, k.fingerprint::text AS fingerprint

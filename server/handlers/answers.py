@@ -92,10 +92,10 @@ replayed = members(position=NUMERAL, position_low=NUMERAL, position_high=NUMERAL
 measured = members("backend unit exact reason params extra samples", benchmark=TEXT, metric=TEXT, backend=TEXT, unit=TEXT,
                    direction=BETTER, exact=TRUTH, status=one_of("ok", "broken", "skipped"), reason=TEXT, params=TEXTS, extra=TEXTS,
                    samples=each(each(NUMBER)))
-run = members("branch suite suite_hash finished_at job_id infra",
+run = members("branch suite suite_hash finished_at job_id job_fence infra",
               "the stored document, as schema/json/run.schema.json has it, with its number",
               schema={"const": "perfci.run/1"}, run_id=NUMERAL, id=RUN_ID, project=TEXT, commit=COMMIT, branch=TEXT, suite=TEXT,
-              suite_hash=TEXT, started_at=TIME, finished_at=TIME, job_id=COUNT, infra=TRUTH,
+              suite_hash=TEXT, started_at=TIME, finished_at=TIME, job_id=COUNT, job_fence=COUNT, infra=TRUTH,
               machine=members("name", name=TEXT, class_=TEXT, fingerprint=TEXTS, hash=HASH), measurements=each(measured))
 
 side = members(median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT)
@@ -139,7 +139,9 @@ job = members(id=NUMERAL, project=TEXT,
               runner=null(TEXT), position=null(COUNT), expected_wait=null(job_wait), wait_reason=null(TEXT), reason=null(TEXT),
               progress=null(TEXT), run_ids=each(RUN_ID), parents=each(NUMERAL),
               cancel_requested=TRUTH, created_at=TIME, started_at=null(TIME), finished_at=null(TIME))
-leased = more(job, without="expected_wait wait_reason parents", lease=RUN_ID, lease_s=NUMERAL, source=null(TEXT),
+# SECRET-NUMBER
+LEASE = {"type": "string", "pattern": "^[0-9a-f]{32}-[1-9][0-9]{0,18}$"}
+leased = more(job, without="expected_wait wait_reason parents", lease=LEASE, fence=NUMERAL, lease_s=NUMERAL, source=null(TEXT),
               build=null(TEXT), measure=null(TEXT), task=ANYTHING)
 runner = members(name=TEXT, machine_class=TEXT, last_seen_at=TIME, job_id=null(NUMERAL), labels=TEXTS, backends=each(TEXT))
 machine = members(id=NUMERAL, machine_class=TEXT, name=TEXT, fingerprint_hash=HASH, fingerprint=TEXTS, first_seen_at=TIME,

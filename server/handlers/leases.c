@@ -20,6 +20,7 @@ static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *se
     json_object_del(job, "wait_reason");
     json_object_del(job, "parents");
     json_object_set_new(job, "lease", json_string(secret));
+    json_object_set_new(job, "fence", json_integer((json_int_t)j->fence));
     json_object_set_new(job, "lease_s", json_integer((json_int_t)lease_seconds(app)));
     json_object_set_new(job, "source", pfc_reply_string(j->source));
     json_object_set_new(job, "build", pfc_reply_string(j->build));
@@ -43,7 +44,7 @@ PFC_HANDLER(jobs_lease)
     json_t *body = NULL;
     char *runner = NULL, *machine_class = NULL, *labels = NULL, *lease = NULL;
     char **backends = NULL;
-    char secret[33] = "";
+    char secret[PFC_LEASE_SIZE] = "";
     int64_t wait_s = 0;
     pfc_code code;
 

@@ -19,6 +19,7 @@ static const pfc_col job_cols[] = {
     PFC_COL(pfc_job, task_json, "task", TEXT),
     PFC_COL(pfc_job, priority, "priority", I64),
     PFC_COL(pfc_job, tries, "tries", I64),
+    PFC_COL(pfc_job, fence, "fence", I64),
     PFC_COL(pfc_job, runner, "runner", TEXT),
     PFC_COL(pfc_job, position, "position", I64),
     PFC_COL(pfc_job, reason, "reason", TEXT),

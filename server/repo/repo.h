@@ -144,7 +144,7 @@ typedef struct pfc_run_row {
     double started_at, finished_at;
     int64_t measurements;
     bool infra;
-    bool extra; /* says that it is of a job that another run was the result of: a lost lease's */
+    bool extra; /* measured under a lease that another one of the same job has overtaken */
 } pfc_run_row;
 PFC_ROWS(pfc_run_rows, pfc_run_row);
 
@@ -259,6 +259,7 @@ typedef struct pfc_job {
     const char *labels_json;
     const char *task_json; /* of bisections and verifications: layout, pair, what to measure */
     int64_t priority, tries;
+    int64_t fence; /* number of the newest lease; 0: there was none */
     const char *runner;
     int64_t position; /* 1 = next; 0: not queued */
     const char *reason, *progress;

@@ -38,6 +38,7 @@ static pfc_code read_header(const pfc_res *res, pfc_run *run, pfc_err *err)
     run->started_at = pfc_res_f64(res, 0, pfc_res_column(res, "started_at"));
     run->finished_at = pfc_res_f64(res, 0, pfc_res_column(res, "finished_at"));
     run->job_id = pfc_res_i64(res, 0, pfc_res_column(res, "job_id"));
+    run->job_fence = pfc_res_i64(res, 0, pfc_res_column(res, "job_fence"));
     run->infra = pfc_res_bool(res, 0, pfc_res_column(res, "infra"));
     run->machine.name = text_of(res, 0, "machine");
     run->machine.machine_class = text_of(res, 0, "class");

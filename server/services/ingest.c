@@ -134,6 +134,7 @@ static pfc_code claim_run(pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
     pfc_args_bool(&args, run->infra);
     pfc_args_f64(&args, run->started_at);
     pfc_args_f64(&args, run->finished_at);
+    pfc_args_id(&args, run->job_fence);
     /* Waits while another transaction is storing the same run. */
     code = pfc_query_id(in->tx, "run_insert", &args, &in->run_id, err);
     if (!code && in->run_id)

@@ -97,6 +97,10 @@ static int64_t job_of(const pfc_ingest *in)
 {
     return in->run->job_id;
 }
+static int64_t fence_of(const pfc_ingest *in)
+{
+    return in->run->job_fence;
+}
 static int64_t measurements_of(const pfc_ingest *in)
 {
     return (int64_t)in->run->measurements_len;
@@ -331,6 +335,7 @@ static void run_args(pfc_args *args, const group *g)
     put_texts(args, g, actor_of);
     put_texts(args, g, project_name_of);
     put_texts(args, g, sha_of);
+    put_i64s(args, g, fence_of);
 }
 
 /* Stores all but the numbers; runs that were there before leave the group. */

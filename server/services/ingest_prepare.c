@@ -137,11 +137,16 @@ static pfc_code check_run(const pfc_run *run, const char *key, pfc_err *err)
 /* All that the parts of one run must have in common. */
 static void hash_header(const pfc_run *run, char out[PFC_SHA256_HEX])
 {
-    char *text = pfc_format("%s\n%s\n%s\n%s\n%.17g\n%.17g\n%lld\n%d\n%s\n%s\n%s", run->commit,
-                            run->branch ? run->branch : "", run->suite ? run->suite : "",
-                            run->suite_hash ? run->suite_hash : "", run->started_at,
-                            run->finished_at, (long long)run->job_id, run->infra, run->machine.name,
-                            run->machine.machine_class, run->machine.fingerprint_hash);
+    char fence[32] = ""; /* what says none has the hash that it always had */
+    char *text;
+
+    if (run->job_fence)
+        (void)snprintf(fence, sizeof(fence), "\n%lld", (long long)run->job_fence);
+    text = pfc_format("%s\n%s\n%s\n%s\n%.17g\n%.17g\n%lld\n%d\n%s\n%s\n%s%s", run->commit,
+                      run->branch ? run->branch : "", run->suite ? run->suite : "",
+                      run->suite_hash ? run->suite_hash : "", run->started_at, run->finished_at,
+                      (long long)run->job_id, run->infra, run->machine.name,
+                      run->machine.machine_class, run->machine.fingerprint_hash, fence);
 
     pfc_sha256_hex(text, strlen(text), out);
     free(text);

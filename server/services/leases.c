@@ -1,13 +1,35 @@
 /*
  * Leases: a job is claimed with SKIP LOCKED. Whoever has the lease's secret may go on; when it runs out
- * the job goes back, and what its old holder still sends is refused.
+ * the job goes back, and what its old holder still sends is refused. A runner that is started again asks
+ * under the secret that it had, and may get the same job: each lease of a job has a number, which its
+ * holder shows with the secret, so that what is still under way from the try before is not taken for the
+ * one at hand.
  */
 #include "core/base/hash.h"
+#include "core/base/parse.h"
 #include "core/base/rng.h"
 #include "server/services/internal.h"
 
 #define MAX_LEASE_S 3600.0
 #define UNDO_TRIES  4 /* connections lost at the same moment, before one is good */
+
+/* What a holder shows: the secret, by its hash, and the number of the lease; 0: it does not say. */
+typedef struct ticket {
+    char hash[PFC_SHA256_HEX];
+    int64_t fence;
+} ticket;
+
+/* What is neither SECRET nor SECRET-NUMBER is nobody's. */
+static ticket ticket_of(const char *lease)
+{
+    const char *dash = strchr(lease, '-');
+    ticket t = { 0 };
+
+    if (dash && pfc_parse_i64(dash + 1, 1, INT64_MAX, "lease", &t.fence, NULL) != PFC_OK)
+        dash = NULL;
+    pfc_sha256_hex(lease, dash ? (size_t)(dash - lease) : strlen(lease), t.hash);
+    return t;
+}
 
 static pfc_code expire(pfc_tx *tx, size_t *expired, pfc_err *err)
 {
@@ -35,8 +57,8 @@ static pfc_code expire(pfc_tx *tx, size_t *expired, pfc_err *err)
     return code ? code : pfc_jobs_cancel_children(tx, 0, err);
 }
 
-/* *found: a job was held under that hash (any job: 0), and no longer is. */
-static pfc_code release(pfc_tx *tx, int64_t job_id, const char *hash, bool *found, pfc_err *err)
+/* *found: a job was held under that lease (any job: 0), and no longer is. */
+static pfc_code release(pfc_tx *tx, int64_t job_id, const ticket *t, bool *found, pfc_err *err)
 {
     pfc_args args = { 0 };
     int64_t id = 0;
@@ -44,7 +66,8 @@ static pfc_code release(pfc_tx *tx, int64_t job_id, const char *hash, bool *foun
     pfc_code code;
 
     pfc_args_id(&args, job_id);
-    pfc_args_text(&args, hash);
+    pfc_args_text(&args, t->hash);
+    pfc_args_id(&args, t->fence);
     code = pfc_query_id(tx, "job_release", &args, &id, err);
     *found = id != 0;
     return code || !id ? code : expire(tx, &expired, err);
@@ -88,10 +111,27 @@ static double lease_seconds(double wanted)
     return wanted > 0 ? PFC_MIN(wanted, MAX_LEASE_S) : PFC_LEASE_S;
 }
 
-static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *labels,
-                     const char *hash, int64_t *id, pfc_err *err)
+/* What earlier leases of the job have brought is no point of its series any more: they are judged anew. */
+static pfc_code judge_overtaken(pfc_tx *tx, int64_t job_id, pfc_err *err)
 {
     pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, job_id);
+    code = pfc_tx_query(tx, "job_overtaken", &args, &res, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++)
+        code = pfc_detect_enqueue(tx, pfc_res_i64(res, i, 0), pfc_res_i64(res, i, 1), NULL, err);
+    pfc_res_free(res);
+    return code;
+}
+
+/* *t has the hash to lease under, and gets the number. */
+static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *labels, ticket *t,
+                     int64_t *id, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
     bool found = false;
     pfc_code code;
 
@@ -102,7 +142,7 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
     pfc_args_id(&args, request->project_id);
     code = pfc_tx_query(tx, "runner_seen", &args, NULL, err);
     if (!code && request->lease)
-        code = release(tx, 0, hash, &found, err);
+        code = release(tx, 0, t, &found, err);
     if (code)
         return code;
     pfc_args_text(&args, request->runner);
@@ -110,17 +150,26 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
     pfc_args_text(&args, labels);
     pfc_args_texts(&args, request->backends, request->backends_len);
     pfc_args_id(&args, request->project_id);
-    pfc_args_text(&args, hash);
+    pfc_args_text(&args, t->hash);
     pfc_args_f64(&args, lease_seconds(request->lease_s));
-    code = pfc_query_id(tx, "job_lease", &args, id, err);
-    return code || !*id ? code : pfc_job_tell(tx, *id, err);
+    code = pfc_tx_query(tx, "job_lease", &args, &res, err);
+    if (!code && pfc_res_rows(res)) {
+        *id = pfc_res_i64(res, 0, 0);
+        t->fence = pfc_res_i64(res, 0, 1);
+        code = t->fence > 1 ? judge_overtaken(tx, *id, err) : PFC_OK;
+        if (!code)
+            code = pfc_job_tell(tx, *id, err);
+    }
+    pfc_res_free(res);
+    return code;
 }
 
-pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *out, char *secret,
-                       pfc_err *err)
+pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *out,
+                       char lease[PFC_LEASE_SIZE], pfc_err *err)
 {
     char *labels = NULL;
-    char fresh[33], hash[PFC_SHA256_HEX] = "";
+    char fresh[33];
+    ticket t = { 0 };
     pfc_tx *tx = NULL;
     int64_t id = 0;
     pfc_code code = pfc_labels_canonical(request->labels_json, &labels, err);
@@ -137,8 +186,8 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
             memcpy(fresh, request->lease, sizeof(fresh));
         else
             pfc_random_id(fresh);
-        pfc_sha256_hex(fresh, strlen(fresh), hash);
-        code = take(tx, request, labels, hash, &id, err);
+        pfc_sha256_hex(fresh, strlen(fresh), t.hash);
+        code = take(tx, request, labels, &t, &id, err);
     }
     pfc_tx_free(tx);
     free(labels);
@@ -146,18 +195,19 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
         code = pfc_err_set(err, PFC_ENOTFOUND, "no job waits for this runner");
     if (!code)
         code = pfc_jobs_get(db, id, out, err);
-    if (!code)
-        memcpy(secret, fresh, sizeof(fresh));
-    /* Nobody has its secret. */
-    else if (hash[0] && code != PFC_ENOTFOUND)
-        pfc_lease_undo(db, hash);
+    if (!code) {
+        out->items[0].fence = t.fence; /* whatever became of the job since */
+        (void)snprintf(lease, PFC_LEASE_SIZE, "%s-%lld", fresh, (long long)t.fence);
+    } else if (t.hash[0] && code != PFC_ENOTFOUND) {
+        pfc_lease_undo(db, t.hash); /* nobody has its secret */
+    }
     return code;
 }
 
-pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *secret, const char *progress,
+pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *lease, const char *progress,
                            double lease_s, bool *cancel, pfc_err *err)
 {
-    char hash[PFC_SHA256_HEX];
+    const ticket t = ticket_of(lease);
     pfc_args args = { 0 };
     pfc_res *res = NULL;
     pfc_tx *tx = NULL;
@@ -165,11 +215,11 @@ pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *secret, const
 
     if (code)
         return code;
-    pfc_sha256_hex(secret, strlen(secret), hash);
     pfc_args_i64(&args, job_id);
-    pfc_args_text(&args, hash);
+    pfc_args_text(&args, t.hash);
     pfc_args_f64(&args, lease_seconds(lease_s));
     pfc_args_text(&args, progress);
+    pfc_args_id(&args, t.fence);
     code = pfc_tx_query(tx, "job_heartbeat", &args, &res, err);
     if (!code && pfc_res_rows(res) == 0)
         code = pfc_err_set(err, PFC_ECONFLICT, "job %lld: the lease is lost", (long long)job_id);
@@ -181,7 +231,7 @@ pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *secret, const
 }
 
 /* No row was changed: is it the same completion again, or a late one? */
-static pfc_code explain_refusal(pfc_tx *tx, int64_t job_id, const char *hash, pfc_err *err)
+static pfc_code explain_refusal(pfc_tx *tx, int64_t job_id, const ticket *t, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -197,7 +247,8 @@ static pfc_code explain_refusal(pfc_tx *tx, int64_t job_id, const char *hash, pf
     } else {
         state = pfc_res_text(res, 0, 1);
         stored = pfc_res_text(res, 0, 2);
-        if (!stored || !pfc_secret_equal(stored, hash) || strcmp(state, "leased") == 0)
+        if (!stored || !pfc_secret_equal(stored, t->hash) || strcmp(state, "leased") == 0 ||
+            (t->fence && t->fence != pfc_res_i64(res, 0, 3)))
             code = pfc_err_set(err, PFC_ECONFLICT, "job %lld: the lease is lost, the job is %s",
                                (long long)job_id, state);
     }
@@ -205,7 +256,7 @@ static pfc_code explain_refusal(pfc_tx *tx, int64_t job_id, const char *hash, pf
     return code;
 }
 
-static pfc_code complete(pfc_tx *tx, int64_t job_id, const char *hash, const char *state,
+static pfc_code complete(pfc_tx *tx, int64_t job_id, const ticket *t, const char *state,
                          const char *reason, const char *const *run_ids, size_t run_ids_len,
                          pfc_err *err)
 {
@@ -215,10 +266,11 @@ static pfc_code complete(pfc_tx *tx, int64_t job_id, const char *hash, const cha
     pfc_code code;
 
     pfc_args_i64(&args, job_id);
-    pfc_args_text(&args, hash);
+    pfc_args_text(&args, t->hash);
     pfc_args_text(&args, state);
     pfc_args_text(&args, reason);
     pfc_args_texts(&args, run_ids, run_ids_len);
+    pfc_args_id(&args, t->fence);
     code = pfc_tx_query(tx, "job_complete", &args, &res, err);
     if (code)
         return code;
@@ -232,18 +284,18 @@ static pfc_code complete(pfc_tx *tx, int64_t job_id, const char *hash, const cha
         if (!code && strcmp(pfc_res_text(res, 0, 1), "done") != 0)
             code = pfc_jobs_cancel_children(tx, job_id, err);
     } else {
-        code = explain_refusal(tx, job_id, hash, err);
+        code = explain_refusal(tx, job_id, t, err);
     }
     pfc_res_free(res);
     return code;
 }
 
-pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *secret, const char *status,
+pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *lease, const char *status,
                           const char *reason, const char *const *run_ids, size_t run_ids_len,
                           pfc_err *err)
 {
     const bool broken = pfc_streq(status, "broken"), late = pfc_streq(status, "timed_out");
-    char hash[PFC_SHA256_HEX];
+    const ticket t = ticket_of(lease);
     char *why = NULL;
     pfc_tx *tx = NULL;
     pfc_code code;
@@ -255,10 +307,9 @@ pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *secret, const 
         why = pfc_format(PFC_JOB_BROKEN "%s", reason ? reason : "the benchmark cannot be measured");
     if (late)
         why = pfc_format(PFC_JOB_TIMED_OUT "%s", reason ? reason : "over its limit");
-    pfc_sha256_hex(secret, strlen(secret), hash);
     code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
     if (!code)
-        code = complete(tx, job_id, hash, why ? "failed" : status, why ? why : reason, run_ids,
+        code = complete(tx, job_id, &t, why ? "failed" : status, why ? why : reason, run_ids,
                         run_ids_len, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
@@ -280,19 +331,18 @@ pfc_code pfc_jobs_expire(pfc_db *db, size_t *expired, pfc_err *err)
     return code;
 }
 
-pfc_code pfc_job_release(pfc_db *db, int64_t job_id, const char *secret, pfc_err *err)
+pfc_code pfc_job_release(pfc_db *db, int64_t job_id, const char *lease, pfc_err *err)
 {
-    char hash[PFC_SHA256_HEX];
+    const ticket t = ticket_of(lease);
     bool found = false;
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
 
     if (code)
         return code;
-    pfc_sha256_hex(secret, strlen(secret), hash);
-    code = release(tx, job_id, hash, &found, err);
+    code = release(tx, job_id, &t, &found, err);
     if (!code && !found)
-        code = explain_refusal(tx, job_id, hash, err);
+        code = explain_refusal(tx, job_id, &t, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);

@@ -10,6 +10,7 @@
 #define PFC_LEASE_S         60
 #define PFC_JOB_MAX_TRIES   3
 #define PFC_JOB_MAX_PARENTS 64
+#define PFC_LEASE_SIZE      53 /* 32 digits, "-", a number, NUL */
 
 typedef struct pfc_job_spec {
     const char *kind; /* measure, nightly, pull_request, backfill, bisect, verify */
@@ -38,22 +39,23 @@ typedef struct pfc_lease_request {
 } pfc_lease_request;
 
 /** The runner's next job. PFC_ENOTFOUND when none fits now (wait for a "job" event and ask again).
- *  `secret` (33 bytes) is the lease: whoever has it may heartbeat and complete. A job's labels
+ *  `lease` is SECRET-NUMBER: whoever has it may heartbeat and complete. The number is higher with each
+ *  lease of the job, so that what comes late of an earlier one is told apart, although its secret was the
+ *  same; with SECRET alone it is not. A job's labels
  *  must be among the runner's; the labels "machine_class" and "backend" mean the request's. What was
  *  leased under request->lease before is given back first: its holder lost the answer, or was killed. */
-pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *out, char *secret,
-                       pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *out,
+                       char lease[PFC_LEASE_SIZE], pfc_err *err) PFC_MUSTCHECK;
 /** Prolongs. PFC_ECONFLICT: the lease is lost; stop. *cancel: somebody wants it stopped. */
-pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *secret, const char *progress,
+pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *lease, const char *progress,
                            double lease_s, bool *cancel, pfc_err *err) PFC_MUSTCHECK;
 /** status: done, failed, broken or timed_out. PFC_ECONFLICT: the lease is lost; PFC_ENOTFOUND: no such job.
  *  Repeating the same completion with the same lease is fine. */
-pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *secret, const char *status,
+pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *lease, const char *status,
                           const char *reason, const char *const *run_ids, size_t run_ids_len,
                           pfc_err *err) PFC_MUSTCHECK;
 /** Gives it back undone, as if the lease had run out now. PFC_ECONFLICT, PFC_ENOTFOUND: as above. */
-pfc_code pfc_job_release(pfc_db *db, int64_t job_id, const char *secret,
-                         pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_job_release(pfc_db *db, int64_t job_id, const char *lease, pfc_err *err) PFC_MUSTCHECK;
 /** A queued job is cancelled at once, a leased one when its runner hears of it. */
 pfc_code pfc_job_cancel(pfc_db *db, const char *actor, int64_t job_id, pfc_jobs *out,
                         pfc_err *err) PFC_MUSTCHECK;

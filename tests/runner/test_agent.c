@@ -126,7 +126,8 @@ static void offer_job(const char *yaml, double lease_s)
 
     fixture_write(&f, "perfci.yaml", yaml);
     id = fixture_commit(&f, "value", "12.5\n", "measure me");
-    s.job = pfc_format("{\"job\": {\"id\": 17, \"lease\": \"secret\", \"lease_s\": %g, "
+    s.job = pfc_format("{\"job\": {\"id\": 17, \"lease\": \"secret\", \"fence\": 3, "
+                       "\"lease_s\": %g, "
                        "\"kind\": \"measure\", \"project\": \"demo\", \"commit\": \"%s\", "
                        "\"branch\": \"main\", \"source\": \"%s\", \"build\": null, "
                        "\"future_member\": [1]}}",
@@ -175,6 +176,7 @@ Test(agent, a_job_becomes_a_run_and_a_completion)
     cr_assert(eq(str, s.run->project, "demo"));
     cr_assert(eq(str, s.run->branch, "main"));
     cr_assert(eq(int, (int)s.run->job_id, 17));
+    cr_assert(eq(int, (int)s.run->job_fence, 3));
     cr_assert(eq(str, s.run->machine.name, "tester"));
     cr_assert(eq(str, s.run->machine.machine_class, "lab"));
     cr_assert(eq(str, s.run->measurements[0].metric, "gemm_tflops"));

@@ -15,7 +15,7 @@ unsigned fleet_commit_number(const char *sha)
     return (unsigned)strtoul(sha + 32, NULL, 16);
 }
 
-pfc_jobs fleet_lease(const fleet *f, const char *runner, char secret[33])
+pfc_jobs fleet_lease(const fleet *f, const char *runner, char secret[PFC_LEASE_SIZE])
 {
     const pfc_lease_request request = { .runner = runner, .machine_class = "test-cpu" };
     pfc_jobs jobs = { 0 };
@@ -26,15 +26,16 @@ pfc_jobs fleet_lease(const fleet *f, const char *runner, char secret[33])
     return jobs;
 }
 
-/* A run of commit n with its level, a fresh wobble, and the job's number; its id into `id`. */
-static void store_run(fleet *f, unsigned n, int64_t job, char id[33])
+/* A run of commit n with its level, a fresh wobble, and the job's numbers; its id into `id`. */
+static void store_run(fleet *f, unsigned n, const pfc_job *job, char id[33])
 {
     const double level = n >= CULPRIT && !f->healed ? 100 * STEP : 100;
     pfc_run *run = fx_run(n);
     pfc_rng rng;
 
     (void)snprintf(id, 33, "%s", run->id);
-    run->job_id = job;
+    run->job_id = job->id;
+    run->job_fence = job->fence;
     fx_measure(run, "gemm/a", "time_ns", level, 0, 1, 1, 1);
     pfc_rng_seed(&rng, 77 + f->seeds++);
     run->measurements[0].samples[0] *= exp(NOISE * pfc_rng_normal(&rng));
@@ -53,9 +54,9 @@ void fleet_do_job(fleet *f, const pfc_job *job, const char *secret)
     f->jobs++;
     f->pairs += pair != NULL;
     if (!broken)
-        store_run(f, fleet_commit_number(job->commit), job->id, ids[0]);
+        store_run(f, fleet_commit_number(job->commit), job, ids[0]);
     if (!broken && pair)
-        store_run(f, fleet_commit_number(pair), job->id, ids[1]);
+        store_run(f, fleet_commit_number(pair), job, ids[1]);
     cr_assert(eq(int,
                  pfc_job_complete(f->db, job->id, secret, broken ? "broken" : "done",
                                   broken ? "cc1: error" : NULL, list,
@@ -91,7 +92,7 @@ void fleet_work(fleet *f, size_t runners, size_t *most)
     *most = 0;
     for (;;) {
         pfc_jobs held[4] = { 0 };
-        char secrets[4][33];
+        char secrets[4][PFC_LEASE_SIZE];
         size_t n = 0;
 
         fleet_advance(f->db);

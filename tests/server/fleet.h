@@ -23,7 +23,7 @@ typedef struct fleet {
 fleet fleet_begin(pfc_db *db);
 unsigned fleet_commit_number(const char *sha);
 /** Empty when there is no job; the lease's secret into `secret`. */
-pfc_jobs fleet_lease(const fleet *f, const char *runner, char secret[33]);
+pfc_jobs fleet_lease(const fleet *f, const char *runner, char secret[PFC_LEASE_SIZE]);
 /** Measures the leased job and hands it back, as an agent does. */
 void fleet_do_job(fleet *f, const pfc_job *job, const char *secret);
 /** All turns that are due; each one a server of its own as far as the rows can tell. */

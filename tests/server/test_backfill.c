@@ -32,7 +32,7 @@ Test(backfill, a_wide_range_shrinks_by_its_middle_within_the_budget)
     pfc_jobs held;
     pfc_err err = { 0 };
     int64_t job = 0;
-    char secret[33];
+    char secret[PFC_LEASE_SIZE];
 
     alert_with_a_wide_range(&f, 16);
     pfc_test_sql(url, "UPDATE projects SET repo_url = '/srv/p.git'");
@@ -88,7 +88,7 @@ Test(backfill, parents_come_first_and_a_later_search_has_their_results)
     pfc_err err = { 0 };
     unsigned low, high, measured = 0, ties = 0;
     int64_t job = 0;
-    char secret[33], *known;
+    char secret[PFC_LEASE_SIZE], *known;
 
     alert_with_a_wide_range(&f, 14);
     pfc_test_sql(url, "UPDATE projects SET repo_url = '/srv/p.git'");

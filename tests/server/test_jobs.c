@@ -27,7 +27,7 @@ static int64_t enqueue(pfc_db *db, int64_t p, unsigned n, int priority, const ch
 static const pfc_lease_request runner = { .runner = "r1", .machine_class = "test-cpu" };
 
 /* Id of the leased job, 0: none. */
-static int64_t lease(pfc_db *db, const pfc_lease_request *request, char secret[33])
+static int64_t lease(pfc_db *db, const pfc_lease_request *request, char secret[PFC_LEASE_SIZE])
 {
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
@@ -63,7 +63,7 @@ Test(jobs, an_open_job_is_not_queued_twice)
     pfc_db *db = pfc_test_db_open(2, NULL);
     int64_t p = fx_project(db);
     int64_t first = enqueue(db, p, 1, 0, NULL);
-    char secret[33];
+    char secret[PFC_LEASE_SIZE];
     pfc_err err = { 0 };
 
     cr_assert(eq(i64, enqueue(db, p, 1, 0, NULL), first));
@@ -83,7 +83,7 @@ Test(jobs, priority_first_then_age)
     int64_t c = enqueue(db, p, 3, 50, NULL);
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
-    char secret[33];
+    char secret[PFC_LEASE_SIZE];
 
     cr_assert(eq(int, pfc_jobs_get(db, a, &jobs, &err), PFC_OK));
     cr_assert(eq(i64, jobs.items[0].position, 3));
@@ -111,7 +111,7 @@ Test(jobs, labels_pick_the_runner)
     pfc_lease_request right_rack = { .runner = "r4",
                                      .machine_class = "zen4",
                                      .labels_json = "{\"rack\":\"7\",\"more\":\"yes\"}" };
-    char secret[33];
+    char secret[PFC_LEASE_SIZE];
 
     cr_assert(eq(i64, lease(db, &runner, secret), 0));
     cr_assert(eq(i64, lease(db, &other_rack, secret), 0));
@@ -134,7 +134,7 @@ Test(jobs, an_expired_lease_goes_back_and_its_late_result_is_refused)
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(2, &url);
     int64_t p = fx_project(db), id = enqueue(db, p, 1, 0, NULL);
-    char old[33], fresh[33];
+    char old[PFC_LEASE_SIZE], fresh[PFC_LEASE_SIZE];
     bool cancel = true;
     size_t expired = 0;
     pfc_err err = { 0 };
@@ -177,7 +177,7 @@ Test(jobs, a_job_given_back_waits_again_at_once)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);
     int64_t p = fx_project(db), id = enqueue(db, p, 1, 0, NULL);
-    char first[33], second[33];
+    char first[PFC_LEASE_SIZE], second[PFC_LEASE_SIZE];
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
 
@@ -206,14 +206,15 @@ Test(jobs, asking_again_under_the_same_lease_gives_back_what_it_brought)
                                       .machine_class = "test-cpu",
                                       .lease = "0123456789abcdef0123456789abcdef" };
     pfc_lease_request wrong = again;
-    char secret[33], other[33];
+    char secret[PFC_LEASE_SIZE], other[PFC_LEASE_SIZE];
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
 
     cr_assert(eq(i64, lease(db, &again, secret), id)); /* the answer is lost */
-    cr_assert(eq(str, secret, (char *)again.lease));
+    cr_assert(eq(str, secret, "0123456789abcdef0123456789abcdef-1"));
     next = enqueue(db, p, 2, 0, NULL);
     cr_assert(eq(i64, lease(db, &again, secret), id));
+    cr_assert(eq(str, secret, "0123456789abcdef0123456789abcdef-2"));
     /* whom the first is not given back by asks under another name, though it is called the same */
     cr_assert(eq(i64, lease(db, &runner, other), next));
     ASSERT_STATE(db, id, "leased");
@@ -226,6 +227,118 @@ Test(jobs, asking_again_under_the_same_lease_gives_back_what_it_brought)
     pfc_db_close(db);
 }
 
+/* A runner that was killed asks again under the secret that it had, gets the same job, and what it sent of
+ * the try before comes only now. */
+Test(jobs, what_is_late_of_a_try_is_not_taken_for_the_next_under_the_same_secret)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db), id = enqueue(db, p, 1, 0, NULL);
+    const pfc_lease_request again = { .runner = "r1",
+                                      .machine_class = "test-cpu",
+                                      .lease = "0123456789abcdef0123456789abcdef" };
+    char first[PFC_LEASE_SIZE], second[PFC_LEASE_SIZE], *until;
+    const char *runs[] = { "0123456789abcdef0123456789abcdef" };
+    bool cancel = false;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(i64, lease(db, &again, first), id));
+    cr_assert(eq(i64, lease(db, &again, second), id));
+    pfc_test_sql(url, "UPDATE jobs SET lease_until = now() + interval '5 seconds'");
+    cr_assert(eq(int, pfc_job_heartbeat(db, id, first, "old", 60, &cancel, &err), PFC_ECONFLICT));
+    cr_assert(eq(int, pfc_job_complete(db, id, first, "done", NULL, runs, 1, &err), PFC_ECONFLICT));
+    cr_assert(
+        eq(int, pfc_job_complete(db, id, first, "failed", "x", NULL, 0, &err), PFC_ECONFLICT));
+    cr_assert(eq(int, pfc_job_release(db, id, first, &err), PFC_ECONFLICT));
+    ASSERT_STATE(db, id, "leased");
+    until = pfc_test_sql_value(url, "SELECT progress IS NULL AND lease_until < now() + interval '6 "
+                                    "seconds' FROM jobs");
+    cr_assert(eq(str, until, "t"));
+    free(until);
+    /* what is no number is no lease */
+    for (size_t i = 0; i < 3; i++) {
+        char *odd = pfc_format("%s%s", again.lease, (const char *[]){ "-", "-0", "-2x" }[i]);
+
+        cr_assert(eq(int, pfc_job_heartbeat(db, id, odd, NULL, 60, &cancel, &err), PFC_ECONFLICT));
+        free(odd);
+    }
+    cr_assert(eq(int, pfc_job_heartbeat(db, id, second, "new", 60, &cancel, &err), PFC_OK));
+    /* who knows of no numbers shows the secret alone */
+    cr_assert(eq(int, pfc_job_heartbeat(db, id, again.lease, NULL, 60, &cancel, &err), PFC_OK));
+    cr_assert(eq(int, pfc_job_complete(db, id, second, "done", NULL, NULL, 0, &err), PFC_OK));
+    cr_assert(eq(int, pfc_job_complete(db, id, second, "done", NULL, NULL, 0, &err), PFC_OK));
+    cr_assert(eq(int, pfc_job_complete(db, id, first, "done", NULL, runs, 1, &err), PFC_ECONFLICT));
+    cr_assert(eq(int, pfc_job_release(db, id, first, &err), PFC_ECONFLICT));
+    ASSERT_STATE(db, id, "done");
+    free(url);
+    pfc_db_close(db);
+}
+
+/* Stores a run of the job; its number. */
+static int64_t brings(pfc_db *db, int64_t p, int64_t job, int64_t fence, uint64_t seed)
+{
+    pfc_run *run = fx_run(1);
+
+    run->job_id = job;
+    run->job_fence = fence;
+    fx_measure(run, "gemm/a", "time_ns", 100, 0.01, 9, 3, seed);
+    return fx_ingest(db, p, run);
+}
+
+static void assert_points(pfc_db *db, const char *url, const char *want)
+{
+    char *got;
+
+    fx_detect(db);
+    got = pfc_test_sql_value(url, "SELECT points FROM series");
+    cr_assert(eq(str, got, (char *)(uintptr_t)want));
+    free(got);
+}
+
+/* Kept, marked, and no point of its series: whether it came before its lease was lost or long after. */
+Test(jobs, what_an_overtaken_lease_brings_is_extra)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    int64_t p = fx_project(db), id, early, late;
+    char lost[PFC_LEASE_SIZE], held[PFC_LEASE_SIZE];
+    pfc_run_rows runs = { 0 };
+    size_t expired = 0;
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 1);
+    id = enqueue(db, p, 1, 0, NULL);
+    cr_assert(eq(i64, lease(db, &runner, lost), id));
+    early = brings(db, p, id, 1, 1);
+    assert_points(db, url, "1");
+    /* lost, but nobody else has it: there is nothing that could be better */
+    pfc_test_sql(
+        url, "UPDATE jobs SET lease_until = now() - interval '1 second' WHERE kind = 'measure'");
+    cr_assert(eq(int, pfc_jobs_expire(db, &expired, &err), PFC_OK), "%s", err.msg);
+    assert_points(db, url, "1");
+    pfc_test_sql(url, "UPDATE jobs SET not_before = now() WHERE kind = 'measure'");
+    cr_assert(eq(i64, lease(db, &runner, held), id));
+    assert_points(db, url, "0"); /* and nobody had to bring a new one for that */
+    late = brings(db, p, id, 1, 2);
+    assert_points(db, url, "0");
+    (void)brings(db, p, id, 2, 3);
+    assert_points(db, url, "1");
+    (void)brings(db, p, 0, 1, 4); /* of no job: its number means nothing */
+    assert_points(db, url, "2");
+    cr_assert(eq(int, pfc_job_complete(db, id, held, "done", NULL, NULL, 0, &err), PFC_OK));
+    cr_assert(eq(int, pfc_runs_list(db, p, NULL, (pfc_page){ 0 }, &runs, &err), PFC_OK));
+    cr_assert(eq(sz, runs.len, 4));
+    for (size_t i = 0; i < runs.len; i++) {
+        const int64_t run = runs.items[i].run_id;
+
+        cr_assert(eq(int, runs.items[i].extra, run == early || run == late), "run %lld",
+                  (long long)run);
+    }
+    pfc_rows_clear(&runs);
+    free(url);
+    pfc_db_close(db);
+}
+
 Test(jobs, three_tries_and_no_more)
 {
     char *url = NULL;
@@ -234,7 +347,7 @@ Test(jobs, three_tries_and_no_more)
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
     size_t expired = 0;
-    char secret[33];
+    char secret[PFC_LEASE_SIZE];
 
     for (int i = 0; i < PFC_JOB_MAX_TRIES; i++) {
         cr_assert(eq(i64, lease(db, &runner, secret), id));
@@ -263,7 +376,7 @@ Test(jobs, cancelling_stops_a_queued_job_at_once_and_a_leased_one_through_its_ru
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
     bool cancel = false;
-    char secret[33];
+    char secret[PFC_LEASE_SIZE];
 
     cr_assert(eq(i64, lease(db, &runner, secret), leased));
     queued = enqueue(db, p, 2, 0, NULL);
@@ -332,7 +445,7 @@ static void *lease_all(void *arg)
     for (;;) {
         pfc_jobs jobs = { 0 };
         pfc_err err = { 0 };
-        char secret[33];
+        char secret[PFC_LEASE_SIZE];
 
         l->code = pfc_job_lease(l->db, &runner, &jobs, secret, &err);
         if (l->code)
@@ -385,7 +498,7 @@ Test(jobs, whoever_leases_goes_past_a_row_that_another_is_at)
     pfc_args args = { 0 };
     pfc_tx *tx = NULL;
     pfc_err err = { 0 };
-    char secret[33];
+    char secret[PFC_LEASE_SIZE];
 
     cr_assert(eq(int, pfc_tx_begin(&tx, db, PFC_TX_WRITE, &err), PFC_OK), "%s", err.msg);
     pfc_args_i64(&args, first);

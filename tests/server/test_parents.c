@@ -54,7 +54,7 @@ static int64_t enqueue(const ground *g, unsigned n, int priority, const int64_t 
     return id;
 }
 
-static int64_t lease(const ground *g, char secret[33])
+static int64_t lease(const ground *g, char secret[PFC_LEASE_SIZE])
 {
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
@@ -101,7 +101,7 @@ Test(parents, are_done_before_their_children_begin)
 {
     ground g = begin();
     int64_t parents[2], child, grandchild;
-    char first[33], second[33], third[33];
+    char first[PFC_LEASE_SIZE], second[PFC_LEASE_SIZE], third[PFC_LEASE_SIZE];
 
     parents[0] = enqueue(&g, 1, 10, NULL, 0);
     parents[1] = enqueue(&g, 2, 5, NULL, 0);
@@ -130,7 +130,7 @@ Test(parents, that_end_otherwise_cancel_what_waits_for_them)
     int64_t fails, stopped, dies, kept, children[3], grandchild;
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
-    char secret[33];
+    char secret[PFC_LEASE_SIZE];
     char *reason;
 
     fails = enqueue(&g, 1, 50, NULL, 0);
@@ -200,7 +200,7 @@ Test(back_off, grows_after_each_lost_lease_and_ends)
 {
     ground g = begin();
     int64_t id = enqueue(&g, 1, 50, NULL, 0), other;
-    char secret[33];
+    char secret[PFC_LEASE_SIZE];
     char *seconds;
 
     cr_assert(eq(i64, lease(&g, secret), id));

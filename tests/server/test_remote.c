@@ -17,7 +17,7 @@ Test(remote, three_runners_at_once_find_the_commit_past_one_that_does_not_build)
     pfc_bisection_detail detail = { 0 };
     size_t most = 0, asked = 0;
     pfc_err err = { 0 };
-    char secret[33];
+    char secret[PFC_LEASE_SIZE];
     int64_t id;
 
     f.broken = CULPRIT - 3;
@@ -143,7 +143,7 @@ Test(remote, a_late_result_of_an_old_lease_is_kept_and_never_counts_for_the_new)
     pfc_run *late;
     pfc_jobs old, held;
     pfc_err err = { 0 };
-    char first[33], second[33];
+    char first[PFC_LEASE_SIZE], second[PFC_LEASE_SIZE];
     int64_t id = fleet_start(&f, &order), late_id, of_job = 0;
 
     fleet_advance(db);
@@ -154,6 +154,7 @@ Test(remote, a_late_result_of_an_old_lease_is_kept_and_never_counts_for_the_new)
     cr_assert(eq(i64, held.items[0].id, old.items[0].id));
     late = fx_run(fleet_commit_number(old.items[0].commit));
     late->job_id = old.items[0].id;
+    late->job_fence = old.items[0].fence;
     fx_measure(late, "gemm/a", "time_ns", 5000, 0.01, 9, 3, 1);
     late_id = fx_ingest(db, f.project, late);
     cr_assert(eq(int, pfc_job_complete(db, old.items[0].id, first, "done", NULL, NULL, 0, &err),
@@ -250,7 +251,7 @@ Test(remote, cancelling_ends_its_jobs_and_keeps_what_was_measured)
     pfc_bisections rows = { 0 };
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
-    char secret[33];
+    char secret[PFC_LEASE_SIZE];
     int64_t id = fleet_start(&f, &order);
 
     fleet_advance(db);
@@ -332,7 +333,7 @@ static pfc_bisection_detail search_and_verify(fleet *f, int64_t alert, bool heal
     pfc_bisection_detail detail = { 0 };
     pfc_err err = { 0 };
     char *culprit;
-    char secret[33];
+    char secret[PFC_LEASE_SIZE];
     int64_t id;
 
     id = fleet_start(f, &order);
@@ -424,7 +425,7 @@ Test(verify, another_runner_confirms_when_there_is_one)
     int64_t alert = alert_of_the_step(&f);
     pfc_bisection_detail detail;
     pfc_jobs none;
-    char secret[33];
+    char secret[PFC_LEASE_SIZE];
 
     none = fleet_lease(&f, "r2", secret); /* so that it is known */
     cr_assert(eq(sz, none.len, 0));

@@ -272,8 +272,10 @@ static const char references[] =
     " VALUES (1, 1, 0, 1, 'asked', NULL), (1, 1, 1, 0, 'failed', run(14));"
     "INSERT INTO verifications (project_id, bisection_id, before, after, expected_rel, first_build)"
     " VALUES (1, 1, sha(16), sha(18), 0.1, 1);"
-    "INSERT INTO jobs (project_id, kind) VALUES (1, 'verify'), (1, 'bisect'), (1, 'nightly');"
-    "UPDATE runs r SET job_id = j.id FROM jobs j WHERE (j.kind, r.id) IN (('verify', run(20)),"
+    "INSERT INTO jobs (project_id, kind, fence) VALUES (1, 'verify', 1), (1, 'bisect', 1), (1, "
+    "'nightly', 2);"
+    "UPDATE runs r SET job_id = j.id, job_fence = 1 FROM jobs j WHERE (j.kind, r.id) IN "
+    "(('verify', run(20)),"
     " ('bisect', run(22)), ('nightly', run(24)));"
     "INSERT INTO environment_events (project_id, machine_id, first_run_id, last_run_id)"
     " VALUES (1, 1, run(26), run(28));"
@@ -297,9 +299,9 @@ static const char references[] =
     "INSERT INTO alerts (project_id, change_point_id, series_id, state, accepted_at, culprit)"
     " SELECT 1, id, series_id, 'wont_fix', now(), sha(160) FROM change_points"
     " WHERE commit_id = at(40);"
-    /* 157: without the one off the line and the two of searches */
-    "UPDATE series SET points = 157, settled_points = 156, settled_position = 170,"
-    " anchor_points = 156, anchor_position = 160 WHERE id = " B ";"
+    /* 156: without the one off the line, the two of searches, the one of an overtaken lease */
+    "UPDATE series SET points = 156, settled_points = 155, settled_position = 170,"
+    " anchor_points = 155, anchor_position = 160 WHERE id = " B ";"
     "UPDATE series SET points = 80, settled_points = 60, settled_position = 70, anchor_points = 50,"
     " anchor_position = 50 WHERE id = " A;
 

@@ -65,7 +65,7 @@ static int64_t ask(const ground *g, const char *name, const char *machine_class,
                                         .project_id = project };
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
-    char secret[33];
+    char secret[PFC_LEASE_SIZE];
     pfc_code code = pfc_job_lease(g->db, &request, &jobs, secret, &err);
     int64_t id = code ? 0 : jobs.items[0].id;
 
@@ -151,7 +151,7 @@ Test(waits, only_runners_that_may_take_it_count)
                                    .labels_json = "{\"rack\":\"7\"}" };
     pfc_jobs jobs = { 0 };
     pfc_err err = { 0 };
-    char secret[33];
+    char secret[PFC_LEASE_SIZE];
 
     cr_assert(eq(int, pfc_job_lease(g.db, &r3, &jobs, secret, &err), PFC_ENOTFOUND));
     cr_assert(eq(i64, ask(&g, "r1", "test-cpu", 0), 0));

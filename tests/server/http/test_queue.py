@@ -58,6 +58,34 @@ class Jobs(unittest.TestCase):
         self.assertEqual(server.call("POST", f"/api/v1/jobs/{job['id']}/complete", end, token=self.runner).status, 200)
         self.assertEqual(server.call("GET", f"/api/v1/jobs/{job['id']}").json["state"], "done")
 
+    def test_a_try_under_the_same_secret_is_fenced(self):
+        """A runner is started again, gets its job again, and what its first life sent arrives then."""
+        made = self.enqueue(51, "fenced").json
+        ask = lambda: server.call("POST", "/api/v1/jobs/lease", {"runner": "r", "machine_class": "fenced", "lease": f"{51:032x}"},
+                                  token=self.runner).json["job"]
+        run = lambda n, job: server.call("POST", "/api/v1/runs", support.run_document(
+            n, 51, project="jobs", job_id=job["id"], job_fence=job["fence"]), token=self.runner)
+        first = ask()
+        self.assertEqual(run(0x5101, first).status, 201)
+        second = ask()
+        self.assertEqual([(j["id"], j["fence"], j["tries"], j["lease"]) for j in (first, second)],
+                         [(made["id"], n, n, f"{51:032x}-{n}") for n in (1, 2)])
+        self.assertEqual(run(0x5102, first).status, 201)
+        say = lambda job, what, **more: server.call("POST", f"/api/v1/jobs/{job['id']}/{what}", {"lease": job["lease"], **more},
+                                                    token=self.runner)
+        for what, more in (("heartbeat", {"progress": "old"}), ("release", {}), ("complete", {"status": "done", "run_ids": [f"{0x5102:032x}"]}),
+                           ("complete", {"status": "failed", "reason": "old"})):
+            late = say(first, what, **more)
+            self.assertEqual((late.status, late.json["error"]["code"]), (409, "conflict"), late)
+        self.assertEqual(say(second, "heartbeat").status, 200)
+        self.assertEqual(run(0x5103, second).status, 201)
+        done = say(second, "complete", status="done", run_ids=[f"{0x5103:032x}"])
+        self.assertEqual((done.status, done.json["state"], done.json["run_ids"]), (200, "done", [f"{0x5103:032x}"]), done)
+        rows = server.call("GET", f"/api/v1/projects/jobs/runs?commit={support.commit_id(51)}").json["runs"]
+        self.assertEqual({int(r["id"], 16): r["extra"] for r in rows}, {0x5101: True, 0x5102: True, 0x5103: False})
+        kept = server.call("GET", f"/api/v1/runs/{0x5102:032x}").json
+        self.assertEqual((kept["job_id"], kept["job_fence"]), (made["id"], 1))
+
     def test_a_waiting_job_tells_its_place(self):
         ids = [self.enqueue(n, "places").json["id"] for n in (21, 22)]
         place = lambda i: server.call("GET", f"/api/v1/jobs/{ids[i]}").json["position"]
