@@ -4,8 +4,8 @@ lost_runners.py [--runners N] [--jobs N] [--kills N] [--stops N] [--lease SECOND
 
 Two servers share the database. Every tenth job waits for the one before it, every hundredth takes longer than a lease and lives by its
 heartbeats. Half of the killed runners come back with the lease that they had kept, half without. A stopped one goes on when its lease
-is over and hands its result in, late. Only faults that hit a runner with a job in hand are counted. --strict also wants, by the
-database's clock, that no lease was overdue by another one: for a machine with nothing else to do.
+is over and hands its result in, late: it is kept, and marked as extra. Only faults that hit a runner with a job in hand are counted.
+--strict also wants, by the database's clock, that no lease was overdue by another one: for a machine with nothing else to do.
 """
 import argparse
 import http.client
@@ -69,6 +69,12 @@ def run_jobs(folder, name, port, token, seed, work_s):
     kept, busy = os.path.join(folder, name), os.path.join(folder, name + ".job")
 
     def hand_in(lease, job, run):
+        # measured nothing, so that nothing is judged, and all at one commit: what becomes of the run is the question
+        status, answer = client.post("/api/v1/runs", {
+            "schema": "perfci.run/1", "id": run, "project": "queue", "commit": "0" * 40, "started_at": "2026-01-02T00:00:00Z", "job_id": int(job),
+            "job_fence": int(lease.split("-")[1]), "machine": {"class": "test"},
+            "measurements": [{"benchmark": "b", "metric": "m", "status": "broken", "reason": "of no interest", "samples": []}]})
+        want(status in (200, 201), (status, answer))
         status, answer = client.post(f"/api/v1/jobs/{job}/complete", {"lease": lease, "status": "done", "run_ids": [run]})
         want(status in (200, 409), (status, answer))
         if status == 409:
@@ -88,6 +94,7 @@ def run_jobs(folder, name, port, token, seed, work_s):
         if status == 204:
             continue
         job = answer["job"]
+        lease = job["lease"]  # with its number: what was kept has none, and is what a successor asks with
         note(busy, str(job["id"]))
         left = 1.4 * job["lease_s"] if job["id"] % 100 == 0 else rng.random() * work_s
         while left > 0:
@@ -145,7 +152,7 @@ class Fleet:
 
     def late(self):
         path = os.path.join(self.folder, "late")
-        return len(open(path, encoding="ascii").readlines()) if os.path.exists(path) else 0
+        return set(open(path, encoding="ascii").read().split()) if os.path.exists(path) else set()
 
     def close(self):
         self.go_on(everyone=True)
@@ -159,36 +166,60 @@ def fill(database, jobs):
     support.sql(database, f"""INSERT INTO jobs (project_id, kind, sha, priority)
         SELECT p.id, (ARRAY['measure', 'nightly', 'pull_request', 'backfill', 'bisect', 'verify'])[1 + i % 6],
                lpad(to_hex(i), 40, '0'), (i * 37) % 101 FROM projects p, generate_series(1, {jobs}) i ORDER BY i;
-        UPDATE jobs SET parents = ARRAY[id - 1] WHERE id % 10 = 0 AND tries = 0 AND state = 'queued'""")
+        UPDATE jobs SET parents = ARRAY[id - 1] WHERE id % 10 = 0 AND tries = 0 AND state = 'queued'
+        AND id IN (SELECT id FROM work) AND id - 1 IN (SELECT id FROM work)""")
 
 
 def overdue(database):
     # what was given back has no time at all until the sweep comes by
-    return float(support.sql(database, "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - lease_until)), 0) FROM jobs"
-                                       " WHERE state = 'leased' AND lease_until > '-infinity' AND kind NOT IN ('detect', 'notify')"))
+    return float(support.sql(database, "SELECT coalesce(max(extract(epoch FROM clock_timestamp() - lease_until)), 0) FROM work"
+                                       " WHERE state = 'leased' AND lease_until > '-infinity'"))
 
 
 def one(database, text):
     return support.sql(database, text).strip()
 
 
+def runs_of(server):
+    """What the service says of each run: is it extra? By their ids."""
+    found, cursor = {}, ""
+    while cursor is not None:
+        page = server.as_admin("GET", f"/api/v1/projects/queue/runs?limit=1000{cursor}").json
+        found.update((run["id"], run["extra"]) for run in page["runs"])
+        cursor = f"&cursor={page['next_cursor']}" if page["next_cursor"] else None
+    return found
+
+
+def judge_runs(database, runs, late):
+    """No result is lost; what counts is what the last lease brought, and all the rest is marked."""
+    want(late <= set(runs), "a late result is lost")
+    tries = {job: (state, int(n)) for job, state, n in (line.split("|") for line in one(
+        database, "SELECT lpad(to_hex(id), 16, '0'), state, tries FROM work").splitlines())}
+    for run, extra in runs.items():
+        state, last = tries[run[:16]]
+        want(extra == (int(run[16:], 16) < last), (run, extra, state, last))
+        want(state != "done" or run not in late or extra, (run, "refused, and counts"))
+    want({job for job, (state, _) in tries.items() if state == "done"} == {run[:16] for run, extra in runs.items() if not extra
+                                                                           and tries[run[:16]][0] == "done"}, "done, and nothing counts")
+
+
 def judge(database, jobs):
     """What must hold of every job, whatever came over its runners. Returns how many are done, failed, cancelled."""
-    want(one(database, "SELECT count(*) FROM jobs WHERE state IN ('queued', 'leased')") == "0", "jobs are left")
-    want(one(database, "SELECT count(*) FROM jobs WHERE tries > 3") == "0", "more than three tries")
-    want(one(database, "SELECT count(*) FROM jobs j WHERE state = 'done' AND 1 <> (SELECT count(*) FROM audit a"
+    want(one(database, "SELECT count(*) FROM work WHERE state IN ('queued', 'leased')") == "0", "jobs are left")
+    want(one(database, "SELECT count(*) FROM work WHERE tries > 3") == "0", "more than three tries")
+    want(one(database, "SELECT count(*) FROM work j WHERE state = 'done' AND 1 <> (SELECT count(*) FROM audit a"
                        " WHERE a.action = 'complete' AND a.object = 'job ' || j.id)") == "0", "done, and not once")
-    want(one(database, "SELECT count(*) FROM audit a JOIN jobs j ON a.object = 'job ' || j.id WHERE a.action = 'complete'"
+    want(one(database, "SELECT count(*) FROM audit a JOIN work j ON a.object = 'job ' || j.id WHERE a.action = 'complete'"
                        " AND j.state <> 'done'") == "0", "completed, and something else was made of it")
-    want(one(database, "SELECT count(*) FROM jobs WHERE state = 'done' AND run_ids <> ARRAY[lpad(to_hex(id), 16, '0') ||"
+    want(one(database, "SELECT count(*) FROM work WHERE state = 'done' AND run_ids <> ARRAY[lpad(to_hex(id), 16, '0') ||"
                        " lpad(to_hex(tries), 16, '0')]") == "0", "a result of an older lease counts")
-    want(one(database, "SELECT count(*) FROM jobs WHERE state = 'failed' AND (tries <> 3 OR reason NOT LIKE"
+    want(one(database, "SELECT count(*) FROM work WHERE state = 'failed' AND (tries <> 3 OR reason NOT LIKE"
                        " 'the lease ran out 3 times, last with %')") == "0", "failed for no reason")
-    want(one(database, "SELECT count(*) FROM jobs c JOIN jobs p ON p.id = ANY (c.parents) WHERE c.state = 'cancelled'"
+    want(one(database, "SELECT count(*) FROM work c JOIN work p ON p.id = ANY (c.parents) WHERE c.state = 'cancelled'"
                        " AND p.state NOT IN ('failed', 'cancelled') OR c.state = 'done' AND (p.state <> 'done' OR"
                        " c.started_at < p.finished_at)") == "0", "a child before its parent")
-    want(one(database, "SELECT count(*) FROM jobs WHERE state = 'cancelled' AND parents = '{}'") == "0", "cancelled by nobody")
-    counts = dict(line.split("|") for line in one(database, "SELECT state, count(*) FROM jobs GROUP BY state").splitlines())
+    want(one(database, "SELECT count(*) FROM work WHERE state = 'cancelled' AND parents = '{}'") == "0", "cancelled by nobody")
+    counts = dict(line.split("|") for line in one(database, "SELECT state, count(*) FROM work GROUP BY state").splitlines())
     done, failed, cancelled = (int(counts.get(state, 0)) for state in ("done", "failed", "cancelled"))
     want(done + failed + cancelled == jobs, counts)
     return done, failed, cancelled
@@ -207,7 +238,7 @@ def harass(fleet, database):
         time.sleep(fleet.rng.random() * 0.1)
         if time.monotonic() > looked + 1:
             worst, looked = max(worst, overdue(database)), time.monotonic()
-            if int(one(database, "SELECT count(*) FROM jobs WHERE state = 'queued'")) < 3 * fleet.args.runners:
+            if int(one(database, "SELECT count(*) FROM work WHERE state = 'queued'")) < 3 * fleet.args.runners:
                 fill(database, 10 * fleet.args.runners)  # the faults want work to hit
                 fleet.args.jobs += 10 * fleet.args.runners
     return worst
@@ -228,25 +259,30 @@ def main():
     try:
         want(servers[0].as_admin("POST", "/api/v1/projects", {"name": "queue"}).status == 201, "no project")
         token = servers[0].as_admin("POST", "/api/v1/tokens", {"scopes": ["runner"]}).json["token"]
+        # the server's own jobs, those of the commits that runs name, are no runner's
+        support.sql(database, "CREATE VIEW work AS SELECT * FROM jobs WHERE kind NOT IN ('detect', 'notify')")
         fill(database, args.jobs)
         fleet = Fleet(args, servers, token)
         worst = harass(fleet, database)
         fleet.go_on(everyone=True)
         support.until("every job has ended", lambda: one(
-            database, "SELECT count(*) FROM jobs WHERE state IN ('queued', 'leased')") == "0", 1800)
+            database, "SELECT count(*) FROM work WHERE state IN ('queued', 'leased')") == "0", 1800)
         worst = max(worst, overdue(database))
         late = fleet.late()
+        runs = runs_of(servers[0])
     finally:
         if fleet:
             fleet.close()
         for server in servers:
             server.close()
     done, failed, cancelled = judge(database, args.jobs)
+    judge_runs(database, runs, late)
     cluster.close()
     want(not args.strict or worst < args.lease, f"a lease of {args.lease} s was overdue by {worst:.1f} s")
     print(f"queue: {args.runners} runners, {args.jobs} jobs, {args.kills} kills and {args.stops} stops of a runner with a job: {done} done"
-          f" once each, {failed} failed after three tries, {cancelled} cancelled with their parent, {late} late results refused, no lease"
-          f" of {args.lease} s overdue by more than {worst:.1f} s ({time.monotonic() - begin:.0f} s, seed {args.seed})")
+          f" once each, {failed} failed after three tries, {cancelled} cancelled with their parent, {len(late)} late results refused,"
+          f" {sum(runs.values())} kept as extra, no lease of {args.lease} s overdue by more than {worst:.1f} s"
+          f" ({time.monotonic() - begin:.0f} s, seed {args.seed})")
 
 
 if __name__ == "__main__":
