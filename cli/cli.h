@@ -134,6 +134,7 @@ int pfc_cmd_token(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_project(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_series(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_jobs(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_accept(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_why(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_repro(pfc_cli *cli, int argc, char **argv);

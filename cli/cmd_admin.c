@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/browse.h"
 #include "core/base/parse.h"
 
 enum {
@@ -247,18 +248,6 @@ static pfc_code token_revoke(const pfc_cli *cli, const char *id, pfc_http *http,
     return code;
 }
 
-static pfc_code unknown_word(const char *word, const char *const *known, pfc_err *err)
-{
-    const char *near = pfc_cli_nearest(word, known);
-    char all[64] = "";
-
-    for (size_t i = 0; known[i]; i++)
-        (void)snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", i ? ", " : "",
-                       known[i]);
-    return pfc_err_set(err, PFC_EINVAL, "want %s, got \"%.40s\"%s%s%s", all, word,
-                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-}
-
 int pfc_cmd_token(pfc_cli *cli, int argc, char **argv)
 {
     static const char *const known[] = { "create", "list", "rotate", "revoke", NULL };
@@ -280,7 +269,7 @@ int pfc_cmd_token(pfc_cli *cli, int argc, char **argv)
     else if (!code && strcmp(o.words[0], "revoke") == 0)
         code = token_revoke(cli, o.words[1], http, &err);
     else if (!code)
-        code = unknown_word(o.words[0], known, &err);
+        code = pfc_browse_unknown("", o.words[0], known, &err);
     pfc_http_free(http);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }
@@ -366,7 +355,7 @@ int pfc_cmd_project(pfc_cli *cli, int argc, char **argv)
     else if (!code && strcmp(o.words[0], "list") == 0)
         code = project_list(cli, http, &err);
     else if (!code)
-        code = unknown_word(o.words[0], known, &err);
+        code = pfc_browse_unknown("", o.words[0], known, &err);
     pfc_http_free(http);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }

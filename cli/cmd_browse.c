@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/browse.h"
 #include "core/base/parse.h"
 
 enum {
@@ -124,54 +125,6 @@ static error_t parse_browse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* ---- small helpers over the service's JSON ---- */
-
-static void add_query(pfc_buf *path, const char *key, const char *value)
-{
-    char *escaped;
-
-    if (!value)
-        return;
-    escaped = pfc_http_escape(value);
-    pfc_buf_printf(path, "%c%s=%s", strchr(pfc_buf_text(path), '?') ? '&' : '?', key, escaped);
-    free(escaped);
-}
-
-static void set_text(pfc_table *table, size_t col, const json_t *obj, const char *key)
-{
-    pfc_table_set(table, col, json_string_value(json_object_get(obj, key)));
-}
-
-static void set_id(pfc_table *table, size_t col, const json_t *obj, const char *key)
-{
-    const json_t *id = json_object_get(obj, key);
-
-    if (json_is_string(id))
-        pfc_table_setf(table, col, "%.12s", json_string_value(id));
-    else if (json_is_integer(id))
-        pfc_table_setf(table, col, "%lld", (long long)json_integer_value(id));
-}
-
-static void set_value(pfc_table *table, size_t col, const json_t *value)
-{
-    char text[32];
-
-    if (!json_is_number(value))
-        return;
-    pfc_show_value(json_number_value(value), text);
-    pfc_table_set(table, col, text);
-}
-
-static void set_percent(pfc_table *table, size_t col, const json_t *value)
-{
-    char text[32];
-
-    if (!json_is_number(value))
-        return;
-    pfc_show_percent(json_number_value(value), text);
-    pfc_table_set(table, col, text);
-}
-
 /* ---- series ---- */
 
 static void print_series(const pfc_cli *cli, const json_t *answer)
@@ -189,16 +142,16 @@ static void print_series(const pfc_cli *cli, const json_t *answer)
         const json_t *change = json_object_get(one, "change");
 
         pfc_table_row(table);
-        set_id(table, 0, one, "id");
-        set_text(table, 1, one, "benchmark");
-        set_text(table, 2, one, "metric");
-        set_text(table, 3, one, "backend");
-        set_text(table, 4, one, "machine_class");
-        set_id(table, 5, one, "points");
-        set_value(table, 6, json_object_get(json_object_get(one, "last"), "median"));
-        set_text(table, 7, one, "unit");
-        set_percent(table, 8, json_object_get(change, "rel_change"));
-        set_text(table, 9, change, "status");
+        pfc_browse_id(table, 0, one, "id");
+        pfc_browse_text(table, 1, one, "benchmark");
+        pfc_browse_text(table, 2, one, "metric");
+        pfc_browse_text(table, 3, one, "backend");
+        pfc_browse_text(table, 4, one, "machine_class");
+        pfc_browse_id(table, 5, one, "points");
+        pfc_browse_value(table, 6, json_object_get(json_object_get(one, "last"), "median"));
+        pfc_browse_text(table, 7, one, "unit");
+        pfc_browse_percent(table, 8, json_object_get(change, "rel_change"));
+        pfc_browse_text(table, 9, change, "status");
     }
     pfc_table_print(table);
 }
@@ -222,16 +175,16 @@ static void print_points(const pfc_cli *cli, const json_t *answer)
 
         pfc_table_row(table);
         pfc_table_setf(table, 0, "%.12s", commit ? commit : "");
-        set_value(table, 1, cell(columns, "median", i));
-        set_value(table, 2, cell(columns, "low", i));
-        set_value(table, 3, cell(columns, "high", i));
+        pfc_browse_value(table, 1, cell(columns, "median", i));
+        pfc_browse_value(table, 2, cell(columns, "low", i));
+        pfc_browse_value(table, 3, cell(columns, "high", i));
         pfc_table_setf(table, 4, "%lld", (long long)json_integer_value(cell(columns, "n", i)));
         pfc_table_set(table, 6, json_string_value(cell(columns, "subject", i)));
         for (size_t k = 0; k < json_array_size(changes); k++) {
             const json_t *change = json_array_get(changes, k);
 
             if ((size_t)json_integer_value(json_object_get(change, "index")) == i)
-                set_percent(table, 5, json_object_get(change, "rel_change"));
+                pfc_browse_percent(table, 5, json_object_get(change, "rel_change"));
         }
     }
     pfc_table_print(table);
@@ -241,7 +194,6 @@ int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
 {
     const pfc_cmd_args args = { series_options, parse_browse, "[ID]", series_doc, browse_fields };
     browse_opts o = { .limit = 100 };
-    char limit[24];
     char *project = NULL;
     pfc_http *http = NULL;
     pfc_conf conf = { 0 };
@@ -253,7 +205,6 @@ int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
 
     pfc_cli_parse(cli, &args, argc, argv, &o);
     pfc_buf_init(&path, 8192);
-    snprintf(limit, sizeof(limit), "%lld", (long long)o.limit);
     code = pfc_conf_find(".", &conf, &err);
     if (!code)
         code = pfc_api_open(o.url, o.data, &conf, &http, &err);
@@ -263,11 +214,11 @@ int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
     } else if (!code) {
         code = pfc_api_project(o.project, &conf, ".", &project, &err);
         pfc_buf_printf(&path, "/api/v1/projects/%s/series", project ? project : "");
-        add_query(&path, "metric", o.metric);
-        add_query(&path, "benchmark", o.benchmark);
-        add_query(&path, "backend", o.backend);
-        add_query(&path, "headline", o.headline ? "1" : NULL);
-        add_query(&path, "limit", limit);
+        pfc_browse_query(&path, "metric", o.metric);
+        pfc_browse_query(&path, "benchmark", o.benchmark);
+        pfc_browse_query(&path, "backend", o.backend);
+        pfc_browse_query(&path, "headline", o.headline ? "1" : NULL);
+        pfc_browse_query_i64(&path, "limit", o.limit);
     }
     if (!code)
         code = pfc_http_json(http, "GET", pfc_buf_text(&path), NULL, NULL, &answer, &err);
@@ -300,17 +251,17 @@ static void print_alerts(const pfc_cli *cli, const json_t *list)
         const json_t *one = json_array_get(list, i);
 
         pfc_table_row(table);
-        set_id(table, 0, one, "id");
-        set_text(table, 1, one, "project");
-        set_text(table, 2, one, "benchmark");
-        set_text(table, 3, one, "metric");
-        set_text(table, 4, one, "backend");
-        set_percent(table, 5, json_object_get(one, "rel_change"));
-        set_id(table, 6, one, "commit");
-        set_id(table, 7, one, "culprit");
-        set_text(table, 8, one, "state");
-        set_id(table, 9, json_object_get(one, "group"), "id");
-        set_text(table, 10, json_object_get(one, "group"), "summary");
+        pfc_browse_id(table, 0, one, "id");
+        pfc_browse_text(table, 1, one, "project");
+        pfc_browse_text(table, 2, one, "benchmark");
+        pfc_browse_text(table, 3, one, "metric");
+        pfc_browse_text(table, 4, one, "backend");
+        pfc_browse_percent(table, 5, json_object_get(one, "rel_change"));
+        pfc_browse_id(table, 6, one, "commit");
+        pfc_browse_id(table, 7, one, "culprit");
+        pfc_browse_text(table, 8, one, "state");
+        pfc_browse_id(table, 9, json_object_get(one, "group"), "id");
+        pfc_browse_text(table, 10, json_object_get(one, "group"), "summary");
     }
     pfc_table_print(table);
 }
@@ -354,17 +305,16 @@ static pfc_code one_alert(const browse_opts *o, pfc_http *http, json_t **answer,
 static pfc_code list_alerts(const browse_opts *o, const pfc_conf *conf, pfc_http *http,
                             json_t **answer, pfc_err *err)
 {
-    char limit[24];
     pfc_buf path;
     pfc_code code;
 
-    snprintf(limit, sizeof(limit), "%lld", (long long)o->limit);
     pfc_buf_init(&path, 8192);
     pfc_buf_puts(&path, "/api/v1/alerts");
-    add_query(&path, "project", pfc_conf_pick(o->project, "PERFCI_PROJECT", conf->project, NULL));
-    add_query(&path, "state", o->state);
-    add_query(&path, "sort", o->sort);
-    add_query(&path, "limit", limit);
+    pfc_browse_query(&path, "project",
+                     pfc_conf_pick(o->project, "PERFCI_PROJECT", conf->project, NULL));
+    pfc_browse_query(&path, "state", o->state);
+    pfc_browse_query(&path, "sort", o->sort);
+    pfc_browse_query_i64(&path, "limit", o->limit);
     code = pfc_http_json(http, "GET", pfc_buf_text(&path), NULL, NULL, answer, err);
     pfc_buf_clear(&path);
     return code;

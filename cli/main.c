@@ -36,6 +36,7 @@ static const struct command commands[] = {
     { "comment", pfc_cmd_comment, "tell a pull request what a comparison found" },
     { "series", pfc_cmd_series, "list series, show the points of one" },
     { "alerts", pfc_cmd_alerts, "list alerts, show one, set its state" },
+    { "jobs", pfc_cmd_jobs, "list the queue, show a job, cancel it" },
     { "why", pfc_cmd_why, "who may have caused an alert, with reasons" },
     { "replay", pfc_cmd_replay, "what other detector settings would have alerted" },
     { "repro", pfc_cmd_repro, "repeat here what an alert, step or verdict stands on" },

@@ -1,5 +1,6 @@
 """The queue as clients of the running server see it: its order, its leases, what waits for what, and for how long."""
 import concurrent.futures
+import json
 import os
 import pathlib
 import subprocess
@@ -18,6 +19,13 @@ def setUpModule():
 def tearDownModule():
     server.close()
     cluster.close()
+
+
+def perfci(*words, **more):
+    """The command line's answer from this service."""
+    words = [support.BIN / "perfci", *words, "--url", f"http://127.0.0.1:{server.port}"]
+    return subprocess.run(words, env={**os.environ, "PERFCI_TOKEN": server.admin}, capture_output=True, text=True,
+                          timeout=support.DEADLINE_S, stdin=subprocess.DEVNULL, check=False, **more)
 
 
 class Jobs(unittest.TestCase):
@@ -102,13 +110,64 @@ class Jobs(unittest.TestCase):
             pathlib.Path(folder, "perfci.yaml").write_text("project: jobs\nbranch: main\nmeasure: cat value\nmetric: t\nunit: ms\n")
             for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-qm", "x"]):
                 subprocess.run(["git", "-C", folder, *words], check=True, timeout=support.DEADLINE_S, stdin=subprocess.DEVNULL)
-            done = subprocess.run([support.BIN / "perfci", "nightly", "--jobs", "--wait", "0s", "--url", f"http://127.0.0.1:{server.port}"],
-                                  cwd=folder, env={**os.environ, "PERFCI_TOKEN": server.admin}, capture_output=True, text=True,
-                                  timeout=support.DEADLINE_S, stdin=subprocess.DEVNULL, check=False)
+            done = perfci("nightly", "--jobs", "--wait", "0s", cwd=folder)
         job, = server.call("GET", "/api/v1/jobs?state=queued&kind=nightly").json["jobs"]
         self.addCleanup(server.as_admin, "DELETE", f"/api/v1/jobs/{job['id']}")
         told = "begins in about " if job["expected_wait"] else job["wait_reason"]
         self.assertIn(f"job {job['id']} ({job['commit'][:12]}): number {job['position']} in the queue, {told}", done.stderr, done)
+
+    def test_the_command_line_lists_the_queue(self):
+        """A row a job: where it waits and for how long, who works on it, what became of it."""
+        self.assertEqual(self.lease("listed").status, 204)  # so there is a runner
+        for n in (61, 62):
+            self.enqueue(n, "listed")
+            self.end(self.lease("listed").json["job"], ("done", "failed")[n - 61])
+        self.enqueue(63, "listed")
+        held = self.lease("listed").json["job"]
+        beat = server.call("POST", f"/api/v1/jobs/{held['id']}/heartbeat", {"lease": held["lease"], "progress": "building"},
+                           token=self.runner)
+        self.assertEqual(beat.status, 200, beat)
+        soon, never = (self.enqueue(n, machine).json["id"] for n, machine in ((64, "listed"), (65, "listed-nowhere")))
+
+        def rows(*words):
+            done = perfci("jobs", "--project", "jobs", *words)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+            return {int(line.split()[0]): line for line in done.stdout.splitlines()[1:]}
+
+        listed = rows()
+        known = {job["id"]: job for job in server.call("GET", "/api/v1/jobs?project=jobs").json["jobs"]}
+        self.assertEqual(set(listed), set(known))
+        for number, job in known.items():
+            for word in (job["commit"][:12], job["kind"], job["state"], job["runner"] or ""):
+                self.assertIn(word, listed[number])
+        self.assertRegex(listed[soon], fr" {known[soon]['position']} +in .* \(.* to .*\) +0")
+        self.assertIn("no runner with machine_class=listed-nowhere has ever asked for work", listed[never])
+        self.assertRegex(listed[never], fr" {known[never]['position']} +\? +0 ")
+        self.assertRegex(listed[held["id"]], r"leased +r-listed +1 +building")
+        self.assertEqual(set(rows("--state", "queued")), {n for n, job in known.items() if job["state"] == "queued"})
+        self.assertEqual(set(rows("--state", "failed", "--kind", "measure")),
+                         {n for n, job in known.items() if (job["state"], job["kind"]) == ("failed", "measure")})
+        self.assertEqual(len(rows("--limit", "2")), 2)
+        self.assertEqual(set(rows(str(never))), {never})
+        told = perfci("jobs", "--state", "leased", "--project", "jobs", "--json")
+        self.assertEqual((told.returncode, {job["id"] for job in json.loads(told.stdout)["jobs"]}),
+                         (0, {n for n, job in known.items() if job["state"] == "leased"}), told)
+        none = perfci("jobs", "--kind", "verify")
+        self.assertEqual((none.returncode, none.stdout, none.stderr), (0, "", "no jobs\n"), none)
+        # a queued one ends at once, a leased one when its runner hears of it, what has ended stays as it is
+        for job, state in ((soon, "cancelled"), (never, "cancelled"), (held["id"], "leased")):
+            told = perfci("jobs", "cancel", str(job), "--json")
+            self.assertEqual((told.returncode, json.loads(told.stdout)["state"]), (0, state), told)
+        self.assertIn("is to stop", rows(str(held["id"]))[held["id"]])
+        self.assertEqual(self.end(held).json["state"], "done")
+        for words, status, why in ((("cancel", str(held["id"])), 2, f"job {held['id']} is done already"), (("cancel", "999999"), 2, "no such job"),
+                                   (("cancel",), 2, "want the job's number"), (("cancel", "x"), 2, "the job's number"),
+                                   (("stop", "1"), 2, 'want cancel, got "stop"'), (("1", "2", "3"), 2, "one argument too many"),
+                                   (("--state", "qeued"), 2, 'did you mean "queued"?'), (("--kind", "night"), 2, "--kind: want measure"),
+                                   (("--limit", "1001"), 2, "--limit: want 1..1000")):
+            told = perfci("jobs", *words)
+            self.assertEqual((told.returncode, told.stdout), (status, ""), told)
+            self.assertIn(why, told.stderr)
 
     def test_a_waiting_job_tells_when_it_may_begin(self):
         self.assertEqual(self.lease("begins").status, 204)  # so there is a runner
