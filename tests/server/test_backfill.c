@@ -56,6 +56,62 @@ Test(backfill, a_wide_range_shrinks_by_its_middle_within_the_budget)
     pfc_rows_clear(&held);
     fx_detect(db);
     cr_assert(eq(int, pfc_backfill_next(db, &opts, &job, &err), PFC_ENOTFOUND)); /* spent */
+    /* for a day; and that the range is still wide enough is not the reason */
+    pfc_test_sql(url, "UPDATE jobs SET created_at = now() - interval '23 hours 59 minutes' WHERE "
+                      "kind = 'backfill'");
+    cr_assert(eq(int, pfc_backfill_next(db, &opts, &job, &err), PFC_ENOTFOUND));
+    pfc_test_sql(url, "UPDATE jobs SET created_at = now() - interval '24 hours 1 minute' WHERE "
+                      "kind = 'backfill'");
+    cr_assert(eq(int, pfc_backfill_next(db, &opts, &job, &err), PFC_OK), "%s", err.msg);
+    free(url);
+    pfc_db_close(db);
+}
+
+/* What does not build stays a hole: its neighbour is next. Ranges that are narrow enough, and those that a
+ * search is at, are left alone. */
+Test(backfill, what_was_asked_for_once_is_not_asked_again)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    fleet f = fleet_begin(db);
+    pfc_backfill_opts opts = { .budget = 10, .narrowest = 17 };
+    unsigned asked[3];
+    pfc_err err = { 0 };
+    int64_t job = 0;
+    char secret[PFC_LEASE_SIZE], *width;
+
+    alert_with_a_wide_range(&f, 16);
+    pfc_test_sql(url, "UPDATE projects SET repo_url = '/srv/p.git';"
+                      "UPDATE alerts SET created_at = now() - interval '1 hour'");
+    width = pfc_test_sql_value(
+        url, "SELECT h.position - l.position + 1 FROM change_points x JOIN alerts a ON "
+             "a.change_point_id = x.id JOIN branch_commits l ON l.commit_id = x.commit_low_id JOIN "
+             "branch_commits h ON h.commit_id = x.commit_high_id");
+    opts.narrowest = atoi(width) + 1;
+    cr_assert(eq(int, pfc_backfill_next(db, &opts, &job, &err), PFC_ENOTFOUND));
+    opts.narrowest--;
+    free(width);
+    pfc_test_sql(url,
+                 "INSERT INTO bisections (project_id, alert_id, metric, good, bad, mode, state, "
+                 "culprits, runs, builds, commits_measured, seconds, actor) SELECT project_id, "
+                 "id, 'm', 'g', 'b', 'remote', 'running', '[]', 0, 0, 0, 0, 'a' FROM alerts");
+    cr_assert(eq(int, pfc_backfill_next(db, &opts, &job, &err), PFC_ENOTFOUND));
+    pfc_test_sql(url, "UPDATE bisections SET state = 'cancelled'");
+    for (size_t i = 0; i < PFC_ARRAY_LEN(asked); i++) {
+        pfc_jobs held;
+
+        cr_assert(eq(int, pfc_backfill_next(db, &opts, &job, &err), PFC_OK), "%s", err.msg);
+        held = fleet_lease(&f, "r1", secret);
+        cr_assert(eq(sz, held.len, 1));
+        asked[i] = fleet_commit_number(held.items[0].commit);
+        cr_assert(eq(
+            int,
+            pfc_job_complete(db, held.items[0].id, secret, "broken", "cc1: error", NULL, 0, &err),
+            PFC_OK));
+        pfc_rows_clear(&held);
+        for (size_t k = 0; k < i; k++)
+            cr_assert(ne(u32, asked[i], asked[k]));
+    }
     free(url);
     pfc_db_close(db);
 }

@@ -184,6 +184,7 @@ Test(waits, a_runner_bound_to_a_project_is_known_as_that)
     cr_assert(eq(i64, ask(&g, "r1", "test-cpu", g.project + 1), 0));
     id = enqueue(&g, 1, "measure", NULL);
     assert_unknown(&g, id, "no runner has ever asked for work");
+    cr_assert(eq(i64, ask(&g, "r1", "test-cpu", g.project + 1), 0));
     cr_assert(eq(i64, ask(&g, "r2", "test-cpu", g.project), id));
     end(&g);
 }
@@ -223,6 +224,50 @@ Test(waits, a_retry_does_not_count_the_tries_before_it)
     end(&g);
 }
 
+/* The urgent one first, however young; and nobody takes what is held back, or what waits for a parent. */
+Test(waits, are_in_the_order_in_which_jobs_are_taken)
+{
+    ground g = begin();
+    int64_t held, plain, urgent, child;
+    pfc_job_wait wait;
+    char *sql, *want;
+
+    ended(&g, "measure", 1, 60, 1000);
+    pfc_test_sql(g.url, "INSERT INTO runners (name, machine_class) VALUES ('r1', 'test-cpu')");
+    held = enqueue(&g, 1, "measure", NULL);
+    plain = enqueue(&g, 2, "measure", NULL);
+    urgent = enqueue(&g, 3, "measure", NULL);
+    sql = pfc_format("UPDATE jobs SET priority = 90 WHERE id = %lld", (long long)urgent);
+    pfc_test_sql(g.url, sql);
+    free(sql);
+    assert_wait(&g, urgent, 0);
+    assert_wait(&g, held, 1000);
+    assert_wait(&g, plain, 2000);
+    sql = pfc_format("UPDATE jobs SET not_before = now() + interval '1 hour' WHERE id = %lld",
+                     (long long)held);
+    pfc_test_sql(g.url, sql);
+    free(sql);
+    assert_wait(&g, plain, 1000);
+    wait = wait_of(&g, held);
+    cr_assert(wait.middle_s > 3000 && wait.middle_s <= 3600, "%g", wait.middle_s);
+    cr_assert(eq(int, strncmp(wait.reason, "it may be taken in 3", 20), 0), "%s", wait.reason);
+    free(wait.reason);
+    /* one whose parent's end nobody knows says which parent that is */
+    sql =
+        pfc_format("UPDATE jobs SET labels = '{\"rack\":\"9\"}' WHERE id = %lld", (long long)held);
+    pfc_test_sql(g.url, sql);
+    free(sql);
+    child = enqueue(&g, 4, "measure", NULL);
+    sql = pfc_format("UPDATE jobs SET parents = ARRAY[%lld::bigint] WHERE id = %lld",
+                     (long long)held, (long long)child);
+    pfc_test_sql(g.url, sql);
+    free(sql);
+    want = pfc_format("it waits for job %lld, whose end is not known", (long long)held);
+    assert_unknown(&g, child, want);
+    free(want);
+    end(&g);
+}
+
 Test(waits, whom_a_job_avoids_takes_it_when_there_is_nobody_else)
 {
     ground g = begin();
@@ -237,7 +282,11 @@ Test(waits, whom_a_job_avoids_takes_it_when_there_is_nobody_else)
     wait = wait_of(&g, id);
     cr_assert(wait.middle_s > 500 && wait.middle_s <= 600);
     free(wait.reason);
+    cr_assert(eq(i64, ask(&g, "r1", "test-cpu", 0), 0)); /* for ten minutes */
     pfc_test_sql(g.url, "INSERT INTO runners (name, machine_class) VALUES ('r3', 'test-cpu')");
     assert_wait(&g, id, 0);
+    pfc_test_sql(
+        g.url, "UPDATE jobs SET created_at = now() - interval '11 minutes' WHERE state = 'queued'");
+    cr_assert(eq(i64, ask(&g, "r1", "test-cpu", 0), id));
     end(&g);
 }
