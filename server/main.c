@@ -6,6 +6,7 @@
  * that the process lives; everything else is 503 until the schema is in place.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@
 #define JOIN_STEP_MS 5
 #define WRITERS      2
 #define READERS      2
+#define KEPT_BYTES   (64u * 1024 * 1024) /* of freed memory, for the next crowd */
 #define CACHE_TTL_S  4 /* a revoked token ends within 5 s, should word of it be lost */
 #define SILENT_MAX_S 10
 #define STUCK_MAX_S                                                                                \
@@ -434,6 +436,13 @@ static pfc_code start(server *s, pfc_err *err)
 
 /* ---- events ---- */
 
+/* What a crowd took is free in each thread's arena, below something that lives: the C library keeps it. */
+static void give_memory_back(void)
+{
+    if (mallinfo2().fordblks > KEPT_BYTES)
+        (void)malloc_trim(0);
+}
+
 /* Until told to stop. After a gap all who wait look again: news may have been missed. */
 static void relay_events(server *s)
 {
@@ -460,6 +469,8 @@ static void relay_events(server *s)
             down = false;
             if (code == PFC_OK)
                 server_relay(s, event);
+            else
+                give_memory_back(); /* nothing has happened for a while */
             continue;
         }
         if (!down)

@@ -24,6 +24,7 @@
 #define COMMITS    64
 #define ROUNDS_MAX 100
 #define PG_CLIENTS 32
+#define QUIET_S    8
 
 static const unsigned crowds[] = { 64, 256, 6000 };
 
@@ -280,10 +281,14 @@ static pfc_code measure_after(const settings *s, const bench_place *place, pfc_h
 
     five.seconds = PFC_MIN(s->seconds, 5);
     code = measure_crowd(&five, place, http, round + ROUNDS_MAX, 0, raw, t, err);
-    if (!code)
-        fprintf(stderr, "overload: in the %lld s after it, %.2f of the rate before\n",
-                (long long)five.seconds, t->after / before);
-    return code;
+    if (code)
+        return code;
+    fprintf(stderr, "overload: in the %lld s after it, %.2f of the rate before\n",
+            (long long)five.seconds, t->after / before);
+    pfc_clock_sleep_ns(QUIET_S * PFC_NS_PER_S);
+    fprintf(stderr, "overload: %.0f MiB resident once nothing happened for %d s\n",
+            (double)bench_place_rss(place) / 1048576.0, QUIET_S);
+    return PFC_OK;
 }
 
 static int compare_doubles(const void *a, const void *b)

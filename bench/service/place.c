@@ -14,6 +14,7 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/proc.h"
+#include "core/http/client.h"
 
 #define START_S  120
 #define MAX_ARGS 40
@@ -162,6 +163,17 @@ static char *first_line(const char *dir, const char *name)
     return text;
 }
 
+static bool answers(const bench_place *p)
+{
+    const pfc_http_opts opts = { .url = p->url };
+    pfc_http *http = NULL;
+    bool ready = pfc_http_new(&opts, &http, NULL) == PFC_OK &&
+                 pfc_http_json(http, "GET", "/readyz", NULL, NULL, NULL, NULL) == PFC_OK;
+
+    pfc_http_free(http);
+    return ready;
+}
+
 static pfc_code start_server(bench_place *p, pfc_err *err)
 {
     char *program = beside_us("perfci-server"), *data = pfc_fs_join(p->dir, "server");
@@ -180,7 +192,7 @@ static pfc_code start_server(bench_place *p, pfc_err *err)
 
     if (!code)
         code = pfc_proc_spawn(&opts, &p->server, err);
-    while (!code && (!p->url || !p->token)) {
+    while (!code && (!p->url || !p->token || !answers(p))) {
         free(p->url);
         free(p->token);
         p->url = first_line(data, "endpoint");
