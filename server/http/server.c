@@ -128,11 +128,9 @@ static pfc_code take_socket(const char *flag, const char *address, int passed, i
     return code;
 }
 
-pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *err)
+/* Everything that needs no socket and no thread. */
+static pfc_code prepare(pfc_httpd *http, const pfc_httpd_opts *opts, pfc_err *err)
 {
-    pfc_httpd *http = pfc_alloc(sizeof(*http));
-    const bool with_ops = opts->ops_listen || opts->ops_fd > 0;
-    int fd = -1, ops_fd = -1;
     pfc_code code;
 
     if (opts->routes_len > PFC_HTTPD_MAX_ROUTES)
@@ -155,40 +153,62 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     http->limits = httpd_limits_new();
     pfc_httpd_tune(http, opts->rate_address, opts->rate_token, opts->public_read);
     atomic_store(&http->tick_ns, pfc_clock_ns());
-
     code = pfc_nets_parse(opts->trusted, "--trusted-proxies", &http->trusted, err);
     if (!code && opts->tls_cert)
         code = httpd_tls_new(opts->tls_cert, opts->tls_key, &http->tls, err);
-    if (code)
-        goto done;
-    code = take_socket("--listen", opts->listen, opts->listen_fd, &fd, http->url, sizeof(http->url),
-                       err);
-    if (!code && !http->tls && !opts->plain_far && !httpd_is_near(fd))
+    return code;
+}
+
+static pfc_code take_sockets(pfc_httpd *http, bool with_ops, int *fd, int *ops_fd, pfc_err *err)
+{
+    const pfc_httpd_opts *opts = &http->opts;
+    pfc_code code = take_socket("--listen", opts->listen, opts->listen_fd, fd, http->url,
+                                sizeof(http->url), err);
+
+    if (!code && !http->tls && !opts->plain_far && !httpd_is_near(*fd))
         code = pfc_err_set(err, PFC_EINVAL,
                            "%s: plain HTTP shows tokens to the network; want --tls-cert and "
                            "--tls-key, or --plain-http when a proxy or a tunnel in front of it "
                            "encrypts (a loopback address needs neither)",
                            http->url);
-    if (!code && with_ops)
-        code = take_socket("--ops-listen", opts->ops_listen, opts->ops_fd, &ops_fd, http->ops_url,
-                           sizeof(http->ops_url), err);
-    if (code)
-        goto done;
-    if (pthread_create(&http->timer, NULL, timer_main, http) != 0) {
-        code = pfc_err_set(err, PFC_EIO, "http: no thread for the timer");
-        goto done;
+    if (!code && http->tls) {
+        memmove(http->url + 5, http->url + 4, strlen(http->url + 4) + 1);
+        http->url[4] = 's';
     }
+    if (!code && with_ops)
+        code = take_socket("--ops-listen", opts->ops_listen, opts->ops_fd, ops_fd, http->ops_url,
+                           sizeof(http->ops_url), err);
+    return code;
+}
+
+static pfc_code start_threads(pfc_httpd *http, bool with_ops, pfc_err *err)
+{
+    if (pthread_create(&http->timer, NULL, timer_main, http) != 0)
+        return pfc_err_set(err, PFC_EIO, "http: no thread for the timer");
     http->timer_running = true;
     http->daemon = start_daemon(http, http->opts.threads, http->tls != NULL);
     if (http->daemon)
         http->health = start_daemon(http, 1, false);
     if (http->health && with_ops)
         http->ops = start_daemon(http, 1, false);
-    if (!http->daemon || !http->health || (with_ops && !http->ops)) {
-        code = pfc_err_set(err, PFC_EIO, "http: libmicrohttpd does not start: %s", strerror(errno));
-        goto done;
-    }
-    code = httpd_door_open(http, fd, false, &http->door, err);
+    if (!http->daemon || !http->health || (with_ops && !http->ops))
+        return pfc_err_set(err, PFC_EIO, "http: libmicrohttpd does not start: %s", strerror(errno));
+    return PFC_OK;
+}
+
+pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *err)
+{
+    pfc_httpd *http = pfc_alloc(sizeof(*http));
+    const bool with_ops = opts->ops_listen || opts->ops_fd > 0;
+    int fd = -1, ops_fd = -1;
+    pfc_code code = prepare(http, opts, err);
+
+    if (!code)
+        code = take_sockets(http, with_ops, &fd, &ops_fd, err);
+    if (!code)
+        code = start_threads(http, with_ops, err);
+    if (!code)
+        code = httpd_door_open(http, fd, false, &http->door, err);
     if (code)
         goto done;
     fd = -1; /* the door's */
@@ -197,10 +217,6 @@ pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *e
     if (code)
         goto done;
     ops_fd = -1;
-    if (opts->tls_cert) {
-        memmove(http->url + 5, http->url + 4, strlen(http->url + 4) + 1);
-        http->url[4] = 's';
-    }
     *out = http;
     http = NULL;
 
