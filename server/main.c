@@ -506,6 +506,7 @@ static void stop(server *s)
     pfc_db_close(s->app.db);
     pfc_cache_free(s->app.cache);
     pfc_rows_clear(&s->app.snapshot.jobs);
+    free(atomic_load(&s->app.description));
     pfc_server_settings_clear(&s->settings);
 }
 

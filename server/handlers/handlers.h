@@ -46,6 +46,7 @@ struct pfc_app {
     pfc_pulse pulse;       /* of the server's own threads */
     pfc_snapshot snapshot;
     pfc_seen_schema seen_schema;
+    _Atomic(char *) description; /* openapi.json, once somebody has asked for it; owned */
 };
 
 /* What a route may be opened by: a runner posts what it measured. */

@@ -1,4 +1,5 @@
 /* Health, version, metrics, figures, events, and the description of the API. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/clock.h"
@@ -148,10 +149,33 @@ PFC_HANDLER(events)
     return code;
 }
 
+/* It stays the same while the program runs, and takes milliseconds to make: strangers may ask for it. */
+static const char *describe(pfc_app *app)
+{
+    char *known = atomic_load(&app->description), *text, *fresh;
+    json_t *json;
+
+    if (known)
+        return known;
+    json = pfc_openapi(pfc_routes, pfc_routes_len);
+    text = json_dumps(json, JSON_COMPACT);
+    if (!text)
+        pfc_die("openapi: the description cannot be encoded");
+    fresh = pfc_format("%s\n", text);
+    free(text);
+    json_decref(json);
+    if (atomic_compare_exchange_strong(&app->description, &known, fresh))
+        return fresh;
+    free(fresh); /* another request was first */
+    return known;
+}
+
 /* GET /api/v1/openapi.json */
 PFC_HANDLER(openapi)
 {
-    (void)app;
+    const char *text = describe(app);
+
     (void)req;
-    return pfc_reply_json(reply, 200, pfc_openapi(pfc_routes, pfc_routes_len), err);
+    (void)err;
+    return pfc_reply_borrowed(reply, 200, "application/json", text);
 }

@@ -229,6 +229,9 @@ pfc_code pfc_req_allow_project(const pfc_req *req, int64_t project_id, pfc_err *
 pfc_code pfc_reply_json(pfc_reply *reply, int status, json_t *json, pfc_err *err) PFC_MUSTCHECK;
 /** Takes `text`. */
 pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, char *text);
+/** Likewise text that lives as long as the server. */
+pfc_code pfc_reply_borrowed(pfc_reply *reply, int status, const char *content_type,
+                            const char *text);
 pfc_code pfc_reply_empty(pfc_reply *reply);
 /** Adds the session cookie with this token; "": takes it away. After the reply's body was set. */
 void pfc_reply_session(pfc_reply *reply, const char *token);

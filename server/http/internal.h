@@ -76,7 +76,7 @@ typedef struct httpd_exchange {
     char *types_text;  /* owned: Accept as sent */
     char *accept_text; /* owned: Accept-Encoding as sent */
     char *proxy_text;  /* owned: X-Forwarded-For, all of its lines */
-    bool chunks; /* HTTP/1.1: a body may come in them */
+    bool chunks;       /* HTTP/1.1: a body may come in them */
     bool body_gzip;
     bool counted_token; /* against the limit of its token */
     bool counted;       /* against the limit of its address */

@@ -99,6 +99,15 @@ pfc_code pfc_reply_text(pfc_reply *reply, int status, const char *content_type, 
     return PFC_OK;
 }
 
+pfc_code pfc_reply_borrowed(pfc_reply *reply, int status, const char *content_type,
+                            const char *text)
+{
+    /* Never written, and not freed. */
+    (void)pfc_reply_text(reply, status, content_type, (char *)(uintptr_t)text);
+    reply->borrowed = true;
+    return PFC_OK;
+}
+
 pfc_code pfc_reply_empty(pfc_reply *reply)
 {
     httpd_reply_clear(reply);
