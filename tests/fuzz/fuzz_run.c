@@ -1,7 +1,8 @@
 /*
  * Run documents from outside. Properties: a refusal has a sentence; what is taken can be written,
  * read back and written again to the same text, and its samples are finite and add up; the quick
- * reader takes nothing that jansson refuses, and makes the same of what it takes.
+ * reader takes nothing that jansson refuses, and makes the same of what it takes; a text is within its
+ * limits just when its tree is.
  */
 #include <math.h>
 #include <string.h>
@@ -36,6 +37,44 @@ static void check_quick(const char *text, size_t len)
     json_decref(slow);
 }
 
+static void count(json_t *tree, pfc_json_limits *in)
+{
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    in->values++;
+    in->nested += json_is_object(tree) || json_is_array(tree);
+    json_object_foreach(tree, key, value) count(value, in);
+    json_array_foreach(tree, i, value) count(value, in);
+}
+
+static pfc_code parse(const char *text, size_t len, size_t nested, size_t values)
+{
+    const pfc_json_limits limits = { nested, values };
+    pfc_err err = { 0 };
+    json_t *tree = NULL;
+    pfc_code code = pfc_json_parse_within(text, len, &limits, &tree, &err);
+
+    FUZZ_CHECK(code ? tree == NULL && err.msg[0] : tree != NULL);
+    json_decref(tree);
+    return code;
+}
+
+static void check_limits(const char *text, size_t len)
+{
+    pfc_json_limits in = { 0 };
+    json_t *tree = NULL;
+
+    if (pfc_json_parse(text, len, &tree, NULL))
+        return;
+    count(tree, &in);
+    json_decref(tree);
+    FUZZ_CHECK(parse(text, len, in.nested, in.values) == PFC_OK);
+    FUZZ_CHECK(parse(text, len, in.nested, in.values - 1) == PFC_ETOOBIG);
+    FUZZ_CHECK(!in.nested || parse(text, len, in.nested - 1, in.values) == PFC_ETOOBIG);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     pfc_run *run = NULL;
@@ -44,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text, *text_again;
 
     check_quick((const char *)data, size);
+    check_limits((const char *)data, size);
     if (pfc_run_from_json((const char *)data, size, &run, &err)) {
         FUZZ_CHECK(run == NULL && err.msg[0] != '\0');
         return 0;
