@@ -5,6 +5,7 @@
  * PostgreSQL's own programs do the work, as child processes: pg_dump takes one snapshot while the
  * service goes on, pg_restore brings it back in one transaction or not at all.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,10 @@ static pfc_code find_database(const char *data, char **out, pfc_err *err)
     if (code != PFC_ENOTFOUND)
         return code;
     code = pfc_stack_open(&stack, data, false, err);
+    if (code == PFC_ENOTFOUND)
+        code = pfc_err_set(err, PFC_EINVAL,
+                           "no database: set PERFCI_DATABASE_URL (or PERFCI_DATABASE_URL_FILE), or "
+                           "name the folder of a running `perfci up` by --data");
     if (!code && !pfc_member_alive(&stack.postgres))
         code = pfc_err_set(err, PFC_EUNAVAIL,
                            "no database: set PERFCI_DATABASE_URL, or start the service of %s",
@@ -214,7 +219,7 @@ static pfc_code restore(const char *url, const char *file, pfc_err *err)
     pfc_code code;
 
     if (access(file, R_OK))
-        return pfc_err_set(err, PFC_ENOTFOUND, "%s: cannot be read", file);
+        return pfc_err_set(err, PFC_ENOTFOUND, "%s: cannot be read: %s", file, strerror(errno));
     code = look_into(file, err);
     if (!code)
         code = ask(url, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace",

@@ -180,7 +180,10 @@ int pfc_cli_fail(const pfc_cli *cli, const pfc_err *err)
 {
     pfc_cli_progress(cli, "%s", "");
     fflush(stdout);
-    fprintf(stderr, "%s: %s\n", cli->name, err->msg[0] ? err->msg : pfc_code_name(err->code));
+    fprintf(stderr, "%s: %s%s\n", cli->name, err->msg[0] ? err->msg : pfc_code_name(err->code),
+            strstr(err->msg, " answered 401: ")
+                ? "; PERFCI_TOKEN_FILE names the file that holds one"
+                : "");
     return pfc_code_exit(err->code);
 }
 

@@ -165,8 +165,16 @@ static pfc_code parse(int argc, char **argv, pfc_agent_opts *opts, flags *more, 
 
 static pfc_code read_token(const char *file, char **token, pfc_err *err)
 {
-    if (!file)
-        return pfc_conf_secret("PERFCI_TOKEN", token, err);
+    if (!file) {
+        pfc_code code = pfc_conf_secret("PERFCI_TOKEN", token, err);
+
+        return code == PFC_ENOTFOUND
+                   ? pfc_err_set(err, PFC_EINVAL,
+                                 "no token: want --token-file FILE, PERFCI_TOKEN or "
+                                 "PERFCI_TOKEN_FILE; `perfci token create --scope runner --scope "
+                                 "ingest` makes one")
+                   : code;
+    }
     return pfc_conf_secret_file(file, token, err) ? pfc_err_wrap(err, "--token-file") : PFC_OK;
 }
 

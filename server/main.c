@@ -161,11 +161,12 @@ static pfc_code write_url(const server *s, const char *name, const char *url, pf
 
 static pfc_code write_endpoint(const server *s, pfc_err *err)
 {
-    pfc_code code;
+    pfc_code code = PFC_OK;
 
     if (!s->settings.data)
         return PFC_OK;
-    code = pfc_fs_mkdirs(s->settings.data, 0700, err);
+    if (pfc_fs_mkdirs(s->settings.data, 0700, err) != PFC_OK)
+        return pfc_err_wrap(err, "--data");
     /* Who waits for the first finds the second, too. */
     if (!code && pfc_httpd_ops_url(s->app.http)[0])
         code = write_url(s, "ops-endpoint", pfc_httpd_ops_url(s->app.http), err);
@@ -284,9 +285,14 @@ static pfc_code bootstrap_token(server *s, pfc_err *err)
     line = pfc_format("%s\n", secret);
     code = pfc_fs_write_atomic(path, line, strlen(line), 0600, err);
     free(line);
-    if (!code)
+    if (!code) {
         pfc_log(PFC_INFO, "admin token written", "file", path, "token_id", id);
-    return code;
+        return PFC_OK;
+    }
+    /* One that nobody can use: each start would leave another. */
+    if (pfc_token_revoke(s->app.db, "perfci-server", id, NULL) != PFC_OK)
+        pfc_log(PFC_WARN, "a token that nobody has is left: revoke it", "token_id", id);
+    return pfc_err_wrap(err, "--bootstrap-token-file");
 }
 
 static void on_stored(void *context, const uint64_t *tags, size_t len)

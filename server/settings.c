@@ -395,7 +395,8 @@ static pfc_code read_database(pfc_server_settings *s, pfc_err *err)
     code = read_secret("PERFCI_DATABASE_URL", &s->database, err);
     if (code == PFC_ENOTFOUND)
         return pfc_err_set(err, PFC_EINVAL,
-                           "no database: want --database URL or PERFCI_DATABASE_URL");
+                           "no database: want --database URL, PERFCI_DATABASE_URL or "
+                           "PERFCI_DATABASE_URL_FILE");
     return code;
 }
 
@@ -453,6 +454,8 @@ pfc_code pfc_server_settings_read(int argc, char **argv, pfc_server_settings *ou
         pfc_conf_pick(out->flags[OPT_SETTINGS - OPT_DATABASE], "PERFCI_SETTINGS", NULL, NULL);
     if (out->file)
         code = pfc_settings_file_read(out->file, known, &out->lines, err);
+    if (code == PFC_ENOTFOUND)
+        code = pfc_err_wrap(err, "--settings");
     if (!code)
         code = read_values(out, err);
     if (!code)

@@ -164,6 +164,17 @@ class FirstDay(unittest.TestCase):
                               capture_output=True, text=True, timeout=support.DEADLINE_S, stdin=subprocess.DEVNULL, check=False)
         self.assertEqual([line for line in done.stderr.splitlines() if "perfci" in line], [], done.stderr)
 
+    def forget(self):
+        """Who leaves something out is told what to give."""
+        for command, status, wanted in (("perfci token list", 2, "; PERFCI_TOKEN_FILE names the file that holds one"),
+                                        ("perfci admin check", 2, "no database: set PERFCI_DATABASE_URL"),
+                                        ("perfci admin restore none.dump", 2, "set PERFCI_DATABASE_URL"),
+                                        ("perfci-runner --work runner", 2, "no token: want --token-file FILE")):
+            done = subprocess.run(command.split(), capture_output=True, text=True, env=self.env, cwd=self.root, check=False,
+                                  stdin=subprocess.DEVNULL, timeout=support.DEADLINE_S)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (status, 1), done.stderr)
+            self.assertIn(wanted, done.stderr)
+
     def renew(self, lines):
         """Once it answers by HTTPS, the lines for the certificate bring another one."""
         address = self.place("127.0.0.1:7420").split(":")
@@ -207,6 +218,8 @@ class FirstDay(unittest.TestCase):
                 example.write_text(self.place(example.read_text()))
             if line.startswith("cmake --install"):
                 self.verify()
+            if "7420/readyz" in line:
+                self.forget()
             if "7421/readyz" in line:
                 self.renew([line for line in lines if "RENEWED_LINEAGE" in line or line.startswith("systemctl reload")])
         find = lambda text: next(value for line, value in said.items() if text in line)

@@ -238,6 +238,18 @@ class Managed(unittest.TestCase):
             self.assertIn(wanted, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1)
 
+    def test_a_path_that_cannot_be_used_is_told_with_its_setting_and_leaves_no_token(self):
+        database = self.cluster.database()
+        for flags, wanted in ((("--settings", "/nonexistent/server.env"), "--settings: cannot open /nonexistent/server.env"),
+                              (("--bootstrap-token-file", "/nonexistent/token"), "--bootstrap-token-file: cannot create"),
+                              (("--data", "/proc/nonexistent"), "--data: cannot make the folder")):
+            done = subprocess.run([support.BIN / "perfci-server", "--listen", "127.0.0.1:0", "--database-unsafe", *flags],
+                                  env={**os.environ, "PERFCI_DATABASE_URL": database}, capture_output=True, text=True, check=False,
+                                  timeout=support.DEADLINE_S, stdin=subprocess.DEVNULL)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("perfci-server: " + wanted, done.stderr.splitlines()[-1])
+        self.assertEqual(support.sql(database, "SELECT count(*), count(*) FILTER (WHERE revoked_at IS NULL) FROM tokens").strip(), "1|0")
+
     def lines(self, server):
         """The log, which is JSON in every line."""
         return [json.loads(line) for line in server.log().splitlines()]
