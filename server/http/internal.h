@@ -17,19 +17,20 @@
 #include "core/base/address.h"
 #include "server/http/http.h"
 
-#define PFC_HTTPD_COOKIE       "pfc_session"
-#define PFC_HTTPD_MAX_ID       64 /* of a request */
-#define PFC_HTTPD_BUCKETS      9
-#define PFC_HTTPD_LISTEN_NS    PFC_NS_PER_S /* how often resting connections are listened to */
-#define PFC_HTTPD_IDLE         2   /* request times-out between two requests of one connection */
-#define PFC_HTTPD_WRITE        4   /* likewise for a client to take a reply */
-#define PFC_HTTPD_STREAM_S     900 /* of a token's stream: it may have expired meanwhile */
-#define PFC_HTTPD_PING_S       15  /* a comment line on every stream: finds clients that left */
-#define PFC_HTTPD_RECHECK_S    5   /* waiting handlers look again even when nobody told them */
-#define PFC_HTTPD_BODY_RATE    (256.0 * 1024)       /* bytes/s that a body must keep up with */
-#define PFC_HTTPD_DRAIN_BYTES  (64u * 1024 * 1024)  /* read and dropped, to answer 413 in order */
-#define PFC_HTTPD_EARLY_BYTES  (64u * 1024)         /* a longer body is for those who may send it */
-#define PFC_HTTPD_BODIES_BYTES (256u * 1024 * 1024) /* of all requests under way, as sent */
+#define PFC_HTTPD_COOKIE      "pfc_session"
+#define PFC_HTTPD_MAX_ID      64 /* of a request */
+#define PFC_HTTPD_BUCKETS     9
+#define PFC_HTTPD_LISTEN_NS   PFC_NS_PER_S /* how often resting connections are listened to */
+#define PFC_HTTPD_IDLE        2   /* request times-out between two requests of one connection */
+#define PFC_HTTPD_WRITE       4   /* likewise for a client to take a reply */
+#define PFC_HTTPD_STREAM_S    900 /* of a token's stream: it may have expired meanwhile */
+#define PFC_HTTPD_PING_S      15  /* a comment line on every stream: finds clients that left */
+#define PFC_HTTPD_RECHECK_S   5   /* waiting handlers look again even when nobody told them */
+#define PFC_HTTPD_BODY_RATE   (256.0 * 1024)      /* bytes/s that a body must keep up with */
+#define PFC_HTTPD_DRAIN_BYTES (64u * 1024 * 1024) /* read and dropped, to answer 413 in order */
+#define PFC_HTTPD_EARLY_BYTES (64u * 1024)        /* a longer body is for those who may send it */
+#define PFC_HTTPD_BODIES_BYTES                                                                     \
+    (256u * 1024 * 1024) /* of all requests under way, as sent and after gunzip */
 #define PFC_HTTPD_STREAM_BYTES (256u * 1024) /* queued for one stream; over it, it is ended */
 #define PFC_HTTPD_PAST         512           /* events kept for those who connect again */
 #define PFC_HTTPD_BACK_S       60            /* for a stream that ended to come back */
