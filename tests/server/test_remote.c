@@ -145,6 +145,7 @@ Test(remote, a_late_result_of_an_old_lease_is_kept_and_never_counts_for_the_new)
     pfc_err err = { 0 };
     char first[PFC_LEASE_SIZE], second[PFC_LEASE_SIZE];
     int64_t id = fleet_start(&f, &order), late_id, of_job = 0;
+    size_t stored = 0;
 
     fleet_advance(db);
     old = fleet_lease(&f, "r1", first);
@@ -175,6 +176,17 @@ Test(remote, a_late_result_of_an_old_lease_is_kept_and_never_counts_for_the_new)
     cr_assert(eq(sz, runs.len, 2));
     cr_assert(eq(i64, of_job, late_id));
     pfc_rows_clear(&runs);
+    pfc_bisection_detail_clear(&detail);
+    /* nor is it evidence of a later search, as the other one is */
+    id = fleet_start(&f, &order);
+    cr_assert(eq(int, pfc_bisection_look(db, f.project, id, &detail, &err), PFC_OK), "%s", err.msg);
+    for (size_t i = 0; i < detail.steps.len; i++) {
+        const pfc_bisection_step *step = &detail.steps.items[i];
+
+        cr_assert(ne(i64, step->run_id, late_id));
+        stored += step->run_id && !strcmp(step->commit, held.items[0].commit);
+    }
+    cr_assert(eq(sz, stored, 1));
     pfc_bisection_detail_clear(&detail);
     pfc_rows_clear(&old);
     pfc_rows_clear(&held);

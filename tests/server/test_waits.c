@@ -166,9 +166,12 @@ Test(waits, only_runners_that_may_take_it_count)
     assert_unknown(&g, elsewhere, "no runner with rack=8 has ever asked for work");
     pfc_test_sql(g.url,
                  "UPDATE runners SET last_seen_at = now() - interval '3 hours' WHERE name = 'r3'");
+    pfc_test_sql(g.url, "INSERT INTO runners (name, machine_class, backends, last_seen_at) VALUES "
+                        "('r0', 'zen4', '{accel:x}', now() - interval '4 hours')");
     assert_unknown(
         &g, accel,
         "no runner with backend=accel:x is there: the last one, r3, was heard of 3 hours ago");
+    pfc_test_sql(g.url, "DELETE FROM runners WHERE name = 'r0'");
     /* whose token is of another project takes nothing of this one */
     pfc_test_sql(g.url,
                  "UPDATE runners SET last_seen_at = now(), project_id = 4711 WHERE name = 'r3'");
