@@ -178,12 +178,17 @@ WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]) AND kind NOT IN ('dete
 ORDER BY id;
 
 -- name: job_parents_raise
--- $1 project_id, $2 id[], $3 priority  -> id: what is waited for is as urgent as what waits for it
+-- $1 project_id, $2 id[], $3 priority  -> id: what is waited for is as urgent as what waits for it. In one
+-- order, whatever the caller's, so that no two wait in a circle.
 WITH RECURSIVE up AS (
     SELECT unnest($2::bigint[]) AS id
-    UNION SELECT unnest(p.parents) FROM up JOIN jobs p ON p.project_id = $1::bigint AND p.id = up.id)
-UPDATE jobs j SET priority = $3::int FROM up
-WHERE j.project_id = $1::bigint AND j.id = up.id AND j.state = 'queued' AND j.priority < $3::int
+    UNION SELECT unnest(p.parents) FROM up JOIN jobs p ON p.project_id = $1::bigint AND p.id = up.id),
+mine AS MATERIALIZED (
+    SELECT project_id, id FROM jobs
+    WHERE project_id = $1::bigint AND id IN (SELECT id FROM up) AND state = 'queued' AND priority < $3::int
+    ORDER BY id FOR NO KEY UPDATE)
+UPDATE jobs j SET priority = $3::int FROM mine
+WHERE j.project_id = mine.project_id AND j.id = mine.id
 RETURNING j.id;
 
 -- name: job_notify

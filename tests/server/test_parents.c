@@ -1,6 +1,10 @@
 /* Jobs that wait for others, and jobs that wait for a while: nobody takes them before it is time. */
+#include <pthread.h>
+
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+
+#include "core/base/clock.h"
 
 #include "tests/server/fixture.h"
 
@@ -195,6 +199,68 @@ Test(parents, that_are_none_are_refused)
     pfc_test_sql(g.url, sql);
     free(sql);
     cr_assert(eq(int, try_enqueue(&g, 2, 0, &gone, 1, &id, &err), PFC_EINVAL));
+    end(&g);
+}
+
+typedef struct asker {
+    const ground *g;
+    int64_t parents[2];
+} asker;
+
+static void *enqueue_in_thread(void *arg)
+{
+    const asker *a = arg;
+    int64_t id;
+    pfc_err err = { 0 };
+
+    return try_enqueue(a->g, 9, 50, a->parents, 2, &id, &err) ? pfc_strdup(err.msg) : NULL;
+}
+
+/* Two that name the same jobs in another order must not wait for each other in a circle. */
+Test(parents, are_raised_in_one_order)
+{
+    const int64_t until = pfc_clock_ns() + 240 * PFC_NS_PER_S;
+    ground g = begin();
+    asker a = { .g = &g };
+    char *text, *sql;
+    pthread_t thread;
+    void *why = NULL;
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_err err = { 0 };
+
+    a.parents[1] = enqueue(&g, 1, 10, NULL, 0);
+    a.parents[0] = enqueue(&g, 2, 10, NULL, 0);
+    cr_assert(eq(int, pfc_tx_begin(&tx, g.db, PFC_TX_WRITE, &err), PFC_OK), "%s", err.msg);
+    pfc_args_i64(&args, g.project);
+    pfc_args_i64s(&args, &a.parents[1], 1);
+    pfc_args_i64(&args, 20);
+    cr_assert(eq(int, pfc_tx_query(tx, "job_parents_raise", &args, NULL, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(int, pthread_create(&thread, NULL, enqueue_in_thread, &a), 0));
+    for (bool waiting = false; !waiting;) {
+        text = pfc_test_sql_value(g.url, "SELECT count(*) FROM pg_locks WHERE NOT granted");
+        waiting = strcmp(text, "0") != 0;
+        free(text);
+        cr_assert(pfc_clock_ns() < until, "nobody waits");
+        pfc_clock_sleep_ns(2 * PFC_NS_PER_MS);
+    }
+    /* who waits for the first has not the second */
+    sql = pfc_format(
+        "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE id = %lld FOR UPDATE SKIP LOCKED) AS q",
+        (long long)a.parents[0]);
+    text = pfc_test_sql_value(g.url, sql);
+    cr_assert(eq(str, text, "1"));
+    free(text);
+    free(sql);
+    cr_assert(eq(int, pfc_tx_commit(tx, &err), PFC_OK), "%s", err.msg);
+    pfc_tx_free(tx);
+    cr_assert(eq(int, pthread_join(thread, &why), 0));
+    cr_assert(eq(ptr, why, NULL), "%s", (char *)why);
+    text =
+        pfc_test_sql_value(g.url, "SELECT string_agg(priority::text, ' ' ORDER BY id) FROM jobs");
+    cr_assert(eq(str, text, "50 50 50"));
+    free(text);
     end(&g);
 }
 
