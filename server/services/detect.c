@@ -72,6 +72,23 @@ static pfc_code list_series(pfc_db *db, batch *b, pfc_res **out, pfc_err *err)
     return code;
 }
 
+typedef struct judging {
+    const batch *b;
+    const pfc_judged *series;
+} judging;
+
+static pfc_code judge_series(pfc_tx *tx, void *into, pfc_err *err)
+{
+    const judging *j = into;
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    pfc_args_text(&args, j->b->hash);
+    pfc_args_f64(&args, LEASE_S);
+    code = pfc_tx_query(tx, "lease_prolong", &args, NULL, err);
+    return code ? code : pfc_series_judge(tx, j->b->project_id, j->series, err);
+}
+
 /* One series a transaction: a long one delays no other, and a crash loses one series' work. */
 static pfc_code judge_one(pfc_db *db, const batch *b, const pfc_res *list, size_t i, pfc_err *err)
 {
@@ -91,20 +108,9 @@ static pfc_code judge_one(pfc_db *db, const batch *b, const pfc_res *list, size_
         .higher_is_better = pfc_res_bool(list, i, pfc_res_column(list, "higher_is_better")),
         .exact = pfc_res_bool(list, i, pfc_res_column(list, "exact")),
     };
-    pfc_args args = { 0 };
-    pfc_tx *tx = NULL;
-    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+    judging j = { b, &series };
+    pfc_code code = pfc_db_write(db, judge_series, &j, err);
 
-    if (!code) {
-        pfc_args_text(&args, b->hash);
-        pfc_args_f64(&args, LEASE_S);
-        code = pfc_tx_query(tx, "lease_prolong", &args, NULL, err);
-    }
-    if (!code)
-        code = pfc_series_judge(tx, b->project_id, &series, err);
-    if (!code)
-        code = pfc_tx_commit(tx, err);
-    pfc_tx_free(tx);
     return code ? pfc_err_wrap(err, "judging series %lld", (long long)series.id) : PFC_OK;
 }
 
@@ -125,15 +131,14 @@ static pfc_code finish_batch(pfc_db *db, const batch *b, const char *state, cons
     return code;
 }
 
-/* Runs of another machine, or of old commits, may say of what stands that it was the machine. */
-static pfc_code reconsider(pfc_db *db, const batch *b, pfc_err *err)
+static pfc_code ask_again(pfc_tx *tx, void *into, pfc_err *err)
 {
+    const batch *b = into;
     const size_t n = pfc_res_rows(b->jobs);
     int64_t *runs = pfc_calloc(n + 1, sizeof(*runs));
     size_t len = 0;
     pfc_args args = { 0 };
-    pfc_tx *tx = NULL;
-    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+    pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < n; i++) {
         const int64_t run = pfc_res_i64(b->jobs, i, pfc_res_column(b->jobs, "run_id"));
@@ -141,14 +146,19 @@ static pfc_code reconsider(pfc_db *db, const batch *b, pfc_err *err)
         if (run)
             runs[len++] = run;
     }
-    if (!code && len) {
+    if (len) {
         pfc_args_i64(&args, b->project_id);
         pfc_args_i64s(&args, runs, len);
         code = pfc_tx_query(tx, "shift_reconsider", &args, NULL, err);
     }
-    pfc_tx_free(tx);
     free(runs);
     return code;
+}
+
+/* Runs of another machine, or of old commits, may say of what stands that it was the machine. */
+static pfc_code reconsider(pfc_db *db, batch *b, pfc_err *err)
+{
+    return pfc_db_write(db, ask_again, b, err);
 }
 
 /* After all series of the batch, so that a commit's series are looked at together. The rows
@@ -195,7 +205,11 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
         goto done;
     code = list_series(db, &b, &list, err);
     for (size_t i = 0; !code && i < pfc_res_rows(list); i++) {
-        pfc_code one = judge_one(db, &b, list, i, &fault);
+        pfc_err why = { 0 }; /* also what a try met that the next one did not */
+        pfc_code one = judge_one(db, &b, list, i, &why);
+
+        if (one)
+            fault = why;
 
         /* With the database away the batch is given back, by its lease's end if not before. A fault
          * of one series must not keep the others from being judged. */

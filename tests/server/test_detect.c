@@ -372,3 +372,30 @@ Test(detect, workers_judge_what_comes_in_and_stop_cleanly)
     free(url);
     pfc_db_close(db);
 }
+
+/* As others that write the same alerts may make the database do. */
+Test(detect, a_circle_of_waiting_costs_a_series_another_try_and_no_more)
+{
+    char *url = NULL, *left;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    size_t judged = 0;
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 3);
+    for (unsigned n = 1; n <= 3; n++)
+        ingest_commit(db, p, n, 100);
+    pfc_test_sql(url,
+                 "CREATE SEQUENCE tries; CREATE FUNCTION circle() RETURNS trigger LANGUAGE plpgsql"
+                 " AS $$ BEGIN IF nextval('tries') < 3 THEN RAISE EXCEPTION USING ERRCODE ="
+                 " '40P01'; END IF; RETURN NULL; END $$; CREATE TRIGGER circle AFTER UPDATE ON"
+                 " series FOR EACH ROW EXECUTE FUNCTION circle()");
+    cr_assert(eq(int, pfc_detect_next(db, &judged, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, judged, 1));
+    left = pfc_test_sql_value(
+        url, "SELECT min(tries) || ' ' || max(tries) || ' ' || min(state) FROM jobs");
+    cr_assert(eq(str, left, "1 1 done"));
+    free(left);
+    pfc_db_close(db);
+    free(url);
+}
