@@ -77,6 +77,11 @@ ORDER BY bc.position;
 -- $1 alert_id  -> project_id, state, culprit
 SELECT project_id, state, culprit FROM alerts WHERE id = $1::bigint FOR UPDATE;
 
+-- name: alert_last_actor
+-- $1 project_id, $2 alert_id  -> whose word was the last
+SELECT actor FROM alert_events WHERE project_id = $1::bigint AND alert_id = $2::bigint
+ORDER BY id DESC LIMIT 1;
+
 -- name: alert_set
 -- $1 project_id, $2 alert_id, $3 state, $4 note or NULL, $5 culprit or NULL ('' removes)
 UPDATE alerts SET state = $3, note = coalesce($4, note),

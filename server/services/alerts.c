@@ -84,6 +84,41 @@ pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int6
     return code;
 }
 
+/* Two statements: what was waited for is seen by the second. */
+static pfc_code last_actor(pfc_tx *tx, int64_t project_id, int64_t alert_id, bool *detector,
+                           pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, alert_id);
+    code = pfc_tx_query(tx, "alert_last_actor", &args, &res, err);
+    *detector = !code && pfc_res_rows(res) && pfc_streq(pfc_res_text(res, 0, 0), "detector");
+    pfc_res_free(res);
+    return code;
+}
+
+pfc_code pfc_alert_follow(pfc_tx *tx, int64_t project_id, int64_t alert_id, const char *from,
+                          bool own, const pfc_alert_change *change, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    bool stands;
+    pfc_code code;
+
+    pfc_args_i64(&args, alert_id);
+    code = pfc_tx_query(tx, "alert_lock", &args, &res, err);
+    stands = !code && pfc_res_rows(res) && pfc_streq(pfc_res_text(res, 0, 1), from);
+    if (!code && stands && own)
+        code = last_actor(tx, project_id, alert_id, &stands, err);
+    if (!code && stands)
+        code = pfc_alert_apply(tx, "detector", project_id, alert_id, from, change, err);
+    pfc_res_free(res);
+    return code;
+}
+
 pfc_code pfc_alert_update(pfc_db *db, const char *actor, int64_t id, const pfc_alert_change *change,
                           pfc_alerts *out, pfc_err *err)
 {

@@ -132,8 +132,8 @@ static pfc_code put_drift(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
     if (code || !same || !old->alert_id)
         return code ? code : open_alert(tx, project_id, series->id, id, err);
     if (old->gone && pfc_streq(old->state, "noise") && pfc_streq(old->last_actor, "detector"))
-        return pfc_alert_apply(
-            tx, "detector", project_id, old->alert_id, "noise",
+        return pfc_alert_follow(
+            tx, project_id, old->alert_id, "noise", true,
             &(pfc_alert_change){ .state = "untriaged", .reason = "the drift is there again" }, err);
     return PFC_OK;
 }
@@ -147,8 +147,8 @@ static pfc_code drop_drift(pfc_tx *tx, int64_t project_id, const stored *old, pf
         return PFC_OK;
     if (old->alert_id && pfc_streq(old->state, "untriaged") &&
         pfc_streq(old->last_actor, "detector"))
-        code = pfc_alert_apply(tx, "detector", project_id, old->alert_id, "untriaged",
-                               &(pfc_alert_change){ .state = "noise", .reason = GONE }, err);
+        code = pfc_alert_follow(tx, project_id, old->alert_id, "untriaged", true,
+                                &(pfc_alert_change){ .state = "noise", .reason = GONE }, err);
     if (code)
         return code;
     pfc_args_i64(&args, project_id);

@@ -57,8 +57,7 @@ static pfc_code release_alerts(pfc_tx *tx, int64_t project_id, int64_t id, const
         code = pfc_tx_query(tx, "shift_alert", &args, NULL, err);
         if (!code && pfc_streq(pfc_res_text(res, i, 1), "infrastructure") &&
             pfc_streq(pfc_res_text(res, i, 2), "detector"))
-            code = pfc_alert_apply(tx, "detector", project_id, alert_id, "infrastructure", &change,
-                                   err);
+            code = pfc_alert_follow(tx, project_id, alert_id, "infrastructure", true, &change, err);
     }
     pfc_res_free(res);
     free(why);

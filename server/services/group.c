@@ -241,7 +241,7 @@ static pfc_code mark_machine(grouping *g, member *m, const char *sentence, pfc_e
                                      .reason = "not the machine's: the commit's after all" };
     if (code || !change.state)
         return code;
-    return pfc_alert_apply(g->tx, "detector", g->project_id, m->alert_id, from, &change, err);
+    return pfc_alert_follow(g->tx, g->project_id, m->alert_id, from, true, &change, err);
 }
 
 /* Cluster k, all of which a machine explains, or nothing of it. */

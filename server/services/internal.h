@@ -270,6 +270,12 @@ char *pfc_slice_summary(const pfc_slice_series *series, size_t len);
 pfc_code pfc_environment_note(pfc_tx *tx, int64_t project_id, int64_t machine_id, int64_t run_id,
                               bool infra, pfc_err *err) PFC_MUSTCHECK;
 
+/** The detector's change of an alert that was in state `from` when it was read. Somebody may have said
+ *  something since: nothing is done when its state is another one, or, with `own`, when the last word on it is
+ *  no more the detector's. Has the alert until the transaction ends. */
+pfc_code pfc_alert_follow(pfc_tx *tx, int64_t project_id, int64_t alert_id, const char *from,
+                          bool own, const pfc_alert_change *change, pfc_err *err) PFC_MUSTCHECK;
+
 /** Sets state, note, culprit of an alert with its history; tx holds the alert. The detector may set
  *  verified_fixed from any state: it has measured it. */
 pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,

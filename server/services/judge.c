@@ -125,21 +125,27 @@ static pfc_code follow(pfc_tx *tx, int64_t project_id, const known *old, bool co
     static const char *const closable[] = { "untriaged", "acknowledged", "investigating", "fixed",
                                             "backed_out" };
     pfc_alert_change change = { 0 };
+    bool own = false;
 
     for (size_t i = 0; undone && i < PFC_ARRAY_LEN(closable); i++) {
         if (pfc_streq(old->alert_state, closable[i]))
             change = (pfc_alert_change){ .state = "verified_fixed", .reason = PFC_WENT_AWAY };
     }
-    if (undone && detectors_own(old, "infrastructure"))
+    if (undone && detectors_own(old, "infrastructure")) {
         change = (pfc_alert_change){ .state = "verified_fixed", .reason = PFC_WENT_AWAY };
-    if (!undone && detectors_own(old, "verified_fixed"))
+        own = true;
+    }
+    if (!undone && detectors_own(old, "verified_fixed")) {
         change = (pfc_alert_change){ .state = "untriaged", .reason = "the level did not stay" };
-    if (!undone && old->gone && confirmed && detectors_own(old, "noise"))
+        own = true;
+    }
+    if (!undone && old->gone && confirmed && detectors_own(old, "noise")) {
         change = (pfc_alert_change){ .state = "untriaged", .reason = "the change is there again" };
+        own = true;
+    }
     if (!change.state)
         return PFC_OK;
-    return pfc_alert_apply(tx, "detector", project_id, old->alert_id, old->alert_state, &change,
-                           err);
+    return pfc_alert_follow(tx, project_id, old->alert_id, old->alert_state, own, &change, err);
 }
 
 static pfc_code regroup(pfc_tx *tx, int64_t project_id, int64_t alert_id, pfc_err *err)
@@ -195,11 +201,11 @@ static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const known *items, 
         ids[n++] = items[i].id;
         if (detectors_own(&items[i], "untriaged") || detectors_own(&items[i], "infrastructure"))
             code =
-                pfc_alert_apply(tx, "detector", project_id, items[i].alert_id, items[i].alert_state,
-                                &(pfc_alert_change){ .state = "noise",
-                                                     .reason = "went away: with the points that "
-                                                               "came since, there is no change" },
-                                err);
+                pfc_alert_follow(tx, project_id, items[i].alert_id, items[i].alert_state, true,
+                                 &(pfc_alert_change){ .state = "noise",
+                                                      .reason = "went away: with the points that "
+                                                                "came since, there is no change" },
+                                 err);
         if (!code && items[i].alert_id)
             code = regroup(tx, project_id, items[i].alert_id, err);
     }

@@ -1,9 +1,12 @@
 /* From runs to alerts. */
+#include <pthread.h>
+
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
 #include "core/base/clock.h"
 #include "core/base/rng.h"
+#include "server/services/internal.h"
 #include "server/services/notices.h"
 #include "server/workers/workers.h"
 
@@ -371,6 +374,65 @@ Test(detect, workers_judge_what_comes_in_and_stop_cleanly)
     pfc_rows_clear(&alerts);
     free(url);
     pfc_db_close(db);
+}
+
+static void *detect_in_thread(void *db)
+{
+    size_t judged = 0;
+    pfc_err err = { 0 };
+
+    return pfc_detect_next(db, &judged, &err) ? pfc_strdup(err.msg) : NULL;
+}
+
+/* The detector has read that nobody looks at the alert, and is about to close it. */
+Test(detect, what_a_person_says_meanwhile_stands)
+{
+    const pfc_alert_change word = { .state = "wont_fix", .reason = "as wanted" };
+    const int64_t until = pfc_clock_ns() + 240 * PFC_NS_PER_S;
+    char *url = NULL, *waits, *last;
+    pfc_db *db = pfc_test_db_open(4, &url);
+    int64_t p = fx_project(db), id;
+    pthread_t thread;
+    void *why = NULL;
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 2 * COMMITS);
+    for (unsigned n = 1; n <= COMMITS; n++)
+        ingest_commit(db, p, n, n < STEP_AT ? 100 : 115);
+    fx_detect(db);
+    pfc_alerts alerts = alerts_of(db, p);
+    cr_assert(eq(sz, alerts.len, 1));
+    id = alerts.items[0].id;
+    pfc_rows_clear(&alerts);
+    for (unsigned n = COMMITS + 1; n <= 2 * COMMITS; n++)
+        ingest_commit(db, p, n, 100); /* it went away */
+
+    cr_assert(eq(int, pfc_tx_begin(&tx, db, PFC_TX_WRITE, &err), PFC_OK), "%s", err.msg);
+    pfc_args_i64(&args, id);
+    cr_assert(eq(int, pfc_tx_query(tx, "alert_lock", &args, NULL, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_alert_apply(tx, "jo", p, id, "untriaged", &word, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(int, pthread_create(&thread, NULL, detect_in_thread, db), 0));
+    for (bool waiting = false; !waiting;) {
+        waits = pfc_test_sql_value(url, "SELECT count(*) FROM pg_locks WHERE NOT granted");
+        waiting = strcmp(waits, "0") != 0;
+        free(waits);
+        cr_assert(pfc_clock_ns() < until, "the detector never came to the alert");
+        pfc_clock_sleep_ns(2 * PFC_NS_PER_MS);
+    }
+    cr_assert(eq(int, pfc_tx_commit(tx, &err), PFC_OK), "%s", err.msg);
+    pfc_tx_free(tx);
+    cr_assert(eq(int, pthread_join(thread, &why), 0));
+    cr_assert(eq(ptr, why, NULL), "%s", (char *)why);
+    last = pfc_test_sql_value(
+        url, "SELECT a.state || ' ' || string_agg(e.actor || ' ' || e.state_to, ' ' ORDER BY"
+             " e.id) FROM alerts a JOIN alert_events e ON e.alert_id = a.id GROUP BY a.id, a.state");
+    cr_assert(eq(str, last, "wont_fix detector untriaged jo wont_fix"));
+    free(last);
+    pfc_db_close(db);
+    free(url);
 }
 
 /* As others that write the same alerts may make the database do. */
