@@ -23,10 +23,9 @@ FROM runners r WHERE $1::bigint IS NULL OR r.project_id IS NULL OR r.project_id 
 SELECT k.id, k.class, k.name, k.fingerprint_hash, k.fingerprint::text AS fingerprint,
        extract(epoch FROM k.first_seen_at)::float8 AS first_seen_at,
        extract(epoch FROM k.last_seen_at)::float8 AS last_seen_at,
-       CASE WHEN $1::bigint IS NULL THEN coalesce(t.runs, 0)::bigint
-            ELSE (SELECT count(*) FROM runs r WHERE r.machine_id = k.id AND r.project_id = $1) END AS runs
+       coalesce(t.runs, 0)::bigint AS runs
 FROM machines k
-LEFT JOIN (SELECT of, sum(n) AS runs FROM tallies WHERE what = 'runs' GROUP BY of) t ON t.of = k.id
-WHERE ($2::bigint IS NULL OR k.id > $2)
-  AND ($1::bigint IS NULL OR EXISTS (SELECT 1 FROM runs r WHERE r.machine_id = k.id AND r.project_id = $1))
+LEFT JOIN (SELECT of, sum(n) AS runs FROM tallies
+           WHERE what = 'runs' AND ($1::bigint IS NULL OR project_id = $1) GROUP BY of) t ON t.of = k.id
+WHERE ($2::bigint IS NULL OR k.id > $2) AND ($1::bigint IS NULL OR t.runs > 0)
 ORDER BY k.id LIMIT $3::int;
