@@ -433,7 +433,7 @@ enum { JOBS = 60, THREADS = 8 };
 
 typedef struct leaser {
     pfc_db *db;
-    int64_t got[JOBS];
+    int64_t got[JOBS + 1];
     size_t len;
     pfc_code code;
 } leaser;
@@ -453,7 +453,7 @@ static void *lease_all(void *arg)
         l->got[l->len++] = jobs.items[0].id;
         pfc_rows_clear(&jobs);
         l->code = pfc_job_complete(l->db, l->got[l->len - 1], secret, "done", NULL, NULL, 0, &err);
-        if (l->code || l->len == JOBS)
+        if (l->code || l->len > JOBS)
             return NULL;
     }
 }
