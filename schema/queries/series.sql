@@ -33,7 +33,7 @@ ORDER BY s.id LIMIT $12::int;
 
 -- name: window_points
 -- $1 project_id, $2 series_id, $3 branch, $4 position from, $5 position to, $6 time from, $7 time to, $8 and $9
--- timestamptz: when they were stored, from and to; the other months are not looked into
+-- timestamptz: when they were stored, from and to; the other months are not looked into. $10 and $11: runs, from and to
 SELECT b.position, c.sha AS commit, c.subject, c.author,
        extract(epoch FROM c.time)::float8 AS time, m.median, m.low, m.high, m.min, m.n, m.run_id,
        r.machine_id, k.fingerprint_hash AS fingerprint, r.infra
@@ -47,6 +47,7 @@ WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS N
   AND ($6::float8 IS NULL OR c.time >= to_timestamp($6))
   AND ($7::float8 IS NULL OR c.time <= to_timestamp($7))
   AND m.stored_at BETWEEN $8::timestamptz AND $9::timestamptz
+  AND m.run_id BETWEEN $10::bigint AND $11::bigint
 ORDER BY b.position, r.started_at, r.run_id;
 
 -- name: window_changes

@@ -173,6 +173,7 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
                             "SELECT set_config('statement_timeout', $1, false),"
                             " set_config('idle_in_transaction_session_timeout', '60s', false),"
                             " set_config('timezone', 'UTC', false),"
+                            " set_config('datestyle', 'ISO', false),"
                             /* pages of 50 ms would wait 500 for their plan to be compiled */
                             " set_config('jit', 'off', false),"
                             " set_config('extra_float_digits', '1', false)",

@@ -65,9 +65,13 @@ void pfc_tx_free(pfc_tx *tx);
 
 /** Reads into `into` by statements of one snapshot. Forgets first what an earlier call has left there. */
 typedef pfc_code (*pfc_db_reading)(pfc_tx *tx, void *into, pfc_err *err);
-/** Begins a PFC_TX_READ and reads. When a replica was asked and is lost meanwhile, the primary is asked,
- *  once and from the beginning: that the replica went must not be the reader's concern. */
+/** Begins a PFC_TX_READ and reads. When a replica was asked and is lost meanwhile, or has not what is asked
+ *  for (PFC_ENOTFOUND, pfc_tx_behind), the primary is asked, once and from the beginning: that the replica went,
+ *  or has yet to hear of what somebody has just stored, must not be the reader's concern. */
 pfc_code pfc_db_read(pfc_db *db, pfc_db_reading reading, void *into, pfc_err *err) PFC_MUSTCHECK;
+/** For a reading that finds nothing where something is to be expected: an error where a replica was asked, and
+ *  PFC_OK where it was the primary, whose word it is. */
+pfc_code pfc_tx_behind(pfc_tx *tx, pfc_err *err) PFC_MUSTCHECK;
 
 /** Writes by statements of one transaction. Forgets first what an earlier call has left in `into`. */
 typedef pfc_code (*pfc_db_writing)(pfc_tx *tx, void *into, pfc_err *err);

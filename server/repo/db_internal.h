@@ -38,6 +38,8 @@ struct pfc_tx {
     bool open;     /* a transaction is under way, or will be with the first statement */
     bool begun;    /* the database knows of it */
     bool collided; /* the database gave up a statement of it, so that others could go on */
+    bool replica;  /* it reads there */
+    bool behind;   /* ... and found that something is not there yet */
     bool
         read_only; /* the database takes no writes on this connection: another may lead to one that does */
 };

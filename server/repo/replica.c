@@ -92,8 +92,10 @@ pfc_tx *pfc_replica_begin(pfc_replica *r)
                                             pfc_clock_ns() + LEAVE_FOR_NS))
             return NULL;
     code = pfc_tx_begin(&tx, r->pool, PFC_TX_SNAPSHOT, &err);
-    if (!code)
+    if (!code) {
+        tx->replica = true;
         code = look(r, tx, &err);
+    }
     if (code) {
         pfc_tx_free(tx);
         atomic_store(&r->looked_ns, 0);
@@ -107,19 +109,29 @@ pfc_tx *pfc_replica_begin(pfc_replica *r)
     return tx;
 }
 
+pfc_code pfc_tx_behind(pfc_tx *tx, pfc_err *err)
+{
+    if (!tx->replica)
+        return PFC_OK;
+    tx->behind = true;
+    return pfc_err_set(err, PFC_EUNAVAIL, "replica: it has not heard of it yet");
+}
+
 pfc_code pfc_db_read(pfc_db *db, pfc_db_reading reading, void *into, pfc_err *err)
 {
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_READ, err);
-    bool again;
+    bool replica, behind;
 
     if (!code)
         code = reading(tx, into, err);
-    again = code == PFC_EUNAVAIL && tx && tx->db != db;
+    replica = tx && tx->replica;
+    behind = replica && (code == PFC_ENOTFOUND || tx->behind);
     pfc_tx_free(tx);
-    if (!again)
+    if (!behind && !(replica && code == PFC_EUNAVAIL))
         return code;
-    leave(pfc_db_replica(db), err ? err->msg : "");
+    if (!behind)
+        leave(pfc_db_replica(db), err ? err->msg : "");
     tx = NULL;
     code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
     if (!code)

@@ -158,6 +158,8 @@ static pfc_code load_side(pfc_tx *tx, int64_t project_id, const target *t, const
     pfc_args_id(&args, t->run_id);
     pfc_args_text(&args, backend);
     code = pfc_tx_query(tx, "compare_side", &args, &s->res, err);
+    if (!code && pfc_res_rows(s->res) == 0)
+        code = pfc_tx_behind(tx, err);
     if (!code)
         gather(s, named);
     return code;

@@ -97,9 +97,21 @@ static pfc_code check_order(const pfc_window_bounds *b, pfc_err *err)
     return PFC_OK;
 }
 
+/* The first and the last of the runs, by number. */
+static void run_span(const pfc_packed_points *points, int64_t *low, int64_t *high)
+{
+    *low = INT64_MAX;
+    *high = 0;
+    for (size_t i = 0; i < points->len; i++) {
+        *low = PFC_MIN(*low, points->items[i].run_id);
+        *high = PFC_MAX(*high, points->items[i].run_id);
+    }
+}
+
 static pfc_code load_plain(pfc_tx *tx, const pfc_series *series, const pfc_window_bounds *b,
                            const pfc_packed_points *points, pfc_window *w, pfc_err *err)
 {
+    int64_t low, high;
     pfc_args args = { 0 };
     pfc_rows rows = { 0 };
     pfc_code code;
@@ -115,6 +127,9 @@ static pfc_code load_plain(pfc_tx *tx, const pfc_series *series, const pfc_windo
     pfc_args_f64(&args, b->time_to);
     pfc_args_text(&args, points->stored_from);
     pfc_args_text(&args, points->stored_until);
+    run_span(points, &low, &high);
+    pfc_args_i64(&args, low);
+    pfc_args_i64(&args, high);
     code = pfc_rows_query(tx, "window_points", &args, &point_shape, NULL, &rows, err);
     if (!code)
         PFC_ROWS_INTO(&w->points, rows);
@@ -156,16 +171,13 @@ static int by_id(const void *a, const void *b)
 static pfc_code mark_infra(pfc_tx *tx, int64_t project_id, const pfc_packed_points *points,
                            const pfc_bucket *buckets, pfc_window *w, pfc_err *err)
 {
-    int64_t low = INT64_MAX, high = 0, *ids = NULL;
+    int64_t low, high, *ids = NULL;
     pfc_args args = { 0 };
     pfc_res *res = NULL;
     size_t bucket = 0, n;
     pfc_code code;
 
-    for (size_t i = 0; i < points->len; i++) {
-        low = PFC_MIN(low, points->items[i].run_id);
-        high = PFC_MAX(high, points->items[i].run_id);
-    }
+    run_span(points, &low, &high);
     pfc_args_i64(&args, project_id);
     pfc_args_i64(&args, low);
     pfc_args_i64(&args, high);
@@ -217,6 +229,8 @@ static pfc_code load_points(pfc_tx *tx, const pfc_series *series, const pfc_wind
     pfc_code code =
         pfc_packed_load(tx, series->project_id, series->id, series->branch, b, &points, err);
 
+    if (!code && points.len == 0)
+        code = pfc_tx_behind(tx, err);
     if (code)
         return code;
     w->bucketed = points.len > most;

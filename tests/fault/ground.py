@@ -194,7 +194,7 @@ class Ledger:
         want(not odd and len(rows) == self.last, f"not whole, or twice: {odd[:5]}")
         check(self.database)
         figures = support.until("figures", lambda: (lambda a: a.json if a.status == 200 else None)(
-            self.servers[0].call("GET", "/api/v1/stats", token=self.token)))
+            self.servers[0].call("GET", "/api/v1/stats?project=demo", token=self.token)))
         want((figures["runs"], figures["measurements"]) == (self.last, self.last), f"{figures}, want {self.last}")
 
     def judged(self, project="demo"):

@@ -90,6 +90,24 @@ def lose_midway(database, standby, ask):
         lock.wait()
 
 
+def read_what_was_just_stored(server, trial):
+    """A project, its commits and its runs that the replica knows nothing of are compared, drawn and counted all the same."""
+    name = f"fresh{trial}"
+    server.as_admin("POST", "/api/v1/projects", {"name": name})
+    server.as_admin("POST", f"/api/v1/projects/{name}/commits", support.commits(1, 2))
+    runs = [support.run_document(0, n, project=name, id=os.urandom(16).hex()) for n in (1, 2)]
+    for run in runs:
+        want(server.as_admin("POST", "/api/v1/runs", run).status == 201, "stored")
+    for a, b in ((runs[0]["id"], runs[1]["id"]), (support.commit_id(1), support.commit_id(2))):
+        answer = server.call("GET", f"/api/v1/compare?project={name}&a={a}&b={b}")
+        want(answer.status == 200 and len(answer.json["rows"]) == 1, answer)
+    fresh = server.call("GET", f"/api/v1/projects/{name}/series").json["series"][0]["id"]
+    for query, count in (("", 2), (f"?from={support.commit_id(2)}", 1)):
+        answer = server.call("GET", f"/api/v1/series/{fresh}{query}")
+        want(answer.status == 200 and len(answer.json["columns"]["commit"]) == count, answer)
+    want(server.call("GET", "/api/v1/projects").json["projects"][-1]["runs"] == 2, "counted by the primary")
+
+
 def replica(place, trials, seed):
     """The replica is paused, goes on, dies in the middle of an answer and comes back: reads are answered all the while, never older
     than the limit once it was noticed."""
@@ -116,6 +134,8 @@ def replica(place, trials, seed):
             sql(standby.url, "SELECT pg_wal_replay_pause()")
             ledger.again(ledger.numbers(1))
             want(points() == ledger.last - 1, "the replica was not asked")
+            read_what_was_just_stored(server, trial)
+            want(points() == ledger.last - 1, "the replica is not left for what it has yet to hear of")
             support.until("the primary is asked once it is behind", lambda: points() == ledger.last)
             sql(standby.url, "SELECT pg_wal_replay_resume()")
             support.until("the replica is in use", lambda t=trial: in_use(2 * t + 1))
