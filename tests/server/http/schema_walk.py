@@ -53,6 +53,26 @@ def spoilt(api, name, value):
         del found["surprise"]
 
 
+def open_objects(api):
+    """Places of objects of which nothing is said, so that they may hold anything."""
+    found = set()
+
+    def walk(schema, place):
+        if isinstance(schema, dict):
+            if schema.get("type") in ("object", ["object", "null"]) and "additionalProperties" not in schema:
+                found.add(place)
+            for key, value in schema.items():
+                if key != "examples":
+                    walk(value, place if key in ("properties", "items", "anyOf") else f"{place}.{key}")
+        elif isinstance(schema, list):
+            for value in schema:
+                walk(value, place)
+
+    for name, schema in api["components"]["schemas"].items():
+        walk(schema, name)
+    return found
+
+
 class Seen:
     """Which members were there, with a value, in the answers of each schema."""
 

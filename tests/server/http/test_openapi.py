@@ -120,11 +120,13 @@ class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
         "BisectionAnswer.verdict", "BisectionAnswer.verifications", "BisectionStartedAnswer.alert_id",
         "BisectionStartedAnswer.culprits", "BisectionStartedAnswer.finished_at", "BisectionStartedAnswer.steps",
         "BisectionStartedAnswer.verdict", "CompareAnswer.only_a", "CompareAnswer.only_b", "Cost.run_seconds", "Cost.seconds",
-        "Cost.wait_seconds", "LeaseAnswer.job.build", "LeaseAnswer.job.finished_at", "LeaseAnswer.job.measure",
+        "Cost.wait_seconds", "Error.error.field", "LeaseAnswer.job.build", "LeaseAnswer.job.finished_at", "LeaseAnswer.job.measure",
         "LeaseAnswer.job.position", "LeaseAnswer.job.progress", "LeaseAnswer.job.reason", "LeaseAnswer.job.run_ids",
         "NoticesAnswer.next_cursor", "NoticesAnswer.notices[].deliveries", "RunAnswer.measurements[].params",
         "SeriesReplayAnswer.watching_odds", "SuspectsAnswer.suspects[].before", "SuspectsAnswer.suspects[].field",
         "SuspectsAnswer.suspects[].now"}
+    # Objects of which nothing is said: what a run holds is run.schema.json's, the rest others' words, given on.
+    ANYTHING = {"BisectionAnswer.options", "DescriptionAnswer", "LeaseAnswer.job.task", "Run", "Run.machine", "Run.measurements"}
     # A lease that nobody has: refused for what it says, after everything else was right.
     REFUSED = {"/api/v1/jobs/{id}/heartbeat": {"lease": "0" * 32},
                "/api/v1/jobs/{id}/release": {"lease": "0" * 32},
@@ -167,6 +169,8 @@ class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
     def hold(self, operation, answer):
         """It is what the document says; returns the name of its schema."""
         name = self.schema_of(operation, answer)
+        if answer.headers.get("content-type", "").startswith("application/json"):
+            self.assertTrue(name, "an answer in JSON that no schema describes")
         if name:
             self.assertTrue(answer.headers["content-type"].startswith("application/json"), answer.headers)
             fault = jsonschema.exceptions.best_match(self.checker(name).iter_errors(answer.json))
@@ -556,6 +560,30 @@ class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
                 self.assertIn(ref.rsplit("/", 1)[1], schemas)
         for path in self.api["paths"]:
             self.assertIn(path.replace("/api/v1", "", 1) if path.startswith("/api/v1") else path, self.documented())
+
+    def test_every_body_has_an_example_that_fits_and_is_read(self):
+        """By its own schema, and by the server, which may know nothing of what it names."""
+        self.walk(), self.others()  # first: what is sent here takes a job
+        schemas, asked = self.api["components"]["schemas"], 0
+        for pattern, method, operation in self.operations():
+            if "requestBody" not in operation:
+                continue
+            name = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rsplit("/", 1)[1]
+            for part in [p["$ref"].rsplit("/", 1)[-1] for p in schemas[name].get("anyOf", [{"$ref": name}])]:
+                self.assertTrue(schemas[part].get("examples"), f"{part} has no example")
+                for example in schemas[part]["examples"]:
+                    with self.subTest(method=method, pattern=pattern, part=part):
+                        self.checker(part).validate(example)
+                        self.checker(name).validate(example)
+                        path = pattern.replace("{p}", "nothing").replace("{id}", "999999999")
+                        answer = server.as_admin(method.upper(), path, {**example, "project": "nothing"} if "project" in example else example)
+                        self.assertIn(answer.status, (200, 201, 204, 404, 409), answer)
+                        asked += 1
+        self.assertGreaterEqual(asked, 15)
+
+    def test_objects_that_may_hold_anything_are_few(self):
+        """What is open to any member, no answer can fail; so each such place is named here."""
+        self.assertEqual(schema_walk.open_objects(self.api), self.ANYTHING)
 
     @staticmethod
     def documented():
