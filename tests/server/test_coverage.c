@@ -61,6 +61,7 @@ Test(coverage, a_sign_a_commit_says_measured_broken_missing_or_not_there_yet)
     at(db, p, 4, "new", "gemm/a", false); /* twice is once */
     at(db, p, 9, "new", "gemm/a", false); /* off the line */
     at(db, p, 5, "new", "gemm/a", true);
+    at(db, p, 4, "new", "gemm/a", true); /* once more, and broken: it is measured all the same */
     at(db, p, 4, "new", "gemm/b", false);
     at(db, p, 2, "old", "gemm/a", false);
     at(db, p, 2, "old", "norm/n", false);

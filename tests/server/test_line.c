@@ -40,6 +40,41 @@ Test(line, a_merged_branch_is_not_on_the_first_parent_line)
     cr_assert(eq(i64, position_of(line, 4, SHA("d")), 3));
 }
 
+Test(line, a_merged_history_with_a_root_of_its_own_is_not_on_it_either)
+{
+    /* a - b - d      (d = merge of b and c; another repository came in) */
+    /*    e - c -/                                                      */
+    pfc_line_commit line[] = {
+        { .sha = SHA("a"), .parents = "", .time = 1 },
+        { .sha = SHA("b"), .parents = SHA("a"), .time = 2 },
+        { .sha = SHA("c"), .parents = SHA("e"), .time = 5 },
+        { .sha = SHA("d"), .parents = SHA("b") " " SHA("c"), .time = 4 },
+        { .sha = SHA("e"), .parents = "", .time = 1 },
+    };
+
+    pfc_line_positions(line, 5);
+    cr_assert(eq(i64, position_of(line, 5, SHA("a")), 1));
+    cr_assert(eq(i64, position_of(line, 5, SHA("b")), 2));
+    cr_assert(eq(i64, position_of(line, 5, SHA("d")), 3));
+    cr_assert(eq(i64, position_of(line, 5, SHA("c")), 0));
+    cr_assert(eq(i64, position_of(line, 5, SHA("e")), 0));
+}
+
+/* Known from runs only, and committed within one second: by their ids, whoever came first. */
+Test(line, fragments_of_one_moment_lie_in_the_order_of_their_ids)
+{
+    pfc_line_commit line[] = {
+        { .sha = SHA("b"), .parents = "", .time = 4 },
+        { .sha = SHA("c"), .parents = "", .time = 4 },
+        { .sha = SHA("a"), .parents = "", .time = 4 },
+    };
+
+    pfc_line_positions(line, 3);
+    cr_assert(eq(i64, position_of(line, 3, SHA("a")), 1));
+    cr_assert(eq(i64, position_of(line, 3, SHA("b")), 2));
+    cr_assert(eq(i64, position_of(line, 3, SHA("c")), 3));
+}
+
 Test(line, an_abandoned_tip_is_off_the_line)
 {
     pfc_line_commit line[] = {

@@ -3,7 +3,6 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-#include <libpq-fe.h>
 
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
@@ -335,6 +334,51 @@ Test(reading, a_comparison_tells_slower_same_and_one_sided)
     pfc_db_close(db);
 }
 
+static void run_on(pfc_db *db, int64_t p, unsigned n, double value, const char *compiler,
+                   bool infra)
+{
+    pfc_run *run = fx_run(n);
+
+    pfc_pairs_set(&run->machine.fingerprint, "compiler", compiler);
+    pfc_machine_hash(&run->machine);
+    run->infra = infra;
+    fx_measure(run, "gemm/a", "time_ns", value, 0.001, 12, 3, n);
+    fx_ingest(db, p, run);
+}
+
+/* All runs of a commit count, those of a machine that had moved only when there are no others; the machine
+ * is that of the newest. */
+Test(reading, a_commit_is_all_of_its_runs_but_those_of_a_machine_that_had_moved)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_comparison c = { 0 };
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 3);
+    run_on(db, p, 1, 100, "cc 1", false);
+    run_on(db, p, 1, 100, "cc 2", false);
+    run_on(db, p, 2, 100, "cc 1", false);
+    run_on(db, p, 2, 200, "cc 1", true);
+    run_on(db, p, 3, 200, "cc 2", true);
+    cr_assert(eq(int, pfc_compare(db, p, fx_sha(1), fx_sha(2), NULL, &c, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(sz, c.rows_len, 1));
+    cr_expect(eq(i64, (int64_t)c.rows[0].a.n, 24));
+    cr_expect(eq(i64, (int64_t)c.rows[0].b.n, 12));
+    cr_expect(eq(sz, c.a.runs_len, 2));
+    cr_expect(eq(sz, c.b.runs_len, 1));
+    cr_expect(epsilon_eq(dbl, c.rows[0].result.rel_change, 0.0, 0.01));
+    cr_assert(eq(sz, c.rows[0].differs_len, 1));
+    cr_expect(eq(str, c.rows[0].differs[0], "compiler"));
+    pfc_comparison_clear(&c);
+    cr_assert(eq(int, pfc_compare(db, p, fx_sha(2), fx_sha(3), NULL, &c, &err), PFC_OK));
+    cr_assert(eq(sz, c.rows_len, 1));
+    cr_expect(epsilon_eq(dbl, c.rows[0].result.rel_change, 1.0, 0.01));
+    pfc_comparison_clear(&c);
+    pfc_db_close(db);
+}
+
 Test(reading, series_are_found_by_words_and_filters)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);
@@ -390,106 +434,54 @@ Test(reading, values_at_a_commit_stand_beside_its_parents)
     pfc_db_close(db);
 }
 
-/* ---- what there is, which nobody counts anew ---- */
-
-static void expect_counts(pfc_db *db, int64_t project, int64_t commits, int64_t runs,
-                          int64_t measurements, int64_t series)
+Test(reading, a_merge_stands_beside_its_first_parent)
 {
-    pfc_projects projects = { 0 };
-    pfc_machine_rows machines = { 0 };
-    pfc_figures figures = { 0 };
-    pfc_err err = { 0 };
-
-    cr_assert(eq(int, pfc_figures_get(db, project, &figures, &err), PFC_OK), "%s", err.msg);
-    cr_expect(eq(i64, figures.runs, runs));
-    cr_expect(eq(i64, figures.measurements, measurements));
-    cr_expect(eq(i64, figures.series, series));
-    if (project) {
-        cr_assert(eq(int, pfc_projects_list(db, project, (pfc_page){ .limit = 1 }, &projects, &err),
-                     PFC_OK));
-        cr_expect(eq(i64, projects.items[0].commits, commits));
-        cr_expect(eq(i64, projects.items[0].runs, runs));
-    }
-    /* There is one, and a project without runs has not seen it. */
-    cr_assert(
-        eq(int, pfc_machines_list(db, project, (pfc_page){ .limit = 9 }, &machines, &err), PFC_OK));
-    cr_assert(eq(sz, machines.len, runs ? 1 : 0));
-    if (runs)
-        cr_expect(eq(i64, machines.items[0].runs, runs));
-    pfc_rows_clear(&projects);
-    pfc_rows_clear(&machines);
-}
-
-static void fold(pfc_db *db)
-{
-    pfc_err err = { 0 };
-
-    cr_assert(eq(int, pfc_tallies_fold(db, &err), PFC_OK), "%s", err.msg);
-}
-
-static void say(PGconn *pg, const char *sql)
-{
-    PGresult *res = PQexec(pg, sql);
-
-    cr_assert(eq(int, PQresultStatus(res), PGRES_COMMAND_OK), "%s", PQerrorMessage(pg));
-    PQclear(res);
-}
-
-Test(reading, counts_follow_what_is_stored_taken_back_and_taken_out)
-{
-    char *url = NULL, *rest;
-    pfc_db *db = pfc_test_db_open(3, &url);
+    pfc_db *db = pfc_test_db_open(2, NULL);
     int64_t p = fx_project(db);
-    PGconn *other = PQconnectdb(url);
+    pfc_commit_rows commits = { 0 };
+    pfc_commit_values values = { 0 };
+    pfc_err err = { 0 };
 
-    cr_assert(eq(int, PQstatus(other), CONNECTION_OK));
-    expect_counts(db, p, 0, 0, 0, 0);
-    history(db, p, 3);
-    fx_commits(db, p, 1, 5); /* three of them again */
-    expect_counts(db, p, 5, 3, 3, 1);
-    fold(db);
-    expect_counts(db, p, 5, 3, 3, 1);
+    fx_commits(db, p, 1, 2);
+    fx_commit(db, p, 3, 1, 0);
+    fx_commit(db, p, 4, 2, 3);
+    for (unsigned n = 2; n <= 4; n++)
+        run_on(db, p, n, 100.0 * n, "cc", false);
+    cr_assert(eq(int, pfc_commits_get(db, p, fx_sha(4), &commits, &err), PFC_OK));
+    cr_assert(eq(int, pfc_commit_values_list(db, p, commits.items[0].id, &values, &err), PFC_OK));
+    cr_assert(eq(sz, values.len, 1));
+    cr_expect(epsilon_eq(dbl, values.items[0].median, 400, 5));
+    cr_expect(epsilon_eq(dbl, values.items[0].parent_median, 200, 5));
+    pfc_rows_clear(&values);
+    pfc_rows_clear(&commits);
+    pfc_db_close(db);
+}
 
-    /* Who stores just now neither counts nor is waited for, and goes on after its row went. */
-#define MORE                                                                                       \
-    "INSERT INTO commits (project_id, sha, time) SELECT id, lpad('%s', 40, '0'), now() FROM "      \
-    "projects;"
-    pfc_test_sql(url, "INSERT INTO projects (name) VALUES ('q')");
-    char *one = pfc_format(MORE, "a1"), *two = pfc_format(MORE, "a2"),
-         *three = pfc_format(MORE, "a3");
-    say(other, one);
-    expect_counts(db, p, 6, 3, 3, 1);
-    say(other, "BEGIN");
-    say(other, two);
-    expect_counts(db, p, 6, 3, 3, 1);
-    fold(db);
-    expect_counts(db, p, 6, 3, 3, 1);
-    say(other, "COMMIT");
-    expect_counts(db, p, 7, 3, 3, 1);
-    fold(db);
-    rest = pfc_test_sql_value(url, "SELECT count(*) FROM tallies WHERE process <> 0");
-    cr_expect(eq(str, rest, "0"));
-    free(rest);
-    say(other, "BEGIN");
-    say(other, three);
-    say(other, "ROLLBACK");
-    expect_counts(db, p, 7, 3, 3, 1);
-    say(other, three);
-    expect_counts(db, p, 8, 3, 3, 1);
+/* Chunks hold positions; older commits that come in later move all of them. */
+Test(reading, chunks_of_a_line_that_moved_are_not_read)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db), series;
+    pfc_window_opts opts;
+    pfc_window w = { 0 };
+    pfc_err err = { 0 };
 
-    /* what somebody takes out */
-    say(other, "DELETE FROM jobs");
-    say(other, "DELETE FROM run_parts WHERE run_id = (SELECT min(id) FROM runs)");
-    say(other, "DELETE FROM runs WHERE id = (SELECT min(id) FROM runs)");
-    expect_counts(db, p, 8, 2, 2, 1);
-    expect_counts(db, 0, 0, 2, 2, 1);
-    rest = pfc_test_sql_value(url, "SELECT count(*) FROM tallies WHERE n < 0 AND process = 0");
-    cr_expect(eq(str, rest, "0"));
-    free(rest);
-    free(one);
-    free(two);
-    free(three);
+    fx_commits(db, p, 3, 12);
+    for (unsigned n = 3; n <= 12; n++)
+        run_on(db, p, n, 100, "cc", false);
+    series = one_series(db, p, "gemm/a");
+    pfc_test_sql(url, "UPDATE series SET points = 1000"); /* as if it were worth packing */
+    cr_assert(eq(sz, pack(db), 1));
+    fx_commits(db, p, 1, 2);
+    cr_assert(eq(i64, fx_position(db, p, 3), 3));
+    opts = (pfc_window_opts){ .from = fx_sha(5), .to = fx_sha(9), .points = 2 };
+    cr_assert(eq(int, pfc_series_window(db, series, &opts, &w, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, w.points.len, 2));
+    cr_expect(eq(i64, w.points.items[0].n + w.points.items[1].n, 5 * 12));
+    cr_expect(eq(str, (char *)(uintptr_t)w.points.items[1].commit, (char *)fx_sha(9)));
+    cr_expect(eq(i64, w.points.items[1].position, 9));
+    pfc_window_clear(&w);
     free(url);
-    PQfinish(other);
     pfc_db_close(db);
 }

@@ -242,8 +242,15 @@ Test(windows, are_what_their_points_make_them_by_the_definition)
                                        { 90, 40 }, { 700, 0 }, { 900, 300 }, { 1100, 600 } };
     world *w = pfc_calloc(1, sizeof(*w));
     pfc_buf names;
+    pfc_err err = { 0 };
 
-    w->db = pfc_test_db_open(2, &w->url);
+    /* whatever the database's own settings are */
+    w->url = pfc_test_db_url(false);
+    pfc_test_sql(w->url, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %1$I SET datestyle = German;"
+                         " ALTER DATABASE %1$I SET timezone = ''Asia/Kolkata''',"
+                         " current_database()); END $$");
+    cr_assert(eq(int, pfc_db_open(&w->db, &(pfc_db_opts){ .url = w->url, .connections = 2 }, &err),
+                 PFC_OK));
     w->project = fx_project(w->db);
     w->next_run = FIRST_RUN;
     pfc_rng_seed(&w->rng, 20261123);

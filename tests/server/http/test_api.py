@@ -236,7 +236,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(packed.headers["etag"], plain.headers["etag"])
         self.assertTrue(plain.headers["etag"].startswith('W/"'), "both forms share it")
         for answer in (plain, packed, same):
-            self.assertIn("Accept-Encoding", answer.headers["vary"])
+            self.assertEqual(answer.headers["vary"], "Accept-Encoding, Authorization")
             self.assertEqual(answer.headers["cache-control"], "private, no-cache")
         self.assertEqual(same.headers["etag"], plain.headers["etag"])
         for header, status in (('"other"', 200), (f'"other", {plain.headers["etag"]}', 304), ("*", 304),
@@ -249,6 +249,22 @@ class Reading(unittest.TestCase):
         self.assertEqual(gzip.decompress(small.body), server.call("GET", "/version").body)
         neither = server.call("GET", path, headers={"Accept-Encoding": "br, *;q=0"})
         self.assertEqual((neither.status, neither.json["error"]["code"]), (406, "not_acceptable"))
+
+    def test_a_tag_is_of_the_whole_answer_and_of_answers_to_reading_alone(self):
+        path, body = "/api/v1/projects", {"name": "conditional"}
+        self.assertEqual(server.as_admin("POST", path, body).status, 201)
+        before = server.call("GET", path)
+        made = server.as_admin("POST", path, {"name": "conditional-too"})  # at the end of the list
+        self.assertEqual(made.status, 201)
+        after = server.call("GET", path, headers={"If-None-Match": before.headers["etag"]})
+        self.assertEqual(after.status, 200)
+        self.assertNotEqual(after.headers["etag"], before.headers["etag"])
+        self.assertIn("conditional-too", [p["name"] for p in after.json["projects"]])
+        again = server.as_admin("POST", path, body, headers={"If-None-Match": "*"})
+        self.assertEqual((again.status, again.json["name"]), (200, "conditional"))
+        for answer in (again, server.call("GET", path + "/nobody", headers={"If-None-Match": "*"})):
+            self.assertNotIn("etag", answer.headers)
+        self.assertEqual((answer.status, answer.headers["cache-control"]), (404, "no-store"))
 
     def test_pages_and_unknown_paths(self):
         page = server.call("GET", "/")

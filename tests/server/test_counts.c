@@ -1,0 +1,126 @@
+/* What there is, which nobody counts anew: the table of tallies. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <libpq-fe.h>
+
+#include "tests/server/fixture.h"
+
+static void expect_counts(pfc_db *db, int64_t project, int64_t commits, int64_t runs,
+                          int64_t measurements, int64_t series)
+{
+    pfc_projects projects = { 0 };
+    pfc_machine_rows machines = { 0 };
+    pfc_figures figures = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_figures_get(db, project, &figures, &err), PFC_OK), "%s", err.msg);
+    cr_expect(eq(i64, figures.runs, runs));
+    cr_expect(eq(i64, figures.measurements, measurements));
+    cr_expect(eq(i64, figures.series, series));
+    if (project) {
+        cr_assert(eq(int, pfc_projects_list(db, project, (pfc_page){ .limit = 1 }, &projects, &err),
+                     PFC_OK));
+        cr_expect(eq(i64, projects.items[0].commits, commits));
+        cr_expect(eq(i64, projects.items[0].runs, runs));
+    }
+    /* There is one, and a project without runs has not seen it. */
+    cr_assert(
+        eq(int, pfc_machines_list(db, project, (pfc_page){ .limit = 9 }, &machines, &err), PFC_OK));
+    cr_assert(eq(sz, machines.len, runs ? 1 : 0));
+    if (runs)
+        cr_expect(eq(i64, machines.items[0].runs, runs));
+    pfc_rows_clear(&projects);
+    pfc_rows_clear(&machines);
+}
+
+static void fold(pfc_db *db)
+{
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_tallies_fold(db, &err), PFC_OK), "%s", err.msg);
+}
+
+static void say(PGconn *pg, const char *sql)
+{
+    PGresult *res = PQexec(pg, sql);
+
+    cr_assert(eq(int, PQresultStatus(res), PGRES_COMMAND_OK), "%s", PQerrorMessage(pg));
+    PQclear(res);
+}
+
+Test(counts, follow_what_is_stored_taken_back_and_taken_out)
+{
+    char *url = NULL, *rest;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    int64_t p = fx_project(db);
+    PGconn *other = PQconnectdb(url);
+
+    cr_assert(eq(int, PQstatus(other), CONNECTION_OK));
+    expect_counts(db, p, 0, 0, 0, 0);
+    fx_commits(db, p, 1, 3);
+    for (unsigned n = 1; n <= 3; n++) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/a", "time_ns", 100, 0.005, 8, 2, n);
+        fx_ingest(db, p, run);
+    }
+    fx_commits(db, p, 1, 5); /* three of them again */
+    expect_counts(db, p, 5, 3, 3, 1);
+    fold(db);
+    expect_counts(db, p, 5, 3, 3, 1);
+
+    /* Who stores just now neither counts nor is waited for, and goes on after its row went. */
+#define MORE                                                                                       \
+    "INSERT INTO commits (project_id, sha, time) SELECT id, lpad('%s', 40, '0'), now() FROM "      \
+    "projects;"
+    pfc_test_sql(url, "INSERT INTO projects (name) VALUES ('q')");
+    char *one = pfc_format(MORE, "a1"), *two = pfc_format(MORE, "a2"),
+         *three = pfc_format(MORE, "a3");
+    say(other, one);
+    expect_counts(db, p, 6, 3, 3, 1);
+    say(other, "BEGIN");
+    say(other, two);
+    expect_counts(db, p, 6, 3, 3, 1);
+    fold(db);
+    expect_counts(db, p, 6, 3, 3, 1);
+    say(other, "COMMIT");
+    expect_counts(db, p, 7, 3, 3, 1);
+    fold(db);
+    rest = pfc_test_sql_value(url, "SELECT count(*) FROM tallies WHERE process <> 0");
+    cr_expect(eq(str, rest, "0"));
+    free(rest);
+    say(other, "BEGIN");
+    say(other, three);
+    say(other, "ROLLBACK");
+    expect_counts(db, p, 7, 3, 3, 1);
+    say(other, three);
+    expect_counts(db, p, 8, 3, 3, 1);
+
+    /* another project's are its own, and a machine's are those of all */
+    expect_counts(db, p + 1, 3, 0, 0, 0);
+    say(other,
+        "INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash,"
+        " machine_id, infra, started_at, finished_at) SELECT q.id, md5('q'), '', c.id, 'main', '', "
+        "'',"
+        " r.machine_id, false, now(), now() FROM projects q, commits c, runs r"
+        " WHERE q.name = 'q' AND c.project_id = q.id LIMIT 1");
+    expect_counts(db, p + 1, 3, 1, 0, 0);
+    expect_counts(db, p, 8, 3, 3, 1);
+    expect_counts(db, 0, 0, 4, 3, 1);
+
+    /* what somebody takes out */
+    say(other, "DELETE FROM jobs");
+    say(other, "DELETE FROM run_parts WHERE run_id = (SELECT min(id) FROM runs)");
+    say(other, "DELETE FROM runs WHERE id = (SELECT min(id) FROM runs)");
+    expect_counts(db, p, 8, 2, 2, 1);
+    expect_counts(db, 0, 0, 3, 2, 1);
+    rest = pfc_test_sql_value(url, "SELECT count(*) FROM tallies WHERE n < 0 AND process = 0");
+    cr_expect(eq(str, rest, "0"));
+    free(rest);
+    free(one);
+    free(two);
+    free(three);
+    free(url);
+    PQfinish(other);
+    pfc_db_close(db);
+}
