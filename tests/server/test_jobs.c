@@ -237,7 +237,7 @@ Test(jobs, what_is_late_of_a_try_is_not_taken_for_the_next_under_the_same_secret
     const pfc_lease_request again = { .runner = "r1",
                                       .machine_class = "test-cpu",
                                       .lease = "0123456789abcdef0123456789abcdef" };
-    char first[PFC_LEASE_SIZE], second[PFC_LEASE_SIZE], *until;
+    char first[PFC_LEASE_SIZE], second[PFC_LEASE_SIZE], *until, *other;
     const char *runs[] = { "0123456789abcdef0123456789abcdef" };
     bool cancel = false;
     pfc_err err = { 0 };
@@ -262,6 +262,13 @@ Test(jobs, what_is_late_of_a_try_is_not_taken_for_the_next_under_the_same_secret
         cr_assert(eq(int, pfc_job_heartbeat(db, id, odd, NULL, 60, &cancel, &err), PFC_ECONFLICT));
         free(odd);
     }
+    /* nor does the number do without the secret */
+    other = pfc_format("%032x%s", 0xbad, strchr(second, '-'));
+    cr_assert(eq(int, pfc_job_heartbeat(db, id, other, NULL, 60, &cancel, &err), PFC_ECONFLICT));
+    cr_assert(eq(int, pfc_job_complete(db, id, other, "done", NULL, NULL, 0, &err), PFC_ECONFLICT));
+    cr_assert(eq(int, pfc_job_release(db, id, other, &err), PFC_ECONFLICT));
+    ASSERT_STATE(db, id, "leased");
+    free(other);
     cr_assert(eq(int, pfc_job_heartbeat(db, id, second, "new", 60, &cancel, &err), PFC_OK));
     /* who knows of no numbers shows the secret alone */
     cr_assert(eq(int, pfc_job_heartbeat(db, id, again.lease, NULL, 60, &cancel, &err), PFC_OK));

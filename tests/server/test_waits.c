@@ -208,6 +208,14 @@ Test(waits, without_finished_jobs_nobody_knows)
     assert_wait(&g, second, 900);
     ended(&g, "measure", 100, 50, 50);
     assert_wait(&g, second, 50);
+    /* nor do those of its kind count, however new, that measured another suite, or somewhere else */
+    ended(&g, "measure", 200, 50, 500);
+    pfc_test_sql(g.url,
+                 "UPDATE jobs SET suite = 'whole' WHERE sha IN (SELECT md5(i::text) FROM "
+                 "generate_series(200, 224) i);"
+                 "UPDATE jobs SET labels = '{\"rack\":\"9\"}' WHERE sha IN (SELECT md5(i::text) "
+                 "FROM generate_series(225, 249) i)");
+    assert_wait(&g, second, 50);
     end(&g);
 }
 
