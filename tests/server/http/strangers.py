@@ -96,6 +96,22 @@ class Strangers:
         self.assertEqual(re.findall(ADDRESS, body), [])
         self.assertEqual(re.findall(MAIL, body), [])
 
+    def test_strangers_to_a_project_see_runners_without_its_jobs_and_nobody_a_repositorys_password(self):
+        server = self.service()
+        job = {"project": "demo", "kind": "measure", "commit": support.commit_id(10), "labels": {"rack": "own"}, "priority": 100}
+        self.assertEqual(server.as_admin("POST", "/api/v1/jobs", job).status, 201)
+        held = server.as_admin("POST", "/api/v1/jobs/lease", {"runner": "own", "machine_class": "none", "labels": {"rack": "own"}}).json
+        server.as_admin("POST", "/api/v1/projects", {"name": "beside"})
+        token = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"], "project": "beside"}).json["token"]
+        seen = lambda **who: {r["name"]: r["job_id"] for r in server.call("GET", "/api/v1/runners", **who).json["runners"]}["own"]
+        self.assertEqual((seen(token=server.admin), seen(token=token)), (held["job"]["id"], None))
+        for url in ("https://me:sesame@example.org/x.git", "https://sesame@example.org/x.git", "ssh://me:sesame@example.org/x.git"):
+            refused = server.as_admin("POST", "/api/v1/projects", {"name": "secretive", "repo_url": url})
+            self.assertEqual((refused.status, refused.json["error"]["field"]), (400, "repo_url"), refused)
+            self.assertNotIn(b"sesame", refused.body)
+        for n, url in enumerate(("ssh://git@example.org/x.git", "git@example.org:x.git", "https://example.org/a@b:c")):
+            self.assertEqual(server.as_admin("POST", "/api/v1/projects", {"name": f"open{n}", "repo_url": url}).status, 201)
+
     def test_strangers_are_not_told_where_the_database_is(self):
         away = support.Server("host=/nowhere/hidden user=hidden dbname=hidden", "--public-read", ready=False)
         self.addCleanup(away.close)

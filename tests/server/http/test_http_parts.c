@@ -258,6 +258,26 @@ Test(reply, an_error_names_code_message_and_field)
     httpd_reply_clear(&reply);
 }
 
+Test(reply, where_the_database_is_and_who_we_are_there_is_not_told)
+{
+    pfc_err err = {
+        .code = PFC_EUNAVAIL,
+        .msg = "not ready: database: connection to server at \"db.inside\" (10.1.2.3), port "
+               "5432 failed: FATAL:  no such (odd) user \"perfci\""
+    };
+    pfc_reply reply = { 0 };
+
+    httpd_reply_error(&reply, 0, &err);
+    cr_assert(eq(int, reply.status, 503));
+    cr_assert(ne(ptr,
+                 strstr(reply.body,
+                        "connection to server at \\\"\\\" (), port 5432 failed: FATAL:  no such "
+                        "(odd) user \\\"\\\""),
+                 NULL),
+              "%s", reply.body);
+    httpd_reply_clear(&reply);
+}
+
 Test(reply, our_own_fault_is_not_told)
 {
     pfc_reply reply = { 0 };
