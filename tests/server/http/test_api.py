@@ -160,6 +160,10 @@ class Reading(unittest.TestCase):
         change = window["changes"][0]
         self.assertEqual((change["commit"], change["direction"]), (support.commit_id(16), "regression"))
         self.assertAlmostEqual(change["rel_change"], 0.3, delta=0.03)
+        # in a part of it: where the change is in that part, as far as it is
+        for first, last, places in ((1, 16, [(15, 15)]), (10, 20, [(6, 6)]), (16, 30, [(0, 0)]), (1, 15, []), (17, 30, [])):
+            part = server.call("GET", f"/api/v1/series/{series['id']}?from={support.commit_id(first)}&to={support.commit_id(last)}").json
+            self.assertEqual([(c["index"], c["index_high"]) for c in part["changes"]], places, (first, last))
         alert = support.until("the alert", lambda: (
             server.call("GET", "/api/v1/alerts?project=reading").json["alerts"] or [None])[0])
         self.assertEqual((alert["state"], alert["commit"]), ("untriaged", support.commit_id(16)))
