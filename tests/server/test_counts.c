@@ -124,3 +124,43 @@ Test(counts, follow_what_is_stored_taken_back_and_taken_out)
     PQfinish(other);
     pfc_db_close(db);
 }
+
+/* Open is what somebody has yet to end; the newest change is the last along the line, whichever came first. */
+Test(counts, open_alerts_and_the_newest_change_are_those_that_they_are_called)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    pfc_run *run = fx_run(1);
+    pfc_projects projects = { 0 };
+    pfc_series_rows series = { 0 };
+    pfc_figures figures = { 0 };
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 9);
+    fx_measure(run, "gemm/a", "time_ns", 100, 0.005, 8, 2, 1);
+    fx_ingest(db, p, run);
+    pfc_test_sql(
+        url,
+        "WITH x AS (INSERT INTO change_points (project_id, series_id, commit_id, commit_low_id,"
+        " commit_high_id, before, after, rel_change, rel_low, rel_high, p, regression, confirmed)"
+        " SELECT s.project_id, s.id, c.id, c.id, c.id, 1, 2, 1, 1, 1, 0, true, true"
+        " FROM (VALUES (4), (8), (2), (6), (3)) AS v (n) CROSS JOIN series s"
+        " JOIN commits c ON c.sha = lpad(v.n::text, 40, '0') RETURNING project_id, id, series_id)"
+        " INSERT INTO alerts (project_id, change_point_id, series_id, state)"
+        " SELECT project_id, id, series_id, (ARRAY['untriaged', 'acknowledged', 'investigating',"
+        " 'fixed', 'noise'])[row_number() OVER (ORDER BY id)] FROM x");
+    cr_assert(eq(int, pfc_figures_get(db, p, &figures, &err), PFC_OK), "%s", err.msg);
+    cr_expect(eq(i64, figures.alerts_open, 3));
+    cr_assert(eq(int, pfc_projects_list(db, p, (pfc_page){ .limit = 1 }, &projects, &err), PFC_OK));
+    cr_expect(eq(i64, projects.items[0].alerts_open, 3));
+    cr_assert(eq(int,
+                 pfc_series_list(db, p, &(pfc_series_filter){ 0 }, (pfc_page){ 0 }, &series, &err),
+                 PFC_OK));
+    cr_assert(eq(sz, series.len, 1));
+    cr_expect(eq(str, (char *)(uintptr_t)series.items[0].change_commit, (char *)fx_sha(8)));
+    pfc_rows_clear(&series);
+    pfc_rows_clear(&projects);
+    free(url);
+    pfc_db_close(db);
+}
