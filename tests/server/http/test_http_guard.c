@@ -301,8 +301,9 @@ static size_t trickle(pfc_httpd *http, int fd, int pause_ms)
         pthread_mutex_unlock(&http->lock);
     }
     cr_assert(eq(sz, conns, 0), "still open");
+    /* what was under way, to the end that the server has made */
     for (ssize_t n = 1; n > 0; total += n > 0 ? (size_t)n : 0)
-        n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+        n = recv(fd, bytes, sizeof(bytes), 0);
     return total;
 }
 
