@@ -1,4 +1,5 @@
 """Faults of a primary with a standby: the replica that reads go to is behind or gone, and the primary is lost."""
+import contextlib
 import os
 import pwd
 import shutil
@@ -90,6 +91,19 @@ def lose_midway(database, standby, ask):
         lock.wait()
 
 
+@contextlib.contextmanager
+def deaf(standby):
+    """The standby hears nothing from its primary, and has nothing left to do."""
+    primary = sql(standby.url, "SHOW primary_conninfo").replace("'", "''")
+    for conninfo, heard in (("", "0"), (primary, "1")):
+        sql(standby.url, f"ALTER SYSTEM SET primary_conninfo = '{conninfo}'")
+        sql(standby.url, "SELECT pg_reload_conf()")
+        support.until("the standby hears it, or not", lambda n=heard: sql(
+            standby.url, "SELECT count(pid) FROM pg_stat_wal_receiver") == n)
+        if not conninfo:
+            yield
+
+
 def read_what_was_just_stored(server, trial):
     """A project, its commits and its runs that the replica knows nothing of are compared, drawn and counted all the same."""
     name = f"fresh{trial}"
@@ -109,7 +123,7 @@ def read_what_was_just_stored(server, trial):
 
 
 def replica(place, trials, seed):
-    """The replica is paused, goes on, dies in the middle of an answer and comes back: reads are answered all the while, never older
+    """The replica is paused, goes on, hears nobody, hears again, dies in the middle of an answer and comes back: reads are answered all the while, never older
     than the limit once it was noticed."""
     database = place.cluster.database()
     standby = pair(place)
@@ -138,13 +152,17 @@ def replica(place, trials, seed):
             want(points() == ledger.last - 1, "the replica is not left for what it has yet to hear of")
             support.until("the primary is asked once it is behind", lambda: points() == ledger.last)
             sql(standby.url, "SELECT pg_wal_replay_resume()")
-            support.until("the replica is in use", lambda t=trial: in_use(2 * t + 1))
+            support.until("the replica is in use", lambda t=trial: in_use(3 * t + 1))
+            with deaf(standby):
+                ledger.again(ledger.numbers(1))
+                support.until("the primary is asked once the replica hears nobody", lambda: points() == ledger.last)
+            support.until("the replica is in use", lambda t=trial: in_use(3 * t + 2))
             want(lose_midway(database, standby, points) == ledger.last, "asked again, the primary has all")
             ledger.again(ledger.numbers(1))
             want(points() == ledger.last, "the primary has all")
             if trial + 1 < trials:
                 standby.start()
-                support.until("the replica is in use", lambda t=trial: in_use(2 * t + 2))
+                support.until("the replica is in use", lambda t=trial: in_use(3 * t + 3))
         ledger.trials = trials
         ledger.finish()
         place.end_servers()
