@@ -146,6 +146,14 @@ class Guard(unittest.TestCase):
         self.assertEqual(server.call("DELETE", f"/api/v1/tokens/{made['id']}", headers=head).status, 401)
         self.assertEqual(server.call("GET", "/api/v1/projects",
                                      headers={**head, "Sec-Fetch-Site": "cross-site"}).status, 401)
+        # of two tokens neither is anybody's, though both are good
+        doubled = http.client.HTTPConnection("127.0.0.1", server.port, timeout=support.DEADLINE_S)
+        doubled.putrequest("GET", "/api/v1/projects")
+        for _ in range(2):
+            doubled.putheader("Authorization", "Bearer " + made["token"])
+        doubled.endheaders()
+        self.assertEqual(doubled.getresponse().status, 400)
+        doubled.close()
         # gone with its token
         self.assertEqual(server.as_admin("DELETE", f"/api/v1/tokens/{made['id']}").status, 204)
         self.assertEqual(server.call("GET", "/api/v1/projects", headers=head).status, 401)

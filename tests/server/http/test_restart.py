@@ -298,6 +298,7 @@ class Notices(unittest.TestCase):
         support.sql(server.database, "UPDATE jobs SET lease_hash = repeat('0', 64), lease_until = now() + interval '1 h'"
                     " WHERE kind = 'notify'")
         support.until("the call was given up", lambda: self.receiver.left == 1)
+        self.assertNotIn("notice not sent yet", server.log(), "it was the receiver's time that ended it")
         self.assertEqual((job("state || tries || lease_hash"), len(self.receiver.to("/slow"))), ("leased1" + "0" * 64, 1))
         support.sql(server.database, "UPDATE jobs SET lease_until = now() WHERE kind = 'notify'")
         support.until("it is sent again", lambda: len(self.receiver.to("/slow")) == 2)
