@@ -427,8 +427,9 @@ Test(detect, what_a_person_says_meanwhile_stands)
     cr_assert(eq(int, pthread_join(thread, &why), 0));
     cr_assert(eq(ptr, why, NULL), "%s", (char *)why);
     last = pfc_test_sql_value(
-        url, "SELECT a.state || ' ' || string_agg(e.actor || ' ' || e.state_to, ' ' ORDER BY"
-             " e.id) FROM alerts a JOIN alert_events e ON e.alert_id = a.id GROUP BY a.id, a.state");
+        url,
+        "SELECT a.state || ' ' || string_agg(e.actor || ' ' || e.state_to, ' ' ORDER BY"
+        " e.id) FROM alerts a JOIN alert_events e ON e.alert_id = a.id GROUP BY a.id, a.state");
     cr_assert(eq(str, last, "wont_fix detector untriaged jo wont_fix"));
     free(last);
     pfc_db_close(db);

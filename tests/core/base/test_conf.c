@@ -177,7 +177,8 @@ Test(conf, secrets_come_from_environment_or_file)
     }
     cr_assert(eq(int, pfc_conf_secret_file("/nowhere", &secret, &err), PFC_ENOTFOUND));
     setenv("PFC_S_FILE", "/nowhere", 1);
-    cr_assert(eq(int, pfc_conf_secret("PFC_S", &secret, &err), PFC_EINVAL), "not as if none were set");
+    cr_assert(eq(int, pfc_conf_secret("PFC_S", &secret, &err), PFC_EINVAL),
+              "not as if none were set");
     cr_assert(ne(ptr, strstr(err.msg, "PFC_S_FILE: cannot open /nowhere: "), NULL), "%s", err.msg);
     setenv("PFC_S", "from environment", 1);
     cr_assert(eq(int, pfc_conf_secret("PFC_S", &secret, &err), PFC_OK));
