@@ -70,8 +70,9 @@ def lose_midway(database, standby, ask):
     lock = subprocess.Popen([os.path.join(programs(), "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", database],
                             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     try:
-        # taken on the replica as well, where it stops whoever reads
-        lock.stdin.write("BEGIN; LOCK TABLE measurements IN ACCESS EXCLUSIVE MODE;\n")
+        # Taken on the replica as well, where it stops whoever reads. Nothing else sends the record of a lock on its way: no
+        # commit follows it, and the rest of a page alone is not written out.
+        lock.stdin.write("BEGIN; LOCK TABLE measurements IN ACCESS EXCLUSIVE MODE; SELECT pg_switch_wal();\n")
         lock.stdin.flush()
         support.until("the replica has the lock", lambda: sql(
             standby.of(database), "SELECT count(*) > 0 FROM pg_locks WHERE relation = 'measurements'::regclass AND granted"
