@@ -184,7 +184,7 @@ def main():
     finally:
         server.close()
         if cluster:
-            cluster.close()
+            cluster.close(dumped=False)
 
 
 if __name__ == "__main__":
