@@ -141,3 +141,17 @@ UPDATE branch_commits b SET position = $4::bigint + u.ordinal
 FROM unnest($3::text[]) WITH ORDINALITY AS u (sha, ordinal)
 JOIN commits c ON c.project_id = $1::bigint AND c.sha = u.sha
 WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.commit_id = c.id;
+
+-- name: branch_append_stub
+-- $1 project_id, $2 branch, $3 commit_id of a stub that is new there: the end of the line, when it is the newest of all
+-- heads (ties by id, as the graph has them) and nobody's parent. Else nothing, and the graph decides.
+UPDATE branch_commits b SET position = tip.position + 1
+FROM commits c,
+     (SELECT x.time, x.sha, t.position
+      FROM branch_commits t JOIN commits x ON x.project_id = t.project_id AND x.id = t.commit_id
+      WHERE t.project_id = $1::bigint AND t.branch = $2 AND t.position IS NOT NULL
+      ORDER BY t.position DESC LIMIT 1) AS tip
+WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.commit_id = $3::bigint
+  AND c.project_id = $1::bigint AND c.id = $3::bigint AND c.stub
+  AND (c.time, c.sha COLLATE "C") > (tip.time, tip.sha COLLATE "C")
+  AND NOT EXISTS (SELECT 1 FROM commits k WHERE k.project_id = $1::bigint AND k.parents @> ARRAY[c.sha]);

@@ -3,6 +3,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
+#include "server/services/internal.h"
 
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"
@@ -99,6 +100,71 @@ Test(commits, a_commit_known_from_a_run_only_is_completed_later)
     cr_assert(eq(str, (char *)rows.items[0].paths_json, "[\"src/file, 3.c\"]"));
     pfc_rows_clear(&rows);
     pfc_db_close(db);
+}
+
+/* Are the stored positions those of the graph as a whole? */
+static void expect_graph(pfc_db *db, int64_t project, unsigned step)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_tx *tx = NULL;
+    pfc_err err = { 0 };
+    pfc_line_commit line[64];
+    size_t n;
+
+    cr_assert(eq(int, pfc_tx_begin(&tx, db, PFC_TX_READ, &err), PFC_OK), "%s", err.msg);
+    pfc_args_i64(&args, project);
+    pfc_args_text(&args, "main");
+    cr_assert(eq(int, pfc_tx_query(tx, "branch_members", &args, &res, &err), PFC_OK), "%s",
+              err.msg);
+    n = pfc_res_rows(res);
+    cr_assert(le(sz, n, PFC_ARRAY_LEN(line)));
+    for (size_t i = 0; i < n; i++)
+        line[i] = (pfc_line_commit){ .sha = pfc_res_text(res, i, 1),
+                                     .parents = pfc_res_text(res, i, 2),
+                                     .time = pfc_res_f64(res, i, 3) };
+    pfc_line_positions(line, n); /* in the order of ids, as the rows are */
+    for (size_t i = 0; i < n; i++)
+        cr_assert(eq(i64, pfc_res_i64(res, i, 4), line[i].position), "step %u, commit %s of %zu",
+                  step, line[i].sha, n);
+    pfc_res_free(res);
+    pfc_tx_free(tx);
+}
+
+/* Older and newer than all that is known, at the same time as the newest, parents of what is known. */
+Test(commits, those_that_runs_bring_lie_where_the_graph_has_them)
+{
+    pfc_rng rng;
+
+    pfc_rng_seed(&rng, 11);
+    for (int round = 0; round < 4; round++) {
+        pfc_db *db = pfc_test_db_open(2, NULL);
+        int64_t p = fx_project(db);
+        unsigned newest = 0;
+
+        for (unsigned step = 0; step < 40; step++) {
+            const unsigned n = 2 + (unsigned)pfc_rng_below(&rng, 40);
+
+            if (pfc_rng_below(&rng, 3) == 0) {
+                fx_commit(db, p, n, n - 1, 0);
+            } else {
+                pfc_run *run = fx_run(n);
+                const unsigned ahead = (unsigned)pfc_rng_below(&rng, 3);
+
+                /* at the time of another commit, or a minute after all */
+                if (ahead)
+                    run->started_at += 60.0 * ((double)(newest + ahead - 1) - n);
+                run->started_at -= 10;
+                run->finished_at = run->started_at + 1;
+                newest += ahead == 2;
+                fx_measure(run, "gemm", "time_ns", 100, 0.01, 6, 1, 1);
+                fx_ingest(db, p, run);
+            }
+            newest = PFC_MAX(newest, n);
+            expect_graph(db, p, step);
+        }
+        pfc_db_close(db);
+    }
 }
 
 Test(commits, lists_page_from_the_newest_and_end)
