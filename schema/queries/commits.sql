@@ -142,7 +142,7 @@ FROM unnest($3::text[]) WITH ORDINALITY AS u (sha, ordinal)
 JOIN commits c ON c.project_id = $1::bigint AND c.sha = u.sha
 WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.commit_id = c.id;
 
--- name: branch_append_stub
+-- name: branch_append_newest
 -- $1 project_id, $2 branch, $3 commit_id of a stub that is new there: the end of the line, when it is the newest of all
 -- heads (ties by id, as the graph has them) and nobody's parent. Else nothing, and the graph decides.
 UPDATE branch_commits b SET position = tip.position + 1

@@ -338,8 +338,8 @@ static pfc_code look_up(pfc_tx *tx, int64_t project_id, const char *branch, cons
 
 /* Most commits that a run brings are newer than all that is known; the graph of 100,000 others is not
  * read for each of them. */
-static pfc_code append_stub(pfc_tx *tx, int64_t project_id, const char *branch, int64_t id,
-                            bool *done, pfc_err *err)
+static pfc_code append_newest(pfc_tx *tx, int64_t project_id, const char *branch, int64_t id,
+                              bool *done, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -348,7 +348,7 @@ static pfc_code append_stub(pfc_tx *tx, int64_t project_id, const char *branch, 
     pfc_args_i64(&args, project_id);
     pfc_args_text(&args, branch);
     pfc_args_i64(&args, id);
-    code = pfc_tx_query(tx, "branch_append_stub", &args, &res, err);
+    code = pfc_tx_query(tx, "branch_append_newest", &args, &res, err);
     *done = !code && pfc_res_affected(res) == 1;
     pfc_res_free(res);
     return code;
@@ -376,7 +376,7 @@ pfc_code pfc_commit_ensure(pfc_tx *tx, int64_t project_id, const char *branch, c
     if (!code)
         code = add_members(tx, project_id, branch, &sha, 1, &added, err);
     if (!code && added)
-        code = append_stub(tx, project_id, branch, *id, &appended, err);
+        code = append_newest(tx, project_id, branch, *id, &appended, err);
     if (!code && added && !appended)
         code = recompute(tx, project_id, branch, &changed, err);
     if (!code && changed > 1)
