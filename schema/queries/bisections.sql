@@ -177,7 +177,7 @@ RETURNING id;
 -- A queued job ends at once, a leased one when its runner hears of it.
 UPDATE jobs j SET cancel_requested = true,
        state = CASE WHEN j.state = 'queued' THEN 'cancelled' ELSE j.state END,
-       finished_at = CASE WHEN j.state = 'queued' THEN now() ELSE j.finished_at END
+       finished_at = CASE WHEN j.state = 'queued' THEN clock_timestamp() ELSE j.finished_at END
 FROM bisection_steps s
 WHERE s.project_id = $1::bigint AND s.bisection_id = $2::bigint AND s.state = 'asked'
   AND j.project_id = s.project_id AND j.id = s.job_id AND j.state IN ('queued', 'leased')

@@ -41,6 +41,8 @@ WHERE project_id = $1::bigint AND dedupe = $2 AND state IN ('queued', 'leased');
 -- name: job_lease
 -- $1 runner, $2 machine_class, $3 labels, $4 backends[], $5 project_id or NULL, $6 lease_hash,
 -- $7 seconds  -> id, fence: the lease's number
+-- Here and at every end of a job clock_timestamp(), not now(): a statement may begin before a parent has
+-- ended, be held up, and take the child of what is done by then; its start must not lie before that end.
 -- Materialized, so that the subquery with its lock is evaluated once and picks one row.
 WITH pick AS MATERIALIZED (
     SELECT project_id, id FROM jobs w
@@ -56,7 +58,7 @@ WITH pick AS MATERIALIZED (
 UPDATE jobs j
 SET state = 'leased', runner = $1, lease_hash = $6, tries = j.tries + 1, fence = j.fence + 1, progress = NULL,
     lease_until = clock_timestamp() + make_interval(secs => $7::float8), not_before = NULL,
-    lease_s = $7::float8, leased_at = clock_timestamp(), started_at = coalesce(j.started_at, now())
+    lease_s = $7::float8, leased_at = clock_timestamp(), started_at = coalesce(j.started_at, clock_timestamp())
 FROM pick WHERE j.project_id = pick.project_id AND j.id = pick.id
 RETURNING j.id, j.fence;
 
@@ -78,7 +80,7 @@ RETURNING cancel_requested;
 -- $1 job_id, $2 lease_hash, $3 state, $4 reason, $5 run_ids[], $6 fence or NULL (any)  -> project_id, state, actor
 -- The hash stays: the same completion again, its answer lost, finds what it did.
 UPDATE jobs SET state = CASE WHEN cancel_requested AND $3 <> 'done' THEN 'cancelled' ELSE $3 END,
-       reason = $4, run_ids = $5::text[], lease_until = NULL, finished_at = now()
+       reason = $4, run_ids = $5::text[], lease_until = NULL, finished_at = clock_timestamp()
 WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2 AND ($6::bigint IS NULL OR fence = $6)
 RETURNING project_id, state, 'runner ' || coalesce(runner, '?') AS actor;
 
@@ -90,7 +92,7 @@ SELECT project_id, state, lease_hash, fence FROM jobs WHERE id = $1::bigint;
 -- $1 job_id  -> project_id, state
 UPDATE jobs SET cancel_requested = true,
        state = CASE WHEN state = 'queued' THEN 'cancelled' ELSE state END,
-       finished_at = CASE WHEN state = 'queued' THEN now() ELSE finished_at END
+       finished_at = CASE WHEN state = 'queued' THEN clock_timestamp() ELSE finished_at END
 WHERE id = $1::bigint AND state IN ('queued', 'leased') AND kind NOT IN ('detect', 'notify')
 RETURNING project_id, state;
 
@@ -105,7 +107,7 @@ RETURNING id;
 -- $1 lease_hash: a fault of the database came between the lease and its work, which is no try of the job
 -- -> id, kind
 UPDATE jobs SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
-       finished_at = CASE WHEN cancel_requested THEN now() END,
+       finished_at = CASE WHEN cancel_requested THEN clock_timestamp() END,
        lease_until = NULL, lease_hash = NULL, tries = greatest(tries - 1, 0)
 WHERE state = 'leased' AND lease_hash = $1
 RETURNING id, kind;
@@ -125,7 +127,7 @@ SET state = CASE WHEN j.cancel_requested THEN 'cancelled'
     reason = CASE WHEN j.tries >= $1::int AND j.kind <> 'notify'
              THEN format('the lease ran out %s times, last with %s', j.tries, j.runner) END,
     finished_at = CASE WHEN j.cancel_requested OR (j.tries >= $1::int AND j.kind <> 'notify')
-                       THEN now() END,
+                       THEN clock_timestamp() END,
     not_before = CASE WHEN j.kind IN ('detect', 'notify') THEN j.not_before
                       WHEN NOT j.cancel_requested AND j.tries < $1::int AND j.lease_until > '-infinity'
                       THEN clock_timestamp() + make_interval(secs => coalesce(j.lease_s, 60) / 6 * 2 ^ (j.tries - 1))
@@ -164,7 +166,7 @@ mine AS MATERIALIZED (
     SELECT project_id, id FROM jobs
     WHERE id IN (SELECT id FROM why) AND state = 'queued' ORDER BY id FOR UPDATE SKIP LOCKED)
 UPDATE jobs j
-SET state = 'cancelled', finished_at = now(),
+SET state = 'cancelled', finished_at = clock_timestamp(),
     reason = format('job %s, for which it waited, %s', w.parent,
                     CASE w.state WHEN 'failed' THEN 'failed' ELSE 'was cancelled' END)
 FROM mine JOIN why w ON w.id = mine.id
@@ -210,7 +212,7 @@ batch AS MATERIALIZED (
 UPDATE jobs j
 SET state = 'leased', runner = 'server', lease_hash = $1, tries = j.tries + 1,
     lease_until = clock_timestamp() + make_interval(secs => $2::float8),
-    started_at = coalesce(j.started_at, now())
+    started_at = coalesce(j.started_at, clock_timestamp())
 FROM batch WHERE j.project_id = batch.project_id AND j.id = batch.id
 RETURNING j.id, j.project_id, j.run_id, j.branch;
 
@@ -222,7 +224,7 @@ RETURNING id;
 
 -- name: detect_finish
 -- $1 lease_hash, $2 state, $3 reason
-UPDATE jobs SET state = $2, reason = $3, lease_until = NULL, finished_at = now()
+UPDATE jobs SET state = $2, reason = $3, lease_until = NULL, finished_at = clock_timestamp()
 WHERE state = 'leased' AND lease_hash = $1;
 
 -- name: detect_series

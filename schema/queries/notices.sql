@@ -66,7 +66,7 @@ WITH pick AS MATERIALIZED (
 UPDATE jobs j
 SET state = 'leased', runner = 'server', lease_hash = $1, tries = j.tries + 1,
     lease_until = clock_timestamp() + make_interval(secs => $2::float8),
-    started_at = coalesce(j.started_at, now())
+    started_at = coalesce(j.started_at, clock_timestamp())
 FROM pick JOIN notices n ON n.project_id = pick.project_id
 WHERE j.project_id = pick.project_id AND j.id = pick.id AND n.id = (j.task ->> 'notice')::bigint
 RETURNING j.id AS job_id, j.project_id, n.id AS notice_id, j.task ->> 'receiver' AS receiver, j.tries,
@@ -102,7 +102,7 @@ SELECT id FROM notices WHERE project_id = $1::bigint AND id = $2::bigint FOR UPD
 UPDATE jobs SET state = $3, reason = $4, lease_until = NULL, lease_hash = NULL,
        tries = greatest(tries - $6::int, 0),
        not_before = clock_timestamp() + make_interval(secs => $5::float8),
-       finished_at = CASE WHEN $3 <> 'queued' THEN now() END
+       finished_at = CASE WHEN $3 <> 'queued' THEN clock_timestamp() END
 WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2;
 
 -- name: notify_close

@@ -215,9 +215,11 @@ def judge(database, jobs):
                        " lpad(to_hex(tries), 16, '0')]") == "0", "a result of an older lease counts")
     want(one(database, "SELECT count(*) FROM work WHERE state = 'failed' AND (tries <> 3 OR reason NOT LIKE"
                        " 'the lease ran out 3 times, last with %')") == "0", "failed for no reason")
-    want(one(database, "SELECT count(*) FROM work c JOIN work p ON p.id = ANY (c.parents) WHERE c.state = 'cancelled'"
-                       " AND p.state NOT IN ('failed', 'cancelled') OR c.state = 'done' AND (p.state <> 'done' OR"
-                       " c.started_at < p.finished_at)") == "0", "a child before its parent")
+    early = one(database, "SELECT c.id, c.state, c.tries, c.started_at, c.leased_at, p.id, p.state, p.tries, p.finished_at"
+                          " FROM work c JOIN work p ON p.id = ANY (c.parents) WHERE c.state = 'cancelled'"
+                          " AND p.state NOT IN ('failed', 'cancelled') OR c.state = 'done' AND (p.state <> 'done' OR"
+                          " c.started_at < p.finished_at)")
+    want(not early, f"a child before its parent: {early}")
     want(one(database, "SELECT count(*) FROM work WHERE state = 'cancelled' AND parents = '{}'") == "0", "cancelled by nobody")
     counts = dict(line.split("|") for line in one(database, "SELECT state, count(*) FROM work GROUP BY state").splitlines())
     done, failed, cancelled = (int(counts.get(state, 0)) for state in ("done", "failed", "cancelled"))

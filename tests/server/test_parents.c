@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <libpq-fe.h>
 
 #include "core/base/clock.h"
 
@@ -216,10 +217,24 @@ static void *enqueue_in_thread(void *arg)
     return try_enqueue(a->g, 9, 50, a->parents, 2, &id, &err) ? pfc_strdup(err.msg) : NULL;
 }
 
+/* Until somebody waits for a lock. */
+static void await_waiter(const ground *g)
+{
+    const int64_t until = pfc_clock_ns() + 240 * PFC_NS_PER_S;
+    char *text;
+
+    for (bool waiting = false; !waiting;) {
+        text = pfc_test_sql_value(g->url, "SELECT count(*) FROM pg_locks WHERE NOT granted");
+        waiting = strcmp(text, "0") != 0;
+        free(text);
+        cr_assert(pfc_clock_ns() < until, "nobody waits");
+        pfc_clock_sleep_ns(2 * PFC_NS_PER_MS);
+    }
+}
+
 /* Two that name the same jobs in another order must not wait for each other in a circle. */
 Test(parents, are_raised_in_one_order)
 {
-    const int64_t until = pfc_clock_ns() + 240 * PFC_NS_PER_S;
     ground g = begin();
     asker a = { .g = &g };
     char *text, *sql;
@@ -238,13 +253,7 @@ Test(parents, are_raised_in_one_order)
     cr_assert(eq(int, pfc_tx_query(tx, "job_parents_raise", &args, NULL, &err), PFC_OK), "%s",
               err.msg);
     cr_assert(eq(int, pthread_create(&thread, NULL, enqueue_in_thread, &a), 0));
-    for (bool waiting = false; !waiting;) {
-        text = pfc_test_sql_value(g.url, "SELECT count(*) FROM pg_locks WHERE NOT granted");
-        waiting = strcmp(text, "0") != 0;
-        free(text);
-        cr_assert(pfc_clock_ns() < until, "nobody waits");
-        pfc_clock_sleep_ns(2 * PFC_NS_PER_MS);
-    }
+    await_waiter(&g);
     /* who waits for the first has not the second */
     sql = pfc_format(
         "SELECT count(*) FROM (SELECT 1 FROM jobs WHERE id = %lld FOR UPDATE SKIP LOCKED) AS q",
@@ -261,6 +270,63 @@ Test(parents, are_raised_in_one_order)
         pfc_test_sql_value(g.url, "SELECT string_agg(priority::text, ' ' ORDER BY id) FROM jobs");
     cr_assert(eq(str, text, "50 50 50"));
     free(text);
+    end(&g);
+}
+
+static void say(PGconn *pg, const char *sql)
+{
+    PGresult *res = PQexec(pg, sql);
+
+    cr_assert(eq(int, PQresultStatus(res), PGRES_COMMAND_OK), "%s", PQerrorMessage(pg));
+    PQclear(res);
+}
+
+static void *lease_in_thread(void *arg)
+{
+    pfc_jobs jobs = { 0 };
+    pfc_err err = { 0 };
+    char secret[PFC_LEASE_SIZE];
+    pfc_code code = pfc_job_lease(arg, &runner, &jobs, secret, &err);
+
+    pfc_rows_clear(&jobs);
+    return code ? pfc_strdup(err.msg) : NULL;
+}
+
+/* A lease is asked for before the parent ends, held up, and given when it has ended: that is its start. */
+Test(parents, end_before_the_start_of_what_waited_for_them)
+{
+    ground g = begin();
+    PGconn *other = PQconnectdb(g.url);
+    const pfc_db_opts one = { .url = g.url, .connections = 1, .statement_ms = 240000 };
+    pfc_db *db = NULL; /* its connection knows the statement already */
+    pfc_jobs jobs = { 0 };
+    pfc_err err = { 0 };
+    pthread_t thread;
+    void *why = NULL;
+    char secret[PFC_LEASE_SIZE], *text;
+    int64_t parent = enqueue(&g, 1, 0, NULL, 0), child = enqueue(&g, 2, 0, &parent, 1);
+
+    cr_assert(eq(int, PQstatus(other), CONNECTION_OK), "%s", PQerrorMessage(other));
+    cr_assert(eq(int, pfc_db_open(&db, &one, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_job_lease(db, &runner, &jobs, secret, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(i64, jobs.items[0].id, parent));
+    pfc_rows_clear(&jobs);
+    say(other, "BEGIN");
+    say(other, "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE");
+    cr_assert(eq(int, pthread_create(&thread, NULL, lease_in_thread, db), 0));
+    await_waiter(&g);
+    say(other, "UPDATE jobs SET state = 'done', lease_until = NULL, finished_at = clock_timestamp()"
+               " WHERE state = 'leased'");
+    say(other, "COMMIT");
+    cr_assert(eq(int, pthread_join(thread, &why), 0));
+    cr_assert(eq(ptr, why, NULL), "%s", (char *)why);
+    assert_job(&g, child, "leased", NULL);
+    text = pfc_test_sql_value(g.url, "SELECT c.started_at >= p.finished_at FROM jobs c"
+                                     " JOIN jobs p ON p.id = c.parents[1]");
+    cr_assert(eq(str, text, "t"));
+    free(text);
+    pfc_db_close(db);
+    PQfinish(other);
     end(&g);
 }
 
