@@ -174,6 +174,50 @@ Test(cache, nothing_is_remembered_while_events_are_not_heard)
     pfc_db_close(db);
 }
 
+/* Whoever stops hearing may have missed anything: neither then nor when it hears again is what it had of use,
+ * nor what it read before it heard. */
+Test(cache, what_was_remembered_ends_when_events_are_not_heard_and_stays_so)
+{
+    const pfc_principal stale = { .token_id = 7, .scopes = PFC_SCOPE_ALL };
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    pfc_cache *cache = pfc_cache_new(3600);
+    int64_t p = fx_project(db), found = 0, id = 0;
+    char secret[PFC_TOKEN_TEXT], hash[PFC_SHA256_HEX];
+    pfc_principal who = { 0 };
+    uint64_t generation = 0;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_token_create(db, "test", "a", PFC_SCOPE_READ, 0, 0, &id, secret, &err),
+                 PFC_OK));
+    pfc_sha256_hex(secret, strlen(secret), hash);
+    pfc_cache_trust(cache, true);
+    cr_assert(eq(int, pfc_token_verify_cached(db, cache, secret, &who, &err), PFC_OK));
+    cr_assert(eq(int, pfc_project_find(db, cache, "p", &found, &err), PFC_OK));
+    cr_assert(pfc_cache_token(cache, hash, &who, &generation), "remembered");
+    pfc_test_sql(url, "UPDATE tokens SET revoked_at = now(); UPDATE projects SET name = 'q'");
+    cr_assert(eq(int, pfc_project_find(db, cache, "p", &found, &err), PFC_OK), "remembered");
+    cr_assert(eq(i64, found, p));
+    for (int heard = 0; heard < 2; heard++) {
+        pfc_cache_trust(cache, heard);
+        pfc_cache_keep_token(cache, hash, &stale, -1, generation);
+        cr_expect(eq(int, pfc_token_verify_cached(db, cache, secret, &who, &err), PFC_EDENIED));
+        cr_expect(eq(int, pfc_project_find(db, cache, "p", &found, &err), PFC_ENOTFOUND));
+    }
+    /* and nothing is kept that the next word would come too late for */
+    cr_assert(not(pfc_cache_token(cache, hash, &who, &generation)));
+    pfc_cache_forget(cache);
+    pfc_cache_keep_token(cache, hash, &stale, -1, generation);
+    cr_expect(not(pfc_cache_token(cache, hash, &who, &generation)));
+    pfc_cache_trust(cache, false);
+    cr_assert(eq(int, pfc_project_find(db, cache, "q", &found, &err), PFC_OK));
+    pfc_test_sql(url, "UPDATE projects SET name = 'p'");
+    cr_expect(eq(int, pfc_project_find(db, cache, "q", &found, &err), PFC_ENOTFOUND));
+    pfc_cache_free(cache);
+    pfc_db_close(db);
+    free(url);
+}
+
 /* Whoever shares the place, or all of the hash but its end, is somebody else. */
 Test(cache, only_the_whole_hash_is_remembered)
 {
@@ -226,7 +270,8 @@ Test(cache, an_expiring_token_is_not_remembered_longer_than_it_lives)
 
 Test(cache, projects_are_found_by_name)
 {
-    pfc_db *db = pfc_test_db_open(2, NULL);
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
     pfc_cache *cache = pfc_cache_new(3600);
     int64_t p = fx_project(db), id = 0;
     pfc_err err = { 0 };
@@ -238,5 +283,12 @@ Test(cache, projects_are_found_by_name)
     }
     cr_assert(eq(int, pfc_project_find(db, cache, "q", &id, &err), PFC_ENOTFOUND));
     pfc_cache_free(cache);
+    cache = pfc_cache_new(0); /* what is remembered is over at once */
+    pfc_cache_trust(cache, true);
+    cr_assert(eq(int, pfc_project_find(db, cache, "p", &id, &err), PFC_OK));
+    pfc_test_sql(url, "UPDATE projects SET name = 'q'");
+    cr_assert(eq(int, pfc_project_find(db, cache, "p", &id, &err), PFC_ENOTFOUND));
+    pfc_cache_free(cache);
     pfc_db_close(db);
+    free(url);
 }

@@ -54,6 +54,31 @@ class DatabaseDown(unittest.TestCase):
         support.until("ready", lambda: server.call("GET", "/readyz").status == 200)
         self.assertEqual(server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status, 201)
 
+    def test_what_was_remembered_is_not_used_while_no_event_is_heard(self):
+        database = self.cluster.database()
+        name = database.split("dbname=")[1].split()[0]
+        server = support.Server(database, "--workers", "0")
+        self.addCleanup(server.close)
+        status = lambda made: server.call("GET", "/api/v1/projects", token=made["token"]).status
+
+        def remembered():
+            made = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["read"]}).json
+            self.assertEqual(status(made), 200)
+            support.sql(database, f"UPDATE tokens SET revoked_at = now() WHERE id = {made['id']}")  # without a word
+            return status(made) == 200 and made
+
+        made = support.until("one is remembered", remembered)
+        # the connection that hears is lost, and there is no other to be had; those of the requests go on
+        support.sql(self.cluster.url, f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        support.sql(self.cluster.url, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+                                      " AND query = 'LISTEN perfci'")
+        support.until("it hears nothing", lambda: "database away" in server.log())
+        self.assertEqual([status(made) for _ in range(2)], [401, 401])
+        support.sql(self.cluster.url, f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        support.until("it hears again", lambda: "database back" in server.log())
+        self.assertEqual(status(made), 401)
+        self.assertEqual(status({"token": server.admin}), 200)
+
     def test_one_that_may_forget_is_refused_unless_told(self):
         with unittest.mock.patch.dict(os.environ, PERFCI_TEST_FSYNC="on"):
             cluster = support.Cluster()
