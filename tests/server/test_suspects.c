@@ -124,6 +124,43 @@ Test(suspects, the_same_object_code_throughout_leaves_none_of_these)
     pfc_db_close(db);
 }
 
+/* What a machine that had moved has measured, and with what code, says nothing of any commit. */
+Test(suspects, runs_of_a_machine_that_had_moved_clear_nobody)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db);
+    pfc_alert_ranking before, after;
+
+    commits_with_paths(db, p);
+    tell_sources(db, p);
+    measure(db, p, NULL, NULL);
+    before = rank_only_alert(db, p);
+    for (unsigned n = 20; n <= 30; n++) {
+        pfc_run *run = fx_run(n);
+
+        run->infra = true;
+        pfc_pairs_set(&run->machine.fingerprint, "compiler", "gcc 13");
+        pfc_machine_hash(&run->machine);
+        fx_measure(run, "gemm/a", "time_ns", n < CULPRIT ? 115 : 100, 0.005, 12, 3, n * 31);
+        pfc_pairs_set(&run->measurements[0].extra, "object", "00ff00ff");
+        fx_ingest(db, p, run);
+    }
+    fx_detect(db);
+    after = rank_only_alert(db, p);
+    cr_assert(eq(sz, after.suspects.len, before.suspects.len));
+    for (size_t i = 0; i < after.suspects.len; i++) {
+        const pfc_suspect *a = &after.suspects.items[i], *b = &before.suspects.items[i];
+
+        cr_expect(eq(int, (int)a->kind, (int)b->kind));
+        cr_expect(eq(sz, a->index, b->index));
+        cr_expect(eq(int, a->ruled_out, b->ruled_out));
+        cr_expect(epsilon_eq(dbl, a->probability, b->probability, 1e-9));
+    }
+    pfc_alert_ranking_clear(&before);
+    pfc_alert_ranking_clear(&after);
+    pfc_db_close(db);
+}
+
 Test(suspects, an_unknown_alert_is_not_found)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);
