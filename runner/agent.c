@@ -76,32 +76,33 @@ static bool pause_after_failure(agent *a, pfc_lease *lease, double at_least_s)
     return false;
 }
 
-/* Uploads until the spool is empty, for at most `tries` failures (0: until stopped or the lease is
- * lost). What remains stays on disk. */
-static pfc_code drain(agent *a, pfc_lease *lease, unsigned tries, pfc_spool_report *sum,
-                      pfc_err *err)
+/* Is there nothing more to wait for? */
+static bool is_settled(const agent *a, const char *run_id)
 {
-    pfc_spool_report report;
+    char reason[PFC_ERR_MAX];
+
+    return run_id && pfc_spool_look(a->spool, run_id, reason) != PFC_SPOOL_WAITS;
+}
+
+/* Uploads until the spool is empty or the run (NULL: none) is no concern any more, for at most `tries`
+ * failures (0: until stopped or the lease is lost). What remains stays on disk. */
+static pfc_code drain(agent *a, pfc_lease *lease, const char *run_id, unsigned tries,
+                      pfc_spool_report *report, pfc_err *err)
+{
     pfc_code code;
 
-    *sum = (pfc_spool_report){ 0 };
     a->failures = 0;
     for (unsigned n = 1;; n++) {
-        code = pfc_spool_upload(a->spool, a->http, &report, err);
-        sum->uploaded += report.uploaded;
-        sum->rejected += report.rejected;
-        sum->waiting = report.waiting;
-        if (report.rejected)
-            memcpy(sum->rejection, report.rejection, sizeof(sum->rejection));
+        code = pfc_spool_upload(a->spool, a->http, report, err);
         if (code == PFC_OK) {
             a->failures = 0;
             return PFC_OK;
         }
-        if (stopped(a) || n == tries)
+        if (stopped(a) || n == tries || is_settled(a, run_id))
             return code;
         pfc_log(code == PFC_EDENIED ? PFC_ERROR : PFC_WARN, "upload failed, will be repeated",
-                "reason", err->msg, "waiting", report.waiting);
-        if (pause_after_failure(a, lease, report.retry_after_s))
+                "reason", err->msg, "waiting", report->waiting);
+        if (pause_after_failure(a, lease, report->retry_after_s))
             return code;
     }
 }
@@ -140,9 +141,9 @@ static void keep(agent *a, const pfc_job *job, const pfc_verdict *v)
 /* `whole`: with this run the job is done. */
 static void store(agent *a, pfc_lease *lease, const pfc_run *run, bool whole, pfc_verdict *v)
 {
-    pfc_spool_report report = { 0 };
+    char reason[PFC_ERR_MAX];
+    pfc_spool_report report;
     pfc_err err = { 0 };
-    pfc_code code;
 
     (void)snprintf(v->run_ids[v->runs++], sizeof(v->run_ids[0]), "%s", run->id);
     set_verdict(v, "done", "");
@@ -155,11 +156,18 @@ static void store(agent *a, pfc_lease *lease, const pfc_run *run, bool whole, pf
     if (whole)
         keep(a, lease->job, v);
     lease->progress = "uploading";
-    code = drain(a, lease, a->opts->once ? ONCE_TRIES : 0, &report, &err);
-    if (report.rejected)
-        set_verdict(v, "failed", report.rejection);
-    else if (code)
-        set_verdict(v, NULL, err.msg); /* on disk: the next round or the next start uploads it */
+    (void)drain(a, lease, run->id, a->opts->once ? ONCE_TRIES : 0, &report, &err);
+    switch (pfc_spool_look(a->spool, run->id, reason)) {
+    case PFC_SPOOL_GONE:
+        break;
+    case PFC_SPOOL_WAITS: /* on disk: the next round or the next start uploads it */
+        set_verdict(v, NULL, err.msg);
+        break;
+    case PFC_SPOOL_PUT_OFF:
+    case PFC_SPOOL_REJECTED:
+        set_verdict(v, "failed", reason);
+        break;
+    }
 }
 
 static void label_run(const pfc_job *job, pfc_run *run)
@@ -454,42 +462,15 @@ static void do_job(agent *a, const pfc_job *job)
 /* *leased false and PFC_OK: there is no job now. */
 static pfc_code ask_for_job(agent *a, pfc_job *job, bool *leased, pfc_err *err)
 {
-    double poll_s =
-        a->opts->once
-            ? 0.0
-            : fmin(fmax(a->opts->poll_s > 0 ? a->opts->poll_s : DEFAULT_POLL_S, 1.0), 30.0);
-    json_t *body = json_pack("{s:s, s:s, s:s}", "runner", a->machine.name, "machine_class",
-                             a->machine.machine_class, "lease", a->lease);
-    char *text = json_dumps(body, JSON_COMPACT);
-    char *path = pfc_format("/api/v1/jobs/lease?wait=%.0f", poll_s);
-    pfc_http_req req = { .method = "POST",
-                         .path = path,
-                         .body = text,
-                         .body_len = text ? strlen(text) : 0,
-                         .timeout_s = poll_s + 30.0 };
-    pfc_http_answer answer = { 0 };
-    int64_t asked_ns = pfc_clock_ns();
-    json_t *doc = NULL;
-    pfc_code code = pfc_http_send(a->http, &req, &answer, err);
+    const double wanted_s = a->opts->poll_s > 0 ? a->opts->poll_s : DEFAULT_POLL_S;
+    const double poll_s = a->opts->once ? 0.0 : fmin(fmax(wanted_s, 1.0), 30.0);
+    const int64_t asked_ns = pfc_clock_ns();
+    pfc_code code = pfc_job_ask(a->http, &a->machine, poll_s, a->lease, job, leased, err);
 
-    *leased = false;
-    if (code == PFC_OK)
-        code = pfc_http_check(a->http, &answer, err);
-    if (code == PFC_OK && answer.status != 204) {
-        code = pfc_json_parse(pfc_buf_text(&answer.body), answer.body.len, &doc, err);
-        if (code == PFC_OK)
-            code = pfc_job_from_json(doc, job, err);
-        *leased = code == PFC_OK;
-        json_decref(doc);
-    } else if (code == PFC_OK && !a->opts->once && pfc_clock_ns() - asked_ns < PFC_NS_PER_S) {
-        /* A server that does not hold the question open is not asked a thousand times a second;
-         * whether we are stopped meanwhile is looked at by the loop. */
+    /* A server that does not hold the question open is not asked a thousand times a second; whether we
+     * are stopped meanwhile is looked at by the loop. */
+    if (code == PFC_OK && !*leased && !a->opts->once && pfc_clock_ns() - asked_ns < PFC_NS_PER_S)
         (void)pfc_stop_wait(a->opts->stop_fd, 1.0);
-    }
-    pfc_http_answer_clear(&answer);
-    json_decref(body);
-    free(text);
-    free(path);
     return code;
 }
 
@@ -500,10 +481,11 @@ static pfc_code next_job(agent *a, pfc_job *job, bool *leased, pfc_err *err)
     pfc_code code;
 
     *leased = false;
-    code = drain(a, NULL, 1, &report, err);
+    code = drain(a, NULL, NULL, 1, &report, err);
+    if (code && report.only_put_off)
+        code = PFC_OK; /* the spool has told of them, and looks after them */
     if (code == PFC_OK && !a->lease[0])
-        code = pfc_job_settle(a->http, a->opts->dir, report.rejected ? report.rejection : NULL,
-                              a->lease, err);
+        code = pfc_job_settle(a->http, a->opts->dir, a->spool, a->lease, err);
     if (code == PFC_OK)
         code = pfc_spool_probe(a->spool, err);
     return code ? code : ask_for_job(a, job, leased, err);
@@ -560,7 +542,7 @@ pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc
         .url = opts->url, .token = opts->token, .cancelled = http_cancelled, .cancelled_arg = &a
     };
     pfc_err own = { 0 };
-    char *spool_dir = pfc_fs_join(opts->dir, "spool");
+    char *spool_dir = pfc_fs_join(opts->dir, PFC_AGENT_SPOOL);
     pfc_code code;
 
     *report = (pfc_agent_report){ 0 };
@@ -571,6 +553,8 @@ pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc
         code = take_lock(&a, &own);
     if (code == PFC_OK)
         code = pfc_spool_open(spool_dir, &a.spool, &own);
+    if (code == PFC_OK && opts->backoff_s > 0)
+        pfc_spool_backoff(a.spool, opts->backoff_s);
     if (code == PFC_OK)
         code = pfc_http_new(&http, &a.http, &own);
     if (code == PFC_OK) {

@@ -12,6 +12,8 @@
 
 #include "core/base/err.h"
 
+#define PFC_AGENT_SPOOL "spool" /* folder in the work folder, runner/spool.h */
+
 typedef struct pfc_agent_opts {
     const char *url;   /* of the server */
     const char *token; /* scopes runner and ingest */

@@ -14,7 +14,8 @@
 #include "core/base/rng.h"
 #include "core/wire/wire.h"
 
-#define BEAT_TIMEOUT_S 5.0 /* the measured child goes on meanwhile */
+#define BEAT_TIMEOUT_S 5.0  /* the measured child goes on meanwhile */
+#define ANSWER_S       30.0 /* for the answer to a question, beyond what it waits there */
 #define MAX_COMMAND    65536
 #define MAX_SOURCE     2048
 #define MAX_LEASE_S    86400.0
@@ -240,6 +241,39 @@ bool pfc_lease_cancelled(void *arg)
     return lease->stopped || lease->lost || lease->cancelled;
 }
 
+pfc_code pfc_job_ask(pfc_http *http, const pfc_machine *machine, double wait_s, const char *lease,
+                     pfc_job *out, bool *leased, pfc_err *err)
+{
+    json_t *body = json_pack("{s:s, s:s, s:s}", "runner", machine->name, "machine_class",
+                             machine->machine_class, "lease", lease);
+    char *text = json_dumps(body, JSON_COMPACT);
+    char *path = pfc_format("/api/v1/jobs/lease?wait=%.0f", wait_s);
+    const pfc_http_req req = { .method = "POST",
+                               .path = path,
+                               .body = text,
+                               .body_len = text ? strlen(text) : 0,
+                               .timeout_s = wait_s + ANSWER_S };
+    pfc_http_answer answer = { 0 };
+    json_t *doc = NULL;
+    pfc_code code = pfc_http_send(http, &req, &answer, err);
+
+    *leased = false;
+    if (code == PFC_OK)
+        code = pfc_http_check(http, &answer, err);
+    if (code == PFC_OK && answer.status != 204) {
+        code = pfc_json_parse(pfc_buf_text(&answer.body), answer.body.len, &doc, err);
+        if (code == PFC_OK)
+            code = pfc_job_from_json(doc, out, err);
+        *leased = code == PFC_OK;
+    }
+    pfc_http_answer_clear(&answer);
+    json_decref(doc);
+    json_decref(body);
+    free(text);
+    free(path);
+    return code;
+}
+
 /* To /api/v1/jobs/ID/WHAT; takes `body`. */
 static pfc_code tell(pfc_http *http, const pfc_job *job, const char *what, json_t *body,
                      pfc_err *err)
@@ -379,7 +413,7 @@ done:
     return code;
 }
 
-pfc_code pfc_job_settle(pfc_http *http, const char *dir, const char *rejection, char lease[33],
+pfc_code pfc_job_settle(pfc_http *http, const char *dir, const pfc_spool *spool, char lease[33],
                         pfc_err *err)
 {
     pfc_verdict v;
@@ -394,9 +428,11 @@ pfc_code pfc_job_settle(pfc_http *http, const char *dir, const char *rejection, 
     if (code && code != PFC_ENOTFOUND)
         pfc_log(PFC_WARN, "the job in hand is forgotten", "reason", err->msg);
     if (!code) {
-        if (rejection && strcmp(v.status, "done") == 0) {
-            v.status = "failed";
-            (void)snprintf(v.reason, sizeof(v.reason), "%s", rejection);
+        for (size_t i = 0; i < v.runs && strcmp(v.status, "done") == 0; i++) {
+            const pfc_spool_fate fate = pfc_spool_look(spool, v.run_ids[i], v.reason);
+
+            if (fate == PFC_SPOOL_REJECTED || fate == PFC_SPOOL_PUT_OFF)
+                v.status = "failed";
         }
         code = pfc_job_complete(http, &job, &v, err);
         if (!pfc_job_unsettled(code))

@@ -7,6 +7,7 @@
 #include "core/base/conf.h"
 #include "core/git/repo.h"
 #include "core/http/client.h"
+#include "runner/spool.h"
 
 /** What a search or a verification wants of a job beyond its commit. All zero: an ordinary one. */
 typedef struct pfc_task {
@@ -68,6 +69,14 @@ typedef struct pfc_verdict {
     size_t runs;
 } pfc_verdict;
 
+/**
+ * Asks for a job that this machine can do, for up to wait_s at the server, under the lease's name.
+ *
+ * *leased false and PFC_OK: there is none now.
+ */
+pfc_code pfc_job_ask(pfc_http *http, const pfc_machine *machine, double wait_s, const char *lease,
+                     pfc_job *out, bool *leased, pfc_err *err) PFC_MUSTCHECK;
+
 /** verdict->status must not be NULL. PFC_ECONFLICT, PFC_ENOTFOUND: it is no longer ours. */
 pfc_code pfc_job_complete(pfc_http *http, const pfc_job *job, const pfc_verdict *verdict,
                           pfc_err *err) PFC_MUSTCHECK;
@@ -91,12 +100,12 @@ pfc_code pfc_lease_new(const char *dir, char lease[33], pfc_err *err) PFC_MUSTCH
 pfc_code pfc_job_keep(const char *dir, const pfc_job *job, const pfc_verdict *verdict,
                       pfc_err *err) PFC_MUSTCHECK;
 /**
- * With an empty spool: tells the verdict that is kept, if one is, and fills in the lease to ask with.
+ * Tells the verdict that is kept, if one is, and fills in the lease to ask with. "done" becomes "failed"
+ * when a run of it was rejected or is put off; none of its runs may wait otherwise.
  *
- * rejection  why the server took none of the spool's results just now; NULL: it did
  * An error is pfc_job_unsettled: the verdict is still kept.
  */
-pfc_code pfc_job_settle(pfc_http *http, const char *dir, const char *rejection, char lease[33],
+pfc_code pfc_job_settle(pfc_http *http, const char *dir, const pfc_spool *spool, char lease[33],
                         pfc_err *err) PFC_MUSTCHECK;
 
 #endif

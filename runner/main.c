@@ -16,6 +16,7 @@
 #include "core/base/parse.h"
 #include "core/base/rng.h"
 #include "runner/agent.h"
+#include "runner/spool.h"
 
 static int stop_pipe[2] = { -1, -1 };
 
@@ -49,6 +50,9 @@ static void usage(FILE *to)
         "                    the reason; default: not at all\n"
         "  --executor local  where jobs run\n"
         "  --once            at most one job, then end\n"
+        "  --resend          after a restore of the server's database: the runner of --work DIR\n"
+        "                    sends again what the server acknowledged within 24 hours; only says "
+        "so\n"
         "  --log LEVEL       debug, info, warn, error; default info\n"
         "  --version, --help\n"
         "\n"
@@ -68,6 +72,7 @@ enum {
     OPT_WAIT_QUIET,
     OPT_EXECUTOR,
     OPT_ONCE,
+    OPT_RESEND,
     OPT_LOG,
     OPT_VERSION,
     OPT_HELP,
@@ -76,6 +81,7 @@ enum {
 typedef struct flags {
     const char *token_file;
     bool done; /* --help or --version was answered */
+    bool resend;
 } flags;
 
 static pfc_code take_flag(int flag, pfc_agent_opts *opts, flags *more, pfc_err *err)
@@ -113,6 +119,9 @@ static pfc_code take_flag(int flag, pfc_agent_opts *opts, flags *more, pfc_err *
     case OPT_ONCE:
         opts->once = true;
         return PFC_OK;
+    case OPT_RESEND:
+        more->resend = true;
+        return PFC_OK;
     case OPT_LOG:
         if (!pfc_log_level_parse(optarg, &level))
             return pfc_err_set(err, PFC_EINVAL, "--log: want debug, info, warn or error, got '%s'",
@@ -144,6 +153,7 @@ static pfc_code parse(int argc, char **argv, pfc_agent_opts *opts, flags *more, 
         { "wait-quiet", required_argument, NULL, OPT_WAIT_QUIET },
         { "executor", required_argument, NULL, OPT_EXECUTOR },
         { "once", no_argument, NULL, OPT_ONCE },
+        { "resend", no_argument, NULL, OPT_RESEND },
         { "log", required_argument, NULL, OPT_LOG },
         { "version", no_argument, NULL, OPT_VERSION },
         { "help", no_argument, NULL, OPT_HELP },
@@ -190,6 +200,20 @@ static pfc_code catch_signals(pfc_err *err)
     return PFC_OK;
 }
 
+/* For the runner that works in that folder, or will. */
+static pfc_code resend(const char *work, pfc_err *err)
+{
+    char *dir = pfc_fs_join(work, PFC_AGENT_SPOOL);
+    pfc_spool_counts n = { 0 };
+    pfc_code code = pfc_spool_resend(dir, &n, err);
+
+    if (!code)
+        printf("%zu documents of the last %d hours are sent again; %zu wait, %zu were rejected\n",
+               n.again, PFC_SPOOL_SENT_S / 3600, n.waiting, n.rejected);
+    free(dir);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     pfc_agent_opts opts = { .stop_fd = -1 };
@@ -202,7 +226,9 @@ int main(int argc, char **argv)
     pfc_fs_open_standard();
     pfc_log_set_program("perfci-runner");
     code = parse(argc, argv, &opts, &more, &err);
-    if (code || more.done)
+    if (!code && more.resend && !more.done)
+        code = resend(opts.dir, &err);
+    if (code || more.done || more.resend)
         goto done;
     opts.url = pfc_conf_pick(opts.url, "PERFCI_URL", NULL, PFC_DEFAULT_URL);
     code = read_token(more.token_file, &token, &err);

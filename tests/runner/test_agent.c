@@ -10,6 +10,7 @@
 #include "core/base/fs.h"
 #include "core/wire/wire.h"
 #include "runner/agent.h"
+#include "runner/spool.h"
 
 #include "tests/core/git/fixture.h"
 #include "tests/core/http/stand_in.h"
@@ -18,6 +19,7 @@ static fixture f;
 static char *work;
 static stand_in server;
 static int stop_pipe[2];
+static double backoff_s = 0.01;
 
 /* What the server does and what it was told. Only its thread touches it while it runs. */
 static struct {
@@ -31,6 +33,7 @@ static struct {
     int complete_status; /* 0: 200 */
     char asked[2][33];   /* the lease of the first and of the last question */
     bool stop_at_beat;   /* the first heartbeat stops the agent */
+    int stop_at_lease;   /* so does this question for a job; 0: none */
     char *completed;     /* body of the last completion */
     char *sources;       /* body of the last word about what was built */
     int sources_told;
@@ -56,6 +59,8 @@ static void serve(const stand_in_req *req, pfc_buf *out, void *arg)
         const char *at = strstr(req->body, "\"lease\":\"");
 
         s.leases++;
+        if (s.leases == s.stop_at_lease)
+            (void)!write(stop_pipe[1], "x", 1);
         (void)snprintf(s.asked[s.leases > 1], sizeof(s.asked[0]), "%.32s", at ? at + 9 : "");
         if (s.lease_status)
             stand_in_json(out, s.lease_status, "{\"error\": {\"message\": \"go away\"}}");
@@ -146,9 +151,18 @@ static pfc_code run_agent(bool once, pfc_agent_report *report, pfc_err *err)
                                   .poll_s = 1.0,
                                   .stop_fd = stop_pipe[0],
                                   .seed = 1,
-                                  .backoff_s = 0.01 };
+                                  .backoff_s = backoff_s };
 
     return pfc_agent_run(&opts, report, err);
+}
+
+/* It was stopped, and may be started again. */
+static void unstop(void)
+{
+    char byte;
+
+    s.stop_at_lease = 0;
+    cr_assert(eq(int, (int)read(stop_pipe[0], &byte, 1), 1));
 }
 
 static void want_completed(const char *words)
@@ -288,6 +302,58 @@ Test(agent, a_server_that_takes_no_run_now_gets_it_at_the_next_start)
     cr_assert(eq(sz, report.waiting, 0));
     cr_assert(eq(str, s.run->id, first_id)); /* the same run, so that it counts once */
     free(first_id);
+}
+
+/* The server has an error with the one result and none with the job: the job has failed, and the runner
+ * asks for the next. */
+Test(agent, a_result_that_the_server_has_an_error_with_holds_the_runner_up_for_a_while_only)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    backoff_s = 0.002;
+    offer_job(YAML, 60);
+    s.runs_status = 500;
+    s.stop_at_lease = 2;
+    cr_assert(eq(int, run_agent(false, &report, &err), PFC_OK), "%s", err.msg);
+    want_completed("\"status\":\"failed\"");
+    want_completed("the server has an error with the result, which waits");
+    want_completed("answered 500");
+    cr_assert(eq(int, s.leases, 2));
+    cr_assert(eq(sz, report.waiting, 1));
+    cr_assert(ge(int, s.runs, PFC_SPOOL_ERRORS));
+
+    s.runs_status = 201;
+    unstop();
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.waiting, 0));
+    cr_assert(eq(int, s.completions, 1));
+}
+
+/* Killed between the result and the word of it: whoever comes next tells what became of the result. */
+Test(agent, a_job_is_not_done_when_its_result_was_refused_meanwhile)
+{
+    static const int refusals[] = { 409, 500 };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(refusals); i++) {
+        pfc_agent_report report;
+        pfc_err err = { 0 };
+
+        backoff_s = 0.002;
+        if (i == 0)
+            offer_job(YAML, 60);
+        s.leases = s.completions = 0;
+        s.runs_status = 503;
+        cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(int, s.completions, 0));
+        cr_assert(eq(sz, report.waiting, 1));
+        s.runs_status = refusals[i];
+        s.stop_at_lease = 2;
+        cr_assert(eq(int, run_agent(false, &report, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(int, s.completions, 1));
+        want_completed("\"status\":\"failed\"");
+        unstop();
+    }
 }
 
 Test(agent, a_lost_lease_stops_the_measurement)

@@ -18,7 +18,7 @@
 #include "core/base/log.h"
 #include "runner/spool.h"
 
-#include "tests/core/http/stand_in.h"
+#include "tests/runner/spool_ground.h"
 
 /* Each call that the spool makes durable by, to fail when its turn comes: these stand before the C
  * library's, so that the spool calls them. */
@@ -66,128 +66,7 @@ int rename(const char *from, const char *to)
     return disk_fails('r') ? -1 : (int)syscall(SYS_rename, from, to);
 }
 
-static char *dir;
-static char *rejected;
-static pfc_spool *spool;
-
-static void open_spool(void)
-{
-    pfc_err err = { 0 };
-
-    cr_assert(eq(int, pfc_spool_open(dir, &spool, &err), PFC_OK), "%s", err.msg);
-}
-
-static void setup(void)
-{
-    pfc_err err = { 0 };
-
-    cr_assert(eq(int, pfc_fs_temp_dir("perfci-spool", &dir, &err), PFC_OK), "%s", err.msg);
-    rejected = pfc_fs_join(dir, "rejected");
-    open_spool();
-}
-
-static void teardown(void)
-{
-    pfc_err err = { 0 };
-
-    pfc_spool_close(spool);
-    cr_assert(eq(int, pfc_fs_remove_tree(dir, &err), PFC_OK), "%s", err.msg);
-    free(dir);
-    free(rejected);
-}
-
-TestSuite(spool, .init = setup, .fini = teardown);
-
-/* A run whose id ends in `number`, with `samples` samples. */
-static pfc_run *make_run(unsigned number, size_t samples)
-{
-    pfc_run *run = pfc_run_new();
-    pfc_measurement *m = pfc_run_add(run);
-
-    run->id = pfc_format("%032x", number);
-    run->project = pfc_strdup("demo");
-    run->commit = pfc_strdup("0123456789abcdef0123456789abcdef01234567");
-    run->suite = pfc_strdup("command");
-    run->suite_hash = pfc_strdup("");
-    run->started_at = run->finished_at = 1700000000.0;
-    run->machine.name = pfc_strdup("host");
-    run->machine.machine_class = pfc_strdup("class");
-    m->benchmark = pfc_strdup("command");
-    m->metric = pfc_strdup("value");
-    m->backend = pfc_strdup("");
-    m->unit = pfc_strdup("");
-    m->samples = pfc_calloc(samples, sizeof(double));
-    for (size_t i = 0; i < samples; i++)
-        m->samples[i] = 1.0 + (double)i / 3.0;
-    m->samples_len = samples;
-    m->blocks = pfc_calloc(1, sizeof(uint32_t));
-    m->blocks[0] = (uint32_t)samples;
-    m->blocks_len = 1;
-    return run;
-}
-
-static pfc_code add(unsigned number, size_t samples, pfc_err *err)
-{
-    pfc_run *run = make_run(number, samples);
-    pfc_code code = pfc_spool_add(spool, run, err);
-
-    pfc_run_free(run);
-    return code;
-}
-
-static size_t files_in(const char *path)
-{
-    DIR *folder = opendir(path);
-    const struct dirent *entry;
-    size_t n = 0;
-
-    cr_assert(ne(ptr, folder, NULL));
-    while ((entry = readdir(folder)) != NULL)
-        n += entry->d_type != DT_DIR;
-    closedir(folder);
-    return n;
-}
-
-/* A server with one answer, which remembers the ids it was sent. */
-typedef struct clerk {
-    int status;
-    const char *body;
-    int calls;
-    char ids[64][33];
-} clerk;
-
-static void take_run(const stand_in_req *req, pfc_buf *out, void *arg)
-{
-    clerk *c = arg;
-    pfc_run *run = NULL;
-    pfc_err err = { 0 };
-
-    if (pfc_run_from_json(req->body, req->body_len, &run, &err) != PFC_OK) {
-        stand_in_json(out, 400, "{\"error\": {\"message\": \"not a run document\"}}");
-        return;
-    }
-    if (c->calls < 64)
-        (void)snprintf(c->ids[c->calls], 33, "%s", run->id);
-    c->calls++;
-    pfc_run_free(run);
-    stand_in_json(out, c->status, c->body);
-}
-
-static pfc_code upload_to(clerk *c, pfc_spool_report *report, pfc_err *err)
-{
-    stand_in server;
-    pfc_http_opts opts = { .token = "pfc_x" };
-    pfc_http *http = NULL;
-    pfc_code code;
-
-    stand_in_start(&server, take_run, c);
-    opts.url = server.url;
-    cr_assert(eq(int, pfc_http_new(&opts, &http, err), PFC_OK), "%s", err->msg);
-    code = pfc_spool_upload(spool, http, report, err);
-    pfc_http_free(http);
-    stand_in_stop(&server);
-    return code;
-}
+TestSuite(spool, .init = ground_init, .fini = ground_clear);
 
 Test(spool, what_lies_there_is_uploaded_in_order_and_removed)
 {
@@ -227,20 +106,23 @@ Test(spool, a_server_in_trouble_loses_nothing)
     static const struct {
         int status;
         pfc_code code;
-    } cases[] = { { 500, PFC_EUNAVAIL }, { 503, PFC_EUNAVAIL }, { 429, PFC_EUNAVAIL },
-                  { 401, PFC_EDENIED },  { 403, PFC_EDENIED },  { 504, PFC_ETIMEOUT } };
+        int calls; /* 2: it may be this document's fault, and the other one is tried */
+    } cases[] = { { 500, PFC_EUNAVAIL, 2 }, { 503, PFC_EUNAVAIL, 1 }, { 429, PFC_EUNAVAIL, 1 },
+                  { 401, PFC_EDENIED, 1 },  { 403, PFC_EDENIED, 1 },  { 504, PFC_EUNAVAIL, 2 },
+                  { 502, PFC_EUNAVAIL, 1 } };
     pfc_spool_report report;
     pfc_err err = { 0 };
 
     cr_assert(eq(int, add(1, 1, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(int, add(2, 1, &err), PFC_OK), "%s", err.msg);
+    pfc_spool_backoff(spool, 0.0);
     for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
         clerk c = { .status = cases[i].status, .body = "{\"error\": {\"message\": \"later\"}}" };
 
         cr_assert(eq(int, upload_to(&c, &report, &err), cases[i].code), "%d: %s", cases[i].status,
                   err.msg);
         cr_assert(eq(sz, report.waiting, 2));
-        cr_assert(eq(int, c.calls, 1)); /* the second document waits for a better time, too */
+        cr_assert(eq(int, c.calls, cases[i].calls), "%d", cases[i].status);
     }
     cr_assert(eq(sz, pfc_spool_waiting(spool), 2));
 }
@@ -259,31 +141,6 @@ Test(spool, a_refused_document_moves_aside_with_its_reason)
               report.rejection);
     cr_assert(eq(sz, pfc_spool_waiting(spool), 0));
     cr_assert(eq(sz, files_in(rejected), 4)); /* two documents, two reasons */
-}
-
-/* 30 x 50000 samples of about 18 bytes: 27 MB, which are two parts. */
-static void add_large(void)
-{
-    pfc_run *run = make_run(9, 50000);
-    pfc_err err = { 0 };
-
-    for (int i = 0; i < 29; i++) {
-        pfc_measurement *m = pfc_run_add(run);
-        const pfc_measurement *first = &run->measurements[0];
-
-        m->benchmark = pfc_format("more/%d", i);
-        m->metric = pfc_strdup("value");
-        m->backend = pfc_strdup("");
-        m->unit = pfc_strdup("");
-        m->samples = pfc_calloc(first->samples_len, sizeof(double));
-        memcpy(m->samples, first->samples, first->samples_len * sizeof(double));
-        m->samples_len = first->samples_len;
-        m->blocks = pfc_calloc(1, sizeof(uint32_t));
-        m->blocks[0] = first->blocks[0];
-        m->blocks_len = 1;
-    }
-    cr_assert(eq(int, pfc_spool_add(spool, run, &err), PFC_OK), "%s", err.msg);
-    pfc_run_free(run);
 }
 
 /* The first or the last document, by name. */
@@ -523,4 +380,51 @@ Test(spool, a_damaged_document_is_never_taken_for_a_result)
     free(name);
     free(path);
     free(text);
+}
+
+/* The disk is full, and half of it are copies of what the server has: they go, the result comes. */
+Test(spool, what_the_server_has_makes_room)
+{
+    clerk c = { .status = 201, .body = "{}" };
+    pfc_spool_report report;
+    pfc_err err = { 0 };
+
+    for (unsigned i = 1; i <= 5; i++)
+        cr_assert(eq(int, add(i, 5, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, upload_to(&c, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, files_in(sent), 5));
+    for (int probe = 0; probe < 2; probe++) {
+        memset(&disk, 0, sizeof(disk));
+        disk.on = true;
+        disk.fail_at = 1;
+        disk.number = ENOSPC;
+        cr_assert(eq(int, probe ? pfc_spool_probe(spool, &err) : add(6, 5, &err), PFC_OK), "%s",
+                  err.msg);
+        disk.on = false;
+        cr_assert(eq(sz, files_in(sent), probe ? 1 : 2)); /* the younger half */
+    }
+    cr_assert(eq(sz, pfc_spool_waiting(spool), 1));
+}
+
+/* Killed, or without a disk, in the midst of taking back what shall be sent again: the next one goes on. */
+Test(spool, what_shall_be_sent_again_is_whenever_it_was_interrupted)
+{
+    clerk c = { .status = 201, .body = "{}" };
+    pfc_spool_counts counts;
+    pfc_spool_report report;
+    pfc_err err = { 0 };
+
+    for (unsigned i = 1; i <= 3; i++)
+        cr_assert(eq(int, add(i, 5, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, upload_to(&c, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_spool_resend(dir, &counts, &err), PFC_OK), "%s", err.msg);
+    disk.on = true;
+    disk.fail_at = 2;
+    disk.number = EIO;
+    cr_assert(eq(int, upload_to(&c, &report, &err), PFC_OK), "%s", err.msg);
+    disk.on = false;
+    cr_assert(eq(sz, report.uploaded, 1));
+    cr_assert(eq(int, upload_to(&c, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.uploaded, 3)); /* the first one twice: it is stored once */
+    cr_assert(eq(sz, files_in(sent), 3));
 }
