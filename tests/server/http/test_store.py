@@ -174,6 +174,45 @@ class Store(unittest.TestCase):
         self.assertEqual(support.sql(fresh, "SELECT count(*), count(DISTINCT run_id) FROM runs").strip(), "90|90")
         admin(fresh, "check")
 
+    def test_a_restored_backup_is_given_again_what_runners_had_sent_since(self):
+        url, server = self.filled()
+        work = pathlib.Path(self.folder, "work")
+        (work / "spool").mkdir(parents=True)
+        token = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["runner", "ingest"]}).json["token"]
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PERFCI_", "PG"))}
+
+        def runner(*flags, **more):
+            done = subprocess.run([support.BIN / "perfci-runner", "--work", work, *flags], capture_output=True, text=True, check=False,
+                                  stdin=subprocess.DEVNULL, timeout=300, env={**environment, **more})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+
+        def work_for(where, *numbers):
+            for n in numbers:  # as a runner keeps what it has measured
+                document = json.dumps(support.run_document(n, 1 + n % 30, 100.0))
+                (work / "spool" / f"{n:012d}.000000000-{n:032x}-000.json").write_text(document, encoding="ascii")
+            runner("--once", "--url", f"http://127.0.0.1:{where.port}", "--class", "none", PERFCI_TOKEN=token)
+
+        work_for(server, 41, 42)
+        admin(url, "backup", self.file)
+        work_for(server, 43, 44, 45)
+        stored = lambda at: {int(line, 16) for line in support.sql(at, "SELECT run_id FROM runs").split()}
+        self.assertEqual(stored(url), {*range(1, 31), *range(41, 46)})
+        self.assertEqual(server.stop(), 0)
+        fresh = self.cluster.database()
+        admin(fresh, "restore", self.file)
+        self.assertEqual(stored(fresh), {*range(1, 31), 41, 42})
+        again = support.Server(fresh)
+        self.addCleanup(again.close)
+        work_for(again)  # nobody has asked: nothing is sent
+        self.assertEqual(len(stored(fresh)), 32)
+        self.assertIn("5 documents", runner("--resend"))
+        work_for(again, 46)
+        self.assertEqual(stored(fresh), {*range(1, 31), *range(41, 47)})
+        self.assertEqual(support.sql(fresh, "SELECT count(*) FROM runs").strip(), "36")
+        self.assertEqual([len(list((work / "spool" / f).glob("*.json"))) for f in ("", "sent", "rejected")], [0, 6, 0])
+        admin(fresh, "check")
+
     def test_check_finds_what_does_not_hold(self):
         url, server = self.filled()
         self.assertEqual(server.stop(), 0)
