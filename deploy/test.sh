@@ -23,10 +23,23 @@ done
 
 say() { printf '\n== %s (%s s)\n' "$*" "$SECONDS"; }
 
+# Whatever goes on beside the rest is over before this script is: a package half unpacked helps nobody.
+packages=
+finish() {
+    local status=$?
+    trap - EXIT
+    wait || true
+    exit "$status"
+}
+trap finish EXIT
+
 cd "$root"
+mkdir -p build
 if [ "$install" -eq 1 ]; then
-    say "packages"
-    ./deploy/install.sh build runtime test
+    say "packages: to build with; the others come while the programs are built"
+    ./deploy/install.sh build
+    ./deploy/install.sh runtime test </dev/null >build/packages.log 2>&1 &
+    packages=$!
 fi
 
 # Tests wait for others much of their time; two more than there are cores keep the cores busy.
@@ -38,15 +51,26 @@ run_ctest() {
         ctest --test-dir "build/$1" --output-on-failure --no-tests=error "${@:2}" </dev/null
 }
 
-mkdir -p build
+build_release() {
+    cmake --preset release -DPERFCI_TESTS="$1" -DPERFCI_WERROR=ON >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+    cmake --build build/release
+}
+
+if [ -n "$packages" ]; then
+    say "build: release, the programs"
+    build_release OFF
+    say "packages: to run and to test with"
+    wait "$packages" || { cat build/packages.log; exit 1; }
+    cat build/packages.log
+fi
 say "build: release"
-cmake --preset release -DPERFCI_TESTS=ON -DPERFCI_WERROR=ON >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
-cmake --build build/release
+build_release ON
 if [ "$fast" -eq 1 ]; then
     say "tests: unit"
     run_ctest release -L unit -j "$jobs"
     exit 0
 fi
+
 say "tests: all labels, release build"
 run_ctest release -j "$jobs"
 
