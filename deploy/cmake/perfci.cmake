@@ -88,7 +88,8 @@ target_compile_options(perfci_test_flags INTERFACE -Wno-conversion -Wno-sign-con
   $<$<C_COMPILER_ID:GNU>:-Wno-discarded-qualifiers>)
 
 # perfci_test(test_x LABEL unit SOURCES test_x.c DEPS pfc_y [TIMEOUT s] [COST s] [ENV "A=b"...]): a
-# Criterion program. COST: about how long it takes, when that is more than 10 s.
+# Criterion program. COST: about how long it takes, with the
+# sanitizers where it runs with them, when that is more than 10 s.
 function(perfci_test name)
   cmake_parse_arguments(A "" "LABEL;TIMEOUT;COST" "SOURCES;DEPS;ENV" ${ARGN})
   perfci_pkg(criterion)
