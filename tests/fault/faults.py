@@ -1,15 +1,18 @@
 """The faults that the service survives, each with a count of trials: 0 lost, 0 doubled, nothing to repair.
 
-faults.py [--only NAME]... [--trials NAME=N]... [--minutes N] [--seed N]
+faults.py [--only NAME]... [--trials NAME=N]... [--minutes N] [--repeat] [--seed N]
 
-All faults that need nothing but a database and a server share one cluster. --minutes repeats the chosen
-ones until the time is over. Each ends with one line: its name, its trials, its runs.
+All faults that need nothing but a database and a server share one cluster. --minutes is the most that all of them
+take: no trial begins after a fault's share of what is left, --repeat begins again until then. Each fault says how far
+it is, and ends with one line: its name, its trials, its runs. A signal ends it with the count that was reached.
 """
 import argparse
+import collections
 import concurrent.futures
 import glob
 import http.client
 import json
+import math
 import os
 import shutil
 import signal
@@ -28,8 +31,39 @@ FAULTS = {}
 FAKETIME = "/usr/lib/*/faketime/libfaketimeMT.so.1"
 
 
+BLOCK = 50  # trials on one database, and between two lines that say how far a fault is
+
+
 class Skipped(Exception):
     """What this machine lacks for the fault."""
+
+
+class Ended(Exception):
+    """A signal."""
+
+
+class Trials:
+    """The numbers of a fault's trials from 0 on, `most` of them or as many as there is time for, at least one."""
+
+    def __init__(self, name, most, end):
+        self.name, self.most, self.end = name, most, end
+        self.done, self.begin = 0, time.monotonic()
+
+    def seconds(self):
+        return time.monotonic() - self.begin
+
+    def over(self):
+        return self.done >= self.most or (self.done > 0 and time.monotonic() > self.end)
+
+    def one(self):
+        self.done += 1
+        if self.done % BLOCK == 0 and self.done < self.most:
+            print(f"  {self.name}: {self.done} of {self.most} trials, none failed ({self.seconds():.0f} s)", flush=True)
+
+    def __iter__(self):
+        while not self.over():
+            yield self.done
+            self.one()
 
 
 def fault(trials):
@@ -66,7 +100,7 @@ class Place:
         for server in self.servers:
             if server.process.poll() is None:
                 server.kill()
-        self.cluster.close()
+        self.cluster.close(dumped=not ground.ended.is_set())  # who ends it does not want to wait
 
 
 def end(ledger):
@@ -74,23 +108,38 @@ def end(ledger):
     return f"{ledger.last} runs, {ledger.repeated} sent again, {ledger.refused} times 503"
 
 
+def in_blocks(place, trials, seed, trial):
+    """Every BLOCK trials are judged, compared with the same runs undisturbed and left for an empty database: each check reads all that is
+    stored, which would make a thousand trials cost a million."""
+    sums = collections.Counter()
+
+    def close(ledger):
+        end(ledger)
+        place.end_servers()
+        sums.update(runs=ledger.last, repeated=ledger.repeated, refused=ledger.refused)
+
+    ledger = None
+    for n in trials:
+        if n % BLOCK == 0:
+            if ledger:
+                close(ledger)
+            ledger = place.ledger(seed + n)
+        trial(ledger)
+    close(ledger)
+    return f"{sums['runs']} runs, {sums['repeated']} sent again, {sums['refused']} times 503"
+
+
 @fault(20)
 def kill_server(place, trials, seed):
     """kill -9 of the server at a random instant."""
-    ledger = place.ledger(seed)
-    server = ledger.servers[0]
-    for _ in range(trials):
-        ledger.trial(server.kill, recover=server.start)
-    return end(ledger)
+    return in_blocks(place, trials, seed, lambda ledger: ledger.trial(
+        ledger.servers[0].kill, recover=ledger.servers[0].start))
 
 
 @fault(20)
 def kill_database(place, trials, seed):
     """kill -9 of every process of PostgreSQL at a random instant."""
-    ledger = place.ledger(seed)
-    for _ in range(trials):
-        ledger.trial(lambda: ground.kill_database(place.cluster))
-    return end(ledger)
+    return in_blocks(place, trials, seed, lambda ledger: ledger.trial(lambda: ground.kill_database(place.cluster)))
 
 
 @fault(3)
@@ -103,7 +152,7 @@ def restart_database(place, trials, seed):
         want(ledger.servers[0].call("GET", "/healthz").status == 200, "the process must answer")
         place.cluster.order("resume")
 
-    for _ in range(trials):
+    for _ in trials:
         ledger.trial(restart)
     return end(ledger)
 
@@ -112,7 +161,7 @@ def restart_database(place, trials, seed):
 def terminate_backends(place, trials, seed):
     """pg_terminate_backend of every connection of the service at a random instant."""
     ledger = place.ledger(seed)
-    for _ in range(trials):
+    for _ in trials:
         # Many, so that some are under way when psql has come so far.
         ledger.trial(lambda: ground.sql(ledger.database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                                         " WHERE datname = current_database() AND pid <> pg_backend_pid()"), count=100)
@@ -135,7 +184,7 @@ def connection_limit(place, trials, seed):
             ledger.servers[0].as_admin("POST", "/api/v1/runs", ledger.document(10**9))))
         want(answer.json["error"]["code"] == "unavailable" and "retry-after" in answer.headers, answer)
 
-    for _ in range(trials):
+    for _ in trials:
         ledger.trial(squeeze, recover=lambda: ground.sql(admin, f"ALTER ROLE {role} CONNECTION LIMIT -1"))
     return end(ledger)
 
@@ -166,7 +215,7 @@ def read_only(place, trials, seed):
         turn("off")
         support.until("the late one is ready", lambda: late[-1].call("GET", "/readyz").status == 200)
 
-    for _ in range(trials):
+    for _ in trials:
         ledger.trial(squeeze, count=150, recover=recover)
     want(ledger.refused > 0, "no run met it")
     return end(ledger)
@@ -177,7 +226,7 @@ def cut_connections(place, trials, seed):
     """The connection reset in every phase of an upload: request line, headers, body, before and in the answer."""
     ledger = place.ledger(seed)
     server = ledger.servers[0]
-    for trial in range(trials):
+    for trial in trials:
         n, = ledger.numbers(1)
         body = json.dumps(ledger.document(n)).encode()
         head = (f"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ledger.token}\r\n"
@@ -188,7 +237,6 @@ def cut_connections(place, trials, seed):
         for _ in range(1 + trial % 3):  # and some clients try, and fail, more than once
             ground.cut(server, whole[:at], trial % 6 == 5)
         ledger.again([n])
-        ledger.trials += 1
     ledger.counts()
     return end(ledger)
 
@@ -197,7 +245,7 @@ def cut_connections(place, trials, seed):
 def duplicated_reordered_stale(place, trials, seed):
     """The same runs in any order, some of them several times at once, from two servers: one state."""
     states = set()
-    for trial in range(trials):
+    for trial in trials:
         ledger = place.ledger(seed + trial, 2)
         numbers = ledger.numbers(COMMITS_TWICE)
         twice = numbers + ledger.random.choices(numbers, k=len(numbers) // 2)
@@ -209,7 +257,7 @@ def duplicated_reordered_stale(place, trials, seed):
         states.add(ground.state(ledger.database))
         place.end_servers()
     want(len(states) == 1, f"{len(states)} different states of one set of runs")
-    return f"{trials} orders of {COMMITS_TWICE} runs, one state"
+    return f"{trials.done} orders of {COMMITS_TWICE} runs, one state"
 
 
 COMMITS_TWICE = 2 * ground.COMMITS
@@ -217,7 +265,7 @@ COMMITS_TWICE = 2 * ground.COMMITS
 def two_servers(place, trials, seed):
     """Two servers take the same runs at once, and one of them is killed: each run is there once."""
     ledger = place.ledger(seed, 2)
-    for trial in range(trials):
+    for trial in trials:
         victim = ledger.servers[trial % 2]
         numbers = ledger.numbers(16)
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
@@ -228,7 +276,6 @@ def two_servers(place, trials, seed):
                 one.result(timeout=support.DEADLINE_S)
         victim.start()
         ledger.again([n for n in numbers if n not in ledger.answers])
-        ledger.trials += 1
         ledger.counts()
     return end(ledger)
 
@@ -236,7 +283,7 @@ def two_servers(place, trials, seed):
 @fault(4)
 def migrate_at_once(place, trials, seed):
     """Servers that start together on an empty database, one of them killed: one schema, no gap, all ready."""
-    for trial in range(trials):
+    for trial in trials:
         database = place.cluster.database()
         servers = [support.Server(database, "--public-read", "--workers", "0", ready=False) for _ in range(4)]
         place.servers += servers
@@ -250,7 +297,7 @@ def migrate_at_once(place, trials, seed):
         want(versions == ",".join(str(v) for v in range(1, last + 1)), versions)
         ground.check(database)
         place.end_servers()
-    return f"{trials} times 4 servers"
+    return f"{trials.done} times 4 servers"
 
 
 @fault(8)
@@ -276,7 +323,7 @@ def clock_steps(place, trials, seed):
             "LD_PRELOAD": library[0], "FAKETIME_TIMESTAMP_FILE": offset.name, "FAKETIME_NO_CACHE": "1",
             "FAKETIME_DONT_FAKE_MONOTONIC": "1"})
         ledger = Ledger(server.database, [server], seed)
-        for n in range(trials):
+        for n in trials:
             ledger.trial(lambda: step(86400 * (n + 1) * (-1) ** n))
         ledger.finish()
         seen = [line["time"][:10] for line in map(json.loads, server.log().splitlines()) if line.get("time")]
@@ -319,7 +366,7 @@ def fill_disk(place, trials, seed, folder):
         with open(ballast, "wb") as file:
             file.write(bytes(shutil.disk_usage(folder).free))
 
-    for _ in range(trials):
+    for _ in trials:
         refused = ledger.refused
         try:
             fill()
@@ -331,7 +378,6 @@ def fill_disk(place, trials, seed, folder):
         want(ledger.servers[0].call("GET", "/healthz").status == 200, "the process must answer")
         os.unlink(ballast)
         ledger.again(left)
-        ledger.trials += 1
         ledger.counts()
     result = end(ledger)
     place.end_servers()
@@ -350,41 +396,70 @@ FAULTS["failover"] = (replicas.failover, 1)
 
 
 def run(name, place, trials, seed):
-    begin = time.monotonic()
     try:
         result = FAULTS[name][0](place, trials, seed)
+        place.end_servers()
     except Skipped as why:
         print(f"fault {name}: SKIPPED, 0 trials: {why}", flush=True)
         return
-    place.end_servers()
-    print(f"fault {name}: {trials} trials, 0 lost, 0 doubled: {result} ({time.monotonic() - begin:.1f} s, seed {seed})", flush=True)
+    except Ended:
+        print(f"fault {name}: ended by a signal after {trials.done} of {trials.most} trials, none of which failed", flush=True)
+        raise
+    except BaseException:
+        print(f"fault {name}: FAILED after {trials.done} of {trials.most} trials (seed {seed})", flush=True)
+        raise
+    short = (f" of {trials.most}", " (the time was over)") if trials.done < trials.most else ("", "")
+    print(f"fault {name}: {trials.done}{short[0]} trials{short[1]}, 0 lost, 0 doubled: {result} ({trials.seconds():.1f} s, seed {seed})", flush=True)
+
+
+def end_by_signal(_number, _frame):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once: what was started is to be ended in peace
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    ground.ended.set()
+    raise Ended
+
+
+def share(end, left):
+    """Until when the first of `left` faults may take: what one of them leaves is for those after it."""
+    now = time.monotonic()
+    return end if end == math.inf else now + max(0, end - now) / left
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", action="append", choices=sorted(FAULTS), default=[])
     parser.add_argument("--trials", action="append", default=[], help="NAME=N or N for all")
-    parser.add_argument("--minutes", type=float, default=0)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="the most that all of it takes")
+    parser.add_argument("--repeat", action="store_true", help="again and again, until the minutes are over")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
+    if args.repeat and args.minutes == math.inf:
+        parser.error("--repeat wants --minutes")
     names = args.only or list(FAULTS)
     trials = {name: FAULTS[name][1] for name in names}
     for word in args.trials:
         name, _, count = word.rpartition("=")
+        if (name and name not in trials) or not count.isdigit() or int(count) == 0:
+            parser.error(f"--trials {word}: want NAME=N or N, N above zero and NAME one of the chosen faults")
         for each in [name] if name else names:
             trials[each] = int(count)
-    place = Place()
     stop = time.monotonic() + 60 * args.minutes
+    signal.signal(signal.SIGTERM, end_by_signal)
+    signal.signal(signal.SIGINT, end_by_signal)
     rounds = 0
+    place = Place()
     try:
-        while rounds == 0 or time.monotonic() < stop:
-            for name in names:
-                run(name, place, trials[name], args.seed + rounds)
+        while rounds == 0 or (args.repeat and time.monotonic() < stop):
+            for n, name in enumerate(names):
+                run(name, place, Trials(name, trials[name], share(stop, len(names) - n)), args.seed + rounds)
             rounds += 1
+    except Ended:
+        return 1
     finally:
         place.close()
     print(f"{rounds} rounds of {', '.join(names)}")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -49,7 +49,7 @@ class Life:
         self.ledger = Notes(self.server.database, [self.server], seed)
         self.ledger.again(self.ledger.numbers(2 * COMMITS))
         self.ledger.judged()
-        self.jobs = self.trials = 0
+        self.jobs = 0
         self.killed = False
 
     def close(self):
@@ -182,8 +182,6 @@ class Life:
         return came
 
     def check(self):
-        self.trials += 1
-        self.ledger.trials += 1
         self.ledger.counts()
         job = self.sql(f"SELECT state, tries <= 2, count(*) OVER () FROM jobs WHERE labels ->> 'machine_class' = 'class{self.jobs}'")
         want(job == "done|t|1", f"the job is {job}")
@@ -214,23 +212,25 @@ def sweep(place, trials, seed, seams, first=()):
         chosen = seams(points, life.random)
         life.random.shuffle(chosen)
         chosen = [*first, *chosen]
-        came = tried = 0
-        while came < trials:
-            want(tried < 3 * trials + len(first), f"{came} of {tried} faults came")
+        tried = 0
+        while not trials.over():
+            want(tried < 3 * trials.most + len(first), f"{trials.done} of {tried} faults came")
             seam = chosen[tried % len(chosen)]
             begin = time.monotonic()
             try:
-                came += life.trial(seam)
+                came = life.trial(seam)
             except AssertionError as why:
                 raise AssertionError(f"{seam}: {why}\n{life.stands()}") from why
             if os.environ.get("PERFCI_FAULT_TRACE"):
                 print(f"  {seam}: {time.monotonic() - begin:.1f} s", flush=True)
             tried += 1
+            if came:
+                trials.one()
         life.server.kill()
         life.start(None)
         life.ledger.finish()
         # Some points belong to a moment that may not come again, such as a lease that runs out: another takes their place.
-        return f"{min(came, len(chosen))} of {len(chosen)} points, {tried - came} more were not passed again, {life.ledger.last} runs"
+        return f"{min(trials.done, len(chosen))} of {len(chosen)} points, {tried - trials.done} more were not passed again, {life.ledger.last} runs"
     finally:
         life.close()
 
@@ -264,7 +264,7 @@ def log_fails(place, trials, seed):
     """No line of the log can be written any more, from the first or from a later one on: full disk, broken disk. Nothing else is lost."""
     ledger = place.ledger(seed)
     server = ledger.servers[0]
-    for trial in range(trials):
+    for trial in trials:
         number, first = ((28, 1), (5, 1), (28, 1 + trial * 3), (5, 1 + trial * 5))[trial % 4]
         server.kill()
         size = os.path.getsize(server.log_path)

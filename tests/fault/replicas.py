@@ -144,7 +144,7 @@ def replica(place, trials, seed):
             points()
             return server.log().count("replica in use again") == times
 
-        for trial in range(trials):
+        for trial in range(trials.most):
             support.until("the replica has all", lambda: points() == ledger.last)
             sql(standby.url, "SELECT pg_wal_replay_pause()")
             ledger.again(ledger.numbers(1))
@@ -161,10 +161,10 @@ def replica(place, trials, seed):
             want(lose_midway(database, standby, points) == ledger.last, "asked again, the primary has all")
             ledger.again(ledger.numbers(1))
             want(points() == ledger.last, "the primary has all")
-            if trial + 1 < trials:
+            if trial + 1 < trials.most:
                 standby.start()
                 support.until("the replica is in use", lambda t=trial: in_use(3 * t + 3))
-        ledger.trials = trials
+            trials.one()
         ledger.finish()
         place.end_servers()
         return f"{ledger.last} runs, every read answered"
@@ -174,7 +174,6 @@ def replica(place, trials, seed):
 
 def failover(place, trials, seed):
     """The primary is lost for good under load, its synchronous standby is promoted: nothing acknowledged is lost."""
-    del trials  # a cluster has one primary to lose
     database = place.cluster.database()
     standby = pair(place)
     try:
@@ -199,6 +198,7 @@ def failover(place, trials, seed):
         ledger.trial(None)
         ledger.finish()
         place.end_servers()
+        trials.one()  # a cluster has one primary to lose
         return f"{ledger.last} runs, {ledger.repeated} sent again, all taken {back:.1f} s after the promotion"
     finally:
         standby.close()
