@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The long proofs, which are no part of test.sh. Each ends with one line: "proof NAME: passed|FAILED".
+# The long proofs, which are no part of test.sh. Each says how far it is and ends with one line: "proof NAME: passed|FAILED".
 #   fuzz    every fuzz target under libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer (clang)
 #   documents  random documents, judged the same by the readers and by the published JSON Schemas
 #   kill    kill -9 of server and database at 1,000 random instants, then of runners, again and again
@@ -13,7 +13,8 @@
 #   tsan    the server under ThreadSanitizer, driven by its tests, the faults and the soak
 #   repeat  every test in random order until the time is over
 #   --only NAME    that proof alone (may be repeated)
-#   --minutes N    of each proof (default 10); of fuzz: of each target at most
+#   --minutes N    of each proof at most (of fuzz: of each target); what has begun is ended. Default: whatever those
+#                  with a count take, 10 for the others
 #   --runs N       executions of each fuzz target (default 1,000,000)
 #   --target NAME  of the fuzz targets that one alone (may be repeated)
 #   --no-install   skip the package step
@@ -23,6 +24,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 all=(fuzz documents kill bisect-kill queue faults points drain soak memory tsan repeat)
 only=()
 minutes=10
+most=() # for the scripts with a count: nothing, or --minutes N
 runs=1000000
 targets=()
 install=1
@@ -42,6 +44,7 @@ while [ $# -gt 0 ]; do
     --minutes)
         [[ $# -ge 2 && $2 =~ ^[1-9][0-9]{0,4}$ ]] || die "--minutes wants a whole number above zero"
         minutes=$2
+        most=(--minutes "$2")
         shift
         ;;
     --runs)
@@ -57,7 +60,7 @@ while [ $# -gt 0 ]; do
         ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,20s/^# \{0,1\}//p' "$0"
+        sed -n '2,23s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -70,6 +73,22 @@ cd "$root"
 logs=$root/build/prove
 mkdir -p "$logs"
 
+# needs PROGRAM PACKAGE : says what is missing before anything is built.
+needs() {
+    command -v "$1" >/dev/null || {
+        echo "prove.sh: $1 is not installed (package $2): run deploy/install.sh build runtime test" >&2
+        return 1
+    }
+}
+
+needs_postgres() {
+    local bin=${PERFCI_PG_BIN:-$(compgen -G '/usr/lib/postgresql/*/bin' | tail -n 1)}
+    [ -x "$bin/postgres" ] || {
+        echo "prove.sh: no PostgreSQL server programs (package postgresql): run deploy/install.sh build runtime test" >&2
+        return 1
+    }
+}
+
 say() { printf '== %s (%s s)\n' "$*" "$SECONDS" >&2; }
 
 # build PRESET [TARGET...] : configured anew, so that a tree from before the last pull will do.
@@ -80,6 +99,8 @@ build() {
     [ "$preset" != release ] || options=(-DPERFCI_TESTS=ON)
     [ "$preset" != tsan ] || options=(-DPERFCI_TESTS=OFF -DPERFCI_WEB=OFF)
     [ "$preset" != fuzz ] || options=(-DPERFCI_WEB=OFF)
+    needs cmake cmake && needs ninja ninja-build && needs python3 python3 || return 1
+    [ "$preset" != fuzz ] || needs clang clang || return 1
     say "build: $preset"
     cmake --preset "$preset" "${options[@]}" >"$logs/build-$preset.log" 2>&1 &&
         cmake --build "build/$preset" ${1:+--target "$@"} >>"$logs/build-$preset.log" 2>&1 || {
@@ -134,14 +155,16 @@ prove_fuzz() {
     return "$failed"
 }
 
-# until_over COMMAND... : again and again until the proof's time is over or it fails.
+# until_over COMMAND... : again and again until the proof's time is over or it fails; once at least.
 until_over() {
-    local end=$((SECONDS + minutes * 60)) rounds=0
-    while [ "$SECONDS" -lt "$end" ]; do
+    local end=$((proof_start + minutes * 60)) rounds=0 told=$SECONDS
+    while [ "$rounds" -eq 0 ] || [ "$SECONDS" -lt "$end" ]; do
         "$@" || return 1
         rounds=$((rounds + 1))
+        [ "$SECONDS" -lt "$((told + 60))" ] && [ "$SECONDS" -lt "$end" ] && continue
+        told=$SECONDS
+        echo "  $rounds rounds ($((SECONDS - proof_start)) s)"
     done
-    echo "  $rounds rounds"
 }
 
 document_round() {
@@ -172,60 +195,65 @@ kill_round() {
     }
 }
 
-# faults ARGUMENT... : with the release build
-faults() {
-    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 tests/fault/faults.py --seed "$$" "$@"
+# script FILE ARGUMENT... : one of tests/fault with the release build
+script() {
+    local file=$1
+    shift
+    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 -u "tests/fault/$file" "$@"
 }
 
+# built : the release build, and what the scripts of tests/fault want besides
+built() { needs_postgres && build release; }
+
 prove_faults() {
-    build release || return 1
+    built || return 1
     say "faults: $minutes minutes"
-    faults --minutes "$minutes"
+    script faults.py --seed "$$" --repeat --minutes "$minutes"
 }
 
 prove_kill() {
-    build release || return 1
-    say "kill: 1,000 trials, and $minutes minutes"
-    faults --only kill_server --only kill_database --trials 500 || return 1
+    built || return 1
+    say "kill: 1,000 trials, and the restarts of the test suite"
+    script faults.py --seed "$$" --only kill_server --only kill_database --trials 500 "${most[@]}" || return 1
     until_over kill_round
 }
 
 prove_points() {
-    build release || return 1
+    built || return 1
     say "points"
-    faults --only kill_at_points --only lost_answers --only errors_at_points --only cut_everywhere --only permutations \
-        --only runner_clocks --trials kill_at_points=150 --trials lost_answers=240 --trials errors_at_points=330 \
+    script faults.py --seed "$$" "${most[@]}" --only kill_at_points --only lost_answers --only errors_at_points --only cut_everywhere --only permutations \
+        --only runner_clocks --trials kill_at_points=150 --trials lost_answers=300 --trials errors_at_points=360 \
         --trials cut_everywhere=2061 --trials permutations=1000 --trials runner_clocks=100
 }
 
 prove_bisect-kill() {
     build release perfci || return 1
     say "bisect-kill: 1,000 kills"
-    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 tests/fault/bisect_kill.py --kills 1000 --seed "$$"
+    script bisect_kill.py --kills 1000 --seed "$$" "${most[@]}"
 }
 
 prove_queue() {
-    build release || return 1
+    built || return 1
     say "queue: 10,000 jobs, 500 kills, 500 stops"
-    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 tests/fault/lost_runners.py --strict --seed "$$"
+    script lost_runners.py --strict --seed "$$" "${most[@]}"
 }
 
 prove_drain() {
-    build release || return 1
+    built || return 1
     say "drain: 200 ends under load"
-    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 tests/fault/drain.py --trials 200 --seed "$$"
+    script drain.py --trials 200 --seed "$$" "${most[@]}"
 }
 
 prove_soak() {
-    build release || return 1
+    built || return 1
     say "soak: $minutes minutes"
-    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 tests/fault/soak.py --minutes "$minutes" --seed "$$"
+    script soak.py --minutes "$minutes" --seed "$$"
 }
 
 prove_memory() {
-    build release || return 1
+    built || return 1
     say "memory: 1,000,000 runs"
-    clean PERFCI_BIN_DIR="$root/build/release/bin" python3 tests/fault/memory.py
+    script memory.py "${most[@]}"
 }
 
 tsan_round() {
@@ -240,7 +268,7 @@ tsan_round() {
 }
 
 prove_tsan() {
-    build release || return 1
+    built || return 1
     build tsan perfci-server || return 1
     cp build/release/bin/perfci build/tsan/bin/ # for what is checked between: it need not be instrumented
     say "tsan: $minutes minutes"
@@ -256,7 +284,7 @@ repeat_round() {
 }
 
 prove_repeat() {
-    build release || return 1
+    built || return 1
     say "repeat: $minutes minutes"
     until_over repeat_round
 }
@@ -266,17 +294,32 @@ if [ "$install" -eq 1 ]; then
     ./deploy/install.sh build runtime test >&2
 fi
 failed=0
+early=0 # a signal that came before the proof had its number
+cut() {
+    trap '' INT TERM HUP
+    kill -TERM -- "-$child" 2>/dev/null || true
+    wait "$child" || true
+    echo "proof $proof: FAILED: ended by a signal after $((SECONDS - proof_start)) s"
+    exit 130
+}
 for name in "${only[@]}"; do
-    if [[ $name == fuzz ]] && ! command -v clang >/dev/null; then
-        echo "proof fuzz: FAILED (no clang)"
-        failed=1
-        continue
-    fi
-    start=$SECONDS
-    if "prove_$name"; then
-        echo "proof $name: passed ($((SECONDS - start)) s)"
+    proof=$name
+    proof_start=$SECONDS
+    # In a group of its own, so that whoever ends this script ends it too, and in peace: it says then how far it came.
+    trap 'early=1' INT TERM HUP
+    set -m
+    {
+        trap 'exit 143' TERM # once what runs has ended
+        "prove_$name" || exit 1
+    } &
+    child=$!
+    trap cut INT TERM HUP
+    set +m
+    [ "$early" -eq 0 ] || cut
+    if wait "$child"; then
+        echo "proof $name: passed ($((SECONDS - proof_start)) s)"
     else
-        echo "proof $name: FAILED ($((SECONDS - start)) s)"
+        echo "proof $name: FAILED ($((SECONDS - proof_start)) s)"
         failed=1
     fi
 done

@@ -1,5 +1,5 @@
 /*
- * perfci-bench-service [--rounds N] [--runs N] [--seconds N] [--overload] [--json]
+ * perfci-bench-service [--rounds N] [--runs N] [--seconds N] [--minutes N] [--overload] [--json]
  *
  * How many runs a second the service takes, beside what PostgreSQL itself takes: in each round
  * pgbench with 32 clients stores the same rows (a run, its part, 8 measurements of 12 samples, its
@@ -159,7 +159,8 @@ static pfc_code stored(pfc_http *http, int64_t *runs, int64_t *measurements, pfc
 
 typedef struct settings {
     int64_t rounds, seconds;
-    int64_t runs; /* no further round once so many were acknowledged; 0: all rounds */
+    int64_t runs;    /* no further round once so many were acknowledged; 0: all rounds */
+    int64_t minutes; /* nor after so many; 0: whatever it takes */
     bool json, overload;
 } settings;
 
@@ -301,6 +302,8 @@ static int compare_doubles(const void *a, const void *b)
 static pfc_code measure(const settings *s, const bench_place *place, totals *t, pfc_err *err)
 {
     const pfc_http_opts opts = { .url = place->url, .token = place->token };
+    const int64_t until_ns = s->minutes ? pfc_clock_ns() + s->minutes * 60 * PFC_NS_PER_S : 0;
+    bench_pg_result raw = { 0 };
     pfc_http *http = NULL;
     char *script = raw_script();
     pfc_code code = pfc_http_new(&opts, &http, err);
@@ -311,16 +314,18 @@ static pfc_code measure(const settings *s, const bench_place *place, totals *t, 
         printf("round  what                       runs/s measurem./s   ratio   p50 ms   p99 ms"
                "  pg us server us  health99 rss MiB\n");
     for (int64_t round = 1; round <= s->rounds && !code; round++) {
-        if (s->runs && t->accepted >= (uint64_t)s->runs)
+        if ((s->runs && t->accepted >= (uint64_t)s->runs) ||
+            (until_ns && pfc_clock_ns() > until_ns))
             break;
         t->rounds = (size_t)round;
-        bench_pg_result raw = { 0 };
-        bench_cpu cpu = bench_place_cpu(place);
+        if (round == 1 || !s->runs) { /* who counts runs does not compare rounds */
+            bench_cpu cpu = bench_place_cpu(place);
 
-        code = bench_pgbench(place, script, PG_CLIENTS, (unsigned)s->seconds, &raw, err);
-        cpu = cpu_of(place, &cpu, raw.tps * (double)s->seconds);
-        if (!code)
-            print_row(s, round, "pgbench, 32 clients", raw.tps, 1, NULL, &raw, &cpu, 0);
+            code = bench_pgbench(place, script, PG_CLIENTS, (unsigned)s->seconds, &raw, err);
+            cpu = cpu_of(place, &cpu, raw.tps * (double)s->seconds);
+            if (!code)
+                print_row(s, round, "pgbench, 32 clients", raw.tps, 1, NULL, &raw, &cpu, 0);
+        }
         for (size_t i = 0; i < crowds_of(s) && !code; i++)
             code = measure_crowd(s, place, http, round, i, raw.tps, t, err);
         if (!code && s->overload)
@@ -334,13 +339,10 @@ static pfc_code measure(const settings *s, const bench_place *place, totals *t, 
 static pfc_code read_settings(int argc, char **argv, settings *s, bool *help, pfc_err *err)
 {
     static const struct option options[] = {
-        { "rounds", required_argument, NULL, 'r' },
-        { "runs", required_argument, NULL, 'n' },
-        { "seconds", required_argument, NULL, 's' },
-        { "overload", no_argument, NULL, 'o' },
-        { "json", no_argument, NULL, 'j' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+        { "rounds", required_argument, NULL, 'r' },  { "runs", required_argument, NULL, 'n' },
+        { "seconds", required_argument, NULL, 's' }, { "minutes", required_argument, NULL, 'm' },
+        { "overload", no_argument, NULL, 'o' },      { "json", no_argument, NULL, 'j' },
+        { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
     };
     pfc_code code = PFC_OK;
     int option;
@@ -353,6 +355,8 @@ static pfc_code read_settings(int argc, char **argv, settings *s, bool *help, pf
             code = pfc_parse_i64(optarg, 1, INT64_MAX, "--runs", &s->runs, err);
         else if (option == 's')
             code = pfc_parse_i64(optarg, 1, 600, "--seconds", &s->seconds, err);
+        else if (option == 'm')
+            code = pfc_parse_i64(optarg, 1, 100000, "--minutes", &s->minutes, err);
         else if (option == 'o')
             s->overload = true;
         else if (option == 'j')
@@ -375,11 +379,12 @@ int main(int argc, char **argv)
     pfc_code code = read_settings(argc, argv, &s, &help, &err);
 
     if (help) {
-        puts("usage: perfci-bench-service [--rounds N] [--runs N] [--seconds N] [--overload] "
-             "[--json]\n"
+        puts("usage: perfci-bench-service [--rounds N] [--runs N] [--seconds N] [--minutes N] "
+             "[--overload] [--json]\n"
              "Starts a private PostgreSQL (fsync on) and a server, and compares what the service\n"
              "takes in with what pgbench stores of the same rows. N: 3 rounds of 10 seconds; no\n"
-             "further round once --runs were acknowledged.\n"
+             "further round once --runs were acknowledged or --minutes are over; with --runs\n"
+             "pgbench has its turn in the first round alone.\n"
              "--overload adds 6,000 clients: what is too much must be refused by 503 or 429.\n"
              "Exit status: 0 done, 1 a run was lost or doubled, 2 usage, 5 something is missing.");
         return 0;

@@ -1,6 +1,6 @@
 """kill -9 during bisections: whenever it comes, the same answer, and no stored run is measured again.
 
-bisect_kill.py --kills N [--seed S]     as many bisections as it takes to kill N of them in their midst
+bisect_kill.py --kills N [--minutes M] [--seed S]     as many bisections as it takes to kill N of them in their midst
 
 The measuring command's error follows from how many runs are stored when it starts, so an interrupted bisection that keeps its word
 sees the very values of one that was left alone: same runs, same answer, same evidence. Each call notes that number: one that was
@@ -8,6 +8,7 @@ stored and measured again would leave a gap or a run too many. Every second one 
 """
 import argparse
 import json
+import math
 import os
 import random
 import shutil
@@ -101,11 +102,12 @@ def killed(hunt, want, most, rng):
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--kills", type=int, default=20), ap.add_argument("--seed", type=int, default=1)
+    ap.add_argument("--minutes", type=float, default=math.inf, help="the most that it takes: no bisection begins after that")
     a = ap.parse_args()
     rng = random.Random(a.seed)
     began = time.monotonic()
     kills = lost = hunts = 0
-    while kills < a.kills:
+    while kills < a.kills and (hunts == 0 or time.monotonic() < began + 60 * a.minutes):
         culprit = rng.randrange(1, COMMITS)
         flags = ["--paired"] if hunts % 2 else []
         want = in_folder(culprit, flags, left_alone)
@@ -113,7 +115,10 @@ def main():
             sys.exit(f"c{culprit:02} is the culprit, named was {want['culprits']}")
         more, again = in_folder(culprit, flags, lambda h: killed(h, want, a.kills - kills, rng))
         kills, lost, hunts = kills + more, lost + again, hunts + 1
-    print(f"{kills} kills in {hunts} bisections, {lost} measurements lost on the way, every answer the same, no stored run repeated "
+        if hunts % 10 == 0:
+            print(f"  {kills} of {a.kills} kills in {hunts} bisections ({time.monotonic() - began:.0f} s)", flush=True)
+    short = f" of {a.kills} (the time was over)" if kills < a.kills else ""
+    print(f"{kills}{short} kills in {hunts} bisections, {lost} measurements lost on the way, every answer the same, no stored run repeated "
           f"({time.monotonic() - began:.0f} s)")
 
 

@@ -9,6 +9,7 @@ answers that were cut; runs that were stored, which must be those that were answ
 import argparse
 import http.client
 import json
+import math
 import os
 import pathlib
 import random
@@ -85,16 +86,20 @@ def trial(server, number, rng):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="the most that it takes: no trial begins after that")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-clock", action="store_true", help="do not hold the end to 10 s: the machine has other work")
     opts = parser.parse_args()
     rng = random.Random(opts.seed)
+    until = time.monotonic() + 60 * opts.minutes
     cluster = support.Cluster()
     server = support.Server(cluster.database())
     took, runs, failed = [], 0, 0
     try:
         assert server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status == 201
         for number in range(1, opts.trials + 1):
+            if took and time.monotonic() > until:
+                break
             wrong, seconds, answered = trial(server, number, rng)
             if seconds > LIMIT_S and not opts.no_clock:
                 wrong.append(f"the end took {seconds:.1f} s")
@@ -103,10 +108,13 @@ def main():
             if wrong:
                 failed += 1
                 print(f"trial {number}: {'; '.join(wrong)}", flush=True)
+            if number % 50 == 0 and number < opts.trials:
+                print(f"  {number} of {opts.trials} ends, {failed} failed", flush=True)
     finally:
         server.close()
         cluster.close()
-    print(f"{opts.trials} ends under load, seed {opts.seed}: {runs} runs answered, {failed} trials failed, "
+    short = f" of {opts.trials} (the time was over)" if len(took) < opts.trials else ""
+    print(f"{len(took)}{short} ends under load, seed {opts.seed}: {runs} runs answered, {failed} trials failed, "
           f"longest end {max(took):.2f} s, median {sorted(took)[len(took) // 2]:.2f} s")
     return failed != 0
 

@@ -1,6 +1,6 @@
 """Runners killed and stopped in the midst of their jobs: each job is done once, and nothing stays stuck.
 
-lost_runners.py [--runners N] [--jobs N] [--kills N] [--stops N] [--lease SECONDS] [--work SECONDS] [--seed S] [--strict]
+lost_runners.py [--runners N] [--jobs N] [--kills N] [--stops N] [--lease SECONDS] [--work SECONDS] [--minutes M] [--seed S] [--strict]
 
 Two servers share the database. Every tenth job waits for the one before it, every hundredth takes longer than a lease and lives by its
 heartbeats. Half of the killed runners come back with the lease that they had kept, half without. A stopped one goes on when its lease
@@ -10,6 +10,7 @@ is over and hands its result in, late: it is kept, and marked as extra. Only fau
 import argparse
 import http.client
 import json
+import math
 import multiprocessing
 import os
 import random
@@ -23,6 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import support  # noqa: E402
 
 TOGETHER = 8  # stopped at once; the others go on
+TELL_S = 30
 
 
 def want(condition, what):
@@ -227,10 +229,25 @@ def judge(database, jobs):
     return done, failed, cancelled
 
 
-def harass(fleet, database):
-    """All kills and stops; returns how long a lease was overdue at most."""
-    left, worst, looked = {"kill": fleet.args.kills, "stop": fleet.args.stops}, 0.0, 0.0
-    while left["kill"] or left["stop"]:
+def harass(fleet, database, end):
+    """All jobs, kills and stops, or as many as there is time for. Returns how many jobs there were, how many kills and stops came, and how
+    long a lease was overdue at most."""
+    left, worst, looked, told = {"kill": fleet.args.kills, "stop": fleet.args.stops}, 0.0, 0.0, 0.0
+    more = 10 * fleet.args.runners
+    # Where the time may be over first the queue is filled by and by: it is to be empty soon after.
+    jobs, begin = fleet.args.jobs if end == math.inf else min(fleet.args.jobs, 5 * more), time.monotonic()
+    fill(database, jobs)
+    while (left["kill"] or left["stop"] or jobs < fleet.args.jobs) and time.monotonic() < end:
+        if time.monotonic() > looked + 1:
+            worst, looked = max(worst, overdue(database)), time.monotonic()
+            queued = int(one(database, "SELECT count(*) FROM work WHERE state = 'queued'"))
+            if queued < 3 * fleet.args.runners:  # the faults want work to hit
+                fill(database, more)
+                jobs += more
+            if time.monotonic() > told + TELL_S:
+                told = time.monotonic()
+                print(f"  {jobs - queued} of {max(jobs, fleet.args.jobs)} jobs handed out, {fleet.args.kills - left['kill']} of {fleet.args.kills} kills,"
+                      f" {fleet.args.stops - left['stop']} of {fleet.args.stops} stops ({told - begin:.0f} s)", flush=True)
         fleet.go_on()
         name = fleet.rng.choice([n for n in fleet.processes if n not in fleet.stopped])
         kinds = [k for k in left if left[k] and (k == "kill" or len(fleet.stopped) < min(TOGETHER, fleet.args.runners // 2))]
@@ -238,12 +255,7 @@ def harass(fleet, database):
             kind = fleet.rng.choice(kinds)
             left[kind] -= fleet.kill(name) if kind == "kill" else fleet.stop(name)
         time.sleep(fleet.rng.random() * 0.1)
-        if time.monotonic() > looked + 1:
-            worst, looked = max(worst, overdue(database)), time.monotonic()
-            if int(one(database, "SELECT count(*) FROM work WHERE state = 'queued'")) < 3 * fleet.args.runners:
-                fill(database, 10 * fleet.args.runners)  # the faults want work to hit
-                fleet.args.jobs += 10 * fleet.args.runners
-    return worst
+    return jobs, fleet.args.kills - left["kill"], fleet.args.stops - left["stop"], worst
 
 
 def main():
@@ -251,6 +263,7 @@ def main():
     for name, default in (("runners", 16), ("jobs", 10000), ("kills", 500), ("stops", 500), ("lease", 2), ("seed", 1)):
         parser.add_argument("--" + name, type=int, default=default)
     parser.add_argument("--work", type=float, default=0.4, help="the longest of the ordinary jobs, in seconds")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="the most that it takes, and what the queue holds then")
     parser.add_argument("--strict", action="store_true")
     args = parser.parse_args()
     begin = time.monotonic()
@@ -263,9 +276,8 @@ def main():
         token = servers[0].as_admin("POST", "/api/v1/tokens", {"scopes": ["runner"]}).json["token"]
         # the server's own jobs, those of the commits that runs name, are no runner's
         support.sql(database, "CREATE VIEW work AS SELECT * FROM jobs WHERE kind NOT IN ('detect', 'notify')")
-        fill(database, args.jobs)
         fleet = Fleet(args, servers, token)
-        worst = harass(fleet, database)
+        jobs, kills, stops, worst = harass(fleet, database, begin + 60 * args.minutes)
         fleet.go_on(everyone=True)
         support.until("every job has ended", lambda: one(
             database, "SELECT count(*) FROM work WHERE state IN ('queued', 'leased')") == "0", 1800)
@@ -277,11 +289,12 @@ def main():
             fleet.close()
         for server in servers:
             server.close()
-    done, failed, cancelled = judge(database, args.jobs)
+    done, failed, cancelled = judge(database, jobs)
     judge_runs(database, runs, late)
     cluster.close()
     want(not args.strict or worst < args.lease, f"a lease of {args.lease} s was overdue by {worst:.1f} s")
-    print(f"queue: {args.runners} runners, {args.jobs} jobs, {args.kills} kills and {args.stops} stops of a runner with a job: {done} done"
+    short = "the time was over first: " if jobs < args.jobs or kills < args.kills or stops < args.stops else ""
+    print(f"queue: {short}{args.runners} runners, {jobs} jobs, {kills} kills and {stops} stops of a runner with a job: {done} done"
           f" once each, {failed} failed after three tries, {cancelled} cancelled with their parent, {len(late)} late results refused,"
           f" {sum(runs.values())} kept as extra, no lease of {args.lease} s overdue by more than {worst:.1f} s"
           f" ({time.monotonic() - begin:.0f} s, seed {args.seed})")

@@ -1,10 +1,11 @@
 """The server's memory stays flat over a million stored runs and more.
 
-memory.py [--requests N]
+memory.py [--requests N] [--minutes N]
 
-Runs perfci-bench-service until N runs (default 1,000,000) were acknowledged on one server, and compares what is
-resident after the first quarter, when every pool and every arena of the allocator has grown to its size, with the
-most that is resident afterwards.
+Runs perfci-bench-service until N runs (default 1,000,000) were acknowledged on one server or the minutes are over, and
+compares what is resident after the first quarter of N, when every pool and every arena of the allocator has grown to
+its size, with the most that is resident afterwards. Each row of the program's is a line here, so that a run that is cut
+has told how far it came.
 """
 import argparse
 import json
@@ -17,29 +18,43 @@ MOST_MIB = 100  # the service's limit under load
 GROWTH = 1.25
 
 
+def judge(rows, wanted, minutes):
+    """What is wrong with the (runs so far, MiB) of each row, None for nothing; and what to say of them."""
+    runs, most = rows[-1][0], max(mib for _, mib in rows)
+    if runs < wanted and not minutes:
+        return f"the benchmark ended after {runs} of {wanted} runs", ""
+    short = f" (of {wanted}: the time was over)" if runs < wanted else ""
+    early = [mib for count, mib in rows if count <= wanted / 4][-1:] or [rows[0][1]]
+    if most > MOST_MIB or (runs > wanted / 4 and most > GROWTH * early[0]):
+        return (f"memory grows: {early[0]:.1f} MiB after the first quarter of {wanted} runs, then up to {most:.1f} MiB within {runs}; want at"
+                f" most {GROWTH} times that, and {MOST_MIB} MiB"), ""
+    if runs <= wanted / 4:
+        return None, f"memory is at most {most:.1f} MiB over {runs} runs{short}; whether it grows is told after {wanted // 4}"
+    return None, f"memory is flat: {early[0]:.1f} MiB after the first quarter of {wanted} runs, at most {most:.1f} MiB over {runs}{short}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--requests", type=int, default=1_000_000)
+    parser.add_argument("--minutes", type=int, default=0, help="the most that it takes, and the round that has begun then")
     args = parser.parse_args()
-    accepted, early, most = 0, 0.0, 0.0
-    with subprocess.Popen([os.path.join(BIN, "perfci-bench-service"), "--json", "--rounds", "100", "--runs",
-                           str(args.requests), "--seconds", "20"],
-                          stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as program:
+    rows = []
+    command = [os.path.join(BIN, "perfci-bench-service"), "--json", "--rounds", "100", "--runs", str(args.requests), "--seconds", "20"]
+    if args.minutes:
+        command += ["--minutes", str(args.minutes)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as program:
         for line in program.stdout:
             row = json.loads(line)
             if "rss_mib" not in row:
                 continue
-            accepted += row["accepted"]
-            if accepted <= args.requests / 4 or not early:
-                early = row["rss_mib"]
-            most = max(most, row["rss_mib"])
-            print(f"{accepted} runs, {row['rss_mib']:.1f} MiB", flush=True)
-    if accepted < args.requests or program.returncode != 0:
-        sys.exit(f"the benchmark ended with {program.returncode} after {accepted} of {args.requests} runs")
-    if most > MOST_MIB or most > GROWTH * early:
-        sys.exit(f"memory grows: {early:.1f} MiB after the first quarter, then up to {most:.1f} MiB; want at most "
-                 f"{GROWTH} times that, and {MOST_MIB} MiB")
-    print(f"memory is flat: {early:.1f} MiB after the first quarter of {accepted} runs, at most {most:.1f} MiB")
+            rows.append(((rows[-1][0] if rows else 0) + row["accepted"], row["rss_mib"]))
+            print(f"  {rows[-1][0]} of {args.requests} runs, {rows[-1][1]:.1f} MiB", flush=True)
+    if program.returncode != 0 or not rows:
+        sys.exit(f"the benchmark ended with {program.returncode} after {rows[-1][0] if rows else 0} of {args.requests} runs")
+    wrong, said = judge(rows, args.requests, args.minutes)
+    if wrong:
+        sys.exit(wrong)
+    print(said)
 
 
 if __name__ == "__main__":
