@@ -20,6 +20,8 @@ import time
 
 PERFCI = os.path.join(os.environ["PERFCI_BIN_DIR"], "perfci")
 COMMITS = 24
+KILLS_MOST = 50  # of one bisection: a slow machine must not spend them all on the first steps of one
+TELL_S = 30
 ROUNDS_MOST = 4000  # starts of one bisection; a machine that never lets it go on is a failure
 MEASURE = """#!/bin/sh
 n=$(cat "$HERE"/.perfci/*.json 2>/dev/null | grep -o '"outcome"' | wc -l)
@@ -73,12 +75,12 @@ def left_alone(hunt):
     return doc
 
 
-def killed(hunt, want, most, rng):
-    """Kills it until it ends by itself; returns how often."""
+def killed(hunt, want, most, end, rng):
+    """Kills it until it ends by itself, or the time does; returns how often."""
     kills = 0
     for _ in range(ROUNDS_MOST):
         process = hunt.start()
-        if kills < most:
+        if kills < most and time.monotonic() < end:
             try:
                 # At any moment: in a start, a measurement, a decision, a write.
                 process.wait(timeout=rng.uniform(0.005, 0.15))
@@ -102,21 +104,23 @@ def killed(hunt, want, most, rng):
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--kills", type=int, default=20), ap.add_argument("--seed", type=int, default=1)
-    ap.add_argument("--minutes", type=float, default=math.inf, help="the most that it takes: no bisection begins after that")
+    ap.add_argument("--minutes", type=float, default=math.inf, help="the most that it takes, and the end of the bisection that is under way then")
     a = ap.parse_args()
     rng = random.Random(a.seed)
     began = time.monotonic()
+    told, end = began, began + 60 * a.minutes
     kills = lost = hunts = 0
-    while kills < a.kills and (hunts == 0 or time.monotonic() < began + 60 * a.minutes):
+    while kills < a.kills and (hunts == 0 or time.monotonic() < end):
         culprit = rng.randrange(1, COMMITS)
         flags = ["--paired"] if hunts % 2 else []
         want = in_folder(culprit, flags, left_alone)
         if want["culprits"][0]["commits"] != [f"c{culprit:02}"]:
             sys.exit(f"c{culprit:02} is the culprit, named was {want['culprits']}")
-        more, again = in_folder(culprit, flags, lambda h: killed(h, want, a.kills - kills, rng))
+        more, again = in_folder(culprit, flags, lambda h: killed(h, want, min(KILLS_MOST, a.kills - kills), end, rng))
         kills, lost, hunts = kills + more, lost + again, hunts + 1
-        if hunts % 10 == 0:
-            print(f"  {kills} of {a.kills} kills in {hunts} bisections ({time.monotonic() - began:.0f} s)", flush=True)
+        if time.monotonic() > told + TELL_S:
+            told = time.monotonic()
+            print(f"  {kills} of {a.kills} kills in {hunts} bisections ({told - began:.0f} s)", flush=True)
     short = f" of {a.kills} (the time was over)" if kills < a.kills else ""
     print(f"{kills}{short} kills in {hunts} bisections, {lost} measurements lost on the way, every answer the same, no stored run repeated "
           f"({time.monotonic() - began:.0f} s)")
