@@ -65,10 +65,12 @@ SET parents = excluded.parents, author = excluded.author, time = excluded.time,
 WHERE c.stub
 RETURNING c.id, c.sha, (xmax = 0) AS fresh;
 
--- name: commit_stub
--- $1 project_id, $2 sha, $3 time float8
+-- name: commit_stubs
+-- $1 project_id, $2 sha[], $3 time float8[]: those that are not known yet; of one that is there twice the first
 INSERT INTO commits (project_id, sha, time, stub)
-VALUES ($1::bigint, $2, to_timestamp($3::float8), true)
+SELECT DISTINCT ON (u.sha) $1::bigint, u.sha, to_timestamp(u.time), true
+FROM unnest($2::text[], $3::float8[]) WITH ORDINALITY AS u (sha, time, ordinal)
+ORDER BY u.sha, u.ordinal
 ON CONFLICT (project_id, sha) DO NOTHING;
 
 -- name: commit_id
@@ -92,20 +94,27 @@ SELECT id FROM projects WHERE id = $1::bigint FOR NO KEY UPDATE;
 SELECT DISTINCT branch FROM branch_commits
 WHERE project_id = $1::bigint AND commit_id = ANY ($2::bigint[]) ORDER BY branch;
 
--- name: branch_tip
--- $1 project_id, $2 branch  -> sha, position, time
-SELECT c.sha, b.position, extract(epoch FROM c.time)::float8 AS time
+-- name: branch_tail
+-- $1 project_id, $2 branch, $3 limit  -> id, sha, parent (the first one), time, position; the newest first
+SELECT c.id, c.sha, c.parents[1] AS parent, extract(epoch FROM c.time)::float8 AS time, b.position
 FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
 WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position IS NOT NULL
-ORDER BY b.position DESC LIMIT 1;
+ORDER BY b.position DESC LIMIT $3::bigint;
 
 -- name: branch_members_add
--- $1 project_id, $2 branch, $3 sha[]  -> sha of those that are new on the branch
-INSERT INTO branch_commits (project_id, branch, commit_id)
-SELECT c.project_id, $2, c.id FROM commits c
-WHERE c.project_id = $1::bigint AND c.sha = ANY ($3::text[])
-ON CONFLICT DO NOTHING
-RETURNING commit_id;
+-- $1 project_id, $2 branch, $3 sha[]  -> id, sha, time of those that are new on the branch, and whether one stands
+-- alone: known from runs only, and nobody's parent
+WITH added AS (
+    INSERT INTO branch_commits (project_id, branch, commit_id)
+    SELECT c.project_id, $2, c.id FROM commits c
+    WHERE c.project_id = $1::bigint AND c.sha = ANY ($3::text[])
+    ON CONFLICT DO NOTHING
+    RETURNING commit_id)
+SELECT c.id, c.sha, extract(epoch FROM c.time)::float8 AS time,
+       -- Counted, since to find the first of many, which the planner expects, it would read all commits.
+       c.stub AND (SELECT count(*) FROM commits k WHERE k.project_id = $1::bigint AND NOT k.stub
+                   AND k.parents @> ARRAY[c.sha]) = 0 AS alone
+FROM added a JOIN commits c ON c.project_id = $1::bigint AND c.id = a.commit_id;
 
 -- name: branch_members
 -- $1 project_id, $2 branch  -> id, sha, parents, time, position; in the order of ids byte by byte
@@ -116,8 +125,9 @@ WHERE b.project_id = $1::bigint AND b.branch = $2
 ORDER BY c.sha COLLATE "C";
 
 -- name: branch_positions_set
--- $1 project_id, $2 branch, $3 commit_id[], $4 position[] (0: off the line). Where a measured one moved,
--- chunks of the branch's series hold no longer (migration 0012).
+-- $1 project_id, $2 branch, $3 commit_id[], $4 position[] (0: off the line), $5 seconds. Where one moved that
+-- was measured that long ago, or longer, chunks of the branch's series hold no longer (migration 0012): what is
+-- younger is in none yet, and in none that is being made before this transaction ends.
 WITH moved AS (
     UPDATE branch_commits b SET position = nullif(u.position, 0)
     FROM unnest($3::bigint[], $4::bigint[]) AS u (commit_id, position)
@@ -125,7 +135,9 @@ WITH moved AS (
     RETURNING b.commit_id)
 UPDATE branches v SET line_version = v.line_version + 1
 WHERE v.project_id = $1::bigint AND v.name = $2 AND EXISTS (
-    SELECT 1 FROM moved JOIN runs r ON r.project_id = $1::bigint AND r.commit_id = moved.commit_id);
+    SELECT 1 FROM moved CROSS JOIN LATERAL (
+        SELECT 1 FROM runs r WHERE r.project_id = $1::bigint AND r.commit_id = moved.commit_id
+        AND r.received_at < clock_timestamp() - make_interval(secs => $5::float8) OFFSET 0) AS seen);
 
 -- name: branch_times_set
 -- $1 project_id, $2 commit_id[]: completed stubs, whose time is another now
@@ -136,22 +148,11 @@ WHERE v.project_id = $1::bigint AND v.name IN (
     WHERE b.project_id = $1::bigint AND b.commit_id = ANY ($2::bigint[]));
 
 -- name: branch_append
--- $1 project_id, $2 branch, $3 sha[] (oldest first), $4 position before the first
+-- $1 project_id, $2 branch, $3 sha[] (oldest first), $4 position before the first. Nothing, where others know one
+-- of them as their parent already: those may have to move.
 UPDATE branch_commits b SET position = $4::bigint + u.ordinal
 FROM unnest($3::text[]) WITH ORDINALITY AS u (sha, ordinal)
 JOIN commits c ON c.project_id = $1::bigint AND c.sha = u.sha
-WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.commit_id = c.id;
-
--- name: branch_append_newest
--- $1 project_id, $2 branch, $3 commit_id of a stub that is new there: the end of the line, when it is the newest of all
--- heads (ties by id, as the graph has them) and nobody's parent. Else nothing, and the graph decides.
-UPDATE branch_commits b SET position = tip.position + 1
-FROM commits c,
-     (SELECT x.time, x.sha, t.position
-      FROM branch_commits t JOIN commits x ON x.project_id = t.project_id AND x.id = t.commit_id
-      WHERE t.project_id = $1::bigint AND t.branch = $2 AND t.position IS NOT NULL
-      ORDER BY t.position DESC LIMIT 1) AS tip
-WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.commit_id = $3::bigint
-  AND c.project_id = $1::bigint AND c.id = $3::bigint AND c.stub
-  AND (c.time, c.sha COLLATE "C") > (tip.time, tip.sha COLLATE "C")
-  AND NOT EXISTS (SELECT 1 FROM commits k WHERE k.project_id = $1::bigint AND k.parents @> ARRAY[c.sha]);
+WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.commit_id = c.id
+  AND (SELECT count(*) FROM commits k WHERE k.project_id = $1::bigint AND NOT k.stub
+       AND k.parents && $3::text[] AND k.sha <> ALL ($3::text[])) = 0;

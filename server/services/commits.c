@@ -3,7 +3,7 @@
  */
 #include "server/services/internal.h"
 
-static pfc_code history_lock(pfc_tx *tx, int64_t project_id, const char *branch, pfc_err *err)
+pfc_code pfc_history_lock(pfc_tx *tx, int64_t project_id, const char *branch, pfc_err *err)
 {
     pfc_args args = { 0 };
     int64_t id = 0;
@@ -38,6 +38,27 @@ static pfc_code add_members(pfc_tx *tx, int64_t project_id, const char *branch,
     return code;
 }
 
+pfc_code pfc_positions_set(pfc_tx *tx, int64_t project_id, const char *branch, const int64_t *ids,
+                           const int64_t *positions, size_t n, bool *old, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    *old = false;
+    if (n == 0)
+        return PFC_OK;
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, branch);
+    pfc_args_i64s(&args, ids, n);
+    pfc_args_i64s(&args, positions, n);
+    pfc_args_f64(&args, PFC_CHUNKS_QUIET_S / 2);
+    code = pfc_tx_query(tx, "branch_positions_set", &args, &res, err);
+    *old = !code && pfc_res_affected(res) > 0;
+    pfc_res_free(res);
+    return code;
+}
+
 /* Writes the positions that changed; `changed` counts them. */
 static pfc_code store_positions(pfc_tx *tx, int64_t project_id, const char *branch,
                                 const pfc_res *res, const pfc_line_commit *line, size_t n,
@@ -47,7 +68,7 @@ static pfc_code store_positions(pfc_tx *tx, int64_t project_id, const char *bran
     int position = pfc_res_column(res, "position");
     int64_t *ids = pfc_calloc(n, sizeof(*ids));
     int64_t *positions = pfc_calloc(n, sizeof(*positions));
-    pfc_args args = { 0 };
+    bool old;
     pfc_code code = PFC_OK;
 
     *changed = 0;
@@ -62,13 +83,7 @@ static pfc_code store_positions(pfc_tx *tx, int64_t project_id, const char *bran
             positions[(*changed)++] = line[i].position;
         }
     }
-    if (*changed) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_text(&args, branch);
-        pfc_args_i64s(&args, ids, *changed);
-        pfc_args_i64s(&args, positions, *changed);
-        code = pfc_tx_query(tx, "branch_positions_set", &args, NULL, err);
-    }
+    code = pfc_positions_set(tx, project_id, branch, ids, positions, *changed, &old, err);
 
 done:
     free(positions);
@@ -76,9 +91,8 @@ done:
     return code;
 }
 
-/* From the graph, whole: for anything but new commits at the tip. */
-static pfc_code recompute(pfc_tx *tx, int64_t project_id, const char *branch, size_t *changed,
-                          pfc_err *err)
+pfc_code pfc_branch_recompute(pfc_tx *tx, int64_t project_id, const char *branch, size_t *changed,
+                              pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -111,18 +125,23 @@ static pfc_code append(pfc_tx *tx, int64_t project_id, const char *branch,
                        pfc_err *err)
 {
     pfc_args args = { 0 };
-    pfc_res *res = NULL;
+    pfc_res *res = NULL, *appended = NULL;
+    const pfc_commit *last;
     const char *before;
+    double time;
     pfc_code code;
 
     *done = false;
     pfc_args_i64(&args, project_id);
     pfc_args_text(&args, branch);
-    code = pfc_tx_query(tx, "branch_tip", &args, &res, err);
+    pfc_args_i64(&args, 1);
+    code = pfc_tx_query(tx, "branch_tail", &args, &res, err);
     if (code || pfc_res_rows(res) == 0)
         goto done;
     before = pfc_res_text(res, 0, pfc_res_column(res, "sha"));
-    if (commits[len - 1].time < pfc_res_f64(res, 0, pfc_res_column(res, "time")))
+    time = pfc_res_f64(res, 0, pfc_res_column(res, "time"));
+    last = &commits[len - 1];
+    if (last->time < time || (last->time == time && strcmp(last->id, before) < 0))
         goto done; /* another head may be the newest then */
     for (size_t i = 0; i < len; i++) {
         /* A merge may take commits off the line: that needs the graph. */
@@ -134,10 +153,11 @@ static pfc_code append(pfc_tx *tx, int64_t project_id, const char *branch,
     pfc_args_text(&args, branch);
     pfc_args_texts(&args, shas, len);
     pfc_args_i64(&args, pfc_res_i64(res, 0, pfc_res_column(res, "position")));
-    code = pfc_tx_query(tx, "branch_append", &args, NULL, err);
-    *done = code == PFC_OK;
+    code = pfc_tx_query(tx, "branch_append", &args, &appended, err);
+    *done = !code && pfc_res_affected(appended) == len;
 
 done:
+    pfc_res_free(appended);
     pfc_res_free(res);
     return code;
 }
@@ -229,7 +249,7 @@ static pfc_code recompute_branches(pfc_tx *tx, int64_t project_id, const int64_t
 
         if (pfc_streq(branch, but))
             continue;
-        code = recompute(tx, project_id, branch, &changed, err);
+        code = pfc_branch_recompute(tx, project_id, branch, &changed, err);
         if (!code)
             code = pfc_detect_enqueue(tx, project_id, 0, branch, err);
     }
@@ -249,7 +269,7 @@ static pfc_code place(pfc_tx *tx, int64_t project_id, const char *branch, const 
         code = append(tx, project_id, branch, commits, shas, len, &appended, err);
     if (code || appended || (!added && !completed_len))
         return code;
-    code = recompute(tx, project_id, branch, &changed, err);
+    code = pfc_branch_recompute(tx, project_id, branch, &changed, err);
     /* More changed than came: measured points may have moved, so their series are judged again. */
     if (!code && (changed > added || completed_len))
         code = pfc_detect_enqueue(tx, project_id, 0, branch, err);
@@ -294,7 +314,7 @@ pfc_code pfc_commits_store(pfc_db *db, const char *actor, int64_t project_id, co
     if (code || len == 0)
         goto done;
     branch = branch ? branch : own_branch;
-    code = history_lock(tx, project_id, branch, err);
+    code = pfc_history_lock(tx, project_id, branch, err);
     if (!code)
         code = upsert(tx, project_id, commits, shas, len, fresh, &completed, &completed_len, err);
     if (!code)
@@ -312,74 +332,5 @@ done:
     free(own_branch);
     free(completed);
     free(shas);
-    return code;
-}
-
-static pfc_code look_up(pfc_tx *tx, int64_t project_id, const char *branch, const char *sha,
-                        int64_t *id, bool *member, pfc_err *err)
-{
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
-    pfc_code code;
-
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, sha);
-    pfc_args_text(&args, branch);
-    code = pfc_tx_query(tx, "commit_id", &args, &res, err);
-    *id = 0;
-    *member = false;
-    if (!code && pfc_res_rows(res)) {
-        *id = pfc_res_i64(res, 0, pfc_res_column(res, "id"));
-        *member = pfc_res_bool(res, 0, pfc_res_column(res, "member"));
-    }
-    pfc_res_free(res);
-    return code;
-}
-
-/* Most commits that a run brings are newer than all that is known; the graph of 100,000 others is not
- * read for each of them. */
-static pfc_code append_newest(pfc_tx *tx, int64_t project_id, const char *branch, int64_t id,
-                              bool *done, pfc_err *err)
-{
-    pfc_args args = { 0 };
-    pfc_res *res = NULL;
-    pfc_code code;
-
-    pfc_args_i64(&args, project_id);
-    pfc_args_text(&args, branch);
-    pfc_args_i64(&args, id);
-    code = pfc_tx_query(tx, "branch_append_newest", &args, &res, err);
-    *done = !code && pfc_res_affected(res) == 1;
-    pfc_res_free(res);
-    return code;
-}
-
-pfc_code pfc_commit_ensure(pfc_tx *tx, int64_t project_id, const char *branch, const char *sha,
-                           double time, int64_t *id, pfc_err *err)
-{
-    size_t added, changed = 0;
-    pfc_args args = { 0 };
-    bool member, appended = false;
-    pfc_code code = look_up(tx, project_id, branch, sha, id, &member, err);
-
-    if (code || member)
-        return code;
-    code = history_lock(tx, project_id, branch, err);
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_text(&args, sha);
-        pfc_args_f64(&args, time);
-        code = pfc_tx_query(tx, "commit_stub", &args, NULL, err);
-    }
-    if (!code)
-        code = look_up(tx, project_id, branch, sha, id, &member, err);
-    if (!code)
-        code = add_members(tx, project_id, branch, &sha, 1, &added, err);
-    if (!code && added)
-        code = append_newest(tx, project_id, branch, *id, &appended, err);
-    if (!code && added && !appended)
-        code = recompute(tx, project_id, branch, &changed, err);
-    if (!code && changed > 1)
-        code = pfc_detect_enqueue(tx, project_id, 0, branch, err);
     return code;
 }

@@ -25,7 +25,7 @@ bool pfc_cache_token(pfc_cache *cache, const char *hash, pfc_principal *out, uin
 void pfc_cache_keep_token(pfc_cache *cache, const char *hash, const pfc_principal *who,
                           double valid_s, uint64_t generation);
 
-/* ---- positions along a branch (line.c: pure; commits.c: stored) ---- */
+/* ---- positions along a branch (line.c: pure; commits.c and stubs.c: stored) ---- */
 
 typedef struct pfc_line_commit {
     const char *sha;
@@ -41,6 +41,42 @@ typedef struct pfc_line_commit {
  * Sorts `commits` by id. n is bounded by memory only; O(n log n).
  */
 void pfc_line_positions(pfc_line_commit *commits, size_t n);
+
+/** A commit of the end of a line. */
+typedef struct pfc_line_tail {
+    const char *sha, *parent; /* parent: the first; NULL: it has none, or none was told */
+    double time;
+    int64_t position; /* in: one less than that of the one before; out: what it becomes */
+} pfc_line_tail;
+/** A commit without a tie to any other: no parents are told, and nobody's parent is it. */
+typedef struct pfc_line_stub {
+    const char *sha;
+    double time;
+    int64_t id, position; /* out: position */
+} pfc_line_stub;
+
+/**
+ * Puts stubs where pfc_line_positions would have them, from the end of the line alone. tail: newest
+ * first, from the line's last commit on; whole: it goes back to the first one. Sorts `stubs`, newest
+ * first. True: all found their place. False: it lies further back; nothing but the order of `stubs` is
+ * worth anything then.
+ */
+bool pfc_line_insert(pfc_line_tail *tail, size_t tail_len, bool whole, pfc_line_stub *stubs,
+                     size_t stubs_len);
+
+/** Takes the lock under which a project's positions are written, and makes the branch. Before anything
+ *  is written to commits. PFC_ENOTFOUND: no such project. */
+pfc_code pfc_history_lock(pfc_tx *tx, int64_t project_id, const char *branch,
+                          pfc_err *err) PFC_MUSTCHECK;
+/** Writes positions of commits of the branch (0: off the line), under the lock. *old: one of them had
+ *  been measured for a while, so chunks of the branch's series do not hold any longer. */
+pfc_code pfc_positions_set(pfc_tx *tx, int64_t project_id, const char *branch, const int64_t *ids,
+                           const int64_t *positions, size_t n, bool *old,
+                           pfc_err *err) PFC_MUSTCHECK;
+/** From the graph, whole, under the lock: for what is not simply put in at the end. *changed: how many
+ *  positions did. */
+pfc_code pfc_branch_recompute(pfc_tx *tx, int64_t project_id, const char *branch, size_t *changed,
+                              pfc_err *err) PFC_MUSTCHECK;
 
 /** The commit's id, made as a stub when unknown, and made a member of the branch. */
 pfc_code pfc_commit_ensure(pfc_tx *tx, int64_t project_id, const char *branch, const char *sha,

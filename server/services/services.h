@@ -543,7 +543,8 @@ pfc_code pfc_tallies_fold(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
 
 /** Packs points of long series for reading (migration 0012), page by page; `cursor` is 0 at first and
  *  again when all series were looked at. What was stored in the last `quiet_s` seconds is left for
- *  later: longer than any transaction lives. Any number of servers may call it. */
+ *  later: twice as long as any transaction lives. Any number of servers may call it. */
+#define PFC_CHUNKS_QUIET_S 600.0
 pfc_code pfc_chunks_step(pfc_db *db, double quiet_s, int64_t *cursor, size_t *built,
                          pfc_err *err) PFC_MUSTCHECK;
 

@@ -26,7 +26,6 @@
 #define PRUNE_DAYS          30 /* statement store_checks knows */
 #define PRUNE_LIMIT         5000
 #define CHUNKS_EVERY_NS     (1800 * PFC_NS_PER_S)
-#define CHUNKS_QUIET_S      600.0 /* no transaction lives as long */
 #define BACKFILL_EVERY_NS   (60 * PFC_NS_PER_S)
 #define BACKFILL_DELAY_S    3600.0 /* people and nightly rounds come first */
 #define BACKFILL_BUDGET     24     /* jobs of a project within a day */
@@ -279,7 +278,7 @@ static bool pack_series(pfc_workers *w, int64_t *cursor)
     pfc_err err = { 0 };
     size_t built = 0;
 
-    if (pfc_chunks_step(w->db, CHUNKS_QUIET_S, cursor, &built, &err) != PFC_OK) {
+    if (pfc_chunks_step(w->db, PFC_CHUNKS_QUIET_S, cursor, &built, &err) != PFC_OK) {
         pfc_log(PFC_WARN, "series not packed", "why", err.msg);
         return false;
     }

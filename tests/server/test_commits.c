@@ -131,6 +131,23 @@ static void expect_graph(pfc_db *db, int64_t project, unsigned step)
     pfc_tx_free(tx);
 }
 
+/* Its time: that of another commit, or a minute after all, or between any two. */
+static void run_somewhen(pfc_db *db, int64_t p, unsigned n, unsigned *newest, pfc_rng *rng)
+{
+    pfc_run *run = fx_run(n);
+    const unsigned ahead = (unsigned)pfc_rng_below(rng, 5);
+
+    if (ahead == 1 || ahead == 2)
+        run->started_at += 60.0 * ((double)(*newest + ahead - 1) - n);
+    else if (ahead)
+        run->started_at += 60.0 * ((double)pfc_rng_below(rng, *newest + 1) - n) + 30 * (ahead - 3);
+    run->started_at -= 10;
+    run->finished_at = run->started_at + 1;
+    *newest += ahead == 2;
+    fx_measure(run, "gemm", "time_ns", 100, 0.01, 6, 1, 1);
+    fx_ingest(db, p, run);
+}
+
 /* Older and newer than all that is known, at the same time as the newest, parents of what is known. */
 Test(commits, those_that_runs_bring_lie_where_the_graph_has_them)
 {
@@ -145,21 +162,12 @@ Test(commits, those_that_runs_bring_lie_where_the_graph_has_them)
         for (unsigned step = 0; step < 40; step++) {
             const unsigned n = 2 + (unsigned)pfc_rng_below(&rng, 40);
 
-            if (pfc_rng_below(&rng, 3) == 0) {
-                fx_commit(db, p, n, n - 1, 0);
-            } else {
-                pfc_run *run = fx_run(n);
-                const unsigned ahead = (unsigned)pfc_rng_below(&rng, 3);
-
-                /* at the time of another commit, or a minute after all */
-                if (ahead)
-                    run->started_at += 60.0 * ((double)(newest + ahead - 1) - n);
-                run->started_at -= 10;
-                run->finished_at = run->started_at + 1;
-                newest += ahead == 2;
-                fx_measure(run, "gemm", "time_ns", 100, 0.01, 6, 1, 1);
-                fx_ingest(db, p, run);
-            }
+            /* one in four has its clock, or its parent, wrong */
+            if (pfc_rng_below(&rng, 3) > 0)
+                run_somewhen(db, p, n, &newest, &rng);
+            else
+                fx_commit(db, p, n, pfc_rng_below(&rng, 4) ? n - 1 : newest,
+                          pfc_rng_below(&rng, 4) ? 0 : 1);
             newest = PFC_MAX(newest, n);
             expect_graph(db, p, step);
         }

@@ -148,3 +148,113 @@ Test(line, every_order_of_a_thousand_commits_gives_the_same_positions)
             cr_assert(eq(dbl, (double)line[i].position, line[i].time + 1));
     }
 }
+
+/* ---- from the end alone ---- */
+
+enum { KNOWN = 24, STUBS = 4 };
+
+typedef struct history {
+    char shas[KNOWN + STUBS][41], parents[KNOWN][128];
+    pfc_line_commit line[KNOWN + STUBS];
+    pfc_line_tail tail[KNOWN];
+    pfc_line_stub stubs[STUBS];
+    size_t tail_len;
+} history;
+
+/* Merges, gaps, circles, clocks that went wrong, many at one moment. */
+static void make_history(history *h, pfc_rng *rng)
+{
+    for (size_t i = 0; i < KNOWN + STUBS; i++)
+        (void)snprintf(h->shas[i], 41, "%032x%08x", (unsigned)pfc_rng_below(rng, 1u << 30),
+                       (unsigned)i);
+    for (size_t i = 0; i < KNOWN; i++) {
+        const size_t parents = pfc_rng_below(rng, 3);
+        size_t len = 0;
+
+        h->parents[i][0] = '\0';
+        for (size_t k = 0; k < parents; k++) {
+            const size_t before =
+                pfc_rng_below(rng, 8) ? (i ? i - 1 : 0) : pfc_rng_below(rng, KNOWN);
+
+            len +=
+                (size_t)snprintf(h->parents[i] + len, sizeof(h->parents[i]) - len, "%s%s",
+                                 k ? " " : "", pfc_rng_below(rng, 6) ? h->shas[before] : SHA("f"));
+        }
+        h->line[i] = (pfc_line_commit){ .sha = h->shas[i],
+                                        .parents = h->parents[i],
+                                        .time = (double)(i + pfc_rng_below(rng, 4)) };
+    }
+}
+
+static int last_first(const void *a, const void *b)
+{
+    const pfc_line_tail *x = a, *y = b;
+
+    return x->position < y->position ? 1 : x->position > y->position ? -1 : 0;
+}
+
+static void make_tail(history *h)
+{
+    static char first[KNOWN][41];
+
+    pfc_line_positions(h->line, KNOWN);
+    h->tail_len = 0;
+    for (size_t i = 0; i < KNOWN; i++) {
+        (void)snprintf(first[i], 41, "%.40s", h->line[i].parents);
+        if (h->line[i].position)
+            h->tail[h->tail_len++] = (pfc_line_tail){ .sha = h->line[i].sha,
+                                                      .parent = first[i][0] ? first[i] : NULL,
+                                                      .time = h->line[i].time,
+                                                      .position = h->line[i].position };
+    }
+    qsort(h->tail, h->tail_len, sizeof(*h->tail), last_first);
+}
+
+/* Does what was put in at the end lie where the whole graph has it? */
+static void expect_line(history *h, size_t looked, size_t stubs, int round)
+{
+    for (size_t k = 0; k < stubs; k++)
+        h->line[KNOWN + k] =
+            (pfc_line_commit){ .sha = h->stubs[k].sha, .parents = "", .time = h->stubs[k].time };
+    pfc_line_positions(h->line, KNOWN + stubs);
+    for (size_t i = 0; i < h->tail_len; i++)
+        cr_assert(eq(i64, h->tail[i].position, position_of(h->line, KNOWN + stubs, h->tail[i].sha)),
+                  "round %d: commit %zu of %zu from the end, %zu looked at", round, i, h->tail_len,
+                  looked);
+    for (size_t k = 0; k < stubs; k++)
+        cr_assert(
+            eq(i64, h->stubs[k].position, position_of(h->line, KNOWN + stubs, h->stubs[k].sha)),
+            "round %d: stub %zu of %zu", round, k, stubs);
+}
+
+Test(line, what_has_no_tie_is_put_in_from_the_end_where_the_graph_has_it)
+{
+    static history h;
+    pfc_rng rng;
+    int short_looks = 0, partial = 0;
+
+    pfc_rng_seed(&rng, 29);
+    for (int round = 0; round < 5000; round++) {
+        const size_t stubs = 1 + pfc_rng_below(&rng, STUBS);
+        size_t looked;
+
+        make_history(&h, &rng);
+        make_tail(&h);
+        for (size_t k = 0; k < stubs; k++)
+            h.stubs[k] = (pfc_line_stub){ .sha = h.shas[KNOWN + k],
+                                          .time = (double)pfc_rng_below(&rng, KNOWN + 6) };
+        looked = pfc_rng_below(&rng, h.tail_len + 1);
+        if (!pfc_line_insert(h.tail, looked, looked == h.tail_len, h.stubs, stubs)) {
+            /* further back: the same question with all of it */
+            cr_assert(lt(sz, looked, h.tail_len), "round %d: nowhere", round);
+            short_looks++;
+            make_tail(&h);
+            looked = h.tail_len;
+            cr_assert(pfc_line_insert(h.tail, looked, true, h.stubs, stubs));
+        }
+        partial += looked < h.tail_len;
+        expect_line(&h, looked, stubs, round);
+    }
+    cr_assert(gt(int, short_looks, 500));
+    cr_assert(gt(int, partial, 500));
+}

@@ -107,6 +107,9 @@ Test(reading, buckets_keep_the_extremes)
     pfc_db_close(db);
 }
 
+/* A while later: only what was stored long ago is packed by servers, and told apart from what came since. */
+static const char later[] = "UPDATE runs SET received_at = received_at - interval '1 hour'";
+
 static size_t pack(pfc_db *db)
 {
     size_t built = 0, all = 0;
@@ -228,6 +231,7 @@ Test(reading, packed_series_read_as_their_measurements_do)
     const char *const valid = "SELECT count(*) FROM series_chunks k JOIN branches b ON b.name = "
                               "'main' AND b.line_version = k.line_version";
 
+    pfc_test_sql(url, later);
     cr_assert(eq(sz, pack(db), 1));
     expect_value(url, "SELECT sum(points) FROM series_chunks", "600");
     cr_assert(eq(sz, pack(db), 0), "nothing new");
@@ -245,13 +249,25 @@ Test(reading, packed_series_read_as_their_measurements_do)
     expect_value(url, valid, "1");
     expect_same(db, url, series, &all);
 
+    /* what comes in between, not in the order of time, moves none of the chunk's commits */
+    for (unsigned n = 24; n >= 23; n--) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/a", "time_ns", 90, 0.005, 8, 2, n);
+        fx_ingest(db, p, run);
+    }
+    cr_assert(eq(i64, fx_position(db, p, 23), 23));
+    cr_assert(eq(i64, fx_position(db, p, 24), 24));
+    expect_value(url, valid, "1");
+    expect_same(db, url, series, &all);
+
     /* measured commits at other positions: the chunk is not used until it is made anew */
     fx_commit(db, p, 0, 0, 0); /* older, and its own chain: it comes first */
     cr_assert(eq(i64, fx_position(db, p, 1), 2));
     expect_value(url, valid, "0");
     expect_same(db, url, series, &all);
     cr_assert(eq(sz, pack(db), 1));
-    expect_value(url, "SELECT sum(points) FROM series_chunks", "602");
+    expect_value(url, "SELECT sum(points) FROM series_chunks", "604");
     expect_value(url, valid, "1");
     expect_same(db, url, series, &all);
     pfc_db_close(db);
@@ -472,6 +488,7 @@ Test(reading, chunks_of_a_line_that_moved_are_not_read)
         run_on(db, p, n, 100, "cc", false);
     series = one_series(db, p, "gemm/a");
     pfc_test_sql(url, "UPDATE series SET points = 1000"); /* as if it were worth packing */
+    pfc_test_sql(url, later);
     cr_assert(eq(sz, pack(db), 1));
     fx_commits(db, p, 1, 2);
     cr_assert(eq(i64, fx_position(db, p, 3), 3));
