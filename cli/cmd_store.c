@@ -1,9 +1,9 @@
 /*
- * perfci admin backup, restore, check: the whole database into a file and back, and whether what is
- * stored holds together.
+ * perfci admin backup, restore, check, migrate: the whole database into a file and back, whether what
+ * is stored holds together, and the schema where the server may not change it.
  *
- * PostgreSQL's own programs do the work, as child processes: pg_dump takes one snapshot while the
- * service goes on, pg_restore brings it back in one transaction or not at all.
+ * Other programs do the work, as child processes: pg_dump takes one snapshot while the service goes
+ * on, pg_restore brings it back in one transaction or not at all, perfci-server --migrate migrates.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 
 #include "cli/stack.h"
 #include "core/base/conf.h"
+#include "core/base/fs.h"
 #include "core/base/proc.h"
 
 #include "schema/schema.h"
@@ -21,30 +22,38 @@
 #define HOURS_MAX_S (24 * 3600.0)
 
 typedef struct store_opts {
-    const char *data;
+    const char *data, *role;
     const char *words[2]; /* what, FILE */
     size_t words_len;
 } store_opts;
 
+enum { KEY_ROLE = 0x100 };
+
 static const struct argp_option options[] = {
     { "data", 'd', "DIR", 0, "Data folder of `perfci up`, unless PERFCI_DATABASE_URL is set", 0 },
+    { "server-role", KEY_ROLE, "NAME", 0,
+      "With migrate: the role that servers connect as gets what they need, and no more", 0 },
     { 0 },
 };
 
 static const char doc[] =
-    "Backs the database up, brings a backup back, checks what is stored."
+    "Backs the database up, brings a backup back, checks what is stored, migrates."
     "\vThe database is the one of PERFCI_DATABASE_URL (or PERFCI_DATABASE_URL_FILE), else that of "
     "the\n"
     "running `perfci up`. A password belongs into PGPASSWORD or ~/.pgpass, not into the URL: the\n"
     "arguments of running programs can be seen by everyone.\n"
     "restore wants an empty database and brings all back in one transaction.\n"
     "check exits with 0 when all holds, 5 when something does not.\n"
+    "migrate is for servers that connect as a role which owns nothing: as the role that owns the\n"
+    "database, or as a superuser, it brings the schema up to date; others migrate when they "
+    "start.\n"
     "\n"
     "Examples:\n"
     "  perfci admin backup nightly.dump\n"
     "  createdb perfci2 && PERFCI_DATABASE_URL=postgresql:///perfci2 perfci admin restore "
     "nightly.dump\n"
-    "  perfci admin check --json\n";
+    "  perfci admin check --json\n"
+    "  PERFCI_DATABASE_URL=dbname=perfci perfci admin migrate --server-role perfci-server\n";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -55,6 +64,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'd':
         o->data = arg;
         return 0;
+    case KEY_ROLE:
+        o->role = arg;
+        return 0;
     case ARGP_KEY_ARG:
         if (o->words_len == PFC_ARRAY_LEN(o->words))
             argp_error(state, "too many arguments");
@@ -63,11 +75,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->words_len == 0 ||
             (strcmp(o->words[0], "backup") != 0 && strcmp(o->words[0], "restore") != 0 &&
-             strcmp(o->words[0], "check") != 0))
-            argp_error(state, "want backup FILE, restore FILE or check");
-        file = o->words_len && strcmp(o->words[0], "check") != 0;
+             strcmp(o->words[0], "check") != 0 && strcmp(o->words[0], "migrate") != 0))
+            argp_error(state, "want backup FILE, restore FILE, check or migrate");
+        file = o->words_len &&
+               (strcmp(o->words[0], "backup") == 0 || strcmp(o->words[0], "restore") == 0);
         if (o->words_len != (file ? 2u : 1u))
-            argp_error(state, file ? "want a FILE" : "check takes no FILE");
+            argp_error(state, file ? "want a FILE" : "%s takes no FILE", o->words[0]);
+        if (o->role && strcmp(o->words[0], "migrate") != 0)
+            argp_error(state, "--server-role is for migrate");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -138,10 +153,11 @@ static pfc_code run(const char *const *argv, char **out, pfc_err *err)
 /* What `sql` gives, a line a row, tabs between columns; sql is ours, never made of input. */
 static pfc_code ask(const char *url, const char *sql, char **out, pfc_err *err)
 {
-    /* Compiling the plan of the checks takes seconds, running them on a small store a tenth of one. */
-    const char *const argv[] = { "psql", "-XAtq",           "-F", "\t",
-                                 "-v",   "ON_ERROR_STOP=1", "-d", url,
-                                 "-c",   "SET jit = off",   "-c", sql,
+    /* Names are looked up as the server does. Compiling the plan of the checks takes seconds, running them on a small
+     * store a tenth of one. */
+    static const char settings[] = "SET search_path = public, pg_temp; SET jit = off";
+    const char *const argv[] = { "psql", "-XAtq", "-F", "	", "-v", "ON_ERROR_STOP=1",
+                                 "-d",   url,     "-c", settings, "-c", sql,
                                  NULL };
 
     return run(argv, out, err);
@@ -319,9 +335,54 @@ done:
     return code;
 }
 
+/* ---- migrate ---- */
+
+static pfc_code migrate(const char *url, const char *role, pfc_err *err)
+{
+    char *folder = NULL, *program = NULL;
+    pfc_proc_result res;
+    pfc_code code = pfc_fs_program_dir(&folder, err);
+
+    if (code)
+        return code;
+    program = pfc_fs_join(folder, "perfci-server");
+    {
+        const char *const argv[] = { program,
+                                     "--database",
+                                     url,
+                                     "--log-level",
+                                     "error",
+                                     "--migrate",
+                                     role ? "--server-role" : NULL,
+                                     role,
+                                     NULL };
+        const pfc_proc_opts opts = { .argv = argv,
+                                     .timeout_s = HOURS_MAX_S,
+                                     .cancelled = pfc_cli_interrupted };
+
+        code = pfc_proc_run(&opts, &res, err);
+    }
+    if (code)
+        goto done;
+    if (res.exit_status != 0) {
+        const char *said = pfc_buf_text(&res.err);
+
+        code = pfc_err_set(err, res.exit_status == 2 ? PFC_EINVAL : PFC_EUNAVAIL, "%.500s",
+                           *said ? said : "perfci-server --migrate failed");
+        err->msg[strcspn(err->msg, "\n")] = '\0';
+    }
+    pfc_proc_result_clear(&res);
+
+done:
+    free(program);
+    free(folder);
+    return code;
+}
+
 int pfc_cmd_store(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { options, parse, "backup FILE\nrestore FILE\ncheck", doc, NULL };
+    const pfc_cmd_args args = { options, parse, "backup FILE\nrestore FILE\ncheck\nmigrate", doc,
+                                NULL };
     store_opts o = { 0 };
     char *url = NULL;
     bool holds = true;
@@ -335,12 +396,14 @@ int pfc_cmd_store(pfc_cli *cli, int argc, char **argv)
         code = backup(url, o.words[1], &err);
     else if (!code && strcmp(o.words[0], "restore") == 0)
         code = restore(url, o.words[1], &err);
+    else if (!code && strcmp(o.words[0], "migrate") == 0)
+        code = migrate(url, o.role, &err);
     else if (!code)
         code = check(cli, url, &holds, &err);
     free(url);
     if (code)
         return pfc_cli_fail(cli, &err);
     if (strcmp(o.words[0], "check") != 0)
-        pfc_cli_note(cli, "%s: done", o.words[1]);
+        pfc_cli_note(cli, "%s: done", o.words[o.words_len - 1]);
     return holds ? PFC_EXIT_OK : PFC_EXIT_INFRA;
 }

@@ -43,7 +43,7 @@ static const struct command commands[] = {
     { "accept", pfc_cmd_accept, "accept an alert's new level as the right one" },
     { "project", pfc_cmd_project, "make and list projects" },
     { "token", pfc_cmd_token, "make, list and revoke tokens" },
-    { "admin", pfc_cmd_store, "back the database up, restore, check it" },
+    { "admin", pfc_cmd_store, "back the database up, restore, check, migrate it" },
 };
 
 static void print_help(FILE *to)

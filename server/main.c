@@ -516,6 +516,28 @@ static void stop(server *s)
     pfc_server_settings_clear(&s->settings);
 }
 
+/* --migrate: nothing is served. */
+static pfc_code grant(server *s, pfc_err *err)
+{
+    return pfc_db_grant(s->app.db, s->settings.server_role, err);
+}
+
+static pfc_code migrate_alone(server *s, pfc_err *err)
+{
+    const pfc_db_opts db = { .url = s->settings.database,
+                             .unprepared = !s->settings.prepare,
+                             .connections = 1 };
+    pfc_code code = pfc_db_open(&s->app.db, &db, err);
+
+    if (!code)
+        code = when_there(s, migrate, err);
+    if (!code && s->settings.server_role)
+        code = when_there(s, grant, err);
+    if (!code && s->settings.server_role)
+        pfc_log(PFC_INFO, "role may serve", "role", s->settings.server_role);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     static server s;
@@ -535,8 +557,8 @@ int main(int argc, char **argv)
     }
     pfc_log_set_level(s.settings.log_level);
 
-    code = start(&s, &err);
-    if (!code)
+    code = s.settings.migrate ? migrate_alone(&s, &err) : start(&s, &err);
+    if (!code && !s.settings.migrate)
         relay_events(&s);
     stop(&s);
     status = code ? 5 : 0;

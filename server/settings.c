@@ -80,6 +80,9 @@ static const char more_help[] =
     "  --notify-tries N          then it is a dead letter, default 10 (PERFCI_NOTIFY_TRIES)\n"
     "  --public-url U            of the dashboard, for links in them (PERFCI_PUBLIC_URL)\n"
     "  --log-level L             debug, info, warn, error or off; default info (PERFCI_LOG_LEVEL)\n"
+    "  --migrate                 brings the database to this program's schema, then ends; to be\n"
+    "                            done by the tables' owner where the server is not that one\n"
+    "  --server-role NAME        with --migrate: NAME gets what a server needs, and no more\n"
     "  --settings F              NAME=value lines, the names in parentheses here; read again on\n"
     "                            SIGHUP, which takes over rates, public reading, log level,\n"
     "                            retention, and receivers of notices (PERFCI_SETTINGS)\n"
@@ -101,6 +104,8 @@ enum {
     OPT_OPS_LISTEN,
     OPT_DATA,
     OPT_BOOTSTRAP,
+    OPT_MIGRATE,
+    OPT_SERVER_ROLE,
     OPT_PUBLIC_READ,
     OPT_WORKERS,
     OPT_THREADS,
@@ -138,6 +143,8 @@ static const struct option options[] = {
     { "ops-listen", required_argument, NULL, OPT_OPS_LISTEN },
     { "data", required_argument, NULL, OPT_DATA },
     { "bootstrap-token-file", required_argument, NULL, OPT_BOOTSTRAP },
+    { "migrate", no_argument, NULL, OPT_MIGRATE },
+    { "server-role", required_argument, NULL, OPT_SERVER_ROLE },
     { "public-read", no_argument, NULL, OPT_PUBLIC_READ },
     { "workers", required_argument, NULL, OPT_WORKERS },
     { "threads", required_argument, NULL, OPT_THREADS },
@@ -424,6 +431,12 @@ static pfc_code read_values(pfc_server_settings *out, pfc_err *err)
     out->ops_listen = pick(out, OPT_OPS_LISTEN, "PERFCI_OPS_LISTEN", NULL);
     out->data = pick(out, OPT_DATA, "PERFCI_DATA", NULL);
     out->bootstrap_token = out->flags[OPT_BOOTSTRAP - OPT_DATABASE];
+    out->migrate = out->flags[OPT_MIGRATE - OPT_DATABASE] != NULL;
+    out->server_role = out->flags[OPT_SERVER_ROLE - OPT_DATABASE];
+    if (out->server_role && !out->migrate)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "--server-role: only with --migrate: the role that the server connects "
+                           "as stands in the database's URL");
     code = read_numbers(out, err);
     if (!code)
         code = read_guard(out, err);

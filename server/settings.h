@@ -22,6 +22,8 @@ typedef struct pfc_server_settings {
     bool unsafe;      /* --database-unsafe, PERFCI_DATABASE_UNSAFE=1: commits may be forgotten */
     const char *data; /* --data, PERFCI_DATA; NULL: nothing is written */
     const char *bootstrap_token; /* --bootstrap-token-file; NULL: none */
+    bool migrate;                /* --migrate: brings the schema up to date, then ends */
+    const char *server_role;     /* --server-role: who gets a server's rights then; NULL: none */
     bool public_read;            /* --public-read, PERFCI_PUBLIC_READ=1 */
     int64_t workers;             /* --workers, PERFCI_WORKERS; 0: this server only answers */
     int64_t threads;             /* --threads, PERFCI_HTTP_THREADS */

@@ -4,6 +4,31 @@
 -- $1 version int, $2 name text
 INSERT INTO schema_migrations (version, name) VALUES ($1::int, $2);
 
+-- name: migration_standing
+-- -> me text, owner text: whom the schema belongs to, or the database that has none; acts boolean: may I act as that
+-- one; readable boolean, mine boolean: may I read the schema's version, and change it
+SELECT current_user::text AS me, pg_get_userbyid(o.owner)::text AS owner,
+       pg_has_role(o.owner, 'USAGE') AND has_schema_privilege(o.owner, 'public', 'CREATE') AS acts,
+       o.tab IS NULL OR has_table_privilege(o.tab, 'SELECT') AS readable,
+       pg_has_role(o.owner, 'USAGE') OR (o.tab IS NULL AND has_schema_privilege('public', 'CREATE')) AS mine
+FROM (SELECT coalesce(t.relowner, d.datdba) AS owner, t.oid AS tab FROM pg_database d
+      LEFT JOIN pg_class t ON t.relname = 'schema_migrations' AND t.relnamespace = 'public'::regnamespace
+      WHERE d.datname = current_database()) AS o;
+
+-- name: migration_as
+-- $1 role: for the rest of the transaction
+SELECT set_config('role', $1, true);
+
+-- name: server_grant
+-- $1 role
+SELECT server_grant($1);
+
+-- name: server_grant_again
+-- Those that were given a server's rights, for what a migration has brought.
+SELECT server_rights(pg_get_userbyid(a.grantee)::text)
+FROM (SELECT DISTINCT x.grantee FROM pg_class c CROSS JOIN aclexplode(c.relacl) x
+      WHERE c.oid = 'runs'::regclass AND x.privilege_type = 'INSERT' AND x.grantee NOT IN (0, c.relowner)) a;
+
 -- name: event_notify
 -- $1 payload text
 SELECT pg_notify('perfci', $1);

@@ -169,15 +169,18 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
     }
     PQsetNoticeReceiver(pg, drop_notice, NULL);
     (void)snprintf(limit, sizeof(limit), "%u", statement_ms);
-    (void)PQsendQueryParams(pg,
-                            "SELECT set_config('statement_timeout', $1, false),"
-                            " set_config('idle_in_transaction_session_timeout', '60s', false),"
-                            " set_config('timezone', 'UTC', false),"
-                            " set_config('datestyle', 'ISO', false),"
-                            /* pages of 50 ms would wait 500 for their plan to be compiled */
-                            " set_config('jit', 'off', false),"
-                            " set_config('extra_float_digits', '1', false)",
-                            1, NULL, params, NULL, NULL, 0);
+    /* Qualified: until then names are looked up where the role's or the database's settings say. */
+    (void)PQsendQueryParams(
+        pg,
+        "SELECT pg_catalog.set_config('search_path', '" PFC_CONN_SEARCH "', false),"
+        " pg_catalog.set_config('statement_timeout', $1, false),"
+        " pg_catalog.set_config('idle_in_transaction_session_timeout', '60s', false),"
+        " pg_catalog.set_config('timezone', 'UTC', false),"
+        " pg_catalog.set_config('datestyle', 'ISO', false),"
+        /* pages of 50 ms would wait 500 for their plan to be compiled */
+        " pg_catalog.set_config('jit', 'off', false),"
+        " pg_catalog.set_config('extra_float_digits', '1', false)",
+        1, NULL, params, NULL, NULL, 0);
     pfc_conn_await(pg, PFC_CONN_SETUP_MS);
     res = PQgetResult(pg);
     while (PQresultStatus(res) == PGRES_TUPLES_OK && (more = PQgetResult(pg)) != NULL)
@@ -191,4 +194,22 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
     }
     *out = pg;
     return PFC_OK;
+}
+
+pfc_code pfc_conn_durable(PGconn *pg, bool *forgets, pfc_err *err)
+{
+    PGresult *res = PQexec(pg, "SELECT name FROM pg_catalog.pg_settings WHERE setting = 'off'"
+                               " AND name IN ('fsync', 'synchronous_commit') ORDER BY name DESC");
+    pfc_code code = PFC_OK;
+
+    if (PQresultStatus(res) != PGRES_TUPLES_OK)
+        code = pfc_result_fault(pg, res, "settings", err);
+    *forgets = !code && PQntuples(res) > 0;
+    if (*forgets)
+        code = pfc_err_set(err, PFC_EUNAVAIL,
+                           "database: its setting %s is off, so that a crash takes results that "
+                           "were acknowledged: turn it on, or start with --database-unsafe",
+                           PQgetvalue(res, 0, 0));
+    PQclear(res);
+    return code;
 }

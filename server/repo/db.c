@@ -202,26 +202,6 @@ static void disconnect(pfc_db *db, pfc_conn *conn)
     memset(conn->prepared, 0, pfc_statements_len * sizeof(bool));
 }
 
-/* What is acknowledged must be on disk. Looked at by each connection: the settings of a role, a
- * database or the machine that was promoted may be others than those of yesterday. */
-static pfc_code check_durable(pfc_db *db, PGconn *pg, pfc_err *err)
-{
-    PGresult *res = PQexec(pg, "SELECT name FROM pg_settings WHERE setting = 'off'"
-                               " AND name IN ('fsync', 'synchronous_commit') ORDER BY name DESC");
-    pfc_code code = PFC_OK;
-
-    if (PQresultStatus(res) != PGRES_TUPLES_OK)
-        code = pfc_result_fault(pg, res, "settings", err);
-    atomic_store(&db->forgets, !code && PQntuples(res) > 0);
-    if (atomic_load(&db->forgets))
-        code = pfc_err_set(err, PFC_EUNAVAIL,
-                           "database: its setting %s is off, so that a crash takes results that "
-                           "were acknowledged: turn it on, or start with --database-unsafe",
-                           PQgetvalue(res, 0, 0));
-    PQclear(res);
-    return code;
-}
-
 bool pfc_db_forgets(const pfc_db *db)
 {
     return atomic_load(&db->forgets);
@@ -229,10 +209,13 @@ bool pfc_db_forgets(const pfc_db *db)
 
 static pfc_code connect_to(pfc_db *db, pfc_conn *conn, pfc_err *err)
 {
+    bool forgets = false;
     pfc_code code = pfc_conn_open(db->url, db->statement_ms, &conn->pg, err);
 
-    if (!code && db->durable)
-        code = check_durable(db, conn->pg, err);
+    if (!code && db->durable) { /* what is acknowledged must be on disk */
+        code = pfc_conn_durable(conn->pg, &forgets, err);
+        atomic_store(&db->forgets, forgets);
+    }
     if (code) {
         disconnect(db, conn);
         return code;
@@ -257,6 +240,11 @@ static bool still_good(PGconn *pg)
            poll(&fd, 1, 0) == 0;
 }
 
+/* Large reads: planned for what is asked, and sorted in memory. */
+#define SNAPSHOT                                                                                   \
+    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL work_mem = '32MB';"                \
+    " SET LOCAL plan_cache_mode = force_custom_plan"
+
 pfc_code pfc_tx_begin(pfc_tx **out, pfc_db *db, pfc_tx_mode mode, pfc_err *err)
 {
     pfc_conn *conn = NULL;
@@ -278,11 +266,9 @@ pfc_code pfc_tx_begin(pfc_tx **out, pfc_db *db, pfc_tx_mode mode, pfc_err *err)
         code = connect_to(db, conn, err);
     /* A PFC_TX_WRITE begins in the round trip of its first statement. */
     if (!code && mode == PFC_TX_SNAPSHOT)
-        /* Large reads: planned for what is asked, and sorted in memory. */
         code = pfc_conn_exec(conn->pg,
-                             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
-                             " SET LOCAL plan_cache_mode = force_custom_plan;"
-                             " SET LOCAL work_mem = '32MB'",
+                             db->unprepared ? SNAPSHOT "; SET LOCAL search_path = " PFC_CONN_SEARCH
+                                            : SNAPSHOT,
                              "begin", err);
     if (code) {
         give_back(db, conn);
@@ -300,7 +286,8 @@ pfc_code pfc_tx_begin_now(pfc_tx *tx, pfc_err *err)
     if (tx->begun)
         return PFC_OK;
     tx->begun = true;
-    return pfc_conn_exec(tx->conn->pg, "BEGIN", "begin", err);
+    return pfc_conn_exec(
+        tx->conn->pg, tx->db->unprepared ? "BEGIN; " PFC_CONN_SEARCH_LOCAL : "BEGIN", "begin", err);
 }
 
 static pfc_code committed(PGconn *pg, PGresult *res, pfc_err *err)
@@ -456,20 +443,35 @@ pfc_code pfc_tx_copy_commit(pfc_tx *tx, const char *name, pfc_copy *rows, pfc_er
     return copy(tx, name, rows, true, err);
 }
 
-/* The statement with the BEGIN before it, in one round trip. NULL: the connection is lost. */
+/* The statement in one round trip with what goes before it: the BEGIN; and behind a pooler, where what was set on
+ * the connection may have been on another, where names are looked up. NULL: the connection is lost. */
 static PGresult *begin_with(pfc_tx *tx, const pfc_statement *statement, const pfc_args *args,
                             int binary)
 {
+    const char *const before[] = { tx->begun ? NULL : "BEGIN",
+                                   tx->db->unprepared ? PFC_CONN_SEARCH_LOCAL : NULL };
     PGconn *pg = tx->conn->pg;
-    PGresult *begin = NULL, *res = NULL;
+    PGresult *fault = NULL, *res = NULL;
+    bool sent = PQenterPipelineMode(pg);
 
     tx->begun = true;
-    if (!PQenterPipelineMode(pg))
+    if (!sent)
         return NULL;
-    if (PQsendQueryParams(pg, "BEGIN", 0, NULL, NULL, NULL, NULL, 0) &&
-        send_statement(tx, statement, args, binary) && PQpipelineSync(pg)) {
-        begin = PQgetResult(pg);
-        PQclear(PQgetResult(pg)); /* NULL: the end of the first */
+    for (size_t i = 0; i < PFC_ARRAY_LEN(before) && sent; i++)
+        sent = !before[i] || PQsendQueryParams(pg, before[i], 0, NULL, NULL, NULL, NULL, 0);
+    if (sent && send_statement(tx, statement, args, binary) && PQpipelineSync(pg)) {
+        for (size_t i = 0; i < PFC_ARRAY_LEN(before); i++) {
+            PGresult *one = before[i] ? PQgetResult(pg) : NULL;
+
+            if (before[i])
+                PQclear(PQgetResult(pg)); /* NULL: its end */
+            /* Why it cannot begin says more than that the statement was left out. */
+            if (one && !fault && PQresultStatus(one) != PGRES_COMMAND_OK &&
+                PQresultStatus(one) != PGRES_TUPLES_OK)
+                fault = one;
+            else
+                PQclear(one);
+        }
         res = PQgetResult(pg);
         PQclear(PQgetResult(pg));
         PQclear(PQgetResult(pg)); /* the sync */
@@ -477,13 +479,10 @@ static PGresult *begin_with(pfc_tx *tx, const pfc_statement *statement, const pf
     /* Refused while something is unread: then the connection is of no more use. */
     if (!PQexitPipelineMode(pg))
         disconnect(tx->db, tx->conn);
-    /* Why it cannot begin says more than that the statement was left out. */
-    if (begin && PQresultStatus(begin) != PGRES_COMMAND_OK) {
-        PQclear(res);
-        return begin;
-    }
-    PQclear(begin);
-    return res;
+    if (!fault)
+        return res;
+    PQclear(res);
+    return fault;
 }
 
 /* binary: 1 for results in binary form. */
@@ -498,7 +497,7 @@ static pfc_code query(pfc_tx *tx, const char *name, pfc_args *args, int binary, 
 
     if (code)
         goto done;
-    if (!tx->begun)
+    if (!tx->begun || (tx->db->unprepared && tx->mode == PFC_TX_AUTO))
         res = begin_with(tx, statement, with, binary);
     else
         res = tx->db->unprepared ? PQexecParams(tx->conn->pg, statement->sql, with->len, NULL,

@@ -179,9 +179,13 @@ pfc_code pfc_res_structs(const pfc_res *res, const pfc_col *cols, size_t cols_le
 /**
  * Applies every migration newer than the database's, each in one transaction, under an advisory
  * lock, so that any number of servers may start at once. PFC_ECONFLICT when the database is newer
- * than this program. *version is the newest afterwards (may be NULL).
+ * than this program, or the role may not change its schema. *version is the newest afterwards (may be NULL).
  */
 pfc_code pfc_db_migrate(pfc_db *db, int *version, pfc_err *err) PFC_MUSTCHECK;
+/** Gives `role`, which is there, the rights that a server of this schema needs, and no others in it; later migrations
+ *  bring it theirs. PFC_EINVAL for a role that is not there, or that these rights would not limit; PFC_ECONFLICT when
+ *  this connection's may not give them. */
+pfc_code pfc_db_grant(pfc_db *db, const char *role, pfc_err *err) PFC_MUSTCHECK;
 /** Version of the database, 0 when it is empty. */
 pfc_code pfc_db_version(pfc_db *db, int *version, pfc_err *err) PFC_MUSTCHECK;
 /** Version this program brings. */

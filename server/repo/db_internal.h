@@ -52,6 +52,15 @@ pfc_code pfc_tx_begin_now(pfc_tx *tx, pfc_err *err);
 pfc_code pfc_conn_check(const char *url, pfc_err *err);
 /** A connection to `url`, set up by `statement_ms` (0: no limit). */
 pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc_err *err);
+/** Where names are looked up: after PostgreSQL's own in our schema, whatever else there is. */
+#define PFC_CONN_SEARCH "public, pg_temp"
+/** The same for a transaction, or a statement that is its own, alone: behind a pooler each may be on another
+ *  connection than the one that was set up. No SET, which warns of the latter. */
+#define PFC_CONN_SEARCH_LOCAL                                                                      \
+    "SELECT pg_catalog.set_config('search_path', '" PFC_CONN_SEARCH "', true)"
+/** PFC_EUNAVAIL, and *forgets, when a crash may take what it commits. Looked at by each connection: the settings of a
+ *  role, a database or the machine that was promoted may be others than those of yesterday. */
+pfc_code pfc_conn_durable(PGconn *pg, bool *forgets, pfc_err *err);
 /** Waits until an answer to what was sent is here, at most so long: then the connection is ended, and
  *  PQgetResult says so. The database's own limits do not help against one that hangs. */
 void pfc_conn_await(PGconn *pg, int64_t limit_ms);

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -284,6 +285,131 @@ class Store(unittest.TestCase):
             with self.subTest(damage):
                 self.assertEqual(checks(url, damage), found)
 
+    def roles(self):
+        """A database that one role owns, who cannot log in, and as whom another connects."""
+        url = self.cluster.database()
+        name = dict(word.split("=", 1) for word in url.split())["dbname"]
+        support.sql(url, f"CREATE ROLE {name}_owner NOLOGIN; CREATE ROLE {name}_server LOGIN;"
+                         f"ALTER DATABASE {name} OWNER TO {name}_owner")
+        return url, re.sub(r"user=\S+", f"user={name}_server", url), f"{name}_owner", f"{name}_server"
+
+    def start_in_vain(self, url):
+        done = subprocess.run([support.BIN / "perfci-server", "--listen", "127.0.0.1:0", "--database-unsafe"], check=False, text=True,
+                              capture_output=True, env={**os.environ, "PERFCI_DATABASE_URL": url}, timeout=support.DEADLINE_S)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        return done.stderr.splitlines()[-1]
+
+    def refused(self, url, text):
+        with self.assertRaises(AssertionError, msg=text) as caught:
+            support.sql(url, text)
+        self.assertRegex(str(caught.exception), r"permission denied|must be owner|must be member", text)
+
+    def test_a_server_may_connect_as_a_role_that_owns_nothing(self):
+        url, limited, owner, role = self.roles()
+        run = f'run `perfci admin migrate --server-role {role}` as role "{owner}" or a superuser'
+        self.assertRegex(self.start_in_vain(limited), f'role "{role}" may not bring its schema from version 0 to .*: {run}$')
+        admin(url, "migrate")
+        self.assertRegex(self.start_in_vain(limited), f'role "{role}" may not read its schema: {run}$')
+        for wrong, why in (("nobody_at_all", "is not there"), ("perfci", "is a superuser"), (owner, "owns the tables")):
+            self.assertIn(f'role "{wrong}" {why}', admin(url, "migrate", "--server-role", wrong, status=2).stderr)
+        admin(url, "migrate", "--server-role", role)
+        self.assertIn("may not grant rights", admin(limited, "migrate", "--server-role", role, status=5).stderr)
+        self.assertEqual(support.sql(url, "SELECT DISTINCT relowner::regrole FROM pg_class WHERE relnamespace = 'public'::regnamespace")
+                         .split(), [owner], "also what the superuser made")
+        # the months to come are its work, too
+        last = support.sql(url, "SELECT max(relname) FROM pg_class WHERE relname ~ '^measurements_[0-9]+$'").strip()
+        support.sql(url, f"DROP TABLE {last}")
+        server = support.Server(limited)
+        self.addCleanup(server.close)
+        server.as_admin("POST", "/api/v1/projects", {"name": "demo"})
+        server.as_admin("POST", "/api/v1/projects/demo/commits", support.commits(1, 30))
+        for n in range(1, 31):
+            answer = server.as_admin("POST", "/api/v1/runs", support.run_document(n, n, 100.0 if n < 16 else 150.0))
+            self.assertEqual(answer.status, 201, answer)
+        alerts = support.until("judged", lambda: server.as_admin("GET", "/api/v1/alerts?project=demo").json["alerts"])
+        self.assertEqual(len(alerts), 1)
+        support.until("the month is there again", lambda: support.sql(url, f"SELECT to_regclass('{last}') IS NOT NULL") == "t\n")
+        self.assertEqual(server.stop(), 0)
+        # a month that nobody prepared is moved to its place, and thinned
+        support.sql(url, "UPDATE measurements SET stored_at = '2024-01-15' WHERE run_id <= 3")
+        again = support.Server(limited, "--retain-raw", "1")
+        self.addCleanup(again.close)
+        support.until("thinned", lambda: support.sql(url, "SELECT month, rows_before FROM retention") == "2024-01-01|3\n")
+        self.assertEqual(again.stop(), 0)
+        admin(limited, "check")
+        admin(limited, "backup", self.file)
+        # and that is all it may
+        for text in ("DROP TABLE runs", "ALTER TABLE runs ADD COLUMN x int", "CREATE TABLE x (x int)", "CREATE SCHEMA x",
+                     "CREATE FUNCTION now() RETURNS int LANGUAGE sql AS 'SELECT 1'", "TRUNCATE jobs", "DELETE FROM runs",
+                     "DELETE FROM audit", "UPDATE audit SET actor = ''", "DELETE FROM measurements", "UPDATE measurements SET median = 1",
+                     "INSERT INTO schema_migrations VALUES (99, '')", "DROP TABLE measurements_202401", "DELETE FROM retention",
+                     "DELETE FROM measurements_202401", f"SET ROLE {owner}", "ALTER FUNCTION retention_apply SECURITY INVOKER"):
+            self.refused(limited, text)
+        # another version's server: it may not be newer than what the owner brought
+        support.sql(url, "DELETE FROM schema_migrations WHERE version = (SELECT max(version) FROM schema_migrations)")
+        self.assertRegex(self.start_in_vain(limited), rf'may not bring its schema from version \d+ to this program\'s \d+: {run}$')
+
+    def test_the_role_of_a_server_may_run_every_statement_and_gets_what_later_tables_need(self):
+        url, limited, owner, role = self.roles()
+        admin(url, "migrate", "--server-role", role)
+        statements = {}
+        for path in sorted((SOURCE / "schema" / "queries").glob("*.sql")):
+            for name, text in re.findall(r"^-- name: (\w+)\n(.*?)(?=^-- name: |\Z)", path.read_text(encoding="utf-8"), re.M | re.S):
+                text = re.sub(r"^--.*\n", "", text, flags=re.M).strip().rstrip(";")
+                statements.update({} if text.startswith("COPY ") else {name: text})
+        lines = ["SET plan_cache_mode = force_generic_plan;"]
+        for name, text in statements.items():
+            count = max(map(int, re.findall(r"\$(\d+)", text)), default=0)
+            lines.append(f"\\warn == {name}\nPREPARE q AS {text}; EXPLAIN EXECUTE q"
+                         f"{'(' + ', '.join(['NULL'] * count) + ')' if count else ''}; DEALLOCATE q;")
+        done = subprocess.run(["psql", "-XAtq", "-d", limited], input="\n".join(lines), capture_output=True, text=True, check=False,
+                              timeout=support.DEADLINE_S)
+        told = re.split(r"^== (\w+)\n", done.stderr, flags=re.M)
+        self.assertEqual(told[1::2], list(statements), "each was tried")
+        self.assertEqual({name: text for name, text in zip(told[1::2], told[2::2]) if "ERROR" in text and name != "migration_insert"}, {})
+        self.assertIn("permission denied", told[2::2][told[1::2].index("migration_insert")])
+        # what a migration does after its own text, as the owner
+        support.sql(url, f"SET ROLE {owner}; CREATE TABLE later (x int); {statements['server_grant_again']}")
+        self.assertEqual(support.sql(url, f"SELECT string_agg(p, ' ') FROM unnest('{{SELECT,INSERT,UPDATE,DELETE,TRUNCATE}}'::text[]) p"
+                                          f" WHERE has_table_privilege('{role}', 'later', p)").strip(), "SELECT INSERT")
+
+    def test_what_others_planted_is_not_taken_for_ours(self):
+        url, limited, _, role = self.roles()
+        admin(url, "migrate", "--server-role", role)
+        self.plant(url, f"ALTER ROLE {role}", f'"{role}"')
+        for text in ("SELECT now()", "SELECT 'a'::text = 'a'::text", "SELECT set_config('a.b', 'c', false)"):
+            with self.assertRaisesRegex(AssertionError, "planted"):
+                support.sql(limited, text)
+        self.assertEqual(support.sql(limited, "SELECT count(*) FROM runs").strip(), "1", "the planted one")
+        server = support.Server(limited)
+        self.addCleanup(server.close)
+        self.use(server)
+        admin(limited, "check")
+        self.assertEqual(support.sql(url, "SELECT count(*) FROM public.runs").strip(), "3")
+
+    @staticmethod
+    def plant(url, whose, schema):
+        """Tables, functions and an operator of the same names, in schemas that come first where the role looks."""
+        support.sql(url, f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.runs AS SELECT 1 AS id; CREATE TABLE {schema}.jobs (id int);"
+                         f"CREATE TABLE {schema}.schema_migrations (version int); INSERT INTO {schema}.schema_migrations VALUES (9999);"
+                         + "".join(f"CREATE FUNCTION {schema}.{head} LANGUAGE plpgsql AS $$ BEGIN RAISE 'planted'; END $$;" for head in (
+                             "now() RETURNS timestamptz", "set_config(text, text, boolean) RETURNS text",
+                             "same(text, text) RETURNS boolean", "to_regclass(text) RETURNS regclass"))
+                         + f"CREATE OPERATOR {schema}.= (LEFTARG = text, RIGHTARG = text, FUNCTION = {schema}.same);"
+                         f"GRANT USAGE ON SCHEMA {schema} TO PUBLIC; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO PUBLIC;"
+                         f"{whose} SET search_path = {schema}, pg_catalog, public")
+
+    def use(self, server):
+        server.as_admin("POST", "/api/v1/projects", {"name": "demo"})
+        server.as_admin("POST", "/api/v1/projects/demo/commits", support.commits(1, 3))
+        for n in range(1, 4):
+            answer = server.as_admin("POST", "/api/v1/runs", support.run_document(n, n))
+            self.assertEqual(answer.status, 201, answer)
+        support.until("judged", lambda: server.as_admin("GET", "/api/v1/stats").json["detection_lag_s"] == 0)
+        series = server.as_admin("GET", "/api/v1/projects/demo/series").json["series"]
+        window = server.as_admin("GET", f"/api/v1/series/{series[0]['id']}").json
+        self.assertEqual(len(window["columns"]["median"]), 3, window)
+
     def test_a_password_in_the_url_is_refused(self):
         done = admin("postgresql://a:secret@db/perfci", "check", status=2)
         self.assertNotIn("secret", done.stderr)
@@ -321,7 +447,7 @@ class Pooler:
         with open(path, "w", encoding="ascii") as file:
             file.write(f"[databases]\n{parts['dbname']} = host={parts['host']} user={parts['user']}\n[pgbouncer]\n"
                        f"unix_socket_dir = {self.folder}\nlisten_port = 6432\nauth_type = any\npool_mode = transaction\n"
-                       "default_pool_size = 2\nmax_client_conn = 100\n")
+                       "default_pool_size = 2\nmax_client_conn = 100\nserver_reset_query_always = 1\n")  # nobody finds what another one has set
         shutil.chown(self.folder, owner.st_uid, owner.st_gid)
         self.url = f"host={self.folder} port=6432 user={parts['user']} dbname={parts['dbname']}"
         program = shutil.which("pgbouncer", path=os.environ.get("PATH", "") + ":/usr/sbin") or "pgbouncer"
@@ -339,6 +465,10 @@ class Pooled(unittest.TestCase):
         cluster = support.Cluster()
         self.addCleanup(cluster.close)
         url = cluster.database()
+        # what the connections were told at first is not what every statement finds
+        support.sql(url, "CREATE SCHEMA planted; CREATE TABLE planted.runs (id int); CREATE TABLE planted.tokens (id int);"
+                         "CREATE TABLE planted.schema_migrations (version int); INSERT INTO planted.schema_migrations VALUES (9999);"
+                         "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = planted, public', current_database()); END $$")
         pooler = Pooler(url)
         self.addCleanup(pooler.close)
         server = support.Server(pooler.url, environment={"PERFCI_DATABASE_PREPARE": "0", "PERFCI_DATABASE_DIRECT_URL": url})
