@@ -27,6 +27,7 @@
 #define EVENTS     64
 #define FULL_MS    50 /* no descriptor left: how long to leave the others in the kernel's queue */
 #define PEEK_BYTES 32
+#define BEGIN_S    1.0
 #define HURRY_NICE (-10)
 #define SLICE_NS   100000
 
@@ -235,6 +236,27 @@ pfc_code httpd_door_open(pfc_httpd *http, int listener, bool ops, httpd_door **o
     return PFC_OK;
 }
 
+static bool is_lent(const httpd_door *d)
+{
+    return (d->ops ? d->http->opts.ops_fd : d->http->opts.listen_fd) > 0;
+}
+
+/* Who was let in a moment ago is about to ask, and would take an end without a word for a fault. */
+static void hear_out(httpd_door *d)
+{
+    const double begin_s = d->http->opts.begin_s > 0 ? d->http->opts.begin_s : BEGIN_S;
+    const int64_t end_ns = pfc_clock_ns() + (int64_t)(begin_s * 1e9);
+    int64_t left_ns;
+
+    while (httpd_conns_unheard(d->http, d->ops) && (left_ns = end_ns - pfc_clock_ns()) > 0) {
+        struct epoll_event events[EVENTS];
+        const int n = epoll_wait(d->epoll, events, EVENTS, (int)(left_ns / PFC_NS_PER_MS) + 1);
+
+        for (int i = 0; i < n; i++)
+            (void)look_at(d, events[i].data.ptr);
+    }
+}
+
 void httpd_door_close(httpd_door *d)
 {
     const uint64_t one = 1;
@@ -245,10 +267,14 @@ void httpd_door_close(httpd_door *d)
     if (write(d->stop, &one, sizeof(one)) != (ssize_t)sizeof(one))
         pfc_die("http: the thread that accepts cannot be told to stop: %s", strerror(errno));
     pthread_join(d->thread, NULL);
-    /* Whoever connected before the end is served: the kernel would reset them with the listener. */
-    for (int i = 0; i < EVENTS && accept_some(d); i++)
+    /* Whoever connected before the end is served: the kernel would reset them with the listener. One that the
+     * service manager holds, too, keeps them for the next server. */
+    for (int i = 0; i < EVENTS && !is_lent(d) && accept_some(d); i++)
         continue;
+    (void)epoll_ctl(d->epoll, EPOLL_CTL_DEL, d->listener, NULL);
+    (void)epoll_ctl(d->epoll, EPOLL_CTL_DEL, d->stop, NULL);
     (void)close(d->listener);
+    hear_out(d);
     /* What had begun to speak is answered; the others have asked for nothing. */
     while ((conn = httpd_conns_unheard(d->http, d->ops)) != NULL) {
         if (!look_at(d, conn))

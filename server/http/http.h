@@ -135,6 +135,7 @@ typedef struct pfc_httpd_opts {
     double
         request_timeout_s;   /* for a request to be complete; twice that between two, four times for
                                   an answer to be taken; 0: 30 */
+    double begin_s;          /* at the end: for who has connected to begin a request; 0: 1 */
     bool public_read;        /* routes of PFC_SCOPE_READ need no token */
     const pfc_route *routes; /* lives as long as the server */
     size_t routes_len;       /* at most PFC_HTTPD_MAX_ROUTES */

@@ -1,5 +1,7 @@
 /* Connections of the daemon in this process: clocks, health, limits, stopping. */
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -267,6 +269,47 @@ Test(conns, what_was_asked_before_the_stop_is_answered)
     }
     close(silent);
     close(fds[31]);
+    pfc_httpd_free(http);
+}
+
+static void *stop_it(void *http)
+{
+    pfc_httpd_stop(http, 60);
+    return NULL;
+}
+
+/* It was let in before the stop, and says what it wants after it. */
+Test(conns, who_has_just_connected_when_it_stops_may_still_ask)
+{
+    static const char request[] = "GET /echo HTTP/1.1\r\n" HEAD "\r\n";
+    pfc_app app = { 0 };
+    const pfc_httpd_opts opts = { .listen = "127.0.0.1:0",
+                                  .threads = 1,
+                                  .begin_s = DEADLINE_S,
+                                  .request_timeout_s = 600,
+                                  .routes = live_routes,
+                                  .routes_len = live_routes_len,
+                                  .app = &app };
+    pfc_httpd *http = NULL;
+    char out[8192] = "";
+    pthread_t thread;
+    pfc_err err = { 0 };
+    int late;
+
+    pfc_log_set_level(PFC_ERROR);
+    cr_assert(eq(int, pfc_httpd_start(&opts, &http, &err), PFC_OK), "%s", err.msg);
+    late = live_dial(http);
+    live_ask(http, request, out, sizeof(out)); /* accepted in turn: the first is in, too */
+    cr_assert(eq(int, live_status_of(out), 200), "%s", out);
+    cr_assert(eq(int, pthread_create(&thread, NULL, stop_it, http), 0));
+    while (!pfc_httpd_stopping(http))
+        sched_yield();
+    cr_assert(live_put(late, request, sizeof(request) - 1));
+    out[0] = '\0';
+    cr_assert(live_get_until(late, out, sizeof(out), NULL));
+    cr_assert(eq(int, live_status_of(out), 200), "%s", out);
+    cr_assert(eq(int, pthread_join(thread, NULL), 0));
+    close(late);
     pfc_httpd_free(http);
 }
 
