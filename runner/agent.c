@@ -42,7 +42,7 @@ typedef struct agent {
     int lock_fd;
     unsigned failures;         /* in a row, for the back-off */
     char told[PFC_SHA256_HEX]; /* of what was last said to be built of what */
-    char lease[33];            /* to ask for a job with; "": what is kept must be settled first */
+    pfc_question question;     /* its lease is "": what is kept must be settled first */
 } agent;
 
 static bool stopped(const agent *a)
@@ -393,7 +393,7 @@ static void renew_lease(agent *a)
 {
     pfc_err err = { 0 };
 
-    if (pfc_lease_new(a->opts->dir, a->lease, &err) != PFC_OK)
+    if (pfc_lease_new(a->opts->dir, &a->question, &err) != PFC_OK)
         pfc_log(PFC_WARN, "the job in hand will not be kept", "reason", err.msg);
 }
 
@@ -431,7 +431,7 @@ static void do_job(agent *a, const pfc_job *job)
 
     a->report->jobs++;
     pfc_log(PFC_INFO, "job leased", "job", job->id, "project", job->project, "commit", job->commit);
-    a->lease[0] = '\0';
+    a->question.lease[0] = '\0';
     if (work_on(a, job, &lease, &v, &err) != PFC_OK)
         set_verdict(&v, "failed", err.msg);
     if (lease.lost || lease.cancelled || lease.stopped || !v.status) {
@@ -465,8 +465,12 @@ static pfc_code ask_for_job(agent *a, pfc_job *job, bool *leased, pfc_err *err)
     const double wanted_s = a->opts->poll_s > 0 ? a->opts->poll_s : DEFAULT_POLL_S;
     const double poll_s = a->opts->once ? 0.0 : fmin(fmax(wanted_s, 1.0), 30.0);
     const int64_t asked_ns = pfc_clock_ns();
-    pfc_code code = pfc_job_ask(a->http, &a->machine, poll_s, a->lease, job, leased, err);
+    pfc_code code = pfc_job_ask(a->http, &a->machine, poll_s, &a->question, job, leased, err);
 
+    if (code == PFC_ECONFLICT) {
+        renew_lease(a); /* its numbers and ours have parted: a work folder that was put back */
+        code = PFC_EUNAVAIL;
+    }
     /* A server that does not hold the question open is not asked a thousand times a second; whether we
      * are stopped meanwhile is looked at by the loop. */
     if (code == PFC_OK && !*leased && !a->opts->once && pfc_clock_ns() - asked_ns < PFC_NS_PER_S)
@@ -484,8 +488,8 @@ static pfc_code next_job(agent *a, pfc_job *job, bool *leased, pfc_err *err)
     code = drain(a, NULL, NULL, 1, &report, err);
     if (code && report.only_put_off)
         code = PFC_OK; /* the spool has told of them, and looks after them */
-    if (code == PFC_OK && !a->lease[0])
-        code = pfc_job_settle(a->http, a->opts->dir, a->spool, a->lease, err);
+    if (code == PFC_OK && !a->question.lease[0])
+        code = pfc_job_settle(a->http, a->opts->dir, a->spool, &a->question, err);
     if (code == PFC_OK)
         code = pfc_spool_probe(a->spool, err);
     return code ? code : ask_for_job(a, job, leased, err);

@@ -26,7 +26,8 @@
 #define MAX_KEPT       65536
 #define MAX_LEASE      256
 #define LEASE_LEN      32
-#define GIVE_BACK_S    3.0 /* that a stopped runner waits for the server's answer */
+#define QUESTIONS      (INT64_C(1) << 32) /* that a process may ask under one name */
+#define GIVE_BACK_S    3.0                /* that a stopped runner waits for the server's answer */
 
 void pfc_job_clear(pfc_job *job)
 {
@@ -241,36 +242,57 @@ bool pfc_lease_cancelled(void *arg)
     return lease->stopped || lease->lost || lease->cancelled;
 }
 
-pfc_code pfc_job_ask(pfc_http *http, const pfc_machine *machine, double wait_s, const char *lease,
-                     pfc_job *out, bool *leased, pfc_err *err)
+/* *answer: clear it in every case. */
+static pfc_code send_question(pfc_http *http, const pfc_machine *machine, double wait_s,
+                              const pfc_question *q, pfc_http_answer *answer, pfc_err *err)
 {
     json_t *body = json_pack("{s:s, s:s, s:s}", "runner", machine->name, "machine_class",
-                             machine->machine_class, "lease", lease);
-    char *text = json_dumps(body, JSON_COMPACT);
-    char *path = pfc_format("/api/v1/jobs/lease?wait=%.0f", wait_s);
-    const pfc_http_req req = { .method = "POST",
-                               .path = path,
-                               .body = text,
-                               .body_len = text ? strlen(text) : 0,
-                               .timeout_s = wait_s + ANSWER_S };
+                             machine->machine_class, "lease", q->lease);
+    char *path = pfc_format("/api/v1/jobs/lease?wait=%.0f", wait_s), *text;
+    pfc_http_req req = { .method = "POST", .path = path, .timeout_s = wait_s + ANSWER_S };
+    pfc_code code;
+
+    if (!q->unnumbered)
+        json_object_set_new(body, "asked", json_integer(q->asked));
+    text = json_dumps(body, JSON_COMPACT);
+    req.body = text;
+    req.body_len = text ? strlen(text) : 0;
+    code = pfc_http_send(http, &req, answer, err);
+    json_decref(body);
+    free(text);
+    free(path);
+    return code ? code : pfc_http_check(http, answer, err);
+}
+
+pfc_code pfc_job_ask(pfc_http *http, const pfc_machine *machine, double wait_s, pfc_question *q,
+                     pfc_job *out, bool *leased, pfc_err *err)
+{
     pfc_http_answer answer = { 0 };
+    pfc_err own = { 0 };
     json_t *doc = NULL;
-    pfc_code code = pfc_http_send(http, &req, &answer, err);
+    pfc_code code;
 
     *leased = false;
-    if (code == PFC_OK)
-        code = pfc_http_check(http, &answer, err);
+    q->asked++;
+    code = send_question(http, machine, wait_s, q, &answer, &own);
+    if (code == PFC_EINVAL && !q->unnumbered && strcmp(own.field, "asked") == 0) {
+        q->unnumbered = true; /* a server from before questions had numbers */
+        pfc_http_answer_clear(&answer);
+        code = send_question(http, machine, wait_s, q, &answer, &own);
+    }
+    /* The call was cancelled, which is no answer. */
+    if (code == PFC_ECONFLICT && answer.status != 409)
+        code = PFC_EUNAVAIL;
     if (code == PFC_OK && answer.status != 204) {
-        code = pfc_json_parse(pfc_buf_text(&answer.body), answer.body.len, &doc, err);
+        code = pfc_json_parse(pfc_buf_text(&answer.body), answer.body.len, &doc, &own);
         if (code == PFC_OK)
-            code = pfc_job_from_json(doc, out, err);
+            code = pfc_job_from_json(doc, out, &own);
         *leased = code == PFC_OK;
     }
     pfc_http_answer_clear(&answer);
     json_decref(doc);
-    json_decref(body);
-    free(text);
-    free(path);
+    if (code && err)
+        *err = own;
     return code;
 }
 
@@ -344,10 +366,28 @@ pfc_code pfc_job_keep(const char *dir, const pfc_job *job, const pfc_verdict *ve
     return write_kept(dir, doc, err);
 }
 
-pfc_code pfc_lease_new(const char *dir, char lease[33], pfc_err *err)
+static pfc_code keep_question(const char *dir, const pfc_question *q, pfc_err *err)
 {
-    pfc_random_id(lease);
-    return write_kept(dir, json_pack("{s:s}", "lease", lease), err);
+    return write_kept(
+        dir, json_pack("{s:s, s:I}", "lease", q->lease, "asked", (json_int_t)q->asked), err);
+}
+
+pfc_code pfc_lease_new(const char *dir, pfc_question *q, pfc_err *err)
+{
+    pfc_random_id(q->lease);
+    q->asked = 0;
+    return keep_question(dir, q, err);
+}
+
+/* The numbers go on where no question of the last process has been, which kept only where it began. */
+static pfc_code resume_question(const char *dir, const char *lease, int64_t asked, pfc_question *q,
+                                pfc_err *err)
+{
+    if (asked > PFC_WIRE_MAX_ID - 2 * QUESTIONS)
+        return pfc_lease_new(dir, q, err);
+    memcpy(q->lease, lease, LEASE_LEN + 1);
+    q->asked = asked + QUESTIONS;
+    return keep_question(dir, q, err);
 }
 
 static pfc_code read_verdict(const json_t *doc, pfc_verdict *v, pfc_err *err)
@@ -378,8 +418,9 @@ static pfc_code read_verdict(const json_t *doc, pfc_verdict *v, pfc_err *err)
     return code;
 }
 
-/* Fills lease, and id with a verdict. PFC_ENOTFOUND: none is kept; PFC_EINVAL: not readable. */
-static pfc_code read_kept(const char *dir, pfc_job *job, pfc_verdict *verdict, pfc_err *err)
+/* Fills lease, and id with a verdict, else asked. PFC_ENOTFOUND: none is kept; PFC_EINVAL: not readable. */
+static pfc_code read_kept(const char *dir, pfc_job *job, pfc_verdict *verdict, int64_t *asked,
+                          pfc_err *err)
 {
     char *path = pfc_fs_join(dir, KEPT_FILE), *text = NULL;
     pfc_code code = PFC_ENOTFOUND;
@@ -397,6 +438,8 @@ static pfc_code read_kept(const char *dir, pfc_job *job, pfc_verdict *verdict, p
         code = pfc_json_string(doc, NULL, "lease", true, MAX_LEASE, &job->lease, err);
     if (!code)
         code = read_verdict(doc, verdict, err);
+    if (!code)
+        code = pfc_json_i64(doc, NULL, "asked", false, 0, PFC_WIRE_MAX_ID, asked, err);
     if (!code && verdict->status)
         code = pfc_json_i64(doc, NULL, "id", true, 1, INT64_MAX, &job->id, err);
     if (!code && !verdict->status && strlen(job->lease) != LEASE_LEN)
@@ -413,15 +456,17 @@ done:
     return code;
 }
 
-pfc_code pfc_job_settle(pfc_http *http, const char *dir, const pfc_spool *spool, char lease[33],
+pfc_code pfc_job_settle(pfc_http *http, const char *dir, const pfc_spool *spool, pfc_question *q,
                         pfc_err *err)
 {
     pfc_verdict v;
     pfc_job job;
-    pfc_code code = read_kept(dir, &job, &v, err);
+    int64_t asked = 0;
+    pfc_code code = read_kept(dir, &job, &v, &asked, err);
 
     if (!code && !v.status) {
-        memcpy(lease, job.lease, LEASE_LEN + 1);
+        if (resume_question(dir, job.lease, asked, q, err) != PFC_OK)
+            pfc_log(PFC_WARN, "the job in hand will not be kept", "reason", err->msg);
         pfc_job_clear(&job);
         return PFC_OK;
     }
@@ -443,7 +488,7 @@ pfc_code pfc_job_settle(pfc_http *http, const char *dir, const pfc_spool *spool,
             return code;
     }
     /* A disk that takes nothing: the lease has a name all the same, only no successor knows it. */
-    if (pfc_lease_new(dir, lease, err) != PFC_OK)
+    if (pfc_lease_new(dir, q, err) != PFC_OK)
         pfc_log(PFC_WARN, "the job in hand will not be kept", "reason", err->msg);
     return PFC_OK;
 }

@@ -69,12 +69,21 @@ typedef struct pfc_verdict {
     size_t runs;
 } pfc_verdict;
 
+/** What a job is asked for with. The number grows with each question, so that a copy of an earlier one,
+ *  late on its way, is known for that and takes nothing back. */
+typedef struct pfc_question {
+    char lease[33];  /* the name of the lease that it shall bring; "": none yet */
+    int64_t asked;   /* number of the last question under it */
+    bool unnumbered; /* the server is too old for numbers */
+} pfc_question;
+
 /**
- * Asks for a job that this machine can do, for up to wait_s at the server, under the lease's name.
+ * Asks for a job that this machine can do, for up to wait_s at the server.
  *
- * *leased false and PFC_OK: there is none now.
+ * *leased false and PFC_OK: there is none now. PFC_ECONFLICT: the server has heard of a later question
+ * under that name; it wants another name.
  */
-pfc_code pfc_job_ask(pfc_http *http, const pfc_machine *machine, double wait_s, const char *lease,
+pfc_code pfc_job_ask(pfc_http *http, const pfc_machine *machine, double wait_s, pfc_question *q,
                      pfc_job *out, bool *leased, pfc_err *err) PFC_MUSTCHECK;
 
 /** verdict->status must not be NULL. PFC_ECONFLICT, PFC_ENOTFOUND: it is no longer ours. */
@@ -95,17 +104,17 @@ pfc_code pfc_job_give_back(const char *url, const char *token, const pfc_job *jo
  * that a lost answer loses nothing: asking under the same name again gives back what was leased under
  * it. With its verdict a job is ended by the successor, and what was measured is not measured again.
  */
-pfc_code pfc_lease_new(const char *dir, char lease[33], pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_lease_new(const char *dir, pfc_question *q, pfc_err *err) PFC_MUSTCHECK;
 /** "done" may be kept once the runs are in the spool. */
 pfc_code pfc_job_keep(const char *dir, const pfc_job *job, const pfc_verdict *verdict,
                       pfc_err *err) PFC_MUSTCHECK;
 /**
- * Tells the verdict that is kept, if one is, and fills in the lease to ask with. "done" becomes "failed"
+ * Tells the verdict that is kept, if one is, and fills in what to ask with. "done" becomes "failed"
  * when a run of it was rejected or is put off; none of its runs may wait otherwise.
  *
  * An error is pfc_job_unsettled: the verdict is still kept.
  */
-pfc_code pfc_job_settle(pfc_http *http, const char *dir, const pfc_spool *spool, char lease[33],
+pfc_code pfc_job_settle(pfc_http *http, const char *dir, const pfc_spool *spool, pfc_question *q,
                         pfc_err *err) PFC_MUSTCHECK;
 
 #endif

@@ -96,20 +96,46 @@ UPDATE jobs SET cancel_requested = true,
 WHERE id = $1::bigint AND state IN ('queued', 'leased') AND kind NOT IN ('detect', 'notify')
 RETURNING project_id, state;
 
+-- name: lease_question
+-- $1 lease_hash, $2 number of the question  -> late: a later one was heard, or this one was answered
+-- Written only when there is something new: who waits for a job is asked for again and again.
+WITH news AS (
+    INSERT INTO lease_questions AS q (lease_hash, heard_from)
+    SELECT $1, $2::bigint WHERE NOT EXISTS (
+        SELECT 1 FROM lease_questions WHERE lease_hash = $1 AND heard_from >= $2)
+    ON CONFLICT (lease_hash) DO UPDATE
+    SET heard_from = greatest(q.heard_from, excluded.heard_from), asked_at = now())
+SELECT EXISTS (SELECT 1 FROM lease_questions WHERE lease_hash = $1 AND heard_from > $2) AS late;
+
+-- name: lease_answered
+-- $1 lease_hash, $2 number of the question: it was not late up to now, and is from now on  -> heard_from
+UPDATE lease_questions SET heard_from = heard_from + 1, asked_at = now()
+WHERE lease_hash = $1 AND heard_from = $2::bigint RETURNING heard_from;
+
+-- name: lease_questions_prune
+-- $1 days: nothing of a question is under way for so long
+DELETE FROM lease_questions WHERE asked_at < now() - make_interval(days => $1::int);
+
 -- name: job_release
--- $1 job_id or NULL (any), $2 lease_hash, $3 fence or NULL (any)  -> id; jobs_expire then says what becomes of it
+-- $1 job_id or NULL (any), $2 lease_hash, $3 fence or NULL (any), $4 number of the question that gives it
+-- back, unless it is late, or NULL  -> id; jobs_expire then says what becomes of it
 UPDATE jobs SET lease_until = '-infinity'
 WHERE ($1::bigint IS NULL OR id = $1) AND state = 'leased' AND lease_hash = $2
   AND ($3::bigint IS NULL OR fence = $3)
+  AND ($4::bigint IS NULL OR NOT EXISTS (
+       SELECT 1 FROM lease_questions q WHERE q.lease_hash = $2 AND q.heard_from > $4))
 RETURNING id;
 
 -- name: lease_undo
--- $1 lease_hash: a fault of the database came between the lease and its work, which is no try of the job
+-- $1 lease_hash: a fault of the database came between the lease and its work, which is no try of the job;
+-- $2 job_id and $3 fence, or NULL: not known; then $4 number of the question, unless it is late, or NULL
 -- -> id, kind
 UPDATE jobs SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
        finished_at = CASE WHEN cancel_requested THEN clock_timestamp() END,
        lease_until = NULL, lease_hash = NULL, tries = greatest(tries - 1, 0)
-WHERE state = 'leased' AND lease_hash = $1
+WHERE state = 'leased' AND lease_hash = $1 AND ($2::bigint IS NULL OR (id = $2 AND fence = $3::bigint))
+  AND ($2::bigint IS NOT NULL OR $4::bigint IS NULL OR NOT EXISTS (
+       SELECT 1 FROM lease_questions q WHERE q.lease_hash = $1 AND q.heard_from > $4))
 RETURNING id, kind;
 
 -- name: jobs_expire

@@ -30,14 +30,14 @@ static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *se
 }
 
 /*
- * POST /api/v1/jobs/lease?wait=30   {"runner", "machine_class", "labels"?, "backends"?, "lease"?}
+ * POST /api/v1/jobs/lease?wait=30   {"runner", "machine_class", "labels"?, "backends"?, "lease"?, "asked"?}
  *
  * With `wait`, an empty queue suspends the request; this is called again when a job appears.
  */
 PFC_HANDLER(jobs_lease)
 {
-    static const char *const known[] = { "runner",   "machine_class", "labels",
-                                         "backends", "lease",         NULL };
+    static const char *const known[] = { "runner", "machine_class", "labels", "backends",
+                                         "lease",  "asked",         NULL };
     pfc_lease_request request = { .project_id = req->auth.project_id,
                                   .lease_s = lease_seconds(app) };
     pfc_jobs row = { 0 };
@@ -58,6 +58,8 @@ PFC_HANDLER(jobs_lease)
                                err);
     if (!code)
         code = pfc_json_string(body, NULL, "lease", false, 64, &lease, err);
+    if (!code)
+        code = pfc_json_i64(body, NULL, "asked", false, 1, PFC_WIRE_MAX_ID, &request.asked, err);
     if (!code)
         code = pfc_decode_labels(body, "labels", &labels, err);
     if (!code)

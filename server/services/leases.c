@@ -3,7 +3,8 @@
  * the job goes back, and what its old holder still sends is refused. A runner that is started again asks
  * under the secret that it had, and may get the same job: each lease of a job has a number, which its
  * holder shows with the secret, so that what is still under way from the try before is not taken for the
- * one at hand.
+ * one at hand. Its questions have numbers, too, so that one that is late neither gives back what a later
+ * one has brought nor brings something that nobody hears of.
  */
 #include "core/base/hash.h"
 #include "core/base/parse.h"
@@ -57,8 +58,9 @@ static pfc_code expire(pfc_tx *tx, size_t *expired, pfc_err *err)
     return code ? code : pfc_jobs_cancel_children(tx, 0, err);
 }
 
-/* *found: a job was held under that lease (any job: 0), and no longer is. */
-static pfc_code release(pfc_tx *tx, int64_t job_id, const ticket *t, bool *found, pfc_err *err)
+/* *found: a job was held under that lease (any job: 0), and no longer is. By that question; 0: by none. */
+static pfc_code release(pfc_tx *tx, int64_t job_id, const ticket *t, int64_t asked, bool *found,
+                        pfc_err *err)
 {
     pfc_args args = { 0 };
     int64_t id = 0;
@@ -68,12 +70,14 @@ static pfc_code release(pfc_tx *tx, int64_t job_id, const ticket *t, bool *found
     pfc_args_id(&args, job_id);
     pfc_args_text(&args, t->hash);
     pfc_args_id(&args, t->fence);
+    pfc_args_id(&args, asked);
     code = pfc_query_id(tx, "job_release", &args, &id, err);
     *found = id != 0;
     return code || !id ? code : expire(tx, &expired, err);
 }
 
-static pfc_code undo(pfc_db *db, const char *lease_hash)
+/* The job's lease with that number; 0: what is held, unless the question (0: none) is late. */
+static pfc_code undo(pfc_db *db, const ticket *t, int64_t job_id, int64_t asked)
 {
     pfc_err err = { 0 };
     pfc_args args = { 0 };
@@ -83,7 +87,10 @@ static pfc_code undo(pfc_db *db, const char *lease_hash)
 
     if (code)
         return PFC_OK; /* no connection to be had, for any of the tries */
-    pfc_args_text(&args, lease_hash);
+    pfc_args_text(&args, t->hash);
+    pfc_args_id(&args, job_id);
+    pfc_args_id(&args, t->fence);
+    pfc_args_id(&args, asked);
     code = pfc_tx_query(tx, "lease_undo", &args, &res, &err);
     for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
         const char *kind = pfc_res_text(res, i, 1);
@@ -98,12 +105,20 @@ static pfc_code undo(pfc_db *db, const char *lease_hash)
     return code;
 }
 
-void pfc_lease_undo(pfc_db *db, const char *lease_hash)
+static void keep_undoing(pfc_db *db, const ticket *t, int64_t job_id, int64_t asked)
 {
     pfc_code code = PFC_EUNAVAIL;
 
     for (int i = 0; i < UNDO_TRIES && code; i++)
-        code = undo(db, lease_hash);
+        code = undo(db, t, job_id, asked);
+}
+
+void pfc_lease_undo(pfc_db *db, const char *lease_hash)
+{
+    ticket t = { 0 };
+
+    (void)snprintf(t.hash, sizeof(t.hash), "%s", lease_hash);
+    keep_undoing(db, &t, 0, 0);
 }
 
 static double lease_seconds(double wanted)
@@ -126,10 +141,34 @@ static pfc_code judge_overtaken(pfc_tx *tx, int64_t job_id, pfc_err *err)
     return code;
 }
 
-/* *t has the hash to lease under, and gets the number. */
-static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *labels, ticket *t,
-                     int64_t *id, pfc_err *err)
+/* By name: lease_question, or lease_answered, which answers a row when it is in time. */
+static pfc_code check_question(pfc_tx *tx, const char *name, const ticket *t, int64_t asked,
+                               bool *late, pfc_err *err)
 {
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_text(&args, t->hash);
+    pfc_args_i64(&args, asked);
+    code = pfc_tx_query(tx, name, &args, &res, err);
+    if (!code)
+        *late =
+            strcmp(name, "lease_question") == 0 ? pfc_res_bool(res, 0, 0) : pfc_res_rows(res) == 0;
+    if (!code && *late)
+        code = pfc_err_set(err, PFC_ECONFLICT,
+                           "question %lld is late: a later one was heard, or this one was answered",
+                           (long long)asked);
+    pfc_res_free(res);
+    return code;
+}
+
+/* *t has the hash to lease under, and gets the number. Each statement is a transaction of its own, so a
+ * later question may come between any two: then this one releases nothing, and gives back what it took. */
+static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *labels, ticket *t,
+                     int64_t *id, bool *late, pfc_err *err)
+{
+    const int64_t asked = request->lease ? request->asked : 0;
     pfc_args args = { 0 };
     pfc_res *res = NULL;
     bool found = false;
@@ -141,8 +180,10 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
     pfc_args_texts(&args, request->backends, request->backends_len);
     pfc_args_id(&args, request->project_id);
     code = pfc_tx_query(tx, "runner_seen", &args, NULL, err);
+    if (!code && asked)
+        code = check_question(tx, "lease_question", t, asked, late, err);
     if (!code && request->lease)
-        code = release(tx, 0, t, &found, err);
+        code = release(tx, 0, t, asked, &found, err);
     if (code)
         return code;
     pfc_args_text(&args, request->runner);
@@ -156,7 +197,10 @@ static pfc_code take(pfc_tx *tx, const pfc_lease_request *request, const char *l
     if (!code && pfc_res_rows(res)) {
         *id = pfc_res_i64(res, 0, 0);
         t->fence = pfc_res_i64(res, 0, 1);
-        code = t->fence > 1 ? judge_overtaken(tx, *id, err) : PFC_OK;
+        if (asked)
+            code = check_question(tx, "lease_answered", t, asked, late, err);
+        if (!code)
+            code = t->fence > 1 ? judge_overtaken(tx, *id, err) : PFC_OK;
         if (!code)
             code = pfc_job_tell(tx, *id, err);
     }
@@ -172,6 +216,7 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
     ticket t = { 0 };
     pfc_tx *tx = NULL;
     int64_t id = 0;
+    bool late = false;
     pfc_code code = pfc_labels_canonical(request->labels_json, &labels, err);
 
     if (!code && (!request->runner || !*request->runner || !request->machine_class))
@@ -187,7 +232,7 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
         else
             pfc_random_id(fresh);
         pfc_sha256_hex(fresh, strlen(fresh), t.hash);
-        code = take(tx, request, labels, &t, &id, err);
+        code = take(tx, request, labels, &t, &id, &late, err);
     }
     pfc_tx_free(tx);
     free(labels);
@@ -198,8 +243,8 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
     if (!code) {
         out->items[0].fence = t.fence; /* whatever became of the job since */
         (void)snprintf(lease, PFC_LEASE_SIZE, "%s-%lld", fresh, (long long)t.fence);
-    } else if (t.hash[0] && code != PFC_ENOTFOUND) {
-        pfc_lease_undo(db, t.hash); /* nobody has its secret */
+    } else if (t.hash[0] && code != PFC_ENOTFOUND && (id || !late)) {
+        keep_undoing(db, &t, id, request->asked); /* nobody has its secret */
     }
     return code;
 }
@@ -340,7 +385,7 @@ pfc_code pfc_job_release(pfc_db *db, int64_t job_id, const char *lease, pfc_err 
 
     if (code)
         return code;
-    code = release(tx, job_id, &t, &found, err);
+    code = release(tx, job_id, &t, 0, &found, err);
     if (!code && !found)
         code = explain_refusal(tx, job_id, &t, err);
     if (!code)

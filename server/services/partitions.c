@@ -146,6 +146,15 @@ pfc_code pfc_jobs_prune(pfc_db *db, int days, int limit, size_t *pruned, pfc_err
     return tidy(db, "jobs_prune", &args, pruned, err);
 }
 
+pfc_code pfc_questions_prune(pfc_db *db, int days, pfc_err *err)
+{
+    size_t gone;
+    pfc_args args = { 0 };
+
+    pfc_args_i64(&args, days);
+    return tidy(db, "lease_questions_prune", &args, &gone, err);
+}
+
 pfc_code pfc_tallies_fold(pfc_db *db, pfc_err *err)
 {
     size_t sums;

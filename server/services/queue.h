@@ -36,6 +36,7 @@ typedef struct pfc_lease_request {
     int64_t project_id; /* the token's project; 0: any */
     double lease_s;     /* 0: PFC_LEASE_S */
     const char *lease;  /* the secret it shall have, 32 digits; NULL: one is drawn */
+    int64_t asked;      /* number of the question under it, which only grows; 0: it has none */
 } pfc_lease_request;
 
 /** The runner's next job. PFC_ENOTFOUND when none fits now (wait for a "job" event and ask again).
@@ -43,7 +44,9 @@ typedef struct pfc_lease_request {
  *  lease of the job, so that what comes late of an earlier one is told apart, although its secret was the
  *  same; with SECRET alone it is not. A job's labels
  *  must be among the runner's; the labels "machine_class" and "backend" mean the request's. What was
- *  leased under request->lease before is given back first: its holder lost the answer, or was killed. */
+ *  leased under request->lease before is given back first: its holder lost the answer, or was killed.
+ *  PFC_ECONFLICT: a question with a higher number was heard under it, or this one was answered with a job;
+ *  nothing is given back and nothing taken. */
 pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *out,
                        char lease[PFC_LEASE_SIZE], pfc_err *err) PFC_MUSTCHECK;
 /** Prolongs. PFC_ECONFLICT: the lease is lost; stop. *cancel: somebody wants it stopped. */

@@ -537,6 +537,8 @@ pfc_code pfc_partitions_create(pfc_db *db, int ahead, int64_t *moved, pfc_err *e
 /** What the server did for itself (judging, sending) goes `days` after it was done, up to `limit` of it. */
 pfc_code pfc_jobs_prune(pfc_db *db, int days, int limit, size_t *pruned,
                         pfc_err *err) PFC_MUSTCHECK;
+/** Numbers of runners' questions go after `days`. */
+pfc_code pfc_questions_prune(pfc_db *db, int days, pfc_err *err) PFC_MUSTCHECK;
 /** Counts of what is stored (migration 0022), a row a process of the database, become few rows again; the
  *  counts stay. Any number of servers may call it, while others store. */
 pfc_code pfc_tallies_fold(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;

@@ -23,6 +23,7 @@
 #define PARTITIONS_AGAIN_NS (60 * PFC_NS_PER_S) /* not at once: each try holds readers up */
 #define PARTITIONS_AHEAD    2
 #define PRUNE_EVERY_NS      (3600 * PFC_NS_PER_S)
+#define QUESTION_DAYS       2
 #define PRUNE_DAYS          30 /* statement store_checks knows */
 #define PRUNE_LIMIT         5000
 #define CHUNKS_EVERY_NS     (1800 * PFC_NS_PER_S)
@@ -248,10 +249,12 @@ static bool prune_jobs(pfc_workers *w)
     return pruned == PRUNE_LIMIT;
 }
 
-static void fold_tallies(pfc_workers *w)
+static void tidy_up(pfc_workers *w)
 {
     pfc_err err = { 0 };
 
+    if (pfc_questions_prune(w->db, QUESTION_DAYS, &err) != PFC_OK)
+        pfc_log(PFC_WARN, "old questions not removed", "why", err.msg);
     if (pfc_tallies_fold(w->db, &err) != PFC_OK)
         pfc_log(PFC_WARN, "counts not put together", "why", err.msg);
 }
@@ -331,7 +334,7 @@ static void *upkeep_main(void *arg)
                 next_months = now + PARTITIONS_EVERY_NS;
         }
         if (now >= next_prune && !prune_jobs(w)) {
-            fold_tallies(w);
+            tidy_up(w);
             next_prune = now + PRUNE_EVERY_NS;
         }
         if (now >= next_chunks && !pack_series(w, &cursor))

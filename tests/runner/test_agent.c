@@ -32,6 +32,9 @@ static struct {
     int leases, runs, beats, completions, releases;
     int complete_status; /* 0: 200 */
     char asked[2][33];   /* the lease of the first and of the last question */
+    int64_t numbers[2];  /* likewise; 0: it had none */
+    bool falls;          /* a number not above the one before */
+    bool unnumbered;     /* numbers are a fault to it */
     bool stop_at_beat;   /* the first heartbeat stops the agent */
     int stop_at_lease;   /* so does this question for a job; 0: none */
     char *completed;     /* body of the last completion */
@@ -62,7 +65,16 @@ static void serve(const stand_in_req *req, pfc_buf *out, void *arg)
         if (s.leases == s.stop_at_lease)
             (void)!write(stop_pipe[1], "x", 1);
         (void)snprintf(s.asked[s.leases > 1], sizeof(s.asked[0]), "%.32s", at ? at + 9 : "");
-        if (s.lease_status)
+        at = strstr(req->body, "\"asked\":");
+        s.falls = s.falls || (s.leases > 1 && at && strtoll(at + 8, NULL, 10) <= s.numbers[1]);
+        s.numbers[1] = at ? strtoll(at + 8, NULL, 10) : 0;
+        if (s.leases == 1)
+            s.numbers[0] = s.numbers[1];
+        if (s.unnumbered && at)
+            stand_in_json(out, 400,
+                          "{\"error\": {\"message\": \"asked is not a member that is known here\","
+                          " \"field\": \"asked\"}}");
+        else if (s.lease_status)
             stand_in_json(out, s.lease_status, "{\"error\": {\"message\": \"go away\"}}");
         else if (s.job && (s.leases == 1 || s.keep_leasing))
             stand_in_json(out, 200, s.job);
@@ -430,10 +442,41 @@ Test(agent, the_next_start_asks_under_the_lease_whose_answer_was_lost)
     cr_assert(eq(int, run_agent(true, &report, &err), PFC_EUNAVAIL));
     cr_assert(eq(sz, strlen(s.asked[0]), 32));
     cr_assert(eq(str, s.asked[1], s.asked[0]));
+    cr_assert(eq(int, s.leases, 5));
+    cr_assert(eq(i64, s.numbers[0], 1));
+    cr_assert(eq(i64, s.numbers[1], 5));
     s.lease_status = 0;
     s.asked[1][0] = '\0';
+    for (int start = 0; start < 2; start++) {
+        cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(str, s.asked[1], s.asked[0]));
+    }
+    cr_assert(not(s.falls)); /* one that is late is known for that */
+}
+
+Test(agent, a_server_that_knows_no_numbers_of_questions_is_asked_without)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    s.unnumbered = true;
     cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, s.leases, 2));
+    cr_assert(eq(i64, s.numbers[1], 0));
     cr_assert(eq(str, s.asked[1], s.asked[0]));
+}
+
+/* A work folder that was put back has numbers that were used already. */
+Test(agent, whose_questions_are_late_takes_another_name)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    s.lease_status = 409;
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_EUNAVAIL));
+    cr_assert(ge(int, s.leases, 2));
+    cr_assert(ne(str, s.asked[1], s.asked[0]));
+    cr_assert(eq(i64, s.numbers[1], 1));
 }
 
 typedef struct second {

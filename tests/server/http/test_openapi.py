@@ -232,6 +232,8 @@ class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
                 ask("get", "/api/v1/" + pattern, query=limit)
         while lease().status == 200:  # those that anybody may have
             pass
+        for asked in (2, 1):  # the second one is late
+            ask("post", "/api/v1/jobs/lease", {**self.BODIES["post", "/api/v1/jobs/lease"], "lease": "b" * 32, "asked": asked})
         for end in ("complete", "release"):
             job = {"project": "demo", "kind": "measure", "commit": support.commit_id(5), "branch": "main", "suite": "quick",
                    "labels": {"rack": "b"}, "source": "/nowhere"}

@@ -94,6 +94,28 @@ class Jobs(unittest.TestCase):
         kept = server.call("GET", f"/api/v1/runs/{0x5102:032x}").json
         self.assertEqual((kept["job_id"], kept["job_fence"]), (made["id"], 1))
 
+    def test_a_late_question_takes_nothing_and_gives_nothing_back(self):
+        """The first copy of a question arrives after the second, which has its answer."""
+        made = self.enqueue(52, "late").json["id"]
+        ask = lambda asked: server.call("POST", "/api/v1/jobs/lease", {
+            "runner": "r", "machine_class": "late", "lease": f"{52:032x}", "asked": asked}, token=self.runner)
+        job = ask(2).json["job"]
+        other = self.enqueue(53, "late").json["id"]
+        for asked in (1, 2):
+            late = ask(asked)
+            self.assertEqual((late.status, late.json["error"]["code"]), (409, "conflict"), late)
+        self.assertEqual(server.call("POST", f"/api/v1/jobs/{made}/heartbeat", {"lease": job["lease"]}, token=self.runner).status, 200)
+        self.assertEqual(server.call("GET", f"/api/v1/jobs/{other}").json["state"], "queued")
+        again = ask(3).json["job"]  # the answer was lost: what it brought is given back, and here taken again
+        self.assertEqual((again["id"], again["fence"]), (made, job["fence"] + 1))
+        self.assertEqual(self.end(again).status, 200)
+        self.assertEqual(ask(3).status, 409)
+        self.assertEqual(self.end(ask(4).json["job"]).status, 200)
+        self.assertEqual(ask(5).status, 204)
+        for bad in (0, -1, 1.5, "1", 2**53):
+            wrong = ask(bad)
+            self.assertEqual((wrong.status, wrong.json["error"]["field"]), (400, "asked"), wrong)
+
     def test_a_waiting_job_tells_its_place(self):
         ids = [self.enqueue(n, "places").json["id"] for n in (21, 22)]
         place = lambda i: server.call("GET", f"/api/v1/jobs/{ids[i]}").json["position"]
