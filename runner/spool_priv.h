@@ -23,8 +23,8 @@ typedef struct pfc_spool_trouble {
     char *reason;    /* what the server said last */
     unsigned behind; /* times that it did not go through: those with fewer go before it */
     unsigned errors; /* of these, answers that are an error of the server's with this one */
-    bool unproved;   /* and no other was taken since the last of them */
-    int64_t due_ns;  /* not before */
+    bool its_own; /* the server took others meanwhile: it is not broken, whatever it says to this */
+    int64_t due_ns; /* not before */
 } pfc_spool_trouble;
 
 struct pfc_spool {

@@ -92,7 +92,6 @@ static void note_error(pfc_spool *spool, const char *name, const char *reason)
 
     t->errors++;
     t->behind++;
-    t->unproved = true;
     t->due_ns = pfc_clock_ns() + (int64_t)(later_s * 1e9);
     free(t->reason);
     t->reason = pfc_strdup(reason);
@@ -107,15 +106,15 @@ static bool is_broken(const pfc_spool *spool)
     size_t n = 0;
 
     for (size_t i = 0; i < spool->troubles_len; i++)
-        n += spool->troubles[i].unproved;
+        n += spool->troubles[i].errors > 0 && !spool->troubles[i].its_own;
     return n >= PFC_SPOOL_IN_A_ROW;
 }
 
-/* It took one. */
+/* It took one: what it has an error with is these runs' own trouble, from now on. */
 static void prove(pfc_spool *spool)
 {
     for (size_t i = 0; i < spool->troubles_len; i++)
-        spool->troubles[i].unproved = false;
+        spool->troubles[i].its_own = spool->troubles[i].errors > 0;
 }
 
 static bool is_put_off(const pfc_spool_trouble *t)

@@ -3,8 +3,9 @@
 lost_runners.py [--runners N] [--jobs N] [--kills N] [--stops N] [--lease SECONDS] [--work SECONDS] [--minutes M] [--seed S] [--strict]
 
 Two servers share the database. Every tenth job waits for the one before it, every hundredth takes longer than a lease and lives by its
-heartbeats. Half of the killed runners come back with the lease that they had kept, half without. A stopped one goes on when its lease
-is over and hands its result in, late: it is kept, and marked as extra. Only faults that hit a runner with a job in hand are counted.
+heartbeats. Half of the killed runners come back with the lease that they had kept, half without. Of a fifth of the questions a copy comes
+late. A stopped one goes on when its lease is over and hands its result in, late: it is kept, and marked as extra. Only faults that hit a
+runner with a job in hand are counted.
 --strict also wants, by the database's clock, that no lease was overdue by another one: for a machine with nothing else to do.
 """
 import argparse
@@ -43,7 +44,7 @@ class Client:
             try:
                 if not self.connection:
                     self.connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=support.DEADLINE_S)
-                self.connection.request("POST", path, json.dumps(body), {"Authorization": "Bearer " + self.token})
+                self.connection.request("POST", path, json.dumps(body() if callable(body) else body), {"Authorization": "Bearer " + self.token})
                 reply = self.connection.getresponse()
                 data = reply.read()
                 if reply.status < 500:
@@ -68,6 +69,7 @@ def run_jobs(folder, name, port, token, seed, work_s):
     Like the agent it keeps what it is about to hand in: whoever is killed in the midst of that says the same again, and does not ask for
     work under a lease whose result may still be under way."""
     client, rng = Client(port, token), random.Random(seed)
+    numbers = []  # of the questions
     kept, busy = os.path.join(folder, name), os.path.join(folder, name + ".job")
 
     def hand_in(lease, job, run):
@@ -91,10 +93,13 @@ def run_jobs(folder, name, port, token, seed, work_s):
             hand_in(lease, *result)
             continue
         note(kept, lease)
-        status, answer = client.post("/api/v1/jobs/lease?wait=5", {"runner": name, "machine_class": "test", "lease": lease})
+        question = lambda: {"runner": name, "machine_class": "test", "lease": lease, "asked": numbers[-1]}
+        status, answer = client.post("/api/v1/jobs/lease?wait=5", lambda: numbers.append(time.monotonic_ns() // 1000) or question())
         want(status in (200, 204), (status, answer))
         if status == 204:
             continue
+        if rng.random() < 0.2:
+            want(client.post("/api/v1/jobs/lease", question())[0] == 409, "a late question is answered")
         job = answer["job"]
         lease = job["lease"]  # with its number: what was kept has none, and is what a successor asks with
         note(busy, str(job["id"]))

@@ -87,6 +87,31 @@ Test(spool_upload, a_run_that_the_server_has_an_error_with_stops_no_other)
     cr_assert(eq(int, look(2, reason), PFC_SPOOL_GONE));
 }
 
+/* Three of them are no broken server, when it takes others. */
+Test(spool_upload, nor_do_several)
+{
+    clerk c = { .status = 201, .body = "{}", .odd = { 2, 4, 6 }, .odd_status = 500 };
+    char reason[PFC_ERR_MAX];
+    pfc_spool_report report;
+    pfc_err err = { 0 };
+
+    add_runs(1, 6);
+    cr_assert(eq(int, upload_to(&c, &report, &err), PFC_EUNAVAIL));
+    want_calls(&c, "123456");
+    for (int n = 2; n <= PFC_SPOOL_ERRORS; n++) {
+        c.calls = 0;
+        cr_assert(eq(int, upload_to(&c, &report, &err), PFC_EUNAVAIL));
+        want_calls(&c, "246");
+    }
+    cr_assert(eq(sz, report.put_off, 3));
+    cr_assert(report.only_put_off);
+    cr_assert(eq(int, look(4, reason), PFC_SPOOL_PUT_OFF));
+    c.calls = 0;
+    add_runs(7, 8);
+    cr_assert(eq(int, upload_to(&c, &report, &err), PFC_EUNAVAIL));
+    want_calls(&c, "78246");
+}
+
 Test(spool_upload, it_is_sent_again_when_its_time_has_come)
 {
     clerk c = { .status = 201, .body = "{}", .odd = { 1 }, .odd_status = 500 };
@@ -245,15 +270,15 @@ Test(spool_upload, what_the_server_has_is_kept_and_sent_again_when_asked_for)
     cr_assert(eq(int, pfc_spool_resend("/nowhere", &counts, &err), PFC_EIO));
 }
 
-static char *kept_path(size_t n)
+static char *path_in(const char *folder, size_t n)
 {
     struct dirent **found = NULL;
-    int len = scandir(sent, &found, NULL, alphasort);
+    int len = scandir(folder, &found, NULL, alphasort);
     char *path = NULL;
 
     for (int i = 0; i < len; i++) {
         if (found[i]->d_type != DT_DIR && n-- == 0)
-            path = pfc_fs_join(sent, found[i]->d_name);
+            path = pfc_fs_join(folder, found[i]->d_name);
         free(found[i]);
     }
     free(found);
@@ -261,7 +286,8 @@ static char *kept_path(size_t n)
     return path;
 }
 
-static void acknowledged(char *path, int64_t s_ago, off_t bytes)
+/* As a file of that age; 0 bytes: as long as it is. */
+static void make_old(char *path, int64_t s_ago, off_t bytes)
 {
     struct timespec times[2];
 
@@ -281,15 +307,17 @@ Test(spool_upload, a_day_is_kept_and_of_that_no_more_than_fits)
     pfc_err err = { 0 };
 
     add_runs(1, 4);
+    make_old(path_in(dir, 0), 3 * PFC_SPOOL_SENT_S, 0); /* it waited long, and came today */
     cr_assert(eq(int, upload_to(&c, &report, &err), PFC_OK), "%s", err.msg);
-    acknowledged(kept_path(1), PFC_SPOOL_SENT_S + 3600, 0);
-    acknowledged(kept_path(2), PFC_SPOOL_SENT_S - 3600, 0);
+    cr_assert(eq(sz, files_in(sent), 4));
+    make_old(path_in(sent, 1), PFC_SPOOL_SENT_S + 3600, 0);
+    make_old(path_in(sent, 2), PFC_SPOOL_SENT_S - 3600, 0);
     pfc_spool_close(spool);
     open_spool();
     cr_assert(eq(sz, files_in(sent), 3));
-    acknowledged(kept_path(0), 10, (off_t)PFC_SPOOL_SENT_BYTES / 2);
-    acknowledged(kept_path(1), 30, (off_t)PFC_SPOOL_SENT_BYTES / 2 + 1);
-    acknowledged(kept_path(2), 20, 10);
+    make_old(path_in(sent, 0), 10, (off_t)PFC_SPOOL_SENT_BYTES / 2);
+    make_old(path_in(sent, 1), 30, (off_t)PFC_SPOOL_SENT_BYTES / 2 + 1);
+    make_old(path_in(sent, 2), 20, 10);
     add_runs(5, 5); /* it is looked through after an upload, too */
     cr_assert(eq(int, upload_to(&c, &report, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, files_in(sent), 3));
