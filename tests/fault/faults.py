@@ -87,7 +87,7 @@ class Place:
         return server
 
     def ledger(self, seed, servers=1, *flags):
-        database = self.cluster.database()
+        database = self.cluster.database(migrated=True)
         return Ledger(database, [self.server(database, *flags) for _ in range(servers)], seed)
 
     def end_servers(self):

@@ -3,8 +3,8 @@
  *
  * Prints the connection string of an empty database as its first line, then obeys one word a line
  * on standard input, each answered by "ok": `halt` (as an administrator), `crash`, `resume`, and
- * `database NAME`, which creates an empty database and answers with its connection string. The end
- * of its input is the end of the cluster.
+ * `database NAME` or `migrated NAME`, which create an empty database, or one with the newest schema
+ * and no row, and answer with its connection string. The end of its input is the end of the cluster.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +20,13 @@ static void say(const char *text)
     (void)fflush(stdout);
 }
 
-static pfc_code add_database(const pfc_cluster *cluster, const char *name, pfc_err *err)
+static pfc_code add_database(const pfc_cluster *cluster, const char *name,
+                             const char *template_name, pfc_err *err)
 {
     char *admin = pfc_cluster_url(cluster, "postgres");
     char *url = pfc_cluster_url(cluster, name);
     pfc_code code = pfc_is_slug(name)
-                        ? pfc_cluster_create(admin, name, NULL, err)
+                        ? pfc_cluster_create(admin, name, template_name, err)
                         : pfc_err_set(err, PFC_EINVAL, "\"%s\" is no database's name", name);
 
     if (!code)
@@ -35,13 +36,28 @@ static pfc_code add_database(const pfc_cluster *cluster, const char *name, pfc_e
     return code;
 }
 
+/* The template is made when it is first asked for: many scripts never do. */
+static pfc_code add_migrated(const pfc_cluster *cluster, const char *name, pfc_err *err)
+{
+    static bool made;
+    pfc_code code = made ? PFC_OK : pfc_cluster_make_template(cluster, err);
+
+    if (code)
+        return code;
+    made = true;
+    return add_database(cluster, name, PFC_CLUSTER_TEMPLATE, err);
+}
+
 static pfc_code obey(pfc_cluster *cluster, const char *line, pfc_err *err)
 {
-    static const char word[] = "database ";
+    static const char empty[] = "database ";
+    static const char migrated[] = "migrated ";
     pfc_code code;
 
-    if (strncmp(line, word, sizeof(word) - 1) == 0)
-        return add_database(cluster, line + sizeof(word) - 1, err);
+    if (strncmp(line, empty, sizeof(empty) - 1) == 0)
+        return add_database(cluster, line + sizeof(empty) - 1, NULL, err);
+    if (strncmp(line, migrated, sizeof(migrated) - 1) == 0)
+        return add_migrated(cluster, line + sizeof(migrated) - 1, err);
     if (strcmp(line, "resume") == 0)
         code = pfc_cluster_resume(cluster, err);
     else if (strcmp(line, "halt") == 0 || strcmp(line, "crash") == 0)
@@ -61,7 +77,7 @@ int main(void)
     pfc_code code = pfc_cluster_start(&cluster, &err);
 
     if (!code)
-        code = add_database(cluster, "main", &err);
+        code = add_database(cluster, "main", NULL, &err);
     while (!code && fgets(line, sizeof(line), stdin)) {
         line[strcspn(line, "\n")] = '\0';
         code = obey(cluster, line, &err);

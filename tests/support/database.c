@@ -16,7 +16,6 @@
 #include "tests/support/support.h"
 
 #define ADMIN_ENV "PFC_TEST_ADMIN_URL"
-#define TEMPLATE  "pfc_template"
 
 static pfc_cluster *the_cluster;
 
@@ -29,15 +28,29 @@ static PGconn *connect_or_die(const char *url)
     return pg;
 }
 
+static bool is_in_use(const PGresult *res)
+{
+    const char *state = PQresultErrorField(res, PG_DIAG_SQLSTATE);
+
+    return state && strcmp(state, "55006") == 0; /* object_in_use */
+}
+
 pfc_code pfc_cluster_create(const char *admin_url, const char *name, const char *template_name,
                             pfc_err *err)
 {
     PGconn *pg = connect_or_die(admin_url);
-    char *sql = pfc_format("CREATE DATABASE %s TEMPLATE %s", name,
-                           template_name ? template_name : "template0");
+    /* As files: by way of the log each block of a template is read, logged and written again. */
+    char *sql = template_name ? pfc_format("CREATE DATABASE %s TEMPLATE %s STRATEGY file_copy",
+                                           name, template_name)
+                              : pfc_format("CREATE DATABASE %s TEMPLATE template0", name);
     PGresult *res = PQexec(pg, sql);
     pfc_code code = PFC_OK;
 
+    /* The backend that migrated the template may take its time to go; the statement waits 5 s for it. */
+    for (int more = 60; more > 0 && is_in_use(res); more--) {
+        PQclear(res);
+        res = PQexec(pg, sql);
+    }
     if (PQresultStatus(res) != PGRES_COMMAND_OK)
         code = pfc_err_set(err, PFC_EIO, "%s: %s", sql, PQresultErrorMessage(res));
     PQclear(res);
@@ -46,26 +59,35 @@ pfc_code pfc_cluster_create(const char *admin_url, const char *name, const char 
     return code;
 }
 
+pfc_code pfc_cluster_make_template(const pfc_cluster *cluster, pfc_err *err)
+{
+    char *admin = pfc_cluster_url(cluster, "postgres");
+    char *url = pfc_cluster_url(cluster, PFC_CLUSTER_TEMPLATE);
+    pfc_db *db = NULL;
+    pfc_code code = pfc_cluster_create(admin, PFC_CLUSTER_TEMPLATE, NULL, err);
+
+    if (!code)
+        code = pfc_db_open(&db, &(pfc_db_opts){ .url = url, .connections = 1 }, err);
+    if (!code)
+        code = pfc_db_migrate(db, NULL, err);
+    pfc_db_close(db); /* a template must have no connection */
+    free(admin);
+    free(url);
+    return code;
+}
+
 void pfc_test_cluster_begin(void)
 {
     pfc_err err = { 0 };
-    pfc_db *db = NULL;
-    char *admin, *url;
+    char *admin;
     pfc_code code = pfc_cluster_start(&the_cluster, &err);
 
     if (code)
         pfc_die("%s", err.msg);
     admin = pfc_cluster_url(the_cluster, "postgres");
-    url = pfc_cluster_url(the_cluster, TEMPLATE);
     (void)setenv(ADMIN_ENV, admin, 1);
-    code = pfc_cluster_create(admin, TEMPLATE, NULL, &err);
-    if (!code)
-        code = pfc_db_open(&db, &(pfc_db_opts){ .url = url, .connections = 1 }, &err);
-    if (!code)
-        code = pfc_db_migrate(db, NULL, &err);
-    pfc_db_close(db); /* a template must have no connection */
     free(admin);
-    free(url);
+    code = pfc_cluster_make_template(the_cluster, &err);
     if (code) {
         pfc_test_cluster_end();
         pfc_die("%s", err.msg);
@@ -89,7 +111,7 @@ char *pfc_test_db_url(bool empty)
         pfc_die("this test needs a cluster: include tests/support/cluster_hooks.h");
     pfc_random_id(id);
     (void)snprintf(name, sizeof(name), "t_%.16s", id);
-    if (pfc_cluster_create(admin, name, empty ? NULL : TEMPLATE, &err))
+    if (pfc_cluster_create(admin, name, empty ? NULL : PFC_CLUSTER_TEMPLATE, &err))
         pfc_die("%s", err.msg);
     host_end = strchr(admin, ' ');
     return pfc_format("%.*s user=perfci dbname=%s connect_timeout=60", (int)(host_end - admin),

@@ -16,6 +16,8 @@
 
 typedef struct pfc_cluster pfc_cluster;
 
+#define PFC_CLUSTER_TEMPLATE "pfc_template"
+
 /** initdb and start; ready for connections when it returns. */
 pfc_code pfc_cluster_start(pfc_cluster **out, pfc_err *err) PFC_MUSTCHECK;
 /** Connection string of a database in it; caller frees. */
@@ -29,6 +31,9 @@ void pfc_cluster_free(pfc_cluster *cluster);
 /** Creates a database; template NULL: empty. */
 pfc_code pfc_cluster_create(const char *admin_url, const char *name, const char *template_name,
                             pfc_err *err) PFC_MUSTCHECK;
+
+/** Creates PFC_CLUSTER_TEMPLATE, a migrated database to create others from; no connection to it may be open then. */
+pfc_code pfc_cluster_make_template(const pfc_cluster *cluster, pfc_err *err) PFC_MUSTCHECK;
 
 /** For cluster_hooks.h: starts and stops the program's cluster, with a migrated template in it. */
 void pfc_test_cluster_begin(void);

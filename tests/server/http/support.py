@@ -65,10 +65,10 @@ class Cluster:
         self.process.stdin.flush()
         return self._line()
 
-    def database(self):
-        """The connection string of a new, empty database."""
+    def database(self, migrated=False):
+        """The connection string of a new database: empty, as a server finds it on its first day, or with the newest schema."""
         self.count += 1
-        self.urls.append(self.order(f"database test{self.count}"))
+        self.urls.append(self.order(f"{'migrated' if migrated else 'database'} test{self.count}"))
         return self.urls[-1]
 
     def close(self, dumped=True):

@@ -21,7 +21,7 @@ class Guard(guard_tls.Tls, unittest.TestCase):
         cls.cluster.close()
 
     def serve(self, *flags, **more):
-        server = support.Server(self.cluster.database(), *flags, **more)
+        server = support.Server(self.cluster.database(migrated=True), *flags, **more)
         self.addCleanup(server.close)
         return server
 

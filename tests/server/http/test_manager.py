@@ -55,7 +55,7 @@ class Managed(unittest.TestCase):
         file.flush()
 
     def start(self, *flags, **more):
-        server = support.Server(self.cluster.database(), *flags, **more)
+        server = support.Server(self.cluster.database(migrated=True), *flags, **more)
         self.addCleanup(server.close)
         return server
 

@@ -27,7 +27,7 @@ def tearDownModule():
 
 class Restart(unittest.TestCase):
     def setUp(self):
-        self.server = support.Server(cluster.database(), "--public-read")
+        self.server = support.Server(cluster.database(migrated=True), "--public-read")
         self.addCleanup(self.server.close)
         self.assertEqual(self.server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status, 201)
 
@@ -181,7 +181,7 @@ class Notices(unittest.TestCase):
         if lines:
             text = lines.replace("HERE", here).replace("SECRET", self.secret).replace("TOKEN", self.token)
             notify = ("--notify", self.write("receivers", text))
-        server = support.Server(cluster.database(), "--public-read", *notify, "--notify-retry", "0.05", "--notify-tries",
+        server = support.Server(cluster.database(migrated=True), "--public-read", *notify, "--notify-retry", "0.05", "--notify-tries",
                                 "4", "--notify-timeout", "1", "--public-url", "https://perfci.example/", *flags)
         self.addCleanup(server.close)
         self.assertEqual(server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status, 201)
