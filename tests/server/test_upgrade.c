@@ -151,7 +151,7 @@ static const struct {
       "loss_high,"
       " series, moved, judged, reasons) VALUES (1, 'main', 1, 1, true, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
       "1, 1, '{}')" },
-    { 27, "INSERT INTO lease_questions VALUES (repeat('a', 64), 2)" },
+    { 28, "INSERT INTO lease_questions VALUES (repeat('a', 64), 2)" },
 };
 
 /* ---- one connection ---- */
