@@ -323,7 +323,7 @@ void pfc_tx_free(pfc_tx *tx)
         return;
     if (tx->open && tx->begun && PQstatus(tx->conn->pg) == CONNECTION_OK)
         (void)pfc_conn_exec(tx->conn->pg, "ROLLBACK", "rollback", NULL);
-    if (PQstatus(tx->conn->pg) != CONNECTION_OK || tx->read_only ||
+    if (PQstatus(tx->conn->pg) != CONNECTION_OK || tx->read_only || tx->overdue ||
         PQtransactionStatus(tx->conn->pg) != PQTRANS_IDLE)
         disconnect(tx->db, tx->conn);
     give_back(tx->db, tx->conn);
@@ -509,6 +509,7 @@ static pfc_code query(pfc_tx *tx, const char *name, pfc_args *args, int binary, 
         code = pfc_result_fault(tx->conn->pg, res, name, err);
         tx->collided = pfc_result_collided(res);
         tx->read_only = pfc_result_read_only(res);
+        tx->overdue = code == PFC_ETIMEOUT;
         goto done;
     }
     if (out) {

@@ -42,6 +42,7 @@ struct pfc_tx {
     bool behind;   /* ... and found that something is not there yet */
     bool
         read_only; /* the database takes no writes on this connection: another may lead to one that does */
+    bool overdue; /* a statement ran out of time: it is to be planned anew, on another connection */
 };
 
 /** Begins now what would begin with the first statement: for texts that do not come from schema/queries. */
