@@ -6,7 +6,6 @@
  * that the process lives; everything else is 503 until the schema is in place.
  */
 #include <errno.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/log.h"
+#include "core/base/proc_memory.h"
 #include "server/handlers/handlers.h"
 #include "server/manager.h"
 #include "server/running.h"
@@ -442,13 +442,6 @@ static pfc_code start(server *s, pfc_err *err)
 
 /* ---- events ---- */
 
-/* What a crowd took is free in each thread's arena, below something that lives: the C library keeps it. */
-static void give_memory_back(void)
-{
-    if (mallinfo2().fordblks > KEPT_BYTES)
-        (void)malloc_trim(0);
-}
-
 /* Until told to stop. After a gap all who wait look again: news may have been missed. */
 static void relay_events(server *s)
 {
@@ -475,8 +468,8 @@ static void relay_events(server *s)
             down = false;
             if (code == PFC_OK)
                 server_relay(s, event);
-            else
-                give_memory_back(); /* nothing has happened for a while */
+            else if (pfc_memory_give_back(KEPT_BYTES)) /* nothing has happened for a while */
+                pfc_log(PFC_DEBUG, "memory given back");
             continue;
         }
         if (!down)

@@ -1,7 +1,8 @@
-/* Memory of a family of processes, from /proc. */
+/* Memory of a family of processes, from /proc, and of this one, from its allocator. */
 #include "core/base/proc_memory.h"
 
 #include <dirent.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,4 +128,12 @@ uint64_t pfc_proc_default_memory_limit(void)
     if (file)
         fclose(file);
     return all / 4 * 3;
+}
+
+bool pfc_memory_give_back(size_t keep_bytes)
+{
+    if (mallinfo2().fordblks <= keep_bytes)
+        return false;
+    (void)malloc_trim(0);
+    return true;
 }

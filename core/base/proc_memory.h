@@ -1,5 +1,6 @@
 /*
- * Memory that a process and its descendants hold, for those that watch over children.
+ * Memory that a process and its descendants hold, for those that watch over children, and what this one
+ * holds without need.
  */
 #ifndef PFC_CORE_BASE_PROC_MEMORY_H
 #define PFC_CORE_BASE_PROC_MEMORY_H
@@ -17,6 +18,13 @@
  * not seen. False when nothing can be read.
  */
 bool pfc_proc_tree_exceeds(pid_t pid, uint64_t limit_bytes);
+
+/**
+ * Gives the pages of what was freed back to the system, when that is more than keep_bytes: the C library
+ * keeps them, in each thread's arena below whatever lives. True when it did. Milliseconds a gigabyte;
+ * thread-safe.
+ */
+bool pfc_memory_give_back(size_t keep_bytes);
 
 /** Three quarters of the machine's memory, or of the control group's limit when that is lower. */
 uint64_t pfc_proc_default_memory_limit(void);
