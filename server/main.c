@@ -401,8 +401,8 @@ static pfc_code start(server *s, pfc_err *err)
     pfc_code code;
 
     s->app.lease_s = s->settings.lease_s;
-    pthread_mutex_init(&s->app.snapshot.lock, NULL);
-    pthread_mutex_init(&s->app.seen_schema.lock, NULL);
+    pthread_mutex_init(&s->app.snapshot.turn.lock, NULL);
+    pthread_mutex_init(&s->app.seen_schema.turn.lock, NULL);
     s->app.cache = pfc_cache_new(CACHE_TTL_S);
     code = pfc_manager_sockets(&s->listen_fd, &s->ops_fd, err);
     if (!code)

@@ -13,24 +13,27 @@
 #include "server/http/http.h"
 #include "server/services/pulse.h"
 
-/* What /metrics says of the database, at most a second old: anybody may ask, and as often as they like. */
-typedef struct pfc_snapshot {
+/* Who asks the database for what anybody may ask the server for, as often as they like: one request at a time,
+ * and at most once a second. The others get what was known. */
+typedef struct pfc_turn {
     pthread_mutex_t lock; /* initialised by main; not held while the database is asked */
     int64_t asked_ns;     /* guarded by lock, like the rest */
     int64_t at_ns;        /* of the answer; 0: there was none yet */
     bool asking;          /* since asked_ns */
-    bool up;
+} pfc_turn;
+
+/* What /metrics says of the database. */
+typedef struct pfc_snapshot {
+    pfc_turn turn;
+    bool up; /* guarded by turn, like the rest */
     pfc_figures figures;
     pfc_job_counts jobs;
 } pfc_snapshot;
 
-/* The schema that the database has, asked for once a second at most: /readyz is anybody's, and without a limit. */
+/* The schema that the database has, for /readyz. */
 typedef struct pfc_seen_schema {
-    pthread_mutex_t lock; /* initialised by main */
-    int64_t asked_ns;     /* guarded by lock, like the rest */
-    int64_t at_ns;        /* of the answer; 0: there was none yet */
-    bool asking;          /* since asked_ns */
-    int version;
+    pfc_turn turn;
+    int version; /* guarded by turn, like the rest */
     pfc_err err; /* PFC_OK: version holds */
 } pfc_seen_schema;
 
@@ -59,6 +62,14 @@ extern const size_t pfc_routes_len;
 
 /** The token's owner, for the HTTP floor. */
 pfc_code pfc_app_check_token(pfc_app *app, const char *token, pfc_principal *out, pfc_err *err);
+
+/* ---- asking for many (ops.c); each is called with the lock held ---- */
+
+/** Is it the caller's turn to ask, with the lock released meanwhile? Then pfc_turn_done follows. */
+bool pfc_turn_take(pfc_turn *turn);
+void pfc_turn_done(pfc_turn *turn);
+/** Since when the request that asks has had no answer; 0: none asks. */
+int64_t pfc_turn_waits_ns(const pfc_turn *turn);
 
 /* ---- decoding that several share (decode.c) ---- */
 

@@ -112,6 +112,7 @@ static void put_own(pfc_app *app, pfc_buf *out)
 
 /* ---- the database ---- */
 
+/* Without the lock at first, and with it in the end. */
 static void look(pfc_app *app)
 {
     pfc_snapshot *s = &app->snapshot;
@@ -120,14 +121,12 @@ static void look(pfc_app *app)
     const bool up = pfc_figures_get(app->db, 0, &figures, NULL) == PFC_OK &&
                     pfc_job_counts_get(app->db, &jobs, NULL) == PFC_OK;
 
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->turn.lock);
     old = s->jobs;
     s->jobs = jobs;
     s->figures = figures;
     s->up = up;
-    s->at_ns = pfc_clock_ns();
-    s->asking = false;
-    pthread_mutex_unlock(&s->lock);
+    pfc_turn_done(&s->turn);
     pfc_rows_clear(&old);
 }
 
@@ -174,29 +173,22 @@ static void put_figures(const pfc_snapshot *s, pfc_buf *out)
     put_jobs(&s->jobs, out);
 }
 
-/* One request asks at a time; who comes meanwhile gets what there was, and before long the word that the
- * database is down: one that hangs holds one thread. Two monitors that come at once are no outage. */
+/* Who comes while another asks gets what there was, and before long the word that the database is down: one
+ * that hangs holds one thread. Two monitors that come at once are no outage. */
 static void put_database(pfc_app *app, pfc_buf *out)
 {
     pfc_snapshot *s = &app->snapshot;
-    int64_t now_ns;
-    bool ask;
 
-    pthread_mutex_lock(&s->lock);
-    now_ns = pfc_clock_ns();
-    ask = !s->asking && (!s->at_ns || now_ns - s->at_ns >= PFC_NS_PER_S);
-    if (ask) {
-        s->asking = true;
-        s->asked_ns = now_ns;
-        pthread_mutex_unlock(&s->lock);
+    pthread_mutex_lock(&s->turn.lock);
+    if (pfc_turn_take(&s->turn)) {
+        pthread_mutex_unlock(&s->turn.lock);
         look(app);
-        pthread_mutex_lock(&s->lock);
     }
-    if (s->asking && now_ns - s->asked_ns >= PATIENCE_NS)
+    if (pfc_turn_waits_ns(&s->turn) >= PATIENCE_NS)
         put_up(false, out);
-    else if (s->at_ns) /* else nobody knows yet */
+    else if (s->turn.at_ns) /* else nobody knows yet */
         put_figures(s, out);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->turn.lock);
 }
 
 /* ---- the older text ---- */

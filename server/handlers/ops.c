@@ -26,42 +26,56 @@ PFC_HANDLER(healthz)
 
 #define SHARED_NS PFC_NS_PER_S /* an answer of the database serves all who ask within it */
 
-/* One request asks at a time; who comes meanwhile gets what was known, and before long the word that
- * nothing is: a database that hangs holds one thread and not all of them. */
+bool pfc_turn_take(pfc_turn *turn)
+{
+    const int64_t now_ns = pfc_clock_ns();
+
+    if (turn->asking || (turn->at_ns && now_ns - turn->at_ns < SHARED_NS))
+        return false;
+    turn->asking = true;
+    turn->asked_ns = now_ns;
+    return true;
+}
+
+void pfc_turn_done(pfc_turn *turn)
+{
+    turn->asking = false;
+    turn->at_ns = pfc_clock_ns();
+}
+
+int64_t pfc_turn_waits_ns(const pfc_turn *turn)
+{
+    return turn->asking ? PFC_MAX(pfc_clock_ns() - turn->asked_ns, 1) : 0;
+}
+
+/* Who comes while another asks gets what was known, and before long the word that nothing is: a database
+ * that hangs holds one thread and not all of them. */
 static pfc_code look_at_schema(pfc_app *app, int *version, pfc_err *err)
 {
     pfc_seen_schema *seen = &app->seen_schema;
     pfc_err why = { 0 };
-    int64_t now_ns;
+    int64_t waits_ns;
     int found = 0;
-    bool ask;
 
-    pthread_mutex_lock(&seen->lock);
-    now_ns = pfc_clock_ns();
-    ask = !seen->asking && (!seen->at_ns || now_ns - seen->at_ns >= SHARED_NS);
-    if (ask) {
-        seen->asking = true;
-        seen->asked_ns = now_ns;
-    } else if (seen->asking && (!seen->at_ns || now_ns - seen->asked_ns >= SHARED_NS)) {
-        (void)pfc_err_set(&why, PFC_EUNAVAIL, "the database has not answered for %.1f s",
-                          (double)(now_ns - seen->asked_ns) * 1e-9);
-    } else {
-        why = seen->err;
-        found = seen->version;
-    }
-    pthread_mutex_unlock(&seen->lock);
-
-    if (ask) {
-        const pfc_code code = pfc_db_version(app->db, &found, &why);
-
-        pthread_mutex_lock(&seen->lock);
-        seen->asking = false;
-        seen->at_ns = pfc_clock_ns();
+    pthread_mutex_lock(&seen->turn.lock);
+    if (pfc_turn_take(&seen->turn)) {
+        pthread_mutex_unlock(&seen->turn.lock);
+        why.code = pfc_db_version(app->db, &found, &why);
+        pthread_mutex_lock(&seen->turn.lock);
         seen->version = found;
-        why.code = code;
         seen->err = why;
-        pthread_mutex_unlock(&seen->lock);
+        pfc_turn_done(&seen->turn);
+    } else {
+        waits_ns = pfc_turn_waits_ns(&seen->turn);
+        if (waits_ns && (!seen->turn.at_ns || waits_ns >= SHARED_NS)) {
+            (void)pfc_err_set(&why, PFC_EUNAVAIL, "the database has not answered for %.1f s",
+                              (double)waits_ns * 1e-9);
+        } else {
+            why = seen->err;
+            found = seen->version;
+        }
     }
+    pthread_mutex_unlock(&seen->turn.lock);
     *version = found;
     if (why.code)
         *err = why;
