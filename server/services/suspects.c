@@ -240,6 +240,8 @@ static pfc_code read_series(pfc_tx *tx, const range *r, gathered *g, pfc_alert_r
     g->place = pfc_calloc(len, sizeof(double));
     pfc_args_i64(&args, r->alert->id);
     code = pfc_tx_query(tx, "suspects_series", &args, &g->series, err);
+    if (!code && pfc_res_rows(g->series) == 0)
+        code = pfc_tx_behind(tx, err);
     for (size_t i = 0; !code && i < pfc_res_rows(g->series); i++) {
         pfc_res *points = NULL;
 
