@@ -43,19 +43,22 @@ static json_t *encode_suspect(const pfc_alert_ranking *r, const pfc_suspect *s)
 PFC_HANDLER(alerts_suspects)
 {
     pfc_alert_ranking ranking = { 0 };
+    pfc_alerts alert = { 0 };
     int64_t id = 0;
     json_t *list, *json;
     pfc_code code;
 
     code = pfc_req_param_id(req, "id", &id, err);
+    /* Before the work, which is for those who may see it. */
+    if (!code)
+        code = pfc_alerts_get(app->db, id, &alert, err);
+    if (!code)
+        code = pfc_req_allow_project(req, alert.items[0].project_id, err);
+    pfc_rows_clear(&alert);
     if (!code)
         code = pfc_alert_rank(app->db, id, &ranking, err);
-    if (!code)
-        code = pfc_req_allow_project(req, ranking.alert.items[0].project_id, err);
-    if (code) {
-        pfc_alert_ranking_clear(&ranking);
+    if (code)
         return code;
-    }
     list = json_array();
     for (size_t i = 0; i < ranking.suspects.len; i++)
         json_array_append_new(list, encode_suspect(&ranking, &ranking.suspects.items[i]));
