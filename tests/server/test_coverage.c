@@ -114,3 +114,76 @@ Test(coverage, a_sign_a_commit_says_measured_broken_missing_or_not_there_yet)
     pfc_coverage_clear(&c);
     pfc_db_close(db);
 }
+
+/* One benchmark at commit n on a backend, of a run on that branch. */
+static void on(pfc_db *db, int64_t p, unsigned n, const char *branch, const char *class_name,
+               const char *backend, const char *benchmark, bool broken)
+{
+    pfc_run *run = fx_run(n);
+    pfc_measurement *m;
+
+    free(run->machine.machine_class);
+    run->machine.machine_class = pfc_strdup(class_name);
+    run->branch = branch ? pfc_strdup(branch) : NULL;
+    fx_measure(run, benchmark, "time_ns", 100, 0.005, 8, 2, n);
+    m = &run->measurements[0];
+    free(m->backend);
+    m->backend = pfc_strdup(backend);
+    if (broken) {
+        m->status = PFC_STATUS_BROKEN;
+        m->reason = pfc_strdup("wrong result");
+        m->samples_len = m->blocks_len = 0;
+    }
+    fx_ingest(db, p, run);
+}
+
+static void expect_sizes(pfc_db *db, int64_t p, pfc_coverage_filter filter, size_t rows,
+                         size_t never)
+{
+    pfc_coverage c = { 0 };
+    pfc_err err = { 0 };
+
+    filter.branch = "main";
+    cr_assert(eq(int, pfc_coverage_read(db, p, &filter, &c, &err), PFC_OK), "%s", err.msg);
+    cr_expect(eq(sz, c.rows.len, rows));
+    cr_expect(eq(sz, c.never.len, never));
+    pfc_coverage_clear(&c);
+}
+
+Test(coverage, what_is_asked_for_is_what_is_told_and_no_more_than_there_is_room_for)
+{
+    const pfc_coverage_filter usual = { .branch = "main" },
+                              all = { .branch = "main", .commits = 130 };
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_coverage c = { 0 };
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 130);
+    for (unsigned n = 1; n <= 130; n += 129)
+        on(db, p, n, NULL, "new", "scalar", "gemm/a", false);
+    on(db, p, 130, NULL, "old", "vector", "gemm/a", false);
+    on(db, p, 130, NULL, "old", "vector", "gemm/b", false);
+    on(db, p, 129, "side", "new", "scalar", "gemm/a", true);  /* another branch's: nothing here */
+    on(db, p, 130, "side", "new", "scalar", "gemm/c", false); /* nor is this */
+
+    /* gemm/b has not been on the machines of gemm/a's other class */
+    expect_sizes(db, p, usual, 3, 1);
+    expect_sizes(db, p, (pfc_coverage_filter){ .backend = "vector" }, 2, 0);
+    expect_sizes(db, p, (pfc_coverage_filter){ .backend = "scalar" }, 1, 1);
+    expect_sizes(db, p, (pfc_coverage_filter){ .machine_class = "old" }, 2, 0);
+    expect_sizes(db, p, (pfc_coverage_filter){ .machine_class = "new" }, 1, 1);
+    expect_sizes(db, p, (pfc_coverage_filter){ .benchmark = "gemm/a" }, 2, 0);
+    expect_sizes(db, p, (pfc_coverage_filter){ .benchmark = "gemm/b" }, 1, 1);
+
+    cr_assert(eq(int, pfc_coverage_read(db, p, &usual, &c, &err), PFC_OK), "%s", err.msg);
+    cr_expect(eq(sz, c.commits.len, 50), "unless more are asked for");
+    cr_expect(eq(int, cells_of(&c, "new", "gemm/a")[1], '-'), "it broke on another branch");
+    pfc_coverage_clear(&c);
+    cr_assert(eq(int, pfc_coverage_read(db, p, &all, &c, &err), PFC_OK), "%s", err.msg);
+    cr_expect(eq(sz, c.commits.len, 130));
+    cr_expect(eq(sz, c.missing[0], 128));
+    cr_expect(eq(sz, c.fills_len, PFC_COVERAGE_MAX_LIST));
+    pfc_coverage_clear(&c);
+    pfc_db_close(db);
+}

@@ -274,6 +274,52 @@ Test(reading, packed_series_read_as_their_measurements_do)
     free(url);
 }
 
+/* Points of a window: -1 when it is refused. */
+static int points_of(pfc_db *db, int64_t series, const char *from, const char *to, int points,
+                     pfc_err *err)
+{
+    const pfc_window_opts opts = { .from = from, .to = to, .points = points };
+    pfc_window w = { 0 };
+    int n;
+
+    if (pfc_series_window(db, series, &opts, &w, err))
+        return -1;
+    n = (int)w.points.len;
+    pfc_window_clear(&w);
+    return n;
+}
+
+Test(reading, a_window_has_the_ends_and_the_size_that_were_asked_for)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t series = long_series(db, url, fx_project(db), 101); /* 20 commits, 101 points each */
+    const char *one = fx_sha(7), *next = fx_sha(8);
+    pfc_err err = { 0 };
+
+    cr_expect(eq(int, points_of(db, series, one, one, 0, &err), 101), "%s", err.msg);
+    cr_expect(eq(int, points_of(db, series, next, one, 0, &err), -1));
+    cr_expect(eq(str, err.field, "to"));
+    cr_expect(eq(int, points_of(db, series, "1700000420", "1700000420", 0, &err), 101));
+    cr_expect(eq(int, points_of(db, series, "1700000421", "1700000420", 0, &err), -1));
+    cr_expect(eq(str, err.field, "to"));
+    /* 11 digits are still a time, 12 a commit that is not there, and more after the point no number */
+    cr_expect(eq(int, points_of(db, series, "17000000000", NULL, 0, &err), 0), "%s", err.msg);
+    cr_expect(eq(int, points_of(db, series, "170000000000", NULL, 0, &err), -1));
+    cr_expect(eq(int, err.code, PFC_ENOTFOUND));
+    cr_expect(eq(int, points_of(db, series, "1700000420.00000000", NULL, 0, &err), -1));
+    cr_expect(eq(int, err.code, PFC_EINVAL));
+    /* 2,000 unless another number is asked for; as many as that are the points themselves */
+    cr_expect(eq(int, points_of(db, series, NULL, NULL, 0, &err), 2000));
+    cr_expect(eq(int, points_of(db, series, NULL, NULL, 5000, &err), 2020));
+    cr_expect(eq(int, points_of(db, series, NULL, NULL, 1, &err), 1));
+    cr_expect(eq(int, points_of(db, series, NULL, NULL, 5001, &err), -1));
+    cr_expect(eq(str, err.field, "points"));
+    cr_expect(eq(int, points_of(db, series, NULL, NULL, -1, &err), -1));
+    pfc_db_close(db);
+    free(url);
+}
+
 Test(reading, a_new_fingerprint_is_a_boundary_that_names_what_changed)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);

@@ -1,0 +1,159 @@
+/* Two commits or runs side by side: what may stand for them, and what is judged. */
+#include <math.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "tests/server/fixture.h"
+
+static pfc_comparison compare(pfc_db *db, int64_t p, const char *a, const char *b)
+{
+    pfc_comparison c = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_compare(db, p, a, b, NULL, &c, &err), PFC_OK), "%s, %s: %s", a, b,
+              err.msg);
+    return c;
+}
+
+static void expect_code(pfc_db *db, int64_t p, const char *a, pfc_code want)
+{
+    pfc_comparison c = { 0 };
+    pfc_err err = { 0 };
+
+    cr_expect(eq(int, pfc_compare(db, p, a, fx_sha(1), NULL, &c, &err), want), "%s: %s", a,
+              err.msg);
+    cr_expect(eq(str, err.field, "a"));
+    pfc_comparison_clear(&c);
+}
+
+static pfc_run *measured(unsigned n, const char *benchmark, double center, size_t blocks)
+{
+    pfc_run *run = fx_run(n);
+
+    fx_measure(run, benchmark, "time_ns", center, 0.002, 60, blocks, n);
+    return run;
+}
+
+/* A run's number is short, or nothing else: whole numbers of 7 and more digits are commits first. */
+Test(compare, names_are_commits_or_runs)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db), first, moved;
+    char commit[] = "1234567aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", number[24], other[24];
+    pfc_run *run;
+    pfc_comparison c;
+
+    fx_commits(db, p, 1, 3);
+    first = fx_ingest(db, p, measured(1, "gemm/a", 100, 3));
+    pfc_test_sql(url, "SELECT setval(pg_get_serial_sequence('runs', 'id'), 1234566)");
+    fx_ingest(db, p, measured(2, "gemm/a", 120, 3)); /* 1234567 */
+    run = measured(3, "gemm/a", 150, 3);
+    free(run->commit);
+    run->commit = pfc_strdup(commit);
+    cr_assert(eq(i64, fx_ingest(db, p, run), 1234568));
+
+    (void)snprintf(number, sizeof(number), "%lld", (long long)first);
+    c = compare(db, p, number, "1234568");
+    cr_expect(eq(str, c.a.commit, (char *)(uintptr_t)fx_sha(1)));
+    cr_expect(eq(str, c.b.commit, commit));
+    pfc_comparison_clear(&c);
+    c = compare(db, p, number, "1234567"); /* there is such a run, and such a commit */
+    cr_expect(eq(str, c.b.commit, commit));
+    pfc_comparison_clear(&c);
+    expect_code(db, p, "0", PFC_EINVAL);
+    expect_code(db, p, "000000", PFC_EINVAL);
+    expect_code(db, p, "", PFC_EINVAL);
+    expect_code(db, p, "12345678901234567890", PFC_ENOTFOUND);
+    expect_code(db, p, "999999", PFC_ENOTFOUND);
+
+    /* of a commit the runs of a machine that had moved are left out; one that is named is not */
+    run = measured(1, "gemm/a", 200, 3);
+    run->infra = true;
+    moved = fx_ingest(db, p, run);
+    (void)snprintf(other, sizeof(other), "%lld", (long long)moved);
+    c = compare(db, p, number, other);
+    cr_assert(eq(sz, c.rows_len, 1));
+    cr_expect(epsilon_eq(dbl, c.rows[0].result.rel_change, 1.0, 0.01));
+    pfc_comparison_clear(&c);
+    pfc_db_close(db);
+    free(url);
+}
+
+static const pfc_compare_row *row_of(const pfc_comparison *c, const char *benchmark,
+                                     const char *class_name)
+{
+    for (size_t i = 0; i < c->rows_len; i++)
+        if (pfc_streq(c->rows[i].benchmark, benchmark) &&
+            pfc_streq(c->rows[i].machine_class, class_name))
+            return &c->rows[i];
+    cr_fatal("no row of %s on %s", benchmark, class_name);
+    return NULL;
+}
+
+static void expect_verdict(const pfc_comparison *c, const char *benchmark, const char *class_name,
+                           int verdict, bool regression)
+{
+    const pfc_compare_row *row = row_of(c, benchmark, class_name);
+
+    cr_expect(eq(int, (int)row->result.verdict, verdict), "%s on %s", benchmark, class_name);
+    cr_expect(eq(int, row->regression, regression), "%s on %s", benchmark, class_name);
+}
+
+/* Commit n on machines of that class. */
+static void store(pfc_db *db, int64_t p, unsigned n, const char *class_name, double slower)
+{
+    const bool second = n == 2;
+    pfc_run *run = measured(n, "gemm/a", second ? 100 * slower : 100, 10);
+    const char *const rising[] = { "up", "down" };
+
+    free(run->machine.machine_class);
+    run->machine.machine_class = pfc_strdup(class_name);
+    /* launches that share their luck are few on one side: then samples are what there is */
+    fx_measure(run, "few", "time_ns", second ? 120 : 100, 0.002, 60, second ? 2 : 10, n);
+    fx_measure(run, "canary", "time_ns", second ? 120 : 100, 0.002, 60, 10, n);
+    fx_measure(run, "zeros", "count", 0, 0, 60, 10, n);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rising); i++) {
+        fx_measure(run, rising[i], "tflops", !second ? 100 : i ? 80 : 120, 0.002, 60, 10, n);
+        run->measurements[run->measurements_len - 1].higher_is_better = true;
+    }
+    fx_ingest(db, p, run);
+}
+
+Test(compare, verdicts_are_of_a_class_a_direction_and_what_can_be_judged)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_comparison c;
+
+    fx_commits(db, p, 1, 2);
+    for (unsigned n = 1; n <= 2; n++) {
+        store(db, p, n, "one", 1.2);
+        store(db, p, n, "two", 0.8);
+    }
+    c = compare(db, p, fx_sha(1), fx_sha(2));
+    cr_assert(eq(sz, c.rows_len, 12));
+    expect_verdict(&c, "gemm/a", "one", PFC_VERDICT_DIFFERENT, true);
+    expect_verdict(&c, "gemm/a", "two", PFC_VERDICT_DIFFERENT, false);
+    cr_expect(eq(sz, row_of(&c, "gemm/a", "one")->a.n, 60));
+    expect_verdict(&c, "few", "one", PFC_VERDICT_DIFFERENT, true);
+    expect_verdict(&c, "canary", "one", PFC_VERDICT_INCONCLUSIVE, false);
+    expect_verdict(&c, "zeros", "one", PFC_VERDICT_INCONCLUSIVE, false);
+    cr_expect(eq(dbl, row_of(&c, "zeros", "one")->result.p, 1.0));
+    cr_expect(eq(dbl, row_of(&c, "zeros", "one")->b.median, 0.0));
+    expect_verdict(&c, "up", "one", PFC_VERDICT_DIFFERENT, false);
+    expect_verdict(&c, "down", "one", PFC_VERDICT_DIFFERENT, true);
+    cr_expect(eq(sz, c.regressions, 5));
+    cr_expect(eq(sz, c.improvements, 3));
+    cr_expect(eq(sz, c.inconclusive, 4));
+    cr_expect(eq(sz, c.same, 0));
+    pfc_comparison_clear(&c);
+    /* and the same again is the same */
+    c = compare(db, p, fx_sha(1), fx_sha(1));
+    expect_verdict(&c, "canary", "two", PFC_VERDICT_INCONCLUSIVE, false);
+    cr_expect(eq(sz, c.same + c.inconclusive, 12));
+    cr_expect(eq(sz, c.regressions + c.improvements, 0));
+    pfc_comparison_clear(&c);
+    pfc_db_close(db);
+}

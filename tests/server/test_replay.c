@@ -1,0 +1,137 @@
+/* What a replay counts as an alert, and which of people's words it holds against one. */
+#include <math.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "server/services/internal.h"
+
+#include "tests/server/fixture.h"
+
+#define COMMITS 50
+#define STEP_AT 25
+
+/* The step's way in each series: the first two are regressions, the others none. */
+static const struct {
+    const char *benchmark;
+    double after;
+    bool higher_is_better;
+} works[] = {
+    { "slower", 115, false }, { "falling", 85, true },  { "faster", 85, false },
+    { "rising", 115, true },  { "canary", 115, false },
+};
+
+static void measure_all(pfc_db *db, int64_t p)
+{
+    fx_commits(db, p, 1, COMMITS);
+    for (unsigned n = 1; n <= COMMITS; n++) {
+        pfc_run *run = fx_run(n);
+
+        for (size_t i = 0; i < PFC_ARRAY_LEN(works); i++) {
+            fx_measure(run, works[i].benchmark, "value", n < STEP_AT ? 100 : works[i].after, 0.005,
+                       12, 3, n * 17 + (unsigned)i);
+            run->measurements[i].higher_is_better = works[i].higher_is_better;
+        }
+        fx_ingest(db, p, run);
+    }
+    fx_detect(db);
+}
+
+static pfc_replay replay(pfc_db *db, int64_t p)
+{
+    const pfc_detector detector = { 0 };
+    pfc_replay out = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_project_replay(db, p, "main", &detector, &out, &err), PFC_OK), "%s",
+              err.msg);
+    return out;
+}
+
+static void say(pfc_db *db, int64_t p, const char *benchmark, const char *state)
+{
+    const pfc_alert_change change = { .state = state };
+    const pfc_alert_filter filter = { .project_id = p };
+    pfc_alerts alerts = { 0 }, after = { 0 };
+    bool said = false;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_alerts_list(db, &filter, (pfc_page){ 0 }, &alerts, &err), PFC_OK));
+    for (size_t i = 0; i < alerts.len && !said; i++) {
+        if (!pfc_streq(alerts.items[i].benchmark, benchmark))
+            continue;
+        cr_assert(
+            eq(int, pfc_alert_update(db, "ann", alerts.items[i].id, &change, &after, &err), PFC_OK),
+            "%s", err.msg);
+        said = true;
+    }
+    cr_assert(said, "no alert of %s", benchmark);
+    pfc_rows_clear(&after);
+    pfc_rows_clear(&alerts);
+}
+
+Test(replay, only_regressions_are_alerts_and_only_people_label_them)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    int64_t p = fx_project(db);
+    const pfc_detector detector = { 0 };
+    pfc_replay r;
+    pfc_err err = { 0 };
+
+    measure_all(db, p);
+    /* the detector's own word is no label */
+    pfc_test_sql(
+        url, "UPDATE alerts SET state = 'infrastructure'; INSERT INTO alert_events (project_id,"
+             " alert_id, actor, state_from, state_to, reason) SELECT project_id, id, 'detector',"
+             " 'untriaged', 'infrastructure', '' FROM alerts");
+    r = replay(db, p);
+    cr_expect(eq(sz, r.series, 4), "all but the canary");
+    cr_expect(eq(sz, r.points, 4 * COMMITS));
+    cr_expect(eq(sz, r.changes_len, 4));
+    cr_expect(eq(sz, r.alerts, 2));
+    cr_expect(eq(sz, r.unlabelled, 2));
+    cr_expect(eq(sz, r.labelled_real + r.labelled_noise, 0));
+    pfc_replay_clear(&r);
+
+    /* a label is of its own series, and of no other at the same commit */
+    pfc_test_sql(url, "UPDATE alerts SET state = 'untriaged'");
+    say(db, p, "slower", "acknowledged");
+    r = replay(db, p);
+    cr_expect(eq(sz, r.labelled_real, 1));
+    cr_expect(eq(sz, r.labelled_noise, 0));
+    cr_expect(eq(sz, r.found_real, 1));
+    cr_expect(eq(sz, r.unlabelled, 1), "the other is nobody's word yet");
+    pfc_replay_clear(&r);
+
+    /* and of the range that it names, its ends among it */
+    for (int end = 0; end < 4; end++) {
+        char sql[512];
+        /* the replay's own range: from STEP_AT to STEP_AT */
+        const int low = end < 2 ? STEP_AT + end : STEP_AT - 3,
+                  high = end < 2 ? STEP_AT + 3 : STEP_AT - end + 2;
+
+        (void)snprintf(
+            sql, sizeof(sql),
+            "UPDATE change_points x SET commit_low_id = l.commit_id, commit_high_id = h.commit_id"
+            " FROM branch_commits l, branch_commits h WHERE l.position = %d AND h.position = %d",
+            low, high);
+        pfc_test_sql(url, sql);
+        r = replay(db, p);
+        cr_expect(eq(sz, r.labelled_real, 1));
+        cr_expect(eq(sz, r.found_real, (size_t)(low <= STEP_AT && high >= STEP_AT)), "%d to %d",
+                  low, high);
+        pfc_replay_clear(&r);
+    }
+
+    /* more than it reads */
+    pfc_test_sql(url, "UPDATE series s SET points = 1000001 - 3 * 50 FROM benchmarks b"
+                      " WHERE b.id = s.benchmark_id AND b.name = 'slower'");
+    cr_expect(eq(int, pfc_project_replay(db, p, "main", &detector, &r, &err), PFC_ETOOBIG));
+    pfc_test_sql(url, "UPDATE series SET points = points - 1 WHERE points > 1000");
+    r = replay(db, p);
+    cr_expect(eq(sz, r.series, 4));
+    pfc_replay_clear(&r);
+    pfc_db_close(db);
+    free(url);
+}
