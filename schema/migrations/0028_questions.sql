@@ -5,3 +5,14 @@ CREATE TABLE lease_questions (
     heard_from bigint NOT NULL,           -- the lowest number that is no late one
     asked_at   timestamptz NOT NULL DEFAULT now()
 );
+
+-- A role of the server changes and removes its rows.
+DO $$
+DECLARE
+    old text := pg_get_functiondef('server_rights(text)'::regprocedure);
+BEGIN
+    IF strpos(old, 'machine_shifts,tallies}') = 0 OR strpos(old, '{jobs,series_chunks,tallies}') = 0 THEN
+        RAISE EXCEPTION 'server_rights is not the one of migration 0027';
+    END IF;
+    EXECUTE replace(old, 'tallies}', 'tallies,lease_questions}');
+END $$;
