@@ -28,7 +28,7 @@ packages= sanitized=
 finish() {
     local status=$?
     trap - EXIT
-    [ -z "$sanitized" ] || kill "$sanitized" 2>/dev/null || true
+    [ -z "$sanitized" ] || kill -- "-$sanitized" 2>/dev/null || true
     wait || true
     exit "$status"
 }
@@ -73,8 +73,12 @@ if [ "$fast" -eq 1 ]; then
 fi
 
 # The second build takes what the tests leave idle, and no more: of a core that a test wants it gets a sixtieth.
+# A process group of its own, so that its end is that of every compiler in it; not a session, which Linux would
+# give a share of its own whatever the priority.
+set -m
 nice -n 19 bash -c 'cmake --preset asan -DPERFCI_WEB=OFF && exec ninja -C build/asan' </dev/null >build/asan.log 2>&1 &
 sanitized=$!
+set +m
 say "tests: all labels, release build"
 run_ctest release -j "$jobs"
 
