@@ -1,0 +1,124 @@
+"""How fast runs of commits are stored that nobody told of before.
+
+unknown.py [--runs N] [--clients N] [--stored N] [--workers N]
+
+Each run names another commit, a second younger than the one before, and so makes it known. The clients take
+the next run from one list, so what they send comes in nearly, but not quite, in the order of time: as from
+several machines that measure as a team commits. First in a fresh project, then in one that has `stored`
+commits in a line already. PostgreSQL syncs to the disk. Prints runs a second, of every quarter, too: a rate
+that falls from quarter to quarter grows with the history. Then positions are compared with the order of time.
+"""
+import argparse
+import datetime
+import hashlib
+import http.client
+import json
+import os
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "tests/server/http"))
+import support  # noqa: E402
+
+BEGIN = datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)
+LINE = """
+INSERT INTO branches (project_id, name) SELECT id, 'main' FROM projects WHERE name = '{0}';
+INSERT INTO commits (project_id, sha, parents, time)
+SELECT p.id, lpad(to_hex(n), 40, '0'), CASE WHEN n > 1 THEN ARRAY[lpad(to_hex(n - 1), 40, '0')] ELSE '{{}}' END,
+       timestamptz '2025-01-01Z' + n * interval '1 minute'
+FROM projects p, generate_series(1, {1}) AS n WHERE p.name = '{0}' ORDER BY n;
+INSERT INTO branch_commits (project_id, branch, commit_id, position)
+SELECT c.project_id, 'main', c.id, row_number() OVER (ORDER BY c.time)
+FROM commits c JOIN projects p ON p.id = c.project_id WHERE p.name = '{0}';
+ANALYZE commits, branch_commits;
+"""
+MISPLACED = """
+SELECT count(*) FILTER (WHERE position IS DISTINCT FROM due), count(*) FROM (
+    SELECT b.position, row_number() OVER (ORDER BY c.time) AS due
+    FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
+    JOIN projects p ON p.id = b.project_id WHERE p.name = '{0}') AS l
+"""
+
+
+def document(n, project):
+    at = [(BEGIN + datetime.timedelta(seconds=s)).strftime("%Y-%m-%dT%H:%M:%SZ") for s in (n, n + 60)]
+    run = support.run_document(n, 0, project=project, id=os.urandom(16).hex(), started_at=at[0], finished_at=at[1])
+    run["commit"] = hashlib.sha1(f"{project} {n}".encode()).hexdigest()
+    return json.dumps(run).encode()
+
+
+def crowd(server, documents, clients):
+    """Each client has one connection; returns when every run was stored, in seconds from the start."""
+    queue, ends, lock, faults = iter(documents), [], threading.Lock(), []
+    head = {"Authorization": "Bearer " + server.admin, "Content-Type": "application/json"}
+
+    def work():
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=support.DEADLINE_S)
+        while True:
+            with lock:
+                body = next(queue, None)
+            if body is None:
+                break
+            connection.request("POST", "/api/v1/runs", body=body, headers=head)
+            answer = connection.getresponse()
+            text = answer.read()
+            if answer.status != 201:
+                faults.append(f"{answer.status} {text[:300]!r}")
+                break
+            with lock:
+                ends.append(time.perf_counter() - begin)
+        connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(clients)]
+    begin = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if faults:
+        raise SystemExit(faults[0])
+    return ends
+
+
+def measure(server, url, args, stored):
+    project = f"stored{stored}"
+    if server.as_admin("POST", "/api/v1/projects", {"name": project}).status != 201:
+        raise SystemExit("the project could not be made")
+    if stored:
+        support.sql(url, LINE.format(project, stored))
+    # the first run makes the series and the machine known
+    crowd(server, [document(0, project)], 1)
+    ends = crowd(server, [document(n, project) for n in range(1, args.runs + 1)], args.clients)
+    quarter = len(ends) // 4
+    parts = [quarter / (ends[(k + 1) * quarter - 1] - (ends[k * quarter - 1] if k else 0)) for k in range(4)]
+    wrong, members = support.sql(url, MISPLACED.format(project)).strip().split("|")
+    print(f"{stored:>9} {args.clients:>7} {args.runs:>6} {len(ends) / ends[-1]:>9.0f}   " + " ".join(f"{p:6.0f}" for p in parts) +
+          f"   {wrong} of {members} misplaced", flush=True)
+    return int(wrong)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--stored", type=int, default=50000)
+    parser.add_argument("--workers", default="1")
+    args = parser.parse_args()
+    os.environ.setdefault("PERFCI_TEST_FSYNC", "1")
+    cluster = support.Cluster()
+    url = cluster.database()
+    server = support.Server(url, "--workers", args.workers)
+    wrong = 0
+    try:
+        print(f"{'stored':>9} {'clients':>7} {'runs':>6} {'runs/s':>9}   by quarter")
+        for stored in (0, args.stored):
+            wrong += measure(server, url, args, stored)
+    finally:
+        server.close()
+        cluster.close(dumped=False)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
