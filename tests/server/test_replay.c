@@ -76,6 +76,7 @@ Test(replay, only_regressions_are_alerts_and_only_people_label_them)
     pfc_db *db = pfc_test_db_open(3, &url);
     int64_t p = fx_project(db);
     const pfc_detector detector = { 0 };
+    size_t rises = 0;
     pfc_replay r;
     pfc_err err = { 0 };
 
@@ -90,6 +91,9 @@ Test(replay, only_regressions_are_alerts_and_only_people_label_them)
     cr_expect(eq(sz, r.points, 4 * COMMITS));
     cr_expect(eq(sz, r.changes_len, 4));
     cr_expect(eq(sz, r.alerts, 2));
+    for (size_t i = 0; i < r.changes_len; i++)
+        rises += r.changes[i].alert && r.changes[i].rel_change > 0;
+    cr_expect(eq(sz, rises, 1), "one that rose, and one that fell and should not have");
     cr_expect(eq(sz, r.unlabelled, 2));
     cr_expect(eq(sz, r.labelled_real + r.labelled_noise, 0));
     pfc_replay_clear(&r);
