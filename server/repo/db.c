@@ -240,10 +240,12 @@ static bool still_good(PGconn *pg)
            poll(&fd, 1, 0) == 0;
 }
 
-/* Large reads: planned for what is asked, and sorted in memory. */
+/* Large reads: planned for what is asked, and sorted in memory. The lock comes before the snapshot: a month
+ * that is exchanged after it (migration 0023) would have no rows there. */
 #define SNAPSHOT                                                                                   \
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL work_mem = '32MB';"                \
-    " SET LOCAL plan_cache_mode = force_custom_plan"
+    " SET LOCAL plan_cache_mode = force_custom_plan;"                                              \
+    " LOCK TABLE ONLY public.measurements IN ACCESS SHARE MODE"
 
 pfc_code pfc_tx_begin(pfc_tx **out, pfc_db *db, pfc_tx_mode mode, pfc_err *err)
 {
