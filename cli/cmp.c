@@ -9,6 +9,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/parse.h"
+#include "core/wire/fingerprint.h"
 
 #define FDR_LEVEL 0.05
 
@@ -234,19 +235,18 @@ static void hold_discovery_rate(pfc_cmp *cmp)
 /* Names of the fingerprint's entries that differ. */
 static char *differing(const pfc_machine *a, const pfc_machine *b)
 {
+    char **names;
+    size_t len;
     pfc_buf buf;
     char *out = NULL;
 
+    pfc_fingerprint_diff(&a->fingerprint, &b->fingerprint, PFC_FINGERPRINT_VALUES, &names, &len);
     pfc_buf_init(&buf, 8192);
-    for (size_t i = 0; i < a->fingerprint.len; i++) {
-        const pfc_pair *pair = &a->fingerprint.items[i];
-
-        if (!pfc_streq(pair->value, pfc_pairs_get(&b->fingerprint, pair->name)))
-            pfc_buf_printf(&buf, "%s%s", buf.len ? ", " : "", pair->name);
+    for (size_t i = 0; i < len; i++) {
+        pfc_buf_printf(&buf, "%s%s", i ? ", " : "", names[i]);
+        free(names[i]);
     }
-    for (size_t i = 0; i < b->fingerprint.len; i++)
-        if (!pfc_pairs_get(&a->fingerprint, b->fingerprint.items[i].name))
-            pfc_buf_printf(&buf, "%s%s", buf.len ? ", " : "", b->fingerprint.items[i].name);
+    free(names);
     if (buf.len)
         out = pfc_buf_take(&buf);
     pfc_buf_clear(&buf);

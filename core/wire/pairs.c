@@ -39,6 +39,24 @@ void pfc_pairs_clear(pfc_pairs *pairs)
     *pairs = (pfc_pairs){ 0 };
 }
 
+pfc_code pfc_pairs_parse(const char *text, pfc_pairs *out, pfc_err *err)
+{
+    json_t *object = NULL;
+    const char *name;
+    json_t *value;
+    pfc_code code = pfc_json_parse(text, strlen(text), &object, err);
+
+    if (code)
+        return code;
+    json_object_foreach(object, name, value)
+    {
+        if (json_is_string(value))
+            pfc_pairs_set(out, name, json_string_value(value));
+    }
+    json_decref(object);
+    return PFC_OK;
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(((const pfc_pair *)a)->name, ((const pfc_pair *)b)->name);

@@ -54,6 +54,15 @@ void pfc_measurement_clear(pfc_measurement *m)
     *m = (pfc_measurement){ 0 };
 }
 
+void pfc_machine_clear(pfc_machine *machine)
+{
+    free(machine->name);
+    free(machine->machine_class);
+    free(machine->fingerprint_hash);
+    pfc_pairs_clear(&machine->fingerprint);
+    *machine = (pfc_machine){ 0 };
+}
+
 void pfc_run_free(pfc_run *run)
 {
     if (run == NULL)
@@ -64,10 +73,7 @@ void pfc_run_free(pfc_run *run)
     free(run->branch);
     free(run->suite);
     free(run->suite_hash);
-    free(run->machine.name);
-    free(run->machine.machine_class);
-    free(run->machine.fingerprint_hash);
-    pfc_pairs_clear(&run->machine.fingerprint);
+    pfc_machine_clear(&run->machine);
     for (size_t i = 0; i < run->measurements_len; i++)
         pfc_measurement_clear(&run->measurements[i]);
     free(run->measurements);

@@ -32,6 +32,9 @@
 #define PFC_WIRE_MAX_TEXT         4096    /* subjects, reasons, paths */
 #define PFC_WIRE_MAX_ID           ((INT64_C(1) << 53) - 1) /* what every reader of JSON holds exactly */
 
+/* What a fingerprint's entry says where it could not be read; never empty, never a guess. */
+#define PFC_NOT_AVAILABLE "not available"
+
 /** A name and a text, as in fingerprints, parameters and labels. */
 typedef struct pfc_pair {
     char *name;
@@ -48,6 +51,8 @@ void pfc_pairs_set(pfc_pairs *pairs, const char *name, const char *value); /* ad
 const char *pfc_pairs_get(const pfc_pairs *pairs, const char *name);       /* NULL: absent */
 void pfc_pairs_clear(pfc_pairs *pairs);
 json_t *pfc_pairs_to_json(const pfc_pairs *pairs); /* object, sorted by name */
+/** Adds the texts of a JSON object, which is as pfc_pairs_to_json made it, in its order. */
+pfc_code pfc_pairs_parse(const char *text, pfc_pairs *out, pfc_err *err) PFC_MUSTCHECK;
 
 typedef enum pfc_status {
     PFC_STATUS_OK,      /* has samples */
@@ -124,6 +129,7 @@ void pfc_measurement_clear(pfc_measurement *m);
 double pfc_measurement_median(const pfc_measurement *m);
 /** Sets machine.fingerprint_hash from the pairs. */
 void pfc_machine_hash(pfc_machine *machine);
+void pfc_machine_clear(pfc_machine *machine);
 /** Splits a run whose text is over max_bytes into several documents with one id; *parts has *len
  *  texts, caller frees each and the array. */
 pfc_code pfc_run_split(const pfc_run *run, size_t max_bytes, char ***parts, size_t *len,

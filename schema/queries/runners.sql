@@ -20,7 +20,13 @@ FROM runners r WHERE $1::bigint IS NULL OR r.project_id IS NULL OR r.project_id 
 
 -- name: machines_list
 -- $1 project_id or NULL: those that it has runs of, $2 cursor, $3 limit
+-- before: the fingerprint that was new before this one was, of the same machine; NULL: none
 SELECT k.id, k.class, k.name, k.fingerprint_hash, k.fingerprint::text AS fingerprint,
+       (SELECT b.fingerprint::text FROM machines b
+        WHERE b.class = k.class AND b.name = k.name AND b.id < k.id
+          AND ($1::bigint IS NULL OR (SELECT sum(u.n) FROM tallies u WHERE u.project_id = $1::bigint
+                                      AND u.what = 'runs' AND u.of = b.id) > 0)
+        ORDER BY b.id DESC LIMIT 1) AS before,
        extract(epoch FROM k.first_seen_at)::float8 AS first_seen_at,
        extract(epoch FROM k.last_seen_at)::float8 AS last_seen_at,
        coalesce(t.runs, 0)::bigint AS runs

@@ -144,7 +144,8 @@ LEASE = {"type": "string", "pattern": "^[0-9a-f]{32}-[1-9][0-9]{0,18}$"}
 leased = more(job, without="expected_wait wait_reason parents", lease=LEASE, fence=NUMERAL, lease_s=NUMERAL, source=null(TEXT),
               build=null(TEXT), measure=null(TEXT), task=ANYTHING)
 runner = members(name=TEXT, machine_class=TEXT, last_seen_at=TIME, job_id=null(NUMERAL), labels=TEXTS, backends=each(TEXT))
-machine = members(id=NUMERAL, machine_class=TEXT, name=TEXT, fingerprint_hash=HASH, fingerprint=TEXTS, first_seen_at=TIME,
+machine = members(id=NUMERAL, machine_class=TEXT, name=TEXT, fingerprint_hash=HASH, fingerprint=TEXTS,
+                  changed=null(each(members(name=TEXT, before=null(TEXT), now=null(TEXT)))), first_seen_at=TIME,
                   last_seen_at=TIME, runs=COUNT)
 
 cost = members(commits=COUNT, stored_runs=COUNT, runs=null(NUMBER), builds=null(NUMBER), run_seconds=null(NUMBER),

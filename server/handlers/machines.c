@@ -1,4 +1,5 @@
 /* Runners and machines. */
+#include "core/wire/fingerprint.h"
 #include "server/handlers/handlers.h"
 
 /* GET /api/v1/runners */
@@ -28,6 +29,32 @@ PFC_HANDLER(runners_list)
     return code;
 }
 
+/* What of the machine changed since the fingerprint before, with what it was; null: there was none. */
+static pfc_code encode_changes(const pfc_machine_row *m, json_t **out, pfc_err *err)
+{
+    pfc_pairs before = { 0 }, now = { 0 };
+    char **names = NULL;
+    size_t len = 0;
+    pfc_code code = PFC_OK;
+
+    *out = m->before_json ? json_array() : json_null();
+    if (m->before_json)
+        code = pfc_pairs_parse(m->before_json, &before, err);
+    if (!code && m->before_json)
+        code = pfc_pairs_parse(m->fingerprint_json, &now, err);
+    if (!code && m->before_json)
+        pfc_fingerprint_diff(&before, &now, PFC_FINGERPRINT_MACHINE, &names, &len);
+    for (size_t i = 0; i < len; i++)
+        json_array_append_new(*out,
+                              json_pack("{s:s, s:o, s:o}", "name", names[i], "before",
+                                        pfc_reply_string(pfc_pairs_get(&before, names[i])), "now",
+                                        pfc_reply_string(pfc_pairs_get(&now, names[i]))));
+    pfc_decode_texts_free(names, len);
+    pfc_pairs_clear(&before);
+    pfc_pairs_clear(&now);
+    return code;
+}
+
 /* GET /api/v1/machines */
 PFC_HANDLER(machines_list)
 {
@@ -42,19 +69,25 @@ PFC_HANDLER(machines_list)
     if (code)
         return code;
     items = json_array();
-    for (size_t i = 0; i < rows.len; i++) {
+    for (size_t i = 0; i < rows.len && !code; i++) {
         const pfc_machine_row *m = &rows.items[i];
+        json_t *changed = NULL;
 
+        code = encode_changes(m, &changed, err);
         json_array_append_new(
-            items, json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "id", (json_int_t)m->id,
-                             "machine_class", pfc_reply_string(m->machine_class), "name",
-                             pfc_reply_string(m->name), "fingerprint_hash",
+            items, json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "id",
+                             (json_int_t)m->id, "machine_class", pfc_reply_string(m->machine_class),
+                             "name", pfc_reply_string(m->name), "fingerprint_hash",
                              pfc_reply_string(m->fingerprint_hash), "fingerprint",
                              pfc_encode_json_text(m->fingerprint_json ? m->fingerprint_json : "{}"),
-                             "first_seen_at", pfc_encode_time(m->first_seen_at), "last_seen_at",
-                             pfc_encode_time(m->last_seen_at), "runs", (json_int_t)m->runs));
+                             "changed", changed, "first_seen_at", pfc_encode_time(m->first_seen_at),
+                             "last_seen_at", pfc_encode_time(m->last_seen_at), "runs",
+                             (json_int_t)m->runs));
     }
-    code = pfc_reply_json(reply, 200, pfc_encode_list("machines", items, rows.next), err);
+    if (code)
+        json_decref(items);
+    else
+        code = pfc_reply_json(reply, 200, pfc_encode_list("machines", items, rows.next), err);
     pfc_rows_clear(&rows);
     return code;
 }

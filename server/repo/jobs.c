@@ -104,6 +104,7 @@ static const pfc_col machine_cols[] = {
     PFC_COL(pfc_machine_row, name, "name", TEXT),
     PFC_COL(pfc_machine_row, fingerprint_hash, "fingerprint_hash", TEXT),
     PFC_COL(pfc_machine_row, fingerprint_json, "fingerprint", TEXT),
+    PFC_COL(pfc_machine_row, before_json, "before", TEXT),
     PFC_COL(pfc_machine_row, first_seen_at, "first_seen_at", F64),
     PFC_COL(pfc_machine_row, last_seen_at, "last_seen_at", F64),
     PFC_COL(pfc_machine_row, runs, "runs", I64),

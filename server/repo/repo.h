@@ -296,6 +296,7 @@ pfc_code pfc_runners_list(pfc_db *db, int64_t project_id, pfc_runners *out,
 typedef struct pfc_machine_row {
     int64_t id;
     const char *machine_class, *name, *fingerprint_hash, *fingerprint_json;
+    const char *before_json; /* the fingerprint that it had before; NULL: the first */
     double first_seen_at, last_seen_at;
     int64_t runs;
 } pfc_machine_row;

@@ -237,17 +237,13 @@ static void count(pfc_comparison *c, pfc_compare_row *row)
         c->inconclusive++;
 }
 
-static json_t *machine_json(const pfc_res *machines, int64_t id)
+static pfc_code read_machine(const pfc_res *machines, int64_t id, pfc_pairs *out, pfc_err *err)
 {
-    json_t *object = NULL;
-
     for (size_t i = 0; i < pfc_res_rows(machines); i++) {
-        const char *text = pfc_res_text(machines, i, 1);
-
-        if (pfc_res_i64(machines, i, 0) == id && pfc_json_parse(text, strlen(text), &object, NULL))
-            object = NULL;
+        if (pfc_res_i64(machines, i, 0) == id)
+            return pfc_pairs_parse(pfc_res_text(machines, i, 1), out, err);
     }
-    return object;
+    return PFC_OK;
 }
 
 static pfc_code add_row(pfc_comparison *c, const entry *a, const entry *b, const pfc_res *machines,
@@ -273,14 +269,17 @@ static pfc_code add_row(pfc_comparison *c, const entry *a, const entry *b, const
         return code;
     count(c, row);
     if (a->machine_id != b->machine_id) {
-        json_t *x = machine_json(machines, a->machine_id),
-               *y = machine_json(machines, b->machine_id);
+        pfc_pairs x = { 0 }, y = { 0 };
 
-        pfc_fingerprint_diff(x, y, &row->differs, &row->differs_len);
-        json_decref(x);
-        json_decref(y);
+        code = read_machine(machines, a->machine_id, &x, err);
+        if (!code)
+            code = read_machine(machines, b->machine_id, &y, err);
+        if (!code)
+            pfc_fingerprint_diff(&x, &y, PFC_FINGERPRINT_VALUES, &row->differs, &row->differs_len);
+        pfc_pairs_clear(&x);
+        pfc_pairs_clear(&y);
     }
-    return PFC_OK;
+    return code;
 }
 
 static void add_only(char ***list, size_t *len, size_t *cap, const entry *e)

@@ -3,23 +3,6 @@
  */
 #include "server/services/internal.h"
 
-static pfc_code read_pairs(const char *text, pfc_pairs *out, pfc_err *err)
-{
-    json_t *object = NULL;
-    const char *name;
-    json_t *value;
-    pfc_code code = pfc_json_parse(text, strlen(text), &object, err);
-
-    if (code)
-        return code;
-    json_object_foreach(object, name, value)
-    {
-        pfc_pairs_set(out, name, json_string_value(value));
-    }
-    json_decref(object);
-    return PFC_OK;
-}
-
 static char *text_of(const pfc_res *res, size_t row, const char *column)
 {
     return pfc_strdup(pfc_res_text(res, row, pfc_res_column(res, column)));
@@ -42,8 +25,8 @@ static pfc_code read_header(const pfc_res *res, pfc_run *run, pfc_err *err)
     run->infra = pfc_res_bool(res, 0, pfc_res_column(res, "infra"));
     run->machine.name = text_of(res, 0, "machine");
     run->machine.machine_class = text_of(res, 0, "class");
-    code = read_pairs(pfc_res_text(res, 0, pfc_res_column(res, "fingerprint")),
-                      &run->machine.fingerprint, err);
+    code = pfc_pairs_parse(pfc_res_text(res, 0, pfc_res_column(res, "fingerprint")),
+                           &run->machine.fingerprint, err);
     if (!code)
         pfc_machine_hash(&run->machine);
     return code;
@@ -63,9 +46,10 @@ static pfc_code read_measurement(const pfc_res *res, size_t row, pfc_measurement
     m->reason = text_of(res, row, "reason");
     pfc_res_f64s(res, row, pfc_res_column(res, "samples"), &m->samples, &m->samples_len);
     pfc_res_u32s(res, row, pfc_res_column(res, "blocks"), &m->blocks, &m->blocks_len);
-    code = read_pairs(pfc_res_text(res, row, pfc_res_column(res, "params")), &m->params, err);
+    code = pfc_pairs_parse(pfc_res_text(res, row, pfc_res_column(res, "params")), &m->params, err);
     if (!code)
-        code = read_pairs(pfc_res_text(res, row, pfc_res_column(res, "extra")), &m->extra, err);
+        code =
+            pfc_pairs_parse(pfc_res_text(res, row, pfc_res_column(res, "extra")), &m->extra, err);
     return code;
 }
 

@@ -41,41 +41,6 @@ pfc_code pfc_query_id(pfc_tx *tx, const char *name, pfc_args *args, int64_t *id,
     return code;
 }
 
-static bool entry_equal(const json_t *a, const json_t *b)
-{
-    return a && b && json_equal(a, b);
-}
-
-static void add_name(char ***names, size_t *len, size_t *cap, const char *name)
-{
-    *names = pfc_grow(*names, *len, cap, sizeof(char *));
-    (*names)[(*len)++] = pfc_strdup(name);
-}
-
-void pfc_fingerprint_diff(const json_t *a, const json_t *b, char ***names, size_t *len)
-{
-    size_t cap = 0;
-    void *at;
-
-    *names = NULL;
-    *len = 0;
-    /* jansson iterates const objects through a cast of its own only */
-    for (at = json_object_iter((json_t *)(uintptr_t)a); at;
-         at = json_object_iter_next((json_t *)(uintptr_t)a, at)) {
-        const char *name = json_object_iter_key(at);
-
-        if (!entry_equal(json_object_iter_value(at), json_object_get(b, name)))
-            add_name(names, len, &cap, name);
-    }
-    for (at = json_object_iter((json_t *)(uintptr_t)b); at;
-         at = json_object_iter_next((json_t *)(uintptr_t)b, at)) {
-        const char *name = json_object_iter_key(at);
-
-        if (!json_object_get(a, name))
-            add_name(names, len, &cap, name);
-    }
-}
-
 void pfc_texts_free(char **texts, size_t len)
 {
     for (size_t i = 0; i < len; i++)

@@ -5,6 +5,7 @@
 #define PFC_SERVER_SERVICES_INTERNAL_H
 
 #include "core/base/parse.h"
+#include "core/wire/fingerprint.h"
 #include "server/services/services.h"
 
 /** Leaves a row in the audit log: "ingest" of "run 7". detail may be NULL. */
@@ -15,8 +16,8 @@ pfc_code pfc_tell(pfc_tx *tx, json_t *event, pfc_err *err) PFC_MUSTCHECK;
 /** First column of the first row as a number; 0: no row. Clears args. */
 pfc_code pfc_query_id(pfc_tx *tx, const char *name, pfc_args *args, int64_t *id,
                       pfc_err *err) PFC_MUSTCHECK;
-/** What is known of a machine; *out stays as it was where nothing is. The caller's to free. */
-pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, json_t **out,
+/** What is known of a machine, added to *out; nothing where nothing is. */
+pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_pairs *out,
                                  pfc_err *err) PFC_MUSTCHECK;
 
 /** A remembered token; *generation is for pfc_cache_keep_token, whatever comes back. */
@@ -318,8 +319,6 @@ pfc_code pfc_alert_apply(pfc_tx *tx, const char *actor, int64_t project_id, int6
                          const char *from, const pfc_alert_change *change,
                          pfc_err *err) PFC_MUSTCHECK;
 
-/** Names of the entries in which two fingerprints (JSON objects of texts) differ; owned by caller. */
-void pfc_fingerprint_diff(const json_t *a, const json_t *b, char ***names, size_t *len);
 void pfc_texts_free(char **texts, size_t len);
 
 #endif

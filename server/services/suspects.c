@@ -155,7 +155,7 @@ static bool parts(const pfc_res *points, size_t at)
     return true;
 }
 
-pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, json_t **out, pfc_err *err)
+pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_pairs *out, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -163,30 +163,27 @@ pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, json_t **out, p
 
     pfc_args_i64s(&args, &machine_id, 1);
     code = pfc_tx_query(tx, "machine_fingerprints", &args, &res, err);
-    if (!code && pfc_res_rows(res)) {
-        const char *text = pfc_res_text(res, 0, 1);
-
-        code = pfc_json_parse(text, strlen(text), out, err);
-    }
+    if (!code && pfc_res_rows(res))
+        code = pfc_pairs_parse(pfc_res_text(res, 0, 1), out, err);
     pfc_res_free(res);
     return code;
 }
 
-static char *copy_entry(const json_t *fingerprint, const char *name)
+static char *copy_entry(const pfc_pairs *fingerprint, const char *name)
 {
-    const char *text = json_string_value(json_object_get(fingerprint, name));
+    const char *text = pfc_pairs_get(fingerprint, name);
 
     return text ? pfc_strdup(text) : NULL;
 }
 
 /* One suspect a kind: an upgrade of a compiler changes several entries at once. */
-static void add_boundaries(const json_t *before, const json_t *now, double place,
+static void add_boundaries(const pfc_pairs *before, const pfc_pairs *now, double place,
                            pfc_alert_ranking *out)
 {
     char **names = NULL;
     size_t len = 0;
 
-    pfc_fingerprint_diff(before, now, &names, &len);
+    pfc_fingerprint_diff(before, now, PFC_FINGERPRINT_VALUES, &names, &len);
     for (int kind = PFC_SUSPECT_IS_TOOLCHAIN; kind <= PFC_SUSPECT_IS_MACHINE; kind++) {
         for (size_t i = 0; i < len; i++) {
             pfc_suspect_boundary *b;
@@ -214,7 +211,7 @@ static pfc_code find_boundaries(pfc_tx *tx, const range *r, const pfc_res *point
 
     for (size_t i = 1; !code && i < pfc_res_rows(points); i++) {
         const int64_t position = pfc_res_i64(points, i, 0);
-        json_t *before = NULL, *now = NULL;
+        pfc_pairs before = { 0 }, now = { 0 };
 
         if (position < r->first || position > r->last || !parts(points, i))
             continue;
@@ -222,9 +219,9 @@ static pfc_code find_boundaries(pfc_tx *tx, const range *r, const pfc_res *point
         if (!code)
             code = pfc_machine_fingerprint(tx, pfc_res_i64(points, i, machine), &now, err);
         if (!code)
-            add_boundaries(before, now, place[position - r->first], out);
-        json_decref(before);
-        json_decref(now);
+            add_boundaries(&before, &now, place[position - r->first], out);
+        pfc_pairs_clear(&before);
+        pfc_pairs_clear(&now);
     }
     return code;
 }

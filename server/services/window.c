@@ -289,17 +289,19 @@ static pfc_code load_changes(pfc_tx *tx, const pfc_series *series, pfc_window *w
 /* Fingerprints of the machines in the window, by machine. */
 typedef struct fingerprints {
     int64_t *ids;
-    json_t **objects;
+    pfc_pairs *pairs;
     size_t len;
 } fingerprints;
 
-static const json_t *fingerprint_of(const fingerprints *f, int64_t id)
+static const pfc_pairs *fingerprint_of(const fingerprints *f, int64_t id)
 {
+    static const pfc_pairs none = { 0 };
+
     for (size_t i = 0; i < f->len; i++) {
         if (f->ids[i] == id)
-            return f->objects[i];
+            return &f->pairs[i];
     }
-    return NULL;
+    return &none;
 }
 
 static pfc_code load_fingerprints(pfc_tx *tx, const pfc_window *w, fingerprints *f, pfc_err *err)
@@ -322,13 +324,11 @@ static pfc_code load_fingerprints(pfc_tx *tx, const pfc_window *w, fingerprints 
     if (code)
         return code;
     f->ids = pfc_calloc(pfc_res_rows(res), sizeof(*f->ids));
-    f->objects = pfc_calloc(pfc_res_rows(res), sizeof(*f->objects));
+    f->pairs = pfc_calloc(pfc_res_rows(res), sizeof(*f->pairs));
     for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
-        const char *text = pfc_res_text(res, i, 1);
-
-        code = pfc_json_parse(text, strlen(text), &f->objects[i], err);
         f->ids[i] = pfc_res_i64(res, i, 0);
-        f->len += code == PFC_OK;
+        code = pfc_pairs_parse(pfc_res_text(res, i, 1), &f->pairs[i], err);
+        f->len++;
     }
     pfc_res_free(res);
     return code;
@@ -347,13 +347,15 @@ static pfc_code find_boundaries(pfc_tx *tx, pfc_window *w, pfc_err *err)
         if (pfc_streq(a->fingerprint, b->fingerprint))
             continue;
         pfc_fingerprint_diff(fingerprint_of(&f, a->machine_id), fingerprint_of(&f, b->machine_id),
-                             &edge.fields, &edge.fields_len);
+                             PFC_FINGERPRINT_VALUES, &edge.fields, &edge.fields_len);
+        if (edge.fields_len == 0)
+            continue; /* the same in other words */
         w->boundaries = pfc_grow(w->boundaries, w->boundaries_len, &cap, sizeof(edge));
         w->boundaries[w->boundaries_len++] = edge;
     }
     for (size_t i = 0; i < f.len; i++)
-        json_decref(f.objects[i]);
-    free(f.objects);
+        pfc_pairs_clear(&f.pairs[i]);
+    free(f.pairs);
     free(f.ids);
     return code;
 }

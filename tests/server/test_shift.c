@@ -16,16 +16,23 @@
 static const char *const works[WORKS] = { "gemm/a",      "gemm/b", "gemm/c", "attention/a",
                                           "attention/b", "norm/a", "norm/b", "norm/c" };
 
-/* A run of commit n on a host of its own class; times[k] of works[k]. */
+/* A run of commit n on a host of its own class; times[k] of works[k]. kernel: or a whole fingerprint. */
 static pfc_run *run_on(unsigned n, const char *host, const char *kernel, const double *times)
 {
     pfc_run *run = fx_run(n);
+    pfc_err err = { 0 };
 
     free(run->machine.name);
     free(run->machine.machine_class);
     run->machine.name = pfc_strdup(host);
     run->machine.machine_class = pfc_format("class-%s", host);
-    pfc_pairs_set(&run->machine.fingerprint, "kernel", kernel);
+    if (kernel[0] == '{') {
+        pfc_pairs_clear(&run->machine.fingerprint);
+        cr_assert(eq(int, pfc_pairs_parse(kernel, &run->machine.fingerprint, &err), PFC_OK), "%s",
+                  err.msg);
+    } else {
+        pfc_pairs_set(&run->machine.fingerprint, "kernel", kernel);
+    }
     pfc_machine_hash(&run->machine);
     for (size_t k = 0; k < WORKS; k++)
         fx_measure(run, works[k], "time_ns", times[k], 0.004, 9, 3,
@@ -34,16 +41,22 @@ static pfc_run *run_on(unsigned n, const char *host, const char *kernel, const d
 }
 
 /* Commits 1..LAST on a host, everything `loss` slower from STEP_AT on, works[special] by its own. */
-static void measure(pfc_db *db, int64_t p, const char *host, const char *kernel_after, double loss,
-                    size_t special, double special_loss)
+static void measure_from(pfc_db *db, int64_t p, const char *host, const char *kernel_before,
+                         const char *kernel_after, double loss, size_t special, double special_loss)
 {
     for (unsigned n = 1; n <= LAST; n++) {
         double times[WORKS];
 
         for (size_t k = 0; k < WORKS; k++)
             times[k] = 100 * (1 + (n < STEP_AT ? 0 : k == special ? special_loss : loss));
-        fx_ingest(db, p, run_on(n, host, n < STEP_AT ? "6.1" : kernel_after, times));
+        fx_ingest(db, p, run_on(n, host, n < STEP_AT ? kernel_before : kernel_after, times));
     }
+}
+
+static void measure(pfc_db *db, int64_t p, const char *host, const char *kernel_after, double loss,
+                    size_t special, double special_loss)
+{
+    measure_from(db, p, host, "6.1", kernel_after, loss, special, special_loss);
 }
 
 static size_t count(const char *url, const char *where)
@@ -262,4 +275,81 @@ Test(shift, what_a_person_has_said_of_an_alert_stands)
     cr_assert(eq(sz, count(url, "a.state = 'investigating' AND a.event_id IS NOT NULL"), 1));
     free(url);
     pfc_db_close(db);
+}
+
+/* The same machine, as an earlier version described it, as a command's run does, and as a suite's; then
+ * the last again with another kernel. */
+static const char *const words[] = {
+    "{\"cpu\":\"C\",\"microcode\":\"1\",\"cpus\":\"2\",\"arch\":\"x86_64\",\"kernel\":\"Linux "
+    "6.1\","
+    "\"libc\":\"l\",\"governor\":\"performance\",\"smt\":\"0\"}",
+    "{\"cpu\":\"C (family 6)\",\"microcode\":\"1\",\"cpus\":\"2\",\"topology\":\"1 package\","
+    "\"kernel\":\"Linux 6.1 x86_64\",\"libc\":\"l\",\"governor\":\"performance\",\"smt\":\"off\"}",
+    "{\"cpu\":\"C (family 6)\",\"microcode\":\"1\",\"cpus\":\"2\",\"topology\":\"1 package\","
+    "\"kernel\":\"Linux 6.1 x86_64\",\"libc\":\"l\",\"governor\":\"performance\",\"smt\":\"off\","
+    "\"compiler\":\"gcc 12\",\"harness\":\"h\",\"suite\":\"s\"}",
+    "{\"cpu\":\"C (family 6)\",\"microcode\":\"1\",\"cpus\":\"2\",\"topology\":\"1 package\","
+    "\"kernel\":\"Linux 6.5 x86_64\",\"libc\":\"l\",\"governor\":\"performance\",\"smt\":\"off\","
+    "\"compiler\":\"gcc 12\",\"harness\":\"h\",\"suite\":\"s\"}",
+};
+
+/* How many events there are when everything became slower where the words changed, and parts of the
+ * first series there. cause: of the event. */
+static size_t events_between(size_t before, size_t after, size_t *boundaries, const char *cause)
+{
+    char *url = NULL, *series;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    int64_t p = fx_project(db);
+    pfc_environment_events events;
+    pfc_window w = { 0 };
+    pfc_err err = { 0 };
+    size_t len;
+
+    fx_commits(db, p, 1, LAST);
+    measure_from(db, p, "mover", words[before], words[after], 0.08, WORKS, 0);
+    fx_detect(db);
+    events = events_of(db, p, false);
+    len = events.len;
+    cr_expect(eq(sz, count(url, "a.state = 'infrastructure'"), len ? WORKS : 0));
+    cr_expect(eq(sz, count(url, "true"), WORKS));
+    if (len)
+        cr_expect(eq(str, (char *)events.items[0].cause, (char *)cause));
+    series = pfc_test_sql_value(url, "SELECT min(id) FROM series");
+    cr_assert(
+        eq(int, pfc_series_window(db, strtoll(series, NULL, 10), &(pfc_window_opts){ 0 }, &w, &err),
+           PFC_OK),
+        "%s", err.msg);
+    *boundaries = w.boundaries_len;
+    pfc_window_clear(&w);
+    pfc_rows_clear(&events);
+    free(series);
+    free(url);
+    pfc_db_close(db);
+    return len;
+}
+
+Test(shift, other_words_for_the_same_machine_are_no_change_of_it)
+{
+    size_t boundaries = 9;
+
+    cr_assert(eq(sz, events_between(0, 1, &boundaries, NULL), 0));
+    cr_assert(eq(sz, boundaries, 0));
+}
+
+/* What measured is another thing: the series is parted there, and the machine is not accused. */
+Test(shift, a_suite_after_a_command_is_no_change_of_the_machine)
+{
+    size_t boundaries = 9;
+
+    cr_assert(eq(sz, events_between(1, 2, &boundaries, NULL), 0));
+    cr_assert(eq(sz, boundaries, 1));
+}
+
+Test(shift, what_changed_with_the_words_is_named_alone)
+{
+    size_t boundaries = 9;
+
+    cr_assert(
+        eq(sz, events_between(0, 3, &boundaries, "kernel: Linux 6.1 -> Linux 6.5 x86_64"), 1));
+    cr_assert(eq(sz, boundaries, 1));
 }

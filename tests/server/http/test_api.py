@@ -189,6 +189,28 @@ class Reading(unittest.TestCase):
         refused = server.as_admin("PATCH", f"/api/v1/environment/{events[0]['id']}", {"dismissed": True})
         self.assertEqual((refused.status, refused.json["error"]["code"]), (409, "conflict"))
 
+    def test_a_machine_is_told_apart_from_how_it_is_described(self):
+        now = {"cpu": "C (family 6 model 207 stepping 8)", "cpus": "2", "topology": "1 package", "microcode": "1", "smt": "off",
+               "governor": "performance", "kernel": "Linux 6.1 x86_64", "libc": "l", "aslr": "2"}
+        before = {"cpu": "C", "microcode": "1", "cpus": "2", "arch": "x86_64", "kernel": "Linux 6.1", "libc": "l",
+                  "governor": "performance", "smt": "0"}  # an earlier version's words
+        suite = {**now, "compiler": "gcc 12", "harness": "h", "suite": "s"}
+        moved = {**suite, "kernel": "Linux 6.5 x86_64", "suite": "t"}
+        del moved["aslr"]
+        project("worded")
+        self.assertEqual(server.as_admin("POST", "/api/v1/projects/worded/commits", support.commits(1, 4)).status, 200)
+        for n, fingerprint in enumerate((before, now, suite, moved), 1):
+            machine = {"name": "worded", "class": "worded", "fingerprint": fingerprint}
+            self.assertEqual(server.as_admin("POST", "/api/v1/runs", support.run_document(
+                7100 + n, n, project="worded", machine=machine)).status, 201)
+        told = [m for m in server.call("GET", "/api/v1/machines?limit=1000").json["machines"] if m["name"] == "worded"]
+        self.assertEqual([m["fingerprint"] for m in told], [before, now, suite, moved])
+        self.assertEqual([m["changed"] for m in told[:3]], [None, [], []])
+        self.assertEqual(sorted(told[3]["changed"], key=lambda c: c["name"]), [
+            {"name": "aslr", "before": "2", "now": None},
+            {"name": "kernel", "before": "Linux 6.1 x86_64", "now": "Linux 6.5 x86_64"},
+            {"name": "suite", "before": "s", "now": "t"}])
+
     def test_a_machines_step_is_an_event_that_a_person_may_dismiss(self):
         event = support.moved_machine(server, "stepped")
         self.assertEqual((event["kind"], event["machine"], event["cause"]), ("step", "mover", "kernel: 6.1 -> 6.5"))

@@ -101,6 +101,7 @@ export interface Runner {
 }
 export interface Machine {
   machine_class: string; name: string; fingerprint_hash: string; fingerprint: Record<string, string>;
+  changed: { name: string; before: string | null; now: string | null }[] | null; /* since the one before; null: the first */
   first_seen_at: string; last_seen_at: string; runs: number;
 }
 export interface Culprit { commits: string[]; probability: number; rel_change: number; rel_low: number; rel_high: number }
