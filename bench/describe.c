@@ -7,8 +7,8 @@
 #include "bench/machine/pages.h"
 #include "bench/machine/quiet.h"
 #include "bench/machine/timing.h"
-#include "bench/machine/topology.h"
 #include "bench/program.h"
+#include "core/machine/topology.h"
 
 static void put_text(pfc_pairs *out, const char *name, const char *text)
 {

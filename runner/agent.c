@@ -551,7 +551,7 @@ pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc
 
     *report = (pfc_agent_report){ 0 };
     pfc_rng_seed(&a.rng, opts->seed);
-    pfc_host_describe(&a.machine, opts->name, opts->machine_class);
+    pfc_host_describe(NULL, &a.machine, opts->name, opts->machine_class);
     code = pfc_fs_mkdirs(opts->dir, 0700, &own);
     if (code == PFC_OK)
         code = take_lock(&a, &own);
@@ -569,10 +569,7 @@ pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report, pfc
     pfc_spool_close(a.spool);
     if (a.lock_fd >= 0)
         (void)close(a.lock_fd);
-    free(a.machine.name);
-    free(a.machine.machine_class);
-    free(a.machine.fingerprint_hash);
-    pfc_pairs_clear(&a.machine.fingerprint);
+    pfc_machine_clear(&a.machine);
     free(spool_dir);
     if (code && err)
         *err = own;

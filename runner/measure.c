@@ -122,7 +122,7 @@ void pfc_measure_finish_run(const pfc_measure_opts *opts, const char *commit, do
         run->suite = pfc_strdup(opts->measure ? "command" : opts->suite);
     run->started_at = started_at;
     run->finished_at = pfc_clock_unix_s();
-    pfc_host_describe(&run->machine, opts->machine_name, opts->machine_class);
+    pfc_host_describe(NULL, &run->machine, opts->machine_name, opts->machine_class);
 }
 
 /* What any command costs, whatever it prints. A failure to read its output leaves its time. */

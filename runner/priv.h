@@ -48,8 +48,10 @@ pfc_code pfc_measure_find_bench(const pfc_measure_opts *opts, const char *dir, c
 void pfc_measure_finish_run(const pfc_measure_opts *opts, const char *commit, double started_at,
                             pfc_run *run);
 
-/** Fills what the run's machine lacks: name, class (CPU model), fingerprint of this host. */
-void pfc_host_describe(pfc_machine *machine, const char *name, const char *machine_class);
+/** Fills what the run's machine lacks by pfc_machine_describe: name, class, fingerprint; name and
+ *  class that are given (not NULL) stand instead of any. root: where /proc and /sys are, NULL: "". */
+void pfc_host_describe(const char *root, pfc_machine *machine, const char *name,
+                       const char *machine_class);
 
 /** An owned folder with one subfolder a checkout; the least recently used ones go. */
 pfc_code pfc_cache_make_room(const char *dir, size_t keep, const char *except,

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "bench/machine/machine.h"
-#include "bench/machine/sysfs.h"
+#include "core/machine/sysfs.h"
 
 #define MAX_CPUS 4096
 #define CPU      "/sys/devices/system/cpu"

@@ -1,14 +1,12 @@
 /*
- * The machine that measures: what it is (fingerprint), how busy it is, and whether it stood still
- * (canary). Reads /proc and /sys only; what cannot be read is "not available", never guessed and
- * never empty. Thread-safe but for the canary, which wants a quiet thread of its own.
+ * The machine that measures: what it is and what of perfci measures on it (fingerprint), how busy it
+ * is, and whether it stood still (canary). What cannot be read is "not available", never guessed and
+ * never empty. Thread-safe but for GPUs (gpu.h) and the canary, which wants a quiet thread of its own.
  */
 #ifndef PFC_BENCH_MACHINE_MACHINE_H
 #define PFC_BENCH_MACHINE_MACHINE_H
 
-#include "bench/machine/gpu.h"
-
-#define PFC_NOT_AVAILABLE "not available"
+#include "core/machine/describe.h"
 
 typedef struct pfc_machine_opts {
     const char *root;            /* where /proc and /sys are; NULL: "" (the real ones) */
@@ -19,10 +17,8 @@ typedef struct pfc_machine_opts {
 } pfc_machine_opts;
 
 /**
- * Name (host name), class (CPU model) and fingerprint of this machine and build, with its hash:
- * cpu, cpus, topology, microcode, governor, turbo, smt, kernel, libc, compiler, flags, harness,
- * simulator, chips, suite, hypervisor, hugepages, aslr, gpu, gpu_driver. Every value is non-empty. `out` is overwritten (cleared by
- * pfc_run_free).
+ * The machine as pfc_machine_describe has it, and what measures: compiler, flags, harness, simulator,
+ * chips, suite; with its hash. `out` is overwritten, and cleared by pfc_machine_clear.
  */
 void pfc_machine_read(const pfc_machine_opts *opts, pfc_machine *out);
 

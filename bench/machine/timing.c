@@ -13,8 +13,8 @@
 #endif
 
 #include "bench/machine/machine.h"
-#include "bench/machine/sysfs.h"
 #include "core/base/clock.h"
+#include "core/machine/sysfs.h"
 
 #define CHAIN_ROUNDS  500 /* of 20 steps: about 8 us, two hundred times the clock's step */
 #define CHAIN_TRIES   100

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/machine/sysfs.h"
 #include "bench/machine/tune_irq.h"
 #include "core/base/buf.h"
 #include "core/base/fs.h"
+#include "core/machine/sysfs.h"
 
 #define MAX_CPUS    1024
 #define MAX_IRQS    4096

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "bench/machine/sysfs.h"
+#include "core/machine/sysfs.h"
 
 #define CPU "/sys/devices/system/cpu"
 

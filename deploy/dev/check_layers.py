@@ -21,6 +21,7 @@ ALLOWED = {
     "core/wire": ["core/base", "core/stats"],
     "core/forge": ["core/base", "core/http", "core/wire", "core/stats"],
     "core/import": ["core/base", "core/stats", "core/wire"],
+    "core/machine": ["core/base", "core/wire"],
     "core/objects": ["core/base", "core/stats", "core/wire"],
     "kernels/cpu": ["core/base"],
     "kernels/accel": ["core/base"],

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/machine/nvml.h"
+#include "core/machine/nvml.h"
 
 #define ERROR_UNKNOWN 999
 

@@ -1,8 +1,8 @@
 /* GPUs on a library that stands in for NVIDIA's, and on a made-up tree of the amdgpu driver. */
 #include <math.h>
 
-#include "bench/machine/gpu.h"
 #include "bench/machine/throttle.h"
+#include "core/machine/gpu.h"
 
 #include "tests/bench/tree.h"
 

@@ -5,16 +5,15 @@
 #include "bench/machine/machine.h"
 #include "bench/machine/pages.h"
 #include "bench/machine/timing.h"
-#include "bench/machine/topology.h"
+#include "core/machine/topology.h"
+#include "core/wire/fingerprint.h"
+#include "runner/priv.h"
 
 #include "tests/bench/tree.h"
 
 static void clear(pfc_machine *m)
 {
-    free(m->name);
-    free(m->machine_class);
-    free(m->fingerprint_hash);
-    pfc_pairs_clear(&m->fingerprint);
+    pfc_machine_clear(m);
 }
 
 static char *value(const pfc_machine *m, const char *name)
@@ -73,6 +72,67 @@ Test(machine, what_cannot_be_read_is_not_available_and_never_empty)
     cr_assert(eq(str, value(&m, "smt"), PFC_NOT_AVAILABLE));
     cr_assert(eq(str, value(&m, "simulator"), PFC_NOT_AVAILABLE));
     cr_assert(gt(sz, strlen(m.machine_class), 0));
+    clear(&m);
+}
+
+/* The run of a suite and that of a command describe one machine; the suite's says what measured, too. */
+static void expect_one_machine(const char *where)
+{
+    static const char *const measured_by[] = { "compiler",  "flags", "harness",
+                                               "simulator", "chips", "suite" };
+    const pfc_machine_opts opts = { .root = where, .suite_hash = "abc" };
+    pfc_machine suite;
+    pfc_machine command = { 0 };
+    char **names;
+    size_t len;
+
+    pfc_machine_read(&opts, &suite);
+    pfc_host_describe(where, &command, NULL, NULL);
+    cr_assert(eq(str, command.name, suite.name));
+    cr_assert(eq(str, command.machine_class, suite.machine_class));
+    for (size_t i = 0; i < command.fingerprint.len; i++) {
+        const pfc_pair *entry = &command.fingerprint.items[i];
+        cr_assert(eq(str, value(&suite, entry->name), entry->value), "%s", entry->name);
+    }
+    cr_assert(eq(sz, suite.fingerprint.len, command.fingerprint.len + PFC_ARRAY_LEN(measured_by)));
+    for (size_t i = 0; i < PFC_ARRAY_LEN(measured_by); i++) {
+        value(&suite, measured_by[i]);
+        cr_assert(eq(ptr, (void *)pfc_pairs_get(&command.fingerprint, measured_by[i]), NULL));
+    }
+    pfc_fingerprint_diff(&command.fingerprint, &suite.fingerprint, PFC_FINGERPRINT_MACHINE, &names,
+                         &len);
+    cr_assert(eq(sz, len, 0));
+    clear(&suite);
+    clear(&command);
+}
+
+Test(machine, a_commands_run_describes_the_machine_as_a_suites_does)
+{
+    expect_one_machine(NULL);
+    expect_one_machine(root); /* of which nothing is known */
+    put("/proc/cpuinfo", "processor\t: 0\nmodel name\t: Test CPU 9000\ncpu family\t: 25\n"
+                         "model\t\t: 17\nstepping\t: 1\nmicrocode\t: 0xa1\n");
+    put("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
+    put("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n");
+    put("/sys/devices/system/cpu/smt/active", "0\n");
+    expect_one_machine(root);
+}
+
+/* A label is the machine's class; a document that has its own fingerprint keeps it, and gets a name. */
+Test(machine, what_is_given_or_there_already_stands)
+{
+    pfc_machine m = { 0 };
+
+    put("/proc/cpuinfo", "model name : Test CPU 9000\n");
+    pfc_pairs_set(&m.fingerprint, "board", "7");
+    pfc_host_describe(root, &m, NULL, "lab");
+    cr_assert(eq(str, m.machine_class, "lab"));
+    cr_assert(gt(sz, strlen(m.name), 0));
+    cr_assert(eq(sz, m.fingerprint.len, 1));
+    cr_assert(eq(sz, strlen(m.fingerprint_hash), 64));
+    pfc_host_describe(root, &m, "other", NULL);
+    cr_assert(eq(str, m.machine_class, "lab"));
+    cr_assert(eq(str, m.name, "other"));
     clear(&m);
 }
 

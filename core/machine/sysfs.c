@@ -1,5 +1,5 @@
 /* Reading the small files of /proc and /sys. */
-#include "bench/machine/sysfs.h"
+#include "core/machine/sysfs.h"
 
 #include <glob.h>
 #include <stdarg.h>

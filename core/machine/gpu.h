@@ -7,8 +7,8 @@
  * amdgpu driver below /sys/class/drm. Reading never changes a setting. One thread at a time.
  * Sources: NVIDIA, "NVML API Reference Guide"; Linux Documentation/gpu/amdgpu/thermal.rst.
  */
-#ifndef PFC_BENCH_MACHINE_GPU_H
-#define PFC_BENCH_MACHINE_GPU_H
+#ifndef PFC_CORE_MACHINE_GPU_H
+#define PFC_CORE_MACHINE_GPU_H
 
 #include "core/wire/wire.h"
 

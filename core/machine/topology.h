@@ -4,8 +4,8 @@
  * lets this process see. Thread-safe.
  * Source: Broquedis et al., "hwloc", PDP 2010.
  */
-#ifndef PFC_BENCH_MACHINE_TOPOLOGY_H
-#define PFC_BENCH_MACHINE_TOPOLOGY_H
+#ifndef PFC_CORE_MACHINE_TOPOLOGY_H
+#define PFC_CORE_MACHINE_TOPOLOGY_H
 
 #include "core/base/base.h"
 

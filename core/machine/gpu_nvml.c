@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/machine/gpu_source.h"
-#include "bench/machine/nvml.h"
+#include "core/machine/gpu_source.h"
+#include "core/machine/nvml.h"
 
 typedef struct nvml {
     void *library;

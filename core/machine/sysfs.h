@@ -1,9 +1,8 @@
 /*
- * One-line files of /proc and /sys below a root that tests replace. Shared by the files of
- * bench/machine only. What is not there, empty or no number is answered as absent, never guessed.
+ * One-line files of /proc and /sys below a root that tests replace. What is not there, empty or no number is answered as absent, never guessed.
  */
-#ifndef PFC_BENCH_MACHINE_SYSFS_H
-#define PFC_BENCH_MACHINE_SYSFS_H
+#ifndef PFC_CORE_MACHINE_SYSFS_H
+#define PFC_CORE_MACHINE_SYSFS_H
 
 #include "core/base/buf.h"
 

@@ -1,13 +1,13 @@
 /* All GPUs of the machine, whoever made them. */
-#include "bench/machine/gpu.h"
+#include "core/machine/gpu.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/machine/gpu_source.h"
-#include "bench/machine/machine.h"
+#include "core/machine/describe.h"
+#include "core/machine/gpu_source.h"
 
 #define MAX_FACTS 4 /* GPUs whose state goes into a document: the fingerprint counts the rest */
 

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "bench/machine/gpu_source.h"
-#include "bench/machine/sysfs.h"
 #include "core/base/parse.h"
+#include "core/machine/gpu_source.h"
+#include "core/machine/sysfs.h"
 
 #define VENDOR       "0x1002"
 #define MAX_CARDS    256

@@ -3,8 +3,8 @@
  * (NVIDIA, "NVML API Reference Guide"), so that nothing of it is needed to build. The library keeps
  * these names and types from version to version; a function that an older one lacks is absent.
  */
-#ifndef PFC_BENCH_MACHINE_NVML_H
-#define PFC_BENCH_MACHINE_NVML_H
+#ifndef PFC_CORE_MACHINE_NVML_H
+#define PFC_CORE_MACHINE_NVML_H
 
 typedef int nvml_return;                 /* nvmlReturn_t; 0 is success */
 typedef struct nvml_device *nvml_device; /* nvmlDevice_t */

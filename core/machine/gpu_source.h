@@ -1,8 +1,8 @@
-/* What a family of GPUs answers to gpu.c. Shared by the files of bench/machine only. */
-#ifndef PFC_BENCH_MACHINE_GPU_SOURCE_H
-#define PFC_BENCH_MACHINE_GPU_SOURCE_H
+/* What a family of GPUs answers to gpu.c. Shared by the files of this folder only. */
+#ifndef PFC_CORE_MACHINE_GPU_SOURCE_H
+#define PFC_CORE_MACHINE_GPU_SOURCE_H
 
-#include "bench/machine/gpu.h"
+#include "core/machine/gpu.h"
 
 typedef struct pfc_gpu_source {
     void (*read)(void *arg, size_t i, pfc_gpu *out); /* texts and numbers are absent beforehand */

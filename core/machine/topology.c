@@ -1,5 +1,5 @@
 /* Counting packages, cores and caches. */
-#include "bench/machine/topology.h"
+#include "core/machine/topology.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include <hwloc.h>
 #endif
 
-#include "bench/machine/sysfs.h"
+#include "core/machine/sysfs.h"
 
 #define MAX_CPUS 4096
 #define CPU      "/sys/devices/system/cpu"
