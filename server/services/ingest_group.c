@@ -25,94 +25,34 @@ typedef struct group {
 typedef const char *(*text_of)(const pfc_ingest *in);
 typedef int64_t (*i64_of)(const pfc_ingest *in);
 
-static const char *sha_of(const pfc_ingest *in)
-{
-    return in->run->commit;
-}
-static const char *class_of(const pfc_ingest *in)
-{
-    return in->run->machine.machine_class;
-}
-static const char *host_of(const pfc_ingest *in)
-{
-    return in->run->machine.name ? in->run->machine.name : "";
-}
-static const char *fingerprint_of(const pfc_ingest *in)
-{
-    return in->run->machine.fingerprint_hash;
-}
-static const char *key_of(const pfc_ingest *in)
-{
-    return in->key;
-}
-static const char *asked_branch_of(const pfc_ingest *in)
-{
-    return in->run->branch;
-}
-static const char *branch_of(const pfc_ingest *in)
-{
-    return in->branch;
-}
-static const char *project_name_of(const pfc_ingest *in)
-{
-    return in->project;
-}
-static const char *id_of(const pfc_ingest *in)
-{
-    return in->run->id;
-}
-static const char *header_of(const pfc_ingest *in)
-{
-    return in->header;
-}
-static const char *body_of(const pfc_ingest *in)
-{
-    return in->body;
-}
-static const char *suite_of(const pfc_ingest *in)
-{
-    return in->run->suite ? in->run->suite : "";
-}
-static const char *suite_hash_of(const pfc_ingest *in)
-{
-    return in->run->suite_hash ? in->run->suite_hash : "";
-}
-static const char *actor_of(const pfc_ingest *in)
-{
-    return in->actor;
-}
-static int64_t project_of(const pfc_ingest *in)
-{
-    return in->project_id;
-}
-static int64_t commit_of(const pfc_ingest *in)
-{
-    return in->commit_id;
-}
-static int64_t machine_of(const pfc_ingest *in)
-{
-    return in->machine_id;
-}
-static int64_t job_of(const pfc_ingest *in)
-{
-    return in->run->job_id;
-}
-static int64_t fence_of(const pfc_ingest *in)
-{
-    return in->run->job_fence;
-}
-static int64_t measurements_of(const pfc_ingest *in)
-{
-    return (int64_t)in->run->measurements_len;
-}
-static int64_t series_of(const pfc_ingest *in)
-{
-    return (int64_t)in->ok.len;
-}
-static int64_t samples_of(const pfc_ingest *in)
-{
-    return in->ok.samples_total;
-}
+#define COLUMN(type, name, expression)                                                             \
+    static type name(const pfc_ingest *in)                                                         \
+    {                                                                                              \
+        return expression;                                                                         \
+    }
+
+COLUMN(const char *, sha_of, in->run->commit)
+COLUMN(const char *, class_of, in->run->machine.machine_class)
+COLUMN(const char *, host_of, in->run->machine.name ? in->run->machine.name : "")
+COLUMN(const char *, fingerprint_of, in->run->machine.fingerprint_hash)
+COLUMN(const char *, key_of, in->key)
+COLUMN(const char *, asked_branch_of, in->run->branch)
+COLUMN(const char *, branch_of, in->branch)
+COLUMN(const char *, project_name_of, in->project)
+COLUMN(const char *, id_of, in->run->id)
+COLUMN(const char *, header_of, in->header)
+COLUMN(const char *, body_of, in->body)
+COLUMN(const char *, suite_of, in->run->suite ? in->run->suite : "")
+COLUMN(const char *, suite_hash_of, in->run->suite_hash ? in->run->suite_hash : "")
+COLUMN(const char *, actor_of, in->actor)
+COLUMN(int64_t, project_of, in->project_id)
+COLUMN(int64_t, commit_of, in->commit_id)
+COLUMN(int64_t, machine_of, in->machine_id)
+COLUMN(int64_t, job_of, in->run->job_id)
+COLUMN(int64_t, fence_of, in->run->job_fence)
+COLUMN(int64_t, measurements_of, (int64_t)in->run->measurements_len)
+COLUMN(int64_t, series_of, (int64_t)in->ok.len)
+COLUMN(int64_t, samples_of, in->ok.samples_total)
 
 static void put_texts(pfc_args *args, const group *g, text_of get)
 {
