@@ -17,8 +17,6 @@ enum {
     KEY_OVERLAP,
     KEY_BRANCH,
     KEY_REPO_URL,
-    KEY_URL,
-    KEY_DATA,
 };
 
 enum { MAX_SCOPES = 8 };
@@ -37,16 +35,14 @@ static const struct argp_option token_options[] = {
     { "name", KEY_NAME, "NAME", 0, "What it is for", 0 },
     { "expires", KEY_EXPIRES, "TIME", 0, "RFC 3339, e.g. 2027-01-01T00:00:00Z", 0 },
     { "overlap", KEY_OVERLAP, "T", 0, "How long a rotated secret stays good (default 1d)", 0 },
-    { "url", KEY_URL, "U", 0, "The service", 0 },
-    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0 },
+    PFC_SERVICE_OPTIONS(0),
     { 0 },
 };
 
 static const struct argp_option project_options[] = {
     { "branch", KEY_BRANCH, "B", 0, "Its main branch (default main)", 0 },
     { "repo-url", KEY_REPO_URL, "U", 0, "Where its repository is", 0 },
-    { "url", KEY_URL, "U", 0, "The service", 0 },
-    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0 },
+    PFC_SERVICE_OPTIONS(0),
     { 0 },
 };
 
@@ -77,8 +73,7 @@ static const pfc_arg_field admin_fields[] = {
     { KEY_OVERLAP, PFC_ARG_TEXT, offsetof(admin_opts, overlap), 0, 0 },
     { KEY_BRANCH, PFC_ARG_TEXT, offsetof(admin_opts, branch), 0, 0 },
     { KEY_REPO_URL, PFC_ARG_TEXT, offsetof(admin_opts, repo_url), 0, 0 },
-    { KEY_URL, PFC_ARG_TEXT, offsetof(admin_opts, url), 0, 0 },
-    { KEY_DATA, PFC_ARG_TEXT, offsetof(admin_opts, data), 0, 0 },
+    PFC_SERVICE_FIELDS(admin_opts, ),
     { 0 },
 };
 

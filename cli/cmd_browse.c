@@ -20,8 +20,6 @@ enum {
     KEY_REASON,
     KEY_SORT,
     KEY_LIMIT,
-    KEY_URL,
-    KEY_DATA,
 };
 
 typedef struct browse_opts {
@@ -33,12 +31,6 @@ typedef struct browse_opts {
     bool accept; /* the new level, with `set` */
 } browse_opts;
 
-#define SERVICE_OPTIONS                                                                            \
-    { "url", KEY_URL, "U", 0, "The service", 0 },                                                  \
-    {                                                                                              \
-        "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0                                \
-    }
-
 static const struct argp_option series_options[] = {
     { "project", KEY_PROJECT, "P", 0, "The project's name", 0 },
     { "metric", KEY_METRIC, "M", 0, "Only this metric", 0 },
@@ -46,7 +38,7 @@ static const struct argp_option series_options[] = {
     { "backend", KEY_BACKEND, "B", 0, "Only this backend", 0 },
     { "headline", KEY_HEADLINE, 0, 0, "Only headline metrics", 0 },
     { "limit", KEY_LIMIT, "N", 0, "At most N (default 100)", 0 },
-    SERVICE_OPTIONS,
+    PFC_SERVICE_OPTIONS(0),
     { 0 },
 };
 
@@ -56,7 +48,7 @@ static const struct argp_option alerts_options[] = {
     { "reason", KEY_REASON, "TEXT", 0, "Why, for `set`", 0 },
     { "sort", KEY_SORT, "HOW", 0, "new (default), or worth: those most worth looking at first", 0 },
     { "limit", KEY_LIMIT, "N", 0, "At most N (default 100)", 0 },
-    SERVICE_OPTIONS,
+    PFC_SERVICE_OPTIONS(0),
     { 0 },
 };
 
@@ -78,7 +70,7 @@ static const char alerts_doc[] =
 
 static const struct argp_option accept_options[] = {
     { "reason", KEY_REASON, "TEXT", 0, "Why the new level is the right one", 0 },
-    SERVICE_OPTIONS,
+    PFC_SERVICE_OPTIONS(0),
     { 0 },
 };
 
@@ -97,8 +89,7 @@ static const pfc_arg_field browse_fields[] = {
     { KEY_HEADLINE, PFC_ARG_FLAG, offsetof(browse_opts, headline), 0, 0 },
     { KEY_STATE, PFC_ARG_TEXT, offsetof(browse_opts, state), 0, 0 },
     { KEY_REASON, PFC_ARG_TEXT, offsetof(browse_opts, reason), 0, 0 },
-    { KEY_URL, PFC_ARG_TEXT, offsetof(browse_opts, url), 0, 0 },
-    { KEY_DATA, PFC_ARG_TEXT, offsetof(browse_opts, data), 0, 0 },
+    PFC_SERVICE_FIELDS(browse_opts, ),
     { 0 },
 };
 

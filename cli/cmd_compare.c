@@ -27,8 +27,6 @@ enum {
     KEY_WAIT_QUIET,
     KEY_WORK,
     KEY_PROJECT,
-    KEY_URL,
-    KEY_DATA,
     KEY_GIT_BISECT,
 };
 
@@ -71,8 +69,7 @@ static const struct argp_option compare_options[] = {
     COMMON_OPTIONS,
     { "stored", KEY_STORED, 0, 0, "Compare what the service has of both", 0 },
     { "project", KEY_PROJECT, "P", 0, "The project's name, for stored results", 0 },
-    { "url", KEY_URL, "U", 0, "The service", 0 },
-    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0 },
+    PFC_SERVICE_OPTIONS(0),
     { 0 },
 };
 
@@ -94,8 +91,7 @@ static const pfc_arg_field compare_fields[] = {
     { KEY_WAIT_QUIET, PFC_ARG_DURATION, offsetof(compare_opts, take.wait_quiet), 0, 0 },
     { KEY_WORK, PFC_ARG_TEXT, offsetof(compare_opts, take.work), 0, 0 },
     { KEY_PROJECT, PFC_ARG_TEXT, offsetof(compare_opts, project), 0, 0 },
-    { KEY_URL, PFC_ARG_TEXT, offsetof(compare_opts, url), 0, 0 },
-    { KEY_DATA, PFC_ARG_TEXT, offsetof(compare_opts, data), 0, 0 },
+    PFC_SERVICE_FIELDS(compare_opts, ),
     { KEY_GIT_BISECT, PFC_ARG_FLAG, offsetof(compare_opts, git_bisect), 0, 0 },
     { 0 },
 };

@@ -19,12 +19,6 @@ enum {
     KEY_BETTER,
     KEY_BENCHMARK,
     KEY_METRIC,
-    KEY_COMMIT,
-    KEY_PROJECT,
-    KEY_BRANCH,
-    KEY_CLASS,
-    KEY_URL,
-    KEY_DATA,
 };
 
 #define MAX_SHOWN_SAMPLES 1000
@@ -34,8 +28,6 @@ typedef struct import_opts {
     pfc_upload_opts up;
     const char *map;
     bool dry_run;
-    char **files;
-    size_t files_len;
 } import_opts;
 
 static const struct argp_option import_options[] = {
@@ -46,12 +38,7 @@ static const struct argp_option import_options[] = {
     { "better", KEY_BETTER, "D", 0, "higher or lower, for values without direction", 0 },
     { "benchmark", KEY_BENCHMARK, "B", 0, "Name, where the file has none", 0 },
     { "metric", KEY_METRIC, "M", 0, "Name of a bare number", 0 },
-    { "commit", KEY_COMMIT, "C", 0, "The commit that was measured (default HEAD)", 1 },
-    { "project", KEY_PROJECT, "P", 0, "The project's name", 1 },
-    { "branch", KEY_BRANCH, "B", 0, "The branch (default: the one checked out)", 1 },
-    { "machine-class", KEY_CLASS, "M", 0, "For formats that do not say (default \"imported\")", 1 },
-    { "url", KEY_URL, "U", 0, "The service", 1 },
-    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 1 },
+    PFC_UPLOAD_OPTIONS(1),
     { 0 },
 };
 
@@ -62,12 +49,7 @@ static const pfc_arg_field import_fields[] = {
     { KEY_UNIT, PFC_ARG_TEXT, offsetof(import_opts, read.unit), 0, 0 },
     { KEY_BENCHMARK, PFC_ARG_TEXT, offsetof(import_opts, read.benchmark), 0, 0 },
     { KEY_METRIC, PFC_ARG_TEXT, offsetof(import_opts, read.metric), 0, 0 },
-    { KEY_COMMIT, PFC_ARG_TEXT, offsetof(import_opts, up.commit), 0, 0 },
-    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(import_opts, up.project), 0, 0 },
-    { KEY_BRANCH, PFC_ARG_TEXT, offsetof(import_opts, up.branch), 0, 0 },
-    { KEY_CLASS, PFC_ARG_TEXT, offsetof(import_opts, up.machine_class), 0, 0 },
-    { KEY_URL, PFC_ARG_TEXT, offsetof(import_opts, up.url), 0, 0 },
-    { KEY_DATA, PFC_ARG_TEXT, offsetof(import_opts, up.data), 0, 0 },
+    PFC_UPLOAD_FIELDS(import_opts),
     { 0 },
 };
 
@@ -91,23 +73,13 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
 {
     import_opts *o = state->input;
 
-    switch (key) {
-    case KEY_BETTER:
-        if (!pfc_streq(arg, "higher") && !pfc_streq(arg, "lower"))
-            argp_error(state, "--better: want higher or lower, got \"%s\"", arg);
-        o->read.has_direction = true;
-        o->read.higher_is_better = pfc_streq(arg, "higher");
-        return 0;
-    case ARGP_KEY_ARGS:
-        o->files = state->argv + state->next;
-        o->files_len = (size_t)(state->argc - state->next);
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "want at least one FILE");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (key != KEY_BETTER)
+        return pfc_upload_parse(key, state, &o->up);
+    if (!pfc_streq(arg, "higher") && !pfc_streq(arg, "lower"))
+        argp_error(state, "--better: want higher or lower, got \"%s\"", arg);
+    o->read.has_direction = true;
+    o->read.higher_is_better = pfc_streq(arg, "higher");
+    return 0;
 }
 
 /* ---- files ---- */
@@ -282,8 +254,8 @@ static pfc_code show(const pfc_cli *cli, const import_opts *o, pfc_err *err)
     const json_t *first;
     pfc_code code = PFC_OK;
 
-    for (size_t i = 0; i < o->files_len && !code; i++)
-        code = show_file(cli, o, o->files[i], &all, err);
+    for (size_t i = 0; i < o->up.files_len && !code; i++)
+        code = show_file(cli, o, o->up.files[i], &all, err);
     first = json_array_get(all.files, 0);
     if (cli->json && first)
         pfc_cli_print_json(json_pack("{s:O,s:I,s:O,s:O}", "format",
@@ -320,8 +292,8 @@ static pfc_code store(const pfc_cli *cli, const import_opts *o, pfc_err *err)
     json_t *list = json_array();
     pfc_code code = pfc_upload_open(&to, &o->up, err);
 
-    for (size_t i = 0; i < o->files_len && !code; i++)
-        code = store_file(cli, o, &to, o->files[i], list, err);
+    for (size_t i = 0; i < o->up.files_len && !code; i++)
+        code = store_file(cli, o, &to, o->up.files[i], list, err);
     pfc_upload_print(cli, list);
     pfc_upload_close(&to);
     return code;

@@ -10,7 +10,7 @@
 #include "cli/browse.h"
 #include "core/base/parse.h"
 
-enum { KEY_PROJECT = 0x100, KEY_STATE, KEY_KIND, KEY_LIMIT, KEY_URL, KEY_DATA };
+enum { KEY_PROJECT = 0x100, KEY_STATE, KEY_KIND, KEY_LIMIT };
 
 typedef struct jobs_opts {
     const char *project, *state, *kind, *url, *data;
@@ -26,8 +26,7 @@ static const struct argp_option jobs_options[] = {
       "own, which are not listed otherwise: detect, notify",
       0 },
     { "limit", KEY_LIMIT, "N", 0, "At most N, the newest (default 100)", 0 },
-    { "url", KEY_URL, "U", 0, "The service", 0 },
-    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0 },
+    PFC_SERVICE_OPTIONS(0),
     { 0 },
 };
 
@@ -47,8 +46,7 @@ static const pfc_arg_field jobs_fields[] = {
     { KEY_STATE, PFC_ARG_TEXT, offsetof(jobs_opts, state), 0, 0 },
     { KEY_KIND, PFC_ARG_TEXT, offsetof(jobs_opts, kind), 0, 0 },
     { KEY_LIMIT, PFC_ARG_COUNT, offsetof(jobs_opts, limit), 1, 1000 },
-    { KEY_URL, PFC_ARG_TEXT, offsetof(jobs_opts, url), 0, 0 },
-    { KEY_DATA, PFC_ARG_TEXT, offsetof(jobs_opts, data), 0, 0 },
+    PFC_SERVICE_FIELDS(jobs_opts, ),
     { 0 },
 };
 

@@ -25,8 +25,6 @@ enum {
     KEY_MARKDOWN,
     KEY_WORK,
     KEY_PROJECT,
-    KEY_URL,
-    KEY_DATA,
 };
 
 enum { DEFAULT_MAX = 10, HISTORY = 500, POLL_MS = 200 };
@@ -60,8 +58,7 @@ static const struct argp_option nightly_options[] = {
     { "markdown", KEY_MARKDOWN, 0, 0, "Print the report as Markdown", 0 },
     { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },
     { "project", KEY_PROJECT, "P", 0, "The project's name", 0 },
-    { "url", KEY_URL, "U", 0, "The service", 0 },
-    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0 },
+    PFC_SERVICE_OPTIONS(0),
     { 0 },
 };
 
@@ -79,8 +76,7 @@ static const pfc_arg_field nightly_fields[] = {
     { KEY_MARKDOWN, PFC_ARG_FLAG, offsetof(nightly_opts, markdown), 0, 0 },
     { KEY_WORK, PFC_ARG_TEXT, offsetof(nightly_opts, take.work), 0, 0 },
     { KEY_PROJECT, PFC_ARG_TEXT, offsetof(nightly_opts, project), 0, 0 },
-    { KEY_URL, PFC_ARG_TEXT, offsetof(nightly_opts, url), 0, 0 },
-    { KEY_DATA, PFC_ARG_TEXT, offsetof(nightly_opts, data), 0, 0 },
+    PFC_SERVICE_FIELDS(nightly_opts, ),
     { 0 },
 };
 

@@ -3,34 +3,22 @@
  */
 #include "cli/upload.h"
 
-enum { KEY_FORMAT = 0x100, KEY_COMMIT, KEY_PROJECT, KEY_BRANCH, KEY_CLASS, KEY_URL, KEY_DATA };
+enum { KEY_FORMAT = 0x100 };
 
 typedef struct push_opts {
     const char *format;
     pfc_upload_opts up;
-    char **files;
-    size_t files_len;
 } push_opts;
 
 static const struct argp_option push_options[] = {
     { "format", KEY_FORMAT, "F", 0, "Format of the files (default auto: by content)", 0 },
-    { "commit", KEY_COMMIT, "C", 0, "The commit that was measured (default HEAD)", 0 },
-    { "project", KEY_PROJECT, "P", 0, "The project's name", 0 },
-    { "branch", KEY_BRANCH, "B", 0, "The branch (default: the one checked out)", 0 },
-    { "machine-class", KEY_CLASS, "M", 0, "For formats that do not say (default \"imported\")", 0 },
-    { "url", KEY_URL, "U", 0, "The service", 0 },
-    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0 },
+    PFC_UPLOAD_OPTIONS(0),
     { 0 },
 };
 
 static const pfc_arg_field push_fields[] = {
     { KEY_FORMAT, PFC_ARG_TEXT, offsetof(push_opts, format), 0, 0 },
-    { KEY_COMMIT, PFC_ARG_TEXT, offsetof(push_opts, up.commit), 0, 0 },
-    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(push_opts, up.project), 0, 0 },
-    { KEY_BRANCH, PFC_ARG_TEXT, offsetof(push_opts, up.branch), 0, 0 },
-    { KEY_CLASS, PFC_ARG_TEXT, offsetof(push_opts, up.machine_class), 0, 0 },
-    { KEY_URL, PFC_ARG_TEXT, offsetof(push_opts, up.url), 0, 0 },
-    { KEY_DATA, PFC_ARG_TEXT, offsetof(push_opts, up.data), 0, 0 },
+    PFC_UPLOAD_FIELDS(push_opts),
     { 0 },
 };
 
@@ -48,17 +36,7 @@ static error_t parse_push(int key, char *arg, struct argp_state *state)
     push_opts *o = state->input;
 
     (void)arg;
-    switch (key) {
-    case ARGP_KEY_ARGS:
-        o->files = state->argv + state->next;
-        o->files_len = (size_t)(state->argc - state->next);
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "want at least one FILE");
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    return pfc_upload_parse(key, state, &o->up);
 }
 
 static pfc_code push_file(const push_opts *o, pfc_upload *to, const char *file, json_t *list,
@@ -85,8 +63,8 @@ int pfc_cmd_push(pfc_cli *cli, int argc, char **argv)
 
     pfc_cli_parse(cli, &args, argc, argv, &o);
     code = pfc_upload_open(&to, &o.up, &err);
-    for (size_t i = 0; i < o.files_len && !code; i++)
-        code = push_file(&o, &to, o.files[i], list, &err);
+    for (size_t i = 0; i < o.up.files_len && !code; i++)
+        code = push_file(&o, &to, o.up.files[i], list, &err);
     if (code)
         status = pfc_cli_fail(cli, &err);
     pfc_upload_print(cli, list);

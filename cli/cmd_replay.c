@@ -18,8 +18,6 @@ enum {
     KEY_SERIES,
     KEY_APPLY,
     KEY_SHOW,
-    KEY_URL,
-    KEY_DATA
 };
 
 typedef struct replay_opts {
@@ -35,8 +33,7 @@ static const struct argp_option replay_options[] = {
     { "apply", KEY_APPLY, 0, 0,
       "Instead of replaying: store it; series are judged by it from now on", 0 },
     { "show", KEY_SHOW, 0, 0, "Print the stored configuration, as JSON", 0 },
-    { "url", KEY_URL, "U", 0, "The service", 0 },
-    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0 },
+    PFC_SERVICE_OPTIONS(0),
     { 0 },
 };
 
@@ -67,8 +64,7 @@ static const pfc_arg_field replay_fields[] = {
     { KEY_SERIES, PFC_ARG_TEXT, offsetof(replay_opts, series), 0, 0 },
     { KEY_APPLY, PFC_ARG_FLAG, offsetof(replay_opts, apply), 0, 0 },
     { KEY_SHOW, PFC_ARG_FLAG, offsetof(replay_opts, show), 0, 0 },
-    { KEY_URL, PFC_ARG_TEXT, offsetof(replay_opts, url), 0, 0 },
-    { KEY_DATA, PFC_ARG_TEXT, offsetof(replay_opts, data), 0, 0 },
+    PFC_SERVICE_FIELDS(replay_opts, ),
     { 0 },
 };
 

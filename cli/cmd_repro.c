@@ -9,12 +9,11 @@
 #include "core/base/parse.h"
 #include "runner/workspace.h"
 
-enum { KEY_URL = 0x100, KEY_DATA, KEY_PRINT, WORDS_MAX = 16 };
+enum { KEY_PRINT = 0x100, WORDS_MAX = 16 };
 
 static const struct argp_option repro_options[] = {
     { "print", KEY_PRINT, 0, 0, "Print the command and run nothing", 0 },
-    { "url", KEY_URL, "U", 0, "The service", 0 },
-    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0 },
+    PFC_SERVICE_OPTIONS(0),
     { 0 },
 };
 
@@ -44,8 +43,7 @@ typedef struct deed {
 } deed;
 
 static const pfc_arg_field repro_fields[] = {
-    { KEY_URL, PFC_ARG_TEXT, offsetof(repro_opts, url), 0, 0 },
-    { KEY_DATA, PFC_ARG_TEXT, offsetof(repro_opts, data), 0, 0 },
+    PFC_SERVICE_FIELDS(repro_opts, ),
     { KEY_PRINT, PFC_ARG_FLAG, offsetof(repro_opts, print), 0, 0 },
     { 0 },
 };

@@ -8,7 +8,7 @@
 #include "cli/api.h"
 #include "core/base/parse.h"
 
-enum { KEY_ALL = 0x100, KEY_URL, KEY_DATA, SHOWN = 10 };
+enum { KEY_ALL = 0x100, SHOWN = 10 };
 
 typedef struct why_opts {
     const char *alert, *url, *data;
@@ -17,8 +17,7 @@ typedef struct why_opts {
 
 static const struct argp_option why_options[] = {
     { "all", KEY_ALL, 0, 0, "Every suspect, not only the ten most probable", 0 },
-    { "url", KEY_URL, "U", 0, "The service", 0 },
-    { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`", 0 },
+    PFC_SERVICE_OPTIONS(0),
     { 0 },
 };
 
@@ -35,8 +34,7 @@ static const char why_doc[] =
 
 static const pfc_arg_field why_fields[] = {
     { KEY_ALL, PFC_ARG_FLAG, offsetof(why_opts, all), 0, 0 },
-    { KEY_URL, PFC_ARG_TEXT, offsetof(why_opts, url), 0, 0 },
-    { KEY_DATA, PFC_ARG_TEXT, offsetof(why_opts, data), 0, 0 },
+    PFC_SERVICE_FIELDS(why_opts, ),
     { 0 },
 };
 

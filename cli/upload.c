@@ -12,6 +12,21 @@
 #include "core/base/hash.h"
 #include "core/base/parse.h"
 
+error_t pfc_upload_parse(int key, struct argp_state *state, pfc_upload_opts *opts)
+{
+    switch (key) {
+    case ARGP_KEY_ARGS:
+        opts->files = state->argv + state->next;
+        opts->files_len = (size_t)(state->argc - state->next);
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "want at least one FILE");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 static void set(char **field, const char *text)
 {
     if (!*field)

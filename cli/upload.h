@@ -14,7 +14,32 @@ typedef struct pfc_upload_opts {
     const char *branch;
     const char *machine_class; /* for formats that do not say; default "imported" */
     const char *url, *data;    /* which service */
+    char **files;              /* what stands behind the flags; at least one */
+    size_t files_len;
 } pfc_upload_opts;
+
+/* Their options, and fields of an input that has them as its member `up`. */
+enum { PFC_KEY_COMMIT = 0x410, PFC_KEY_PROJECT, PFC_KEY_BRANCH, PFC_KEY_CLASS };
+#define PFC_UPLOAD_OPTIONS(group)                                                                  \
+    { "commit", PFC_KEY_COMMIT, "C", 0, "The commit that was measured (default HEAD)", group },    \
+        { "project", PFC_KEY_PROJECT, "P", 0, "The project's name", group },                       \
+        { "branch", PFC_KEY_BRANCH, "B", 0, "The branch (default: the one checked out)", group },  \
+        { "machine-class",                                                                         \
+          PFC_KEY_CLASS,                                                                           \
+          "M",                                                                                     \
+          0,                                                                                       \
+          "For formats that do not say (default \"imported\")",                                    \
+          group },                                                                                 \
+        PFC_SERVICE_OPTIONS(group)
+#define PFC_UPLOAD_FIELDS(type)                                                                    \
+    { PFC_KEY_COMMIT, PFC_ARG_TEXT, offsetof(type, up.commit), 0, 0 },                             \
+        { PFC_KEY_PROJECT, PFC_ARG_TEXT, offsetof(type, up.project), 0, 0 },                       \
+        { PFC_KEY_BRANCH, PFC_ARG_TEXT, offsetof(type, up.branch), 0, 0 },                         \
+        { PFC_KEY_CLASS, PFC_ARG_TEXT, offsetof(type, up.machine_class), 0, 0 },                   \
+        PFC_SERVICE_FIELDS(type, up.)
+
+/** Takes the FILEs, as the rest of an argp parser; without any the process ends with status 2. */
+error_t pfc_upload_parse(int key, struct argp_state *state, pfc_upload_opts *opts);
 
 /** The service, and the repository here, if any. */
 typedef struct pfc_upload {
