@@ -8,6 +8,7 @@
 #   faults  every fault of tests/fault/faults.py, again and again
 #   points  faults at every named point, every cut of an upload, 1,000 orders of the same runs
 #   drain   SIGTERM under load, 200 times: all that was taken is answered, over within 10 s
+#   units   the systemd units under a systemd of their own, in a Debian made for it (root; else it says why not)
 #   soak    runs posted to a private service that is killed now and then; the counts must be exact
 #   memory  the server's memory over a million stored runs
 #   tsan    the server under ThreadSanitizer, driven by its tests, the faults and the soak
@@ -21,7 +22,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill bisect-kill queue faults points drain soak memory tsan repeat)
+all=(fuzz documents kill bisect-kill queue faults points drain units soak memory tsan repeat)
 only=()
 minutes=10
 most=() # for the scripts with a count: nothing, or --minutes N
@@ -60,7 +61,7 @@ while [ $# -gt 0 ]; do
         ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,23s/^# \{0,1\}//p' "$0"
+        sed -n '2,24s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -224,6 +225,14 @@ prove_points() {
     script faults.py --seed "$$" "${most[@]}" --only kill_at_points --only lost_answers --only errors_at_points --only cut_everywhere --only permutations \
         --only runner_clocks --trials kill_at_points=150 --trials lost_answers=300 --trials errors_at_points=360 \
         --trials cut_everywhere=2061 --trials permutations=1000 --trials runner_clocks=100
+}
+
+prove_units() {
+    local status=0
+    build release || return 1
+    say "units"
+    tests/deploy/boot.sh build/release "$logs/boot" || status=$?
+    [ "$status" -eq 77 ] || return "$status"
 }
 
 prove_bisect-kill() {
