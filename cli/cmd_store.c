@@ -223,6 +223,9 @@ static pfc_code look_into(const char *file, pfc_err *err)
     return PFC_OK;
 }
 
+/* The runs that runners send again name the jobs that were made after the backup: those ids are nobody else's. */
+#define JOBS_GO_ON "SELECT setval('jobs_id_seq', last_value + 1000000) FROM jobs_id_seq"
+
 static pfc_code restore(const char *url, const char *file, pfc_err *err)
 {
     const char *const argv[] = { "pg_restore",
@@ -249,7 +252,7 @@ static pfc_code restore(const char *url, const char *file, pfc_err *err)
     if (!code)
         code = run(argv, NULL, err);
     /* Plans are made from statistics, which a backup does not hold. */
-    return code ? code : ask(url, "ANALYZE", NULL, err);
+    return code ? code : ask(url, JOBS_GO_ON "; ANALYZE", NULL, err);
 }
 
 /* ---- check ---- */

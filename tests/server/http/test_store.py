@@ -38,6 +38,14 @@ def contents(url):
     return found
 
 
+def as_restored(rows):
+    """The same, and new jobs have ids that none can have had which were made after the backup."""
+    jobs = re.compile(r"^(jobs_id_seq) (\d+)$")
+    moved = [jobs.sub(lambda m: f"{m[1]} {int(m[2]) + 1000000}", s) for s in rows["sequences"]]
+    assert moved != rows["sequences"]
+    return {**rows, "sequences": moved}
+
+
 def checks(url, damage):
     """What the check finds after `damage`, which is undone. References are not enforced meanwhile, as on a broken disk."""
     text = (SOURCE / "schema" / "queries" / "checks.sql").read_text(encoding="utf-8").partition("-- name: store_checks\n")[2]
@@ -83,7 +91,7 @@ class Store(unittest.TestCase):
         self.addCleanup(other.close)
         fresh = other.database()
         admin(fresh, "restore", self.file)
-        self.assertEqual(contents(fresh), before)
+        self.assertEqual(contents(fresh), as_restored(before))
         admin(fresh, "check")
         # and a server goes on from there: the same run again is the same run, a new one gets a new number
         again = support.Server(fresh)
@@ -143,7 +151,7 @@ class Store(unittest.TestCase):
         self.assertEqual(support.sql(fresh, "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace").strip(), "0")
         support.sql(fresh, "DROP EVENT TRIGGER halt")
         admin(fresh, "restore", self.file)
-        self.assertEqual(contents(fresh), contents(url))
+        self.assertEqual(contents(fresh), as_restored(contents(url)))
 
     def test_a_backup_under_load_is_of_one_moment_and_what_came_later_is_sent_again(self):
         url, server = self.filled()
