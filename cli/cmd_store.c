@@ -157,7 +157,7 @@ static pfc_code ask(const char *url, const char *sql, char **out, pfc_err *err)
      * store a tenth of one. */
     static const char settings[] = "SET search_path = public, pg_temp; SET jit = off";
     const char *const argv[] = { "psql", "-XAtq", "-F", "	", "-v", "ON_ERROR_STOP=1",
-                                 "-d",   url,     "-c", settings, "-c", sql,
+                                 "-d",   url,     "-c", settings,  "-c", sql,
                                  NULL };
 
     return run(argv, out, err);
@@ -223,8 +223,15 @@ static pfc_code look_into(const char *file, pfc_err *err)
     return PFC_OK;
 }
 
-/* The runs that runners send again name the jobs that were made after the backup: those ids are nobody else's. */
-#define JOBS_GO_ON "SELECT setval('jobs_id_seq', last_value + 1000000) FROM jobs_id_seq"
+/* The runs that runners send again name the jobs that were made after the backup: those ids are nobody else's.
+ * A backup comes back without privileges, so what runs as the owner would be everybody's to call. Plans are
+ * made from statistics, which a backup does not hold. */
+static const char after_restore[] =
+    "SELECT setval('jobs_id_seq', last_value + 1000000) FROM jobs_id_seq;"
+    " DO $$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE prosecdef"
+    " AND pronamespace = 'public'::regnamespace LOOP"
+    " EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', f); END LOOP; END $$;"
+    " ANALYZE";
 
 static pfc_code restore(const char *url, const char *file, pfc_err *err)
 {
@@ -251,8 +258,7 @@ static pfc_code restore(const char *url, const char *file, pfc_err *err)
     free(there);
     if (!code)
         code = run(argv, NULL, err);
-    /* Plans are made from statistics, which a backup does not hold. */
-    return code ? code : ask(url, JOBS_GO_ON "; ANALYZE", NULL, err);
+    return code ? code : ask(url, after_restore, NULL, err);
 }
 
 /* ---- check ---- */

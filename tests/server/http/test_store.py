@@ -93,6 +93,9 @@ class Store(unittest.TestCase):
         admin(fresh, "restore", self.file)
         self.assertEqual(contents(fresh), as_restored(before))
         admin(fresh, "check")
+        everybodys = ("SELECT count(*), count(*) FILTER (WHERE has_function_privilege('public', oid, 'EXECUTE')) FROM pg_proc"
+                      " WHERE prosecdef AND pronamespace = 'public'::regnamespace")
+        self.assertEqual([support.sql(at, everybodys).strip() for at in (url, fresh)], ["2|0", "2|0"])
         # and a server goes on from there: the same run again is the same run, a new one gets a new number
         again = support.Server(fresh)
         self.addCleanup(again.close)
