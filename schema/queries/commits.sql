@@ -65,7 +65,7 @@ SET parents = excluded.parents, author = excluded.author, time = excluded.time,
 WHERE c.stub
 RETURNING c.id, c.sha, (xmax = 0) AS fresh;
 
--- name: commit_stubs
+-- name: commits_named
 -- $1 project_id, $2 sha[], $3 time float8[]: those that are not known yet; of one that is there twice the first
 INSERT INTO commits (project_id, sha, time, stub)
 SELECT DISTINCT ON (u.sha) $1::bigint, u.sha, to_timestamp(u.time), true

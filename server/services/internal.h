@@ -26,7 +26,7 @@ bool pfc_cache_token(pfc_cache *cache, const char *hash, pfc_principal *out, uin
 void pfc_cache_keep_token(pfc_cache *cache, const char *hash, const pfc_principal *who,
                           double valid_s, uint64_t generation);
 
-/* ---- positions along a branch (line.c: pure; commits.c and stubs.c: stored) ---- */
+/* ---- positions along a branch (line.c: pure; commits.c and newcomers.c: stored) ---- */
 
 typedef struct pfc_line_commit {
     const char *sha;
@@ -50,20 +50,20 @@ typedef struct pfc_line_tail {
     int64_t position; /* in: one less than that of the one before; out: what it becomes */
 } pfc_line_tail;
 /** A commit without a tie to any other: no parents are told, and nobody's parent is it. */
-typedef struct pfc_line_stub {
+typedef struct pfc_line_newcomer {
     const char *sha;
     double time;
     int64_t id, position; /* out: position */
-} pfc_line_stub;
+} pfc_line_newcomer;
 
 /**
- * Puts stubs where pfc_line_positions would have them, from the end of the line alone. tail: newest
- * first, from the line's last commit on; whole: it goes back to the first one. Sorts `stubs`, newest
- * first. True: all found their place. False: it lies further back; nothing but the order of `stubs` is
+ * Puts newcomers where pfc_line_positions would have them, from the end of the line alone. tail: newest
+ * first, from the line's last commit on; whole: it goes back to the first one. Sorts `newcomers`, newest
+ * first. True: all found their place. False: it lies further back; nothing but the order of `newcomers` is
  * worth anything then.
  */
-bool pfc_line_insert(pfc_line_tail *tail, size_t tail_len, bool whole, pfc_line_stub *stubs,
-                     size_t stubs_len);
+bool pfc_line_insert(pfc_line_tail *tail, size_t tail_len, bool whole, pfc_line_newcomer *newcomers,
+                     size_t newcomers_len);
 
 /** Takes the lock under which a project's positions are written, and makes the branch. Before anything
  *  is written to commits. PFC_ENOTFOUND: no such project. */

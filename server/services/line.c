@@ -145,36 +145,36 @@ void pfc_line_positions(pfc_line_commit *commits, size_t n)
     free(nodes);
 }
 
-static int newest_stub_first(const void *a, const void *b)
+static int newest_newcomer_first(const void *a, const void *b)
 {
-    const pfc_line_stub *x = a, *y = b;
+    const pfc_line_newcomer *x = a, *y = b;
 
     if (x->time != y->time)
         return x->time > y->time ? -1 : 1;
     return strcmp(y->sha, x->sha);
 }
 
-/* A chain lies where its head has it, so a stub is put between two chains, never into one: behind the
+/* A chain lies where its head has it, so a newcomer is put between two chains, never into one: behind the
  * newest head that is older than it. */
-bool pfc_line_insert(pfc_line_tail *tail, size_t tail_len, bool whole, pfc_line_stub *stubs,
-                     size_t stubs_len)
+bool pfc_line_insert(pfc_line_tail *tail, size_t tail_len, bool whole, pfc_line_newcomer *newcomers,
+                     size_t newcomers_len)
 {
-    int64_t next = (tail_len ? tail[0].position : 0) + (int64_t)stubs_len;
+    int64_t next = (tail_len ? tail[0].position : 0) + (int64_t)newcomers_len;
     size_t placed = 0;
 
-    if (stubs_len)
-        qsort(stubs, stubs_len, sizeof(*stubs), newest_stub_first);
-    for (size_t i = 0; i < tail_len && placed < stubs_len; i++) {
-        const pfc_line_stub head = { .sha = tail[i].sha, .time = tail[i].time };
+    if (newcomers_len)
+        qsort(newcomers, newcomers_len, sizeof(*newcomers), newest_newcomer_first);
+    for (size_t i = 0; i < tail_len && placed < newcomers_len; i++) {
+        const pfc_line_newcomer head = { .sha = tail[i].sha, .time = tail[i].time };
         const char *child_of = i ? tail[i - 1].parent : NULL;
 
         if (!child_of || strcmp(child_of, tail[i].sha) != 0) {
-            while (placed < stubs_len && newest_stub_first(&stubs[placed], &head) < 0)
-                stubs[placed++].position = next--;
+            while (placed < newcomers_len && newest_newcomer_first(&newcomers[placed], &head) < 0)
+                newcomers[placed++].position = next--;
         }
         tail[i].position = next--;
     }
-    while (whole && placed < stubs_len)
-        stubs[placed++].position = next--;
-    return placed == stubs_len;
+    while (whole && placed < newcomers_len)
+        newcomers[placed++].position = next--;
+    return placed == newcomers_len;
 }

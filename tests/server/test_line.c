@@ -151,20 +151,20 @@ Test(line, every_order_of_a_thousand_commits_gives_the_same_positions)
 
 /* ---- from the end alone ---- */
 
-enum { KNOWN = 24, STUBS = 4 };
+enum { KNOWN = 24, NEWCOMERS = 4 };
 
 typedef struct history {
-    char shas[KNOWN + STUBS][41], parents[KNOWN][128];
-    pfc_line_commit line[KNOWN + STUBS];
+    char shas[KNOWN + NEWCOMERS][41], parents[KNOWN][128];
+    pfc_line_commit line[KNOWN + NEWCOMERS];
     pfc_line_tail tail[KNOWN];
-    pfc_line_stub stubs[STUBS];
+    pfc_line_newcomer newcomers[NEWCOMERS];
     size_t tail_len;
 } history;
 
 /* Merges, gaps, circles, clocks that went wrong, many at one moment. */
 static void make_history(history *h, pfc_rng *rng)
 {
-    for (size_t i = 0; i < KNOWN + STUBS; i++)
+    for (size_t i = 0; i < KNOWN + NEWCOMERS; i++)
         (void)snprintf(h->shas[i], 41, "%032x%08x", (unsigned)pfc_rng_below(rng, 1u << 30),
                        (unsigned)i);
     for (size_t i = 0; i < KNOWN; i++) {
@@ -211,20 +211,22 @@ static void make_tail(history *h)
 }
 
 /* Does what was put in at the end lie where the whole graph has it? */
-static void expect_line(history *h, size_t looked, size_t stubs, int round)
+static void expect_line(history *h, size_t looked, size_t newcomers, int round)
 {
-    for (size_t k = 0; k < stubs; k++)
-        h->line[KNOWN + k] =
-            (pfc_line_commit){ .sha = h->stubs[k].sha, .parents = "", .time = h->stubs[k].time };
-    pfc_line_positions(h->line, KNOWN + stubs);
+    for (size_t k = 0; k < newcomers; k++)
+        h->line[KNOWN + k] = (pfc_line_commit){ .sha = h->newcomers[k].sha,
+                                                .parents = "",
+                                                .time = h->newcomers[k].time };
+    pfc_line_positions(h->line, KNOWN + newcomers);
     for (size_t i = 0; i < h->tail_len; i++)
-        cr_assert(eq(i64, h->tail[i].position, position_of(h->line, KNOWN + stubs, h->tail[i].sha)),
-                  "round %d: commit %zu of %zu from the end, %zu looked at", round, i, h->tail_len,
-                  looked);
-    for (size_t k = 0; k < stubs; k++)
         cr_assert(
-            eq(i64, h->stubs[k].position, position_of(h->line, KNOWN + stubs, h->stubs[k].sha)),
-            "round %d: stub %zu of %zu", round, k, stubs);
+            eq(i64, h->tail[i].position, position_of(h->line, KNOWN + newcomers, h->tail[i].sha)),
+            "round %d: commit %zu of %zu from the end, %zu looked at", round, i, h->tail_len,
+            looked);
+    for (size_t k = 0; k < newcomers; k++)
+        cr_assert(eq(i64, h->newcomers[k].position,
+                     position_of(h->line, KNOWN + newcomers, h->newcomers[k].sha)),
+                  "round %d: newcomer %zu of %zu", round, k, newcomers);
 }
 
 Test(line, what_has_no_tie_is_put_in_from_the_end_where_the_graph_has_it)
@@ -235,25 +237,25 @@ Test(line, what_has_no_tie_is_put_in_from_the_end_where_the_graph_has_it)
 
     pfc_rng_seed(&rng, 29);
     for (int round = 0; round < 5000; round++) {
-        const size_t stubs = 1 + pfc_rng_below(&rng, STUBS);
+        const size_t newcomers = 1 + pfc_rng_below(&rng, NEWCOMERS);
         size_t looked;
 
         make_history(&h, &rng);
         make_tail(&h);
-        for (size_t k = 0; k < stubs; k++)
-            h.stubs[k] = (pfc_line_stub){ .sha = h.shas[KNOWN + k],
-                                          .time = (double)pfc_rng_below(&rng, KNOWN + 6) };
+        for (size_t k = 0; k < newcomers; k++)
+            h.newcomers[k] = (pfc_line_newcomer){ .sha = h.shas[KNOWN + k],
+                                                  .time = (double)pfc_rng_below(&rng, KNOWN + 6) };
         looked = pfc_rng_below(&rng, h.tail_len + 1);
-        if (!pfc_line_insert(h.tail, looked, looked == h.tail_len, h.stubs, stubs)) {
+        if (!pfc_line_insert(h.tail, looked, looked == h.tail_len, h.newcomers, newcomers)) {
             /* further back: the same question with all of it */
             cr_assert(lt(sz, looked, h.tail_len), "round %d: nowhere", round);
             short_looks++;
             make_tail(&h);
             looked = h.tail_len;
-            cr_assert(pfc_line_insert(h.tail, looked, true, h.stubs, stubs));
+            cr_assert(pfc_line_insert(h.tail, looked, true, h.newcomers, newcomers));
         }
         partial += looked < h.tail_len;
-        expect_line(&h, looked, stubs, round);
+        expect_line(&h, looked, newcomers, round);
     }
     cr_assert(gt(int, short_looks, 500));
     cr_assert(gt(int, partial, 500));

@@ -53,10 +53,10 @@ static pfc_line_tail *tail_of(const pfc_res *res)
     return tail;
 }
 
-/* The stubs, and those of the tail that make room for them. */
+/* The newcomers, and those of the tail that make room for them. */
 static pfc_code store_places(pfc_tx *tx, int64_t project_id, const char *branch, const pfc_res *res,
-                             const pfc_line_tail *tail, const pfc_line_stub *stubs, size_t len,
-                             bool *old, pfc_err *err)
+                             const pfc_line_tail *tail, const pfc_line_newcomer *newcomers,
+                             size_t len, bool *old, pfc_err *err)
 {
     const size_t n = pfc_res_rows(res);
     const int id = pfc_res_column(res, "id"), position = pfc_res_column(res, "position");
@@ -72,8 +72,8 @@ static pfc_code store_places(pfc_tx *tx, int64_t project_id, const char *branch,
         positions[changed++] = tail[i].position;
     }
     for (size_t i = 0; i < len; i++) {
-        ids[changed] = stubs[i].id;
-        positions[changed++] = stubs[i].position;
+        ids[changed] = newcomers[i].id;
+        positions[changed++] = newcomers[i].position;
     }
     code = pfc_positions_set(tx, project_id, branch, ids, positions, changed, old, err);
     free(positions);
@@ -82,8 +82,8 @@ static pfc_code store_places(pfc_tx *tx, int64_t project_id, const char *branch,
 }
 
 /* What is newer than they are is read and moves up; older history is not touched, however long it is. */
-static pfc_code insert(pfc_tx *tx, int64_t project_id, const char *branch, pfc_line_stub *stubs,
-                       size_t len, pfc_err *err)
+static pfc_code insert(pfc_tx *tx, int64_t project_id, const char *branch,
+                       pfc_line_newcomer *newcomers, size_t len, pfc_err *err)
 {
     bool placed = false, old = false;
     pfc_code code = PFC_OK;
@@ -96,9 +96,9 @@ static pfc_code insert(pfc_tx *tx, int64_t project_id, const char *branch, pfc_l
             pfc_line_tail *tail = tail_of(res);
             const size_t n = pfc_res_rows(res);
 
-            placed = pfc_line_insert(tail, n, (int64_t)n < limit, stubs, len);
+            placed = pfc_line_insert(tail, n, (int64_t)n < limit, newcomers, len);
             if (placed)
-                code = store_places(tx, project_id, branch, res, tail, stubs, len, &old, err);
+                code = store_places(tx, project_id, branch, res, tail, newcomers, len, &old, err);
             free(tail);
         }
         pfc_res_free(res);
@@ -113,7 +113,7 @@ static pfc_code insert(pfc_tx *tx, int64_t project_id, const char *branch, pfc_l
 /* Makes the commits where they are missing, and members of the branch. fresh: those that became so, sha
  * borrowed from `res`; *alone: none of them has a tie to others. */
 static pfc_code join(pfc_tx *tx, int64_t project_id, const char *branch, const char *const *shas,
-                     const double *times, size_t len, pfc_res **res, pfc_line_stub *fresh,
+                     const double *times, size_t len, pfc_res **res, pfc_line_newcomer *fresh,
                      size_t *fresh_len, bool *alone, pfc_err *err)
 {
     pfc_args args = { 0 };
@@ -122,7 +122,7 @@ static pfc_code join(pfc_tx *tx, int64_t project_id, const char *branch, const c
     pfc_args_i64(&args, project_id);
     pfc_args_texts(&args, shas, len);
     pfc_args_f64s(&args, times, len);
-    code = pfc_tx_query(tx, "commit_stubs", &args, NULL, err);
+    code = pfc_tx_query(tx, "commits_named", &args, NULL, err);
     if (code)
         return code;
     pfc_args_i64(&args, project_id);
@@ -132,9 +132,9 @@ static pfc_code join(pfc_tx *tx, int64_t project_id, const char *branch, const c
     *alone = true;
     *fresh_len = code ? 0 : pfc_res_rows(*res);
     for (size_t i = 0; i < *fresh_len; i++) {
-        fresh[i] = (pfc_line_stub){ .sha = pfc_res_text(*res, i, pfc_res_column(*res, "sha")),
-                                    .time = pfc_res_f64(*res, i, pfc_res_column(*res, "time")),
-                                    .id = pfc_res_i64(*res, i, pfc_res_column(*res, "id")) };
+        fresh[i] = (pfc_line_newcomer){ .sha = pfc_res_text(*res, i, pfc_res_column(*res, "sha")),
+                                        .time = pfc_res_f64(*res, i, pfc_res_column(*res, "time")),
+                                        .id = pfc_res_i64(*res, i, pfc_res_column(*res, "id")) };
         *alone &= pfc_res_bool(*res, i, pfc_res_column(*res, "alone"));
     }
     return code;
@@ -144,7 +144,7 @@ static pfc_code join(pfc_tx *tx, int64_t project_id, const char *branch, const c
 static pfc_code place(pfc_tx *tx, int64_t project_id, const char *branch, const char *const *shas,
                       const double *times, size_t len, pfc_err *err)
 {
-    pfc_line_stub *fresh = pfc_calloc(len, sizeof(*fresh));
+    pfc_line_newcomer *fresh = pfc_calloc(len, sizeof(*fresh));
     size_t fresh_len = 0, changed = 0;
     pfc_res *res = NULL;
     bool alone = false;
