@@ -20,6 +20,14 @@ void pfc_browse_query(pfc_buf *path, const char *key, const char *value)
     free(escaped);
 }
 
+static void set_raw(pfc_table *table, size_t col, const json_t *value)
+{
+    char *raw = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+
+    pfc_table_raw(table, col, raw);
+    free(raw);
+}
+
 void pfc_browse_text(pfc_table *table, size_t col, const json_t *obj, const char *key)
 {
     pfc_table_set(table, col, json_string_value(json_object_get(obj, key)));
@@ -29,9 +37,10 @@ void pfc_browse_id(pfc_table *table, size_t col, const json_t *obj, const char *
 {
     const json_t *id = json_object_get(obj, key);
 
-    if (json_is_string(id))
+    if (json_is_string(id)) {
         pfc_table_setf(table, col, "%.12s", json_string_value(id));
-    else if (json_is_integer(id))
+        pfc_table_raw(table, col, json_string_value(id));
+    } else if (json_is_integer(id))
         pfc_table_setf(table, col, "%lld", (long long)json_integer_value(id));
 }
 
@@ -43,6 +52,7 @@ void pfc_browse_value(pfc_table *table, size_t col, const json_t *value)
         return;
     pfc_show_value(json_number_value(value), text);
     pfc_table_set(table, col, text);
+    set_raw(table, col, value);
 }
 
 void pfc_browse_percent(pfc_table *table, size_t col, const json_t *value)
@@ -53,6 +63,7 @@ void pfc_browse_percent(pfc_table *table, size_t col, const json_t *value)
         return;
     pfc_show_percent(json_number_value(value), text);
     pfc_table_set(table, col, text);
+    set_raw(table, col, value);
 }
 
 void pfc_browse_query_i64(pfc_buf *path, const char *key, int64_t value)

@@ -9,6 +9,8 @@
 #define PFC_CLI_CLI_H
 
 #include <argp.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -28,6 +30,7 @@
 typedef struct pfc_cli {
     const char *name; /* "perfci bisect": how messages begin */
     bool json;
+    bool csv;      /* tables as comma-separated values */
     bool quiet;    /* no notes, no progress */
     bool color;    /* stdout takes colours: --color, NO_COLOR, terminal */
     bool progress; /* stderr is a terminal and neither --quiet nor --json was given */
@@ -64,13 +67,18 @@ typedef struct pfc_cmd_args {
  *  the process (2, 0, 0), so it is called before anything is opened. */
 void pfc_cli_parse(pfc_cli *cli, const pfc_cmd_args *args, int argc, char **argv, void *input);
 
+/** Wrong usage found while reading arguments: prints "perfci x: sentence" and a hint, ends with status 2. */
+PFC_NORETURN void pfc_cli_usage(const struct argp_state *state, const char *fmt, ...)
+    PFC_PRINTF(2, 3);
+
 /* A flag's value, or the end of the process with a sentence and status 2. `flag` e.g. "--port". */
 int64_t pfc_arg_i64(struct argp_state *state, const char *text, int64_t min, int64_t max,
                     const char *flag);
 double pfc_arg_double(struct argp_state *state, const char *text, double min, double max,
                       const char *flag);
 
-/** Prints "perfci x: sentence" on stderr; returns the status for err->code (see pfc_code_exit). */
+/** Prints "perfci x: sentence" and a line "hint: ..." (err->hint, else the code's own) on stderr; returns the
+ *  status for err->code (see pfc_code_exit). */
 int pfc_cli_fail(const pfc_cli *cli, const pfc_err *err);
 /** A line for people on stderr; nothing with --quiet. */
 void pfc_cli_note(const pfc_cli *cli, const char *fmt, ...) PFC_PRINTF(2, 3);
@@ -78,14 +86,26 @@ void pfc_cli_note(const pfc_cli *cli, const char *fmt, ...) PFC_PRINTF(2, 3);
 void pfc_cli_warn(const pfc_cli *cli, const char *fmt, ...) PFC_PRINTF(2, 3);
 /** Rewrites the progress line on stderr when it is a terminal; "" wipes it. */
 void pfc_cli_progress(const pfc_cli *cli, const char *fmt, ...) PFC_PRINTF(2, 3);
-/** The document and a newline on stdout, compact; members keep their order. Takes `doc`. */
-void pfc_cli_print_json(json_t *doc);
 /** The member of `names` (NULL-terminated) that was probably meant by `typed`; NULL: none near. */
 const char *pfc_cli_nearest(const char *typed, const char *const *names);
 /** From now on SIGINT and SIGTERM set a flag instead of ending the process; a second one ends it. */
 void pfc_cli_catch_signals(void);
 /** True once a signal came; the shape of a `cancelled` callback, `unused` may be NULL. */
 bool pfc_cli_interrupted(void *unused);
+
+/* ---- out.c: text on stdout and stderr; control characters of others become '?' ---- */
+
+/** printf to stdout. Everything that may hold text of others is printed by it, or as a table. */
+void pfc_out(const char *fmt, ...) PFC_PRINTF(1, 2);
+/** The same on stderr. */
+void pfc_out_err(const char *fmt, ...) PFC_PRINTF(1, 2);
+void pfc_out_to(FILE *to, const char *fmt, va_list ap);
+/** `text` as one line, whatever is in it. */
+void pfc_out_line(FILE *to, const char *text);
+/** A JSON text and a newline on stdout; control characters become \u escapes, which mean the same. */
+void pfc_out_json(const char *text);
+/** The document and a newline on stdout, compact; members keep their order. Takes `doc`. */
+void pfc_cli_print_json(json_t *doc);
 
 /* ---- table.c: tables on stdout ---- */
 
@@ -96,14 +116,18 @@ typedef struct pfc_col {
 
 typedef struct pfc_table pfc_table;
 
-/** cols lives as long as the table. */
+/** cols lives as long as the table; at most 16. */
 pfc_table *pfc_table_new(const pfc_cli *cli, const pfc_col *cols, size_t len);
-/** Starts a row; its cells are set next. Control characters in cells are shown, not sent. */
+/** Starts a row; its cells are set next. */
 void pfc_table_row(pfc_table *table);
 /** Text of a cell of the newest row; NULL is an empty cell. */
 void pfc_table_set(pfc_table *table, size_t col, const char *text);
 void pfc_table_setf(pfc_table *table, size_t col, const char *fmt, ...) PFC_PRINTF(3, 4);
-/** "red", "green", "yellow", "brown", ...: colour of a cell of the newest row, where colours are on. */
+/** What --csv prints instead of the text, such as the unrounded number. */
+void pfc_table_raw(pfc_table *table, size_t col, const char *text);
+/** The last column's text continues in the next lines where the terminal is too narrow for it. */
+void pfc_table_wrap(pfc_table *table, size_t col);
+/** "red", "green", "yellow" or "brown": colour of a cell of the newest row, where colours are on. */
 void pfc_table_color(pfc_table *table, size_t col, const char *color);
 /** Prints to stdout and frees. */
 void pfc_table_print(pfc_table *table);

@@ -400,7 +400,7 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
 
         if (set_number(&cmd->req, dim, arg ? pfc_arg_i64(state, arg, 0, PFC_ACCEL_MAX_DIM, dim) : 1,
                        &err))
-            argp_error(state, "%s", err.msg);
+            pfc_cli_usage(state, "%s", err.msg);
         return 0;
     }
     switch (key) {
@@ -430,14 +430,14 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (*cmd->req.op)
-            argp_error(state, "want one operation, got \"%s\" and \"%s\"", cmd->req.op, arg);
+            pfc_cli_usage(state, "want one operation, got \"%s\" and \"%s\"", cmd->req.op, arg);
         name = "op";
         break;
     default:
         return ARGP_ERR_UNKNOWN;
     }
     if (set_text(&cmd->req, name, arg, &err))
-        argp_error(state, "%s", err.msg);
+        pfc_cli_usage(state, "%s", err.msg);
     return 0;
 }
 
@@ -471,7 +471,7 @@ static int accel_run(pfc_cli *cli, int argc, char **argv)
 static error_t parse_nothing(int key, char *arg, struct argp_state *state)
 {
     if (key == ARGP_KEY_ARG)
-        argp_error(state, "unexpected argument \"%s\"", arg);
+        pfc_cli_usage(state, "unexpected argument \"%s\"", arg);
     return ARGP_ERR_UNKNOWN;
 }
 
@@ -531,11 +531,12 @@ int pfc_cmd_accel(pfc_cli *cli, int argc, char **argv)
         const char *name;
         pfc_cmd_fn run;
     } subs[] = { { "run", accel_run }, { "chips", accel_chips } };
+    pfc_err err = { 0 };
     char *name;
     int status;
 
     if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0)) {
-        fputs(accel_doc, stdout);
+        pfc_out("%s", accel_doc);
         return PFC_EXIT_OK;
     }
     for (size_t i = 0; argc >= 2 && i < PFC_ARRAY_LEN(subs); i++) {
@@ -548,7 +549,9 @@ int pfc_cmd_accel(pfc_cli *cli, int argc, char **argv)
         return status;
     }
     if (argc >= 2)
-        fprintf(stderr, "%s: want run or chips, got \"%.40s\"\n", cli->name, argv[1]);
-    fputs(accel_doc, stderr);
-    return PFC_EXIT_USAGE;
+        (void)pfc_err_set(&err, PFC_EINVAL, "expected \"run\" or \"chips\", got \"%.40s\"",
+                          argv[1]);
+    else
+        (void)pfc_err_set(&err, PFC_EINVAL, "missing subcommand: \"run\" or \"chips\"");
+    return pfc_cli_fail(cli, &err);
 }

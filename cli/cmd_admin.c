@@ -84,16 +84,16 @@ static error_t parse_admin(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_SCOPE:
         if (o->scopes_len == MAX_SCOPES)
-            argp_error(state, "--scope: at most %d", MAX_SCOPES);
+            pfc_cli_usage(state, "--scope: at most %d", MAX_SCOPES);
         o->scopes[o->scopes_len++] = arg;
         return 0;
     case ARGP_KEY_ARG:
         if (o->words_len == PFC_ARRAY_LEN(o->words))
-            argp_error(state, "one argument too many: \"%s\"", arg);
+            pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
         o->words[o->words_len++] = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "what to do?");
+        pfc_cli_usage(state, "what to do?");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -127,7 +127,7 @@ static void show_secret(const pfc_cli *cli, json_t *answer)
         pfc_cli_print_json(json_incref(answer));
         return;
     }
-    puts(text_of(answer, "token"));
+    pfc_out("%s\n", text_of(answer, "token"));
     pfc_cli_note(cli, "token %lld; it is shown this once",
                  (long long)json_integer_value(json_object_get(answer, "id")));
 }
@@ -291,7 +291,7 @@ static pfc_code project_create(const pfc_cli *cli, const admin_opts *o, pfc_http
     if (!code && cli->json)
         pfc_cli_print_json(json_incref(answer));
     else if (!code)
-        printf("project %s %s\n", o->words[1], status == 201 ? "made" : "was there already");
+        pfc_out("project %s %s\n", o->words[1], status == 201 ? "made" : "was there already");
     json_decref(answer);
     json_decref(body);
     return code;

@@ -261,11 +261,11 @@ static error_t parse_bisect(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_TIMEOUT:
         if (pfc_parse_duration_s(arg, "--timeout", &o->timeout_s, &err))
-            argp_error(state, "%s", err.msg);
+            pfc_cli_usage(state, "%s", err.msg);
         return 0;
     case KEY_PATHS:
         if (o->globs_len == PFC_HUNT_MAX_GLOBS)
-            argp_error(state, "--paths: at most %d", PFC_HUNT_MAX_GLOBS);
+            pfc_cli_usage(state, "--paths: at most %d", PFC_HUNT_MAX_GLOBS);
         o->globs[o->globs_len++] = arg;
         return 0;
     case KEY_AXIS:
@@ -273,10 +273,10 @@ static error_t parse_bisect(int key, char *arg, struct argp_state *state)
                   : strcmp(arg, "dependency") == 0 ? PFC_AXIS_DEPENDENCY
                                                    : PFC_AXIS_COMMITS;
         if (o->axis == PFC_AXIS_COMMITS)
-            argp_error(state, "--axis: want toolchain or dependency, got \"%s\"", arg);
+            pfc_cli_usage(state, "--axis: want toolchain or dependency, got \"%s\"", arg);
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "there is no argument to give, got \"%s\"", arg);
+        pfc_cli_usage(state, "there is no argument to give, got \"%s\"", arg);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -100,7 +100,7 @@ static error_t parse_browse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_SORT:
         if (strcmp(arg, "new") != 0 && strcmp(arg, "worth") != 0)
-            argp_error(state, "--sort: want new or worth, got \"%s\"", arg);
+            pfc_cli_usage(state, "--sort: want new or worth, got \"%s\"", arg);
         o->sort = arg;
         return 0;
     case KEY_LIMIT:
@@ -108,7 +108,7 @@ static error_t parse_browse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (o->words_len == 2)
-            argp_error(state, "one argument too many: \"%s\"", arg);
+            pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
         o->words[o->words_len++] = arg;
         return 0;
     default:
@@ -331,7 +331,7 @@ static int answer_alerts(pfc_cli *cli, const browse_opts *o)
     } else if (!code) {
         list =
             o->words[0] ? json_pack("[O]", answer) : json_incref(json_object_get(answer, "alerts"));
-        if (json_array_size(list))
+        if (json_array_size(list) || cli->csv)
             print_alerts(cli, list);
         else
             pfc_cli_note(cli, "no alerts");
@@ -360,8 +360,10 @@ int pfc_cmd_accept(pfc_cli *cli, int argc, char **argv)
 
     pfc_cli_parse(cli, &args, argc, argv, &o);
     if (o.words_len != 1) {
-        fprintf(stderr, "%s: want one alert's number\n", cli->name);
-        return PFC_EXIT_USAGE;
+        pfc_err err = { 0 };
+
+        (void)pfc_err_set(&err, PFC_EINVAL, "expected one alert number, got %zu", o.words_len);
+        return pfc_cli_fail(cli, &err);
     }
     o.words[1] = o.words[0];
     o.words[0] = "set";

@@ -70,7 +70,7 @@ static error_t parse_comment(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (o->file)
-            argp_error(state, "one FILE at a time, got \"%s\", too", arg);
+            pfc_cli_usage(state, "one FILE at a time, got \"%s\", too", arg);
         o->file = arg;
         return 0;
     default:
@@ -170,7 +170,7 @@ static pfc_code post(const pfc_cli *cli, const comment_opts *o, const char *body
     if (!code && cli->json)
         pfc_cli_print_json(json_pack("{s:b,s:s?}", "created", created, "url", url));
     else if (!code)
-        printf("%s %s\n", created ? "created" : "edited", url ? url : "the comment");
+        pfc_out("%s %s\n", created ? "created" : "edited", url ? url : "the comment");
     pfc_http_free(github);
     free(token);
     free(url);
@@ -200,7 +200,7 @@ int pfc_cmd_comment(pfc_cli *cli, int argc, char **argv)
     if (!code && o.dry_run && cli->json)
         pfc_cli_print_json(json_pack("{s:s}", "body", pfc_buf_text(&body)));
     else if (!code && o.dry_run)
-        fputs(pfc_buf_text(&body), stdout);
+        pfc_out("%s", pfc_buf_text(&body));
     else if (!code)
         code = post(cli, &o, pfc_buf_text(&body), &err);
     pfc_buf_clear(&body);

@@ -133,12 +133,12 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (o->check || o->sides_len == 2)
-            argp_error(state, "one argument too many: \"%s\"", arg);
+            pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
         o->sides[o->sides_len++] = arg;
         return 0;
     case ARGP_KEY_END:
         if (!o->check && o->sides_len != 2)
-            argp_error(state, "want two things to compare, A and B");
+            pfc_cli_usage(state, "want two things to compare, A and B");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

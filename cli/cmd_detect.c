@@ -214,16 +214,16 @@ static void put_words(const detect *d, const pfc_series_in *s, const pfc_detecti
                       const pfc_reasons *reasons)
 {
     print_text(s->id);
-    printf(": %zu points, %zu change%s\n", s->len, found->changes_len,
-           found->changes_len == 1 ? "" : "s");
+    pfc_out(": %zu points, %zu change%s\n", s->len, found->changes_len,
+            found->changes_len == 1 ? "" : "s");
     pfc_detect_plot(d->cli, s, found);
     for (size_t i = 0; i < reasons->len; i++) {
-        printf("  %zu %s: ", reasons->items[i].index, reasons->items[i].kept ? "kept" : "dropped");
+        pfc_out("  %zu %s: ", reasons->items[i].index, reasons->items[i].kept ? "kept" : "dropped");
         print_text(reasons->items[i].text);
         putchar('\n');
     }
     if (d->explain && reasons->len == 0)
-        puts("  no candidate: one level, and no point far off it");
+        pfc_out("  no candidate: one level, and no point far off it\n");
     putchar('\n');
 }
 

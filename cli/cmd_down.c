@@ -23,7 +23,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         *data = arg;
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "there is no argument to give, got \"%s\"", arg);
+        pfc_cli_usage(state, "there is no argument to give, got \"%s\"", arg);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -142,9 +142,9 @@ int pfc_cmd_status(pfc_cli *cli, int argc, char **argv)
         member_row(table, &s.runner);
         pfc_table_print(table);
         if (ready)
-            printf("ready at %s\n", s.url);
+            pfc_out("ready at %s\n", s.url);
         else
-            printf("not ready: %s\n", pfc_member_alive(&s.server) ? why : "no server runs");
+            pfc_out("not ready: %s\n", pfc_member_alive(&s.server) ? why : "no server runs");
     }
     pfc_stack_close(&s);
     return ready ? PFC_EXIT_OK : PFC_EXIT_INFRA;

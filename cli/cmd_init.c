@@ -41,7 +41,7 @@ static error_t parse_init(int key, char *arg, struct argp_state *state)
         o->dry_run = true;
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "there is no argument to give, got \"%s\"", arg);
+        pfc_cli_usage(state, "there is no argument to give, got \"%s\"", arg);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -142,7 +142,7 @@ int pfc_cmd_init(pfc_cli *cli, int argc, char **argv)
     write_yaml(&text, project, branch && plain(branch) ? branch : "main",
                guess_build(pfc_repo_root(repo)));
     if (o.dry_run) {
-        fputs(pfc_buf_text(&text), stdout);
+        pfc_out("%s", pfc_buf_text(&text));
         goto done;
     }
     if (!o.force && pfc_fs_exists(path)) {
@@ -154,7 +154,7 @@ int pfc_cmd_init(pfc_cli *cli, int argc, char **argv)
     if (!code && cli->json)
         pfc_cli_print_json(json_pack("{s:s}", "path", path));
     else if (!code)
-        puts(path);
+        pfc_out("%s\n", path);
 
 done:
     pfc_buf_clear(&text);

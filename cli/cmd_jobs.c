@@ -57,7 +57,7 @@ static error_t parse_jobs(int key, char *arg, struct argp_state *state)
     if (key != ARGP_KEY_ARG)
         return ARGP_ERR_UNKNOWN;
     if (o->words_len == PFC_ARRAY_LEN(o->words))
-        argp_error(state, "one argument too many: \"%s\"", arg);
+        pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
     o->words[o->words_len++] = arg;
     return 0;
 }
@@ -204,7 +204,7 @@ int pfc_cmd_jobs(pfc_cli *cli, int argc, char **argv)
     } else if (!code) {
         list =
             o.words_len ? json_pack("[O]", answer) : json_incref(json_object_get(answer, "jobs"));
-        if (json_array_size(list))
+        if (json_array_size(list) || cli->csv)
             print_jobs(cli, list);
         else
             pfc_cli_note(cli, "no jobs");

@@ -102,7 +102,7 @@ static error_t parse_nightly(int key, char *arg, struct argp_state *state)
         pfc_take_add_backend(&o->take, arg, state);
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "there is no argument to give, got \"%s\"", arg);
+        pfc_cli_usage(state, "there is no argument to give, got \"%s\"", arg);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

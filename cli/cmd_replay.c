@@ -76,9 +76,10 @@ static error_t parse_replay(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_END:
         if (!o->config == !o->show)
-            argp_error(state, "want either --config FILE or --show");
+            pfc_cli_usage(state, "want either --config FILE or --show");
         if (o->apply && (o->series || o->branch))
-            argp_error(state, "--apply is for the whole project: leave --series and --branch out");
+            pfc_cli_usage(state,
+                          "--apply is for the whole project: leave --series and --branch out");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -150,27 +151,27 @@ static void print_share(const json_t *answer, const char *key)
     const json_t *value = json_object_get(answer, key);
 
     if (json_is_number(value))
-        printf("  %s %.3f", key, json_number_value(value));
+        pfc_out("  %s %.3f", key, json_number_value(value));
     else
-        printf("  %s -", key);
+        pfc_out("  %s -", key);
 }
 
 static void print_score(const json_t *answer)
 {
     const json_t *labels = json_object_get(answer, "labels");
 
-    printf("%lld series, %lld points: %lld changes, %zu alerts",
-           (long long)json_integer_value(json_object_get(answer, "series")),
-           (long long)json_integer_value(json_object_get(answer, "points")),
-           (long long)json_integer_value(json_object_get(answer, "changes")),
-           json_array_size(json_object_get(answer, "alerts")));
-    printf("\nregressions found %lld of %lld, noise alerted %lld of %lld, not judged by anybody "
-           "%lld\n",
-           (long long)json_integer_value(json_object_get(labels, "regressions_found")),
-           (long long)json_integer_value(json_object_get(labels, "regressions")),
-           (long long)json_integer_value(json_object_get(labels, "noise_found")),
-           (long long)json_integer_value(json_object_get(labels, "noise")),
-           (long long)json_integer_value(json_object_get(answer, "unlabelled")));
+    pfc_out("%lld series, %lld points: %lld changes, %zu alerts",
+            (long long)json_integer_value(json_object_get(answer, "series")),
+            (long long)json_integer_value(json_object_get(answer, "points")),
+            (long long)json_integer_value(json_object_get(answer, "changes")),
+            json_array_size(json_object_get(answer, "alerts")));
+    pfc_out("\nregressions found %lld of %lld, noise alerted %lld of %lld, not judged by anybody "
+            "%lld\n",
+            (long long)json_integer_value(json_object_get(labels, "regressions_found")),
+            (long long)json_integer_value(json_object_get(labels, "regressions")),
+            (long long)json_integer_value(json_object_get(labels, "noise_found")),
+            (long long)json_integer_value(json_object_get(labels, "noise")),
+            (long long)json_integer_value(json_object_get(answer, "unlabelled")));
     print_share(answer, "precision");
     print_share(answer, "recall");
     print_share(answer, "f1");
@@ -235,11 +236,11 @@ static void print_version(const pfc_cli *cli, const json_t *answer, bool applied
     char *text;
 
     if (applied) {
-        printf("stored as version %lld; the history is judged anew\n", version);
+        pfc_out("stored as version %lld; the history is judged anew\n", version);
         return;
     }
     text = json_dumps(json_object_get(answer, "detector"), JSON_INDENT(2) | JSON_SORT_KEYS);
-    puts(text ? text : "{}");
+    pfc_out_json(text ? text : "{}");
     free(text);
     if (version)
         pfc_cli_note(cli, "version %lld by %s, %s", version, text_of(answer, "actor"),

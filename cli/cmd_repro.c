@@ -55,12 +55,12 @@ static error_t parse_repro(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_ARG:
         if (o->id)
-            argp_error(state, "one id is wanted, got \"%s\", too", arg);
+            pfc_cli_usage(state, "one id is wanted, got \"%s\", too", arg);
         o->id = arg;
         return 0;
     case ARGP_KEY_END:
         if (!o->id)
-            argp_error(state, "which alert, bisection, step or verification?");
+            pfc_cli_usage(state, "which alert, bisection, step or verification?");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -284,7 +284,7 @@ int pfc_cmd_repro(pfc_cli *cli, int argc, char **argv)
         if (cli->json)
             pfc_cli_print_json(json_pack("{s:s}", "command", text));
         else
-            puts(text);
+            pfc_out("%s\n", text);
         status = PFC_EXIT_OK;
     } else {
         pfc_cli_note(cli, "%s", text);

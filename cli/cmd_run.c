@@ -122,7 +122,7 @@ static char *command_of(struct argp_state *state)
     for (int i = state->next; i < state->argc; i++)
         quote(&buf, state->argv[i]);
     if (buf.overflow)
-        argp_error(state, "the command is longer than %d bytes", PFC_WORKSPACE_MAX_COMMAND);
+        pfc_cli_usage(state, "the command is longer than %d bytes", PFC_WORKSPACE_MAX_COMMAND);
     return pfc_buf_take(&buf);
 }
 
@@ -136,19 +136,19 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_SIZE:
         if (o->sizes_len == MAX_SIZES)
-            argp_error(state, "--size: at most %d", MAX_SIZES);
+            pfc_cli_usage(state, "--size: at most %d", MAX_SIZES);
         o->sizes[o->sizes_len++] = arg;
         return 0;
     case ARGP_KEY_ARGS:
         /* Whatever stands after `--`; before it there is nothing but flags. */
         if (!pfc_streq(state->argv[state->next - 1], "--"))
-            argp_error(state, "a command to measure goes after --, got \"%s\"",
-                       state->argv[state->next]);
+            pfc_cli_usage(state, "a command to measure goes after --, got \"%s\"",
+                          state->argv[state->next]);
         o->command = command_of(state);
         return 0;
     case ARGP_KEY_END:
         if (o->command && o->take.wait_quiet)
-            argp_error(state, "--wait-quiet is for suites, there is no waiting before -- CMD");
+            pfc_cli_usage(state, "--wait-quiet is for suites, there is no waiting before -- CMD");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -254,7 +254,7 @@ int pfc_cmd_run(pfc_cli *cli, int argc, char **argv)
     if (o.out && pfc_fs_write_atomic(o.out, text, strlen(text), 0644, &err))
         status = pfc_cli_fail(cli, &err);
     if (cli->json)
-        puts(text);
+        pfc_out_json(text);
     else
         pfc_take_print(cli, run);
     if (o.push && push(&o, &t, run, &err))

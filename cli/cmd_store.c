@@ -69,20 +69,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (o->words_len == PFC_ARRAY_LEN(o->words))
-            argp_error(state, "too many arguments");
+            pfc_cli_usage(state, "too many arguments");
         o->words[o->words_len++] = arg;
         return 0;
     case ARGP_KEY_END:
         if (o->words_len == 0 ||
             (strcmp(o->words[0], "backup") != 0 && strcmp(o->words[0], "restore") != 0 &&
              strcmp(o->words[0], "check") != 0 && strcmp(o->words[0], "migrate") != 0))
-            argp_error(state, "want backup FILE, restore FILE, check or migrate");
+            pfc_cli_usage(state, "want backup FILE, restore FILE, check or migrate");
         file = o->words_len &&
                (strcmp(o->words[0], "backup") == 0 || strcmp(o->words[0], "restore") == 0);
         if (o->words_len != (file ? 2u : 1u))
-            argp_error(state, file ? "want a FILE" : "%s takes no FILE", o->words[0]);
+            pfc_cli_usage(state, file ? "want a FILE" : "%s takes no FILE", o->words[0]);
         if (o->role && strcmp(o->words[0], "migrate") != 0)
-            argp_error(state, "--server-role is for migrate");
+            pfc_cli_usage(state, "--server-role is for migrate");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

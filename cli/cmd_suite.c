@@ -91,11 +91,11 @@ static error_t parse_suite(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (o->words_len == MAX_WORDS)
-            argp_error(state, "at most %d files at once", MAX_WORDS - 1);
+            pfc_cli_usage(state, "at most %d files at once", MAX_WORDS - 1);
         o->words[o->words_len++] = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "want list, check or from-model");
+        pfc_cli_usage(state, "want list, check or from-model");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -112,10 +112,10 @@ static size_t print_names(json_t *into, const char *title, const char *const *na
         if (into)
             json_array_append_new(into, json_string(names[n]));
         else
-            printf("%s%s", n ? ", " : title, names[n]);
+            pfc_out("%s%s", n ? ", " : title, names[n]);
     }
     if (!into)
-        puts("");
+        pfc_out("\n");
     return n;
 }
 
@@ -146,7 +146,7 @@ static pfc_code check(const pfc_cli *cli, const suite_opts *o, pfc_err *err)
         const pfc_code code = pfc_suite_load(o->words[i], &suite, &inner);
 
         if (code && worst) /* the last one is told by the caller */
-            fprintf(stderr, "%s: %s\n", cli->name, err->msg);
+            (void)pfc_cli_fail(cli, err);
         if (code) {
             worst = code;
             *err = inner;
@@ -159,7 +159,7 @@ static pfc_code check(const pfc_cli *cli, const suite_opts *o, pfc_err *err)
                                         "suite", suite->name, "benchmarks",
                                         (json_int_t)suite->cases_len, "hash", suite->hash));
         if (!cli->json && !cli->quiet)
-            printf("%s: suite %s, %zu benchmarks\n", o->words[i], suite->name, suite->cases_len);
+            pfc_out("%s: suite %s, %zu benchmarks\n", o->words[i], suite->name, suite->cases_len);
         pfc_suite_free(suite);
     }
     if (cli->json && o->words_len >= 2)
@@ -246,7 +246,7 @@ static pfc_code from_model(const pfc_cli *cli, suite_opts *o, pfc_err *err)
     else if (!code && cli->json)
         pfc_cli_print_json(json_pack("{s:s, s:s}", "model", model.name, "suite", text));
     else if (!code)
-        fputs(text, stdout);
+        pfc_out("%s", text);
     free(text);
     return code;
 }

@@ -79,7 +79,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         u->no_runner = true;
         return 0;
     case ARGP_KEY_ARG:
-        argp_error(state, "there is no argument to give, got \"%s\"", arg);
+        pfc_cli_usage(state, "there is no argument to give, got \"%s\"", arg);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -202,7 +202,7 @@ static pfc_code wait_ready(up *u, pfc_err *err)
         if (!pfc_member_alive(&u->stack.server)) {
             char *tail = pfc_stack_log_tail(&u->stack, "server");
 
-            fputs(tail, stderr);
+            pfc_out_err("%s", tail);
             free(tail);
             return pfc_err_set(err, PFC_EUNAVAIL,
                                "perfci-server ended while starting; its log is %.200s/logs/"
@@ -388,8 +388,8 @@ static void tell(const up *u, bool was_running)
                                      u->stack.port, "data", u->stack.data, "already_running",
                                      was_running));
     else
-        printf("perfci %s at %s\n", was_running ? "is already running" : "is running",
-               u->stack.url);
+        pfc_out("perfci %s at %s\n", was_running ? "is already running" : "is running",
+                u->stack.url);
     fflush(stdout);
 }
 

@@ -45,11 +45,11 @@ static error_t parse_why(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_ARG:
         if (o->alert)
-            argp_error(state, "one argument too many: \"%s\"", arg);
+            pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
         o->alert = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "want an alert's number");
+        pfc_cli_usage(state, "want an alert's number");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

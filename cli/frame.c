@@ -9,13 +9,15 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/usage.h"
 #include "core/base/parse.h"
 
-enum { KEY_JSON = 0x7001, KEY_COLOR };
+enum { KEY_JSON = 0x7001, KEY_CSV, KEY_COLOR };
 
 static const struct argp_option global_options[] = {
     { 0, 0, 0, 0, "Everywhere:", -2 },
     { "json", KEY_JSON, 0, 0, "Print JSON, and nothing else, on stdout", -2 },
+    { "csv", KEY_CSV, 0, 0, "Print tables as comma-separated values", -2 },
     { "quiet", 'q', 0, 0, "Print no notes and no progress", -2 },
     { "color", KEY_COLOR, "WHEN", 0, "auto, always or never; NO_COLOR counts as never", -2 },
     { 0 },
@@ -39,6 +41,9 @@ static error_t parse_global(int key, char *arg, struct argp_state *state)
     case KEY_JSON:
         in->cli->json = true;
         return 0;
+    case KEY_CSV:
+        in->cli->csv = true;
+        return 0;
     case 'q':
         in->cli->quiet = true;
         return 0;
@@ -50,7 +55,7 @@ static error_t parse_global(int key, char *arg, struct argp_state *state)
         else if (pfc_streq(arg, "never"))
             in->color = COLOR_NEVER;
         else
-            argp_error(state, "--color: want auto, always or never, got \"%s\"", arg);
+            pfc_cli_usage(state, "--color: expected auto, always or never, got \"%s\"", arg);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -71,7 +76,7 @@ static double seconds_arg(struct argp_state *state, const char *arg, const char 
     double seconds = 0;
 
     if (pfc_parse_duration_s(arg, flag, &seconds, &err))
-        argp_error(state, "%s", err.msg);
+        pfc_cli_usage(state, "%s", err.msg);
     return seconds;
 }
 
@@ -145,10 +150,13 @@ void pfc_cli_parse(pfc_cli *cli, const pfc_cmd_args *args, int argc, char **argv
     const char *no_color = getenv("NO_COLOR");
 
     argp_err_exit_status = PFC_EXIT_USAGE;
+    pfc_usage_check(cli, args->options, global_options, argc, argv);
     argp_parse(&frame, argc, argv, 0, NULL, &in);
 
+    if (cli->json && cli->csv)
+        pfc_usage_fail(cli->name, "--json and --csv exclude each other");
     if (in.color == COLOR_AUTO)
-        cli->color = isatty(STDOUT_FILENO) && !(no_color && *no_color) && !cli->json;
+        cli->color = isatty(STDOUT_FILENO) && !(no_color && *no_color) && !cli->json && !cli->csv;
     else
         cli->color = in.color == COLOR_ALWAYS;
     cli->progress = isatty(STDERR_FILENO) && !cli->quiet && !cli->json;
@@ -161,7 +169,7 @@ int64_t pfc_arg_i64(struct argp_state *state, const char *text, int64_t min, int
     int64_t v = 0;
 
     if (pfc_parse_i64(text, min, max, flag, &v, &err))
-        argp_error(state, "%s", err.msg);
+        pfc_cli_usage(state, "%s", err.msg);
     return v;
 }
 
@@ -172,18 +180,62 @@ double pfc_arg_double(struct argp_state *state, const char *text, double min, do
     double v = 0;
 
     if (pfc_parse_double(text, min, max, flag, &v, &err))
-        argp_error(state, "%s", err.msg);
+        pfc_cli_usage(state, "%s", err.msg);
     return v;
+}
+
+/* The next step after an error that names none of its own. */
+static void default_hint(const pfc_cli *cli, pfc_code code, char *out, size_t cap)
+{
+    const char *hint = NULL;
+
+    switch (code) {
+    case PFC_OK:
+    case PFC_EINVAL:
+    case PFC_ENOTFOUND:
+    case PFC_ECONFLICT:
+        break;
+    case PFC_EDENIED:
+        hint = "check the permissions of the file, or the scope of the token";
+        break;
+    case PFC_ETOOBIG:
+        hint = "split the input, or ask for less at once";
+        break;
+    case PFC_EBROKEN:
+        hint = "run the same command by hand to see why it fails";
+        break;
+    case PFC_EUNAVAIL:
+        hint =
+            "\"perfci doctor\" shows what is missing; \"perfci up --detach\" starts a service here";
+        break;
+    case PFC_ETIMEOUT:
+        hint = "try again with a longer time limit, or look at the load with \"perfci doctor\"";
+        break;
+    case PFC_EIO:
+        hint = "check that the path exists and is writable, and that the disk has room";
+        break;
+    case PFC_EBUG:
+        hint = "this is a defect of perfci: report it with the command that you typed";
+        break;
+    }
+    if (hint)
+        (void)snprintf(out, cap, "%s", hint);
+    else
+        (void)snprintf(out, cap, "\"%s --help\" shows the options and examples", cli->name);
 }
 
 int pfc_cli_fail(const pfc_cli *cli, const pfc_err *err)
 {
+    char hint[PFC_ERR_HINT_MAX];
+    char *line = pfc_format("%s: %s", cli->name, err->msg[0] ? err->msg : pfc_code_name(err->code));
+
+    default_hint(cli, err->code, hint, sizeof(hint));
     pfc_cli_progress(cli, "%s", "");
     fflush(stdout);
-    fprintf(stderr, "%s: %s%s\n", cli->name, err->msg[0] ? err->msg : pfc_code_name(err->code),
-            strstr(err->msg, " answered 401: ")
-                ? "; PERFCI_TOKEN_FILE names the file that holds one"
-                : "");
+    pfc_out_line(stderr, line);
+    fputs("hint: ", stderr);
+    pfc_out_line(stderr, err->hint[0] ? err->hint : hint);
+    free(line);
     return pfc_code_exit(err->code);
 }
 
@@ -195,7 +247,7 @@ void pfc_cli_note(const pfc_cli *cli, const char *fmt, ...)
         return;
     pfc_cli_progress(cli, "%s", "");
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    pfc_out_to(stderr, fmt, ap);
     va_end(ap);
     fputc('\n', stderr);
 }
@@ -207,7 +259,7 @@ void pfc_cli_warn(const pfc_cli *cli, const char *fmt, ...)
     pfc_cli_progress(cli, "%s", "");
     fprintf(stderr, "%s: ", cli->name);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    pfc_out_to(stderr, fmt, ap);
     va_end(ap);
     fputc('\n', stderr);
 }
@@ -222,66 +274,10 @@ void pfc_cli_progress(const pfc_cli *cli, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(line, sizeof(line), fmt, ap);
     va_end(ap);
+    pfc_text_plain(line, false);
     /* Back to the first column, wipe, write: one call, so that it does not flicker. */
     fprintf(stderr, "\r\033[K%s", line);
     fflush(stderr);
-}
-
-void pfc_cli_print_json(json_t *doc)
-{
-    json_dumpf(doc, stdout, JSON_COMPACT);
-    fputc('\n', stdout);
-    fflush(stdout);
-    json_decref(doc);
-}
-
-/* Edits (insert, delete, change, swap neighbours) between two short words, Damerau's restricted
- * distance over three rows; anything longer than the rows is simply far. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    enum { MAX = 40 };
-    size_t rows[3][MAX + 1];
-    const size_t na = strlen(a);
-    const size_t nb = strlen(b);
-
-    if (na > MAX || nb > MAX)
-        return MAX;
-    memset(rows, 0, sizeof(rows));
-    for (size_t j = 0; j <= nb; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t *row = rows[i % 3];
-        const size_t *up = rows[(i - 1) % 3];
-        const size_t *up2 = rows[(i + 1) % 3];
-
-        row[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            size_t d = up[j - 1] + (a[i - 1] != b[j - 1]);
-
-            d = PFC_MIN(d, PFC_MIN(up[j] + 1, row[j - 1] + 1));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                d = PFC_MIN(d, up2[j - 2] + 1);
-            row[j] = d;
-        }
-    }
-    return rows[na % 3][nb];
-}
-
-const char *pfc_cli_nearest(const char *typed, const char *const *names)
-{
-    const char *best = NULL;
-    /* A third of the letters may be wrong; more, and the guess would only confuse. */
-    size_t best_distance = strlen(typed) / 3 + 2;
-
-    for (size_t i = 0; names[i]; i++) {
-        const size_t d = edit_distance(typed, names[i]);
-
-        if (d < best_distance) {
-            best_distance = d;
-            best = names[i];
-        }
-    }
-    return best;
 }
 
 static volatile sig_atomic_t caught;

@@ -88,23 +88,23 @@ int pfc_hunt_dry_run(const pfc_hunt *h)
             h->kept_measure_s > 0 ? json_real(seconds) : json_null(), "queue_wait_seconds", 0.0));
         return PFC_EXIT_OK;
     }
-    printf("%zu commits, about %.0f runs", h->commits.len, cost.runs + confirm);
+    pfc_out("%zu commits, about %.0f runs", h->commits.len, cost.runs + confirm);
     if (confirm > 0)
-        printf(" (%.0f of them confirm the answer)", confirm);
-    printf(", %.0f at most in a few plays\n", cost.runs_most + confirm);
+        pfc_out(" (%.0f of them confirm the answer)", confirm);
+    pfc_out(", %.0f at most in a few plays\n", cost.runs_most + confirm);
     if (h->state.paired)
-        puts("in turns with the good end's build: the runs of both sides are counted");
+        pfc_out("in turns with the good end's build: the runs of both sides are counted\n");
     else if (h->opts->paired == 0 && !h->opts->no_checkout)
-        printf("about %.0f runs where the machine has states, which the first ones show\n",
-               PFC_PAIRING_PAIRS * cost.runs + confirm);
+        pfc_out("about %.0f runs where the machine has states, which the first ones show\n",
+                PFC_PAIRING_PAIRS * cost.runs + confirm);
     if (builds_known)
-        printf("about %.0f builds%s\n", builds, relink ? ", layouts included" : "");
+        pfc_out("about %.0f builds%s\n", builds, relink ? ", layouts included" : "");
     if (h->kept_measure_s > 0) {
         pfc_show_seconds(seconds, text);
-        printf("about %s, by the times of an earlier call\n", text);
+        pfc_out("about %s, by the times of an earlier call\n", text);
     } else {
-        puts("time: not known before the first run; expect runs times what one takes");
+        pfc_out("time: not known before the first run; expect runs times what one takes\n");
     }
-    puts("queue wait: none, everything runs here");
+    pfc_out("queue wait: none, everything runs here\n");
     return PFC_EXIT_OK;
 }

@@ -487,15 +487,15 @@ void pfc_hunt_evidence_print(const pfc_hunt *h, const pfc_bisect_report *report,
         const char *text = pfc_buf_text(&s->text);
 
         if (!markdown) {
-            printf("%-13s %s\n", s->title, text);
+            pfc_out("%-13s %s\n", s->title, text);
         } else if (s->code) {
-            printf("\n%s:\n\n    %s\n", s->title, text);
+            pfc_out("\n%s:\n\n    %s\n", s->title, text);
         } else {
             pfc_buf safe;
 
             pfc_buf_init(&safe, 8u * TEXT_BYTES);
             pfc_markdown_text(&safe, text);
-            printf("- **%s**: %s\n", s->title, pfc_buf_text(&safe));
+            pfc_out("- **%s**: %s\n", s->title, pfc_buf_text(&safe));
             pfc_buf_clear(&safe);
         }
         pfc_buf_clear(&all.items[i].text);

@@ -171,7 +171,7 @@ static void markdown_culprit(const pfc_hunt *h, const pfc_bisect_report *report,
         pfc_buf_putc(&line, '\n');
         free(subject);
     }
-    fputs(pfc_buf_text(&line), stdout);
+    pfc_out("%s", pfc_buf_text(&line));
     pfc_buf_clear(&line);
 }
 
@@ -221,9 +221,9 @@ static void print_report(const pfc_hunt *h, const pfc_bisect_report *report)
     pfc_buf_init(&head, 4096);
     headline(h, report, &head);
     if (h->opts->markdown) {
-        printf("### perfci bisect: %s\n\n", pfc_buf_text(&head));
+        pfc_out("### perfci bisect: %s\n\n", pfc_buf_text(&head));
     } else {
-        puts(pfc_buf_text(&head));
+        pfc_out("%s\n", pfc_buf_text(&head));
         if (names_culprits(report) && report->culprits_len > 0)
             print_table(h, report);
     }

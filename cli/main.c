@@ -80,22 +80,26 @@ static const struct command *find_command(const char *name)
 static int unknown_command(const char *name)
 {
     const char *names[PFC_ARRAY_LEN(commands) + 1] = { 0 };
+    const pfc_cli cli = { .name = "perfci" };
+    pfc_err err = { 0 };
     const char *near;
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(commands); i++)
         names[i] = commands[i].name;
     near = pfc_cli_nearest(name, names);
-    fprintf(stderr, "perfci: there is no command \"%.40s\"", name);
+    (void)pfc_err_set(&err, PFC_EINVAL, "unknown command \"%.40s\"", name);
     if (near)
-        fprintf(stderr, "; did you mean \"%s\"?", near);
-    fputs("\nTry `perfci --help'.\n", stderr);
-    return PFC_EXIT_USAGE;
+        (void)pfc_err_hint(&err, "did you mean \"%s\"? \"perfci --help\" lists the commands", near);
+    else
+        (void)pfc_err_hint(&err, "\"perfci --help\" lists the commands");
+    return pfc_cli_fail(&cli, &err);
 }
 
 static int run_command(const struct command *command, int argc, char **argv)
 {
     char *name = pfc_format("perfci %s", command->name);
     pfc_cli cli = { .name = name };
+    pfc_err err = { 0 };
     int status;
 
     argv[0] = name; /* how argp names the program in its messages */
@@ -103,8 +107,10 @@ static int run_command(const struct command *command, int argc, char **argv)
     status = command->run(&cli, argc, argv);
     /* A full disk or a closed pipe must not look like success. */
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "%s: cannot write to stdout\n", name);
-        status = PFC_EXIT_INFRA;
+        (void)pfc_err_set(&err, PFC_EIO, "cannot write to standard output");
+        (void)pfc_err_hint(&err,
+                           "check that the disk has room and the reader of the pipe still runs");
+        status = pfc_cli_fail(&cli, &err);
     }
     free(name);
     return status;

@@ -131,7 +131,7 @@ static void print_markdown(const pfc_night *n)
         pfc_markdown_text(&out, c->reason ? c->reason : "");
         pfc_buf_putc(&out, '\n');
     }
-    fputs(pfc_buf_text(&out), stdout);
+    pfc_out("%s", pfc_buf_text(&out));
     pfc_buf_clear(&out);
 }
 
@@ -198,7 +198,7 @@ void pfc_night_print(const pfc_night *n, bool markdown)
     }
     pfc_buf_init(&verdict, 4096);
     put_verdict(n, &verdict);
-    printf("%s: %s\n", n->project, pfc_buf_text(&verdict));
+    pfc_out("%s: %s\n", n->project, pfc_buf_text(&verdict));
     pfc_buf_clear(&verdict);
     if (json_array_size(n->alerts))
         print_alerts(n);

@@ -140,17 +140,18 @@ static void print_cost(const json_t *cost)
 {
     char text[32];
 
-    printf("%.0f commits, about %.0f runs and %.0f builds", number_of(cost, "commits"),
-           number_of(cost, "runs"), number_of(cost, "builds"));
+    pfc_out("%.0f commits, about %.0f runs and %.0f builds", number_of(cost, "commits"),
+            number_of(cost, "runs"), number_of(cost, "builds"));
     if (number_of(cost, "stored_runs") > 0)
-        printf(", %.0f stored runs used", number_of(cost, "stored_runs"));
+        pfc_out(", %.0f stored runs used", number_of(cost, "stored_runs"));
     if (isfinite(number_of(cost, "seconds"))) {
         pfc_show_seconds(number_of(cost, "seconds"), text);
-        printf(", about %s", text);
+        pfc_out(", about %s", text);
         pfc_show_seconds(number_of(cost, "wait_seconds"), text);
-        printf(" (of it %s in the queue, behind %.0f jobs)", text, number_of(cost, "jobs_waiting"));
+        pfc_out(" (of it %s in the queue, behind %.0f jobs)", text,
+                number_of(cost, "jobs_waiting"));
     }
-    printf(" on %.0f runners\n", number_of(cost, "runners"));
+    pfc_out(" on %.0f runners\n", number_of(cost, "runners"));
 }
 
 static void show_steps(watch *w, const json_t *b)
@@ -220,14 +221,14 @@ static int report(const watch *w, const json_t *b)
         if (named)
             print_culprits(w->cli, b);
         else if (strcmp(verdict, "no-regression") == 0)
-            printf("no regression between %.12s and %.12s\n", text_of(b, "good"),
-                   text_of(b, "bad"));
+            pfc_out("no regression between %.12s and %.12s\n", text_of(b, "good"),
+                    text_of(b, "bad"));
         else
-            printf("inconclusive: %s\n", text_of(b, "reason"));
+            pfc_out("inconclusive: %s\n", text_of(b, "reason"));
         pfc_show_seconds(number_of(b, "seconds"), seconds);
-        printf("%.0f runs, %.0f builds, %.0f of %.0f commits measured, %s\n", number_of(b, "runs"),
-               number_of(b, "builds"), number_of(b, "commits_measured"), number_of(b, "commits"),
-               seconds);
+        pfc_out("%.0f runs, %.0f builds, %.0f of %.0f commits measured, %s\n", number_of(b, "runs"),
+                number_of(b, "builds"), number_of(b, "commits_measured"), number_of(b, "commits"),
+                seconds);
     }
     if (named)
         return PFC_EXIT_REGRESSION;

@@ -17,7 +17,7 @@ enum { COMMAND_REPEATS = 5, SUITE_REPEATS = 1, ERROR_BYTES = 64 * 1024 };
 void pfc_take_add_backend(pfc_take_opts *opts, const char *name, struct argp_state *state)
 {
     if (opts->backends_len == PFC_TAKE_MAX_BACKENDS)
-        argp_error(state, "--backend: at most %d", PFC_TAKE_MAX_BACKENDS);
+        pfc_cli_usage(state, "--backend: at most %d", PFC_TAKE_MAX_BACKENDS);
     opts->backends[opts->backends_len++] = name;
 }
 
@@ -234,7 +234,7 @@ static pfc_code build_tree(pfc_take *t, pfc_err *err)
         char how[64];
 
         pfc_proc_describe(&res, how, sizeof(how));
-        fputs(pfc_buf_text(&res.out), stderr);
+        pfc_out_err("%s", pfc_buf_text(&res.out));
         code = pfc_err_set(err, PFC_EBROKEN, "the build failed: %s", how);
     }
     t->build_s = res.seconds;

@@ -20,7 +20,7 @@ error_t pfc_upload_parse(int key, struct argp_state *state, pfc_upload_opts *opt
         opts->files_len = (size_t)(state->argc - state->next);
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "want at least one FILE");
+        pfc_cli_usage(state, "want at least one FILE");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -15,6 +15,7 @@ pfc_code pfc_err_set(pfc_err *err, pfc_code code, const char *fmt, ...)
         return code;
     err->code = code;
     err->field[0] = '\0';
+    err->hint[0] = '\0';
     va_start(args, fmt);
     vsnprintf(err->msg, sizeof err->msg, fmt, args);
     va_end(args);
@@ -29,6 +30,7 @@ pfc_code pfc_err_set_field(pfc_err *err, pfc_code code, const char *field, const
     if (err == NULL)
         return code;
     err->code = code;
+    err->hint[0] = '\0';
     snprintf(err->field, sizeof err->field, "%s", field);
     pfc_utf8_mend(err->field);
     va_start(args, fmt);
@@ -36,6 +38,19 @@ pfc_code pfc_err_set_field(pfc_err *err, pfc_code code, const char *field, const
     va_end(args);
     pfc_utf8_mend(err->msg);
     return code;
+}
+
+pfc_code pfc_err_hint(pfc_err *err, const char *fmt, ...)
+{
+    va_list args;
+
+    if (err == NULL)
+        return PFC_EBUG;
+    va_start(args, fmt);
+    vsnprintf(err->hint, sizeof err->hint, fmt, args);
+    va_end(args);
+    pfc_utf8_mend(err->hint);
+    return err->code;
 }
 
 pfc_code pfc_err_wrap(pfc_err *err, const char *fmt, ...)

@@ -26,11 +26,13 @@ typedef enum pfc_code {
 
 #define PFC_ERR_MAX       512
 #define PFC_ERR_FIELD_MAX 128
+#define PFC_ERR_HINT_MAX  256
 
 typedef struct pfc_err {
     pfc_code code;                 /* PFC_OK until something failed */
     char msg[PFC_ERR_MAX];         /* one sentence, no newline, no trailing period needed */
     char field[PFC_ERR_FIELD_MAX]; /* path of the offending input field, or empty */
+    char hint[PFC_ERR_HINT_MAX];   /* the next step, one sentence; empty: the code's own hint */
 } pfc_err;
 
 /** Fills *err (may be NULL) and returns `code`. The text is cut at PFC_ERR_MAX - 1 bytes; what in it is
@@ -40,6 +42,10 @@ pfc_code pfc_err_set(pfc_err *err, pfc_code code, const char *fmt, ...) PFC_PRIN
 /** Like pfc_err_set, also naming the input field, e.g. "measurements[3].samples". */
 pfc_code pfc_err_set_field(pfc_err *err, pfc_code code, const char *field, const char *fmt, ...)
     PFC_PRINTF(4, 5);
+
+/** Adds the next step, which the CLI prints as a line "hint: ..." below the error. Call it after
+ *  pfc_err_set, which clears it; pfc_err_wrap keeps it. Returns err->code (PFC_EBUG when err is NULL). */
+pfc_code pfc_err_hint(pfc_err *err, const char *fmt, ...) PFC_PRINTF(2, 3);
 
 /** Puts "context: " before the message that is there; returns err->code (PFC_EBUG when err is NULL). */
 pfc_code pfc_err_wrap(pfc_err *err, const char *fmt, ...) PFC_PRINTF(2, 3);

@@ -313,6 +313,50 @@ void pfc_utf8_mend(char *text)
     }
 }
 
+/* Characters that a terminal obeys instead of showing them. */
+static bool controls_terminal(uint32_t c)
+{
+    static const uint32_t ranges[][2] = {
+        { 0x00, 0x1f },     { 0x7f, 0x9f },     { 0x61c, 0x61c },   { 0x200e, 0x200f },
+        { 0x2028, 0x202e }, { 0x2066, 0x206f }, { 0xfeff, 0xfeff }, { 0xe0000, 0xe007f },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(ranges); i++)
+        if (c >= ranges[i][0] && c <= ranges[i][1])
+            return true;
+    return false;
+}
+
+static uint32_t code_point(const unsigned char *p, size_t size)
+{
+    uint32_t c = size == 1 ? *p : *p & (0xffu >> (size + 1));
+
+    for (size_t i = 1; i < size; i++)
+        c = (c << 6) | (p[i] & 0x3fu);
+    return c;
+}
+
+void pfc_text_plain(char *text, bool lines)
+{
+    unsigned char *in = (unsigned char *)text, *out = in;
+    const unsigned char *end = in + strlen(text);
+
+    while (in < end) {
+        const size_t size = utf8_character(in, end);
+
+        if (*in == '\t' || *in == '\n') {
+            *out++ = *in == '\n' && lines ? '\n' : ' ';
+        } else if (size == 0 || controls_terminal(code_point(in, size))) {
+            *out++ = '?';
+        } else {
+            memmove(out, in, size);
+            out += size;
+        }
+        in += size ? size : 1;
+    }
+    *out = '\0';
+}
+
 size_t pfc_utf8_cut(const char *text, size_t max_len)
 {
     size_t len = strnlen(text, max_len + 1);

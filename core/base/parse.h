@@ -36,6 +36,10 @@ bool pfc_is_utf8(const char *bytes, size_t len);
 /** Puts '?' for each byte that is no part of well-formed UTF-8 and for control characters but newline
  *  and tab: what came from outside, perhaps cut within a character, becomes fit for logs and terminals. */
 void pfc_utf8_mend(char *text);
+/** Makes text from outside safe for a terminal, in place: bytes that are no UTF-8, control characters (C0, C1,
+ *  DEL), line separators and the characters that reorder text (bidirectional controls) become '?', a tab a
+ *  space. A newline stays with `lines`, else it becomes a space. The text never grows. */
+void pfc_text_plain(char *text, bool lines);
 /** The length of the beginning of a UTF-8 text that has at most max_len bytes and no half character. */
 size_t pfc_utf8_cut(const char *text, size_t max_len);
 

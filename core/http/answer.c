@@ -41,6 +41,27 @@ static void one_line(const char *text, char *out, size_t cap)
     out[len] = '\0';
 }
 
+/* The next step, with the address that was asked: the sentence is the service's own. `ours`: the answer has the
+ * form of perfci's errors, so that it is perfci's token and state that matter. */
+static void add_hint(const pfc_http *http, int status, bool ours, pfc_err *err)
+{
+    const char *todo = "correct what the sentence names; it was refused by";
+
+    if (status == 401 && ours)
+        todo = "set PERFCI_TOKEN_FILE to the file of a valid token of";
+    else if (status == 401 || status == 403)
+        todo = "use a token that has the right to do this at";
+    else if (status == 404)
+        todo = "check the name or number; it was looked up at";
+    else if (status >= 300 && status < 400)
+        todo = "use the address that this one redirects to:";
+    else if ((status >= 500 || status == 429) && ours)
+        todo = "try again later; \"perfci doctor\" shows the state of";
+    else if (status >= 500 || status == 429)
+        todo = "try again later; the fault is on the side of";
+    (void)pfc_err_hint(err, "%s %.160s", todo, http ? pfc_http_url(http) : "the service");
+}
+
 pfc_code pfc_http_check(const pfc_http *http, const pfc_http_answer *answer, pfc_err *err)
 {
     json_t *doc = NULL;
@@ -65,14 +86,14 @@ pfc_code pfc_http_check(const pfc_http *http, const pfc_http_answer *answer, pfc
 
     code = code_of_status(answer->status);
     if (said[0])
-        (void)pfc_err_set_field(err, code, where, "%s answered %d: %s",
-                                http ? pfc_http_url(http) : "the server", answer->status, said);
+        (void)pfc_err_set_field(err, code, where, "%s", said);
     else
-        (void)pfc_err_set(err, code, "%s answered %d%s", http ? pfc_http_url(http) : "the server",
-                          answer->status,
+        (void)pfc_err_set(err, code, "the service at %s answered with HTTP status %d%s",
+                          http ? pfc_http_url(http) : "an unknown address", answer->status,
                           answer->status >= 300 && answer->status < 400
-                              ? ", a redirect, which is not followed: give the URL it leads to"
-                              : " without a sentence");
+                              ? ", a redirect, which is not followed"
+                              : " and gave no reason");
+    add_hint(http, answer->status, said[0] != '\0', err);
     json_decref(doc);
     return code;
 }

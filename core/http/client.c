@@ -257,21 +257,23 @@ static pfc_code code_of(CURLcode rc, bool overflow)
     return PFC_EIO;
 }
 
-static pfc_code explain(const pfc_http *http, const pfc_http_req *req, const char *full_url,
-                        CURLcode rc, const char *reason, const pfc_buf *body, pfc_err *err)
+static pfc_code explain(const pfc_http *http, CURLcode rc, const char *reason, const pfc_buf *body,
+                        pfc_err *err)
 {
-    const char *method = req->method ? req->method : "GET";
-    const char *url = http->name ? http->name : full_url;
+    const char *url = http->name ? http->name : http->url;
 
     if (body->overflow)
-        return pfc_err_set(err, PFC_ETOOBIG, "%s %s: the answer is over %zu bytes", method, url,
+        return pfc_err_set(err, PFC_ETOOBIG, "the answer of %s is over %zu bytes", url,
                            body->max_bytes);
     if (rc == CURLE_ABORTED_BY_CALLBACK)
-        return pfc_err_set(err, PFC_ECONFLICT, "%s %s: cancelled", method, url);
+        return pfc_err_set(err, PFC_ECONFLICT, "the call to %s was cancelled", url);
     if (http->refused && rc == CURLE_COULDNT_CONNECT)
-        return pfc_err_set(err, PFC_EDENIED, "%s %s: its address is none that may be reached",
-                           method, url);
-    return pfc_err_set(err, code_of(rc, false), "%s %s: %s", method, url,
+        return pfc_err_set(err, PFC_EDENIED, "the address of %s must not be connected to", url);
+    if (rc == CURLE_COULDNT_CONNECT)
+        return pfc_err_set(err, PFC_EUNAVAIL, "no service answers at %s: connection failed", url);
+    if (rc == CURLE_OPERATION_TIMEDOUT)
+        return pfc_err_set(err, PFC_ETIMEOUT, "%s did not answer in time", url);
+    return pfc_err_set(err, code_of(rc, false), "the call to %s failed: %s", url,
                        reason[0] ? reason : curl_easy_strerror(rc));
 }
 
@@ -293,7 +295,7 @@ pfc_code pfc_http_send(pfc_http *http, const pfc_http_req *req, pfc_http_answer 
     rc =
         ask_cancelled(http, 0, 0, 0, 0) ? CURLE_ABORTED_BY_CALLBACK : curl_easy_perform(http->curl);
     if (rc != CURLE_OK) {
-        code = explain(http, req, url, rc, reason, &answer->body, err);
+        code = explain(http, rc, reason, &answer->body, err);
         pfc_http_answer_clear(answer);
         goto done;
     }

@@ -172,7 +172,7 @@ class Comment(support.Case):
         self.expect(self.comment("[1, 2"), 2)
         self.github.status = 500
         done = self.expect(self.comment(FINE), 5)
-        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertRegex(done.stderr, r"\Aperfci comment: .+\nhint: .+\n\Z")
         self.assertNotIn("Traceback", done.stderr)
 
     def test_the_verdict_stands_first_and_the_evidence_is_folded(self):

@@ -67,7 +67,7 @@ class DryRun(support.Case):
                 ("e.json", '{"results": [{"command": "x", "times": ["1"]}]}', "times")):
             done = self.expect(self.perfci("import", "--dry-run", self.write(name, text)), 2)
             self.assertIn(said, done.stderr, name)
-            self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+            self.assertRegex(done.stderr, r"\Aperfci import: .+\nhint: .+\n\Z")
             self.assertEqual(done.stdout, "")
         map_ = self.write("bad.yaml", "metrics:\n  nowhere: us\n")
         done = self.expect(self.perfci("import", "--dry-run", "--map", map_, self.write("f.csv", "a,b\nx,1\n")), 2)

@@ -65,7 +65,7 @@ class Check(support.Case):
         for text, line, part in BAD + BAD_HERE:
             self.write("one.yaml", text)
             done = self.expect(self.perfci("suite", "check", path), 2)
-            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertRegex(done.stderr, r"\Aperfci suite: .+\nhint: .+\n\Z")
             self.assertIn(f"perfci suite: {path}:{line}: " if line else f"perfci suite: {path}", done.stderr)
             self.assertIn(part, done.stderr)
 

@@ -330,7 +330,7 @@ Test(agent, a_result_that_the_server_has_an_error_with_holds_the_runner_up_for_a
     cr_assert(eq(int, run_agent(false, &report, &err), PFC_OK), "%s", err.msg);
     want_completed("\"status\":\"failed\"");
     want_completed("the server has an error with the result, which waits");
-    want_completed("answered 500");
+    want_completed("HTTP status 500");
     cr_assert(eq(int, s.leases, 2));
     cr_assert(eq(sz, report.waiting, 1));
     cr_assert(ge(int, s.runs, PFC_SPOOL_ERRORS));

@@ -65,7 +65,7 @@ Test(spool_upload, a_run_that_the_server_has_an_error_with_stops_no_other)
     cr_assert(eq(sz, report.waiting, 1));
     cr_assert(eq(sz, report.put_off, 0));
     cr_assert(ne(ptr, strstr(err.msg, "1 results wait"), NULL), "%s", err.msg);
-    cr_assert(ne(ptr, strstr(err.msg, "answered 500"), NULL), "%s", err.msg);
+    cr_assert(ne(ptr, strstr(err.msg, "HTTP status 500"), NULL), "%s", err.msg);
     cr_assert(eq(int, look(1, reason), PFC_SPOOL_GONE));
     cr_assert(eq(int, look(2, reason), PFC_SPOOL_WAITS));
 
@@ -79,7 +79,7 @@ Test(spool_upload, a_run_that_the_server_has_an_error_with_stops_no_other)
     }
     cr_assert(eq(sz, report.put_off, 1));
     cr_assert(eq(int, look(2, reason), PFC_SPOOL_PUT_OFF));
-    cr_assert(ne(ptr, strstr(reason, "answered 500"), NULL), "%s", reason);
+    cr_assert(ne(ptr, strstr(reason, "HTTP status 500"), NULL), "%s", reason);
 
     c.odd[0] = 0;
     cr_assert(eq(int, upload_to(&c, &report, &err), PFC_OK), "%s", err.msg);

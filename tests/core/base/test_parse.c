@@ -137,6 +137,35 @@ Test(parse, what_was_cut_or_never_was_text_becomes_text)
     cr_assert(eq(str, err.field, "a?"));
 }
 
+Test(parse, text_from_outside_cannot_steer_a_terminal)
+{
+    static const struct {
+        const char *text, *line, *lines;
+    } cases[] = {
+        { "plain, gr\u00fc\u00df, \u4e2d", "plain, gr\u00fc\u00df, \u4e2d",
+          "plain, gr\u00fc\u00df, \u4e2d" },
+        { "a\tb\nc\rd", "a b c?d", "a b\nc?d" },
+        { "\033[31mx\a\x7f", "?[31mx??", "?[31mx??" },
+        { "c1 \xc2\x9b"
+          "2J",
+          "c1 ?2J", "c1 ?2J" },
+        { "bad \xc3( \xff", "bad ?( ?", "bad ?( ?" },
+        { "\u202ebidi\u2066\u200f\u2028\ufeff", "?bidi????", "?bidi????" },
+        { "joined \u200d stays", "joined \u200d stays", "joined \u200d stays" },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
+        char *line = pfc_strdup(cases[i].text), *lines = pfc_strdup(cases[i].text);
+
+        pfc_text_plain(line, false);
+        pfc_text_plain(lines, true);
+        cr_expect(eq(str, line, (char *)cases[i].line));
+        cr_expect(eq(str, lines, (char *)cases[i].lines));
+        free(line);
+        free(lines);
+    }
+}
+
 Test(parse, ids_and_slugs)
 {
     cr_assert(pfc_is_hex_id("abcdef0"));

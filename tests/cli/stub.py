@@ -1,0 +1,44 @@
+"""A service that answers from a table of documents: what a command prints about them, without a database."""
+
+import http.server
+import json
+import threading
+
+
+class Stub:
+    """Answers (method, path without query) from `answers`: a document, or (status, document)."""
+
+    def __init__(self, answers):
+        self.answers, self.calls = answers, []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def answer(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                path = self.path.partition("?")[0]
+                outer.calls.append((self.command, self.path, json.loads(body) if body else None))
+                found = outer.answers.get((self.command, path))
+                if found is None:
+                    found = (404, {"error": {"code": "not_found", "message": f"no such path {path}"}})
+                status, document = found if isinstance(found, tuple) else (200, found)
+                text = json.dumps(document).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_GET = do_POST = do_PATCH = do_DELETE = answer
+
+            def log_message(self, *args):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
+        self.thread.start()
+
+    def close(self):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
