@@ -8,6 +8,9 @@
  * that the distribution's package makes), or `nobody` where that is missing, and owns its cluster
  * and socket folders alone. Such a user must be able to reach them; where the data folder lies
  * below a closed one (/root), the cluster goes to /var/lib/perfci instead.
+ *
+ * Any PostgreSQL from 15 to 18 will do: a new cluster is made by the newest that is installed, and an
+ * existing one is run by the version that made it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,11 +28,11 @@
 #include "core/base/fs.h"
 #include "core/base/hash.h"
 #include "core/base/parse.h"
+#include "core/base/pgbin.h"
 #include "core/base/proc.h"
 #include "core/base/rng.h"
 #include "core/http/client.h"
 
-#define PG_MAJOR         15
 #define SOCKET_NAME      "/.s.PGSQL.5432"
 #define SOCKET_MAX_BYTES 107 /* sockaddr_un.sun_path, without its terminator */
 #define FAR_ROOT         "/var/lib/perfci"
@@ -43,37 +46,10 @@ typedef struct cluster_host {
     bool other;      /* not us: programs are started through setpriv */
     char user[64];   /* its name */
     char caller[64]; /* our own name */
-    char bin[PFC_PATH_MAX / 2];
+    pfc_pg pg;       /* its programs */
 } cluster_host;
 
 /* ---- programs ---- */
-
-static pfc_code find_bin(cluster_host *host, pfc_err *err)
-{
-    static const char *const places[] = { "/usr/lib/postgresql/15/bin", "/usr/pgsql-15/bin",
-                                          "/usr/local/pgsql/bin", "/usr/local/bin", "/usr/bin" };
-    const char *own = getenv("PERFCI_PG_BIN");
-    char path[PFC_PATH_MAX];
-
-    if (own && *own) {
-        snprintf(host->bin, sizeof(host->bin), "%s", own);
-        snprintf(path, sizeof(path), "%s/initdb", host->bin);
-        if (access(path, X_OK) == 0)
-            return PFC_OK;
-        return pfc_err_set(err, PFC_EUNAVAIL, "PERFCI_PG_BIN: there is no initdb in %.300s", own);
-    }
-    for (size_t i = 0; i < PFC_ARRAY_LEN(places); i++) {
-        snprintf(path, sizeof(path), "%s/initdb", places[i]);
-        if (access(path, X_OK) == 0) {
-            snprintf(host->bin, sizeof(host->bin), "%s", places[i]);
-            return PFC_OK;
-        }
-    }
-    return pfc_err_set(err, PFC_EUNAVAIL,
-                       "PostgreSQL %d is not installed (package postgresql-%d), and PERFCI_PG_BIN "
-                       "names no other place",
-                       PG_MAJOR, PG_MAJOR);
-}
 
 static pfc_code find_host(cluster_host *host, pfc_err *err)
 {
@@ -99,16 +75,16 @@ static pfc_code find_host(cluster_host *host, pfc_err *err)
         host->other = true;
         snprintf(host->user, sizeof(host->user), "%s", pw->pw_name);
     }
-    return find_bin(host, err);
+    return PFC_OK;
 }
 
-/* Runs bin/PROGRAM ARGS as the cluster's user. Its environment carries none of our settings:
+/* Runs the server program PROGRAM with ARGS as the cluster's user. Its environment carries none of our settings:
  * secrets are no business of the database, and PG* would change what the programs do. */
 static pfc_code run_as(const cluster_host *host, const char *program, const char *const *args,
                        pfc_buf *out, pfc_err *err)
 {
     extern char **environ;
-    char *path = pfc_fs_join(host->bin, program);
+    char *path = pfc_fs_join(host->pg.bin, program);
     char *uid = pfc_format("--reuid=%u", (unsigned)host->uid);
     char *gid = pfc_format("--regid=%u", (unsigned)host->gid);
     const char *argv[32] = { 0 };
@@ -365,21 +341,44 @@ done:
     return code;
 }
 
-static pfc_code check_version(const pfc_stack *stack, pfc_err *err)
-{
-    char *path = pfc_fs_join(stack->cluster, "PG_VERSION");
-    char *text = NULL;
-    size_t len = 0;
-    pfc_code code = pfc_fs_read(path, 64, &text, &len, err);
+#define CONVERT "%s: see \"Another PostgreSQL version\" in docs/OPERATIONS.md"
 
-    if (!code && strtol(text, NULL, 10) != PG_MAJOR)
-        code = pfc_err_set(err, PFC_ECONFLICT,
-                           "%.300s was made by PostgreSQL %.8s, this perfci runs %d: convert it "
-                           "with pg_upgrade, or use another --data",
-                           stack->cluster, strtok(text, "\n"), PG_MAJOR);
-    free(text);
-    free(path);
-    return code;
+/* A cluster can only be run by the major version that made it; a new one is made by the newest. */
+static pfc_code find_programs(const pfc_stack *stack, cluster_host *host, pfc_err *err)
+{
+    pfc_err missing = { 0 };
+    pfc_pg other;
+    int major = 0;
+    char command[64];
+    pfc_code code;
+
+    if (!pfc_fs_exists(stack->cluster))
+        return pfc_pg_find(0, &host->pg, err);
+    code = pfc_pg_cluster_major(stack->cluster, &major, err);
+    if (code)
+        return code;
+    if (major < PFC_PG_OLDEST || major > PFC_PG_NEWEST) {
+        (void)pfc_err_set(err, PFC_EUNAVAIL,
+                          "%.250s was made by PostgreSQL %d, and perfci runs with %d to %d",
+                          stack->cluster, major, PFC_PG_OLDEST, PFC_PG_NEWEST);
+        return pfc_err_hint(err, CONVERT, "convert it");
+    }
+    code = pfc_pg_find(major, &host->pg, &missing);
+    if (!code)
+        return PFC_OK;
+    if (pfc_pg_find(0, &other, NULL)) {
+        if (err)
+            *err = missing;
+        return code;
+    }
+    (void)pfc_err_set(err, PFC_EUNAVAIL,
+                      "%.250s was made by PostgreSQL %d, which is not installed, and PostgreSQL %d "
+                      "cannot read it",
+                      stack->cluster, major, other.major);
+    if (!pfc_pg_install_command(major, command, sizeof(command)))
+        snprintf(command, sizeof(command), "install PostgreSQL %d", major);
+    return pfc_err_hint(err, "run \"%s\", then \"perfci up\" again; " CONVERT, command,
+                        "to convert it to the newer version");
 }
 
 /* The process on the first line of postmaster.pid, 0 when there is none. */
@@ -519,12 +518,13 @@ pfc_code pfc_cluster_start(pfc_stack *stack, const pfc_cli *cli, pfc_err *err)
         code = choose_socket(stack, &host, err);
     if (!code)
         code = pfc_stack_save(stack, err); /* before there is anything that could be forgotten */
+    if (!code)
+        code = find_programs(stack, &host, err);
     if (!code && !pfc_fs_exists(stack->cluster)) {
-        pfc_cli_note(cli, "making a private PostgreSQL cluster in %s", stack->cluster);
+        pfc_cli_note(cli, "making a private PostgreSQL %d cluster in %s", host.pg.major,
+                     stack->cluster);
         code = make_cluster(stack, &host, err);
     }
-    if (!code)
-        code = check_version(stack, err);
     /* It may run although our record does not know: `up` was killed between start and record. */
     if (!code && !is_postmaster(stack, postmaster_pid(stack))) {
         code = write_settings(stack, &host, err);

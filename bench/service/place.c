@@ -45,30 +45,11 @@ static void pg_command(const bench_place *p, command *c, const char *program,
                                  "--clear-groups", "--pdeathsig", "QUIT",    NULL };
 
     memset(c, 0, sizeof(*c));
-    (void)snprintf(c->program, sizeof(c->program), "%s/%s", p->pg_bin, program);
+    (void)snprintf(c->program, sizeof(c->program), "%s/%s", p->pg.bin, program);
     if (geteuid() == 0)
         add_args(c, drop);
     c->argv[c->len++] = c->program;
     add_args(c, args);
-}
-
-static pfc_code find_postgres(bench_place *p, pfc_err *err)
-{
-    const char *path = getenv("PERFCI_PG_BIN");
-    glob_t found = { 0 };
-
-    if (path) {
-        (void)snprintf(p->pg_bin, sizeof(p->pg_bin), "%s", path);
-        return PFC_OK;
-    }
-    if (glob("/usr/lib/postgresql/*/bin/postgres", 0, NULL, &found) || found.gl_pathc == 0) {
-        globfree(&found);
-        return pfc_err_set(err, PFC_ENOTFOUND, "no PostgreSQL in /usr/lib/postgresql");
-    }
-    (void)snprintf(p->pg_bin, sizeof(p->pg_bin), "%s", found.gl_pathv[found.gl_pathc - 1]);
-    *strrchr(p->pg_bin, '/') = '\0';
-    globfree(&found);
-    return PFC_OK;
 }
 
 static pfc_code run_program(const command *c, char **out, pfc_err *err)
@@ -214,7 +195,7 @@ pfc_code bench_place_start(bench_place *p, pfc_err *err)
     pfc_code code;
 
     memset(p, 0, sizeof(*p));
-    code = find_postgres(p, err);
+    code = pfc_pg_find(0, &p->pg, err);
     if (code)
         return code;
     (void)snprintf(p->dir, sizeof(p->dir), "/tmp/pfc-bench-XXXXXX");

@@ -8,13 +8,14 @@
 #include <sys/types.h>
 
 #include "core/base/err.h"
+#include "core/base/pgbin.h"
 
 #define BENCH_MEASUREMENTS 8 /* of one run */
 
 /** A cluster and a server of our own, in a new folder under /tmp. */
 typedef struct bench_place {
     char dir[64];
-    char pg_bin[256];
+    pfc_pg pg;
     char *database; /* conninfo */
     char *url;      /* of the server */
     char *token;

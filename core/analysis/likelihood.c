@@ -244,10 +244,10 @@ typedef struct offsets {
 static void make_offsets(const plan_model *m, offsets *o)
 {
     o->half = 0;
+    o->all = 1;
     if (!(m->layout > 0))
         return;
     o->half = PFC_MIN((long)ceil(3 * m->layout / m->pitch), (long)PLAN_GRID_MAX - 1);
-    o->all = 1;
     o->weight[0] = 1;
     for (long k = 1; k <= o->half; k++) {
         double z = (double)k * m->pitch / m->layout;

@@ -229,7 +229,7 @@ static void on_stream_free(void *cls)
 
 static bool is_for(const httpd_stream *stream, const char *project)
 {
-    return !stream->project[0] || !project[0] || strcmp(stream->project, project) == 0;
+    return !stream->project[0] || !project[0] || pfc_streq(stream->project, project);
 }
 
 /* The number of an event of this server's life that is still known to have been the last one heard;

@@ -120,6 +120,34 @@ class Up(Stack):
         self.assertIn("in use", done.stderr)
         self.assertEqual([pid for pid in self.members().values() if pid], [])
 
+    def test_a_cluster_of_another_postgresql_version_is_refused_with_the_command_to_type(self):
+        programs = subprocess.run([os.path.join(os.environ["PERFCI_TEST_DIR"], "pfc-cluster"), "programs"], check=True,
+                                  capture_output=True, text=True).stdout.strip()
+        version = subprocess.run([os.path.join(programs, "postgres"), "--version"], check=True, capture_output=True, text=True).stdout
+        installed = int(version.split()[2].split(".")[0])
+        other = 16 if installed != 16 else 17
+        self.env.update(PERFCI_PG_BIN=programs, PERFCI_OS_RELEASE=self.write("os-release", "ID=debian\nVERSION_ID=\"13\"\n"))
+        os.makedirs(self.path("data/pg"), 0o700)
+        for made_by, said, hint in ((other, f"was made by PostgreSQL {other}, which is not installed, and PostgreSQL {installed} cannot read it",
+                                     f'hint: run "apt-get install postgresql-{other}", then "perfci up" again'),
+                                    (14, "was made by PostgreSQL 14, and perfci runs with 15 to 18", "hint: convert it")):
+            self.write("data/pg/PG_VERSION", f"{made_by}\n")
+            done = self.up("--port", "0", status=5)
+            self.assertIn(said, done.stderr)
+            self.assertIn(hint, done.stderr)
+            self.assertEqual([pid for pid in self.members().values() if pid], [])
+
+    def test_without_postgresql_the_package_of_the_distribution_is_named(self):
+        old = self.path("old")
+        os.mkdir(old)
+        for name in ("initdb", "pg_ctl", "postgres"):
+            self.write(f"old/{name}", "#!/bin/sh\necho 'postgres (PostgreSQL) 14.3'\n", 0o755)
+        self.env.update(PERFCI_PG_BIN=old, PERFCI_OS_RELEASE=self.write("os-release", "ID=debian\nVERSION_ID=\"13\"\n"))
+        done = self.up("--port", "0", status=5)
+        self.assertIn(f"expected version 15 to 18, and installed here is 14 in {old}", done.stderr)
+        self.assertIn('hint: run "apt-get install postgresql-17"', done.stderr)
+        self.assertFalse(os.path.exists(self.path("data/pg")))
+
     def test_a_long_data_folder_gets_its_socket_elsewhere(self):
         self.data = self.path("data", "x" * 100)
         self.start()

@@ -41,8 +41,7 @@ class House(unittest.TestCase):
                 continue
             with open(path, encoding="utf-8") as file:
                 for line in file:
-                    name = line.split("#")[0].strip()
-                    if name:
+                    for name in filter(None, line.split("#")[0].strip().split("|")):
                         self.assertRegex(name, r"^[a-z0-9][a-z0-9.+-]+$")
                         self.assertNotIn(name, seen, f"{name} is in {path} and {seen.get(name)}")
                         seen[name] = path

@@ -7,6 +7,7 @@ runs are there, each once, under the number that was answered, with all that it 
 undisturbed, to a second project: what was judged in the first must be what is judged there.
 """
 import concurrent.futures
+import functools
 import glob
 import http.client
 import json
@@ -32,9 +33,10 @@ def want(condition, what):
         raise AssertionError(str(what))
 
 
+@functools.cache
 def programs():
-    """PostgreSQL's, where the test cluster finds them, too."""
-    return os.environ.get("PERFCI_PG_BIN") or os.path.dirname(sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres"))[-1])
+    """The folder of PostgreSQL's programs that the test cluster uses, too."""
+    return subprocess.run([support.TESTS / "pfc-cluster", "programs"], check=True, capture_output=True, text=True).stdout.strip()
 
 
 def sql(url, text):

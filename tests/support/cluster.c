@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <grp.h>
 #include <poll.h>
 #include <pwd.h>
@@ -24,6 +23,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
+#include "core/base/pgbin.h"
 
 #include "tests/support/support.h"
 
@@ -32,33 +32,12 @@
 
 struct pfc_cluster {
     char dir[32]; /* /tmp/pfc-XXXXXX: socket paths may have 107 bytes */
-    char bin[256];
+    pfc_pg pg;
     uid_t uid; /* whom the server runs as; 0: as we are */
     gid_t gid;
     int command_fd, answer_fd;
     pid_t guard;
 };
-
-static pfc_code find_programs(pfc_cluster *c, pfc_err *err)
-{
-    glob_t found = { 0 };
-    const char *path = getenv("PERFCI_PG_BIN");
-
-    if (path) {
-        (void)snprintf(c->bin, sizeof(c->bin), "%s", path);
-        return PFC_OK;
-    }
-    if (glob("/usr/lib/postgresql/*/bin/postgres", 0, NULL, &found) || found.gl_pathc == 0) {
-        globfree(&found);
-        return pfc_err_set(err, PFC_ENOTFOUND,
-                           "no PostgreSQL server programs in /usr/lib/postgresql (install the "
-                           "package postgresql, or set PERFCI_PG_BIN)");
-    }
-    (void)snprintf(c->bin, sizeof(c->bin), "%s", found.gl_pathv[found.gl_pathc - 1]);
-    *strrchr(c->bin, '/') = '\0';
-    globfree(&found);
-    return PFC_OK;
-}
 
 static pfc_code find_user(pfc_cluster *c, pfc_err *err)
 {
@@ -79,7 +58,7 @@ static pfc_code find_user(pfc_cluster *c, pfc_err *err)
 /* In the child: becomes the server's user in the cluster's folder, output to a file, and execs. */
 static void become(const pfc_cluster *c, const char *const argv[], const char *log)
 {
-    char program[300];
+    char program[300]; /* pg.bin and a name */
     const char *args[MAX_ARGS] = { program };
     sigset_t none;
     int fd;
@@ -101,7 +80,7 @@ static void become(const pfc_cluster *c, const char *const argv[], const char *l
     (void)dup2(fd, STDERR_FILENO);
     (void)setenv("LC_ALL", "C", 1);
     (void)unsetenv("LD_PRELOAD"); /* a sanitizer's runtime is for us, not for PostgreSQL */
-    (void)snprintf(program, sizeof(program), "%s/%s", c->bin, argv[0]);
+    (void)snprintf(program, sizeof(program), "%s/%s", c->pg.bin, argv[0]);
     /* By its whole name: initdb looks for its companions beside itself, and by a bare name on PATH. */
     for (size_t i = 1; argv[i] && i < MAX_ARGS - 1; i++)
         args[i] = argv[i];
@@ -266,7 +245,7 @@ pfc_code pfc_cluster_start(pfc_cluster **out, pfc_err *err)
     pfc_code code;
 
     c->command_fd = c->answer_fd = -1;
-    code = find_programs(c, err);
+    code = pfc_pg_find(0, &c->pg, err);
     if (!code)
         code = find_user(c, err);
     if (code)

@@ -5,12 +5,15 @@
  * on standard input, each answered by "ok": `halt` (as an administrator), `crash`, `resume`, and
  * `database NAME` or `migrated NAME`, which create an empty database, or one with the newest schema
  * and no row, and answer with its connection string. The end of its input is the end of the cluster.
+ *
+ * `pfc-cluster programs` only prints the folder of the PostgreSQL server programs that it would use.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/parse.h"
+#include "core/base/pgbin.h"
 
 #include "tests/support/support.h"
 
@@ -69,13 +72,29 @@ static pfc_code obey(pfc_cluster *cluster, const char *line, pfc_err *err)
     return code;
 }
 
-int main(void)
+static int print_programs(void)
+{
+    pfc_pg pg;
+    pfc_err err = { 0 };
+
+    if (pfc_pg_find(0, &pg, &err)) {
+        (void)fprintf(stderr, "pfc-cluster: %s\n", err.msg);
+        return 5;
+    }
+    say(pg.bin);
+    return 0;
+}
+
+int main(int argc, char **argv)
 {
     pfc_cluster *cluster = NULL;
     pfc_err err = { 0 };
     char line[100];
-    pfc_code code = pfc_cluster_start(&cluster, &err);
+    pfc_code code;
 
+    if (argc > 1 && strcmp(argv[1], "programs") == 0)
+        return print_programs();
+    code = pfc_cluster_start(&cluster, &err);
     if (!code)
         code = add_database(cluster, "main", NULL, &err);
     while (!code && fgets(line, sizeof(line), stdin)) {
