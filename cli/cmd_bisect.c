@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/hunt.h"
+#include "cli/take.h"
 #include "core/base/parse.h"
 
 enum {
@@ -15,6 +16,7 @@ enum {
     KEY_METRIC,
     KEY_BENCHMARK,
     KEY_BACKEND,
+    KEY_FILTER,
     KEY_CONFIDENCE,
     KEY_MAX_RUNS,
     KEY_NOISE,
@@ -71,9 +73,11 @@ static const struct argp_option bisect_options[] = {
       "Of --axis dependency: its commits between what --good and --bad pin", 1 },
     { "at", KEY_AT, "REV", 0, "Of --axis: the code (default HEAD)", 1 },
     { 0, 0, 0, 0, "How to measure:", 2 },
+    PFC_CONFIG_OPTION(2),
     { "metric", KEY_METRIC, "M", 0, "E.g. gemm_tflops", 2 },
     { "benchmark", KEY_BENCHMARK, "B", 0, "One benchmark instead of the headline", 2 },
     { "backend", KEY_BACKEND, "B", 0, "E.g. cpu-avx2", 2 },
+    { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches; one must be left", 2 },
     { "measure", KEY_MEASURE, "CMD", 0,
       "Shell command that prints a number or JSON; 125 = cannot be measured", 2 },
     { "suite", KEY_SUITE, "F", 0, "Suite for perfci-bench", 2 },
@@ -146,6 +150,10 @@ static const char **text_field(pfc_hunt_opts *o, int key)
         return &o->benchmark;
     case KEY_BACKEND:
         return &o->backend;
+    case KEY_FILTER:
+        return &o->filter;
+    case PFC_KEY_CONFIG:
+        return &o->config;
     case KEY_MEASURE:
         return &o->measure;
     case KEY_SUITE:

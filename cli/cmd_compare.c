@@ -45,7 +45,7 @@ typedef struct compare_opts {
 } compare_opts;
 
 #define COMMON_OPTIONS                                                                             \
-    { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },                                       \
+    PFC_CONFIG_OPTION(0), { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },                 \
         { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },                \
         { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },                    \
         { "measure", KEY_MEASURE, "CMD", 0, "Shell command instead of a suite", 0 },               \
@@ -80,6 +80,7 @@ static const struct argp_option check_options[] = {
 };
 
 static const pfc_arg_field compare_fields[] = {
+    PFC_CONFIG_FIELD(compare_opts, take.config),
     { KEY_SUITE, PFC_ARG_TEXT, offsetof(compare_opts, take.suite), 0, 0 },
     { KEY_FILTER, PFC_ARG_TEXT, offsetof(compare_opts, take.filter), 0, 0 },
     { KEY_MEASURE, PFC_ARG_TEXT, offsetof(compare_opts, take.measure), 0, 0 },
@@ -270,6 +271,7 @@ static pfc_code compare_measured(const compare_opts *o, pfc_take *t, const pfc_c
 
 static pfc_code compare(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_err *err)
 {
+    const pfc_select wanted = pfc_take_select(&o->take);
     const char *stored[2];
     pfc_commit_id ids[2] = { { "" }, { "" } };
     side_kind kinds[2] = { SIDE_FILE, SIDE_FILE };
@@ -283,12 +285,17 @@ static pfc_code compare(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_er
     if (code)
         return code;
     if (kinds[0] != SIDE_FILE && kinds[1] != SIDE_FILE &&
-        (o->stored || kinds[0] == SIDE_RUN || kinds[1] == SIDE_RUN))
-        return compare_stored(o, t, stored, out, err);
+        (o->stored || kinds[0] == SIDE_RUN || kinds[1] == SIDE_RUN)) {
+        code = compare_stored(o, t, stored, out, err);
+        return code ? code : pfc_cmp_select(out, &wanted, err);
+    }
     if (kinds[0] == SIDE_REVISION && kinds[1] == SIDE_REVISION)
         return compare_measured(o, t, ids, out, err);
     for (int i = 0; i < 2 && !code; i++)
         code = load_side(o, t, o->sides[i], kinds[i], &runs[i], err);
+    for (int i = 0; i < 2 && !code; i++)
+        if (pfc_run_select(runs[i], &wanted, err))
+            code = pfc_err_wrap(err, "%.100s", o->sides[i]);
     if (!code)
         code = pfc_cmp_runs(runs[0], runs[1], o->sides[0], o->sides[1], o->margin, out, err);
     pfc_run_free(runs[0]);
@@ -332,6 +339,7 @@ static int finish(const pfc_cli *cli, const compare_opts *o, const pfc_cmp *cmp)
 
 static int run_compare(pfc_cli *cli, compare_opts *o)
 {
+    const pfc_take_range range = { .from = o->sides[0], .to = o->sides[1] };
     pfc_take t = { 0 };
     pfc_cmp cmp = { 0 };
     pfc_err err = { 0 };
@@ -339,7 +347,7 @@ static int run_compare(pfc_cli *cli, compare_opts *o)
     pfc_code code;
 
     pfc_cli_catch_signals();
-    code = pfc_take_open(&t, cli, &o->take, NULL, o->check, &err);
+    code = pfc_take_open(&t, cli, &o->take, NULL, o->check, &range, &err);
     if (!code)
         code = o->check ? check(o, &t, &cmp, &err) : compare(o, &t, &cmp, &err);
     if (code) {

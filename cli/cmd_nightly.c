@@ -40,6 +40,7 @@ typedef struct nightly_opts {
 } nightly_opts;
 
 static const struct argp_option nightly_options[] = {
+    PFC_CONFIG_OPTION(0),
     { "repo", KEY_REPO, "DIR", 0, "The repository (default: here)", 0 },
     { "branch", KEY_BRANCH, "B", 0, "Default: perfci.yaml's, else the one checked out", 0 },
     { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },
@@ -63,6 +64,7 @@ static const struct argp_option nightly_options[] = {
 };
 
 static const pfc_arg_field nightly_fields[] = {
+    PFC_CONFIG_FIELD(nightly_opts, take.config),
     { KEY_REPO, PFC_ARG_TEXT, offsetof(nightly_opts, repo), 0, 0 },
     { KEY_BRANCH, PFC_ARG_TEXT, offsetof(nightly_opts, branch), 0, 0 },
     { KEY_SUITE, PFC_ARG_TEXT, offsetof(nightly_opts, take.suite), 0, 0 },
@@ -430,6 +432,7 @@ int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv)
 {
     const pfc_cmd_args args = { nightly_options, parse_nightly, NULL, nightly_doc, nightly_fields };
     nightly_opts o = { .wait_s = 3600 };
+    pfc_take_range range = { 0 };
     pfc_night n = { .cli = cli };
     char *branch = NULL;
     pfc_err err = { 0 };
@@ -439,7 +442,10 @@ int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv)
     pfc_cli_parse(cli, &args, argc, argv, &o);
     pfc_cli_catch_signals();
     n.alerts = json_array();
-    code = pfc_take_open(&n.take, cli, &o.take, o.repo, true, &err);
+    range.to = o.branch;
+    code = pfc_take_open(&n.take, cli, &o.take, o.repo, true, &range, &err);
+    if (!code && !o.jobs)
+        code = pfc_take_ready(&n.take, &err);
     if (!code) {
         branch = pfc_repo_branch(n.take.repo);
         n.branch = o.branch ? o.branch : n.take.conf.branch ? n.take.conf.branch : branch;

@@ -6,13 +6,18 @@
 #include <string.h>
 
 #include "cli/api.h"
+#include "cli/take.h"
 #include "core/base/parse.h"
 #include "runner/workspace.h"
 
-enum { KEY_PRINT = 0x100, WORDS_MAX = 16 };
+enum { KEY_PRINT = 0x100, KEY_SUITE, KEY_FILTER, KEY_BACKEND, WORDS_MAX = 24 };
 
 static const struct argp_option repro_options[] = {
     { "print", KEY_PRINT, 0, 0, "Print the command and run nothing", 0 },
+    PFC_CONFIG_OPTION(0),
+    { "suite", KEY_SUITE, "F", 0, "Suite file or name, instead of what perfci.yaml names", 0 },
+    { "filter", KEY_FILTER, "RE", 0, "Benchmarks by name (default: the alert's)", 0 },
+    { "backend", KEY_BACKEND, "B", 0, "Default: the alert's", 0 },
     PFC_SERVICE_OPTIONS(0),
     { 0 },
 };
@@ -32,7 +37,7 @@ static const char repro_doc[] =
     "  perfci repro verification:4/1 --print\n";
 
 typedef struct repro_opts {
-    const char *id, *url, *data;
+    const char *id, *url, *data, *config, *suite, *filter, *backend;
     bool print;
 } repro_opts;
 
@@ -44,6 +49,10 @@ typedef struct deed {
 
 static const pfc_arg_field repro_fields[] = {
     PFC_SERVICE_FIELDS(repro_opts, ),
+    PFC_CONFIG_FIELD(repro_opts, config),
+    { KEY_SUITE, PFC_ARG_TEXT, offsetof(repro_opts, suite), 0, 0 },
+    { KEY_FILTER, PFC_ARG_TEXT, offsetof(repro_opts, filter), 0, 0 },
+    { KEY_BACKEND, PFC_ARG_TEXT, offsetof(repro_opts, backend), 0, 0 },
     { KEY_PRINT, PFC_ARG_FLAG, offsetof(repro_opts, print), 0, 0 },
     { 0 },
 };
@@ -223,41 +232,39 @@ static pfc_code ask(const repro_opts *o, deed *d, pfc_err *err)
     return code;
 }
 
-static size_t words_of(const pfc_cli *cli, const deed *d, char **argv)
+static size_t words_of(const pfc_cli *cli, const repro_opts *o, const deed *d, const char **argv)
 {
+    const char *const flags[][2] = { { "--config", o->config },
+                                     { "--suite", o->suite },
+                                     { "--filter", o->filter ? o->filter : d->filter },
+                                     { "--backend", o->backend ? o->backend : d->backend } };
     size_t n = 0;
 
-    argv[n++] = (char *)(uintptr_t)(d->before ? "perfci compare" : "perfci run");
-    if (d->before) {
-        argv[n++] = d->before;
-    } else {
-        argv[n++] = (char *)(uintptr_t) "--commit";
-    }
+    argv[n++] = d->before ? "perfci compare" : "perfci run";
+    argv[n++] = d->before ? d->before : "--commit";
     argv[n++] = d->after;
-    if (d->filter) {
-        argv[n++] = (char *)(uintptr_t) "--filter";
-        argv[n++] = d->filter;
-    }
-    if (d->backend) {
-        argv[n++] = (char *)(uintptr_t) "--backend";
-        argv[n++] = d->backend;
+    for (size_t i = 0; i < PFC_ARRAY_LEN(flags); i++) {
+        if (!flags[i][1])
+            continue;
+        argv[n++] = flags[i][0];
+        argv[n++] = flags[i][1];
     }
     if (cli->json)
-        argv[n++] = (char *)(uintptr_t) "--json";
+        argv[n++] = "--json";
     argv[n] = NULL;
     return n;
 }
 
-/* As it would be typed: words with anything special in single quotes; ours hold none of those. */
-static char *command_text(char *const *argv, size_t n)
+/* As it would be typed. */
+static char *command_text(const char *const *argv, size_t n)
 {
     pfc_buf buf;
 
     pfc_buf_init(&buf, 65536);
-    for (size_t i = 0; i < n; i++) {
-        const bool plain = i == 0 || strpbrk(argv[i], "^$()[]{}*?\\| ") == NULL;
-
-        pfc_buf_printf(&buf, "%s%s%s%s", i ? " " : "", plain ? "" : "'", argv[i], plain ? "" : "'");
+    pfc_buf_puts(&buf, argv[0]);
+    for (size_t i = 1; i < n; i++) {
+        pfc_buf_putc(&buf, ' ');
+        pfc_shell_word(&buf, argv[i]);
     }
     return pfc_buf_take(&buf);
 }
@@ -265,7 +272,7 @@ static char *command_text(char *const *argv, size_t n)
 int pfc_cmd_repro(pfc_cli *cli, int argc, char **argv)
 {
     const pfc_cmd_args args = { repro_options, parse_repro, "ID", repro_doc, repro_fields };
-    char *words[WORDS_MAX];
+    const char *words[WORDS_MAX];
     repro_opts o = { 0 };
     deed d = { 0 };
     char *text;
@@ -278,7 +285,7 @@ int pfc_cmd_repro(pfc_cli *cli, int argc, char **argv)
         deed_clear(&d);
         return pfc_cli_fail(cli, &err);
     }
-    n = words_of(cli, &d, words);
+    n = words_of(cli, &o, &d, words);
     text = command_text(words, n);
     if (o.print) {
         if (cli->json)
@@ -288,7 +295,9 @@ int pfc_cmd_repro(pfc_cli *cli, int argc, char **argv)
         status = PFC_EXIT_OK;
     } else {
         pfc_cli_note(cli, "%s", text);
-        status = d.before ? pfc_cmd_compare(cli, (int)n, words) : pfc_cmd_run(cli, (int)n, words);
+        /* argp only reorders the words; it writes into none of them. */
+        status = d.before ? pfc_cmd_compare(cli, (int)n, (char **)(uintptr_t)words)
+                          : pfc_cmd_run(cli, (int)n, (char **)(uintptr_t)words);
     }
     free(text);
     deed_clear(&d);

@@ -44,7 +44,8 @@ typedef struct run_opts {
 } run_opts;
 
 static const struct argp_option run_options[] = {
-    { "suite", KEY_SUITE, "F", 0, "Suite file or name (default: perfci.yaml's, else quick)", 0 },
+    PFC_CONFIG_OPTION(0),
+    { "suite", KEY_SUITE, "F", 0, "Suite file or name (default: perfci.yaml's)", 0 },
     { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },
     { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },
     { "commit", KEY_COMMIT, "C", 0, "Measure this commit in a checkout of its own", 0 },
@@ -66,6 +67,7 @@ static const struct argp_option run_options[] = {
 };
 
 static const pfc_arg_field run_fields[] = {
+    PFC_CONFIG_FIELD(run_opts, take.config),
     { KEY_SUITE, PFC_ARG_TEXT, offsetof(run_opts, take.suite), 0, 0 },
     { KEY_FILTER, PFC_ARG_TEXT, offsetof(run_opts, take.filter), 0, 0 },
     { KEY_BUILD, PFC_ARG_TEXT, offsetof(run_opts, build), 0, 0 },
@@ -102,6 +104,7 @@ static const char run_doc[] =
     "  perfci run --repeats 10 -- ./bench --benchmark_format=json\n"
     "  perfci run --build 'make -j' --size ./bench -- ./bench\n";
 
+/* Always in quotes: an assignment or a reserved word of the shell is a program's name here. */
 static void quote(pfc_buf *out, const char *arg)
 {
     pfc_buf_puts(out, out->len ? " '" : "'");
@@ -229,6 +232,7 @@ int pfc_cmd_run(pfc_cli *cli, int argc, char **argv)
 {
     const pfc_cmd_args args = { run_options, parse_run, "[-- CMD...]", run_doc, run_fields };
     run_opts o = { 0 };
+    pfc_take_range range = { 0 };
     pfc_take t = { 0 };
     pfc_run *run = NULL;
     char *text = NULL;
@@ -244,7 +248,9 @@ int pfc_cmd_run(pfc_cli *cli, int argc, char **argv)
     else if (o.build)
         o.take.build = o.build;
     o.take.resources = o.command != NULL;
-    if (pfc_take_open(&t, cli, &o.take, NULL, o.commit != NULL, &err) || take(&o, &t, &run, &err)) {
+    range.to = o.commit;
+    if (pfc_take_open(&t, cli, &o.take, NULL, o.commit != NULL, &range, &err) ||
+        take(&o, &t, &run, &err)) {
         status = pfc_cli_fail(cli, &err);
         goto done;
     }

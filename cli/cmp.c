@@ -34,17 +34,20 @@ int pfc_cmp_exit(const pfc_cmp *cmp)
     return cmp->count[PFC_CMP_INCONCLUSIVE] ? PFC_EXIT_INCONCLUSIVE : PFC_EXIT_OK;
 }
 
+void pfc_cmp_row_clear(pfc_cmp_row *r)
+{
+    free(r->benchmark);
+    free(r->metric);
+    free(r->backend);
+    free(r->unit);
+    free(r->reason);
+    *r = (pfc_cmp_row){ 0 };
+}
+
 void pfc_cmp_clear(pfc_cmp *cmp)
 {
-    for (size_t i = 0; i < cmp->len; i++) {
-        pfc_cmp_row *r = &cmp->rows[i];
-
-        free(r->benchmark);
-        free(r->metric);
-        free(r->backend);
-        free(r->unit);
-        free(r->reason);
-    }
+    for (size_t i = 0; i < cmp->len; i++)
+        pfc_cmp_row_clear(&cmp->rows[i]);
     free(cmp->rows);
     free(cmp->a);
     free(cmp->b);

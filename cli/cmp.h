@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "core/stats/stats.h"
+#include "core/wire/select.h"
 #include "core/wire/wire.h"
 
 #define PFC_CMP_MAX_ROWS PFC_WIRE_MAX_MEASUREMENTS
@@ -58,6 +59,10 @@ pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err) PFC_MU
 /** In the shape of GET /compare; caller decrefs. */
 json_t *pfc_cmp_to_json(const pfc_cmp *cmp);
 void pfc_cmp_clear(pfc_cmp *cmp);
+void pfc_cmp_row_clear(pfc_cmp_row *row);
+/** Removes the rows that are not asked for, and their verdicts from the counts. Errors as of
+ *  pfc_run_select; the comparison is then unchanged. */
+pfc_code pfc_cmp_select(pfc_cmp *cmp, const pfc_select *what, pfc_err *err) PFC_MUSTCHECK;
 void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp);
 /** "regression", "improvement", "same", "inconclusive", "broken". */
 const char *pfc_cmp_name(pfc_cmp_verdict verdict);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/measured.h"
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/import/import.h"
@@ -22,29 +23,39 @@ static const char *pick(const char *flag, const char *yaml)
     return flag ? flag : yaml;
 }
 
-/* perfci.yaml of the bad end: one way to measure for all commits, and the newest knows it best. */
+/* The commits whose perfci.yaml counts where the working tree has none. */
+static pfc_code settings_range(pfc_hunt *h, pfc_commit_id **ids, size_t *len, pfc_err *err)
+{
+    const pfc_hunt_opts *o = h->opts;
+    const bool fixed = o->axis != PFC_AXIS_COMMITS;
+    const char *to = fixed ? o->at : o->bad;
+    pfc_commit_id good, bad;
+    pfc_code code = pfc_repo_resolve(h->repo, to ? to : "HEAD", &bad, err);
+
+    if (code)
+        return to ? pfc_err_wrap(err, "%s", fixed ? "--at" : "--bad") : code;
+    /* What is wrong with the good end is said where the commits are read. */
+    if (!fixed && o->good && !pfc_repo_resolve(h->repo, o->good, &good, NULL) &&
+        !pfc_repo_path(h->repo, &good, &bad, ids, len, NULL))
+        return PFC_OK;
+    return pfc_repo_history(h->repo, &bad, 1, ids, len, err);
+}
+
+/* One way to measure for all commits. */
 static pfc_code read_conf(pfc_hunt *h, pfc_err *err)
 {
-    const char *bad = h->opts->bad;
-    pfc_commit_id id;
-    char *text = NULL;
-    size_t len = 0;
-    pfc_code code;
+    pfc_project_place place = { .file = h->opts->config,
+                                .dir = h->opts->repo ? h->opts->repo : ".",
+                                .repo = h->repo };
+    pfc_commit_id *ids = NULL;
+    pfc_code code = PFC_OK;
 
-    /* The code is fixed: its own settings count. */
-    if (h->opts->axis != PFC_AXIS_COMMITS)
-        bad = h->opts->at ? h->opts->at : "HEAD";
-    if (!h->repo || !bad)
-        return pfc_conf_find(".", &h->conf, err);
-    code = pfc_repo_resolve(h->repo, bad, &id, err);
-    if (code)
-        return pfc_err_wrap(err, "%s", h->opts->axis == PFC_AXIS_COMMITS ? "--bad" : "--at");
-    code = pfc_repo_file(h->repo, &id, "perfci.yaml", YAML_MAX_BYTES, &text, &len, err);
-    if (code == PFC_ENOTFOUND)
-        code = pfc_conf_parse("{}", 2, "perfci.yaml", &h->conf, err);
-    else if (!code)
-        code = pfc_conf_parse(text, len, "perfci.yaml of the bad end", &h->conf, err);
-    free(text);
+    if (h->repo)
+        code = settings_range(h, &ids, &place.commits_len, err);
+    place.commits = ids;
+    if (!code)
+        code = pfc_project_read(&place, &h->conf, &h->source, err);
+    free(ids);
     return code;
 }
 
@@ -65,15 +76,27 @@ static pfc_code read_commits(pfc_hunt *h, pfc_err *err)
     return pfc_hunt_commits_repo(h->repo, o->good, o->bad, globs, len, &h->commits, err);
 }
 
-/* The bad end's suite file for every commit: an older one may lack it or measure something else.
+/* One suite file for every commit: the one beside the perfci.yaml that counts (or, of --suite, in the
+ * current folder), else the bad end's, because an older commit may lack it or measure something else.
  * A name that is no file there is one that perfci-bench knows itself. */
 static pfc_code take_suite(pfc_hunt *h, const char *suite, pfc_err *err)
 {
+    const pfc_project_source here = { .dir = (char *)(uintptr_t) "." };
     pfc_commit_id id = { "" };
     char *text = NULL;
     size_t len = 0;
     pfc_code code = PFC_OK;
 
+    h->suite_file = pfc_project_suite(h->opts->suite ? &here : &h->source, suite);
+    if (strcmp(h->suite_file, suite) != 0) {
+        char *full = realpath(h->suite_file, NULL);
+
+        free(h->suite_file);
+        h->measure.suite = h->suite_file = full ? full : pfc_strdup(suite);
+        return PFC_OK;
+    }
+    free(h->suite_file);
+    h->suite_file = NULL;
     h->measure.suite = suite;
     if (!h->repo)
         return PFC_OK;
@@ -106,6 +129,7 @@ static pfc_code settle_measure(pfc_hunt *h, pfc_err *err)
     m->metric = pick(o->metric, h->conf.metric);
     m->unit = h->conf.unit;
     m->backend = o->backend;
+    m->filter = o->filter;
     m->timeout_s = o->timeout_s > 0 ? o->timeout_s : h->conf.timeout_s;
     m->cancelled = pfc_cli_interrupted;
     if (o->better || o->delta != 0) {
@@ -118,11 +142,26 @@ static pfc_code settle_measure(pfc_hunt *h, pfc_err *err)
     }
     if (!m->measure && o->no_checkout)
         return pfc_err_set(err, PFC_EINVAL, "--no-checkout needs --measure CMD");
+    if (!m->measure && !suite)
+        return pfc_measured_nothing(&h->conf, h->repo ? pfc_repo_root(h->repo) : ".", err);
     if (!m->measure && !m->metric)
         return pfc_err_set(err, PFC_EINVAL, "which metric? Give --metric M, e.g. gemm_tflops");
     if (!m->metric)
         m->metric = "value";
-    return m->measure ? PFC_OK : take_suite(h, suite ? suite : "quick", err);
+    return m->measure ? PFC_OK : take_suite(h, suite, err);
+}
+
+static void say_measured(const pfc_hunt *h)
+{
+    const pfc_measured what = { .conf = &h->conf,
+                                .measure = h->measure.measure,
+                                .suite = h->measure.suite,
+                                .metric = h->measure.metric,
+                                .unit = h->measure.unit,
+                                .higher_is_better =
+                                    h->measure.has_direction && h->measure.higher_is_better };
+
+    pfc_measured_say(h->cli, &what);
 }
 
 static void key_add(pfc_buf *buf, const char *text)
@@ -141,6 +180,8 @@ static void make_key(pfc_hunt *h)
     key_add(&buf, h->measure.metric);
     key_add(&buf, o->benchmark);
     key_add(&buf, o->backend);
+    if (o->filter)
+        key_add(&buf, o->filter);
     key_add(&buf, h->measure.measure ? h->measure.measure : pick(o->suite, h->conf.suite));
     key_add(&buf, h->ws_opts.build);
     key_add(&buf, h->ws_opts.relink);
@@ -215,6 +256,7 @@ pfc_code pfc_hunt_open(pfc_hunt *h, const pfc_cli *cli, const pfc_hunt_opts *o, 
         code = settle_measure(h, err);
     if (code)
         return code;
+    say_measured(h);
     note_surroundings(h);
     make_key(h);
     place_state(h);
@@ -252,6 +294,7 @@ void pfc_hunt_close(pfc_hunt *h)
     pfc_hunt_commits_clear(&h->commits);
     pfc_repo_close(h->repo);
     pfc_conf_clear(&h->conf);
+    pfc_project_source_clear(&h->source);
     if (h->temp)
         (void)!pfc_fs_remove_tree(h->temp, NULL);
     free(h->temp);

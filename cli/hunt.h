@@ -12,6 +12,7 @@
 #include "core/analysis/pairing.h"
 #include "core/base/conf.h"
 #include "core/base/hash.h"
+#include "core/git/project_file.h"
 #include "runner/workspace.h"
 
 #define PFC_HUNT_MAX_ID      64
@@ -104,7 +105,8 @@ typedef enum pfc_hunt_axis {
 
 typedef struct pfc_hunt_opts {
     const char *repo, *good, *bad; /* repo: folder; good and bad: revisions or ids */
-    const char *metric, *benchmark, *backend;
+    const char *config; /* the perfci.yaml that counts; NULL: see core/git/project_file.h */
+    const char *metric, *benchmark, *backend, *filter;
     const char *measure, *suite, *build, *relink_command; /* NULL: perfci.yaml's */
     const char *commits_file;
     const char *work;                 /* checkouts; NULL: below the user's cache folder */
@@ -142,12 +144,13 @@ typedef struct pfc_hunt_confirmed {
 typedef struct pfc_hunt {
     const pfc_cli *cli;
     const pfc_hunt_opts *opts;
-    pfc_conf conf;     /* perfci.yaml of the bad end */
-    pfc_repo *repo;    /* NULL with --no-checkout and no repository */
-    pfc_workspace *ws; /* opened at the first measurement */
-    char *work;        /* its folder */
-    char *suite_file;  /* the bad end's suite, copied out; NULL */
-    char *temp;        /* folder of it */
+    pfc_conf conf;             /* one way to measure for all commits */
+    pfc_project_source source; /* where it came from */
+    pfc_repo *repo;            /* NULL with --no-checkout and no repository */
+    pfc_workspace *ws;         /* opened at the first measurement */
+    char *work;                /* its folder */
+    char *suite_file; /* beside the perfci.yaml that counts, or the bad end's, copied out; NULL */
+    char *temp;       /* folder of it */
     pfc_measure_opts measure;
     pfc_workspace_opts ws_opts;
     pfc_hunt_commits commits;

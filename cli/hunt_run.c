@@ -8,6 +8,7 @@
 
 #include "cli/hunt.h"
 #include "core/base/clock.h"
+#include "core/wire/select.h"
 
 /* An end must be measured, whatever it takes; any other commit the plan gives up after three. */
 enum { END_TRIES = 8 };
@@ -99,14 +100,19 @@ static pfc_code measure(pfc_hunt *h, const pfc_bisect_step *next, pfc_outcome *o
 static pfc_code take_value(pfc_hunt *h, size_t commit, pfc_outcome *out, pfc_hunt_step *step,
                            pfc_err *err)
 {
+    const pfc_select wanted = { .filter = h->opts->filter };
     const pfc_measurement *m = NULL;
     pfc_code code;
 
     step->kind = out->kind;
+    if (out->refused && pfc_hunt_is_end(h, commit))
+        return pfc_err_set(err, PFC_EINVAL, "%s", out->reason);
     if (out->kind != PFC_OUTCOME_MEASURED)
         return PFC_OK;
-    code =
-        pfc_run_value(out->run, h->measure.metric, h->opts->benchmark, h->opts->backend, &m, err);
+    code = pfc_run_select(out->run, &wanted, err);
+    if (!code)
+        code = pfc_run_value(out->run, h->measure.metric, h->opts->benchmark, h->opts->backend, &m,
+                             err);
     if (code == PFC_ENOTFOUND && !pfc_hunt_is_end(h, commit)) {
         /* An older commit may lack the benchmark: no run of it will ever tell. */
         step->kind = PFC_OUTCOME_BROKEN;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/measured.h"
 #include "core/base/fs.h"
 #include "core/base/hash.h"
 #include "core/base/proc.h"
@@ -23,14 +24,23 @@ void pfc_take_add_backend(pfc_take_opts *opts, const char *name, struct argp_sta
 
 /* ---- opening ---- */
 
+pfc_select pfc_take_select(const pfc_take_opts *o)
+{
+    return (pfc_select){ o->filter, o->backends, o->backends_len };
+}
+
 static void settle(pfc_take *t)
 {
     const pfc_take_opts *o = t->opts;
     pfc_measure_opts *m = &t->measure;
 
-    m->measure = o->measure ? o->measure : o->suite || o->filter ? NULL : t->conf.measure;
-    m->suite = o->suite ? o->suite : t->conf.suite ? t->conf.suite : "quick";
-    m->filter = o->filter;
+    free(t->suite);
+    t->suite = o->suite        ? pfc_strdup(o->suite)
+               : t->conf.suite ? pfc_project_suite(&t->source, t->conf.suite)
+                               : NULL;
+    m->measure = o->measure ? o->measure : o->suite ? NULL : t->conf.measure;
+    m->suite = t->suite;
+    m->filter = m->measure ? NULL : o->filter; /* of a command: pfc_run_select */
     m->metric = t->conf.metric;
     m->resources = o->resources;
     m->unit = t->conf.unit;
@@ -41,13 +51,48 @@ static void settle(pfc_take *t)
     m->cancelled = pfc_cli_interrupted;
 }
 
-pfc_code pfc_take_open(pfc_take *t, const pfc_cli *cli, const pfc_take_opts *opts, const char *dir,
-                       bool need_repo, pfc_err *err)
+/* The commits whose perfci.yaml counts where the working tree has none; none of them when the ends
+ * are no commits, which is for the command itself to say. */
+static void range_commits(pfc_repo *repo, const pfc_take_range *range, pfc_commit_id **ids,
+                          size_t *len)
 {
+    const char *from = range ? range->from : NULL;
+    pfc_commit_id a, b;
+
+    if (!repo || pfc_repo_resolve(repo, range && range->to ? range->to : "HEAD", &b, NULL))
+        return;
+    if (from && !pfc_repo_resolve(repo, from, &a, NULL) &&
+        !pfc_repo_path(repo, &a, &b, ids, len, NULL))
+        return;
+    if (pfc_repo_history(repo, &b, 1, ids, len, NULL))
+        *len = 0;
+}
+
+static pfc_code read_settings(pfc_take *t, const pfc_project_place *place, pfc_err *err)
+{
+    pfc_conf conf = { 0 };
+    pfc_project_source source = { 0 };
+    pfc_code code = pfc_project_read(place, &conf, &source, err);
+
+    if (code)
+        return code;
+    pfc_conf_clear(&t->conf);
+    pfc_project_source_clear(&t->source);
+    t->conf = conf;
+    t->source = source;
+    settle(t);
+    return PFC_OK;
+}
+
+pfc_code pfc_take_open(pfc_take *t, const pfc_cli *cli, const pfc_take_opts *opts, const char *dir,
+                       bool need_repo, const pfc_take_range *range, pfc_err *err)
+{
+    pfc_project_place place = { .file = opts->config, .dir = dir ? dir : "." };
+    pfc_commit_id *ids = NULL;
     pfc_code code;
 
     *t = (pfc_take){ .cli = cli, .opts = opts };
-    code = pfc_repo_open(dir ? dir : ".", &t->repo, err);
+    code = pfc_repo_open(place.dir, &t->repo, err);
     if (code == PFC_ENOTFOUND && !need_repo) {
         *err = (pfc_err){ 0 };
         code = PFC_OK;
@@ -57,12 +102,40 @@ pfc_code pfc_take_open(pfc_take *t, const pfc_cli *cli, const pfc_take_opts *opt
     if (t->repo && !pfc_repo_is_bare(t->repo))
         t->root = pfc_strdup(pfc_repo_root(t->repo));
     else
-        t->root = realpath(dir ? dir : ".", NULL);
+        t->root = realpath(place.dir, NULL);
     if (!t->root)
         return pfc_err_set(err, PFC_ENOTFOUND, "%.300s: there is no such folder", dir);
-    code = pfc_conf_find(dir ? dir : ".", &t->conf, err);
-    settle(t);
+    range_commits(t->repo, range, &ids, &place.commits_len);
+    place.repo = t->repo;
+    place.commits = ids;
+    code = read_settings(t, &place, err);
+    free(ids);
     return code;
+}
+
+pfc_code pfc_take_config_of(pfc_take *t, const pfc_commit_id *base, pfc_err *err)
+{
+    const pfc_project_place place = { .repo = t->repo, .commits = base, .commits_len = 1 };
+
+    return t->opts->config ? PFC_OK : read_settings(t, &place, err);
+}
+
+pfc_code pfc_take_ready(pfc_take *t, pfc_err *err)
+{
+    const pfc_measure_opts *m = &t->measure;
+    const pfc_measured what = { .conf = &t->conf,
+                                .measure = m->measure,
+                                .suite = m->suite,
+                                .metric = m->measure ? m->metric : NULL,
+                                .unit = m->unit,
+                                .higher_is_better = m->higher_is_better };
+
+    if (!m->measure && !m->suite)
+        return pfc_measured_nothing(&t->conf, t->root, err);
+    if (!t->told)
+        pfc_measured_say(t->cli, &what);
+    t->told = true;
+    return PFC_OK;
 }
 
 void pfc_take_close(pfc_take *t)
@@ -70,7 +143,9 @@ void pfc_take_close(pfc_take *t)
     pfc_workspace_close(t->ws);
     pfc_repo_close(t->repo);
     pfc_conf_clear(&t->conf);
+    pfc_project_source_clear(&t->source);
     pfc_built_clear(&t->built);
+    free(t->suite);
     free(t->root);
     free(t->work);
     *t = (pfc_take){ 0 };
@@ -78,13 +153,14 @@ void pfc_take_close(pfc_take *t)
 
 static pfc_code open_workspace(pfc_take *t, pfc_err *err)
 {
+    pfc_code code = pfc_take_ready(t, err);
     const char *cache = getenv("XDG_CACHE_HOME");
     const char *home = getenv("HOME");
     const char *git_dir = pfc_repo_git_dir(t->repo);
     char hash[PFC_SHA256_HEX];
 
-    if (t->ws)
-        return PFC_OK;
+    if (code || t->ws)
+        return code;
     pfc_sha256_hex(git_dir, strlen(git_dir), hash);
     if (t->opts->work)
         t->work = pfc_strdup(t->opts->work);
@@ -127,17 +203,20 @@ static pfc_code outcome_error(const pfc_outcome *out, pfc_err *err)
     return pfc_err_set(err, PFC_EUNAVAIL, "interrupted");
 }
 
-/* id NULL: the working tree. One run of all wanted backends. */
+/* id NULL: the working tree. One run of all wanted benchmarks and backends: a command runs once and
+ * has what is not wanted taken away, perfci-bench runs once a backend. */
 static pfc_code once(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pfc_err *err)
 {
-    const size_t backends = PFC_MAX(t->opts->backends_len, (size_t)1);
+    const bool command = t->measure.measure != NULL;
+    const size_t backends = command ? 1 : PFC_MAX(t->opts->backends_len, (size_t)1);
+    const pfc_select wanted = pfc_take_select(t->opts);
     pfc_run *run = NULL;
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < backends && !code; i++) {
         pfc_outcome outcome = { 0 };
 
-        t->measure.backend = t->opts->backends_len ? t->opts->backends[i] : NULL;
+        t->measure.backend = !command && t->opts->backends_len ? t->opts->backends[i] : NULL;
         if (id)
             code = pfc_workspace_measure(t->ws, &t->measure, id, 0, &outcome, err);
         else
@@ -148,6 +227,8 @@ static pfc_code once(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pfc_er
             pfc_cli_note(t->cli, "the command printed no result, %s", outcome.reason);
             t->said = true;
         }
+        if (!code && command)
+            code = pfc_run_select(outcome.run, &wanted, err);
         if (!code && run) {
             pfc_run_merge(run, outcome.run);
             outcome.run = NULL;
@@ -246,7 +327,10 @@ pfc_code pfc_take_tree(pfc_take *t, pfc_run **out, pfc_err *err)
 {
     size_t changed = 0;
     pfc_commit_id head;
-    pfc_code code = build_tree(t, err);
+    pfc_code code = pfc_take_ready(t, err);
+
+    if (!code)
+        code = build_tree(t, err);
 
     if (!code)
         code = repeat(t, NULL, out, err);

@@ -7,6 +7,8 @@
 
 #include "cli/cli.h"
 #include "core/base/conf.h"
+#include "core/git/project_file.h"
+#include "core/wire/select.h"
 #include "runner/built.h"
 
 #define PFC_TAKE_MAX_BACKENDS 8
@@ -14,6 +16,7 @@
 
 /** What to measure and how; texts of flags, NULL where not given. */
 typedef struct pfc_take_opts {
+    const char *config; /* --config: the perfci.yaml that counts */
     const char *suite, *filter, *measure, *build;
     const char *backends[PFC_TAKE_MAX_BACKENDS];
     size_t backends_len;
@@ -28,27 +31,56 @@ typedef struct pfc_take_opts {
 /** A --backend of the command line; one too many ends the process with a sentence. */
 void pfc_take_add_backend(pfc_take_opts *opts, const char *name, struct argp_state *state);
 
+/** The flag that says which perfci.yaml counts, for a subcommand's options and fields. */
+#define PFC_KEY_CONFIG 0x410
+#define PFC_CONFIG_OPTION(group)                                                                   \
+    {                                                                                              \
+        "config", PFC_KEY_CONFIG, "FILE", 0,                                                       \
+            "The perfci.yaml that counts (default: the working tree's, else the newest commit's)", \
+            group                                                                                  \
+    }
+#define PFC_CONFIG_FIELD(type, member)                                                             \
+    {                                                                                              \
+        PFC_KEY_CONFIG, PFC_ARG_TEXT, offsetof(type, member), 0, 0                                 \
+    }
+
 /** Where measuring happens: the repository here, if any, and its settings. Open once. */
 typedef struct pfc_take {
     const pfc_cli *cli;
     const pfc_take_opts *opts;
     pfc_conf conf;
-    pfc_repo *repo; /* NULL outside any repository */
-    char *root;     /* of the working tree, or the current folder */
+    pfc_project_source source; /* where it came from */
+    char *suite;               /* as perfci-bench finds it */
+    pfc_repo *repo;            /* NULL outside any repository */
+    char *root;                /* of the working tree, or the current folder */
     char *work;
     pfc_workspace *ws;
     pfc_workspace_opts ws_opts;
     pfc_measure_opts measure;
     bool said;       /* that a command's own output is no result: once is enough */
+    bool told;       /* what is measured was printed */
     double build_s;  /* wall time of the working tree's build; 0: there was none */
     pfc_built built; /* what the last whole measurement was built from */
 } pfc_take;
 
-/** Reads perfci.yaml and opens the repository around `dir` (NULL: here). `need_repo` makes its
- *  absence an error. Close in every case. */
+/** Whose perfci.yaml counts where the working tree has none. */
+typedef struct pfc_take_range {
+    const char *from, *to; /* revisions; from NULL: `to` alone; to NULL: HEAD */
+} pfc_take_range;
+
+/** Opens the repository around `dir` (NULL: here) and reads the perfci.yaml that counts. `need_repo`
+ *  makes the repository's absence an error; range NULL: HEAD. Close in every case. */
 pfc_code pfc_take_open(pfc_take *take, const pfc_cli *cli, const pfc_take_opts *opts,
-                       const char *dir, bool need_repo, pfc_err *err) PFC_MUSTCHECK;
+                       const char *dir, bool need_repo, const pfc_take_range *range,
+                       pfc_err *err) PFC_MUSTCHECK;
 void pfc_take_close(pfc_take *take);
+/** From now on the perfci.yaml of this commit counts, and no other: a pull request's base. Nothing
+ *  changes with --config. */
+pfc_code pfc_take_config_of(pfc_take *take, const pfc_commit_id *base, pfc_err *err) PFC_MUSTCHECK;
+/** Prints what is measured; PFC_EINVAL when there is nothing. Every measurement below calls it. */
+pfc_code pfc_take_ready(pfc_take *take, pfc_err *err) PFC_MUSTCHECK;
+/** What --filter and --backend ask for. */
+pfc_select pfc_take_select(const pfc_take_opts *opts);
 
 /** Measures the working tree as it is, after perfci.yaml's `build`. The run names HEAD as its
  *  commit only when no tracked file differs from it. PFC_EBROKEN with the reason. */

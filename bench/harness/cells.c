@@ -57,6 +57,27 @@ static void add_case_cells(pfc_cells *all, const pfc_case *c, const pfc_backends
     }
 }
 
+/* Names what there is; the rest is for --list. */
+static pfc_code none_left(const pfc_suite *suite, const pfc_backends *backends, pfc_err *err)
+{
+    pfc_buf cases, names;
+
+    pfc_buf_init(&cases, 150);
+    pfc_buf_init(&names, 100);
+    for (size_t i = 0; i < suite->cases_len && !cases.overflow; i++)
+        pfc_buf_printf(&cases, "%s%s", i ? ", " : "", suite->cases[i].name);
+    for (size_t i = 0; i < backends->len && !names.overflow; i++)
+        pfc_buf_printf(&names, "%s%s", i ? ", " : "", backends->items[i].name);
+    pfc_err_set(err, PFC_EINVAL,
+                "suite %s: no benchmark is left by the filter and the backends; there are %s%s on "
+                "%s%s (perfci-bench --list shows all)",
+                suite->name, pfc_buf_text(&cases), cases.overflow ? ", ..." : "",
+                pfc_buf_text(&names), names.overflow ? ", ..." : "");
+    pfc_buf_clear(&cases);
+    pfc_buf_clear(&names);
+    return PFC_EINVAL;
+}
+
 pfc_code pfc_cells_select(const pfc_suite *suite, const pfc_backends *backends,
                           const pfc_measure_opts *opts, pfc_cells *all, pfc_err *err)
 {
@@ -79,9 +100,6 @@ pfc_code pfc_cells_select(const pfc_suite *suite, const pfc_backends *backends,
     if (opts->filter)
         regfree(&filter);
     if (all->len == 0)
-        code = pfc_err_set(err, PFC_EINVAL,
-                           "suite %s: no benchmark is left by the filter and the backends "
-                           "(perfci-bench --list shows them)",
-                           suite->name);
+        code = none_left(suite, backends, err);
     return code;
 }

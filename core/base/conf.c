@@ -43,8 +43,7 @@ static pfc_code read_conf(const char *path, pfc_conf *out, pfc_err *err)
     return code;
 }
 
-/* The user's own file fills in only what says where the service is. */
-static pfc_code add_user_file(pfc_conf *conf, pfc_err *err)
+pfc_code pfc_conf_add_user(pfc_conf *conf, pfc_err *err)
 {
     const char *xdg = getenv("XDG_CONFIG_HOME");
     const char *home = getenv("HOME");
@@ -92,7 +91,7 @@ pfc_code pfc_conf_find(const char *dir, pfc_conf *out, pfc_err *err)
     }
     free(at);
     if (code == PFC_OK)
-        code = add_user_file(&conf, err);
+        code = pfc_conf_add_user(&conf, err);
     if (code != PFC_OK) {
         pfc_conf_clear(&conf);
         return code;

@@ -35,6 +35,8 @@ pfc_code pfc_conf_parse(const char *text, size_t len, const char *name, pfc_conf
                         pfc_err *err) PFC_MUSTCHECK;
 /** The nearest perfci.yaml from `dir` upwards; without one *out is all defaults and path NULL. */
 pfc_code pfc_conf_find(const char *dir, pfc_conf *out, pfc_err *err) PFC_MUSTCHECK;
+/** Fills in `server` from the user's own file where it is not set. */
+pfc_code pfc_conf_add_user(pfc_conf *conf, pfc_err *err) PFC_MUSTCHECK;
 void pfc_conf_clear(pfc_conf *conf);
 
 /** First of: flag (may be NULL), getenv(env), yaml (may be NULL), fallback. Not owned. */

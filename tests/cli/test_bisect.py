@@ -315,7 +315,8 @@ class Listed(support.Case):
     def test_the_log_says_what_the_runs_are_for(self):
         self.history(*[100] * 8, *[120] * 8)
         done = self.perfci(*[a for a in self.command("--confirm") if a != "--json"])
-        log = self.expect(done, 1).stderr.splitlines()
+        config, *log = self.expect(done, 1).stderr.splitlines()
+        self.assertRegex(config, "^config: none; measure: exec .*; metric: value$")
         self.assertEqual(log[0], "searching 16 commits, from c00 to c15")
         self.assertRegex(log[1], r"^run 1: c00: \d+")
         at = log.index("confirming c08 against c07, before it, by fresh runs in turns")
