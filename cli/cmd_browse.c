@@ -1,5 +1,5 @@
 /*
- * perfci series and perfci alerts: what the service knows, as tables.
+ * perfci series: what the service knows of a project, as tables.
  */
 #include <math.h>
 #include <stdio.h>
@@ -16,20 +16,15 @@ enum {
     KEY_BENCHMARK,
     KEY_BACKEND,
     KEY_HEADLINE,
-    KEY_STATE,
-    KEY_REASON,
-    KEY_SORT,
     KEY_LIMIT,
 };
 
-typedef struct browse_opts {
-    const char *project, *metric, *benchmark, *backend, *state, *reason, *sort, *url, *data;
-    const char *words[3];
-    size_t words_len;
-    int64_t limit;
+typedef struct series_opts {
+    const char *project, *metric, *benchmark, *backend, *url, *data;
+    const char *id;
+    size_t limit;
     bool headline;
-    bool accept; /* the new level, with `set` */
-} browse_opts;
+} series_opts;
 
 static const struct argp_option series_options[] = {
     { "project", KEY_PROJECT, "P", 0, "The project's name", 0 },
@@ -42,16 +37,6 @@ static const struct argp_option series_options[] = {
     { 0 },
 };
 
-static const struct argp_option alerts_options[] = {
-    { "project", KEY_PROJECT, "P", 0, "Only this project", 0 },
-    { "state", KEY_STATE, "S", 0, "Only this state; with `set`: the new one", 0 },
-    { "reason", KEY_REASON, "TEXT", 0, "Why, for `set`", 0 },
-    { "sort", KEY_SORT, "HOW", 0, "new (default), or worth: those most worth looking at first", 0 },
-    { "limit", KEY_LIMIT, "N", 0, "At most N (default 100)", 0 },
-    PFC_SERVICE_OPTIONS(0),
-    { 0 },
-};
-
 static const char series_doc[] = "Lists the series of a project, or the points of one."
                                  "\v"
                                  "Examples:\n"
@@ -59,64 +44,28 @@ static const char series_doc[] = "Lists the series of a project, or the points o
                                  "  perfci series 42\n"
                                  "  perfci series --metric gemm_tflops --json\n";
 
-static const char alerts_doc[] =
-    "Lists alerts, shows one, or sets its state."
-    "\v"
-    "Examples:\n"
-    "  perfci alerts --state untriaged\n"
-    "  perfci alerts --state open --sort worth --limit 10\n"
-    "  perfci alerts 7\n"
-    "  perfci alerts set 7 --state acknowledged --reason 'looking at it'\n";
-
-static const struct argp_option accept_options[] = {
-    { "reason", KEY_REASON, "TEXT", 0, "Why the new level is the right one", 0 },
-    PFC_SERVICE_OPTIONS(0),
+static const pfc_arg_field series_fields[] = {
+    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(series_opts, project), 0, 0 },
+    { KEY_METRIC, PFC_ARG_TEXT, offsetof(series_opts, metric), 0, 0 },
+    { KEY_BENCHMARK, PFC_ARG_TEXT, offsetof(series_opts, benchmark), 0, 0 },
+    { KEY_BACKEND, PFC_ARG_TEXT, offsetof(series_opts, backend), 0, 0 },
+    { KEY_HEADLINE, PFC_ARG_FLAG, offsetof(series_opts, headline), 0, 0 },
+    { KEY_LIMIT, PFC_ARG_COUNT, offsetof(series_opts, limit), 1, 1000 },
+    PFC_SERVICE_FIELDS(series_opts, ),
     { 0 },
 };
 
-static const char accept_doc[] =
-    "Accepts the level after an alert's change as the right one: the alert is closed (wont_fix) "
-    "and stays so; the next change is looked for from there, with all of the history's noise."
-    "\v"
-    "Examples:\n"
-    "  perfci accept 7 --reason 'the new format costs 3 %, agreed in #81'\n";
-
-static const pfc_arg_field browse_fields[] = {
-    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(browse_opts, project), 0, 0 },
-    { KEY_METRIC, PFC_ARG_TEXT, offsetof(browse_opts, metric), 0, 0 },
-    { KEY_BENCHMARK, PFC_ARG_TEXT, offsetof(browse_opts, benchmark), 0, 0 },
-    { KEY_BACKEND, PFC_ARG_TEXT, offsetof(browse_opts, backend), 0, 0 },
-    { KEY_HEADLINE, PFC_ARG_FLAG, offsetof(browse_opts, headline), 0, 0 },
-    { KEY_STATE, PFC_ARG_TEXT, offsetof(browse_opts, state), 0, 0 },
-    { KEY_REASON, PFC_ARG_TEXT, offsetof(browse_opts, reason), 0, 0 },
-    PFC_SERVICE_FIELDS(browse_opts, ),
-    { 0 },
-};
-
-static error_t parse_browse(int key, char *arg, struct argp_state *state)
+static error_t parse_series(int key, char *arg, struct argp_state *state)
 {
-    browse_opts *o = state->input;
+    series_opts *o = state->input;
 
-    switch (key) {
-    case KEY_SORT:
-        if (strcmp(arg, "new") != 0 && strcmp(arg, "worth") != 0)
-            pfc_cli_usage(state, "--sort: want new or worth, got \"%s\"", arg);
-        o->sort = arg;
-        return 0;
-    case KEY_LIMIT:
-        o->limit = pfc_arg_i64(state, arg, 1, 1000, "--limit");
-        return 0;
-    case ARGP_KEY_ARG:
-        if (o->words_len == 2)
-            pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
-        o->words[o->words_len++] = arg;
-        return 0;
-    default:
+    if (key != ARGP_KEY_ARG)
         return ARGP_ERR_UNKNOWN;
-    }
+    if (o->id)
+        pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
+    o->id = arg;
+    return 0;
 }
-
-/* ---- series ---- */
 
 static void print_series(const pfc_cli *cli, const json_t *answer)
 {
@@ -183,8 +132,8 @@ static void print_points(const pfc_cli *cli, const json_t *answer)
 
 int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
 {
-    const pfc_cmd_args args = { series_options, parse_browse, "[ID]", series_doc, browse_fields };
-    browse_opts o = { .limit = 100 };
+    const pfc_cmd_args args = { series_options, parse_series, "[ID]", series_doc, series_fields };
+    series_opts o = { .limit = 100 };
     char *project = NULL;
     pfc_http *http = NULL;
     pfc_conf conf = { 0 };
@@ -199,8 +148,8 @@ int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
     code = pfc_conf_find(".", &conf, &err);
     if (!code)
         code = pfc_api_open(o.url, o.data, &conf, &http, &err);
-    if (!code && o.words[0]) {
-        code = pfc_parse_i64(o.words[0], 1, INT64_MAX, "the series' number", &id, &err);
+    if (!code && o.id) {
+        code = pfc_parse_i64(o.id, 1, INT64_MAX, "the series' number", &id, &err);
         pfc_buf_printf(&path, "/api/v1/series/%lld", (long long)id);
     } else if (!code) {
         code = pfc_api_project(o.project, &conf, ".", &project, &err);
@@ -209,13 +158,13 @@ int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
         pfc_browse_query(&path, "benchmark", o.benchmark);
         pfc_browse_query(&path, "backend", o.backend);
         pfc_browse_query(&path, "headline", o.headline ? "1" : NULL);
-        pfc_browse_query_i64(&path, "limit", o.limit);
+        pfc_browse_query_i64(&path, "limit", (int64_t)o.limit);
     }
     if (!code)
         code = pfc_http_json(http, "GET", pfc_buf_text(&path), NULL, NULL, &answer, &err);
     if (!code && cli->json)
         pfc_cli_print_json(json_incref(answer));
-    else if (!code && o.words[0])
+    else if (!code && o.id)
         print_points(cli, answer);
     else if (!code)
         print_series(cli, answer);
@@ -225,147 +174,4 @@ int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
     pfc_conf_clear(&conf);
     free(project);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
-}
-
-/* ---- alerts ---- */
-
-static void print_alerts(const pfc_cli *cli, const json_t *list)
-{
-    static const pfc_col cols[] = {
-        { "ID", true },       { "PROJECT", false }, { "BENCHMARK", false }, { "METRIC", false },
-        { "BACKEND", false }, { "CHANGE", true },   { "COMMIT", false },    { "CULPRIT", false },
-        { "STATE", false },   { "GROUP", true },    { "TOGETHER", false }
-    };
-    pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
-
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
-
-        pfc_table_row(table);
-        pfc_browse_id(table, 0, one, "id");
-        pfc_browse_text(table, 1, one, "project");
-        pfc_browse_text(table, 2, one, "benchmark");
-        pfc_browse_text(table, 3, one, "metric");
-        pfc_browse_text(table, 4, one, "backend");
-        pfc_browse_percent(table, 5, json_object_get(one, "rel_change"));
-        pfc_browse_id(table, 6, one, "commit");
-        pfc_browse_id(table, 7, one, "culprit");
-        pfc_browse_text(table, 8, one, "state");
-        pfc_browse_id(table, 9, json_object_get(one, "group"), "id");
-        pfc_browse_text(table, 10, json_object_get(one, "group"), "summary");
-    }
-    pfc_table_print(table);
-}
-
-static pfc_code set_state(const browse_opts *o, pfc_http *http, const char *path, json_t **answer,
-                          pfc_err *err)
-{
-    json_t *body;
-    pfc_code code;
-
-    if (!o->state && !o->accept)
-        return pfc_err_set(err, PFC_EINVAL, "want --state, e.g. acknowledged");
-    body = o->accept ? json_pack("{s:b}", "accept", 1) : json_pack("{s:s}", "state", o->state);
-    if (o->reason)
-        json_object_set_new(body, "reason", json_string(o->reason));
-    code = pfc_http_json(http, "PATCH", path, body, NULL, answer, err);
-    json_decref(body);
-    return code;
-}
-
-static pfc_code one_alert(const browse_opts *o, pfc_http *http, json_t **answer, pfc_err *err)
-{
-    const bool set = strcmp(o->words[0], "set") == 0;
-    const char *number = set ? o->words[1] : o->words[0];
-    int64_t id = 0;
-    char *path;
-    pfc_code code;
-
-    if (!number)
-        return pfc_err_set(err, PFC_EINVAL, "want the alert's number");
-    code = pfc_parse_i64(number, 1, INT64_MAX, "the alert's number", &id, err);
-    if (code)
-        return code;
-    path = pfc_format("/api/v1/alerts/%lld", (long long)id);
-    code = set ? set_state(o, http, path, answer, err)
-               : pfc_http_json(http, "GET", path, NULL, NULL, answer, err);
-    free(path);
-    return code;
-}
-
-static pfc_code list_alerts(const browse_opts *o, const pfc_conf *conf, pfc_http *http,
-                            json_t **answer, pfc_err *err)
-{
-    pfc_buf path;
-    pfc_code code;
-
-    pfc_buf_init(&path, 8192);
-    pfc_buf_puts(&path, "/api/v1/alerts");
-    pfc_browse_query(&path, "project",
-                     pfc_conf_pick(o->project, "PERFCI_PROJECT", conf->project, NULL));
-    pfc_browse_query(&path, "state", o->state);
-    pfc_browse_query(&path, "sort", o->sort);
-    pfc_browse_query_i64(&path, "limit", o->limit);
-    code = pfc_http_json(http, "GET", pfc_buf_text(&path), NULL, NULL, answer, err);
-    pfc_buf_clear(&path);
-    return code;
-}
-
-static int answer_alerts(pfc_cli *cli, const browse_opts *o)
-{
-    pfc_http *http = NULL;
-    pfc_conf conf = { 0 };
-    json_t *answer = NULL;
-    json_t *list = NULL;
-    pfc_err err = { 0 };
-    pfc_code code;
-
-    code = pfc_conf_find(".", &conf, &err);
-    if (!code)
-        code = pfc_api_open(o->url, o->data, &conf, &http, &err);
-    if (!code)
-        code = o->words[0] ? one_alert(o, http, &answer, &err)
-                           : list_alerts(o, &conf, http, &answer, &err);
-    if (!code && cli->json) {
-        pfc_cli_print_json(json_incref(answer));
-    } else if (!code) {
-        list =
-            o->words[0] ? json_pack("[O]", answer) : json_incref(json_object_get(answer, "alerts"));
-        if (json_array_size(list) || cli->csv)
-            print_alerts(cli, list);
-        else
-            pfc_cli_note(cli, "no alerts");
-    }
-    json_decref(list);
-    json_decref(answer);
-    pfc_http_free(http);
-    pfc_conf_clear(&conf);
-    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
-}
-
-int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv)
-{
-    const pfc_cmd_args args = { alerts_options, parse_browse, "[ID | set ID]", alerts_doc,
-                                browse_fields };
-    browse_opts o = { .limit = 100 };
-
-    pfc_cli_parse(cli, &args, argc, argv, &o);
-    return answer_alerts(cli, &o);
-}
-
-int pfc_cmd_accept(pfc_cli *cli, int argc, char **argv)
-{
-    const pfc_cmd_args args = { accept_options, parse_browse, "ID", accept_doc, browse_fields };
-    browse_opts o = { .limit = 100, .accept = true };
-
-    pfc_cli_parse(cli, &args, argc, argv, &o);
-    if (o.words_len != 1) {
-        pfc_err err = { 0 };
-
-        (void)pfc_err_set(&err, PFC_EINVAL, "expected one alert number, got %zu", o.words_len);
-        return pfc_cli_fail(cli, &err);
-    }
-    o.words[1] = o.words[0];
-    o.words[0] = "set";
-    return answer_alerts(cli, &o);
 }

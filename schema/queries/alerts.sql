@@ -2,7 +2,7 @@
 -- The page first, then what belongs to it, commits by subquery: with nine joins it took longer to plan
 -- than to run, and a plan for any parameters joined everything before it cut the page.
 -- $1 project_id, $2 series_id, $3 state or 'open', $4 alert_id, $5 cursor, $6 limit, $7 alert_id[],
--- $8 event; NULL: any
+-- $8 event, $9 group; NULL: any
 WITH page AS MATERIALIZED (
     SELECT a.* FROM alerts a
     WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.series_id = $2)
@@ -11,6 +11,7 @@ WITH page AS MATERIALIZED (
       AND ($4::bigint IS NULL OR a.id = $4) AND ($5::bigint IS NULL OR a.id < $5)
       AND ($7::bigint[] IS NULL OR a.id = ANY ($7))
       AND ($8::bigint IS NULL OR a.event_id = $8)
+      AND ($9::bigint IS NULL OR a.group_id = $9)
     ORDER BY a.id DESC LIMIT $6::int)
 SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, s.metric, s.backend,
        s.machine_class, s.unit, s.branch, s.higher_is_better, a.state, x.regression, x.before,
@@ -23,13 +24,35 @@ SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, 
        a.group_measured, a.group_summary, a.accepted_at IS NOT NULL AS accepted, a.evidence, x.kind, a.event_id,
        alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) AS worth,
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.undone_commit_id)
-           AS undone_commit
+           AS undone_commit,
+       k.subject AS suspect_subject, k.author AS suspect_author
 FROM page a
 JOIN projects p ON p.id = a.project_id
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
 JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+LEFT JOIN LATERAL (
+    SELECT c.subject, c.author FROM commits c
+    WHERE c.project_id = a.project_id AND c.sha = coalesce(a.culprit, (
+        SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.commit_id)) OFFSET 0) k ON true
 ORDER BY a.id DESC;
+
+-- name: alert_leaders
+-- $1 project_id, $2 series_id, $3 state or 'open', $4 limit, $5 event; NULL: any; $6 cursor, $7 by worth
+-- -> of every group the id of the alert that is most worth looking at; one that is not grouped leads itself
+WITH leaders AS (
+    SELECT DISTINCT ON (a.project_id, coalesce(a.group_id, -a.id)) a.id,
+           alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) AS worth
+    FROM alerts a
+    JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+    WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.series_id = $2)
+      AND ($3::text IS NULL OR a.state = $3
+           OR ($3 = 'open' AND a.state IN ('untriaged', 'acknowledged', 'investigating')))
+      AND ($5::bigint IS NULL OR a.event_id = $5)
+    ORDER BY a.project_id, coalesce(a.group_id, -a.id), worth DESC, a.id)
+SELECT id FROM leaders WHERE $6::bigint IS NULL OR id < $6
+ORDER BY CASE WHEN $7::boolean THEN worth END DESC NULLS LAST, id DESC
+LIMIT $4::int;
 
 -- name: alerts_by_worth
 -- $1 project_id, $2 series_id, $3 state or 'open', $4 limit, $5 event; NULL: any  -> id, the worthiest first

@@ -14,6 +14,20 @@ static json_t *encode_group(const pfc_alert *a)
                      "summary", pfc_reply_string(a->group_summary));
 }
 
+/* The commit that is named as the culprit, else the one at which a step most likely lies. A drift lies in a
+ * range, and a change of toolchain or harness is no commit's. */
+static json_t *encode_suspect(const pfc_alert *a)
+{
+    const bool single = pfc_streq(a->kind, "step") || pfc_streq(a->kind, "broken");
+    const char *commit = a->culprit ? a->culprit : single ? a->commit : NULL;
+
+    if (!commit)
+        return json_null();
+    return json_pack("{s:s, s:o, s:o, s:b}", "commit", commit, "subject",
+                     pfc_reply_string(a->suspect_subject), "author",
+                     pfc_reply_string(a->suspect_author), "named", a->culprit != NULL);
+}
+
 static json_t *encode_alert(const pfc_alert *a)
 {
     json_t *json = json_pack(
@@ -47,6 +61,7 @@ static json_t *encode_alert(const pfc_alert *a)
     json_object_set_new(json, "evidence", pfc_reply_string(a->evidence));
     json_object_set_new(json, "worth", pfc_reply_number(a->worth));
     json_object_set_new(json, "event_id", pfc_encode_id(a->event_id));
+    json_object_set_new(json, "suspect", encode_suspect(a));
     return json;
 }
 
@@ -68,7 +83,7 @@ PFC_HANDLER(alerts_list)
 {
     pfc_alert_filter filter = { 0 };
     pfc_alerts rows = { 0 };
-    bool by_worth = false;
+    bool by_worth = false, grouped = false;
     pfc_page page;
     json_t *items;
     pfc_code code;
@@ -83,8 +98,17 @@ PFC_HANDLER(alerts_list)
     if (!code)
         code = pfc_req_query_i64(req, "event", 1, INT64_MAX, &filter.event_id, err);
     if (!code)
-        code = pfc_query_project(app, req, &filter.project_id, err);
+        code = pfc_req_query_i64(req, "group", 1, INT64_MAX, &filter.group_id, err);
     if (!code)
+        code = pfc_req_query_bool(req, "grouped", &grouped, err);
+    if (!code && (grouped || by_worth) && filter.group_id)
+        code = pfc_err_set_field(err, PFC_EINVAL, "group",
+                                 "query: the alerts of one group have neither groups nor an order");
+    if (!code)
+        code = pfc_query_project(app, req, &filter.project_id, err);
+    if (!code && grouped)
+        code = pfc_alert_leaders(app->db, &filter, by_worth, page, &rows, err);
+    else if (!code)
         code = by_worth ? pfc_alerts_by_worth(app->db, &filter, page.limit, &rows, err)
                         : pfc_alerts_list(app->db, &filter, page, &rows, err);
     if (code)
@@ -148,6 +172,34 @@ static json_t *encode_range(const pfc_alert_commits *commits)
     return list;
 }
 
+/* The alerts of its group, each as in the list, without what the group has in common; itself alone without one. */
+static pfc_code encode_members(pfc_app *app, const pfc_alert *a, json_t **out, pfc_err *err)
+{
+    const pfc_alert_filter filter = { .project_id = a->project_id, .group_id = a->group_id };
+    pfc_alerts rows = { 0 };
+    json_t *list = json_array();
+    pfc_code code = PFC_OK;
+
+    if (a->group_id)
+        code = pfc_alerts_list(app->db, &filter, (pfc_page){ .limit = PFC_LIST_MAX }, &rows, err);
+    for (size_t i = 0; i < rows.len + (a->group_id ? 0 : 1); i++) {
+        const pfc_alert *m = a->group_id ? &rows.items[i] : a;
+
+        json_array_append_new(
+            list, json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
+                            (json_int_t)m->id, "series_id", (json_int_t)m->series_id, "benchmark",
+                            pfc_reply_string(m->benchmark), "metric", pfc_reply_string(m->metric),
+                            "backend", pfc_reply_string(m->backend), "machine_class",
+                            pfc_reply_string(m->machine_class), "rel_change",
+                            pfc_reply_number(m->rel_change), "rel_low",
+                            pfc_reply_number(m->rel_low), "rel_high", pfc_reply_number(m->rel_high),
+                            "state", pfc_reply_string(m->state)));
+    }
+    pfc_rows_clear(&rows);
+    *out = list;
+    return code;
+}
+
 static json_t *encode_witnesses(const pfc_witnesses *witnesses)
 {
     json_t *list = json_array();
@@ -174,10 +226,12 @@ PFC_HANDLER(alerts_get)
     pfc_alert_events events = { 0 };
     pfc_alert_commits commits = { 0 };
     int64_t id = 0;
-    json_t *json;
+    json_t *json, *members = NULL;
     pfc_code code;
 
     code = load(app, req, &id, &row, err);
+    if (!code)
+        code = encode_members(app, &row.items[0], &members, err);
     if (!code)
         code = pfc_alert_events_list(app->db, id, &events, err);
     if (!code)
@@ -189,8 +243,10 @@ PFC_HANDLER(alerts_get)
         json_object_set_new(json, "witnesses", encode_witnesses(&witnesses));
         json_object_set_new(json, "history", encode_history(req, &events));
         json_object_set_new(json, "range", encode_range(&commits));
+        json_object_set(json, "members", members);
         code = pfc_reply_json(reply, 200, json, err);
     }
+    json_decref(members);
     pfc_rows_clear(&witnesses);
     pfc_rows_clear(&commits);
     pfc_rows_clear(&events);

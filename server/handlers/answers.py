@@ -108,12 +108,16 @@ covered = members(series_id=NUMERAL, benchmark=TEXT, params=TEXTS, backend=TEXT,
                   cells={"type": "string", "pattern": "^[x!.-]*$",
                          "description": "a sign a commit: x measured, ! ran and was broken, - missing, . not there yet"})
 
+suspected = members(commit=COMMIT, subject=null(TEXT), author=null(TEXT), named=TRUTH,
+                    description="named: the culprit; else where the step most likely lies")
+group_member = members(id=NUMERAL, series_id=NUMERAL, **NAMED, **INTERVAL, state=ref("AlertState"))
 group = members(id=NUMERAL, series=COUNT, measured=COUNT, summary=TEXT)
 alert = members(id=NUMERAL, project=TEXT, series_id=NUMERAL, **NAMED, branch=TEXT, unit=TEXT, state=ref("AlertState"),
                 direction=CHANGE, better=BETTER, **EFFECT, commit=COMMIT, commit_low=null(COMMIT), commit_high=null(COMMIT),
                 culprit=null(COMMIT), created_at=TIME, updated_at=TIME, note=TEXT, repro=TEXT, accepted=TRUTH,
                 undone_by=null(COMMIT), group=null(group), kind=one_of("step", "drift"),
-                evidence=null(one_of("exact", "corroborated", "alone", "single")), worth=null(NUMBER), event_id=null(NUMERAL))
+                evidence=null(one_of("exact", "corroborated", "alone", "single")), worth=null(NUMBER), event_id=null(NUMERAL),
+                suspect=null(suspected))
 witness = members(series_id=NUMERAL, metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, exact=TRUTH,
                   rel_change=null(NUMBER), moved=one_of("worse", "better", "still", "unknown"))
 step_of_alert = members(at=TIME, actor=TEXT, from_=null(ref("AlertState")), to=ref("AlertState"), reason=TEXT)
@@ -218,7 +222,8 @@ SCHEMAS = {
         never=each(members(benchmark=TEXT, backend=TEXT, machine_class=TEXT))),
     "AlertAnswer": alert,
     "AlertsAnswer": page("alerts", ref("AlertAnswer")),
-    "AlertDetailAnswer": more(alert, witnesses=each(witness), history=each(step_of_alert), range=each(in_range)),
+    "AlertDetailAnswer": more(alert, witnesses=each(witness), history=each(step_of_alert), range=each(in_range),
+                              members=each(group_member)),
     "SuspectsAnswer": members(alert_id=NUMERAL, culprit=null(COMMIT), suspects=each(suspect), series=COUNT, sources=COUNT, project=TEXT),
     "SourcesAnswer": members(benchmark=TEXT, files=COUNT, globs=COUNT),
     "EventAnswer": event,

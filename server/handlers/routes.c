@@ -77,8 +77,11 @@ const pfc_route pfc_routes[] = {
 
     { "GET", API "/alerts", PFC_MAY_READ, pfc_handle_alerts_list,
       "project:string state:(open|" ALERT_STATES ") series:integer(1..) event:integer(1..) "
-      "sort:(new|worth) " PAGE,
-      NULL, "Alerts, newest first, or with sort=worth those most worth looking at", "200",
+      "group:integer(1..) grouped:boolean sort:(new|worth) " PAGE,
+      NULL,
+      "Alerts, newest first, or with sort=worth those most worth looking at; grouped: of every "
+      "group the one most worth looking at",
+      "200",
       "AlertsAnswer" },
     { "GET", API "/alerts/{id}", PFC_MAY_READ, pfc_handle_alerts_get, NULL, NULL,
       "One alert, its history and its range of commits", "200", "AlertDetailAnswer" },

@@ -42,6 +42,8 @@ static const pfc_col alert_cols[] = {
     PFC_COL(pfc_alert, evidence, "evidence", TEXT),
     PFC_COL(pfc_alert, worth, "worth", F64),
     PFC_COL(pfc_alert, event_id, "event_id", I64),
+    PFC_COL(pfc_alert, suspect_subject, "suspect_subject", TEXT),
+    PFC_COL(pfc_alert, suspect_author, "suspect_author", TEXT),
 };
 static const pfc_shape alert_shape = PFC_SHAPE(alert_cols, pfc_alert);
 
@@ -59,6 +61,7 @@ static void alert_args(pfc_args *args, const pfc_alert_filter *f, int64_t id, pf
     else
         pfc_args_text(args, NULL);
     pfc_args_id(args, f->event_id);
+    pfc_args_id(args, f->group_id);
 }
 
 pfc_code pfc_alerts_list(pfc_db *db, const pfc_alert_filter *filter, pfc_page page, pfc_alerts *out,
@@ -84,6 +87,21 @@ static int by_worth(const void *a, const void *b)
     return (x->id < y->id) - (x->id > y->id);
 }
 
+static pfc_code leaders(pfc_tx *tx, const pfc_alert_filter *filter, bool worth, pfc_page page,
+                        pfc_res **out, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_id(&args, filter->project_id);
+    pfc_args_id(&args, filter->series_id);
+    pfc_args_text(&args, filter->state);
+    pfc_args_i64(&args, worth ? page.limit : pfc_page_fetch(page));
+    pfc_args_id(&args, filter->event_id);
+    pfc_args_cursor(&args, page);
+    pfc_args_bool(&args, worth);
+    return pfc_tx_query(tx, "alert_leaders", &args, out, err);
+}
+
 static pfc_code worthiest(pfc_tx *tx, const pfc_alert_filter *filter, int limit, pfc_res **out,
                           pfc_err *err)
 {
@@ -97,35 +115,58 @@ static pfc_code worthiest(pfc_tx *tx, const pfc_alert_filter *filter, int limit,
     return pfc_tx_query(tx, "alerts_by_worth", &args, out, err);
 }
 
+/* The alerts whose ids are the rows of `ids`, which is freed. */
+static pfc_code read_ids(pfc_tx *tx, pfc_res *ids, pfc_page page, pfc_alerts *out, pfc_err *err)
+{
+    const pfc_alert_filter any = { 0 };
+    const size_t len = pfc_res_rows(ids);
+    int64_t *list = pfc_calloc(len + 1, sizeof(*list));
+    pfc_args args = { 0 };
+    pfc_rows rows = { 0 };
+    pfc_code code;
+
+    for (size_t i = 0; i < len; i++)
+        list[i] = pfc_res_i64(ids, i, 0);
+    page.cursor = 0; /* the ids are of this page already */
+    alert_args(&args, &any, 0, page, list, len);
+    code = pfc_rows_query(tx, "alerts_list", &args, &alert_shape, &page, &rows, err);
+    if (!code)
+        PFC_ROWS_INTO(out, rows);
+    free(list);
+    pfc_res_free(ids);
+    return code;
+}
+
 pfc_code pfc_alerts_by_worth(pfc_db *db, const pfc_alert_filter *filter, int limit, pfc_alerts *out,
                              pfc_err *err)
 {
-    const pfc_alert_filter any = { 0 };
-    const pfc_page page = { .limit = limit };
-    pfc_args args = { 0 };
-    pfc_rows rows = { 0 };
     pfc_res *best = NULL;
     pfc_tx *tx = NULL;
-    int64_t *ids = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
 
     if (!code)
         code = worthiest(tx, filter, limit, &best, err);
-    if (!code) {
-        const size_t len = pfc_res_rows(best);
-
-        ids = pfc_calloc(len + 1, sizeof(*ids));
-        for (size_t i = 0; i < len; i++)
-            ids[i] = pfc_res_i64(best, i, 0);
-        alert_args(&args, &any, 0, page, ids, len);
-        code = pfc_rows_query(tx, "alerts_list", &args, &alert_shape, &page, &rows, err);
-    }
     if (!code)
-        PFC_ROWS_INTO(out, rows);
+        code = read_ids(tx, best, (pfc_page){ .limit = limit }, out, err);
     if (!code && out->len)
         qsort(out->items, out->len, sizeof(*out->items), by_worth);
-    free(ids);
-    pfc_res_free(best);
+    pfc_tx_free(tx);
+    return code;
+}
+
+pfc_code pfc_alert_leaders(pfc_db *db, const pfc_alert_filter *filter, bool worth, pfc_page page,
+                           pfc_alerts *out, pfc_err *err)
+{
+    pfc_res *best = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
+
+    if (!code)
+        code = leaders(tx, filter, worth, page, &best, err);
+    if (!code)
+        code = read_ids(tx, best, page, out, err);
+    if (!code && worth && out->len)
+        qsort(out->items, out->len, sizeof(*out->items), by_worth);
     pfc_tx_free(tx);
     return code;
 }

@@ -177,13 +177,14 @@ typedef struct pfc_alert {
     const char *evidence;                 /* exact, corroborated, alone, single */
     double worth;                         /* of looking at it; migration 0015 says what it is */
     int64_t event_id; /* of the machine that moved, where that explains it; 0: none */
+    const char *suspect_subject, *suspect_author; /* of the culprit, else of `commit`; NULL: not known */
 } pfc_alert;
 PFC_ROWS(pfc_alerts, pfc_alert);
 
 typedef struct pfc_alert_filter {
     int64_t project_id, series_id; /* 0: any */
     const char *state;             /* NULL: any; "open": every state that still wants somebody */
-    int64_t event_id;              /* 0: any */
+    int64_t event_id, group_id;    /* 0: any */
 } pfc_alert_filter;
 
 /** Newest first. */
@@ -192,6 +193,10 @@ pfc_code pfc_alerts_list(pfc_db *db, const pfc_alert_filter *filter, pfc_page pa
 /** The `limit` (1..500) that are most worth looking at, those first. */
 pfc_code pfc_alerts_by_worth(pfc_db *db, const pfc_alert_filter *filter, int limit, pfc_alerts *out,
                              pfc_err *err) PFC_MUSTCHECK;
+/** Of every group the alert that is most worth looking at, one that is not grouped for itself: newest first, or
+ *  by worth, which has one page. */
+pfc_code pfc_alert_leaders(pfc_db *db, const pfc_alert_filter *filter, bool by_worth, pfc_page page,
+                           pfc_alerts *out, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_alerts_get(pfc_db *db, int64_t id, pfc_alerts *out, pfc_err *err) PFC_MUSTCHECK;
 
 typedef struct pfc_alert_event {

@@ -22,6 +22,28 @@ JOB = {"id": 3, "project": "p", "kind": "measure", "commit": "a" * 40, "state": 
        "reason": "the build failed: " + "very long explanation, " * 20 + EVIL}
 
 
+ALERT = {"id": 7, "project": "p", "series_id": 12, "benchmark": "gemm/a", "metric": "time_ns", "backend": "cpu",
+         "machine_class": "bare", "branch": "main", "unit": "ns", "state": "investigating", "direction": "regression",
+         "before": 100.0, "after": 105.2, "rel_change": 0.052, "rel_low": 0.048, "rel_high": 0.056, "p": 1e-9,
+         "commit": "b" * 40, "commit_low": "b" * 40, "commit_high": "c" * 40, "culprit": None,
+         "created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z", "note": "seen " + EVIL, "kind": "step",
+         "evidence": "corroborated", "event_id": 5, "undone_by": None, "accepted": False,
+         "suspect": {"commit": "b" * 40, "subject": "Unroll less " + EVIL, "author": "A. Person", "named": False},
+         "group": {"id": 3, "series": 6, "measured": 15, "summary": "6 of 15 gemm series: dtype=bf16 and k <= 64; +5.2 %"}}
+DRIFT = {**ALERT, "id": 6, "kind": "drift", "suspect": None, "group": None, "state": "untriaged"}
+DETAIL = {**ALERT,
+          "history": [{"at": "2026-01-02T03:04:05Z", "actor": "detector", "from": None, "to": "untriaged", "reason": ""},
+                      {"at": "2026-01-03T03:04:05Z", "actor": "jo", "from": "untriaged", "to": "investigating",
+                       "reason": "a long reason that says what was found out so far, with all the detail there is"}],
+          "range": [{"id": "b" * 40, "measured": True, "time": "2026-01-01T00:00:00Z", "author": "A. Person", "subject": "Unroll less"},
+                    {"id": "c" * 40, "measured": False, "time": "2026-01-01T01:00:00Z", "author": "B", "subject": "Docs"}],
+          "witnesses": [{"series_id": 13, "metric": "cycles", "backend": "cpu", "machine_class": "bare", "moved": "worse",
+                         "rel_change": 0.051}],
+          "members": [{"id": n, "series_id": n + 5, "benchmark": f"gemm/{n}", "metric": "time_ns", "backend": "cpu",
+                       "machine_class": "bare", "rel_change": 0.05, "rel_low": 0.04, "rel_high": 0.06, "state": "untriaged"}
+                      for n in range(7, 13)]}
+
+
 def columns_of(line):
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
 
@@ -30,6 +52,8 @@ class Output(support.Case):
     def setUp(self):
         super().setUp()
         self.stub = Stub({("GET", "/api/v1/projects/p/series"): {"series": [SERIES]},
+                          ("GET", "/api/v1/alerts"): {"alerts": [ALERT, DRIFT], "next_cursor": None},
+                          ("GET", "/api/v1/alerts/7"): DETAIL, ("PATCH", "/api/v1/alerts/7"): ALERT,
                           ("GET", "/api/v1/jobs"): {"jobs": [JOB]},
                           ("GET", "/api/v1/jobs/3"): JOB,
                           ("GET", "/api/v1/jobs/4"): (404, {"error": {"message": "no job 4 " + EVIL}}),
@@ -61,6 +85,7 @@ class Output(support.Case):
     def test_control_characters_of_others_do_not_reach_the_terminal(self):
         for args in (["series", "--project", "p"], ["series", "--project", "p", "--csv"],
                      ["series", "--project", "p", "--json"], ["jobs"], ["jobs", "3"], ["jobs", "--json"],
+                     ["alerts"], ["alerts", "7"], ["alerts", "--csv"], ["alerts", "7", "--json"],
                      ["jobs", "4"], ["jobs", "cancel" + EVIL], ["jobs", "--" + EVIL], ["no" + EVIL]):
             done = self.perfci(*args)
             self.assertIsNone(UNSAFE.search(done.stdout), (args, done.stdout))
@@ -77,6 +102,52 @@ class Output(support.Case):
             self.assertIn("…", text)
             self.assertIn("failed" if columns >= 80 else "fai", text)
         self.assertIn(JOB["reason"][:400], self.perfci("jobs").stdout)
+
+    def test_alerts_are_listed_as_groups(self):
+        done = self.expect(self.perfci("alerts"), 0)
+        self.assertIn("grouped=true", self.stub.calls[-1][1])
+        self.assertIn("state=open", self.stub.calls[-1][1])
+        first, second = done.stdout.splitlines()[1:]
+        for part in ("7", "step", "+5.2 % (4.8 .. 5.6)", "6 of 15 gemm series: dtype=bf16 and k <= 64", "bbbbbbb..ccccccc",
+                     "bbbbbbb Unroll less", "(A. Person)", "investigating", " d  p"):
+            self.assertIn(part, first)
+        self.assertIn("drift", second)
+        self.assertIn("gemm/a time_ns on cpu", second)
+        self.assertNotIn("Unroll", second)
+        for args, part, absent in ((["--all"], "grouped=true", "state="), (["--each"], "state=open", "grouped"),
+                                   (["--state", "noise", "--project", "p"], "project=p&state=noise", "open"),
+                                   (["--sort", "worth"], "sort=worth", "x")):
+            self.expect(self.perfci("alerts", *args), 0)
+            self.assertIn(part, self.stub.calls[-1][1])
+            self.assertNotIn(absent, self.stub.calls[-1][1].replace("/api/v1", ""))
+        for columns in (80, 120):
+            text = self.on_terminal(columns, "alerts")
+            self.assertEqual([line for line in text.splitlines() if columns_of(line) > columns], [], text)
+            self.assertEqual(len(text.splitlines()), 3)
+            self.assertIn("+5.2 % (4.8 .. 5.6)", text)
+        rows = list(csv.DictReader(io.StringIO(self.perfci("alerts", "--csv").stdout)))
+        self.assertEqual(rows[0]["range"], "b" * 40 + ".." + "c" * 40)
+        self.assertEqual(self.json_of(self.perfci("alerts", "--json"))["alerts"], [ALERT, DRIFT])
+        self.assertEqual(self.perfci("alerts", "--state", "opne").returncode, 2)
+
+    def test_an_alert_is_shown_with_all_that_is_stored(self):
+        text = self.expect(self.perfci("alerts", "7"), 0).stdout
+        for part in ("alert 7: step, +5.2 % (4.8 .. 5.6), regression", "gemm/a time_ns, cpu on bare, branch main of p (series 12)",
+                     "100 -> 105.2 ns, p = 1e-09", "bbbbbbbbbbbb..cccccccccccc, 2 commits", "bbbbbbb Unroll less",
+                     "investigating, opened 2026-01-02 03:04 UTC", "corroborated: ", "3: 6 of 15 gemm series", "event 5", "seen ",
+                     "cycles", "worse", "+5.1 %", "Docs", "2026-01-03 03:04", "jo", "a long reason", "perfci why 7",
+                     "perfci repro alert:7", "perfci bisect --remote --alert 7", "perfci accept 7"):
+            self.assertIn(part, text)
+        self.assertEqual(text.count("4.0 .. 6.0"), 6)
+        self.assertEqual(self.json_of(self.perfci("alerts", "7", "--json")), DETAIL)
+        text = self.on_terminal(70, "alerts", "7")
+        self.assertIn("all the detail there is", " ".join(text.split()), "a reason goes on in the next line")
+        table = text.partition("History:\n")[2]
+        self.assertEqual([line for line in table.splitlines() if columns_of(line) > 70], [], table)
+        self.expect(self.perfci("alerts", "set", "7", "--state", "noise", "--reason", "x"), 0)
+        self.assertEqual(self.stub.calls[-1][2], {"state": "noise", "reason": "x"})
+        done = self.expect(self.perfci("alerts", "8"), 2)
+        self.assertTrue(done.stderr.startswith("perfci alerts: no alert 8\nhint: "), done.stderr)
 
     def test_csv_has_a_header_and_unrounded_values(self):
         rows = list(csv.DictReader(io.StringIO(self.perfci("series", "--project", "p", "--csv").stdout)))

@@ -29,6 +29,37 @@ static void expect_worth_order(pfc_db *db, int64_t p)
     pfc_rows_clear(&all);
 }
 
+/* The three have one cause: the list of groups has one row, the worthiest, with the commit's subject and author. */
+static void expect_one_group(pfc_db *db, int64_t p)
+{
+    pfc_alert_filter filter = { .project_id = p, .state = "open" };
+    pfc_alerts all = { 0 }, groups = { 0 }, members = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_alerts_by_worth(db, &filter, 100, &all, &err), PFC_OK), "%s", err.msg);
+    for (int worth = 0; worth < 2; worth++) {
+        const pfc_page page = { .limit = 100 };
+
+        cr_assert(eq(int, pfc_alert_leaders(db, &filter, worth, page, &groups, &err), PFC_OK), "%s",
+                  err.msg);
+        cr_assert(eq(sz, groups.len, 1));
+        cr_assert(eq(i64, groups.items[0].id, all.items[0].id));
+        cr_assert(eq(i64, groups.items[0].group_series, 3));
+        cr_assert(ne(ptr, (void *)groups.items[0].suspect_subject, NULL));
+        cr_assert(ne(ptr, (void *)groups.items[0].suspect_author, NULL));
+        filter.group_id = groups.items[0].group_id;
+        pfc_rows_clear(&groups);
+    }
+    cr_assert(eq(int, pfc_alerts_list(db, &filter, (pfc_page){ 0 }, &members, &err), PFC_OK));
+    cr_assert(eq(sz, members.len, 3));
+    filter.group_id++;
+    pfc_rows_clear(&members);
+    cr_assert(eq(int, pfc_alerts_list(db, &filter, (pfc_page){ 0 }, &members, &err), PFC_OK));
+    cr_assert(eq(sz, members.len, 0));
+    pfc_rows_clear(&members);
+    pfc_rows_clear(&all);
+}
+
 /* One benchmark's time and cycles step together, another's time as much by itself. */
 Test(worth, what_is_borne_out_comes_first)
 {
@@ -46,5 +77,6 @@ Test(worth, what_is_borne_out_comes_first)
     }
     fx_detect(db);
     expect_worth_order(db, p);
+    expect_one_group(db, p);
     pfc_db_close(db);
 }

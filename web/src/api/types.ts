@@ -65,7 +65,7 @@ export interface Alert {
   rel_change: number; rel_low: number; rel_high: number; p: number; commit: string; commit_low: string;
   commit_high: string; culprit: string | null; created_at: string; updated_at: string; note: string | null;
   accepted?: boolean; undone_by?: string | null; group?: AlertGroup | null; evidence?: string; worth?: number; kind?: string;
-  event_id?: number | null;
+  event_id?: number | null; suspect?: { commit: string; subject: string | null; author: string | null; named: boolean } | null;
 }
 /* A machine that moved: by its canary, or (kind step) by most of what it measures. */
 export interface MachineEvent {
@@ -83,7 +83,11 @@ export interface AlertStep { at: string; actor: string | null; from: string | nu
 export interface RangeCommit {
   id: string; author?: string; time?: string; subject?: string; measured: boolean; probability?: number | null;
 }
-export interface AlertDetail extends Alert { history: AlertStep[]; range: RangeCommit[]; witnesses?: Witness[] }
+export interface GroupMember {
+  id: number; series_id: number; benchmark: string; metric: string; backend: string; machine_class: string;
+  rel_change: number | null; rel_low: number | null; rel_high: number | null; state: string;
+}
+export interface AlertDetail extends Alert { history: AlertStep[]; range: RangeCommit[]; witnesses?: Witness[]; members?: GroupMember[] }
 export interface Suspect {
   kind: string; probability: number; ruled_out: boolean; reasons: string[]; commit?: string; subject?: string | null;
   author?: string | null; time?: string | null; measured?: boolean; field?: string; before?: string | null; now?: string | null;

@@ -78,6 +78,22 @@ function Witnesses(props: { alert: AlertDetail }) {
   );
 }
 
+/** The alerts that probably have the same cause. */
+function Members(props: { alert: AlertDetail }) {
+  const list = props.alert.members ?? [];
+  if (list.length < 2) return null;
+  return (
+    <Section title="Alerts of the same group" side={<span class="muted">{props.alert.group?.summary ?? ""}</span>}>
+      <Table caption="Alerts of the same group" rows={list.slice(0, 50)} keyOf={(m) => m.id} columns={[
+        { name: "Alert", head: true, cell: (m) => <BenchName benchmark={m.benchmark} metric={m.metric} backend={m.backend} to={href.alert(m.id)} /> },
+        { name: "Machine", cell: (m) => m.machine_class },
+        { name: "Change", numeric: true, cell: (m) => (m.rel_change === null ? "\u2013" : formatChange(m.rel_change)) },
+        { name: "State", cell: (m) => <StateBadge state={m.state} /> },
+      ]} />
+    </Section>
+  );
+}
+
 function History(props: { alert: AlertDetail }) {
   const { history } = props.alert;
   if (history.length === 0) return <p class="muted">Nobody has touched this alert yet.</p>;
@@ -111,6 +127,7 @@ export function AlertView(props: { id: string }) {
             <Section title={a.culprit ? "Culprit and suspects" : "Suspects"} side={<span class="muted">{plural(a.range.length, "commit")} between the last good and the first bad level</span>}>
               <Suspects alert={a} />
             </Section>
+            <Members alert={a} />
             <div class="split">
               <Section title="Triage"><Triage alert={a} done={load.state === "data" ? load.reload : () => undefined} /></Section>
               <Section title="History"><History alert={a} /></Section>

@@ -43,6 +43,7 @@ export function Alerts() {
                 { name: "After", numeric: true, wide: true, cell: (a) => formatValue(a.after, a.unit) },
                 { name: "Culprit", cell: (a) => a.culprit ? <CommitLink project={a.project} id={a.culprit} />
                   : <span class="muted">{a.commit_low === a.commit_high ? shortId(a.commit) : `${shortId(a.commit_low)} to ${shortId(a.commit_high)}`}</span> },
+                { name: "Suspect", wide: true, cell: (a) => a.suspect ? `${a.suspect.subject ?? ""}${a.suspect.author ? ` (${a.suspect.author})` : ""}` : "" },
                 { name: "Together", wide: true, cell: (a) => a.group && a.group.series > 1 ? `group ${a.group.id}: ${a.group.summary}` : "" },
                 { name: "State", cell: (a) => <StateBadge state={a.state} /> },
                 { name: "Opened", cell: (a) => <When time={a.created_at} /> },

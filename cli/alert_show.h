@@ -1,0 +1,15 @@
+/*
+ * Alerts as a person reads them: the list and one with everything that is stored about it.
+ */
+#ifndef PFC_CLI_ALERT_SHOW_H
+#define PFC_CLI_ALERT_SHOW_H
+
+#include "cli/cli.h"
+
+/** The rows of GET /alerts as a table. */
+void pfc_alert_list(const pfc_cli *cli, const json_t *list);
+
+/** The answer of GET or PATCH /alerts/{id}, and the commands that come next. */
+void pfc_alert_show(const pfc_cli *cli, const json_t *alert);
+
+#endif
