@@ -305,6 +305,7 @@ SELECT count(*) FROM measurements WHERE project_id = $1::bigint AND series_id = 
 SELECT x.id, b.position, coalesce(bl.position, b.position) AS position_low,
        coalesce(bh.position, b.position) AS position_high, x.regression, x.gone_at IS NOT NULL AS gone,
        x.before, x.after, x.undone_commit_id IS NOT NULL AS undone, a.id AS alert_id, a.state,
+       coalesce(a.accepted_at IS NOT NULL, false) AS accepted,
        (SELECT e.actor FROM alert_events e WHERE e.project_id = a.project_id AND e.alert_id = a.id
         ORDER BY e.id DESC LIMIT 1) AS last_actor
 FROM change_points x

@@ -17,7 +17,7 @@
 typedef struct known {
     int64_t id, position, low, high, alert_id;
     double before, after;
-    bool regression, gone, undone, used;
+    bool regression, gone, undone, accepted, used;
     const char *alert_state, *last_actor;
 } known;
 
@@ -35,6 +35,7 @@ static void read_known(const pfc_res *res, known *items)
             .before = pfc_res_f64(res, i, pfc_res_column(res, "before")),
             .after = pfc_res_f64(res, i, pfc_res_column(res, "after")),
             .undone = pfc_res_bool(res, i, pfc_res_column(res, "undone")),
+            .accepted = pfc_res_bool(res, i, pfc_res_column(res, "accepted")),
             .alert_state = pfc_res_text(res, i, pfc_res_column(res, "state")),
             .last_actor = pfc_res_text(res, i, pfc_res_column(res, "last_actor")),
         };
@@ -93,6 +94,40 @@ static bool is_firm(const pfc_history *h, const pfc_detection *found, size_t k)
     const size_t end = k + 1 < found->changes_len ? found->changes[k + 1].index : h->len;
 
     return pfc_alert_firm(&found->changes[k], end);
+}
+
+/* Does change k leave a level that a person has accepted? The accepted step is the newest live one
+ * before it. */
+static bool leaves_accepted(const pfc_history *h, const pfc_detection *found, size_t k,
+                            const pfc_place *at, const known *items, size_t len)
+{
+    const known *newest = NULL;
+    pfc_place before = { 0 };
+
+    for (size_t i = 0; i < len; i++) {
+        if (!items[i].gone && items[i].position < at->low &&
+            (!newest || items[i].position > newest->position))
+            newest = &items[i];
+    }
+    if (!newest || !newest->accepted)
+        return false;
+    /* A step in between that is not stored yet has begun another level. */
+    return k == 0 || (pfc_history_place(h, &found->changes[k - 1], &before) &&
+                      newest->low <= before.high && newest->high >= before.low);
+}
+
+/* The spread is that of the whole history, the centre that of the accepted level: the next step
+ * needs fewer points. */
+static bool is_firm_here(const pfc_history *h, const pfc_detection *found, size_t k,
+                         const pfc_place *at, const known *items, size_t len)
+{
+    const pfc_change *c = &found->changes[k];
+
+    if (is_firm(h, found, k))
+        return true;
+    if (k + 1 < found->changes_len || !leaves_accepted(h, found, k, at, items, len))
+        return false;
+    return pfc_alert_firm_accepted(c, h->len, pfc_stats_watch_odds(h->points, h->len, found));
 }
 
 /* The first change from number `from` on, firm, that brings a regression's level back: three
@@ -167,19 +202,20 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
     pfc_place at;
     int64_t id = 0;
     known *old;
+    bool firm;
     pfc_code code;
 
     if (!pfc_history_place(h, c, &at))
         return PFC_OK; /* between the runs of the newest commit: nothing to say yet */
+    firm = is_firm_here(h, found, nth, &at, items, items_len);
     old = match(items, items_len, at.position, at.low, at.high, c->regression);
-    code =
-        put_change(tx, project_id, series, h, c, &at, old,
-                   undone ? h->meta[undone->index].commit_id : 0, is_firm(h, found, nth), &id, err);
+    code = put_change(tx, project_id, series, h, c, &at, old,
+                      undone ? h->meta[undone->index].commit_id : 0, firm, &id, err);
     if (!old)
         return code;
     old->used = true;
     if (!code && old->alert_id)
-        code = follow(tx, project_id, old, is_firm(h, found, nth), undone, err);
+        code = follow(tx, project_id, old, firm, undone, err);
     if (!code && old->alert_id &&
         (old->gone || old->low != at.low || old->high != at.high ||
          (!undone && detectors_own(old, "verified_fixed"))))

@@ -130,7 +130,6 @@ Test(judging, an_accepted_level_stays_accepted_and_the_next_step_is_found)
     cr_assert(eq(str, (char *)series.items[0].change_commit, (char *)fx_sha(51)));
     cr_assert(epsilon_eq(dbl, series.items[0].change_rel, 0.03, 0.01));
     pfc_rows_clear(&series);
-    expect_state(db, p, "wont_fix");
     ingest_range(db, p, 54, 80, 115 * 1.03);
     alerts = alerts_of(db, p); /* newest first */
     cr_assert(eq(sz, alerts.len, 2));
