@@ -10,6 +10,7 @@
 #include "core/analysis/bisect.h"
 #include "core/analysis/confirm.h"
 #include "core/analysis/pairing.h"
+#include "core/analysis/remaining.h"
 #include "core/base/conf.h"
 #include "core/base/hash.h"
 #include "core/git/project_file.h"
@@ -242,6 +243,25 @@ void pfc_hunt_costs(const pfc_hunt *hunt, double *measure_s, double *build_s);
 /** Prints what is expected, measures nothing; the exit status. */
 int pfc_hunt_dry_run(const pfc_hunt *hunt);
 
+/** Mean runs of the fresh comparison that follows the search; of the report's first culprit, if any. */
+double pfc_hunt_confirm_cost(const pfc_hunt *hunt, const pfc_bisect_report *report);
+
+/* ---- hunt_stop.c: stopped before it was decided ---- */
+
+typedef struct pfc_hunt_stop {
+    bool budget; /* the runs allowed are used and the search, or its confirmation, wants more */
+    size_t budget_runs;
+    pfc_bisect_remaining left;
+    double more_runs; /* expected, the confirmation included */
+} pfc_hunt_stop;
+
+/** `report` as judged. Not decided for another reason, or decided: `budget` is false. */
+void pfc_hunt_stop_get(const pfc_hunt *hunt, const pfc_bisect_report *report, pfc_hunt_stop *out);
+/** One sentence; only for `budget`. */
+void pfc_hunt_stop_say(const pfc_hunt *hunt, const pfc_hunt_stop *stop, pfc_buf *out);
+/** Sets "stopped" ("budget", "interrupted", null) and for a budget what is left. */
+void pfc_hunt_stop_json(const pfc_hunt *hunt, const pfc_hunt_stop *stop, json_t *doc);
+
 /* ---- hunt_view.c: while it goes on ---- */
 
 /** Draws posterior, runs, cost and time left on a terminal; nothing elsewhere. */
@@ -268,7 +288,8 @@ void pfc_hunt_side_of(const pfc_hunt *hunt, size_t commit, pfc_hunt_side *out);
 bool pfc_hunt_ends_compared(const pfc_hunt *hunt, pfc_compare_result *out);
 json_t *pfc_hunt_evidence_json(const pfc_hunt *hunt, const pfc_bisect_report *report);
 /** Sentences by their titles, as text or as Markdown. */
-void pfc_hunt_evidence_print(const pfc_hunt *hunt, const pfc_bisect_report *report, bool markdown);
+void pfc_hunt_evidence_print(const pfc_hunt *hunt, const pfc_bisect_report *report,
+                             const pfc_hunt_stop *stop, bool markdown);
 /** First line of the commit's message, "" when there is no repository; caller frees. */
 char *pfc_hunt_subject(const pfc_hunt *hunt, size_t commit);
 

@@ -34,10 +34,8 @@ void pfc_hunt_costs(const pfc_hunt *h, double *measure_s, double *build_s)
 }
 
 /* Mean pairs of a confirmation of the expected change, played on made values. */
-static double confirm_pairs(const pfc_hunt *h)
+static double confirm_pairs(double change, double noise)
 {
-    const double noise = h->opts->noise > 0 ? h->opts->noise : GUESS_NOISE;
-    const double change = h->opts->delta != 0 ? h->opts->delta : 2 * noise;
     const pfc_confirm_opts opts = { .expected_rel = change, .higher_is_better = change < 0 };
     double pairs = 0;
 
@@ -63,6 +61,20 @@ static double confirm_pairs(const pfc_hunt *h)
     return pairs / PLAYS;
 }
 
+double pfc_hunt_confirm_cost(const pfc_hunt *h, const pfc_bisect_report *report)
+{
+    double noise = h->opts->noise > 0 ? h->opts->noise : 0;
+    double change = h->opts->delta;
+    pfc_hunt_side good;
+
+    pfc_hunt_side_of(h, 0, &good);
+    if (noise <= 0)
+        noise = good.noise_rel > 0 ? good.noise_rel : GUESS_NOISE;
+    if (change == 0 && report && report->culprits_len)
+        change = report->culprits[0].rel_change;
+    return 2 * confirm_pairs(change != 0 ? change : 2 * noise, noise);
+}
+
 int pfc_hunt_dry_run(const pfc_hunt *h)
 {
     const bool confirms = pfc_hunt_confirms(h);
@@ -77,7 +89,7 @@ int pfc_hunt_dry_run(const pfc_hunt *h)
     pfc_bisect_expect(h->plan, &cost);
     cost.runs *= pfc_hunt_pairs_cost(h);
     cost.runs_most *= pfc_hunt_pairs_cost(h);
-    confirm = confirms && cost.runs > 0 ? 2 * confirm_pairs(h) : 0;
+    confirm = confirms && cost.runs > 0 ? pfc_hunt_confirm_cost(h, NULL) : 0;
     builds = cost.builds + (relink ? confirm : 0);
     seconds = (cost.runs + confirm) * h->kept_measure_s + builds * h->kept_build_s;
     if (h->cli->json) {

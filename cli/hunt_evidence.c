@@ -346,14 +346,29 @@ static void say_comparison(const pfc_hunt *h, pfc_buf *out)
                           "(--higher-is-better, --lower-is-better)?");
 }
 
-static void say_attribution(const pfc_hunt *h, const pfc_culprit *c, pfc_buf *out)
+static void say_attribution(const pfc_hunt *h, const pfc_bisect_report *report,
+                            const pfc_hunt_stop *stop, const pfc_culprit *c, pfc_buf *out)
 {
     say_side(h, c->first - 1, out);
     pfc_buf_puts(out, ", then ");
     say_side(h, c->last, out);
-    pfc_buf_printf(out, "; the step lies %s with probability %.4f",
-                   c->first == c->last ? "there" : "in these, which no run can tell apart,",
-                   c->probability);
+    if (c->first == c->last)
+        pfc_buf_puts(out, "; the step is in this commit");
+    else
+        pfc_buf_printf(out, "; the step is in one of these %zu commits", c->last - c->first + 1);
+    pfc_buf_printf(out, " with probability %.4f", c->probability);
+    /* Three reasons why a set stays a set, and only the first is final. */
+    if (c->unmeasurable)
+        pfc_buf_puts(out,
+                     "; no run can tell them apart, because the commits between the two cannot "
+                     "be measured");
+    else if (c->first != c->last && stop->budget)
+        pfc_buf_printf(out, "; the budget of %zu runs ended before they were told apart",
+                       stop->budget_runs);
+    else if (c->first != c->last && report->verdict == PFC_BISECT_RANGE)
+        pfc_buf_puts(out,
+                     "; another run would hardly narrow them down (known --noise and --delta, or "
+                     "--relink, help)");
 }
 
 static void say_confirmation(const pfc_hunt *h, size_t i, pfc_buf *out)
@@ -450,14 +465,15 @@ static void say_spent(const pfc_hunt *h, const pfc_bisect_report *report, pfc_bu
         pfc_buf_printf(out, "; %zu of the runs confirm", confirm);
 }
 
-static void collect(const pfc_hunt *h, const pfc_bisect_report *report, sections *all)
+static void collect(const pfc_hunt *h, const pfc_bisect_report *report, const pfc_hunt_stop *stop,
+                    sections *all)
 {
     char *again;
 
     say_side(h, 0, begin(all, "baseline", false));
     say_comparison(h, begin(all, "comparison", false));
     for (size_t i = 0; i < report->culprits_len; i++) {
-        say_attribution(h, &report->culprits[i], begin(all, "attribution", false));
+        say_attribution(h, report, stop, &report->culprits[i], begin(all, "attribution", false));
         if (i < h->confirmed_len)
             say_confirmation(h, i, begin(all, "confirmation", false));
     }
@@ -477,11 +493,12 @@ static void collect(const pfc_hunt *h, const pfc_bisect_report *report, sections
     free(again);
 }
 
-void pfc_hunt_evidence_print(const pfc_hunt *h, const pfc_bisect_report *report, bool markdown)
+void pfc_hunt_evidence_print(const pfc_hunt *h, const pfc_bisect_report *report,
+                             const pfc_hunt_stop *stop, bool markdown)
 {
     sections all = { 0 };
 
-    collect(h, report, &all);
+    collect(h, report, stop, &all);
     for (size_t i = 0; i < all.len; i++) {
         const section *s = &all.items[i];
         const char *text = pfc_buf_text(&s->text);

@@ -104,21 +104,26 @@ static json_t *culprits_json(const pfc_hunt *h, const pfc_bisect_report *report,
             json_decref(ids);
             continue;
         }
-        json_array_append_new(list, json_pack("{s:o,s:o,s:o,s:o,s:o}", "commits", ids,
-                                              "probability", number(c->probability), "rel_change",
-                                              number(c->rel_change), "rel_low", number(c->rel_low),
-                                              "rel_high", number(c->rel_high)));
+        json_array_append_new(list,
+                              json_pack("{s:o,s:o,s:o,s:o,s:o,s:b}", "commits", ids, "probability",
+                                        number(c->probability), "rel_change", number(c->rel_change),
+                                        "rel_low", number(c->rel_low), "rel_high",
+                                        number(c->rel_high), "unmeasurable", c->unmeasurable));
     }
     return list;
 }
 
-static json_t *report_json(const pfc_hunt *h, const pfc_bisect_report *report)
+static json_t *report_json(const pfc_hunt *h, const pfc_bisect_report *report,
+                           const pfc_hunt_stop *stop)
 {
-    return json_pack("{s:s,s:o,s:I,s:I,s:I,s:o}", "verdict",
-                     pfc_bisect_verdict_name(report->verdict), "culprits",
-                     culprits_json(h, report, true), "runs", (json_int_t)pfc_hunt_runs(h, report),
-                     "builds", (json_int_t)report->builds, "commits_measured",
-                     (json_int_t)report->commits_measured, "seconds", number(h->state.seconds));
+    json_t *doc = json_pack(
+        "{s:s,s:o,s:I,s:I,s:I,s:o}", "verdict", pfc_bisect_verdict_name(report->verdict),
+        "culprits", culprits_json(h, report, true), "runs", (json_int_t)pfc_hunt_runs(h, report),
+        "builds", (json_int_t)report->builds, "commits_measured",
+        (json_int_t)report->commits_measured, "seconds", number(h->state.seconds));
+
+    pfc_hunt_stop_json(h, stop, doc);
+    return doc;
 }
 
 static void culprit_rows(pfc_table *table, const pfc_hunt *h, const pfc_culprit *c)
@@ -191,7 +196,8 @@ static void print_table(const pfc_hunt *h, const pfc_bisect_report *report)
 }
 
 /* The verdict in one line; *table: it names somebody. */
-static void headline(const pfc_hunt *h, const pfc_bisect_report *report, pfc_buf *out)
+static void headline(const pfc_hunt *h, const pfc_bisect_report *report, const pfc_hunt_stop *stop,
+                     pfc_buf *out)
 {
     const char *good = h->commits.items[0].id;
     const char *bad = h->commits.items[h->commits.len - 1].id;
@@ -202,11 +208,8 @@ static void headline(const pfc_hunt *h, const pfc_bisect_report *report, pfc_buf
                        pfc_hunt_confirms(h) ? ", confirmed by fresh runs" : "");
     else if (report->verdict == PFC_BISECT_NO_REGRESSION)
         pfc_buf_printf(out, "no regression between %.12s and %.12s: not reproduced", good, bad);
-    else if (h->opts->max_runs > 0 && (int64_t)h->state.len >= h->opts->max_runs)
-        pfc_buf_printf(out,
-                       "inconclusive: the budget of %zu runs is spent (--resume with a larger "
-                       "--max-runs goes on)",
-                       (size_t)h->opts->max_runs);
+    else if (stop->budget)
+        pfc_buf_puts(out, "inconclusive: stopped by the budget");
     else if (report->culprits_len && h->confirmed_len)
         pfc_buf_puts(out, "inconclusive: what was named is not confirmed by fresh runs");
     else
@@ -214,12 +217,24 @@ static void headline(const pfc_hunt *h, const pfc_bisect_report *report, pfc_buf
                           "more)");
 }
 
-static void print_report(const pfc_hunt *h, const pfc_bisect_report *report)
+static void print_stop(const pfc_hunt *h, const pfc_hunt_stop *stop)
+{
+    pfc_buf text;
+
+    pfc_buf_init(&text, 4096);
+    pfc_hunt_stop_say(h, stop, &text);
+    pfc_out("%s\n%shint: --resume with a larger --max-runs goes on from here\n%s",
+            pfc_buf_text(&text), h->opts->markdown ? "\n" : "", h->opts->markdown ? "\n" : "");
+    pfc_buf_clear(&text);
+}
+
+static void print_report(const pfc_hunt *h, const pfc_bisect_report *report,
+                         const pfc_hunt_stop *stop)
 {
     pfc_buf head;
 
     pfc_buf_init(&head, 4096);
-    headline(h, report, &head);
+    headline(h, report, stop, &head);
     if (h->opts->markdown) {
         pfc_out("### perfci bisect: %s\n\n", pfc_buf_text(&head));
     } else {
@@ -228,11 +243,13 @@ static void print_report(const pfc_hunt *h, const pfc_bisect_report *report)
             print_table(h, report);
     }
     pfc_buf_clear(&head);
+    if (stop->budget)
+        print_stop(h, stop);
     for (size_t i = 0; h->opts->markdown && i < report->culprits_len; i++)
         markdown_culprit(h, report, i);
     if (h->opts->markdown && names_culprits(report))
         putchar('\n');
-    pfc_hunt_evidence_print(h, report, h->opts->markdown);
+    pfc_hunt_evidence_print(h, report, stop, h->opts->markdown);
 }
 
 static json_t *steps_json(const pfc_hunt *h)
@@ -305,10 +322,11 @@ static json_t *confirmation_json(const pfc_hunt *h)
                      pairs);
 }
 
-static pfc_code post(const pfc_hunt *h, const pfc_bisect_report *report, pfc_err *err)
+static pfc_code post(const pfc_hunt *h, const pfc_bisect_report *report, const pfc_hunt_stop *stop,
+                     pfc_err *err)
 {
     const pfc_hunt_opts *o = h->opts;
-    json_t *body = report_json(h, report);
+    json_t *body = report_json(h, report, stop);
     json_t *confirmation;
     char *project = NULL;
     pfc_http *http = NULL;
@@ -340,9 +358,10 @@ done:
     return code;
 }
 
-static void print_json(const pfc_hunt *h, const pfc_bisect_report *report)
+static void print_json(const pfc_hunt *h, const pfc_bisect_report *report,
+                       const pfc_hunt_stop *stop)
 {
-    json_t *doc = report_json(h, report);
+    json_t *doc = report_json(h, report, stop);
     json_t *open = culprits_json(h, report, false);
 
     json_object_set_new(doc, "confirmed",
@@ -356,6 +375,7 @@ static void print_json(const pfc_hunt *h, const pfc_bisect_report *report)
 int pfc_hunt_report(pfc_hunt *h)
 {
     pfc_bisect_report report = { 0 };
+    pfc_hunt_stop stop;
     pfc_err err = { 0 };
     int status = PFC_EXIT_INCONCLUSIVE;
 
@@ -368,16 +388,17 @@ int pfc_hunt_report(pfc_hunt *h)
                              "--resume goes on");
     }
     judge(h, &report);
+    pfc_hunt_stop_get(h, &report, &stop);
     if (h->cli->json)
-        print_json(h, &report);
+        print_json(h, &report, &stop);
     else
-        print_report(h, &report);
+        print_report(h, &report, &stop);
     if (names_culprits(&report))
         status = PFC_EXIT_REGRESSION;
     else if (report.verdict == PFC_BISECT_NO_REGRESSION)
         status = PFC_EXIT_OK;
     /* The verdict is the result; that it could not be told is said, and changes nothing. */
-    if (h->opts->post && !h->interrupted && post(h, &report, &err))
+    if (h->opts->post && !h->interrupted && post(h, &report, &stop, &err))
         pfc_cli_warn(h->cli, "the report was not posted: %s", err.msg);
     pfc_bisect_report_clear(&report);
     return status;

@@ -9,6 +9,7 @@
 
 #include "cli/api.h"
 #include "cli/hunt.h"
+#include "core/base/parse.h"
 
 #define LOOK_EVERY_MS 1000
 
@@ -129,6 +130,15 @@ static const char *text_of(const json_t *obj, const char *key)
     return text ? text : "";
 }
 
+/* Others' words in one line, fit for a terminal; caller frees. */
+static char *line_of(const json_t *obj, const char *key)
+{
+    char *text = pfc_strdup(text_of(obj, key));
+
+    pfc_text_plain(text, false);
+    return text;
+}
+
 static double number_of(const json_t *obj, const char *key)
 {
     const json_t *value = json_object_get(obj, key);
@@ -154,28 +164,58 @@ static void print_cost(const json_t *cost)
     pfc_out(" on %.0f runners\n", number_of(cost, "runners"));
 }
 
+/* ", 3 stored runs used": one kind of step, when there are any. */
+static void add_count(pfc_buf *out, double n, const char *what)
+{
+    if (n > 0)
+        pfc_buf_printf(out, "%s%.0f %s", out->len ? ", " : "", n, what);
+}
+
+/* What became of the steps, each kind by itself: a stored run is no measurement, a failed job none
+ * either. */
+static void say_counts(const json_t *b, pfc_buf *out)
+{
+    const json_t *n = json_object_get(b, "counts");
+
+    pfc_buf_printf(out, "%.0f newly measured", fmax(0, number_of(n, "measured")));
+    add_count(out, number_of(n, "stored"), "stored runs used");
+    add_count(out, number_of(n, "failed"), "failed");
+    add_count(out, number_of(n, "broken"), "broken");
+    add_count(out, number_of(n, "timed_out"), "timed out");
+    add_count(out, number_of(n, "waiting"), "under way");
+}
+
 static void show_steps(watch *w, const json_t *b)
 {
     const json_t *steps = json_object_get(b, "steps");
     char value[32];
+    pfc_buf counts;
 
     /* In the order of asking; one that is still under way holds the later ones back. */
     for (; w->told < json_array_size(steps); w->told++) {
         const json_t *s = json_array_get(steps, w->told);
         const char *state = text_of(s, "state");
+        char *reason;
 
         if (strcmp(state, "asked") == 0)
             break;
         if (json_is_true(json_object_get(s, "stored")))
             continue;
         pfc_show_value(number_of(s, "value"), value);
-        pfc_cli_note(w->cli, "%.12s: %s%s%s", text_of(s, "commit"),
+        reason = line_of(s, "reason");
+        pfc_cli_note(w->cli, "%.12s: %s%s%s%s%s", text_of(s, "commit"),
                      strcmp(state, "measured") == 0 ? value : state,
-                     *text_of(s, "runner") ? " by " : "", text_of(s, "runner"));
+                     *text_of(s, "runner") ? " by " : "", text_of(s, "runner"), *reason ? ": " : "",
+                     reason);
+        free(reason);
     }
-    if (strcmp(text_of(b, "state"), "running") == 0)
-        pfc_cli_progress(w->cli, "%.0f runs, about %.0f to go", number_of(b, "runs"),
+    if (strcmp(text_of(b, "state"), "running") == 0) {
+        pfc_buf_init(&counts, 1024);
+        say_counts(b, &counts);
+        pfc_cli_progress(w->cli, "%s, about %.0f runs to go", pfc_buf_text(&counts),
                          number_of(b, "expected_runs"));
+        pfc_buf_clear(&counts);
+    }
 }
 
 static void print_culprits(const pfc_cli *cli, const json_t *b)
@@ -207,32 +247,89 @@ static void print_culprits(const pfc_cli *cli, const json_t *b)
         }
     }
     pfc_table_print(table);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *c = json_array_get(list, i), *commits = json_object_get(c, "commits");
+
+        if (json_array_size(commits) > 1)
+            pfc_out(
+                "%.12s .. %.12s: %s\n", json_string_value(json_array_get(commits, 0)),
+                json_string_value(json_array_get(commits, json_array_size(commits) - 1)),
+                json_is_true(json_object_get(c, "unmeasurable"))
+                    ? "no run can tell these apart, because the commits between cannot be measured"
+                    : "another run would hardly narrow these down");
+    }
+}
+
+/* Nothing new was measured, and not because nothing was needed: then the jobs' fault is the result. */
+static bool nothing_measured(const json_t *b)
+{
+    const json_t *counts = json_object_get(b, "counts");
+
+    return json_is_object(json_object_get(b, "failure")) && !(number_of(counts, "measured") > 0);
+}
+
+static int status_of(const json_t *b)
+{
+    const char *verdict = text_of(b, "verdict");
+    const json_t *failure = json_object_get(b, "failure");
+
+    if (json_array_size(json_object_get(b, "culprits")) > 0)
+        return PFC_EXIT_REGRESSION;
+    if (strcmp(verdict, "no-regression") == 0)
+        return PFC_EXIT_OK;
+    if (!nothing_measured(b))
+        return PFC_EXIT_INCONCLUSIVE;
+    return json_is_true(json_object_get(failure, "infrastructure")) ? PFC_EXIT_INFRA
+                                                                    : PFC_EXIT_BROKEN;
+}
+
+static void print_failure(const json_t *b)
+{
+    const json_t *failure = json_object_get(b, "failure");
+    char job[32] = "";
+    char *reason;
+
+    if (!json_is_object(failure))
+        return;
+    if (number_of(failure, "job_id") > 0)
+        (void)snprintf(job, sizeof(job), " (job %.0f)", number_of(failure, "job_id"));
+    reason = line_of(failure, "reason");
+    pfc_out("%.12s %s%s: %s\n", text_of(failure, "commit"), text_of(failure, "state"), job, reason);
+    free(reason);
+}
+
+static void print_report(const watch *w, const json_t *b)
+{
+    char seconds[32];
+    pfc_buf counts;
+
+    print_failure(b);
+    if (json_array_size(json_object_get(b, "culprits")) > 0)
+        print_culprits(w->cli, b);
+    else if (strcmp(text_of(b, "verdict"), "no-regression") == 0)
+        pfc_out("no regression between %.12s and %.12s\n", text_of(b, "good"), text_of(b, "bad"));
+    else {
+        char *reason = line_of(b, "reason");
+
+        pfc_out("inconclusive: %s\n", reason);
+        free(reason);
+    }
+    pfc_show_seconds(number_of(b, "seconds"), seconds);
+    pfc_buf_init(&counts, 1024);
+    say_counts(b, &counts);
+    pfc_out("%s; %.0f builds, %.0f of %.0f commits have a value, %s\n", pfc_buf_text(&counts),
+            number_of(b, "builds"), number_of(b, "commits_measured"), number_of(b, "commits"),
+            seconds);
+    pfc_buf_clear(&counts);
 }
 
 static int report(const watch *w, const json_t *b)
 {
-    const char *verdict = text_of(b, "verdict");
-    const bool named = json_array_size(json_object_get(b, "culprits")) > 0;
-    char seconds[32];
-
-    if (w->cli->json) {
+    if (w->cli->json)
         pfc_cli_print_json(json_incref((json_t *)(uintptr_t)b));
-    } else {
-        if (named)
-            print_culprits(w->cli, b);
-        else if (strcmp(verdict, "no-regression") == 0)
-            pfc_out("no regression between %.12s and %.12s\n", text_of(b, "good"),
-                    text_of(b, "bad"));
-        else
-            pfc_out("inconclusive: %s\n", text_of(b, "reason"));
-        pfc_show_seconds(number_of(b, "seconds"), seconds);
-        pfc_out("%.0f runs, %.0f builds, %.0f of %.0f commits measured, %s\n", number_of(b, "runs"),
-                number_of(b, "builds"), number_of(b, "commits_measured"), number_of(b, "commits"),
-                seconds);
-    }
-    if (named)
-        return PFC_EXIT_REGRESSION;
-    return strcmp(verdict, "no-regression") == 0 ? PFC_EXIT_OK : PFC_EXIT_INCONCLUSIVE;
+    else
+        print_report(w, b);
+    return status_of(b);
 }
 
 /* Looks until it has ended, or this command is to end: the search then goes on without it. */

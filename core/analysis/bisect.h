@@ -59,6 +59,7 @@ typedef struct pfc_culprit {
     size_t first, last; /* commits that cannot be told apart, inclusive */
     double probability;
     double rel_change, rel_low, rel_high;
+    bool unmeasurable; /* several commits, because none of them but the last can be measured */
 } pfc_culprit;
 
 typedef struct pfc_bisect_report {

@@ -119,6 +119,8 @@ void plan_exact_culprits(const pfc_bisect_plan *plan, pfc_bisect_report *out, bo
 
 /* report.c */
 void plan_report_add(pfc_bisect_report *report, const pfc_culprit *culprit);
+/* Probability of a jump to worse in a gap; without noise the values say it, and the chain does not. */
+double plan_gap_up(const pfc_bisect_plan *plan, size_t gap);
 
 /* plan.c */
 plan_reason plan_next(pfc_bisect_plan *plan, pfc_bisect_step *out);

@@ -120,6 +120,15 @@ static bool one_commit(const pfc_bisect_plan *plan, const pfc_culprit *c)
     return c->first == c->last && len <= 1;
 }
 
+/* A set whose commits no run can tell apart, however many are made. */
+static bool unmeasurable(const pfc_bisect_plan *plan, const pfc_culprit *c)
+{
+    for (size_t i = c->first; i < c->last; i++)
+        if (!plan->broken[i])
+            return false;
+    return c->first < c->last;
+}
+
 static pfc_bisect_verdict verdict_of(const pfc_bisect_plan *plan, plan_reason reason,
                                      const pfc_bisect_report *out)
 {
@@ -148,6 +157,12 @@ void pfc_bisect_report_get(const pfc_bisect_plan *plan, pfc_bisect_report *out)
     pfc_bisect_step step;
     plan_reason reason = plan_next(twin, &step);
     memset(out, 0, sizeof *out);
+    /* The last run of a budget can decide the search: then the answer counts, not the budget. */
+    if (reason == PLAN_BUDGET) {
+        twin->opts.max_runs = PFC_BISECT_MAX_RUNS;
+        plan_reason open = plan_next(twin, &step);
+        reason = open == PLAN_GO_ON ? PLAN_BUDGET : open;
+    }
     if (twin->runs_len && !twin->fresh) {
         plan_model_fit(twin);
         twin->fresh = true;
@@ -159,6 +174,8 @@ void pfc_bisect_report_get(const pfc_bisect_plan *plan, pfc_bisect_report *out)
         else
             noisy_culprits(twin, out, reason != PLAN_DONE);
         qsort(out->culprits, out->culprits_len, sizeof *out->culprits, by_probability);
+        for (size_t i = 0; i < out->culprits_len; i++)
+            out->culprits[i].unmeasurable = unmeasurable(twin, &out->culprits[i]);
     }
     out->verdict = verdict_of(twin, reason, out);
     pfc_bisect_free(twin);
@@ -168,6 +185,15 @@ void pfc_bisect_report_clear(pfc_bisect_report *report)
 {
     free(report->culprits);
     memset(report, 0, sizeof *report);
+}
+
+double plan_gap_up(const pfc_bisect_plan *plan, size_t gap)
+{
+    const plan_model *m = &plan->model;
+    if (!plan_is_exact(plan))
+        return m->gaps[gap].up;
+    double x = m->x[m->order[m->nodes[gap + 1].first]] - m->x[m->order[m->nodes[gap].first]];
+    return x > 4 * plan->opts.noise_rel;
 }
 
 void pfc_bisect_posterior(const pfc_bisect_plan *plan, double *out)
@@ -181,11 +207,7 @@ void pfc_bisect_posterior(const pfc_bisect_plan *plan, double *out)
     if (twin->runs_len)
         plan_model_fit(twin);
     for (size_t k = 0; k + 1 < m->nodes_len; k++) {
-        double up = m->gaps[k].up;
-        if (plan_is_exact(plan)) {
-            double x = m->x[m->order[m->nodes[k + 1].first]] - m->x[m->order[m->nodes[k].first]];
-            up = x > 4 * plan->opts.noise_rel;
-        }
+        double up = plan_gap_up(twin, k);
         for (size_t i = m->nodes[k].commit + 1; i <= m->nodes[k + 1].commit; i++)
             out[i] = up * (plan->cumulative[i] - plan->cumulative[i - 1]) / m->gaps[k].weight;
     }

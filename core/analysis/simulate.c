@@ -16,13 +16,13 @@ static size_t draw_culprit(const pfc_bisect_plan *plan, pfc_rng *rng)
     const plan_model *m = &plan->model;
     double all = 0;
     for (size_t i = 0; i + 1 < m->nodes_len; i++)
-        all += m->gaps[i].up;
+        all += plan_gap_up(plan, i);
     if (m->nodes_len < 2 || !(all > 0))
         return plan_quantile(plan, 0, plan->opts.commits - 1, pfc_rng_double(rng));
     double at = pfc_rng_double(rng) * all;
     size_t i = 0;
-    for (; i + 2 < m->nodes_len && at >= m->gaps[i].up; i++)
-        at -= m->gaps[i].up;
+    for (; i + 2 < m->nodes_len && at >= plan_gap_up(plan, i); i++)
+        at -= plan_gap_up(plan, i);
     return plan_quantile(plan, m->nodes[i].commit, m->nodes[i + 1].commit, pfc_rng_double(rng));
 }
 
@@ -35,6 +35,13 @@ static bool is_built(const pfc_bisect_plan *plan, const pfc_bisect_step *step)
     return false;
 }
 
+/* Without noise a level is what was measured: off by the grid's pitch it would look like a step. */
+static double level_of(const pfc_bisect_plan *plan, size_t node)
+{
+    const plan_model *m = &plan->model;
+    return plan_is_exact(plan) ? m->x[m->order[m->nodes[node].first]] : m->nodes[node].mean;
+}
+
 static size_t play(const pfc_bisect_plan *plan, pfc_rng *rng, size_t limit, size_t *builds)
 {
     const plan_model *m = &plan->model;
@@ -45,8 +52,8 @@ static size_t play(const pfc_bisect_plan *plan, pfc_rng *rng, size_t limit, size
     noise = noise > 0 ? noise : GUESS_NOISE;
     double delta = plan->opts.delta_rel;
     double step = delta != 0 ? fabs(log1p(delta)) : 2 * noise;
-    double low = known ? m->nodes[0].mean : 0;
-    double high = known ? m->nodes[m->nodes_len - 1].mean : step;
+    double low = known ? level_of(plan, 0) : 0;
+    double high = known ? level_of(plan, m->nodes_len - 1) : step;
     high = high > low ? high : low + step;
     size_t runs = 0;
     for (; runs < limit; runs++) {

@@ -7,19 +7,46 @@ SELECT x.id, x.project_id, p.name AS project, x.mode, x.state, x.reason, x.branc
            THEN extract(epoch FROM now() - x.created_at)::float8 ELSE x.seconds END AS seconds,
        x.alert_id, x.actor, x.expected_runs, cardinality(x.line) AS commits,
        extract(epoch FROM x.created_at)::float8 AS created_at,
-       extract(epoch FROM x.finished_at)::float8 AS finished_at
+       extract(epoch FROM x.finished_at)::float8 AS finished_at, x.stopped::text AS stopped,
+       n.counts::text AS counts, f.failure::text AS failure
 FROM bisections x JOIN projects p ON p.id = x.project_id
+-- A stored run is no measurement of this search, and a job that failed is neither.
+LEFT JOIN LATERAL (
+    SELECT json_build_object(
+        'stored', count(*) FILTER (WHERE s.job_id IS NULL),
+        'measured', count(*) FILTER (WHERE s.job_id IS NOT NULL AND s.state = 'measured'),
+        'broken', count(*) FILTER (WHERE s.job_id IS NOT NULL AND s.state = 'broken'),
+        'failed', count(*) FILTER (WHERE s.job_id IS NOT NULL AND s.state = 'failed'),
+        'timed_out', count(*) FILTER (WHERE s.job_id IS NOT NULL AND s.state = 'timed_out'),
+        'waiting', count(*) FILTER (WHERE s.state = 'asked')) AS counts
+    FROM bisection_steps s WHERE s.project_id = x.project_id AND s.bisection_id = x.id
+) n ON x.mode = 'remote'
+-- The first job that brought no value, in its own words. No runner has brought it to an end, or it
+-- ran over its time: then the machines are at fault as far as anybody knows.
+LEFT JOIN LATERAL (
+    SELECT json_build_object(
+        'commit', x.line[s.place + 1], 'job_id', s.job_id, 'state', s.state,
+        'reason', coalesce(nullif(s.reason, ''), j.reason, s.state),
+        'infrastructure', s.state = 'timed_out'
+            OR starts_with(coalesce(j.reason, ''), 'the lease ran out')) AS failure
+    FROM bisection_steps s
+    LEFT JOIN jobs j ON j.project_id = s.project_id AND j.id = s.job_id
+    WHERE s.project_id = x.project_id AND s.bisection_id = x.id
+      AND s.state IN ('broken', 'failed', 'timed_out')
+    ORDER BY s.n LIMIT 1
+) f ON x.mode = 'remote'
 WHERE ($1::bigint IS NULL OR x.project_id = $1) AND ($2::bigint IS NULL OR x.id = $2)
   AND ($3::bigint IS NULL OR x.id < $3)
 ORDER BY x.id DESC LIMIT $4::int;
 
 -- name: bisection_insert
 -- $1 project_id, $2 metric, $3 benchmark, $4 backend, $5 good, $6 bad, $7 verdict, $8 culprits,
--- $9 steps, $10 runs, $11 builds, $12 commits_measured, $13 seconds, $14 alert_id, $15 actor  -> id
+-- $9 steps, $10 runs, $11 builds, $12 commits_measured, $13 seconds, $14 alert_id, $15 actor,
+-- $16 stopped or NULL  -> id
 INSERT INTO bisections (project_id, metric, benchmark, backend, good, bad, verdict, culprits, steps,
-                        runs, builds, commits_measured, seconds, alert_id, actor)
+                        runs, builds, commits_measured, seconds, alert_id, actor, stopped)
 VALUES ($1::bigint, $2, $3, $4, $5, $6, $7, $8::jsonb, coalesce($9, '[]')::jsonb, $10::bigint,
-        $11::bigint, $12::bigint, $13::float8, $14::bigint, $15)
+        $11::bigint, $12::bigint, $13::float8, $14::bigint, $15, $16::jsonb)
 RETURNING id;
 
 -- name: bisection_line
@@ -165,8 +192,9 @@ UPDATE bisections SET posterior = $3::float8[], expected_runs = $4::float8, runs
 WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: bisection_finish
--- $1 project_id, $2 id, $3 state, $4 verdict, $5 culprits, $6 reason  -> id
+-- $1 project_id, $2 id, $3 state, $4 verdict, $5 culprits, $6 reason, $7 stopped or NULL  -> id
 UPDATE bisections SET state = $3, verdict = $4, culprits = coalesce($5, '[]')::jsonb,
+       stopped = $7::jsonb,
        reason = coalesce($6, ''), expected_runs = 0, updated_at = clock_timestamp(),
        finished_at = now(), seconds = extract(epoch FROM now() - created_at)
 WHERE project_id = $1::bigint AND id = $2::bigint AND state = 'running'

@@ -154,7 +154,10 @@ machine = members(id=NUMERAL, machine_class=TEXT, name=TEXT, fingerprint_hash=HA
 
 cost = members(commits=COUNT, stored_runs=COUNT, runs=null(NUMBER), builds=null(NUMBER), run_seconds=null(NUMBER),
                wait_seconds=null(NUMBER), seconds=null(NUMBER), runners=COUNT, jobs_waiting=COUNT)
-culprit = members("probability rel_change rel_low rel_high", commits=each(TEXT), probability=null(SHARE), **INTERVAL)
+culprit = members("probability rel_change rel_low rel_high unmeasurable", commits=each(TEXT), probability=null(SHARE), **INTERVAL,
+                  unmeasurable=TRUTH)
+counts = members(stored=COUNT, measured=COUNT, broken=COUNT, failed=COUNT, timed_out=COUNT, waiting=COUNT)
+failure = members(commit=TEXT, job_id=null(NUMERAL), state=one_of("broken", "failed", "timed_out"), reason=TEXT, infrastructure=TRUTH)
 step_reported = members("value build confirm", commit=TEXT, value=null(NUMBER), build=COUNT, confirm=TRUTH)
 step_asked = members(n=NUMERAL, commit=COMMIT, value=null(NUMBER), state=one_of("asked", "measured", "broken", "failed", "timed_out"),
                      build=COUNT, job_id=null(NUMERAL), run=null(RUN_ID), repro=TEXT, stored=TRUTH, job_state=null(TEXT),
@@ -166,6 +169,9 @@ bisection = members(id=NUMERAL, project=TEXT, metric=TEXT, benchmark=null(TEXT),
                     mode=one_of("report", "remote"), state=one_of("running", "done", "cancelled"), reason=TEXT, branch=null(TEXT),
                     machine_class=null(TEXT), commits=null(COUNT), expected_runs=null(NUMBER), runs=COUNT, builds=COUNT,
                     commits_measured=COUNT, seconds=null(NUMBER), steps=each(step_reported), alert_id=null(NUMERAL),
+                    counts=null(counts), failure=null(failure), stopped=null(one_of("budget")), budget_runs=null(COUNT),
+                    candidates=null(COUNT), likeliest=null(members(commit=TEXT, probability=SHARE)), probability_none=null(SHARE),
+                    expected_more_runs=null(NUMBER),
                     created_at=TIME, finished_at=null(TIME), actor=TEXT)
 searching = more(bisection, steps=each(step_asked), verifications=each(verification),
                  line=each(members(commit=COMMIT, probability=null(SHARE))), options=ANYTHING, expected=ref("Cost"))

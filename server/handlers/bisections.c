@@ -67,10 +67,10 @@ PFC_HANDLER(bisections_get)
 /* What the report's body holds; strings and `culprits` are owned. */
 typedef struct report_body {
     char *project, *metric, *benchmark, *backend, *good, *bad, *verdict;
-    char *culprits, *steps; /* JSON text */
-    char *culprit;          /* the one commit */
-    char *before;           /* it was compared with in fresh pairs */
-    double *pairs;          /* before, after, ... */
+    char *culprits, *steps, *stopped; /* JSON text */
+    char *culprit;                    /* the one commit */
+    char *before;                     /* it was compared with in fresh pairs */
+    double *pairs;                    /* before, after, ... */
     size_t pairs_len;
     double rel_change;
     int64_t runs, builds, commits_measured, alert_id;
@@ -88,6 +88,7 @@ static void report_clear(report_body *r)
     free(r->verdict);
     free(r->culprits);
     free(r->steps);
+    free(r->stopped);
     free(r->culprit);
     free(r->before);
     free(r->pairs);
@@ -113,8 +114,9 @@ static pfc_code check_commits(const json_t *entry, const pfc_json_at *at, pfc_er
 
 static pfc_code decode_culprits(const json_t *body, report_body *r, pfc_err *err)
 {
-    static const char *const known[] = { "commits", "probability", "rel_change",
-                                         "rel_low", "rel_high",    NULL };
+    static const char *const known[] = { "commits",  "probability",  "rel_change", "rel_low",
+                                         "rel_high", "unmeasurable", NULL };
+    bool unmeasurable = false;
     const pfc_json_at here = { .key = "culprits" };
     json_t *list = NULL;
     pfc_code code = pfc_json_array(body, NULL, "culprits", true, MAX_CULPRITS, &list, err);
@@ -131,8 +133,10 @@ static pfc_code decode_culprits(const json_t *body, report_body *r, pfc_err *err
             code = check_commits(entry, &at, err);
         if (!code)
             code = pfc_json_double(entry, &at, "probability", false, 0, 1, &x, err);
-        for (size_t k = 2; known[k] && !code; k++)
+        for (size_t k = 2; k < 5 && !code; k++)
             code = pfc_json_double(entry, &at, known[k], false, -1e12, 1e12, &x, err);
+        if (!code)
+            code = pfc_json_bool(entry, &at, "unmeasurable", false, &unmeasurable, err);
     }
     if (code)
         return code;
@@ -219,6 +223,52 @@ static pfc_code decode_steps(const json_t *body, report_body *r, pfc_err *err)
     return code;
 }
 
+/* What a budget left open: all of it, or nothing. */
+static pfc_code decode_stopped(const json_t *body, report_body *r, pfc_err *err)
+{
+    static const char *const known[] = { "commit", "probability", NULL };
+    const pfc_json_at here = { .key = "likeliest" };
+    char *stopped = NULL, *commit = NULL;
+    json_t *likeliest = NULL, *doc;
+    int64_t budget = 0, candidates = 0;
+    double probability = 0, none = 0, more = 0;
+    pfc_code code = pfc_json_string(body, NULL, "stopped", false, PFC_WIRE_MAX_NAME, &stopped, err);
+
+    if (!code && stopped && strcmp(stopped, "budget") != 0 && strcmp(stopped, "interrupted") != 0)
+        code = pfc_json_fault(NULL, "stopped", err,
+                              "expected \"budget\" or \"interrupted\", got \"%.32s\"", stopped);
+    if (code || !stopped || strcmp(stopped, "budget") != 0)
+        goto done;
+    code = pfc_json_i64(body, NULL, "budget_runs", true, 1, MAX_COUNT, &budget, err);
+    if (!code)
+        code = pfc_json_i64(body, NULL, "candidates", true, 0, MAX_COUNT, &candidates, err);
+    if (!code)
+        code = pfc_json_double(body, NULL, "probability_none", true, 0, 1, &none, err);
+    if (!code)
+        code = pfc_json_double(body, NULL, "expected_more_runs", true, 0, MAX_COUNT, &more, err);
+    if (!code)
+        code = pfc_json_object(body, NULL, "likeliest", true, &likeliest, err);
+    if (!code)
+        code = pfc_json_known(likeliest, &here, known, err);
+    if (!code)
+        code = pfc_json_string(likeliest, &here, "commit", true, PFC_WIRE_MAX_NAME, &commit, err);
+    if (!code)
+        code = pfc_json_double(likeliest, &here, "probability", true, 0, 1, &probability, err);
+    if (!code) {
+        doc = json_pack("{s:s, s:I, s:I, s:{s:s, s:f}, s:f, s:f}", "stopped", stopped,
+                        "budget_runs", (json_int_t)budget, "candidates", (json_int_t)candidates,
+                        "likeliest", "commit", commit, "probability", probability,
+                        "probability_none", none, "expected_more_runs", more);
+        r->stopped = json_dumps(doc, JSON_COMPACT);
+        json_decref(doc);
+    }
+
+done:
+    free(stopped);
+    free(commit);
+    return code;
+}
+
 static pfc_code decode_texts(const json_t *body, report_body *r, pfc_err *err)
 {
     const struct {
@@ -298,10 +348,28 @@ static bool is_order(const pfc_req *req)
 /* POST /api/v1/bisections */
 PFC_HANDLER(bisections_post)
 {
-    static const char *const known[] = { "project", "metric",   "benchmark",        "backend",
-                                         "good",    "bad",      "verdict",          "culprits",
-                                         "runs",    "builds",   "commits_measured", "seconds",
-                                         "steps",   "alert_id", "confirmation",     NULL };
+    static const char *const known[] = { "project",
+                                         "metric",
+                                         "benchmark",
+                                         "backend",
+                                         "good",
+                                         "bad",
+                                         "verdict",
+                                         "culprits",
+                                         "runs",
+                                         "builds",
+                                         "commits_measured",
+                                         "seconds",
+                                         "steps",
+                                         "alert_id",
+                                         "confirmation",
+                                         "stopped",
+                                         "budget_runs",
+                                         "candidates",
+                                         "likeliest",
+                                         "probability_none",
+                                         "expected_more_runs",
+                                         NULL };
     report_body r = { 0 };
     int64_t project = 0;
     pfc_bisections row = { 0 };
@@ -322,6 +390,8 @@ PFC_HANDLER(bisections_post)
     if (!code)
         code = decode_steps(body, &r, err);
     if (!code)
+        code = decode_stopped(body, &r, err);
+    if (!code)
         code = pfc_decode_project(app, req, r.project, "project", &project, err);
     if (!code)
         code = check_alert(app, project, r.alert_id, err);
@@ -335,6 +405,7 @@ PFC_HANDLER(bisections_post)
             .verdict = r.verdict,
             .culprits_json = r.culprits,
             .steps_json = r.steps,
+            .stopped_json = r.stopped,
             .culprit = strcmp(r.verdict, "found") == 0 ? r.culprit : NULL,
             .runs = r.runs,
             .builds = r.builds,

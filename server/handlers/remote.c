@@ -16,6 +16,21 @@ static json_t *encode_repro(const char *kind, int64_t id, int64_t part)
                 : json_sprintf("perfci repro %s:%lld", kind, (long long)id);
 }
 
+/* Each member is there, null where nothing stopped it. */
+static void encode_stopped(const char *text, json_t *json)
+{
+    static const char *const keys[] = { "stopped",   "budget_runs",      "candidates",
+                                        "likeliest", "probability_none", "expected_more_runs" };
+    json_t *stopped = pfc_encode_json_text(text);
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(keys); i++) {
+        json_t *value = json_object_get(stopped, keys[i]);
+
+        json_object_set_new(json, keys[i], value ? json_incref(value) : json_null());
+    }
+    json_decref(stopped);
+}
+
 json_t *pfc_encode_bisection(const pfc_req *req, const pfc_bisection *b)
 {
     json_t *json =
@@ -40,6 +55,9 @@ json_t *pfc_encode_bisection(const pfc_req *req, const pfc_bisection *b)
     json_object_set_new(json, "seconds", pfc_reply_number(b->seconds));
     json_object_set_new(json, "steps", pfc_encode_json_text(b->steps_json ? b->steps_json : "[]"));
     json_object_set_new(json, "alert_id", pfc_encode_id(b->alert_id));
+    json_object_set_new(json, "counts", pfc_encode_json_text(b->counts_json));
+    json_object_set_new(json, "failure", pfc_encode_json_text(b->failure_json));
+    encode_stopped(b->stopped_json, json);
     json_object_set_new(json, "created_at", pfc_encode_time(b->created_at));
     json_object_set_new(json, "finished_at", pfc_encode_time(b->finished_at));
     json_object_set_new(json, "actor", pfc_encode_actor(req, b->actor));

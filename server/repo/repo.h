@@ -321,6 +321,8 @@ typedef struct pfc_bisection {
     const char *project, *metric, *benchmark, *backend, *good, *bad;
     const char *verdict;                    /* NULL: none yet */
     const char *culprits_json, *steps_json; /* steps NULL: in rows of their own */
+    const char *stopped_json;               /* why it is not decided; NULL */
+    const char *counts_json, *failure_json; /* of a remote one's steps; failure NULL: none */
     int64_t commits;                        /* searched; 0: a report does not say */
     double expected_runs;                   /* to go; NAN: a report */
     double finished_at;

@@ -67,6 +67,7 @@ static pfc_code insert_report(pfc_tx *tx, const char *actor, int64_t project_id,
     pfc_args_f64(&args, report->seconds);
     pfc_args_id(&args, alert_id);
     pfc_args_text(&args, actor);
+    pfc_args_text(&args, report->stopped_json);
     return pfc_query_id(tx, "bisection_insert", &args, id, err);
 }
 

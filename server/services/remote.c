@@ -119,7 +119,8 @@ static void read_steps(remote *r)
               layout = pfc_res_column(rows, "layout"), state = pfc_res_column(rows, "state"),
               job = pfc_res_column(rows, "job_id"), run = pfc_res_column(rows, "run_id"),
               value = pfc_res_column(rows, "value"), job_state = pfc_res_column(rows, "job_state"),
-              job_reason = pfc_res_column(rows, "job_reason");
+              job_reason = pfc_res_column(rows, "job_reason"),
+              reason = pfc_res_column(rows, "reason");
 
     for (size_t i = 0; i < pfc_res_rows(rows); i++) {
         r->steps = pfc_grow(r->steps, r->steps_len, &r->steps_cap, sizeof(*r->steps));
@@ -131,6 +132,7 @@ static void read_steps(remote *r)
             .job_id = pfc_res_i64(rows, i, job),
             .run_id = pfc_res_i64(rows, i, run),
             .value = pfc_res_f64(rows, i, value),
+            .reason = pfc_res_text(rows, i, reason),
             .job_state = pfc_res_text(rows, i, job_state),
             .job_reason = pfc_res_text(rows, i, job_reason),
         };

@@ -28,6 +28,7 @@ typedef struct remote_step {
     remote_step_state state;
     int64_t job_id, run_id; /* 0: none */
     double value;           /* when measured */
+    const char *reason;     /* of a step that ended without a value; "" or NULL: see job_reason */
     const char *job_state, *job_reason;
 } remote_step;
 
@@ -65,10 +66,14 @@ pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bise
                      pfc_err *err) PFC_MUSTCHECK;
 pfc_code remote_put_step(pfc_tx *tx, const remote *r, const remote_step *s,
                          pfc_err *err) PFC_MUSTCHECK;
-/** Ends a running one and tells listeners; *row 0: it had ended before. Texts may be NULL. */
+/** How a search ended; texts, NULL: none. */
+typedef struct remote_end {
+    const char *verdict, *culprits, *reason, *stopped; /* culprits, stopped: JSON */
+} remote_end;
+
+/** Ends a running one and tells listeners; *row 0: it had ended before. */
 pfc_code remote_finish(pfc_tx *tx, int64_t project_id, int64_t id, const char *state,
-                       const char *verdict, const char *culprits, const char *reason, int64_t *row,
-                       pfc_err *err) PFC_MUSTCHECK;
+                       const remote_end *end, int64_t *row, pfc_err *err) PFC_MUSTCHECK;
 pfc_code remote_cancel_jobs(pfc_tx *tx, int64_t project_id, int64_t id, pfc_err *err) PFC_MUSTCHECK;
 /** Labels of its jobs, caller frees; NULL: any runner. */
 char *remote_labels(const remote *r);

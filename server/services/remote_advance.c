@@ -3,6 +3,7 @@
  */
 #include <math.h>
 
+#include "core/analysis/remaining.h"
 #include "core/base/log.h"
 #include "server/services/remote.h"
 
@@ -24,8 +25,7 @@ pfc_code remote_put_step(pfc_tx *tx, const remote *r, const remote_step *s, pfc_
 }
 
 pfc_code remote_finish(pfc_tx *tx, int64_t project_id, int64_t id, const char *state,
-                       const char *verdict, const char *culprits, const char *reason, int64_t *row,
-                       pfc_err *err)
+                       const remote_end *end, int64_t *row, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_code code;
@@ -33,9 +33,10 @@ pfc_code remote_finish(pfc_tx *tx, int64_t project_id, int64_t id, const char *s
     pfc_args_i64(&args, project_id);
     pfc_args_i64(&args, id);
     pfc_args_text(&args, state);
-    pfc_args_text(&args, verdict);
-    pfc_args_text(&args, culprits);
-    pfc_args_text(&args, reason);
+    pfc_args_text(&args, end->verdict);
+    pfc_args_text(&args, end->culprits);
+    pfc_args_text(&args, end->reason);
+    pfc_args_text(&args, end->stopped);
     code = pfc_query_id(tx, "bisection_finish", &args, row, err);
     if (!code) {
         pfc_args_i64(&args, id);
@@ -131,6 +132,8 @@ static pfc_code settle(pfc_tx *tx, remote *r, remote_step *s, pfc_err *err)
         s->state = REMOTE_TIMED_OUT;
     else
         s->state = REMOTE_FAILED;
+    /* Its texts live as long as the rows: constants and what remote_load read. */
+    s->reason = s->state == REMOTE_MEASURED ? NULL : reason;
     return code ? code : end_step(tx, r, s, reason, err);
 }
 
@@ -266,10 +269,11 @@ static char *culprits_text(const remote *r, const pfc_bisect_report *report)
 
         for (size_t k = c->first; k <= c->last; k++)
             json_array_append_new(ids, json_string(remote_commit(r, k)));
-        json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:o}", "commits", ids,
+        json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "commits", ids,
                                               "probability", number(c->probability), "rel_change",
                                               number(c->rel_change), "rel_low", number(c->rel_low),
-                                              "rel_high", number(c->rel_high)));
+                                              "rel_high", number(c->rel_high), "unmeasurable",
+                                              c->unmeasurable));
     }
     text = json_dumps(list, JSON_COMPACT);
     json_decref(list);
@@ -281,9 +285,25 @@ static bool names_culprits(pfc_bisect_verdict verdict)
     return verdict == PFC_BISECT_FOUND || verdict == PFC_BISECT_RANGE;
 }
 
-/* Why it stays open, in words: an end that cannot be measured, or the budget. */
-static char *why_open(const remote *r, const pfc_bisect_report *report)
+static bool is_budget(const pfc_bisect_remaining *left)
 {
+    return left->wants_more && left->budget_used;
+}
+
+static const char *words_of(const remote_step *s)
+{
+    if (s->reason && *s->reason)
+        return s->reason;
+    return s->job_reason ? s->job_reason : remote_state_name(s->state);
+}
+
+/* Why it stays open, in words: an end that cannot be measured, or the budget. */
+static char *why_open(const remote *r, const pfc_bisect_report *report,
+                      const pfc_bisect_remaining *left)
+{
+    char *text;
+    pfc_buf buf;
+
     for (int end = 0; end < 2; end++) {
         const size_t place = end ? r->len - 1 : 0;
         const remote_step *last = NULL;
@@ -296,24 +316,61 @@ static char *why_open(const remote *r, const pfc_bisect_report *report)
             }
         if (!measured && last)
             return pfc_format("the %s end, %.12s, cannot be measured: %.300s", end ? "bad" : "good",
-                              remote_commit(r, place),
-                              last->job_reason ? last->job_reason : remote_state_name(last->state));
+                              remote_commit(r, place), words_of(last));
     }
-    return pfc_format("%zu runs did not decide it", report->runs);
+    if (!is_budget(left))
+        return pfc_format("%zu runs did not decide it", report->runs);
+    pfc_buf_init(&buf, 4096);
+    pfc_bisect_remaining_say(left, left->budget, remote_commit(r, left->likeliest), left->runs,
+                             &buf);
+    text = pfc_strdup(pfc_buf_text(&buf));
+    pfc_buf_clear(&buf);
+    return text;
 }
 
-static pfc_code conclude(pfc_tx *tx, remote *r, const pfc_bisect_report *report, pfc_err *err)
+static char *stopped_text(const remote *r, const pfc_bisect_remaining *left)
 {
+    json_t *doc;
+    char *text;
+
+    if (!is_budget(left))
+        return NULL;
+    doc =
+        json_pack("{s:s, s:I, s:I, s:{s:s, s:f}, s:f, s:f}", "stopped", "budget", "budget_runs",
+                  (json_int_t)left->budget, "candidates", (json_int_t)left->candidates, "likeliest",
+                  "commit", remote_commit(r, left->likeliest), "probability", left->probability,
+                  "probability_none", left->none, "expected_more_runs", ceil(left->runs));
+    text = json_dumps(doc, JSON_COMPACT);
+    json_decref(doc);
+    return text;
+}
+
+static pfc_code conclude(pfc_tx *tx, remote *r, const pfc_bisect_plan *plan,
+                         const pfc_bisect_report *report, pfc_err *err)
+{
+    const bool open = report->verdict == PFC_BISECT_INCONCLUSIVE;
+    pfc_bisect_remaining left = { 0 };
     const bool named = names_culprits(report->verdict);
     char *culprits = named ? culprits_text(r, report) : NULL;
-    char *why = report->verdict == PFC_BISECT_INCONCLUSIVE ? why_open(r, report) : NULL;
+    char *why = NULL, *stopped = NULL;
     int64_t row = 0;
-    pfc_code code =
-        remote_finish(tx, r->project_id, r->id, "done", pfc_bisect_verdict_name(report->verdict),
-                      culprits, why, &row, err);
+    pfc_code code;
+
+    if (open) {
+        pfc_bisect_remaining_get(plan, &left);
+        why = why_open(r, report, &left);
+        stopped = stopped_text(r, &left);
+    }
+    code = remote_finish(tx, r->project_id, r->id, "done",
+                         &(remote_end){ .verdict = pfc_bisect_verdict_name(report->verdict),
+                                        .culprits = culprits,
+                                        .reason = why,
+                                        .stopped = stopped },
+                         &row, err);
 
     for (size_t i = 0; named && !code && i < report->culprits_len; i++)
         code = verify_start(tx, r, &report->culprits[i], err);
+    free(stopped);
     free(why);
     free(culprits);
     return code;
@@ -346,7 +403,7 @@ static pfc_code note_progress(pfc_tx *tx, remote *r, bool over, pfc_err *err)
     pfc_args_bool(&args, r->exact);
     code = pfc_tx_query(tx, "bisection_progress", &args, NULL, err);
     if (!code && over) {
-        code = conclude(tx, r, &report, err);
+        code = conclude(tx, r, plan, &report, err);
     } else if (!code) {
         pfc_args_i64(&args, r->id);
         code = pfc_tx_query(tx, "bisection_notify", &args, NULL, err);
@@ -384,7 +441,8 @@ static void give_up(pfc_db *db, int64_t project_id, int64_t id, const char *why)
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, &err);
 
     if (!code)
-        code = remote_finish(tx, project_id, id, "done", "inconclusive", NULL, why, &row, &err);
+        code = remote_finish(tx, project_id, id, "done",
+                             &(remote_end){ .verdict = "inconclusive", .reason = why }, &row, &err);
     if (!code)
         code = remote_cancel_jobs(tx, project_id, id, &err);
     if (!code)

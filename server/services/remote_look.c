@@ -78,8 +78,8 @@ static pfc_code cancel(pfc_tx *tx, const char *actor, int64_t project_id, int64_
 {
     char *what = pfc_format("bisection %lld", (long long)id);
     int64_t row = 0;
-    pfc_code code =
-        remote_finish(tx, project_id, id, "cancelled", NULL, NULL, "cancelled", &row, err);
+    pfc_code code = remote_finish(tx, project_id, id, "cancelled",
+                                  &(remote_end){ .reason = "cancelled" }, &row, err);
 
     *ended = row != 0;
     if (!code && row)

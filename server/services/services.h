@@ -349,6 +349,7 @@ typedef struct pfc_bisection_report {
     const char *metric, *benchmark, *backend, *good, *bad,
         *verdict;                           /* benchmark, backend: or NULL */
     const char *culprits_json, *steps_json; /* arrays, checked by the caller; steps may be NULL */
+    const char *stopped_json;               /* what the budget left open, an object; or NULL */
     const char *culprit; /* the one commit found, 40 digits; NULL: none, or several */
     int64_t runs, builds, commits_measured;
     double seconds;

@@ -1,6 +1,7 @@
 """perfci bisect holds its contract: the answer, the exit status, the state it keeps, the repository it leaves alone."""
 
 import fcntl
+import http.server
 import json
 import os
 import pty
@@ -8,6 +9,7 @@ import signal
 import struct
 import subprocess
 import termios
+import threading
 
 import support
 
@@ -23,7 +25,73 @@ v=$(cat "values/$1") || exit 9
 [ "$v" = flaky ] && v=100 && [ $((n % 2)) = 0 ] && exit 1
 awk -v v="$v" -v n=$n 'BEGIN { print v * (1 + (n * 7 % 11 - 5) / 500) }'
 """
-KEYS = {"verdict", "culprits", "runs", "builds", "commits_measured", "seconds", "confirmed", "unconfirmed", "evidence"}
+KEYS = {"verdict", "culprits", "runs", "builds", "commits_measured", "seconds", "stopped", "confirmed", "unconfirmed", "evidence"}
+LEFT = {"budget_runs", "candidates", "likeliest", "probability_none", "expected_more_runs"}
+
+
+class Remote(support.Case):
+    """bisect --remote against a service that answers what a test says."""
+
+    def serve(self, **answer):
+        base = {"id": 3, "project": "p", "mode": "remote", "state": "done", "metric": "t_ns", "good": "a" * 40, "bad": "b" * 40,
+                "verdict": "inconclusive", "culprits": [], "reason": "", "runs": 6, "builds": 0, "commits_measured": 2,
+                "commits": 40, "seconds": 9, "expected_runs": 0, "expected": {"runs": 12, "runners": 1}, "steps": [],
+                "failure": None, **answer}
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                body = json.dumps(base).encode()
+                self.send_response(201 if self.command == "POST" else 200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.do_GET()
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return ["bisect", "--remote", "--url", f"http://127.0.0.1:{server.server_address[1]}", "--project", "p", "--metric", "t_ns",
+                "--good", "a" * 40, "--bad", "b" * 40]
+
+    COUNTS = {"stored": 6, "measured": 0, "broken": 0, "failed": 0, "timed_out": 0, "waiting": 0}
+
+    def failed(self, state, reason, infrastructure=False):
+        return self.serve(reason="6 runs did not decide it", counts={**self.COUNTS, state: 2},
+                          failure={"commit": "c" * 40, "job_id": 17, "state": state, "reason": reason,
+                                   "infrastructure": infrastructure},
+                          steps=[{"n": 7, "commit": "c" * 40, "value": None, "state": state, "stored": False, "reason": reason}])
+
+    def test_a_failed_job_is_quoted_first_and_stored_runs_are_no_measurements(self):
+        done = self.expect(self.perfci(*self.failed("broken", "broken: build failed: main.c:3: error: \x1b[31mno b\x1b[0m")), 4)
+        first, *rest = done.stdout.splitlines()
+        self.assertEqual(first, "cccccccccccc broken (job 17): broken: build failed: main.c:3: error: ?[31mno b?[0m")
+        self.assertIn("0 newly measured, 6 stored runs used, 2 broken", rest[-1])
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+        self.assertIn("broken: build failed", done.stderr)
+
+    def test_a_runner_that_is_lost_is_infrastructure(self):
+        for state, reason in (("timed_out", "timed out: 90 s"), ("failed", "the lease ran out 3 times, last with r1")):
+            done = self.expect(self.perfci(*self.failed(state, reason, True)), 5)
+            self.assertIn(reason, done.stdout.splitlines()[0])
+
+    def test_what_was_measured_keeps_its_verdict_in_spite_of_a_failed_job(self):
+        culprit = {"commits": ["d" * 40], "probability": 0.99, "rel_change": 0.05, "rel_low": 0.04, "rel_high": 0.06}
+        failure = {"commit": "c" * 40, "job_id": 17, "state": "broken", "reason": "no", "infrastructure": False}
+        counts = {**self.COUNTS, "measured": 3, "broken": 1}
+        done = self.expect(self.perfci(*self.serve(verdict="found", culprits=[culprit], counts=counts, failure=failure)), 1)
+        self.assertIn("3 newly measured, 6 stored runs used, 1 broken", done.stdout)
+        self.expect(self.perfci(*self.serve(counts=counts, failure=failure)), 3)
+        self.expect(self.perfci(*self.serve(counts=self.COUNTS)), 3)
+        doc = self.json_of(self.perfci(*self.serve(counts=counts, failure=failure), "--json"), 3)
+        self.assertEqual((doc["counts"], doc["failure"]), (counts, failure))
 
 
 class Listed(support.Case):
@@ -46,7 +114,7 @@ class Listed(support.Case):
 
     def bisect(self, *more, status=1):
         doc = self.json_of(self.perfci(*self.command(*more)), status)
-        self.assertEqual(set(doc), KEYS)
+        self.assertEqual(set(doc), KEYS | LEFT if doc["stopped"] == "budget" else KEYS)
         return doc
 
     def calls(self):
@@ -58,7 +126,7 @@ class Listed(support.Case):
         doc = self.bisect()
         self.assertEqual(doc["verdict"], "found")
         culprit, = doc["culprits"]
-        self.assertEqual(set(culprit), {"commits", "probability", "rel_change", "rel_low", "rel_high"})
+        self.assertEqual(set(culprit), {"commits", "probability", "rel_change", "rel_low", "rel_high", "unmeasurable"})
         self.assertEqual(culprit["commits"], ["c11"])
         self.assertGreaterEqual(culprit["probability"], 0.99)
         self.assertAlmostEqual(culprit["rel_change"], 0.15, delta=0.03)
@@ -170,10 +238,31 @@ class Listed(support.Case):
 
     def test_a_spent_budget_is_inconclusive_and_says_what_is_known(self):
         self.history(*[100] * 16, *[115] * 16)
-        self.assertEqual(self.bisect("--max-runs", "10", status=3)["culprits"], [])
-        done = self.expect(self.perfci(*[a for a in self.command("--max-runs", "10", "--resume") if a != "--json"]), 3)
-        self.assertIn("the budget of 10 runs is spent", done.stdout)
-        self.assertRegex(done.stdout, r"likely so far +c\d\d 0\.\d\d")
+        doc = self.bisect("--max-runs", "10", status=3)
+        self.assertEqual((doc["culprits"], doc["stopped"], doc["budget_runs"]), ([], "budget", 10))
+        self.assertTrue(2 <= doc["candidates"] <= 31, doc)
+        self.assertGreater(doc["expected_more_runs"], 1)
+        said = f"Budget of 10 runs used; {doc['candidates']} candidates remain; most likely {doc['likeliest']['commit']} " \
+               f"(probability {doc['likeliest']['probability']:.2f}); {doc['expected_more_runs']:.0f} more runs expected."
+        plain = [a for a in self.command("--max-runs", "10", "--resume") if a != "--json"]
+        for form in ([], ["--markdown"]):
+            done = self.expect(self.perfci(*plain, *form), 3)
+            self.assertIn(said, done.stdout)
+            self.assertNotIn("no run can tell", done.stdout)
+        self.assertIn("the budget of 10 runs ended before they were told apart", done.stdout)
+        # So many more runs do decide it, give or take what a few plays of the plan can foresee.
+        more = str(10 + 3 * int(doc["expected_more_runs"]))
+        self.assertEqual(self.bisect("--resume", "--max-runs", more)["culprits"][0]["commits"], ["c16"])
+
+    def test_commits_between_that_do_not_build_are_no_matter_of_budget(self):
+        self.history(*[100] * 4, *["broken"] * 3, *[120] * 5)
+        doc = self.bisect()
+        culprit, = doc["culprits"]
+        self.assertEqual((doc["verdict"], culprit["commits"], culprit["unmeasurable"], doc["stopped"]),
+                         ("range", ["c04", "c05", "c06", "c07"], True, None))
+        done = self.expect(self.perfci(*[a for a in self.command("--resume") if a != "--json"]), 1)
+        self.assertIn("no run can tell them apart, because the commits between the two cannot be measured", done.stdout)
+        self.assertNotIn("Budget", done.stdout)
 
     def test_what_is_named_is_confirmed_by_fresh_runs_in_turns(self):
         self.history(*[100] * 8, *[120] * 8)

@@ -13,8 +13,9 @@
 typedef struct fleet {
     pfc_db *db;
     int64_t project;
-    unsigned broken; /* a commit that does not build; 0: none */
-    bool healed;     /* from now on nobody sees the step any more */
+    unsigned broken;  /* a commit that does not build; 0: none */
+    bool none_builds; /* from now on no commit does */
+    bool healed;      /* from now on nobody sees the step any more */
     size_t jobs, pairs;
     unsigned seeds;
 } fleet;

@@ -254,6 +254,103 @@ Test(remote, an_end_that_does_not_build_is_said_and_ends_it)
     pfc_db_close(db);
 }
 
+static json_t *parsed(const char *text)
+{
+    json_t *json = text ? json_loads(text, 0, NULL) : NULL;
+
+    cr_assert(not(zero(ptr, json)), "%s", text ? text : "NULL");
+    return json;
+}
+
+static json_int_t count_of(const json_t *counts, const char *kind)
+{
+    return json_integer_value(json_object_get(counts, kind));
+}
+
+/* Two ends and a few halvings of 64 commits: open, and for want of runs alone. */
+Test(remote, a_budget_that_ends_says_how_many_commits_remain_and_what_it_would_take)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    fleet f = fleet_begin(db);
+    pfc_bisection_order order = fleet_whole_line();
+    pfc_bisections rows;
+    json_t *stopped, *counts;
+    size_t most;
+    int64_t id;
+
+    order.options.max_runs = 7;
+    id = fleet_start(&f, &order);
+    fleet_work(&f, 1, &most);
+    rows = fleet_bisection(&f, id);
+    cr_assert(eq(str, (char *)rows.items[0].verdict, "inconclusive"));
+    cr_assert(eq(i64, rows.items[0].runs, 7));
+    stopped = parsed(rows.items[0].stopped_json);
+    cr_assert(eq(str, (char *)json_string_value(json_object_get(stopped, "stopped")), "budget"));
+    cr_assert(eq(i64, json_integer_value(json_object_get(stopped, "budget_runs")), 7));
+    cr_assert(ge(i64, json_integer_value(json_object_get(stopped, "candidates")), 2));
+    cr_assert(ge(dbl, json_number_value(json_object_get(stopped, "expected_more_runs")), 2));
+    cr_assert(zero(int, strncmp(rows.items[0].reason, "Budget of 7 runs used; ", 23)), "%s",
+              rows.items[0].reason);
+    counts = parsed(rows.items[0].counts_json);
+    cr_assert(eq(i64, count_of(counts, "measured"), 7));
+    cr_assert(eq(i64, count_of(counts, "stored"), 0));
+    cr_assert(zero(ptr, (void *)rows.items[0].failure_json));
+    json_decref(counts);
+    json_decref(stopped);
+    pfc_rows_clear(&rows);
+    /* With more runs it goes on from what is stored, and then nothing is left open. */
+    order = fleet_whole_line();
+    id = fleet_start(&f, &order);
+    fleet_work(&f, 1, &most);
+    rows = fleet_bisection(&f, id);
+    cr_assert(zero(ptr, (void *)rows.items[0].stopped_json));
+    counts = parsed(rows.items[0].counts_json);
+    cr_assert(gt(i64, count_of(counts, "stored"), 0));
+    cr_assert(gt(i64, count_of(counts, "measured"), 0));
+    cr_assert(
+        eq(i64, count_of(counts, "stored") + count_of(counts, "measured"), rows.items[0].runs));
+    json_decref(counts);
+    pfc_rows_clear(&rows);
+    pfc_db_close(db);
+}
+
+/* Both ends are stored, every new job fails: no value is new, and the first job's own words are there. */
+Test(remote, stored_runs_are_not_counted_as_measured_and_a_failed_job_is_quoted)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    fleet f = fleet_begin(db);
+    const pfc_bisection_order order = fleet_whole_line();
+    pfc_bisections rows;
+    json_t *counts, *failure;
+    size_t most;
+    int64_t id;
+
+    for (unsigned i = 0; i < 6; i++) {
+        pfc_run *run = fx_run(i % 2 ? COMMITS : 1);
+
+        fx_measure(run, "gemm/a", "time_ns", i % 2 ? 106 : 100, 0.001, 1, 1, i + 1);
+        fx_ingest(db, f.project, run);
+    }
+    f.none_builds = true;
+    id = fleet_start(&f, &order);
+    fleet_work(&f, 1, &most);
+    rows = fleet_bisection(&f, id);
+    counts = parsed(rows.items[0].counts_json);
+    cr_assert(eq(i64, count_of(counts, "stored"), 6));
+    cr_assert(eq(i64, count_of(counts, "measured"), 0));
+    cr_assert(eq(i64, count_of(counts, "broken"), (json_int_t)f.jobs));
+    cr_assert(gt(sz, f.jobs, 0));
+    failure = parsed(rows.items[0].failure_json);
+    cr_assert(eq(str, (char *)json_string_value(json_object_get(failure, "state")), "broken"));
+    cr_assert(eq(str, (char *)json_string_value(json_object_get(failure, "reason")),
+                 "broken: cc1: error"));
+    cr_assert(not(json_object_get(failure, "infrastructure") != json_false()));
+    json_decref(failure);
+    json_decref(counts);
+    pfc_rows_clear(&rows);
+    pfc_db_close(db);
+}
+
 Test(remote, cancelling_ends_its_jobs_and_keeps_what_was_measured)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);

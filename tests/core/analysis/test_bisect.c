@@ -7,6 +7,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "core/analysis/remaining.h"
+
 #include "tests/core/analysis/session.h"
 
 static history h;
@@ -316,4 +318,100 @@ Test(bisect, fewer_runs_are_expected_the_more_is_known)
     }
     cr_assert(lt(dbl, pfc_bisect_expected_runs(plan), first));
     pfc_bisect_free(plan);
+}
+
+/* ---- a budget that ends ---- */
+
+/* 33 commits, two ends and one halving measured: the step is in the upper 16, every one as likely. */
+Test(bisect, a_budget_that_ends_leaves_candidates_and_says_how_many_runs_more)
+{
+    pfc_bisect_plan *plan = NULL;
+    pfc_bisect_remaining left;
+    pfc_bisect_report report;
+    pfc_buf text;
+    pfc_err err = { 0 };
+    size_t runs = 0;
+    double needed = 0;
+
+    history_step(&h, 33, 20, 0.10, 0);
+    cr_assert(
+        eq(int,
+           pfc_bisect_new(
+               &plan, &(pfc_bisect_opts){ .commits = 33, .noise_rel = 1e-6, .max_runs = 3 }, &err),
+           PFC_OK));
+    for (pfc_bisect_step next;; runs++) {
+        pfc_bisect_next(plan, &next);
+        if (next.act == PFC_BISECT_STOP)
+            break;
+        cr_assert(
+            eq(int, pfc_bisect_tell(plan, next.commit, 0, h.level[next.commit], &err), PFC_OK));
+    }
+    cr_assert(eq(sz, runs, 3));
+    pfc_bisect_remaining_get(plan, &left);
+    cr_assert(left.wants_more && left.budget_used);
+    cr_assert(eq(sz, left.budget, 3));
+    cr_assert(eq(sz, left.candidates, 16));
+    cr_assert(epsilon_eq(dbl, left.probability, 1.0 / 16, 1e-9));
+    for (size_t culprit = 17; culprit <= 32; culprit++) {
+        outcome o;
+        history_step(&h, 33, culprit, 0.10, 0);
+        session_run(&h, (pfc_bisect_opts){ .noise_rel = 1e-6 }, 1, &o);
+        needed += (double)(o.report.runs - 3) / 16;
+        pfc_bisect_report_clear(&o.report);
+    }
+    /* A mean over a few plays against the mean over all sixteen. */
+    cr_assert(epsilon_eq(dbl, left.runs, needed, 1.5), "%g, needed %g", left.runs, needed);
+    pfc_bisect_report_get(plan, &report);
+    cr_assert(eq(int, (int)report.verdict, (int)PFC_BISECT_INCONCLUSIVE));
+    cr_assert(not(report.culprits[0].unmeasurable));
+    pfc_bisect_report_clear(&report);
+    pfc_buf_init(&text, 1000);
+    pfc_bisect_remaining_say(&left, 3, "0123456789abcdef", 4.2, &text);
+    cr_assert(
+        eq(str, (char *)pfc_buf_text(&text),
+           "Budget of 3 runs used; 16 candidates remain; most likely 0123456789ab (probability "
+           "0.06); 5 more runs expected."));
+    pfc_buf_clear(&text);
+    pfc_bisect_free(plan);
+}
+
+/* Commits between that do not build are the other case: the answer is a set, and no run is missing. */
+Test(bisect, commits_that_cannot_be_measured_are_no_matter_of_budget)
+{
+    pfc_bisect_plan *plan = NULL;
+    pfc_bisect_remaining left;
+    pfc_bisect_report report;
+    pfc_err err = { 0 };
+
+    cr_assert(
+        eq(int,
+           pfc_bisect_new(
+               &plan, &(pfc_bisect_opts){ .commits = 5, .noise_rel = 1e-6, .max_runs = 2 }, &err),
+           PFC_OK));
+    for (size_t i = 1; i < 4; i++)
+        pfc_bisect_skip(plan, i);
+    cr_assert(eq(int, pfc_bisect_tell(plan, 0, 0, 100, &err), PFC_OK));
+    cr_assert(eq(int, pfc_bisect_tell(plan, 4, 0, 110, &err), PFC_OK));
+    pfc_bisect_remaining_get(plan, &left);
+    cr_assert(not(left.wants_more));
+    cr_assert(eq(dbl, left.runs, 0));
+    /* The budget's last run has decided it: the answer counts. */
+    pfc_bisect_report_get(plan, &report);
+    cr_assert(eq(int, (int)report.verdict, (int)PFC_BISECT_RANGE));
+    cr_assert(report.culprits[0].unmeasurable);
+    pfc_bisect_report_clear(&report);
+    pfc_bisect_free(plan);
+}
+
+/* 0.6 + 0.3 + 0.09 reach 99 %. */
+Test(bisect, the_credible_set_is_the_fewest_commits_that_hold_the_confidence)
+{
+    const double p[] = { 0, 0.09, 0.6, 0.004, 0.3, 0.006 };
+    const double none[] = { 0, 0 };
+    size_t best = 0;
+
+    cr_assert(eq(sz, pfc_bisect_credible(p, 6, 0.99, &best), 3));
+    cr_assert(eq(sz, best, 2));
+    cr_assert(eq(sz, pfc_bisect_credible(p, 6, 1, &best), 5));
+    cr_assert(eq(sz, pfc_bisect_credible(none, 2, 0.99, &best), 0));
 }

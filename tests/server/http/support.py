@@ -196,6 +196,11 @@ def commit_id(n):
     return f"{n:040x}"
 
 
+# What a bisection whose budget has ended leaves open.
+BUDGET = {"stopped": "budget", "budget_runs": 9, "candidates": 3, "probability_none": 0.01, "expected_more_runs": 6,
+          "likeliest": {"commit": commit_id(8), "probability": 0.5}}
+
+
 def commits(first, last):
     """A line of commits, oldest first; the ids count up from 1."""
     return {"commits": [{"id": commit_id(n), "parents": [commit_id(n - 1)] if n > 1 else [],

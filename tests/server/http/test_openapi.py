@@ -89,7 +89,7 @@ class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
         return {"project": "demo", "metric": "time_ns", "benchmark": "gemm/f32/m64n64k64", "backend": "cpu-scalar",
                 "good": support.commit_id(1), "bad": support.commit_id(12), "verdict": "found",
                 "culprits": [{"commits": [support.commit_id(8)], "probability": 0.99, "rel_change": 1.0,
-                              "rel_low": 0.9, "rel_high": 1.1}],
+                              "rel_low": 0.9, "rel_high": 1.1, "unmeasurable": False}],
                 "runs": 9, "builds": 4, "commits_measured": 4, "seconds": 12.5,
                 "steps": [{"commit": support.commit_id(6), "value": 100.0, "build": 0, "confirm": True}]}
 
@@ -116,7 +116,7 @@ class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
     # Members that nothing here brings about; other tests look at their values.
     ELSEWHERE = {
         "AlertAnswer.undone_by", "AlertDetailAnswer.undone_by", "AlertDetailAnswer.witnesses[].rel_change", "BisectionAnswer.alert_id",
-        "BisectionAnswer.culprits", "BisectionAnswer.finished_at", "BisectionAnswer.steps[].runner", "BisectionAnswer.steps[].seconds",
+        "BisectionAnswer.culprits", "Bisected.failure", "BisectionAnswer.finished_at", "BisectionAnswer.steps[].runner", "BisectionAnswer.steps[].seconds",
         "BisectionAnswer.verdict", "BisectionAnswer.verifications", "BisectionStartedAnswer.alert_id",
         "BisectionStartedAnswer.culprits", "BisectionStartedAnswer.finished_at", "BisectionStartedAnswer.steps",
         "BisectionStartedAnswer.verdict", "CompareAnswer.only_a", "CompareAnswer.only_b", "Cost.run_seconds", "Cost.seconds",
@@ -125,6 +125,7 @@ class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
         "NoticesAnswer.next_cursor", "NoticesAnswer.notices[].deliveries", "RunAnswer.measurements[].params",
         "SeriesReplayAnswer.watching_odds", "SuspectsAnswer.suspects[].before", "SuspectsAnswer.suspects[].field",
         "SuspectsAnswer.suspects[].now"}
+    ELSEWHERE |= {f"Bisection{answer}.{member}" for answer in ("Answer", "StartedAnswer") for member in (*support.BUDGET, "failure")}
     # Objects of which nothing is said: what a run holds is run.schema.json's, the rest others' words, given on.
     ANYTHING = {"BisectionAnswer.options", "DescriptionAnswer", "LeaseAnswer.job.task", "Run", "Run.machine", "Run.measurements"}
     # A lease that nobody has: refused for what it says, after everything else was right.
@@ -249,7 +250,8 @@ class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
         ask("post", "/api/v1/runs", {**run, "suite": "another"})
         canary = next(e for e in ask("get", "/api/v1/environment").json["events"] if e["kind"] == "canary")
         ask("patch", "/api/v1/environment/{id}", {"dismissed": True}, path=f"/api/v1/environment/{canary['id']}")
-        report = ask("post", "/api/v1/bisections", self.bisection()).json["id"]
+        report = ask("post", "/api/v1/bisections", {**self.bisection(), **support.BUDGET, "verdict": "inconclusive"}).json["id"]
+        ask("get", "/api/v1/bisections")
         ask("delete", "/api/v1/bisections/{id}", path=f"/api/v1/bisections/{report}")
         return found
 

@@ -108,7 +108,7 @@ export interface Machine {
   changed: { name: string; before: string | null; now: string | null }[] | null; /* since the one before; null: the first */
   first_seen_at: string; last_seen_at: string; runs: number;
 }
-export interface Culprit { commits: string[]; probability: number; rel_change: number; rel_low: number; rel_high: number }
+export interface Culprit { commits: string[]; probability: number; rel_change: number; rel_low: number; rel_high: number; unmeasurable?: boolean }
 export interface BisectStep {
   commit: string; value: number | null; build: number; state?: string; runner?: string | null; run?: string | null; stored?: boolean;
   reason?: string | null; repro?: string; confirm?: boolean; /* of the fresh comparison before the blame */
@@ -125,6 +125,12 @@ export interface Bisection {
   mode?: string; state?: string; reason?: string | null; expected_runs?: number | null;
   line?: { commit: string; probability: number | null }[]; expected?: BisectCost;
   repro?: string; verifications?: Verification[];
+  /* steps by what became of them; stored runs are no measurements of this search */
+  counts?: { stored: number; measured: number; broken: number; failed: number; timed_out: number; waiting: number } | null;
+  failure?: { commit: string; job_id: number | null; state: string; reason: string; infrastructure: boolean } | null;
+  /* what a budget left open; all null unless stopped */
+  stopped?: string | null; budget_runs?: number | null; candidates?: number | null; probability_none?: number | null;
+  likeliest?: { commit: string; probability: number } | null; expected_more_runs?: number | null;
 }
 /** Fresh pairs of a named commit and the one before it. */
 export interface Verification {

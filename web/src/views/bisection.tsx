@@ -10,6 +10,7 @@ import { Badge, StateBadge } from "../widgets/badge";
 import { Command, CommitLink, Facts, Page, Section } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
+import { budgetText, countsText, setText } from "./bisection_text";
 import { Search } from "./search";
 import { Verdicts } from "./verdicts";
 
@@ -77,12 +78,14 @@ export function BisectionView(props: { id: string }) {
         return (
           <Page title={`Bisection ${b.id}: ${b.benchmark ?? b.metric}`} side={<StateBadge state={b.verdict ?? b.state ?? "running"} />}
             lead={<>{[b.metric, b.backend].filter((t) => t).join(" \u00b7 ")} from <CommitLink project={b.project} id={b.good} /> (good) to <CommitLink project={b.project} id={b.bad} /> (bad)</>}>
+            {b.failure && <p class="said bad" role="status"><CommitLink project={b.project} id={b.failure.commit} /> {b.failure.state.replace("_", " ")}{b.failure.job_id === null ? "" : ` (job ${b.failure.job_id})`}: {b.failure.reason}</p>}
+            {budgetText(b) && <p role="status">{budgetText(b)}</p>}
             {b.mode === "remote" && <Search b={b} reload={load.state === "data" ? load.reload : () => undefined} />}
             <Section title={b.culprits.length === 1 ? "Culprit" : "Culprits"}>
               {b.culprits.length === 0 ? <Empty title={b.state === "running" ? "No commit is named yet" : "No commit is named"} /> : <div class="cards">{b.culprits.map((c, i) => (
                 <article key={i} class="card">
                   {c.commits.map((id) => <h3 key={id}><CommitLink project={b.project} id={id} /> {history.find((h) => h.id === id)?.subject}</h3>)}
-                  {c.commits.length > 1 && <p class="muted">These cannot be told apart: those between do not build.</p>}
+                  {setText(c) && <p class="muted">{setText(c)}</p>}
                   <p class="metric-value">{formatChange(c.rel_change)}</p>
                   <p><Badge judged={{ tone: c.probability >= 0.95 ? "bad" : "warn", icon: c.probability >= 0.95 ? "check" : "question", word: `${formatCertainty(c.probability)} certain` }} /></p>
                   <p class="muted">{formatChange(c.rel_low)} to {formatChange(c.rel_high)}</p>
@@ -92,6 +95,7 @@ export function BisectionView(props: { id: string }) {
             <Section title="Steps"><Plot b={b} unit={unit} history={history} /></Section>
             <Section title="What it took">
               <Facts facts={[["Runs", String(b.runs)], ["Builds", String(b.builds)], ["Commits measured", String(b.commits_measured)], ["Time", formatDuration(b.seconds)],
+                ...(countsText(b) ? [["Steps", countsText(b)] as [string, string]] : []),
                 ["Alert", b.alert_id === null ? "none" : <a href={href.alert(b.alert_id)}>#{b.alert_id}</a>]]} />
               {b.repro && <Command text={b.repro} what="Command: the same comparison here" />}
               <Command text={`perfci bisect --metric ${b.metric}${bench}${b.backend ? ` --backend ${b.backend}` : ""} --good ${shortId(b.good)} --bad ${shortId(b.bad)}`} what="Command: repeat it" />

@@ -5,6 +5,7 @@ import type { Bisection } from "../api/types";
 import { BeliefBars } from "../charts/belief";
 import { formatDuration, formatShare, plural } from "../base/format";
 import { CommitLink, Facts, Section } from "../widgets/parts";
+import { countsText } from "./bisection_text";
 import { Empty } from "../widgets/state";
 
 function Cancel(props: { id: number; done: () => void }) {
@@ -27,12 +28,12 @@ export function Search(props: { b: Bisection; reload: () => void }) {
       {known ? <BeliefBars line={line} /> : <Empty title="Nothing is measured yet" />}
       {known && <p class="muted">{plural(line.length, "commit")}, oldest first. {best.map((c, i) => <span key={c.id}>{i > 0 ? ", " : ""}<CommitLink project={b.project} id={c.id} /> {formatShare(c.probability)}</span>)}</p>}
       {running && cost && <Facts facts={[
-        ["Runs so far", String(b.runs)], ["Runs to go", cost.runs === null ? "unknown" : `about ${Math.ceil(cost.runs)}`],
+        ["Steps so far", countsText(b) ?? String(b.runs)], ["Runs to go", cost.runs === null ? "unknown" : `about ${Math.ceil(cost.runs)}`],
         ["Runners", String(cost.runners)], ["Jobs before it", String(cost.jobs_waiting)],
         ["Wait", cost.wait_seconds === null ? "unknown" : formatDuration(cost.wait_seconds)], ["Time to go", cost.seconds === null ? "unknown" : formatDuration(cost.seconds)],
         ["Stored runs used", String(cost.stored_runs)]]} />}
       {running && <Cancel id={b.id} done={props.reload} />}
-      {b.reason && <p>{b.reason}</p>}
+      {b.reason && b.stopped !== "budget" && <p>{b.reason}</p>}
     </Section>
   );
 }

@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Bisection, Culprit } from "../api/types";
+import { budgetText, countsText, setText } from "./bisection_text";
+
+const search = (more: Partial<Bisection>): Bisection => ({
+  id: 1, project: "p", metric: "t_ns", benchmark: null, backend: null, good: "a", bad: "b", verdict: "inconclusive", culprits: [],
+  runs: 40, builds: 6, commits_measured: 6, seconds: 9, alert_id: null, ...more,
+});
+const set = (more: Partial<Culprit>): Culprit => ({ commits: ["a", "b"], probability: 1, rel_change: 0.1, rel_low: 0.1, rel_high: 0.1, ...more });
+
+test("a budget that ended says what is left, in the words of the command line", () => {
+  const left = { stopped: "budget", budget_runs: 40, candidates: 12, likeliest: { commit: "0123456789abcdef", probability: 0.414 }, probability_none: 0.01, expected_more_runs: 8.2 };
+  assert.match(budgetText(search(left)) ?? "", /^Budget of 40 runs used; 12 candidates remain; most likely 0123456789 \(probability 0\.41\); 9 more runs expected\.$/);
+  assert.match(budgetText(search({ ...left, probability_none: 0.9 })) ?? "", /no regression shown so far \(probability of none 0\.90\)/);
+  assert.equal(budgetText(search({ stopped: null })), null);
+});
+
+test("a set says why it is one", () => {
+  assert.equal(setText(set({ commits: ["a"] })), null);
+  assert.match(setText(set({ unmeasurable: true })) ?? "", /cannot be measured/);
+  assert.match(setText(set({ unmeasurable: false })) ?? "", /hardly narrow/);
+});
+
+test("stored runs are not counted as measured", () => {
+  const counts = { stored: 6, measured: 0, broken: 2, failed: 0, timed_out: 0, waiting: 0 };
+  assert.equal(countsText(search({ counts })), "0 newly measured, 6 stored runs used, 2 broken");
+  assert.equal(countsText(search({ counts: null })), null);
+});
