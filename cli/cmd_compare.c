@@ -22,6 +22,7 @@ enum {
     KEY_SEED,
     KEY_MARGIN,
     KEY_STORED,
+    KEY_ACROSS,
     KEY_BASE,
     KEY_TIMEOUT,
     KEY_WAIT_QUIET,
@@ -40,6 +41,7 @@ typedef struct compare_opts {
     size_t rounds;
     double margin;
     bool stored;
+    bool across;
     bool git_bisect;
     bool check; /* `perfci check`: no arguments */
 } compare_opts;
@@ -68,6 +70,8 @@ typedef struct compare_opts {
 static const struct argp_option compare_options[] = {
     COMMON_OPTIONS,
     { "stored", KEY_STORED, 0, 0, "Compare what the service has of both", 0 },
+    { "across", KEY_ACROSS, 0, 0,
+      "Decide on stored results of different machines or compilers, too", 0 },
     { "project", KEY_PROJECT, "P", 0, "The project's name, for stored results", 0 },
     PFC_SERVICE_OPTIONS(0),
     { 0 },
@@ -87,6 +91,7 @@ static const pfc_arg_field compare_fields[] = {
     { KEY_BUILD, PFC_ARG_TEXT, offsetof(compare_opts, take.build), 0, 0 },
     { KEY_ROUNDS, PFC_ARG_COUNT, offsetof(compare_opts, rounds), 1, PFC_TAKE_MAX_REPEATS },
     { KEY_STORED, PFC_ARG_FLAG, offsetof(compare_opts, stored), 0, 0 },
+    { KEY_ACROSS, PFC_ARG_FLAG, offsetof(compare_opts, across), 0, 0 },
     { KEY_BASE, PFC_ARG_TEXT, offsetof(compare_opts, base), 0, 0 },
     { KEY_TIMEOUT, PFC_ARG_SECONDS, offsetof(compare_opts, take.timeout_s), 0, 0 },
     { KEY_WAIT_QUIET, PFC_ARG_DURATION, offsetof(compare_opts, take.wait_quiet), 0, 0 },
@@ -103,7 +108,11 @@ static const char compare_doc[] =
     "or "
     "ids of stored runs. Two revisions are built and measured here in turns, unless --stored.\n"
     "\n"
-    "Exit status 1 regression, 0 none, 3 not decided, 4 a benchmark is broken.\n"
+    "Stored results that were measured on different machines or with different compilers are shown "
+    "with what differs, and are not decided (exit status 3) without --across.\n"
+    "\n"
+    "Exit status 1 regression, 0 none, 3 not decided, 4 a benchmark is broken on one side or "
+    "both.\n"
     "\n"
     "Examples:\n"
     "  perfci compare main HEAD\n"
@@ -239,7 +248,8 @@ static pfc_code compare_stored(const compare_opts *o, const pfc_take *t, const c
     if (!code)
         code = pfc_api_project(o->project, &t->conf, t->root, &project, err);
     if (!code) {
-        path = pfc_format("/api/v1/compare?project=%s&a=%s&b=%s", project, a, b);
+        path = pfc_format("/api/v1/compare?project=%s&a=%s&b=%s%s", project, a, b,
+                          o->across ? "&across=true" : "");
         code = pfc_http_json(http, "GET", path, NULL, NULL, &doc, err);
     }
     if (!code)

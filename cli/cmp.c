@@ -1,12 +1,11 @@
 /*
  * The judgement of two runs.
  */
-#include "cli/cmp.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/cmp_priv.h"
 #include "core/base/buf.h"
 #include "core/base/parse.h"
 #include "core/wire/fingerprint.h"
@@ -27,6 +26,8 @@ int pfc_cmp_exit(const pfc_cmp *cmp)
 {
     if (cmp->count[PFC_CMP_BROKEN])
         return PFC_EXIT_BROKEN;
+    if (cmp->stored && cmp->differs_len && !cmp->across)
+        return PFC_EXIT_INCONCLUSIVE; /* it may be the machine or the compiler */
     if (cmp->count[PFC_CMP_REGRESSION])
         return PFC_EXIT_REGRESSION;
     if (cmp->count[PFC_CMP_SAME] + cmp->count[PFC_CMP_IMPROVEMENT] == 0)
@@ -40,6 +41,8 @@ void pfc_cmp_row_clear(pfc_cmp_row *r)
     free(r->metric);
     free(r->backend);
     free(r->unit);
+    free(r->machine_class);
+    json_decref(r->differs);
     free(r->reason);
     *r = (pfc_cmp_row){ 0 };
 }
@@ -51,7 +54,14 @@ void pfc_cmp_clear(pfc_cmp *cmp)
     free(cmp->rows);
     free(cmp->a);
     free(cmp->b);
-    free(cmp->fingerprint);
+    for (size_t i = 0; i < cmp->differs_len; i++) {
+        free(cmp->differs[i].field);
+        free(cmp->differs[i].a);
+        free(cmp->differs[i].b);
+    }
+    free(cmp->differs);
+    json_decref(cmp->only_a);
+    json_decref(cmp->only_b);
     *cmp = (pfc_cmp){ 0 };
 }
 
@@ -180,7 +190,7 @@ static pfc_code judge(const pfc_measurement *a, const pfc_measurement *b, double
     return PFC_OK;
 }
 
-static pfc_cmp_row *add_row(pfc_cmp *cmp)
+pfc_cmp_row *pfc_cmp_add_row(pfc_cmp *cmp)
 {
     cmp->rows = pfc_grow(cmp->rows, cmp->len, &cmp->cap, sizeof(cmp->rows[0]));
     cmp->rows[cmp->len] = (pfc_cmp_row){
@@ -199,7 +209,7 @@ static pfc_code add_pair(pfc_cmp *cmp, const pfc_measurement *a, const pfc_measu
 
     if (a->status == PFC_STATUS_SKIPPED || b->status == PFC_STATUS_SKIPPED)
         return PFC_OK; /* not available on this machine: nothing to say */
-    row = add_row(cmp);
+    row = pfc_cmp_add_row(cmp);
     row->benchmark = pfc_strdup(b->benchmark);
     row->metric = pfc_strdup(b->metric);
     row->backend = pfc_strdup(b->backend);
@@ -208,6 +218,8 @@ static pfc_code add_pair(pfc_cmp *cmp, const pfc_measurement *a, const pfc_measu
     row->secondary = pfc_streq(pfc_pairs_get(&b->extra, PFC_ROLE), PFC_ROLE_SECONDARY);
     if (bad) {
         row->verdict = PFC_CMP_BROKEN;
+        row->broken_a = a->status == PFC_STATUS_BROKEN;
+        row->broken_b = b->status == PFC_STATUS_BROKEN;
         row->reason = pfc_strdup(bad->reason);
         return PFC_OK;
     }
@@ -235,30 +247,27 @@ static void hold_discovery_rate(pfc_cmp *cmp)
     free(p);
 }
 
-/* Names of the fingerprint's entries that differ. */
-static char *differing(const pfc_machine *a, const pfc_machine *b)
+static void set_differences(pfc_cmp *cmp, const pfc_pairs *a, const pfc_pairs *b)
 {
     char **names;
     size_t len;
-    pfc_buf buf;
-    char *out = NULL;
 
-    pfc_fingerprint_diff(&a->fingerprint, &b->fingerprint, PFC_FINGERPRINT_VALUES, &names, &len);
-    pfc_buf_init(&buf, 8192);
-    for (size_t i = 0; i < len; i++) {
-        pfc_buf_printf(&buf, "%s%s", i ? ", " : "", names[i]);
-        free(names[i]);
-    }
+    pfc_fingerprint_diff(a, b, PFC_FINGERPRINT_VALUES, &names, &len);
+    cmp->differs = pfc_calloc(len, sizeof(*cmp->differs));
+    cmp->differs_len = len;
+    for (size_t i = 0; i < len; i++)
+        cmp->differs[i] = (pfc_cmp_difference){ .field = names[i],
+                                                .a = pfc_strdup(pfc_pairs_get(a, names[i])),
+                                                .b = pfc_strdup(pfc_pairs_get(b, names[i])) };
     free(names);
-    if (buf.len)
-        out = pfc_buf_take(&buf);
-    pfc_buf_clear(&buf);
-    return out;
 }
 
-/* The canary's code is the same on both sides: when it differs, the machine did. Its row decides
- * nothing, and a change of it is told apart. */
-static void count(pfc_cmp *cmp)
+static void add_only(json_t *list, const pfc_measurement *m)
+{
+    json_array_append_new(list, json_sprintf("%s %s %s", m->benchmark, m->metric, m->backend));
+}
+
+void pfc_cmp_count(pfc_cmp *cmp)
 {
     for (size_t i = 0; i < cmp->len; i++) {
         pfc_cmp_row *row = &cmp->rows[i];
@@ -279,7 +288,10 @@ pfc_code pfc_cmp_runs(const pfc_run *a, const pfc_run *b, const char *name_a, co
 {
     pfc_code code = PFC_OK;
 
-    *out = (pfc_cmp){ .a = pfc_strdup(name_a), .b = pfc_strdup(name_b) };
+    *out = (pfc_cmp){ .a = pfc_strdup(name_a),
+                      .b = pfc_strdup(name_b),
+                      .only_a = json_array(),
+                      .only_b = json_array() };
     for (size_t i = 0; i < b->measurements_len && !code; i++) {
         const pfc_measurement *mb = &b->measurements[i];
         const pfc_measurement *ma = find(a, mb);
@@ -287,261 +299,15 @@ pfc_code pfc_cmp_runs(const pfc_run *a, const pfc_run *b, const char *name_a, co
         if (ma)
             code = add_pair(out, ma, mb, margin, err);
         else
-            out->only_b++;
+            add_only(out->only_b, mb);
     }
     for (size_t i = 0; i < a->measurements_len; i++)
-        out->only_a += !find(b, &a->measurements[i]);
+        if (!find(b, &a->measurements[i]))
+            add_only(out->only_a, &a->measurements[i]);
     if (code)
         return code;
     hold_discovery_rate(out);
-    out->fingerprint = differing(&a->machine, &b->machine);
-    count(out);
+    set_differences(out, &a->machine.fingerprint, &b->machine.fingerprint);
+    pfc_cmp_count(out);
     return PFC_OK;
-}
-
-/* ---- JSON ---- */
-
-static json_t *number(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
-static json_t *side_json(const pfc_cmp_side *s)
-{
-    return json_pack("{s:o,s:o,s:o,s:I}", "median", number(s->median), "low", number(s->low),
-                     "high", number(s->high), "n", (json_int_t)s->n);
-}
-
-static json_t *row_json(const pfc_cmp_row *r)
-{
-    json_t *doc = json_pack("{s:s,s:s,s:s,s:s,s:s}", "benchmark", r->benchmark, "metric", r->metric,
-                            "backend", r->backend, "unit", r->unit, "direction",
-                            r->higher_is_better ? "higher" : "lower");
-
-    if (r->verdict != PFC_CMP_BROKEN) {
-        json_object_set_new(doc, "a", side_json(&r->a));
-        json_object_set_new(doc, "b", side_json(&r->b));
-        json_object_set_new(doc, "rel_change", number(r->rel_change));
-        json_object_set_new(doc, "rel_low", number(r->rel_low));
-        json_object_set_new(doc, "rel_high", number(r->rel_high));
-        json_object_set_new(doc, "p", number(r->p));
-        json_object_set_new(doc, "noise_rel", number(r->noise_rel));
-    } else if (r->reason) {
-        json_object_set_new(doc, "reason", json_string(r->reason));
-    }
-    json_object_set_new(doc, "verdict", json_string(pfc_cmp_name(r->verdict)));
-    if (r->secondary)
-        json_object_set_new(doc, "secondary", json_true());
-    return doc;
-}
-
-json_t *pfc_cmp_to_json(const pfc_cmp *cmp)
-{
-    json_t *rows = json_array();
-    json_t *summary = json_object();
-    json_t *doc =
-        json_pack("{s:{s:s},s:{s:s},s:o,s:I,s:I}", "a", "name", cmp->a, "b", "name", cmp->b, "rows",
-                  rows, "only_a", (json_int_t)cmp->only_a, "only_b", (json_int_t)cmp->only_b);
-
-    for (size_t i = 0; i < cmp->len; i++)
-        json_array_append_new(rows, row_json(&cmp->rows[i]));
-    for (int v = 0; v < PFC_CMP_VERDICTS; v++)
-        json_object_set_new(summary, pfc_cmp_name((pfc_cmp_verdict)v),
-                            json_integer((json_int_t)cmp->count[v]));
-    json_object_set_new(doc, "summary", summary);
-    if (cmp->fingerprint)
-        json_object_set_new(doc, "fingerprint_differs", json_string(cmp->fingerprint));
-    return doc;
-}
-
-static pfc_code read_side(const json_t *row, const pfc_json_at *at, const char *key,
-                          pfc_cmp_side *out, pfc_err *err)
-{
-    const pfc_json_at here = { .up = at, .key = key };
-    json_t *side = NULL;
-    pfc_code code = pfc_json_object(row, at, key, false, &side, err);
-
-    *out = (pfc_cmp_side){ NAN, NAN, NAN, 0 };
-    if (code || !side)
-        return code;
-    code = pfc_json_double(side, &here, "median", false, -1e308, 1e308, &out->median, err);
-    if (!code)
-        code = pfc_json_double(side, &here, "low", false, -1e308, 1e308, &out->low, err);
-    if (!code)
-        code = pfc_json_double(side, &here, "high", false, -1e308, 1e308, &out->high, err);
-    return code ? code : pfc_json_i64(side, &here, "n", false, 0, INT64_MAX, &out->n, err);
-}
-
-static pfc_code read_verdict(const json_t *obj, const pfc_json_at *at, pfc_cmp_verdict *out,
-                             pfc_err *err)
-{
-    char *name = NULL;
-    pfc_code code = pfc_json_string(obj, at, "verdict", true, 32, &name, err);
-
-    if (code)
-        return code;
-    for (*out = PFC_CMP_SAME; *out < PFC_CMP_VERDICTS; ++*out)
-        if (strcmp(pfc_cmp_name(*out), name) == 0)
-            break;
-    if (*out == PFC_CMP_VERDICTS)
-        code = pfc_json_fault(at, "verdict", err, "no verdict is called \"%.32s\"", name);
-    free(name);
-    return code;
-}
-
-static pfc_code read_texts(const json_t *obj, const pfc_json_at *at, pfc_cmp_row *row, pfc_err *err)
-{
-    char *direction = NULL;
-    pfc_code code =
-        pfc_json_string(obj, at, "benchmark", true, PFC_WIRE_MAX_NAME, &row->benchmark, err);
-
-    if (!code)
-        code = pfc_json_string(obj, at, "metric", true, PFC_WIRE_MAX_NAME, &row->metric, err);
-    if (!code)
-        code = pfc_json_string(obj, at, "backend", false, PFC_WIRE_MAX_NAME, &row->backend, err);
-    if (!code)
-        code = pfc_json_string(obj, at, "unit", false, PFC_WIRE_MAX_NAME, &row->unit, err);
-    if (!code)
-        code = pfc_json_string(obj, at, "reason", false, PFC_WIRE_MAX_TEXT, &row->reason, err);
-    if (!code)
-        code = pfc_json_string(obj, at, "direction", false, 16, &direction, err);
-    row->higher_is_better = pfc_streq(direction, "higher");
-    if (!row->backend)
-        row->backend = pfc_strdup("");
-    if (!row->unit)
-        row->unit = pfc_strdup("");
-    free(direction);
-    return code;
-}
-
-static pfc_code read_row(const json_t *obj, const pfc_json_at *at, pfc_cmp_row *row, pfc_err *err)
-{
-    const struct {
-        const char *key;
-        double *out;
-    } numbers[] = { { "rel_change", &row->rel_change },
-                    { "rel_low", &row->rel_low },
-                    { "rel_high", &row->rel_high },
-                    { "p", &row->p },
-                    { "noise_rel", &row->noise_rel } };
-    pfc_code code = read_texts(obj, at, row, err);
-
-    if (!code)
-        code = read_verdict(obj, at, &row->verdict, err);
-    if (!code)
-        code = read_side(obj, at, "a", &row->a, err);
-    if (!code)
-        code = read_side(obj, at, "b", &row->b, err);
-    for (size_t i = 0; i < PFC_ARRAY_LEN(numbers) && !code; i++)
-        code = pfc_json_double(obj, at, numbers[i].key, false, -1e308, 1e308, numbers[i].out, err);
-    return code;
-}
-
-/* "a": {"name"} as we write it, {"commit"} as the service does. */
-static pfc_code read_name(const json_t *doc, const char *key, char **out, pfc_err *err)
-{
-    const pfc_json_at at = { .key = key };
-    json_t *side = NULL;
-    pfc_code code = pfc_json_object(doc, NULL, key, true, &side, err);
-
-    if (!code)
-        code = pfc_json_string(side, &at, json_object_get(side, "name") ? "name" : "commit", false,
-                               PFC_WIRE_MAX_TEXT, out, err);
-    if (!code && !*out)
-        *out = pfc_strdup(key);
-    return code;
-}
-
-pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err)
-{
-    const pfc_json_at root = { .key = "rows" };
-    json_t *rows = NULL;
-    pfc_code code;
-
-    *out = (pfc_cmp){ 0 };
-    code = read_name(doc, "a", &out->a, err);
-    if (!code)
-        code = read_name(doc, "b", &out->b, err);
-    if (!code && json_is_string(json_object_get(doc, "fingerprint_differs")))
-        code =
-            pfc_json_string(doc, NULL, "fingerprint_differs", false, 8192, &out->fingerprint, err);
-    if (!code)
-        code = pfc_json_array(doc, NULL, "rows", true, PFC_CMP_MAX_ROWS, &rows, err);
-    for (size_t i = 0; !code && i < json_array_size(rows); i++) {
-        const pfc_json_at at = { .up = &root, .index = i };
-
-        code = read_row(json_array_get(rows, i), &at, add_row(out), err);
-    }
-    if (!code)
-        count(out);
-    return code;
-}
-
-/* ---- table ---- */
-
-static void show_side(pfc_table *table, size_t col, const pfc_cmp_side *s)
-{
-    char text[32];
-
-    pfc_show_value(s->median, text);
-    pfc_table_set(table, col, text);
-}
-
-static void print_row(pfc_table *table, const pfc_cmp_row *r)
-{
-    static const char *const colors[] = { NULL, "green", "yellow", "red", "red" };
-    char text[32];
-    char low[32];
-
-    pfc_table_row(table);
-    pfc_table_set(table, 0, r->benchmark);
-    pfc_table_set(table, 1, r->metric);
-    pfc_table_set(table, 2, r->backend);
-    pfc_table_set(table, 9, pfc_cmp_name(r->verdict));
-    if (colors[r->verdict])
-        pfc_table_color(table, 9, colors[r->verdict]);
-    if (r->verdict == PFC_CMP_BROKEN) {
-        pfc_table_set(table, 5, r->reason);
-        return;
-    }
-    show_side(table, 3, &r->a);
-    show_side(table, 4, &r->b);
-    pfc_table_set(table, 5, r->unit);
-    pfc_show_percent(r->rel_change, text);
-    pfc_table_set(table, 6, text);
-    pfc_show_percent(r->rel_low, low);
-    pfc_show_percent(r->rel_high, text);
-    pfc_table_setf(table, 7, "%s .. %s", low, text);
-    pfc_table_setf(table, 8, "%lld+%lld", (long long)r->a.n, (long long)r->b.n);
-}
-
-void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)
-{
-    static const pfc_col cols[] = { { "BENCHMARK", false }, { "METRIC", false },
-                                    { "BACKEND", false },   { "A", true },
-                                    { "B", true },          { "UNIT", false },
-                                    { "CHANGE", true },     { "INTERVAL", true },
-                                    { "N", true },          { "VERDICT", false } };
-    pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
-    char text[32];
-
-    for (size_t i = 0; i < cmp->len; i++)
-        print_row(table, &cmp->rows[i]);
-    pfc_table_print(table);
-    if (cmp->len == 0)
-        pfc_cli_warn(cli, "nothing to compare: A and B have no measured benchmark in common");
-    if (cmp->canary_rel != 0) {
-        pfc_show_percent(cmp->canary_rel, text);
-        pfc_cli_warn(cli,
-                     "the same fixed work took %s in B: the machine ran at another speed, so that "
-                     "timings may say more about it than about the code",
-                     text);
-    }
-    if (cmp->fingerprint)
-        pfc_cli_warn(cli,
-                     "the machines differ (%s): the numbers may say more about them than "
-                     "about the code",
-                     cmp->fingerprint);
-    if (cmp->only_a || cmp->only_b)
-        pfc_cli_note(cli, "not compared: %zu only in A, %zu only in B", cmp->only_a, cmp->only_b);
 }

@@ -28,7 +28,11 @@ typedef struct pfc_cmp_side {
 
 typedef struct pfc_cmp_row {
     char *benchmark, *metric, *backend, *unit;
+    char *machine_class; /* of stored results; NULL: one machine */
+    json_t
+        *differs; /* array: what of the fingerprint differs in this row; NULL: see the comparison */
     char *reason; /* when broken */
+    bool broken_a, broken_b;
     bool higher_is_better;
     bool secondary; /* shown, but no reason to fail */
     pfc_cmp_side a, b;
@@ -36,12 +40,20 @@ typedef struct pfc_cmp_row {
     pfc_cmp_verdict verdict;
 } pfc_cmp_row;
 
+/* A fingerprint's entry that is not the same on both sides; NULL: not recorded there. */
+typedef struct pfc_cmp_difference {
+    char *field, *a, *b;
+} pfc_cmp_difference;
+
 typedef struct pfc_cmp {
     char *a, *b; /* what was compared: a commit, file or run */
     pfc_cmp_row *rows;
     size_t len, cap;
-    char *fingerprint; /* names of what differs between the machines, ", " between; NULL: nothing */
-    size_t only_a, only_b;          /* benchmarks of one side alone */
+    pfc_cmp_difference *differs; /* between the machines */
+    size_t differs_len;
+    bool stored; /* the service judged what it has: made at two times, perhaps on two machines */
+    bool across; /* verdicts across machines or compilers were asked for */
+    json_t *only_a, *only_b;        /* arrays: "benchmark metric backend" of one side alone */
     size_t count[PFC_CMP_VERDICTS]; /* without the canary's row and secondary ones */
     double canary_rel; /* how much the machine's canary changed; 0: it did not, or is unknown */
 } pfc_cmp;
@@ -66,7 +78,8 @@ pfc_code pfc_cmp_select(pfc_cmp *cmp, const pfc_select *what, pfc_err *err) PFC_
 void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp);
 /** "regression", "improvement", "same", "inconclusive", "broken". */
 const char *pfc_cmp_name(pfc_cmp_verdict verdict);
-/** 4 broken, 1 regression, 3 inconclusive (or nothing to compare), 0. */
+/** 4 broken, 1 regression, 3 inconclusive (or nothing to compare, or stored results of different
+ *  machines or compilers without `across`), 0. */
 int pfc_cmp_exit(const pfc_cmp *cmp);
 
 #endif

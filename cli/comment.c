@@ -20,6 +20,8 @@ static void put_verdict(pfc_buf *out, const pfc_cmp *cmp)
     if (n[PFC_CMP_BROKEN])
         pfc_buf_printf(out, "### \xE2\x9B\x94 %zu benchmark%s broken", n[PFC_CMP_BROKEN],
                        n[PFC_CMP_BROKEN] == 1 ? " is" : "s are");
+    else if (cmp->stored && cmp->differs_len && !cmp->across)
+        pfc_buf_puts(out, "### \xE2\x9A\xAA Not decided: the two were not measured alike");
     else if (n[PFC_CMP_REGRESSION])
         pfc_buf_printf(out, "### \xF0\x9F\x94\xB4 %zu regression%s, the largest %.1f %%",
                        n[PFC_CMP_REGRESSION], n[PFC_CMP_REGRESSION] == 1 ? "" : "s", worst * 100);
@@ -101,6 +103,20 @@ static void put_table(pfc_buf *out, const pfc_cmp *cmp, bool changes, size_t max
         pfc_buf_putc(out, '\n');
 }
 
+static void put_differences(pfc_buf *out, const pfc_cmp *cmp)
+{
+    for (size_t i = 0; i < cmp->differs_len; i++) {
+        const pfc_cmp_difference *d = &cmp->differs[i];
+
+        pfc_buf_puts(out, i ? "; " : "");
+        pfc_markdown_text(out, d->field);
+        pfc_buf_puts(out, ": ");
+        pfc_markdown_text(out, d->a ? d->a : "not recorded");
+        pfc_buf_puts(out, " to ");
+        pfc_markdown_text(out, d->b ? d->b : "not recorded");
+    }
+}
+
 void pfc_comment_markdown(const pfc_cmp *cmp, const char *key, const char *link, pfc_buf *out)
 {
     const size_t changed = cmp->count[PFC_CMP_REGRESSION] + cmp->count[PFC_CMP_BROKEN];
@@ -110,9 +126,9 @@ void pfc_comment_markdown(const pfc_cmp *cmp, const char *key, const char *link,
     pfc_buf_printf(out, "%s\n", marker);
     put_verdict(out, cmp);
     put_table(out, cmp, true, TABLE_ROWS);
-    if (cmp->fingerprint) {
+    if (cmp->differs_len) {
         pfc_buf_puts(out, "The machines differ (");
-        pfc_markdown_text(out, cmp->fingerprint);
+        put_differences(out, cmp);
         pfc_buf_puts(out, "): read the numbers with care.\n\n");
     }
     if (cmp->len > changed) {

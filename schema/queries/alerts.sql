@@ -21,7 +21,7 @@ SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, 
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.commit_high_id) AS commit_high,
        a.culprit, extract(epoch FROM a.created_at)::float8 AS created_at,
        extract(epoch FROM a.updated_at)::float8 AS updated_at, a.note, a.group_id, a.group_series,
-       a.group_measured, a.group_summary, a.accepted_at IS NOT NULL AS accepted, a.evidence, x.kind, a.event_id,
+       a.group_measured, a.group_summary, a.accepted_at IS NOT NULL AS accepted, a.evidence, x.kind, x.reason, a.event_id,
        alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) AS worth,
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.undone_commit_id)
            AS undone_commit,

@@ -152,7 +152,8 @@ ORDER BY benchmark, metric, backend;
 -- $1 project_id, $2 commit_id or NULL, $3 run or NULL, $4 backend or NULL
 -- Runs whose canary moved count only when there is nothing else.
 SELECT b.name AS benchmark, s.metric, s.backend, s.machine_class, s.unit, s.higher_is_better, s.exact,
-       m.samples, m.blocks, r.run_id AS run, r.machine_id
+       m.samples, m.blocks, r.run_id AS run, r.machine_id,
+       extract(epoch FROM r.started_at)::float8 AS started_at
 FROM measurements m
 JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id
     AND ($2::bigint IS NULL OR r.commit_id = $2) AND ($3::bigint IS NULL OR r.id = $3)
@@ -166,3 +167,16 @@ WHERE m.project_id = $1::bigint AND ($2::bigint IS NULL OR m.commit_id = $2)
       SELECT 1 FROM runs o WHERE o.project_id = $1::bigint AND o.commit_id = $2 AND NOT o.infra))
 ORDER BY b.name COLLATE "C", s.metric COLLATE "C", s.backend COLLATE "C",
          s.machine_class COLLATE "C", r.id;
+
+-- name: compare_broken
+-- $1 project_id, $2 commit_id or NULL, $3 run or NULL, $4 backend or NULL  -> the newest broken result of each name
+SELECT DISTINCT ON (u.benchmark COLLATE "C", u.metric COLLATE "C", u.backend COLLATE "C", k.class COLLATE "C")
+       u.benchmark, u.metric, u.backend, k.class AS machine_class, u.unit, u.higher_is_better, u.exact, u.reason,
+       r.run_id AS run, r.machine_id, extract(epoch FROM r.started_at)::float8 AS started_at
+FROM runs r
+JOIN machines k ON k.id = r.machine_id
+JOIN unmeasured u ON u.project_id = r.project_id AND u.run_id = r.id AND u.broken
+WHERE r.project_id = $1::bigint AND ($2::bigint IS NULL OR r.commit_id = $2)
+  AND ($3::bigint IS NULL OR r.id = $3) AND ($4::text IS NULL OR u.backend = $4)
+ORDER BY u.benchmark COLLATE "C", u.metric COLLATE "C", u.backend COLLATE "C", k.class COLLATE "C",
+         r.started_at DESC, r.run_id DESC;

@@ -58,6 +58,7 @@ static json_t *encode_alert(const pfc_alert *a)
     json_object_set_new(json, "undone_by", pfc_reply_string(a->undone_commit));
     json_object_set_new(json, "group", encode_group(a));
     json_object_set_new(json, "kind", pfc_reply_string(a->kind));
+    json_object_set_new(json, "reason", pfc_reply_string(a->reason));
     json_object_set_new(json, "evidence", pfc_reply_string(a->evidence));
     json_object_set_new(json, "worth", pfc_reply_number(a->worth));
     json_object_set_new(json, "event_id", pfc_encode_id(a->event_id));

@@ -19,6 +19,8 @@ def ref(name):
 
 def null(schema):
     """It, or null."""
+    if "null" in schema.get("type", ""):
+        return schema
     if "enum" in schema:
         return {**schema, "enum": [*schema["enum"], None]}
     if "$ref" in schema or "properties" in schema:
@@ -100,8 +102,9 @@ run = members("branch suite suite_hash finished_at job_id job_fence infra",
 
 side = members(median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT)
 compared = members(**SERIES, exact=TRUTH, a=side, b=side, **INTERVAL, p=null(SHARE),
-                   verdict=one_of("regression", "improvement", "same", "inconclusive"), noise_rel=null(NUMBER),
-                   detectable_rel=null(NUMBER), fingerprint_differs=each(TEXT))
+                   verdict=one_of("regression", "improvement", "same", "inconclusive", "broken"), noise_rel=null(NUMBER),
+                   detectable_rel=null(NUMBER), fingerprint_differs=each(TEXT), broken=each(one_of("a", "b")), reason=null(TEXT))
+differing = members(field=TEXT, a=null(TEXT), b=null(TEXT))
 target = members(commit=COMMIT, runs=each(RUN_ID))
 
 covered = members(series_id=NUMERAL, benchmark=TEXT, params=TEXTS, backend=TEXT, machine_class=TEXT, missing=COUNT,
@@ -113,9 +116,9 @@ suspected = members(commit=COMMIT, subject=null(TEXT), author=null(TEXT), named=
 group_member = members(id=NUMERAL, series_id=NUMERAL, **NAMED, **INTERVAL, state=ref("AlertState"))
 group = members(id=NUMERAL, series=COUNT, measured=COUNT, summary=TEXT)
 alert = members(id=NUMERAL, project=TEXT, series_id=NUMERAL, **NAMED, branch=TEXT, unit=TEXT, state=ref("AlertState"),
-                direction=CHANGE, better=BETTER, **EFFECT, commit=COMMIT, commit_low=null(COMMIT), commit_high=null(COMMIT),
+                direction=CHANGE, better=BETTER, **{name: null(schema) for name, schema in EFFECT.items()}, commit=COMMIT, commit_low=null(COMMIT), commit_high=null(COMMIT),
                 culprit=null(COMMIT), created_at=TIME, updated_at=TIME, note=TEXT, repro=TEXT, accepted=TRUTH,
-                undone_by=null(COMMIT), group=null(group), kind=one_of("step", "drift"),
+                undone_by=null(COMMIT), group=null(group), kind=one_of("step", "drift", "broken", "toolchain", "harness"), reason=null(TEXT),
                 evidence=null(one_of("exact", "corroborated", "alone", "single")), worth=null(NUMBER), event_id=null(NUMERAL),
                 suspect=null(suspected))
 witness = members(series_id=NUMERAL, metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, exact=TRUTH,
@@ -219,8 +222,9 @@ SCHEMAS = {
         precision=null(SHARE), recall=null(SHARE), f1=null(SHARE)),
     "IngestAnswer": members(run_id=NUMERAL, id=RUN_ID, series=COUNT, samples=COUNT),
     "RunAnswer": run,
-    "CompareAnswer": members(a=target, b=target, margin_rel=NUMBER, rows=each(compared), only_a=each(TEXT), only_b=each(TEXT),
-                             summary=members(regression=COUNT, improvement=COUNT, same=COUNT, inconclusive=COUNT)),
+    "CompareAnswer": members(a=target, b=target, across=TRUTH, margin_rel=NUMBER, differs=each(differing), rows=each(compared),
+                             only_a=each(TEXT), only_b=each(TEXT),
+                             summary=members(regression=COUNT, improvement=COUNT, same=COUNT, inconclusive=COUNT, broken=COUNT)),
     "CoverageAnswer": more(
         page("rows", covered), branch=TEXT,
         commits=each(members(id=COMMIT, position=NUMERAL, time=TIME, subject=TEXT, measured=COUNT, missing=COUNT)),

@@ -10,6 +10,8 @@ static json_t *encode_side(const pfc_side_summary *s)
 
 static const char *verdict_word(const pfc_compare_row *r)
 {
+    if (r->broken_a || r->broken_b)
+        return "broken";
     switch (r->result.verdict) {
     case PFC_VERDICT_SAME:
         return "same";
@@ -19,6 +21,32 @@ static const char *verdict_word(const pfc_compare_row *r)
         break;
     }
     return "inconclusive";
+}
+
+/* The sides that have no samples because the benchmark is broken there. */
+static json_t *encode_broken(const pfc_compare_row *r)
+{
+    json_t *sides = json_array();
+
+    if (r->broken_a)
+        json_array_append_new(sides, json_string("a"));
+    if (r->broken_b)
+        json_array_append_new(sides, json_string("b"));
+    return sides;
+}
+
+static json_t *encode_differences(const pfc_comparison *c)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < c->differs_len; i++) {
+        const pfc_compare_difference *d = &c->differs[i];
+
+        json_array_append_new(list,
+                              json_pack("{s:o, s:o, s:o}", "field", pfc_reply_string(d->field), "a",
+                                        pfc_reply_string(d->a), "b", pfc_reply_string(d->b)));
+    }
+    return list;
 }
 
 static json_t *encode_row(const pfc_compare_row *r)
@@ -37,36 +65,43 @@ static json_t *encode_row(const pfc_compare_row *r)
     json_object_set_new(json, "verdict", json_string(verdict_word(r)));
     json_object_set_new(json, "noise_rel", pfc_reply_number(r->result.noise_rel));
     json_object_set_new(json, "detectable_rel", pfc_reply_number(r->result.detectable_rel));
+    json_object_set_new(json, "broken", encode_broken(r));
+    json_object_set_new(json, "reason", pfc_reply_string(r->reason));
     json_object_set_new(json, "fingerprint_differs", pfc_encode_texts(r->differs, r->differs_len));
     return json;
 }
 
-static json_t *encode_comparison(const pfc_comparison *c)
+static json_t *encode_comparison(const pfc_comparison *c, bool across)
 {
     json_t *rows = json_array();
 
     for (size_t i = 0; i < c->rows_len; i++)
         json_array_append_new(rows, encode_row(&c->rows[i]));
     return json_pack(
-        "{s:{s:o, s:o}, s:{s:o, s:o}, s:o, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}}", "a", "commit",
-        pfc_reply_string(c->a.commit), "runs", pfc_encode_texts(c->a.runs, c->a.runs_len), "b",
-        "commit", pfc_reply_string(c->b.commit), "runs", pfc_encode_texts(c->b.runs, c->b.runs_len),
-        "margin_rel", pfc_reply_number(c->margin_rel), "rows", rows, "only_a",
+        "{s:{s:o, s:o}, s:{s:o, s:o}, s:b, s:o, s:o, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I, s:I}}",
+        "a", "commit", pfc_reply_string(c->a.commit), "runs",
+        pfc_encode_texts(c->a.runs, c->a.runs_len), "b", "commit", pfc_reply_string(c->b.commit),
+        "runs", pfc_encode_texts(c->b.runs, c->b.runs_len), "across", across, "margin_rel",
+        pfc_reply_number(c->margin_rel), "differs", encode_differences(c), "rows", rows, "only_a",
         pfc_encode_texts(c->only_a, c->only_a_len), "only_b",
         pfc_encode_texts(c->only_b, c->only_b_len), "summary", "regression",
         (json_int_t)c->regressions, "improvement", (json_int_t)c->improvements, "same",
-        (json_int_t)c->same, "inconclusive", (json_int_t)c->inconclusive);
+        (json_int_t)c->same, "inconclusive", (json_int_t)c->inconclusive, "broken",
+        (json_int_t)c->broken);
 }
 
-/* GET /api/v1/compare?project=&a=&b=&backend= */
+/* GET /api/v1/compare?project=&a=&b=&backend=&across= */
 PFC_HANDLER(compare)
 {
     const char *name = NULL, *a = NULL, *b = NULL, *backend = NULL;
     int64_t project = 0;
+    bool across = false;
     pfc_comparison comparison = { 0 };
     pfc_code code;
 
-    code = pfc_req_query_required(req, "project", 64, &name, err);
+    code = pfc_req_query_bool(req, "across", &across, err);
+    if (!code)
+        code = pfc_req_query_required(req, "project", 64, &name, err);
     if (!code)
         code = pfc_req_query_required(req, "a", 64, &a, err);
     if (!code)
@@ -76,9 +111,9 @@ PFC_HANDLER(compare)
     if (!code)
         code = pfc_decode_project(app, req, name, "project", &project, err);
     if (!code)
-        code = pfc_compare(app->db, project, a, b, backend, &comparison, err);
+        code = pfc_compare(app->db, project, a, b, backend, across, &comparison, err);
     if (!code)
-        code = pfc_reply_json(reply, 200, encode_comparison(&comparison), err);
+        code = pfc_reply_json(reply, 200, encode_comparison(&comparison, across), err);
     pfc_comparison_clear(&comparison);
     return code;
 }

@@ -72,7 +72,7 @@ const pfc_route pfc_routes[] = {
     { "GET", API "/runs/{id}", PFC_MAY_READ, pfc_handle_runs_get, NULL, NULL,
       "The stored run document", "200", "RunAnswer" },
     { "GET", API "/compare", PFC_MAY_READ, pfc_handle_compare,
-      "project!:string a!:string b!:string backend:string", NULL,
+      "project!:string a!:string b!:string backend:string across:boolean", NULL,
       "Verdicts between two commits or runs", "200", "CompareAnswer" },
 
     { "GET", API "/alerts", PFC_MAY_READ, pfc_handle_alerts_list,

@@ -39,6 +39,7 @@ static const pfc_col alert_cols[] = {
     PFC_COL(pfc_alert, accepted, "accepted", BOOL),
     PFC_COL(pfc_alert, undone_commit, "undone_commit", TEXT),
     PFC_COL(pfc_alert, kind, "kind", TEXT),
+    PFC_COL(pfc_alert, reason, "reason", TEXT),
     PFC_COL(pfc_alert, evidence, "evidence", TEXT),
     PFC_COL(pfc_alert, worth, "worth", F64),
     PFC_COL(pfc_alert, event_id, "event_id", I64),

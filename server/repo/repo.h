@@ -173,7 +173,8 @@ typedef struct pfc_alert {
     const char *group_summary;            /* "4 of 9 series: gemm, cpu-avx2 only; +6.0 %" */
     bool accepted;                        /* somebody said that the new level is the right one */
     const char *undone_commit;            /* after which the level was back; NULL: it is not */
-    const char *kind;                     /* step, drift */
+    const char *kind;                     /* step, drift, broken, toolchain, harness */
+    const char *reason;                   /* of a broken benchmark; NULL: the kind has none */
     const char *evidence;                 /* exact, corroborated, alone, single */
     double worth;                         /* of looking at it; migration 0015 says what it is */
     int64_t event_id; /* of the machine that moved, where that explains it; 0: none */

@@ -1,46 +1,19 @@
 /*
- * Two commits or runs side by side: raw samples of each, one verdict a benchmark and metric.
+ * Two commits or runs side by side: raw samples of each, one verdict a benchmark and metric. A side
+ * on which the benchmark was broken has no samples, and makes the row broken.
  */
+#include "server/services/compare.h"
+
+#include <math.h>
+
 #include "core/base/parse.h"
-#include "server/services/internal.h"
+
+#define CLASS_FIELD "machine_class"
 
 /* Three launches a side are the least that a rank test over launches can use. */
 #define MIN_BLOCKS 3
 
-/* One benchmark and metric on one side: samples of all its runs, launch after launch. */
-typedef struct entry {
-    const char *benchmark, *metric, *backend, *machine_class, *unit;
-    bool higher, exact;
-    double *samples;
-    size_t len;
-    uint32_t *blocks;
-    size_t blocks_len;
-    int64_t machine_id; /* of the newest run */
-} entry;
-
-typedef struct side {
-    pfc_res *res; /* the texts of the entries lie here */
-    entry *entries;
-    size_t len;
-} side;
-
-/* What a and b name. */
-typedef struct target {
-    int64_t commit_id, run_id;
-} target;
-
-static void side_clear(side *s)
-{
-    for (size_t i = 0; i < s->len; i++) {
-        free(s->entries[i].samples);
-        free(s->entries[i].blocks);
-    }
-    free(s->entries);
-    pfc_res_free(s->res);
-    *s = (side){ 0 };
-}
-
-static pfc_code find_run(pfc_db *db, int64_t project_id, const char *text, target *out,
+static pfc_code find_run(pfc_db *db, int64_t project_id, const char *text, pfc_compare_target *out,
                          pfc_compare_side *named, pfc_err *err)
 {
     pfc_run_rows runs = { 0 };
@@ -57,7 +30,7 @@ static pfc_code find_run(pfc_db *db, int64_t project_id, const char *text, targe
 /* 32 digits are a run, fewer than 7 decimal ones a run's number, the rest a commit; a longer decimal
  * number is a commit first, since ids of commits are what people paste. */
 static pfc_code find_target(pfc_db *db, int64_t project_id, const char *text, const char *field,
-                            target *out, pfc_compare_side *named, pfc_err *err)
+                            pfc_compare_target *out, pfc_compare_side *named, pfc_err *err)
 {
     bool decimal = *text && text[strspn(text, "0123456789")] == '\0';
     pfc_commit_rows commits = { 0 };
@@ -80,101 +53,19 @@ static pfc_code find_target(pfc_db *db, int64_t project_id, const char *text, co
     return code;
 }
 
-static const char *text_at(const pfc_res *res, size_t row, const char *column)
+static pfc_side_summary summarise(const pfc_compare_entry *e)
 {
-    return pfc_res_text(res, row, pfc_res_column(res, column));
-}
+    pfc_interval in;
 
-static int compare_entries(const entry *a, const entry *b)
-{
-    int order = strcmp(a->benchmark, b->benchmark);
-
-    if (!order)
-        order = strcmp(a->metric, b->metric);
-    if (!order)
-        order = strcmp(a->backend, b->backend);
-    return order ? order : strcmp(a->machine_class, b->machine_class);
-}
-
-static void add_samples(entry *e, const pfc_res *res, size_t row)
-{
-    double *samples = NULL;
-    uint32_t *blocks = NULL;
-    size_t len = 0, blocks_len = 0;
-
-    pfc_res_f64s(res, row, pfc_res_column(res, "samples"), &samples, &len);
-    pfc_res_u32s(res, row, pfc_res_column(res, "blocks"), &blocks, &blocks_len);
-    e->samples = pfc_realloc(e->samples, e->len + len, sizeof(double));
-    memcpy(e->samples + e->len, samples, len * sizeof(double));
-    e->len += len;
-    e->blocks = pfc_realloc(e->blocks, e->blocks_len + blocks_len, sizeof(uint32_t));
-    memcpy(e->blocks + e->blocks_len, blocks, blocks_len * sizeof(uint32_t));
-    e->blocks_len += blocks_len;
-    free(samples);
-    free(blocks);
-}
-
-/* Rows come sorted by name, then by run: the runs of one entry are neighbours. */
-static void gather(side *s, pfc_compare_side *named)
-{
-    size_t rows = pfc_res_rows(s->res), cap = 0;
-
-    s->entries = pfc_calloc(rows, sizeof(*s->entries));
-    for (size_t r = 0; r < rows; r++) {
-        const char *run = text_at(s->res, r, "run");
-        entry e = {
-            .benchmark = text_at(s->res, r, "benchmark"),
-            .metric = text_at(s->res, r, "metric"),
-            .backend = text_at(s->res, r, "backend"),
-            .machine_class = text_at(s->res, r, "machine_class"),
-            .unit = text_at(s->res, r, "unit"),
-            .higher = pfc_res_bool(s->res, r, pfc_res_column(s->res, "higher_is_better")),
-            .exact = pfc_res_bool(s->res, r, pfc_res_column(s->res, "exact")),
-        };
-        bool known = false;
-
-        if (s->len == 0 || compare_entries(&s->entries[s->len - 1], &e) != 0)
-            s->entries[s->len++] = e;
-        add_samples(&s->entries[s->len - 1], s->res, r);
-        s->entries[s->len - 1].machine_id =
-            pfc_res_i64(s->res, r, pfc_res_column(s->res, "machine_id"));
-        for (size_t i = 0; i < named->runs_len; i++)
-            known |= pfc_streq(named->runs[i], run);
-        if (!known) {
-            named->runs = pfc_grow(named->runs, named->runs_len, &cap, sizeof(char *));
-            named->runs[named->runs_len++] = pfc_strdup(run);
-        }
-    }
-}
-
-static pfc_code load_side(pfc_tx *tx, int64_t project_id, const target *t, const char *backend,
-                          side *s, pfc_compare_side *named, pfc_err *err)
-{
-    pfc_args args = { 0 };
-    pfc_code code;
-
-    pfc_args_i64(&args, project_id);
-    pfc_args_id(&args, t->commit_id);
-    pfc_args_id(&args, t->run_id);
-    pfc_args_text(&args, backend);
-    code = pfc_tx_query(tx, "compare_side", &args, &s->res, err);
-    if (!code && pfc_res_rows(s->res) == 0)
-        code = pfc_tx_behind(tx, err);
-    if (!code)
-        gather(s, named);
-    return code;
-}
-
-static pfc_side_summary summarise(const entry *e)
-{
-    pfc_interval in = e->blocks_len > 1 && !e->exact
-                          ? pfc_stats_block_interval(e->samples, e->blocks, e->blocks_len, 0.95, 1)
-                          : pfc_stats_median_interval(e->samples, e->len, 0.95);
-
+    if (!e || e->len == 0)
+        return (pfc_side_summary){ .median = (double)NAN, .low = (double)NAN, .high = (double)NAN };
+    in = e->blocks_len > 1 && !e->exact
+             ? pfc_stats_block_interval(e->samples, e->blocks, e->blocks_len, 0.95, 1)
+             : pfc_stats_median_interval(e->samples, e->len, 0.95);
     return (pfc_side_summary){ .median = in.value, .low = in.low, .high = in.high, .n = e->len };
 }
 
-static double *block_medians(const entry *e)
+static double *block_medians(const pfc_compare_entry *e)
 {
     double *medians = pfc_calloc(e->blocks_len, sizeof(*medians));
     size_t at = 0;
@@ -186,7 +77,7 @@ static double *block_medians(const entry *e)
     return medians;
 }
 
-static bool usable(const entry *e)
+static bool usable(const pfc_compare_entry *e)
 {
     bool ok = e->len > 0 && e->len <= PFC_STATS_MAX_SAMPLES;
 
@@ -195,7 +86,8 @@ static bool usable(const entry *e)
     return ok;
 }
 
-static pfc_code judge(const entry *a, const entry *b, pfc_compare_row *row, pfc_err *err)
+static pfc_code judge(const pfc_compare_entry *a, const pfc_compare_entry *b, pfc_compare_row *row,
+                      pfc_err *err)
 {
     const pfc_compare_opts opts = { .exact = a->exact && b->exact };
     pfc_code code;
@@ -223,6 +115,10 @@ static void count(pfc_comparison *c, pfc_compare_row *row)
 {
     bool worse = (row->result.rel_change < 0) == row->higher_is_better;
 
+    if (row->broken_a || row->broken_b) {
+        c->broken++;
+        return;
+    }
     /* The canary's code is the same on both sides: when it differs, the machine did. */
     if (pfc_streq(row->benchmark, PFC_CANARY_BENCHMARK))
         row->result.verdict = PFC_VERDICT_INCONCLUSIVE;
@@ -246,71 +142,212 @@ static pfc_code read_machine(const pfc_res *machines, int64_t id, pfc_pairs *out
     return PFC_OK;
 }
 
-static pfc_code add_row(pfc_comparison *c, const entry *a, const entry *b, const pfc_res *machines,
-                        pfc_err *err)
+static void add_difference(pfc_comparison *c, const char *field, const char *a, const char *b)
 {
-    pfc_compare_row *row = &c->rows[c->rows_len];
+    for (size_t i = 0; i < c->differs_len; i++)
+        if (pfc_streq(c->differs[i].field, field) && pfc_streq(c->differs[i].a, a) &&
+            pfc_streq(c->differs[i].b, b))
+            return;
+    c->differs = pfc_grow(c->differs, c->differs_len, &c->differs_cap, sizeof(*c->differs));
+    c->differs[c->differs_len++] = (pfc_compare_difference){ .field = pfc_strdup(field),
+                                                             .a = pfc_strdup(a),
+                                                             .b = pfc_strdup(b) };
+}
+
+/* In what the machines of the two differ. What a row says, the comparison says, too. */
+static pfc_code note_differences(pfc_comparison *c, pfc_compare_row *row,
+                                 const pfc_compare_entry *a, const pfc_compare_entry *b,
+                                 const pfc_res *machines, pfc_err *err)
+{
+    pfc_pairs x = { 0 }, y = { 0 };
     pfc_code code;
 
+    if (a->machine_id == b->machine_id)
+        return PFC_OK;
+    code = read_machine(machines, a->machine_id, &x, err);
+    if (!code)
+        code = read_machine(machines, b->machine_id, &y, err);
+    if (!code)
+        pfc_fingerprint_diff(&x, &y, PFC_FINGERPRINT_VALUES, &row->differs, &row->differs_len);
+    for (size_t i = 0; i < row->differs_len; i++)
+        add_difference(c, row->differs[i], pfc_pairs_get(&x, row->differs[i]),
+                       pfc_pairs_get(&y, row->differs[i]));
+    pfc_pairs_clear(&x);
+    pfc_pairs_clear(&y);
+    if (!code && !pfc_streq(a->machine_class, b->machine_class)) {
+        row->differs = pfc_realloc(row->differs, row->differs_len + 1, sizeof(char *));
+        row->differs[row->differs_len++] = pfc_strdup(CLASS_FIELD);
+        add_difference(c, CLASS_FIELD, a->machine_class, b->machine_class);
+    }
+    return code;
+}
+
+/* As stored; where both sides are broken for different reasons, both. */
+static char *reason_of(const pfc_compare_entry *a, const pfc_compare_entry *b)
+{
+    const char *x = a ? a->reason : NULL, *y = b ? b->reason : NULL;
+
+    if (x && y && !pfc_streq(x, y))
+        return pfc_format("A: %s; B: %s", x, y);
+    return x || y ? pfc_strdup(x ? x : y) : NULL;
+}
+
+/* a or b may be NULL when the other one is broken. */
+static pfc_code add_row(pfc_comparison *c, const pfc_compare_entry *a, const pfc_compare_entry *b,
+                        const pfc_res *machines, pfc_err *err)
+{
+    pfc_compare_row *row = &c->rows[c->rows_len];
+    /* What a broken result says of unit and direction may be less than a measured one's. */
+    const pfc_compare_entry *like = a && (!a->reason || !b) ? a : b;
+    pfc_code code = PFC_OK;
+
     *row = (pfc_compare_row){
-        .benchmark = pfc_strdup(a->benchmark),
-        .metric = pfc_strdup(a->metric),
-        .backend = pfc_strdup(a->backend),
-        .machine_class = pfc_strdup(a->machine_class),
-        .unit = pfc_strdup(a->unit),
-        .higher_is_better = a->higher,
-        .exact = a->exact && b->exact,
+        .benchmark = pfc_strdup(like->benchmark),
+        .metric = pfc_strdup(like->metric),
+        .backend = pfc_strdup(like->backend),
+        .machine_class = pfc_strdup(a ? a->machine_class : b->machine_class),
+        .unit = pfc_strdup(like->unit),
+        .higher_is_better = like->higher,
+        .exact = (!a || a->exact) && (!b || b->exact),
         .a = summarise(a),
         .b = summarise(b),
+        .broken_a = a && a->reason,
+        .broken_b = b && b->reason,
+        .reason = reason_of(a, b),
     };
     c->rows_len++;
-    code = judge(a, b, row, err);
+    if (row->broken_a || row->broken_b)
+        row->result = (pfc_compare_result){ .verdict = PFC_VERDICT_INCONCLUSIVE,
+                                            .p = (double)NAN,
+                                            .rel_change = (double)NAN,
+                                            .rel_low = (double)NAN,
+                                            .rel_high = (double)NAN,
+                                            .noise_rel = (double)NAN,
+                                            .detectable_rel = (double)NAN };
+    else
+        code = judge(a, b, row, err);
     if (code)
         return code;
     count(c, row);
-    if (a->machine_id != b->machine_id) {
-        pfc_pairs x = { 0 }, y = { 0 };
+    return a && b ? note_differences(c, row, a, b, machines, err) : PFC_OK;
+}
 
-        code = read_machine(machines, a->machine_id, &x, err);
-        if (!code)
-            code = read_machine(machines, b->machine_id, &y, err);
-        if (!code)
-            pfc_fingerprint_diff(&x, &y, PFC_FINGERPRINT_VALUES, &row->differs, &row->differs_len);
-        pfc_pairs_clear(&x);
-        pfc_pairs_clear(&y);
+typedef struct merging {
+    const pfc_compare_results *a, *b;
+    const pfc_res *machines;
+    bool across;
+    pfc_comparison *c;
+    size_t cap_a, cap_b;
+} merging;
+
+/* Measured on one side only: a name in a list. Broken on one side only: a row with its reason. */
+static pfc_code add_single(merging *m, const pfc_compare_entry *a, const pfc_compare_entry *b,
+                           pfc_err *err)
+{
+    pfc_comparison *c = m->c;
+    const pfc_compare_entry *e = a ? a : b;
+    char *name;
+
+    if (e->reason)
+        return add_row(c, a, b, m->machines, err);
+    name = pfc_format("%s %s %s", e->benchmark, e->metric, e->backend);
+    if (a) {
+        c->only_a = pfc_grow(c->only_a, c->only_a_len, &m->cap_a, sizeof(char *));
+        c->only_a[c->only_a_len++] = name;
+    } else {
+        c->only_b = pfc_grow(c->only_b, c->only_b_len, &m->cap_b, sizeof(char *));
+        c->only_b[c->only_b_len++] = name;
+    }
+    return PFC_OK;
+}
+
+/* The first entry from `at` on, before `end`, of a class that the other side does not have. */
+static size_t next_alone(const pfc_compare_results *s, size_t at, size_t end,
+                         const pfc_compare_results *other, size_t from, size_t to)
+{
+    for (; at < end; at++) {
+        bool met = false;
+
+        for (size_t k = from; k < to && !met; k++)
+            met = pfc_streq(s->entries[at].machine_class, other->entries[k].machine_class);
+        if (!met)
+            break;
+    }
+    return at;
+}
+
+/* a's entries from i to i_end and b's from j to j_end have one name: those of one machine class are
+ * compared. What is then left on both sides was measured on other machines: it is compared when
+ * that was asked for, and is said in any case. */
+static pfc_code merge_name(merging *m, size_t i, size_t i_end, size_t j, size_t j_end, pfc_err *err)
+{
+    const pfc_compare_entry *a = m->a->entries, *b = m->b->entries;
+    size_t x, y;
+    pfc_code code = PFC_OK;
+
+    for (size_t k = i; k < i_end && !code; k++)
+        for (size_t l = j; l < j_end && !code; l++)
+            if (pfc_streq(a[k].machine_class, b[l].machine_class))
+                code = add_row(m->c, &a[k], &b[l], m->machines, err);
+    x = next_alone(m->a, i, i_end, m->b, j, j_end);
+    y = next_alone(m->b, j, j_end, m->a, i, i_end);
+    while (!code && (x < i_end || y < j_end)) {
+        const pfc_compare_entry *left = x < i_end ? &a[x] : NULL, *right = y < j_end ? &b[y] : NULL;
+
+        if (left && right)
+            add_difference(m->c, CLASS_FIELD, left->machine_class, right->machine_class);
+        if (left && right && m->across) {
+            code = add_row(m->c, left, right, m->machines, err);
+        } else {
+            if (left)
+                code = add_single(m, left, NULL, err);
+            if (!code && right)
+                code = add_single(m, NULL, right, err);
+        }
+        x = next_alone(m->a, x + 1, i_end, m->b, j, j_end);
+        y = next_alone(m->b, y + 1, j_end, m->a, i, i_end);
     }
     return code;
 }
 
-static void add_only(char ***list, size_t *len, size_t *cap, const entry *e)
+static size_t name_end(const pfc_compare_results *s, size_t at)
 {
-    *list = pfc_grow(*list, *len, cap, sizeof(char *));
-    (*list)[(*len)++] = pfc_format("%s %s %s", e->benchmark, e->metric, e->backend);
+    size_t end = at + 1;
+
+    while (end < s->len && pfc_compare_names(&s->entries[at], &s->entries[end]) == 0)
+        end++;
+    return end;
 }
 
-static pfc_code merge(const side *a, const side *b, const pfc_res *machines, pfc_comparison *c,
-                      pfc_err *err)
+static pfc_code merge(merging *m, pfc_err *err)
 {
-    size_t i = 0, j = 0, cap_a = 0, cap_b = 0;
+    const pfc_compare_results *a = m->a, *b = m->b;
+    size_t i = 0, j = 0;
     pfc_code code = PFC_OK;
 
-    c->rows = pfc_calloc(PFC_MIN(a->len, b->len), sizeof(*c->rows));
+    m->c->rows = pfc_calloc(a->len + b->len, sizeof(*m->c->rows));
     while (!code && (i < a->len || j < b->len)) {
         int order = i == a->len   ? 1
                     : j == b->len ? -1
-                                  : compare_entries(&a->entries[i], &b->entries[j]);
+                                  : pfc_compare_names(&a->entries[i], &b->entries[j]);
 
-        if (order < 0)
-            add_only(&c->only_a, &c->only_a_len, &cap_a, &a->entries[i++]);
-        else if (order > 0)
-            add_only(&c->only_b, &c->only_b_len, &cap_b, &b->entries[j++]);
-        else
-            code = add_row(c, &a->entries[i++], &b->entries[j++], machines, err);
+        if (order < 0) {
+            code = add_single(m, &a->entries[i++], NULL, err);
+        } else if (order > 0) {
+            code = add_single(m, NULL, &b->entries[j++], err);
+        } else {
+            const size_t i_end = name_end(a, i), j_end = name_end(b, j);
+
+            code = merge_name(m, i, i_end, j, j_end, err);
+            i = i_end;
+            j = j_end;
+        }
     }
     return code;
 }
 
-static pfc_code load_machines(pfc_tx *tx, const side *a, const side *b, pfc_res **out, pfc_err *err)
+static pfc_code load_machines(pfc_tx *tx, const pfc_compare_results *a,
+                              const pfc_compare_results *b, pfc_res **out, pfc_err *err)
 {
     int64_t *ids = pfc_calloc(a->len + b->len, sizeof(*ids));
     size_t n = 0;
@@ -329,16 +366,16 @@ static pfc_code load_machines(pfc_tx *tx, const side *a, const side *b, pfc_res 
 typedef struct reading {
     int64_t project_id;
     const char *backend;
-    target at, bt;
-    side as, bs;
+    pfc_compare_target at, bt;
+    pfc_compare_results as, bs;
     pfc_res *machines;
     pfc_comparison *c;
 } reading;
 
 static void reading_clear(reading *r)
 {
-    side_clear(&r->as);
-    side_clear(&r->bs);
+    pfc_compare_results_clear(&r->as);
+    pfc_compare_results_clear(&r->bs);
     pfc_res_free(r->machines);
     r->machines = NULL;
 }
@@ -358,9 +395,9 @@ static pfc_code read_sides(pfc_tx *tx, void *into, pfc_err *err)
     reading_clear(r);
     runs_clear(&r->c->a);
     runs_clear(&r->c->b);
-    code = load_side(tx, r->project_id, &r->at, r->backend, &r->as, &r->c->a, err);
+    code = pfc_compare_load(tx, r->project_id, &r->at, r->backend, &r->as, &r->c->a, err);
     if (!code)
-        code = load_side(tx, r->project_id, &r->bt, r->backend, &r->bs, &r->c->b, err);
+        code = pfc_compare_load(tx, r->project_id, &r->bt, r->backend, &r->bs, &r->c->b, err);
     if (!code)
         code = load_machines(tx, &r->as, &r->bs, &r->machines, err);
     return code;
@@ -368,7 +405,7 @@ static pfc_code read_sides(pfc_tx *tx, void *into, pfc_err *err)
 
 /* Which of the two it was is told, too. */
 static pfc_code find_side(pfc_db *db, int64_t project_id, const char *text, const char *field,
-                          target *out, pfc_compare_side *named, pfc_err *err)
+                          pfc_compare_target *out, pfc_compare_side *named, pfc_err *err)
 {
     pfc_err why = { 0 };
     pfc_code code = find_target(db, project_id, text, field, out, named, &why);
@@ -382,10 +419,11 @@ static pfc_code find_side(pfc_db *db, int64_t project_id, const char *text, cons
 }
 
 pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *b,
-                     const char *backend, pfc_comparison *out, pfc_err *err)
+                     const char *backend, bool across, pfc_comparison *out, pfc_err *err)
 {
     pfc_comparison c = { .margin_rel = 0.01 }; /* pfc_compare_opts' default */
     reading r = { .project_id = project_id, .backend = backend, .c = &c };
+    merging m = { .a = &r.as, .b = &r.bs, .across = across, .c = &c };
     pfc_code code;
 
     code = find_side(db, project_id, a, "a", &r.at, &c.a, err);
@@ -394,8 +432,9 @@ pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *
     if (!code)
         code = pfc_db_read(db, read_sides, &r, err);
     /* the statistics need no connection */
+    m.machines = r.machines;
     if (!code)
-        code = merge(&r.as, &r.bs, r.machines, &c, err);
+        code = merge(&m, err);
     reading_clear(&r);
     if (code)
         pfc_comparison_clear(&c);
@@ -414,9 +453,16 @@ void pfc_comparison_clear(pfc_comparison *c)
         free(row->backend);
         free(row->machine_class);
         free(row->unit);
+        free(row->reason);
         pfc_texts_free(row->differs, row->differs_len);
     }
     free(c->rows);
+    for (size_t i = 0; i < c->differs_len; i++) {
+        free(c->differs[i].field);
+        free(c->differs[i].a);
+        free(c->differs[i].b);
+    }
+    free(c->differs);
     pfc_texts_free(c->only_a, c->only_a_len);
     pfc_texts_free(c->only_b, c->only_b_len);
     runs_clear(&c->a);

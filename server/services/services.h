@@ -251,9 +251,16 @@ typedef struct pfc_compare_row {
     pfc_side_summary a, b;
     pfc_compare_result result; /* when the verdict is DIFFERENT, `regression` says which way */
     bool regression;
-    char **differs; /* names of fingerprint entries that differ */
+    bool broken_a, broken_b; /* no samples there, for `reason`; `result` says nothing then */
+    char *reason;            /* NULL: not broken */
+    char **differs;          /* names of fingerprint entries that differ; "machine_class" */
     size_t differs_len;
 } pfc_compare_row;
+
+/* A fingerprint's entry, or the machine class, that is not the same on both sides. */
+typedef struct pfc_compare_difference {
+    char *field, *a, *b; /* a, b: NULL: not recorded there */
+} pfc_compare_difference;
 
 typedef struct pfc_compare_side {
     char *commit;
@@ -268,13 +275,17 @@ typedef struct pfc_comparison {
     size_t rows_len;
     char **only_a, **only_b; /* "benchmark metric backend" measured on one side only */
     size_t only_a_len, only_b_len;
-    size_t regressions, improvements, same, inconclusive;
+    size_t regressions, improvements, same, inconclusive, broken;
+    pfc_compare_difference *differs; /* those of all rows; of what only the class keeps from being one */
+    size_t differs_len, differs_cap;
 } pfc_comparison;
 
 /** a, b: commits (7 or more digits) or run ids (numbers or 32 hexadecimal digits). All raw samples
- *  of a commit's runs are used, block medians where processes were repeated. backend NULL: all. */
+ *  of a commit's runs are used, block medians where processes were repeated. backend NULL: all.
+ *  across: results of different machine classes are compared where there is no pair of one class. */
 pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *b,
-                     const char *backend, pfc_comparison *out, pfc_err *err) PFC_MUSTCHECK;
+                     const char *backend, bool across, pfc_comparison *out,
+                     pfc_err *err) PFC_MUSTCHECK;
 void pfc_comparison_clear(pfc_comparison *c);
 
 /* ---- alerts ---- */

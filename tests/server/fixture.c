@@ -130,6 +130,20 @@ void fx_measure(pfc_run *run, const char *benchmark, const char *metric, double 
         m->blocks[i] = (uint32_t)(count / blocks);
 }
 
+void fx_break(pfc_run *run, const char *benchmark, const char *reason)
+{
+    for (size_t i = 0; i < run->measurements_len; i++) {
+        pfc_measurement *m = &run->measurements[i];
+
+        if (!pfc_streq(m->benchmark, benchmark))
+            continue;
+        m->status = PFC_STATUS_BROKEN;
+        free(m->reason);
+        m->reason = pfc_strdup(reason);
+        m->samples_len = m->blocks_len = 0;
+    }
+}
+
 int64_t fx_ingest(pfc_db *db, int64_t project, pfc_run *run)
 {
     pfc_ingest_result result = { 0 };

@@ -11,7 +11,7 @@ static pfc_comparison compare(pfc_db *db, int64_t p, const char *a, const char *
     pfc_comparison c = { 0 };
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_compare(db, p, a, b, NULL, &c, &err), PFC_OK), "%s, %s: %s", a, b,
+    cr_assert(eq(int, pfc_compare(db, p, a, b, NULL, false, &c, &err), PFC_OK), "%s, %s: %s", a, b,
               err.msg);
     return c;
 }
@@ -21,7 +21,7 @@ static void expect_code(pfc_db *db, int64_t p, const char *a, pfc_code want)
     pfc_comparison c = { 0 };
     pfc_err err = { 0 };
 
-    cr_expect(eq(int, pfc_compare(db, p, a, fx_sha(1), NULL, &c, &err), want), "%s: %s", a,
+    cr_expect(eq(int, pfc_compare(db, p, a, fx_sha(1), NULL, false, &c, &err), want), "%s: %s", a,
               err.msg);
     cr_expect(eq(str, err.field, "a"));
     pfc_comparison_clear(&c);
@@ -154,6 +154,129 @@ Test(compare, verdicts_are_of_a_class_a_direction_and_what_can_be_judged)
     expect_verdict(&c, "canary", "two", PFC_VERDICT_INCONCLUSIVE, false);
     cr_expect(eq(sz, c.same + c.inconclusive, 12));
     cr_expect(eq(sz, c.regressions + c.improvements, 0));
+    pfc_comparison_clear(&c);
+    pfc_db_close(db);
+}
+
+/* Commit n: gemm/a measured, or broken for a reason. */
+static pfc_run *result(unsigned n, const char *reason)
+{
+    pfc_run *run = measured(n, "gemm/a", 100, 10);
+
+    fx_measure(run, "gemm/b", "time_ns", 100, 0.002, 60, 10, n);
+    if (reason)
+        fx_break(run, "gemm/a", reason);
+    return run;
+}
+
+static void expect_broken(pfc_db *db, int64_t p, const char *a, const char *b, bool in_a, bool in_b,
+                          const char *reason)
+{
+    pfc_comparison c = compare(db, p, a, b);
+    const pfc_compare_row *row = row_of(&c, "gemm/a", "test-cpu");
+
+    cr_expect(eq(sz, c.broken, in_a || in_b));
+    cr_expect(eq(int, row->broken_a, in_a));
+    cr_expect(eq(int, row->broken_b, in_b));
+    cr_expect(row->reason ? pfc_streq(row->reason, reason) : !reason, "%s", row->reason);
+    cr_expect(eq(sz, row->a.n, in_a ? 0 : 60));
+    cr_expect(eq(sz, row->b.n, in_b ? 0 : 60));
+    cr_expect(eq(sz, c.broken + c.same + c.inconclusive + c.regressions + c.improvements, 2));
+    pfc_comparison_clear(&c);
+}
+
+/* Broken is an answer about both sides, whichever of them it is. */
+Test(compare, a_benchmark_that_is_broken_on_one_side_is_a_broken_row)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    char one[41], two[41], three[41];
+    pfc_run *run;
+    pfc_comparison c;
+
+    (void)snprintf(one, sizeof(one), "%s", fx_sha(1));
+    (void)snprintf(two, sizeof(two), "%s", fx_sha(2));
+    (void)snprintf(three, sizeof(three), "%s", fx_sha(3));
+    fx_commits(db, p, 1, 4);
+    fx_ingest(db, p, result(1, NULL));
+    fx_ingest(db, p, result(2, "wrong result: expected 1, got 2"));
+    fx_ingest(db, p, result(3, "segmentation fault"));
+    expect_broken(db, p, one, two, false, true, "wrong result: expected 1, got 2");
+    expect_broken(db, p, two, one, true, false, "wrong result: expected 1, got 2");
+    expect_broken(db, p, two, three, true, true,
+                  "A: wrong result: expected 1, got 2; B: segmentation fault");
+    expect_broken(db, p, two, two, true, true, "wrong result: expected 1, got 2");
+    expect_broken(db, p, one, one, false, false, NULL);
+    /* one that the other side does not have is a row, too */
+    fx_ingest(db, p, measured(4, "gemm/b", 100, 10));
+    c = compare(db, p, two, fx_sha(4));
+    cr_expect(eq(sz, c.broken, 1));
+    cr_expect(eq(int, row_of(&c, "gemm/a", "test-cpu")->broken_a, true));
+    pfc_comparison_clear(&c);
+    /* measured again later, it is not broken; and the other way round it is */
+    run = result(2, NULL);
+    run->started_at += 100;
+    fx_ingest(db, p, run);
+    expect_broken(db, p, one, two, false, false, NULL);
+    run = result(1, "out of memory");
+    run->started_at += 100;
+    fx_ingest(db, p, run);
+    expect_broken(db, p, one, two, true, false, "out of memory");
+    pfc_db_close(db);
+}
+
+static int64_t store_as(pfc_db *db, int64_t p, unsigned n, const char *class_name,
+                        const char *compiler)
+{
+    pfc_run *run = measured(n, "gemm/a", 100, 10);
+
+    free(run->machine.machine_class);
+    run->machine.machine_class = pfc_strdup(class_name);
+    pfc_pairs_set(&run->machine.fingerprint, "compiler", compiler);
+    pfc_machine_hash(&run->machine);
+    return fx_ingest(db, p, run);
+}
+
+/* What a row says of the machines, the comparison says with both values. */
+Test(compare, other_compilers_and_machines_are_said_with_their_values)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    char one[41];
+    pfc_err err = { 0 };
+    pfc_comparison c;
+
+    (void)snprintf(one, sizeof(one), "%s", fx_sha(1));
+    fx_commits(db, p, 1, 3);
+    store_as(db, p, 1, "one", "gcc 12");
+    store_as(db, p, 2, "one", "gcc 13");
+    store_as(db, p, 3, "two", "gcc 12");
+    c = compare(db, p, one, fx_sha(2));
+    cr_assert(eq(sz, c.differs_len, 1));
+    cr_expect(eq(str, c.differs[0].field, "compiler"));
+    cr_expect(eq(str, c.differs[0].a, "gcc 12"));
+    cr_expect(eq(str, c.differs[0].b, "gcc 13"));
+    cr_expect(eq(sz, c.rows[0].differs_len, 1));
+    cr_expect(eq(str, c.rows[0].differs[0], "compiler"));
+    pfc_comparison_clear(&c);
+    /* another class: no row, unless it is asked for */
+    c = compare(db, p, one, fx_sha(3));
+    cr_expect(eq(sz, c.rows_len, 0));
+    cr_expect(eq(sz, c.only_a_len, 1));
+    cr_assert(eq(sz, c.differs_len, 1));
+    cr_expect(eq(str, c.differs[0].field, "machine_class"));
+    cr_expect(eq(str, c.differs[0].a, "one"));
+    cr_expect(eq(str, c.differs[0].b, "two"));
+    pfc_comparison_clear(&c);
+    cr_assert(eq(int, pfc_compare(db, p, one, fx_sha(3), NULL, true, &c, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(sz, c.rows_len, 1));
+    cr_expect(eq(sz, c.only_a_len + c.only_b_len, 0));
+    cr_expect(eq(sz, c.rows[0].differs_len, 1));
+    cr_expect(eq(str, c.rows[0].differs[0], "machine_class"));
+    pfc_comparison_clear(&c);
+    c = compare(db, p, one, one);
+    cr_expect(eq(sz, c.differs_len, 0));
     pfc_comparison_clear(&c);
     pfc_db_close(db);
 }

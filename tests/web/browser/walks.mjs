@@ -345,8 +345,22 @@ async function size_is_no_burden({ browser, mock, state }) {
   });
 }
 
+async function a_comparison_shows_what_is_broken_and_what_differs({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/compare?project=kernels&a=1360f43c2fc1&b=0c124b44c039`);
+    await settled(page);
+    const verdict = await page.locator(".verdict").innerText();
+    assert.match(verdict, /1 broken, 10 regressions/);
+    assert.match(verdict, /A and B differ in compiler: gcc 12\.2 \u2192 gcc 13\.1/);
+    const first = page.locator(".compare-table tbody tr").first();
+    assert.match(await first.innerText(), /softmax\/f32\/n4096[^]*Broken in B: wrong result: element 3/);
+    await page.getByRole("button", { name: "Broken 1" }).click();
+    await until(page, () => document.querySelectorAll(".compare-table tbody tr").length === 1);
+  });
+}
+
 export const walks = {
-  overview_to_series, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
+  overview_to_series, a_comparison_shows_what_is_broken_and_what_differs, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
   search_narrows_and_stays_in_the_address, triage_needs_a_token_and_keeps_it_in_the_tab, a_closed_service_asks_for_a_token,
   a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,
   the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, suspects_come_with_their_reasons_and_the_commands, names_from_outside_are_text, size_is_no_burden,

@@ -47,17 +47,20 @@ export interface ReplayedChange {
 export interface ReplayReply {
   series_id: number; points: number; noise_rel: number | null; watching: number; watching_odds: number | null; changes: ReplayedChange[];
 }
-export interface CompareSide { median: number; low: number; high: number; n: number }
+export interface CompareSide { median: number | null; low: number | null; high: number | null; n: number }
 export interface CompareRow {
   benchmark: string; metric: string; backend: string; unit: string; direction: string; a: CompareSide;
-  b: CompareSide; rel_change: number; rel_low: number; rel_high: number; p: number | null; verdict: string;
-  noise_rel: number | null; fingerprint_differs: string[];
+  b: CompareSide; rel_change: number | null; rel_low: number | null; rel_high: number | null; p: number | null;
+  verdict: string; noise_rel: number | null; fingerprint_differs: string[]; machine_class?: string;
+  broken?: string[]; reason?: string | null;
 }
+/* What is not the same on the machines of the two; null: not recorded there. */
+export interface Differing { field: string; a: string | null; b: string | null }
 export interface OnlyRow { benchmark: string; metric: string; backend: string }
 export interface CompareReply {
   a: { commit: string; runs: (number | string)[] }; b: { commit: string; runs: (number | string)[] };
-  margin_rel: number; rows: CompareRow[]; only_a: (OnlyRow | string)[]; only_b: (OnlyRow | string)[];
-  summary: { regression: number; improvement: number; same: number; inconclusive: number };
+  margin_rel: number; differs?: Differing[]; across?: boolean; rows: CompareRow[]; only_a: (OnlyRow | string)[]; only_b: (OnlyRow | string)[];
+  summary: { regression: number; improvement: number; same: number; inconclusive: number; broken?: number };
 }
 export interface Alert {
   id: number; project: string; series_id: number; benchmark: string; metric: string; backend: string;

@@ -76,8 +76,8 @@ export function formatNs(ns: number): string {
 }
 
 /** An interval in one unit: "81.9 – 83.4 GFLOP/s". */
-export function formatInterval(low: number, high: number, unit: string, digits = 4): string {
-  if (low === high) return formatValue(low, unit, digits);
+export function formatInterval(low: number | null, high: number | null, unit: string, digits = 4): string {
+  if (low === null || high === null || low === high) return formatValue(low ?? high, unit, digits);
   const scale = scaleFor(unit, Math.max(Math.abs(low), Math.abs(high)));
   const span = `${formatNumber(low * scale.factor, digits)}${NBSP}\u2013${NBSP}${formatNumber(high * scale.factor, digits)}`;
   return scale.unit ? `${span}${NBSP}${scale.unit}` : span;

@@ -29,8 +29,9 @@ export function directionOf(relChange: number, better: string): "regression" | "
   return relChange > 0 === (better === "higher") ? "improvement" : "regression";
 }
 
-export function judgeVerdict(verdict: string, relChange: number): Judgement {
-  if (verdict === "regression" || verdict === "improvement") return judgeChange(verdict, relChange);
+export function judgeVerdict(verdict: string, relChange: number | null): Judgement {
+  if (verdict === "regression" || verdict === "improvement") return judgeChange(verdict, relChange ?? 0);
+  if (verdict === "broken") return { tone: "bad", icon: "cross", word: "broken" };
   if (verdict === "same") return { tone: "quiet", icon: "flat", word: "same" };
   return { tone: "warn", icon: "question", word: "inconclusive" };
 }

@@ -14,7 +14,7 @@ import { Icon } from "../widgets/icons";
 import { BenchName, Command, CommitLink, Page, Section } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
-import { compareMarkdown, headlineOf, limitOf, worstFirst, type VerdictFilter } from "./compare_text";
+import { brokenText, compareMarkdown, differencesOf, headlineOf, limitOf, worstFirst, type VerdictFilter } from "./compare_text";
 
 function Ends(props: { a: string; b: string }) {
   const [a, setA] = useState(props.a);
@@ -33,12 +33,13 @@ function Ends(props: { a: string; b: string }) {
 function Rows(props: { rows: CompareRow[]; margin: number }) {
   const limit = limitOf(props.rows, props.margin);
   return (
-    <Table caption="Benchmarks, worst first" className="compare-table" rows={props.rows} keyOf={(r) => `${r.benchmark} ${r.metric} ${r.backend}`} columns={[
+    <Table caption="Benchmarks, worst first" className="compare-table" rows={props.rows} keyOf={(r) => `${r.benchmark} ${r.metric} ${r.backend} ${r.machine_class ?? ""}`} columns={[
       { name: "Benchmark", head: true, cell: (r) => <><BenchName benchmark={r.benchmark} metric={r.metric} backend={r.backend} />
+        {r.verdict === "broken" && <small class="differs"><Icon name="cross" /> {brokenText(r)}</small>}
         {r.fingerprint_differs.length > 0 && <small class="differs"><Icon name="alert" /> measured with another {r.fingerprint_differs.join(", ")}</small>}</> },
       { name: "Verdict", cell: (r) => <VerdictBadge verdict={r.verdict} rel={r.rel_change} /> },
       { name: "Change", numeric: true, cell: (r) => <b>{formatChange(r.rel_change)}</b> },
-      { name: `Interval (\u00b1${+(limit * 100).toPrecision(3)}\u00a0%)`, cell: (r) => (
+      { name: `Interval (\u00b1${+(limit * 100).toPrecision(3)}\u00a0%)`, cell: (r) => r.rel_change === null || r.rel_low === null || r.rel_high === null ? "\u2013" : (
         <span class="forest-cell"><Forest low={r.rel_low} value={r.rel_change} high={r.rel_high} margin={props.margin} limit={limit} tone={judgeVerdict(r.verdict, r.rel_change).tone} />
           <small>{formatChange(r.rel_low)} to {formatChange(r.rel_high)}</small></span>) },
       { name: "A", numeric: true, cell: (r) => <span title={formatInterval(r.a.low, r.a.high, r.unit)}>{formatValue(r.a.median, r.unit)}<small class="n">n {r.a.n}</small></span> },
@@ -68,17 +69,19 @@ function Result(props: { reply: CompareReply; project: string | null }) {
   const rows = worstFirst(reply.rows).filter((r) => (!verdict || r.verdict === verdict)
     && (!backend || r.backend === backend) && `${r.benchmark} ${r.metric} ${r.backend}`.toLowerCase().includes(text));
   const s = reply.summary;
-  const head = headlineOf(s);
+  const differs = differencesOf(reply);
+  const head = headlineOf(s, differs.length > 0);
   return (
     <>
       <div class={`verdict tone-${head.tone}`} role="status">
         <Icon name={head.icon} />
         <div><b>{head.word}</b>
+          {differs.length > 0 && <p class="differs"><Icon name="alert" /> A and B differ in {differs.join("; ")}</p>}
           <p>B <CommitLink project={project} id={reply.b.commit} /> ({plural(reply.b.runs.length, "run")}) against A <CommitLink project={project} id={reply.a.commit} /> ({plural(reply.a.runs.length, "run")}). Within ±{formatShare(reply.margin_rel)} counts as the same.</p></div>
       </div>
       <div class="filters">
         <Choice<VerdictFilter> label="Verdicts shown" value={verdict} onChange={(v) => setQuery({ verdict: v })} options={[
-          ["", `All ${reply.rows.length}`], ["regression", `Regressions ${s.regression}`], ["improvement", `Improvements ${s.improvement}`],
+          ["", `All ${reply.rows.length}`], ...((s.broken ?? 0) > 0 ? [["broken", `Broken ${s.broken}`] as ["broken", string]] : []), ["regression", `Regressions ${s.regression}`], ["improvement", `Improvements ${s.improvement}`],
           ["inconclusive", `Inconclusive ${s.inconclusive}`], ["same", `Same ${s.same}`]]} />
         <Search label="Find benchmark" value={q.get("q") ?? ""} onChange={(v) => setQuery({ q: v }, true)} />
         {backends.length > 1 && <Select label="Backend" value={backend} options={[["", "all"], ...backends.map((b): [string, string] => [b, b])]} onChange={(v) => setQuery({ backend: v })} />}

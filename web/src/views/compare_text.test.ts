@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CompareRow } from "../api/types";
-import { compareMarkdown, headlineOf, limitOf, worstFirst } from "./compare_text";
+import { brokenText, compareMarkdown, differencesOf, headlineOf, limitOf, worstFirst } from "./compare_text";
 
 const row = (benchmark: string, verdict: string, rel: number): CompareRow => ({
   benchmark, metric: "time_ns", backend: "cpu", unit: "ns", direction: "lower",
@@ -10,8 +10,8 @@ const row = (benchmark: string, verdict: string, rel: number): CompareRow => ({
 });
 
 test("the worst stands first, the same last", () => {
-  const rows = [row("s", "same", 0), row("i", "improvement", -0.3), row("r2", "regression", 0.05), row("u", "inconclusive", 0.04), row("r1", "regression", 0.2)];
-  assert.deepEqual(worstFirst(rows).map((r) => r.benchmark), ["r1", "r2", "u", "i", "s"]);
+  const rows = [row("s", "same", 0), row("i", "improvement", -0.3), row("r2", "regression", 0.05), row("u", "inconclusive", 0.04), row("r1", "regression", 0.2), row("b", "broken", 0)];
+  assert.deepEqual(worstFirst(rows).map((r) => r.benchmark), ["b", "r1", "r2", "u", "i", "s"]);
 });
 
 test("bars share a round scale", () => {
@@ -25,6 +25,15 @@ test("what is not known is never told as good", () => {
   assert.equal(headlineOf({ regression: 1, improvement: 3, same: 0, inconclusive: 0 }).word, "1 regression, 3 improvements");
   assert.equal(headlineOf({ regression: 0, improvement: 0, same: 4, inconclusive: 0 }).tone, "good");
   assert.equal(headlineOf({ regression: 0, improvement: 0, same: 0, inconclusive: 0 }).word, "Nothing to compare");
+});
+
+test("broken and other machines come before any verdict", () => {
+  assert.deepEqual(headlineOf({ regression: 1, improvement: 0, same: 2, inconclusive: 0, broken: 1 }), { tone: "bad", icon: "cross", word: "1 broken, 1 regression, 2 the same" });
+  assert.match(headlineOf({ regression: 1, improvement: 0, same: 0, inconclusive: 0 }, true).word, /^Not decided/);
+  assert.equal(headlineOf({ regression: 0, improvement: 0, same: 4, inconclusive: 0 }, true).tone, "warn");
+  assert.equal(brokenText({ broken: ["b"], reason: "wrong result" }), "Broken in B: wrong result");
+  assert.equal(brokenText({ broken: ["a", "b"], reason: null }), "Broken in A and B");
+  assert.deepEqual(differencesOf({ differs: [{ field: "compiler", a: "gcc 12", b: null }] }), ["compiler: gcc 12 \u2192 not recorded"]);
 });
 
 test("a name cannot break the Markdown table", () => {

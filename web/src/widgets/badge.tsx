@@ -21,6 +21,6 @@ export function StateBadge(props: { state: string }) {
   return <Badge judged={judgeState(props.state)} />;
 }
 
-export function VerdictBadge(props: { verdict: string; rel: number }) {
+export function VerdictBadge(props: { verdict: string; rel: number | null }) {
   return <Badge judged={judgeVerdict(props.verdict, props.rel)} />;
 }

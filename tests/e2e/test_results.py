@@ -1,0 +1,89 @@
+"""What a service stores of broken, differing and exact results reaches the person who asks: text, --json, exit status."""
+
+import json
+import unittest
+
+import stack
+
+COMMITS = [f"{n:040x}" for n in range(1, 9)]
+
+
+def run_id(n):
+    return f"{n:032x}"
+
+
+def document(n, commit, values, fingerprint=None, machine="m", minute=0):
+    """A run of benchmark -> level, list of exact samples, or text: why it is broken."""
+    measurements = []
+    for name, value in values.items():
+        base = {"benchmark": name, "metric": "time_ns", "backend": "cpu", "unit": "ns", "direction": "lower"}
+        if isinstance(value, str):
+            measurements.append({**base, "status": "broken", "reason": value})
+        elif isinstance(value, list):
+            measurements.append({**base, "metric": "cycles", "unit": "cycles", "exact": True, "samples": [value]})
+        else:
+            measurements.append({**base, "samples": [[value * (1 + 0.001 * i)] for i in range(10)]})
+    return {"schema": "perfci.run/1", "id": run_id(n), "project": "p", "commit": COMMITS[commit - 1], "branch": "main",
+            "suite": "s", "suite_hash": "", "started_at": f"2026-01-01T00:{minute:02d}:00Z",
+            "finished_at": f"2026-01-01T00:{minute:02d}:30Z",
+            "machine": {"name": machine, "class": machine, "fingerprint": fingerprint or {"compiler": "gcc 12"}},
+            "measurements": measurements}
+
+
+class Results(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = stack.Stack(runner=False)
+        cls.addClassCleanup(cls.stack.down)
+        cls.stack.up()
+        cls.stack.api("/projects", "POST", {"name": "p"}, status=201)
+
+    def post(self, doc, status=201):
+        return self.stack.api("/runs", "POST", doc, status=status)
+
+    def compare(self, a, b, *flags, status):
+        return self.stack.perfci("compare", "--stored", "--project", "p", run_id(a), run_id(b), *flags, status=status)
+
+    def compared(self, a, b, *flags, status):
+        return json.loads(self.compare(a, b, *flags, "--json", status=status).stdout)
+
+    def test_a_broken_benchmark_is_a_row_and_status_four(self):
+        self.post(document(1, 1, {"x": 100.0, "y": 100.0}))
+        self.post(document(2, 2, {"x": "wrong result: expected 1, got 2", "y": 100.0}))
+        for a, b, side in ((1, 2, "b"), (2, 1, "a")):
+            text = self.compare(a, b, status=4).stdout
+            self.assertRegex(text, f"x .*broken in {side.upper()}: wrong result: expected 1, got 2")
+            doc = self.compared(a, b, status=4)
+            row, = (r for r in doc["rows"] if r["benchmark"] == "x")
+            self.assertEqual((row["verdict"], row["broken"], row["reason"]),
+                             ("broken", [side], "wrong result: expected 1, got 2"))
+            self.assertEqual((doc["summary"]["broken"], doc["summary"]["same"]), (1, 1))
+            stored = self.stack.api(f"/compare?project=p&a={run_id(a)}&b={run_id(b)}")
+            self.assertEqual(stored["summary"]["broken"], 1)
+        self.compare(1, 2, "--git-bisect", status=125)
+        self.compare(1, 1, status=0)
+
+    def test_other_compilers_and_machines_decide_nothing_unless_asked(self):
+        self.post(document(11, 3, {"x": 100.0}, {"compiler": "gcc 12"}))
+        self.post(document(12, 4, {"x": 120.0}, {"compiler": "gcc 13\nextra"}))
+        self.post(document(13, 4, {"x": 120.0}, {"compiler": "gcc 12"}, machine="other"))
+        done = self.compare(11, 12, status=3)
+        self.assertEqual(done.stdout.splitlines()[0], "A and B differ in compiler: gcc 12 -> gcc 13 extra")
+        self.assertIn("--across", done.stderr)
+        doc = self.compared(11, 12, status=3)
+        self.assertEqual(doc["differs"], [{"field": "compiler", "a": "gcc 12", "b": "gcc 13\nextra"}])
+        self.assertEqual(doc["rows"][0]["fingerprint_differs"], ["compiler"])
+        self.assertEqual(self.stack.api(f"/compare?project=p&a={run_id(11)}&b={run_id(12)}")["differs"], doc["differs"])
+        self.compare(11, 12, "--across", status=1)
+        self.compare(12, 11, "--across", status=0)
+        # another machine class: nothing to compare but what differs, and all of it when asked
+        done = self.compare(11, 13, status=3)
+        self.assertEqual(done.stdout.splitlines()[0], "A and B differ in machine_class: m -> other")
+        doc = self.compared(11, 13, status=3)
+        self.assertEqual((doc["rows"], doc["only_in_a"], doc["only_a"]), ([], ["x time_ns cpu"], 1))
+        self.assertIn("regression", self.compare(11, 13, "--across", status=1).stdout)
+        self.assertNotIn("differ", self.compare(11, 11, status=0).stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
