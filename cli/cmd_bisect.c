@@ -341,6 +341,12 @@ int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
     opts->argc = argc;
     opts->argv = argv;
     pfc_cli_parse(cli, &args, argc, argv, opts);
+    if (opts->remote && (opts->measure || opts->suite || opts->build)) {
+        pfc_cli_warn(cli, "--measure, --suite and --build are for a search from here: for the "
+                          "service's runners write them into a file and give it by --config FILE");
+        free(opts);
+        return PFC_EXIT_USAGE;
+    }
     if (opts->remote && (opts->first_only || opts->paired)) {
         pfc_cli_warn(cli,
                      opts->first_only

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/measured.h"
 #include "cli/nightly.h"
 #include "core/base/clock.h"
 #include "core/base/parse.h"
@@ -229,9 +230,23 @@ static pfc_code measure_here(pfc_night *n, pfc_night_commit *c, pfc_err *err)
     return code;
 }
 
-/* source NULL: the project's own repository. */
+static void put_wanted(const pfc_take_opts *o, const char *config, json_t *body)
+{
+    json_t *backends = o->backends_len ? json_array() : NULL;
+
+    for (size_t i = 0; i < o->backends_len; i++)
+        json_array_append_new(backends, json_string(o->backends[i]));
+    if (backends)
+        json_object_set_new(body, "backends", backends);
+    if (o->filter)
+        json_object_set_new(body, "filter", json_string(o->filter));
+    if (config)
+        json_object_set_new(body, "config", json_string(config));
+}
+
+/* source NULL: the project's own repository; config NULL: the branch's perfci.yaml. */
 static pfc_code queue_job(const pfc_night *n, const nightly_opts *o, const char *source,
-                          const pfc_night_commit *c, int64_t *job, pfc_err *err)
+                          const char *config, const pfc_night_commit *c, int64_t *job, pfc_err *err)
 {
     json_t *body = json_pack("{s:s,s:s,s:s,s:s*,s:i}", "project", n->project, "kind", "nightly",
                              "commit", c->id.hex, "source", source, "priority", 50);
@@ -242,6 +257,7 @@ static pfc_code queue_job(const pfc_night *n, const nightly_opts *o, const char 
         json_object_set_new(body, "branch", json_string(n->branch));
     if (o->take.suite)
         json_object_set_new(body, "suite", json_string(o->take.suite));
+    put_wanted(&o->take, config, body);
     code = pfc_http_json(n->http, "POST", "/api/v1/jobs", body, NULL, &answer, err);
     if (!code)
         code = pfc_json_i64(answer, NULL, "id", true, 1, INT64_MAX, job, err);
@@ -319,13 +335,22 @@ static pfc_code measure_by_jobs(pfc_night *n, const nightly_opts *o, int64_t unt
 {
     int64_t *jobs = pfc_calloc(n->len + 1, sizeof(jobs[0]));
     const char *source = o->source;
+    const char *config =
+        o->take.suite ? NULL : pfc_measured_to_send(n->take.repo, n->branch, &n->take.source);
     pfc_code code = PFC_OK;
 
-    if (!source)
+    if (o->take.suite)
+        code = pfc_take_ready(&n->take, err);
+    else
+        code = pfc_measured_remotely(n->cli, &n->take.conf, n->branch, config != NULL,
+                                     n->take.conf.metric, err);
+
+    if (!source && !code)
         code = pfc_api_source(n->http, n->project, pfc_repo_root(n->take.repo), &source, err);
     /* All of them first, so that several runners share them. */
     for (size_t i = 0; i < n->len && !code; i++)
-        code = queue_job(n, o, source, &n->commits[i], &jobs[i], err);
+        code = queue_job(n, o, source, config, &n->commits[i], &jobs[i], err);
+    code = pfc_measured_refused(code, config != NULL, err);
     for (size_t i = 0; i < n->len && !code; i++) {
         pfc_cli_progress(n->cli, "waiting for commit %zu of %zu", i + 1, n->len);
         code = wait_job(n, jobs[i], until_ns, &n->commits[i], err);

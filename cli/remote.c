@@ -9,6 +9,7 @@
 
 #include "cli/api.h"
 #include "cli/hunt.h"
+#include "cli/measured.h"
 #include "core/base/parse.h"
 
 #define LOOK_EVERY_MS 1000
@@ -18,7 +19,9 @@ typedef struct watch {
     const pfc_hunt_opts *opts;
     pfc_http *http;
     pfc_conf conf;
-    pfc_repo *repo; /* NULL: ids are taken as they were given */
+    pfc_project_source source; /* where conf came from */
+    bool sent;                 /* it goes with the jobs */
+    pfc_repo *repo;            /* NULL: ids are taken as they were given */
     char *project;
     size_t told; /* steps that were shown */
 } watch;
@@ -101,6 +104,37 @@ static pfc_code make_order(watch *w, json_t *body, pfc_err *err)
     return PFC_OK;
 }
 
+static pfc_code read_settings(watch *w, pfc_err *err)
+{
+    const pfc_hunt_opts *o = w->opts;
+    pfc_project_place place = { .file = o->config,
+                                .dir = o->repo ? o->repo : ".",
+                                .repo = w->repo };
+    pfc_commit_id good, bad;
+    pfc_commit_id *ids = NULL;
+    pfc_code code;
+
+    /* What is wrong with the ends is said where they are told to the service. */
+    if (w->repo && o->good && o->bad && !pfc_repo_resolve(w->repo, o->good, &good, NULL) &&
+        !pfc_repo_resolve(w->repo, o->bad, &bad, NULL) &&
+        pfc_repo_path(w->repo, &good, &bad, &ids, &place.commits_len, NULL))
+        place.commits_len = 0;
+    place.commits = ids;
+    code = pfc_project_read(&place, &w->conf, &w->source, err);
+    free(ids);
+    return code;
+}
+
+static pfc_code put_settings(watch *w, json_t *body, pfc_err *err)
+{
+    const char *metric = w->opts->metric ? w->opts->metric : w->conf.metric;
+    const char *text = pfc_measured_to_send(w->repo, w->conf.branch, &w->source);
+
+    w->sent = text != NULL;
+    put_text(body, "config", text);
+    return pfc_measured_remotely(w->cli, &w->conf, w->conf.branch, w->sent, metric, err);
+}
+
 static pfc_code open_service(watch *w, pfc_err *err)
 {
     const pfc_hunt_opts *o = w->opts;
@@ -112,7 +146,7 @@ static pfc_code open_service(watch *w, pfc_err *err)
             return err->code;
         *err = (pfc_err){ 0 };
     }
-    code = pfc_conf_find(o->repo ? o->repo : ".", &w->conf, err);
+    code = read_settings(w, err);
     if (!code)
         code = pfc_api_open(o->url, o->data, &w->conf, &w->http, err);
     if (!code)
@@ -376,6 +410,8 @@ int pfc_remote_bisect(const pfc_cli *cli, const pfc_hunt_opts *opts)
 
     if (!code)
         code = make_order(&w, body, &err);
+    if (!code)
+        code = put_settings(&w, body, &err);
     if (!code && w.repo)
         code = pfc_api_source(w.http, w.project, pfc_repo_root(w.repo), &source, &err);
     if (!code) {
@@ -383,6 +419,7 @@ int pfc_remote_bisect(const pfc_cli *cli, const pfc_hunt_opts *opts)
         json_object_set_new(body, "project", json_string(w.project));
         json_object_set_new(body, "dry_run", json_boolean(opts->dry_run));
         code = pfc_http_json(w.http, "POST", "/api/v1/bisections", body, NULL, &answer, &err);
+        code = pfc_measured_refused(code, w.sent, &err);
     }
     if (!code && opts->dry_run) {
         status = PFC_EXIT_OK;
@@ -409,5 +446,6 @@ int pfc_remote_bisect(const pfc_cli *cli, const pfc_hunt_opts *opts)
     pfc_repo_close(w.repo);
     pfc_http_free(w.http);
     pfc_conf_clear(&w.conf);
+    pfc_project_source_clear(&w.source);
     return code ? pfc_cli_fail(cli, &err) : status;
 }

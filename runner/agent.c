@@ -181,13 +181,14 @@ static void label_run(const pfc_job *job, pfc_run *run)
 }
 
 /* One launch, tried again when it failed for a reason that may pass. */
-static pfc_code launch(pfc_workspace *ws, const pfc_measure_opts *opts, const pfc_commit_id *id,
-                       const pfc_job *job, pfc_outcome *out, pfc_err *err)
+static pfc_code launch(pfc_workspace *ws, const pfc_measure_opts *opts, const pfc_select *wanted,
+                       const pfc_commit_id *id, const pfc_job *job, pfc_outcome *out, pfc_err *err)
 {
     pfc_code code = PFC_OK;
 
     for (int n = 1; n <= MEASURE_TRIES; n++) {
-        code = pfc_workspace_measure(ws, opts, id, (unsigned)job->task.layout, out, err);
+        code =
+            pfc_workspace_measure_some(ws, opts, wanted, id, (unsigned)job->task.layout, out, err);
         if (code || (out->kind != PFC_OUTCOME_FAILED && out->kind != PFC_OUTCOME_TIMED_OUT))
             return code;
         pfc_log(PFC_WARN, "measurement failed", "job", job->id, "try", n, "reason", out->reason);
@@ -228,7 +229,8 @@ static void look_at_build(agent *a, pfc_workspace *ws, const pfc_conf *conf,
                           const pfc_measure_opts *opts, const pfc_commit_id *id, const pfc_job *job,
                           pfc_run *run)
 {
-    const bool whole_suite = !job->task.metric && !job->task.benchmark && !job->task.pair;
+    const bool whole_suite = !job->task.metric && !job->task.benchmark && !job->task.pair &&
+                             !job->task.filter && !job->task.backends_len;
     pfc_outcome prepared = { 0 };
     pfc_built built = { 0 };
     char *dir = NULL;
@@ -253,9 +255,8 @@ static pfc_code measure(agent *a, pfc_workspace *ws, const pfc_conf *conf, const
 {
     const pfc_task *task = &lease->job->task;
     char *filter = pfc_measure_filter(task->benchmark);
+    const char *backend = task->backend && task->backend[0] ? task->backend : NULL;
     const pfc_measure_opts opts = {
-        .filter = filter,
-        .backend = task->backend && task->backend[0] ? task->backend : NULL,
         .measure = conf->measure,
         .suite = conf->suite,
         .bench = a->opts->bench,
@@ -270,15 +271,25 @@ static pfc_code measure(agent *a, pfc_workspace *ws, const pfc_conf *conf, const
         .cancelled = pfc_lease_cancelled,
         .cancelled_arg = lease,
     };
-    const int64_t wanted = task->launches > 0 ? task->launches : COMMAND_REPEATS;
-    const int64_t repeats = conf->measure ? wanted : 1;
+    pfc_select wanted = { .filter = task->filter,
+                          .backends = (const char *const *)task->backends,
+                          .backends_len = task->backends_len };
+    const int64_t launches = task->launches > 0 ? task->launches : COMMAND_REPEATS;
+    const int64_t repeats = conf->measure ? launches : 1;
     pfc_code code = PFC_OK;
 
+    /* A search names one benchmark, which of a command's output is read by who searches. */
+    if (!conf->measure && !wanted.filter)
+        wanted.filter = filter;
+    if (!conf->measure && !wanted.backends_len && backend) {
+        wanted.backends = &backend;
+        wanted.backends_len = 1;
+    }
     lease->progress = "building and measuring";
     for (int64_t n = 0; n < repeats && !code; n++) {
         pfc_outcome next = { 0 };
 
-        code = launch(ws, &opts, id, lease->job, &next, err);
+        code = launch(ws, &opts, &wanted, id, lease->job, &next, err);
         if (code || next.kind != PFC_OUTCOME_MEASURED || n == 0) {
             pfc_outcome_clear(out);
             *out = next;

@@ -12,6 +12,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/rng.h"
+#include "core/git/project_file.h"
 #include "core/wire/wire.h"
 
 #define BEAT_TIMEOUT_S 5.0  /* the measured child goes on meanwhile */
@@ -21,7 +22,6 @@
 #define MAX_LEASE_S    86400.0
 #define MAX_LAYOUT     1000000
 #define MAX_LAUNCHES   100
-#define CONF_FILE      "perfci.yaml"
 #define KEPT_FILE      "job.json"
 #define MAX_KEPT       65536
 #define MAX_LEASE      256
@@ -43,7 +43,27 @@ void pfc_job_clear(pfc_job *job)
     free(job->task.benchmark);
     free(job->task.backend);
     free(job->task.pair);
+    free(job->task.filter);
+    free(job->task.config);
+    for (size_t i = 0; i < job->task.backends_len; i++)
+        free(job->task.backends[i]);
     *job = (pfc_job){ 0 };
+}
+
+static pfc_code read_backends(const json_t *doc, const pfc_json_at *at, pfc_task *task,
+                              pfc_err *err)
+{
+    json_t *list = NULL;
+    pfc_code code = pfc_json_array(doc, at, "backends", false, PFC_TASK_MAX_BACKENDS, &list, err);
+
+    for (size_t i = 0; !code && i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+
+        if (!name)
+            return pfc_json_fault(at, "backends", err, "expected texts");
+        task->backends[task->backends_len++] = pfc_strdup(name);
+    }
+    return code;
 }
 
 /* Members it does not know are left alone, as those of the job. */
@@ -63,6 +83,12 @@ static pfc_code read_task(const json_t *obj, const pfc_json_at *up, pfc_task *ta
         code = pfc_json_string(doc, &at, "backend", false, PFC_WIRE_MAX_NAME, &task->backend, err);
     if (!code)
         code = pfc_json_string(doc, &at, "pair", false, PFC_REPO_MAX_REVISION, &task->pair, err);
+    if (!code)
+        code = pfc_json_string(doc, &at, "filter", false, PFC_WIRE_MAX_TEXT, &task->filter, err);
+    if (!code)
+        code = pfc_json_string(doc, &at, "config", false, PFC_CONF_MAX_BYTES, &task->config, err);
+    if (!code)
+        code = read_backends(doc, &at, task, err);
     if (!code)
         code = pfc_json_bool(doc, &at, "pair_first", false, &task->pair_first, err);
     if (!code)
@@ -138,35 +164,61 @@ static pfc_code find_tip(const pfc_job *job, pfc_repo *repo, pfc_commit_id *tip,
     return code ? pfc_repo_resolve(repo, "HEAD", tip, err) : PFC_OK;
 }
 
+/* The perfci.yaml that counts. */
+static pfc_code read_settings(const pfc_job *job, pfc_repo *repo, pfc_conf *conf, pfc_err *err)
+{
+    pfc_project_place place = { .repo = repo, .commits_len = 1 };
+    pfc_commit_id tip;
+    pfc_code code;
+
+    if (job->task.config) {
+        code = pfc_conf_parse(job->task.config, strlen(job->task.config), "the job's perfci.yaml",
+                              conf, err);
+        if (!code)
+            conf->path = pfc_strdup("the job's perfci.yaml");
+        return code;
+    }
+    code = find_tip(job, repo, &tip, err);
+    place.commits = &tip;
+    if (!code)
+        code = pfc_project_read(&place, conf, NULL, err);
+    if (!code && !conf->path)
+        conf->timeout_s = 0; /* the runner's own */
+    return code;
+}
+
 pfc_code pfc_job_settings(const pfc_job *job, pfc_repo *repo, pfc_conf *conf, pfc_err *err)
 {
-    pfc_commit_id tip;
-    char *text = NULL;
-    size_t len = 0;
-    pfc_code code = find_tip(job, repo, &tip, err);
+    pfc_code code;
 
     *conf = (pfc_conf){ 0 };
-    if (code)
-        return code;
-    code = pfc_repo_file(repo, &tip, CONF_FILE, PFC_CONF_MAX_BYTES, &text, &len, err);
-    if (code == PFC_OK)
-        code = pfc_conf_parse(text, len, CONF_FILE, conf, err);
-    else if (code == PFC_ENOTFOUND)
-        code = PFC_OK; /* then the job must say it all */
-    free(text);
+    code = read_settings(job, repo, conf, err);
     if (code)
         return code;
     put_over(&conf->build, job->build);
-    if (job->measure && job->measure[0])
+    if (job->measure && job->measure[0]) {
         put_over(&conf->measure, job->measure);
-    else if (job->suite && job->suite[0] && !conf->measure)
+    } else if (job->suite && job->suite[0]) {
+        /* As --suite: it was asked for. */
         put_over(&conf->suite, job->suite);
-    if (conf->measure || conf->suite)
+        free(conf->measure);
+        conf->measure = NULL;
+    }
+    if (conf->measure || conf->suite) {
+        pfc_log(PFC_INFO, "job_settings", "job", job->id, "config",
+                conf->path ? conf->path : "none", conf->measure ? "measure" : "suite",
+                conf->measure ? conf->measure : conf->suite, "metric",
+                conf->metric ? conf->metric : "all");
         return PFC_OK;
+    }
+    code =
+        pfc_err_set(err, PFC_EINVAL,
+                    "nothing to measure: %s on %s has neither \"measure\" nor \"suite\"; write a "
+                    "line such as \"measure: ./build/bench --benchmark_format=json\" into it, or "
+                    "give the job a suite",
+                    conf->path ? conf->path : PFC_PROJECT_FILE, job->branch ? job->branch : "HEAD");
     pfc_conf_clear(conf);
-    return pfc_err_set(err, PFC_EINVAL,
-                       "nothing to measure with: %s on %s names neither `measure` nor `suite`",
-                       CONF_FILE, job->branch ? job->branch : "HEAD");
+    return code;
 }
 
 bool pfc_stop_wait(int fd, double wait_s)

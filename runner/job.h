@@ -9,11 +9,17 @@
 #include "core/http/client.h"
 #include "runner/spool.h"
 
+#define PFC_TASK_MAX_BACKENDS 8
+
 /** What a search or a verification wants of a job beyond its commit. All zero: an ordinary one. */
 typedef struct pfc_task {
-    char *metric, *benchmark, *backend; /* all that is wanted; NULL: everything */
-    int64_t layout;                     /* PERFCI_BUILD: n-th rebuild with another layout */
-    int64_t launches;                   /* of a measuring command; 0: the usual number */
+    char *metric, *benchmark, *backend;    /* all that is wanted; NULL: everything */
+    char *filter;                          /* as --filter; NULL: everything */
+    char *backends[PFC_TASK_MAX_BACKENDS]; /* as --backend; none: everything */
+    size_t backends_len;
+    char *config;     /* perfci.yaml that counts instead of the repository's; NULL: none */
+    int64_t layout;   /* PERFCI_BUILD: n-th rebuild with another layout */
+    int64_t launches; /* of a measuring command; 0: the usual number */
     char
         *pair; /* a second commit, measured in the same lease with a build of its own; NULL: none */
     bool pair_first;
@@ -37,9 +43,10 @@ typedef struct pfc_job {
 pfc_code pfc_job_from_json(const json_t *doc, pfc_job *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_job_clear(pfc_job *job);
 
-/** Fills *conf from perfci.yaml on the job's branch (else HEAD) of the repository, then puts what
- *  the job itself says over it. Never from the measured commit: whoever may propose a commit must
- *  not choose the command. */
+/** Fills *conf from the perfci.yaml that was sent with the job, else from that on the job's branch
+ *  (else HEAD) of the repository, then puts what the job itself says over it. Never from the measured
+ *  commit: whoever may propose a commit must not choose the command. PFC_EINVAL: there is no
+ *  benchmark. */
 pfc_code pfc_job_settings(const pfc_job *job, pfc_repo *repo, pfc_conf *conf,
                           pfc_err *err) PFC_MUSTCHECK;
 

@@ -14,6 +14,7 @@
 #define PFC_RUNNER_WORKSPACE_H
 
 #include "core/git/repo.h"
+#include "core/wire/select.h"
 #include "core/wire/wire.h"
 
 #define PFC_MEASURE_CANNOT         125 /* exit status of a command: this commit cannot be measured */
@@ -160,5 +161,12 @@ pfc_code pfc_workspace_prepare(pfc_workspace *ws, const pfc_commit_id *id, unsig
 pfc_code pfc_workspace_measure(pfc_workspace *ws, const pfc_measure_opts *opts,
                                const pfc_commit_id *id, unsigned build, pfc_outcome *out,
                                pfc_err *err) PFC_MUSTCHECK;
+
+/** Likewise what `wanted` asks for: a command runs once and has the rest taken away, a suite is measured
+ *  once a backend (opts' filter and backend are not looked at). When nothing fits: BROKEN and
+ *  out->refused, with what there is. */
+pfc_code pfc_workspace_measure_some(pfc_workspace *ws, const pfc_measure_opts *opts,
+                                    const pfc_select *wanted, const pfc_commit_id *id,
+                                    unsigned build, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

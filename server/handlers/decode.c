@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/conf.h"
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 
@@ -174,4 +175,27 @@ pfc_code pfc_decode_unbound(const pfc_req *req, pfc_err *err)
         return PFC_OK;
     return pfc_err_set(err, PFC_EDENIED,
                        "this concerns the whole service; the token is bound to one project");
+}
+
+pfc_code pfc_decode_config(const pfc_req *req, const json_t *obj, char **out, pfc_err *err)
+{
+    pfc_err why = { 0 };
+    pfc_conf conf = { 0 };
+    char *text = NULL;
+    pfc_code code = pfc_json_string(obj, NULL, "config", false, PFC_CONF_MAX_BYTES, &text, err);
+
+    if (code || !text)
+        return code;
+    if (!(req->auth.scopes & PFC_SCOPE_ADMIN))
+        code = pfc_err_set_field(err, PFC_EDENIED, "config",
+                                 "config: settings with a job choose what runners execute, which "
+                                 "takes a token of scope admin");
+    else if (pfc_conf_parse(text, strlen(text), "perfci.yaml", &conf, &why))
+        code = pfc_json_fault(NULL, "config", err, "%s", why.msg);
+    pfc_conf_clear(&conf);
+    if (code)
+        free(text);
+    else
+        *out = text;
+    return code;
 }

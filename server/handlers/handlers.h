@@ -100,6 +100,11 @@ pfc_code pfc_decode_texts(const json_t *obj, const char *key, bool required, siz
                           size_t max_bytes, char ***out, size_t *out_len,
                           pfc_err *err) PFC_MUSTCHECK;
 void pfc_decode_texts_free(char **texts, size_t len);
+/** "config": the text of a perfci.yaml that counts for a job instead of the repository's own, so that
+ *  it chooses the commands that runners execute. NULL when absent; caller frees. PFC_EDENIED without
+ *  the scope admin, PFC_EINVAL when it is no perfci.yaml. */
+pfc_code pfc_decode_config(const pfc_req *req, const json_t *obj, char **out,
+                           pfc_err *err) PFC_MUSTCHECK;
 /** PFC_EDENIED for a token that is bound to a project: the route concerns the whole service. */
 pfc_code pfc_decode_unbound(const pfc_req *req, pfc_err *err) PFC_MUSTCHECK;
 

@@ -152,6 +152,9 @@ PFC_HANDLER(jobs_delete)
 /* What a job's body holds; strings are owned. */
 typedef struct job_body {
     char *project, *kind, *commit, *branch, *suite, *source, *labels;
+    char *config, *filter;
+    char **backends;
+    size_t backends_len;
     int64_t priority;
     int64_t parents[PFC_JOB_MAX_PARENTS];
     size_t parents_len;
@@ -166,6 +169,9 @@ static void job_body_clear(job_body *b)
     free(b->suite);
     free(b->source);
     free(b->labels);
+    free(b->config);
+    free(b->filter);
+    pfc_decode_texts_free(b->backends, b->backends_len);
 }
 
 static pfc_code decode_parents(const json_t *json, job_body *b, pfc_err *err)
@@ -187,7 +193,7 @@ static pfc_code decode_parents(const json_t *json, job_body *b, pfc_err *err)
     return PFC_OK;
 }
 
-static pfc_code decode_job(const json_t *json, job_body *b, pfc_err *err)
+static pfc_code decode_job(const pfc_req *req, const json_t *json, job_body *b, pfc_err *err)
 {
     const struct {
         const char *key;
@@ -201,6 +207,7 @@ static pfc_code decode_job(const json_t *json, job_body *b, pfc_err *err)
         { "branch", false, PFC_WIRE_MAX_NAME, &b->branch },
         { "suite", false, PFC_WIRE_MAX_NAME, &b->suite },
         { "source", false, PFC_WIRE_MAX_TEXT, &b->source },
+        { "filter", false, PFC_WIRE_MAX_TEXT, &b->filter },
     };
     pfc_code code = PFC_OK;
 
@@ -213,6 +220,11 @@ static pfc_code decode_job(const json_t *json, job_body *b, pfc_err *err)
         code = pfc_decode_labels(json, "labels", &b->labels, err);
     if (!code)
         code = decode_parents(json, b, err);
+    if (!code)
+        code = pfc_decode_texts(json, "backends", false, PFC_JOB_MAX_BACKENDS, PFC_WIRE_MAX_NAME,
+                                &b->backends, &b->backends_len, err);
+    if (!code)
+        code = pfc_decode_config(req, json, &b->config, err);
     if (code)
         return code;
     if (!is_one_of(b->kind, kinds, PFC_ARRAY_LEN(kinds)))
@@ -226,7 +238,8 @@ static pfc_code decode_job(const json_t *json, job_body *b, pfc_err *err)
 PFC_HANDLER(jobs_post)
 {
     static const char *const known[] = { "project", "kind",     "commit", "branch",  "suite",
-                                         "labels",  "priority", "source", "parents", NULL };
+                                         "labels",  "priority", "source", "parents", "config",
+                                         "filter",  "backends", NULL };
     job_body b = { .priority = 50 };
     int64_t project = 0;
     pfc_jobs row = { 0 };
@@ -236,7 +249,7 @@ PFC_HANDLER(jobs_post)
 
     code = pfc_decode_object(req, known, &body, err);
     if (!code)
-        code = decode_job(body, &b, err);
+        code = decode_job(req, body, &b, err);
     if (!code)
         code = pfc_decode_project(app, req, b.project, "project", &project, err);
     if (!code) {
@@ -250,6 +263,10 @@ PFC_HANDLER(jobs_post)
             .priority = (int)b.priority,
             .parents = b.parents,
             .parents_len = b.parents_len,
+            .config = b.config,
+            .filter = b.filter,
+            .backends = (const char *const *)b.backends,
+            .backends_len = b.backends_len,
         };
 
         code = pfc_job_enqueue(app->db, req->auth.actor, project, &spec, &created, &row, err);

@@ -136,7 +136,7 @@ void pfc_encode_bisection_detail(int64_t id, const pfc_bisection_detail *d, json
 /* Strings are owned. */
 typedef struct order_body {
     char *project, *mode, *metric, *benchmark, *backend, *machine_class, *branch, *good, *bad,
-        *source;
+        *source, *config;
     char **paths;
     size_t paths_len;
     int64_t alert_id, max_runs, priority, parallel;
@@ -156,6 +156,7 @@ static void order_clear(order_body *o)
     free(o->good);
     free(o->bad);
     free(o->source);
+    free(o->config);
     pfc_decode_texts_free(o->paths, o->paths_len);
 }
 
@@ -232,7 +233,8 @@ static pfc_code start(pfc_app *app, const pfc_req *req, const order_body *o, int
                      .max_runs = o->max_runs,
                      .priority = (int)o->priority,
                      .parallel = (int)o->parallel,
-                     .source = o->source },
+                     .source = o->source,
+                     .config = o->config },
     };
     pfc_bisection_cost cost = { 0 };
     pfc_bisections row = { 0 };
@@ -253,12 +255,12 @@ static pfc_code start(pfc_app *app, const pfc_req *req, const order_body *o, int
 
 pfc_code pfc_bisection_order_post(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err *err)
 {
-    static const char *const known[] = {
-        "project",  "mode",     "metric",     "benchmark", "backend",      "machine_class",
-        "branch",   "good",     "bad",        "paths",     "alert_id",     "max_runs",
-        "priority", "parallel", "confidence", "noise",     "layout_noise", "delta",
-        "relink",   "dry_run",  "source",     NULL
-    };
+    static const char *const known[] = { "project",      "mode",          "metric",     "benchmark",
+                                         "backend",      "machine_class", "branch",     "good",
+                                         "bad",          "paths",         "alert_id",   "max_runs",
+                                         "priority",     "parallel",      "confidence", "noise",
+                                         "layout_noise", "delta",         "relink",     "dry_run",
+                                         "source",       "config",        NULL };
     order_body o = { .priority = 60 };
     int64_t project = 0;
     json_t *body = NULL;
@@ -271,6 +273,8 @@ pfc_code pfc_bisection_order_post(pfc_app *app, const pfc_req *req, pfc_reply *r
                               "want remote, or a report without it, got \"%.32s\"", o.mode);
     if (!code)
         code = decode_numbers(body, &o, err);
+    if (!code)
+        code = pfc_decode_config(req, body, &o.config, err);
     if (!code)
         code = pfc_decode_project(app, req, o.project, "project", &project, err);
     if (!code)

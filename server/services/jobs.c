@@ -162,7 +162,8 @@ static pfc_code check_parents(pfc_tx *tx, int64_t project_id, const pfc_job_spec
 }
 
 /* What makes two open jobs the same. */
-static void dedupe_of(const pfc_job_spec *spec, const char *labels, char out[PFC_SHA256_HEX])
+static void dedupe_of(const pfc_job_spec *spec, const char *labels, const char *task,
+                      char out[PFC_SHA256_HEX])
 {
     pfc_buf text;
 
@@ -171,14 +172,36 @@ static void dedupe_of(const pfc_job_spec *spec, const char *labels, char out[PFC
                    spec->suite ? spec->suite : "", labels);
     for (size_t i = 0; i < spec->parents_len; i++)
         pfc_buf_printf(&text, "\n%lld", (long long)spec->parents[i]);
+    if (task)
+        pfc_buf_printf(&text, "\n%s", task);
     pfc_sha256_hex(text.data, text.len, out);
     pfc_buf_clear(&text);
+}
+
+/* What the runner is told beyond commit and suite; NULL: nothing. Caller frees. */
+static char *task_of(const pfc_job_spec *spec)
+{
+    json_t *doc, *backends = NULL;
+    char *text;
+
+    if (!spec->config && !spec->filter && !spec->backends_len)
+        return NULL;
+    if (spec->backends_len)
+        backends = json_array();
+    for (size_t i = 0; i < spec->backends_len; i++)
+        json_array_append_new(backends, json_string(spec->backends[i]));
+    doc = json_pack("{s:s*, s:s*, s:o*}", "config", spec->config, "filter", spec->filter,
+                    "backends", backends);
+    text = json_dumps(doc, JSON_COMPACT);
+    json_decref(doc);
+    return text;
 }
 
 static pfc_code insert_or_find(pfc_tx *tx, int64_t project_id, const pfc_job_spec *spec,
                                const char *labels, int64_t *id, bool *created, pfc_err *err)
 {
     char dedupe[PFC_SHA256_HEX];
+    char *task = task_of(spec);
     const pfc_job_row row = { .kind = spec->kind,
                               .commit = spec->commit,
                               .branch = spec->branch,
@@ -186,12 +209,13 @@ static pfc_code insert_or_find(pfc_tx *tx, int64_t project_id, const pfc_job_spe
                               .source = spec->source,
                               .labels = labels,
                               .dedupe = dedupe,
+                              .task = task,
                               .parents = spec->parents,
                               .parents_len = spec->parents_len,
                               .priority = spec->priority };
     pfc_code code = check_parents(tx, project_id, spec, err);
 
-    dedupe_of(spec, labels, dedupe);
+    dedupe_of(spec, labels, task, dedupe);
     *id = 0;
     /* The open one may end between the two statements: then the next round inserts. */
     for (int round = 0; round < 3 && !*id && !code; round++) {
@@ -207,6 +231,7 @@ static pfc_code insert_or_find(pfc_tx *tx, int64_t project_id, const pfc_job_spe
     }
     if (!code && !*id)
         code = pfc_err_set(err, PFC_EUNAVAIL, "job: the open one keeps changing: try again");
+    free(task);
     return code;
 }
 

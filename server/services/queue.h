@@ -7,21 +7,26 @@
 
 #include "server/repo/repo.h"
 
-#define PFC_LEASE_S         60
-#define PFC_JOB_MAX_TRIES   3
-#define PFC_JOB_MAX_PARENTS 64
-#define PFC_LEASE_SIZE      53 /* 32 digits, "-", a number, NUL */
+#define PFC_LEASE_S          60
+#define PFC_JOB_MAX_TRIES    3
+#define PFC_JOB_MAX_PARENTS  64
+#define PFC_JOB_MAX_BACKENDS 8
+#define PFC_LEASE_SIZE       53 /* 32 digits, "-", a number, NUL */
 
 typedef struct pfc_job_spec {
     const char *kind; /* measure, nightly, pull_request, backfill, bisect, verify */
     const char *commit, *branch, *suite, *source; /* commit: 40 digits; others may be NULL */
-    const char *labels_json; /* object of texts a runner must have; NULL: any runner */
-    int priority;            /* 0..100 */
-    const int64_t *parents;  /* jobs of the project that must be done before it is taken */
-    size_t parents_len;      /* at most PFC_JOB_MAX_PARENTS */
+    const char *labels_json;     /* object of texts a runner must have; NULL: any runner */
+    int priority;                /* 0..100 */
+    const int64_t *parents;      /* jobs of the project that must be done before it is taken */
+    size_t parents_len;          /* at most PFC_JOB_MAX_PARENTS */
+    const char *config;          /* perfci.yaml that counts instead of the repository's; NULL */
+    const char *filter;          /* the benchmarks that are wanted, as --filter; NULL: all */
+    const char *const *backends; /* as --backend; none: all */
+    size_t backends_len;         /* at most PFC_JOB_MAX_BACKENDS */
 } pfc_job_spec;
 
-/** An open job of the same kind, commit, suite, labels and parents is answered instead (*created false).
+/** An open job of the same kind, commit, suite, labels, task and parents is answered instead (*created false).
  *  Parents that wait become at least as urgent. One that fails or is cancelled cancels what waits for it:
  *  it is PFC_ECONFLICT to wait for such a one. */
 pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,

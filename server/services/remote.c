@@ -31,6 +31,7 @@ void remote_clear(remote *r)
 {
     json_decref(r->line);
     free(r->source);
+    free(r->config);
     free(r->prior);
     free(r->steps);
     pfc_res_free(r->row);
@@ -42,11 +43,11 @@ void remote_clear(remote *r)
 
 char *remote_options_text(const pfc_bisection_options *o)
 {
-    json_t *json =
-        json_pack("{s:f, s:f, s:f, s:f, s:b, s:I, s:i, s:i, s:s*}", "confidence", o->confidence,
-                  "noise", o->noise_rel, "layout_noise", o->layout_noise_rel, "delta", o->delta_rel,
-                  "relink", o->relink, "max_runs", (json_int_t)o->max_runs, "priority", o->priority,
-                  "parallel", o->parallel, "source", o->source);
+    json_t *json = json_pack("{s:f, s:f, s:f, s:f, s:b, s:I, s:i, s:i, s:s*, s:s*}", "confidence",
+                             o->confidence, "noise", o->noise_rel, "layout_noise",
+                             o->layout_noise_rel, "delta", o->delta_rel, "relink", o->relink,
+                             "max_runs", (json_int_t)o->max_runs, "priority", o->priority,
+                             "parallel", o->parallel, "source", o->source, "config", o->config);
     char *text = json_dumps(json, JSON_COMPACT);
 
     json_decref(json);
@@ -61,13 +62,15 @@ static double number_of(const json_t *json, const char *key)
 static pfc_code read_options(const char *text, remote *r, pfc_err *err)
 {
     json_t *json = NULL;
-    const char *source;
+    const char *source, *config;
     pfc_code code = pfc_json_parse(text, strlen(text), &json, err);
 
     if (code)
         return code;
     source = json_string_value(json_object_get(json, "source"));
     r->source = source ? pfc_strdup(source) : NULL;
+    config = json_string_value(json_object_get(json, "config"));
+    r->config = config ? pfc_strdup(config) : NULL;
     r->options = (pfc_bisection_options){
         .confidence = number_of(json, "confidence"),
         .noise_rel = number_of(json, "noise"),
@@ -78,6 +81,7 @@ static pfc_code read_options(const char *text, remote *r, pfc_err *err)
         .priority = (int)number_of(json, "priority"),
         .parallel = (int)number_of(json, "parallel"),
         .source = r->source,
+        .config = r->config,
     };
     json_decref(json);
     return PFC_OK;

@@ -39,8 +39,8 @@ typedef struct remote {
     size_t len;
     double *prior; /* one a commit; NULL: equal */
     pfc_bisection_options options;
-    char *source; /* owned text of options; NULL: the order's */
-    bool known;   /* the direction is, from a series or a first run */
+    char *source, *config; /* owned texts of options; NULL: the order's */
+    bool known;            /* the direction is, from a series or a first run */
     bool higher_is_better, exact;
     int64_t alert_id;
     remote_step *steps;

@@ -176,9 +176,9 @@ static pfc_code ask(pfc_tx *tx, remote *r, const pfc_bisect_step *next, pfc_err 
                          .job_state = "queued" };
     char *dedupe = pfc_format("bisection %lld step %lld", (long long)r->id, (long long)step.n);
     char *labels = remote_labels(r), *task;
-    json_t *doc =
-        json_pack("{s:s, s:s*, s:s*, s:i, s:i}", "metric", r->metric, "benchmark", r->benchmark,
-                  "backend", r->backend, "layout", (int)next->build, "launches", 1);
+    json_t *doc = json_pack("{s:s, s:s*, s:s*, s:i, s:i, s:s*}", "metric", r->metric, "benchmark",
+                            r->benchmark, "backend", r->backend, "layout", (int)next->build,
+                            "launches", 1, "config", r->options.config);
     pfc_job_row row = { .kind = "bisect",
                         .commit = remote_commit(r, next->commit),
                         .branch = r->branch,

@@ -386,6 +386,7 @@ typedef struct pfc_bisection_options {
     int priority;       /* of the jobs, 0..100 */
     int parallel;       /* jobs at a time, at most as many as there are runners; 0: 4 */
     const char *source; /* of the jobs: folder or URL; NULL: the project's */
+    const char *config; /* of the jobs: perfci.yaml instead of the repository's; NULL */
 } pfc_bisection_options;
 
 /** What the runners are to find. With an alert, everything else may be NULL: it is the alert's. */

@@ -190,9 +190,9 @@ static pfc_code ask(pfc_tx *tx, const trial *t, const pfc_confirm_step *step, pf
     const int64_t n = (int64_t)t->len + 1;
     char *dedupe = pfc_format("verification %lld pair %lld", (long long)t->id, (long long)n);
     json_t *doc =
-        json_pack("{s:s, s:s*, s:s*, s:i, s:i, s:s, s:b}", "metric", r->metric, "benchmark",
+        json_pack("{s:s, s:s*, s:s*, s:i, s:i, s:s, s:b, s:s*}", "metric", r->metric, "benchmark",
                   r->benchmark, "backend", r->backend, "layout", (int)step->build, "launches", 1,
-                  "pair", t->before, "pair_first", !step->after);
+                  "pair", t->before, "pair_first", !step->after, "config", r->options.config);
     char *task = json_dumps(doc, JSON_COMPACT), *labels = remote_labels(r);
     const pfc_job_row row = { .kind = "verify",
                               .commit = t->after,

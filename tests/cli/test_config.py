@@ -24,7 +24,7 @@ class Service(http.server.ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.runs, self.bodies, self.alert = [], [], {}
+        self.runs, self.bodies, self.alert, self.refuse = [], [], {}, False
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
 
@@ -32,9 +32,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
-    def answer(self, doc):
+    def answer(self, doc, status=200):
         text = json.dumps(doc).encode()
-        self.send_response(200)
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
@@ -47,6 +47,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer({"alerts": []})
         if self.path.startswith("/api/v1/stats"):
             return self.answer({"detection_lag_s": 0})
+        if self.path.startswith("/api/v1/bisections/"):
+            return self.answer({"id": 1, "state": "done", "verdict": "no-regression", "culprits": [], "steps": []})
+        if self.path.startswith("/api/v1/jobs/"):
+            return self.answer({"id": 1, "state": "done"})
         return self.answer({"runs": [], "name": "small", "repo_url": None, "branch": "main"})
 
     def do_POST(self):
@@ -54,7 +58,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path.startswith("/api/v1/runs"):
             self.server.runs.append(body)
         self.server.bodies.append((self.path, body))
-        self.answer({"run_id": 1, "new": 0, "name": "small", "stored": 0})
+        if self.server.refuse and "config" in body:
+            return self.answer({"error": {"message": "config: takes a token of scope admin"}}, 403)
+        self.answer({"id": 1, "run_id": 1, "new": 0, "name": "small", "stored": 0})
 
 
 class Repository(support.Case):
@@ -174,6 +180,52 @@ class Bare(Repository):
     def test_a_commit_without_one_is_not_measured_by_the_built_in_suite(self):
         done = self.expect(self.perfci("run", "--commit", "none", cwd=self.bare), 2)
         self.assertIn("nothing to measure: no perfci.yaml", done.stderr)
+
+
+class Sent(Repository):
+    """Runners read perfci.yaml of the branch: another one here goes with the jobs."""
+
+    COMMANDS = (("bisect", "--remote", "--good", "old", "--bad", "new"), ("nightly", "--jobs"))
+
+    def sent(self, service, done):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [body.get("config") for path, body in service.bodies if path in ("/api/v1/bisections", "/api/v1/jobs")]
+
+    def test_what_the_branch_has_is_not_sent(self):
+        for command in self.COMMANDS:
+            service = self.serve()
+            done = self.here(*command, "--url", service.url)
+            self.assertEqual(self.sent(service, done), [None])
+            self.assertIn("; measure: cat value; metric: new", done.stderr)
+            self.assertNotIn("sent", done.stderr)
+
+    def test_an_uncommitted_file_is_sent_and_so_is_the_one_that_config_names(self):
+        self.config("tree")
+        named = self.config("named", "named.yaml")
+        for command in self.COMMANDS:
+            for metric, flags in ("tree", ()), ("named", ("--config", named)):
+                service = self.serve()
+                done = self.here(*command, *flags, "--url", service.url)
+                self.assertEqual(self.sent(service, done), [f"project: small\nmeasure: cat value\nmetric: {metric}\n"])
+                self.assertIn(" (sent with the jobs); measure: cat value; metric: " + metric, done.stderr)
+
+    def test_a_service_that_does_not_take_it_leaves_the_next_step(self):
+        self.config("tree")
+        service = self.serve()
+        service.refuse = True
+        for command in self.COMMANDS:
+            done = self.expect(self.here(*command, "--url", service.url), 2)
+            self.assertIn("scope admin", done.stderr)
+            self.assertIn("hint: commit this perfci.yaml", done.stderr)
+
+    def test_a_nightlys_jobs_are_told_which_benchmarks_are_wanted(self):
+        service = self.serve()
+        self.expect(self.here("nightly", "--jobs", "--filter", "^gemm", "--backend", "cpu", "--url", service.url), 0)
+        job, = [body for path, body in service.bodies if path == "/api/v1/jobs"]
+        self.assertEqual((job["filter"], job["backends"]), ("^gemm", ["cpu"]))
+
+    def test_commands_of_the_command_line_are_for_a_search_from_here(self):
+        self.assertIn("--config FILE", self.expect(self.here(*self.COMMANDS[0], "--measure", "./x"), 2).stderr)
 
 
 class Nothing(Repository):

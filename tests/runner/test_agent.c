@@ -250,7 +250,7 @@ Test(agent, nothing_to_measure_with_is_told)
 
     offer_job("project: demo\n", 60);
     cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
-    want_completed("nothing to measure with");
+    want_completed("nothing to measure: perfci.yaml@");
 }
 
 /* The measured commit cannot choose its own command: perfci.yaml of the branch counts. */
@@ -272,6 +272,64 @@ Test(agent, the_branch_and_not_the_commit_says_how_to_measure)
     cr_assert(eq(str, s.run->commit, evil));
     cr_assert(eq(dbl, pfc_measurement_median(&s.run->measurements[0]), 12.5));
     free(evil);
+}
+
+/* Who may send settings with a job is for the server to say. */
+Test(agent, settings_that_came_with_the_job_count_before_the_branchs)
+{
+    pfc_agent_report report;
+    char *id;
+    pfc_err err = { 0 };
+
+    fixture_write(&f, "perfci.yaml", YAML);
+    id = fixture_commit(&f, "value", "12.5\n", "measure me");
+    s.job = pfc_format("{\"job\": {\"id\": 17, \"lease\": \"secret\", \"project\": \"demo\", "
+                       "\"commit\": \"%s\", \"branch\": \"main\", \"source\": \"%s\", \"task\": "
+                       "{\"config\": \"measure: echo 7\\nmetric: sent\\n\"}}}",
+                       id, f.repo);
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.done, 1));
+    cr_assert(eq(str, s.run->measurements[0].metric, (char *)"sent"));
+    cr_assert(eq(dbl, pfc_measurement_median(&s.run->measurements[0]), 7));
+    free(id);
+}
+
+static void offer_some(const char *filter)
+{
+    char *id;
+
+    fixture_write(&f, "perfci.yaml", "measure: cat value\n");
+    id = fixture_commit(&f, "value", "BenchmarkA-2 100 12 ns/op\nBenchmarkB-2 100 34 ns/op\n",
+                        "measure me");
+    s.job = pfc_format("{\"job\": {\"id\": 17, \"lease\": \"secret\", \"project\": \"demo\", "
+                       "\"commit\": \"%s\", \"source\": \"%s\", \"task\": "
+                       "{\"filter\": \"%s\", \"backends\": []}}}",
+                       id, f.repo, filter);
+    free(id);
+}
+
+Test(agent, only_the_benchmarks_that_a_job_asks_for_are_posted)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    offer_some("B-2$");
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.done, 1));
+    cr_assert(eq(sz, s.run->measurements_len, 1));
+    cr_assert(eq(str, s.run->measurements[0].benchmark, (char *)"BenchmarkB-2"));
+}
+
+Test(agent, a_job_for_benchmarks_that_are_not_there_names_those_that_are)
+{
+    pfc_agent_report report;
+    pfc_err err = { 0 };
+
+    offer_some("C");
+    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, report.broken, 1));
+    want_completed("BenchmarkA-2, BenchmarkB-2");
+    cr_assert(eq(int, s.runs, 0));
 }
 
 Test(agent, no_job_is_a_clean_end)

@@ -38,6 +38,10 @@ class Jobs(unittest.TestCase):
         return server.call("POST", f"/api/v1/jobs/lease?wait={wait}",
                            {"runner": "r-" + machine_class, "machine_class": machine_class}, token=self.runner)
 
+    def lease_of(self, machine_class):
+        answer = self.lease(machine_class)
+        return answer.json["job"] if answer.status == 200 else None
+
     def enqueue(self, commit, machine_class, **more):
         return server.as_admin("POST", "/api/v1/jobs", {
             "project": "jobs", "kind": "measure", "commit": support.commit_id(commit),
@@ -65,6 +69,39 @@ class Jobs(unittest.TestCase):
         self.assertEqual((done.status, done.json["state"]), (200, "done"), done)
         self.assertEqual(server.call("POST", f"/api/v1/jobs/{job['id']}/complete", end, token=self.runner).status, 200)
         self.assertEqual(server.call("GET", f"/api/v1/jobs/{job['id']}").json["state"], "done")
+
+    def test_settings_come_with_a_job_from_an_administrator_alone(self):
+        """They choose what runners execute; what is wanted of a suite anybody who may ask for a job says."""
+        config = "measure: ./bench\nmetric: latency\n"
+        body = {"project": "jobs", "kind": "measure", "commit": support.commit_id(1), "labels": {"machine_class": "sent"}}
+        ingest = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["ingest", "triage"], "project": "jobs"}).json["token"]
+        refused = server.call("POST", "/api/v1/jobs", {**body, "config": config}, token=ingest)
+        self.assertEqual((refused.status, refused.json["error"]["field"]), (403, "config"), refused)
+        self.assertIn("scope admin", refused.json["error"]["message"])
+        wrong = server.as_admin("POST", "/api/v1/jobs", {**body, "config": "mesure: x\n"})
+        self.assertEqual((wrong.status, wrong.json["error"]["field"]), (400, "config"), wrong)
+        first = server.as_admin("POST", "/api/v1/jobs", {**body, "config": config})
+        self.assertEqual(first.status, 201, first)
+        # Other settings, or other benchmarks, are another job.
+        other = server.call("POST", "/api/v1/jobs", {**body, "filter": "^gemm/", "backends": ["cpu"]}, token=ingest)
+        self.assertEqual(other.status, 201, other)
+        again = server.as_admin("POST", "/api/v1/jobs", {**body, "config": config})
+        self.assertEqual((again.status, again.json["id"]), (200, first.json["id"]))
+        self.assertEqual(self.lease("sent").json["job"]["task"], {"config": config})
+        self.assertEqual(self.lease("sent").json["job"]["task"], {"filter": "^gemm/", "backends": ["cpu"]})
+
+    def test_settings_of_a_search_go_with_each_of_its_jobs(self):
+        server.as_admin("POST", "/api/v1/projects/jobs/commits", support.commits(1, 6))
+        order = {"project": "jobs", "mode": "remote", "metric": "latency", "good": support.commit_id(1), "bad": support.commit_id(6),
+                 "machine_class": "search", "source": "/src/app", "config": "measure: ./bench\n", "priority": 100}
+        ingest = server.as_admin("POST", "/api/v1/tokens", {"scopes": ["ingest"]}).json["token"]
+        refused = server.call("POST", "/api/v1/bisections", order, token=ingest)
+        self.assertEqual((refused.status, refused.json["error"]["field"]), (403, "config"), refused)
+        begun = server.as_admin("POST", "/api/v1/bisections", order)
+        self.assertEqual(begun.status, 201, begun)
+        job = support.until("a job of the search", lambda: self.lease_of("search"))
+        self.assertEqual((job["kind"], job["task"]["config"]), ("bisect", "measure: ./bench\n"))
+        self.assertEqual(server.as_admin("DELETE", f"/api/v1/bisections/{begun.json['id']}").status, 200)
 
     def test_a_try_under_the_same_secret_is_fenced(self):
         """A runner is started again, gets its job again, and what its first life sent arrives then."""
