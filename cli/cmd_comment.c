@@ -11,14 +11,23 @@
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 
-enum { KEY_REPO = 0x100, KEY_PR, KEY_TOKEN_FILE, KEY_API, KEY_KEY, KEY_LINK, KEY_DRY_RUN };
+enum {
+    KEY_REPO = 0x100,
+    KEY_PR,
+    KEY_TOKEN_FILE,
+    KEY_API,
+    KEY_KEY,
+    KEY_LINK,
+    KEY_DRY_RUN,
+    KEY_EXIT_STATUS
+};
 
 enum { COMPARISON_MAX_BYTES = 16 * 1024 * 1024 };
 
 typedef struct comment_opts {
     const char *file, *repo, *token_file, *api, *key, *link;
     int64_t number;
-    bool dry_run;
+    bool dry_run, exit_status;
 } comment_opts;
 
 static const struct argp_option comment_options[] = {
@@ -28,6 +37,8 @@ static const struct argp_option comment_options[] = {
     { "api-url", KEY_API, "U", 0, "Default: GITHUB_API_URL, else https://api.github.com", 0 },
     { "key", KEY_KEY, "NAME", 0, "Tells several comments of one pull request apart", 0 },
     { "link", KEY_LINK, "U", 0, "Where the comparison can be seen", 0 },
+    { "exit-status", KEY_EXIT_STATUS, 0, 0,
+      "Exit as the comparison's own command did: 1 regression, 3 not decided, 4 broken", 0 },
     { "dry-run", KEY_DRY_RUN, 0, 0, "Print the comment and post nothing", 0 },
     { 0 },
 };
@@ -39,7 +50,7 @@ static const char comment_doc[] =
     "comment that is there already is edited, found by a marker that nobody sees.\n"
     "\n"
     "Examples:\n"
-    "  perfci check --json | perfci comment --repo me/kernels --pr 12\n"
+    "  perfci check --json | perfci comment --exit-status --repo me/kernels --pr 12\n"
     "  perfci comment --dry-run comparison.json\n";
 
 static error_t parse_comment(int key, char *arg, struct argp_state *state)
@@ -64,6 +75,9 @@ static error_t parse_comment(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_LINK:
         o->link = arg;
+        return 0;
+    case KEY_EXIT_STATUS:
+        o->exit_status = true;
         return 0;
     case KEY_DRY_RUN:
         o->dry_run = true;
@@ -120,6 +134,23 @@ static pfc_code check_opts(const comment_opts *o, pfc_err *err)
     return PFC_OK;
 }
 
+/* {"error": {"status", "message"}}: what `check --json` prints when there is no comparison. */
+static pfc_code read_failure(const json_t *doc, pfc_cmp *out, pfc_err *err)
+{
+    const pfc_json_at at = { .key = "error" };
+    json_t *failure = NULL;
+    int64_t status = 0;
+    pfc_code code = pfc_json_object(doc, NULL, "error", true, &failure, err);
+
+    if (!code)
+        code = pfc_json_i64(failure, &at, "status", true, 2, 5, &status, err);
+    if (!code)
+        code =
+            pfc_json_string(failure, &at, "message", true, PFC_WIRE_MAX_TEXT, &out->failure, err);
+    out->failure_status = (int)status;
+    return code;
+}
+
 static pfc_code read_comparison(const char *file, pfc_cmp *out, pfc_err *err)
 {
     char *text = NULL;
@@ -130,7 +161,8 @@ static pfc_code read_comparison(const char *file, pfc_cmp *out, pfc_err *err)
     if (!code)
         code = pfc_json_parse(text, len, &doc, err);
     if (!code)
-        code = pfc_cmp_from_json(doc, out, err);
+        code = json_object_get(doc, "error") ? read_failure(doc, out, err)
+                                             : pfc_cmp_from_json(doc, out, err);
     if (code)
         pfc_err_wrap(err, "%.200s", pfc_streq(file, "-") ? "standard input" : file);
     json_decref(doc);
@@ -182,6 +214,7 @@ int pfc_cmd_comment(pfc_cli *cli, int argc, char **argv)
     const pfc_cmd_args args = { comment_options, parse_comment, "[FILE]", comment_doc, NULL };
     comment_opts o = { .key = "pull-request" };
     pfc_cmp cmp = { 0 };
+    int status = PFC_EXIT_OK;
     pfc_buf body;
     pfc_err err = { 0 };
     pfc_code code;
@@ -203,8 +236,9 @@ int pfc_cmd_comment(pfc_cli *cli, int argc, char **argv)
         pfc_out("%s", pfc_buf_text(&body));
     else if (!code)
         code = post(cli, &o, pfc_buf_text(&body), &err);
+    if (o.exit_status)
+        status = pfc_cmp_exit(&cmp);
     pfc_buf_clear(&body);
     pfc_cmp_clear(&cmp);
-    /* The comparison's own verdict is the business of the command that made it. */
-    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
+    return code ? pfc_cli_fail(cli, &err) : status;
 }

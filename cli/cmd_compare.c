@@ -29,9 +29,11 @@ enum {
     KEY_WORK,
     KEY_PROJECT,
     KEY_GIT_BISECT,
+    KEY_MAX_TIME,
+    KEY_SAVE,
 };
 
-enum { DEFAULT_ROUNDS = 5 };
+#define MAX_TIME_S 600.0 /* of measuring in turns until it is decided */
 
 typedef struct compare_opts {
     pfc_take_opts take;
@@ -39,32 +41,41 @@ typedef struct compare_opts {
     size_t sides_len;
     const char *base, *project, *url, *data;
     size_t rounds;
-    double margin;
+    double margin, max_time;
+    const char *save; /* folder of the run documents; NULL: not kept */
     bool stored;
     bool across;
     bool git_bisect;
     bool check; /* `perfci check`: no arguments */
 } compare_opts;
 
-#define COMMON_OPTIONS                                                                             \
-    PFC_CONFIG_OPTION(0), { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },                 \
-        { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },                \
-        { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },                    \
-        { "measure", KEY_MEASURE, "CMD", 0, "Shell command instead of a suite", 0 },               \
-        { "build", KEY_BUILD, "CMD", 0, "Shell command that builds a checkout", 0 },               \
-        { "rounds", KEY_ROUNDS, "N", 0, "Rounds of two measurements a side (default 5)", 0 },      \
-        { "seed", KEY_SEED, "N", 0, "Of the order of turns (default 1)", 0 },                      \
-        { "margin",                                                                                \
-          KEY_MARGIN,                                                                              \
-          "R",                                                                                     \
-          0,                                                                                       \
-          "Relative change that does not matter (default 0.01; 0.005 for pairs)",                  \
-          0 },                                                                                     \
-        { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 0 },               \
-        { "wait-quiet", KEY_WAIT_QUIET, "T", 0, "Of a suite: wait for a quiet machine", 0 },       \
-        { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },                             \
-    {                                                                                              \
-        "git-bisect", KEY_GIT_BISECT, 0, 0, "Exit status for `git bisect run`: 0, 1 or 125", 0     \
+#define COMMON_OPTIONS                                                                               \
+    PFC_CONFIG_OPTION(0), { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },                   \
+        { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },                  \
+        { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },                      \
+        { "measure", KEY_MEASURE, "CMD", 0, "Shell command instead of a suite", 0 },                 \
+        { "build", KEY_BUILD, "CMD", 0, "Shell command that builds a checkout", 0 },                 \
+        { "max-time",                                                                                \
+          KEY_MAX_TIME,                                                                              \
+          "T",                                                                                       \
+          0,                                                                                         \
+          "Of a command: measure until decided, or as long (default 10m, builds not counted)",       \
+          0 },                                                                                       \
+        { "rounds", KEY_ROUNDS, "N", 0, "Of a command: exactly N rounds of two measurements a side", \
+          0 },                                                                                       \
+        { "save", KEY_SAVE, "DIR", 0, "Keep both run documents as DIR/a.json and DIR/b.json", 0 },   \
+        { "seed", KEY_SEED, "N", 0, "Of the order of turns (default 1)", 0 },                        \
+        { "margin",                                                                                  \
+          KEY_MARGIN,                                                                                \
+          "R",                                                                                       \
+          0,                                                                                         \
+          "Relative change that does not matter (default 0.01; 0.005 for pairs)",                    \
+          0 },                                                                                       \
+        { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 0 },                 \
+        { "wait-quiet", KEY_WAIT_QUIET, "T", 0, "Of a suite: wait for a quiet machine", 0 },         \
+        { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },                               \
+    {                                                                                                \
+        "git-bisect", KEY_GIT_BISECT, 0, 0, "Exit status for `git bisect run`: 0, 1 or 125", 0       \
     }
 
 static const struct argp_option compare_options[] = {
@@ -90,6 +101,8 @@ static const pfc_arg_field compare_fields[] = {
     { KEY_MEASURE, PFC_ARG_TEXT, offsetof(compare_opts, take.measure), 0, 0 },
     { KEY_BUILD, PFC_ARG_TEXT, offsetof(compare_opts, take.build), 0, 0 },
     { KEY_ROUNDS, PFC_ARG_COUNT, offsetof(compare_opts, rounds), 1, PFC_TAKE_MAX_REPEATS },
+    { KEY_MAX_TIME, PFC_ARG_SECONDS, offsetof(compare_opts, max_time), 0, 0 },
+    { KEY_SAVE, PFC_ARG_TEXT, offsetof(compare_opts, save), 0, 0 },
     { KEY_STORED, PFC_ARG_FLAG, offsetof(compare_opts, stored), 0, 0 },
     { KEY_ACROSS, PFC_ARG_FLAG, offsetof(compare_opts, across), 0, 0 },
     { KEY_BASE, PFC_ARG_TEXT, offsetof(compare_opts, base), 0, 0 },
@@ -121,11 +134,19 @@ static const char compare_doc[] =
 
 static const char check_doc[] =
     "Measures HEAD against the commit where it left its base branch, in turns: the gate for CI."
-    "\vExit status 1 regression, 0 none, 3 not decided, 4 a benchmark is broken.\n"
+    "\vA command is measured in rounds of two measurements a side until every benchmark is "
+    "decided, or\n"
+    "--max-time is over; then the number of rounds that are still missing is printed. On the base\n"
+    "branch itself there is nothing to compare (exit status 0). Where the base branch is not here, "
+    "as\n"
+    "in a clone of CI, origin's counts.\n"
+    "\n"
+    "Exit status 1 regression, 0 none, 3 not decided, 4 a benchmark is broken.\n"
     "\n"
     "Examples:\n"
     "  perfci check\n"
-    "  perfci check --base origin/main --json > comparison.json\n";
+    "  perfci check --max-time 30m --base origin/main --json > comparison.json\n"
+    "  perfci check --json | perfci comment --exit-status --repo me/kernels --pr 12\n";
 
 static error_t parse_compare(int key, char *arg, struct argp_state *state)
 {
@@ -263,17 +284,66 @@ static pfc_code compare_stored(const compare_opts *o, const pfc_take *t, const c
     return code;
 }
 
+typedef struct looking {
+    const compare_opts *o;
+    const pfc_commit_id *ids;
+    const pfc_cli *cli;
+} looking;
+
+/* Every row that decides anything is decided; the tests behind it allow a look after each round. */
+static pfc_code decided(void *arg, const pfc_run *a, const pfc_run *b, bool *done, pfc_err *err)
+{
+    const looking *l = arg;
+    pfc_cmp cmp = { 0 };
+    pfc_code code = pfc_cmp_runs(a, b, l->ids[0].hex, l->ids[1].hex, l->o->margin, &cmp, err);
+
+    *done = !code && cmp.count[PFC_CMP_INCONCLUSIVE] == 0;
+    pfc_cmp_clear(&cmp);
+    return code;
+}
+
+static pfc_code save_run(const char *dir, const char *name, const pfc_run *run, pfc_err *err)
+{
+    char *path = pfc_fs_join(dir, name);
+    json_t *doc = pfc_run_to_json(run);
+    char *text = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    pfc_code code = pfc_fs_mkdirs(dir, 0755, err);
+
+    if (!code)
+        code = pfc_fs_write_atomic(path, text, strlen(text), 0644, err);
+    json_decref(doc);
+    free(text);
+    free(path);
+    return code ? pfc_err_wrap(err, "--save") : PFC_OK;
+}
+
 static pfc_code compare_measured(const compare_opts *o, pfc_take *t, const pfc_commit_id *ids,
                                  pfc_cmp *out, pfc_err *err)
 {
+    looking l = { .o = o, .ids = ids, .cli = t->cli };
+    const pfc_take_rounds stop = { .most = o->rounds,
+                                   .max_s = o->max_time > 0 ? o->max_time
+                                            : o->rounds     ? 0
+                                                            : MAX_TIME_S,
+                                   .decided = o->rounds ? NULL : decided,
+                                   .arg = &l };
+    size_t rounds = 0;
     pfc_run *a = NULL;
     pfc_run *b = NULL;
     pfc_code code = pfc_take_turns(t, &ids[0], &ids[1], o->margin, &a, &b, err);
 
-    if (code == PFC_EUNAVAIL && !pfc_cli_interrupted(NULL))
-        code = pfc_take_pair(t, &ids[0], &ids[1], o->rounds, &a, &b, err);
+    if (code == PFC_EUNAVAIL && !pfc_cli_interrupted(NULL)) {
+        *err = (pfc_err){ 0 };
+        code = pfc_take_pair(t, &ids[0], &ids[1], &stop, &a, &b, &rounds, err);
+    }
+    if (!code && o->save)
+        code = save_run(o->save, "a.json", a, err);
+    if (!code && o->save)
+        code = save_run(o->save, "b.json", b, err);
     if (!code)
         code = pfc_cmp_runs(a, b, ids[0].hex, ids[1].hex, o->margin, out, err);
+    if (!code)
+        out->rounds = rounds;
     pfc_run_free(a);
     pfc_run_free(b);
     return code;
@@ -313,24 +383,63 @@ static pfc_code compare(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_er
     return code;
 }
 
-/* HEAD against where it left the base branch; on the base branch itself, against its parent. */
+/* The base branch as it is here, else as the remote has it: a clone of CI has no branch but its own. */
+static pfc_code find_base(const pfc_take *t, const char *base, char **name, pfc_commit_id *tip,
+                          pfc_err *err)
+{
+    pfc_code code = pfc_repo_resolve(t->repo, base, tip, err);
+
+    *name = pfc_strdup(base);
+    if (code != PFC_ENOTFOUND)
+        return code;
+    free(*name);
+    *name = pfc_format("origin/%s", base);
+    *err = (pfc_err){ 0 };
+    code = pfc_repo_resolve(t->repo, *name, tip, err);
+    if (code == PFC_ENOTFOUND) {
+        pfc_err_set(err, PFC_ENOTFOUND,
+                    "no base branch: neither \"%.100s\" nor \"%.100s\" is in %s", base, *name,
+                    pfc_repo_root(t->repo));
+        code = pfc_err_hint(err,
+                            "fetch it with \"git fetch origin %.100s\", or name another one "
+                            "with --base",
+                            base);
+    }
+    return code;
+}
+
+/* HEAD against where it left the base branch. Nothing is compared when HEAD is part of it. */
 static pfc_code check(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_err *err)
 {
     const char *base = o->base ? o->base : t->conf.branch ? t->conf.branch : "main";
+    char *name = NULL;
     pfc_commit_id ids[2];
     pfc_commit_id tip;
     size_t changed = 0;
     pfc_code code = pfc_repo_resolve(t->repo, "HEAD", &ids[1], err);
 
+    if (!code)
+        code = find_base(t, base, &name, &tip, err);
+    if (!code)
+        code = pfc_repo_merge_base(t->repo, &tip, &ids[1], &ids[0], err);
+    if (code && name && pfc_repo_is_shallow(t->repo)) {
+        pfc_err_set(err, PFC_EINVAL,
+                    "the clone is shallow: the commit where HEAD left %.100s is not in it", name);
+        code = pfc_err_hint(err, "fetch the history with \"git fetch --unshallow\", or set "
+                                 "\"fetch-depth: 0\" in the checkout step of the CI job");
+    }
+    if (!code && strcmp(ids[0].hex, ids[1].hex) == 0) {
+        out->a = pfc_strdup(ids[0].hex);
+        out->b = pfc_strdup(ids[1].hex);
+        out->nothing = pfc_format("nothing to compare: HEAD, %.12s, is part of the base branch %s",
+                                  ids[1].hex, name);
+        free(name);
+        return PFC_OK;
+    }
+    free(name);
     if (!code && !pfc_repo_dirty(t->repo, &changed, NULL, NULL) && changed)
         pfc_cli_warn(t->cli, "%zu tracked files differ from HEAD; HEAD is what is measured",
                      changed);
-    if (!code)
-        code = pfc_repo_resolve(t->repo, base, &tip, err);
-    if (!code)
-        code = pfc_repo_merge_base(t->repo, &tip, &ids[1], &ids[0], err);
-    if (!code && strcmp(ids[0].hex, ids[1].hex) == 0)
-        code = pfc_repo_resolve(t->repo, "HEAD^", &ids[0], err);
     return code ? code : compare_measured(o, t, ids, out, err);
 }
 
@@ -342,6 +451,9 @@ static int finish(const pfc_cli *cli, const compare_opts *o, const pfc_cmp *cmp)
         pfc_cli_print_json(pfc_cmp_to_json(cmp));
     else
         pfc_cmp_print(cli, cmp);
+    if (cmp->nothing)
+        pfc_cli_note(cli, "hint: \"perfci compare HEAD^ HEAD\" compares the newest commit with the "
+                          "one before it");
     if (o->git_bisect && status != PFC_EXIT_OK && status != PFC_EXIT_REGRESSION)
         status = PFC_MEASURE_CANNOT;
     return status;
@@ -362,6 +474,10 @@ static int run_compare(pfc_cli *cli, compare_opts *o)
         code = o->check ? check(o, &t, &cmp, &err) : compare(o, &t, &cmp, &err);
     if (code) {
         status = pfc_cli_fail(cli, &err);
+        /* Who reads the comparison from a pipe learns why there is none. */
+        if (o->check && cli->json)
+            pfc_cli_print_json(json_pack("{s:{s:i,s:s}}", "error", "status", status, "message",
+                                         err.msg[0] ? err.msg : pfc_code_name(err.code)));
         status = o->git_bisect ? PFC_MEASURE_CANNOT : status;
     } else {
         status = finish(cli, o, &cmp);
@@ -375,7 +491,7 @@ int pfc_cmd_compare(pfc_cli *cli, int argc, char **argv)
 {
     const pfc_cmd_args args = { compare_options, parse_compare, "A B", compare_doc,
                                 compare_fields };
-    compare_opts o = { .rounds = DEFAULT_ROUNDS, .take.repeats = 1, .take.seed = 1 };
+    compare_opts o = { .take.repeats = 1, .take.seed = 1 };
 
     pfc_cli_parse(cli, &args, argc, argv, &o);
     return run_compare(cli, &o);
@@ -384,7 +500,7 @@ int pfc_cmd_compare(pfc_cli *cli, int argc, char **argv)
 int pfc_cmd_check(pfc_cli *cli, int argc, char **argv)
 {
     const pfc_cmd_args args = { check_options, parse_compare, NULL, check_doc, compare_fields };
-    compare_opts o = { .check = true, .rounds = DEFAULT_ROUNDS, .take.repeats = 1, .take.seed = 1 };
+    compare_opts o = { .check = true, .take.repeats = 1, .take.seed = 1 };
 
     pfc_cli_parse(cli, &args, argc, argv, &o);
     return run_compare(cli, &o);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cmp_priv.h"
+#include "cli/turns.h"
 #include "core/base/buf.h"
 #include "core/base/parse.h"
 #include "core/wire/fingerprint.h"
@@ -24,6 +25,10 @@ const char *pfc_cmp_name(pfc_cmp_verdict verdict)
 
 int pfc_cmp_exit(const pfc_cmp *cmp)
 {
+    if (cmp->failure)
+        return cmp->failure_status;
+    if (cmp->nothing)
+        return PFC_EXIT_OK;
     if (cmp->count[PFC_CMP_BROKEN])
         return PFC_EXIT_BROKEN;
     if (cmp->stored && cmp->differs_len && !cmp->across)
@@ -54,6 +59,8 @@ void pfc_cmp_clear(pfc_cmp *cmp)
     free(cmp->rows);
     free(cmp->a);
     free(cmp->b);
+    free(cmp->nothing);
+    free(cmp->failure);
     for (size_t i = 0; i < cmp->differs_len; i++) {
         free(cmp->differs[i].field);
         free(cmp->differs[i].a);
@@ -157,10 +164,31 @@ static bool judged_in_pairs(const pfc_measurement *a, const pfc_measurement *b, 
     return true;
 }
 
+/* Rounds in turns stand for their values: what the machine did meanwhile is not in the ratios. */
+static pfc_code judge_values(const double *va, size_t na, const double *vb, size_t nb,
+                             const char *order, bool swapped, const pfc_compare_opts *opts,
+                             pfc_compare_result *out, pfc_cmp_row *row, pfc_err *err)
+{
+    pfc_turns_result turns;
+    pfc_code code;
+
+    if (!order || opts->exact)
+        return pfc_stats_compare(va, na, vb, nb, opts, out, err);
+    code = pfc_turns_judge(va, na, vb, nb, order, swapped, opts->margin, &turns, err);
+    if (!code) {
+        *out = turns.cmp;
+        row->rounds = turns.rounds;
+        row->more_rounds = turns.more;
+    }
+    return code;
+}
+
 static pfc_code judge(const pfc_measurement *a, const pfc_measurement *b, double margin,
                       pfc_cmp_row *row, pfc_err *err)
 {
-    const bool by_block = a->blocks_len >= MIN_BLOCKS && b->blocks_len >= MIN_BLOCKS;
+    bool swapped = false;
+    const char *order = pfc_turns_order(a, b, &swapped);
+    const bool by_block = order || (a->blocks_len >= MIN_BLOCKS && b->blocks_len >= MIN_BLOCKS);
     const pfc_compare_opts opts = { .margin = margin, .exact = a->exact && b->exact };
     pfc_compare_result result = { 0 };
     size_t na = 0;
@@ -176,7 +204,7 @@ static pfc_code judge(const pfc_measurement *a, const pfc_measurement *b, double
         free(vb);
         return PFC_OK;
     }
-    code = pfc_stats_compare(va, na, vb, nb, &opts, &result, err);
+    code = judge_values(va, na, vb, nb, order, swapped, &opts, &result, row, err);
     free(va);
     free(vb);
     if (code)
@@ -240,8 +268,10 @@ static void hold_discovery_rate(pfc_cmp *cmp)
         pfc_cmp_row *row = &cmp->rows[i];
 
         if ((row->verdict == PFC_CMP_REGRESSION || row->verdict == PFC_CMP_IMPROVEMENT) &&
-            !keep[i] && !is_canary(row))
+            !keep[i] && !is_canary(row)) {
             row->verdict = PFC_CMP_INCONCLUSIVE;
+            row->more_rounds = row->rounds ? 1 : 0;
+        }
     }
     free(keep);
     free(p);

@@ -37,6 +37,9 @@ typedef struct pfc_cmp_row {
     bool secondary; /* shown, but no reason to fail */
     pfc_cmp_side a, b;
     double rel_change, rel_low, rel_high, p, noise_rel; /* NAN: unknown */
+    size_t rounds; /* in turns, that the verdict stands on; 0: not measured in turns */
+    size_t
+        more_rounds; /* not decided, in turns: those that are likely to decide it still; else 0 */
     pfc_cmp_verdict verdict;
 } pfc_cmp_row;
 
@@ -55,7 +58,11 @@ typedef struct pfc_cmp {
     bool across; /* verdicts across machines or compilers were asked for */
     json_t *only_a, *only_b;        /* arrays: "benchmark metric backend" of one side alone */
     size_t count[PFC_CMP_VERDICTS]; /* without the canary's row and secondary ones */
-    double canary_rel; /* how much the machine's canary changed; 0: it did not, or is unknown */
+    size_t rounds;      /* in turns, of two measurements a side; 0: not measured here by commands */
+    char *failure;      /* why there is no comparison at all; NULL */
+    int failure_status; /* its exit status */
+    char *nothing;      /* why there is nothing to compare, which is no failure; NULL */
+    double canary_rel;  /* how much the machine's canary changed; 0: it did not, or is unknown */
 } pfc_cmp;
 
 /**

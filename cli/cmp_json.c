@@ -58,6 +58,8 @@ static json_t *row_json(const pfc_cmp_row *r)
             json_object_set_new(doc, "reason", json_string(r->reason));
     }
     json_object_set_new(doc, "verdict", json_string(pfc_cmp_name(r->verdict)));
+    if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_rounds)
+        json_object_set_new(doc, "more_rounds", json_integer((json_int_t)r->more_rounds));
     if (r->secondary)
         json_object_set_new(doc, "secondary", json_true());
     return doc;
@@ -106,6 +108,10 @@ json_t *pfc_cmp_to_json(const pfc_cmp *cmp)
         json_object_set_new(summary, pfc_cmp_name((pfc_cmp_verdict)v),
                             json_integer((json_int_t)cmp->count[v]));
     json_object_set_new(doc, "summary", summary);
+    if (cmp->rounds)
+        json_object_set_new(doc, "rounds", json_integer((json_int_t)cmp->rounds));
+    if (cmp->nothing)
+        json_object_set_new(doc, "nothing", json_string(cmp->nothing));
     put_differences(doc, cmp);
     return doc;
 }
@@ -199,8 +205,12 @@ static pfc_code read_row(const json_t *obj, const pfc_json_at *at, pfc_cmp_row *
                     { "rel_high", &row->rel_high },
                     { "p", &row->p },
                     { "noise_rel", &row->noise_rel } };
+    int64_t more = 0;
     pfc_code code = read_texts(obj, at, row, err);
 
+    if (!code)
+        code = pfc_json_i64(obj, at, "more_rounds", false, 0, INT32_MAX, &more, err);
+    row->more_rounds = (size_t)more;
     if (!code)
         code = read_verdict(obj, at, &row->verdict, err);
     if (!code)
@@ -293,6 +303,8 @@ pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err)
         code = read_differences(doc, out, err);
     out->only_a = read_only(doc, "only_in_a", "only_a");
     out->only_b = read_only(doc, "only_in_b", "only_b");
+    if (!code)
+        code = pfc_json_string(doc, NULL, "nothing", false, PFC_WIRE_MAX_TEXT, &out->nothing, err);
     if (!code)
         code = pfc_json_array(doc, NULL, "rows", true, PFC_CMP_MAX_ROWS, &rows, err);
     for (size_t i = 0; !code && i < json_array_size(rows); i++) {

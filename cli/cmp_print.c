@@ -76,6 +76,14 @@ static void print_differences(const pfc_cli *cli, const pfc_cmp *cmp)
     pfc_buf_clear(&text);
 }
 
+/* What it would take to decide a row. */
+static void print_open(const pfc_cmp_row *r)
+{
+    if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_rounds)
+        pfc_out("not decided after %zu round%s: %s %s; about %zu more expected\n", r->rounds,
+                r->rounds == 1 ? "" : "s", r->benchmark, r->metric, r->more_rounds);
+}
+
 void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)
 {
     static const pfc_col cols[] = { { "BENCHMARK", false }, { "METRIC", false },
@@ -95,7 +103,11 @@ void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)
     for (size_t i = 0; i < cmp->len; i++)
         print_row(table, &cmp->rows[i], classes);
     pfc_table_print(table);
-    if (cmp->len == 0)
+    for (size_t i = 0; i < cmp->len && !cli->csv; i++)
+        print_open(&cmp->rows[i]);
+    if (cmp->nothing)
+        pfc_out("%s\n", cmp->nothing);
+    else if (cmp->len == 0)
         pfc_cli_warn(cli, "nothing to compare: A and B have no measured benchmark in common");
     if (cmp->canary_rel != 0) {
         pfc_show_percent(cmp->canary_rel, text);

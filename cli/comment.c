@@ -39,6 +39,15 @@ static void put_verdict(pfc_buf *out, const pfc_cmp *cmp)
     pfc_buf_puts(out, "\n\n");
 }
 
+/* No table: why there is none. */
+static void put_nothing(pfc_buf *out, const pfc_cmp *cmp)
+{
+    pfc_buf_puts(out, cmp->failure ? "### \xE2\x9B\x94 No comparison\n\n"
+                                   : "### \xE2\x9A\xAA Nothing was compared\n\n");
+    pfc_markdown_text(out, cmp->failure ? cmp->failure : cmp->nothing);
+    pfc_buf_putc(out, '\n');
+}
+
 static void put_row(pfc_buf *out, const pfc_cmp_row *r)
 {
     char a[32];
@@ -66,8 +75,10 @@ static void put_row(pfc_buf *out, const pfc_cmp_row *r)
     pfc_show_percent(r->rel_high, high);
     pfc_buf_printf(out, " | %s | %s ", a, b);
     pfc_markdown_text(out, r->unit);
-    pfc_buf_printf(out, " | **%s** | %s to %s | %s |\n", change, low, high,
-                   pfc_cmp_name(r->verdict));
+    pfc_buf_printf(out, " | **%s** | %s to %s | %s", change, low, high, pfc_cmp_name(r->verdict));
+    if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_rounds)
+        pfc_buf_printf(out, ", about %zu more rounds expected", r->more_rounds);
+    pfc_buf_puts(out, " |\n");
 }
 
 static const char table_head[] = "| benchmark | metric | backend | before | after | change | "
@@ -124,6 +135,10 @@ void pfc_comment_markdown(const pfc_cmp *cmp, const char *key, const char *link,
 
     pfc_comment_marker(key, marker);
     pfc_buf_printf(out, "%s\n", marker);
+    if (cmp->failure || cmp->nothing) {
+        put_nothing(out, cmp);
+        return;
+    }
     put_verdict(out, cmp);
     put_table(out, cmp, true, TABLE_ROWS);
     if (cmp->differs_len) {

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "cli/measured.h"
+#include "cli/turns.h"
+#include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/hash.h"
 #include "core/base/proc.h"
@@ -429,28 +431,75 @@ pfc_code pfc_take_turns(pfc_take *t, const pfc_commit_id *a, const pfc_commit_id
     return PFC_OK;
 }
 
-pfc_code pfc_take_pair(pfc_take *t, const pfc_commit_id *a, const pfc_commit_id *b, size_t rounds,
-                       pfc_run **run_a, pfc_run **run_b, pfc_err *err)
+/* Both builds come first: they are no part of the time that measuring may take. */
+static pfc_code prepare_both(pfc_take *t, const pfc_commit_id *const *sides, pfc_err *err)
 {
+    pfc_code code = PFC_OK;
+
+    for (int i = 0; i < 2 && !code; i++) {
+        char *dir = NULL;
+
+        code = prepare_side(t, sides[i], &dir, err);
+        free(dir);
+    }
+    return code;
+}
+
+/* The next round probably takes as long as one did so far. */
+static bool time_for_one_more(const pfc_take_rounds *stop, size_t rounds, int64_t started_ns)
+{
+    const double spent = (double)(pfc_clock_ns() - started_ns) * 1e-9;
+
+    return rounds == 0 || stop->max_s <= 0 || spent + spent / (double)rounds <= stop->max_s;
+}
+
+static pfc_code one_round(pfc_take *t, const pfc_commit_id *const *sides, size_t first,
+                          size_t round, pfc_run **runs, pfc_buf *order, pfc_err *err)
+{
+    const size_t turns[PFC_TURNS_ROUND] = { first, 1 - first, 1 - first, first };
+    pfc_code code = PFC_OK;
+
+    for (size_t k = 0; k < PFC_TURNS_ROUND && !code; k++) {
+        pfc_cli_progress(t->cli, "round %zu: %.12s", round, sides[turns[k]]->hex);
+        code = once_more(t, sides[turns[k]], &runs[turns[k]], err);
+        if (code)
+            pfc_err_wrap(err, "%.12s", sides[turns[k]]->hex);
+        pfc_buf_putc(order, turns[k] ? 'b' : 'a');
+    }
+    return code;
+}
+
+pfc_code pfc_take_pair(pfc_take *t, const pfc_commit_id *a, const pfc_commit_id *b,
+                       const pfc_take_rounds *stop, pfc_run **run_a, pfc_run **run_b,
+                       size_t *rounds, pfc_err *err)
+{
+    const size_t most = stop->most ? stop->most : PFC_TAKE_MAX_REPEATS;
     const pfc_commit_id *const sides[2] = { a, b };
     pfc_run *runs[2] = { NULL, NULL };
+    char session[33];
+    bool done = false;
+    int64_t started_ns;
+    size_t n = 0;
+    pfc_buf order;
     pfc_rng rng;
     pfc_code code = open_workspace(t, err);
 
+    if (!code)
+        code = prepare_both(t, sides, err);
+    pfc_buf_init(&order, PFC_TURNS_ROUND * PFC_TAKE_MAX_REPEATS + 1);
+    pfc_random_id(session);
     pfc_rng_seed(&rng, t->opts->seed);
-    for (size_t i = 0; i < rounds && !code; i++) {
-        const size_t first = (size_t)pfc_rng_below(&rng, 2);
-        const size_t turns[4] = { first, 1 - first, 1 - first, first };
-
-        for (size_t k = 0; k < 4 && !code; k++) {
-            pfc_cli_progress(t->cli, "round %zu of %zu: %.12s", i + 1, rounds,
-                             sides[turns[k]]->hex);
-            code = once_more(t, sides[turns[k]], &runs[turns[k]], err);
-            if (code)
-                pfc_err_wrap(err, "%.12s", sides[turns[k]]->hex);
-        }
+    started_ns = pfc_clock_ns();
+    while (!code && !done && n < most && time_for_one_more(stop, n, started_ns)) {
+        code = one_round(t, sides, (size_t)pfc_rng_below(&rng, 2), n + 1, runs, &order, err);
+        n++;
+        for (int i = 0; i < 2 && !code; i++)
+            pfc_turns_mark(runs[i], i ? 'b' : 'a', session, pfc_buf_text(&order));
+        if (!code && stop->decided)
+            code = stop->decided(stop->arg, runs[0], runs[1], &done, err);
     }
     pfc_cli_progress(t->cli, "%s", "");
+    pfc_buf_clear(&order);
     if (code) {
         pfc_run_free(runs[0]);
         pfc_run_free(runs[1]);
@@ -458,5 +507,6 @@ pfc_code pfc_take_pair(pfc_take *t, const pfc_commit_id *a, const pfc_commit_id 
     }
     *run_a = runs[0];
     *run_b = runs[1];
+    *rounds = n;
     return PFC_OK;
 }

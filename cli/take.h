@@ -88,10 +88,22 @@ pfc_code pfc_take_tree(pfc_take *take, pfc_run **out, pfc_err *err) PFC_MUSTCHEC
 /** Measures a commit in a checkout of its own. */
 pfc_code pfc_take_commit(pfc_take *take, const pfc_commit_id *id, pfc_run **out,
                          pfc_err *err) PFC_MUSTCHECK;
-/** Measures two commits in turns (ABBA or BAAB, drawn anew for each round), so that whatever the
- *  machine does meets both alike. `rounds` of two measurements each side. */
+/** When to stop measuring in turns. */
+typedef struct pfc_take_rounds {
+    size_t most; /* rounds; 0: PFC_TAKE_MAX_REPEATS */
+    double
+        max_s; /* a round that would probably end later is not begun, but the first; 0: no limit */
+    /* Asked after each round; NULL: all rounds are made. PFC_OK and *done: that is enough. */
+    pfc_code (*decided)(void *arg, const pfc_run *a, const pfc_run *b, bool *done, pfc_err *err);
+    void *arg;
+} pfc_take_rounds;
+
+/** Builds both commits, then measures them in turns (ABBA or BAAB, drawn anew for each round), so that
+ *  whatever the machine does meets both alike. A round is two measurements each side; the documents
+ *  say which and in what order (turns.h). *rounds: those made. */
 pfc_code pfc_take_pair(pfc_take *take, const pfc_commit_id *a, const pfc_commit_id *b,
-                       size_t rounds, pfc_run **run_a, pfc_run **run_b, pfc_err *err) PFC_MUSTCHECK;
+                       const pfc_take_rounds *stop, pfc_run **run_a, pfc_run **run_b,
+                       size_t *rounds, pfc_err *err) PFC_MUSTCHECK;
 
 /** The finer way for suites: both builds stay up and take turns of a fraction of a millisecond; the
  *  verdicts stand in *run_b's measurements (extra.pair_*). PFC_EUNAVAIL: a command is measured, or

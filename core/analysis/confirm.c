@@ -14,12 +14,10 @@
 #define SAME_SHARE (1.0 / 3.0)
 #define SAME_LEAST 0.001
 #define ALPHA      0.01
-#define TESTS      2.0 /* each gets its part of alpha */
 
 struct pfc_confirm {
     pfc_confirm_opts opts;
     pfc_seq seq;
-    double alpha; /* of each test */
     pfc_rng rng;
     bool after_first; /* order of the pair under way */
     bool half;        /* its first run is there */
@@ -34,7 +32,8 @@ struct pfc_confirm {
 pfc_code pfc_confirm_new(pfc_confirm **out, const pfc_confirm_opts *opts, pfc_err *err)
 {
     pfc_confirm *c;
-    pfc_seq_opts seq = { .paired = true, .alpha = (opts->alpha > 0 ? opts->alpha : ALPHA) / TESTS };
+    pfc_seq_opts seq = { .paired = true,
+                         .alpha = (opts->alpha > 0 ? opts->alpha : ALPHA) / PFC_SEQ_TESTS };
     pfc_code code;
 
     if (opts->max_pairs > PFC_CONFIRM_MAX_PAIRS)
@@ -55,7 +54,6 @@ pfc_code pfc_confirm_new(pfc_confirm **out, const pfc_confirm_opts *opts, pfc_er
         free(c);
         return code;
     }
-    c->alpha = seq.alpha;
     c->d = pfc_calloc(c->opts.max_pairs, sizeof *c->d);
     pfc_rng_seed(&c->rng, opts->seed);
     c->after_first = pfc_rng_below(&c->rng, 2) == 1;
@@ -79,58 +77,6 @@ bool pfc_confirm_next(const pfc_confirm *c, pfc_confirm_step *out)
     out->after = c->half != c->after_first;
     out->build = c->opts.relink ? c->opts.first_build + (unsigned)c->pairs : 0;
     return true;
-}
-
-static bool excluded(const pfc_confirm *c, double rel_shift)
-{
-    return pfc_seq_symmetric_p(c->d, c->pairs, log1p(rel_shift)) < c->alpha;
-}
-
-/* What both tests say together, each at its part of alpha. The normal one decides soonest while noise
- * is even. Where a machine changes its speed between the runs of some pairs, those few make its spread
- * wide for good; the test by signs and sizes hardly notices them. */
-static pfc_verdict both(const pfc_confirm *c, double *rel_change)
-{
-    const double margin = fmin(c->seq.opts.margin, 0.999);
-    pfc_compare_result normal;
-
-    pfc_seq_result(&c->seq, &normal);
-    *rel_change = normal.rel_change;
-    if (normal.verdict != PFC_VERDICT_INCONCLUSIVE || c->pairs < c->seq.opts.min_values)
-        return normal.verdict;
-    *rel_change = expm1(pfc_stats_median(c->d, c->pairs));
-    if (excluded(c, 0))
-        return PFC_VERDICT_DIFFERENT;
-    return excluded(c, margin) && excluded(c, -margin) ? PFC_VERDICT_SAME
-                                                       : PFC_VERDICT_INCONCLUSIVE;
-}
-
-/* The same with its interval, which takes many more looks. */
-static void both_in_full(const pfc_confirm *c, pfc_compare_result *out)
-{
-    pfc_interval by_sign;
-    double rel_low;
-    double rel_high;
-    double p;
-
-    pfc_seq_result(&c->seq, out);
-    if (!c->pairs)
-        return;
-    out->verdict = both(c, &out->rel_change);
-    by_sign = pfc_seq_symmetric_interval(c->d, c->pairs, c->alpha);
-    p = pfc_seq_symmetric_p(c->d, c->pairs, 0);
-    /* Its p need not fall evenly to both sides: what it does not exclude at 0 is no difference. */
-    if (p >= c->alpha) {
-        by_sign.low = fmin(by_sign.low, 0);
-        by_sign.high = fmax(by_sign.high, 0);
-    }
-    out->p = fmin(TESTS * fmin(out->p, p), 1);
-    rel_low = fmax(out->rel_low, expm1(by_sign.low));
-    rel_high = fmin(out->rel_high, expm1(by_sign.high));
-    if (rel_low > rel_high)
-        return; /* the shift itself moves: no common answer */
-    out->rel_low = rel_low;
-    out->rel_high = rel_high;
 }
 
 static bool is_worse(const pfc_confirm *c, double rel_change)
@@ -190,7 +136,7 @@ pfc_code pfc_confirm_tell(pfc_confirm *c, double value, pfc_err *err)
         judge_exact(c, before, after);
         return PFC_OK;
     }
-    verdict = both(c, &rel_change);
+    verdict = pfc_seq_both_verdict(&c->seq, c->d, &rel_change);
     judge(c, verdict, rel_change);
     return PFC_OK;
 }
@@ -203,7 +149,7 @@ void pfc_confirm_result_get(const pfc_confirm *c, pfc_confirm_result *out)
     if (c->opts.exact && c->pairs)
         out->cmp = c->exact;
     else
-        both_in_full(c, &out->cmp);
+        pfc_seq_both(&c->seq, c->d, &out->cmp);
 }
 
 const char *pfc_confirm_verdict_name(pfc_confirm_verdict verdict)

@@ -114,4 +114,18 @@ double pfc_seq_symmetric_p(const double *d, size_t n, double shift);
  *  all looks together with probability 1 - alpha at least. Ends may be infinite. */
 pfc_interval pfc_seq_symmetric_interval(const double *d, size_t n, double alpha);
 
+#define PFC_SEQ_TESTS 2.0 /* each of the two below gets its part of alpha */
+
+/**
+ * What PFC_SEQ_NORMAL and the symmetric test say together about the same pairs. The normal one decides
+ * soonest while noise is even. Where a machine changes its speed between the runs of some pairs, those
+ * few make its spread wide for good; the test by signs and sizes hardly notices them.
+ *
+ * seq   paired and normal, its alpha that of each test: the wanted one over PFC_SEQ_TESTS
+ * d     its differences of logarithms in the order they came, seq->d.n of them
+ */
+void pfc_seq_both(const pfc_seq *seq, const double *d, pfc_compare_result *out);
+/** Its verdict and estimate alone: a small part of the work. */
+pfc_verdict pfc_seq_both_verdict(const pfc_seq *seq, const double *d, double *rel_change);
+
 #endif

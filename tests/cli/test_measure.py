@@ -119,7 +119,8 @@ class Compare(Repository):
         self.assertAlmostEqual(row["rel_change"], 0.20, delta=0.01)
         self.assertLess(row["rel_low"], 0.20)
         self.assertGreater(row["rel_high"], 0.20)
-        self.assertEqual((row["a"]["n"], row["b"]["n"]), (10, 10))
+        # Decided at the first look that may decide: four rounds of two measurements a side.
+        self.assertEqual((row["a"]["n"], row["b"]["n"]), (8, 8))
         self.assertEqual((summary["regression"], summary["same"]), (1, 0))
 
     def test_the_other_way_round_it_is_an_improvement(self):
@@ -170,9 +171,114 @@ class Compare(Repository):
         topic = self.commit(130, "topic-tip")
         doc = self.json_of(self.here("check", "--json"), 1)
         self.assertEqual((doc["a"]["name"], doc["b"]["name"]), (self.commits["docs"], topic))
-        self.git("checkout", "-q", "main", cwd=self.repo)
-        # On the base branch itself: against the parent, 120 to 80.
-        self.expect(self.here("check"), 0)
+
+    def test_check_on_the_base_branch_has_nothing_to_compare(self):
+        done = self.expect(self.here("check"), 0)
+        self.assertIn(f"nothing to compare: HEAD, {self.commits['fast'][:12]}, is part of the base branch main", done.stdout)
+        self.git("checkout", "-q", "--detach", "docs", cwd=self.repo)
+        doc = self.json_of(self.here("check", "--json"), 0)
+        self.assertEqual(doc["rows"], [])
+        self.assertIn("nothing to compare", doc["nothing"])
+        said = self.expect(self.perfci("comment", "--dry-run", "--exit-status", text=json.dumps(doc)), 0).stdout
+        self.assertIn("Nothing was compared", said)
+        self.assertFalse(os.path.exists(self.path("counter")))
+
+    def test_check_in_a_clone_of_ci_compares_with_the_remote_branch(self):
+        self.git("checkout", "-q", "-b", "topic", "docs", cwd=self.repo)
+        self.commit(130, "topic-tip")
+        clone = self.path("clone")
+        self.git("clone", "-q", "-b", "topic", f"file://{self.repo}", clone, cwd=self.dir)
+        self.git("checkout", "-q", "--detach", cwd=clone)
+        doc = self.json_of(self.perfci("check", "--json", cwd=clone), 1)
+        self.assertEqual(doc["a"]["name"], self.commits["docs"])
+        done = self.expect(self.perfci("check", "--base", "gone", cwd=clone), 2)
+        self.assertIn('neither "gone" nor "origin/gone"', done.stderr)
+        self.assertIn("hint: ", done.stderr)
+        self.git("clone", "-q", "--depth", "1", "--no-tags", "--no-single-branch", "-b", "topic", f"file://{self.repo}", self.path("shallow"), cwd=self.dir)
+        done = self.expect(self.perfci("check", cwd=self.path("shallow")), 2)
+        self.assertIn("the clone is shallow: the commit where HEAD left origin/main is not in it", done.stderr)
+        self.assertRegex(done.stderr, "hint: .*git fetch --unshallow.*fetch-depth: 0")
+
+
+class Turns(Repository):
+    """Commands in turns, on a machine that becomes slower with every call: 5 % over twenty of them."""
+
+    RAMP = """#!/bin/sh
+n=$(cat "$COUNTER" 2>/dev/null || echo 0); n=$((n + 1)); echo $n > "$COUNTER"
+awk -v v="$(cat value)" -v n=$n -v r="$NOISE" 'BEGIN { srand(n); z = rand() + rand() + rand() + rand() - 2
+print v * (1 + 0.05 * n / 20) * (1 + r * z / 0.577) }'
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.env["NOISE"] = "0.001"
+        self.write("repo/measure.sh", self.RAMP, 0o755)
+        for tag, value in (("r-base", 100), ("r-same", 100), ("r-slow", 101)):
+            self.commit(value, tag)
+
+    def row(self, status, *args):
+        doc = self.json_of(self.here("compare", *args, "--json"), status)
+        return doc["rows"][0], doc
+
+    def test_a_ramp_of_five_percent_is_no_regression_and_hides_none_of_one_percent(self):
+        row, doc = self.row(0, "r-base", "r-same")
+        self.assertEqual(row["verdict"], "same")
+        self.assertLess(abs(row["rel_change"]), 0.003)
+        self.assertLess(doc["rounds"], 12)
+        row, doc = self.row(1, "r-base", "r-slow", "--save", self.path("kept"))
+        self.assertEqual(row["verdict"], "regression")
+        self.assertAlmostEqual(row["rel_change"], 0.01, delta=0.003)
+        # The documents say which launches are pairs: a comparison of the two knows what this one knew.
+        a, b = self.path("kept/a.json"), self.path("kept/b.json")
+        again, _ = self.row(1, a, b)
+        self.assertEqual({k: again[k] for k in ("verdict", "rel_change", "rel_low", "rel_high", "p")},
+                         {k: row[k] for k in ("verdict", "rel_change", "rel_low", "rel_high", "p")})
+        self.assertEqual(self.row(0, b, a)[0]["verdict"], "improvement")
+        with open(a, encoding="utf-8") as f:
+            extra = json.load(f)["measurements"][0]["extra"]
+        self.assertEqual(len(extra["pair_order"]), 4 * doc["rounds"])
+        self.assertEqual(extra["pair_side"], "a")
+
+    def test_what_is_not_decided_says_how_many_rounds_are_missing(self):
+        self.env["NOISE"] = "0.04"
+        row, doc = self.row(3, "r-base", "r-slow", "--rounds", "5")
+        self.assertEqual((row["verdict"], doc["rounds"], row["a"]["n"]), ("inconclusive", 5, 10))
+        self.assertGreater(row["more_rounds"], 10)
+        # A time limit that is over at once leaves one round, and four are the least that decide.
+        done = self.expect(self.here("compare", "r-base", "r-slow", "--max-time", "0.001s"), 3)
+        self.assertIn("not decided after 1 round: headline latency; about 3 more expected", done.stdout)
+        done = self.expect(self.perfci("comment", "--dry-run", "--exit-status", text=json.dumps(doc)), 3)
+        self.assertIn(f"inconclusive, about {row['more_rounds']} more rounds expected", done.stdout)
+
+    def test_noise_is_measured_until_it_is_decided(self):
+        self.env["NOISE"] = "0.01"
+        row, doc = self.row(1, "base", "slow")
+        self.assertEqual(row["verdict"], "regression")
+        self.env["NOISE"] = "0.005"
+        row, doc = self.row(0, "r-base", "r-same")
+        self.assertEqual(row["verdict"], "same")
+        self.assertGreater(doc["rounds"], 4)
+
+    def test_the_pipe_keeps_the_verdict(self):
+        self.git("checkout", "-q", "-b", "topic", "base", cwd=self.repo)
+        self.write("repo/measure.sh", self.RAMP, 0o755)
+        self.commit(130, "topic-tip")
+        self.git("branch", "-f", "main", "base", cwd=self.repo)
+        self.env["NOISE"] = "0.001"
+
+        def pipe(*flags):
+            done = self.here("check", "--json")
+            return done, self.perfci("comment", "--dry-run", *flags, text=done.stdout)
+
+        done, comment = pipe("--exit-status")
+        self.assertEqual((done.returncode, comment.returncode), (1, 1), done.stderr + comment.stderr)
+        self.assertEqual(pipe()[1].returncode, 0)
+        self.write("repo/measure.sh", "#!/bin/sh\necho no such device >&2; exit 1\n", 0o755)
+        self.commit(131, "topic-broken")
+        done, comment = pipe("--exit-status")
+        self.assertEqual((done.returncode, comment.returncode), (4, 4), done.stderr + comment.stderr)
+        self.assertIn("No comparison", comment.stdout)
+        self.assertIn("no such device", comment.stdout)
 
 
 class Init(Repository):
