@@ -139,7 +139,7 @@ JOIN branch_commits bh ON bh.project_id = a.project_id AND bh.branch = s.branch
 WHERE a.project_id = $1::bigint AND s.metric = $2
   AND (b.name = $3 OR ($3::text IS NULL AND s.headline))
   AND ($4::text IS NULL OR s.backend = $4)
-  AND a.state IN ('untriaged', 'acknowledged', 'investigating')
+  AND a.state IN ('untriaged', 'acknowledged', 'investigating') AND x.kind <> 'broken'
   AND bc.position BETWEEN bl.position AND bh.position
 ORDER BY abs(x.rel_change) DESC, a.id LIMIT 1;
 

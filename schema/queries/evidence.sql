@@ -22,7 +22,7 @@ LEFT JOIN LATERAL (
         AND yl.commit_id = y.commit_low_id
     JOIN branch_commits yh ON yh.project_id = y.project_id AND yh.branch = t.branch
         AND yh.commit_id = y.commit_high_id
-    WHERE y.project_id = a.project_id AND y.series_id = s.id AND y.gone_at IS NULL AND y.firm
+    WHERE y.project_id = a.project_id AND y.series_id = s.id AND y.gone_at IS NULL AND y.firm AND y.kind <> 'broken'
       AND yl.position <= coalesce(bh.position, b.position)
       AND yh.position >= coalesce(bl.position, b.position)
     ORDER BY abs(y.rel_change) DESC LIMIT 1) o ON true

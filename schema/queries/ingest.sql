@@ -40,7 +40,7 @@ ORDER BY u.ordinal;
 -- $13 body_hash[], $14 key[], $15 measurements[], $16 series[], $17 samples[], $18 actor[],
 -- $19 project[], $20 sha[], $21 job_fence[] (0: none)
 -- -> place (from 1, in the arrays) and id of those that are new: stored with their part, their job
--- when they have measured something, their line in the audit log and the word of them. Sorted, so that
+-- when they have a result, their line in the audit log and the word of them. Sorted, so that
 -- two groups with the same runs wait for each other instead of in a circle.
 WITH u AS MATERIALIZED (
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[],
@@ -68,7 +68,7 @@ parts AS (
     SELECT project_id, id, body, key, measurements, series, samples FROM r),
 judged AS (
     INSERT INTO jobs (project_id, kind, run_id)
-    SELECT project_id, 'detect', id FROM r WHERE series > 0
+    SELECT project_id, 'detect', id FROM r WHERE measurements > 0
     RETURNING id),
 audited AS (
     INSERT INTO audit (actor, action, project_id, object, detail)

@@ -22,7 +22,7 @@ LEFT JOIN branch_commits bl ON bl.project_id = a.project_id AND bl.branch = $2
     AND bl.commit_id = x.commit_low_id
 LEFT JOIN branch_commits bh ON bh.project_id = a.project_id AND bh.branch = $2
     AND bh.commit_id = x.commit_high_id
-WHERE a.project_id = $1::bigint AND a.state <> 'untriaged' AND b.position IS NOT NULL
+WHERE a.project_id = $1::bigint AND a.state <> 'untriaged' AND x.kind <> 'broken' AND b.position IS NOT NULL
   AND EXISTS (SELECT 1 FROM alert_events e
               WHERE e.project_id = a.project_id AND e.alert_id = a.id AND e.actor <> 'detector')
 ORDER BY a.series_id, a.id;

@@ -35,7 +35,7 @@ FROM (
         SELECT 1 FROM change_points y
         JOIN branch_commits yb ON yb.project_id = y.project_id AND yb.branch = s.branch
             AND yb.commit_id = y.commit_id
-        WHERE y.project_id = e.project_id AND y.series_id = e.id AND y.gone_at IS NULL
+        WHERE y.project_id = e.project_id AND y.series_id = e.id AND y.gone_at IS NULL AND y.kind <> 'broken'
           AND yb.position BETWEEN bl.position AND bh.position) AS hit
     FROM alerts a
     JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id

@@ -14,6 +14,9 @@ typedef struct batch {
     char hash[PFC_SHA256_HEX];
     int64_t project_id;
     pfc_res *jobs;
+    int64_t *runs; /* of the jobs */
+    const char **branches;
+    size_t runs_len, branches_len;
     pfc_detector detector;
 } batch;
 
@@ -42,33 +45,31 @@ static pfc_code take_batch(pfc_db *db, batch *b, pfc_err *err)
 
 static pfc_code list_series(pfc_db *db, batch *b, pfc_res **out, pfc_err *err)
 {
-    size_t n = pfc_res_rows(b->jobs), runs_len = 0, branches_len = 0;
-    int64_t *runs = pfc_calloc(n, sizeof(*runs));
-    const char **branches = pfc_calloc(n, sizeof(*branches));
+    const size_t n = pfc_res_rows(b->jobs);
     pfc_args args = { 0 };
     pfc_tx *tx = NULL;
     pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
 
+    b->runs = pfc_calloc(n, sizeof(*b->runs));
+    b->branches = pfc_calloc(n, sizeof(*b->branches));
     for (size_t i = 0; i < n; i++) {
         const char *branch = pfc_res_text(b->jobs, i, pfc_res_column(b->jobs, "branch"));
         int64_t run = pfc_res_i64(b->jobs, i, pfc_res_column(b->jobs, "run_id"));
 
         if (run)
-            runs[runs_len++] = run;
+            b->runs[b->runs_len++] = run;
         else if (branch)
-            branches[branches_len++] = branch;
+            b->branches[b->branches_len++] = branch;
     }
     if (!code) {
         pfc_args_i64(&args, b->project_id);
-        pfc_args_i64s(&args, runs, runs_len);
-        pfc_args_texts(&args, branches, branches_len);
+        pfc_args_i64s(&args, b->runs, b->runs_len);
+        pfc_args_texts(&args, b->branches, b->branches_len);
         code = pfc_tx_query(tx, "detect_series", &args, out, err);
     }
     if (!code)
         code = pfc_detector_load(tx, b->project_id, &b->detector, err);
     pfc_tx_free(tx);
-    free(branches);
-    free(runs);
     return code;
 }
 
@@ -134,25 +135,13 @@ static pfc_code finish_batch(pfc_db *db, const batch *b, const char *state, cons
 static pfc_code ask_again(pfc_tx *tx, void *into, pfc_err *err)
 {
     const batch *b = into;
-    const size_t n = pfc_res_rows(b->jobs);
-    int64_t *runs = pfc_calloc(n + 1, sizeof(*runs));
-    size_t len = 0;
     pfc_args args = { 0 };
-    pfc_code code = PFC_OK;
 
-    for (size_t i = 0; i < n; i++) {
-        const int64_t run = pfc_res_i64(b->jobs, i, pfc_res_column(b->jobs, "run_id"));
-
-        if (run)
-            runs[len++] = run;
-    }
-    if (len) {
-        pfc_args_i64(&args, b->project_id);
-        pfc_args_i64s(&args, runs, len);
-        code = pfc_tx_query(tx, "shift_reconsider", &args, NULL, err);
-    }
-    free(runs);
-    return code;
+    if (b->runs_len == 0)
+        return PFC_OK;
+    pfc_args_i64(&args, b->project_id);
+    pfc_args_i64s(&args, b->runs, b->runs_len);
+    return pfc_tx_query(tx, "shift_reconsider", &args, NULL, err);
 }
 
 /* Runs of another machine, or of old commits, may say of what stands that it was the machine. */
@@ -223,6 +212,9 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
     if (!code)
         code = open_alerts(db, &b, list, err);
     if (!code)
+        code =
+            pfc_broken_judge(db, b.project_id, b.runs, b.runs_len, b.branches, b.branches_len, err);
+    if (!code)
         code = finish_batch(db, &b, fault.code ? "failed" : "done", fault.code ? fault.msg : NULL,
                             err);
     if (!code && fault.code)
@@ -236,6 +228,8 @@ done:
     if (b.hash[0] && (code == PFC_EUNAVAIL || code == PFC_ETIMEOUT))
         pfc_lease_undo(db, b.hash);
     pfc_res_free(list);
+    free(b.runs);
+    free(b.branches);
     pfc_detector_clear(&b.detector);
     pfc_res_free(b.jobs);
     return code;

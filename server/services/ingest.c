@@ -333,7 +333,7 @@ static pfc_code store_part(pfc_ingest *in, const char *actor, const char *key,
     if (code == PFC_ECONFLICT && key) /* since check_key looked, by another server perhaps */
         return key_conflict(err);
     /* Same transaction: a run stored but never judged looks like a healthy one. */
-    if (!code && in->ok.len)
+    if (!code && in->run->measurements_len)
         code = pfc_detect_enqueue(in->tx, in->project_id, in->run_id, NULL, err);
     if (code)
         return code;

@@ -287,6 +287,12 @@ pfc_code pfc_evidence_set(pfc_tx *tx, int64_t project_id, const int64_t *alerts,
 pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, double fdr,
                          pfc_err *err) PFC_MUSTCHECK;
 
+/** Opens, keeps or closes the alerts about broken benchmarks: of what these runs have results of, and of all
+ *  of these branches, whose order has changed. (broken.c) */
+pfc_code pfc_broken_judge(pfc_db *db, int64_t project_id, const int64_t *runs, size_t runs_len,
+                          const char *const *branches, size_t branches_len,
+                          pfc_err *err) PFC_MUSTCHECK;
+
 /** Whoever writes several alerts of a branch, or of its machines' events, holds the branch first: else what one
  *  reads is undone by another's writing, and both wait for each other. */
 pfc_code pfc_branch_lock(pfc_tx *tx, int64_t project_id, const char *branch,

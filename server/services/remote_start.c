@@ -54,6 +54,14 @@ static pfc_code from_alert(pfc_db *db, pfc_tx *tx, int64_t project_id, int64_t a
     if (code)
         goto done;
     a = &alerts.items[0];
+    if (pfc_streq(a->kind, "broken")) {
+        code =
+            pfc_err_set_field(err, PFC_EINVAL, "alert_id",
+                              "alert %lld: %.100s is broken at %.12s, so that it has no value to "
+                              "search by",
+                              (long long)alert_id, a->benchmark, a->commit);
+        goto done;
+    }
     fill(&r->branch, a->branch);
     fill(&r->metric, a->metric);
     fill(&r->benchmark, a->benchmark);
