@@ -9,6 +9,12 @@
 
 enum { SHORT_ID = 7, FACT_BYTES = 600 };
 
+/* Its values are missing, not changed: nothing can be searched by them. */
+static bool is_broken(const json_t *one)
+{
+    return strcmp(pfc_browse_string(one, "kind"), "broken") == 0;
+}
+
 /* "gemm/a time_ns", or what the group has in common. */
 static void show_what(const json_t *one, char *out, size_t cap)
 {
@@ -16,6 +22,10 @@ static void show_what(const json_t *one, char *out, size_t cap)
 
     if (json_integer_value(json_object_get(group, "series")) > 1)
         (void)snprintf(out, cap, "%s", pfc_browse_string(group, "summary"));
+    else if (is_broken(one))
+        (void)snprintf(out, cap, "%s%s%s: %s", pfc_browse_string(one, "benchmark"),
+                       *pfc_browse_string(one, "backend") ? " on " : "",
+                       pfc_browse_string(one, "backend"), pfc_browse_string(one, "reason"));
     else
         (void)snprintf(out, cap, "%s %s%s%s", pfc_browse_string(one, "benchmark"),
                        pfc_browse_string(one, "metric"),
@@ -164,8 +174,13 @@ static void show_facts(const json_t *a)
     char text[FACT_BYTES], effect[64];
 
     pfc_browse_show_effect(a, effect);
-    pfc_out("alert %lld: %s, %s, %s\n", (long long)json_integer_value(json_object_get(a, "id")),
-            pfc_browse_string(a, "kind"), effect, pfc_browse_string(a, "direction"));
+    if (is_broken(a))
+        pfc_out("alert %lld: broken since %.12s: %s\n",
+                (long long)json_integer_value(json_object_get(a, "id")),
+                pfc_browse_string(a, "commit"), pfc_browse_string(a, "reason"));
+    else
+        pfc_out("alert %lld: %s, %s, %s\n", (long long)json_integer_value(json_object_get(a, "id")),
+                pfc_browse_string(a, "kind"), effect, pfc_browse_string(a, "direction"));
     (void)snprintf(text, sizeof(text), "%s %s%s%s on %s, branch %s of %s (series %lld)",
                    pfc_browse_string(a, "benchmark"), pfc_browse_string(a, "metric"),
                    *backend ? ", " : "", backend, pfc_browse_string(a, "machine_class"),
@@ -181,7 +196,8 @@ static void show_facts(const json_t *a)
     show_suspect(a, text, sizeof(text));
     fact(*pfc_browse_string(a, "culprit") ? "culprit" : "suspect", text);
     show_state(a);
-    show_evidence(a);
+    if (!is_broken(a))
+        show_evidence(a);
     show_group(a);
     if (json_is_integer(event)) {
         (void)snprintf(text, sizeof(text), "event %lld (perfci events)",
@@ -245,6 +261,13 @@ static void show_next(const json_t *a)
 {
     const long long id = (long long)json_integer_value(json_object_get(a, "id"));
 
+    if (is_broken(a)) {
+        pfc_out("\nNext:\n"
+                "  perfci repro alert:%lld\n"
+                "  perfci alerts set %lld --state acknowledged\n",
+                id, id);
+        return;
+    }
     pfc_out("\nNext:\n"
             "  perfci why %lld\n"
             "  perfci repro alert:%lld\n"

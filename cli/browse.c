@@ -133,6 +133,8 @@ void pfc_browse_show_effect(const json_t *obj, char out[64])
     char text[32];
 
     out[0] = '\0';
+    if (strcmp(pfc_browse_string(obj, "kind"), "broken") == 0)
+        (void)snprintf(out, 64, "broken");
     if (!json_is_number(change))
         return;
     pfc_show_percent(json_number_value(change), text);

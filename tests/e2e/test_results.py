@@ -63,6 +63,29 @@ class Results(unittest.TestCase):
         self.compare(1, 2, "--git-bisect", status=125)
         self.compare(1, 1, status=0)
 
+    def test_a_benchmark_that_breaks_has_one_alert_until_it_measures_again(self):
+        self.stack.api("/projects", "POST", {"name": "q"}, status=201)
+        for n in (5, 6, 7):
+            commit = {"id": COMMITS[n], "parents": [COMMITS[n - 1]], "author": "A", "time": f"2026-01-01T00:0{n}:00Z",
+                      "subject": f"change {n}", "paths": []}
+            self.stack.api("/projects/q/commits", "POST", {"commits": [commit]}, status=200)
+        self.post({**document(21, 6, {"x": 100.0, "y": 100.0}), "project": "q"})
+        self.post({**document(22, 7, {"x": "wrong result", "y": 100.0}), "project": "q"})
+
+        def alerts(state):
+            return self.stack.api(f"/alerts?project=q&state={state}")["alerts"]
+        alert, = stack.wait_for("the alert", lambda: alerts("open"))
+        self.assertEqual((alert["kind"], alert["reason"], alert["benchmark"], alert["commit"], alert["rel_change"]),
+                         ("broken", "wrong result", "x", COMMITS[6], None))
+        said = self.stack.perfci("alerts", "--project", "q").stdout
+        self.assertRegex(said, r"broken +broken +x on cpu: wrong result")
+        self.assertIn(f"broken since {COMMITS[6][:12]}: wrong result", self.stack.perfci("alerts", str(alert["id"])).stdout)
+        self.assertIn("no value to search by", self.stack.perfci(
+            "bisect", "--remote", "--project", "q", "--alert", str(alert["id"]), status=(2, 5)).stderr)
+        self.post({**document(23, 8, {"x": 100.0, "y": 100.0}), "project": "q"})
+        closed, = stack.wait_for("its end", lambda: alerts("verified_fixed"))
+        self.assertEqual((closed["id"], closed["undone_by"]), (alert["id"], COMMITS[7]))
+
     def test_other_compilers_and_machines_decide_nothing_unless_asked(self):
         self.post(document(11, 3, {"x": 100.0}, {"compiler": "gcc 12"}))
         self.post(document(12, 4, {"x": 120.0}, {"compiler": "gcc 13\nextra"}))

@@ -359,8 +359,21 @@ async function a_comparison_shows_what_is_broken_and_what_differs({ browser, moc
   });
 }
 
+async function a_broken_benchmark_says_since_when_and_why({ browser, mock, state }) {
+  const none = { before: null, after: null, rel_change: null, rel_low: null, rel_high: null, p: null };
+  state.alert = { ...none, kind: "broken", benchmark: "gemm/f32/m64", reason: "wrong result: element 3", undone_by: null };
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/alerts/31`);
+    await settled(page);
+    const text = await page.locator("main").innerText();
+    assert.match(text, /Broken benchmark/);
+    assert.match(text, /Broken since [0-9a-f]{10}[^]*: wrong result: element 3/);
+    assert.doesNotMatch(text, /NaN/);
+  });
+}
+
 export const walks = {
-  overview_to_series, a_comparison_shows_what_is_broken_and_what_differs, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
+  overview_to_series, a_broken_benchmark_says_since_when_and_why, a_comparison_shows_what_is_broken_and_what_differs, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
   search_narrows_and_stays_in_the_address, triage_needs_a_token_and_keeps_it_in_the_tab, a_closed_service_asks_for_a_token,
   a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,
   the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, suspects_come_with_their_reasons_and_the_commands, names_from_outside_are_text, size_is_no_burden,

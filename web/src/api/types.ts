@@ -67,7 +67,7 @@ export interface Alert {
   machine_class: string; unit: string; state: string; direction: string; before: number; after: number;
   rel_change: number; rel_low: number; rel_high: number; p: number; commit: string; commit_low: string;
   commit_high: string; culprit: string | null; created_at: string; updated_at: string; note: string | null;
-  accepted?: boolean; undone_by?: string | null; group?: AlertGroup | null; evidence?: string; worth?: number; kind?: string;
+  accepted?: boolean; undone_by?: string | null; group?: AlertGroup | null; evidence?: string; worth?: number; kind?: string; reason?: string | null;
   event_id?: number | null; suspect?: { commit: string; subject: string | null; author: string | null; named: boolean } | null;
 }
 /* A machine that moved: by its canary, or (kind step) by most of what it measures. */

@@ -9,7 +9,7 @@ import { formatChange, formatP, formatValue, plural, shortId } from "../base/for
 import { navigate } from "../base/location";
 import { href } from "../base/route";
 import { judgeChange } from "../base/verdict";
-import { Badge, StateBadge } from "../widgets/badge";
+import { AlertBadge, Badge, StateBadge } from "../widgets/badge";
 import { BenchName, CommitLink, Facts, Page, Section, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
@@ -32,6 +32,18 @@ function Levels(props: { alert: AlertDetail }) {
       <p class="muted">{formatChange(a.rel_low)} to {formatChange(a.rel_high)}, p {formatP(a.p)}</p>
       {bar("Before", a.before, "quiet")}
       {bar("After", a.after, judged.tone)}
+    </div>
+  );
+}
+
+/** A benchmark without results: since when, and why. */
+function Broken(props: { alert: AlertDetail }) {
+  const a = props.alert;
+  return (
+    <div class="levels tone-bad">
+      <p class="levels-change"><AlertBadge alert={a} /></p>
+      <p>Broken since <CommitLink project={a.project} id={a.commit} />{a.reason ? `: ${a.reason}` : ""}</p>
+      {a.undone_by && <p>Measured again since <CommitLink project={a.project} id={a.undone_by} />.</p>}
     </div>
   );
 }
@@ -120,11 +132,11 @@ export function AlertView(props: { id: string }) {
           <Page title={`Alert ${a.id}: ${headline ? a.metric : a.benchmark}`} side={<StateBadge state={a.state} />}
             lead={<>{[headline ? "headline" : a.metric, a.backend, a.machine_class].filter((t) => t).join(" \u00b7 ")} · opened <When time={a.created_at} /></>}>
             <div class="split narrow-first">
-              <Section title={a.kind === "drift" ? "Slow drift" : "Change"}><Levels alert={a} /></Section>
+              <Section title={a.kind === "broken" ? "Broken benchmark" : a.kind === "drift" ? "Slow drift" : "Change"}>{a.kind === "broken" ? <Broken alert={a} /> : <Levels alert={a} />}</Section>
               <Section title="The series around it" side={<a href={href.series(a.series_id, { at: a.commit.slice(0, 12) })}>Open the series</a>}><div class="chart-card"><Around alert={a} /></div></Section>
             </div>
             {a.event_id ? <Explained id={a.event_id} /> : null}
-            <Section title={a.culprit ? "Culprit and suspects" : "Suspects"} side={<span class="muted">{plural(a.range.length, "commit")} between the last good and the first bad level</span>}>
+            <Section title={a.culprit ? "Culprit and suspects" : "Suspects"} side={<span class="muted">{plural(a.range.length, "commit")} between the last good and the first {a.kind === "broken" ? "broken result" : "bad level"}</span>}>
               <Suspects alert={a} />
             </Section>
             <Members alert={a} />

@@ -2,11 +2,11 @@
 import { currentProject } from "../api/projects";
 import type { Alert } from "../api/types";
 import { usePages } from "../api/use";
-import { formatChange, formatValue, shortId } from "../base/format";
+import { formatValue, shortId } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
-import { ALERT_STATES, judgeChange, judgeState } from "../base/verdict";
-import { Badge, StateBadge } from "../widgets/badge";
+import { ALERT_STATES, judgeState } from "../base/verdict";
+import { AlertBadge, StateBadge } from "../widgets/badge";
 import { Select } from "../widgets/field";
 import { BenchName, CommitLink, Page, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
@@ -38,7 +38,7 @@ export function Alerts() {
             <>
               <Table caption="Alerts, newest first" rows={rows} keyOf={(a) => a.id} columns={[
                 { name: "Alert", head: true, cell: (a) => <BenchName benchmark={a.benchmark} metric={a.metric} backend={a.backend} to={href.alert(a.id)} /> },
-                { name: "Change", cell: (a) => <Badge judged={judgeChange(a.direction, a.rel_change)} text={`${formatChange(a.rel_change)} ${a.direction}`} /> },
+                { name: "Change", cell: (a) => <><AlertBadge alert={a} words />{a.reason && <small class="differs">{a.reason}</small>}</> },
                 { name: "Before", numeric: true, wide: true, cell: (a) => formatValue(a.before, a.unit) },
                 { name: "After", numeric: true, wide: true, cell: (a) => formatValue(a.after, a.unit) },
                 { name: "Culprit", cell: (a) => a.culprit ? <CommitLink project={a.project} id={a.culprit} />

@@ -3,11 +3,11 @@ import { currentProject, projects } from "../api/projects";
 import type { Alert, Job, Project, RunRow, Series } from "../api/types";
 import { useApi } from "../api/use";
 import { Spark } from "../charts/spark";
-import { formatChange, formatCount, formatShare, formatValue, plural, shortId } from "../base/format";
+import { formatCount, formatShare, formatValue, plural, shortId } from "../base/format";
 import { setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
 import { judgeChange, readStatus } from "../base/verdict";
-import { Badge, ChangeBadge, StateBadge } from "../widgets/badge";
+import { AlertBadge, Badge, ChangeBadge, StateBadge } from "../widgets/badge";
 import { Icon } from "../widgets/icons";
 import { BenchName, Command, CommitLink, Page, Section, When } from "../widgets/parts";
 import { Empty, Failed, Loading, View } from "../widgets/state";
@@ -87,7 +87,7 @@ function OpenAlerts(props: { project: string }) {
         return <ul class="alert-list">{alerts.map((a) => (
           <li key={a.id}>
             <a href={href.alert(a.id)}>
-              <Badge judged={judgeChange(a.direction, a.rel_change)} text={formatChange(a.rel_change)} />
+              <AlertBadge alert={a} />
               <span class="alert-what"><b>{a.benchmark === "headline" ? a.metric : a.benchmark}</b> <span class="muted">{a.backend}</span>
                 <small>{a.culprit ? <>culprit <code>{shortId(a.culprit)}</code></> : <>since <code>{shortId(a.commit)}</code></>} · <When time={a.created_at} /></small></span>
               <StateBadge state={a.state} />

@@ -1,5 +1,5 @@
 /* Judgements and states as icon, word and tone together. */
-import type { SeriesChange } from "../api/types";
+import type { Alert, SeriesChange } from "../api/types";
 import { formatChange } from "../base/format";
 import { judgeChange, judgeState, judgeVerdict, readStatus, type Judgement } from "../base/verdict";
 import { Icon } from "./icons";
@@ -19,6 +19,13 @@ export function ChangeBadge(props: { change: Pick<SeriesChange, "rel_change" | "
 
 export function StateBadge(props: { state: string }) {
   return <Badge judged={judgeState(props.state)} />;
+}
+
+/** What an alert is about: by how much it changed, or that it is broken. */
+export function AlertBadge(props: { alert: Pick<Alert, "kind" | "direction" | "rel_change">; words?: boolean }) {
+  const a = props.alert;
+  if (a.kind === "broken") return <Badge judged={judgeVerdict("broken", null)} />;
+  return <Badge judged={judgeChange(a.direction, a.rel_change)} text={`${formatChange(a.rel_change)}${props.words ? ` ${a.direction}` : ""}`} />;
 }
 
 export function VerdictBadge(props: { verdict: string; rel: number | null }) {
