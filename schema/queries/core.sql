@@ -117,3 +117,7 @@ SELECT a.id, extract(epoch FROM a.at)::float8 AS at, a.actor, a.action, p.name A
 FROM audit a LEFT JOIN projects p ON p.id = a.project_id
 WHERE ($1::bigint IS NULL OR a.project_id = $1) AND ($2::bigint IS NULL OR a.id < $2)
 ORDER BY a.id DESC LIMIT $3::int;
+
+-- name: readiness_write
+-- A write that its transaction never commits; fails where the database takes none
+SELECT readiness_write();

@@ -30,7 +30,7 @@ typedef struct pfc_snapshot {
     pfc_job_counts jobs;
 } pfc_snapshot;
 
-/* The schema that the database has, for /readyz. */
+/* The schema that the database has, and whether it takes writes, for /readyz. */
 typedef struct pfc_seen_schema {
     pfc_turn turn;
     int version; /* guarded by turn, like the rest */

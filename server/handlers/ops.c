@@ -48,9 +48,10 @@ int64_t pfc_turn_waits_ns(const pfc_turn *turn)
     return turn->asking ? PFC_MAX(pfc_clock_ns() - turn->asked_ns, 1) : 0;
 }
 
-/* Who comes while another asks gets what was known, and before long the word that nothing is: a database
- * that hangs holds one thread and not all of them. */
-static pfc_code look_at_schema(pfc_app *app, int *version, pfc_err *err)
+/* Asks the database for its schema's version and for a write, at most once a second. A request that comes while another
+ * one asks gets the last answer, or 503 when there has been none for a second: a database that hangs holds one thread,
+ * not all of them. */
+static pfc_code look_at_database(pfc_app *app, int *version, pfc_err *err)
 {
     pfc_seen_schema *seen = &app->seen_schema;
     pfc_err why = { 0 };
@@ -60,7 +61,7 @@ static pfc_code look_at_schema(pfc_app *app, int *version, pfc_err *err)
     pthread_mutex_lock(&seen->turn.lock);
     if (pfc_turn_take(&seen->turn)) {
         pthread_mutex_unlock(&seen->turn.lock);
-        why.code = pfc_db_version(app->db, &found, &why);
+        why.code = pfc_db_probe(app->db, &found, &why);
         pthread_mutex_lock(&seen->turn.lock);
         seen->version = found;
         seen->err = why;
@@ -98,7 +99,7 @@ static pfc_code readiness(pfc_app *app, const pfc_req *req, pfc_err *err)
     if (silent_s > PFC_PULSE_SILENT_S)
         return pfc_err_set(err, PFC_EUNAVAIL,
                            "a worker has not come round for %.0f s: restart the server", silent_s);
-    code = look_at_schema(app, &version, err);
+    code = look_at_database(app, &version, err);
     if (code)
         return code;
     if (version < pfc_schema_newest())

@@ -188,6 +188,9 @@ pfc_code pfc_db_migrate(pfc_db *db, int *version, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_db_grant(pfc_db *db, const char *role, pfc_err *err) PFC_MUSTCHECK;
 /** Version of the database, 0 when it is empty. */
 pfc_code pfc_db_version(pfc_db *db, int *version, pfc_err *err) PFC_MUSTCHECK;
+/** The version, and PFC_EUNAVAIL with the reason when the database takes no writes: one write of about 20 bytes in a
+ *  transaction that is rolled back, within 3 s. It is not tried in a schema older than this program's. */
+pfc_code pfc_db_probe(pfc_db *db, int *version, pfc_err *err) PFC_MUSTCHECK;
 /** Version this program brings. */
 int pfc_schema_newest(void);
 

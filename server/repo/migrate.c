@@ -63,6 +63,35 @@ pfc_code pfc_db_version(pfc_db *db, int *version, pfc_err *err)
     return code;
 }
 
+static pfc_code try_write(pfc_tx *tx, pfc_err *err)
+{
+    static const char limits[] = "SELECT pg_catalog.set_config('statement_timeout', '3s', true),"
+                                 " pg_catalog.set_config('lock_timeout', '3s', true)";
+    pfc_err why = { 0 };
+    pfc_code code = pfc_conn_exec(tx->conn->pg, limits, "settings", &why);
+
+    if (!code)
+        code = pfc_tx_query(tx, "readiness_write", NULL, NULL, &why);
+    /* Whatever the reason, to those who ask for readiness it is one: a right that was taken away, too. */
+    return code ? pfc_err_set(err, PFC_EUNAVAIL, "the database takes no writes: %s", why.msg)
+                : PFC_OK;
+}
+
+pfc_code pfc_db_probe(pfc_db *db, int *version, pfc_err *err)
+{
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    if (!code)
+        code = pfc_tx_begin_now(tx, err);
+    if (!code)
+        code = version_of(tx->conn->pg, version, err);
+    if (!code && *version >= pfc_schema_newest())
+        code = try_write(tx, err);
+    pfc_tx_free(tx); /* rolls back */
+    return code;
+}
+
 /* What the role that is connected may do to the schema. */
 typedef struct standing {
     pfc_res *res;

@@ -27,7 +27,7 @@ Test(plans, every_table_that_grows_with_a_project_has_it_first_in_its_key)
            " AND NOT c.relispartition AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_attribute a"
            "  ON a.attrelid = c.oid AND a.attnum = i.indkey[0] AND a.attname = 'project_id'"
            "  WHERE i.indrelid = c.oid AND i.indisprimary)",
-           "audit lease_questions machines projects retention runners schema_migrations tokens");
+           "audit lease_questions machines projects readiness retention runners schema_migrations tokens");
     free(url);
 }
 

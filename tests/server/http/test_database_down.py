@@ -43,6 +43,42 @@ class DatabaseDown(unittest.TestCase):
         support.until("the run is judged", lambda: (server.call(
             "GET", "/api/v1/projects/demo/series").json.get("series") or [{}])[0].get("points") == 1)
 
+    def until_ready_is(self, server, status):
+        return support.until(f"readiness is {status}", lambda: next(
+            (a for a in [server.call("GET", "/readyz")] if a.status == status), None))
+
+    def test_a_database_that_takes_no_writes_is_not_ready(self):
+        server = self.server()
+        self.assertEqual(server.as_admin("POST", "/api/v1/projects", {"name": "demo"}).status, 201)
+        for word, status in (("on", 503), ("off", 200)):
+            # Takes effect in the connections that the server holds, as on a primary that is demoted.
+            support.sql(self.cluster.url, f"ALTER SYSTEM SET default_transaction_read_only = {word}")
+            support.sql(self.cluster.url, "SELECT pg_reload_conf()")
+            answer = self.until_ready_is(server, status)
+            if status == 503:
+                self.assertTrue(self.is_unavailable(answer), answer)
+                self.assertRegex(answer.json["error"]["message"], r"^not ready: the database takes no writes: .*"
+                                 "cannot execute INSERT in a read-only transaction")
+                self.assertIn("retry-after", answer.headers)
+                self.assertEqual(server.call("GET", "/api/v1/projects").status, 200)
+                self.assertEqual(server.call("GET", "/healthz").status, 200)
+        # What is tried leaves nothing behind.
+        self.assertEqual(support.sql(self.cluster.url, "SELECT count(*) FROM readiness").strip(), "0")
+
+    def test_a_write_that_has_to_wait_is_given_up(self):
+        server = self.server()
+        locker = subprocess.Popen(["psql", "-XAtq", "-d", self.cluster.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            locker.stdin.write("BEGIN; LOCK TABLE readiness; SELECT 'held';\n")
+            locker.stdin.flush()
+            self.assertEqual(locker.stdout.readline(), "held\n")
+            support.until("the limit ends it", lambda: "canceling statement due to" in
+                          self.until_ready_is(server, 503).json["error"]["message"])
+        finally:
+            locker.kill()
+            locker.communicate()
+        self.until_ready_is(server, 200)
+
     def test_away_at_start_then_there(self):
         self.cluster.order("halt")
         server = self.server(ready=False)
