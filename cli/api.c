@@ -55,8 +55,14 @@ pfc_code pfc_api_open(const char *url, const char *data, const pfc_conf *conf, p
     pfc_http_opts opts = { 0 };
     pfc_code code;
 
-    /* --data names a service as surely as --url does. */
-    if (!url && data && local)
+    /* --data names a service as surely as --url does: another one is never asked instead. */
+    if (!url && data && !local) {
+        (void)pfc_err_set(err, PFC_EUNAVAIL, "no service runs in the data folder %.300s", data);
+        (void)pfc_err_hint(err, "start one with \"perfci up --data %.150s\"", data);
+        free(folder);
+        return PFC_EUNAVAIL;
+    }
+    if (!url && data)
         url = local;
     opts.url = pfc_conf_pick(url, "PERFCI_URL", conf ? conf->server : NULL,
                              local ? local : PFC_DEFAULT_URL);

@@ -36,6 +36,7 @@ typedef struct up {
     int64_t port; /* -1: not asked for */
     bool detach;
     bool no_runner;
+    bool first;   /* nothing was ever started in this folder */
     bool started; /* we started something: on failure we stop it again */
     char *bin;    /* folder of the programs */
 } up;
@@ -105,12 +106,11 @@ static pfc_code probe_port(int *port, pfc_err *err)
         getsockname(fd, (struct sockaddr *)&addr, &len)) {
         if (errno == EADDRINUSE)
             code = pfc_err_set(err, PFC_EUNAVAIL,
-                               "port %d of 127.0.0.1 is in use by another program; choose another "
-                               "with --port N",
-                               *port);
+                               "port %d of 127.0.0.1 is in use by another program", *port);
         else
             code = pfc_err_set(err, PFC_EUNAVAIL, "cannot listen on 127.0.0.1:%d: %s", *port,
                                strerror(errno));
+        code = pfc_err_hint(err, "choose another port with --port N; --port 0 takes a free one");
     } else {
         *port = ntohs(addr.sin_port);
     }
@@ -360,6 +360,8 @@ static pfc_code bring_up(up *u, pfc_err *err)
         code = pfc_cluster_start(s, u->cli, err);
         if (!code)
             code = pfc_stack_save(s, err);
+        if (!code)
+            code = pfc_cluster_write(s, err);
     }
     if (!code && !pfc_member_alive(&s->server))
         code = start_server(u, err);
@@ -370,6 +372,30 @@ static pfc_code bring_up(up *u, pfc_err *err)
     if (!code)
         code = write_endpoint(u, err);
     return code;
+}
+
+/* All members run, and yet writes fail or will: PostgreSQL's files were replaced under it, or its settings read
+ * anew. Then it is stopped, and with it what is connected to it; *healing says so. */
+static pfc_code stop_what_is_stale(up *u, bool ready, bool *healing, pfc_err *err)
+{
+    pfc_stack *s = &u->stack;
+    pfc_err why = { 0 };
+    pfc_code code;
+
+    if (!pfc_member_alive(&s->postgres))
+        return PFC_OK;
+    if (pfc_cluster_replaced(s))
+        (void)pfc_err_set(&why, PFC_EUNAVAIL,
+                          "PostgreSQL's programs were replaced while it ran (a package upgrade)");
+    else if (ready || pfc_cluster_write(s, &why) == PFC_OK)
+        return PFC_OK;
+    code = pfc_cluster_restartable(s, err);
+    if (code)
+        return pfc_err_wrap(err, "%.150s; it cannot be restarted", why.msg);
+    pfc_cli_note(u->cli, "%s: restarting PostgreSQL and the server", why.msg);
+    u->started = true;
+    *healing = true;
+    return pfc_stack_stop(s, u->cli, err);
 }
 
 static bool all_run(const up *u)
@@ -434,6 +460,27 @@ static int stay(up *u)
     return status;
 }
 
+/* A first start that failed before there was a database leaves nothing behind. */
+static void forget_first_start(up *u)
+{
+    json_t *removed = json_array();
+    size_t left = 0;
+
+    if (u->first && !(u->stack.cluster && pfc_fs_exists(u->stack.cluster)) &&
+        pfc_stack_delete(&u->stack, removed, &left, NULL))
+        pfc_cli_warn(u->cli, "%s is not empty", u->stack.data);
+    json_decref(removed);
+}
+
+static bool never_started(const pfc_stack *stack)
+{
+    char *record = pfc_stack_path(stack, "stack.json");
+    const bool never = !pfc_fs_exists(record);
+
+    free(record);
+    return never;
+}
+
 int pfc_cmd_up(pfc_cli *cli, int argc, char **argv)
 {
     const pfc_cmd_args args = { options, parse, NULL, up_doc, NULL };
@@ -441,6 +488,7 @@ int pfc_cmd_up(pfc_cli *cli, int argc, char **argv)
     pfc_err err = { 0 };
     int status = PFC_EXIT_OK;
     bool was_running;
+    bool healing = false;
 
     pfc_cli_parse(cli, &args, argc, argv, &u);
     pfc_cli_catch_signals();
@@ -449,6 +497,7 @@ int pfc_cmd_up(pfc_cli *cli, int argc, char **argv)
         status = pfc_cli_fail(cli, &err);
         goto done;
     }
+    u.first = never_started(&u.stack);
     was_running = all_run(&u);
     if (was_running && u.port > 0 && u.port != u.stack.port) {
         pfc_cli_warn(cli, "it already runs on port %d; stop it with `perfci down` first",
@@ -456,14 +505,17 @@ int pfc_cmd_up(pfc_cli *cli, int argc, char **argv)
         status = PFC_EXIT_USAGE;
         goto done;
     }
-    if (!was_running && bring_up(&u, &err)) {
+    if (stop_what_is_stale(&u, was_running, &healing, &err) ||
+        ((!was_running || healing) && bring_up(&u, &err))) {
         status = pfc_cli_fail(cli, &err);
         /* Half a service is worse than none. */
         if (u.started && pfc_stack_stop(&u.stack, cli, &err))
             pfc_cli_fail(cli, &err);
+        forget_first_start(&u);
         status = status == PFC_EXIT_USAGE ? PFC_EXIT_INFRA : status;
         goto done;
     }
+    was_running = was_running && !healing;
     tell(&u, was_running);
     if (!was_running && !u.detach)
         status = stay(&u);

@@ -29,6 +29,8 @@ enum {
     POLL_MS = 20
 };
 
+#define OTHER_DATA "choose a folder that you may write to with --data DIR"
+
 char *pfc_stack_path(const pfc_stack *stack, const char *name)
 {
     return pfc_fs_join(stack->data, name);
@@ -318,8 +320,11 @@ pfc_code pfc_stack_open(pfc_stack *stack, const char *data_flag, bool make, pfc_
     /* 0711: another user's PostgreSQL may pass through to its own folder, and see nothing else. */
     if (make)
         code = pfc_fs_mkdirs(data, 0711, err);
-    if (code)
+    if (code) {
+        pfc_err_wrap(err, "the data folder cannot be made");
+        (void)pfc_err_hint(err, OTHER_DATA);
         goto done;
+    }
     real = realpath(data, NULL);
     if (!real) {
         code = errno == ENOENT
@@ -352,7 +357,9 @@ pfc_code pfc_stack_lock(pfc_stack *stack, double timeout_s, pfc_err *err)
     pfc_code code = PFC_OK;
 
     if (fd < 0) {
-        code = pfc_err_set(err, PFC_EIO, "%.300s: %s", path, strerror(errno));
+        (void)pfc_err_set(err, PFC_EIO, "the data folder %.300s is not writable: %s", stack->data,
+                          strerror(errno));
+        code = pfc_err_hint(err, OTHER_DATA);
         goto done;
     }
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
@@ -405,8 +412,15 @@ bool pfc_stack_ready(const pfc_stack *stack, char *why)
         goto done;
     }
     ready = answer.status == 200;
-    if (!ready)
-        snprintf(why, PFC_ERR_MAX, "/readyz answers %d", answer.status);
+    if (!ready) {
+        char *reason = pfc_stack_reason(pfc_buf_text(&answer.body), answer.body.len);
+
+        if (reason)
+            snprintf(why, PFC_ERR_MAX, "%s", reason);
+        else
+            snprintf(why, PFC_ERR_MAX, "/readyz answers %d", answer.status);
+        free(reason);
+    }
     pfc_http_answer_clear(&answer);
 
 done:

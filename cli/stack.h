@@ -64,6 +64,8 @@ bool pfc_member_stop(pfc_member *member, int sig, double grace_s);
 bool pfc_stack_ready(const pfc_stack *stack, char *why);
 /** Stops runner, server, cluster, in this order, and takes endpoint.json away. Needs the lock. */
 pfc_code pfc_stack_stop(pfc_stack *stack, const pfc_cli *cli, pfc_err *err) PFC_MUSTCHECK;
+/** The sentence of an error answer of the server, NULL without one; caller frees. */
+char *pfc_stack_reason(const char *body, size_t len);
 /** The last lines of DATA/logs/NAME.log for a person, at most 2000 bytes, or ""; caller frees. */
 char *pfc_stack_log_tail(const pfc_stack *stack, const char *name);
 
@@ -72,9 +74,25 @@ char *pfc_stack_log_tail(const pfc_stack *stack, const char *name);
 /** Makes the cluster when there is none, starts it, waits until it answers, makes the database.
  *  Already running: nothing is done. */
 pfc_code pfc_cluster_start(pfc_stack *stack, const pfc_cli *cli, pfc_err *err) PFC_MUSTCHECK;
+/** Were the programs of the postmaster that runs replaced (package upgrade)? Then new backends may fail. */
+bool pfc_cluster_replaced(const pfc_stack *stack);
+/** Tries a write in a new backend and rolls it back; fails with PostgreSQL's own reason. 30 s at most. */
+pfc_code pfc_cluster_write(const pfc_stack *stack, pfc_err *err) PFC_MUSTCHECK;
+/** Are there programs to start the cluster again, once it is stopped? The error of pfc_pg_find. */
+pfc_code pfc_cluster_restartable(const pfc_stack *stack, pfc_err *err) PFC_MUSTCHECK;
 /** Fast shutdown (sessions are ended, everything is written), immediate after 60 s. */
 void pfc_cluster_stop(pfc_stack *stack);
 /** "postgresql://perfci@/perfci?host=..."; no secret in it. Caller frees. */
 char *pfc_cluster_url(const pfc_stack *stack);
+
+/* ---- stack_delete.c ---- */
+
+/** Is the folder one that `perfci up` made? PFC_ECONFLICT with the reason. Needs the lock. */
+pfc_code pfc_stack_deletable(const pfc_stack *stack, pfc_err *err) PFC_MUSTCHECK;
+/** Removes a stopped service: its cluster and socket, wherever they are, and what perfci made in the data folder;
+ *  the folder itself when nothing else is in it. Adds the paths to the array `removed`; *left: how many
+ *  entries of others keep the folder. */
+pfc_code pfc_stack_delete(pfc_stack *stack, json_t *removed, size_t *left,
+                          pfc_err *err) PFC_MUSTCHECK;
 
 #endif

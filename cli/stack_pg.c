@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/stack.h"
+#include "cli/stack_host.h"
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/hash.h"
@@ -35,156 +35,12 @@
 
 #define SOCKET_NAME      "/.s.PGSQL.5432"
 #define SOCKET_MAX_BYTES 107 /* sockaddr_un.sun_path, without its terminator */
-#define FAR_ROOT         "/var/lib/perfci"
 
-enum { START_TIMEOUT_S = 60, STOP_TIMEOUT_S = 60, INIT_TIMEOUT_S = 120, POLL_MS = 20 };
-
-/* Who the cluster runs as, and where its programs are. */
-typedef struct cluster_host {
-    uid_t uid;
-    gid_t gid;
-    bool other;      /* not us: programs are started through setpriv */
-    char user[64];   /* its name */
-    char caller[64]; /* our own name */
-    pfc_pg pg;       /* its programs */
-} cluster_host;
-
-/* ---- programs ---- */
-
-static pfc_code find_host(cluster_host *host, pfc_err *err)
-{
-    const struct passwd *pw = getpwuid(geteuid());
-
-    *host = (cluster_host){ .uid = geteuid(), .gid = getegid() };
-    if (!pw)
-        return pfc_err_set(err, PFC_EUNAVAIL,
-                           "user id %u has no name, and PostgreSQL wants one (/etc/passwd)",
-                           (unsigned)geteuid());
-    snprintf(host->caller, sizeof(host->caller), "%s", pw->pw_name);
-    snprintf(host->user, sizeof(host->user), "%s", pw->pw_name);
-    if (geteuid() == 0) {
-        pw = getpwnam("postgres");
-        if (!pw)
-            pw = getpwnam("nobody");
-        if (!pw)
-            return pfc_err_set(err, PFC_EUNAVAIL,
-                               "PostgreSQL does not run as root, and there is neither a user "
-                               "\"postgres\" nor \"nobody\"");
-        host->uid = pw->pw_uid;
-        host->gid = pw->pw_gid;
-        host->other = true;
-        snprintf(host->user, sizeof(host->user), "%s", pw->pw_name);
-    }
-    return PFC_OK;
-}
-
-/* Runs the server program PROGRAM with ARGS as the cluster's user. Its environment carries none of our settings:
- * secrets are no business of the database, and PG* would change what the programs do. */
-static pfc_code run_as(const cluster_host *host, const char *program, const char *const *args,
-                       pfc_buf *out, pfc_err *err)
-{
-    extern char **environ;
-    char *path = pfc_fs_join(host->pg.bin, program);
-    char *uid = pfc_format("--reuid=%u", (unsigned)host->uid);
-    char *gid = pfc_format("--regid=%u", (unsigned)host->gid);
-    const char *argv[32] = { 0 };
-    char *drop[256] = { 0 };
-    size_t n = 0;
-    size_t dropped = 0;
-    pfc_proc_result res;
-    pfc_proc_opts opts = { .argv = argv, .cwd = "/", .timeout_s = INIT_TIMEOUT_S, .merge = true };
-    pfc_code code;
-
-    for (char **e = environ; *e && dropped + 1 < PFC_ARRAY_LEN(drop); e++)
-        if (strncmp(*e, "PG", 2) == 0 || strncmp(*e, "PERFCI_", 7) == 0)
-            drop[dropped++] = pfc_strndup(*e, strcspn(*e, "="));
-    opts.env = (const char *const *)drop;
-    if (host->other) {
-        argv[n++] = "setpriv";
-        argv[n++] = uid;
-        argv[n++] = gid;
-        argv[n++] = "--init-groups";
-        argv[n++] = "--";
-    }
-    argv[n++] = path;
-    for (size_t i = 0; args[i] && n + 1 < PFC_ARRAY_LEN(argv); i++)
-        argv[n++] = args[i];
-    code = pfc_proc_run(&opts, &res, err);
-    if (code)
-        goto done;
-    if (res.exit_status != 0) {
-        char how[64];
-        char *said = pfc_strdup(pfc_buf_text(&res.out));
-        const size_t len = strlen(said);
-
-        pfc_proc_describe(&res, how, sizeof(how));
-        for (char *p = said; *p; p++)
-            if (*p == '\n')
-                *p = ' ';
-        code = pfc_err_set(err, PFC_EUNAVAIL, "%s: %s: %s", program, how,
-                           len > 300 ? said + len - 300 : said);
-        free(said);
-    } else if (out) {
-        pfc_buf_puts(out, pfc_buf_text(&res.out));
-    }
-    pfc_proc_result_clear(&res);
-
-done:
-    for (size_t i = 0; i < dropped; i++)
-        free(drop[i]);
-    free(gid);
-    free(uid);
-    free(path);
-    return code;
-}
+enum { START_TIMEOUT_S = 60, STOP_TIMEOUT_S = 60, POLL_MS = 20 };
 
 /* ---- places ---- */
 
-/* Can this user pass through every folder down to `path`? Group rights are not counted on. */
-static bool reachable(const char *path, const cluster_host *host)
-{
-    char part[PFC_PATH_MAX];
-    struct stat st;
-
-    snprintf(part, sizeof(part), "%s", path);
-    for (char *p = part + 1;; p++) {
-        const char was = *p;
-
-        if (was != '/' && was != '\0')
-            continue;
-        *p = '\0';
-        if (stat(part, &st))
-            return false;
-        if (!(st.st_mode & S_IXOTH) && !(st.st_uid == host->uid && (st.st_mode & S_IXUSR)))
-            return false;
-        *p = was;
-        if (was == '\0')
-            return true;
-    }
-}
-
-/* A folder 0700 of the cluster's user. One that is there already must be exactly that: in /tmp
- * anybody might have made it before us. */
-static pfc_code own_folder(const char *path, const cluster_host *host, pfc_err *err)
-{
-    struct stat st;
-
-    if (mkdir(path, 0700) == 0) {
-        if (host->other && chown(path, host->uid, host->gid))
-            return pfc_err_set(err, PFC_EIO, "%.300s: %s", path, strerror(errno));
-        return PFC_OK;
-    }
-    if (errno != EEXIST)
-        return pfc_err_set(err, PFC_EIO, "cannot make %.300s: %s", path, strerror(errno));
-    if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != host->uid ||
-        (st.st_mode & 0777) != 0700)
-        return pfc_err_set(err, PFC_EDENIED,
-                           "%.300s exists and is no folder of mode 0700 of user %s", path,
-                           host->user);
-    return PFC_OK;
-}
-
-static pfc_code choose_cluster(pfc_stack *stack, const cluster_host *host, const pfc_cli *cli,
+static pfc_code choose_cluster(pfc_stack *stack, const pfc_host *host, const pfc_cli *cli,
                                pfc_err *err)
 {
     char id[33];
@@ -192,21 +48,21 @@ static pfc_code choose_cluster(pfc_stack *stack, const cluster_host *host, const
 
     if (stack->cluster)
         return PFC_OK;
-    if (!host->other || reachable(stack->data, host)) {
+    if (!host->other || pfc_host_reaches(stack->data, host)) {
         stack->cluster = pfc_stack_path(stack, "pg");
         return PFC_OK;
     }
-    code = pfc_fs_mkdirs(FAR_ROOT, 0711, err);
+    code = pfc_fs_mkdirs(PFC_STACK_FAR_ROOT, 0711, err);
     if (code)
         return pfc_err_wrap(err, "user %s cannot reach %.200s", host->user, stack->data);
     pfc_random_id(id);
-    stack->cluster = pfc_format(FAR_ROOT "/pg-%.12s", id);
+    stack->cluster = pfc_format(PFC_STACK_FAR_ROOT "/pg-%.12s", id);
     pfc_cli_note(cli, "user %s cannot reach %s: the database goes to %s", host->user, stack->data,
                  stack->cluster);
     return PFC_OK;
 }
 
-static pfc_code choose_socket(pfc_stack *stack, const cluster_host *host, pfc_err *err)
+static pfc_code choose_socket(pfc_stack *stack, const pfc_host *host, pfc_err *err)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     char hash[PFC_SHA256_HEX];
@@ -214,7 +70,7 @@ static pfc_code choose_socket(pfc_stack *stack, const cluster_host *host, pfc_er
     free(stack->socket);
     stack->socket = pfc_stack_path(stack, "run");
     if (strlen(stack->socket) + strlen(SOCKET_NAME) > SOCKET_MAX_BYTES ||
-        (host->other && !reachable(stack->data, host))) {
+        (host->other && !pfc_host_reaches(stack->data, host))) {
         free(stack->socket);
         pfc_sha256_hex(stack->data, strlen(stack->data), hash);
         if (!host->other && runtime && strlen(runtime) < 60 && pfc_fs_is_dir(runtime))
@@ -222,7 +78,7 @@ static pfc_code choose_socket(pfc_stack *stack, const cluster_host *host, pfc_er
         else
             stack->socket = pfc_format("/tmp/pfc-%u-%.12s", (unsigned)host->uid, hash);
     }
-    return own_folder(stack->socket, host, err);
+    return pfc_host_folder(stack->socket, host, err);
 }
 
 /* ---- settings ---- */
@@ -240,7 +96,7 @@ static void put_quoted(pfc_buf *out, const char *text)
 }
 
 static pfc_code write_owned(const char *folder, const char *name, const pfc_buf *text,
-                            const cluster_host *host, pfc_err *err)
+                            const pfc_host *host, pfc_err *err)
 {
     char *path = pfc_fs_join(folder, name);
     pfc_code code = pfc_buf_check(text, name, err);
@@ -254,7 +110,7 @@ static pfc_code write_owned(const char *folder, const char *name, const pfc_buf 
 }
 
 /* Written at every start: the socket may have moved with the data folder. */
-static pfc_code write_settings(const pfc_stack *stack, const cluster_host *host, pfc_err *err)
+static pfc_code write_settings(const pfc_stack *stack, const pfc_host *host, pfc_err *err)
 {
     const char *volatile_stack = getenv("PERFCI_UP_VOLATILE");
     pfc_buf text;
@@ -296,7 +152,7 @@ static pfc_code write_settings(const pfc_stack *stack, const cluster_host *host,
 
 /* Beside its place first and renamed when complete, so that an interrupted initdb leaves nothing
  * that looks like a cluster. */
-static pfc_code make_cluster(pfc_stack *stack, const cluster_host *host, pfc_err *err)
+static pfc_code make_cluster(pfc_stack *stack, const pfc_host *host, pfc_err *err)
 {
     const char *volatile_stack = getenv("PERFCI_UP_VOLATILE");
     char *fresh = pfc_format("%s.new", stack->cluster);
@@ -319,9 +175,9 @@ static pfc_code make_cluster(pfc_stack *stack, const cluster_host *host, pfc_err
 
     code = pfc_fs_remove_tree(fresh, err);
     if (!code)
-        code = own_folder(fresh, host, err);
+        code = pfc_host_folder(fresh, host, err);
     if (!code)
-        code = run_as(host, "initdb", args, NULL, err);
+        code = pfc_host_run(host, "initdb", args, 0, NULL, err);
     if (code)
         goto done;
     fd = open(conf, O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -339,46 +195,6 @@ done:
     free(conf);
     free(fresh);
     return code;
-}
-
-#define CONVERT "%s: see \"Another PostgreSQL version\" in docs/OPERATIONS.md"
-
-/* A cluster can only be run by the major version that made it; a new one is made by the newest. */
-static pfc_code find_programs(const pfc_stack *stack, cluster_host *host, pfc_err *err)
-{
-    pfc_err missing = { 0 };
-    pfc_pg other;
-    int major = 0;
-    char command[64];
-    pfc_code code;
-
-    if (!pfc_fs_exists(stack->cluster))
-        return pfc_pg_find(0, &host->pg, err);
-    code = pfc_pg_cluster_major(stack->cluster, &major, err);
-    if (code)
-        return code;
-    if (major < PFC_PG_OLDEST || major > PFC_PG_NEWEST) {
-        (void)pfc_err_set(err, PFC_EUNAVAIL,
-                          "%.250s was made by PostgreSQL %d, and perfci runs with %d to %d",
-                          stack->cluster, major, PFC_PG_OLDEST, PFC_PG_NEWEST);
-        return pfc_err_hint(err, CONVERT, "convert it");
-    }
-    code = pfc_pg_find(major, &host->pg, &missing);
-    if (!code)
-        return PFC_OK;
-    if (pfc_pg_find(0, &other, NULL)) {
-        if (err)
-            *err = missing;
-        return code;
-    }
-    (void)pfc_err_set(err, PFC_EUNAVAIL,
-                      "%.250s was made by PostgreSQL %d, which is not installed, and PostgreSQL %d "
-                      "cannot read it",
-                      stack->cluster, major, other.major);
-    if (!pfc_pg_install_command(major, command, sizeof(command)))
-        snprintf(command, sizeof(command), "install PostgreSQL %d", major);
-    return pfc_err_hint(err, "run \"%s\", then \"perfci up\" again; " CONVERT, command,
-                        "to convert it to the newer version");
 }
 
 /* The process on the first line of postmaster.pid, 0 when there is none. */
@@ -431,7 +247,7 @@ static void clear_stale_pid(const pfc_stack *stack)
     }
 }
 
-static pfc_code log_file(const pfc_stack *stack, const cluster_host *host, char **out, pfc_err *err)
+static pfc_code log_file(const pfc_stack *stack, const pfc_host *host, char **out, pfc_err *err)
 {
     /* Beside the cluster: logs/ belongs to us, and pg_ctl opens the file as its own user. */
     char *path = pfc_fs_join(stack->cluster, "postgres.log");
@@ -456,7 +272,7 @@ static pfc_code log_file(const pfc_stack *stack, const cluster_host *host, char 
 
 /* pg_ctl waits until the postmaster takes connections. After a kill -9 the old backends may hold
  * the shared memory for a moment longer, hence the repetition. */
-static pfc_code start_postmaster(pfc_stack *stack, const cluster_host *host, pfc_err *err)
+static pfc_code start_postmaster(pfc_stack *stack, const pfc_host *host, pfc_err *err)
 {
     const int64_t end = pfc_clock_ns() + START_TIMEOUT_S * PFC_NS_PER_S;
     char *log = NULL;
@@ -469,7 +285,7 @@ static pfc_code start_postmaster(pfc_stack *stack, const cluster_host *host, pfc
                                "-w",    "-t", "60",           "-s", NULL };
 
         clear_stale_pid(stack);
-        code = run_as(host, "pg_ctl", args, NULL, err);
+        code = pfc_host_run(host, "pg_ctl", args, 0, NULL, err);
         if (!code || pfc_clock_ns() >= end || pfc_cli_interrupted(NULL))
             break;
         pfc_clock_sleep_ns(10 * POLL_MS * PFC_NS_PER_MS);
@@ -480,7 +296,7 @@ static pfc_code start_postmaster(pfc_stack *stack, const cluster_host *host, pfc
     return code;
 }
 
-static pfc_code make_database(const pfc_stack *stack, const cluster_host *host, pfc_err *err)
+static pfc_code make_database(const pfc_stack *stack, const pfc_host *host, pfc_err *err)
 {
     const char *look[] = {
         "-X",       "-h",     stack->socket,
@@ -496,22 +312,22 @@ static pfc_code make_database(const pfc_stack *stack, const cluster_host *host, 
     pfc_code code;
 
     pfc_buf_init(&out, 64 * 1024);
-    code = run_as(host, "psql", look, &out, err);
+    code = pfc_host_run(host, "psql", look, 0, &out, err);
     if (!code && strncmp(pfc_buf_text(&out), "1", 1) != 0)
-        code = run_as(host, "psql", make, NULL, err);
+        code = pfc_host_run(host, "psql", make, 0, NULL, err);
     pfc_buf_clear(&out);
     return code;
 }
 
 pfc_code pfc_cluster_start(pfc_stack *stack, const pfc_cli *cli, pfc_err *err)
 {
-    cluster_host host;
+    pfc_host host;
     pfc_code code;
 
     if (pfc_member_alive(&stack->postgres))
         return PFC_OK;
     stack->postgres.pid = 0;
-    code = find_host(&host, err);
+    code = pfc_host_find(&host, err);
     if (!code)
         code = choose_cluster(stack, &host, cli, err);
     if (!code)
@@ -519,7 +335,7 @@ pfc_code pfc_cluster_start(pfc_stack *stack, const pfc_cli *cli, pfc_err *err)
     if (!code)
         code = pfc_stack_save(stack, err); /* before there is anything that could be forgotten */
     if (!code)
-        code = find_programs(stack, &host, err);
+        code = pfc_host_programs(stack, &host, err);
     if (!code && !pfc_fs_exists(stack->cluster)) {
         pfc_cli_note(cli, "making a private PostgreSQL %d cluster in %s", host.pg.major,
                      stack->cluster);
