@@ -152,6 +152,7 @@ static const struct {
       " series, moved, judged, reasons) VALUES (1, 'main', 1, 1, true, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
       "1, 1, '{}')" },
     { 28, "INSERT INTO lease_questions VALUES (repeat('a', 64), 2)" },
+    { 31, "INSERT INTO readiness DEFAULT VALUES" },
 };
 
 /* ---- one connection ---- */
