@@ -3,6 +3,7 @@
  */
 #include "cli/alert_show.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/browse.h"
@@ -90,7 +91,8 @@ void pfc_alert_list(const pfc_cli *cli, const json_t *list)
         show_range(one, 64, text, sizeof(text));
         pfc_table_raw(table, 4, text);
         show_suspect(one, text, sizeof(text));
-        pfc_table_set(table, 5, text);
+        /* Where no commit is suspected, what is known instead. */
+        pfc_table_set(table, 5, *text ? text : pfc_browse_string(one, "title"));
         pfc_browse_text(table, 6, one, "state");
         pfc_browse_age(table, 7, json_object_get(one, "created_at"));
         pfc_browse_text(table, 8, one, "project");
@@ -156,14 +158,53 @@ static void show_evidence(const json_t *a)
 static void show_group(const json_t *a)
 {
     const json_t *group = json_object_get(a, "group");
-    char text[FACT_BYTES];
+    char *text;
 
     if (!json_is_object(group))
         return;
-    (void)snprintf(text, sizeof(text), "%lld: %s",
-                   (long long)json_integer_value(json_object_get(group, "id")),
-                   pfc_browse_string(group, "summary"));
+    text = pfc_format("%lld: %s", (long long)json_integer_value(json_object_get(group, "id")),
+                      pfc_browse_string(group, "summary"));
     fact("group", text);
+    free(text);
+}
+
+/* "+0.32 % (+0.28 % to +0.38 %)" */
+static char *with_ends(const json_t *obj, const char *at, const char *low, const char *high)
+{
+    char percent[3][32];
+    const char *const keys[] = { at, low, high };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(keys); i++)
+        pfc_show_percent(json_number_value(json_object_get(obj, keys[i])), percent[i]);
+    return pfc_format("%s (%s to %s)", percent[0], percent[1], percent[2]);
+}
+
+static void show_drift(const json_t *drift)
+{
+    const json_t *reference = json_object_get(drift, "reference");
+    char *ends, *text, percent[32];
+
+    if (!json_is_object(drift))
+        return;
+    if (json_is_number(json_object_get(drift, "rel_per_week"))) {
+        ends = with_ends(drift, "rel_per_week", "rel_per_week_low", "rel_per_week_high");
+        pfc_show_percent(json_number_value(json_object_get(drift, "rel_per_commit")), percent);
+        text = pfc_format("%s a week, %s a commit, for %.1f weeks", ends, percent,
+                          json_number_value(json_object_get(drift, "weeks")));
+        fact("slope", text);
+        free(text);
+        free(ends);
+    }
+    if (json_is_object(reference)) {
+        ends = with_ends(reference, "rel_change", "rel_low", "rel_high");
+        text = pfc_format("%s since %s (%.12s)", ends, pfc_browse_string(reference, "tag"),
+                          pfc_browse_string(reference, "commit"));
+        fact("release", text);
+        free(text);
+        free(ends);
+    } else {
+        fact("release", "no release tag with enough points around it");
+    }
 }
 
 static void show_facts(const json_t *a)
@@ -187,7 +228,9 @@ static void show_facts(const json_t *a)
                    pfc_browse_string(a, "branch"), pfc_browse_string(a, "project"),
                    (long long)json_integer_value(json_object_get(a, "series_id")));
     fact("series", text);
+    fact("title", pfc_browse_string(a, "title"));
     show_level(a);
+    show_drift(json_object_get(a, "drift"));
     show_range(a, 12, text, sizeof(text));
     if (commits)
         (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), ", %zu commit%s", commits,
@@ -270,10 +313,12 @@ static void show_next(const json_t *a)
     }
     pfc_out("\nNext:\n"
             "  perfci why %lld\n"
-            "  perfci repro alert:%lld\n"
-            "  perfci bisect --remote --alert %lld\n"
-            "  perfci accept %lld --reason TEXT\n",
-            id, id, id, id);
+            "  perfci repro alert:%lld\n",
+            id, id);
+    /* Nothing of a drift is to be found by a search. */
+    if (!json_is_object(json_object_get(a, "drift")))
+        pfc_out("  perfci bisect --remote --alert %lld\n", id);
+    pfc_out("  perfci accept %lld --reason TEXT\n", id);
 }
 
 void pfc_alert_show(const pfc_cli *cli, const json_t *a)

@@ -10,6 +10,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/parse.h"
+#include "core/git/tags.h"
 
 enum { COMMITS_A_POST = 500, HISTORY_COMMITS = 200, SMALL_FILE_BYTES = 64 * 1024 };
 
@@ -168,12 +169,17 @@ static pfc_code post_some_commits(pfc_http *http, const char *path, const char *
                                   int64_t *fresh, pfc_err *err)
 {
     pfc_commit *commits = pfc_calloc(len, sizeof(*commits));
+    pfc_release *releases = NULL;
+    size_t releases_len = 0;
     json_t *body = NULL;
     json_t *answer = NULL;
-    pfc_code code = PFC_OK;
+    pfc_code code = pfc_repo_releases(repo, &releases, &releases_len, err);
 
-    for (size_t i = 0; i < len && !code; i++)
+    for (size_t i = 0; i < len && !code; i++) {
         code = pfc_repo_commit(repo, &ids[i], &commits[i], err);
+        if (!code)
+            pfc_releases_name(releases, releases_len, &commits[i]);
+    }
     if (!code) {
         body = pfc_commits_to_json(branch, commits, len);
         code = pfc_http_json(http, "POST", path, body, NULL, &answer, err);
@@ -182,6 +188,7 @@ static pfc_code post_some_commits(pfc_http *http, const char *path, const char *
         *fresh += json_integer_value(json_object_get(answer, "new"));
     json_decref(answer);
     json_decref(body);
+    pfc_releases_free(releases, releases_len);
     pfc_commits_free(commits, len);
     return code;
 }

@@ -106,12 +106,14 @@ static pfc_code take_ends(const char *before, const char *after, deed *d, pfc_er
     return PFC_OK;
 }
 
-/* A culprit against the commit before it; while there is none, the whole range. */
+/* A culprit against the commit before it; while there is none, the whole range. A drift's range begins with
+ * the last commit at the old level, not after it. */
 static pfc_code from_alert(const json_t *alert, deed *d, pfc_err *err)
 {
     const char *culprit = text_of(alert, "culprit");
     const char *low = culprit ? culprit : text_of(alert, "commit_low");
-    char *before = low ? pfc_format("%s^", low) : NULL;
+    const bool drift = pfc_streq(text_of(alert, "kind"), "drift");
+    char *before = low ? pfc_format("%s%s", low, drift ? "" : "^") : NULL;
     pfc_code code = take_ends(before, culprit ? culprit : text_of(alert, "commit_high"), d, err);
 
     free(before);

@@ -23,7 +23,9 @@ static const struct argp_option why_options[] = {
 
 static const char why_doc[] =
     "Lists who may have caused an alert: every commit of its range, measured or not, changes of "
-    "toolchain, harness and machine, and \"none of these\", each with a probability and reasons."
+    "toolchain, harness and machine, and \"none of these\", each with a probability and reasons. A "
+    "slow drift has no single culprit: its range, its slope and the change since the last release "
+    "are printed instead."
     "\vNothing is measured for it: the service weighs where the series changes, what each commit "
     "touched against what the benchmark is built from, identical object code, and what earlier "
     "regressions came from.\n"
@@ -109,6 +111,15 @@ static void print_why(const pfc_cli *cli, const why_opts *o, const json_t *answe
                      "build leaves compile_commands.json or depfiles");
 }
 
+/* An alert without suspects: a drift, or one whose range is not known. */
+static void print_reason(int64_t id, const json_t *answer)
+{
+    const char *reason = text_of(answer, "reason");
+
+    pfc_out("alert %lld: %s\n", (long long)id,
+            *reason ? reason : "the alert's range of commits is not known");
+}
+
 int pfc_cmd_why(pfc_cli *cli, int argc, char **argv)
 {
     const pfc_cmd_args args = { why_options, parse_why, "ALERT", why_doc, why_fields };
@@ -134,7 +145,7 @@ int pfc_cmd_why(pfc_cli *cli, int argc, char **argv)
     if (!code && cli->json)
         pfc_cli_print_json(json_incref(answer));
     else if (!code && json_array_size(json_object_get(answer, "suspects")) == 0)
-        pfc_cli_note(cli, "the alert's range of commits is not known");
+        print_reason(id, answer);
     else if (!code)
         print_why(cli, &o, answer);
     json_decref(answer);

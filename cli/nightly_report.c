@@ -118,7 +118,9 @@ static void print_markdown(const pfc_night *n)
         pfc_markdown_code(&out, text_of(alert, "metric"));
         pfc_buf_putc(&out, ' ');
         pfc_markdown_text(&out, text_of(alert, "backend"));
-        pfc_buf_printf(&out, " at %.12s\n", text_of(alert, "commit"));
+        pfc_buf_puts(&out, ", ");
+        pfc_markdown_text(&out, text_of(alert, "title"));
+        pfc_buf_putc(&out, '\n');
     }
     for (size_t i = 0; i < n->len; i++) {
         const pfc_night_commit *c = &n->commits[i];
@@ -163,7 +165,7 @@ static void print_alerts(const pfc_night *n)
 {
     static const pfc_col cols[] = { { "ALERT", true },   { "BENCHMARK", false },
                                     { "METRIC", false }, { "BACKEND", false },
-                                    { "CHANGE", true },  { "COMMIT", false } };
+                                    { "CHANGE", true },  { "WHAT", false } };
     pfc_table *table = pfc_table_new(n->cli, cols, PFC_ARRAY_LEN(cols));
 
     for (size_t i = 0; i < json_array_size(n->alerts); i++) {
@@ -179,7 +181,7 @@ static void print_alerts(const pfc_night *n)
         pfc_table_set(table, 3, text_of(alert, "backend"));
         pfc_table_set(table, 4, change);
         pfc_table_color(table, 4, is_regression(alert) ? "red" : "green");
-        pfc_table_setf(table, 5, "%.12s", text_of(alert, "commit"));
+        pfc_table_set(table, 5, text_of(alert, "title"));
     }
     pfc_table_print(table);
 }

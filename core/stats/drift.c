@@ -78,17 +78,23 @@ static double slope_of(const blocks *b, double *low, double *high, double *p)
     return slope;
 }
 
+static bool all_above_zero(const pfc_point *points, size_t n, const pfc_change *changes, size_t len)
+{
+    bool logged = true;
+    for (size_t i = 0; i < n; i++)
+        logged &= !isfinite(points[i].v) || points[i].v > 0.0;
+    for (size_t k = 0; k < len; k++)
+        logged &= changes[k].rel_change > -1.0 && isfinite(changes[k].rel_change);
+    return logged;
+}
+
 bool pfc_stats_drift(const pfc_point *points, size_t n, const pfc_change *changes,
                      size_t changes_len, pfc_drift *out)
 {
     double *y = pfc_calloc(n, sizeof *y), low, high, level, span;
     blocks b = { .len = 0 };
-    bool logged = true;
+    const bool logged = all_above_zero(points, n, changes, changes_len);
     size_t count;
-    for (size_t i = 0; i < n; i++)
-        logged &= !isfinite(points[i].v) || points[i].v > 0.0;
-    for (size_t k = 0; k < changes_len; k++)
-        logged &= changes[k].rel_change > -1.0 && isfinite(changes[k].rel_change);
     count = flatten(points, n, changes, changes_len, logged, y);
     make_blocks(y, count, &b);
     if (count < PFC_DRIFT_MIN_POINTS) {
@@ -106,5 +112,35 @@ bool pfc_stats_drift(const pfc_point *points, size_t n, const pfc_change *change
     out->rel_low = logged ? expm1(low * span) : low * span / fabs(level);
     out->rel_high = logged ? expm1(high * span) : high * span / fabs(level);
     free(y);
+    return isfinite(out->rel_change);
+}
+
+bool pfc_stats_drift_since(const pfc_point *points, size_t n, const pfc_change *changes,
+                           size_t changes_len, size_t at, pfc_drift *out)
+{
+    const bool logged = all_above_zero(points, n, changes, changes_len);
+    double *y = pfc_calloc(n, sizeof *y), level = 0.0;
+    const size_t count = flatten(points, n, changes, changes_len, logged, y);
+    size_t old = 0, from;
+    pfc_interval shift = { 0 };
+    bool known;
+    for (size_t i = 0; i <= at && i < n; i++)
+        old += isfinite(points[i].v);
+    from = old > PFC_DRIFT_SIDE_MAX ? old - PFC_DRIFT_SIDE_MAX : 0;
+    known = old >= PFC_DRIFT_SIDE_MIN && count - old >= PFC_DRIFT_SIDE_MIN;
+    if (known) {
+        const size_t now = PFC_MIN(count - old, (size_t)PFC_DRIFT_SIDE_MAX);
+        known = pfc_stats_shift(y + from, old - from, y + count - now, now, 0.95, &shift, NULL) ==
+                PFC_OK;
+        level = pfc_stats_median(y + from, old - from);
+    }
+    free(y);
+    if (!known || (!logged && level == 0.0))
+        return false;
+    out->before = logged ? exp(level) : level;
+    out->after = logged ? exp(level + shift.value) : level + shift.value;
+    out->rel_change = logged ? expm1(shift.value) : shift.value / fabs(level);
+    out->rel_low = logged ? expm1(shift.low) : shift.low / fabs(level);
+    out->rel_high = logged ? expm1(shift.high) : shift.high / fabs(level);
     return isfinite(out->rel_change);
 }

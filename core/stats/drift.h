@@ -32,4 +32,20 @@ typedef struct pfc_drift {
 bool pfc_stats_drift(const pfc_point *points, size_t n, const pfc_change *changes,
                      size_t changes_len, pfc_drift *out);
 
+#define PFC_DRIFT_SIDE_MIN 5  /* points on either side of a reference */
+#define PFC_DRIFT_SIDE_MAX 10 /* ... that are compared: more would average the drift away */
+
+/**
+ * The change since a reference (a release): the newest points against those up to points[at], the nearest
+ * PFC_DRIFT_SIDE_MAX of each, steps taken out. Hodges-Lehmann's shift, on logarithms where all values are
+ * above 0, with its 95 % interval.
+ *
+ * at   the last point of the reference, < n
+ * out  rel_change, rel_low, rel_high, before, after; p is left alone
+ *
+ * Returns false with fewer than PFC_DRIFT_SIDE_MIN values on a side, or a level of 0. Thread-safe.
+ */
+bool pfc_stats_drift_since(const pfc_point *points, size_t n, const pfc_change *changes,
+                           size_t changes_len, size_t at, pfc_drift *out);
+
 #endif

@@ -21,6 +21,9 @@ void pfc_commit_clear(pfc_commit *commit)
     for (size_t i = 0; i < commit->paths_len; i++)
         free(commit->paths[i]);
     free(commit->paths);
+    for (size_t i = 0; i < commit->tags_len; i++)
+        free(commit->tags[i]);
+    free(commit->tags);
     *commit = (pfc_commit){ 0 };
 }
 
@@ -58,11 +61,31 @@ static pfc_code read_texts(const json_t *obj, const pfc_json_at *at, const char 
     return PFC_OK;
 }
 
+/* Tags go into sentences and onto terminals. */
+static pfc_code read_tags(const json_t *obj, const pfc_json_at *at, pfc_commit *c, pfc_err *err)
+{
+    const pfc_json_at list = { .up = at, .key = "tags" };
+    pfc_code code =
+        read_texts(obj, at, "tags", false, PFC_WIRE_MAX_TAGS, false, &c->tags, &c->tags_len, err);
+
+    for (size_t i = 0; code == PFC_OK && i < c->tags_len; i++) {
+        const pfc_json_at item = { .up = &list, .index = i };
+
+        for (const char *p = c->tags[i]; code == PFC_OK && *p; p++)
+            if ((unsigned char)*p <= 0x20 || *p == 0x7f)
+                code = pfc_json_fault(&item, NULL, err,
+                                      "expected a tag without blanks or control characters");
+        if (code == PFC_OK && (!*c->tags[i] || strlen(c->tags[i]) > PFC_WIRE_MAX_NAME))
+            code = pfc_json_fault(&item, NULL, err, "expected a tag of 1..%d bytes, got %zu",
+                                  PFC_WIRE_MAX_NAME, strlen(c->tags[i]));
+    }
+    return code;
+}
+
 static pfc_code read_commit(const json_t *obj, const pfc_json_at *at, pfc_commit *c, pfc_err *err)
 {
-    static const char *const known[] = {
-        "id", "parents", "author", "time", "subject", "paths", NULL
-    };
+    static const char *const known[] = { "id",      "parents", "author", "time",
+                                         "subject", "paths",   "tags",   NULL };
     char *time = NULL;
     pfc_code code = pfc_json_known(obj, at, known, err);
 
@@ -92,6 +115,8 @@ static pfc_code read_commit(const json_t *obj, const pfc_json_at *at, pfc_commit
     if (code == PFC_OK)
         code = read_texts(obj, at, "paths", false, PFC_WIRE_MAX_PATHS, false, &c->paths,
                           &c->paths_len, err);
+    if (code == PFC_OK)
+        code = read_tags(obj, at, c, err);
     return code;
 }
 
@@ -99,8 +124,8 @@ pfc_code pfc_commits_from_json(const char *text, size_t len, char **branch, pfc_
                                size_t *out_len, pfc_err *err)
 {
     static const char *const known[] = { "branch", "commits", NULL };
-    /* A commit is an object with two arrays; 16 MiB of paths as short as these are nobody's. */
-    static const pfc_json_limits limits = { 4 * PFC_WIRE_MAX_COMMITS, 2000000 };
+    /* A commit is an object with three arrays; 16 MiB of paths as short as these are nobody's. */
+    static const pfc_json_limits limits = { 5 * PFC_WIRE_MAX_COMMITS, 2000000 };
     pfc_json_at root = { 0 };
     pfc_json_at list = { .up = &root, .key = "commits" };
     pfc_commit *commits = NULL;
@@ -165,6 +190,8 @@ json_t *pfc_commits_to_json(const char *branch, const pfc_commit *commits, size_
         json_object_set_new(obj, "subject", json_string(c->subject));
         if (c->paths_len > 0)
             json_object_set_new(obj, "paths", texts_to_json(c->paths, c->paths_len));
+        if (c->tags_len > 0)
+            json_object_set_new(obj, "tags", texts_to_json(c->tags, c->tags_len));
         json_array_append_new(list, obj);
     }
     json_object_set_new(doc, "commits", list);

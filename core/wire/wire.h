@@ -29,6 +29,7 @@
 #define PFC_WIRE_MAX_NESTED       1000000 /* arrays and objects of a run document */
 #define PFC_WIRE_MAX_COMMITS      5000    /* of one POST */
 #define PFC_WIRE_MAX_PATHS        2000    /* touched paths of one commit */
+#define PFC_WIRE_MAX_TAGS         16      /* of a commit */
 #define PFC_WIRE_MAX_TEXT         4096    /* subjects, reasons, paths */
 #define PFC_WIRE_MAX_ID           ((INT64_C(1) << 53) - 1) /* what every reader of JSON holds exactly */
 
@@ -145,9 +146,11 @@ typedef struct pfc_commit {
     char *subject; /* first line */
     char **paths;  /* touched paths against the first parent */
     size_t paths_len;
+    char **tags; /* names of releases; none: not known, what is stored stays */
+    size_t tags_len;
 } pfc_commit;
 
-/** {"branch": S?, "commits": [{id, parents, author, time, subject, paths?}]}, oldest first. */
+/** {"branch": S?, "commits": [{id, parents, author, time, subject, paths?, tags?}]}, oldest first. */
 pfc_code pfc_commits_from_json(const char *text, size_t len, char **branch, pfc_commit **out,
                                size_t *out_len, pfc_err *err) PFC_MUSTCHECK;
 json_t *pfc_commits_to_json(const char *branch, const pfc_commit *commits, size_t len);

@@ -22,6 +22,18 @@ SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, 
        a.culprit, extract(epoch FROM a.created_at)::float8 AS created_at,
        extract(epoch FROM a.updated_at)::float8 AS updated_at, a.note, a.group_id, a.group_series,
        a.group_measured, a.group_summary, a.accepted_at IS NOT NULL AS accepted, a.evidence, x.kind, x.reason, a.event_id,
+       CASE WHEN x.kind = 'drift' THEN
+           (SELECT h.position FROM branch_commits h WHERE h.project_id = x.project_id
+            AND h.branch = s.branch AND h.commit_id = x.commit_high_id)
+           - (SELECT l.position FROM branch_commits l WHERE l.project_id = x.project_id
+              AND l.branch = s.branch AND l.commit_id = x.commit_low_id) END AS drift_commits,
+       CASE WHEN x.kind = 'drift' THEN extract(epoch FROM
+           (SELECT h.time FROM commits h WHERE h.project_id = x.project_id AND h.id = x.commit_high_id)
+           - (SELECT l.time FROM commits l WHERE l.project_id = x.project_id AND l.id = x.commit_low_id))
+           ::float8 / 604800 END AS drift_weeks,
+       x.reference_tag, x.reference_rel, x.reference_low, x.reference_high,
+       (SELECT r.sha FROM commits r WHERE r.project_id = x.project_id AND r.id = x.reference_commit_id)
+           AS reference_commit,
        alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) AS worth,
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.undone_commit_id)
            AS undone_commit,
@@ -97,8 +109,11 @@ WHERE a.id = $1::bigint
 ORDER BY bc.position;
 
 -- name: alert_lock
--- $1 alert_id  -> project_id, state, culprit
-SELECT project_id, state, culprit FROM alerts WHERE id = $1::bigint FOR UPDATE;
+-- $1 alert_id  -> project_id, state, culprit, drift: it is one, and has no culprit
+SELECT a.project_id, a.state, a.culprit, x.kind = 'drift' AS drift
+FROM alerts a
+JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+WHERE a.id = $1::bigint FOR UPDATE OF a;
 
 -- name: alert_last_actor
 -- $1 project_id, $2 alert_id  -> whose word was the last
@@ -139,7 +154,7 @@ JOIN branch_commits bh ON bh.project_id = a.project_id AND bh.branch = s.branch
 WHERE a.project_id = $1::bigint AND s.metric = $2
   AND (b.name = $3 OR ($3::text IS NULL AND s.headline))
   AND ($4::text IS NULL OR s.backend = $4)
-  AND a.state IN ('untriaged', 'acknowledged', 'investigating') AND x.kind <> 'broken'
+  AND a.state IN ('untriaged', 'acknowledged', 'investigating') AND x.kind NOT IN ('broken', 'drift')
   AND bc.position BETWEEN bl.position AND bh.position
 ORDER BY abs(x.rel_change) DESC, a.id LIMIT 1;
 

@@ -17,6 +17,7 @@ WITH wide AS (
     JOIN branch_commits bh ON bh.project_id = a.project_id AND bh.branch = s.branch
         AND bh.commit_id = x.commit_high_id
     WHERE a.state IN ('untriaged', 'acknowledged', 'investigating') AND a.culprit IS NULL
+      AND x.kind <> 'drift' -- no commit of its range is the one
       AND a.created_at < now() - make_interval(secs => $1::float8)
       AND bh.position - bl.position + 1 >= $3::bigint
       AND NOT EXISTS (SELECT 1 FROM bisections y WHERE y.project_id = a.project_id

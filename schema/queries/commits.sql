@@ -2,11 +2,13 @@
 -- $1 project_id, $2 branch or NULL, $3 cursor (a commit's id: older ones than that, wherever it lies by
 -- now) or NULL, $4 limit
 SELECT b.position, c.id, c.sha, to_json(c.parents)::text AS parents, to_json(c.paths)::text AS paths,
-       c.author, extract(epoch FROM c.time)::float8 AS time, c.subject, c.stub, b.branch,
+       to_json(c.tags)::text AS tags, c.author, extract(epoch FROM c.time)::float8 AS time, c.subject,
+       c.stub, b.branch,
        (SELECT count(*) FROM runs r WHERE r.project_id = c.project_id AND r.commit_id = c.id) AS runs,
        (SELECT count(*) FROM change_points p JOIN alerts a ON a.project_id = p.project_id
             AND a.change_point_id = p.id
-        WHERE p.project_id = c.project_id AND p.commit_id = c.id AND p.gone_at IS NULL) AS alerts
+        WHERE p.project_id = c.project_id AND p.commit_id = c.id AND p.gone_at IS NULL
+        AND p.kind <> 'drift') AS alerts
 FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
 WHERE b.project_id = $1::bigint
   AND b.branch = coalesce($2, (SELECT branch FROM projects WHERE id = $1::bigint))
@@ -18,12 +20,13 @@ ORDER BY b.position DESC LIMIT $4::int;
 -- name: commits_get
 -- $1 project_id, $2 sha or its beginning  -> at most two rows: two mean that it fits several
 SELECT coalesce(b.position, 0) AS position, c.id, c.sha, to_json(c.parents)::text AS parents,
-       to_json(c.paths)::text AS paths, c.author, extract(epoch FROM c.time)::float8 AS time,
-       c.subject, c.stub, b.branch,
+       to_json(c.paths)::text AS paths, to_json(c.tags)::text AS tags, c.author,
+       extract(epoch FROM c.time)::float8 AS time, c.subject, c.stub, b.branch,
        (SELECT count(*) FROM runs r WHERE r.project_id = c.project_id AND r.commit_id = c.id) AS runs,
        (SELECT count(*) FROM change_points p JOIN alerts a ON a.project_id = p.project_id
             AND a.change_point_id = p.id
-        WHERE p.project_id = c.project_id AND p.commit_id = c.id AND p.gone_at IS NULL) AS alerts
+        WHERE p.project_id = c.project_id AND p.commit_id = c.id AND p.gone_at IS NULL
+        AND p.kind <> 'drift') AS alerts
 FROM commits c
 LEFT JOIN LATERAL (
     SELECT x.position, x.branch FROM branch_commits x JOIN projects p ON p.id = x.project_id
@@ -64,6 +67,20 @@ SET parents = excluded.parents, author = excluded.author, time = excluded.time,
     subject = excluded.subject, paths = excluded.paths, stub = false
 WHERE c.stub
 RETURNING c.id, c.sha, (xmax = 0) AS fresh;
+
+-- name: commits_tag
+-- $1 project_id, $2 sha[], $3 tags[] (array literals). A tag that has moved leaves the commit where it was.
+WITH given AS MATERIALIZED (
+    SELECT DISTINCT ON (u.sha) u.sha, u.tags::text[] AS tags
+    FROM unnest($2::text[], $3::text[]) AS u (sha, tags) ORDER BY u.sha),
+moved AS (
+    UPDATE commits c
+    SET tags = ARRAY(SELECT t FROM unnest(c.tags) AS t
+                     WHERE NOT EXISTS (SELECT 1 FROM given g WHERE t = ANY (g.tags)))
+    WHERE c.project_id = $1::bigint AND c.tags <> '{}' AND c.sha <> ALL ($2::text[])
+      AND EXISTS (SELECT 1 FROM given g WHERE g.tags && c.tags))
+UPDATE commits c SET tags = g.tags FROM given g
+WHERE c.project_id = $1::bigint AND c.sha = g.sha AND c.tags <> g.tags;
 
 -- name: commits_named
 -- $1 project_id, $2 sha[], $3 time float8[]: those that are not known yet; of one that is there twice the first

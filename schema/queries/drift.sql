@@ -14,18 +14,31 @@ ORDER BY x.id DESC LIMIT 1;
 
 -- name: drift_put
 -- $1 project_id, $2 id or NULL (new), $3 series_id, $4 first commit, $5 last commit, $6 before, $7 after,
--- $8 rel_change, $9 rel_low, $10 rel_high, $11 p  -> id
+-- $8 rel_change, $9 rel_low, $10 rel_high, $11 p, $12 reference's commit, $13 its tag, $14 change since, $15 and $16
+-- its interval; NULL: no reference  -> id
 WITH changed AS (
     UPDATE change_points SET commit_id = $5::bigint, commit_low_id = $4::bigint,
            commit_high_id = $5::bigint, before = $6::float8, after = $7::float8,
            rel_change = $8::float8, rel_low = $9::float8, rel_high = $10::float8, p = $11::float8,
-           updated_at = now(), gone_at = NULL
+           reference_commit_id = $12::bigint, reference_tag = $13, reference_rel = $14::float8,
+           reference_low = $15::float8, reference_high = $16::float8, updated_at = now(), gone_at = NULL
     WHERE project_id = $1::bigint AND id = $2::bigint RETURNING id),
 made AS (
     INSERT INTO change_points (project_id, series_id, commit_id, commit_low_id, commit_high_id, before,
                                after, rel_change, rel_low, rel_high, p, regression, confirmed, firm,
-                               kind)
+                               kind, reference_commit_id, reference_tag, reference_rel, reference_low,
+                               reference_high)
     SELECT $1::bigint, $3::bigint, $5::bigint, $4::bigint, $5::bigint, $6::float8, $7::float8,
-           $8::float8, $9::float8, $10::float8, $11::float8, true, true, true, 'drift'
+           $8::float8, $9::float8, $10::float8, $11::float8, true, true, true, 'drift',
+           $12::bigint, $13, $14::float8, $15::float8, $16::float8
     WHERE $2::bigint IS NULL RETURNING id)
 SELECT id FROM changed UNION ALL SELECT id FROM made;
+
+-- name: drift_releases
+-- $1 project_id, $2 branch, $3 and $4 positions  -> position, commit_id, tag; the newest first
+SELECT b.position, c.id AS commit_id, t.tag
+FROM commits c
+JOIN branch_commits b ON b.project_id = c.project_id AND b.branch = $2 AND b.commit_id = c.id
+CROSS JOIN LATERAL (SELECT min(n) AS tag FROM unnest(c.tags) AS n) t
+WHERE c.project_id = $1::bigint AND c.tags <> '{}' AND b.position BETWEEN $3::bigint AND $4::bigint
+ORDER BY b.position DESC LIMIT 100;

@@ -3,6 +3,7 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/kinds.h"
 
 /* Alerts that may have one cause; null until the detector has grouped this one. */
 static json_t *encode_group(const pfc_alert *a)
@@ -28,6 +29,42 @@ static json_t *encode_suspect(const pfc_alert *a)
                      pfc_reply_string(a->suspect_author), "named", a->culprit != NULL);
 }
 
+static json_t *encode_reference(const pfc_alert *a)
+{
+    if (!a->reference_tag)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "tag", pfc_reply_string(a->reference_tag),
+                     "commit", pfc_reply_string(a->reference_commit), "rel_change",
+                     pfc_reply_number(a->reference_rel), "rel_low",
+                     pfc_reply_number(a->reference_low), "rel_high",
+                     pfc_reply_number(a->reference_high));
+}
+
+json_t *pfc_encode_drift(const pfc_alert *a)
+{
+    pfc_slope slope;
+
+    if (!pfc_alert_is_drift(a))
+        return json_null();
+    pfc_drift_slope(a, &slope);
+    return json_pack(
+        "{s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "first", pfc_reply_string(a->commit_low),
+        "last", pfc_reply_string(a->commit_high), "commits", (json_int_t)a->drift_commits, "weeks",
+        pfc_reply_number(a->drift_weeks), "rel_per_week", pfc_reply_number(slope.per_week),
+        "rel_per_week_low", pfc_reply_number(slope.per_week_low), "rel_per_week_high",
+        pfc_reply_number(slope.per_week_high), "rel_per_commit", pfc_reply_number(slope.per_commit),
+        "reference", encode_reference(a));
+}
+
+json_t *pfc_encode_title(const pfc_alert *a)
+{
+    char *title = pfc_alert_title(a);
+    json_t *json = pfc_reply_string(title);
+
+    free(title);
+    return json;
+}
+
 static json_t *encode_alert(const pfc_alert *a)
 {
     json_t *json = json_pack(
@@ -46,7 +83,8 @@ static json_t *encode_alert(const pfc_alert *a)
     json_object_set_new(json, "rel_low", pfc_reply_number(a->rel_low));
     json_object_set_new(json, "rel_high", pfc_reply_number(a->rel_high));
     json_object_set_new(json, "p", pfc_reply_number(a->p));
-    json_object_set_new(json, "commit", pfc_reply_string(a->commit));
+    /* No commit of a drift is the one that changed the level. */
+    json_object_set_new(json, "commit", pfc_reply_string(pfc_alert_is_drift(a) ? NULL : a->commit));
     json_object_set_new(json, "commit_low", pfc_reply_string(a->commit_low));
     json_object_set_new(json, "commit_high", pfc_reply_string(a->commit_high));
     json_object_set_new(json, "culprit", pfc_reply_string(a->culprit));
@@ -59,6 +97,8 @@ static json_t *encode_alert(const pfc_alert *a)
     json_object_set_new(json, "group", encode_group(a));
     json_object_set_new(json, "kind", pfc_reply_string(a->kind));
     json_object_set_new(json, "reason", pfc_reply_string(a->reason));
+    json_object_set_new(json, "title", pfc_encode_title(a));
+    json_object_set_new(json, "drift", pfc_encode_drift(a));
     json_object_set_new(json, "evidence", pfc_reply_string(a->evidence));
     json_object_set_new(json, "worth", pfc_reply_number(a->worth));
     json_object_set_new(json, "event_id", pfc_encode_id(a->event_id));

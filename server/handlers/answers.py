@@ -75,7 +75,7 @@ headline = members(metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, dir
 run_row = members(run_id=NUMERAL, id=RUN_ID, commit=COMMIT, suite=TEXT, machine_class=TEXT, started_at=TIME,
                   finished_at=null(TIME), measurements=COUNT, infra=TRUTH, extra=TRUTH)
 place = {"type": ["integer", "null"], "minimum": 1, "description": "on the first-parent line, from 1; null: not on it"}
-commit = members(id=COMMIT, parents=each(COMMIT), author=TEXT, time=TIME, subject=TEXT, position=place, runs=COUNT, alerts=COUNT)
+commit = members(id=COMMIT, parents=each(COMMIT), author=TEXT, time=TIME, subject=TEXT, position=place, runs=COUNT, alerts=COUNT, tags=each(TEXT))
 value = members(series_id=NUMERAL, **SERIES, median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT,
                 parent_median=null(NUMBER))
 
@@ -115,10 +115,16 @@ suspected = members(commit=COMMIT, subject=null(TEXT), author=null(TEXT), named=
                     description="named: the culprit; else where the step most likely lies")
 group_member = members(id=NUMERAL, series_id=NUMERAL, **NAMED, **INTERVAL, state=ref("AlertState"))
 group = members(id=NUMERAL, series=COUNT, measured=COUNT, summary=TEXT)
+reference = members(tag=TEXT, commit=COMMIT, **INTERVAL)
+drift = members(first=COMMIT, last=COMMIT, commits=COUNT, weeks=null(NUMBER), rel_per_week=null(NUMBER),
+                rel_per_week_low=null(NUMBER), rel_per_week_high=null(NUMBER), rel_per_commit=null(NUMBER),
+                reference=null(reference),
+                description="no commit is the one: its range, its slope, and the change since the last release")
 alert = members(id=NUMERAL, project=TEXT, series_id=NUMERAL, **NAMED, branch=TEXT, unit=TEXT, state=ref("AlertState"),
-                direction=CHANGE, better=BETTER, **{name: null(schema) for name, schema in EFFECT.items()}, commit=COMMIT, commit_low=null(COMMIT), commit_high=null(COMMIT),
+                direction=CHANGE, better=BETTER, **{name: null(schema) for name, schema in EFFECT.items()}, commit=null(COMMIT), commit_low=null(COMMIT), commit_high=null(COMMIT),
                 culprit=null(COMMIT), created_at=TIME, updated_at=TIME, note=TEXT, repro=TEXT, accepted=TRUTH,
-                undone_by=null(COMMIT), group=null(group), kind=one_of("step", "drift", "broken", "toolchain", "harness"), reason=null(TEXT),
+                undone_by=null(COMMIT), group=null(group), kind=one_of("step", "drift", "broken", "toolchain", "harness"), reason=null(TEXT), title=TEXT,
+                drift=null(drift),
                 evidence=null(one_of("exact", "corroborated", "alone", "single")), worth=null(NUMBER), event_id=null(NUMERAL),
                 suspect=null(suspected))
 witness = members(series_id=NUMERAL, metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, exact=TRUTH,
@@ -234,7 +240,9 @@ SCHEMAS = {
     "AlertsAnswer": page("alerts", ref("AlertAnswer")),
     "AlertDetailAnswer": more(alert, witnesses=each(witness), history=each(step_of_alert), range=each(in_range),
                               members=each(group_member)),
-    "SuspectsAnswer": members(alert_id=NUMERAL, culprit=null(COMMIT), suspects=each(suspect), series=COUNT, sources=COUNT, project=TEXT),
+    "SuspectsAnswer": members(alert_id=NUMERAL, culprit=null(COMMIT), suspects=each(suspect), series=COUNT, sources=COUNT, project=TEXT,
+                              kind=one_of("step", "drift", "broken", "toolchain", "harness"), title=TEXT,
+                              drift=null(drift), reason=null(TEXT)),
     "SourcesAnswer": members(benchmark=TEXT, files=COUNT, globs=COUNT),
     "EventAnswer": event,
     "EventsAnswer": page("events", ref("EventAnswer")),

@@ -6,12 +6,13 @@
 
 static json_t *encode_commit(const pfc_commit_row *c)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "id", pfc_reply_string(c->sha),
-                     "parents", pfc_encode_json_text(c->parents_json ? c->parents_json : "[]"),
-                     "author", pfc_reply_string(c->author), "time", pfc_encode_time(c->time),
-                     "subject", pfc_reply_string(c->subject), "position",
-                     pfc_encode_id(c->position), "runs", (json_int_t)c->runs, "alerts",
-                     (json_int_t)c->alerts);
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "id", pfc_reply_string(c->sha), "parents",
+        pfc_encode_json_text(c->parents_json ? c->parents_json : "[]"), "author",
+        pfc_reply_string(c->author), "time", pfc_encode_time(c->time), "subject",
+        pfc_reply_string(c->subject), "tags",
+        pfc_encode_json_text(c->tags_json ? c->tags_json : "[]"), "position",
+        pfc_encode_id(c->position), "runs", (json_int_t)c->runs, "alerts", (json_int_t)c->alerts);
 }
 
 /* POST /api/v1/projects/{p}/commits */

@@ -117,7 +117,9 @@ json_t *pfc_encode_id(int64_t id);              /* null when 0 */
 json_t *pfc_encode_actor(const pfc_req *req, const char *actor);
 json_t *pfc_encode_texts(char *const *texts, size_t len);
 json_t *pfc_encode_direction(bool higher_is_better); /* "higher" | "lower" */
-json_t *pfc_encode_change(bool regression);          /* "regression" | "improvement" */
+json_t *pfc_encode_title(const pfc_alert *alert);
+json_t *pfc_encode_drift(const pfc_alert *alert); /* null: it is none */
+json_t *pfc_encode_change(bool regression);       /* "regression" | "improvement" */
 /** {NAME: items, "next_cursor": next or null}; takes items. */
 json_t *pfc_encode_list(const char *name, json_t *items, int64_t next);
 json_t *pfc_encode_series(const pfc_series *s, int spark);

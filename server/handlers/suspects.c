@@ -4,6 +4,7 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/kinds.h"
 
 static json_t *encode_reasons(const pfc_suspect *s)
 {
@@ -39,6 +40,22 @@ static json_t *encode_suspect(const pfc_alert_ranking *r, const pfc_suspect *s)
     return json;
 }
 
+/* Why the list is empty; null when it is not. */
+static json_t *encode_reason(const pfc_alert_ranking *r)
+{
+    const pfc_alert *a = &r->alert.items[0];
+    char *text = NULL;
+    json_t *json;
+
+    if (pfc_alert_is_drift(a))
+        text = pfc_drift_reason(a);
+    else if (r->suspects.len == 0)
+        text = pfc_strdup("the alert's range of commits is not known");
+    json = pfc_reply_string(text);
+    free(text);
+    return json;
+}
+
 /* GET /api/v1/alerts/{id}/suspects */
 PFC_HANDLER(alerts_suspects)
 {
@@ -66,6 +83,10 @@ PFC_HANDLER(alerts_suspects)
                      pfc_reply_string(ranking.alert.items[0].culprit), "suspects", list, "series",
                      (json_int_t)ranking.series, "sources", (json_int_t)ranking.sources, "project",
                      pfc_reply_string(ranking.alert.items[0].project));
+    json_object_set_new(json, "kind", pfc_reply_string(ranking.alert.items[0].kind));
+    json_object_set_new(json, "title", pfc_encode_title(&ranking.alert.items[0]));
+    json_object_set_new(json, "drift", pfc_encode_drift(&ranking.alert.items[0]));
+    json_object_set_new(json, "reason", encode_reason(&ranking));
     code = pfc_reply_json(reply, 200, json, err);
     pfc_alert_ranking_clear(&ranking);
     return code;

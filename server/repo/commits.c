@@ -10,6 +10,7 @@ static const pfc_col commit_cols[] = {
     PFC_COL(pfc_commit_row, sha, "sha", TEXT),
     PFC_COL(pfc_commit_row, parents_json, "parents", TEXT),
     PFC_COL(pfc_commit_row, paths_json, "paths", TEXT),
+    PFC_COL(pfc_commit_row, tags_json, "tags", TEXT),
     PFC_COL(pfc_commit_row, author, "author", TEXT),
     PFC_COL(pfc_commit_row, time, "time", F64),
     PFC_COL(pfc_commit_row, subject, "subject", TEXT),

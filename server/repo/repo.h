@@ -67,6 +67,7 @@ typedef struct pfc_commit_row {
     const char *sha;
     const char *parents_json; /* ["sha", ...] */
     const char *paths_json;
+    const char *tags_json; /* names of releases */
     const char *author;
     double time;
     const char *subject;
@@ -175,10 +176,17 @@ typedef struct pfc_alert {
     const char *undone_commit;            /* after which the level was back; NULL: it is not */
     const char *kind;                     /* step, drift, broken, toolchain, harness */
     const char *reason;                   /* of a broken benchmark; NULL: the kind has none */
-    const char *evidence;                 /* exact, corroborated, alone, single */
-    double worth;                         /* of looking at it; migration 0015 says what it is */
-    int64_t event_id; /* of the machine that moved, where that explains it; 0: none */
-    const char *suspect_subject, *suspect_author; /* of the culprit, else of `commit`; NULL: not known */
+    /* Of a drift alone: how long its range is, and the change since the last release, steps taken out. */
+    int64_t drift_commits;
+    double drift_weeks;        /* between the times of the range's ends; NAN: no drift */
+    const char *reference_tag; /* NULL: no release with enough points around it */
+    const char *reference_commit;
+    double reference_rel, reference_low, reference_high;
+    const char *evidence; /* exact, corroborated, alone, single */
+    double worth;         /* of looking at it; migration 0015 says what it is */
+    int64_t event_id;     /* of the machine that moved, where that explains it; 0: none */
+    const char *suspect_subject,
+        *suspect_author; /* of the culprit, else of `commit`; NULL: not known */
 } pfc_alert;
 PFC_ROWS(pfc_alerts, pfc_alert);
 

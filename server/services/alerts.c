@@ -119,6 +119,15 @@ pfc_code pfc_alert_follow(pfc_tx *tx, int64_t project_id, int64_t alert_id, cons
     return code;
 }
 
+static pfc_code refuse_culprit(const pfc_res *alert, const pfc_alert_change *change, pfc_err *err)
+{
+    if (!change->culprit || !*change->culprit || !pfc_res_bool(alert, 0, 3))
+        return PFC_OK;
+    return pfc_err_set_field(err, PFC_ECONFLICT, "culprit",
+                             "culprit: a drift has no single culprit, got \"%.40s\"",
+                             change->culprit);
+}
+
 pfc_code pfc_alert_update(pfc_db *db, const char *actor, int64_t id, const pfc_alert_change *change,
                           pfc_alerts *out, pfc_err *err)
 {
@@ -133,6 +142,8 @@ pfc_code pfc_alert_update(pfc_db *db, const char *actor, int64_t id, const pfc_a
     }
     if (!code && pfc_res_rows(res) == 0)
         code = pfc_err_set(err, PFC_ENOTFOUND, "no such alert");
+    if (!code)
+        code = refuse_culprit(res, change, err);
     if (!code)
         code = pfc_alert_apply(tx, actor, pfc_res_i64(res, 0, 0), id, pfc_res_text(res, 0, 1),
                                change, err);

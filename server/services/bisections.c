@@ -31,6 +31,9 @@ pfc_code pfc_alert_blame(pfc_tx *tx, const char *actor, int64_t project_id, int6
     code = pfc_tx_query(tx, "alert_lock", &args, &res, err);
     if (!code && (pfc_res_rows(res) == 0 || pfc_res_i64(res, 0, 0) != project_id))
         code = pfc_err_set_field(err, PFC_ENOTFOUND, "alert_id", "no such alert in this project");
+    /* A search that began before the alert was known as a drift. */
+    if (!code && pfc_res_bool(res, 0, 3))
+        culprit = NULL;
     if (!code)
         code = pfc_alert_apply(tx, actor, project_id, alert_id, pfc_res_text(res, 0, 1),
                                &(pfc_alert_change){ .reason = reason, .culprit = culprit }, err);

@@ -278,6 +278,35 @@ static pfc_code place(pfc_tx *tx, int64_t project_id, const char *branch, const 
     return code;
 }
 
+/* Tags are made after their commits, and known commits are sent again: so they are stored apart. */
+static pfc_code put_tags(pfc_tx *tx, int64_t project_id, const pfc_commit *commits, size_t len,
+                         pfc_err *err)
+{
+    const char **shas = pfc_calloc(len, sizeof(char *));
+    const char **tags = pfc_calloc(len, sizeof(char *));
+    size_t n = 0;
+    pfc_args args = { 0 };
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < len; i++) {
+        if (commits[i].tags_len == 0)
+            continue;
+        shas[n] = commits[i].id;
+        tags[n++] = pfc_array_literal((const char *const *)commits[i].tags, commits[i].tags_len);
+    }
+    if (n) {
+        pfc_args_i64(&args, project_id);
+        pfc_args_texts(&args, shas, n);
+        pfc_args_texts(&args, tags, n);
+        code = pfc_tx_query(tx, "commits_tag", &args, NULL, err);
+    }
+    for (size_t i = 0; i < n; i++)
+        free((char *)(uintptr_t)tags[i]);
+    free(tags);
+    free(shas);
+    return code;
+}
+
 static pfc_code default_branch(pfc_tx *tx, int64_t project_id, char **out, pfc_err *err)
 {
     pfc_args args = { 0 };
@@ -317,6 +346,8 @@ pfc_code pfc_commits_store(pfc_db *db, const char *actor, int64_t project_id, co
     code = pfc_history_lock(tx, project_id, branch, err);
     if (!code)
         code = upsert(tx, project_id, commits, shas, len, fresh, &completed, &completed_len, err);
+    if (!code)
+        code = put_tags(tx, project_id, commits, len, err);
     if (!code)
         code = place(tx, project_id, branch, commits, shas, len, completed, completed_len, err);
     if (!code && (*fresh || completed_len)) {

@@ -107,16 +107,71 @@ static pfc_code open_alert(pfc_tx *tx, int64_t project_id, int64_t series_id, in
     return pfc_tx_query(tx, "alert_notify", &args, NULL, err);
 }
 
+/* What the drift is compared with: the newest release that has enough points before and after it. */
+typedef struct reference {
+    int64_t commit_id; /* 0: there is none */
+    char *tag;
+    pfc_drift since;
+} reference;
+
+static bool measure_since(const pfc_history *h, const pfc_detection *found, int64_t position,
+                          pfc_drift *out)
+{
+    size_t end = 0;
+
+    while (end < h->len && h->meta[end].position <= position)
+        end++;
+    return end > 0 && pfc_stats_drift_since(h->points, h->len, found->changes, found->changes_len,
+                                            end - 1, out);
+}
+
+static pfc_code find_reference(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                               const pfc_history *h, const pfc_detection *found, reference *out,
+                               pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, series->branch);
+    pfc_args_i64(&args, h->meta[0].position);
+    pfc_args_i64(&args, h->meta[h->len - 1].position);
+    code = pfc_tx_query(tx, "drift_releases", &args, &res, err);
+    for (size_t i = 0; !code && !out->commit_id && i < pfc_res_rows(res); i++) {
+        if (!measure_since(h, found, pfc_res_i64(res, i, 0), &out->since))
+            continue;
+        out->commit_id = pfc_res_i64(res, i, 1);
+        out->tag = pfc_strdup(pfc_res_text(res, i, 2));
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+static void reference_args(pfc_args *args, const reference *r)
+{
+    const bool known = r->commit_id != 0;
+
+    pfc_args_id(args, r->commit_id);
+    pfc_args_text(args, r->tag);
+    pfc_args_f64(args, known ? r->since.rel_change : (double)NAN);
+    pfc_args_f64(args, known ? r->since.rel_low : (double)NAN);
+    pfc_args_f64(args, known ? r->since.rel_high : (double)NAN);
+}
+
 static pfc_code put_drift(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                          const pfc_history *h, size_t first, const pfc_drift *d, const stored *old,
-                          pfc_err *err)
+                          const pfc_history *h, const pfc_detection *found, size_t first,
+                          const pfc_drift *d, const stored *old, pfc_err *err)
 {
     /* A drift that a person has closed stays closed; what comes after an accepted one is another. */
     const bool same = old->id && !old->accepted;
+    reference since = { 0 };
     pfc_args args = { 0 };
     int64_t id = 0;
-    pfc_code code;
+    pfc_code code = find_reference(tx, project_id, series, h, found, &since, err);
 
+    if (code)
+        return code;
     pfc_args_i64(&args, project_id);
     pfc_args_id(&args, same ? old->id : 0);
     pfc_args_i64(&args, series->id);
@@ -128,7 +183,9 @@ static pfc_code put_drift(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
     pfc_args_f64(&args, d->rel_low);
     pfc_args_f64(&args, d->rel_high);
     pfc_args_f64(&args, d->p);
+    reference_args(&args, &since);
     code = pfc_query_id(tx, "drift_put", &args, &id, err);
+    free(since.tag);
     if (code || !same || !old->alert_id)
         return code ? code : open_alert(tx, project_id, series->id, id, err);
     if (old->gone && pfc_streq(old->state, "noise") && pfc_streq(old->last_actor, "detector"))
@@ -167,7 +224,7 @@ pfc_code pfc_drift_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *serie
 
     if (!code && series->settings.judged && !series->exact &&
         find_drift(series, h, found, old.accepted ? old.high : 0, &first, &drift))
-        code = put_drift(tx, project_id, series, h, first, &drift, &old, err);
+        code = put_drift(tx, project_id, series, h, found, first, &drift, &old, err);
     else if (!code)
         code = drop_drift(tx, project_id, &old, err);
     pfc_res_free(hold);

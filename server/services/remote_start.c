@@ -6,6 +6,7 @@
 #include "core/base/parse.h"
 #include "core/import/import.h"
 #include "server/repo/rows.h"
+#include "server/services/kinds.h"
 #include "server/services/remote.h"
 
 #define TOUCH_SHARE    0.8 /* of the prior's mass: commits that touch the benchmark's files */
@@ -60,6 +61,14 @@ static pfc_code from_alert(pfc_db *db, pfc_tx *tx, int64_t project_id, int64_t a
                               "alert %lld: %.100s is broken at %.12s, so that it has no value to "
                               "search by",
                               (long long)alert_id, a->benchmark, a->commit);
+        goto done;
+    }
+    if (pfc_alert_is_drift(a)) {
+        char *reason = pfc_drift_reason(a);
+
+        code = pfc_err_set_field(err, PFC_ECONFLICT, "alert_id", "alert %lld: %s",
+                                 (long long)alert_id, reason);
+        free(reason);
         goto done;
     }
     fill(&r->branch, a->branch);

@@ -5,6 +5,7 @@
 
 #include "server/repo/rows.h"
 #include "server/services/internal.h"
+#include "server/services/kinds.h"
 
 #define CONTEXT 20 /* positions looked at before and after the range */
 
@@ -466,7 +467,8 @@ pfc_code pfc_alert_rank_by(pfc_db *db, int64_t alert_id, bool places, pfc_alert_
     reading all = { .ranking = &ranking };
     pfc_code code = pfc_alerts_get(db, alert_id, &ranking.alert, err);
 
-    if (!code)
+    /* Of a drift nobody is suspected. */
+    if (!code && !pfc_alert_is_drift(&ranking.alert.items[0]))
         code = pfc_alert_commits_list(db, alert_id, &ranking.commits, err);
     if (!code && ranking.commits.len) {
         all.r = (range){ .first = ranking.commits.items[0].position,

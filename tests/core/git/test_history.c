@@ -7,6 +7,7 @@
 
 #include "core/base/fs.h"
 #include "core/git/repo.h"
+#include "core/git/tags.h"
 
 #include "tests/core/git/fixture.h"
 
@@ -223,4 +224,50 @@ Test(history, a_shallow_clone_says_how_to_get_the_rest)
     pfc_repo_close(thin);
     free(dir);
     free(words);
+}
+
+Test(history, releases_are_told_from_other_tags)
+{
+    static const char *const yes[] = { "v1.2",   "1.9.4",          "v2",          "r128",
+                                       "V3.0.1", "release-2024.1", "lib/v3.0",    "liblz4-1.10.0",
+                                       "2024",   "Release_7",      "v1.2.3+deb1", "v1.2-final.1" };
+    static const char *const no[] = { "",           "latest",   "build17",     "v1.2-rc1",
+                                      "v2.0beta3",  "1.0alpha", "nightly-7.1", "v1.3.dev4",
+                                      "v1.2:extra", "x1.0\n",   "tag 1.2",     "pre/build9" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(yes); i++)
+        cr_assert(pfc_tag_is_release(yes[i]), "%s", yes[i]);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(no); i++)
+        cr_assert(not(pfc_tag_is_release(no[i])), "%s", no[i]);
+}
+
+Test(history, a_commit_is_sent_with_its_releases)
+{
+    pfc_release *releases = NULL;
+    pfc_commit tagged = { 0 }, plain = { 0 };
+    size_t len = 0;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_repo_releases(repo, &releases, &len, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, len, 0));
+    pfc_releases_free(releases, len);
+    fixture_do(&f, "tag -a -m release v1.2.0 HEAD~1");
+    fixture_do(&f, "tag v1.2 HEAD~1");
+    fixture_do(&f, "tag v1.1 HEAD~2");
+    fixture_do(&f, "tag latest HEAD~1");
+    fixture_do(&f, "tag v9.0 HEAD~1:a.c"); /* of a file: no commit's */
+    cr_assert(eq(int, pfc_repo_releases(repo, &releases, &len, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, len, 3));
+    tagged.id = merge;
+    pfc_releases_name(releases, len, &tagged);
+    cr_assert(eq(sz, tagged.tags_len, 2));
+    cr_assert(eq(str, tagged.tags[0], "v1.2"));
+    cr_assert(eq(str, tagged.tags[1], "v1.2.0"));
+    plain.id = tip;
+    pfc_releases_name(releases, len, &plain);
+    cr_assert(eq(sz, plain.tags_len, 0));
+    tagged.id = plain.id = NULL;
+    pfc_commit_clear(&tagged);
+    pfc_commit_clear(&plain);
+    pfc_releases_free(releases, len);
 }

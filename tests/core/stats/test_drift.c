@@ -83,3 +83,27 @@ Test(drift, too_few_points_missing_ones_and_odd_values_have_defined_answers)
         points[i].v = 0;
     cr_assert(not(pfc_stats_drift(points, N, NULL, 0, &d)));
 }
+
+/* 0.1 % a point: the medians of ten points on either side of point 40 lie 10 and 24.5 behind it. */
+Test(drift, the_change_since_a_reference_has_steps_taken_out)
+{
+    pfc_change step = { .index = 55, .before = 100, .after = 110, .rel_change = 0.1 };
+    pfc_drift d = { .p = 7 };
+
+    make(5, 0.001, 0.001);
+    for (size_t i = 55; i < N; i++)
+        points[i].v *= 1.1;
+    cr_assert(pfc_stats_drift_since(points, N, &step, 1, 40, &d));
+    cr_assert(epsilon_eq(dbl, d.rel_change, expm1(0.001 * (64.5 - 35.5)), 0.002));
+    cr_assert(lt(dbl, d.rel_low, d.rel_change));
+    cr_assert(gt(dbl, d.rel_high, d.rel_change));
+    cr_assert(eq(dbl, d.p, 7.0));
+    /* Four points on a side say nothing; nor do missing ones. */
+    cr_assert(not(pfc_stats_drift_since(points, N, &step, 1, PFC_DRIFT_SIDE_MIN - 2, &d)));
+    cr_assert(pfc_stats_drift_since(points, N, &step, 1, PFC_DRIFT_SIDE_MIN - 1, &d));
+    cr_assert(not(pfc_stats_drift_since(points, N, &step, 1, N - PFC_DRIFT_SIDE_MIN, &d)));
+    for (size_t i = 41; i < N; i++)
+        points[i].v = (double)NAN;
+    cr_assert(not(pfc_stats_drift_since(points, N, NULL, 0, 40, &d)));
+    cr_assert(not(pfc_stats_drift_since(points, 0, NULL, 0, 0, &d)));
+}

@@ -11,7 +11,8 @@
 #define PARENT "1123456789012345678901234567890123456789"
 #define COMMIT                                                                                     \
     "{\"id\":\"" ID "\",\"parents\":[\"" PARENT "\"],\"author\":\"A\","                            \
-    "\"time\":\"2026-11-22T10:00:00Z\",\"subject\":\"s\",\"paths\":[\"a/b.c\"]}"
+    "\"time\":\"2026-11-22T10:00:00Z\",\"subject\":\"s\",\"paths\":[\"a/"                          \
+    "b.c\"],\"tags\":[\"v1.2\"]}"
 
 Test(commits, survive_a_round_trip)
 {
@@ -40,6 +41,8 @@ Test(commits, survive_a_round_trip)
            pfc_commits_from_json(again, strlen(again), &second_branch, &second, &second_len, &err),
            PFC_OK));
     cr_assert(eq(dbl, second[0].time, commits[0].time));
+    cr_assert(eq(sz, second[0].tags_len, 1));
+    cr_assert(eq(str, second[0].tags[0], "v1.2"));
     json_decref(doc);
     free(again);
     free(branch);

@@ -170,7 +170,7 @@ class Kind:
 def meaning(kind, d):
     """The document without what may be left out, so that two spellings of one are equal."""
     if kind == "commits":
-        return d.get("branch") or None, [(c["id"], c["parents"], c["author"], seconds(c["time"]), c["subject"], c.get("paths") or [])
+        return d.get("branch") or None, [(c["id"], c["parents"], c["author"], seconds(c["time"]), c["subject"], c.get("paths") or [], c.get("tags") or [])
                                  for c in d["commits"]]
     head = [d["id"], d.get("project"), d.get("commit"), d.get("branch") or None, d.get("suite") or "", d.get("suite_hash") or "",
             seconds(d["started_at"]), seconds(d.get("finished_at") or d["started_at"]), int(d.get("job_id") or 0), int(d.get("job_fence") or 0), bool(d.get("infra")),
@@ -334,7 +334,7 @@ def whole(kind):
     """A document with every member and both forms of a measurement."""
     if kind.name == "commits":
         return {"branch": "main", "commits": [{"id": "a" * 40, "parents": ["b" * 40], "author": "Ada", "time": TIMES[0], "subject": "s",
-                                               "paths": ["src/a.c"]}]}
+                                               "paths": ["src/a.c"], "tags": ["v1.2"]}]}
     measured = {"benchmark": "gemm", "metric": "time_ns", "backend": "cpu", "unit": "ns", "direction": "lower", "exact": False, "status": "ok",
                 "reason": "none", "params": {"m": "1"}, "extra": {"role": "x"}, "samples": [[1.5, 2.5]]}
     return {"schema": "perfci.run/1", "id": "a" * 32, "project": "demo", "commit": "b" * 40, "branch": "main", "suite": "quick",

@@ -308,6 +308,24 @@ async function suspects_come_with_their_reasons_and_the_commands({ browser, mock
   });
 }
 
+/* Range, slope and release stand where the suspects would; no commit is named, and no search offered. */
+async function a_drift_has_a_range_and_no_suspects({ browser, mock, state }) {
+  const [first, last, tagged] = ["a", "b", "c"].map((d) => d.repeat(40));
+  state.alert = { kind: "drift", commit: null, culprit: null, commit_low: first, commit_high: last, rel_change: 0.031, rel_low: 0.026, rel_high: 0.035,
+    title: "drift: +3.1 % over 69 commits, since v1.2: +1.5 %", drift: { first, last, commits: 69, weeks: 9.857, rel_per_week: 0.0031,
+      rel_per_week_low: 0.0026, rel_per_week_high: 0.0036, rel_per_commit: 0.00045,
+      reference: { tag: "v1.2<b>", commit: tagged, rel_change: 0.015, rel_low: 0.012, rel_high: 0.018 } } };
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/alerts/31`);
+    await settled(page);
+    const text = await page.locator("main").innerText();
+    for (const fact of [/No single culprit/i, /aaaaaaa[0-9a-f]* to bbbbbbb[0-9a-f]*: 69 commits in 9\.9 weeks/, /0\.31\s?% a week/, /v1\.2<b> \(ccccccc[0-9a-f]*\): \+1\.5/,
+      /perfci repro alert:31/, /drift: \+3\.1 % over 69 commits, since v1\.2/]) assert.match(text, fact);
+    assert.equal(await page.getByRole("table", { name: "Who may have caused the change" }).count(), 0);
+    assert.doesNotMatch(text, /perfci bisect|First changed commit/);
+  });
+}
+
 async function names_from_outside_are_text({ browser, mock, state }) {
   state.alert = { benchmark: "<img src=x onerror=document.title='broken'>", note: "<script>document.title='broken'</script>" };
   await withPage(browser, wide, async (page) => {
@@ -376,5 +394,5 @@ export const walks = {
   overview_to_series, a_broken_benchmark_says_since_when_and_why, a_comparison_shows_what_is_broken_and_what_differs, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
   search_narrows_and_stays_in_the_address, triage_needs_a_token_and_keeps_it_in_the_tab, a_closed_service_asks_for_a_token,
   a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,
-  the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, suspects_come_with_their_reasons_and_the_commands, names_from_outside_are_text, size_is_no_burden,
+  the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, suspects_come_with_their_reasons_and_the_commands, a_drift_has_a_range_and_no_suspects, names_from_outside_are_text, size_is_no_burden,
 };

@@ -6,7 +6,7 @@ export interface Project {
 }
 export interface Commit {
   id: string; parents: string[]; author: string; time: string; subject: string; position: number; runs: number;
-  alerts: number;
+  alerts: number; tags?: string[]; /* of releases */
 }
 export interface CommitValue {
   series_id: number; benchmark: string; metric: string; backend: string; unit: string; direction: string;
@@ -65,10 +65,17 @@ export interface CompareReply {
 export interface Alert {
   id: number; project: string; series_id: number; benchmark: string; metric: string; backend: string;
   machine_class: string; unit: string; state: string; direction: string; before: number; after: number;
-  rel_change: number; rel_low: number; rel_high: number; p: number; commit: string; commit_low: string;
+  rel_change: number; rel_low: number; rel_high: number; p: number; commit: string | null; /* null: of a drift */ commit_low: string;
   commit_high: string; culprit: string | null; created_at: string; updated_at: string; note: string | null;
   accepted?: boolean; undone_by?: string | null; group?: AlertGroup | null; evidence?: string; worth?: number; kind?: string; reason?: string | null;
   event_id?: number | null; suspect?: { commit: string; subject: string | null; author: string | null; named: boolean } | null;
+  title?: string; drift?: Drift | null;
+}
+/* Of an alert of kind drift: no commit is the one; its range, its slope, and the change since the last release. */
+export interface Drift {
+  first: string; last: string; commits: number; weeks: number | null; rel_per_week: number | null; rel_per_week_low: number | null;
+  rel_per_week_high: number | null; rel_per_commit: number | null;
+  reference: { tag: string; commit: string; rel_change: number; rel_low: number; rel_high: number } | null;
 }
 /* A machine that moved: by its canary, or (kind step) by most of what it measures. */
 export interface MachineEvent {
@@ -95,7 +102,7 @@ export interface Suspect {
   kind: string; probability: number; ruled_out: boolean; reasons: string[]; commit?: string; subject?: string | null;
   author?: string | null; time?: string | null; measured?: boolean; field?: string; before?: string | null; now?: string | null;
 }
-export interface SuspectsReply { alert_id: number; culprit: string | null; suspects: Suspect[]; series: number; sources: number; project: string }
+export interface SuspectsReply { alert_id: number; culprit: string | null; suspects: Suspect[]; series: number; sources: number; project: string; kind?: string; title?: string; reason?: string | null; drift?: Drift | null }
 /** Seconds until a queued job begins: the middle, and what four in five keep to. */
 export interface JobWait { seconds: number; low: number; high: number }
 export interface Job {

@@ -1,7 +1,8 @@
 /* One alert: what changed, who may have caused it, what was done about it. */
+import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { shownProject } from "../api/projects";
-import type { AlertDetail, SeriesReply } from "../api/types";
+import type { Alert, AlertDetail, SeriesReply } from "../api/types";
 import { useApi } from "../api/use";
 import { rowOfCommit } from "../charts/columns";
 import { SeriesChart } from "../charts/series_chart";
@@ -13,6 +14,7 @@ import { AlertBadge, Badge, StateBadge } from "../widgets/badge";
 import { BenchName, CommitLink, Facts, Page, Section, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
+import { DriftCard } from "./drift";
 import { Explained } from "./moved";
 import { Suspects } from "./suspects";
 import { Triage } from "./triage";
@@ -42,11 +44,14 @@ function Broken(props: { alert: AlertDetail }) {
   return (
     <div class="levels tone-bad">
       <p class="levels-change"><AlertBadge alert={a} /></p>
-      <p>Broken since <CommitLink project={a.project} id={a.commit} />{a.reason ? `: ${a.reason}` : ""}</p>
+      <p>Broken since <CommitLink project={a.project} id={a.commit ?? a.commit_high} />{a.reason ? `: ${a.reason}` : ""}</p>
       {a.undone_by && <p>Measured again since <CommitLink project={a.project} id={a.undone_by} />.</p>}
     </div>
   );
 }
+
+/** A commit to open the series at. */
+const place = (a: Alert) => (a.commit ?? a.commit_high).slice(0, 12);
 
 /** The series around the change. */
 function Around(props: { alert: AlertDetail }) {
@@ -56,11 +61,12 @@ function Around(props: { alert: AlertDetail }) {
     <View load={load} what="the series">
       {(reply) => {
         const n = reply.columns.commit.length;
-        const at = rowOfCommit(reply, a.commit);
+        /* Around a step; from end to end of a drift. */
+        const [first, last] = [rowOfCommit(reply, a.commit ?? a.commit_low), rowOfCommit(reply, a.commit ?? a.commit_high)];
         if (n === 0) return <Empty title="The series has no point" />;
-        const zoom: [number, number] | null = at < 0 ? null : [Math.max(0, at - 30), Math.min(n - 1, at + 30)];
+        const zoom: [number, number] | null = first < 0 || last < 0 ? null : [Math.max(0, first - 30), Math.min(n - 1, last + 30)];
         return <SeriesChart reply={reply} xMode="commits" yMode="linear" drag="zoom" height={260} zoom={zoom} selected={null} range={null}
-          label={`The series around commit ${shortId(a.commit)}`} onZoom={() => navigate(href.series(a.series_id, { at: a.commit.slice(0, 12) }))}
+          label={a.commit ? `The series around commit ${shortId(a.commit)}` : "The series around the drift"} onZoom={() => navigate(href.series(a.series_id, { at: place(a) }))}
           onSelect={(row) => { if (row !== null) navigate(href.commit(a.project, reply.columns.commit[row] ?? "")); }} onRange={() => undefined} />;
       }}
     </View>
@@ -133,12 +139,13 @@ export function AlertView(props: { id: string }) {
             lead={<>{[headline ? "headline" : a.metric, a.backend, a.machine_class].filter((t) => t).join(" \u00b7 ")} · opened <When time={a.created_at} /></>}>
             <div class="split narrow-first">
               <Section title={a.kind === "broken" ? "Broken benchmark" : a.kind === "drift" ? "Slow drift" : "Change"}>{a.kind === "broken" ? <Broken alert={a} /> : <Levels alert={a} />}</Section>
-              <Section title="The series around it" side={<a href={href.series(a.series_id, { at: a.commit.slice(0, 12) })}>Open the series</a>}><div class="chart-card"><Around alert={a} /></div></Section>
+              <Section title="The series around it" side={<a href={href.series(a.series_id, { at: place(a) })}>Open the series</a>}><div class="chart-card"><Around alert={a} /></div></Section>
             </div>
             {a.event_id ? <Explained id={a.event_id} /> : null}
-            <Section title={a.culprit ? "Culprit and suspects" : "Suspects"} side={<span class="muted">{plural(a.range.length, "commit")} between the last good and the first {a.kind === "broken" ? "broken result" : "bad level"}</span>}>
+            {a.drift ? <Section title="No single culprit"><DriftCard alert={a} drift={a.drift} /></Section>
+            : <Section title={a.culprit ? "Culprit and suspects" : "Suspects"} side={<span class="muted">{plural(a.range.length, "commit")} between the last good and the first {a.kind === "broken" ? "broken result" : "bad level"}</span>}>
               <Suspects alert={a} />
-            </Section>
+            </Section>}
             <Members alert={a} />
             <div class="split">
               <Section title="Triage"><Triage alert={a} done={load.state === "data" ? load.reload : () => undefined} /></Section>
@@ -149,7 +156,8 @@ export function AlertView(props: { id: string }) {
               <Facts facts={[
                 ["Series", <BenchName benchmark={a.benchmark} metric={a.metric} backend={a.backend} to={href.series(a.series_id)} />],
                 ["Levels", `${formatValue(a.before, a.unit)} to ${formatValue(a.after, a.unit)}`],
-                ["First changed commit", <CommitLink project={a.project} id={a.commit} />],
+                ["Kind", a.title ?? a.kind ?? "step"],
+                ...(a.commit ? [["First changed commit", <CommitLink project={a.project} id={a.commit} />] as [string, ComponentChildren]] : []),
                 ["Compare", <a href={href.compare(a.project, a.commit_low, a.commit_high)}>both ends of the range</a>], ["Note", a.note || "none"],
               ]} />
             </Section>

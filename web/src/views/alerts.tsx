@@ -11,6 +11,7 @@ import { Select } from "../widgets/field";
 import { BenchName, CommitLink, Page, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
+import { DriftRange } from "./drift";
 import { Explained, Moved } from "./moved";
 
 const CHOICES: [string, string][] = [
@@ -41,8 +42,9 @@ export function Alerts() {
                 { name: "Change", cell: (a) => <><AlertBadge alert={a} words />{a.reason && <small class="differs">{a.reason}</small>}</> },
                 { name: "Before", numeric: true, wide: true, cell: (a) => formatValue(a.before, a.unit) },
                 { name: "After", numeric: true, wide: true, cell: (a) => formatValue(a.after, a.unit) },
-                { name: "Culprit", cell: (a) => a.culprit ? <CommitLink project={a.project} id={a.culprit} />
-                  : <span class="muted">{a.commit_low === a.commit_high ? shortId(a.commit) : `${shortId(a.commit_low)} to ${shortId(a.commit_high)}`}</span> },
+                { name: "Kind", cell: (a) => a.kind ?? "step" },
+                { name: "Culprit", cell: (a) => a.drift ? <span class="muted">{a.title}: <DriftRange project={a.project} drift={a.drift} /></span> : a.culprit ? <CommitLink project={a.project} id={a.culprit} />
+                  : <span class="muted">{a.commit_low === a.commit_high ? shortId(a.commit_high) : `${shortId(a.commit_low)} to ${shortId(a.commit_high)}`}</span> },
                 { name: "Suspect", wide: true, cell: (a) => a.suspect ? `${a.suspect.subject ?? ""}${a.suspect.author ? ` (${a.suspect.author})` : ""}` : "" },
                 { name: "Together", wide: true, cell: (a) => a.group && a.group.series > 1 ? `group ${a.group.id}: ${a.group.summary}` : "" },
                 { name: "State", cell: (a) => <StateBadge state={a.state} /> },

@@ -65,7 +65,7 @@ export function CommitView(props: { project: string; id: string }) {
       {(c) => {
         const parent = c.parents[0];
         return (
-          <Page title={c.subject || shortId(c.id)} lead={<><code>{shortId(c.id)}</code> · {c.author} · <When time={c.time} /></>}
+          <Page title={c.subject || shortId(c.id)} lead={<><code>{shortId(c.id)}</code> · {[c.author, ...(c.tags ?? [])].join(" \u00b7 ")} · <When time={c.time} /></>}
             side={parent ? <a class="button primary" href={href.compare(props.project, parent, c.id)}>Compare with parent</a> : undefined}>
             <Section title="Values"><Values project={props.project} commit={c} /></Section>
             <div class="split">

@@ -45,7 +45,7 @@ function History(props: { project: string; rows: Commit[]; a: string | null }) {
   const { project, a } = props;
   return (
     <Table caption="Commits" rows={props.rows} keyOf={(c) => c.id} rowClass={(c) => (c.id === a ? "current" : "")} columns={[
-      { name: "Subject", head: true, cell: (c) => <span class="bench"><a href={href.commit(project, c.id)}>{c.subject}</a><small>{c.author}</small></span> },
+      { name: "Subject", head: true, cell: (c) => <span class="bench"><a href={href.commit(project, c.id)}>{c.subject}</a><small>{[c.author, ...(c.tags ?? [])].join(" \u00b7 ")}</small></span> },
       { name: "Commit", cell: (c) => <code>{shortId(c.id)}</code> },
       { name: "When", cell: (c) => <When time={c.time} /> },
       { name: "Runs", cell: (c) => c.runs > 0 ? plural(c.runs, "run") : <span class="muted">not measured</span> },

@@ -1,0 +1,91 @@
+/* What an alert is about: titles, and the slope of a drift. */
+#include "server/services/kinds.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/base/buf.h"
+
+#define TEXT_MAX 65536
+
+bool pfc_alert_is_drift(const pfc_alert *alert)
+{
+    return pfc_streq(alert->kind, "drift");
+}
+
+/* So much in each of `parts`: compounded, they make `total`. */
+static double spread(double total, double parts)
+{
+    return parts > 0 && total > -1 ? expm1(log1p(total) / parts) : (double)NAN;
+}
+
+void pfc_drift_slope(const pfc_alert *drift, pfc_slope *out)
+{
+    out->per_week = spread(drift->rel_change, drift->drift_weeks);
+    out->per_week_low = spread(drift->rel_low, drift->drift_weeks);
+    out->per_week_high = spread(drift->rel_high, drift->drift_weeks);
+    out->per_commit = spread(drift->rel_change, (double)drift->drift_commits);
+}
+
+static void put_percent(pfc_buf *out, double rel)
+{
+    const double percent = 100 * rel;
+
+    /* Two figures that count at least: 0.31 % a week, 0.042 % a commit. */
+    pfc_buf_printf(out, "%+.*f %%", fabs(percent) >= 1 ? 1 : fabs(percent) >= 0.1 ? 2 : 3, percent);
+}
+
+static void put_drift(pfc_buf *out, const pfc_alert *a)
+{
+    pfc_slope slope;
+
+    pfc_drift_slope(a, &slope);
+    put_percent(out, a->rel_change);
+    pfc_buf_puts(out, " (");
+    put_percent(out, a->rel_low);
+    pfc_buf_puts(out, " to ");
+    put_percent(out, a->rel_high);
+    pfc_buf_printf(out, ") over %lld commits", (long long)a->drift_commits);
+    if (isfinite(slope.per_week)) {
+        pfc_buf_printf(out, " in %.1f weeks, ", a->drift_weeks);
+        put_percent(out, slope.per_week);
+        pfc_buf_puts(out, " a week");
+    }
+    if (!a->reference_tag)
+        return;
+    pfc_buf_printf(out, "; since %s: ", a->reference_tag);
+    put_percent(out, a->reference_rel);
+}
+
+char *pfc_alert_title(const pfc_alert *a)
+{
+    pfc_buf out;
+
+    pfc_buf_init(&out, TEXT_MAX);
+    pfc_buf_printf(&out, "%s: ", a->kind);
+    if (pfc_alert_is_drift(a)) {
+        put_drift(&out, a);
+    } else if (pfc_streq(a->kind, "broken")) {
+        pfc_buf_printf(&out, "since %.12s%s%s", a->commit ? a->commit : "?", a->reason ? ": " : "",
+                       a->reason ? a->reason : "");
+    } else {
+        pfc_buf_printf(&out, "%s %.12s", a->culprit ? "culprit" : "at",
+                       a->culprit  ? a->culprit
+                       : a->commit ? a->commit
+                                   : "?");
+    }
+    return pfc_buf_take(&out);
+}
+
+char *pfc_drift_reason(const pfc_alert *a)
+{
+    pfc_buf out;
+
+    pfc_buf_init(&out, TEXT_MAX);
+    pfc_buf_puts(&out, "a drift has no single culprit: ");
+    put_drift(&out, a);
+    pfc_buf_printf(&out,
+                   "; range %.12s to %.12s; measure its ends with \"perfci repro alert:%lld\"",
+                   a->commit_low, a->commit_high, (long long)a->id);
+    return pfc_buf_take(&out);
+}

@@ -1,0 +1,138 @@
+"""Alerts that no single commit caused: a slow drift, a change of toolchain. API, CLI text and JSON say the same."""
+import datetime
+import json
+import math
+import os
+import random
+import subprocess
+import unittest
+
+import support
+
+
+def setUpModule():
+    global cluster, server
+    cluster = support.Cluster()
+    server = support.Server(cluster.database(migrated=True), "--public-read")
+
+
+def tearDownModule():
+    server.close()
+    cluster.close()
+
+
+def perfci(*words, status=0):
+    """stdout and stderr of a command against the server."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PERFCI_")}
+    words = [support.BIN / "perfci", *words, "--url", f"http://127.0.0.1:{server.port}"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, check=False,
+                          cwd=server.dir, env={**env, "PERFCI_TOKEN": server.admin})
+    if done.returncode != status:
+        raise AssertionError(f"{words}: status {done.returncode}, expected {status}: {done.stderr}")
+    return done.stdout, done.stderr
+
+
+def project(name, last, tags=None):
+    """A line of commits, a day apart; tags: {commit: [names]}."""
+    day = datetime.datetime(2026, 1, 1)
+    line = support.commits(1, last)["commits"]
+    for n, commit in enumerate(line, 1):
+        commit["time"] = (day + datetime.timedelta(days=n)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    server.as_admin("POST", "/api/v1/projects", {"name": name})
+    posted = server.as_admin("POST", f"/api/v1/projects/{name}/commits", {"commits": line})
+    assert posted.status == 200, posted
+    for n, names in (tags or {}).items():  # made later, as tags are: known commits are posted again
+        posted = server.as_admin("POST", f"/api/v1/projects/{name}/commits", {"commits": [{**line[n - 1], "tags": names}]})
+        assert posted.status == 200, posted
+
+
+def measure(name, n, value, fingerprint=None, noise=0.02):
+    """Three processes of four samples; the same noise for the same commit."""
+    run = support.run_document(0, n, value, name, id=os.urandom(16).hex())
+    rng = random.Random(n * 17)
+    run["measurements"][0]["samples"] = [[value * (1 + noise * rng.gauss(0, 1)) for _ in range(4)] for _ in range(3)]
+    if fingerprint:
+        run["machine"]["fingerprint"] = {"cpu": "test", **fingerprint}
+    posted = server.as_admin("POST", "/api/v1/runs", run)
+    assert posted.status == 201, posted
+
+
+def the_alert(name, wanted):
+    return support.until(f"the alert of {name}", lambda: next(
+        (a for a in server.call("GET", f"/api/v1/alerts?project={name}").json["alerts"] if wanted(a)), None))
+
+
+class Drift(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        project("drifts", 70, {21: ["v1.1"], 35: ["v1.2", "v1.2.0"], 68: ["v1.3"]})
+        for n in range(1, 71):
+            measure("drifts", n, 100 * math.pow(1.003, n / 7))
+        cls.alert = the_alert("drifts", lambda a: a["drift"] and a["drift"]["last"] == support.commit_id(70))
+        cls.id = str(cls.alert["id"])
+
+    def test_it_has_a_range_a_slope_and_a_reference_and_no_commit(self):
+        a, d = self.alert, self.alert["drift"]
+        self.assertEqual((a["kind"], a["commit"], a["culprit"]), ("drift", None, None))
+        self.assertEqual((d["first"], d["last"], d["commits"]), (support.commit_id(1), support.commit_id(70), 69))
+        self.assertAlmostEqual(d["weeks"], 69 / 7, places=6)
+        # 0.3 % a week, as it was made; compounded over its weeks, and its commits, it is the total
+        self.assertAlmostEqual(d["rel_per_week"], 0.003, delta=0.0004)
+        self.assertAlmostEqual((1 + d["rel_per_week"]) ** d["weeks"] - 1, a["rel_change"], places=9)
+        self.assertAlmostEqual((1 + d["rel_per_commit"]) ** 69 - 1, a["rel_change"], places=9)
+        self.assertLess(d["rel_per_week_low"], d["rel_per_week"])
+        self.assertLess(d["rel_per_week"], d["rel_per_week_high"])
+        # v1.3 has two points behind it: too few; medians of ten points are five commits from either end
+        r = d["reference"]
+        self.assertEqual((r["tag"], r["commit"]), ("v1.2", support.commit_id(35)))
+        self.assertTrue(r["rel_low"] < math.pow(1.003, 35 / 7) - 1 < r["rel_high"], r)  # the same noise every time
+        self.assertTrue(r["rel_low"] < r["rel_change"] < r["rel_high"])
+
+    def test_tags_are_shown_and_move(self):
+        commit = server.call("GET", f"/api/v1/projects/drifts/commits/{support.commit_id(35)}").json
+        self.assertEqual(commit["tags"], ["v1.2", "v1.2.0"])
+        line = support.commits(1, 2)["commits"]
+        project("moved-tags", 2, {1: ["v1.0", "v1"]})
+        server.as_admin("POST", "/api/v1/projects/moved-tags/commits", {"commits": [{**line[1], "tags": ["v1"]}]})
+        listed = server.call("GET", "/api/v1/projects/moved-tags/commits").json["commits"]
+        self.assertEqual([c["tags"] for c in listed], [["v1"], ["v1.0"]])
+        for wrong in (["v1 0"], ["v1\u001b[0m"], [""], ["v" * 201], ["v1"] * 17):
+            refused = server.as_admin("POST", "/api/v1/projects/moved-tags/commits", {"commits": [{**line[1], "tags": wrong}]})
+            self.assertEqual(refused.status, 400, wrong)
+            self.assertIn("tags", refused.json["error"]["field"])
+
+    def test_nobody_is_suspected_and_why_says_so(self):
+        reply = server.call("GET", f"/api/v1/alerts/{self.id}/suspects").json
+        self.assertEqual((reply["kind"], reply["suspects"], reply["culprit"]), ("drift", [], None))
+        self.assertEqual((reply["title"], reply["drift"]), (self.alert["title"], self.alert["drift"]))
+        out, _ = perfci("why", self.id)
+        self.assertEqual(out, f"alert {self.id}: {reply['reason']}\n")
+        self.assertIn("no single culprit", out)
+        for fact in (support.commit_id(1)[:12], support.commit_id(70)[:12], "over 69 commits in 9.9 weeks", " a week", "since v1.2: +",
+                     f'"perfci repro alert:{self.id}"'):
+            self.assertIn(fact, out)
+        self.assertEqual(json.loads(perfci("why", self.id, "--json")[0]), reply)
+
+    def test_the_list_names_the_range_and_not_the_newest_commit(self):
+        out, _ = perfci("alerts", self.id)
+        self.assertIn(self.alert["title"], out)
+        self.assertRegex(self.alert["title"], r"^drift: \+[23]\.\d % \(\+\d\.\d % to \+\d\.\d %\) over 69 commits in 9\.9 weeks,"
+                                              r" \+0\.\d+ % a week; since v1\.2: \+\d\.\d %$")
+
+    def test_nothing_blames_a_commit_of_it(self):
+        path = f"/api/v1/alerts/{self.id}"
+        refused = server.as_admin("PATCH", path, {"culprit": support.commit_id(30)})
+        self.assertEqual((refused.status, refused.json["error"]["field"]), (409, "culprit"))
+        refused = server.as_admin("POST", "/api/v1/bisections", {"project": "drifts", "mode": "remote", "alert_id": int(self.id)})
+        self.assertEqual((refused.status, refused.json["error"]["field"]), (409, "alert_id"))
+        self.assertIn("no single culprit", refused.json["error"]["message"])
+        report = {"project": "drifts", "metric": "time_ns", "benchmark": "gemm/f32/m64n64k64", "good": support.commit_id(1),
+                  "bad": support.commit_id(70), "verdict": "found", "runs": 9, "builds": 9, "commits_measured": 9, "seconds": 1.0,
+                  "culprits": [{"commits": [support.commit_id(30)], "probability": 0.99, "rel_change": 0.03, "rel_low": 0.02, "rel_high": 0.04}]}
+        made = server.as_admin("POST", "/api/v1/bisections", report)
+        self.assertEqual((made.status, made.json["alert_id"]), (201, None))
+        self.assertIsNone(server.call("GET", path).json["culprit"])
+
+
+if __name__ == "__main__":
+    unittest.main()
