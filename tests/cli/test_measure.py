@@ -281,20 +281,5 @@ print v * (1 + 0.05 * n / 20) * (1 + r * z / 0.577) }'
         self.assertIn("no such device", comment.stdout)
 
 
-class Init(Repository):
-    def test_what_it_writes_can_be_read(self):
-        os.remove(self.path("repo/perfci.yaml"))
-        self.write("repo/Makefile", "all:\n\ttrue\n")
-        self.expect(self.here("init"), 0)
-        with open(self.path("repo/perfci.yaml"), encoding="utf-8") as f:
-            text = f.read()
-        self.assertIn("project: repo\n", text)
-        self.assertIn('branch: "main"\n', text)
-        self.assertIn("build: make\n", text)
-        self.expect(self.here("run", "--", "echo", "1"), 0)
-        self.expect(self.here("init"), 2)
-        self.expect(self.here("init", "--force"), 0)
-
-
 if __name__ == "__main__":
     support.main()
