@@ -248,8 +248,8 @@ static void put_wanted(const pfc_take_opts *o, const char *config, json_t *body)
 static pfc_code queue_job(const pfc_night *n, const nightly_opts *o, const char *source,
                           const char *config, const pfc_night_commit *c, int64_t *job, pfc_err *err)
 {
-    json_t *body = json_pack("{s:s,s:s,s:s,s:s*,s:i}", "project", n->project, "kind", "nightly",
-                             "commit", c->id.hex, "source", source, "priority", 50);
+    json_t *body = json_pack("{s:s,s:s,s:s,s:s*}", "project", n->project, "kind", "nightly",
+                             "commit", c->id.hex, "source", source);
     json_t *answer = NULL;
     pfc_code code;
 

@@ -326,6 +326,8 @@ static pfc_code start_workers(server *s, pfc_err *err)
         .lease_s = s->settings.lease_s,
         .raw_months = (int)s->settings.raw_months,
         .day_months = (int)s->settings.day_months,
+        .backfill_delay_s = s->settings.backfill_delay_s,
+        .backfill_budget = s->settings.backfill_budget,
         .notifier = s->notifier,
         .pulse = &s->app.pulse,
     };

@@ -65,7 +65,12 @@ static const char help[] =
     "                            one a series and day, but never those that a change, an alert or\n"
     "                            a bisection refers to. Default 0: all (PERFCI_RETAIN_RAW)\n"
     "  --retain-days N           months after which these go, too; default 0: never\n"
-    "                            (PERFCI_RETAIN_DAYS)\n";
+    "                            (PERFCI_RETAIN_DAYS)\n"
+    "  --backfill-delay T        how old an alert must be before commits of its range are "
+    "measured\n"
+    "                            unasked; default 1h (PERFCI_BACKFILL_DELAY)\n"
+    "  --backfill-budget N       such jobs of a project within a day; 0: none, default 24\n"
+    "                            (PERFCI_BACKFILL_BUDGET)\n";
 
 /* Two texts: compilers need not take one over 4095 bytes. */
 static const char more_help[] =
@@ -126,6 +131,8 @@ enum {
     OPT_SETTINGS,
     OPT_RETAIN_RAW,
     OPT_RETAIN_DAYS,
+    OPT_BACKFILL_DELAY,
+    OPT_BACKFILL_BUDGET,
     OPT_NOTIFY,
     OPT_NOTIFY_NETWORKS,
     OPT_NOTIFY_TIMEOUT,
@@ -164,6 +171,8 @@ static const struct option options[] = {
     { "log-level", required_argument, NULL, OPT_LOG_LEVEL },
     { "retain-raw", required_argument, NULL, OPT_RETAIN_RAW },
     { "retain-days", required_argument, NULL, OPT_RETAIN_DAYS },
+    { "backfill-delay", required_argument, NULL, OPT_BACKFILL_DELAY },
+    { "backfill-budget", required_argument, NULL, OPT_BACKFILL_BUDGET },
     { "notify", required_argument, NULL, OPT_NOTIFY },
     { "notify-networks", required_argument, NULL, OPT_NOTIFY_NETWORKS },
     { "notify-timeout", required_argument, NULL, OPT_NOTIFY_TIMEOUT },
@@ -202,6 +211,8 @@ static const char *const known[] = {
     "PERFCI_LOG_LEVEL",
     "PERFCI_RETAIN_RAW",
     "PERFCI_RETAIN_DAYS",
+    "PERFCI_BACKFILL_DELAY",
+    "PERFCI_BACKFILL_BUDGET",
     "PERFCI_NOTIFY",
     "PERFCI_NOTIFY_NETWORKS",
     "PERFCI_NOTIFY_TIMEOUT",
@@ -283,6 +294,12 @@ static pfc_code read_numbers(pfc_server_settings *out, pfc_err *err)
     if (!code)
         code = pfc_parse_i64(pick(out, OPT_RETAIN_DAYS, "PERFCI_RETAIN_DAYS", "0"), 0, 1200,
                              "--retain-days", &out->day_months, err);
+    if (!code)
+        code = pfc_parse_duration_s(pick(out, OPT_BACKFILL_DELAY, "PERFCI_BACKFILL_DELAY", "1h"),
+                                    "--backfill-delay", &out->backfill_delay_s, err);
+    if (!code)
+        code = pfc_parse_i64(pick(out, OPT_BACKFILL_BUDGET, "PERFCI_BACKFILL_BUDGET", "24"), 0,
+                             100000, "--backfill-budget", &out->backfill_budget, err);
     if (!code && out->day_months && out->day_months <= out->raw_months)
         code = pfc_err_set(err, PFC_EINVAL,
                            "--retain-days: want more months than --retain-raw, or 0 for all");

@@ -240,7 +240,7 @@ PFC_HANDLER(jobs_post)
     static const char *const known[] = { "project", "kind",     "commit", "branch",  "suite",
                                          "labels",  "priority", "source", "parents", "config",
                                          "filter",  "backends", NULL };
-    job_body b = { .priority = 50 };
+    job_body b = { .priority = PFC_JOB_BY_KIND };
     int64_t project = 0;
     pfc_jobs row = { 0 };
     json_t *body = NULL;

@@ -261,7 +261,7 @@ pfc_code pfc_bisection_order_post(pfc_app *app, const pfc_req *req, pfc_reply *r
                                          "priority",     "parallel",      "confidence", "noise",
                                          "layout_noise", "delta",         "relink",     "dry_run",
                                          "source",       "config",        NULL };
-    order_body o = { .priority = 60 };
+    order_body o = { .priority = pfc_job_priority("bisect") };
     int64_t project = 0;
     json_t *body = NULL;
     pfc_code code = pfc_decode_object(req, known, &body, err);

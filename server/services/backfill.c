@@ -5,8 +5,6 @@
  */
 #include "server/services/internal.h"
 
-#define PRIORITY 10 /* behind whatever somebody waits for */
-
 static pfc_code enqueue(pfc_tx *tx, const pfc_res *res, int64_t *job_id, pfc_err *err)
 {
     const int64_t project_id = pfc_res_i64(res, 0, 0), alert_id = pfc_res_i64(res, 0, 1);
@@ -21,7 +19,7 @@ static pfc_code enqueue(pfc_tx *tx, const pfc_res *res, int64_t *job_id, pfc_err
                               .source = pfc_res_text(res, 0, 4),
                               .labels = labels,
                               .dedupe = dedupe,
-                              .priority = PRIORITY };
+                              .priority = pfc_job_priority("backfill") };
     pfc_code code = pfc_job_put(tx, project_id, &row, job_id, err);
 
     if (!code && *job_id)

@@ -94,14 +94,26 @@ pfc_code pfc_labels_canonical(const char *text, char **out, pfc_err *err)
     return code;
 }
 
+static const struct urgency {
+    const char *kind;
+    int priority;
+} urgencies[] = { { "pull_request", 80 }, { "bisect", 60 },  { "verify", 60 },
+                  { "nightly", 50 },      { "measure", 40 }, { "backfill", 10 } };
+
+int pfc_job_priority(const char *kind)
+{
+    for (size_t i = 0; i < PFC_ARRAY_LEN(urgencies); i++)
+        if (pfc_streq(urgencies[i].kind, kind))
+            return urgencies[i].priority;
+    return 0;
+}
+
 static pfc_code check_spec(const pfc_job_spec *spec, pfc_err *err)
 {
-    static const char *const kinds[] = { "measure",  "nightly", "pull_request",
-                                         "backfill", "bisect",  "verify" };
     bool known = false;
 
-    for (size_t i = 0; i < PFC_ARRAY_LEN(kinds); i++)
-        known |= pfc_streq(kinds[i], spec->kind);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(urgencies); i++)
+        known |= pfc_streq(urgencies[i].kind, spec->kind);
     if (!known)
         return pfc_err_set_field(err, PFC_EINVAL, "kind",
                                  "kind: want measure, nightly, pull_request, backfill, bisect or"
@@ -109,7 +121,7 @@ static pfc_code check_spec(const pfc_job_spec *spec, pfc_err *err)
     if (!pfc_is_sha(spec->commit))
         return pfc_err_set_field(err, PFC_EINVAL, "commit",
                                  "commit: want a full id of 40 hexadecimal digits");
-    if (spec->priority < 0 || spec->priority > 100)
+    if (spec->priority != PFC_JOB_BY_KIND && (spec->priority < 0 || spec->priority > 100))
         return pfc_err_set_field(err, PFC_EINVAL, "priority", "priority: want 0 to 100, got %d",
                                  spec->priority);
     if (spec->parents_len > PFC_JOB_MAX_PARENTS)
@@ -238,18 +250,21 @@ static pfc_code insert_or_find(pfc_tx *tx, int64_t project_id, const pfc_job_spe
 pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
                          const pfc_job_spec *spec, bool *created, pfc_jobs *out, pfc_err *err)
 {
+    pfc_job_spec own = *spec;
     char *labels = NULL, *what = NULL;
     bool fresh = false;
     pfc_tx *tx = NULL;
     int64_t id = 0;
     pfc_code code = check_spec(spec, err);
 
+    if (own.priority == PFC_JOB_BY_KIND)
+        own.priority = pfc_job_priority(own.kind);
     if (!code)
         code = pfc_labels_canonical(spec->labels_json, &labels, err);
     if (!code)
         code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
     if (!code)
-        code = insert_or_find(tx, project_id, spec, labels, &id, &fresh, err);
+        code = insert_or_find(tx, project_id, &own, labels, &id, &fresh, err);
     if (!code && fresh) {
         what = pfc_format("job %lld", (long long)id);
         code = pfc_note(tx, actor, "enqueue", project_id, what, spec->kind, err);

@@ -13,11 +13,17 @@
 #define PFC_JOB_MAX_BACKENDS 8
 #define PFC_LEASE_SIZE       53 /* 32 digits, "-", a number, NUL */
 
+#define PFC_JOB_BY_KIND (-1)
+
+/** Urgency of a kind where none is given: a pull request that somebody waits for (80), a search and its
+ *  confirmation (60), the nightly round (50), a single measurement (40), what fills gaps (10). */
+int pfc_job_priority(const char *kind);
+
 typedef struct pfc_job_spec {
     const char *kind; /* measure, nightly, pull_request, backfill, bisect, verify */
     const char *commit, *branch, *suite, *source; /* commit: 40 digits; others may be NULL */
     const char *labels_json;     /* object of texts a runner must have; NULL: any runner */
-    int priority;                /* 0..100 */
+    int priority;                /* 0..100; PFC_JOB_BY_KIND: pfc_job_priority's */
     const int64_t *parents;      /* jobs of the project that must be done before it is taken */
     size_t parents_len;          /* at most PFC_JOB_MAX_PARENTS */
     const char *config;          /* perfci.yaml that counts instead of the repository's; NULL */

@@ -28,8 +28,6 @@
 #define PRUNE_LIMIT         5000
 #define CHUNKS_EVERY_NS     (1800 * PFC_NS_PER_S)
 #define BACKFILL_EVERY_NS   (60 * PFC_NS_PER_S)
-#define BACKFILL_DELAY_S    3600.0 /* people and nightly rounds come first */
-#define BACKFILL_BUDGET     24     /* jobs of a project within a day */
 #define BACKFILL_NARROWEST  4 /* commits; fewer are told apart by a search when somebody asks */
 
 enum {
@@ -43,7 +41,8 @@ struct pfc_workers {
     pfc_pulse *pulse, own_pulse; /* pulse: the caller's, or own_pulse */
     atomic_size_t next_detector;
     unsigned idle_ms;
-    int64_t expire_ns;       /* between two looks at the leases */
+    int64_t expire_ns; /* between two looks at the leases */
+    pfc_backfill_opts backfill;
     pfc_retention retention; /* guarded by lock */
     pfc_listener *listener;
     pthread_t keeper, messenger, upkeep;
@@ -262,12 +261,13 @@ static void tidy_up(pfc_workers *w)
 /* One middle a look; the next look takes another range's, while the budget lasts. */
 static void backfill(pfc_workers *w)
 {
-    const pfc_backfill_opts opts = { .delay_s = BACKFILL_DELAY_S,
-                                     .budget = BACKFILL_BUDGET,
-                                     .narrowest = BACKFILL_NARROWEST };
     int64_t job = 0;
     pfc_err err = { 0 };
-    pfc_code code = pfc_backfill_next(w->db, &opts, &job, &err);
+    pfc_code code;
+
+    if (w->backfill.budget == 0)
+        return;
+    code = pfc_backfill_next(w->db, &w->backfill, &job, &err);
 
     if (code == PFC_OK)
         pfc_log(PFC_INFO, "range is being narrowed", "job", job);
@@ -389,6 +389,9 @@ pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_
     if (opts->lease_s > 0)
         w->expire_ns = PFC_MIN(w->expire_ns, (int64_t)(opts->lease_s / 4 * 1e9));
     w->retention = (pfc_retention){ opts->raw_months, opts->day_months };
+    w->backfill = (pfc_backfill_opts){ .delay_s = opts->backfill_delay_s,
+                                       .budget = opts->backfill_budget,
+                                       .narrowest = BACKFILL_NARROWEST };
     w->notifier = opts->notifier;
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_init(&attr);

@@ -20,6 +20,8 @@ typedef struct pfc_workers_opts {
     unsigned idle_ms;           /* longest wait between looks at the queue; 0: 5000 */
     double lease_s;             /* leases are looked at four times in it, or each 5 s; 0: 60 */
     int raw_months, day_months; /* as pfc_retention */
+    double backfill_delay_s;    /* as pfc_backfill_opts */
+    int64_t backfill_budget;    /* 0: wide ranges are left alone */
     pfc_pulse *pulse;           /* outlives the workers; NULL: nobody looks */
     pfc_notifier
         *notifier; /* the workers', when they start; NULL: notices wait for who reads them */

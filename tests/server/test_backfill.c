@@ -2,7 +2,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "core/base/clock.h"
 #include "server/services/services.h"
+#include "server/workers/workers.h"
 
 #include "tests/server/fixture.h"
 #include "tests/server/fleet.h"
@@ -191,4 +193,33 @@ Test(backfill, parents_come_first_and_a_later_search_has_their_results)
     free(known);
     free(url);
     pfc_db_close(db);
+}
+
+/* What the workers are told counts: an alert of this moment is old enough, and one job is all of the day. */
+Test(backfill, delay_and_budget_are_the_workers_settings)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(4, &url);
+    fleet f = fleet_begin(db);
+    const pfc_workers_opts opts = { .db = db, .url = url, .idle_ms = 20, .backfill_budget = 1 };
+    const int64_t until = pfc_clock_ns() + 240 * PFC_NS_PER_S;
+    pfc_workers *workers = NULL;
+    pfc_err err = { 0 };
+    bool queued = false;
+
+    alert_with_a_wide_range(&f, 16);
+    pfc_test_sql(url, "UPDATE projects SET repo_url = '/srv/p.git'");
+    cr_assert(eq(int, pfc_workers_start(&workers, &opts, &err), PFC_OK), "%s", err.msg);
+    while (!queued && pfc_clock_ns() < until) {
+        char *jobs = pfc_test_sql_value(url, "SELECT count(*) || ' ' || coalesce(max(priority), 0) "
+                                             "FROM jobs WHERE kind = 'backfill'");
+
+        queued = strcmp(jobs, "1 10") == 0;
+        free(jobs);
+        pfc_clock_sleep_ns(PFC_NS_PER_MS);
+    }
+    cr_assert(queued);
+    pfc_workers_stop(workers);
+    pfc_db_close(db);
+    free(url);
 }

@@ -75,6 +75,47 @@ Test(jobs, an_open_job_is_not_queued_twice)
     pfc_db_close(db);
 }
 
+/* Asked for in the wrong order, without a priority: a pull request does not wait for a backfill. */
+Test(jobs, without_a_priority_a_kind_has_its_own)
+{
+    static const char *const asked[] = { "backfill", "measure", "nightly", "bisect",
+                                         "pull_request" };
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    const int64_t p = fx_project(db);
+    char secret[PFC_LEASE_SIZE];
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 6);
+    for (unsigned i = 0; i < PFC_ARRAY_LEN(asked); i++) {
+        const pfc_job_spec spec = { .kind = asked[i],
+                                    .commit = fx_sha(i + 1),
+                                    .priority = PFC_JOB_BY_KIND };
+        pfc_jobs jobs = { 0 };
+        bool created = false;
+
+        cr_assert(eq(int, pfc_job_enqueue(db, "test", p, &spec, &created, &jobs, &err), PFC_OK),
+                  "%s", err.msg);
+        cr_assert(eq(int, (int)jobs.items[0].priority, pfc_job_priority(asked[i])));
+        pfc_rows_clear(&jobs);
+    }
+    /* A priority that is given counts, also where the kind's is another. */
+    enqueue(db, p, 6, 70, NULL);
+    for (unsigned i = 0; i < 6; i++) {
+        static const char *const taken[] = { "pull_request", "measure", "bisect",
+                                             "nightly",      "measure", "backfill" };
+        pfc_jobs jobs = { 0 };
+
+        cr_assert(eq(int, pfc_job_lease(db, &runner, &jobs, secret, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(str, (char *)jobs.items[0].kind, (char *)taken[i]));
+        cr_assert(eq(int,
+                     pfc_job_complete(db, jobs.items[0].id, secret, "failed", "", NULL, 0, &err),
+                     PFC_OK),
+                  "%s", err.msg);
+        pfc_rows_clear(&jobs);
+    }
+    pfc_db_close(db);
+}
+
 Test(jobs, priority_first_then_age)
 {
     pfc_db *db = pfc_test_db_open(2, NULL);

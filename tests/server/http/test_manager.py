@@ -194,6 +194,7 @@ class Managed(unittest.TestCase):
                   "DATABASE_UNSAFE": "1", "RATE_ADDRESS": "1000", "RATE_TOKEN": "1000", "CONNECTIONS": "99",
                   "CONNECTIONS_PER_ADDRESS": "98", "TRUSTED_PROXIES": "10.0.0.0/8", "TLS_CERT": certificate.name,
                   "TLS_KEY": certificate.name, "PLAIN_HTTP": "1", "LOG_LEVEL": "debug", "RETAIN_RAW": "5", "RETAIN_DAYS": "6",
+                  "BACKFILL_DELAY": "2h", "BACKFILL_BUDGET": "3",
                   "NOTIFY": self.settings("chat kind=slack url=http://127.0.0.1:1/\n").name,
                   "NOTIFY_NETWORKS": "10.0.0.0/8", "NOTIFY_TIMEOUT": "2", "NOTIFY_RETRY": "2", "NOTIFY_TRIES": "2",
                   "PUBLIC_URL": "https://perfci.example"}

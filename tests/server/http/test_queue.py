@@ -268,6 +268,15 @@ class Jobs(unittest.TestCase):
         self.assertEqual((answer.status, answer.json["state"]), (200, "cancelled"), answer)
         self.assertEqual(self.lease("cancelled").status, 204)
 
+    def test_without_a_priority_the_kind_decides(self):
+        for kind, priority in (("pull_request", 80), ("nightly", 50), ("measure", 40), ("backfill", 10)):
+            made = self.enqueue(2, "urgency", kind=kind).json
+            self.assertEqual(made["priority"], priority)
+            server.as_admin("DELETE", f"/api/v1/jobs/{made['id']}")
+        made = self.enqueue(2, "urgency", priority=0).json
+        self.assertEqual(made["priority"], 0)
+        server.as_admin("DELETE", f"/api/v1/jobs/{made['id']}")
+
     def test_a_child_waits_for_its_parent(self):
         parent = self.enqueue(41, "family").json
         child = self.enqueue(42, "family", parents=[parent["id"]], priority=90)
