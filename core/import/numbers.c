@@ -125,8 +125,14 @@ static pfc_code read_object(pfc_import *in, pfc_import_key key, const json_t *ob
                               key.metric);
     if (!code && json_is_true(json_object_get(obj, "exact"))) {
         pfc_measurement *m = pfc_import_measurement(in, &key);
+        pfc_unequal values;
+
         if (m)
             m->exact = true;
+        if (m && pfc_measurement_unequal(m, &values))
+            return pfc_json_fault(at, "samples", in->err,
+                                  "%s is exact: expected equal samples, got %s and %s", key.metric,
+                                  values.first, values.other);
     }
     return code;
 }

@@ -177,6 +177,48 @@ static pfc_measurement *find_like(pfc_run *run, const pfc_measurement *like)
     return NULL;
 }
 
+void pfc_wire_number(double value, char out[32])
+{
+    (void)snprintf(out, 32, "%.15g", value);
+    if (strtod(out, NULL) != value)
+        (void)snprintf(out, 32, "%.17g", value);
+}
+
+bool pfc_measurement_unequal(const pfc_measurement *m, pfc_unequal *out)
+{
+    for (size_t i = 1; m->exact && i < m->samples_len; i++) {
+        if (m->samples[i] == m->samples[0])
+            continue;
+        pfc_wire_number(m->samples[0], out->first);
+        pfc_wire_number(m->samples[i], out->other);
+        return true;
+    }
+    return false;
+}
+
+static void drop_samples(pfc_measurement *m)
+{
+    free(m->samples);
+    free(m->blocks);
+    m->samples = NULL;
+    m->blocks = NULL;
+    m->samples_len = m->blocks_len = 0;
+}
+
+/* Repeats of what is deterministic that do not agree are no measurement. */
+static void break_unequal(pfc_measurement *m)
+{
+    pfc_unequal values;
+
+    if (m->status != PFC_STATUS_OK || !pfc_measurement_unequal(m, &values))
+        return;
+    drop_samples(m);
+    m->status = PFC_STATUS_BROKEN;
+    free(m->reason);
+    m->reason = pfc_format("%.60s is exact: expected equal values in each repeat, got %s and %s",
+                           m->metric, values.first, values.other);
+}
+
 /* `more` after what is there; a broken side makes the whole broken, for its reason must be seen. */
 static void join_samples(pfc_measurement *m, const pfc_measurement *more)
 {
@@ -186,11 +228,7 @@ static void join_samples(pfc_measurement *m, const pfc_measurement *more)
         m->status = more->status;
         free(m->reason);
         m->reason = pfc_strdup(more->reason);
-        free(m->samples);
-        free(m->blocks);
-        m->samples = NULL;
-        m->blocks = NULL;
-        m->samples_len = m->blocks_len = 0;
+        drop_samples(m);
         return;
     }
     if (m->samples_len + more->samples_len > PFC_WIRE_MAX_SAMPLES)
@@ -201,6 +239,7 @@ static void join_samples(pfc_measurement *m, const pfc_measurement *more)
     m->blocks = pfc_realloc(m->blocks, m->blocks_len + more->blocks_len, sizeof(uint32_t));
     memcpy(m->blocks + m->blocks_len, more->blocks, more->blocks_len * sizeof(uint32_t));
     m->blocks_len += more->blocks_len;
+    break_unequal(m);
 }
 
 void pfc_run_merge(pfc_run *run, pfc_run *more)

@@ -155,6 +155,18 @@ static pfc_code read_name(const json_t *obj, const pfc_json_at *at, const char *
     return PFC_OK;
 }
 
+/* Of what is deterministic, two values are a fault of the benchmark or of its metric. */
+static pfc_code refuse_unequal(const pfc_measurement *m, const pfc_json_at *at, pfc_err *err)
+{
+    pfc_unequal values;
+
+    if (!pfc_measurement_unequal(m, &values))
+        return PFC_OK;
+    return pfc_json_fault(at, "samples", err,
+                          "%.100s %.60s is exact: expected equal samples, got %s and %s",
+                          m->benchmark, m->metric, values.first, values.other);
+}
+
 static pfc_code read_measurement(const json_t *obj, const pfc_json_at *at, pfc_measurement *m,
                                  pfc_err *err)
 {
@@ -196,7 +208,8 @@ static pfc_code read_measurement(const json_t *obj, const pfc_json_at *at, pfc_m
         m->unit = pfc_strdup("");
     if (m->status != PFC_STATUS_OK && m->reason == NULL)
         return pfc_json_fault(at, "reason", err, "is missing: say why there are no samples");
-    return read_samples(obj, at, m, err);
+    code = read_samples(obj, at, m, err);
+    return code == PFC_OK ? refuse_unequal(m, at, err) : code;
 }
 
 static int by_key(const void *a, const void *b)

@@ -122,10 +122,21 @@ pfc_measurement *pfc_run_add(pfc_run *run);
 void pfc_run_add_value(pfc_run *run, const char *benchmark, const char *metric, const char *unit,
                        double value, bool secondary);
 /** Adds the blocks of `more` (another repeat of the same) to `run`, measurement by measurement; new
- *  ones are appended, one that is broken on either side is broken. Takes `more`. */
+ *  ones are appended, one that is broken on either side is broken, as is an exact one with another
+ *  value. Takes `more`. */
 void pfc_run_merge(pfc_run *run, pfc_run *more);
 void pfc_run_free(pfc_run *run);
 void pfc_measurement_clear(pfc_measurement *m);
+/* Two values that should have been one, as texts. */
+typedef struct pfc_unequal {
+    char first[32], other[32];
+} pfc_unequal;
+
+/** A double in as few digits as give it back. */
+void pfc_wire_number(double value, char out[32]);
+/** True for an exact measurement whose samples are not all the same: *out has the first and the first
+ *  that differs from it. */
+bool pfc_measurement_unequal(const pfc_measurement *m, pfc_unequal *out);
 /** Median of the samples; NAN when there are none. */
 double pfc_measurement_median(const pfc_measurement *m);
 /** Sets machine.fingerprint_hash from the pairs. */

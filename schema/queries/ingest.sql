@@ -33,6 +33,42 @@ LEFT JOIN series s ON s.project_id = u.project_id AND s.benchmark_id = b.id AND 
     AND s.backend = u.backend AND s.machine_class = u.class AND s.branch = u.branch
 ORDER BY u.ordinal;
 
+-- name: exact_lock
+-- $1 project_id[], $2 commit_id[]: in one order, so that no two wait in a circle
+SELECT count(pg_advisory_xact_lock(k)) FROM (
+    SELECT DISTINCT hashtextextended('exact ' || u.project_id || ' ' || u.commit_id, 0) AS k
+    FROM unnest($1::bigint[], $2::bigint[]) AS u (project_id, commit_id) ORDER BY 1) t;
+
+-- name: exact_conflicts
+-- $1 place[], $2 project_id[], $3 commit_id[], $4 fingerprint_hash[], $5 series_id[], $6 value[], $7 job_id[] (0: none): exact
+-- results about to be stored; of one place those of one run
+-- -> ordinal (from 1, in the arrays), value and run_id of the first stored result that should be the same and is not;
+-- run_id 0: it is an earlier one of the arrays. All stored ones are the same, so that the oldest tells. Builds of a
+-- search are laid out anew each time, which may change them.
+WITH u AS MATERIALIZED (
+    SELECT t.* FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::float8[], $7::bigint[])
+         WITH ORDINALITY AS t (place, project_id, commit_id, fingerprint, series_id, value, job_id, ordinal)
+    WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = t.project_id AND j.id = t.job_id
+                      AND j.kind IN ('bisect', 'verify')))
+SELECT u.ordinal, o.value, o.run_id
+FROM u CROSS JOIN LATERAL (
+    SELECT m.median AS value, r.id AS run_id
+    FROM runs r
+    JOIN machines k ON k.id = r.machine_id AND k.fingerprint_hash = u.fingerprint
+    CROSS JOIN LATERAL (
+        SELECT x.median FROM measurements x
+        WHERE x.project_id = r.project_id AND x.series_id = u.series_id AND x.run_id = r.id OFFSET 0) m
+    WHERE r.project_id = u.project_id AND r.commit_id = u.commit_id
+      AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
+                      AND j.kind IN ('bisect', 'verify'))
+    ORDER BY r.id LIMIT 1) o
+WHERE o.value <> u.value
+UNION ALL
+SELECT u.ordinal, e.value, 0
+FROM u JOIN u e ON e.project_id = u.project_id AND e.commit_id = u.commit_id AND e.series_id = u.series_id
+    AND e.fingerprint = u.fingerprint AND e.place < u.place AND e.value <> u.value
+ORDER BY 1;
+
 -- name: group_store
 -- $1 project_id[], $2 run_id[], $3 header_hash[], $4 commit_id[], $5 branch[], $6 suite[],
 -- $7 suite_hash[], $8 machine_id[], $9 job_id[] (0: none; what is no job of runners in the project is

@@ -249,6 +249,8 @@ static pfc_code store_measured(pfc_ingest *in, pfc_err *err)
         code = resolve_series(in, err);
     if (!code)
         code = check_overlap(in, err);
+    if (!code)
+        code = pfc_ingest_exact_check(in, err);
     if (code)
         return code;
     pfc_ingest_measurements(&rows, &in, 1);
@@ -359,6 +361,8 @@ static pfc_code store(pfc_ingest *in, const char *actor, const char *key, pfc_in
                              in->run->started_at, &in->commit_id, err);
     if (!code)
         code = find_machine(in, err);
+    if (!code)
+        code = pfc_ingest_exact_lock(in->tx, &in, 1, err);
     if (!code)
         code = claim_run(in, out, err);
     if (code || out->repeated)

@@ -59,6 +59,25 @@ void pfc_ingest_measurements(pfc_copy *out, pfc_ingest *const *runs, size_t len)
 /** An object of texts as JSON; caller frees. */
 char *pfc_ingest_pairs(const pfc_pairs *pairs);
 
+/* An exact result that is not what another run of the same commit and fingerprint has. */
+typedef struct pfc_exact_conflict {
+    bool found;
+    size_t row; /* of the run's columns; the first such */
+    int64_t run_id;
+    double stored;
+} pfc_exact_conflict;
+
+/** Runs with exact results at one commit are stored one after the other, so that each sees the earlier
+ *  one's values: taken before their rows are made, until the transaction ends. */
+pfc_code pfc_ingest_exact_lock(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
+                               pfc_err *err) PFC_MUSTCHECK;
+/** Looks for them, out[i] for runs[i], all false before; also among the runs themselves, where the later one
+ *  has the conflict. Series and commits are known. */
+pfc_code pfc_ingest_exact_conflicts(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
+                                    pfc_exact_conflict *out, pfc_err *err) PFC_MUSTCHECK;
+/** PFC_ECONFLICT with both values when `in` has one. */
+pfc_code pfc_ingest_exact_check(pfc_ingest *in, pfc_err *err) PFC_MUSTCHECK;
+
 /** Where one run of a group stands. */
 typedef enum pfc_group_state {
     PFC_GROUP_ALONE,  /* needs more than inserts (or may be there already): store it by itself */

@@ -243,6 +243,22 @@ static pfc_code find_series(group *g, pfc_err *err)
     return code;
 }
 
+/* One whose exact results are not those of an earlier run is for pfc_ingest_one to refuse. */
+static pfc_code check_exact(group *g, pfc_err *err)
+{
+    pfc_exact_conflict conflicts[PFC_INGEST_GROUP_MAX] = { 0 };
+    bool keep[PFC_INGEST_GROUP_MAX];
+    pfc_code code = pfc_ingest_exact_lock(g->tx, g->in, g->len, err);
+
+    if (!code)
+        code = pfc_ingest_exact_conflicts(g->tx, g->in, g->len, conflicts, err);
+    for (size_t i = 0; i < g->len; i++)
+        keep[i] = !conflicts[i].found;
+    if (!code)
+        sift(g, keep);
+    return code;
+}
+
 /* ---- rows ---- */
 
 static void run_args(pfc_args *args, const group *g)
@@ -319,6 +335,8 @@ static pfc_code store_group(group *g, pfc_err *err)
 
     if (!code && g->len)
         code = find_series(g, err);
+    if (!code && g->len)
+        code = check_exact(g, err);
     if (!code && g->len)
         code = insert_runs(g, err);
     if (!code && g->len)

@@ -1,6 +1,7 @@
 """What a service stores of broken, differing and exact results reaches the person who asks: text, --json, exit status."""
 
 import json
+import os
 import unittest
 
 import stack
@@ -85,6 +86,25 @@ class Results(unittest.TestCase):
         self.post({**document(23, 8, {"x": 100.0, "y": 100.0}), "project": "q"})
         closed, = stack.wait_for("its end", lambda: alerts("verified_fixed"))
         self.assertEqual((closed["id"], closed["undone_by"]), (alert["id"], COMMITS[7]))
+
+    def test_two_values_of_an_exact_metric_are_refused_with_both(self):
+        refused = self.post(document(31, 1, {"x": [5, 6]}), status=400)["error"]
+        self.assertEqual(refused["field"], "measurements[0].samples")
+        self.assertIn("x cycles is exact: expected equal samples, got 5 and 6", refused["message"])
+        path = os.path.join(self.stack.dir, "run.json")
+
+        def push(doc, status):
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(doc, file)
+            return self.stack.perfci("push", path, "--project", "p", status=status)
+        self.assertIn("got 5 and 6", push(document(31, 1, {"x": [5, 6]}), 2).stderr)
+        push(document(32, 1, {"x": [500]}), 0)
+        push(document(33, 1, {"x": [500]}), 0)
+        said = push(document(34, 1, {"x": [501]}), None)
+        self.assertNotEqual(said.returncode, 0)
+        self.assertRegex(said.stderr, "is exact: expected 500, which run [0-9]+ has at commit 000000000000, got 501")
+        self.stack.api(f"/runs/{run_id(34)}", status=404)
+        push(document(35, 1, {"x": [501]}, {"compiler": "gcc 14"}), 0)
 
     def test_other_compilers_and_machines_decide_nothing_unless_asked(self):
         self.post(document(11, 3, {"x": 100.0}, {"compiler": "gcc 12"}))

@@ -88,6 +88,28 @@ Test(spool_upload, a_run_that_the_server_has_an_error_with_stops_no_other)
 }
 
 /* Three of them are no broken server, when it takes others. */
+/* Such as an exact metric with another value than another run has: no try mends that. */
+Test(spool_upload, a_conflict_is_told_once_and_stops_no_other)
+{
+    clerk c = { .status = 201, .body = "{}", .odd = { 2 }, .odd_status = 409 };
+    char reason[PFC_ERR_MAX];
+    pfc_spool_report report;
+    pfc_err err = { 0 };
+
+    add_runs(1, 3);
+    cr_assert(eq(int, upload_to(&c, &report, &err), PFC_OK), "%s", err.msg);
+    want_calls(&c, "123");
+    cr_assert(eq(sz, report.uploaded, 2));
+    cr_assert(eq(sz, report.rejected, 1));
+    cr_assert(eq(sz, report.waiting, 0));
+    cr_assert(eq(int, look(2, reason), PFC_SPOOL_REJECTED));
+    cr_assert(ne(ptr, strstr(reason, "409"), NULL), "%s", reason);
+    c.calls = 0;
+    add_runs(4, 4);
+    cr_assert(eq(int, upload_to(&c, &report, &err), PFC_OK), "%s", err.msg);
+    want_calls(&c, "4");
+}
+
 Test(spool_upload, nor_do_several)
 {
     clerk c = { .status = 201, .body = "{}", .odd = { 2, 4, 6 }, .odd_status = 500 };

@@ -130,6 +130,13 @@ void fx_measure(pfc_run *run, const char *benchmark, const char *metric, double 
         m->blocks[i] = (uint32_t)(count / blocks);
 }
 
+void fx_exact(pfc_run *run, const char *benchmark, const char *metric, double value)
+{
+    fx_measure(run, benchmark, metric, value, 0, 1, 1, 1);
+    run->measurements[run->measurements_len - 1].exact = true;
+    run->measurements[run->measurements_len - 1].samples[0] = value;
+}
+
 void fx_break(pfc_run *run, const char *benchmark, const char *reason)
 {
     for (size_t i = 0; i < run->measurements_len; i++) {

@@ -25,6 +25,8 @@ pfc_run *fx_run(unsigned n);
 /** `count` samples in `blocks` equal blocks around `center` with relative noise `rel`, seeded. */
 void fx_measure(pfc_run *run, const char *benchmark, const char *metric, double center, double rel,
                 size_t count, size_t blocks, uint64_t seed);
+/** One sample of a metric without noise. */
+void fx_exact(pfc_run *run, const char *benchmark, const char *metric, double value);
 /** Makes all of its measurements of that benchmark broken. */
 void fx_break(pfc_run *run, const char *benchmark, const char *reason);
 /** Stores and frees it; returns our run id. */

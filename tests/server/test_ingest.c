@@ -454,3 +454,62 @@ Test(ingest, a_job_that_is_none_of_the_projects_is_left_out)
     free(url);
     pfc_db_close(db);
 }
+
+static pfc_run *exact_run(unsigned n, double value, const char *compiler)
+{
+    pfc_run *run = fx_run(n);
+
+    fx_measure(run, "gemm/a", "time_ns", 100, 0.01, 12, 3, n);
+    fx_exact(run, "gemm/a", "cycles", value);
+    pfc_pairs_set(&run->machine.fingerprint, "compiler", compiler);
+    pfc_machine_hash(&run->machine);
+    return run;
+}
+
+static pfc_code try_exact(pfc_db *db, int64_t p, pfc_run *run, pfc_err *err)
+{
+    pfc_ingest_result result = { 0 };
+    pfc_code code = pfc_run_ingest(db, "test", p, run, NULL, &result, err);
+
+    pfc_run_free(run);
+    return code;
+}
+
+/* Twice the same is fine, as is another commit or another compiler; another value is refused whole. */
+Test(ingest, another_value_of_an_exact_metric_at_the_same_commit_is_a_conflict)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    pfc_err err = { 0 };
+    char *count;
+    pfc_run *search;
+
+    fx_commits(db, p, 1, 2);
+    cr_assert(eq(int, try_exact(db, p, exact_run(1, 500, "gcc 12"), &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, try_exact(db, p, exact_run(1, 500, "gcc 12"), &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, try_exact(db, p, exact_run(2, 501, "gcc 12"), &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, try_exact(db, p, exact_run(1, 501, "gcc 13"), &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, try_exact(db, p, exact_run(1, 501, "gcc 12"), &err), PFC_ECONFLICT));
+    cr_expect(eq(str, err.field, "measurements[1].samples"));
+    cr_expect(ne(ptr, strstr(err.msg, "gemm/a cycles on cpu-scalar is exact"), NULL), "%s",
+              err.msg);
+    cr_expect(ne(ptr, strstr(err.msg, "expected 500, which run"), NULL), "%s", err.msg);
+    cr_expect(ne(ptr, strstr(err.msg, "got 501"), NULL), "%s", err.msg);
+    count = pfc_test_sql_value(
+        url,
+        "SELECT (SELECT count(*) FROM runs) || ' ' || (SELECT count(*) FROM measurements) || ' '"
+        " || (SELECT count(*) FROM run_parts)");
+    cr_expect(eq(str, count, "4 8 4"), "nothing of it is there");
+    free(count);
+    /* the builds of a search are laid out anew: what they count is no conflict */
+    pfc_test_sql(url, "INSERT INTO jobs (project_id, kind, state) VALUES (1, 'bisect', 'done')");
+    search = exact_run(1, 502, "gcc 12");
+    count = pfc_test_sql_value(url, "SELECT max(id) FROM jobs");
+    search->job_id = strtol(count, NULL, 10);
+    free(count);
+    cr_assert(eq(int, try_exact(db, p, search, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, try_exact(db, p, exact_run(1, 500, "gcc 12"), &err), PFC_OK), "%s", err.msg);
+    free(url);
+    pfc_db_close(db);
+}

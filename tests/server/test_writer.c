@@ -526,3 +526,43 @@ Test(writer, a_circle_of_waiting_is_not_the_senders_concern)
     cr_assert(eq(long, number("SELECT count(*) FROM runs"), 2));
     cr_assert(eq(long, number("SELECT count(*) FROM measurements"), 2));
 }
+
+static pfc_run *with_exact(unsigned commit, double value)
+{
+    pfc_run *run = one_benchmark(commit, (unsigned)value);
+
+    fx_exact(run, "gemm/a", "cycles", value);
+    return run;
+}
+
+/* Against what is stored, and against a neighbour in the group: the later one alone is refused. */
+Test(writer, an_exact_metric_with_another_value_is_refused_and_its_neighbours_are_stored)
+{
+    pfc_ingest_ticket *tickets[5];
+    const pfc_code want[] = { PFC_OK, PFC_ECONFLICT, PFC_OK, PFC_ECONFLICT, PFC_OK };
+    pfc_ingest_result result = { 0 };
+    barrier b = { 0 };
+    pfc_err err = { 0 };
+
+    fx_ingest(db, project, with_exact(1, 500));
+    pfc_test_sql(url, "UPDATE machines SET last_seen_at = now() + interval '1 day'");
+    hold(&b);
+    tickets[0] = ticket_of(with_exact(1, 500), NULL);
+    tickets[1] = ticket_of(with_exact(1, 501), NULL);
+    tickets[2] = ticket_of(with_exact(2, 700), NULL);
+    tickets[3] = ticket_of(with_exact(2, 701), NULL);
+    tickets[4] = ticket_of(with_exact(2, 700), NULL);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(tickets); i++)
+        submit(tickets[i]);
+    let_go(&b);
+    wait_for(&counter, 6);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(tickets); i++) {
+        cr_expect(eq(int, take(tickets[i], &result, &err), want[i]), "%zu: %s", i, err.msg);
+        if (want[i])
+            cr_expect(ne(ptr, strstr(err.msg, i == 1 ? "got 501" : "expected 700"), NULL), "%s",
+                      err.msg);
+        pfc_ingest_ticket_free(tickets[i]);
+    }
+    cr_expect(
+        eq(long, number("SELECT count(*) FROM runs"), 5)); /* and the one that held the writer */
+}

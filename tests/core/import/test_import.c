@@ -93,7 +93,7 @@ Test(numbers, value_and_metrics_objects_are_read)
     pfc_run_free(run);
 
     run = read_text("{\"metrics\": {\"time_ns\": 5, \"size\": {\"value\": 9, \"unit\": \"bytes\"},"
-                    "\"score\": {\"samples\": [1, 2], \"higher_is_better\": true,"
+                    "\"score\": {\"samples\": [2, 2], \"higher_is_better\": true,"
                     "\"exact\": true}}}",
                     NULL);
     cr_assert(eq(sz, run->measurements_len, 3));
@@ -104,6 +104,16 @@ Test(numbers, value_and_metrics_objects_are_read)
     cr_assert(m->higher_is_better);
     cr_assert(m->exact);
     pfc_run_free(run);
+}
+
+Test(numbers, unequal_samples_of_an_exact_metric_are_refused)
+{
+    static const char text[] = "{\"metrics\": {\"size\": {\"samples\": [5, 6], \"exact\": true}}}";
+    pfc_run *run = NULL;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_import_text(NULL, text, strlen(text), &run, &err), PFC_EINVAL));
+    cr_assert(ne(ptr, strstr(err.msg, "got 5 and 6"), NULL), "%s", err.msg);
 }
 
 Test(numbers, a_value_that_is_not_finite_is_skipped_with_a_reason)

@@ -212,6 +212,56 @@ Test(run, a_broken_measurement_has_a_reason_and_no_samples)
     pfc_run_free(run);
 }
 
+static void expect_read(const char *text, pfc_code want, const char *says)
+{
+    pfc_run *run = NULL;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_run_from_json(text, strlen(text), &run, &err), want), "%s: %s", text,
+              err.msg);
+    cr_assert(ne(ptr, strstr(err.msg, says), NULL), "%s", err.msg);
+    pfc_run_free(run);
+}
+
+/* Of an exact metric two values are no measurement; of any other they are noise. */
+Test(run, unequal_samples_of_an_exact_metric_are_refused_with_both_values)
+{
+#define SAMPLES(exact, list)                                                                       \
+    "{" HEAD ",\"measurements\":[{" BENCH ",\"exact\":" exact ",\"samples\":" list "}]}"
+    expect_read(SAMPLES("true", "[[5,6]]"), PFC_EINVAL, "measurements[0].samples");
+    expect_read(SAMPLES("true", "[[5,6]]"), PFC_EINVAL,
+                "is exact: expected equal samples, got 5 and 6");
+    expect_read(SAMPLES("true", "[[0.1],[0.1,0.1],[0.30000000000000004]]"), PFC_EINVAL,
+                "got 0.1 and 0.30000000000000004");
+    expect_read(SAMPLES("true", "[[5,5],[5]]"), PFC_OK, "");
+    expect_read(SAMPLES("true", "[[0,-0.0]]"), PFC_OK, "");
+    expect_read(SAMPLES("false", "[[5,6]]"), PFC_OK, "");
+}
+
+static pfc_run *exact_value(double value)
+{
+    pfc_run *run = pfc_run_new();
+
+    pfc_run_add_value(run, "a", "cycles", "cycles", value, false);
+    run->measurements[0].exact = true;
+    return run;
+}
+
+Test(run, repeats_of_an_exact_metric_that_do_not_agree_are_broken)
+{
+    pfc_run *run = exact_value(5);
+
+    pfc_run_merge(run, exact_value(5));
+    cr_assert(eq(int, run->measurements[0].status, PFC_STATUS_OK));
+    cr_assert(eq(sz, run->measurements[0].samples_len, 2));
+    pfc_run_merge(run, exact_value(6));
+    cr_assert(eq(int, run->measurements[0].status, PFC_STATUS_BROKEN));
+    cr_assert(eq(str, run->measurements[0].reason,
+                 "cycles is exact: expected equal values in each repeat, got 5 and 6"));
+    cr_assert(eq(sz, run->measurements[0].samples_len, 0));
+    pfc_run_free(run);
+}
+
 Test(pairs, the_hash_does_not_depend_on_the_order)
 {
     pfc_machine a = { 0 };
