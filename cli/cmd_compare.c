@@ -408,6 +408,31 @@ static pfc_code find_base(const pfc_take *t, const char *base, char **name, pfc_
     return code;
 }
 
+/* In the CI job of a pull request the base branch's perfci.yaml counts, which its author cannot change. */
+static pfc_code use_base_settings(pfc_take *t, const char *name, const pfc_commit_id *tip,
+                                  pfc_err *err)
+{
+    const char *const marks[] = { getenv("GITHUB_BASE_REF"),
+                                  getenv("CI_MERGE_REQUEST_TARGET_BRANCH_NAME") };
+    bool pull_request = false;
+    pfc_code code;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(marks); i++)
+        pull_request = pull_request || (marks[i] && marks[i][0]);
+    if (!pull_request)
+        return PFC_OK;
+    code = pfc_take_config_of(t, tip, err);
+    if (code || t->measure.measure || t->measure.suite)
+        return code;
+    pfc_err_set(err, PFC_EINVAL,
+                "nothing to measure: for a pull request perfci.yaml of the base branch counts, and "
+                "%.100s has none",
+                name);
+    return pfc_err_hint(err,
+                        "commit perfci.yaml to the base branch, or pass \"--config perfci.yaml\" "
+                        "where every author is trusted");
+}
+
 /* HEAD against where it left the base branch. Nothing is compared when HEAD is part of it. */
 static pfc_code check(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_err *err)
 {
@@ -436,11 +461,55 @@ static pfc_code check(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_err 
         free(name);
         return PFC_OK;
     }
+    if (!code)
+        code = use_base_settings(t, name, &tip, err);
     free(name);
     if (!code && !pfc_repo_dirty(t->repo, &changed, NULL, NULL) && changed)
         pfc_cli_warn(t->cli, "%zu tracked files differ from HEAD; HEAD is what is measured",
                      changed);
     return code ? code : compare_measured(o, t, ids, out, err);
+}
+
+static void put_word(json_t *words, const char *flag, const char *value)
+{
+    if (!value)
+        return;
+    json_array_append_new(words, json_string(flag));
+    json_array_append_new(words, json_string(value));
+}
+
+/* The words that make it again, from anywhere in a clone. */
+static json_t *repeat_words(const compare_opts *o, const pfc_cmp *cmp)
+{
+    const char *const sides[] = { o->check ? cmp->a : o->sides[0],
+                                  o->check ? cmp->b : o->sides[1] };
+    json_t *words = json_pack("[s, s]", "perfci", "compare");
+    char number[32];
+
+    for (int i = 0; i < 2; i++)
+        /* A revision is written as the commit that it was. */
+        json_array_append_new(words,
+                              json_string((pfc_fs_exists(sides[i]) && !pfc_fs_is_dir(sides[i])) ||
+                                                  !(i ? cmp->b : cmp->a)
+                                              ? sides[i]
+                                              : (i ? cmp->b : cmp->a)));
+    if (o->stored)
+        json_array_append_new(words, json_string("--stored"));
+    if (o->across)
+        json_array_append_new(words, json_string("--across"));
+    put_word(words, "--project", o->project);
+    put_word(words, "--config", o->take.config);
+    put_word(words, "--suite", o->take.suite);
+    put_word(words, "--measure", o->take.measure);
+    put_word(words, "--build", o->take.build);
+    put_word(words, "--filter", o->take.filter);
+    for (size_t i = 0; i < o->take.backends_len; i++)
+        put_word(words, "--backend", o->take.backends[i]);
+    (void)snprintf(number, sizeof(number), "%g", o->margin);
+    put_word(words, "--margin", o->margin > 0 ? number : NULL);
+    (void)snprintf(number, sizeof(number), "%zu", o->rounds);
+    put_word(words, "--rounds", o->rounds ? number : NULL);
+    return words;
 }
 
 static int finish(const pfc_cli *cli, const compare_opts *o, const pfc_cmp *cmp)
@@ -480,6 +549,7 @@ static int run_compare(pfc_cli *cli, compare_opts *o)
                                          err.msg[0] ? err.msg : pfc_code_name(err.code)));
         status = o->git_bisect ? PFC_MEASURE_CANNOT : status;
     } else {
+        cmp.repeat = repeat_words(o, &cmp);
         status = finish(cli, o, &cmp);
     }
     pfc_cmp_clear(&cmp);

@@ -60,6 +60,7 @@ void pfc_cmp_clear(pfc_cmp *cmp)
     free(cmp->a);
     free(cmp->b);
     free(cmp->nothing);
+    json_decref(cmp->repeat);
     free(cmp->failure);
     for (size_t i = 0; i < cmp->differs_len; i++) {
         free(cmp->differs[i].field);

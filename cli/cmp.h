@@ -62,6 +62,7 @@ typedef struct pfc_cmp {
     char *failure;      /* why there is no comparison at all; NULL */
     int failure_status; /* its exit status */
     char *nothing;      /* why there is nothing to compare, which is no failure; NULL */
+    json_t *repeat;     /* words of the command that makes it again; NULL: not known */
     double canary_rel;  /* how much the machine's canary changed; 0: it did not, or is unknown */
 } pfc_cmp;
 
@@ -83,6 +84,9 @@ void pfc_cmp_row_clear(pfc_cmp_row *row);
  *  pfc_run_select; the comparison is then unchanged. */
 pfc_code pfc_cmp_select(pfc_cmp *cmp, const pfc_select *what, pfc_err *err) PFC_MUSTCHECK;
 void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp);
+/** Appends the command that makes the comparison again, as it is typed; false: it cannot be written in a
+ *  line. *whole false: without commands that were given by --measure or --build. */
+bool pfc_cmp_repeat_line(const pfc_cmp *cmp, pfc_buf *out, bool *whole);
 /** "regression", "improvement", "same", "inconclusive", "broken". */
 const char *pfc_cmp_name(pfc_cmp_verdict verdict);
 /** 4 broken, 1 regression, 3 inconclusive (or nothing to compare, or stored results of different

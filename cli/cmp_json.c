@@ -110,6 +110,8 @@ json_t *pfc_cmp_to_json(const pfc_cmp *cmp)
     json_object_set_new(doc, "summary", summary);
     if (cmp->rounds)
         json_object_set_new(doc, "rounds", json_integer((json_int_t)cmp->rounds));
+    if (cmp->repeat)
+        json_object_set(doc, "repeat", cmp->repeat);
     if (cmp->nothing)
         json_object_set_new(doc, "nothing", json_string(cmp->nothing));
     put_differences(doc, cmp);
@@ -301,6 +303,8 @@ pfc_code pfc_cmp_from_json(const json_t *doc, pfc_cmp *out, pfc_err *err)
         code = read_name(doc, "b", &out->b, err);
     if (!code)
         code = read_differences(doc, out, err);
+    if (json_is_array(json_object_get(doc, "repeat")))
+        out->repeat = json_incref(json_object_get(doc, "repeat"));
     out->only_a = read_only(doc, "only_in_a", "only_a");
     out->only_b = read_only(doc, "only_in_b", "only_b");
     if (!code)

@@ -1,7 +1,6 @@
 /* Markdown of a comparison. */
 #include "cli/comment.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -128,6 +127,18 @@ static void put_differences(pfc_buf *out, const pfc_cmp *cmp)
     }
 }
 
+static void put_repeat(pfc_buf *out, const pfc_cmp *cmp)
+{
+    pfc_buf line;
+    bool whole;
+
+    pfc_buf_init(&line, 8192);
+    if (pfc_cmp_repeat_line(cmp, &line, &whole))
+        pfc_buf_printf(out, ". Reproduce%s: `%s`",
+                       whole ? "" : ", with the job's own commands added", pfc_buf_text(&line));
+    pfc_buf_clear(&line);
+}
+
 void pfc_comment_markdown(const pfc_cmp *cmp, const char *key, const char *link, pfc_buf *out)
 {
     const size_t changed = cmp->count[PFC_CMP_REGRESSION] + cmp->count[PFC_CMP_BROKEN];
@@ -160,13 +171,7 @@ void pfc_comment_markdown(const pfc_cmp *cmp, const char *key, const char *link,
     pfc_markdown_code(out, cmp->b);
     pfc_buf_puts(out, " with ");
     pfc_markdown_code(out, cmp->a);
-    pfc_buf_puts(out, ". Reproduce: `perfci compare ");
-    for (const char *p = cmp->a; *p; p++)
-        pfc_buf_putc(out, isalnum((unsigned char)*p) || strchr("._/-", *p) ? *p : '?');
-    pfc_buf_putc(out, ' ');
-    for (const char *p = cmp->b; *p; p++)
-        pfc_buf_putc(out, isalnum((unsigned char)*p) || strchr("._/-", *p) ? *p : '?');
-    pfc_buf_puts(out, "`");
+    put_repeat(out, cmp);
     if (link)
         pfc_buf_printf(out, " · <%s>", link);
     pfc_buf_putc(out, '\n');

@@ -155,6 +155,30 @@ class WhichCounts(Repository):
         self.assertNotRegex(done.stderr, "[\x00-\x09\x0b-\x1f]")
 
 
+class PullRequest(Repository):
+    """In the CI job of a pull request the base branch's file counts: its author must not choose the command."""
+
+    def setUp(self):
+        super().setUp()
+        self.git("checkout", "-q", "-b", "topic", cwd=self.repo)
+        self.write("repo/perfci.yaml", "measure: echo 1\nmetric: own\n")
+        self.commit("own", 100)
+
+    def check(self, base, *args):
+        return self.here("check", "--base", base, "--rounds", "1", *args, env={"GITHUB_BASE_REF": "main"})
+
+    def test_the_base_branchs_counts(self):
+        main = self.git("rev-parse", "main", cwd=self.repo)[:12]
+        self.assertIn(f"config: perfci.yaml@{main}; measure: cat value; metric: new", self.check("main").stderr)
+        # Outside such a job it is the working tree's.
+        self.assertIn("measure: echo 1", self.here("check", "--base", "main", "--rounds", "1").stderr)
+
+    def test_a_base_branch_without_one_is_said(self):
+        done = self.expect(self.check("none"), 2)
+        self.assertIn("for a pull request perfci.yaml of the base branch counts, and none has none", done.stderr)
+        self.assertIn("metric: own", self.check("none", "--config", "perfci.yaml").stderr)
+
+
 class Bare(Repository):
     """A clone without a working tree, as a nightly job has it."""
 
@@ -318,6 +342,35 @@ class Choosing(Repository):
         typed = support.subprocess.run(line.replace("perfci", support.PERFCI, 1) + " --json", shell=True, cwd=self.repo,
                                        env=self.env, capture_output=True, text=True, check=False)
         self.assertEqual(self.names(json.loads(typed.stdout)), {"BenchmarkSlow-2"})
+
+    def test_the_comments_line_makes_the_comparison_again_as_it_is_printed(self):
+        self.git("checkout", "-q", "-b", "topic", cwd=self.repo)
+        self.commit("slow", 150)
+        flags = ["--filter", "Fast|it's", "--margin", "0.02", "--rounds", "3"]
+        made = self.here("check", "--base", "after", *flags, "--json")
+        comment = self.expect(self.here("comment", "--dry-run", text=made.stdout), 0).stdout
+        line, = re.findall(r"Reproduce: `(.*)`", comment)
+        self.assertTrue(line.startswith("perfci compare "), line)
+        again = support.subprocess.run(line.replace("perfci", support.PERFCI, 1) + " --json", shell=True, cwd=self.repo,
+                                       env=self.env, capture_output=True, text=True, check=False)
+        made, again = json.loads(made.stdout), json.loads(again.stdout)
+        for key in "a", "b", "repeat":
+            self.assertEqual(made[key], again[key])
+        self.assertEqual((self.names(again), again["rounds"]), ({"BenchmarkFast-2"}, 3))
+
+    def test_what_a_comment_prints_to_be_typed_is_a_comparison_and_runs_nothing_else(self):
+        made = self.json_of(self.here("compare", "before", "after", "--rounds", "1", "--json"), None)
+        for repeat, line in ((["perfci", "compare", "a", "b", "--measure", "rm -rf x", "--suite", "q"], "`perfci compare a b --suite q`"),
+                             (["rm", "-rf", "a", "b"], f"`perfci compare {made['a']['name']} {made['b']['name']}`"),
+                             (["perfci", "compare", "$(x)", "b"], "`perfci compare '$(x)' b`"),
+                             (["perfci", "compare", "--measure", "b"], "`perfci compare " + made["a"]["name"]),
+                             (["perfci", "compare", "a`b", "c"], None)):
+            body = self.expect(self.here("comment", "--dry-run", text=json.dumps({**made, "repeat": repeat})), 0).stdout
+            self.assertNotIn("rm -rf", body)
+            if line:
+                self.assertIn(line, body)
+            else:
+                self.assertNotIn("Reproduce", body)
 
 
 if __name__ == "__main__":
