@@ -9,9 +9,8 @@
 #include "cli/turns.h"
 #include "core/base/buf.h"
 #include "core/base/parse.h"
+#include "core/stats/family.h"
 #include "core/wire/fingerprint.h"
-
-#define FDR_LEVEL 0.05
 
 enum { MIN_BLOCKS = 3 };
 
@@ -223,7 +222,12 @@ pfc_cmp_row *pfc_cmp_add_row(pfc_cmp *cmp)
 {
     cmp->rows = pfc_grow(cmp->rows, cmp->len, &cmp->cap, sizeof(cmp->rows[0]));
     cmp->rows[cmp->len] = (pfc_cmp_row){
-        .rel_change = NAN, .rel_low = NAN, .rel_high = NAN, .p = NAN, .noise_rel = NAN
+        .rel_change = NAN,
+        .rel_low = NAN,
+        .rel_high = NAN,
+        .p = NAN,
+        .p_adjusted = NAN,
+        .noise_rel = NAN,
     };
     return &cmp->rows[cmp->len++];
 }
@@ -244,6 +248,7 @@ static pfc_code add_pair(pfc_cmp *cmp, const pfc_measurement *a, const pfc_measu
     row->backend = pfc_strdup(b->backend);
     row->unit = pfc_strdup(b->unit);
     row->higher_is_better = b->higher_is_better;
+    row->exact = a->exact && b->exact;
     row->secondary = pfc_streq(pfc_pairs_get(&b->extra, PFC_ROLE), PFC_ROLE_SECONDARY);
     if (bad) {
         row->verdict = PFC_CMP_BROKEN;
@@ -255,27 +260,31 @@ static pfc_code add_pair(pfc_cmp *cmp, const pfc_measurement *a, const pfc_measu
     return judge(a, b, margin, row, err);
 }
 
-/* Many rows, many chances to be fooled: only what stands over all of them is called a change. */
-static void hold_discovery_rate(pfc_cmp *cmp)
+static bool is_change(const pfc_cmp_row *row)
 {
-    double *p = pfc_calloc(cmp->len + 1, sizeof(double));
-    bool *keep = pfc_calloc(cmp->len + 1, sizeof(bool));
+    return row->verdict == PFC_CMP_REGRESSION || row->verdict == PFC_CMP_IMPROVEMENT;
+}
 
-    for (size_t i = 0; i < cmp->len; i++)
-        p[i] = isfinite(cmp->rows[i].p) && !is_canary(&cmp->rows[i]) ? cmp->rows[i].p : 1;
-    if (cmp->len > 1)
-        pfc_stats_fdr(p, cmp->len, FDR_LEVEL, keep);
-    for (size_t i = 0; i < cmp->len && cmp->len > 1; i++) {
-        pfc_cmp_row *row = &cmp->rows[i];
+/* The service's rule (family.h). The canary and exact metrics are no members of the family. */
+static void judge_together(pfc_cmp *cmp)
+{
+    pfc_family_row *rows = pfc_calloc(cmp->len + 1, sizeof(*rows));
 
-        if ((row->verdict == PFC_CMP_REGRESSION || row->verdict == PFC_CMP_IMPROVEMENT) &&
-            !keep[i] && !is_canary(row)) {
-            row->verdict = PFC_CMP_INCONCLUSIVE;
-            row->more_rounds = row->rounds ? 1 : 0;
+    for (size_t i = 0; i < cmp->len; i++) {
+        const pfc_cmp_row *row = &cmp->rows[i];
+
+        rows[i].p = row->exact || is_canary(row) ? (double)NAN : row->p;
+        rows[i].verdict = is_change(row) ? PFC_VERDICT_DIFFERENT : PFC_VERDICT_SAME;
+    }
+    pfc_compare_family(rows, cmp->len);
+    for (size_t i = 0; i < cmp->len; i++) {
+        cmp->rows[i].p_adjusted = rows[i].p_adjusted;
+        if (is_change(&cmp->rows[i]) && rows[i].verdict != PFC_VERDICT_DIFFERENT) {
+            cmp->rows[i].verdict = PFC_CMP_INCONCLUSIVE;
+            cmp->rows[i].more_rounds = cmp->rows[i].rounds ? 1 : 0;
         }
     }
-    free(keep);
-    free(p);
+    free(rows);
 }
 
 static void set_differences(pfc_cmp *cmp, const pfc_pairs *a, const pfc_pairs *b)
@@ -337,7 +346,7 @@ pfc_code pfc_cmp_runs(const pfc_run *a, const pfc_run *b, const char *name_a, co
             add_only(out->only_a, &a->measurements[i]);
     if (code)
         return code;
-    hold_discovery_rate(out);
+    judge_together(out);
     set_differences(out, &a->machine.fingerprint, &b->machine.fingerprint);
     pfc_cmp_count(out);
     return PFC_OK;

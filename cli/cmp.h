@@ -34,9 +34,10 @@ typedef struct pfc_cmp_row {
     char *reason; /* when broken */
     bool broken_a, broken_b;
     bool higher_is_better;
+    bool exact;
     bool secondary; /* shown, but no reason to fail */
     pfc_cmp_side a, b;
-    double rel_change, rel_low, rel_high, p, noise_rel; /* NAN: unknown */
+    double rel_change, rel_low, rel_high, p, p_adjusted, noise_rel; /* NAN: unknown */
     size_t rounds; /* in turns, that the verdict stands on; 0: not measured in turns */
     size_t
         more_rounds; /* not decided, in turns: those that are likely to decide it still; else 0 */
@@ -68,8 +69,8 @@ typedef struct pfc_cmp {
 
 /**
  * Judges `b` against `a`. Values of one process launch hang together, so that blocks' medians are
- * compared where there are three or more blocks a side, else the samples themselves. Differences
- * that would not stand a false discovery rate of 5 % over all rows become inconclusive.
+ * compared where there are three or more blocks a side, else the samples themselves. What is
+ * called different is decided over all rows (core/stats/family.h), as by the service.
  * margin: relative change that does not matter; 0: 0.01. Clear *out in every case.
  */
 pfc_code pfc_cmp_runs(const pfc_run *a, const pfc_run *b, const char *name_a, const char *name_b,

@@ -51,6 +51,7 @@ static json_t *row_json(const pfc_cmp_row *r)
         json_object_set_new(doc, "rel_low", number(r->rel_low));
         json_object_set_new(doc, "rel_high", number(r->rel_high));
         json_object_set_new(doc, "p", number(r->p));
+        json_object_set_new(doc, "p_adjusted", number(r->p_adjusted));
         json_object_set_new(doc, "noise_rel", number(r->noise_rel));
     } else {
         json_object_set_new(doc, "broken", broken_json(r));
@@ -60,6 +61,8 @@ static json_t *row_json(const pfc_cmp_row *r)
     json_object_set_new(doc, "verdict", json_string(pfc_cmp_name(r->verdict)));
     if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_rounds)
         json_object_set_new(doc, "more_rounds", json_integer((json_int_t)r->more_rounds));
+    if (r->exact)
+        json_object_set_new(doc, "exact", json_true());
     if (r->secondary)
         json_object_set_new(doc, "secondary", json_true());
     return doc;
@@ -202,11 +205,9 @@ static pfc_code read_row(const json_t *obj, const pfc_json_at *at, pfc_cmp_row *
     const struct {
         const char *key;
         double *out;
-    } numbers[] = { { "rel_change", &row->rel_change },
-                    { "rel_low", &row->rel_low },
-                    { "rel_high", &row->rel_high },
-                    { "p", &row->p },
-                    { "noise_rel", &row->noise_rel } };
+    } numbers[] = { { "rel_change", &row->rel_change }, { "rel_low", &row->rel_low },
+                    { "rel_high", &row->rel_high },     { "p", &row->p },
+                    { "p_adjusted", &row->p_adjusted }, { "noise_rel", &row->noise_rel } };
     int64_t more = 0;
     pfc_code code = read_texts(obj, at, row, err);
 

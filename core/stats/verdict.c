@@ -3,12 +3,12 @@
 #include <stdlib.h>
 
 #include "core/stats/dist.h"
+#include "core/stats/family.h"
 #include "core/stats/ranktest.h"
 #include "core/stats/sort.h"
 #include "core/stats/stats.h"
 
 #define ALPHA_DEFAULT   0.01
-#define MARGIN_DEFAULT  0.01
 #define POWER           0.8
 #define RANK_EFFICIENCY 1.0233 /* sqrt(pi / 3): a rank test needs this much more than a z test */
 #define WALSH_MAX       2000   /* pairs whose Walsh averages are written down */
@@ -156,7 +156,7 @@ pfc_code pfc_stats_compare(const double *a, size_t na, const double *b, size_t n
         lb[i] = log(b[i]);
     code =
         compare_noisy(la, na, lb, nb, opts->paired, opts->alpha > 0.0 ? opts->alpha : ALPHA_DEFAULT,
-                      opts->margin > 0.0 ? opts->margin : MARGIN_DEFAULT, &result, err);
+                      opts->margin > 0.0 ? opts->margin : PFC_COMPARE_MARGIN, &result, err);
     free(la);
     free(lb);
     if (!code)

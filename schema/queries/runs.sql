@@ -151,8 +151,8 @@ ORDER BY benchmark, metric, backend;
 -- name: compare_side
 -- $1 project_id, $2 commit_id or NULL, $3 run or NULL, $4 backend or NULL
 -- Runs whose canary moved count only when there is nothing else.
-SELECT b.name AS benchmark, s.metric, s.backend, s.machine_class, s.unit, s.higher_is_better, s.exact,
-       m.samples, m.blocks, r.run_id AS run, r.machine_id,
+SELECT s.id AS series_id, b.name AS benchmark, s.metric, s.backend, s.machine_class, s.branch, s.unit,
+       s.higher_is_better, s.exact, m.samples, m.blocks, r.run_id AS run, r.machine_id,
        extract(epoch FROM r.started_at)::float8 AS started_at
 FROM measurements m
 JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id

@@ -74,10 +74,13 @@ project = members(name=TEXT, branch=TEXT, repo_url=null(TEXT), commits=COUNT, ru
 headline = members(metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, direction=BETTER, series_id=NUMERAL)
 run_row = members(run_id=NUMERAL, id=RUN_ID, commit=COMMIT, suite=TEXT, machine_class=TEXT, started_at=TIME,
                   finished_at=null(TIME), measurements=COUNT, infra=TRUTH, extra=TRUTH)
+VERDICT = one_of("regression", "improvement", "same", "inconclusive", "broken")
+verdicts = members(regression=COUNT, improvement=COUNT, same=COUNT, inconclusive=COUNT, broken=COUNT)
 place = {"type": ["integer", "null"], "minimum": 1, "description": "on the first-parent line, from 1; null: not on it"}
 commit = members(id=COMMIT, parents=each(COMMIT), author=TEXT, time=TIME, subject=TEXT, position=place, runs=COUNT, alerts=COUNT, tags=each(TEXT))
 value = members(series_id=NUMERAL, **SERIES, median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT,
-                parent_median=null(NUMBER))
+                parent_median=null(NUMBER), rel_change=null(NUMBER), rel_low=null(NUMBER), rel_high=null(NUMBER),
+                p=null(SHARE), p_adjusted=null(SHARE), margin_rel=null(NUMBER), verdict=null(VERDICT))
 
 last = members(commit=COMMIT, time=TIME, median=null(NUMBER))
 change = members(rel_change=NUMBER, direction=CHANGE, status=SEEN, firm=TRUTH, commit=COMMIT)
@@ -101,8 +104,8 @@ run = members("branch suite suite_hash finished_at job_id job_fence infra",
               machine=members("name", name=TEXT, class_=TEXT, fingerprint=TEXTS, hash=HASH), measurements=each(measured))
 
 side = members(median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT)
-compared = members(**SERIES, exact=TRUTH, a=side, b=side, **INTERVAL, p=null(SHARE),
-                   verdict=one_of("regression", "improvement", "same", "inconclusive", "broken"), noise_rel=null(NUMBER),
+compared = members(series_id=null(NUMERAL), **SERIES, exact=TRUTH, a=side, b=side, **INTERVAL, p=null(SHARE),
+                   p_adjusted=null(SHARE), margin_rel=NUMBER, verdict=VERDICT, noise_rel=null(NUMBER),
                    detectable_rel=null(NUMBER), fingerprint_differs=each(TEXT), broken=each(one_of("a", "b")), reason=null(TEXT))
 differing = members(field=TEXT, a=null(TEXT), b=null(TEXT))
 target = members(commit=COMMIT, runs=each(RUN_ID))
@@ -212,7 +215,8 @@ SCHEMAS = {
     "ProjectDetailAnswer": more(project, headline=each(headline)),
     "CommitsStoredAnswer": members(received=COUNT, new=COUNT),
     "CommitsAnswer": page("commits", commit),
-    "CommitAnswer": more(commit, runs=each(ref("RunRow")), paths=each(TEXT), values=each(value)),
+    "CommitAnswer": more(commit, runs=each(ref("RunRow")), paths=each(TEXT), values=each(value),
+                         against_parent=null(members(commit=COMMIT, margin_rel=NUMBER, summary=verdicts))),
     "RunRow": run_row,
     "RunsAnswer": page("runs", ref("RunRow")),
     "SeriesListAnswer": page("series", more(series, "spark", spark=each(null(NUMBER)))),
@@ -229,8 +233,7 @@ SCHEMAS = {
     "IngestAnswer": members(run_id=NUMERAL, id=RUN_ID, series=COUNT, samples=COUNT),
     "RunAnswer": run,
     "CompareAnswer": members(a=target, b=target, across=TRUTH, margin_rel=NUMBER, differs=each(differing), rows=each(compared),
-                             only_a=each(TEXT), only_b=each(TEXT),
-                             summary=members(regression=COUNT, improvement=COUNT, same=COUNT, inconclusive=COUNT, broken=COUNT)),
+                             only_a=each(TEXT), only_b=each(TEXT), summary=verdicts),
     "CoverageAnswer": more(
         page("rows", covered), branch=TEXT,
         commits=each(members(id=COMMIT, position=NUMERAL, time=TIME, subject=TEXT, measured=COUNT, missing=COUNT)),

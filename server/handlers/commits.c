@@ -1,8 +1,10 @@
 /* Commits: stored by whoever has the repository, read by everyone. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/moved.h"
 
 static json_t *encode_commit(const pfc_commit_row *c)
 {
@@ -68,9 +70,10 @@ done:
     return code;
 }
 
-static json_t *encode_value(const pfc_commit_value *v)
+static json_t *encode_value(const pfc_commit_value *v, const pfc_comparison *c)
 {
-    return json_pack(
+    const pfc_compare_row *row = pfc_comparison_row(c, v);
+    json_t *json = json_pack(
         "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "series_id",
         (json_int_t)v->series_id, "benchmark", pfc_reply_string(v->benchmark), "metric",
         pfc_reply_string(v->metric), "backend", pfc_reply_string(v->backend), "machine_class",
@@ -78,6 +81,17 @@ static json_t *encode_value(const pfc_commit_value *v)
         pfc_encode_direction(v->higher_is_better), "median", pfc_reply_number(v->median), "low",
         pfc_reply_number(v->low), "high", pfc_reply_number(v->high), "n", (json_int_t)v->n,
         "parent_median", pfc_reply_number(v->parent_median));
+    const double unknown = (double)NAN;
+
+    json_object_set_new(json, "rel_change",
+                        pfc_reply_number(row ? row->result.rel_change : unknown));
+    json_object_set_new(json, "rel_low", pfc_reply_number(row ? row->result.rel_low : unknown));
+    json_object_set_new(json, "rel_high", pfc_reply_number(row ? row->result.rel_high : unknown));
+    json_object_set_new(json, "p", pfc_reply_number(row ? row->result.p : unknown));
+    json_object_set_new(json, "p_adjusted", pfc_reply_number(row ? row->p_adjusted : unknown));
+    json_object_set_new(json, "margin_rel", pfc_reply_number(row ? row->margin_rel : unknown));
+    json_object_set_new(json, "verdict", row ? json_string(pfc_compare_word(row)) : json_null());
+    return json;
 }
 
 /* GET /api/v1/projects/{p}/commits/{id} */
@@ -88,6 +102,8 @@ PFC_HANDLER(commits_get)
     pfc_commit_rows row = { 0 };
     pfc_commit_values values = { 0 };
     pfc_run_rows runs = { 0 };
+    pfc_comparison moved = { 0 };
+    bool measured = false;
     json_t *json, *list;
     pfc_code code;
 
@@ -105,6 +121,9 @@ PFC_HANDLER(commits_get)
     if (!code)
         code = pfc_runs_list(app->db, project, row.items[0].sha,
                              (pfc_page){ .limit = PFC_LIST_MAX }, &runs, err);
+    if (!code)
+        code = pfc_compare_parent(app->db, project, row.items[0].parents_json, row.items[0].sha,
+                                  &measured, &moved, err);
     if (code)
         goto done;
     json = encode_commit(&row.items[0]);
@@ -118,11 +137,18 @@ PFC_HANDLER(commits_get)
     json_object_set_new(json, "runs", list);
     list = json_array();
     for (size_t i = 0; i < values.len; i++)
-        json_array_append_new(list, encode_value(&values.items[i]));
+        json_array_append_new(list, encode_value(&values.items[i], &moved));
     json_object_set_new(json, "values", list);
+    json_object_set_new(
+        json, "against_parent",
+        measured
+            ? json_pack("{s:o, s:o, s:o}", "commit", pfc_reply_string(moved.a.commit), "margin_rel",
+                        pfc_reply_number(moved.margin_rel), "summary", pfc_encode_summary(&moved))
+            : json_null());
     code = pfc_reply_json(reply, 200, json, err);
 
 done:
+    pfc_comparison_clear(&moved);
     pfc_rows_clear(&runs);
     pfc_rows_clear(&values);
     pfc_rows_clear(&row);

@@ -115,6 +115,9 @@ json_t *pfc_encode_json_text(const char *text); /* parsed; null when NULL */
 json_t *pfc_encode_id(int64_t id);              /* null when 0 */
 /** Who did it. A token's name is often a person's: who comes without a token reads its number only. */
 json_t *pfc_encode_actor(const pfc_req *req, const char *actor);
+/** Of a comparison: counts by verdict; of a row: its verdict's name. */
+json_t *pfc_encode_summary(const pfc_comparison *c);
+const char *pfc_compare_word(const pfc_compare_row *row);
 json_t *pfc_encode_texts(char *const *texts, size_t len);
 json_t *pfc_encode_direction(bool higher_is_better); /* "higher" | "lower" */
 json_t *pfc_encode_title(const pfc_alert *alert);

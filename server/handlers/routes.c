@@ -72,8 +72,9 @@ const pfc_route pfc_routes[] = {
     { "GET", API "/runs/{id}", PFC_MAY_READ, pfc_handle_runs_get, NULL, NULL,
       "The stored run document", "200", "RunAnswer" },
     { "GET", API "/compare", PFC_MAY_READ, pfc_handle_compare,
-      "project!:string a!:string b!:string backend:string across:boolean", NULL,
-      "Verdicts between two commits or runs", "200", "CompareAnswer" },
+      "project!:string a!:string b!:string backend:string across:boolean series:integer(1..)", NULL,
+      "Verdicts between two commits or runs, decided over all rows; series: only its row is sent",
+      "200", "CompareAnswer" },
 
     { "GET", API "/alerts", PFC_MAY_READ, pfc_handle_alerts_list,
       "project:string state:(open|" ALERT_STATES ") series:integer(1..) event:integer(1..) "
@@ -81,8 +82,7 @@ const pfc_route pfc_routes[] = {
       NULL,
       "Alerts, newest first, or with sort=worth those most worth looking at; grouped: of every "
       "group the one most worth looking at",
-      "200",
-      "AlertsAnswer" },
+      "200", "AlertsAnswer" },
     { "GET", API "/alerts/{id}", PFC_MAY_READ, pfc_handle_alerts_get, NULL, NULL,
       "One alert, its history and its range of commits", "200", "AlertDetailAnswer" },
     { "GET", API "/alerts/{id}/suspects", PFC_MAY_READ, pfc_handle_alerts_suspects, NULL, NULL,

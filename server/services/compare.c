@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "core/base/parse.h"
+#include "core/stats/family.h"
 
 #define CLASS_FIELD "machine_class"
 
@@ -89,13 +90,14 @@ static bool usable(const pfc_compare_entry *e)
 static pfc_code judge(const pfc_compare_entry *a, const pfc_compare_entry *b, pfc_compare_row *row,
                       pfc_err *err)
 {
-    const pfc_compare_opts opts = { .exact = a->exact && b->exact };
+    const pfc_compare_opts opts = { .exact = a->exact && b->exact, .margin = row->margin_rel };
     pfc_code code;
 
     if (!usable(a) || !usable(b)) {
         /* Relative changes need positive values: such a metric (a count that may be zero) is shown,
          * not judged. */
         row->result = (pfc_compare_result){ .verdict = PFC_VERDICT_INCONCLUSIVE, .p = 1.0 };
+        row->untested = true;
         return PFC_OK;
     }
     if (!opts.exact && a->blocks_len >= MIN_BLOCKS && b->blocks_len >= MIN_BLOCKS) {
@@ -108,7 +110,15 @@ static pfc_code judge(const pfc_compare_entry *a, const pfc_compare_entry *b, pf
     } else {
         code = pfc_stats_compare(a->samples, a->len, b->samples, b->len, &opts, &row->result, err);
     }
+    /* A margin that the project has set holds for metrics without noise, too. */
+    if (!code && opts.exact && row->margin_set && fabs(row->result.rel_change) <= row->margin_rel)
+        row->result.verdict = PFC_VERDICT_SAME;
     return code;
+}
+
+static bool is_canary(const pfc_compare_row *row)
+{
+    return pfc_streq(row->benchmark, PFC_CANARY_BENCHMARK);
 }
 
 static void count(pfc_comparison *c, pfc_compare_row *row)
@@ -120,7 +130,7 @@ static void count(pfc_comparison *c, pfc_compare_row *row)
         return;
     }
     /* The canary's code is the same on both sides: when it differs, the machine did. */
-    if (pfc_streq(row->benchmark, PFC_CANARY_BENCHMARK))
+    if (is_canary(row))
         row->result.verdict = PFC_VERDICT_INCONCLUSIVE;
     row->regression = row->result.verdict == PFC_VERDICT_DIFFERENT && worse;
     if (row->regression)
@@ -131,6 +141,27 @@ static void count(pfc_comparison *c, pfc_compare_row *row)
         c->same++;
     else
         c->inconclusive++;
+}
+
+/* What is called different, among all rows: exact metrics need no test, the canary's row is about the
+ * machine, and where no test was made there is nothing to adjust. */
+static void judge_together(pfc_comparison *c)
+{
+    pfc_family_row *rows = pfc_calloc(c->rows_len, sizeof(*rows));
+
+    for (size_t i = 0; i < c->rows_len; i++) {
+        const pfc_compare_row *row = &c->rows[i];
+
+        rows[i].p = row->exact || row->untested || is_canary(row) ? (double)NAN : row->result.p;
+        rows[i].verdict = row->result.verdict;
+    }
+    pfc_compare_family(rows, c->rows_len);
+    for (size_t i = 0; i < c->rows_len; i++) {
+        c->rows[i].result.verdict = rows[i].verdict;
+        c->rows[i].p_adjusted = rows[i].p_adjusted;
+        count(c, &c->rows[i]);
+    }
+    free(rows);
 }
 
 static pfc_code read_machine(const pfc_res *machines, int64_t id, pfc_pairs *out, pfc_err *err)
@@ -192,16 +223,34 @@ static char *reason_of(const pfc_compare_entry *a, const pfc_compare_entry *b)
     return x || y ? pfc_strdup(x ? x : y) : NULL;
 }
 
+typedef struct merging {
+    const pfc_compare_results *a, *b;
+    const pfc_res *machines;
+    const pfc_detector *detector;
+    bool across;
+    pfc_comparison *c;
+    size_t cap_a, cap_b;
+} merging;
+
 /* a or b may be NULL when the other one is broken. */
-static pfc_code add_row(pfc_comparison *c, const pfc_compare_entry *a, const pfc_compare_entry *b,
-                        const pfc_res *machines, pfc_err *err)
+static pfc_code add_row(merging *m, const pfc_compare_entry *a, const pfc_compare_entry *b,
+                        pfc_err *err)
 {
+    pfc_comparison *c = m->c;
     pfc_compare_row *row = &c->rows[c->rows_len];
     /* What a broken result says of unit and direction may be less than a measured one's. */
     const pfc_compare_entry *like = a && (!a->reason || !b) ? a : b;
+    const pfc_series_name name = { like->benchmark, like->metric, like->backend,
+                                   like->machine_class, like->branch ? like->branch : "" };
+    const double margin = pfc_detector_for(m->detector, &name).min_change;
     pfc_code code = PFC_OK;
 
     *row = (pfc_compare_row){
+        .series_id = b && b->series_id ? b->series_id
+                     : a               ? a->series_id
+                                       : 0,
+        .margin_set = margin > 0,
+        .margin_rel = margin > 0 ? margin : c->margin_rel,
         .benchmark = pfc_strdup(like->benchmark),
         .metric = pfc_strdup(like->metric),
         .backend = pfc_strdup(like->backend),
@@ -228,17 +277,8 @@ static pfc_code add_row(pfc_comparison *c, const pfc_compare_entry *a, const pfc
         code = judge(a, b, row, err);
     if (code)
         return code;
-    count(c, row);
-    return a && b ? note_differences(c, row, a, b, machines, err) : PFC_OK;
+    return a && b ? note_differences(c, row, a, b, m->machines, err) : PFC_OK;
 }
-
-typedef struct merging {
-    const pfc_compare_results *a, *b;
-    const pfc_res *machines;
-    bool across;
-    pfc_comparison *c;
-    size_t cap_a, cap_b;
-} merging;
 
 /* Measured on one side only: a name in a list. Broken on one side only: a row with its reason. */
 static pfc_code add_single(merging *m, const pfc_compare_entry *a, const pfc_compare_entry *b,
@@ -249,7 +289,7 @@ static pfc_code add_single(merging *m, const pfc_compare_entry *a, const pfc_com
     char *name;
 
     if (e->reason)
-        return add_row(c, a, b, m->machines, err);
+        return add_row(m, a, b, err);
     name = pfc_format("%s %s %s", e->benchmark, e->metric, e->backend);
     if (a) {
         c->only_a = pfc_grow(c->only_a, c->only_a_len, &m->cap_a, sizeof(char *));
@@ -288,7 +328,7 @@ static pfc_code merge_name(merging *m, size_t i, size_t i_end, size_t j, size_t 
     for (size_t k = i; k < i_end && !code; k++)
         for (size_t l = j; l < j_end && !code; l++)
             if (pfc_streq(a[k].machine_class, b[l].machine_class))
-                code = add_row(m->c, &a[k], &b[l], m->machines, err);
+                code = add_row(m, &a[k], &b[l], err);
     x = next_alone(m->a, i, i_end, m->b, j, j_end);
     y = next_alone(m->b, j, j_end, m->a, i, i_end);
     while (!code && (x < i_end || y < j_end)) {
@@ -297,7 +337,7 @@ static pfc_code merge_name(merging *m, size_t i, size_t i_end, size_t j, size_t 
         if (left && right)
             add_difference(m->c, CLASS_FIELD, left->machine_class, right->machine_class);
         if (left && right && m->across) {
-            code = add_row(m->c, left, right, m->machines, err);
+            code = add_row(m, left, right, err);
         } else {
             if (left)
                 code = add_single(m, left, NULL, err);
@@ -343,6 +383,8 @@ static pfc_code merge(merging *m, pfc_err *err)
             j = j_end;
         }
     }
+    if (!code)
+        judge_together(m->c);
     return code;
 }
 
@@ -368,6 +410,7 @@ typedef struct reading {
     const char *backend;
     pfc_compare_target at, bt;
     pfc_compare_results as, bs;
+    pfc_detector detector;
     pfc_res *machines;
     pfc_comparison *c;
 } reading;
@@ -376,6 +419,8 @@ static void reading_clear(reading *r)
 {
     pfc_compare_results_clear(&r->as);
     pfc_compare_results_clear(&r->bs);
+    pfc_detector_clear(&r->detector);
+    r->detector = (pfc_detector){ 0 };
     pfc_res_free(r->machines);
     r->machines = NULL;
 }
@@ -399,6 +444,8 @@ static pfc_code read_sides(pfc_tx *tx, void *into, pfc_err *err)
     if (!code)
         code = pfc_compare_load(tx, r->project_id, &r->bt, r->backend, &r->bs, &r->c->b, err);
     if (!code)
+        code = pfc_detector_load(tx, r->project_id, &r->detector, err);
+    if (!code)
         code = load_machines(tx, &r->as, &r->bs, &r->machines, err);
     return code;
 }
@@ -421,7 +468,7 @@ static pfc_code find_side(pfc_db *db, int64_t project_id, const char *text, cons
 pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *b,
                      const char *backend, bool across, pfc_comparison *out, pfc_err *err)
 {
-    pfc_comparison c = { .margin_rel = 0.01 }; /* pfc_compare_opts' default */
+    pfc_comparison c = { .margin_rel = PFC_COMPARE_MARGIN };
     reading r = { .project_id = project_id, .backend = backend, .c = &c };
     merging m = { .a = &r.as, .b = &r.bs, .across = across, .c = &c };
     pfc_code code;
@@ -433,6 +480,7 @@ pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *
         code = pfc_db_read(db, read_sides, &r, err);
     /* the statistics need no connection */
     m.machines = r.machines;
+    m.detector = &r.detector;
     if (!code)
         code = merge(&m, err);
     reading_clear(&r);

@@ -10,6 +10,8 @@
 /* One benchmark and metric on one side: samples of all its runs, launch after launch. */
 typedef struct pfc_compare_entry {
     const char *benchmark, *metric, *backend, *machine_class, *unit;
+    const char *branch; /* of the series; NULL as below */
+    int64_t series_id;  /* of the newest run that measured it; 0: only broken results are known */
     bool higher, exact;
     double *samples;
     size_t len;

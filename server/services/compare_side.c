@@ -92,6 +92,8 @@ static void gather(pfc_compare_results *s, pfc_compare_side *named, size_t *cap)
             at = &s->entries[s->len++];
             *at = e;
         }
+        at->branch = text_at(s->res, r, "branch");
+        at->series_id = pfc_res_i64(s->res, r, pfc_res_column(s->res, "series_id"));
         add_samples(at, s->res, r);
         if (e.started_at >= at->started_at) {
             at->started_at = e.started_at;

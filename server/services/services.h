@@ -246,10 +246,16 @@ typedef struct pfc_side_summary {
 } pfc_side_summary;
 
 typedef struct pfc_compare_row {
+    int64_t series_id; /* of the candidate's newest run */
     char *benchmark, *metric, *backend, *machine_class, *unit;
     bool higher_is_better, exact;
     pfc_side_summary a, b;
-    pfc_compare_result result; /* when the verdict is DIFFERENT, `regression` says which way */
+    pfc_compare_result result; /* when the verdict is DIFFERENT, `regression` says which way; the
+                                  verdict is the one among all rows (core/stats/family.h) */
+    double p_adjusted;         /* NAN: no test was made */
+    double margin_rel;         /* the project's for this series, else the comparison's */
+    bool margin_set;           /* ... by the project's detector settings */
+    bool untested;             /* values that cannot be compared as ratios */
     bool regression;
     bool broken_a, broken_b; /* no samples there, for `reason`; `result` says nothing then */
     char *reason;            /* NULL: not broken */
@@ -276,7 +282,8 @@ typedef struct pfc_comparison {
     char **only_a, **only_b; /* "benchmark metric backend" measured on one side only */
     size_t only_a_len, only_b_len;
     size_t regressions, improvements, same, inconclusive, broken;
-    pfc_compare_difference *differs; /* those of all rows; of what only the class keeps from being one */
+    pfc_compare_difference
+        *differs; /* those of all rows; of what only the class keeps from being one */
     size_t differs_len, differs_cap;
 } pfc_comparison;
 

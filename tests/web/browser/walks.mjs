@@ -48,6 +48,8 @@ async function tooltip_tells_the_commit({ browser, mock }) {
     assert.match(text, /[0-9a-f]{10}/);
     assert.match(text, /25 samples/);
     assert.match(text, /to the point before/);
+    /* The comparison's verdict, not one of the page's own. */
+    await page.locator(".point-card").filter({ hasText: /to the point before: (regression|same within|inconclusive)/ }).waitFor();
     await page.mouse.click(box.x + box.width * 0.7, box.y + box.height / 2);
     await until(page, () => new URLSearchParams(location.search).has("at"));
     await page.mouse.move(5, 5);

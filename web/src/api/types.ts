@@ -11,12 +11,16 @@ export interface Commit {
 export interface CommitValue {
   series_id: number; benchmark: string; metric: string; backend: string; unit: string; direction: string;
   median: number; low: number | null; high: number | null; n: number; parent_median: number | null;
+  rel_change: number | null; rel_low: number | null; rel_high: number | null; p: number | null; p_adjusted: number | null;
+  margin_rel: number | null; verdict: string | null;
 }
 export interface RunRow {
   run_id: number; id: string; commit: string; suite: string; machine_class: string; started_at: string;
   measurements: number; infra: boolean; extra?: boolean;
 }
-export interface CommitDetail extends Omit<Commit, "runs"> { paths: string[]; runs: RunRow[]; values: CommitValue[] }
+export interface CommitDetail extends Omit<Commit, "runs"> { paths: string[]; runs: RunRow[]; values: CommitValue[];
+  against_parent: { commit: string; margin_rel: number; summary: CompareReply["summary"] } | null;
+}
 export interface SeriesChange { rel_change: number; direction: string; status: string; firm?: boolean; commit: string }
 export interface Series {
   id: number; project?: string; benchmark: string; metric: string; backend: string; machine_class: string;
@@ -49,8 +53,8 @@ export interface ReplayReply {
 }
 export interface CompareSide { median: number | null; low: number | null; high: number | null; n: number }
 export interface CompareRow {
-  benchmark: string; metric: string; backend: string; unit: string; direction: string; a: CompareSide;
-  b: CompareSide; rel_change: number | null; rel_low: number | null; rel_high: number | null; p: number | null;
+  series_id: number | null; benchmark: string; metric: string; backend: string; unit: string; direction: string; a: CompareSide;
+  b: CompareSide; rel_change: number | null; rel_low: number | null; rel_high: number | null; p: number | null; p_adjusted: number | null; margin_rel: number;
   verdict: string; noise_rel: number | null; fingerprint_differs: string[]; machine_class?: string;
   broken?: string[]; reason?: string | null;
 }

@@ -23,12 +23,6 @@ export function readStatus(change: { status: string; firm?: boolean }): string {
   return change.firm ? "confirmed" : change.status;
 }
 
-/** What a relative change means for a metric of which `higher` or `lower` is better. */
-export function directionOf(relChange: number, better: string): "regression" | "improvement" | "same" {
-  if (relChange === 0 || !Number.isFinite(relChange)) return "same";
-  return relChange > 0 === (better === "higher") ? "improvement" : "regression";
-}
-
 export function judgeVerdict(verdict: string, relChange: number | null): Judgement {
   if (verdict === "regression" || verdict === "improvement") return judgeChange(verdict, relChange ?? 0);
   if (verdict === "broken") return { tone: "bad", icon: "cross", word: "broken" };

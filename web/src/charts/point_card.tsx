@@ -1,8 +1,8 @@
 /* What a point of a series is: commit, value, and how it compares with the one before. */
+import type { ComponentChildren } from "preact";
 import type { SeriesReply } from "../api/types";
 import { formatChange, formatInterval, formatValue, formatWhen, parseTime, plural, shortId } from "../base/format";
 import { relChange } from "../base/numbers";
-import { directionOf } from "../base/verdict";
 import { measuredBefore } from "./columns";
 
 /** One sentence for screen readers, and for the text beside the chart. */
@@ -23,7 +23,7 @@ export function describePoint(reply: SeriesReply, row: number): string {
 
 const CARD = 316;
 
-export function PointCard(props: { reply: SeriesReply; row: number; x: number; y: number; width: number }) {
+export function PointCard(props: { reply: SeriesReply; row: number; x: number; y: number; width: number; verdict?: (row: number) => ComponentChildren }) {
   const { reply, row } = props;
   const c = reply.columns;
   const unit = reply.series.unit;
@@ -32,9 +32,6 @@ export function PointCard(props: { reply: SeriesReply; row: number; x: number; y
   const high = c.high[row] ?? null;
   const before = measuredBefore(reply, row);
   const rel = before < 0 ? NaN : relChange(c.median[before], value);
-  const judged = Number.isFinite(rel) ? directionOf(rel, reply.series.direction) : "same";
-  const old = c.median[before] ?? null;
-  const within = old !== null && low !== null && high !== null && old >= low && old <= high;
   const wide = props.width > CARD + 60;
   const left = !wide ? 8 : props.x + 18 + CARD < props.width ? props.x + 18 : Math.max(4, props.x - CARD - 18);
   return (
@@ -43,7 +40,7 @@ export function PointCard(props: { reply: SeriesReply; row: number; x: number; y
       <div class="point-meta"><code>{shortId(c.commit[row])}</code> {c.author[row]} · {formatWhen(parseTime(c.time[row]))}</div>
       <div class="point-value">{formatValue(value, unit)}</div>
       {low !== null && high !== null && <div class="point-meta">{formatInterval(low, high, unit)} · {plural(c.n[row] ?? 0, "sample")}</div>}
-      {Number.isFinite(rel) && <div class="point-meta">{formatChange(rel)} to the point before{within ? ", within its interval" : judged === "regression" ? " (worse)" : judged === "improvement" ? " (better)" : ""}</div>}
+      {Number.isFinite(rel) && <div class="point-meta">{formatChange(rel)} to the point before{props.verdict?.(row)}</div>}
       {c.infra[row] && <div class="point-meta">Hollow: the machine moved, kept out of detection</div>}
     </div>
   );

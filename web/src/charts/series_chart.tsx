@@ -1,5 +1,6 @@
 /* The large chart of a series: uPlot draws, the view owns every state (zoom, selection, range) and so the address does. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
 import uPlot from "uplot";
 import type { SeriesReply } from "../api/types";
 import { formatNumber } from "../base/format";
@@ -22,6 +23,8 @@ export interface SeriesChartProps {
   selected: number | null;
   range: [number, number] | null;
   label: string;
+  /** Words after a point's difference to the one before: what the comparison of the two says. */
+  verdict?: (row: number) => ComponentChildren;
   onZoom: (zoom: [number, number] | null) => void;
   onSelect: (row: number | null) => void;
   onRange: (range: [number, number] | null) => void;
@@ -209,7 +212,7 @@ export function SeriesChart(props: SeriesChartProps) {
       ? { role: "application" as const, tabIndex: 0, "aria-roledescription": "chart", "aria-describedby": "chart-keys", onKeyDown: props.onKey }
       : { role: "img" as const })}>
       <div ref={box} class="chart-box" style={{ height: `${height}px` }} />
-      {shown && u && <PointCard reply={reply} row={shown.row} x={shown.x + u.over.offsetLeft} y={shown.y} width={u.width} />}
+      {shown && u && <PointCard reply={reply} row={shown.row} x={shown.x + u.over.offsetLeft} y={shown.y} width={u.width} {...(props.verdict ? { verdict: props.verdict } : {})} />}
     </div>
   );
 }

@@ -1,50 +1,43 @@
 /* What one commit did: every value against its parent, worst first. */
 import type { CommitDetail, CommitValue } from "../api/types";
 import { useApi } from "../api/use";
-import { formatInterval, formatValue, plural, shortId } from "../base/format";
+import { formatChange, formatInterval, formatP, formatShare, formatValue, plural, shortId } from "../base/format";
 import { query, setQuery } from "../base/location";
-import { relChange } from "../base/numbers";
 import { href } from "../base/route";
-import { directionOf, judgeChange } from "../base/verdict";
+import { judgeVerdict } from "../base/verdict";
 import { Badge } from "../widgets/badge";
 import { Choice } from "../widgets/field";
 import { BenchName, Command, CommitLink, Facts, Page, Section, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
+import { headlineOf, worstFirst } from "./compare_text";
 
-/** How much worse, so that sorting puts the worst first and the best last. */
-const harm = (v: CommitValue) => {
-  const rel = relChange(v.parent_median, v.median);
-  return Number.isFinite(rel) ? (directionOf(rel, v.direction) === "regression" ? Math.abs(rel) : -Math.abs(rel)) : -Infinity;
-};
-
-/** Outside the interval of its own measurement: a difference worth a look, not yet a verdict. */
-const moved = (v: CommitValue) => v.parent_median !== null && v.low !== null && v.high !== null
-  && (v.parent_median < v.low || v.parent_median > v.high);
+/** The service's verdict, over all values of the commit. */
+const moved = (v: CommitValue) => v.verdict === "regression" || v.verdict === "improvement";
 
 function Delta(props: { value: CommitValue }) {
   const v = props.value;
-  const rel = relChange(v.parent_median, v.median);
-  if (!Number.isFinite(rel)) return <span class="muted">parent not measured</span>;
-  const text = `${rel < 0 ? "\u2212" : "+"}${(Math.abs(rel) * 100).toFixed(2)}\u00a0%`;
-  if (!moved(v)) return <Badge judged={{ tone: "quiet", icon: "flat", word: "" }} text={`${text} within its interval`} />;
-  const direction = directionOf(rel, v.direction);
-  const judged = judgeChange(direction, rel);
-  return <Badge judged={judged} text={`${text} ${direction === "regression" ? "worse" : "better"}`} />;
+  if (v.verdict === null || v.rel_change === null) return <span class="muted">{v.verdict ?? "parent not measured"}</span>;
+  return (
+    <span title={v.rel_low === null || v.rel_high === null ? "" : `${formatChange(v.rel_low)} to ${formatChange(v.rel_high)}`}>
+      <Badge judged={judgeVerdict(v.verdict, v.rel_change)} text={`${formatChange(v.rel_change)} ${judgeVerdict(v.verdict, v.rel_change).word}`} /></span>
+  );
 }
 
 function Values(props: { project: string; commit: CommitDetail }) {
   const { values } = props.commit;
   const show = query.value.get("show") === "moved" ? "moved" : "all";
-  const rows = values.filter((v) => show === "all" || moved(v)).sort((a, b) => harm(b) - harm(a));
+  const rows = worstFirst(values.filter((v) => show === "all" || moved(v)));
+  const against = props.commit.against_parent;
   if (values.length === 0) return <Empty title="Not measured yet"><Command text={`perfci run --commit ${shortId(props.commit.id)}`} what="Command: measure this commit" /></Empty>;
   return (
     <>
+      {against && <p role="status">{headlineOf(against.summary).word} against the parent <CommitLink project={props.project} id={against.commit} />. Within ±{formatShare(against.margin_rel)} counts as the same where the project sets no other margin; decided over all values together.</p>}
       <div class="filters">
         <Choice<"all" | "moved"> label="Values shown" value={show} options={[["all", `All ${values.length}`], ["moved", `Moved ${values.filter(moved).length}`]]}
           onChange={(v) => setQuery({ show: v === "all" ? null : v }, true)} />
       </div>
-      {rows.length === 0 ? <Empty title="No value left its interval" /> : (
+      {rows.length === 0 ? <Empty title="No value moved" /> : (
         <Table caption="Values against the parent commit, worst first" rows={rows} keyOf={(v) => v.series_id} columns={[
           { name: "Benchmark", head: true, cell: (v) => <BenchName benchmark={v.benchmark} metric={v.metric} backend={v.backend} to={href.series(v.series_id, { at: props.commit.id.slice(0, 12) })} /> },
           { name: "Parent", numeric: true, cell: (v) => formatValue(v.parent_median, v.unit) },
@@ -52,6 +45,7 @@ function Values(props: { project: string; commit: CommitDetail }) {
           { name: "Interval", numeric: true, cell: (v) => v.low === null || v.high === null ? "\u2013" : formatInterval(v.low, v.high, v.unit) },
           { name: "n", numeric: true, cell: (v) => v.n },
           { name: "Against parent", cell: (v) => <Delta value={v} /> },
+          { name: "p adjusted", numeric: true, wide: true, cell: (v) => v.p_adjusted === null ? "\u2013" : formatP(v.p_adjusted) },
         ]} />
       )}
     </>

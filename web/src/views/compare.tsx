@@ -46,6 +46,7 @@ function Rows(props: { rows: CompareRow[]; margin: number }) {
       { name: "B", numeric: true, cell: (r) => <span title={formatInterval(r.b.low, r.b.high, r.unit)}>{formatValue(r.b.median, r.unit)}<small class="n">n {r.b.n}</small></span> },
       { name: "Noise", numeric: true, wide: true, cell: (r) => r.noise_rel === null ? "\u2013" : r.noise_rel === 0 ? "none" : `\u00b1${formatShare(r.noise_rel)}` },
       { name: "p", numeric: true, wide: true, cell: (r) => formatP(r.p) },
+      { name: "p adjusted", numeric: true, wide: true, cell: (r) => r.p_adjusted === null ? "\u2013" : formatP(r.p_adjusted) },
     ]} />
   );
 }

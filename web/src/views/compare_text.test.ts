@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CompareRow } from "../api/types";
-import { brokenText, compareMarkdown, differencesOf, headlineOf, limitOf, worstFirst } from "./compare_text";
+import type { CommitValue, CompareReply, CompareRow } from "../api/types";
+import { brokenText, compareMarkdown, differencesOf, headlineOf, limitOf, verdictWords, worstFirst } from "./compare_text";
 
 const row = (benchmark: string, verdict: string, rel: number): CompareRow => ({
-  benchmark, metric: "time_ns", backend: "cpu", unit: "ns", direction: "lower",
+  series_id: 1, benchmark, metric: "time_ns", backend: "cpu", unit: "ns", direction: "lower",
   a: { median: 100, low: 99, high: 101, n: 9 }, b: { median: 100 * (1 + rel), low: 99, high: 101, n: 9 },
-  rel_change: rel, rel_low: rel - 0.01, rel_high: rel + 0.01, p: 0.01, verdict, noise_rel: 0.01, fingerprint_differs: [],
+  rel_change: rel, rel_low: rel - 0.01, rel_high: rel + 0.01, p: 0.01, p_adjusted: 0.04, margin_rel: 0.01, verdict, noise_rel: 0.01, fingerprint_differs: [],
 });
 
 test("the worst stands first, the same last", () => {
@@ -43,4 +43,20 @@ test("a name cannot break the Markdown table", () => {
   };
   const last = compareMarkdown(reply, [row("a|b\nc", "regression", 0.1)]).split("\n").at(-1) ?? "";
   assert.equal(last.split("|").length, 8);
+});
+
+const answer = (row: Partial<CompareRow>) => ({ rows: [{ verdict: "same", p_adjusted: 0.4, margin_rel: 0.02, ...row }] }) as unknown as CompareReply;
+const value = (benchmark: string, verdict: string | null, rel: number | null) => ({ benchmark, verdict, rel_change: rel }) as unknown as CommitValue;
+
+test("a point carries the comparison's verdict, with the margin or the adjusted p", () => {
+  assert.equal(verdictWords(answer({})), ": same within \u00b12.0\u00a0%");
+  assert.match(verdictWords(answer({ verdict: "regression", p_adjusted: 0.003 })), /^: regression, p .*over all values$/);
+  assert.equal(verdictWords(answer({ verdict: "regression", p_adjusted: null })), ": regression"); /* exact */
+  assert.equal(verdictWords(answer({ verdict: "broken" })), ": broken");
+  assert.equal(verdictWords({ rows: [] } as unknown as CompareReply), "");
+});
+
+test("values of a commit are sorted by the service's verdicts, not by their medians", () => {
+  const rows = [value("s", "same", 0.009), value("n", null, null), value("i", "improvement", -0.3), value("u", "inconclusive", 0.2), value("r", "regression", 0.05)];
+  assert.deepEqual(worstFirst(rows).map((v) => v.benchmark), ["r", "u", "i", "s", "n"]);
 });

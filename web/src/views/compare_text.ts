@@ -1,6 +1,6 @@
 /* Sorting and wording of a comparison. Pure. */
 import type { CompareReply, CompareRow } from "../api/types";
-import { formatChange, formatValue, plural, shortId } from "../base/format";
+import { formatChange, formatP, formatShare, formatValue, plural, shortId } from "../base/format";
 import type { Judgement } from "../base/verdict";
 
 export type VerdictFilter = "" | "broken" | "regression" | "improvement" | "inconclusive" | "same";
@@ -8,9 +8,19 @@ export type VerdictFilter = "" | "broken" | "regression" | "improvement" | "inco
 const RANK: Record<string, number> = { broken: 0, regression: 1, inconclusive: 2, improvement: 3, same: 4 };
 
 /** What is broken first, then regressions, the largest first; then what is not known, what got better, what is the same. */
-export function worstFirst(rows: readonly CompareRow[]): CompareRow[] {
-  return [...rows].sort((x, y) => (RANK[x.verdict] ?? 5) - (RANK[y.verdict] ?? 5)
+export function worstFirst<R extends { verdict: string | null; rel_change: number | null; benchmark: string }>(rows: readonly R[]): R[] {
+  const rank = (r: R) => RANK[r.verdict ?? ""] ?? 5;
+  return [...rows].sort((x, y) => rank(x) - rank(y)
     || Math.abs(y.rel_change ?? 0) - Math.abs(x.rel_change ?? 0) || x.benchmark.localeCompare(y.benchmark, "en", { numeric: true }));
+}
+
+/** After a point's difference to the one before: the service's verdict, decided over all values of the two commits. */
+export function verdictWords(reply: Pick<CompareReply, "rows">): string {
+  const row = reply.rows[0];
+  if (!row) return "";
+  if (row.verdict === "same") return `: same within \u00b1${formatShare(row.margin_rel)}`;
+  const tested = row.p_adjusted !== null && row.verdict !== "broken";
+  return `: ${row.verdict}${tested ? `, p ${formatP(row.p_adjusted)} over all values` : ""}`;
 }
 
 /** The common scale of the interval bars: the largest estimate with some room, so that one wild interval does not flatten all others. */

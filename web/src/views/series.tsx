@@ -17,6 +17,7 @@ import { Empty, View } from "../widgets/state";
 import { ChangesTable, PointsTable } from "./series_tables";
 import { Tuning, useTrial } from "./series_tune";
 import { Moved } from "./moved";
+import { PointVerdict } from "./point_verdict";
 
 const one = <V extends string>(value: string | null, allowed: readonly V[]): V => allowed.find((v) => v === value) ?? (allowed[0] as V);
 
@@ -162,7 +163,7 @@ function Chart(props: { reply: SeriesReply; name: string }) {
       </div>
       <SeriesChart reply={reply} xMode={xMode} yMode={yMode} drag={drag} height={400} zoom={zoom} selected={selected} range={range}
         label={`${props.name}: ${plural(n, "point")}, ${plural(reply.changes.length, "change")}. The tables below hold the same numbers.`}
-        onZoom={setZoom} onSelect={select} onRange={setRange} onKey={onKey} />
+        onZoom={setZoom} onSelect={select} onRange={setRange} onKey={onKey} verdict={(row) => <PointVerdict reply={reply} row={row} />} />
       <Legend reply={reply} />
       <p id="chart-keys" class="keys"><kbd>←</kbd> <kbd>→</kbd> point · <kbd>Home</kbd> <kbd>End</kbd> · <kbd>+</kbd> <kbd>−</kbd> <kbd>0</kbd> zoom · <kbd>Shift</kbd>+<kbd>→</kbd> range · <kbd>Enter</kbd> opens the commit · <kbd>Esc</kbd> clears</p>
       <p class="sr-only" aria-live="polite">{selected === null ? "" : describePoint(reply, selected)}</p>

@@ -1,0 +1,144 @@
+/* One rule for "different": over all rows of a comparison, with the project's margins, on the commit's
+ * page as in the comparison. */
+#include <math.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "server/services/moved.h"
+
+#include "tests/server/fixture.h"
+
+#define SERIES 210
+
+/* Commit n: 210 benchmarks of twelve launches with 1 % of noise; the first `slower` take 5 % longer. */
+static void store(pfc_db *db, int64_t p, unsigned n, size_t slower)
+{
+    pfc_run *run = fx_run(n);
+
+    for (unsigned k = 0; k < SERIES; k++) {
+        char name[16];
+
+        (void)snprintf(name, sizeof(name), "gemm/%03u", k);
+        fx_measure(run, name, "time_ns", k < slower ? 105 : 100, 0.01, 12, 12, n * 1000 + k);
+    }
+    fx_ingest(db, p, run);
+}
+
+static pfc_comparison against_parent(pfc_db *db, int64_t p, unsigned n)
+{
+    pfc_commit_rows row = { 0 };
+    pfc_comparison c = { 0 };
+    bool measured = false;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_commits_get(db, p, fx_sha(n), &row, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int,
+                 pfc_compare_parent(db, p, row.items[0].parents_json, row.items[0].sha, &measured,
+                                    &c, &err),
+                 PFC_OK),
+              "%s", err.msg);
+    cr_assert(eq(int, measured, n > 1));
+    pfc_rows_clear(&row);
+    return c;
+}
+
+Test(moved, of_210_unchanged_series_none_has_moved_and_true_changes_are_named)
+{
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    size_t alone = 0, wrong = 0;
+    pfc_commit_values values = { 0 };
+    pfc_commit_rows row = { 0 };
+    pfc_comparison c, again;
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 4);
+    for (unsigned n = 1; n <= 4; n++)
+        store(db, p, n, n == 4 ? 15 : 0);
+    c = against_parent(db, p, 1); /* its parent was never sent */
+    pfc_comparison_clear(&c);
+    for (unsigned n = 2; n <= 3; n++) {
+        c = against_parent(db, p, n);
+        cr_assert(eq(sz, c.rows_len, SERIES));
+        cr_assert(le(sz, c.regressions + c.improvements, 1));
+        for (size_t i = 0; i < c.rows_len; i++)
+            alone += c.rows[i].result.p < 0.01;
+        pfc_comparison_clear(&c);
+    }
+    cr_assert(gt(sz, alone, 0)); /* their own tests are wrong in some four of 420 */
+
+    c = against_parent(db, p, 4);
+    cr_assert(ge(sz, c.regressions, 14));
+    for (size_t i = 0; i < c.rows_len; i++) {
+        const pfc_compare_row *r = &c.rows[i];
+
+        wrong +=
+            r->result.verdict == PFC_VERDICT_DIFFERENT && strcmp(r->benchmark, "gemm/015") >= 0;
+        cr_assert(ge(dbl, r->p_adjusted, r->result.p));
+        cr_assert(eq(dbl, r->margin_rel, 0.01));
+    }
+    cr_assert(le(sz, wrong, 2));
+    /* The comparison's page says the same, and every value of the commit has its row. */
+    cr_assert(eq(int, pfc_compare(db, p, fx_sha(3), fx_sha(4), NULL, false, &again, &err), PFC_OK));
+    cr_assert(eq(sz, again.regressions, c.regressions));
+    cr_assert(eq(int, pfc_commits_get(db, p, fx_sha(4), &row, &err), PFC_OK));
+    cr_assert(eq(int, pfc_commit_values_list(db, p, row.items[0].id, &values, &err), PFC_OK));
+    cr_assert(eq(sz, values.len, SERIES));
+    for (size_t i = 0; i < values.len; i++) {
+        const pfc_compare_row *r = pfc_comparison_row(&c, &values.items[i]);
+
+        cr_assert(r != NULL);
+        cr_assert(eq(str, r->benchmark, (char *)(uintptr_t)values.items[i].benchmark));
+        cr_assert(eq(i64, r->series_id, values.items[i].series_id));
+    }
+    pfc_rows_clear(&values);
+    pfc_rows_clear(&row);
+    pfc_comparison_clear(&again);
+    pfc_comparison_clear(&c);
+    pfc_db_close(db);
+}
+
+/* min_change of the detector's settings is what does not matter, for times and for exact counts. */
+Test(moved, a_margin_that_the_project_sets_holds_in_comparisons)
+{
+    static const char settings[] = "{\"rules\":[{\"benchmark\":\"wide/*\",\"min_change\":0.1}]}";
+    static const char *const names[] = { "wide/a", "other/a" };
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_detector_version stored = { 0 };
+    json_t *document = json_loads(settings, 0, NULL);
+    pfc_comparison c;
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_detector_store(db, "ann", p, document, &stored, &err), PFC_OK), "%s",
+              err.msg);
+    fx_commits(db, p, 1, 2);
+    for (unsigned n = 1; n <= 2; n++) {
+        pfc_run *run = fx_run(n);
+
+        for (size_t k = 0; k < 2; k++) {
+            fx_measure(run, names[k], "time_ns", n == 1 ? 100 : 105, 0.002, 12, 12, n * 9 + k);
+            fx_measure(run, names[k], "cycles", n == 1 ? 1000 : 1050, 0, 1, 1, n);
+            run->measurements[run->measurements_len - 1].exact = true;
+        }
+        fx_ingest(db, p, run);
+    }
+    c = against_parent(db, p, 2);
+    cr_assert(eq(sz, c.rows_len, 4));
+    for (size_t i = 0; i < 4; i++) {
+        const pfc_compare_row *r = &c.rows[i];
+        const bool wide = pfc_streq(r->benchmark, "wide/a");
+
+        cr_assert(epsilon_eq(dbl, r->result.rel_change, 0.05, 0.005));
+        cr_assert(eq(dbl, r->margin_rel, wide ? 0.1 : 0.01));
+        cr_assert(eq(int, (int)r->result.verdict, wide ? PFC_VERDICT_SAME : PFC_VERDICT_DIFFERENT),
+                  "%s %s", r->benchmark, r->metric);
+        cr_assert(eq(int, isnan(r->p_adjusted) != 0, r->exact));
+    }
+    cr_assert(eq(sz, c.regressions, 2));
+    pfc_comparison_clear(&c);
+    pfc_detector_version_clear(&stored);
+    json_decref(document);
+    pfc_db_close(db);
+}
