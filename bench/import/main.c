@@ -126,7 +126,7 @@ static double cpu_seconds(void)
 static pfc_code read_once(const table *t, const pfc_buf *text, double *seconds, double *cpu,
                           pfc_err *err)
 {
-    const pfc_import_opts opts = { .map = t->map };
+    const pfc_import_opts opts = { .map = t->map, .any_direction = true };
     pfc_import_result r = { 0 };
     const int64_t start = pfc_clock_ns();
     const double cpu_start = cpu_seconds();

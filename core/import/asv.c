@@ -2,7 +2,8 @@
  * asv (airspeed velocity): result files (version 1 and 2) and what `asv run` prints. A parametrised
  * benchmark is one a combination, named "bench(256, 'a')". The unit follows from the kind, which asv
  * itself tells by the function's name: time_ seconds, mem_ and peakmem_ bytes, track_ has its own
- * (in benchmarks.json, which is another file). null says that it failed, NaN that it was skipped.
+ * (in benchmarks.json, which is another file). null says that it failed, NaN that it was skipped. The
+ * environment is the backend: one commit has a result file an environment.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 
 /* ---- kinds ---- */
 
-static void kind_of(const char *benchmark, pfc_import_key *key, double *scale)
+static void kind_of(const char *benchmark, pfc_import_key *key, double *scale,
+                    char unit[PFC_IMPORT_UNIT_BYTES])
 {
     const char *paren = strchr(benchmark, '(');
     const size_t len = paren ? (size_t)(paren - benchmark) : strlen(benchmark);
@@ -34,7 +36,7 @@ static void kind_of(const char *benchmark, pfc_import_key *key, double *scale)
         key->has_direction = true;
     } else {
         key->metric = "value";
-        key->unit = pfc_import_unit_of(name);
+        key->unit = pfc_import_unit_of(name, unit);
         key->has_direction = pfc_import_nature(name, key->unit) != 0;
         key->higher_is_better = pfc_import_nature(name, key->unit) > 0;
     }
@@ -57,6 +59,32 @@ static bool match_json(const json_t *doc)
             !json_object_get(doc, "run"));
 }
 
+typedef struct results {
+    pfc_import *in;
+    char *environment;
+} results;
+
+/* Version 1 has no env_name: as asv names it, "py2.7-Cython-numpy1.8". Caller frees. */
+static char *environment_of(const json_t *doc)
+{
+    const char *name = pfc_import_string(doc, "env_name");
+    const char *python = pfc_import_string(doc, "python");
+    const json_t *needs = json_object_get(doc, "requirements");
+    pfc_buf buf;
+
+    if (name)
+        return pfc_strdup(name);
+    pfc_buf_init(&buf, 4 * PFC_WIRE_MAX_TEXT);
+    if (python)
+        pfc_buf_printf(&buf, "py%s", python);
+    for (PFC_JSON_EACH(it, needs)) {
+        const char *version = json_string_value(json_object_iter_value(it));
+        pfc_buf_printf(&buf, "%s%s%s", buf.len ? "-" : "", json_object_iter_key(it),
+                       version ? version : "");
+    }
+    return pfc_buf_take(&buf);
+}
+
 /* Value at a place of v2's row: by the column's name, or the first ones when there are no names. */
 static const json_t *column(const json_t *columns, const json_t *row, const char *name)
 {
@@ -68,18 +96,25 @@ static const json_t *column(const json_t *columns, const json_t *row, const char
     return NULL;
 }
 
-static pfc_code add_value(pfc_import *in, const char *benchmark, const json_t *value,
+static bool is_nan(const json_t *value)
+{
+    return json_is_string(value) && strcmp(json_string_value(value), PFC_IMPORT_NAN) == 0;
+}
+
+static pfc_code add_value(const results *r, const char *benchmark, const json_t *value,
                           const json_t *samples)
 {
-    pfc_import_key key = { .benchmark = benchmark };
+    pfc_import *in = r->in;
+    pfc_import_key key = { .benchmark = benchmark, .backend = r->environment };
+    char unit[PFC_IMPORT_UNIT_BYTES];
     double scale = 1.0;
     pfc_code code = PFC_OK;
 
-    kind_of(benchmark, &key, &scale);
+    kind_of(benchmark, &key, &scale, unit);
+    if (is_nan(value))
+        return pfc_import_failed(in, &key, PFC_STATUS_SKIPPED, "asv says that it was skipped");
     if (!json_is_number(value))
-        return pfc_import_failed(in, &key, PFC_STATUS_SKIPPED,
-                                 "asv says that it failed or was "
-                                 "skipped");
+        return pfc_import_failed(in, &key, PFC_STATUS_BROKEN, "asv says that it failed");
     for (size_t i = 0; i < json_array_size(samples) && !code; i++)
         code =
             pfc_import_sample(in, &key, scale * pfc_import_json_number(json_array_get(samples, i)));
@@ -120,7 +155,7 @@ static char *combination(const char *benchmark, const json_t *params, size_t i)
     return pfc_buf_take(&buf);
 }
 
-static pfc_code read_results(pfc_import *in, const char *name, const json_t *result,
+static pfc_code read_results(const results *r, const char *name, const json_t *result,
                              const json_t *params, const json_t *samples, const pfc_json_at *at)
 {
     const size_t len = json_array_size(result);
@@ -130,50 +165,68 @@ static pfc_code read_results(pfc_import *in, const char *name, const json_t *res
     for (size_t k = 0; k < json_array_size(params); k++) {
         product *= json_array_size(json_array_get(params, k));
         if (product > PFC_WIRE_MAX_MEASUREMENTS)
-            return pfc_json_fault(at, name, in->err, "more than %d combinations of parameters",
+            return pfc_json_fault(at, name, r->in->err, "more than %d combinations of parameters",
                                   PFC_WIRE_MAX_MEASUREMENTS);
     }
     if (!json_is_array(result))
-        return add_value(in, name, result, NULL);
+        return add_value(r, name, result, NULL);
     if (product == 0)
-        return add_value(in, name, json_array_get(result, 0), json_array_get(samples, 0));
+        return add_value(r, name, json_array_get(result, 0), json_array_get(samples, 0));
     if (len != product && len != 0)
-        return pfc_json_fault(at, name, in->err, "want %zu results, one a combination, got %zu",
+        return pfc_json_fault(at, name, r->in->err, "want %zu results, one a combination, got %zu",
                               product, len);
     for (size_t i = 0; i < len && !code; i++) {
         char *full = combination(name, params, i);
-        code = add_value(in, full, json_array_get(result, i), json_array_get(samples, i));
+        code = add_value(r, full, json_array_get(result, i), json_array_get(samples, i));
         free(full);
     }
     return code;
 }
 
-static pfc_code read_json(pfc_import *in, const json_t *doc)
+static pfc_code read_file(pfc_import *in, const json_t *doc)
 {
-    const json_t *results = json_object_get(doc, "results");
+    const json_t *list = json_object_get(doc, "results");
     const json_t *columns = json_object_get(doc, "result_columns");
     const pfc_json_at root = { .key = "results" };
+    const double date_ms = pfc_import_number(doc, "date");
+    results r = { .in = in, .environment = environment_of(doc) };
     pfc_code code = PFC_OK;
 
-    if (!json_is_object(results))
-        return pfc_err_set(in->err, PFC_EINVAL,
-                           "asv's benchmarks.json and machine.json only describe; the results are "
-                           "in the files named after commits");
     pfc_import_commit(in, pfc_import_string(doc, "commit_hash"));
-    for (PFC_JSON_EACH(it, results)) {
+    if (date_ms > 0)
+        in->run->started_at = in->run->finished_at = date_ms / 1000.0;
+    for (PFC_JSON_EACH(it, list)) {
         const char *name = json_object_iter_key(it);
         const json_t *v = json_object_iter_value(it);
         if (code || !*name)
             continue;
         if (json_is_array(columns) && json_is_array(v))
-            code = read_results(in, name, column(columns, v, "result"),
+            code = read_results(&r, name, column(columns, v, "result"),
                                 column(columns, v, "params"), column(columns, v, "samples"), &root);
         else if (json_is_object(v)) /* version 1 with parameters */
-            code = read_results(in, name, json_object_get(v, "result"),
+            code = read_results(&r, name, json_object_get(v, "result"),
                                 json_object_get(v, "params"), json_object_get(v, "samples"), &root);
         else
-            code = read_results(in, name, v, NULL, NULL, &root);
+            code = read_results(&r, name, v, NULL, NULL, &root);
     }
+    free(r.environment);
+    return code;
+}
+
+static pfc_code read_json(pfc_import *in, const json_t *doc)
+{
+    json_t *with_nan = NULL;
+    pfc_code code = PFC_OK;
+
+    if (!json_is_object(json_object_get(doc, "results")))
+        return pfc_err_set(in->err, PFC_EINVAL,
+                           "asv's benchmarks.json and machine.json only describe; the results are "
+                           "in the files named after commits");
+    if (pfc_span_find(in->json, "NaN") < in->json.len)
+        code = pfc_import_json_with_nan(in->json.text, in->json.len, &with_nan, in->err);
+    if (!code)
+        code = read_file(in, with_nan ? with_nan : doc);
+    json_decref(with_nan);
     return code;
 }
 
@@ -250,10 +303,11 @@ typedef struct printed {
 static pfc_code add_printed(printed *p, const char *benchmark, pfc_span word)
 {
     pfc_import_key key = { .benchmark = benchmark, .backend = p->environment };
+    char unit[PFC_IMPORT_UNIT_BYTES];
     double scale = 1.0;
     double value = 0.0;
 
-    kind_of(benchmark, &key, &scale);
+    kind_of(benchmark, &key, &scale, unit);
     if (pfc_span_is(word, "failed"))
         return pfc_import_failed(p->in, &key, PFC_STATUS_BROKEN, "asv says that it failed");
     if (pfc_span_is(word, "n/a") || pfc_span_is(word, "skipped"))

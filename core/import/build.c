@@ -85,20 +85,51 @@ static void index_grow(pfc_import *in)
     }
 }
 
+static const pfc_direction *said(const pfc_import *in, const pfc_measurement *m)
+{
+    for (size_t i = 0; i < in->opts.directions_len; i++) {
+        const pfc_direction *d = &in->opts.directions[i];
+        if (strcmp(d->name, m->metric) == 0 || strcmp(d->name, m->benchmark) == 0)
+            return d;
+    }
+    return NULL;
+}
+
+/* The direction of the run's last measurement. */
+static void direct(pfc_import *in, const pfc_import_key *key, pfc_measurement *m)
+{
+    const pfc_direction *d = said(in, m);
+    int nature = 0;
+
+    if (d || key->has_direction || in->opts.has_direction) {
+        m->higher_is_better = d                    ? d->higher
+                              : key->has_direction ? key->higher_is_better
+                                                   : in->opts.higher_is_better;
+        return;
+    }
+    nature = pfc_import_nature(m->metric, m->unit);
+    m->higher_is_better = nature > 0;
+    if (nature != 0 || in->opts.any_direction)
+        return;
+    in->unknown =
+        pfc_grow(in->unknown, in->unknown_len, &in->unknown_cap, sizeof(pfc_import_unknown));
+    in->unknown[in->unknown_len++] =
+        (pfc_import_unknown){ in->done_len, in->run->measurements_len - 1 };
+}
+
 static pfc_measurement *add(pfc_import *in, const pfc_import_key *key, const char *const names[3])
 {
     pfc_measurement *m = pfc_run_add(in->run);
     const char *unit = key->unit;
+    char named[PFC_IMPORT_UNIT_BYTES];
 
     if (!unit && in->opts.unit)
         unit = in->opts.unit;
     m->benchmark = pfc_strdup(names[0]);
     m->metric = pfc_strdup(names[1]);
     m->backend = pfc_strdup(names[2]);
-    m->unit = clean_name(unit ? unit : pfc_import_unit_of(names[1]));
-    m->higher_is_better = key->has_direction       ? key->higher_is_better
-                          : in->opts.has_direction ? in->opts.higher_is_better
-                                                   : pfc_import_higher_is_better(names[1], m->unit);
+    m->unit = clean_name(unit ? unit : pfc_import_unit_of(names[1], named));
+    direct(in, key, m);
     m->status = PFC_STATUS_SKIPPED;
     m->reason = pfc_strdup("no value");
     return m;

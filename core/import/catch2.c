@@ -3,8 +3,8 @@
  * and the benchmark together are the name; the mean is the sample, for the tool keeps no others.
  *
  * A row of the table is three lines: name, samples, iterations and estimate; mean with its bounds;
- * standard deviation with its bounds. A long name takes lines of its own, the numbers follow the
- * last one.
+ * standard deviation with its bounds. A long name takes several lines: either lines of its own before
+ * the numbers, or the first column of the three. The mean is the first line of three times.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -95,8 +95,11 @@ typedef struct table {
     pfc_buf test_case; /* the names between two rules */
     pfc_buf name;      /* of the benchmark; its lines joined */
     bool between;      /* the rule that opens a heading was seen */
+    bool titles;       /* the table's titles were seen */
     bool in_table;
-    bool complete; /* the name's numbers were seen */
+    bool complete;  /* the samples and iterations were seen */
+    size_t triples; /* lines of three times behind them: the mean, the deviation */
+    double mean[3]; /* with its bounds, ns */
 } table;
 
 static void append_line(pfc_buf *buf, pfc_span text)
@@ -108,6 +111,20 @@ static void append_line(pfc_buf *buf, pfc_span text)
     pfc_buf_append(buf, text.text, text.len);
 }
 
+/* The row that ends here, if it has a mean. Its name is whole only now. */
+static pfc_code end_row(table *t)
+{
+    pfc_code code = PFC_OK;
+
+    if (t->complete && t->triples > 0 && t->name.len)
+        code = add(t->in, pfc_buf_text(&t->test_case), pfc_buf_text(&t->name), t->mean[0],
+                   t->mean[1], t->mean[2]);
+    pfc_buf_reset(&t->name);
+    t->complete = false;
+    t->triples = 0;
+    return code;
+}
+
 static pfc_code read_row(table *t, pfc_span line)
 {
     double ns[3];
@@ -115,56 +132,58 @@ static pfc_code read_row(table *t, pfc_span line)
     const pfc_span body = pfc_span_trim(line);
     pfc_code code = PFC_OK;
 
-    if (body.len == 0) {
-        pfc_buf_reset(&t->name);
-        t->complete = false;
+    if (body.len == 0)
+        return end_row(t);
+    if (t->complete && t->triples < 2) {
+        if (trailing_times(body, 3, ns, &rest)) {
+            if (t->triples == 0)
+                memcpy(t->mean, ns, sizeof(ns));
+            t->triples++;
+            append_line(&t->name, rest);
+        }
         return PFC_OK;
     }
-    if (t->complete) {
-        if (t->name.len && trailing_times(body, 3, ns, &rest) && rest.len == 0) {
-            code = add(t->in, pfc_buf_text(&t->test_case), pfc_buf_text(&t->name), ns[0], ns[1],
-                       ns[2]);
-            pfc_buf_reset(&t->name); /* the next line is the deviation */
-        }
-        return code;
-    }
+    if (t->complete)
+        code = end_row(t);
     if (trailing_times(body, 1, ns, &rest) && trailing_count(&rest) && trailing_count(&rest)) {
         append_line(&t->name, rest);
         t->complete = true;
     } else {
         append_line(&t->name, body);
     }
-    return PFC_OK;
+    return code;
 }
 
 static pfc_code read_line(table *t, pfc_span line)
 {
     const pfc_span body = pfc_span_trim(line);
+    pfc_code code = PFC_OK;
 
     if (pfc_span_starts(body, header)) {
+        code = end_row(t);
         t->in_table = false;
         t->between = false;
-        t->complete = true; /* the two lines of titles, up to the rule */
-        pfc_buf_reset(&t->name);
+        t->titles = true; /* two more lines of them, up to the rule */
     } else if (is_rule(body, '-')) {
-        if (t->complete && !t->in_table && !t->between && t->name.len == 0 && t->test_case.len) {
-            t->in_table = true; /* the rule under the titles */
-            t->complete = false;
+        code = end_row(t);
+        if (t->titles && t->test_case.len) {
+            t->in_table = true;
         } else {
             if (!t->between)
                 pfc_buf_reset(&t->test_case);
             t->between = !t->between;
             t->in_table = false;
-            t->complete = false;
         }
+        t->titles = false;
     } else if (is_rule(body, '=') || is_rule(body, '~')) {
-        t->in_table = t->between = false;
+        code = end_row(t);
+        t->in_table = t->between = t->titles = false;
     } else if (t->in_table) {
         return read_row(t, line);
     } else if (t->between && body.len) {
         append_line(&t->test_case, body);
     }
-    return PFC_OK;
+    return code;
 }
 
 static pfc_code read_table(pfc_import *in, const char *text, size_t len)
@@ -179,6 +198,8 @@ static pfc_code read_table(pfc_import *in, const char *text, size_t len)
     pfc_lines_init(&lines, text, len);
     while (!code && pfc_lines_next(&lines, &line))
         code = read_line(&t, line);
+    if (!code)
+        code = end_row(&t);
     pfc_buf_clear(&t.test_case);
     pfc_buf_clear(&t.name);
     return code;

@@ -78,6 +78,7 @@ static bool says_something(pfc_span column_name)
 {
     pfc_span name;
     pfc_span unit;
+    char named[PFC_IMPORT_UNIT_BYTES];
     char *n;
     char *u;
     bool says;
@@ -85,7 +86,7 @@ static bool says_something(pfc_span column_name)
     pfc_plan_unit(column_name, &name, &unit);
     n = pfc_span_dup(name);
     u = pfc_span_dup(unit);
-    says = unit.len > 0 || *pfc_import_unit_of(n) || pfc_import_nature(n, u) != 0;
+    says = unit.len > 0 || *pfc_import_unit_of(n, named) || pfc_import_nature(n, u) != 0;
     free(n);
     free(u);
     return says;
@@ -163,16 +164,12 @@ static pfc_plan_metric *add_metric(pfc_plan *plan, const sniff *s, size_t i)
 
 static void note_units(pfc_import *in, const pfc_plan *plan)
 {
+    char named[PFC_IMPORT_UNIT_BYTES];
+
     for (size_t i = 0; i < plan->metrics_len; i++) {
         const pfc_plan_metric *m = &plan->metrics[i];
-        const bool unit = m->unit || in->opts.unit || *pfc_import_unit_of(m->name);
-        if (!unit)
-            pfc_import_note(in, "column %.80s: the file says no unit%s", m->name,
-                            m->has_direction || in->opts.has_direction ||
-                                    pfc_import_nature(m->name, "")
-                                ? ""
-                                : " and no direction, lower is taken as better; give --unit and "
-                                  "--better, or --map");
+        if (!m->unit && !in->opts.unit && !*pfc_import_unit_of(m->name, named))
+            pfc_import_note(in, "column %.80s: the file says no unit", m->name);
     }
 }
 
@@ -261,9 +258,9 @@ static pfc_code read_triton(pfc_import *in, const char *text, size_t len)
     return run_plan(in, &plan, &s);
 }
 
-const pfc_import_format pfc_import_triton = { .name = "triton",
-                                              .match_text = match_triton,
-                                              .read_text = read_triton };
+const pfc_import_format pfc_import_triton = {
+    .name = "triton", .match_text = match_triton, .read_text = read_triton, .bare = true
+};
 
 /* ---- Otava ---- */
 
@@ -315,8 +312,9 @@ static pfc_code read_otava(pfc_import *in, const char *text, size_t len)
             s.columns[i].text || !s.columns[i].filled || s.csv.names[i].len == 0)
             continue;
         m = add_metric(&plan, &s, i);
-        /* The tool's own default for a metric of which nothing else is said. */
-        if (!in->opts.has_direction && !pfc_import_nature(m->name, m->unit)) {
+        /* Otava's default is higher. A table that only looks like one of its own is asked for. */
+        if (in->opts.format && strcmp(in->opts.format, "otava") == 0 && !in->opts.has_direction &&
+            !pfc_import_nature(m->name, m->unit)) {
             m->has_direction = true;
             m->higher_is_better = true;
         }
@@ -324,18 +322,24 @@ static pfc_code read_otava(pfc_import *in, const char *text, size_t len)
     return run_plan(in, &plan, &s);
 }
 
-const pfc_import_format pfc_import_otava = { .name = "otava",
-                                             .match_text = match_otava,
-                                             .read_text = read_otava };
+const pfc_import_format pfc_import_otava = {
+    .name = "otava", .match_text = match_otava, .read_text = read_otava, .bare = true
+};
 
 /* ---- one's own ---- */
 
-/* A number that is a result: by its name, or because it is not whole. */
-static bool is_metric(const sniff *s, size_t i)
+/* A number that is a result: by its name, or because the caller said its direction. */
+static bool is_metric(const pfc_import *in, const sniff *s, size_t i)
 {
     const column *c = &s->columns[i];
 
-    return c->filled && !c->text && s->csv.names[i].len > 0 && says_something(s->csv.names[i]);
+    if (!c->filled || c->text || s->csv.names[i].len == 0)
+        return false;
+    for (size_t k = 0; k < in->opts.directions_len; k++) {
+        if (pfc_span_is(s->csv.names[i], in->opts.directions[k].name))
+            return true;
+    }
+    return says_something(s->csv.names[i]);
 }
 
 static bool match_csv(const char *text, size_t len)
@@ -351,24 +355,30 @@ static bool match_csv(const char *text, size_t len)
     return is;
 }
 
-static void plan_own(pfc_plan *plan, const sniff *s)
+static void plan_own(pfc_import *in, pfc_plan *plan, const sniff *s)
 {
     size_t metrics = 0;
 
     for (size_t i = 0; i < s->csv.names_len; i++)
-        metrics += is_metric(s, i);
+        metrics += is_metric(in, s, i);
     for (size_t i = 0; i < s->csv.names_len; i++) {
         const column *c = &s->columns[i];
         const bool number = c->filled && !c->text;
         /* Where no name says what is a result, what is not whole is one; else the last number. */
-        const bool taken = is_metric(s, i) || (metrics == 0 && number && s->csv.names[i].len > 0 &&
-                                               (!c->whole || i + 1 == s->csv.names_len));
+        const bool taken =
+            is_metric(in, s, i) || (metrics == 0 && number && s->csv.names[i].len > 0 &&
+                                    (!c->whole || i + 1 == s->csv.names_len));
         if (taken) {
             add_metric(plan, s, i);
         } else if (s->csv.names[i].len > 0 && (c->text || c->filled)) {
             char *text =
                 c->text ? pfc_strdup(plan->parts_len ? "/" : "")
                         : pfc_format("%s%s=", plan->parts_len ? " " : "", s->csv.names[i].text);
+            if (number && !c->whole)
+                pfc_import_note(in,
+                                "column %.80s is taken as a parameter of the benchmark; if it is a "
+                                "result, say which way is better: --direction NAME=higher or lower",
+                                s->csv.names[i].text);
             pfc_plan_part_add(plan, text, strlen(text), i);
             pfc_plan_param_add(plan, i);
             free(text);
@@ -411,7 +421,7 @@ static pfc_code read_csv(pfc_import *in, const char *text, size_t len)
         sniff_clear(&s);
         return pfc_err_set(in->err, PFC_EINVAL, "want rows under a line with the columns' names");
     }
-    plan_own(&plan, &s);
+    plan_own(in, &plan, &s);
     if (plan.metrics_len == 0) {
         pfc_plan_clear(&plan);
         sniff_clear(&s);
@@ -421,6 +431,6 @@ static pfc_code read_csv(pfc_import *in, const char *text, size_t len)
     return run_plan(in, &plan, &s);
 }
 
-const pfc_import_format pfc_import_csv = { .name = "csv",
-                                           .match_text = match_csv,
-                                           .read_text = read_csv };
+const pfc_import_format pfc_import_csv = {
+    .name = "csv", .match_text = match_csv, .read_text = read_csv, .bare = true
+};

@@ -130,9 +130,9 @@ static pfc_code read_action(pfc_import *in, const json_t *doc)
     return code;
 }
 
-const pfc_import_format pfc_import_github_action = { .name = "github-action",
-                                                     .match_json = match_action,
-                                                     .read_json = read_action };
+const pfc_import_format pfc_import_github_action = {
+    .name = "github-action", .match_json = match_action, .read_json = read_action, .bare = true
+};
 
 /* ---- Bencher Metric Format ---- */
 
@@ -214,6 +214,6 @@ static pfc_code read_bmf(pfc_import *in, const json_t *doc)
     return PFC_OK;
 }
 
-const pfc_import_format pfc_import_bmf = { .name = "bmf",
-                                           .match_json = match_bmf,
-                                           .read_json = read_bmf };
+const pfc_import_format pfc_import_bmf = {
+    .name = "bmf", .match_json = match_bmf, .read_json = read_bmf, .bare = true
+};

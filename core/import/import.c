@@ -214,9 +214,11 @@ static pfc_code read_more(pfc_import *in, const char *text, size_t len)
             code = PFC_OK;
         else if (!code && doc && in->format == &pfc_import_perfci)
             code = pfc_err_set(in->err, PFC_EINVAL, "want one run document a file, got two");
-        else if (!code && doc && in->format->match_json(doc))
+        else if (!code && doc && in->format->match_json(doc)) {
+            in->json = (pfc_span){ at, end };
             code = in->format->read_json(in, doc);
-        else if (!code && doc)
+            in->json = (pfc_span){ "", 0 };
+        } else if (!code && doc)
             pfc_import_note(in,
                             "a JSON document behind the first is not of format %s and is left out",
                             in->format->name);
@@ -225,6 +227,53 @@ static pfc_code read_more(pfc_import *in, const char *text, size_t len)
         in->opts = opts;
         at += PFC_MAX(end, (size_t)1);
         at = find_json(at, len - (size_t)(at - text));
+    }
+    return code;
+}
+
+/* The next document behind other text on its line: "INFO result: {...}". NULL: none of the tries is
+ * one of a known format. */
+static json_t *next_inline(const char *text, size_t len, const pfc_import_format *wanted,
+                           pfc_span *found)
+{
+    const char *at = text;
+    const char *end = text + len;
+
+    for (int tries = 0; tries < MAX_TALK && (at = memchr(at, '{', (size_t)(end - at))) != NULL;
+         tries++, at++) {
+        const size_t n = pfc_import_json_end(at, (size_t)(end - at));
+        json_t *doc = NULL;
+
+        if (n == 0 || pfc_import_json(at, n, &doc, NULL) != PFC_OK)
+            continue;
+        if (wanted ? wanted->match_json && wanted->match_json(doc) : format_of(doc) != NULL) {
+            *found = (pfc_span){ at, n };
+            return doc;
+        }
+        json_decref(doc);
+    }
+    return NULL;
+}
+
+/* All of them, of the first one's format. *any is left false when there is none. */
+static pfc_code read_inline(pfc_import *in, const pfc_import_format *wanted, const char *text,
+                            size_t len, bool *any)
+{
+    const pfc_import_opts opts = in->opts;
+    const char *end = text + len;
+    pfc_span found;
+    json_t *doc;
+    pfc_code code = PFC_OK;
+
+    while (!code && (doc = next_inline(text, (size_t)(end - text), wanted, &found)) != NULL) {
+        in->json = found;
+        code = read_doc(in, wanted, doc);
+        in->json = (pfc_span){ "", 0 };
+        in->opts = opts;
+        json_decref(doc);
+        *any = true;
+        wanted = in->format;
+        text = found.text + found.len;
     }
     return code;
 }
@@ -241,7 +290,9 @@ static pfc_code read_json(pfc_import *in, const pfc_import_format *wanted, const
 
     if (code)
         return code;
+    in->json = lines ? (pfc_span){ "", 0 } : (pfc_span){ text, end ? end : len };
     code = lines ? read_lines(in, wanted, doc) : read_doc(in, wanted, doc);
+    in->json = (pfc_span){ "", 0 };
     in->opts = opts;
     if (!code && end > 0)
         code = read_more(in, text + end, len - end);
@@ -262,6 +313,13 @@ static pfc_code read_plain(pfc_import *in, const pfc_import_format *wanted, cons
     json = in->format && in->format->read_text ? NULL : find_json(text, len);
     if (json)
         return read_json(in, wanted, json, len - (size_t)(json - text));
+    if (!in->format || !in->format->read_text) {
+        bool any = false;
+        const pfc_code code = read_inline(in, wanted, text, len, &any);
+        if (any)
+            return code;
+        in->format = wanted;
+    }
     if (!in->format)
         in->format = &pfc_import_numbers;
     if (!in->format->read_text)
@@ -358,12 +416,16 @@ pfc_code pfc_import_read(const pfc_import_opts *opts, const char *text, size_t l
     for (size_t i = 0; i < PFC_ARRAY_LEN(plain); i++)
         free(plain[i]);
     free(in.slots);
+    in.slots = NULL;
     if (in.run->measurements_len > 0 || in.done_len == 0) {
         in.done = pfc_grow(in.done, in.done_len, &in.done_cap, sizeof(pfc_run *));
         in.done[in.done_len++] = in.run;
     } else {
         pfc_run_free(in.run);
     }
+    if (!code && in.unknown_len > 0)
+        code = pfc_import_ask(&in);
+    free(in.unknown);
     pfc_import_result result = { .format = in.format ? in.format->name : "",
                                  .runs = in.done,
                                  .runs_len = in.done_len,

@@ -4,7 +4,8 @@
  * A command that is measured prints something; this finds out what it is (by content, never by
  * file name) and brings it into the one shape that everything behind it understands. Nothing is
  * guessed about meaning: units and directions come from the format, else from the caller, else from
- * the unit's own nature (times and bytes: lower is better; rates: higher is better). Times become
+ * the words of the metric's name and unit (directions.c). A metric of which neither says which way is
+ * better is asked for. Times become
  * ns, whatever the tool wrote; units that a tool picks by size (ncu, Criterion, asv) become their
  * base unit, others are only spelled in one way. docs/importing.md has what is taken from each.
  * Pure functions over text; thread-safe.
@@ -12,6 +13,7 @@
 #ifndef PFC_CORE_IMPORT_IMPORT_H
 #define PFC_CORE_IMPORT_IMPORT_H
 
+#include "core/base/direction.h"
 #include "core/wire/wire.h"
 
 #define PFC_IMPORT_MAX_BYTES      (256u * 1024 * 1024) /* of CSV and other text */
@@ -28,7 +30,12 @@ typedef struct pfc_import_opts {
     const char *unit;      /* unit of values that come without one; NULL: from the metric's name */
     bool has_direction;    /* higher_is_better below counts for values without direction */
     bool higher_is_better;
-    const char *map;      /* text of a CSV mapping (csv_map.c), which is YAML; NULL: none */
+    const pfc_direction *directions; /* said by name: they count for more than the format's own */
+    size_t directions_len;
+    bool any_direction;  /* a metric of unknown direction counts as "lower": for callers that do not
+                             judge by it. Else it is asked for, see pfc_import_read */
+    bool number_is_cost; /* a number without any name is better when lower */
+    const char *map;     /* text of a CSV mapping (csv_map.c), which is YAML; NULL: none */
     const char *map_name; /* its file, for errors; NULL: "map" */
     bool split;           /* a history gives a run a commit; else one run with all samples */
     bool allow_empty;     /* a document without any benchmark is no fault */
@@ -53,6 +60,9 @@ typedef struct pfc_import_result {
  * out    clear it with pfc_import_result_clear; written only on PFC_OK
  *
  * PFC_EINVAL names the line or JSON path and what was expected; PFC_ETOOBIG over the limits.
+ * A metric without a direction is PFC_EINVAL with its name, unless opts says the direction. Beside a
+ * metric that has one, tools' own formats (counters of a profiler, of a user) leave it out and a note
+ * names it.
  * Benchmarks that the tool reports as failed become measurements with status broken and the reason.
  */
 pfc_code pfc_import_read(const pfc_import_opts *opts, const char *text, size_t len,

@@ -27,7 +27,7 @@ static size_t bare_word(const char *text, size_t len, size_t i)
     return 0;
 }
 
-pfc_code pfc_import_json(const char *text, size_t len, json_t **out, pfc_err *err)
+static pfc_code parse(const char *text, size_t len, const char *instead, json_t **out, pfc_err *err)
 {
     pfc_buf buf;
     bool quoted = false;
@@ -49,7 +49,7 @@ pfc_code pfc_import_json(const char *text, size_t len, json_t **out, pfc_err *er
         n = quoted || text[i] == '"' ? 0 : bare_word(text, len, i);
         if (n > 0) {
             pfc_buf_append(&buf, text + from, i - from);
-            pfc_buf_puts(&buf, "null");
+            pfc_buf_puts(&buf, instead);
             i += n - 1;
             from = i + 1;
         }
@@ -62,6 +62,16 @@ pfc_code pfc_import_json(const char *text, size_t len, json_t **out, pfc_err *er
         code = pfc_json_parse(pfc_buf_text(&buf), buf.len, out, err);
     pfc_buf_clear(&buf);
     return code;
+}
+
+pfc_code pfc_import_json(const char *text, size_t len, json_t **out, pfc_err *err)
+{
+    return parse(text, len, "null", out, err);
+}
+
+pfc_code pfc_import_json_with_nan(const char *text, size_t len, json_t **out, pfc_err *err)
+{
+    return parse(text, len, "\"" PFC_IMPORT_NAN "\"", out, err);
 }
 
 size_t pfc_import_json_end(const char *text, size_t len)

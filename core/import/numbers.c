@@ -11,9 +11,15 @@
 
 static pfc_import_key bare_key(const pfc_import *in)
 {
-    return (pfc_import_key){ .benchmark = in->opts.benchmark ? in->opts.benchmark : "command",
-                             .metric = in->opts.metric ? in->opts.metric : "value",
-                             .unit = in->opts.unit };
+    pfc_import_key key = { .benchmark = in->opts.benchmark ? in->opts.benchmark : "command",
+                           .metric = in->opts.metric ? in->opts.metric : "value",
+                           .unit = in->opts.unit };
+
+    if (in->opts.number_is_cost && !in->opts.metric && !in->opts.unit) {
+        key.has_direction = true;
+        key.higher_is_better = in->opts.has_direction && in->opts.higher_is_better;
+    }
+    return key;
 }
 
 /* One number a line; blank lines are fine. */
@@ -105,8 +111,10 @@ static pfc_code read_object(pfc_import *in, pfc_import_key key, const json_t *ob
     const char *unit = pfc_import_string(obj, "unit");
     pfc_code code;
 
-    if (unit)
+    if (unit) {
         key.unit = unit;
+        key.has_direction = false;
+    }
     if (higher) {
         if (!json_is_boolean(higher))
             return pfc_json_fault(at, "higher_is_better", in->err, "%s: want true or false",
@@ -154,6 +162,7 @@ static pfc_code read_metrics(pfc_import *in, const json_t *metrics)
         /* The caller's unit is the unit of the metric that the caller named. */
         if (!in->opts.metric || strcmp(in->opts.metric, name) != 0)
             key.unit = NULL;
+        key.has_direction = false;
         if (json_is_number(v) || json_is_null(v))
             code =
                 pfc_import_sample(in, &key, json_is_number(v) ? json_number_value(v) : (double)NAN);
@@ -188,6 +197,7 @@ static pfc_code read_record(pfc_import *in, const json_t *record, const pfc_json
             continue;
         key.metric = json_object_iter_key(it);
         key.unit = NULL;
+        key.has_direction = false;
         code = pfc_import_sample(in, &key, json_number_value(v));
     }
     return code;
@@ -220,14 +230,18 @@ static pfc_code read_doc(pfc_import *in, const json_t *doc)
         return read_array(in, &key, doc, NULL);
     if (name)
         key.benchmark = name;
-    if (pfc_import_string(doc, "metric") && !in->opts.metric)
+    if (pfc_import_string(doc, "metric") && !in->opts.metric) {
         key.metric = pfc_import_string(doc, "metric");
+        key.has_direction = false;
+    }
     return read_object(in, key, doc, NULL);
 }
 
-const pfc_import_format pfc_import_numbers = {
-    .name = "numbers", .match_json = match, .read_json = read_doc, .read_text = read_text
-};
+const pfc_import_format pfc_import_numbers = { .name = "numbers",
+                                               .match_json = match,
+                                               .read_json = read_doc,
+                                               .read_text = read_text,
+                                               .bare = true };
 
 /* ---- perfci's own documents ---- */
 

@@ -6,6 +6,12 @@
 
 struct pfc_import;
 
+/** A part of the text; not terminated. */
+typedef struct pfc_span {
+    const char *text;
+    size_t len;
+} pfc_span;
+
 /** One format: how it is recognised and read. A pair of NULLs: it has no such form. */
 typedef struct pfc_import_format {
     const char *name;
@@ -13,7 +19,14 @@ typedef struct pfc_import_format {
     pfc_code (*read_json)(struct pfc_import *in, const json_t *doc);
     bool (*match_text)(const char *text, size_t len);
     pfc_code (*read_text)(struct pfc_import *in, const char *text, size_t len);
+    bool bare; /* all of its metrics are the user's own: each needs a direction */
 } pfc_import_format;
+
+/** A measurement whose direction nothing says. */
+typedef struct pfc_import_unknown {
+    size_t run; /* number of its run among those of a history */
+    size_t index;
+} pfc_import_unknown;
 
 /** Runs in the making, with an index over (benchmark, metric, backend), so that repetitions that
  *  lie apart in the input come together in constant time. */
@@ -26,14 +39,18 @@ typedef struct pfc_import {
     pfc_run **done;   /* finished points of a history, with opts.split */
     size_t done_len;
     size_t done_cap;
+    pfc_import_unknown *unknown;
+    size_t unknown_len;
+    size_t unknown_cap;
     char **notes;
     size_t notes_len;
     pfc_measurement *last; /* that of the last sample; valid until another measurement is made */
     uint32_t point;        /* number of points begun */
+    pfc_span json;         /* text of the document that is being read; empty: not one text */
     pfc_err *err;
 } pfc_import;
 
-/* ---- build.c: runs in the making ---- */
+/* ---- build.c, ask.c: runs in the making ---- */
 
 /** What a measurement is, before it has samples. */
 typedef struct pfc_import_key {
@@ -71,13 +88,14 @@ void pfc_import_extra(pfc_measurement *m, const char *name, double value);
 void pfc_import_param(pfc_measurement *m, const char *name, const char *value);
 /** A sentence for the user; repeated ones once, at most PFC_IMPORT_MAX_NOTES. */
 void pfc_import_note(pfc_import *in, const char *fmt, ...) PFC_PRINTF(2, 3);
+/** Asks for the directions that are not known, or leaves those measurements out: see
+ *  pfc_import_read. When all runs are in in->done. */
+pfc_code pfc_import_ask(pfc_import *in) PFC_MUSTCHECK;
 /** The benchmark's name when the text has none. */
 const char *pfc_import_nameless(const pfc_import *in, const char *fallback);
 
 /* ---- units.c ---- */
 
-/** The unit that a metric's name carries ("_tflops", "_ns", ...), or "". */
-const char *pfc_import_unit_of(const char *metric);
 /** The unit in one spelling ("GFLOPs" and "gflops" are "GFLOP/s"); unknown ones as they are. */
 const char *pfc_import_unit_spelled(const char *unit);
 /** The base unit (ns, bytes, B/s, Hz, FLOP/s, items/s, ...) and what a value is multiplied with to
@@ -87,13 +105,25 @@ const char *pfc_import_unit_base(const char *unit, double *scale);
 const char *pfc_import_unit_time(const char *unit, double *scale);
 /** Nanoseconds of a time's unit; NAN when it is none. */
 double pfc_import_unit_ns(const char *unit);
-/** -1 lower is better by nature, 1 higher, 0 nothing in name or unit says. */
+
+/* ---- directions.c ---- */
+
+#define PFC_IMPORT_UNIT_BYTES 48
+
+/** The unit that a metric's name carries ("TFLOP/s" of "gemm_tflops", "tokens/s" of "tokens_per_s"),
+ *  or "". Returns `out`. */
+const char *pfc_import_unit_of(const char *metric, char out[PFC_IMPORT_UNIT_BYTES]);
+/** -1 lower is better, 1 higher, 0: neither the name nor the unit says. `unit` may be NULL. */
 int pfc_import_nature(const char *metric, const char *unit);
 
 /* ---- json.c ---- */
 
 /** JSON with what tools really write: bare NaN, Infinity and -Infinity are read as null. */
 pfc_code pfc_import_json(const char *text, size_t len, json_t **out, pfc_err *err) PFC_MUSTCHECK;
+/** The same with the string PFC_IMPORT_NAN in their place: asv's null and NaN mean two things. */
+pfc_code pfc_import_json_with_nan(const char *text, size_t len, json_t **out,
+                                  pfc_err *err) PFC_MUSTCHECK;
+#define PFC_IMPORT_NAN "NaN"
 /** Bytes of the object or array that the text begins with, up to its last bracket; 0: it has no
  *  end. What is between the brackets is not looked at. */
 size_t pfc_import_json_end(const char *text, size_t len);
@@ -116,12 +146,6 @@ const json_t *pfc_import_first(const json_t *obj, const char **key);
     it = json_object_iter_next((json_t *)(uintptr_t)(obj), it)
 
 /* ---- text.c: lines, words, numbers ---- */
-
-/** A part of the text; not terminated. */
-typedef struct pfc_span {
-    const char *text;
-    size_t len;
-} pfc_span;
 
 typedef struct pfc_lines {
     const char *at;

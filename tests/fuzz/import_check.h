@@ -45,7 +45,7 @@ static inline void import_check(const pfc_import_opts *opts, const uint8_t *data
 static inline void import_check_format(const char *format, bool split, const uint8_t *data,
                                        size_t size)
 {
-    const pfc_import_opts opts = { .format = format, .split = split };
+    const pfc_import_opts opts = { .format = format, .split = split, .any_direction = split };
 
     import_check(&opts, data, size);
 }

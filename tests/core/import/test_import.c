@@ -9,13 +9,16 @@
 #include "core/base/fs.h"
 #include "core/import/import.h"
 
+/* Most of these are about numbers, not about directions: test_ask.c has those. */
+static const pfc_import_opts any = { .any_direction = true };
+
 static pfc_run *read_text(const char *text, const pfc_import_opts *opts)
 {
     pfc_run *run = NULL;
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_import_text(opts, text, strlen(text), &run, &err), PFC_OK), "%s",
-              err.msg);
+    cr_assert(eq(int, pfc_import_text(opts ? opts : &any, text, strlen(text), &run, &err), PFC_OK),
+              "%s", err.msg);
     return run;
 }
 
@@ -29,7 +32,7 @@ static pfc_run *read_file(const char *name)
 
     cr_assert(eq(int, pfc_fs_read(path, PFC_IMPORT_MAX_BYTES, &text, &len, &err), PFC_OK), "%s",
               err.msg);
-    cr_assert(eq(int, pfc_import_text(NULL, text, len, &run, &err), PFC_OK), "%s: %s", name,
+    cr_assert(eq(int, pfc_import_text(&any, text, len, &run, &err), PFC_OK), "%s: %s", name,
               err.msg);
     free(text);
     free(path);

@@ -336,9 +336,10 @@ Test(variants, every_form_is_found_by_content_and_read)
     for (size_t i = 0; i < PFC_ARRAY_LEN(variants); i++) {
         const variant *v = &variants[i];
         pfc_import_result r = { 0 };
+        const pfc_import_opts opts = { .any_direction = true };
         pfc_err err = { 0 };
 
-        cr_assert(eq(int, pfc_import_read(NULL, v->text, strlen(v->text), &r, &err), PFC_OK),
+        cr_assert(eq(int, pfc_import_read(&opts, v->text, strlen(v->text), &r, &err), PFC_OK),
                   "%s: %s", v->what, err.msg);
         cr_expect(eq(str, (char *)r.format, (char *)v->format), "%s", v->what);
         cr_expect(eq(sz, r.runs[0]->measurements_len, v->measurements), "%s", v->what);
