@@ -80,6 +80,7 @@ static const struct argp_option bisect_options[] = {
     { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches; one must be left", 2 },
     { "measure", KEY_MEASURE, "CMD", 0,
       "Shell command that prints a number or JSON; 125 = cannot be measured", 2 },
+    PFC_TIME_OPTION(2),
     { "suite", KEY_SUITE, "F", 0, "Suite for perfci-bench", 2 },
     { "build", KEY_BUILD, "CMD", 0, "Shell command that builds a checkout", 2 },
     { "no-checkout", KEY_NO_CHECKOUT, 0, 0, "Run --measure here; it finds PERFCI_COMMIT by itself",
@@ -201,6 +202,9 @@ static bool take_switch(pfc_hunt_opts *o, int key)
         return true;
     case KEY_LOWER:
         o->better = -1;
+        return true;
+    case PFC_KEY_TIME:
+        o->time = true;
         return true;
     case KEY_POST:
         o->post = true;

@@ -50,7 +50,8 @@ typedef struct compare_opts {
 } compare_opts;
 
 #define COMMON_OPTIONS                                                                               \
-    PFC_CONFIG_OPTION(0), { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },                   \
+    PFC_CONFIG_OPTION(0), PFC_DIRECTION_OPTION(0), PFC_TIME_OPTION(0),                               \
+        { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },                                     \
         { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },                  \
         { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },                      \
         { "measure", KEY_MEASURE, "CMD", 0, "Shell command instead of a suite", 0 },                 \
@@ -96,6 +97,7 @@ static const struct argp_option check_options[] = {
 
 static const pfc_arg_field compare_fields[] = {
     PFC_CONFIG_FIELD(compare_opts, take.config),
+    { PFC_KEY_TIME, PFC_ARG_FLAG, offsetof(compare_opts, take.time), 0, 0 },
     { KEY_SUITE, PFC_ARG_TEXT, offsetof(compare_opts, take.suite), 0, 0 },
     { KEY_FILTER, PFC_ARG_TEXT, offsetof(compare_opts, take.filter), 0, 0 },
     { KEY_MEASURE, PFC_ARG_TEXT, offsetof(compare_opts, take.measure), 0, 0 },
@@ -155,6 +157,9 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_BACKEND:
         pfc_take_add_backend(&o->take, arg, state);
+        return 0;
+    case PFC_KEY_DIRECTION:
+        pfc_directions_add(&o->take.directions, arg, state);
         return 0;
     case KEY_SEED:
         o->take.seed = (uint64_t)pfc_arg_i64(state, arg, 0, INT64_MAX, "--seed");
@@ -241,7 +246,7 @@ static pfc_code load_side(const compare_opts *o, const pfc_take *t, const char *
     pfc_code code;
 
     if (kind == SIDE_FILE)
-        return pfc_take_file(text, NULL, out, err);
+        return pfc_take_file(text, NULL, &t->directions, out, err);
     if (kind == SIDE_REVISION)
         return pfc_err_set(err, PFC_EINVAL,
                            "\"%.100s\" is a revision and the other side is none: measure it first "

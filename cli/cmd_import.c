@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cli/results.h"
 #include "cli/upload.h"
 #include "core/base/fs.h"
 #include "core/import/import.h"
@@ -74,74 +74,12 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
     import_opts *o = state->input;
 
     if (key != KEY_BETTER)
-        return pfc_upload_parse(key, state, &o->up);
+        return pfc_upload_parse(key, arg, state, &o->up);
     if (!pfc_streq(arg, "higher") && !pfc_streq(arg, "lower"))
         pfc_cli_usage(state, "--better: want higher or lower, got \"%s\"", arg);
     o->read.has_direction = true;
     o->read.higher_is_better = pfc_streq(arg, "higher");
     return 0;
-}
-
-/* ---- files ---- */
-
-static pfc_code read_stdin(char **out, size_t *len, pfc_err *err)
-{
-    pfc_buf buf;
-    char chunk[65536];
-    ssize_t n;
-    pfc_code code;
-
-    pfc_buf_init(&buf, PFC_IMPORT_MAX_BYTES);
-    while ((n = read(STDIN_FILENO, chunk, sizeof(chunk))) > 0)
-        pfc_buf_append(&buf, chunk, (size_t)n);
-    code = n < 0 ? pfc_err_set(err, PFC_EIO, "cannot read") : pfc_buf_check(&buf, "input", err);
-    *len = buf.len;
-    *out = pfc_buf_take(&buf);
-    return code;
-}
-
-/* Criterion.rs keeps a benchmark's name in a file beside its samples; NULL: there is none. */
-static char *name_beside(const char *file)
-{
-    const char *slash = strrchr(file, '/');
-    char *dir = slash ? pfc_strndup(file, (size_t)(slash - file)) : pfc_strdup(".");
-    char *path = pfc_fs_join(dir, "benchmark.json");
-    json_t *doc = NULL;
-    char *text = NULL;
-    size_t len = 0;
-    char *name = NULL;
-
-    if (pfc_fs_exists(path) && !pfc_fs_read(path, PFC_IMPORT_MAX_MAP_BYTES, &text, &len, NULL) &&
-        !pfc_json_parse(text, len, &doc, NULL))
-        name = pfc_strdup(json_string_value(json_object_get(doc, "full_id")));
-    json_decref(doc);
-    free(text);
-    free(path);
-    free(dir);
-    return name;
-}
-
-static pfc_code read_file(const import_opts *o, const char *file, pfc_import_result *out,
-                          pfc_err *err)
-{
-    pfc_import_opts opts = o->read;
-    char *name = opts.benchmark ? NULL : name_beside(file);
-    char *text = NULL;
-    size_t len = 0;
-    pfc_code code = pfc_streq(file, "-")
-                        ? read_stdin(&text, &len, err)
-                        : pfc_fs_read(file, PFC_IMPORT_MAX_BYTES, &text, &len, err);
-
-    if (name)
-        opts.benchmark = name;
-    if (!code) {
-        code = pfc_import_read(&opts, text, len, out, err);
-        if (code)
-            pfc_err_wrap(err, "%.200s", file);
-    }
-    free(name);
-    free(text);
-    return code;
 }
 
 /* ---- showing ---- */
@@ -210,52 +148,55 @@ static json_t *points_json(const pfc_import_result *history)
 }
 
 typedef struct shown {
+    const pfc_cli *cli;
+    const import_opts *opts;
     json_t *files;
     json_t *measurements;
 } shown;
 
-static pfc_code show_file(const pfc_cli *cli, const import_opts *o, const char *file, shown *all,
-                          pfc_err *err)
+static pfc_code show_results(void *arg, pfc_results *results, pfc_err *err)
 {
-    import_opts each = *o;
-    pfc_import_result r = { 0 };
-    pfc_import_result history = { 0 };
-    json_t *entry;
-    pfc_code code;
+    shown *all = arg;
+    const pfc_cli *cli = all->cli;
+    const pfc_import_result *r = &results->read;
+    json_t *entry = json_pack("{s:s,s:s,s:o}", "file", results->file, "format", r->format, "notes",
+                              notes_json(r));
+    const pfc_run *run = results->whole.runs_len ? results->whole.runs[0] : r->runs[0];
 
-    each.read.allow_empty = true;
-    code = read_file(&each, file, &r, err);
-    if (code)
-        return code;
-    entry = json_pack("{s:s,s:s,s:I,s:o}", "file", file, "format", r.format, "measurements",
-                      (json_int_t)r.runs[0]->measurements_len, "notes", notes_json(&r));
-    each.read.split = true;
-    if (r.has_points && (code = read_file(&each, file, &history, err)) == PFC_OK)
-        json_object_set_new(entry, "points", points_json(&history));
-    for (size_t i = 0; i < r.runs[0]->measurements_len; i++)
-        json_array_append_new(
-            all->measurements,
-            measurement_json(&r.runs[0]->measurements[i], pfc_import_is_primary(r.runs[0], i)));
-    for (size_t i = 0; i < r.notes_len; i++)
-        pfc_cli_note(cli, "%s: %s", file, r.notes[i]);
+    (void)err;
+    if (r->has_points)
+        json_object_set_new(entry, "points", points_json(r));
+    json_object_set_new(entry, "measurements", json_integer((json_int_t)run->measurements_len));
+    for (size_t i = 0; i < run->measurements_len; i++)
+        json_array_append_new(all->measurements, measurement_json(&run->measurements[i],
+                                                                  pfc_import_is_primary(run, i)));
+    for (size_t i = 0; i < r->notes_len; i++)
+        pfc_cli_note(cli, "%s: %s", results->file, r->notes[i]);
     if (!cli->json) {
-        pfc_cli_note(cli, "%s: %zu measurements (%s)", file, r.runs[0]->measurements_len, r.format);
-        pfc_take_print(cli, r.runs[0]);
+        pfc_cli_note(cli, "%s: %zu measurements (%s)", results->file, run->measurements_len,
+                     r->format);
+        pfc_take_print(cli, run);
     }
     json_array_append_new(all->files, entry);
-    pfc_import_result_clear(&r);
-    pfc_import_result_clear(&history);
-    return code;
+    return PFC_OK;
 }
 
 static pfc_code show(const pfc_cli *cli, const import_opts *o, pfc_err *err)
 {
-    shown all = { .files = json_array(), .measurements = json_array() };
+    shown all = { .cli = cli, .opts = o, .files = json_array(), .measurements = json_array() };
+    import_opts each = *o;
+    pfc_directions directions = o->up.directions;
+    pfc_conf conf = { 0 };
     const json_t *first;
-    pfc_code code = PFC_OK;
+    pfc_code code = pfc_conf_find(".", &conf, err);
 
+    pfc_directions_add_conf(&directions, &conf);
+    each.read.directions = directions.items;
+    each.read.directions_len = directions.len;
+    each.read.allow_empty = true;
+    each.read.split = true;
     for (size_t i = 0; i < o->up.files_len && !code; i++)
-        code = show_file(cli, o, o->up.files[i], &all, err);
+        code = pfc_results_read(cli, &each.read, o->up.files[i], show_results, &all, err);
     first = json_array_get(all.files, 0);
     if (cli->json && first)
         pfc_cli_print_json(json_pack("{s:O,s:I,s:O,s:O}", "format",
@@ -264,38 +205,7 @@ static pfc_code show(const pfc_cli *cli, const import_opts *o, pfc_err *err)
                                      all.measurements, "files", all.files));
     json_decref(all.files);
     json_decref(all.measurements);
-    return code;
-}
-
-/* ---- storing ---- */
-
-static pfc_code store_file(const pfc_cli *cli, const import_opts *o, pfc_upload *to,
-                           const char *file, json_t *list, pfc_err *err)
-{
-    import_opts each = *o;
-    pfc_import_result r = { 0 };
-    pfc_code code;
-
-    each.read.split = true;
-    code = read_file(&each, file, &r, err);
-    for (size_t i = 0; i < r.notes_len; i++)
-        pfc_cli_note(cli, "%s: %s", file, r.notes[i]);
-    for (size_t i = 0; i < r.runs_len && !code; i++)
-        code = pfc_upload_run(to, file, r.runs[i], list, err);
-    pfc_import_result_clear(&r);
-    return code;
-}
-
-static pfc_code store(const pfc_cli *cli, const import_opts *o, pfc_err *err)
-{
-    pfc_upload to;
-    json_t *list = json_array();
-    pfc_code code = pfc_upload_open(&to, &o->up, err);
-
-    for (size_t i = 0; i < o->up.files_len && !code; i++)
-        code = store_file(cli, o, &to, o->up.files[i], list, err);
-    pfc_upload_print(cli, list);
-    pfc_upload_close(&to);
+    pfc_conf_clear(&conf);
     return code;
 }
 
@@ -316,7 +226,7 @@ int pfc_cmd_import(pfc_cli *cli, int argc, char **argv)
         o.read.map_name = o.map;
     }
     if (!code)
-        code = o.dry_run ? show(cli, &o, &err) : store(cli, &o, &err);
+        code = o.dry_run ? show(cli, &o, &err) : pfc_upload_files(cli, &o.up, &o.read, &err);
     free(map);
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }

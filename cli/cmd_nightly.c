@@ -42,6 +42,8 @@ typedef struct nightly_opts {
 
 static const struct argp_option nightly_options[] = {
     PFC_CONFIG_OPTION(0),
+    PFC_DIRECTION_OPTION(0),
+    PFC_TIME_OPTION(0),
     { "repo", KEY_REPO, "DIR", 0, "The repository (default: here)", 0 },
     { "branch", KEY_BRANCH, "B", 0, "Default: perfci.yaml's, else the one checked out", 0 },
     { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },
@@ -66,6 +68,7 @@ static const struct argp_option nightly_options[] = {
 
 static const pfc_arg_field nightly_fields[] = {
     PFC_CONFIG_FIELD(nightly_opts, take.config),
+    { PFC_KEY_TIME, PFC_ARG_FLAG, offsetof(nightly_opts, take.time), 0, 0 },
     { KEY_REPO, PFC_ARG_TEXT, offsetof(nightly_opts, repo), 0, 0 },
     { KEY_BRANCH, PFC_ARG_TEXT, offsetof(nightly_opts, branch), 0, 0 },
     { KEY_SUITE, PFC_ARG_TEXT, offsetof(nightly_opts, take.suite), 0, 0 },
@@ -103,6 +106,9 @@ static error_t parse_nightly(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_BACKEND:
         pfc_take_add_backend(&o->take, arg, state);
+        return 0;
+    case PFC_KEY_DIRECTION:
+        pfc_directions_add(&o->take.directions, arg, state);
         return 0;
     case ARGP_KEY_ARG:
         pfc_cli_usage(state, "there is no argument to give, got \"%s\"", arg);

@@ -35,39 +35,17 @@ static error_t parse_push(int key, char *arg, struct argp_state *state)
 {
     push_opts *o = state->input;
 
-    (void)arg;
-    return pfc_upload_parse(key, state, &o->up);
-}
-
-static pfc_code push_file(const push_opts *o, pfc_upload *to, const char *file, json_t *list,
-                          pfc_err *err)
-{
-    pfc_run *run = NULL;
-    pfc_code code = pfc_take_file(file, o->format, &run, err);
-
-    if (!code)
-        code = pfc_upload_run(to, file, run, list, err);
-    pfc_run_free(run);
-    return code;
+    return pfc_upload_parse(key, arg, state, &o->up);
 }
 
 int pfc_cmd_push(pfc_cli *cli, int argc, char **argv)
 {
     const pfc_cmd_args args = { push_options, parse_push, "FILE...", push_doc, push_fields };
     push_opts o = { 0 };
-    pfc_upload to;
-    json_t *list = json_array();
     pfc_err err = { 0 };
-    int status = PFC_EXIT_OK;
-    pfc_code code;
 
     pfc_cli_parse(cli, &args, argc, argv, &o);
-    code = pfc_upload_open(&to, &o.up, &err);
-    for (size_t i = 0; i < o.up.files_len && !code; i++)
-        code = push_file(&o, &to, o.up.files[i], list, &err);
-    if (code)
-        status = pfc_cli_fail(cli, &err);
-    pfc_upload_print(cli, list);
-    pfc_upload_close(&to);
-    return status;
+    if (pfc_upload_files(cli, &o.up, &(pfc_import_opts){ .format = o.format }, &err))
+        return pfc_cli_fail(cli, &err);
+    return PFC_EXIT_OK;
 }

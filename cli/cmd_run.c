@@ -45,6 +45,8 @@ typedef struct run_opts {
 
 static const struct argp_option run_options[] = {
     PFC_CONFIG_OPTION(0),
+    PFC_DIRECTION_OPTION(0),
+    PFC_TIME_OPTION(0),
     { "suite", KEY_SUITE, "F", 0, "Suite file or name (default: perfci.yaml's)", 0 },
     { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },
     { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },
@@ -68,6 +70,7 @@ static const struct argp_option run_options[] = {
 
 static const pfc_arg_field run_fields[] = {
     PFC_CONFIG_FIELD(run_opts, take.config),
+    { PFC_KEY_TIME, PFC_ARG_FLAG, offsetof(run_opts, take.time), 0, 0 },
     { KEY_SUITE, PFC_ARG_TEXT, offsetof(run_opts, take.suite), 0, 0 },
     { KEY_FILTER, PFC_ARG_TEXT, offsetof(run_opts, take.filter), 0, 0 },
     { KEY_BUILD, PFC_ARG_TEXT, offsetof(run_opts, build), 0, 0 },
@@ -91,18 +94,19 @@ static const char run_doc[] =
     "Google Benchmark JSON, or any other format of `perfci import`. Beside that stand its wall and "
     "CPU time and its largest resident set, and where asked for its build's time and the sizes of "
     "files: secondary metrics, which `perfci compare` shows but which never fail a check. A "
-    "command that prints no result is measured by its wall time; one that with all it starts takes "
-    "more memory than PERFCI_MEMORY_LIMIT (such as 8G; three quarters of the machine when not set) "
-    "is ended. "
+    "command that prints no result, or nan, is broken; with --time its output is not read, and its "
+    "wall time, CPU time and peak memory are the result. A command that takes more memory than "
+    "PERFCI_MEMORY_LIMIT (such as 8G; default: three quarters of the machine) is ended. "
     "--json prints the run document.\n"
     "\n"
-    "Exit status 4 when a build fails or a result is wrong.\n"
+    "Exit status 4 when a build fails, or a result is wrong or missing.\n"
     "\n"
     "Examples:\n"
     "  perfci run --suite quick --filter gemm\n"
     "  perfci run --commit v1.2 --json > v1.2.json\n"
     "  perfci run --repeats 10 -- ./bench --benchmark_format=json\n"
-    "  perfci run --build 'make -j' --size ./bench -- ./bench\n";
+    "  perfci run --build 'make -j' --size ./bench -- ./bench\n"
+    "  perfci run --time -- ./convert input.png\n";
 
 /* Always in quotes: an assignment or a reserved word of the shell is a program's name here. */
 static void quote(pfc_buf *out, const char *arg)
@@ -136,6 +140,9 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_BACKEND:
         pfc_take_add_backend(&o->take, arg, state);
+        return 0;
+    case PFC_KEY_DIRECTION:
+        pfc_directions_add(&o->take.directions, arg, state);
         return 0;
     case KEY_SIZE:
         if (o->sizes_len == MAX_SIZES)

@@ -136,10 +136,14 @@ static pfc_code settle_measure(pfc_hunt *h, pfc_err *err)
         /* "--bad is 5 % larger" also says that larger is worse. */
         m->has_direction = true;
         m->higher_is_better = o->better ? o->better > 0 : o->delta < 0;
-    } else if (h->conf.higher_is_better) {
+    } else if (h->conf.has_better) {
         m->has_direction = true;
-        m->higher_is_better = true;
+        m->higher_is_better = h->conf.higher_is_better;
     }
+    m->directions = h->conf.directions;
+    m->directions_len = h->conf.directions_len;
+    m->any_direction = true; /* where nothing says it, the two ends do */
+    m->time = m->measure && (o->time || (h->conf.time && !o->measure));
     if (!m->measure && o->no_checkout)
         return pfc_err_set(err, PFC_EINVAL, "--no-checkout needs --measure CMD");
     if (!m->measure && !suite)
@@ -147,7 +151,7 @@ static pfc_code settle_measure(pfc_hunt *h, pfc_err *err)
     if (!m->measure && !m->metric)
         return pfc_err_set(err, PFC_EINVAL, "which metric? Give --metric M, e.g. gemm_tflops");
     if (!m->metric)
-        m->metric = "value";
+        m->metric = m->time ? "wall_time_ns" : "value";
     return m->measure ? PFC_OK : take_suite(h, suite, err);
 }
 
@@ -360,6 +364,41 @@ double pfc_hunt_build_cost(const pfc_hunt *h)
     return PFC_MIN(build_s / run->measure_s, 1000.0);
 }
 
+/* The value of the first run at a commit; false: there is none. */
+static bool first_value(const pfc_hunt *h, size_t commit, double *value)
+{
+    for (size_t i = 0; i < h->state.len; i++) {
+        const pfc_hunt_step *s = &h->state.steps[i];
+        if (s->kind != PFC_OUTCOME_MEASURED || s->commit != commit)
+            continue;
+        *value = s->value;
+        return true;
+    }
+    return false;
+}
+
+/* Which way is better. Where nothing says it, the ends do: the bad one is the worse one. By the first
+ * run of each, so that a resumed bisection decides as the interrupted one did. */
+static bool direction_of(const pfc_hunt *h)
+{
+    const pfc_hunt_step *first = pfc_hunt_first(h);
+    double good = 0.0;
+    double bad = 0.0;
+
+    if (h->measure.has_direction)
+        return h->measure.higher_is_better;
+    if (!first)
+        return pfc_import_higher_is_better(h->measure.metric, h->measure.unit);
+    if (first->undirected && first_value(h, 0, &good) && first_value(h, h->commits.len - 1, &bad))
+        return bad < good;
+    return first->higher_is_better;
+}
+
+bool pfc_hunt_turned(const pfc_hunt *h)
+{
+    return h->higher_is_better != direction_of(h);
+}
+
 /* A plan that knows all steps so far. Made anew when the first measurement brought news about the
  * metric itself: its direction, that it is exact, what a build costs. */
 pfc_code pfc_hunt_replan(pfc_hunt *h, pfc_err *err)
@@ -384,12 +423,7 @@ pfc_code pfc_hunt_replan(pfc_hunt *h, pfc_err *err)
     };
     pfc_code code;
 
-    if (h->measure.has_direction)
-        h->higher_is_better = h->measure.higher_is_better;
-    else if (first)
-        h->higher_is_better = first->higher_is_better;
-    else
-        h->higher_is_better = pfc_import_higher_is_better(h->measure.metric, h->measure.unit);
+    h->higher_is_better = direction_of(h);
     opts.higher_is_better = h->higher_is_better;
     /* A deterministic metric has no noise; the planner wants something above zero. */
     if (first && first->exact && opts.noise_rel <= 0)

@@ -67,6 +67,7 @@ typedef struct pfc_hunt_step {
     pfc_outcome_kind kind;
     double value;          /* when measured */
     bool higher_is_better; /* as the measurement said */
+    bool undirected;       /* it said no direction */
     bool exact;
     bool built;
     bool confirm; /* of a confirmation: not for the plan */
@@ -119,6 +120,7 @@ typedef struct pfc_hunt_opts {
     int better;  /* +1 higher, -1 lower, 0 not given */
     int paired;  /* +1 yes, -1 no, 0: where checkouts are ours and the machine has states */
     int confirm; /* +1 yes, -1 no, 0: where commits are checked out and built by us */
+    bool time;   /* of a measuring command: its wall time and memory instead of its output */
     bool relink, first_only, no_checkout, resume, dry_run, post, markdown, all_parents;
     bool remote;   /* the service's runners search */
     int64_t alert; /* with remote: its metric, range and suspects; 0: none */
@@ -184,6 +186,8 @@ void pfc_hunt_close(pfc_hunt *hunt);
 bool pfc_hunt_is_end(const pfc_hunt *hunt, size_t commit);
 /** A plan that knows all steps kept so far. */
 pfc_code pfc_hunt_replan(pfc_hunt *hunt, pfc_err *err) PFC_MUSTCHECK;
+/** True when the metric's direction, as the runs so far tell it, is not the plan's. */
+bool pfc_hunt_turned(const pfc_hunt *hunt);
 pfc_code pfc_hunt_tell(pfc_hunt *hunt, const pfc_hunt_step *step, pfc_err *err) PFC_MUSTCHECK;
 /** The first step that gave a value, NULL: none. */
 const pfc_hunt_step *pfc_hunt_first(const pfc_hunt *hunt);

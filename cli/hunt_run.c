@@ -8,6 +8,7 @@
 
 #include "cli/hunt.h"
 #include "core/base/clock.h"
+#include "core/import/import.h"
 #include "core/wire/select.h"
 
 /* An end must be measured, whatever it takes; any other commit the plan gives up after three. */
@@ -125,6 +126,7 @@ static pfc_code take_value(pfc_hunt *h, size_t commit, pfc_outcome *out, pfc_hun
         return code;
     step->value = pfc_measurement_median(m);
     step->higher_is_better = m->higher_is_better;
+    step->undirected = pfc_pairs_get(&m->extra, PFC_IMPORT_DIRECTION) != NULL;
     step->exact = m->exact;
     if (!isfinite(step->value) || step->value <= 0) {
         step->kind = PFC_OUTCOME_FAILED;
@@ -209,8 +211,10 @@ static pfc_code one_step(pfc_hunt *h, const pfc_bisect_step *next, size_t *faile
     code = check_end(h, &step, reason, failed, err);
     if (code)
         return code;
-    if (was_news && step.kind == PFC_OUTCOME_MEASURED &&
-        (pfc_hunt_build_cost(h) > 0 || pfc_hunt_first(h) == &h->state.steps[h->state.len - 1]))
+    if (pfc_hunt_turned(h))
+        code = pfc_hunt_replan(h, err);
+    else if (was_news && step.kind == PFC_OUTCOME_MEASURED &&
+             (pfc_hunt_build_cost(h) > 0 || pfc_hunt_first(h) == &h->state.steps[h->state.len - 1]))
         code = pfc_hunt_replan(h, err);
     else
         code = pfc_hunt_tell(h, &step, err);

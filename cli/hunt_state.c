@@ -31,6 +31,8 @@ static json_t *step_json(const pfc_hunt_step *s)
 
     if (s->confirm)
         json_object_set_new(doc, "confirm", json_true());
+    if (s->undirected)
+        json_object_set_new(doc, "undirected", json_true());
     if (s->unit)
         json_object_set_new(doc, "unit", json_integer((json_int_t)s->unit));
     if (s->reference)
@@ -104,6 +106,8 @@ static pfc_code read_step(const json_t *obj, const pfc_json_at *at, size_t commi
         code = pfc_json_bool(obj, at, "built", false, &out->built, err);
     if (!code)
         code = pfc_json_bool(obj, at, "confirm", false, &out->confirm, err);
+    if (!code)
+        code = pfc_json_bool(obj, at, "undirected", false, &out->undirected, err);
     if (!code)
         code = pfc_json_i64(obj, at, "unit", false, 0, 2 * PFC_BISECT_MAX_RUNS, &unit, err);
     if (!code)

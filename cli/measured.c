@@ -29,14 +29,18 @@ void pfc_measured_say(const pfc_cli *cli, const pfc_measured *m)
 {
     char *what = one_line(m->measure ? m->measure : m->suite ? m->suite : "nothing");
     char *file = one_line(m->conf->path ? m->conf->path : "none");
-    char *metric = one_line(m->metric ? m->metric : "every one in the output");
+    char *metric = one_line(m->time     ? "wall_time_ns, process_cpu_time_ns, max_rss_bytes"
+                            : m->metric ? m->metric
+                                        : "every one in the output");
     char *unit = one_line(m->unit ? m->unit : "");
-    const bool has_unit = m->metric && m->unit;
+    const bool has_unit = m->metric && m->unit && !m->time;
+    const char *better = m->higher_is_better ? ", higher is better"
+                         : m->cost           ? ", lower is better"
+                                             : "";
 
     pfc_cli_note(cli, "config: %s%s; %s: %s; metric: %s%s%s%s%s", file, m->remark ? m->remark : "",
                  m->measure ? "measure" : "suite", what, metric, has_unit ? " (" : "",
-                 has_unit ? unit : "", has_unit ? ")" : "",
-                 m->metric && m->higher_is_better ? ", higher is better" : "");
+                 has_unit ? unit : "", has_unit ? ")" : "", m->metric ? better : "");
     free(what);
     free(file);
     free(metric);

@@ -12,8 +12,10 @@ typedef struct pfc_measured {
     const pfc_conf *conf;
     const char *measure, *suite; /* the command, else the suite */
     const char *metric, *unit;
+    bool time; /* the command's times and memory instead of what it prints */
     bool higher_is_better;
     const char *remark; /* behind the file's name; NULL: none */
+    bool cost; /* a bare number whose direction nothing says: lower is better, and that is said */
 } pfc_measured;
 
 /** "config: FILE; measure: CMD; metric: M" on stderr, unless --quiet. */

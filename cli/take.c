@@ -14,6 +14,7 @@
 #include "core/base/hash.h"
 #include "core/base/proc.h"
 #include "core/base/rng.h"
+#include "core/import/import.h"
 
 enum { COMMAND_REPEATS = 5, SUITE_REPEATS = 1, ERROR_BYTES = 64 * 1024 };
 
@@ -46,8 +47,13 @@ static void settle(pfc_take *t)
     m->metric = t->conf.metric;
     m->resources = o->resources;
     m->unit = t->conf.unit;
-    m->has_direction = t->conf.higher_is_better;
+    m->has_direction = t->conf.has_better;
     m->higher_is_better = t->conf.higher_is_better;
+    t->directions = o->directions;
+    pfc_directions_add_conf(&t->directions, &t->conf);
+    m->directions = t->directions.items;
+    m->directions_len = t->directions.len;
+    m->time = m->measure && (o->time || (t->conf.time && !o->measure));
     m->timeout_s = o->timeout_s > 0 ? o->timeout_s : t->conf.timeout_s;
     m->wait_quiet = o->wait_quiet;
     m->cancelled = pfc_cli_interrupted;
@@ -130,10 +136,17 @@ pfc_code pfc_take_ready(pfc_take *t, pfc_err *err)
                                 .suite = m->suite,
                                 .metric = m->measure ? m->metric : NULL,
                                 .unit = m->unit,
-                                .higher_is_better = m->higher_is_better };
+                                .time = m->time,
+                                .higher_is_better = m->higher_is_better,
+                                .cost = m->metric && !m->has_direction && !m->time &&
+                                        !pfc_import_nature(m->metric, m->unit) };
 
     if (!m->measure && !m->suite)
         return pfc_measured_nothing(&t->conf, t->root, err);
+    if (t->opts->time && !m->measure) {
+        (void)pfc_err_set(err, PFC_EINVAL, "--time: expected a command to measure, got a suite");
+        return pfc_err_hint(err, "write \"-- CMD\" behind run, or \"measure:\" in perfci.yaml");
+    }
     if (!t->told)
         pfc_measured_say(t->cli, &what);
     t->told = true;
@@ -184,25 +197,30 @@ static pfc_code open_workspace(pfc_take *t, pfc_err *err)
 
 /* ---- one measurement ---- */
 
-static pfc_code outcome_error(const pfc_outcome *out, pfc_err *err)
+static pfc_code outcome_code(const pfc_outcome *out, pfc_err *err)
 {
     switch (out->kind) {
     case PFC_OUTCOME_MEASURED:
         return PFC_OK;
     case PFC_OUTCOME_BROKEN:
-        if (out->refused)
-            return pfc_err_set(err, PFC_EINVAL, "%s", out->reason);
-        return pfc_err_set(err, PFC_EBROKEN, "%s", out->reason);
+        return pfc_err_set(err, out->refused ? PFC_EINVAL : PFC_EBROKEN, "%s", out->reason);
     case PFC_OUTCOME_FAILED:
-        if (out->unavailable)
-            return pfc_err_set(err, PFC_EUNAVAIL, "%s", out->reason);
-        return pfc_err_set(err, PFC_EBROKEN, "%s", out->reason);
+        return pfc_err_set(err, out->unavailable ? PFC_EUNAVAIL : PFC_EBROKEN, "%s", out->reason);
     case PFC_OUTCOME_TIMED_OUT:
         return pfc_err_set(err, PFC_ETIMEOUT, "%s", out->reason);
     case PFC_OUTCOME_CANCELLED:
         break;
     }
     return pfc_err_set(err, PFC_EUNAVAIL, "interrupted");
+}
+
+static pfc_code outcome_error(const pfc_outcome *out, pfc_err *err)
+{
+    const pfc_code code = outcome_code(out, err);
+
+    if (code && out->hint[0])
+        pfc_err_hint(err, "%s", out->hint);
+    return code;
 }
 
 /* id NULL: the working tree. One run of all wanted benchmarks and backends: a command runs once and
@@ -225,10 +243,6 @@ static pfc_code once(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pfc_er
             code = pfc_measure(&t->measure, t->root, NULL, 0, &outcome, err);
         if (!code)
             code = outcome_error(&outcome, err);
-        if (!code && outcome.reason[0] && !t->said) {
-            pfc_cli_note(t->cli, "the command printed no result, %s", outcome.reason);
-            t->said = true;
-        }
         if (!code && command)
             code = pfc_run_select(outcome.run, &wanted, err);
         if (!code && run) {

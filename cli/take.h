@@ -6,6 +6,7 @@
 #define PFC_CLI_TAKE_H
 
 #include "cli/cli.h"
+#include "cli/direction.h"
 #include "core/base/conf.h"
 #include "core/git/project_file.h"
 #include "core/wire/select.h"
@@ -24,8 +25,10 @@ typedef struct pfc_take_opts {
     const char *wait_quiet; /* of suites: a duration, checked; NULL: they are measured at once */
     double timeout_s;       /* 0: perfci.yaml's */
     bool resources;         /* of a command: also its wall and CPU time and memory */
-    size_t repeats;         /* of the whole suite or command; 0: 1 for a suite, 5 for a command */
-    uint64_t seed;          /* of the order of turns */
+    bool time;              /* of a command: these alone */
+    pfc_directions directions;
+    size_t repeats; /* of the whole suite or command; 0: 1 for a suite, 5 for a command */
+    uint64_t seed;  /* of the order of turns */
 } pfc_take_opts;
 
 /** A --backend of the command line; one too many ends the process with a sentence. */
@@ -57,10 +60,10 @@ typedef struct pfc_take {
     pfc_workspace *ws;
     pfc_workspace_opts ws_opts;
     pfc_measure_opts measure;
-    bool said;       /* that a command's own output is no result: once is enough */
-    bool told;       /* what is measured was printed */
-    double build_s;  /* wall time of the working tree's build; 0: there was none */
-    pfc_built built; /* what the last whole measurement was built from */
+    pfc_directions directions; /* of the flags, then of perfci.yaml */
+    bool told;                 /* what is measured was printed */
+    double build_s;            /* wall time of the working tree's build; 0: there was none */
+    pfc_built built;           /* what the last whole measurement was built from */
 } pfc_take;
 
 /** Whose perfci.yaml counts where the working tree has none. */
@@ -113,8 +116,8 @@ pfc_code pfc_take_turns(pfc_take *take, const pfc_commit_id *a, const pfc_commit
                         pfc_err *err) PFC_MUSTCHECK;
 
 /** Reads a file in any supported format ("auto" or NULL: found by content). */
-pfc_code pfc_take_file(const char *path, const char *format, pfc_run **out,
-                       pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_take_file(const char *path, const char *format, const pfc_directions *directions,
+                       pfc_run **out, pfc_err *err) PFC_MUSTCHECK;
 
 /** Table of a run: median, interval, n. */
 void pfc_take_print(const pfc_cli *cli, const pfc_run *run);

@@ -10,9 +10,12 @@
 #include "core/import/import.h"
 #include "core/stats/stats.h"
 
-pfc_code pfc_take_file(const char *path, const char *format, pfc_run **out, pfc_err *err)
+pfc_code pfc_take_file(const char *path, const char *format, const pfc_directions *directions,
+                       pfc_run **out, pfc_err *err)
 {
-    const pfc_import_opts opts = { .format = format };
+    const pfc_import_opts opts = { .format = format,
+                                   .directions = directions->items,
+                                   .directions_len = directions->len };
     char *text = NULL;
     size_t len = 0;
     pfc_code code = pfc_fs_read(path, PFC_IMPORT_MAX_BYTES, &text, &len, err);

@@ -12,9 +12,12 @@
 #include "core/base/hash.h"
 #include "core/base/parse.h"
 
-error_t pfc_upload_parse(int key, struct argp_state *state, pfc_upload_opts *opts)
+error_t pfc_upload_parse(int key, char *arg, struct argp_state *state, pfc_upload_opts *opts)
 {
     switch (key) {
+    case PFC_KEY_DIRECTION:
+        pfc_directions_add(&opts->directions, arg, state);
+        return 0;
     case ARGP_KEY_ARGS:
         opts->files = state->argv + state->next;
         opts->files_len = (size_t)(state->argc - state->next);
@@ -171,7 +174,7 @@ static void print(const pfc_cli *cli, const json_t *list)
     pfc_table_print(table);
 }
 
-void pfc_upload_print(const pfc_cli *cli, json_t *list)
+static void print_list(const pfc_cli *cli, json_t *list)
 {
     if (cli->json)
         pfc_cli_print_json(json_incref(list));
@@ -206,4 +209,45 @@ void pfc_upload_close(pfc_upload *up)
     pfc_repo_close(up->repo);
     pfc_conf_clear(&up->conf);
     *up = (pfc_upload){ 0 };
+}
+
+/* ---- files and folders ---- */
+
+typedef struct storing {
+    const pfc_cli *cli;
+    pfc_upload to;
+    json_t *list;
+} storing;
+
+static pfc_code store_results(void *arg, pfc_results *results, pfc_err *err)
+{
+    storing *s = arg;
+    const pfc_import_result *r = &results->read;
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < r->notes_len; i++)
+        pfc_cli_note(s->cli, "%s: %s", results->file, r->notes[i]);
+    for (size_t i = 0; i < r->runs_len && !code; i++)
+        code = pfc_upload_run(&s->to, results->file, r->runs[i], s->list, err);
+    return code;
+}
+
+pfc_code pfc_upload_files(const pfc_cli *cli, const pfc_upload_opts *opts,
+                          const pfc_import_opts *read, pfc_err *err)
+{
+    storing s = { .cli = cli, .list = json_array() };
+    pfc_import_opts each = *read;
+    pfc_directions directions = opts->directions;
+    pfc_code code = pfc_upload_open(&s.to, opts, err);
+
+    if (!code)
+        pfc_directions_add_conf(&directions, &s.to.conf);
+    each.directions = directions.items;
+    each.directions_len = directions.len;
+    each.split = true;
+    for (size_t i = 0; i < opts->files_len && !code; i++)
+        code = pfc_results_read(cli, &each, opts->files[i], store_results, &s, err);
+    print_list(cli, s.list);
+    pfc_upload_close(&s.to);
+    return code;
 }

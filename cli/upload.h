@@ -5,6 +5,8 @@
 #define PFC_CLI_UPLOAD_H
 
 #include "cli/api.h"
+#include "cli/direction.h"
+#include "cli/results.h"
 #include "cli/take.h"
 
 /** Flags, NULL where not given. */
@@ -14,6 +16,7 @@ typedef struct pfc_upload_opts {
     const char *branch;
     const char *machine_class; /* for formats that do not say; default "imported" */
     const char *url, *data;    /* which service */
+    pfc_directions directions; /* of --direction */
     char **files;              /* what stands behind the flags; at least one */
     size_t files_len;
 } pfc_upload_opts;
@@ -30,7 +33,7 @@ enum { PFC_KEY_COMMIT = 0x410, PFC_KEY_PROJECT, PFC_KEY_BRANCH, PFC_KEY_CLASS };
           0,                                                                                       \
           "For formats that do not say (default \"imported\")",                                    \
           group },                                                                                 \
-        PFC_SERVICE_OPTIONS(group)
+        PFC_DIRECTION_OPTION(group), PFC_SERVICE_OPTIONS(group)
 #define PFC_UPLOAD_FIELDS(type)                                                                    \
     { PFC_KEY_COMMIT, PFC_ARG_TEXT, offsetof(type, up.commit), 0, 0 },                             \
         { PFC_KEY_PROJECT, PFC_ARG_TEXT, offsetof(type, up.project), 0, 0 },                       \
@@ -39,7 +42,7 @@ enum { PFC_KEY_COMMIT = 0x410, PFC_KEY_PROJECT, PFC_KEY_BRANCH, PFC_KEY_CLASS };
         PFC_SERVICE_FIELDS(type, up.)
 
 /** Takes the FILEs, as the rest of an argp parser; without any the process ends with status 2. */
-error_t pfc_upload_parse(int key, struct argp_state *state, pfc_upload_opts *opts);
+error_t pfc_upload_parse(int key, char *arg, struct argp_state *state, pfc_upload_opts *opts);
 
 /** The service, and the repository here, if any. */
 typedef struct pfc_upload {
@@ -66,7 +69,10 @@ void pfc_upload_close(pfc_upload *up);
 pfc_code pfc_upload_run(pfc_upload *up, const char *file, pfc_run *run, json_t *list,
                         pfc_err *err) PFC_MUSTCHECK;
 
-/** The list as a table, or with --json as JSON. Takes `list`. */
-void pfc_upload_print(const pfc_cli *cli, json_t *list);
+/** Reads the files and folders of `opts` by `read` (its directions are those of `opts` and of perfci.yaml)
+ *  and stores each run; a history is a run a commit. Prints the list of what is stored, also on failure:
+ *  a table, or with --json JSON. */
+pfc_code pfc_upload_files(const pfc_cli *cli, const pfc_upload_opts *opts,
+                          const pfc_import_opts *read, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

@@ -262,8 +262,12 @@ static pfc_code measure(agent *a, pfc_workspace *ws, const pfc_conf *conf, const
         .bench = a->opts->bench,
         .metric = conf->metric,
         .unit = conf->unit,
-        .has_direction = conf->metric != NULL,
+        .has_direction = conf->has_better,
         .higher_is_better = conf->higher_is_better,
+        .directions = conf->directions,
+        .directions_len = conf->directions_len,
+        .any_direction = task->metric != NULL, /* of a bisection: its ends tell the direction */
+        .time = conf->time,
         .machine_class = a->machine.machine_class,
         .machine_name = a->machine.name,
         .timeout_s = conf->timeout_s,

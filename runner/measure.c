@@ -125,30 +125,134 @@ void pfc_measure_finish_run(const pfc_measure_opts *opts, const char *commit, do
     pfc_host_describe(NULL, &run->machine, opts->machine_name, opts->machine_class);
 }
 
-/* What any command costs, whatever it prints. A failure to read its output leaves its time. */
-static void add_resources(const pfc_proc_result *res, pfc_outcome *out)
+/* What any command costs, whatever it prints. `secondary`: beside its result. */
+static void add_resources(const pfc_proc_result *res, bool secondary, pfc_run *run)
 {
-    const bool alone = out->run == NULL;
-
-    if (alone)
-        out->run = pfc_run_new();
-    pfc_run_add_value(out->run, "headline", "wall_time_ns", "ns", res->seconds * 1e9, !alone);
-    pfc_run_add_value(out->run, "headline", "process_cpu_time_ns", "ns", res->cpu_seconds * 1e9,
-                      true);
+    pfc_run_add_value(run, "headline", "wall_time_ns", "ns", res->seconds * 1e9, secondary);
+    pfc_run_add_value(run, "headline", "process_cpu_time_ns", "ns", res->cpu_seconds * 1e9,
+                      secondary);
     if (res->max_rss_bytes > 0)
-        pfc_run_add_value(out->run, "headline", "max_rss_bytes", "bytes",
-                          (double)res->max_rss_bytes, true);
+        pfc_run_add_value(run, "headline", "max_rss_bytes", "bytes", (double)res->max_rss_bytes,
+                          secondary);
 }
 
-static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_outcome *out,
-                           pfc_err *err)
+/* The first line that is not blank, control characters as "\x1b", cut to fit; "nothing". */
+static void first_line(const char *text, char *out, size_t cap)
 {
+    size_t n = 0;
+    bool quote = false;
+
+    while (*text == ' ' || *text == '\t' || *text == '\r' || *text == '\n')
+        text++;
+    if (!*text) {
+        (void)snprintf(out, cap, "nothing");
+        return;
+    }
+    out[n++] = '"';
+    for (; *text && *text != '\n' && n + 8 < cap; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c < 0x20 || c == 0x7f)
+            n += (size_t)snprintf(out + n, cap - n, "\\x%02x", c);
+        else
+            out[n++] = *text;
+        quote = true;
+    }
+    while (quote && n > 1 && out[n - 1] == ' ')
+        n--;
+    /* Never half a character. */
+    while (*text && *text != '\n' && n > 1 && ((unsigned char)out[n - 1] & 0xc0) == 0x80)
+        n--;
+    if (*text && *text != '\n' && n > 1 && (unsigned char)out[n - 1] >= 0xc0)
+        n--;
+    (void)snprintf(out + n, cap - n, "%s", *text && *text != '\n' ? "...\"" : "\"");
+}
+
+/* nan and inf are no results. In a tool's own format they may stand beside some that are. */
+static pfc_code check_values(const pfc_import_result *r, pfc_err *err)
+{
+    const pfc_run *run = r->runs[0];
+    const pfc_measurement *none = NULL;
+    bool any = false;
+
+    for (size_t i = 0; i < run->measurements_len; i++) {
+        const pfc_measurement *m = &run->measurements[i];
+        any = any || m->status != PFC_STATUS_SKIPPED;
+        if (!none && m->status == PFC_STATUS_SKIPPED)
+            none = m;
+    }
+    if (none && (!any || strcmp(r->format, "numbers") == 0))
+        return pfc_err_set(err, PFC_EINVAL, "metric \"%.80s\" of \"%.80s\": %.80s", none->metric,
+                           none->benchmark, none->reason ? none->reason : "it has no value");
+    return PFC_OK;
+}
+
+static pfc_code read_output(const pfc_measure_opts *opts, const pfc_proc_result *res, pfc_run **out,
+                            pfc_err *err)
+{
+    const bool named = opts->metric && strcmp(opts->metric, "value") != 0;
     /* What a project's own command prints without naming a benchmark is its headline. */
     const pfc_import_opts import = { .benchmark = "headline",
                                      .metric = opts->metric,
                                      .unit = opts->unit,
                                      .has_direction = opts->has_direction,
-                                     .higher_is_better = opts->higher_is_better };
+                                     .higher_is_better = opts->higher_is_better,
+                                     .directions = opts->directions,
+                                     .directions_len = opts->directions_len,
+                                     .any_direction = opts->any_direction,
+                                     .number_is_cost = !(opts->any_direction && named) };
+    pfc_import_result r = { 0 };
+    pfc_code code;
+
+    if (res->truncated)
+        return pfc_err_set(err, PFC_ETOOBIG, "it printed more than %u bytes",
+                           PFC_WIRE_MAX_BODY_BYTES);
+    code = pfc_import_read(&import, pfc_buf_text(&res->out), res->out.len, &r, err);
+    if (!code)
+        code = check_values(&r, err);
+    if (!code) {
+        *out = r.runs[0];
+        r.runs[0] = NULL;
+    }
+    pfc_import_result_clear(&r);
+    return code;
+}
+
+/* The importers' last resort: nothing at all, or a line that is no number. */
+static bool read_as_number(const pfc_err *why)
+{
+    return strstr(why->msg, "expected a number or JSON") || strstr(why->msg, "got nothing");
+}
+
+static void no_result(const pfc_measure_opts *opts, const pfc_proc_result *res, const pfc_err *why,
+                      pfc_outcome *out)
+{
+    char line[100];
+    char command[100];
+
+    /* The output is fine; the project must say which way is better. */
+    if (why->hint[0]) {
+        out->kind = PFC_OUTCOME_BROKEN;
+        out->refused = true;
+        (void)snprintf(out->reason, sizeof(out->reason), "%.390s", why->msg);
+        (void)snprintf(out->hint, sizeof(out->hint), "%s", why->hint);
+        return;
+    }
+    first_line(pfc_buf_text(&res->out), line, sizeof(line));
+    first_line(opts->measure, command, sizeof(command));
+    out->kind = PFC_OUTCOME_FAILED;
+    /* That a line is no number is said already. */
+    (void)snprintf(out->reason, sizeof(out->reason),
+                   "%s printed no result: expected a number or a benchmark format, got %s%s%.120s",
+                   command, line, read_as_number(why) ? "" : ": ",
+                   read_as_number(why) ? "" : why->msg);
+    (void)snprintf(out->hint, sizeof(out->hint), "%s",
+                   "print a number, {\"value\": x} or {\"metrics\": {M: x}}; --time measures the "
+                   "command's wall time, CPU time and peak memory instead");
+}
+
+static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_outcome *out,
+                           pfc_err *err)
+{
     pfc_proc_result res;
     pfc_err fault = { 0 };
     pfc_code code;
@@ -160,22 +264,14 @@ static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_o
         return pfc_err_wrap(err, "measure");
     out->measure_s = res.seconds;
     out->kind = classify(&res, "the measuring command", out->reason);
-    if (out->kind == PFC_OUTCOME_MEASURED) {
-        if (res.truncated)
-            code = pfc_err_set(&fault, PFC_ETOOBIG, "it printed more than %u bytes",
-                               PFC_WIRE_MAX_BODY_BYTES);
-        else
-            code = pfc_import_text(&import, pfc_buf_text(&res.out), res.out.len, &out->run, &fault);
-        if (code && opts->resources) {
-            (void)snprintf(out->reason, sizeof(out->reason), "its time is the result: %.300s",
-                           fault.msg);
-        } else if (code) {
-            out->kind = PFC_OUTCOME_FAILED;
-            (void)snprintf(out->reason, sizeof(out->reason),
-                           "the measuring command printed no result: %.300s", fault.msg);
-        }
-        if (opts->resources)
-            add_resources(&res, out);
+    if (out->kind == PFC_OUTCOME_MEASURED && opts->time) {
+        out->run = pfc_run_new();
+        add_resources(&res, false, out->run);
+    } else if (out->kind == PFC_OUTCOME_MEASURED) {
+        if (read_output(opts, &res, &out->run, &fault))
+            no_result(opts, &res, &fault, out);
+        else if (opts->resources)
+            add_resources(&res, true, out->run);
     }
     pfc_proc_result_clear(&res);
     return PFC_OK;

@@ -13,6 +13,7 @@
 #ifndef PFC_RUNNER_WORKSPACE_H
 #define PFC_RUNNER_WORKSPACE_H
 
+#include "core/base/direction.h"
 #include "core/git/repo.h"
 #include "core/wire/select.h"
 #include "core/wire/wire.h"
@@ -35,10 +36,12 @@ typedef enum pfc_outcome_kind {
 typedef struct pfc_outcome {
     pfc_outcome_kind kind;
     char reason[PFC_WORKSPACE_REASON_BYTES]; /* one sentence unless measured */
+    char hint[PFC_ERR_HINT_MAX];             /* the next step, or empty */
     pfc_run *run;     /* when measured: id, commit, times and machine are set, project is not */
     char *log_path;   /* of the build, NULL when there was none */
     bool unavailable; /* the machine did not let perfci-bench measure: not the commit's fault */
-    bool refused;     /* the suite, filter or backend is wrong, by perfci-bench's own word */
+    bool refused;     /* the suite, filter or backend is wrong, by perfci-bench's own word; or a
+                         metric's direction is not known */
     bool built;       /* a build was done for this call (not taken from the cache) */
     double build_s;   /* wall time of it */
     double measure_s; /* wall time of the measurement */
@@ -59,9 +62,13 @@ typedef struct pfc_measure_opts {
     const char *metric; /* name of a bare number; NULL: "value" */
     const char *unit;   /* its unit; NULL: by the metric's name */
     bool resources;     /* of a command: also its wall and CPU time and its largest resident set,
-                           as secondary metrics; when it prints no result its time is the result */
+                           as secondary metrics */
+    bool time;          /* of a command: these three are the result, what it prints is not read */
     bool has_direction; /* higher_is_better counts for values that come without direction */
     bool higher_is_better;
+    const pfc_direction *directions; /* by name; they count more than what the output says */
+    size_t directions_len;
+    bool any_direction; /* a metric of unknown direction is fine: the ends of a bisection tell it */
     const char *machine_class; /* NULL: the CPU's model */
     const char *machine_name;  /* NULL: the host's name */
     const char *wait_quiet;    /* of suites: how long perfci-bench waits for a quiet machine ("5m"),
@@ -79,8 +86,8 @@ typedef struct pfc_measure_opts {
  * out     clear it with pfc_outcome_clear, whatever the outcome
  *
  * A command prints a number, {"value": x}, {"metrics": {M: x}} or any format of core/import; exit
- * 125 is BROKEN, every other non-zero status and output that holds no result are FAILED. A suite
- * whose every measurement is broken is BROKEN.
+ * 125 is BROKEN, every other non-zero status and output that holds no result (nothing, talk, nan) are
+ * FAILED. A metric whose direction is not known is BROKEN and refused. A suite whose every measurement is broken is BROKEN.
  * PFC_OK for every outcome; PFC_EINVAL for bad options, PFC_ENOTFOUND when there is no
  * perfci-bench, PFC_EIO when no child can be started.
  */

@@ -26,6 +26,9 @@ void pfc_conf_clear(pfc_conf *conf)
     for (size_t i = 0; i < conf->paths_len; i++)
         free(conf->paths[i]);
     free(conf->paths);
+    for (size_t i = 0; i < conf->directions_len; i++)
+        free((char *)(uintptr_t)conf->directions[i].name);
+    free(conf->directions);
     *conf = (pfc_conf){ 0 };
 }
 

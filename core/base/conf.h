@@ -6,6 +6,7 @@
 #ifndef PFC_CORE_BASE_CONF_H
 #define PFC_CORE_BASE_CONF_H
 
+#include "core/base/direction.h"
 #include "core/base/err.h"
 
 #define PFC_CONF_MAX_BYTES (64 * 1024)
@@ -24,8 +25,12 @@ typedef struct pfc_conf {
     char *relink;          /* shell command that rebuilds with another layout */
     char *metric;          /* the metric `measure` prints, when it is a bare number */
     char *unit;            /* its unit */
-    bool higher_is_better; /* its direction; from `better: higher|lower`, default lower */
-    char **paths;          /* globs of the benchmark's files */
+    bool has_better;       /* `better: higher|lower` is there: the direction of what names none */
+    bool higher_is_better; /* that direction; false when it is not */
+    pfc_direction *directions; /* `directions: {NAME: higher|lower}`; the names are owned */
+    size_t directions_len;
+    bool time;    /* `time: true`: the command's times and memory are the result */
+    char **paths; /* globs of the benchmark's files */
     size_t paths_len;
     double timeout_s; /* of one build or measurement; default 600 */
 } pfc_conf;

@@ -11,7 +11,7 @@
 #define MAX_PATHS   256
 
 static const char known_keys[] = "project, branch, server, build, measure, suite, relink, metric, "
-                                 "unit, better, paths, rerun, timeout";
+                                 "unit, better, directions, time, paths, rerun, timeout";
 
 /* Deep flow nesting makes a recursive parser overflow its stack: count brackets first. Brackets in
  * quoted text are counted, too, which only makes the limit stricter. */
@@ -95,17 +95,77 @@ static pfc_code path_list(const reader *r, int line, struct fy_node *value)
     return PFC_OK;
 }
 
-static pfc_code direction(const reader *r, int line, struct fy_node *value)
+static pfc_code higher_or_lower(const reader *r, const char *key, int line, struct fy_node *value,
+                                bool *higher)
 {
     char *word = NULL;
-    pfc_code code = scalar(r, "better", line, value, &word);
+    pfc_code code = scalar(r, key, line, value, &word);
 
     if (code == PFC_OK && !pfc_streq(word, "higher") && !pfc_streq(word, "lower"))
-        code = pfc_err_set_field(r->err, PFC_EINVAL, "better",
-                                 "%.200s:%d: better: want higher or lower, got \"%.40s\"", r->name,
-                                 line, word);
+        code = pfc_err_set_field(r->err, PFC_EINVAL, key,
+                                 "%.200s:%d: %s: expected higher or lower, got \"%.40s\"", r->name,
+                                 line, key, word);
     if (code == PFC_OK)
-        r->conf->higher_is_better = pfc_streq(word, "higher");
+        *higher = pfc_streq(word, "higher");
+    free(word);
+    return code;
+}
+
+static pfc_code direction(const reader *r, int line, struct fy_node *value)
+{
+    pfc_code code = higher_or_lower(r, "better", line, value, &r->conf->higher_is_better);
+
+    r->conf->has_better = code == PFC_OK;
+    return code;
+}
+
+static pfc_code directions(const reader *r, int line, struct fy_node *value)
+{
+    pfc_conf *conf = r->conf;
+    struct fy_node_pair *pair;
+    void *iter = NULL;
+
+    if (!fy_node_is_mapping(value))
+        return pfc_err_set_field(
+            r->err, PFC_EINVAL, "directions",
+            "%.200s:%d: directions: expected a mapping of metrics to higher or "
+            "lower",
+            r->name, line);
+    while ((pair = fy_node_mapping_iterate(value, &iter)) != NULL) {
+        bool higher = false;
+        char *name = NULL;
+        pfc_code code = scalar(r, "directions", line, fy_node_pair_key(pair), &name);
+
+        if (code == PFC_OK && conf->directions_len == PFC_MAX_DIRECTIONS)
+            code = pfc_err_set_field(r->err, PFC_EINVAL, "directions",
+                                     "%.200s:%d: directions: expected at most %d", r->name, line,
+                                     PFC_MAX_DIRECTIONS);
+        if (code == PFC_OK)
+            code = higher_or_lower(r, "directions", line_of(fy_node_pair_key(pair)),
+                                   fy_node_pair_value(pair), &higher);
+        if (code != PFC_OK) {
+            free(name);
+            return code;
+        }
+        conf->directions =
+            pfc_realloc(conf->directions, conf->directions_len + 1, sizeof *conf->directions);
+        conf->directions[conf->directions_len++] = (pfc_direction){ name, higher };
+    }
+    return PFC_OK;
+}
+
+static pfc_code yes_or_no(const reader *r, const char *key, int line, struct fy_node *value,
+                          bool *out)
+{
+    char *word = NULL;
+    pfc_code code = scalar(r, key, line, value, &word);
+
+    if (code == PFC_OK && !pfc_streq(word, "true") && !pfc_streq(word, "false"))
+        code = pfc_err_set_field(r->err, PFC_EINVAL, key,
+                                 "%.200s:%d: %s: expected true or false, got \"%.40s\"", r->name,
+                                 line, key, word);
+    if (code == PFC_OK)
+        *out = pfc_streq(word, "true");
     free(word);
     return code;
 }
@@ -145,6 +205,10 @@ static pfc_code entry(const reader *r, const char *key, int line, struct fy_node
         return path_list(r, line, value);
     if (pfc_streq(key, "better"))
         return direction(r, line, value);
+    if (pfc_streq(key, "directions"))
+        return directions(r, line, value);
+    if (pfc_streq(key, "time"))
+        return yes_or_no(r, key, line, value, &conf->time);
     if (pfc_streq(key, "timeout"))
         return duration(r, line, value);
     if (pfc_streq(key, "rerun"))

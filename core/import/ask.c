@@ -134,12 +134,14 @@ pfc_code pfc_import_ask(pfc_import *in)
     if (asked.len == 0)
         return PFC_OK;
     list(&asked, &text);
-    code =
-        pfc_err_set(in->err, PFC_EINVAL,
-                    "direction of %s is not known: expected a name or a unit that says which way "
-                    "is better; pass --direction \"%.60s=higher\" or \"%.60s=lower\", or write "
-                    "it in perfci.yaml under directions:",
-                    pfc_buf_text(&text), asked.of[0], asked.of[0]);
+    (void)pfc_err_set(in->err, PFC_EINVAL,
+                      "direction of %s is not known: expected a name or a unit that says which way "
+                      "is better",
+                      pfc_buf_text(&text));
+    code = pfc_err_hint(in->err,
+                        "pass --direction \"%.40s=higher\" or \"%.40s=lower\", or write it in "
+                        "perfci.yaml: \"directions: {%.40s: higher}\"",
+                        asked.of[0], asked.of[0], asked.of[0]);
     pfc_buf_clear(&text);
     return code;
 }

@@ -109,8 +109,12 @@ static void direct(pfc_import *in, const pfc_import_key *key, pfc_measurement *m
     }
     nature = pfc_import_nature(m->metric, m->unit);
     m->higher_is_better = nature > 0;
-    if (nature != 0 || in->opts.any_direction)
+    if (nature != 0)
         return;
+    if (in->opts.any_direction) {
+        pfc_pairs_set(&m->extra, PFC_IMPORT_DIRECTION, "unknown");
+        return;
+    }
     in->unknown =
         pfc_grow(in->unknown, in->unknown_len, &in->unknown_cap, sizeof(pfc_import_unknown));
     in->unknown[in->unknown_len++] =

@@ -22,6 +22,9 @@
 #define PFC_IMPORT_MAX_NOTES      20
 #define PFC_IMPORT_MAX_POINTS     5000 /* commits of one history */
 
+/* Under "direction" in a measurement's extra, with opts.any_direction: nothing says it. */
+#define PFC_IMPORT_DIRECTION "direction"
+
 /** What the text itself does not say; every field may be left zero. */
 typedef struct pfc_import_opts {
     const char *format;    /* a name of pfc_import_formats(); NULL or "auto": found by content */
@@ -34,7 +37,8 @@ typedef struct pfc_import_opts {
     size_t directions_len;
     bool any_direction;  /* a metric of unknown direction counts as "lower": for callers that do not
                              judge by it. Else it is asked for, see pfc_import_read */
-    bool number_is_cost; /* a number without any name is better when lower */
+    bool number_is_cost; /* a bare number is better when lower, unless its name or unit says
+                            otherwise */
     const char *map;     /* text of a CSV mapping (csv_map.c), which is YAML; NULL: none */
     const char *map_name; /* its file, for errors; NULL: "map" */
     bool split;           /* a history gives a run a commit; else one run with all samples */
@@ -81,7 +85,10 @@ const char *const *pfc_import_formats(void);
  *  benchmark's measurements stand together. */
 bool pfc_import_is_primary(const pfc_run *run, size_t i);
 
-/** The direction that a unit or a metric's name has by nature: true when more is better. */
+/** What a metric's name and unit say of its direction: -1 lower is better, 1 higher, 0 nothing. `unit`
+ *  may be NULL. */
+int pfc_import_nature(const char *metric, const char *unit);
+/** True when they say that more is better. */
 bool pfc_import_higher_is_better(const char *metric, const char *unit);
 
 #endif

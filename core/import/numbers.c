@@ -15,10 +15,9 @@ static pfc_import_key bare_key(const pfc_import *in)
                            .metric = in->opts.metric ? in->opts.metric : "value",
                            .unit = in->opts.unit };
 
-    if (in->opts.number_is_cost && !in->opts.metric && !in->opts.unit) {
+    if (in->opts.number_is_cost && !in->opts.has_direction &&
+        !pfc_import_nature(key.metric, key.unit))
         key.has_direction = true;
-        key.higher_is_better = in->opts.has_direction && in->opts.higher_is_better;
-    }
     return key;
 }
 
@@ -47,7 +46,7 @@ static pfc_code read_text(pfc_import *in, const char *text, size_t len)
             if (n < end - at || memchr(text + at, '\0', n) ||
                 pfc_parse_double(number, -1e300, 1e300, "number", &value, NULL))
                 return pfc_err_set(in->err, PFC_EINVAL,
-                                   "line %zu: want a number or JSON, got '%.40s'", line, number);
+                                   "line %zu: expected a number or JSON, got '%.40s'", line, number);
             code = pfc_import_sample(in, &key, value);
             if (code)
                 return code;

@@ -113,8 +113,6 @@ double pfc_import_unit_ns(const char *unit);
 /** The unit that a metric's name carries ("TFLOP/s" of "gemm_tflops", "tokens/s" of "tokens_per_s"),
  *  or "". Returns `out`. */
 const char *pfc_import_unit_of(const char *metric, char out[PFC_IMPORT_UNIT_BYTES]);
-/** -1 lower is better, 1 higher, 0: neither the name nor the unit says. `unit` may be NULL. */
-int pfc_import_nature(const char *metric, const char *unit);
 
 /* ---- json.c ---- */
 

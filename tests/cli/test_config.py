@@ -78,7 +78,7 @@ class Repository(support.Case):
             self.commit(tag, 100)
 
     def config(self, metric, name="repo/perfci.yaml"):
-        return self.write(name, f"project: small\nmeasure: cat value\nmetric: {metric}\n")
+        return self.write(name, f"project: small\nmeasure: cat value\nmetric: {metric}\nbetter: lower\n")
 
     def commit(self, tag, value):
         self.write("repo/value", f"{value}\n")

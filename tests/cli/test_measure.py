@@ -74,6 +74,28 @@ class Run(Repository):
         doc = self.json_of(self.here("run", "--json", "--repeats", "1", "--", "cat", path))
         self.assertIn("BM_Gemm/64", [m["benchmark"] for m in doc["measurements"]])
 
+    def test_a_measuring_command_without_a_result_is_broken(self):
+        for printed in "true", "echo nan", "echo ready":
+            self.write("repo/perfci.yaml", f"measure: {printed}\n")
+            for command in ("run",), ("compare", "docs", "slow"), ("bisect", "--good", "docs", "--bad", "slow"):
+                done = self.expect(self.here(*command), 4)
+                self.assertIn("printed no result", done.stderr)
+
+    def test_the_file_asks_for_time_and_directions(self):
+        self.write("repo/perfci.yaml", "measure: sleep 0.01\ntime: true\n")
+        doc = self.json_of(self.here("run", "--json", "--repeats", "1"))
+        self.assertEqual({m["metric"] for m in doc["measurements"]}, {"wall_time_ns", "process_cpu_time_ns", "max_rss_bytes"})
+        rows = self.json_of(self.here("compare", "docs", "slow", "--json", "--margin", "10"), 0)["rows"]
+        self.assertEqual({r["metric"] for r in rows}, {"wall_time_ns", "process_cpu_time_ns", "max_rss_bytes"})
+        self.write("repo/perfci.yaml", "measure: 'echo \"{\\\"metrics\\\": {\\\"score\\\": $(cat value)}}\"'\n")
+        self.assertIn('"score"', self.expect(self.here("check", "--base", "docs"), 2).stderr)
+        for way, status in ("lower", 1), ("higher", 0):
+            self.expect(self.here("compare", "docs", "slow", "--direction", f"score={way}"), status)
+        # A bisection has two ends: the bad one is the worse one, whichever way that is.
+        for good, bad in ("docs", "slow"), ("slow", "fast"):
+            done = self.expect(self.here("bisect", "--good", good, "--bad", bad, "--metric", "score", "--json", "--no-confirm"), 1)
+            self.assertEqual(json.loads(done.stdout)["culprits"][0]["commits"], [self.commits[bad]])
+
     def test_what_is_broken_says_so_with_status_four(self):
         self.expect(self.here("run", "--", "false"), 4)
         self.expect(self.here("run", "--", "sh", "-c", "exit 125"), 4)
