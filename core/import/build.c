@@ -95,6 +95,18 @@ static const pfc_direction *said(const pfc_import *in, const pfc_measurement *m)
     return NULL;
 }
 
+/* pfc_import_nature of a measurement. Cutting its name into words costs more than adding it. */
+static int nature_of(pfc_import *in, const pfc_measurement *m)
+{
+    const uint64_t hash = hash_more(hash_more(0, m->metric), m->unit);
+    pfc_import_meaning *known = &in->meanings[hash & (PFC_IMPORT_MEANINGS - 1)];
+
+    if (!known->metric || strcmp(known->metric, m->metric) != 0 ||
+        strcmp(known->unit, m->unit) != 0)
+        *known = (pfc_import_meaning){ m->metric, m->unit, pfc_import_nature(m->metric, m->unit) };
+    return known->nature;
+}
+
 /* The direction of the run's last measurement. */
 static void direct(pfc_import *in, const pfc_import_key *key, pfc_measurement *m)
 {
@@ -107,7 +119,7 @@ static void direct(pfc_import *in, const pfc_import_key *key, pfc_measurement *m
                                                    : in->opts.higher_is_better;
         return;
     }
-    nature = pfc_import_nature(m->metric, m->unit);
+    nature = nature_of(in, m);
     m->higher_is_better = nature > 0;
     if (nature != 0)
         return;

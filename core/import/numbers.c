@@ -46,7 +46,8 @@ static pfc_code read_text(pfc_import *in, const char *text, size_t len)
             if (n < end - at || memchr(text + at, '\0', n) ||
                 pfc_parse_double(number, -1e300, 1e300, "number", &value, NULL))
                 return pfc_err_set(in->err, PFC_EINVAL,
-                                   "line %zu: expected a number or JSON, got '%.40s'", line, number);
+                                   "line %zu: expected a number or JSON, got '%.40s'", line,
+                                   number);
             code = pfc_import_sample(in, &key, value);
             if (code)
                 return code;

@@ -22,6 +22,15 @@ typedef struct pfc_import_format {
     bool bare; /* all of its metrics are the user's own: each needs a direction */
 } pfc_import_format;
 
+/** What a name and a unit came to, for the next measurement of that name: a history has one a commit. The
+ *  strings are those of a measurement. */
+typedef struct pfc_import_meaning {
+    const char *metric;
+    const char *unit;
+    int nature;
+} pfc_import_meaning;
+#define PFC_IMPORT_MEANINGS 256 /* a power of two */
+
 /** A measurement whose direction nothing says. */
 typedef struct pfc_import_unknown {
     size_t run; /* number of its run among those of a history */
@@ -39,6 +48,7 @@ typedef struct pfc_import {
     pfc_run **done;   /* finished points of a history, with opts.split */
     size_t done_len;
     size_t done_cap;
+    pfc_import_meaning meanings[PFC_IMPORT_MEANINGS];
     pfc_import_unknown *unknown;
     size_t unknown_len;
     size_t unknown_cap;

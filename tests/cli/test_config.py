@@ -230,7 +230,7 @@ class Sent(Repository):
             for metric, flags in ("tree", ()), ("named", ("--config", named)):
                 service = self.serve()
                 done = self.here(*command, *flags, "--url", service.url)
-                self.assertEqual(self.sent(service, done), [f"project: small\nmeasure: cat value\nmetric: {metric}\n"])
+                self.assertEqual(self.sent(service, done), [f"project: small\nmeasure: cat value\nmetric: {metric}\nbetter: lower\n"])
                 self.assertIn(" (sent with the jobs); measure: cat value; metric: " + metric, done.stderr)
 
     def test_a_service_that_does_not_take_it_leaves_the_next_step(self):

@@ -70,7 +70,7 @@ Test(measure, numbers_and_documents_are_read)
 {
     cr_assert(eq(dbl, value_of("echo 12.5", NULL), 12.5));
     cr_assert(eq(dbl, value_of("echo '{\"value\": 3}'", NULL), 3.0));
-    cr_assert(eq(dbl, value_of("echo '{\"metrics\": {\"a\": 1, \"b\": 2.5}}'", "b"), 2.5));
+    cr_assert(eq(dbl, value_of("echo '{\"metrics\": {\"a_ns\": 1, \"b_ns\": 2.5}}'", "b_ns"), 2.5));
 }
 
 Test(measure, each_end_has_its_meaning)
@@ -82,6 +82,8 @@ Test(measure, each_end_has_its_meaning)
     want("true", PFC_OUTCOME_FAILED, "no result");
     want("echo nan", PFC_OUTCOME_FAILED, "no result");
     want("echo '{\"value\": 1e999}'", PFC_OUTCOME_FAILED, "no result");
+    want("echo '{\"value\": NaN}'", PFC_OUTCOME_FAILED, "not a finite number");
+    want("echo '{\"metrics\": {\"score\": 1}}'", PFC_OUTCOME_BROKEN, "direction of \"score\"");
 }
 
 Test(measure, the_deadline_ends_it)
@@ -173,7 +175,7 @@ Test(measure, a_run_carries_its_commit_and_machine)
 Test(measure, a_value_that_is_not_there_lists_what_is)
 {
     pfc_outcome out =
-        measure_with((pfc_measure_opts){ 0 }, "echo '{\"metrics\": {\"a\": 1, \"b\": 2}}'");
+        measure_with((pfc_measure_opts){ 0 }, "echo '{\"metrics\": {\"a_ns\": 1, \"b_ns\": 2}}'");
     const pfc_measurement *m = NULL;
     pfc_err err = { 0 };
 

@@ -53,6 +53,9 @@ Test(conf, faults_name_file_line_and_what_was_wanted)
         { "- a\n- b\n", "want a mapping" },
         { "project: 'open\n", "not well-formed" },
         { "x: [[[[[[[[[[1]]]]]]]]]]\n", "nested deeper" },
+        { "directions: {a: up}\n", "directions: expected higher or lower" },
+        { "directions: [a]\n", "directions: expected a mapping" },
+        { "time: maybe\n", "time: expected true or false" },
         { "project: \"a\xff\"\n", "want UTF-8" },
     };
 
@@ -63,6 +66,24 @@ Test(conf, faults_name_file_line_and_what_was_wanted)
         cr_assert(eq(int, parse(bad[i].text, &conf, &err), PFC_EINVAL), "%s", bad[i].text);
         cr_assert_not_null(strstr(err.msg, bad[i].part), "%s", err.msg);
     }
+}
+
+Test(conf, directions_and_time_are_read)
+{
+    pfc_conf conf = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int,
+                 parse("directions: {score: higher, \"a b\": lower}\ntime: true\n", &conf, &err),
+                 PFC_OK),
+              "%s", err.msg);
+    cr_assert(eq(sz, conf.directions_len, 2));
+    cr_assert(eq(str, (char *)conf.directions[0].name, "score"));
+    cr_assert(conf.directions[0].higher);
+    cr_assert(not(conf.directions[1].higher));
+    cr_assert(conf.time);
+    cr_assert(not(conf.has_better));
+    pfc_conf_clear(&conf);
 }
 
 Test(conf, an_endless_file_is_refused_before_it_is_parsed)
