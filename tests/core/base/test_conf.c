@@ -47,7 +47,7 @@ Test(conf, faults_name_file_line_and_what_was_wanted)
         { "project: Not A Slug\n", "project: want 1 to 63 of" },
         { "build: [a, b]\n", "build: want a text" },
         { "paths: gemm.c\n", "paths: want a list" },
-        { "better: faster\n", "want higher or lower, got \"faster\"" },
+        { "better: faster\n", "expected higher or lower, got \"faster\"" },
         { "timeout: soon\n", "want a duration" },
         { "project: a\ntimeout: 0m\n", "perfci.yaml:2: timeout: want more than zero" },
         { "- a\n- b\n", "want a mapping" },
