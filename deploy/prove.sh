@@ -9,6 +9,7 @@
 #   points  faults at every named point, every cut of an upload, 1,000 orders of the same runs
 #   drain   SIGTERM under load, 200 times: all that was taken is answered, over within 10 s
 #   units   the systemd units under a systemd of their own, in a Debian made for it (root; else it says why not)
+#   distributions  README's two commands in a bare Debian 12 and a bare Debian 13 (root, debootstrap, an hour each)
 #   soak    runs posted to a private service that is killed now and then; the counts must be exact
 #   memory  the server's memory over a million stored runs
 #   tsan    the server under ThreadSanitizer, driven by its tests, the faults and the soak
@@ -18,16 +19,21 @@
 #                  with a count take, 10 for the others
 #   --runs N       executions of each fuzz target (default 1,000,000)
 #   --target NAME  of the fuzz targets that one alone (may be repeated)
+#   --debian NAME  of the distributions that one alone: bookworm or trixie (may be repeated)
+#   --quick        of the distributions: quickstart.sh and the unit tests, not the whole suite
 #   --no-install   skip the package step
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill bisect-kill queue faults points drain units soak memory tsan repeat)
+all=(fuzz documents kill bisect-kill queue faults points drain units distributions soak memory tsan repeat)
+debians=(bookworm trixie)
 only=()
 minutes=10
 most=() # for the scripts with a count: nothing, or --minutes N
 runs=1000000
 targets=()
+chosen=()
+quick=0
 install=1
 
 die() {
@@ -59,9 +65,15 @@ while [ $# -gt 0 ]; do
         targets+=("$2")
         shift
         ;;
+    --debian)
+        [[ $# -ge 2 && " ${debians[*]} " == *" $2 "* ]] || die "--debian wants one of: ${debians[*]}"
+        chosen+=("$2")
+        shift
+        ;;
+    --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,24s/^# \{0,1\}//p' "$0"
+        sed -n '2,27s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -235,6 +247,26 @@ prove_units() {
     say "units"
     tests/deploy/boot.sh build/release "$logs/boot" || status=$?
     [ "$status" -eq 77 ] || return "$status"
+}
+
+# Both commands as README prints them; another port where the machine's own service has theirs.
+prove_distributions() {
+    local name port=7420 test=./deploy/test.sh failed=0 out=$logs/distributions
+    [ "$quick" -eq 0 ] || test="./deploy/test.sh --fast"
+    ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || port=0
+    mkdir -p "$out"
+    [ ${#chosen[@]} -gt 0 ] || chosen=("${debians[@]}")
+    for name in "${chosen[@]}"; do
+        say "distributions: $name, log in $out/$name.log"
+        if tests/deploy/bare.sh "$name" "$out" "./deploy/quickstart.sh --port $port" \
+            "./build/release/bin/perfci down --delete" "$test" >"$out/$name.log" 2>&1; then
+            echo "  $name: $(grep -h '^named commit: ' "$out/$name.log" | tail -n 1), $(grep -h ' tests passed' "$out/$name.log" | tail -n 1)"
+        else
+            tail -n 40 "$out/$name.log" >&2
+            failed=1
+        fi
+    done
+    return "$failed"
 }
 
 prove_bisect-kill() {

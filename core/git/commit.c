@@ -77,8 +77,9 @@ static pfc_code touched_paths(pfc_repo *repo, git_commit *commit, pfc_commit *ou
 
     (void)git_diff_options_init(&opts, GIT_DIFF_OPTIONS_VERSION);
     opts.flags = GIT_DIFF_SKIP_BINARY_CHECK | GIT_DIFF_IGNORE_FILEMODE;
-    if (git_commit_parentcount(commit) > 0) {
-        rc = git_commit_parent(&parent, commit, 0);
+    if (out->parents_len > 0) {
+        rc = git_commit_parentcount(commit) > 0 ? git_commit_parent(&parent, commit, 0)
+                                                : GIT_ENOTFOUND;
         /* Beyond the edge of a shallow clone nobody can tell what was touched: none are named. */
         if (rc == GIT_ENOTFOUND && repo->shallow)
             return PFC_OK;
@@ -98,6 +99,26 @@ static pfc_code touched_paths(pfc_repo *repo, git_commit *commit, pfc_commit *ou
     return rc ? pfc_git_fault(repo, rc, err, "paths touched by %.12s", out->id) : PFC_OK;
 }
 
+/* From the commit's own text: at the edge of a shallow clone libgit2 1.7 and newer count no parents, as git's
+ * log does, and older ones all. */
+static void take_parents(const git_commit *commit, pfc_commit *out)
+{
+    static const char label[] = "parent ";
+    const char *line = git_commit_raw_header(commit);
+
+    out->parents = pfc_calloc(MAX_PARENTS, sizeof(*out->parents));
+    while (line && out->parents_len < MAX_PARENTS) {
+        const char *end = strchr(line, '\n');
+
+        if (strncmp(line, label, sizeof(label) - 1) == 0) {
+            const char *id = line + sizeof(label) - 1;
+
+            out->parents[out->parents_len++] = pfc_strndup(id, strspn(id, "0123456789abcdef"));
+        }
+        line = end ? end + 1 : NULL;
+    }
+}
+
 pfc_code pfc_repo_commit(pfc_repo *repo, const pfc_commit_id *id, pfc_commit *out, pfc_err *err)
 {
     git_commit *commit = NULL;
@@ -113,14 +134,7 @@ pfc_code pfc_repo_commit(pfc_repo *repo, const pfc_commit_id *id, pfc_commit *ou
     info.subject =
         clean_line(git_commit_summary(commit) ? git_commit_summary(commit) : "", PFC_WIRE_MAX_TEXT);
     info.time = (double)git_commit_time(commit);
-    info.parents_len = PFC_MIN(git_commit_parentcount(commit), MAX_PARENTS);
-    info.parents = pfc_calloc(info.parents_len, sizeof(*info.parents));
-    for (size_t i = 0; i < info.parents_len; i++) {
-        pfc_commit_id parent;
-
-        pfc_git_id(git_commit_parent_id(commit, (unsigned)i), &parent);
-        info.parents[i] = pfc_strdup(parent.hex);
-    }
+    take_parents(commit, &info);
     code = touched_paths(repo, commit, &info, err);
     git_commit_free(commit);
     if (code) {

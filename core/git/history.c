@@ -49,8 +49,13 @@ static pfc_code walk(pfc_repo *repo, const pfc_commit_id *tip, walk_end *end, id
 
         id_list_add(list, git_commit_id(commit));
         end->reached = end->until && git_oid_equal(git_commit_id(commit), end->until);
-        if (end->reached || list->len >= end->max || git_commit_parentcount(commit) == 0)
+        if (end->reached || list->len >= end->max)
             break;
+        if (git_commit_parentcount(commit) == 0) {
+            /* libgit2 1.7 and newer: the commit at the edge of a shallow clone has none, as in git's log. */
+            end->cut = repo->shallow && strstr(git_commit_raw_header(commit), "\nparent ") != NULL;
+            break;
+        }
         rc = git_commit_parent(&parent, commit, 0);
         if (rc == GIT_ENOTFOUND && repo->shallow) {
             end->cut = true;

@@ -9,6 +9,7 @@ import json
 import random
 import re
 import socket
+import subprocess
 import time
 import unittest
 import zlib
@@ -245,7 +246,7 @@ def other_bodies():
     }
 
 
-# libmicrohttpd 0.9.75 answers these itself, in HTML, before any code of ours runs: the status it gives.
+# libmicrohttpd answers these itself, in HTML, before any code of ours runs: the status it gives.
 BEFORE_US = {
     "no address": (b"GET\r\n\r\n", b"400"),
     "bytes that are no HTTP": (b"\x00\x01\x02\r\n\r\n", b"400"),
@@ -271,6 +272,12 @@ TEXTS = ([("id",), ("project",), ("commit",), ("branch",), ("suite",), ("suite_h
           (*M, "direction")])
 
 
+# libmicrohttpd 1.0 is stricter than 0.9.75 and refuses these, too, before our code sees them.
+MHD = tuple(int(n) for n in subprocess.run(["pkg-config", "--modversion", "libmicrohttpd"], check=True, capture_output=True,
+                                           text=True).stdout.split("."))
+REFUSED_BY_1_0 = {"length and chunks", "an encoding that is not chunked", "two encodings", "a blank before the colon"} if MHD >= (1,) else set()
+
+
 def head_and_body(answer):
     head, _, body = answer.partition(b"\r\n\r\n")
     return int(head.split(b" ")[1]), head.decode("latin-1").lower(), body
@@ -289,9 +296,13 @@ class Hostile(unittest.TestCase):
                 self.assertTrue(answer, "no answer at all")
                 status, head, body = head_and_body(answer)
                 self.assertIn(status // 100, (4,), answer[:300])
-                self.assertIn("application/json", head)
-                error = json.loads(body)["error"]
-                self.assertTrue(error["code"] and error["message"], error)
+                if name in REFUSED_BY_1_0:
+                    self.assertEqual(status, 400, answer[:300])
+                    self.assertIn("connection: close", head)
+                else:
+                    self.assertIn("application/json", head)
+                    error = json.loads(body)["error"]
+                    self.assertTrue(error["code"] and error["message"], error)
                 self.assertEqual(answer.count(b"HTTP/1.1 "), 1, "a second answer")
         self.assertEqual(self.held(), before, "something was stored")
         self.assertEqual(server.call("GET", "/healthz").status, 200)
