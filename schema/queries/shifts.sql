@@ -112,18 +112,28 @@ FROM machine_shifts e JOIN projects p ON p.id = e.project_id WHERE e.id = $1::bi
 -- name: shift_reconsider
 -- $1 project_id, $2 run_id[] that were judged: alerts near them of groups wide enough to be a machine's are
 -- looked at again, since another machine, or an old commit measured again, may say otherwise
+-- In steps from the few alerts on: planned as one join, PostgreSQL 17 began with every commit of the branch.
+WITH wide AS MATERIALIZED (
+    SELECT id, series_id, change_point_id FROM alerts
+    WHERE project_id = $1::bigint AND NOT regroup AND group_series >= 4
+      AND state IN ('untriaged', 'infrastructure')),
+placed AS MATERIALIZED (
+    SELECT w.id, s.branch, x.commit_id
+    FROM wide w
+    JOIN change_points x ON x.project_id = $1::bigint AND x.id = w.change_point_id AND x.kind = 'step'
+        AND x.gone_at IS NULL
+    JOIN series s ON s.project_id = $1::bigint AND s.id = w.series_id),
+judged AS MATERIALIZED (
+    SELECT rb.branch, rb.position
+    FROM (SELECT DISTINCT branch FROM placed) n
+    JOIN runs r ON r.project_id = $1::bigint AND r.id = ANY ($2::bigint[])
+    JOIN branch_commits rb ON rb.project_id = $1::bigint AND rb.branch = n.branch AND rb.commit_id = r.commit_id)
 UPDATE alerts a SET regroup = true
-FROM change_points x, series s, branch_commits b
-WHERE a.project_id = $1::bigint AND NOT a.regroup AND a.group_series >= 4
-  AND a.state IN ('untriaged', 'infrastructure')
-  AND x.project_id = a.project_id AND x.id = a.change_point_id AND x.kind = 'step' AND x.gone_at IS NULL
-  AND s.project_id = a.project_id AND s.id = a.series_id
-  AND b.project_id = x.project_id AND b.branch = s.branch AND b.commit_id = x.commit_id
-  AND EXISTS (
-      SELECT 1 FROM runs r
-      JOIN branch_commits rb ON rb.project_id = r.project_id AND rb.commit_id = r.commit_id
-      WHERE r.project_id = $1::bigint AND r.id = ANY ($2::bigint[]) AND rb.branch = s.branch
-        AND rb.position BETWEEN b.position - 40 AND b.position + 40);
+FROM placed p
+JOIN branch_commits b ON b.project_id = $1::bigint AND b.branch = p.branch AND b.commit_id = p.commit_id
+WHERE a.project_id = $1::bigint AND a.id = p.id AND NOT a.regroup
+  AND EXISTS (SELECT 1 FROM judged j
+              WHERE j.branch = p.branch AND j.position BETWEEN b.position - 40 AND b.position + 40);
 
 -- name: shift_lock
 -- $1 id  -> project_id, branch, dismissed

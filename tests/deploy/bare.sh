@@ -64,7 +64,7 @@ mirror=${mirror:-http://deb.debian.org/debian}
 security=${security:-http://deb.debian.org/debian-security}
 
 remove() {
-    ! grep -q " $root[ /]" /proc/self/mountinfo || die "$root has mounts: it is left as it is"
+    ! grep -q " ${root}[ /]" /proc/self/mountinfo || die "$root has mounts: it is left as it is"
     rm -rf --one-file-system "${root:?}"
 }
 
