@@ -42,7 +42,7 @@ class House(unittest.TestCase):
             with open(path, encoding="utf-8") as file:
                 for line in file:
                     for name in filter(None, line.split("#")[0].strip().split("|")):
-                        self.assertRegex(name, r"^[a-z0-9][a-z0-9.+-]+$")
+                        self.assertRegex(name, r"^[a-z0-9][a-z0-9.+-]+(:arm64)?$")
                         self.assertNotIn(name, seen, f"{name} is in {path} and {seen.get(name)}")
                         seen[name] = path
         self.assertGreater(len(seen), 10)
