@@ -64,7 +64,8 @@ ORDER BY position;
 
 -- name: group_slices
 -- $1 project_id, $2 branch, $3 commit_id[]  -> every series measured at one of these commits
-SELECT s.id, b.name AS benchmark, s.metric, s.backend, s.machine_class, b.params::text AS params
+SELECT s.id, b.name AS benchmark, s.metric, s.backend, s.machine_class, b.params::text AS params,
+       s.headline
 FROM series s JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
 WHERE s.project_id = $1::bigint AND s.branch = $2 AND s.id IN (
     SELECT m.series_id FROM measurements m

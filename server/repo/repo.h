@@ -171,7 +171,7 @@ typedef struct pfc_alert {
     const char *note;
     int64_t group_id;                     /* alerts that may have one cause; 0: not grouped yet */
     int64_t group_series, group_measured; /* series in the group, of those measured there */
-    const char *group_summary;            /* "4 of 9 series: gemm, cpu-avx2 only; +6.0 %" */
+    const char *group_summary;            /* "4 of 9 gemm series: k <= 64; +6.0 %" */
     bool accepted;                        /* somebody said that the new level is the right one */
     const char *undone_commit;            /* after which the level was back; NULL: it is not */
     const char *kind;                     /* step, drift, broken, toolchain, harness */

@@ -6,6 +6,7 @@
 
 #include "core/stats/fdr.h"
 #include "server/services/shift.h"
+#include "server/services/slice.h"
 
 #define EVIDENCE_MAX 200 /* alerts of a group that are looked into: more say the same */
 #define WIDEN_MAX    50  /* rounds in which the looked-at range grows to whole groups */
@@ -190,6 +191,7 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_res *slices, pfc_er
             .params = params[i],
             .hit = m != NULL,
             .rel_change = m ? m->rel_change : (double)NAN,
+            .headline = pfc_res_bool(slices, i, pfc_res_column(slices, "headline")),
         };
         hit += series[i].hit;
     }

@@ -277,7 +277,7 @@ bool pfc_cluster_kept(pfc_clustered *const *items, size_t n, size_t k);
 pfc_code pfc_evidence_set(pfc_tx *tx, int64_t project_id, const int64_t *alerts, size_t len,
                           pfc_err *err) PFC_MUSTCHECK;
 
-/* ---- opening and grouping (group.c), slices in words (slice.c: pure) ---- */
+/* ---- opening and grouping (group.c) ---- */
 
 #define PFC_WENT_AWAY "went away: the level is back where it was"
 
@@ -297,17 +297,6 @@ pfc_code pfc_broken_judge(pfc_db *db, int64_t project_id, const int64_t *runs, s
  *  reads is undone by another's writing, and both wait for each other. */
 pfc_code pfc_branch_lock(pfc_tx *tx, int64_t project_id, const char *branch,
                          pfc_err *err) PFC_MUSTCHECK;
-
-typedef struct pfc_slice_series {
-    const char *benchmark, *metric, *backend, *machine_class;
-    const json_t *params; /* object of texts; NULL: none */
-    bool hit;             /* it changed, */
-    double rel_change;    /* by so much; NAN: not known */
-} pfc_slice_series;
-/** "4 of 9 series: gemm, cpu-avx2, k >= 4096 only, all of these; +6.0 % to +8.1 %": what those that changed
- *  share and others lack; of numbers, where they end; whether all like that changed; and by how much.
- *  len >= 1. The caller frees it. */
-char *pfc_slice_summary(const pfc_slice_series *series, size_t len);
 
 /** Notes whether the canary of a new run moved: opens, prolongs or ends the machine's event. */
 pfc_code pfc_environment_note(pfc_tx *tx, int64_t project_id, int64_t machine_id, int64_t run_id,

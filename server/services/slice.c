@@ -1,214 +1,156 @@
 /*
  * What the series that changed together have in common, in words.
  */
+#include "server/services/slice.h"
+
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/buf.h"
-#include "server/services/internal.h"
 
-#define TRAITS_MAX 4 /* more of them is no summary */
-#define TEXT_MAX   400
+#define TEXT_MAX (1024 * 1024)
 
-/* The first part of a benchmark's name, which says what kind of work it is. */
-static size_t family_len(const char *benchmark)
+void pfc_slice_clear(pfc_slice *slice)
 {
-    return strcspn(benchmark, "/");
-}
-
-/* Trait `which` of a series; NULL: it has none. Parameters come after the fixed ones. */
-enum { FAMILY, BACKEND, METRIC, MACHINE, FIXED };
-
-static char *trait(const pfc_slice_series *s, size_t which, const char *param)
-{
-    const json_t *value;
-
-    switch (which) {
-    case FAMILY:
-        return pfc_strndup(s->benchmark, family_len(s->benchmark));
-    case BACKEND:
-        return pfc_strdup(s->backend);
-    case METRIC:
-        return pfc_strdup(s->metric);
-    case MACHINE:
-        return pfc_strdup(s->machine_class);
-    default:
-        value = json_object_get(s->params, param);
-        return json_is_string(value) ? pfc_format("%s=%.40s", param, json_string_value(value))
-                                     : NULL;
+    for (size_t i = 0; i < slice->terms_len; i++) {
+        free(slice->terms[i].attribute);
+        for (size_t k = 0; k < slice->terms[i].values_len; k++)
+            free(slice->terms[i].values[k]);
     }
+    free(slice->terms);
+    free(slice->family);
+    *slice = (pfc_slice){ 0 };
 }
 
-/* The value that all hit series share while some other series has another; NULL: none. */
-static char *shared(const pfc_slice_series *series, size_t len, size_t which, const char *param)
+/* A headline is the mean of others: it moves with them and has no parameters. */
+static bool headlines_count(const pfc_slice_series *series, size_t len)
 {
-    char *common = NULL;
-    bool others = false, same = true;
-
-    for (size_t i = 0; i < len && same; i++) {
-        char *value;
-
-        if (!series[i].hit)
-            continue;
-        value = trait(&series[i], which, param);
-        if (!common && value) {
-            common = value;
-            continue;
-        }
-        same = value && pfc_streq(common, value);
-        free(value);
-    }
-    for (size_t i = 0; i < len && same && common && !others; i++) {
-        char *value = series[i].hit ? NULL : trait(&series[i], which, param);
-
-        others = !series[i].hit && !pfc_streq(common, value);
-        free(value);
-    }
-    if (same && others)
-        return common;
-    free(common);
-    return NULL;
+    for (size_t i = 0; i < len; i++)
+        if (series[i].hit && !series[i].headline)
+            return false;
+    return true;
 }
 
-/* ---- numbers: a parameter that only changed series have so large, or so small ---- */
-
-static bool number_of(const pfc_slice_series *s, const char *param, double *out)
+/* The family of all that changed; NULL: they have several. The caller frees it. */
+static char *family_of_hits(const pfc_slice_series *series, size_t len, bool headlines)
 {
-    const char *text = json_string_value(json_object_get(s->params, param));
-    char *end = NULL;
-
-    if (!text || !*text)
-        return false;
-    *out = strtod(text, &end);
-    return !*end && isfinite(*out);
-}
-
-/* "k >= 4096" where that tells the changed series from the others that are alike so far; NULL: it does
- * not, or some value is no number. */
-static char *bound(const pfc_slice_series *series, size_t len, const bool *alike, const char *param)
-{
-    double low[2] = { INFINITY, INFINITY }, high[2] = { -INFINITY, -INFINITY };
+    char *family = NULL;
 
     for (size_t i = 0; i < len; i++) {
-        double v;
+        char *own;
 
-        if (!alike[i])
+        if (!series[i].hit || (series[i].headline && !headlines))
             continue;
-        if (!number_of(&series[i], param, &v))
+        own = pfc_slice_family(series[i].benchmark);
+        if (!family) {
+            family = own;
+            continue;
+        }
+        if (strcmp(family, own) != 0) {
+            free(own);
+            free(family);
             return NULL;
-        low[series[i].hit] = fmin(low[series[i].hit], v);
-        high[series[i].hit] = fmax(high[series[i].hit], v);
+        }
+        free(own);
     }
-    if (low[0] > high[0] || low[1] >= high[1])
-        return NULL; /* nothing else is alike, or one value: that is a trait of its own */
-    if (low[1] > high[0])
-        return pfc_format("%s >= %.10g", param, low[1]);
-    return high[1] < low[0] ? pfc_format("%s <= %.10g", param, high[1]) : NULL;
+    return family;
+}
+
+void pfc_slice_find(const pfc_slice_series *series, size_t len, pfc_slice *out)
+{
+    const bool headlines = headlines_count(series, len);
+    size_t *rows = pfc_calloc(len, sizeof(*rows)), n = 0;
+    pfc_slice_table table;
+
+    *out = (pfc_slice){ .family = headlines ? NULL : family_of_hits(series, len, false) };
+    for (size_t i = 0; i < len; i++) {
+        char *own = pfc_slice_family(series[i].benchmark);
+
+        if ((headlines || !series[i].headline) && (!out->family || strcmp(own, out->family) == 0))
+            rows[n++] = i;
+        free(own);
+    }
+    pfc_slice_table_make(series, rows, n, &table);
+    out->hit = table.hits;
+    out->of = n;
+    out->exact = true;
+    out->hit_fits = table.hits;
+    if (table.hits > 0 && table.hits < n)
+        pfc_slice_search(&table, out);
+    pfc_slice_table_clear(&table);
+    free(rows);
 }
 
 /* ---- words ---- */
 
-typedef struct words {
-    pfc_buf out;
-    const pfc_slice_series *series;
-    size_t len, traits;
-    bool *alike; /* has all that was said so far */
-} words;
-
-static void add_words(words *w, const char *text)
+static void put_term(pfc_buf *out, const pfc_slice_term *t)
 {
-    pfc_buf_printf(&w->out, "%s%.60s", w->traits++ == 0 ? ": " : ", ", text);
+    static const char *const signs[] = { "=", " >= ", " <= " };
+    const bool set = t->values_len > 1;
+    /* A part of the name has no name of its own. */
+    const bool named = strncmp(t->attribute, "part ", 5) != 0;
+
+    if (named || set)
+        pfc_buf_printf(out, "%s%s", named ? t->attribute : "name",
+                       set ? " in {" : signs[t->relation]);
+    else if (t->relation != PFC_SLICE_IN)
+        pfc_buf_printf(out, "name%s", signs[t->relation]);
+    for (size_t i = 0; i < t->values_len; i++)
+        pfc_buf_printf(out, "%s%s", i ? ", " : "", t->values[i]);
+    if (set)
+        pfc_buf_putc(out, '}');
 }
 
-static void add_trait(words *w, size_t which, const char *param)
+static void put_terms(pfc_buf *out, const pfc_slice *s)
 {
-    char *value = w->traits < TRAITS_MAX ? shared(w->series, w->len, which, param) : NULL;
-
-    if (!value)
+    if (s->terms_len == 0)
         return;
-    for (size_t i = 0; i < w->len; i++) {
-        char *own = trait(&w->series[i], which, param);
-
-        w->alike[i] = w->alike[i] && pfc_streq(own, value);
-        free(own);
+    pfc_buf_puts(out, s->exact ? ": " : "; no exact description, closest: ");
+    for (size_t i = 0; i < s->terms_len; i++) {
+        if (i)
+            pfc_buf_puts(out, " and ");
+        put_term(out, &s->terms[i]);
     }
-    add_words(w, value);
-    free(value);
+    if (!s->exact)
+        pfc_buf_printf(out, " (%zu of the %zu that moved, and %zu that did not)", s->hit_fits,
+                       s->hit, s->other_fits);
 }
 
-static void add_bound(words *w, const char *param)
-{
-    char *text = w->traits < TRAITS_MAX ? bound(w->series, w->len, w->alike, param) : NULL;
-
-    if (!text)
-        return;
-    /* What is alike now is what changed: the bound tells them apart. */
-    for (size_t i = 0; i < w->len; i++)
-        w->alike[i] = w->alike[i] && w->series[i].hit;
-    add_words(w, text);
-    free(text);
-}
-
-static void add_traits(words *w, const pfc_slice_series *first)
-{
-    /* jansson iterates const objects through a cast of its own only */
-    json_t *params = (json_t *)(uintptr_t)first->params;
-    size_t others = 0;
-
-    for (size_t which = FAMILY; which < FIXED; which++)
-        add_trait(w, which, NULL);
-    for (void *at = json_object_iter(params); at; at = json_object_iter_next(params, at))
-        add_trait(w, FIXED, json_object_iter_key(at));
-    for (void *at = json_object_iter(params); at; at = json_object_iter_next(params, at))
-        add_bound(w, json_object_iter_key(at));
-    if (w->traits == 0)
-        return;
-    for (size_t i = 0; i < w->len; i++)
-        others += w->alike[i] && !w->series[i].hit;
-    pfc_buf_puts(&w->out, others ? " only" : " only, all of these");
-}
-
-static void add_sizes(words *w)
+static void put_sizes(pfc_buf *out, const pfc_slice_series *series, size_t len)
 {
     double low = INFINITY, high = -INFINITY;
 
-    for (size_t i = 0; i < w->len; i++) {
-        if (!w->series[i].hit || !isfinite(w->series[i].rel_change))
+    for (size_t i = 0; i < len; i++) {
+        if (!series[i].hit || !isfinite(series[i].rel_change))
             continue;
-        low = fmin(low, w->series[i].rel_change);
-        high = fmax(high, w->series[i].rel_change);
+        low = fmin(low, series[i].rel_change);
+        high = fmax(high, series[i].rel_change);
     }
     if (low > high)
         return;
     if (round(low * 1000) == round(high * 1000))
-        pfc_buf_printf(&w->out, "; %+.1f %%", 100 * low);
+        pfc_buf_printf(out, "; %+.1f %%", 100 * low);
     else
-        pfc_buf_printf(&w->out, "; %+.1f %% to %+.1f %%", 100 * low, 100 * high);
+        pfc_buf_printf(out, "; %+.1f %% to %+.1f %%", 100 * low, 100 * high);
 }
 
 char *pfc_slice_summary(const pfc_slice_series *series, size_t len)
 {
-    words w = { .series = series, .len = len, .alike = pfc_calloc(len, sizeof(bool)) };
-    size_t hit = 0, first = len;
-    char *text;
+    pfc_slice s;
+    pfc_buf out;
 
-    for (size_t i = 0; i < len; i++) {
-        w.alike[i] = true;
-        if (!series[i].hit)
-            continue;
-        first = PFC_MIN(first, i);
-        hit++;
-    }
-    pfc_buf_init(&w.out, TEXT_MAX);
-    if (hit == len && len > 1)
-        pfc_buf_printf(&w.out, "all %zu series", len);
+    pfc_slice_find(series, len, &s);
+    pfc_buf_init(&out, TEXT_MAX);
+    if (s.hit == s.of && s.of > 1)
+        pfc_buf_printf(&out, "all %zu ", s.of);
     else
-        pfc_buf_printf(&w.out, "%zu of %zu series", hit, len);
-    if (hit > 0 && hit < len)
-        add_traits(&w, &series[first]);
-    add_sizes(&w);
-    text = pfc_strdup(pfc_buf_text(&w.out));
-    pfc_buf_clear(&w.out);
-    free(w.alike);
-    return text;
+        pfc_buf_printf(&out, "%zu of %zu ", s.hit, s.of);
+    if (s.family)
+        pfc_buf_printf(&out, "%s ", s.family);
+    pfc_buf_puts(&out, "series");
+    put_terms(&out, &s);
+    put_sizes(&out, series, len);
+    pfc_slice_clear(&s);
+    return pfc_buf_take(&out);
 }

@@ -168,7 +168,7 @@ class Reading(unittest.TestCase):
             server.call("GET", "/api/v1/alerts?project=reading").json["alerts"] or [None])[0])
         self.assertEqual((alert["state"], alert["commit"]), ("untriaged", support.commit_id(16)))
         self.assertEqual((alert["group"]["series"], alert["group"]["measured"]), (1, 1))
-        self.assertRegex(alert["group"]["summary"], r"^1 of 1 series; \+(29|30)\.\d %$")
+        self.assertRegex(alert["group"]["summary"], r"^1 of 1 gemm series; \+(29|30)\.\d %$")
         self.assertEqual((alert["accepted"], alert["undone_by"]), (False, None))
         path = f"/api/v1/alerts/{alert['id']}"
         refused = server.as_admin("PATCH", path, {"accept": True, "state": "fixed"})
