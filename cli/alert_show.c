@@ -66,14 +66,27 @@ static void set_effect(pfc_table *table, size_t col, const json_t *one)
     pfc_table_set(table, col, text);
 }
 
+static bool several_projects(const json_t *list)
+{
+    const char *first = pfc_browse_string(json_array_get(list, 0), "project");
+
+    for (size_t i = 1; i < json_array_size(list); i++)
+        if (strcmp(first, pfc_browse_string(json_array_get(list, i), "project")) != 0)
+            return true;
+    return false;
+}
+
 void pfc_alert_list(const pfc_cli *cli, const json_t *list)
 {
     static const pfc_col cols[] = { { "ALERT", true },  { "KIND", false },  { "EFFECT", true },
                                     { "WHAT", false },  { "RANGE", false }, { "SUSPECT", false },
                                     { "STATE", false }, { "AGE", true },    { "PROJECT", false } };
-    pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+    const bool projects = cli->csv || several_projects(list);
+    pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols) - !projects);
     char text[FACT_BYTES];
 
+    pfc_table_below(table, 3);
+    pfc_table_below(table, 5);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *one = json_array_get(list, i);
 
@@ -95,7 +108,8 @@ void pfc_alert_list(const pfc_cli *cli, const json_t *list)
         pfc_table_set(table, 5, *text ? text : pfc_browse_string(one, "title"));
         pfc_browse_text(table, 6, one, "state");
         pfc_browse_age(table, 7, json_object_get(one, "created_at"));
-        pfc_browse_text(table, 8, one, "project");
+        if (projects)
+            pfc_browse_text(table, 8, one, "project");
     }
     pfc_table_print(table);
 }

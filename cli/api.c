@@ -125,30 +125,6 @@ pfc_code pfc_api_project(const char *flag, const pfc_conf *conf, const char *dir
     return code;
 }
 
-pfc_code pfc_api_ensure_project(pfc_http *http, const char *project, const char *branch,
-                                const char *repo_url, pfc_err *err)
-{
-    char *path = pfc_format("/api/v1/projects/%s", project);
-    json_t *body = NULL;
-    int status = 0;
-    pfc_code code = pfc_http_json(http, "GET", path, NULL, &status, NULL, err);
-
-    /* Looking needs less right than making, and leaves its settings as they are. */
-    if (status == 404) {
-        body = json_pack("{s:s}", "name", project);
-        if (branch)
-            json_object_set_new(body, "branch", json_string(branch));
-        if (repo_url)
-            json_object_set_new(body, "repo_url", json_string(repo_url));
-        if (err)
-            *err = (pfc_err){ 0 };
-        code = pfc_http_json(http, "POST", "/api/v1/projects", body, NULL, NULL, err);
-    }
-    json_decref(body);
-    free(path);
-    return code;
-}
-
 pfc_code pfc_api_source(pfc_http *http, const char *project, const char *folder, const char **out,
                         pfc_err *err)
 {

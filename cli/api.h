@@ -44,9 +44,20 @@ pfc_code pfc_api_open(const char *url, const char *data, const pfc_conf *conf, p
 pfc_code pfc_api_project(const char *flag, const pfc_conf *conf, const char *dir, char **out,
                          pfc_err *err) PFC_MUSTCHECK;
 
-/** POST /projects: makes it, or finds it. branch and repo_url may be NULL. */
-pfc_code pfc_api_ensure_project(pfc_http *http, const char *project, const char *branch,
-                                const char *repo_url, pfc_err *err) PFC_MUSTCHECK;
+/** The project that something is to be stored in. */
+typedef struct pfc_ensure {
+    const char *project;
+    const char *branch; /* of a new one; NULL: the service's default */
+    const pfc_conf
+        *conf;     /* a project that perfci.yaml states is meant, so it is made; may be NULL */
+    bool create;   /* --create was given */
+    bool has_flag; /* the command has --create, which the hint names */
+} pfc_ensure;
+
+/** Finds the project, or makes it where that is meant: by --create, or because perfci.yaml states it. *made tells
+ *  that. PFC_ENOTFOUND otherwise, with the name that was probably meant as the hint. */
+pfc_code pfc_api_ensure_project(pfc_http *http, const pfc_ensure *want, bool *made,
+                                pfc_err *err) PFC_MUSTCHECK;
 /** Where runners find the project: *out is NULL where it has a repository of its own, which the service
  *  tells them, else `folder`, which only runners of this machine can read. */
 pfc_code pfc_api_source(pfc_http *http, const char *project, const char *folder, const char **out,

@@ -130,6 +130,8 @@ void pfc_table_setf(pfc_table *table, size_t col, const char *fmt, ...) PFC_PRIN
 void pfc_table_raw(pfc_table *table, size_t col, const char *text);
 /** The last column's text continues in the next lines where the terminal is too narrow for it. */
 void pfc_table_wrap(pfc_table *table, size_t col);
+/** Where the terminal is too narrow for this column, its text stands in a line of its own below the row. */
+void pfc_table_below(pfc_table *table, size_t col);
 /** "red", "green", "yellow" or "brown": colour of a cell of the newest row, where colours are on. */
 void pfc_table_color(pfc_table *table, size_t col, const char *color);
 /** Prints to stdout and frees. */
@@ -161,6 +163,9 @@ int pfc_cmd_token(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_project(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_series(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_events(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_audit(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_coverage(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_jobs(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_accept(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_why(pfc_cli *cli, int argc, char **argv);

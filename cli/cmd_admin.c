@@ -15,8 +15,6 @@ enum {
     KEY_NAME,
     KEY_EXPIRES,
     KEY_OVERLAP,
-    KEY_BRANCH,
-    KEY_REPO_URL,
 };
 
 enum { MAX_SCOPES = 8 };
@@ -24,7 +22,7 @@ enum { MAX_SCOPES = 8 };
 typedef struct admin_opts {
     const char *scopes[MAX_SCOPES];
     size_t scopes_len;
-    const char *project, *name, *expires, *overlap, *branch, *repo_url, *url, *data;
+    const char *project, *name, *expires, *overlap, *url, *data;
     const char *words[3]; /* what to do, and to what */
     size_t words_len;
 } admin_opts;
@@ -35,13 +33,6 @@ static const struct argp_option token_options[] = {
     { "name", KEY_NAME, "NAME", 0, "What it is for", 0 },
     { "expires", KEY_EXPIRES, "TIME", 0, "RFC 3339, e.g. 2027-01-01T00:00:00Z", 0 },
     { "overlap", KEY_OVERLAP, "T", 0, "How long a rotated secret stays good (default 1d)", 0 },
-    PFC_SERVICE_OPTIONS(0),
-    { 0 },
-};
-
-static const struct argp_option project_options[] = {
-    { "branch", KEY_BRANCH, "B", 0, "Its main branch (default main)", 0 },
-    { "repo-url", KEY_REPO_URL, "U", 0, "Where its repository is", 0 },
     PFC_SERVICE_OPTIONS(0),
     { 0 },
 };
@@ -59,20 +50,11 @@ static const char token_doc[] = "Makes, lists, rotates and revokes tokens of the
                                 "  perfci token rotate 3 --overlap 2h --quiet > ci.token\n"
                                 "  perfci token revoke 3\n";
 
-static const char project_doc[] =
-    "Makes and lists the projects of the service."
-    "\v"
-    "Examples:\n"
-    "  perfci project create kernels --branch main --repo-url https://example.org/k.git\n"
-    "  perfci project list --json\n";
-
 static const pfc_arg_field admin_fields[] = {
     { KEY_PROJECT, PFC_ARG_TEXT, offsetof(admin_opts, project), 0, 0 },
     { KEY_NAME, PFC_ARG_TEXT, offsetof(admin_opts, name), 0, 0 },
     { KEY_EXPIRES, PFC_ARG_TEXT, offsetof(admin_opts, expires), 0, 0 },
     { KEY_OVERLAP, PFC_ARG_TEXT, offsetof(admin_opts, overlap), 0, 0 },
-    { KEY_BRANCH, PFC_ARG_TEXT, offsetof(admin_opts, branch), 0, 0 },
-    { KEY_REPO_URL, PFC_ARG_TEXT, offsetof(admin_opts, repo_url), 0, 0 },
     PFC_SERVICE_FIELDS(admin_opts, ),
     { 0 },
 };
@@ -93,7 +75,7 @@ static error_t parse_admin(int key, char *arg, struct argp_state *state)
         o->words[o->words_len++] = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        pfc_cli_usage(state, "what to do?");
+        pfc_cli_usage(state, "expected create, list, rotate or revoke");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -263,92 +245,6 @@ int pfc_cmd_token(pfc_cli *cli, int argc, char **argv)
         code = token_rotate(cli, &o, http, &err);
     else if (!code && strcmp(o.words[0], "revoke") == 0)
         code = token_revoke(cli, o.words[1], http, &err);
-    else if (!code)
-        code = pfc_browse_unknown("", o.words[0], known, &err);
-    pfc_http_free(http);
-    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
-}
-
-/* ---- project ---- */
-
-static pfc_code project_create(const pfc_cli *cli, const admin_opts *o, pfc_http *http,
-                               pfc_err *err)
-{
-    json_t *body = NULL;
-    json_t *answer = NULL;
-    int status = 0;
-    pfc_code code;
-
-    if (!o->words[1] || !pfc_is_slug(o->words[1]))
-        return pfc_err_set(err, PFC_EINVAL,
-                           "want the project's name: lower-case letters, digits, '.', '_', '-'");
-    body = json_pack("{s:s}", "name", o->words[1]);
-    if (o->branch)
-        json_object_set_new(body, "branch", json_string(o->branch));
-    if (o->repo_url)
-        json_object_set_new(body, "repo_url", json_string(o->repo_url));
-    code = pfc_http_json(http, "POST", "/api/v1/projects", body, &status, &answer, err);
-    if (!code && cli->json)
-        pfc_cli_print_json(json_incref(answer));
-    else if (!code)
-        pfc_out("project %s %s\n", o->words[1], status == 201 ? "made" : "was there already");
-    json_decref(answer);
-    json_decref(body);
-    return code;
-}
-
-static pfc_code project_list(const pfc_cli *cli, pfc_http *http, pfc_err *err)
-{
-    static const pfc_col cols[] = {
-        { "PROJECT", false }, { "BRANCH", false }, { "COMMITS", true },
-        { "RUNS", true },     { "ALERTS", true },  { "LAST RUN", false }
-    };
-    static const char *const numbers[] = { "commits", "runs", "alerts_open" };
-    json_t *answer = NULL;
-    const json_t *list;
-    pfc_table *table;
-    pfc_code code = pfc_http_json(http, "GET", "/api/v1/projects", NULL, NULL, &answer, err);
-
-    if (code)
-        return code;
-    if (cli->json) {
-        pfc_cli_print_json(answer);
-        return PFC_OK;
-    }
-    list = json_object_get(answer, "projects");
-    table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
-
-        pfc_table_row(table);
-        pfc_table_set(table, 0, text_of(one, "name"));
-        pfc_table_set(table, 1, text_of(one, "branch"));
-        for (size_t k = 0; k < PFC_ARRAY_LEN(numbers); k++)
-            pfc_table_setf(table, 2 + k, "%lld",
-                           (long long)json_integer_value(json_object_get(one, numbers[k])));
-        pfc_table_set(table, 5, text_of(one, "last_run_at"));
-    }
-    pfc_table_print(table);
-    json_decref(answer);
-    return PFC_OK;
-}
-
-int pfc_cmd_project(pfc_cli *cli, int argc, char **argv)
-{
-    static const char *const known[] = { "create", "list", NULL };
-    const pfc_cmd_args args = { project_options, parse_admin, "create NAME | list", project_doc,
-                                admin_fields };
-    admin_opts o = { 0 };
-    pfc_http *http = NULL;
-    pfc_err err = { 0 };
-    pfc_code code;
-
-    pfc_cli_parse(cli, &args, argc, argv, &o);
-    code = pfc_api_open(o.url, o.data, NULL, &http, &err);
-    if (!code && strcmp(o.words[0], "create") == 0)
-        code = project_create(cli, &o, http, &err);
-    else if (!code && strcmp(o.words[0], "list") == 0)
-        code = project_list(cli, http, &err);
     else if (!code)
         code = pfc_browse_unknown("", o.words[0], known, &err);
     pfc_http_free(http);

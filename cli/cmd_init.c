@@ -52,7 +52,7 @@ static error_t parse_init(int key, char *arg, struct argp_state *state)
 {
     if (key != ARGP_KEY_ARG)
         return ARGP_ERR_UNKNOWN;
-    argp_error(state, "expected no argument, got \"%s\"", arg);
+    pfc_cli_usage(state, "expected no argument, got \"%s\"", arg);
     return 0;
 }
 
@@ -269,7 +269,7 @@ static pfc_code write_and_try(const pfc_cli *cli, const init_opts *o, const char
         if (cli->json)
             pfc_cli_print_json(json_pack("{s:s, s:s*}", "path", path, "found", found->kind));
         else
-            puts(path);
+            pfc_out("%s\n", path);
         return PFC_OK;
     }
     pfc_cli_catch_signals();

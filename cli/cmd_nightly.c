@@ -26,6 +26,7 @@ enum {
     KEY_MARKDOWN,
     KEY_WORK,
     KEY_PROJECT,
+    KEY_CREATE,
 };
 
 enum { DEFAULT_MAX = 10, HISTORY = 500, POLL_MS = 200 };
@@ -37,6 +38,7 @@ typedef struct nightly_opts {
     double wait_s;
     bool jobs;
     bool all;
+    bool create;
     bool markdown;
 } nightly_opts;
 
@@ -62,6 +64,10 @@ static const struct argp_option nightly_options[] = {
     { "markdown", KEY_MARKDOWN, 0, 0, "Print the report as Markdown", 0 },
     { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },
     { "project", KEY_PROJECT, "P", 0, "The project's name", 0 },
+    { "create", KEY_CREATE, 0, 0,
+      "Make the project of --project when there is none; one that perfci.yaml or the folder names "
+      "is made without it",
+      0 },
     PFC_SERVICE_OPTIONS(0),
     { 0 },
 };
@@ -82,6 +88,7 @@ static const pfc_arg_field nightly_fields[] = {
     { KEY_MARKDOWN, PFC_ARG_FLAG, offsetof(nightly_opts, markdown), 0, 0 },
     { KEY_WORK, PFC_ARG_TEXT, offsetof(nightly_opts, take.work), 0, 0 },
     { KEY_PROJECT, PFC_ARG_TEXT, offsetof(nightly_opts, project), 0, 0 },
+    { KEY_CREATE, PFC_ARG_FLAG, offsetof(nightly_opts, create), 0, 0 },
     PFC_SERVICE_FIELDS(nightly_opts, ),
     { 0 },
 };
@@ -184,6 +191,23 @@ static void choose_new(pfc_night *n, const pfc_commit_id *ids, size_t len, const
     free(places);
 }
 
+/* A name that was typed may be a typo; that of the repository is meant. */
+static pfc_code ensure(const pfc_night *n, const nightly_opts *o, pfc_err *err)
+{
+    const bool typed = pfc_conf_pick(o->project, "PERFCI_PROJECT", NULL, NULL) != NULL;
+    const pfc_ensure want = { .project = n->project,
+                              .branch = n->branch,
+                              .conf = &n->take.conf,
+                              .create = o->create || !typed,
+                              .has_flag = true };
+    bool made = false;
+    pfc_code code = pfc_api_ensure_project(n->http, &want, &made, err);
+
+    if (made)
+        pfc_cli_note(n->cli, "project %s is new", n->project);
+    return code;
+}
+
 static pfc_code find_new(pfc_night *n, const nightly_opts *o, pfc_err *err)
 {
     pfc_commit_id *ids = NULL;
@@ -195,7 +219,7 @@ static pfc_code find_new(pfc_night *n, const nightly_opts *o, pfc_err *err)
     if (!code)
         code = pfc_repo_history(n->take.repo, &tip, HISTORY, &ids, &len, err);
     if (!code)
-        code = pfc_api_ensure_project(n->http, n->project, n->branch, NULL, err);
+        code = ensure(n, o, err);
     if (!code)
         code =
             pfc_api_post_commits(n->http, n->project, n->branch, n->take.repo, ids, len, NULL, err);

@@ -29,7 +29,8 @@ static const char push_doc[] =
     "\n"
     "Examples:\n"
     "  perfci push run.json\n"
-    "  perfci push --commit v1.2 --project kernels google-benchmark.json\n";
+    "  perfci push --commit v1.2 --project kernels google-benchmark.json\n"
+    "  perfci push --create --project new-one run.json\n";
 
 static error_t parse_push(int key, char *arg, struct argp_state *state)
 {

@@ -22,6 +22,7 @@ enum {
     KEY_WAIT_QUIET,
     KEY_WORK,
     KEY_PUSH,
+    KEY_CREATE,
     KEY_PROJECT,
     KEY_URL,
     KEY_DATA,
@@ -39,7 +40,7 @@ typedef struct run_opts {
     const char *build;
     const char *sizes[MAX_SIZES]; /* files whose sizes are metrics */
     size_t sizes_len;
-    bool push;
+    bool push, create;
     bool git_bisect;
 } run_opts;
 
@@ -60,6 +61,7 @@ static const struct argp_option run_options[] = {
       "Of a suite: wait so long for a quiet machine, then end with 5", 0 },
     { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },
     { "push", KEY_PUSH, 0, 0, "Upload the result", 0 },
+    { "create", KEY_CREATE, 0, 0, "With --push: make the project when there is none", 0 },
     { "project", KEY_PROJECT, "P", 0, "The project's name, for --push", 0 },
     { "url", KEY_URL, "U", 0, "The service, for --push", 0 },
     { "data", KEY_DATA, "DIR", 0, "Data folder of `perfci up`, for --push", 0 },
@@ -81,6 +83,7 @@ static const pfc_arg_field run_fields[] = {
     { KEY_WAIT_QUIET, PFC_ARG_DURATION, offsetof(run_opts, take.wait_quiet), 0, 0 },
     { KEY_WORK, PFC_ARG_TEXT, offsetof(run_opts, take.work), 0, 0 },
     { KEY_PUSH, PFC_ARG_FLAG, offsetof(run_opts, push), 0, 0 },
+    { KEY_CREATE, PFC_ARG_FLAG, offsetof(run_opts, create), 0, 0 },
     { KEY_PROJECT, PFC_ARG_TEXT, offsetof(run_opts, project), 0, 0 },
     { KEY_URL, PFC_ARG_TEXT, offsetof(run_opts, url), 0, 0 },
     { KEY_DATA, PFC_ARG_TEXT, offsetof(run_opts, data), 0, 0 },
@@ -165,6 +168,22 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
     }
 }
 
+static pfc_code ensure(const run_opts *o, const pfc_take *t, pfc_http *http, const char *project,
+                       pfc_err *err)
+{
+    const pfc_ensure want = { .project = project,
+                              .branch = t->conf.branch,
+                              .conf = &t->conf,
+                              .create = o->create,
+                              .has_flag = true };
+    bool made = false;
+    pfc_code code = pfc_api_ensure_project(http, &want, &made, err);
+
+    if (made)
+        pfc_cli_note(t->cli, "project %s is new", project);
+    return code;
+}
+
 static pfc_code push(const run_opts *o, const pfc_take *t, pfc_run *run, pfc_err *err)
 {
     char *branch = t->repo ? pfc_repo_branch(t->repo) : NULL;
@@ -183,7 +202,7 @@ static pfc_code push(const run_opts *o, const pfc_take *t, pfc_run *run, pfc_err
     if (!code)
         code = pfc_api_project(o->project, &t->conf, t->root, &project, err);
     if (!code)
-        code = pfc_api_ensure_project(http, project, t->conf.branch, NULL, err);
+        code = ensure(o, t, http, project, err);
     if (!code) {
         memcpy(id.hex, run->commit, PFC_COMMIT_HEX - 1);
         code = pfc_api_post_history(http, project, branch, t->repo, &id, err);

@@ -33,7 +33,9 @@ static pfc_code tell_commits(watch *w, json_t *body, pfc_err *err)
 {
     const pfc_hunt_opts *o = w->opts;
     pfc_commit_id good, bad, *ids = NULL;
+    const pfc_ensure want = { .project = w->project, .branch = w->conf.branch, .conf = &w->conf };
     size_t len = 0;
+    bool made = false;
     pfc_code code = pfc_repo_resolve(w->repo, o->good, &good, err);
 
     if (code)
@@ -45,7 +47,7 @@ static pfc_code tell_commits(watch *w, json_t *body, pfc_err *err)
     json_object_set_new(body, "bad", json_string(bad.hex));
     code = pfc_repo_path(w->repo, &good, &bad, &ids, &len, err);
     if (!code)
-        code = pfc_api_ensure_project(w->http, w->project, w->conf.branch, NULL, err);
+        code = pfc_api_ensure_project(w->http, &want, &made, err);
     if (!code)
         code =
             pfc_api_post_commits(w->http, w->project, w->conf.branch, w->repo, ids, len, NULL, err);

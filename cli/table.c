@@ -22,7 +22,9 @@
 enum {
     GAP = 2,          /* blanks between columns */
     FLOOR = 8,        /* a text column does not become narrower than this or its title ... */
+    FLOOR_BELOW = 24, /* a text that may stand below the row does when it would become narrower */
     FLOOR_NARROW = 3, /* ... unless nothing else makes the table fit */
+    BELOW_INDENT = 7, /* blanks before a text below its row */
     MAX_COLS = 16,
     MAX_TERMINAL = 10000,
 };
@@ -39,7 +41,8 @@ struct pfc_table {
     size_t len;
     cell *cells; /* rows of len */
     size_t rows, cap;
-    size_t wrap; /* the column whose text continues in the next lines; len: none */
+    unsigned below, hidden; /* columns, a bit each: may stand below the row; do so now */
+    size_t wrap;            /* the column whose text continues in the next lines; len: none */
 };
 
 pfc_table *pfc_table_new(const pfc_cli *cli, const pfc_col *cols, size_t len)
@@ -55,6 +58,11 @@ pfc_table *pfc_table_new(const pfc_cli *cli, const pfc_col *cols, size_t len)
 void pfc_table_wrap(pfc_table *table, size_t col)
 {
     table->wrap = col;
+}
+
+void pfc_table_below(pfc_table *table, size_t col)
+{
+    table->below |= 1u << col;
 }
 
 void pfc_table_row(pfc_table *table)
@@ -170,6 +178,11 @@ static size_t terminal_width(void)
     return 80;
 }
 
+static bool hidden(const pfc_table *table, size_t col)
+{
+    return table->hidden & (1u << col);
+}
+
 /* Narrows the widest text column by one, as long as one is wider than its floor. */
 static bool narrow(const pfc_table *table, size_t *width, size_t floor, bool keep_titles)
 {
@@ -178,7 +191,7 @@ static bool narrow(const pfc_table *table, size_t *width, size_t floor, bool kee
     for (size_t i = 0; i < table->len; i++) {
         const size_t title = keep_titles ? width_of(table->cols[i].title) : 0;
 
-        if (!table->cols[i].right && width[i] > PFC_MAX(floor, title) &&
+        if (!hidden(table, i) && !table->cols[i].right && width[i] > PFC_MAX(floor, title) &&
             (best == table->len || width[i] > width[best]))
             best = i;
     }
@@ -187,12 +200,13 @@ static bool narrow(const pfc_table *table, size_t *width, size_t floor, bool kee
     return best < table->len;
 }
 
-static void fit(const pfc_table *table, size_t *width)
+static void fit(const pfc_table *table, size_t most, size_t *width)
 {
-    const size_t most = terminal_width();
-    size_t sum = GAP * (table->len - 1);
+    size_t sum = 0;
 
     for (size_t i = 0; i < table->len; i++) {
+        if (hidden(table, i))
+            continue;
         width[i] = width_of(table->cols[i].title);
         for (size_t r = 0; r < table->rows; r++) {
             const char *text = table->cells[r * table->len + i].text;
@@ -200,7 +214,7 @@ static void fit(const pfc_table *table, size_t *width)
             if (text)
                 width[i] = PFC_MAX(width[i], width_of(text));
         }
-        sum += width[i];
+        sum += width[i] + (sum ? GAP : 0);
     }
     while (most && sum > most && narrow(table, width, FLOOR, true))
         sum--;
@@ -232,7 +246,8 @@ static const char *print_cell(const pfc_table *table, size_t col, const char *te
 {
     const char *escape = table->cli->color ? escape_of(color) : NULL;
     const bool wrap = col == table->wrap;
-    const bool last = col + 1 == table->len;
+    const unsigned behind = ((1u << table->len) - 1) & ~((2u << col) - 1);
+    const bool last = (behind & ~table->hidden) == 0;
     size_t bytes = fitting(text, width);
     const char *rest = text + bytes;
     const bool cut = *rest && !wrap;
@@ -264,6 +279,9 @@ static void print_row(const pfc_table *table, const cell *cells, const size_t *w
     const char *rest = "";
 
     for (size_t i = 0; i < table->len; i++) {
+        if (hidden(table, i))
+            continue;
+
         const char *text = cells[i].text ? cells[i].text : "";
         const char *left = print_cell(table, i, text, width[i], cells[i].color);
 
@@ -312,17 +330,50 @@ static void print_csv(const pfc_table *table)
     }
 }
 
-static void print_people(const pfc_table *table)
+/* A line for each hidden cell of the row. */
+static void print_below(const pfc_table *table, const cell *cells, size_t most)
 {
+    for (size_t i = 0; i < table->len; i++) {
+        const char *text = cells[i].text;
+        const size_t room = most > BELOW_INDENT ? most - BELOW_INDENT : 1;
+        const bool cut = text && width_of(text) > room;
+
+        if (hidden(table, i) && text && *text)
+            printf("%*s%.*s%s\n", BELOW_INDENT, "", (int)fitting(text, cut ? room - 1 : room), text,
+                   cut ? "…" : "");
+    }
+}
+
+/* Puts texts below the rows when they would lose too much beside them. */
+static void hide_narrow(pfc_table *table, size_t most, size_t *width)
+{
+    size_t whole[MAX_COLS];
+
+    if (!most || !table->below)
+        return;
+    fit(table, 0, whole);
+    for (size_t i = 0; i < table->len; i++)
+        if (table->below & (1u << i) && width[i] < PFC_MIN(whole[i], (size_t)FLOOR_BELOW))
+            table->hidden = table->below;
+    if (table->hidden)
+        fit(table, most, width);
+}
+
+static void print_people(pfc_table *table)
+{
+    const size_t most = terminal_width();
     cell titles[MAX_COLS] = { 0 };
     size_t width[MAX_COLS];
 
-    fit(table, width);
+    fit(table, most, width);
+    hide_narrow(table, most, width);
     for (size_t i = 0; i < table->len; i++)
         titles[i] = (cell){ .text = pfc_strdup(table->cols[i].title), .color = "bold" };
     print_row(table, titles, width);
-    for (size_t r = 0; r < table->rows; r++)
+    for (size_t r = 0; r < table->rows; r++) {
         print_row(table, &table->cells[r * table->len], width);
+        print_below(table, &table->cells[r * table->len], most);
+    }
     for (size_t i = 0; i < table->len; i++)
         free(titles[i].text);
 }

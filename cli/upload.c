@@ -87,6 +87,25 @@ static pfc_code tell_commit(pfc_upload *to, const char *commit, pfc_err *err)
     return pfc_api_post_history(to->http, to->project, to->branch, to->repo, &id, err);
 }
 
+/* Before anything is stored; a file that cannot be read has made no project by then. */
+static pfc_code ready(pfc_upload *to, pfc_err *err)
+{
+    const pfc_ensure want = { .project = to->project,
+                              .branch = to->conf.branch,
+                              .conf = &to->conf,
+                              .create = to->opts->create,
+                              .has_flag = true };
+    pfc_code code;
+
+    if (to->ready)
+        return PFC_OK;
+    code = pfc_api_ensure_project(to->http, &want, &to->made, err);
+    to->ready = !code;
+    if (to->made)
+        pfc_cli_note(to->cli, "project %s is new", to->project);
+    return code;
+}
+
 /* The number of the stored run with this id. */
 static pfc_code stored_run(pfc_http *http, const char *id, int64_t *run_id, pfc_err *err)
 {
@@ -128,7 +147,9 @@ pfc_code pfc_upload_run(pfc_upload *to, const char *file, pfc_run *run, json_t *
         run->commit = pfc_strdup(commit);
     }
     by_content = complete(run, o, to->project, commit);
-    code = tell_commit(to, run->commit, err);
+    code = ready(to, err);
+    if (!code)
+        code = tell_commit(to, run->commit, err);
     if (!code)
         code = pfc_api_post_run(to->http, run, &run_id, &repeated, err);
     /* The same content under another time: an earlier push of the same file. */
@@ -137,6 +158,7 @@ pfc_code pfc_upload_run(pfc_upload *to, const char *file, pfc_run *run, json_t *
         code = stored_run(to->http, run->id, &run_id, err);
         repeated = true;
     }
+    to->stored += !code;
     if (!code)
         json_array_append_new(list, json_pack("{s:s,s:I,s:s,s:s,s:b,s:I}", "file", file, "run_id",
                                               (json_int_t)run_id, "id", run->id, "commit",
@@ -183,11 +205,12 @@ static void print_list(const pfc_cli *cli, json_t *list)
     json_decref(list);
 }
 
-pfc_code pfc_upload_open(pfc_upload *up, const pfc_upload_opts *opts, pfc_err *err)
+pfc_code pfc_upload_open(pfc_upload *up, const pfc_cli *cli, const pfc_upload_opts *opts,
+                         pfc_err *err)
 {
     pfc_code code;
 
-    *up = (pfc_upload){ .opts = opts };
+    *up = (pfc_upload){ .cli = cli, .opts = opts };
     code = pfc_conf_find(".", &up->conf, err);
     if (!code && pfc_repo_open(".", &up->repo, err) == PFC_OK)
         up->branch = opts->branch ? pfc_strdup(opts->branch) : pfc_repo_branch(up->repo);
@@ -196,13 +219,25 @@ pfc_code pfc_upload_open(pfc_upload *up, const pfc_upload_opts *opts, pfc_err *e
     if (!code)
         code = pfc_api_project(opts->project, &up->conf, up->repo ? pfc_repo_root(up->repo) : NULL,
                                &up->project, err);
-    if (!code)
-        code = pfc_api_ensure_project(up->http, up->project, up->conf.branch, NULL, err);
     return code;
+}
+
+/* A project that nothing came into goes as it came; what fails here leaves an empty project. */
+static void unmake(const pfc_upload *up)
+{
+    char *path = pfc_format("/api/v1/projects/%s", up->project);
+
+    if (pfc_http_json(up->http, "DELETE", path, NULL, NULL, NULL, NULL))
+        pfc_cli_warn(up->cli,
+                     "the empty project %s is left; \"perfci project delete %s\" removes it",
+                     up->project, up->project);
+    free(path);
 }
 
 void pfc_upload_close(pfc_upload *up)
 {
+    if (up->made && up->stored == 0)
+        unmake(up);
     free(up->branch);
     free(up->project);
     pfc_http_free(up->http);
@@ -238,7 +273,7 @@ pfc_code pfc_upload_files(const pfc_cli *cli, const pfc_upload_opts *opts,
     storing s = { .cli = cli, .list = json_array() };
     pfc_import_opts each = *read;
     pfc_directions directions = opts->directions;
-    pfc_code code = pfc_upload_open(&s.to, opts, err);
+    pfc_code code = pfc_upload_open(&s.to, cli, opts, err);
 
     if (!code)
         pfc_directions_add_conf(&directions, &s.to.conf);
@@ -247,7 +282,9 @@ pfc_code pfc_upload_files(const pfc_cli *cli, const pfc_upload_opts *opts,
     each.split = true;
     for (size_t i = 0; i < opts->files_len && !code; i++)
         code = pfc_results_read(cli, &each, opts->files[i], store_results, &s, err);
-    print_list(cli, s.list);
+    if (!code || json_array_size(s.list))
+        print_list(cli, json_incref(s.list));
+    json_decref(s.list);
     pfc_upload_close(&s.to);
     return code;
 }

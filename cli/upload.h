@@ -15,6 +15,7 @@ typedef struct pfc_upload_opts {
     const char *project; /* default: perfci.yaml's, else the repository's name */
     const char *branch;
     const char *machine_class; /* for formats that do not say; default "imported" */
+    bool create;               /* makes the project when there is none */
     const char *url, *data;    /* which service */
     pfc_directions directions; /* of --direction */
     char **files;              /* what stands behind the flags; at least one */
@@ -22,10 +23,11 @@ typedef struct pfc_upload_opts {
 } pfc_upload_opts;
 
 /* Their options, and fields of an input that has them as its member `up`. */
-enum { PFC_KEY_COMMIT = 0x410, PFC_KEY_PROJECT, PFC_KEY_BRANCH, PFC_KEY_CLASS };
+enum { PFC_KEY_COMMIT = 0x410, PFC_KEY_PROJECT, PFC_KEY_BRANCH, PFC_KEY_CLASS, PFC_KEY_CREATE };
 #define PFC_UPLOAD_OPTIONS(group)                                                                  \
     { "commit", PFC_KEY_COMMIT, "C", 0, "The commit that was measured (default HEAD)", group },    \
         { "project", PFC_KEY_PROJECT, "P", 0, "The project's name", group },                       \
+        { "create", PFC_KEY_CREATE, 0, 0, "Make the project when there is none", group },          \
         { "branch", PFC_KEY_BRANCH, "B", 0, "The branch (default: the one checked out)", group },  \
         { "machine-class",                                                                         \
           PFC_KEY_CLASS,                                                                           \
@@ -39,6 +41,7 @@ enum { PFC_KEY_COMMIT = 0x410, PFC_KEY_PROJECT, PFC_KEY_BRANCH, PFC_KEY_CLASS };
         { PFC_KEY_PROJECT, PFC_ARG_TEXT, offsetof(type, up.project), 0, 0 },                       \
         { PFC_KEY_BRANCH, PFC_ARG_TEXT, offsetof(type, up.branch), 0, 0 },                         \
         { PFC_KEY_CLASS, PFC_ARG_TEXT, offsetof(type, up.machine_class), 0, 0 },                   \
+        { PFC_KEY_CREATE, PFC_ARG_FLAG, offsetof(type, up.create), 0, 0 },                         \
         PFC_SERVICE_FIELDS(type, up.)
 
 /** Takes the FILEs, as the rest of an argp parser; without any the process ends with status 2. */
@@ -46,6 +49,7 @@ error_t pfc_upload_parse(int key, char *arg, struct argp_state *state, pfc_uploa
 
 /** The service, and the repository here, if any. */
 typedef struct pfc_upload {
+    const pfc_cli *cli;
     const pfc_upload_opts *opts;
     pfc_conf conf;
     pfc_http *http;
@@ -53,10 +57,15 @@ typedef struct pfc_upload {
     char *project;
     char *branch;
     pfc_commit_id told; /* the commit whose history was posted last */
+    bool ready;         /* the project is there */
+    bool made;          /* ... because this call made it */
+    size_t stored;      /* runs that the service took */
 } pfc_upload;
 
-/** Connects and makes sure that the project exists. Close in every case. */
-pfc_code pfc_upload_open(pfc_upload *up, const pfc_upload_opts *opts, pfc_err *err) PFC_MUSTCHECK;
+/** Connects. The project is looked up, or made, with the first run that can be stored. Close in every case: it
+ *  removes a project that was made for runs of which the service took none. */
+pfc_code pfc_upload_open(pfc_upload *up, const pfc_cli *cli, const pfc_upload_opts *opts,
+                         pfc_err *err) PFC_MUSTCHECK;
 void pfc_upload_close(pfc_upload *up);
 
 /**

@@ -78,7 +78,7 @@ work=$data/demo/$stamp
 mkdir -p "$work"
 
 say "the kernel suite, measured by the runner on this machine's CPU and on the simulated accelerator"
-"$perfci" nightly --jobs --repo "$root" --project perfci --suite quick --max-commits 1 >&2
+"$perfci" nightly --jobs --repo "$root" --project perfci --create --suite quick --max-commits 1 >&2
 
 say "demonstration: a repository with a real slowdown in one commit"
 "$root/deploy/demo/make_demo.py" "$work/tinygemm" --json >"$work/facts.json"
@@ -89,7 +89,7 @@ project=demo-$stamp
 
 say "the runner measures its history, the service judges it"
 status=0
-"$perfci" nightly --jobs --all --repo "$work/tinygemm" --project "$project" >&2 || status=$?
+"$perfci" nightly --jobs --all --repo "$work/tinygemm" --project "$project" --create >&2 || status=$?
 case "$status" in
 0 | 1 | 3) ;;
 *) die "the nightly round ended with status $status" ;;

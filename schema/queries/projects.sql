@@ -27,3 +27,25 @@ SELECT id FROM projects WHERE name = $1;
 -- name: project_branch
 -- $1 project_id  -> name, branch
 SELECT name, branch FROM projects WHERE id = $1::bigint;
+
+-- name: project_lock
+-- $1 name  -> id, leased jobs of runners, leased jobs of the server itself
+SELECT p.id,
+       (SELECT count(*) FROM jobs j WHERE j.project_id = p.id AND j.state = 'leased'
+        AND j.kind NOT IN ('detect', 'notify')) AS leased,
+       (SELECT count(*) FROM jobs j WHERE j.project_id = p.id AND j.state = 'leased'
+        AND j.kind IN ('detect', 'notify')) AS own
+FROM projects p WHERE p.name = $1 FOR UPDATE;
+
+-- name: project_cancel_jobs
+-- $1 project_id
+UPDATE jobs SET state = 'cancelled', finished_at = now(), reason = 'the project is deleted'
+WHERE project_id = $1::bigint AND state = 'queued';
+
+-- name: project_retire
+-- $1 project_id, $2 name: frees its old name
+UPDATE projects SET name = $2 WHERE id = $1::bigint;
+
+-- name: project_clear
+-- $1 project_id, $2 rows at most  -> rows removed; 0: the project is gone
+SELECT project_clear($1::bigint, $2::int) AS removed;

@@ -212,6 +212,8 @@ SCHEMAS = {
                            detection_lag_s=null({"type": "number", "minimum": 0})),
     "ProjectAnswer": project,
     "ProjectsAnswer": page("projects", ref("ProjectAnswer")),
+    "ProjectGoneAnswer": members(rows=COUNT, done=TRUTH, rest=null(TEXT),
+                                 description="rest: what is left is called so until it is gone"),
     "ProjectDetailAnswer": more(project, headline=each(headline)),
     "CommitsStoredAnswer": members(received=COUNT, new=COUNT),
     "CommitsAnswer": page("commits", commit),

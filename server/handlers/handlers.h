@@ -145,6 +145,7 @@ PFC_HANDLER(events);
 PFC_HANDLER(openapi);
 PFC_HANDLER(projects_list); /* projects.c */
 PFC_HANDLER(projects_post);
+PFC_HANDLER(projects_delete);
 PFC_HANDLER(projects_get);
 PFC_HANDLER(commits_post); /* commits.c */
 PFC_HANDLER(commits_list);

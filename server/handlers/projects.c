@@ -6,6 +6,9 @@
 #include "core/base/conf.h"
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/project_delete.h"
+
+#define DELETE_BUDGET_S 5.0 /* of one call; the client calls again for the rest */
 
 static json_t *encode_project(const pfc_project *p)
 {
@@ -90,6 +93,26 @@ done:
     free(branch);
     free(url);
     json_decref(body);
+    return code;
+}
+
+/* DELETE /api/v1/projects/{p} */
+PFC_HANDLER(projects_delete)
+{
+    pfc_project_gone gone = { 0 };
+    pfc_code code = pfc_decode_unbound(req, err);
+
+    if (!code)
+        code = pfc_project_delete(app->db, req->auth.actor, pfc_req_param(req, "p"),
+                                  DELETE_BUDGET_S, &gone, err);
+    if (app->cache)
+        pfc_cache_forget(app->cache);
+    if (!code)
+        code = pfc_reply_json(reply, 200,
+                              json_pack("{s:I, s:b, s:o}", "rows", (json_int_t)gone.rows, "done",
+                                        gone.done, "rest",
+                                        gone.done ? json_null() : json_string(gone.name)),
+                              err);
     return code;
 }
 

@@ -27,6 +27,10 @@ const pfc_route pfc_routes[] = {
       "200", "ProjectsAnswer" },
     { "POST", API "/projects", PFC_SCOPE_ADMIN, pfc_handle_projects_post, NULL, "Project",
       "Creates a project; the same again answers 200", "201 200", "ProjectAnswer" },
+    { "DELETE", API "/projects/{p}", PFC_SCOPE_ADMIN, pfc_handle_projects_delete, NULL, NULL,
+      "Deletes a project with all that belongs to it; call again for `rest` until `done`; 409 while "
+      "its jobs run",
+      "200 409", "ProjectGoneAnswer" },
     { "GET", API "/projects/{p}", PFC_MAY_READ, pfc_handle_projects_get, NULL, NULL,
       "One project, with its headline series", "200", "ProjectDetailAnswer" },
     { "POST", API "/projects/{p}/commits", PFC_MAY_POST, pfc_handle_commits_post, NULL, "Commits",

@@ -70,6 +70,7 @@ void pfc_cache_forget(pfc_cache *cache)
     pthread_mutex_lock(&cache->lock);
     cache->generation++;
     memset(cache->tokens, 0, SLOTS * sizeof(*cache->tokens));
+    memset(cache->projects, 0, SLOTS * sizeof(*cache->projects));
     pthread_mutex_unlock(&cache->lock);
 }
 

@@ -263,15 +263,16 @@ class Service(Stack):
         again, = self.json_of(self.here("push", run, "--json"))
         self.assertEqual((pushed["run_id"], pushed["repeated"], again["repeated"]), (again["run_id"], False, True))
         bare = self.write("number.txt", "99.5\n")
-        imported, = self.json_of(self.here("push", bare, "--commit", second, "--json"))
-        imported_again, = self.json_of(self.here("push", bare, "--commit", second, "--json"))
+        imported, = self.json_of(self.here("push", bare, "--commit", second, "--direction", "value=lower", "--json"))
+        imported_again, = self.json_of(self.here("push", bare, "--commit", second, "--direction", "value=lower", "--json"))
         self.assertEqual(imported["run_id"], imported_again["run_id"])
+        self.projects_are_not_made_by_a_typo(bare, second)
         # A history names its commits in short, and becomes a run a commit.
         history = self.write("history.csv", "time,commit,requests\n"
                              f"2026-01-01 10:00:00 +0100,{first[:12]},100\n2026-01-02 10:00:00 +0100,{second[:12]},101\n")
-        told = self.json_of(self.here("import", history, "--json"))
+        told = self.json_of(self.here("import", history, "--direction", "requests=higher", "--json"))
         self.assertEqual([r["commit"] for r in told], [first, second])
-        told_again = self.json_of(self.here("import", history, "--json"))
+        told_again = self.json_of(self.here("import", history, "--direction", "requests=higher", "--json"))
         self.assertEqual([(r["run_id"], r["repeated"]) for r in told_again], [(r["run_id"], True) for r in told])
 
         series = self.json_of(self.here("series", "--json", "--metric", "latency"))["series"]
@@ -291,6 +292,42 @@ class Service(Stack):
         self.commit(100, "broken")
         done = self.expect(self.here("nightly", "--markdown"), 4)
         self.assertIn("broken", done.stdout)
+
+    def names(self):
+        return [p["name"] for p in self.json_of(self.here_in_scratch("project", "list", "--json"))["projects"]]
+
+    def projects_are_not_made_by_a_typo(self, bare, commit):
+        before = self.names()
+        done = self.expect(self.here("push", bare, "--commit", commit, "--direction", "value=lower", "--project", "nihgt"), 2)
+        self.assertRegex(done.stderr, r'\Aperfci push: .*no project "nihgt"\nhint: did you mean "night"\? --create makes a new one\n\Z')
+        done = self.expect(self.here("run", "--push", "--project", "nihgt", "--repeats", "1"), 2)
+        self.assertIn('did you mean "night"?', done.stderr)
+        done = self.expect(self.here("nightly", "--project", "nihgt"), 2)
+        self.assertIn('did you mean "night"?', done.stderr)
+        # Nor by a file that cannot be stored, before or behind the service's door.
+        broken = self.write("broken.txt", "no numbers in here\n")
+        self.expect(self.here("push", broken, "--commit", commit, "--project", "new", "--create"), 2)
+        self.expect(self.here("push", bare, "--commit", commit, "--direction", "value=lower", "--project", "new", "--create", "--branch", "x" * 300), 2)
+        self.assertEqual(self.names(), before)
+        done = self.expect(self.here("push", bare, "--commit", commit, "--direction", "value=lower", "--project", "new", "--create"), 0)
+        self.assertIn("project new is new", done.stderr)
+        self.assertEqual(self.names(), before + ["new"])
+        coverage = self.json_of(self.here_in_scratch("coverage", "--project", "new", "--json"))
+        self.assertEqual([row["cells"][0] for row in coverage["rows"]], ["x"])
+        self.assertIn("0 gaps", self.expect(self.here_in_scratch("coverage", "--project", "new"), 0).stdout)
+        # It goes as it came, by its name or by --yes, and takes its rows along.
+        self.assertIn("needs --yes", self.expect(self.here_in_scratch("project", "delete", "new"), 2).stderr)
+        self.assertIn("new", self.names())
+        gone = self.json_of(self.here_in_scratch("project", "delete", "new", "--yes", "--json"))
+        self.assertEqual(gone["deleted"], "new")
+        self.assertGreater(gone["rows"], 3)
+        self.assertEqual(self.names(), before)
+        self.expect(self.here_in_scratch("series", "--project", "new"), 2)
+        self.expect(self.here_in_scratch("project", "delete", "new", "--yes"), 2)
+        log = self.json_of(self.here_in_scratch("audit", "--json"))["audit"]
+        self.assertIn(("delete", "new"), [(row["action"], row["object"]) for row in log])
+        self.assertIn("delete", self.expect(self.here_in_scratch("audit", "--limit", "5"), 0).stdout)
+        self.assertIn("no infrastructure events", self.expect(self.here_in_scratch("events"), 0).stderr)
 
     def here_in_scratch(self, *args):
         return self.perfci(*args, "--data", self.data)

@@ -427,6 +427,42 @@ class Tokens(unittest.TestCase):
         names = [p["name"] for p in server.call("GET", "/api/v1/projects", token=bound).json["projects"]]
         self.assertEqual(names, ["mine"])
 
+    def test_a_project_is_deleted_with_all_that_is_its_own(self):
+        project("doomed")
+        project("beside")
+        bound = token("read", "ingest", "admin", project="doomed")
+        for number in range(1, 4):
+            self.assertEqual(server.as_admin("POST", "/api/v1/runs", support.run_document(3100 + number, number, project="doomed")).status, 201)
+        kept = server.as_admin("POST", "/api/v1/runs", support.run_document(3110, 1, project="beside")).json
+        for scope in ("read", "ingest", "triage"):
+            self.assertEqual(server.call("DELETE", "/api/v1/projects/doomed", token=token(scope)).status, 403)
+        self.assertEqual(server.call("DELETE", "/api/v1/projects/doomed", token=bound).status, 403)
+        self.assertEqual(server.as_admin("DELETE", "/api/v1/projects/nowhere").status, 404)
+        # What is measured now is not taken away under the runner.
+        server.as_admin("POST", "/api/v1/jobs", {"project": "doomed", "kind": "measure", "commit": "a" * 40, "labels": {"rack": "doomed"}})
+        held = server.as_admin("POST", "/api/v1/jobs/lease", {"runner": "d", "machine_class": "none", "labels": {"rack": "doomed"}}).json["job"]
+        refused = server.as_admin("DELETE", "/api/v1/projects/doomed")
+        self.assertEqual(refused.status, 409, refused)
+        self.assertIn("1 running job", refused.json["error"]["message"])
+        self.assertEqual(server.as_admin("POST", f"/api/v1/jobs/{held['id']}/complete", {"lease": held["lease"], "status": "done"}).status, 200)
+        name, rows = "doomed", 0
+        while name:
+            gone = server.as_admin("DELETE", f"/api/v1/projects/{name}")
+            self.assertEqual(gone.status, 200, gone)
+            self.assertEqual(server.as_admin("GET", "/api/v1/projects/doomed").status, 404, "the name is free at once")
+            name, rows = gone.json["rest"], rows + gone.json["rows"]
+        self.assertGreater(rows, 10)
+        self.assertTrue(gone.json["done"])
+        self.assertEqual(server.call("GET", "/api/v1/projects", token=bound).status, 401, "its tokens are gone")
+        self.assertEqual(server.as_admin("GET", f"/api/v1/runs/{kept['id']}").status, 200, "others are as they were")
+        log = server.as_admin("GET", "/api/v1/audit?limit=100").json["audit"]
+        self.assertIn(("delete", "doomed"), [(row["action"], row["object"]) for row in log])
+        # Another one of the same name begins with nothing.
+        project("doomed")
+        again = server.as_admin("GET", "/api/v1/projects/doomed").json
+        self.assertEqual((again["runs"], again["commits"]), (0, 0))
+        self.assertEqual(server.as_admin("POST", "/api/v1/runs", support.run_document(3101, 1, project="doomed")).status, 201)
+
     def test_the_bootstrap_file_is_private_and_kept(self):
         self.assertEqual(stat.S_IMODE(os.stat(server.token_path).st_mode), 0o600)
         self.assertTrue(server.admin.startswith("pfc_"))

@@ -120,7 +120,7 @@ class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
         "BisectionAnswer.verdict", "BisectionAnswer.verifications", "BisectionStartedAnswer.alert_id",
         "BisectionStartedAnswer.culprits", "BisectionStartedAnswer.finished_at", "BisectionStartedAnswer.steps",
         "BisectionStartedAnswer.verdict", "CompareAnswer.only_a", "CompareAnswer.only_b", "Cost.run_seconds", "Cost.seconds",
-        "Cost.wait_seconds", "Error.error.field", "LeaseAnswer.job.build", "LeaseAnswer.job.finished_at", "LeaseAnswer.job.measure",
+        "Cost.wait_seconds", "ProjectGoneAnswer.rest", "Error.error.field", "LeaseAnswer.job.build", "LeaseAnswer.job.finished_at", "LeaseAnswer.job.measure",
         "LeaseAnswer.job.position", "LeaseAnswer.job.progress", "LeaseAnswer.job.reason", "LeaseAnswer.job.run_ids",
         "NoticesAnswer.next_cursor", "NoticesAnswer.notices[].deliveries", "RunAnswer.measurements[].params",
         "SeriesReplayAnswer.watching_odds", "SuspectsAnswer.suspects[].before", "SuspectsAnswer.suspects[].field",
@@ -155,7 +155,7 @@ class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
         return self.BODIES.get((method, pattern), self.REFUSED.get(pattern))
 
     def good(self, pattern, method):
-        return server.as_admin(method.upper(), self.path(pattern) + self.QUERIES.get(pattern, ""), self.body_of(pattern, method))
+        return server.as_admin(method.upper(), self.spare(pattern, method) + self.QUERIES.get(pattern, ""), self.body_of(pattern, method))
 
     def checker(self, name):
         return jsonschema.Draft202012Validator({"components": self.api["components"], "$ref": "#/components/schemas/" + name})
@@ -243,7 +243,7 @@ class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
             held = lease().json["job"]
             ask("post", "/api/v1/jobs/{id}/heartbeat", {"lease": held["lease"], "progress": "building"},
                 path=f"/api/v1/jobs/{held['id']}/heartbeat")
-            ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{held['id']}")
+            _ = ask("get", "/api/v1/jobs/{id}", path=f"/api/v1/jobs/{held['id']}"), ask("delete", "/api/v1/projects/{p}")
             body = {"complete": {"status": "failed", "reason": "no compiler", "run_ids": [run["id"]]}, "release": {}}[end]
             ask("post", "/api/v1/jobs/{id}/" + end, {"lease": held["lease"], **body}, path=f"/api/v1/jobs/{held['id']}/{end}")
         # what is refused for what it would overwrite
