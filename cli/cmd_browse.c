@@ -67,13 +67,47 @@ static error_t parse_series(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
+/* A share without a sign. */
+static void put_share(pfc_table *table, size_t col, const json_t *value)
+{
+    char raw[32];
+
+    if (!json_is_number(value))
+        return;
+    pfc_table_setf(table, col, "%.3g %%", 100 * json_number_value(value));
+    (void)snprintf(raw, sizeof(raw), "%.17g", json_number_value(value));
+    pfc_table_raw(table, col, raw);
+}
+
+/* Noise, minimum detectable change, points that 1 % takes, watched points; four cells from `col` on. */
+static void put_outlook(pfc_table *table, size_t col, const json_t *one)
+{
+    const json_t *noise = json_object_get(one, "noise_rel");
+    const json_t *shows = json_object_get(one, "detectable_rel");
+    const json_t *points = json_object_get(one, "points_for_1pct");
+    const int64_t watching = json_integer_value(json_object_get(one, "watching"));
+
+    if (json_is_true(json_object_get(one, "exact")))
+        pfc_table_set(table, col, "exact");
+    else
+        put_share(table, col, noise);
+    put_share(table, col + 1, shows);
+    if (json_is_integer(points))
+        pfc_table_setf(table, col + 2, "%lld%s", (long long)json_integer_value(points),
+                       json_is_string(json_object_get(one, "reason")) ? "+" : "");
+    if (watching)
+        pfc_table_setf(table, col + 3, "%lld of %lld", (long long)watching,
+                       (long long)json_integer_value(json_object_get(one, "watching_of")));
+}
+
 static void print_series(const pfc_cli *cli, const json_t *answer)
 {
-    static const pfc_col cols[] = { { "ID", true },       { "BENCHMARK", false },
-                                    { "METRIC", false },  { "BACKEND", false },
-                                    { "MACHINE", false }, { "POINTS", true },
-                                    { "LAST", true },     { "UNIT", false },
-                                    { "CHANGE", true },   { "STATUS", false } };
+    static const pfc_col cols[] = {
+        { "ID", true },       { "BENCHMARK", false }, { "METRIC", false }, { "BACKEND", false },
+        { "MACHINE", false }, { "POINTS", true },     { "LAST", true },    { "UNIT", false },
+        { "CHANGE", true },   { "STATUS", false },    { "NOISE", true },   { "SHOWS", true },
+        { "1 %", true },      { "WATCHING", false }
+    };
     const json_t *list = json_object_get(answer, "series");
     pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
 
@@ -92,8 +126,37 @@ static void print_series(const pfc_cli *cli, const json_t *answer)
         pfc_browse_text(table, 7, one, "unit");
         pfc_browse_percent(table, 8, json_object_get(change, "rel_change"));
         pfc_browse_text(table, 9, change, "status");
+        put_outlook(table, 10, one);
     }
     pfc_table_print(table);
+}
+
+/* One series in sentences: what it can show, and what is watched. */
+static void print_outlook(const json_t *one)
+{
+    const json_t *noise = json_object_get(one, "noise_rel");
+    const json_t *shows = json_object_get(one, "detectable_rel");
+    const int64_t points = json_integer_value(json_object_get(one, "points_for_1pct"));
+    const int64_t watching = json_integer_value(json_object_get(one, "watching"));
+    const char *reason = json_string_value(json_object_get(one, "reason"));
+    const bool exact = json_is_true(json_object_get(one, "exact"));
+
+    if (exact)
+        pfc_out("noise: exact, one repeat decides\n");
+    else if (json_is_number(noise))
+        pfc_out("noise: %.3g %% a point\n", 100 * json_number_value(noise));
+    else
+        pfc_out("noise: not known\n");
+    if (json_is_number(shows) && !exact)
+        pfc_out("minimum detectable change: %.3g %% within 5 points\n",
+                100 * json_number_value(shows));
+    if (points)
+        pfc_out("points for 1 %%: %lld%s\n", (long long)points, reason ? " or more" : "");
+    if (reason)
+        pfc_out("reason: %s\n", reason);
+    if (watching)
+        pfc_out("watching %lld of %lld points\n", (long long)watching,
+                (long long)json_integer_value(json_object_get(one, "watching_of")));
 }
 
 static const json_t *cell(const json_t *columns, const char *key, size_t i)
@@ -128,6 +191,14 @@ static void print_points(const pfc_cli *cli, const json_t *answer)
         }
     }
     pfc_table_print(table);
+}
+
+static void print_one(const pfc_cli *cli, const json_t *answer)
+{
+    print_points(cli, answer);
+    if (cli->csv)
+        return; /* rows and nothing else */
+    print_outlook(json_object_get(answer, "series"));
 }
 
 int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
@@ -165,7 +236,7 @@ int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
     if (!code && cli->json)
         pfc_cli_print_json(json_incref(answer));
     else if (!code && o.id)
-        print_points(cli, answer);
+        print_one(cli, answer);
     else if (!code)
         print_series(cli, answer);
     json_decref(answer);

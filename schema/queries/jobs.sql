@@ -356,10 +356,10 @@ WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]) AND gone_at IS NULL;
 -- name: series_judged
 -- $1 project_id, $2 series_id, $3 points, $4 last_commit_id, $5 last_median, $6 spark, $7 noise_rel,
 -- $8 watching, $9 detectable_rel, $10 judged, $11 settled_points, $12 settled_position,
--- $13 anchor_points, $14 anchor_position
+-- $13 anchor_points, $14 anchor_position, $15 level_points, $16 watching_of
 UPDATE series SET points = $3::bigint, last_commit_id = $4::bigint, last_median = $5::float8,
        spark = $6::float8[], noise_rel = $7::float8, watching = $8::bigint,
        detectable_rel = $9::float8, judged = $10::boolean, settled_points = $11::bigint,
        settled_position = $12::bigint, anchor_points = $13::bigint, anchor_position = $14::bigint,
-       judged_at = now()
+       level_points = $15::bigint, watching_of = $16::bigint, judged_at = now()
 WHERE project_id = $1::bigint AND id = $2::bigint;

@@ -4,7 +4,7 @@
 SELECT s.id, s.project_id, p.name AS project, b.name AS benchmark, s.metric, s.backend,
        s.machine_class, s.branch, s.unit, s.higher_is_better, s.exact, s.headline, s.points,
        c.sha AS last_commit, extract(epoch FROM c.time)::float8 AS last_time, s.last_median,
-       s.noise_rel, s.watching, s.detectable_rel, s.judged,
+       s.noise_rel, s.watching, s.watching_of, s.detectable_rel, s.level_points, s.judged,
        to_json(s.spark[greatest(1, cardinality(s.spark) - $10::int + 1):])::text AS spark,
        g.rel_change AS change_rel, g.regression AS change_regression,
        g.confirmed AS change_confirmed, g.firm AS change_firm,

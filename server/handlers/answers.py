@@ -85,7 +85,8 @@ value = members(series_id=NUMERAL, **SERIES, median=null(NUMBER), low=null(NUMBE
 last = members(commit=COMMIT, time=TIME, median=null(NUMBER))
 change = members(rel_change=NUMBER, direction=CHANGE, status=SEEN, firm=TRUTH, commit=COMMIT)
 series = members(id=NUMERAL, **SERIES, branch=TEXT, exact=TRUTH, headline=TRUTH, points=COUNT, last=null(last), change=null(change),
-                 noise_rel=null(NUMBER), watching=COUNT, detectable_rel=null(NUMBER), points_for_1pct=null(COUNT), judged=TRUTH)
+                 noise_rel=null(NUMBER), watching=COUNT, watching_of=COUNT, detectable_rel=null(NUMBER), points_for_1pct=null(COUNT), reason=null(TEXT),
+                 judged=TRUTH)
 columns = members(description="columns of equal length, in the order of commits", commit=each(COMMIT), time=each(TIME),
                   subject=each(TEXT), author=each(TEXT), position=each(NUMERAL), median=each(null(NUMBER)),
                   low=each(null(NUMBER)), high=each(null(NUMBER)), min=each(null(NUMBER)), n=each(COUNT), run_id=each(NUMERAL),

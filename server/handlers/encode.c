@@ -74,6 +74,26 @@ static json_t *encode_spark(const char *text, int spark)
     return tail;
 }
 
+/* What one per cent takes; without an answer, why there is none. */
+static void encode_outlook(json_t *json, const pfc_series *s)
+{
+    const double noise = s->exact && s->points > 0 ? 0 : s->noise_rel;
+    const size_t n = pfc_points_for(noise, (size_t)s->points, (size_t)s->level_points, 0.01);
+    char *reason = NULL;
+
+    if (n == 0 && s->points < PFC_NOISE_POINTS)
+        reason = pfc_format("the noise is not known yet: %lld of %d points", (long long)s->points,
+                            PFC_NOISE_POINTS);
+    else if (n == 0)
+        reason = pfc_strdup("the noise is not known yet: the series was not judged since");
+    else if (n == PFC_POINTS_MOST)
+        reason = pfc_format("%d points or more: the level before has only %lld", PFC_POINTS_MOST,
+                            (long long)s->level_points);
+    json_object_set_new(json, "points_for_1pct", pfc_encode_id((int64_t)n));
+    json_object_set_new(json, "reason", pfc_reply_string(reason));
+    free(reason);
+}
+
 json_t *pfc_encode_series(const pfc_series *s, int spark)
 {
     json_t *last = json_null();
@@ -99,10 +119,9 @@ json_t *pfc_encode_series(const pfc_series *s, int spark)
     json_object_set_new(json, "change", change);
     json_object_set_new(json, "noise_rel", pfc_reply_number(s->noise_rel));
     json_object_set_new(json, "watching", json_integer((json_int_t)s->watching));
+    json_object_set_new(json, "watching_of", json_integer((json_int_t)s->watching_of));
     json_object_set_new(json, "detectable_rel", pfc_reply_number(s->detectable_rel));
-    json_object_set_new(
-        json, "points_for_1pct",
-        pfc_encode_id((int64_t)pfc_points_for(s->noise_rel, (size_t)s->points, 0.01)));
+    encode_outlook(json, s);
     json_object_set_new(json, "judged", json_boolean(s->judged));
     if (spark > 0)
         json_object_set_new(json, "spark", encode_spark(s->spark_json, spark));

@@ -110,7 +110,9 @@ typedef struct pfc_series {
     const char *last_commit; /* NULL: no point yet */
     double last_time, last_median;
     double noise_rel;       /* NAN: not judged yet */
-    int64_t watching;       /* newest points that may be a new level */
+    int64_t watching;       /* newest points that may be a new level, */
+    int64_t watching_of;    /* and how many they must become for an alert; 0: none are watched */
+    int64_t level_points;   /* of the newest level that stands */
     double detectable_rel;  /* smallest step likely to be confirmed by five points; NAN: unknown */
     bool judged;            /* false: the project's configuration leaves it out */
     const char *spark_json; /* up to 200 last medians, oldest first */

@@ -22,6 +22,8 @@ static const pfc_col series_cols[] = {
     PFC_COL(pfc_series, last_median, "last_median", F64),
     PFC_COL(pfc_series, noise_rel, "noise_rel", F64),
     PFC_COL(pfc_series, watching, "watching", I64),
+    PFC_COL(pfc_series, watching_of, "watching_of", I64),
+    PFC_COL(pfc_series, level_points, "level_points", I64),
     PFC_COL(pfc_series, detectable_rel, "detectable_rel", F64),
     PFC_COL(pfc_series, judged, "judged", BOOL),
     PFC_COL(pfc_series, spark_json, "spark", TEXT),

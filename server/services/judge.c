@@ -10,8 +10,18 @@
 
 #define SPARK             200
 #define UNDONE_SHARE      0.75 /* of a regression that must have come back */
-#define NOISE_POINTS      3
-#define DETECTABLE_POINTS 5 /* by then a change should be confirmed */
+#define DETECTABLE_POINTS 5    /* by then a change should be confirmed */
+
+/* Points after which a change may be firm: after an accepted level, by its evidence, by having lasted. */
+#define WATCH_ACCEPTED 3
+#define WATCH_CLEAR    5
+#define WATCH_LASTED   20
+
+/* What is known of the newest points, for people who wait. */
+typedef struct outlook {
+    bool accepted; /* they leave, or may leave, a level that a person has accepted */
+    bool firm;     /* they are a change that is firm */
+} outlook;
 
 /* A change that is stored already. */
 typedef struct known {
@@ -194,7 +204,7 @@ static pfc_code regroup(pfc_tx *tx, int64_t project_id, int64_t alert_id, pfc_er
 
 static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                              const pfc_history *h, const pfc_detection *found, size_t nth,
-                             known *items, size_t items_len, pfc_err *err)
+                             known *items, size_t items_len, outlook *newest, pfc_err *err)
 {
     const pfc_change *c = &found->changes[nth];
     const pfc_change *undone =
@@ -208,6 +218,8 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
     if (!pfc_history_place(h, c, &at))
         return PFC_OK; /* between the runs of the newest commit: nothing to say yet */
     firm = is_firm_here(h, found, nth, &at, items, items_len);
+    *newest = (outlook){ .firm = firm,
+                         .accepted = leaves_accepted(h, found, nth, &at, items, items_len) };
     old = match(items, items_len, at.position, at.low, at.high, c->regression);
     code = put_change(tx, project_id, series, h, c, &at, old,
                       undone ? h->meta[undone->index].commit_id : 0, firm, &id, err);
@@ -280,7 +292,7 @@ static pfc_code keep_settled(pfc_tx *tx, int64_t project_id, const pfc_history *
 /* settled_before: position before which the stored changes were settled already; 0: none. */
 static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                               const pfc_history *h, const pfc_detection *found,
-                              int64_t settled_before, pfc_err *err)
+                              int64_t settled_before, outlook *newest, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -302,7 +314,7 @@ static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *
             code = keep_settled(tx, project_id, h, found, &items[i], err);
     }
     for (size_t i = 0; !code && i < found->changes_len; i++)
-        code = store_change(tx, project_id, series, h, found, i, items, len, err);
+        code = store_change(tx, project_id, series, h, found, i, items, len, newest, err);
     if (!code)
         code = drop_unseen(tx, project_id, items, len, err);
     free(items);
@@ -310,14 +322,41 @@ static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *
     return code;
 }
 
+/* How many the watched points must become for an alert. */
+static size_t watching_of(size_t watching, const outlook *newest)
+{
+    if (watching == 0 || newest->firm)
+        return watching;
+    if (newest->accepted && watching < WATCH_ACCEPTED)
+        return WATCH_ACCEPTED;
+    return watching < WATCH_CLEAR ? WATCH_CLEAR : PFC_MAX(watching, (size_t)WATCH_LASTED);
+}
+
+/* Of the newest level that stands: one that is only provisional has not taken the place of the level
+ * before, which is what the next change will be measured against. */
+static size_t level_points(const pfc_history *h, const pfc_detection *found, const outlook *newest)
+{
+    size_t k = found->changes_len, end = h->len;
+
+    if (k > 0 && newest->firm)
+        return end - found->changes[k - 1].index;
+    if (k > 0)
+        end = found->changes[--k].index;
+    while (k > 0 && !is_firm(h, found, k - 1))
+        k--;
+    return end - (k > 0 ? found->changes[k - 1].index : 0);
+}
+
 static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
-                              const pfc_history *h, const pfc_detection *found, size_t before,
-                              const pfc_firm *settled, pfc_err *err)
+                              const pfc_history *h, const pfc_detection *found,
+                              const outlook *newest, size_t before, const pfc_firm *settled,
+                              pfc_err *err)
 {
     const size_t from = h->len > SPARK ? h->len - SPARK : 0, points = before + h->len;
-    /* Of one or two points nothing is known: no noise, not a noise of zero. */
-    const double noise = points < NOISE_POINTS && !series->exact ? (double)NAN : found->noise_rel;
-    const size_t level_from = found->changes_len ? found->changes[found->changes_len - 1].index : 0;
+    /* Of so few points nothing is known: no noise, not a noise of zero. */
+    const bool known_noise = points >= PFC_NOISE_POINTS || series->exact;
+    const double noise = known_noise ? found->noise_rel : (double)NAN;
+    const size_t level = level_points(h, found, newest);
     double spark[SPARK];
     pfc_args args = { 0 };
 
@@ -331,13 +370,15 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
     pfc_args_f64s(&args, spark, h->len - from);
     pfc_args_f64(&args, noise);
     pfc_args_i64(&args, (int64_t)found->watching);
-    pfc_args_f64(&args, pfc_detectable(series->exact ? 0 : noise, h->len - level_from,
-                                       DETECTABLE_POINTS, series->settings.min_change));
+    pfc_args_f64(&args, pfc_detectable(series->exact ? 0 : noise, points, level, DETECTABLE_POINTS,
+                                       series->settings.min_change));
     pfc_args_bool(&args, series->settings.judged);
     pfc_args_i64(&args, settled->points);
     pfc_args_i64(&args, settled->position);
     pfc_args_i64(&args, settled->anchor_points);
     pfc_args_i64(&args, settled->anchor);
+    pfc_args_i64(&args, (int64_t)level);
+    pfc_args_i64(&args, (int64_t)watching_of(found->watching, newest));
     return pfc_tx_query(tx, "series_judged", &args, NULL, err);
 }
 
@@ -382,6 +423,7 @@ pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
     pfc_detection found = { .noise_rel = (double)NAN };
     pfc_firm settled = { 0 };
     pfc_history h = { 0 };
+    outlook newest = { 0 };
     int64_t settled_before = 0;
     size_t before = 0;
     pfc_code code = lock_series(tx, project_id, series, &settled, err);
@@ -402,11 +444,11 @@ pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
     if (!series->settings.judged)
         found.changes_len = 0;
     if (!code)
-        code = store_changes(tx, project_id, series, &h, &found, settled_before, err);
+        code = store_changes(tx, project_id, series, &h, &found, settled_before, &newest, err);
     if (!code && !series->canary)
         code = pfc_drift_judge(tx, project_id, series, &h, &found, err);
     if (!code)
-        code = store_summary(tx, project_id, series, &h, &found, before, &settled, err);
+        code = store_summary(tx, project_id, series, &h, &found, &newest, before, &settled, err);
     pfc_detection_clear(&found);
     pfc_history_clear(&h);
     return code;

@@ -17,7 +17,8 @@ UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e
 
 SERIES = {"id": 7, "benchmark": "bench " + EVIL, "metric": "time", "backend": "cpu", "machine_class": "a class",
           "points": 40, "last": {"median": 1.23456789012345}, "unit": "s",
-          "change": {"rel_change": 0.0523456789, "status": "confirmed"}}
+          "change": {"rel_change": 0.0523456789, "status": "confirmed"}, "exact": False, "noise_rel": 0.00191234,
+          "detectable_rel": 0.0123, "points_for_1pct": 9, "reason": None, "watching": 2, "watching_of": 5}
 JOB = {"id": 3, "project": "p", "kind": "measure", "commit": "a" * 40, "state": "failed", "tries": 2, "runner": "r1",
        "reason": "the build failed: " + "very long explanation, " * 20 + EVIL}
 
@@ -64,6 +65,7 @@ class Output(support.Case):
     def setUp(self):
         super().setUp()
         self.stub = Stub({("GET", "/api/v1/projects/p/series"): {"series": [SERIES]},
+                          ("GET", "/api/v1/series/7"): {"series": SERIES, "columns": {}, "changes": []},
                           ("GET", "/api/v1/alerts"): {"alerts": [ALERT, DRIFT], "next_cursor": None},
                           ("GET", "/api/v1/alerts/7"): DETAIL, ("PATCH", "/api/v1/alerts/7"): ALERT,
                           ("GET", "/api/v1/environment"): {"events": [EVENT], "next_cursor": None},
@@ -193,12 +195,26 @@ class Output(support.Case):
                                  "object": "alert 7", "detail": "noise"}])
         self.assertIn("2026-01-02 03:04", self.perfci("audit").stdout)
 
+    def test_a_series_says_its_noise_what_it_shows_and_what_is_watched(self):
+        text = self.perfci("series", "--project", "p").stdout
+        self.assertRegex(text, "NOISE +SHOWS +1 % +WATCHING")
+        self.assertRegex(text, r"0\.191 % +1\.23 % +9 +2 of 5")
+        text = self.perfci("series", "7").stdout
+        for line in ("noise: 0.191 % a point", "minimum detectable change: 1.23 % within 5 points", "points for 1 %: 9",
+                     "watching 2 of 5 points"):
+            self.assertIn(line + "\n", text)
+        unknown = {**SERIES, "noise_rel": None, "detectable_rel": None, "points_for_1pct": None, "watching": 0, "watching_of": 0,
+                   "reason": "the noise is not known yet: 2 of 4 points"}
+        self.stub.answers[("GET", "/api/v1/series/7")] = {"series": unknown, "columns": {}, "changes": []}
+        self.assertIn("noise: not known\nreason: the noise is not known yet: 2 of 4 points\n", self.perfci("series", "7").stdout)
+
     def test_csv_has_a_header_and_unrounded_values(self):
         rows = list(csv.DictReader(io.StringIO(self.perfci("series", "--project", "p", "--csv").stdout)))
         self.assertEqual(len(rows), 1)
         self.assertEqual(rows[0]["id"], "7")
         self.assertEqual(float(rows[0]["last"]), SERIES["last"]["median"])
         self.assertEqual(float(rows[0]["change"]), SERIES["change"]["rel_change"])
+        self.assertEqual(float(rows[0]["noise"]), SERIES["noise_rel"])
         rows = list(csv.DictReader(io.StringIO(self.perfci("jobs", "--csv").stdout)))
         self.assertEqual(rows[0]["commit"], "a" * 40)
         self.stub.answers[("GET", "/api/v1/jobs")] = {"jobs": []}

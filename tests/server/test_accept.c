@@ -1,4 +1,7 @@
-/* An accepted level through the service: what is alerted after it, and when. */
+/* An accepted level through the service: what is alerted after it, and when; and what a series says of
+ * the points that it watches. */
+#include <math.h>
+
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
@@ -93,5 +96,53 @@ Test(accept, an_accepted_level_that_stays_opens_no_alert)
     for (unsigned n = 41; n <= 90; n++)
         ingest(db, p, n, n, 1.15);
     cr_assert(eq(sz, untriaged(db, p, false), 0));
+    pfc_db_close(db);
+}
+
+static pfc_series_rows series_of(pfc_db *db, int64_t p)
+{
+    const pfc_series_filter filter = { .benchmark = "gemm/a", .metric = "time_ns" };
+    pfc_series_rows rows = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_series_list(db, p, &filter, (pfc_page){ 0 }, &rows, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(sz, rows.len, 1));
+    return rows;
+}
+
+/* Two points of a new level say nothing of the noise: what the series shows is that of the level before. */
+Test(accept, a_watched_level_takes_the_noise_and_length_of_the_level_before)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db);
+    pfc_series_rows rows;
+    double calm;
+
+    fx_commits(db, p, 1, 80);
+    ingest(db, p, 1, 3, 1);
+    rows = series_of(db, p);
+    cr_assert(isnan(rows.items[0].noise_rel)); /* three points: not a noise of zero */
+    pfc_rows_clear(&rows);
+    ingest(db, p, 4, 60, 1);
+    rows = series_of(db, p);
+    calm = rows.items[0].detectable_rel;
+    cr_assert(lt(dbl, calm, 0.05));
+    cr_assert(eq(i64, rows.items[0].level_points, 60));
+    cr_assert(eq(i64, rows.items[0].watching, 0));
+    cr_assert(eq(i64, rows.items[0].watching_of, 0));
+    pfc_rows_clear(&rows);
+    ingest(db, p, 61, 62, 1.1);
+    rows = series_of(db, p);
+    cr_assert(eq(i64, rows.items[0].watching, 2));
+    cr_assert(eq(i64, rows.items[0].watching_of, 5));
+    cr_assert(eq(i64, rows.items[0].level_points, 60));
+    cr_assert(le(dbl, rows.items[0].detectable_rel, 1.2 * calm));
+    pfc_rows_clear(&rows);
+    /* firm, and confirmed by and by: the new level is what the next change is measured against */
+    ingest(db, p, 63, 75, 1.1);
+    rows = series_of(db, p);
+    cr_assert(eq(i64, rows.items[0].level_points, 15));
+    pfc_rows_clear(&rows);
     pfc_db_close(db);
 }

@@ -108,7 +108,7 @@ Test(settle, detection_starts_near_the_end_and_never_within_a_commit)
 Test(power, steps_of_the_detectable_size_mostly_open_an_alert_within_five_points)
 {
     const size_t before = 80, after = 5, trials = 60;
-    const double noise = 0.01, step = pfc_detectable(noise, before, after, 0);
+    const double noise = 0.01, step = pfc_detectable(noise, before, before, after, 0);
     size_t hits = 0;
     pfc_rng rng;
 
@@ -133,12 +133,25 @@ Test(power, steps_of_the_detectable_size_mostly_open_an_alert_within_five_points
 
 Test(power, points_needed_and_size_shown_are_each_others_inverse)
 {
-    const size_t n = pfc_points_for(0.004, 100, 0.02);
+    const size_t n = pfc_points_for(0.004, 100, 100, 0.02);
 
-    cr_assert(le(dbl, pfc_detectable(0.004, 100, n, 0), 0.02));
-    cr_assert(gt(dbl, pfc_detectable(0.004, 100, n - 1, 0), 0.02));
-    cr_assert(eq(sz, pfc_points_for(0.05, 100, 0.01), 0)); /* a hundred points before are too few */
-    cr_assert(eq(sz, pfc_points_for(0, 1, 0.01), 1));
-    cr_assert(isnan(pfc_detectable((double)NAN, 10, 5, 0)));
-    cr_assert(epsilon_eq(dbl, pfc_detectable(0.001, 100, 5, 0.1), 0.1, 0));
+    cr_assert(le(dbl, pfc_detectable(0.004, 100, 100, n, 0), 0.02));
+    cr_assert(gt(dbl, pfc_detectable(0.004, 100, 100, n - 1, 0), 0.02));
+    /* a hundred points before are too few */
+    cr_assert(eq(sz, pfc_points_for(0.05, 100, 100, 0.01), PFC_POINTS_MOST));
+    cr_assert(eq(sz, pfc_points_for(0, 1, 1, 0.01), 1));
+    cr_assert(eq(sz, pfc_points_for((double)NAN, 10, 10, 0.01), 0));
+    cr_assert(isnan(pfc_detectable((double)NAN, 10, 10, 5, 0)));
+    cr_assert(epsilon_eq(dbl, pfc_detectable(0.001, 100, 100, 5, 0.1), 0.1, 0));
+}
+
+/* The noise is known from the whole history, however short the newest level. */
+Test(power, a_short_history_and_a_young_level_have_finite_answers)
+{
+    const size_t n = pfc_points_for(0.0019, 12, 12, 0.01);
+
+    cr_assert(gt(sz, n, 1));
+    cr_assert(lt(sz, n, PFC_POINTS_MOST), "%zu", n);
+    cr_assert(lt(dbl, pfc_detectable(0.01, 200, 5, 5, 0), 0.07));
+    cr_assert(gt(dbl, pfc_detectable(0.01, 5, 5, 5, 0), 0.2));
 }

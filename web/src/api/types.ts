@@ -26,7 +26,7 @@ export interface Series {
   id: number; project?: string; benchmark: string; metric: string; backend: string; machine_class: string;
   branch: string; unit: string; direction: string; exact: boolean; headline: boolean; points: number;
   last: { commit: string; time: string; median: number } | null; change: SeriesChange | null;
-  noise_rel: number | null; watching?: number; detectable_rel?: number | null; points_for_1pct?: number | null; judged?: boolean;
+  noise_rel: number | null; watching?: number; watching_of?: number; reason?: string | null; detectable_rel?: number | null; points_for_1pct?: number | null; judged?: boolean;
   spark?: (number | null)[];
 }
 export interface SeriesColumns {

@@ -60,7 +60,7 @@ function Loaded(props: { reply: SeriesReply }) {
           ["Better is", s.direction], ["Points", plural(s.points, "point")],
           ["Noise", s.exact ? "exact: one repeat decides" : s.noise_rel === null ? "not known yet" : `\u00b1${formatShare(s.noise_rel)}`],
           ["Shows a change of", shows(s)],
-          ...(s.watching ? [["Watching", <Watching id={s.id} points={s.watching} />] as const] : []),
+          ...(s.watching ? [["Watching", <Watching id={s.id} points={s.watching} of={s.watching_of ?? s.watching} />] as const] : []),
           ...(s.judged === false ? [["Judged", "no: the project's configuration leaves it out"] as const] : []),
           ["Machine class", s.machine_class], ["Branch", s.branch], ["Boundaries", plural(reply.boundaries.length, "change of fingerprint", "changes of fingerprint")],
         ]} />
@@ -71,17 +71,17 @@ function Loaded(props: { reply: SeriesReply }) {
 }
 
 /** The newest points that may be a new level, with the odds by what the series did so far. */
-function Watching(props: { id: number; points: number }) {
+function Watching(props: { id: number; points: number; of: number }) {
   const load = useApi<ReplayReply>(`/series/${props.id}/replay`, ["run"]);
   const odds = load.state === "data" ? load.data.watching_odds : null;
-  return <>the newest {plural(props.points, "point")} may be a new level{odds ? `; ${formatWatchOdds(odds)}` : ""}</>;
+  return <>{props.points} of {props.of}: the newest {plural(props.points, "point")} may be a new level{odds ? `; ${formatWatchOdds(odds)}` : ""}</>;
 }
 
 /** The smallest change to expect to see, and what one per cent would take. */
 function shows(s: SeriesReply["series"]): string {
   if (s.exact) return "one unit";
-  if (s.detectable_rel === null || s.detectable_rel === undefined) return "not known yet";
-  const often = s.points_for_1pct ? `; 1 % takes ${plural(s.points_for_1pct, "point")}` : "; 1 % is out of reach with so few points";
+  if (s.detectable_rel === null || s.detectable_rel === undefined) return s.reason ?? "not known yet";
+  const often = s.points_for_1pct ? `; 1 % takes ${plural(s.points_for_1pct, "point")}${s.reason ? " or more" : ""}` : "";
   return `${formatShare(s.detectable_rel)} within 5 points${often}`;
 }
 
