@@ -198,8 +198,16 @@ static bool is_run_id(const char *text)
     return len > 0 && len < 19;
 }
 
-static pfc_code kind_of(const pfc_take *t, const char *text, side_kind *kind, pfc_commit_id *id,
-                        pfc_err *err)
+/* A commit id, or the first digits of one: the service resolves it, no repository is needed. */
+static bool is_commit_id(const char *text)
+{
+    const size_t len = strlen(text);
+
+    return len >= 7 && len <= 40 && strspn(text, "0123456789abcdef") == len;
+}
+
+static pfc_code kind_of(const compare_opts *o, const pfc_take *t, const char *text, side_kind *kind,
+                        pfc_commit_id *id, pfc_err *err)
 {
     pfc_code code = PFC_ENOTFOUND;
 
@@ -210,9 +218,8 @@ static pfc_code kind_of(const pfc_take *t, const char *text, side_kind *kind, pf
     if (t->repo)
         code = pfc_repo_resolve(t->repo, text, id, err);
     else
-        pfc_err_set(err, PFC_ENOTFOUND, "\"%.200s\" is no file, and there is no repository here",
-                    text);
-    if (code && is_run_id(text)) {
+        pfc_err_set(err, PFC_ENOTFOUND, "\"%.200s\": no such file, and this folder is in no Git repository", text);
+    if (code && (is_run_id(text) || (o->stored && is_commit_id(text)))) {
         *kind = SIDE_RUN;
         code = PFC_OK;
         *err = (pfc_err){ 0 };
@@ -364,7 +371,7 @@ static pfc_code compare(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_er
     pfc_code code = PFC_OK;
 
     for (int i = 0; i < 2 && !code; i++) {
-        code = kind_of(t, o->sides[i], &kinds[i], &ids[i], err);
+        code = kind_of(o, t, o->sides[i], &kinds[i], &ids[i], err);
         stored[i] = kinds[i] == SIDE_REVISION ? ids[i].hex : o->sides[i];
     }
     if (code)

@@ -21,11 +21,15 @@ NUMBER = re.compile(r"([+\u2212-]?)\s?(\d[\d,]*(?:\.\d+)?)\s?%")
 
 def plain(text):
     """One kind of blank and minus, so that a page's typography is no difference."""
-    return re.sub(r"\s+", " ", text.replace("\u00a0", " ").replace("\u202f", " ").replace("\u2212", "-"))
+    return re.sub(r"\s+", " ", text.replace("\u2019", "").replace("'", "").replace("\u00a0", " ").replace("\u202f", " ").replace("\u2212", "-"))
 
 
 def has_percent(text, rel):
-    """True when the text shows this relative value in percent, with its sign, rounded to the digits that it shows."""
+    """True when the text shows this relative value in percent, with its sign, rounded to the digits that it shows.
+
+    An interval may follow its value: "+11.2 % (11.0 .. 11.5)" shows all three.
+    """
+    text = re.sub(r"\(([+-]?[\d.]+) \.\. ([+-]?[\d.]+)\)", r"\1 % \2 %", text)
     for sign, digits in NUMBER.findall(text):
         shown = float(digits.replace(",", "")) * (-1 if sign == "-" else 1)
         places = len(digits.partition(".")[2])
@@ -90,7 +94,8 @@ class SameFacts(unittest.TestCase):
         self.assertEqual(missing, [], f"\n{where} does not show these facts; it shows:\n{text}")
 
     def words(self, name, value):
-        return (name, value, lambda text: str(value).replace("_", " ").lower() in text.replace("_", " ").lower())
+        wanted = plain(str(value)).replace("_", " ").lower()
+        return (name, value, lambda text: wanted in text.replace("_", " ").lower())
 
     def percent(self, name, rel):
         return (name, f"{rel * 100:.3f} %", lambda text: has_percent(text, rel))
