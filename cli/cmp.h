@@ -34,7 +34,7 @@ typedef struct pfc_cmp_row {
     char *reason; /* when broken */
     bool broken_a, broken_b;
     bool higher_is_better;
-    bool exact;
+    bool exact;     /* without noise: any difference is real */
     bool secondary; /* shown, but no reason to fail */
     pfc_cmp_side a, b;
     double rel_change, rel_low, rel_high, p, p_adjusted, noise_rel; /* NAN: unknown */

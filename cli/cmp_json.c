@@ -17,8 +17,16 @@ static json_t *number(double v)
 
 static json_t *side_json(const pfc_cmp_side *s)
 {
-    return json_pack("{s:o,s:o,s:o,s:I}", "median", number(s->median), "low", number(s->low),
-                     "high", number(s->high), "n", (json_int_t)s->n);
+    const bool known = s->n > 0;
+
+    return json_pack("{s:o,s:o,s:o,s:I}", "median", number(known ? s->median : (double)NAN), "low",
+                     number(known ? s->low : (double)NAN), "high",
+                     number(known ? s->high : (double)NAN), "n", (json_int_t)s->n);
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text ? json_string(text) : json_null();
 }
 
 static json_t *broken_json(const pfc_cmp_row *r)
@@ -34,30 +42,25 @@ static json_t *broken_json(const pfc_cmp_row *r)
 
 static json_t *row_json(const pfc_cmp_row *r)
 {
-    json_t *doc = json_pack("{s:s,s:s,s:s,s:s,s:s}", "benchmark", r->benchmark, "metric", r->metric,
-                            "backend", r->backend, "unit", r->unit, "direction",
-                            r->higher_is_better ? "higher" : "lower");
+    json_t *doc = json_pack("{s:s,s:s,s:s,s:s,s:s,s:b}", "benchmark", r->benchmark, "metric",
+                            r->metric, "backend", r->backend, "unit", r->unit, "direction",
+                            r->higher_is_better ? "higher" : "lower", "exact", r->exact);
 
     if (r->machine_class)
         json_object_set_new(doc, "machine_class", json_string(r->machine_class));
     if (r->differs)
         json_object_set(doc, "fingerprint_differs", r->differs);
-    if (r->verdict != PFC_CMP_BROKEN || r->a.n)
-        json_object_set_new(doc, "a", side_json(&r->a));
-    if (r->verdict != PFC_CMP_BROKEN || r->b.n)
-        json_object_set_new(doc, "b", side_json(&r->b));
-    if (r->verdict != PFC_CMP_BROKEN) {
-        json_object_set_new(doc, "rel_change", number(r->rel_change));
-        json_object_set_new(doc, "rel_low", number(r->rel_low));
-        json_object_set_new(doc, "rel_high", number(r->rel_high));
-        json_object_set_new(doc, "p", number(r->p));
-        json_object_set_new(doc, "p_adjusted", number(r->p_adjusted));
-        json_object_set_new(doc, "noise_rel", number(r->noise_rel));
-    } else {
-        json_object_set_new(doc, "broken", broken_json(r));
-        if (r->reason)
-            json_object_set_new(doc, "reason", json_string(r->reason));
-    }
+    /* Every member in every row, as the service does: what a broken side lacks is null. */
+    json_object_set_new(doc, "a", side_json(&r->a));
+    json_object_set_new(doc, "b", side_json(&r->b));
+    json_object_set_new(doc, "rel_change", number(r->rel_change));
+    json_object_set_new(doc, "rel_low", number(r->rel_low));
+    json_object_set_new(doc, "rel_high", number(r->rel_high));
+    json_object_set_new(doc, "p", number(r->p));
+    json_object_set_new(doc, "p_adjusted", number(r->p_adjusted));
+    json_object_set_new(doc, "noise_rel", number(r->noise_rel));
+    json_object_set_new(doc, "broken", broken_json(r));
+    json_object_set_new(doc, "reason", text_or_null(r->reason));
     json_object_set_new(doc, "verdict", json_string(pfc_cmp_name(r->verdict)));
     if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_rounds)
         json_object_set_new(doc, "more_rounds", json_integer((json_int_t)r->more_rounds));
@@ -66,11 +69,6 @@ static json_t *row_json(const pfc_cmp_row *r)
     if (r->secondary)
         json_object_set_new(doc, "secondary", json_true());
     return doc;
-}
-
-static json_t *text_or_null(const char *text)
-{
-    return text ? json_string(text) : json_null();
 }
 
 /* The names alone, as text, and with their values. */
@@ -176,6 +174,7 @@ static pfc_code read_texts(const json_t *obj, const pfc_json_at *at, pfc_cmp_row
     if (!code)
         code = pfc_json_string(obj, at, "direction", false, 16, &direction, err);
     row->higher_is_better = pfc_streq(direction, "higher");
+    row->exact = json_is_true(json_object_get(obj, "exact"));
     if (!row->backend)
         row->backend = pfc_strdup("");
     if (!row->unit)
