@@ -47,6 +47,7 @@ void pfc_cmp_row_clear(pfc_cmp_row *r)
     free(r->unit);
     free(r->machine_class);
     json_decref(r->differs);
+    json_decref(r->stored);
     free(r->reason);
     *r = (pfc_cmp_row){ 0 };
 }

@@ -42,6 +42,7 @@ typedef struct pfc_cmp_row {
     size_t
         more_rounds; /* not decided, in turns: those that are likely to decide it still; else 0 */
     pfc_cmp_verdict verdict;
+    json_t *stored; /* the row as the service sent it; NULL: judged here */
 } pfc_cmp_row;
 
 /* A fingerprint's entry that is not the same on both sides; NULL: not recorded there. */

@@ -40,7 +40,7 @@ static json_t *broken_json(const pfc_cmp_row *r)
     return sides;
 }
 
-static json_t *row_json(const pfc_cmp_row *r)
+static json_t *judged_json(const pfc_cmp_row *r)
 {
     json_t *doc = json_pack("{s:s,s:s,s:s,s:s,s:s,s:b}", "benchmark", r->benchmark, "metric",
                             r->metric, "backend", r->backend, "unit", r->unit, "direction",
@@ -69,6 +69,12 @@ static json_t *row_json(const pfc_cmp_row *r)
     if (r->secondary)
         json_object_set_new(doc, "secondary", json_true());
     return doc;
+}
+
+static json_t *row_json(const pfc_cmp_row *r)
+{
+    /* Nothing that the service says of a row is lost, whether this program knows the member or not. */
+    return r->stored ? json_deep_copy(r->stored) : judged_json(r);
 }
 
 /* The names alone, as text, and with their values. */
@@ -210,6 +216,7 @@ static pfc_code read_row(const json_t *obj, const pfc_json_at *at, pfc_cmp_row *
     int64_t more = 0;
     pfc_code code = read_texts(obj, at, row, err);
 
+    row->stored = json_deep_copy(obj);
     if (!code)
         code = pfc_json_i64(obj, at, "more_rounds", false, 0, INT32_MAX, &more, err);
     row->more_rounds = (size_t)more;
