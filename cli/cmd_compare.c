@@ -218,7 +218,8 @@ static pfc_code kind_of(const compare_opts *o, const pfc_take *t, const char *te
     if (t->repo)
         code = pfc_repo_resolve(t->repo, text, id, err);
     else
-        pfc_err_set(err, PFC_ENOTFOUND, "\"%.200s\": no such file, and this folder is in no Git repository", text);
+        pfc_err_set(err, PFC_ENOTFOUND,
+                    "\"%.200s\": no such file, and this folder is in no Git repository", text);
     if (code && (is_run_id(text) || (o->stored && is_commit_id(text)))) {
         *kind = SIDE_RUN;
         code = PFC_OK;

@@ -198,7 +198,6 @@ static pfc_code judge(const pfc_measurement *a, const pfc_measurement *b, double
     double *vb = values_of(b, by_block, &nb);
     pfc_code code;
 
-    row->exact = opts.exact;
     row->a = side_of(a);
     row->b = side_of(b);
     if (judged_in_pairs(a, b, row)) {

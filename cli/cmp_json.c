@@ -64,8 +64,6 @@ static json_t *judged_json(const pfc_cmp_row *r)
     json_object_set_new(doc, "verdict", json_string(pfc_cmp_name(r->verdict)));
     if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_rounds)
         json_object_set_new(doc, "more_rounds", json_integer((json_int_t)r->more_rounds));
-    if (r->exact)
-        json_object_set_new(doc, "exact", json_true());
     if (r->secondary)
         json_object_set_new(doc, "secondary", json_true());
     return doc;
