@@ -164,6 +164,25 @@ static const json_t *cell(const json_t *columns, const char *key, size_t i)
     return json_array_get(json_object_get(columns, key), i);
 }
 
+/* Rows of the commits without a result that lie before a position, the oldest of them at the list's end. */
+static void print_broken(pfc_table *table, const json_t *broken, size_t *left, json_int_t before)
+{
+    while (*left) {
+        const json_t *one = json_array_get(broken, *left - 1);
+        const char *reason = pfc_browse_string(one, "reason");
+
+        if (json_integer_value(json_object_get(one, "position")) >= before)
+            return;
+        (*left)--;
+        pfc_table_row(table);
+        pfc_table_setf(table, 0, "%.12s", pfc_browse_string(one, "commit"));
+        pfc_table_set(table, 5, "broken");
+        pfc_table_color(table, 5, "red");
+        pfc_table_setf(table, 6, "%.200s%s%.700s", pfc_browse_string(one, "subject"),
+                       *pfc_browse_string(one, "subject") ? ": " : "", reason);
+    }
+}
+
 static void print_points(const pfc_cli *cli, const json_t *answer)
 {
     static const pfc_col cols[] = { { "COMMIT", false }, { "MEDIAN", true }, { "LOW", true },
@@ -171,11 +190,14 @@ static void print_points(const pfc_cli *cli, const json_t *answer)
                                     { "SUBJECT", false } };
     const json_t *columns = json_object_get(answer, "columns");
     const json_t *changes = json_object_get(answer, "changes");
+    const json_t *broken = json_object_get(answer, "broken");
+    size_t left = json_array_size(broken);
     pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
 
     for (size_t i = 0; i < json_array_size(json_object_get(columns, "median")); i++) {
         const char *commit = json_string_value(cell(columns, "commit", i));
 
+        print_broken(table, broken, &left, json_integer_value(cell(columns, "position", i)));
         pfc_table_row(table);
         pfc_table_setf(table, 0, "%.12s", commit ? commit : "");
         pfc_browse_value(table, 1, cell(columns, "median", i));
@@ -190,6 +212,7 @@ static void print_points(const pfc_cli *cli, const json_t *answer)
                 pfc_browse_percent(table, 5, json_object_get(change, "rel_change"));
         }
     }
+    print_broken(table, broken, &left, INT64_MAX);
     pfc_table_print(table);
 }
 

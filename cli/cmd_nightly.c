@@ -99,8 +99,10 @@ static const char nightly_doc[] =
     "prints a short report."
     "\vThe first round of a project measures its newest commit alone.\n"
     "\n"
-    "Exit status 1 when the round brought a regression, 4 when the newest commit is broken, 5 when "
-    "something could not be measured or judged.\n"
+    "Exit status 1 when the round brought a regression; else 4 when the newest commit could not be "
+    "built or measured, or a benchmark was broken at any commit of the round; else 5 when "
+    "something "
+    "could not be measured or judged.\n"
     "\n"
     "Examples:\n"
     "  perfci nightly --branch main\n"
@@ -436,6 +438,26 @@ static pfc_code get_alerts(const pfc_night *n, json_t **out, pfc_err *err)
     return code;
 }
 
+/* What gave no result at the commits that were measured. */
+static pfc_code take_broken(pfc_night *n, const pfc_night_commit *c, pfc_err *err)
+{
+    char *path = pfc_format("/api/v1/projects/%s/commits/%s", n->project, c->id.hex);
+    json_t *answer = NULL;
+    const json_t *list;
+    pfc_code code = pfc_http_json(n->http, "GET", path, NULL, NULL, &answer, err);
+
+    list = json_object_get(answer, "broken");
+    for (size_t i = 0; !code && i < json_array_size(list); i++) {
+        json_t *one = json_array_get(list, i);
+
+        json_object_set_new(one, "commit", json_string(c->id.hex));
+        json_array_append(n->broken, one);
+    }
+    json_decref(answer);
+    free(path);
+    return code;
+}
+
 static int64_t newest_id(const json_t *answer)
 {
     const json_t *list = json_object_get(answer, "alerts");
@@ -479,6 +501,9 @@ static pfc_code go_round(pfc_night *n, const nightly_opts *o, pfc_err *err)
         code = wait_judged(n, until_ns, err);
     if (!code)
         code = take_new_alerts(n, newest_id(before), err);
+    for (size_t i = 0; i < n->len && !code; i++)
+        if (n->commits[i].measured)
+            code = take_broken(n, &n->commits[i], err);
     json_decref(before);
     return code;
 }
@@ -497,6 +522,7 @@ int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv)
     pfc_cli_parse(cli, &args, argc, argv, &o);
     pfc_cli_catch_signals();
     n.alerts = json_array();
+    n.broken = json_array();
     range.to = o.branch;
     code = pfc_take_open(&n.take, cli, &o.take, o.repo, true, &range, &err);
     if (!code && !o.jobs)
@@ -522,6 +548,7 @@ int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv)
     }
     free(n.commits);
     json_decref(n.alerts);
+    json_decref(n.broken);
     free(n.project);
     free(branch);
     pfc_http_free(n.http);

@@ -27,12 +27,14 @@ typedef struct pfc_night {
     size_t len;
     size_t skipped; /* new ones beyond the limit */
     json_t *alerts; /* those that this round brought; array, owned */
-    bool judged;    /* the service has looked at all of it */
+    json_t *
+        broken; /* {commit, benchmark, metric, backend, machine_class, reason, run_id}; array, owned */
+    bool judged; /* the service has looked at all of it */
 } pfc_night;
 
 /** Prints as table and sentences, Markdown or JSON. */
 void pfc_night_print(const pfc_night *night, bool markdown);
-/** 1 a regression, 4 the newest commit is broken, 5 the service has not judged yet, 0. */
+/** 1 a regression, 4 the newest commit or a benchmark of any is broken, 5 the service has not judged yet, 0. */
 int pfc_night_exit(const pfc_night *night);
 
 #endif

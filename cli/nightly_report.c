@@ -7,9 +7,16 @@
 #include "cli/nightly.h"
 #include "core/forge/forge.h"
 
+/* A benchmark that broke has lost its values: it is told with its reason, and is no regression. */
 static bool is_regression(const json_t *alert)
 {
-    return pfc_streq(json_string_value(json_object_get(alert, "direction")), "regression");
+    return !pfc_streq(json_string_value(json_object_get(alert, "kind")), "broken") &&
+           pfc_streq(json_string_value(json_object_get(alert, "direction")), "regression");
+}
+
+static bool is_improvement(const json_t *alert)
+{
+    return pfc_streq(json_string_value(json_object_get(alert, "direction")), "improvement");
 }
 
 static size_t regressions(const pfc_night *n)
@@ -34,7 +41,7 @@ int pfc_night_exit(const pfc_night *n)
 {
     if (regressions(n))
         return PFC_EXIT_REGRESSION;
-    if (n->len && n->commits[n->len - 1].broken)
+    if ((n->len && n->commits[n->len - 1].broken) || json_array_size(n->broken))
         return PFC_EXIT_BROKEN;
     for (size_t i = 0; i < n->len; i++)
         if (!n->commits[i].measured && !n->commits[i].broken)
@@ -57,16 +64,21 @@ static json_t *night_json(const pfc_night *n)
                                                     : "failed",
                                         "run_id", (json_int_t)c->run_id, "reason", c->reason));
     }
-    return json_pack("{s:s,s:s?,s:o,s:I,s:O,s:I,s:b}", "project", n->project, "branch", n->branch,
-                     "commits", commits, "not_measured", (json_int_t)n->skipped, "alerts",
-                     n->alerts, "regressions", (json_int_t)regressions(n), "judged", n->judged);
+    return json_pack("{s:s,s:s?,s:o,s:I,s:O,s:I,s:b,s:O}", "project", n->project, "branch",
+                     n->branch, "commits", commits, "not_measured", (json_int_t)n->skipped,
+                     "alerts", n->alerts, "regressions", (json_int_t)regressions(n), "judged",
+                     n->judged, "broken", n->broken);
 }
 
 /* "3 new commits measured, 1 regression" */
 static void put_verdict(const pfc_night *n, pfc_buf *out)
 {
     const size_t worse = regressions(n);
-    const size_t better = json_array_size(n->alerts) - worse;
+    const size_t broken = json_array_size(n->broken);
+    size_t better = 0;
+
+    for (size_t i = 0; i < json_array_size(n->alerts); i++)
+        better += is_improvement(json_array_get(n->alerts, i));
 
     if (n->len == 0) {
         pfc_buf_puts(out, "no new commits");
@@ -79,6 +91,8 @@ static void put_verdict(const pfc_night *n, pfc_buf *out)
         pfc_buf_printf(out, ", %zu regression%s", worse, worse == 1 ? "" : "s");
     else
         pfc_buf_puts(out, ", no regression");
+    if (broken)
+        pfc_buf_printf(out, ", %zu broken result%s", broken, broken == 1 ? "" : "s");
     if (better)
         pfc_buf_printf(out, ", %zu improvement%s", better, better == 1 ? "" : "s");
     if (!n->judged)
@@ -111,6 +125,8 @@ static void print_markdown(const pfc_night *n)
         const json_t *alert = json_array_get(n->alerts, i);
         char change[32];
 
+        if (pfc_streq(text_of(alert, "kind"), "broken"))
+            continue; /* below, with its reason */
         change_of(alert, change);
         pfc_buf_printf(&out, "- **%s** ", change);
         pfc_markdown_code(&out, text_of(alert, "benchmark"));
@@ -120,6 +136,17 @@ static void print_markdown(const pfc_night *n)
         pfc_markdown_text(&out, text_of(alert, "backend"));
         pfc_buf_puts(&out, ", ");
         pfc_markdown_text(&out, text_of(alert, "title"));
+        pfc_buf_putc(&out, '\n');
+    }
+    for (size_t i = 0; i < json_array_size(n->broken); i++) {
+        const json_t *b = json_array_get(n->broken, i);
+
+        pfc_buf_puts(&out, "- **broken** ");
+        pfc_markdown_code(&out, text_of(b, "benchmark"));
+        pfc_buf_putc(&out, ' ');
+        pfc_markdown_text(&out, text_of(b, "backend"));
+        pfc_buf_printf(&out, " at %.12s: ", text_of(b, "commit"));
+        pfc_markdown_text(&out, text_of(b, "reason"));
         pfc_buf_putc(&out, '\n');
     }
     for (size_t i = 0; i < n->len; i++) {
@@ -173,6 +200,8 @@ static void print_alerts(const pfc_night *n)
         char change[32];
 
         change_of(alert, change);
+        if (pfc_streq(text_of(alert, "kind"), "broken"))
+            (void)snprintf(change, sizeof(change), "broken");
         pfc_table_row(table);
         pfc_table_setf(table, 0, "%lld",
                        (long long)json_integer_value(json_object_get(alert, "id")));
@@ -182,6 +211,30 @@ static void print_alerts(const pfc_night *n)
         pfc_table_set(table, 4, change);
         pfc_table_color(table, 4, is_regression(alert) ? "red" : "green");
         pfc_table_set(table, 5, text_of(alert, "title"));
+    }
+    pfc_table_print(table);
+}
+
+static void print_broken(const pfc_night *n)
+{
+    static const pfc_col cols[] = { { "BROKEN", false },
+                                    { "BACKEND", false },
+                                    { "MACHINE", false },
+                                    { "COMMIT", false },
+                                    { "REASON", false } };
+    pfc_table *table = pfc_table_new(n->cli, cols, PFC_ARRAY_LEN(cols));
+
+    pfc_table_wrap(table, PFC_ARRAY_LEN(cols) - 1);
+    for (size_t i = 0; i < json_array_size(n->broken); i++) {
+        const json_t *b = json_array_get(n->broken, i);
+
+        pfc_table_row(table);
+        pfc_table_set(table, 0, text_of(b, "benchmark"));
+        pfc_table_color(table, 0, "red");
+        pfc_table_set(table, 1, text_of(b, "backend"));
+        pfc_table_set(table, 2, text_of(b, "machine_class"));
+        pfc_table_setf(table, 3, "%.12s", text_of(b, "commit"));
+        pfc_table_set(table, 4, text_of(b, "reason"));
     }
     pfc_table_print(table);
 }
@@ -204,6 +257,8 @@ void pfc_night_print(const pfc_night *n, bool markdown)
     pfc_buf_clear(&verdict);
     if (json_array_size(n->alerts))
         print_alerts(n);
+    if (json_array_size(n->broken))
+        print_broken(n);
     if (n->len)
         print_commits(n);
 }

@@ -135,3 +135,41 @@ UPDATE alerts a SET group_id = g.id, group_series = g.n, group_measured = g.n, g
 FROM standing t JOIN grouped g ON g.commit_id = t.commit_id
 WHERE a.project_id = $1::bigint AND a.id = t.id
   AND (a.group_id, a.group_series, a.group_summary) IS DISTINCT FROM (g.id, g.n, g.summary);
+
+-- name: broken_of_series
+-- $1 series_id, $2 and $3 positions or NULL, $4 limit  -> one row a commit, the newest first
+SELECT DISTINCT ON (p.position) c.sha AS commit, c.subject, p.position, extract(epoch FROM c.time)::float8 AS time,
+       u.benchmark, u.metric, u.backend, k.class AS machine_class, u.reason, r.id AS run_id
+FROM series s
+JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id
+JOIN unmeasured u ON u.project_id = s.project_id AND u.benchmark = n.name AND u.backend = s.backend AND u.broken
+JOIN runs r ON r.project_id = u.project_id AND r.id = u.run_id AND r.branch = s.branch
+JOIN machines k ON k.id = r.machine_id AND k.class = s.machine_class
+JOIN branch_commits p ON p.project_id = r.project_id AND p.branch = s.branch AND p.commit_id = r.commit_id
+    AND p.position IS NOT NULL
+JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
+WHERE s.id = $1::bigint AND ($2::bigint IS NULL OR p.position >= $2) AND ($3::bigint IS NULL OR p.position <= $3)
+  AND NOT EXISTS (SELECT 1 FROM measurements m JOIN runs v ON v.project_id = m.project_id AND v.id = m.run_id
+                  WHERE m.project_id = s.project_id AND m.commit_id = r.commit_id AND m.series_id = s.id
+                    AND (v.id = r.id OR (v.started_at, v.run_id) > (r.started_at, r.run_id)))
+ORDER BY p.position DESC, r.started_at DESC, r.run_id DESC LIMIT $4::int;
+
+-- name: broken_of_commit
+-- $1 project_id, $2 commit_id, $3 limit  -> one row a benchmark, backend and machine class
+SELECT DISTINCT ON (u.benchmark COLLATE "C", u.backend COLLATE "C", k.class COLLATE "C")
+       c.sha AS commit, c.subject, 0::bigint AS position, extract(epoch FROM c.time)::float8 AS time,
+       u.benchmark, u.metric, u.backend, k.class AS machine_class, u.reason, r.id AS run_id
+FROM runs r
+JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
+JOIN machines k ON k.id = r.machine_id
+JOIN unmeasured u ON u.project_id = r.project_id AND u.run_id = r.id AND u.broken
+WHERE r.project_id = $1::bigint AND r.commit_id = $2::bigint
+  AND NOT EXISTS (SELECT 1 FROM benchmarks n
+                  JOIN series s ON s.project_id = n.project_id AND s.benchmark_id = n.id AND s.metric = u.metric
+                      AND s.backend = u.backend AND s.machine_class = k.class
+                  JOIN measurements m ON m.project_id = s.project_id AND m.commit_id = r.commit_id AND m.series_id = s.id
+                  JOIN runs v ON v.project_id = m.project_id AND v.id = m.run_id
+                  WHERE n.project_id = u.project_id AND n.name = u.benchmark
+                    AND (v.started_at, v.run_id) > (r.started_at, r.run_id))
+ORDER BY u.benchmark COLLATE "C", u.backend COLLATE "C", k.class COLLATE "C", r.started_at DESC, r.run_id DESC, u.metric
+LIMIT $3::int;

@@ -4,6 +4,7 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/repo/broken.h"
 #include "server/services/moved.h"
 
 static json_t *encode_commit(const pfc_commit_row *c)
@@ -94,6 +95,23 @@ static json_t *encode_value(const pfc_commit_value *v, const pfc_comparison *c)
     return json;
 }
 
+static json_t *encode_broken(const pfc_broken_results *list)
+{
+    json_t *out = json_array();
+
+    for (size_t i = 0; i < list->len; i++) {
+        const pfc_broken_result *b = &list->items[i];
+
+        json_array_append_new(
+            out, json_pack("{s:o, s:o, s:o, s:o, s:o, s:I}", "benchmark",
+                           pfc_reply_string(b->benchmark), "metric", pfc_reply_string(b->metric),
+                           "backend", pfc_reply_string(b->backend), "machine_class",
+                           pfc_reply_string(b->machine_class), "reason",
+                           pfc_reply_string(b->reason), "run_id", (json_int_t)b->run_id));
+    }
+    return out;
+}
+
 /* GET /api/v1/projects/{p}/commits/{id} */
 PFC_HANDLER(commits_get)
 {
@@ -101,6 +119,7 @@ PFC_HANDLER(commits_get)
     int64_t project = 0;
     pfc_commit_rows row = { 0 };
     pfc_commit_values values = { 0 };
+    pfc_broken_results broken = { 0 };
     pfc_run_rows runs = { 0 };
     pfc_comparison moved = { 0 };
     bool measured = false;
@@ -118,6 +137,8 @@ PFC_HANDLER(commits_get)
     code = pfc_commits_get(app->db, project, id, &row, err);
     if (!code)
         code = pfc_commit_values_list(app->db, project, row.items[0].id, &values, err);
+    if (!code)
+        code = pfc_broken_of_commit(app->db, project, row.items[0].id, &broken, err);
     if (!code)
         code = pfc_runs_list(app->db, project, row.items[0].sha,
                              (pfc_page){ .limit = PFC_LIST_MAX }, &runs, err);
@@ -145,11 +166,13 @@ PFC_HANDLER(commits_get)
             ? json_pack("{s:o, s:o, s:o}", "commit", pfc_reply_string(moved.a.commit), "margin_rel",
                         pfc_reply_number(moved.margin_rel), "summary", pfc_encode_summary(&moved))
             : json_null());
+    json_object_set_new(json, "broken", encode_broken(&broken));
     code = pfc_reply_json(reply, 200, json, err);
 
 done:
     pfc_comparison_clear(&moved);
     pfc_rows_clear(&runs);
+    pfc_rows_clear(&broken);
     pfc_rows_clear(&values);
     pfc_rows_clear(&row);
     return code;

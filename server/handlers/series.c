@@ -1,5 +1,6 @@
 /* Series: the list with sparklines, and one series in columns. */
 #include "server/handlers/handlers.h"
+#include "server/repo/broken.h"
 
 #define MAX_SPARK  200
 #define MAX_POINTS 5000
@@ -101,7 +102,34 @@ static json_t *encode_change(const pfc_window_change *c)
         "firm", c->firm, "alert_id", pfc_encode_id(c->alert_id));
 }
 
-static json_t *encode_window(const pfc_window *w)
+static json_t *encode_broken(const pfc_broken_results *list)
+{
+    json_t *out = json_array();
+
+    for (size_t i = 0; i < list->len; i++) {
+        const pfc_broken_result *b = &list->items[i];
+
+        json_array_append_new(
+            out, json_pack("{s:o, s:I, s:o, s:o, s:o, s:I}", "commit", pfc_reply_string(b->commit),
+                           "position", (json_int_t)b->position, "subject",
+                           pfc_reply_string(b->subject), "time", pfc_encode_time(b->time), "reason",
+                           pfc_reply_string(b->reason), "run_id", (json_int_t)b->run_id));
+    }
+    return out;
+}
+
+/* Of a part of the series, what lies among its points. */
+static pfc_code read_broken(pfc_db *db, const pfc_window *w, const pfc_window_opts *opts,
+                            pfc_broken_results *out, pfc_err *err)
+{
+    const pfc_window_points *p = &w->points;
+    const int64_t from = opts->from && p->len ? p->items[0].position : 0;
+    const int64_t to = opts->to && p->len ? p->items[p->len - 1].position : 0;
+
+    return pfc_broken_of_series(db, w->series.items[0].id, from, to, out, err);
+}
+
+static json_t *encode_window(const pfc_window *w, const pfc_broken_results *broken)
 {
     json_t *series = pfc_encode_series(&w->series.items[0], 0);
     json_t *changes = json_array();
@@ -117,9 +145,9 @@ static json_t *encode_window(const pfc_window *w)
                               json_pack("{s:I, s:o}", "index", (json_int_t)b->index, "fields",
                                         pfc_encode_texts(b->fields, b->fields_len)));
     }
-    return json_pack("{s:o, s:o, s:o, s:o, s:b}", "series", series, "columns",
+    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:o}", "series", series, "columns",
                      encode_columns(&w->points), "changes", changes, "boundaries", boundaries,
-                     "bucketed", w->bucketed);
+                     "bucketed", w->bucketed, "broken", encode_broken(broken));
 }
 
 /* GET /api/v1/series/{id} */
@@ -127,6 +155,7 @@ PFC_HANDLER(series_get)
 {
     pfc_window window = { 0 };
     pfc_series_rows series = { 0 };
+    pfc_broken_results broken = { 0 };
     pfc_window_opts opts = { 0 };
     int64_t id = 0, points = 0;
     pfc_code code;
@@ -147,7 +176,10 @@ PFC_HANDLER(series_get)
     if (!code)
         code = pfc_series_window(app->db, id, &opts, &window, err);
     if (!code)
-        code = pfc_reply_json(reply, 200, encode_window(&window), err);
+        code = read_broken(app->db, &window, &opts, &broken, err);
+    if (!code)
+        code = pfc_reply_json(reply, 200, encode_window(&window, &broken), err);
+    pfc_rows_clear(&broken);
     pfc_window_clear(&window);
     pfc_rows_clear(&series);
     return code;

@@ -83,9 +83,36 @@ class Results(unittest.TestCase):
         self.assertIn(f"broken since {COMMITS[6][:12]}: wrong result", self.stack.perfci("alerts", str(alert["id"])).stdout)
         self.assertIn("no value to search by", self.stack.perfci(
             "bisect", "--remote", "--project", "q", "--alert", str(alert["id"]), status=(2, 5)).stderr)
+        # marks: the series, the commit
+        here = self.stack.api(f"/projects/q/commits/{COMMITS[6]}")["broken"]
+        self.assertEqual([(b["benchmark"], b["reason"]) for b in here], [("x", "wrong result")])
+        marks = self.stack.api(f"/series/{alert['series_id']}")["broken"]
+        self.assertEqual([(b["commit"], b["reason"]) for b in marks], [(COMMITS[6], "wrong result")])
+        self.assertRegex(self.stack.perfci("series", str(alert["series_id"])).stdout,
+                         f"{COMMITS[6][:12]} .*broken +change 6: wrong result")
+        other, = (s for s in self.stack.api("/projects/q/series")["series"] if s["benchmark"] == "y")
+        self.assertEqual(self.stack.api(f"/series/{other['id']}")["broken"], [])
         self.post({**document(23, 8, {"x": 100.0, "y": 100.0}), "project": "q"})
         closed, = stack.wait_for("its end", lambda: alerts("verified_fixed"))
         self.assertEqual((closed["id"], closed["undone_by"]), (alert["id"], COMMITS[7]))
+
+    def test_a_night_with_a_broken_benchmark_lists_it_and_ends_with_four(self):
+        repo = os.path.join(self.stack.dir, "repo")
+        os.mkdir(repo)
+        stack.git(repo, "init", "-q", "-b", "main")
+        path = os.path.join(repo, "perfci.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("project: night\nbranch: main\nmeasure: cat result.json\n")
+        result = os.path.join(repo, "result.json")
+        for values, status in (({"x": 100.0, "y": 100.0}, 0), ({"x": "wrong result", "y": 100.0}, 4), ({"x": 100.0, "y": 100.0}, 0)):
+            with open(result, "w", encoding="utf-8") as file:
+                json.dump({k: v for k, v in document(41, 1, values).items() if k not in ("project", "commit", "branch")}, file)
+            stack.git(repo, "add", "-A")
+            stack.git(repo, "-c", "user.name=A", "-c", "user.email=a@b", "commit", "-q", "-m", f"status {status}")
+            report = json.loads(self.stack.perfci("nightly", "--json", cwd=repo, status=status).stdout)
+            self.assertEqual([(b["benchmark"], b["reason"]) for b in report["broken"]],
+                             [("x", "wrong result")] if status else [])
+            self.assertEqual(report["regressions"], 0)
 
     def test_two_values_of_an_exact_metric_are_refused_with_both(self):
         refused = self.post(document(31, 1, {"x": [5, 6]}), status=400)["error"]

@@ -119,7 +119,7 @@ class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
         "BisectionAnswer.culprits", "CommitAnswer.tags", "CommitsAnswer.commits[].tags", "Bisected.failure", "BisectionAnswer.finished_at", "BisectionAnswer.steps[].runner", "BisectionAnswer.steps[].seconds",
         "BisectionAnswer.verdict", "BisectionAnswer.verifications", "BisectionStartedAnswer.alert_id",
         "BisectionStartedAnswer.culprits", "BisectionStartedAnswer.finished_at", "BisectionStartedAnswer.steps",
-        "BisectionStartedAnswer.verdict", "CompareAnswer.only_a", "CompareAnswer.only_b", "Cost.run_seconds", "Cost.seconds",
+        "BisectionStartedAnswer.verdict", "CommitAnswer.broken", "SeriesAnswer.broken", "CompareAnswer.only_a", "CompareAnswer.only_b", "Cost.run_seconds", "Cost.seconds",
         "Cost.wait_seconds", "ProjectGoneAnswer.rest", "Error.error.field", "LeaseAnswer.job.build", "LeaseAnswer.job.finished_at", "LeaseAnswer.job.measure",
         "LeaseAnswer.job.position", "LeaseAnswer.job.progress", "LeaseAnswer.job.reason", "LeaseAnswer.job.run_ids",
         "NoticesAnswer.next_cursor", "NoticesAnswer.notices[].deliveries", "RunAnswer.measurements[].params",
@@ -198,7 +198,7 @@ class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
         run = support.run_document(500, 12, 300.0, branch="main", infra=True,
                                    job_id=ask("post", "/api/v1/jobs", order).json["id"], job_fence=1)
         first = run["measurements"][0]
-        run["measurements"] = [{**first, "params": {"m": "64"}, "extra": {"note": "x"}}, {**first, "benchmark": "headline", "exact": True},
+        run["measurements"] = [{**first, "params": {"m": "64"}, "extra": {"note": "x"}}, {**first, "benchmark": "headline", "exact": True, "samples": [[300.0]]},
                                {**first, "benchmark": "gemm/broken", "status": "broken", "reason": "wrong result", "samples": []}]
         ask("post", "/api/v1/runs", run)
         ask("get", "/api/v1/runs/{id}", path=f"/api/v1/runs/{run['id']}")

@@ -392,8 +392,21 @@ async function a_broken_benchmark_says_since_when_and_why({ browser, mock, state
   });
 }
 
+async function broken_results_are_marked_with_their_reason({ browser, mock }) {
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/series/101`);
+    await settled(page);
+    await page.getByRole("heading", { name: "Broken", exact: true }).waitFor();
+    await page.getByRole("cell", { name: "segmentation fault" }).waitFor();
+    await page.goto(`${mock.url}/p/kernels/commit/${"0".repeat(40)}`);
+    await settled(page);
+    await page.getByRole("heading", { name: "Broken here" }).waitFor();
+    await page.getByRole("cell", { name: "wrong result: element 3" }).waitFor();
+  });
+}
+
 export const walks = {
-  overview_to_series, a_broken_benchmark_says_since_when_and_why, a_comparison_shows_what_is_broken_and_what_differs, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
+  overview_to_series, broken_results_are_marked_with_their_reason, a_broken_benchmark_says_since_when_and_why, a_comparison_shows_what_is_broken_and_what_differs, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
   search_narrows_and_stays_in_the_address, triage_needs_a_token_and_keeps_it_in_the_tab, a_closed_service_asks_for_a_token,
   a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,
   the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, suspects_come_with_their_reasons_and_the_commands, a_drift_has_a_range_and_no_suspects, names_from_outside_are_text, size_is_no_burden,

@@ -20,7 +20,9 @@ export interface RunRow {
 }
 export interface CommitDetail extends Omit<Commit, "runs"> { paths: string[]; runs: RunRow[]; values: CommitValue[];
   against_parent: { commit: string; margin_rel: number; summary: CompareReply["summary"] } | null;
+  broken?: BrokenHere[];
 }
+export interface BrokenHere { benchmark: string; metric: string; backend: string; machine_class: string; reason: string; run_id: number }
 export interface SeriesChange { rel_change: number; direction: string; status: string; firm?: boolean; commit: string }
 export interface Series {
   id: number; project?: string; benchmark: string; metric: string; backend: string; machine_class: string;
@@ -43,6 +45,7 @@ export interface ChangePoint {
 export interface Boundary { index: number; fields: string[] }
 export interface SeriesReply {
   series: Series; columns: SeriesColumns; changes: ChangePoint[]; boundaries: Boundary[]; bucketed: boolean;
+  broken?: { commit: string; position: number; subject: string; time: string; reason: string; run_id: number }[];
 }
 export interface ReplayedChange {
   position: number; position_low: number; position_high: number; commit: string; before: number; after: number;

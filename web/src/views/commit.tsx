@@ -61,6 +61,14 @@ export function CommitView(props: { project: string; id: string }) {
         return (
           <Page title={c.subject || shortId(c.id)} lead={<><code>{shortId(c.id)}</code> · {[c.author, ...(c.tags ?? [])].join(" \u00b7 ")} · <When time={c.time} /></>}
             side={parent ? <a class="button primary" href={href.compare(props.project, parent, c.id)}>Compare with parent</a> : undefined}>
+            {(c.broken ?? []).length > 0 && <Section title="Broken here" side={<span class="muted">{plural((c.broken ?? []).length, "benchmark")} without a result</span>}>
+              <Table caption="Benchmarks that are broken at this commit" rows={c.broken ?? []} keyOf={(b) => `${b.benchmark} ${b.backend} ${b.machine_class}`} columns={[
+                { name: "Benchmark", head: true, cell: (b) => <BenchName benchmark={b.benchmark} metric={b.metric} backend={b.backend} /> },
+                { name: "Machines", cell: (b) => b.machine_class },
+                { name: "Reason", cell: (b) => b.reason },
+                { name: "Run", cell: (b) => <a href={href.run(b.run_id)}>#{b.run_id}</a> },
+              ]} />
+            </Section>}
             <Section title="Values"><Values project={props.project} commit={c} /></Section>
             <div class="split">
               <Section title="Runs">

@@ -14,7 +14,7 @@ import { ChangeBadge } from "../widgets/badge";
 import { Choice } from "../widgets/field";
 import { Command, Facts, Page, Section } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
-import { ChangesTable, PointsTable } from "./series_tables";
+import { BrokenTable, ChangesTable, PointsTable } from "./series_tables";
 import { Tuning, useTrial } from "./series_tune";
 import { Moved } from "./moved";
 import { PointVerdict } from "./point_verdict";
@@ -55,6 +55,7 @@ function Loaded(props: { reply: SeriesReply }) {
         {reply.changes.length === 0 ? <Empty title="One level throughout"><p>{trial.on ? "These settings find no change point." : "No change point was found in this series."}</p></Empty> : <ChangesTable reply={reply} />}
       </Section>
       {reply.columns.commit.length > 0 && <Tuning trial={trial} />}
+      {(reply.broken ?? []).length > 0 && <Section title="Broken" side={<span class="muted">{plural((reply.broken ?? []).length, "commit")} without a result</span>}><BrokenTable reply={reply} /></Section>}
       <Section title="About this series">
         <Facts facts={[
           ["Better is", s.direction], ["Points", plural(s.points, "point")],

@@ -36,6 +36,20 @@ export function ChangesTable(props: { reply: SeriesReply }) {
   );
 }
 
+/** Commits at which the benchmark gave no result, newest first. */
+export function BrokenTable(props: { reply: SeriesReply }) {
+  const { reply } = props;
+  return (
+    <Table caption="Broken, newest first" rows={reply.broken ?? []} keyOf={(b) => b.commit} columns={[
+      { name: "Commit", head: true, cell: (b) => <CommitLink project={reply.series.project} id={b.commit} /> },
+      { name: "Subject", cell: (b) => <span class="clip" title={b.subject}>{b.subject}</span> },
+      { name: "Time", wide: true, cell: (b) => formatWhen(parseTime(b.time)) },
+      { name: "Reason", cell: (b) => b.reason },
+      { name: "Run", cell: (b) => <a href={href.run(b.run_id)}>#{b.run_id}</a> },
+    ]} />
+  );
+}
+
 const PAGE = 50;
 
 /** Every point, newest first, a page at a time: the text alternative of the chart. */
