@@ -89,15 +89,23 @@ void pfc_browse_show_when(const json_t *when, char out[40])
         (void)strftime(out, 40, "%Y-%m-%d %H:%M", &tm);
 }
 
-void pfc_browse_show_age(const json_t *when, char out[40])
+bool pfc_browse_seconds_ago(const json_t *when, double *out)
 {
     time_t at = 0;
-    double s;
+
+    if (!read_time(when, &at))
+        return false;
+    *out = fmax(0, difftime(time(NULL), at));
+    return true;
+}
+
+void pfc_browse_show_age(const json_t *when, char out[40])
+{
+    double s = 0;
 
     out[0] = '\0';
-    if (!read_time(when, &at))
+    if (!pfc_browse_seconds_ago(when, &s))
         return;
-    s = fmax(0, difftime(time(NULL), at));
     if (s < 60)
         (void)snprintf(out, 40, "%.0f s", s);
     else if (s < 3600)

@@ -44,6 +44,8 @@ void pfc_browse_list(const pfc_cli *cli, const pfc_browse_col *cols, size_t len,
 void pfc_browse_age(pfc_table *table, size_t col, const json_t *time);
 /** A time of the API as "2026-11-23 19:05" in UTC. */
 void pfc_browse_when(pfc_table *table, size_t col, const json_t *time);
+/** Seconds since a time of the API, 0 when it lies ahead; false when it is no time. */
+bool pfc_browse_seconds_ago(const json_t *time, double *out);
 /** Both as text into out[40]; empty when it is no time. */
 void pfc_browse_show_age(const json_t *time, char out[40]);
 void pfc_browse_show_when(const json_t *time, char out[40]);

@@ -165,6 +165,8 @@ int pfc_cmd_series(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_alerts(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_events(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_audit(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_config(pfc_cli *cli, int argc, char **argv);
+int pfc_cmd_doctor(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_coverage(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_jobs(pfc_cli *cli, int argc, char **argv);
 int pfc_cmd_accept(pfc_cli *cli, int argc, char **argv);

@@ -22,6 +22,8 @@ static const struct command commands[] = {
     { "up", pfc_cmd_up, "start the service: private PostgreSQL, server, runner" },
     { "down", pfc_cmd_down, "stop it" },
     { "status", pfc_cmd_status, "show what runs" },
+    { "doctor", pfc_cmd_doctor, "what is wrong with this installation, and what mends it" },
+    { "config", pfc_cmd_config, "show: each setting and where it comes from" },
     { "run", pfc_cmd_run, "measure the working tree, a commit, or any command" },
     { "compare", pfc_cmd_compare, "verdict of B against A: files, revisions, stored runs" },
     { "check", pfc_cmd_check, "measure HEAD against its merge base: the gate for CI" },

@@ -238,6 +238,17 @@ static double retry_after(CURL *curl)
     return fmin((double)seconds, MAX_RETRY_AFTER_S);
 }
 
+static int64_t date_of(CURL *curl)
+{
+    struct curl_header *date = NULL;
+    time_t at;
+
+    if (curl_easy_header(curl, "Date", 0, CURLH_HEADER, -1, &date) != CURLHE_OK)
+        return 0;
+    at = curl_getdate(date->value, NULL);
+    return at > 0 ? (int64_t)at : 0;
+}
+
 /* What to branch on. Whatever may be over in a minute is EUNAVAIL; what needs a person is EIO. */
 static pfc_code code_of(CURLcode rc, bool overflow)
 {
@@ -304,6 +315,7 @@ pfc_code pfc_http_send(pfc_http *http, const pfc_http_req *req, pfc_http_answer 
     answer->status = (int)status;
     answer->content_type = pfc_strdup(type);
     answer->retry_after_s = retry_after(http->curl);
+    answer->date_unix_s = date_of(http->curl);
 
 done:
     curl_slist_free_all(headers);

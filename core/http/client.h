@@ -53,6 +53,7 @@ typedef struct pfc_http_answer {
     pfc_buf body;         /* NUL-terminated */
     char *content_type;   /* NULL when absent */
     double retry_after_s; /* of a Retry-After in seconds; 0 when absent */
+    int64_t date_unix_s;  /* the Date of the answer: the clock there; 0 when absent */
 } pfc_http_answer;
 
 /** PFC_EINVAL for an URL that is not http(s)://host[:port][/prefix]; *out: free it. */

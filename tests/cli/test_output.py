@@ -208,6 +208,62 @@ class Output(support.Case):
         self.stub.answers[("GET", "/api/v1/series/7")] = {"series": unknown, "columns": {}, "changes": []}
         self.assertIn("noise: not known\nreason: the noise is not known yet: 2 of 4 points\n", self.perfci("series", "7").stdout)
 
+    def test_doctor_says_what_is_wrong_and_what_mends_it(self):
+        version = self.perfci("--version").stdout.split()[1]
+        self.stub.answers.update({("GET", "/version"): {"version": version, "schema_version": 1},
+                                  ("GET", "/readyz"): {"status": "ok"}, ("GET", "/api/v1/projects"): {"projects": []},
+                                  ("GET", "/api/v1/runners"): {"runners": [{"name": "r", "last_seen_at": "2020-01-01T00:00:00Z"}]}})
+        self.write("perfci.yaml", "project: p\n")
+        found = self.json_of(self.perfci("doctor", "--quick", "--json"))
+        state = {c["check"]: c["state"] for c in found["checks"]}
+        self.assertEqual(list(state), ["perfci.yaml", "server", "clock", "database", "token", "runners", "counters", "disk"])
+        self.assertEqual([state[k] for k in ("perfci.yaml", "server", "clock", "database", "token", "runners")], ["ok"] * 5 + ["warn"])
+        self.assertTrue(all(c["hint"] for c in found["checks"] if c["state"] != "ok"), found)
+        self.assertTrue(found["ok"])
+        for path, answer, check in (("/readyz", (503, {"error": {"message": "the database takes no writes"}}), "database"),
+                                    ("/api/v1/projects", (401, {"error": {"message": "the token is not valid"}}), "token")):
+            kept, self.stub.answers[("GET", path)] = self.stub.answers[("GET", path)], answer
+            found = self.json_of(self.perfci("doctor", "--quick", "--json"), 5)
+            self.assertEqual([(c["check"], c["found"]) for c in found["checks"] if c["state"] == "fail"],
+                             [(check, answer[1]["error"]["message"])])
+            self.stub.answers[("GET", path)] = kept
+        self.stub.answers[("GET", "/version")] = {"version": "0.0.1", "schema_version": 1}
+        text = self.expect(self.perfci("doctor", "--quick"), 0).stdout
+        self.assertIn("version 0.0.1", text)
+        self.assertIn("install the same version", text)
+        self.write("perfci.yaml", "project: p\nbuidl: make\n")
+        text = self.expect(self.perfci("doctor", "--quick"), 5).stdout
+        self.assertIn("perfci.yaml:2", text)
+        os.unlink(self.path("perfci.yaml"))
+        found = self.json_of(self.perfci("doctor", "--json"))
+        self.assertIn("noise", [c["check"] for c in found["checks"]])
+
+    def test_config_shows_where_each_value_comes_from(self):
+        secret = self.write("token", "pfc_" + "0" * 64, 0o600)
+        path = self.write("repo/perfci.yaml", "project: p\nserver: http://127.0.0.1:9\nmeasure: ./bench\nbetter: higher\n")
+        self.write("config/perfci/config.yaml", "server: http://127.0.0.1:8\n")
+
+        def shown(*args, cwd="repo", **env):
+            done = self.perfci("config", "show", "--json", *args, cwd=self.path(cwd), env=env)
+            self.assertNotIn("0000000", done.stdout)
+            return {s["setting"]: (s["value"], s["from"]) for s in self.json_of(done)["settings"]}
+
+        found = shown(PERFCI_URL="", PERFCI_TOKEN_FILE=secret)
+        path = os.path.realpath(path)
+        self.assertEqual(found["server"], ("http://127.0.0.1:9", path))
+        self.assertEqual((found["project"], found["measure"], found["better"]), (("p", path), ("./bench", path), ("higher", path)))
+        self.assertEqual(found["PERFCI_TOKEN"], ("set", f"PERFCI_TOKEN_FILE: {secret}"))
+        self.assertEqual(found["timeout"], ("600 s", "default"))
+        self.assertEqual(found["unit"], (None, "not set"))
+        self.assertEqual(shown(PERFCI_URL="http://127.0.0.1:7", PERFCI_PROJECT="q")["server"], ("http://127.0.0.1:7", "PERFCI_URL"))
+        self.assertEqual(shown("--url", "http://127.0.0.1:6")["server"], ("http://127.0.0.1:6", "flag"))
+        self.assertEqual(shown(PERFCI_TOKEN="pfc_" + "0" * 64)["PERFCI_TOKEN"], ("set", "PERFCI_TOKEN"))
+        found = shown(cwd=".", PERFCI_URL="")
+        self.assertEqual(found["server"], ("http://127.0.0.1:8", "the user's config.yaml"))
+        self.assertEqual(found["perfci.yaml"], (None, "not set"))
+        self.assertIn(secret, self.perfci("config", "show", env={"PERFCI_TOKEN_FILE": secret}).stdout)
+        self.expect(self.perfci("config", "list"), 2)
+
     def test_csv_has_a_header_and_unrounded_values(self):
         rows = list(csv.DictReader(io.StringIO(self.perfci("series", "--project", "p", "--csv").stdout)))
         self.assertEqual(len(rows), 1)
