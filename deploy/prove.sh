@@ -10,6 +10,7 @@
 #   drain   SIGTERM under load, 200 times: all that was taken is answered, over within 10 s
 #   units   the systemd units under a systemd of their own, in a Debian made for it (root; else it says why not)
 #   distributions  README's two commands in a bare Debian 12 and a bare Debian 13 (root, debootstrap, an hour each)
+#   aarch64 core cross-built for AArch64 in a bare Debian 12, and its unit tests under qemu-user (root, debootstrap)
 #   soak    runs posted to a private service that is killed now and then; the counts must be exact
 #   memory  the server's memory over a million stored runs
 #   tsan    the server under ThreadSanitizer, driven by its tests, the faults and the soak
@@ -25,7 +26,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill bisect-kill queue faults points drain units distributions soak memory tsan repeat)
+all=(fuzz documents kill bisect-kill queue faults points drain units distributions aarch64 soak memory tsan repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -73,7 +74,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,27s/^# \{0,1\}//p' "$0"
+        sed -n '2,28s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -267,6 +268,22 @@ prove_distributions() {
         fi
     done
     return "$failed"
+}
+
+prove_aarch64() {
+    local out=$logs/aarch64
+    mkdir -p "$out"
+    say "aarch64: log in $out/log"
+    tests/deploy/bare.sh bookworm "$out" "dpkg --add-architecture arm64" \
+        "apt-get update -qq && apt-get install -y -qq --no-install-recommends cmake ninja-build pkg-config git python3-yaml python3-jsonschema" \
+        "./deploy/install.sh cross" \
+        "cmake -S . -B build/aarch64 -G Ninja -DCMAKE_TOOLCHAIN_FILE=deploy/cmake/aarch64.cmake -DCMAKE_BUILD_TYPE=Release -DPERFCI_CORE_ONLY=ON" \
+        "cmake --build build/aarch64" \
+        "ctest --test-dir build/aarch64 --output-on-failure --no-tests=error -j $(nproc)" >"$out/log" 2>&1 || {
+        tail -n 40 "$out/log" >&2
+        return 1
+    }
+    echo "  $(grep -h ' tests passed' "$out/log")"
 }
 
 prove_bisect-kill() {

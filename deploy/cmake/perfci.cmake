@@ -93,6 +93,10 @@ target_compile_options(perfci_test_flags INTERFACE -Wno-conversion -Wno-sign-con
 function(perfci_test name)
   cmake_parse_arguments(A "" "LABEL;TIMEOUT;COST" "SOURCES;DEPS;ENV" ${ARGN})
   perfci_pkg(criterion)
+  if(CMAKE_CROSSCOMPILING)
+    # Criterion's own runner starts no test under qemu-user.
+    list(APPEND A_SOURCES ${PROJECT_SOURCE_DIR}/tests/support/criterion_fork.c)
+  endif()
   add_executable(${name} ${A_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_link_libraries(${name} PRIVATE perfci_flags perfci_warnings ${A_DEPS} PkgConfig::criterion
