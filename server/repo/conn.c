@@ -10,6 +10,8 @@
 #include "core/base/clock.h"
 #include "server/repo/db_internal.h"
 
+#define OLDEST_VERSION 150000 /* as PQserverVersion counts */
+
 static void first_line(const char *text, char *out, size_t cap)
 {
     size_t n = strcspn(text, "\n");
@@ -166,6 +168,15 @@ pfc_code pfc_conn_open(const char *url, unsigned statement_ms, PGconn **out, pfc
         pfc_conn_message(pg, message, sizeof(message));
         PQfinish(pg);
         return pfc_err_set(err, PFC_EUNAVAIL, "database: %s", message);
+    }
+    if (PQserverVersion(pg) < OLDEST_VERSION) {
+        const char *version = PQparameterStatus(pg, "server_version");
+
+        code =
+            pfc_err_set(err, PFC_EUNAVAIL, "database: expected PostgreSQL 15 or newer, got %.40s",
+                        version ? version : "one without a version");
+        PQfinish(pg);
+        return code;
     }
     PQsetNoticeReceiver(pg, drop_notice, NULL);
     (void)snprintf(limit, sizeof(limit), "%u", statement_ms);

@@ -1,6 +1,11 @@
 """The database goes away and comes back: 503 with a sentence meanwhile, and nothing to repair."""
 import os
+import shutil
+import socket
+import struct
 import subprocess
+import tempfile
+import threading
 import unittest
 import unittest.mock
 
@@ -64,6 +69,37 @@ class DatabaseDown(unittest.TestCase):
                 self.assertEqual(server.call("GET", "/healthz").status, 200)
         # What is tried leaves nothing behind.
         self.assertEqual(support.sql(self.cluster.url, "SELECT count(*) FROM readiness").strip(), "0")
+
+    def test_an_older_postgresql_is_refused_by_its_version(self):
+        def message(kind, body):
+            return kind + struct.pack("!I", len(body) + 4) + body
+
+        def greet(listener):
+            """As a PostgreSQL 14.3 that takes everybody; it answers nothing after that."""
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.recv(65536)
+                    connection.sendall(message(b"R", struct.pack("!I", 0)) + message(b"S", b"server_version\x0014.3\x00") + message(b"Z", b"I"))
+                    connection.recv(65536)
+
+        folder = tempfile.mkdtemp(prefix="pfc-old-")
+        self.addCleanup(shutil.rmtree, folder)
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(folder + "/.s.PGSQL.5432")
+        listener.listen()
+        thread = threading.Thread(target=greet, args=(listener,))
+        thread.start()
+        server = support.Server(f"host={folder} user=perfci dbname=perfci sslmode=disable", ready=False)
+        self.addCleanup(server.close)
+        support.until("the version is said", lambda: "expected PostgreSQL 15 or newer, got 14.3" in server.log())
+        self.assertEqual(server.call("GET", "/readyz").status, 503)
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join()
 
     def test_a_write_that_has_to_wait_is_given_up(self):
         server = self.server()
