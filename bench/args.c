@@ -32,6 +32,8 @@ enum {
     KEY_TUNE,
     KEY_UNTUNE,
     KEY_MACHINE,
+    KEY_CANARY,
+    KEY_BEFORE,
     KEY_CEILINGS,
     KEY_SVG,
     KEY_COUNTERS,
@@ -86,6 +88,10 @@ static const struct argp_option options[] = {
     { "machine", KEY_MACHINE, NULL, 0,
       "show all that is known of this machine: fingerprint, CPUs, GPUs, clocks, how quiet it is",
       0 },
+    { "canary", KEY_CANARY, NULL, 0,
+      "read the canary once, as JSON, before something else is measured", 0 },
+    { "before", KEY_BEFORE, "FILE", 0,
+      "with --canary: that reading; prints what a run document says of both", 0 },
     { "ceilings", KEY_CEILINGS, NULL, 0,
       "measure what one core and all of them can do at best, and draw the roofline", 0 },
     { "svg", KEY_SVG, "FILE", 0,
@@ -170,6 +176,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         else if (pfc_counter_parse(arg, &(pfc_counter_set){ .len = 0 }, &err))
             argp_error(state, "--counters: %s", err.msg);
         args->counters = arg;
+        break;
+    case KEY_CANARY:
+        args->mode = PFC_BENCH_CANARY;
+        break;
+    case KEY_BEFORE:
+        args->before = arg;
         break;
     case KEY_MACHINE:
         args->mode = PFC_BENCH_MACHINE;

@@ -8,6 +8,26 @@
 
 #define TRIES 3 /* one look may fall into a bad moment: the machine has moved when all agree */
 
+static void read_before(pfc_bracket *b)
+{
+    b->out_of_band = true;
+    for (int i = 0; i < TRIES && b->out_of_band; i++) {
+        pfc_canary_measure(b->before, PFC_CANARY_SAMPLES);
+        b->out_of_band = pfc_band_left(&b->band, pfc_canary_reading(b->before, PFC_CANARY_SAMPLES));
+    }
+}
+
+void pfc_bracket_open_quick(pfc_bracket *b, const pfc_machine *machine, bool first)
+{
+    *b = (pfc_bracket){ .quick = true };
+    b->band_path = pfc_band_path(machine);
+    pfc_band_load(b->band_path, &b->band);
+    if (!first)
+        return;
+    pfc_load_read(NULL, &b->load);
+    read_before(b);
+}
+
 void pfc_bracket_open(pfc_bracket *b, const pfc_machine *machine, pfc_block_fn block,
                       void *block_arg)
 {
@@ -18,11 +38,7 @@ void pfc_bracket_open(pfc_bracket *b, const pfc_machine *machine, pfc_block_fn b
     pfc_timing_measure(NULL, &b->timing);
     pfc_load_read(NULL, &b->load);
     b->load.core_ghz = b->timing.core_ghz;
-    b->out_of_band = true;
-    for (int i = 0; i < TRIES && b->out_of_band; i++) {
-        pfc_canary_measure(b->before, PFC_CANARY_SAMPLES);
-        b->out_of_band = pfc_band_left(&b->band, pfc_canary_reading(b->before, PFC_CANARY_SAMPLES));
-    }
+    read_before(b);
     pfc_throttle_begin(&b->throttle, NULL, b->gpus);
 }
 
@@ -71,7 +87,7 @@ static void add_facts(const pfc_bracket *b, const double *after, pfc_pairs *extr
     char text[40];
 
     pfc_load_read(NULL, &load);
-    load.core_ghz = pfc_core_ghz();
+    load.core_ghz = b->quick ? (double)NAN : pfc_core_ghz();
     const struct {
         const char *name;
         double value;
@@ -96,6 +112,8 @@ static void add_facts(const pfc_bracket *b, const double *after, pfc_pairs *extr
         snprintf(text, sizeof(text), "%.9g", facts[i].value);
         pfc_pairs_set(extra, facts[i].name, isnan(facts[i].value) ? PFC_NOT_AVAILABLE : text);
     }
+    if (b->quick)
+        return;
     pfc_timing_facts(&b->timing, extra);
     pfc_gpus_facts(b->gpus, extra);
 }
@@ -119,7 +137,8 @@ void pfc_bracket_finish(pfc_bracket *b, pfc_run *run, bool quiet)
 
 void pfc_bracket_close(pfc_bracket *b)
 {
-    pfc_gpus_close(b->gpus);
+    if (!b->quick)
+        pfc_gpus_close(b->gpus);
     free(b->band_path);
     *b = (pfc_bracket){ 0 };
 }

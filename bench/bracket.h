@@ -19,6 +19,7 @@ typedef struct pfc_bracket {
     pfc_load load;
     double before[PFC_CANARY_SAMPLES];
     bool out_of_band; /* already before the run */
+    bool quick;       /* the canary, the load and the band alone */
     pfc_block_fn block;
     void *block_arg;
 } pfc_bracket;
@@ -26,6 +27,9 @@ typedef struct pfc_bracket {
 /** Before a run on `machine`; close it whatever comes. `block` is how blocks are run. */
 void pfc_bracket_open(pfc_bracket *b, const pfc_machine *machine, pfc_block_fn block,
                       void *block_arg);
+/** The same without blocks, clocks and GPUs: some milliseconds. `first`: reads the canary; else the
+ *  caller fills in what was read before (`before`, `out_of_band`, `load`). */
+void pfc_bracket_open_quick(pfc_bracket *b, const pfc_machine *machine, bool first);
 /** A pfc_block_fn whose arg is the bracket: runs the block and notes what slowed it. */
 pfc_code pfc_bracket_block(void *arg, const pfc_block_spec *spec, pfc_block *out, pfc_err *err);
 /** After it: adds the canary's measurement with all that was read, sets run->infra when the machine

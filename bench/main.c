@@ -145,6 +145,17 @@ static int run_describe(const pfc_bench_args *args)
     return status;
 }
 
+static int run_canary(const pfc_bench_args *args)
+{
+    pfc_backends backends;
+    int status;
+
+    pfc_backends_list(&backends);
+    status = pfc_bench_canary(args, &backends);
+    pfc_backends_clear(&backends);
+    return status;
+}
+
 /* As a child: turns of one benchmark, as its parent asks for them. */
 static int run_serve(void)
 {
@@ -357,6 +368,8 @@ int main(int argc, char **argv)
     }
     if (args.mode == PFC_BENCH_MACHINE)
         return run_describe(&args);
+    if (args.mode == PFC_BENCH_CANARY)
+        return run_canary(&args);
     if (args.mode == PFC_BENCH_SERVE)
         return run_serve();
     if (args.mode == PFC_BENCH_PEERS)

@@ -17,6 +17,7 @@ typedef enum pfc_bench_mode {
     PFC_BENCH_TUNE,
     PFC_BENCH_UNTUNE,
     PFC_BENCH_MACHINE,
+    PFC_BENCH_CANARY, /* one reading, around the measurement of something else */
     PFC_BENCH_CEILINGS,
     PFC_BENCH_COUNTERS, /* the names of events */
     PFC_BENCH_PAIRS,    /* two builds in turns */
@@ -41,6 +42,7 @@ typedef struct pfc_bench_args {
     bool quiet;           /* no progress, no notes */
     int64_t seed;
     bool pin;
+    const char *before;   /* of the canary: the reading before; NULL: this is it */
     const char *sides[2]; /* the perfci-bench of A and of B; NULL: this program */
     double wait_quiet_s;  /* wait so long for a quiet machine, then give up; < 0: do not wait */
     double margin;        /* of pairs; 0: the default */
@@ -56,6 +58,8 @@ int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
 void pfc_bench_machine(const pfc_backends *backends, const char *suite_hash, pfc_machine *out);
 /** `--machine`: all that is known of this machine, as text or JSON; returns the exit status. */
 int pfc_bench_describe(const pfc_bench_args *args, const pfc_backends *backends);
+/** `--canary`: prints a reading, or with args->before the canary of a run document. */
+int pfc_bench_canary(const pfc_bench_args *args, const pfc_backends *backends);
 /** `--ceilings`: measures them and prints a table and the roofline, or JSON; writes args->svg. */
 int pfc_bench_ceilings(const pfc_bench_args *args);
 /** The roofline of one core and all, with the benchmarks of `run` as points (suite and run may be

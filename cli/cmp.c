@@ -241,6 +241,8 @@ static pfc_code add_pair(pfc_cmp *cmp, const pfc_measurement *a, const pfc_measu
                                                                   : NULL;
     pfc_cmp_row *row;
 
+    if (pfc_turns_same_canary(a, b))
+        return PFC_OK;
     if (a->status == PFC_STATUS_SKIPPED || b->status == PFC_STATUS_SKIPPED)
         return PFC_OK; /* not available on this machine: nothing to say */
     row = pfc_cmp_add_row(cmp);

@@ -14,6 +14,7 @@
 #include "core/base/conf.h"
 #include "core/base/hash.h"
 #include "core/git/project_file.h"
+#include "runner/canary.h"
 #include "runner/workspace.h"
 
 #define PFC_HUNT_MAX_ID      64
@@ -170,8 +171,9 @@ typedef struct pfc_hunt {
     bool higher_is_better;
     bool interrupted;
     int64_t started_ns;
-    double seconds_before; /* of earlier calls */
-    char phase[160];       /* what the runs are for, in words; told with the next one */
+    double seconds_before;  /* of earlier calls */
+    pfc_canary_look canary; /* around a search by a command */
+    char phase[160];        /* what the runs are for, in words; told with the next one */
     bool phase_told;
     double to_go; /* runs, as last estimated; by to_go_ns */
     int64_t to_go_ns;

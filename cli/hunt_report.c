@@ -364,6 +364,12 @@ static void print_json(const pfc_hunt *h, const pfc_bisect_report *report,
     json_t *doc = report_json(h, report, stop);
     json_t *open = culprits_json(h, report, false);
 
+    /* Readings of the same fixed work before and after: they differ when the machine did. */
+    json_object_set_new(
+        doc, "canary",
+        h->canary.read ? json_pack("{s:o,s:o,s:b}", "before_ns", number(h->canary.before_ns),
+                                   "after_ns", number(h->canary.after_ns), "moved", h->canary.moved)
+                       : json_null());
     json_object_set_new(doc, "confirmed",
                         json_boolean(names_culprits(report) && pfc_hunt_confirms(h)));
     /* Named by the search, blamed by nobody: see evidence. */

@@ -262,11 +262,24 @@ static pfc_code search(pfc_hunt *h, pfc_err *err)
     return code;
 }
 
+/* What it says of the machine is said with the answer; a suite's runs have one each. */
+static void end_canary(pfc_hunt *h, pfc_canary *canary)
+{
+    if (pfc_canary_end(canary, NULL, 0, &h->canary))
+        pfc_cli_warn(h->cli,
+                     "the machine changed its speed during the search (canary %.3g us, then "
+                     "%.3g us): single runs may say more about it than about the code",
+                     h->canary.before_ns / 1000, h->canary.after_ns / 1000);
+}
+
 pfc_code pfc_hunt_run(pfc_hunt *h, pfc_err *err)
 {
+    pfc_canary canary = { 0 };
     bool again = true;
     pfc_code code = PFC_OK;
 
+    if (h->measure.measure)
+        pfc_canary_begin(&canary, NULL);
     while (!code && again) {
         again = false;
         code = search(h, err);
@@ -276,5 +289,6 @@ pfc_code pfc_hunt_run(pfc_hunt *h, pfc_err *err)
             code = pfc_hunt_pairs_doubt(h, &again, err);
     }
     pfc_hunt_view_wipe(h);
+    end_canary(h, &canary);
     return code;
 }

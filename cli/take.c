@@ -15,6 +15,7 @@
 #include "core/base/proc.h"
 #include "core/base/rng.h"
 #include "core/import/import.h"
+#include "runner/canary.h"
 
 enum { COMMAND_REPEATS = 5, SUITE_REPEATS = 1, ERROR_BYTES = 64 * 1024 };
 
@@ -281,22 +282,46 @@ static pfc_code once_more(pfc_take *t, const pfc_commit_id *id, pfc_run **run, p
     return code;
 }
 
+/* A suite brackets itself. */
+static void watch(pfc_take *t, pfc_canary *canary)
+{
+    pfc_canary_begin(canary, NULL);
+    if (!canary->before && !t->no_canary)
+        pfc_cli_note(t->cli, "no canary: %s; a machine that changes its speed is not noticed",
+                     canary->reason);
+    t->no_canary = !canary->before;
+}
+
+static void say_moved(const pfc_take *t)
+{
+    pfc_cli_warn(t->cli,
+                 "the machine changed its speed during the measurement (canary): the run is "
+                 "marked as disturbed by infrastructure");
+}
+
 static pfc_code repeat(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pfc_err *err)
 {
     const size_t n = repeats(t);
+    pfc_canary canary = { 0 };
     pfc_run *run = NULL;
     pfc_code code = PFC_OK;
 
+    if (t->measure.measure)
+        watch(t, &canary);
     for (size_t i = 0; i < n && !code; i++) {
         pfc_cli_progress(t->cli, "measuring %zu of %zu", i + 1, n);
         code = once_more(t, id, &run, err);
     }
     pfc_cli_progress(t->cli, "%s", "");
-    if (code)
+    if (code) {
+        pfc_canary_clear(&canary);
         pfc_run_free(run);
-    else
-        *out = run;
-    return code;
+        return code;
+    }
+    if (pfc_canary_end(&canary, &run, 1, NULL))
+        say_moved(t);
+    *out = run;
+    return PFC_OK;
 }
 
 /* ---- what is measured ---- */
@@ -490,6 +515,7 @@ pfc_code pfc_take_pair(pfc_take *t, const pfc_commit_id *a, const pfc_commit_id 
     const size_t most = stop->most ? stop->most : PFC_TAKE_MAX_REPEATS;
     const pfc_commit_id *const sides[2] = { a, b };
     pfc_run *runs[2] = { NULL, NULL };
+    pfc_canary canary = { 0 };
     char session[33];
     bool done = false;
     int64_t started_ns;
@@ -503,6 +529,8 @@ pfc_code pfc_take_pair(pfc_take *t, const pfc_commit_id *a, const pfc_commit_id 
     pfc_buf_init(&order, PFC_TURNS_ROUND * PFC_TAKE_MAX_REPEATS + 1);
     pfc_random_id(session);
     pfc_rng_seed(&rng, t->opts->seed);
+    if (!code && t->measure.measure)
+        watch(t, &canary);
     started_ns = pfc_clock_ns();
     while (!code && !done && n < most && time_for_one_more(stop, n, started_ns)) {
         code = one_round(t, sides, (size_t)pfc_rng_below(&rng, 2), n + 1, runs, &order, err);
@@ -515,10 +543,14 @@ pfc_code pfc_take_pair(pfc_take *t, const pfc_commit_id *a, const pfc_commit_id 
     pfc_cli_progress(t->cli, "%s", "");
     pfc_buf_clear(&order);
     if (code) {
+        pfc_canary_clear(&canary);
         pfc_run_free(runs[0]);
         pfc_run_free(runs[1]);
         return code;
     }
+    if (pfc_canary_end(&canary, runs, 2, NULL))
+        say_moved(t);
+    pfc_turns_mark_canary(runs, 2, session);
     *run_a = runs[0];
     *run_b = runs[1];
     *rounds = n;

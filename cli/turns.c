@@ -19,6 +19,25 @@ void pfc_turns_mark(pfc_run *run, char side, const char *session, const char *or
     }
 }
 
+void pfc_turns_mark_canary(pfc_run *const *runs, size_t len, const char *session)
+{
+    for (size_t i = 0; i < len; i++)
+        for (size_t k = 0; k < runs[i]->measurements_len; k++) {
+            pfc_measurement *m = &runs[i]->measurements[k];
+
+            if (pfc_streq(m->benchmark, PFC_CANARY_BENCHMARK))
+                pfc_pairs_set(&m->extra, "pair_session", session);
+        }
+}
+
+bool pfc_turns_same_canary(const pfc_measurement *a, const pfc_measurement *b)
+{
+    const char *session = pfc_pairs_get(&a->extra, "pair_session");
+
+    return pfc_streq(a->benchmark, PFC_CANARY_BENCHMARK) && session &&
+           pfc_streq(session, pfc_pairs_get(&b->extra, "pair_session"));
+}
+
 static size_t turns_of(const char *order, char side)
 {
     size_t n = 0;

@@ -13,6 +13,10 @@
 
 /** side: 'a' or 'b'. */
 void pfc_turns_mark(pfc_run *run, char side, const char *session, const char *order);
+/** The canary of a session is read once around it: both documents have the same, and say so. */
+void pfc_turns_mark_canary(pfc_run *const *runs, size_t len, const char *session);
+/** Both are the canary of one session: there is nothing to compare. */
+bool pfc_turns_same_canary(const pfc_measurement *a, const pfc_measurement *b);
 /** The order, when both were taken in one session, `a` and `b` are its two sides, and no block is
  *  missing; else NULL. *swapped: `a` is the session's side b. */
 const char *pfc_turns_order(const pfc_measurement *a, const pfc_measurement *b, bool *swapped);

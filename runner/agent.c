@@ -19,6 +19,7 @@
 #include "core/base/log.h"
 #include "core/base/rng.h"
 #include "runner/built.h"
+#include "runner/canary.h"
 #include "runner/job.h"
 #include "runner/priv.h"
 #include "runner/spool.h"
@@ -280,6 +281,7 @@ static pfc_code measure(agent *a, pfc_workspace *ws, const pfc_conf *conf, const
                           .backends_len = task->backends_len };
     const int64_t launches = task->launches > 0 ? task->launches : COMMAND_REPEATS;
     const int64_t repeats = conf->measure ? launches : 1;
+    pfc_canary canary = { 0 };
     pfc_code code = PFC_OK;
 
     /* A search names one benchmark, which of a command's output is read by who searches. */
@@ -290,6 +292,8 @@ static pfc_code measure(agent *a, pfc_workspace *ws, const pfc_conf *conf, const
         wanted.backends_len = 1;
     }
     lease->progress = "building and measuring";
+    if (conf->measure)
+        pfc_canary_begin(&canary, NULL);
     for (int64_t n = 0; n < repeats && !code; n++) {
         pfc_outcome next = { 0 };
 
@@ -305,6 +309,9 @@ static pfc_code measure(agent *a, pfc_workspace *ws, const pfc_conf *conf, const
             pfc_outcome_clear(&next);
         }
     }
+    if (!code && out->kind == PFC_OUTCOME_MEASURED && pfc_canary_end(&canary, &out->run, 1, NULL))
+        pfc_log(PFC_WARN, "canary_moved", "job", lease->job->id);
+    pfc_canary_clear(&canary);
     if (!code && out->kind == PFC_OUTCOME_MEASURED)
         look_at_build(a, ws, conf, &opts, id, lease->job, out->run);
     free(filter);

@@ -25,7 +25,7 @@ v=$(cat "values/$1") || exit 9
 [ "$v" = flaky ] && v=100 && [ $((n % 2)) = 0 ] && exit 1
 awk -v v="$v" -v n=$n 'BEGIN { print v * (1 + (n * 7 % 11 - 5) / 500) }'
 """
-KEYS = {"verdict", "culprits", "runs", "builds", "commits_measured", "seconds", "stopped", "confirmed", "unconfirmed", "evidence"}
+KEYS = {"verdict", "culprits", "runs", "builds", "commits_measured", "seconds", "stopped", "canary", "confirmed", "unconfirmed", "evidence"}
 LEFT = {"budget_runs", "candidates", "likeliest", "probability_none", "expected_more_runs"}
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import subprocess
 
 import support
 
@@ -47,7 +49,8 @@ class Run(Repository):
     def test_the_document_names_the_commit_only_when_the_tree_is_clean(self):
         doc = self.json_of(self.here("run", "--json"))
         self.assertEqual(doc["commit"], self.commits["fast"])
-        m, = doc["measurements"]
+        m, canary = doc["measurements"]
+        self.assertEqual((canary["benchmark"], len(canary["samples"])), ("canary", 2))
         self.assertEqual((m["metric"], m["unit"], m["direction"]), ("latency", "ms", "lower"))
         for block in m["samples"]:
             self.assertAlmostEqual(block[0], 80, delta=0.4)
@@ -127,6 +130,78 @@ class Run(Repository):
 
     def test_a_time_out_is_infrastructure(self):
         self.expect(self.here("run", "--timeout", "1s", "--repeats", "1", "--", "sleep", "600"), 5)
+
+
+class Canary(Repository):
+    """The fixed work that brackets a suite brackets a user's command, too."""
+
+    def beside(self, script=None):
+        """perfci in a folder of its own, with this perfci-bench beside it."""
+        os.makedirs(self.path("bin"), exist_ok=True)
+        shutil.copy(support.PERFCI, self.path("bin/perfci"))
+        if script:
+            self.write("bin/perfci-bench", script, 0o755)
+        return lambda *args: subprocess.run([self.path("bin/perfci"), *args], cwd=self.repo, env=self.env, text=True, check=False,
+                                            stdin=subprocess.DEVNULL, capture_output=True, timeout=600)
+
+    def bench(self, *args, text=None):
+        return subprocess.run([os.path.join(support.BIN, "perfci-bench"), "--canary", *args], input=text, env=self.env, text=True,
+                              check=True, capture_output=True, timeout=60).stdout
+
+    def test_both_readings_and_the_verdict_are_in_the_document(self):
+        before = json.loads(self.bench())
+        self.assertEqual(len(before["samples_ns"]), 41)
+        # A machine that was three times as slow before: it moved, whatever it does now.
+        slow = {**before, "samples_ns": [3 * s for s in before["samples_ns"]]}
+        doc = json.loads(self.bench("--before", "-", text=json.dumps(slow)))
+        canary, = doc["measurements"]
+        self.assertTrue(doc["infra"])
+        self.assertEqual((canary["benchmark"], canary["metric"], [len(b) for b in canary["samples"]]), ("canary", "canary_ns", [41, 41]))
+        self.assertEqual(canary["samples"][0], slow["samples_ns"])
+        self.assertIn("before_ns", canary["extra"])
+
+    MOVED = """#!/bin/sh
+echo "$@" >> "$HOME/asked"
+case "$*" in *--before*) cat > "$HOME/before"
+  echo '{"schema":"perfci.run/1","id":"00000000000000000000000000000001","suite":"canary","suite_hash":"","infra":true,'\
+'"started_at":"2026-01-01T00:00:00.000Z","finished_at":"2026-01-01T00:00:00.000Z","machine":MACHINE,'\
+'"measurements":[{"benchmark":"canary","metric":"canary_ns","backend":"","unit":"ns","direction":"lower","status":"ok",'\
+'"samples":[[50],[90]],"extra":{"before_ns":"50000","after_ns":"90000"}}]}';; *) echo '{"reading":1}';; esac
+"""
+
+    def moved(self):
+        machine = json.loads(self.bench("--before", "-", text=self.bench()))["machine"]
+        return self.beside(self.MOVED.replace("MACHINE", json.dumps(machine)))
+
+    def test_a_machine_that_moved_is_infrastructure_in_run_compare_and_bisect(self):
+        perfci = self.moved()
+        done = self.expect(perfci("run", "--json"), 0)
+        doc = json.loads(done.stdout)
+        self.assertTrue(doc["infra"])
+        self.assertEqual(doc["measurements"][-1]["samples"], [[50], [90]])
+        self.assertIn("the machine changed its speed", done.stderr)
+        with open(self.path("asked"), encoding="ascii") as f:
+            self.assertEqual(f.read().splitlines(), ["--canary --quiet", "--canary --quiet --before -"])
+        with open(self.path("before"), encoding="ascii") as f:
+            self.assertEqual(f.read(), '{"reading":1}\n')
+        # Pairs stand in spite of it; both documents say so, and the canary is no row of theirs.
+        done = self.expect(perfci("compare", "docs", "slow", "--json", "--save", self.path("kept")), 1)
+        self.assertEqual([r["benchmark"] for r in json.loads(done.stdout)["rows"]], ["headline"])
+        for name in ("a", "b"):
+            with open(self.path("kept", f"{name}.json"), encoding="utf-8") as f:
+                self.assertTrue(json.load(f)["infra"])
+        done = self.expect(perfci("bisect", "--good", "base", "--bad", "slow", "--no-confirm", "--json"), 1)
+        self.assertEqual(json.loads(done.stdout)["canary"], {"before_ns": 50000, "after_ns": 90000, "moved": True})
+
+    def test_without_perfci_bench_there_is_none_and_it_is_said(self):
+        perfci = self.beside()
+        done = self.expect(perfci("run", "--json"), 0)
+        doc = json.loads(done.stdout)
+        self.assertEqual([m["benchmark"] for m in doc["measurements"]], ["headline"])
+        self.assertNotIn("infra", doc)
+        self.assertIn("no canary: no perfci-bench beside this program", done.stderr)
+        self.beside("#!/bin/sh\nexit 64\n")
+        self.assertIn("no canary: perfci-bench --canary ended with status 64", self.expect(perfci("run"), 0).stderr)
 
 
 class Compare(Repository):
