@@ -87,7 +87,7 @@ class Run(Repository):
     def test_the_file_asks_for_time_and_directions(self):
         self.write("repo/perfci.yaml", "measure: sleep 0.01\ntime: true\n")
         doc = self.json_of(self.here("run", "--json", "--repeats", "1"))
-        self.assertEqual({m["metric"] for m in doc["measurements"]}, {"wall_time_ns", "process_cpu_time_ns", "max_rss_bytes"})
+        self.assertEqual({m["metric"] for m in doc["measurements"]}, {"wall_time_ns", "process_cpu_time_ns", "max_rss_bytes", "canary_ns"})
         rows = self.json_of(self.here("compare", "docs", "slow", "--json", "--margin", "10"), 0)["rows"]
         self.assertEqual({r["metric"] for r in rows}, {"wall_time_ns", "process_cpu_time_ns", "max_rss_bytes"})
         self.write("repo/perfci.yaml", "measure: 'echo \"{\\\"metrics\\\": {\\\"score\\\": $(cat value)}}\"'\n")
