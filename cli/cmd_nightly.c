@@ -429,6 +429,20 @@ static pfc_code wait_judged(pfc_night *n, int64_t until_ns, pfc_err *err)
     return code;
 }
 
+/* How the project stands after the round, also with alerts of earlier ones. */
+static pfc_code take_standing(pfc_night *n, pfc_err *err)
+{
+    char *path = pfc_format("/api/v1/projects/%s", n->project);
+    json_t *answer = NULL;
+    pfc_code code = pfc_http_json(n->http, "GET", path, NULL, NULL, &answer, err);
+
+    if (!code)
+        n->standing = json_incref(json_object_get(answer, "standing"));
+    json_decref(answer);
+    free(path);
+    return code;
+}
+
 static pfc_code get_alerts(const pfc_night *n, json_t **out, pfc_err *err)
 {
     char *path = pfc_format("/api/v1/alerts?project=%s&limit=1000", n->project);
@@ -504,6 +518,8 @@ static pfc_code go_round(pfc_night *n, const nightly_opts *o, pfc_err *err)
     for (size_t i = 0; i < n->len && !code; i++)
         if (n->commits[i].measured)
             code = take_broken(n, &n->commits[i], err);
+    if (!code)
+        code = take_standing(n, err);
     json_decref(before);
     return code;
 }
@@ -549,6 +565,7 @@ int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv)
     free(n.commits);
     json_decref(n.alerts);
     json_decref(n.broken);
+    json_decref(n.standing);
     free(n.project);
     free(branch);
     pfc_http_free(n.http);

@@ -29,7 +29,8 @@ typedef struct pfc_night {
     json_t *alerts; /* those that this round brought; array, owned */
     json_t *
         broken; /* {commit, benchmark, metric, backend, machine_class, reason, run_id}; array, owned */
-    bool judged; /* the service has looked at all of it */
+    json_t *standing; /* of the project afterwards, as the service says; NULL: not asked; owned */
+    bool judged;      /* the service has looked at all of it */
 } pfc_night;
 
 /** Prints as table and sentences, Markdown or JSON. */

@@ -64,10 +64,10 @@ static json_t *night_json(const pfc_night *n)
                                                     : "failed",
                                         "run_id", (json_int_t)c->run_id, "reason", c->reason));
     }
-    return json_pack("{s:s,s:s?,s:o,s:I,s:O,s:I,s:b,s:O}", "project", n->project, "branch",
+    return json_pack("{s:s,s:s?,s:o,s:I,s:O,s:I,s:b,s:O,s:O?}", "project", n->project, "branch",
                      n->branch, "commits", commits, "not_measured", (json_int_t)n->skipped,
                      "alerts", n->alerts, "regressions", (json_int_t)regressions(n), "judged",
-                     n->judged, "broken", n->broken);
+                     n->judged, "broken", n->broken, "standing", n->standing);
 }
 
 /* "3 new commits measured, 1 regression" */
@@ -121,6 +121,10 @@ static void print_markdown(const pfc_night *n)
     pfc_buf_puts(&out, ": ");
     put_verdict(n, &out);
     pfc_buf_puts(&out, "\n\n");
+    if (n->standing) {
+        pfc_markdown_text(&out, text_of(n->standing, "sentence"));
+        pfc_buf_puts(&out, "\n\n");
+    }
     for (size_t i = 0; i < json_array_size(n->alerts); i++) {
         const json_t *alert = json_array_get(n->alerts, i);
         char change[32];
@@ -255,6 +259,8 @@ void pfc_night_print(const pfc_night *n, bool markdown)
     put_verdict(n, &verdict);
     pfc_out("%s: %s\n", n->project, pfc_buf_text(&verdict));
     pfc_buf_clear(&verdict);
+    if (n->standing)
+        pfc_out("%s\n", text_of(n->standing, "sentence"));
     if (json_array_size(n->alerts))
         print_alerts(n);
     if (json_array_size(n->broken))

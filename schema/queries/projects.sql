@@ -49,3 +49,34 @@ UPDATE projects SET name = $2 WHERE id = $1::bigint;
 -- name: project_clear
 -- $1 project_id, $2 rows at most  -> rows removed; 0: the project is gone
 SELECT project_clear($1::bigint, $2::int) AS removed;
+
+-- name: project_standing
+-- $1 project_id  -> one row: open alerts by kind, headline series by their newest change. A change whose
+-- alert somebody has closed (accepted, noise, fixed) is settled; one without an alert is still watched.
+WITH waiting AS (
+    SELECT x.kind, x.regression FROM alerts a
+    JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+    WHERE a.project_id = $1::bigint AND a.state IN ('untriaged', 'acknowledged', 'investigating')),
+newest AS (
+    SELECT s.id, g.regression, g.firm, g.undone, g.state, g.open
+    FROM series s
+    LEFT JOIN LATERAL (
+        SELECT x.regression, x.firm OR x.confirmed AS firm, x.undone_commit_id IS NOT NULL AS undone, a.state,
+               a.state IN ('untriaged', 'acknowledged', 'investigating') AS open
+        FROM change_points x
+        JOIN branch_commits b ON b.project_id = x.project_id AND b.commit_id = x.commit_id AND b.branch = s.branch
+        LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
+        WHERE x.project_id = s.project_id AND x.series_id = s.id AND x.gone_at IS NULL AND x.kind <> 'drift'
+        ORDER BY b.position DESC NULLS LAST LIMIT 1) g ON true
+    WHERE s.project_id = $1::bigint AND s.headline AND s.points > 0)
+SELECT (SELECT count(*) FROM waiting) AS open,
+       (SELECT count(*) FROM waiting WHERE kind = 'step' AND regression) AS regressions,
+       (SELECT count(*) FROM waiting WHERE kind = 'broken') AS broken,
+       (SELECT count(*) FROM waiting WHERE kind = 'drift') AS drifts,
+       (SELECT count(*) FROM waiting WHERE kind = 'toolchain') AS toolchain,
+       (SELECT count(*) FROM waiting WHERE kind = 'harness') AS harness,
+       count(*) AS headline,
+       count(*) FILTER (WHERE regression AND open) AS regressed,
+       count(*) FILTER (WHERE regression AND NOT undone AND state IS NULL) AS watching,
+       count(*) FILTER (WHERE NOT regression AND firm) AS improved
+FROM newest;

@@ -76,6 +76,9 @@ run_row = members(run_id=NUMERAL, id=RUN_ID, commit=COMMIT, suite=TEXT, machine_
                   finished_at=null(TIME), measurements=COUNT, infra=TRUTH, extra=TRUTH)
 VERDICT = one_of("regression", "improvement", "same", "inconclusive", "broken")
 verdicts = members(regression=COUNT, improvement=COUNT, same=COUNT, inconclusive=COUNT, broken=COUNT)
+standing = members(level=one_of("bad", "warn", "good"), sentence=TEXT,
+                   alerts=members(open=COUNT, regression=COUNT, broken=COUNT, drift=COUNT, toolchain=COUNT, harness=COUNT),
+                   headline=members(series=COUNT, regressed=COUNT, watching=COUNT, improved=COUNT, unchanged=COUNT))
 place = {"type": ["integer", "null"], "minimum": 1, "description": "on the first-parent line, from 1; null: not on it"}
 commit = members(id=COMMIT, parents=each(COMMIT), author=TEXT, time=TIME, subject=TEXT, position=place, runs=COUNT, alerts=COUNT, tags=each(TEXT))
 value = members(series_id=NUMERAL, **SERIES, median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT,
@@ -215,7 +218,7 @@ SCHEMAS = {
     "ProjectsAnswer": page("projects", ref("ProjectAnswer")),
     "ProjectGoneAnswer": members(rows=COUNT, done=TRUTH, rest=null(TEXT),
                                  description="rest: what is left is called so until it is gone"),
-    "ProjectDetailAnswer": more(project, headline=each(headline)),
+    "ProjectDetailAnswer": more(project, headline=each(headline), standing=standing),
     "CommitsStoredAnswer": members(received=COUNT, new=COUNT),
     "CommitsAnswer": page("commits", commit),
     "CommitAnswer": more(commit, runs=each(ref("RunRow")), paths=each(TEXT), values=each(value),

@@ -7,6 +7,7 @@
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 #include "server/services/project_delete.h"
+#include "server/services/standing.h"
 
 #define DELETE_BUDGET_S 5.0 /* of one call; the client calls again for the rest */
 
@@ -17,6 +18,23 @@ static json_t *encode_project(const pfc_project *p)
                      pfc_reply_string(p->repo_url), "commits", (json_int_t)p->commits, "runs",
                      (json_int_t)p->runs, "alerts_open", (json_int_t)p->alerts_open, "last_run_at",
                      pfc_encode_time(p->last_run_at), "created_at", pfc_encode_time(p->created_at));
+}
+
+static json_t *encode_standing(const pfc_standing *s)
+{
+    char *sentence = pfc_standing_sentence(s);
+    json_t *json =
+        json_pack("{s:s, s:s, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:{s:I, s:I, s:I, s:I, s:I}}",
+                  "level", pfc_standing_level(s), "sentence", sentence, "alerts", "open",
+                  (json_int_t)s->open, "regression", (json_int_t)s->regressions, "broken",
+                  (json_int_t)s->broken, "drift", (json_int_t)s->drifts, "toolchain",
+                  (json_int_t)s->toolchain, "harness", (json_int_t)s->harness, "headline", "series",
+                  (json_int_t)s->headline, "regressed", (json_int_t)s->regressed, "watching",
+                  (json_int_t)s->watching, "improved", (json_int_t)s->improved, "unchanged",
+                  (json_int_t)(s->headline - s->regressed - s->watching - s->improved));
+
+    free(sentence);
+    return json;
 }
 
 /* GET /api/v1/projects */
@@ -121,6 +139,7 @@ PFC_HANDLER(projects_get)
 {
     pfc_projects row = { 0 };
     pfc_series_rows headline = { 0 };
+    pfc_standing standing = { 0 };
     json_t *json, *list;
     int64_t id = 0;
     pfc_code code = pfc_path_project(app, req, &id, err);
@@ -129,6 +148,8 @@ PFC_HANDLER(projects_get)
         code = pfc_projects_get(app->db, pfc_req_param(req, "p"), &row, err);
     if (!code)
         code = pfc_project_headline(app->db, id, &headline, err);
+    if (!code)
+        code = pfc_standing_get(app->db, id, &standing, err);
     if (code)
         goto done;
     json = encode_project(&row.items[0]);
@@ -144,6 +165,7 @@ PFC_HANDLER(projects_get)
                             (json_int_t)s->id));
     }
     json_object_set_new(json, "headline", list);
+    json_object_set_new(json, "standing", encode_standing(&standing));
     code = pfc_reply_json(reply, 200, json, err);
 
 done:

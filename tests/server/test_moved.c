@@ -6,6 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "server/services/moved.h"
+#include "server/services/standing.h"
 
 #include "tests/server/fixture.h"
 
@@ -140,5 +141,81 @@ Test(moved, a_margin_that_the_project_sets_holds_in_comparisons)
     pfc_comparison_clear(&c);
     pfc_detector_version_clear(&stored);
     json_decref(document);
+    pfc_db_close(db);
+}
+
+/* The figures and the sentence of a project with open alerts: never "good". */
+Test(moved, a_project_with_open_alerts_does_not_hold_its_level)
+{
+    static const struct {
+        pfc_standing s;
+        const char *level, *sentence;
+    } cases[] = {
+        { { .headline = 6 }, "good", "No open alert; 6 headline metrics unchanged." },
+        { { .open = 3, .regressions = 2, .broken = 1, .headline = 6 },
+          "bad",
+          "3 open alerts (2 regressions, 1 broken); 6 headline metrics unchanged." },
+        { { .open = 1, .broken = 1, .headline = 1 },
+          "bad",
+          "1 open alert (1 broken); 1 headline metric unchanged." },
+        { { .open = 1, .toolchain = 1 },
+          "warn",
+          "1 open alert (1 toolchain change); no headline metric yet." },
+        { { .headline = 3, .watching = 1, .improved = 1 },
+          "warn",
+          "No open alert; 1 headline metric may have regressed: watching, 1 headline metric "
+          "improved, "
+          "1 headline metric unchanged." },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
+        char *sentence = pfc_standing_sentence(&cases[i].s);
+
+        cr_assert(eq(str, sentence, (char *)(uintptr_t)cases[i].sentence));
+        cr_assert(eq(str, (char *)(uintptr_t)pfc_standing_level(&cases[i].s),
+                     (char *)(uintptr_t)cases[i].level));
+        free(sentence);
+    }
+}
+
+Test(moved, standing_counts_open_alerts_and_headlines)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    int64_t p = fx_project(db);
+    pfc_standing s = { 0 };
+    pfc_alerts alerts = { 0 }, after = { 0 };
+    const pfc_alert_filter filter = { .project_id = p };
+    const pfc_alert_change accept = { .accept = true, .state = "wont_fix", .reason = "wanted" };
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 40);
+    for (unsigned n = 1; n <= 40; n++) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "headline", "gemm_ns", n < 25 ? 100 : 115, 0.005, 12, 3, n);
+        fx_measure(run, "headline", "norm_ns", 100, 0.005, 12, 3, n + 100);
+        fx_measure(run, "gemm/a", "time_ns", n < 25 ? 100 : 115, 0.005, 12, 3, n + 200);
+        fx_ingest(db, p, run);
+    }
+    fx_detect(db);
+    pfc_test_sql(url, "UPDATE series SET headline = metric <> 'time_ns'");
+    cr_assert(eq(int, pfc_standing_get(db, p, &s, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(i64, s.open, 2));
+    cr_assert(eq(i64, s.regressions, 2));
+    cr_assert(eq(i64, s.headline, 2));
+    cr_assert(eq(i64, s.regressed, 1));
+    cr_assert(eq(i64, s.watching, 0));
+    cr_assert(eq(int, pfc_alerts_list(db, &filter, (pfc_page){ 0 }, &alerts, &err), PFC_OK));
+    for (size_t i = 0; i < alerts.len; i++) {
+        cr_assert(eq(int, pfc_alert_update(db, "ann", alerts.items[i].id, &accept, &after, &err),
+                     PFC_OK));
+        pfc_rows_clear(&after);
+    }
+    cr_assert(eq(int, pfc_standing_get(db, p, &s, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(i64, s.open + s.regressed + s.watching, 0));
+    cr_assert(eq(str, (char *)(uintptr_t)pfc_standing_level(&s), "good"));
+    pfc_rows_clear(&alerts);
+    free(url);
     pfc_db_close(db);
 }

@@ -59,6 +59,10 @@ export function startMock(dist, state) {
   const list = (name, key = name) => (state.empty ? empty(key) : fixture(name));
   const routes = [
     [/^\/projects$/, () => list("projects")],
+    [/^\/projects\/[^/]+$/, () => ({ ...list("projects").projects[0], standing: state.standing ?? {
+      level: "bad", sentence: "3 open alerts (2 regressions, 1 broken); 6 headline metrics unchanged.",
+      alerts: { open: 3, regression: 2, broken: 1, drift: 0, toolchain: 0, harness: 0 },
+      headline: { series: 6, regressed: 0, watching: 0, improved: 0, unchanged: 6 } } })],
     [/^\/projects\/[^/]+\/series$/, (url) => {
       if (state.many) return manySeries(state.many);
       const all = list("series_list", "series");

@@ -26,6 +26,10 @@ async function overview_to_series({ browser, mock }) {
   await withPage(browser, wide, async (page) => {
     await page.goto(mock.url);
     await settled(page);
+    /* What is open is said first, and never in green. */
+    const standing = page.locator(".standing");
+    assert.equal((await standing.innerText()).trim(), "3 open alerts (2 regressions, 1 broken); 6 headline metrics unchanged.");
+    assert.match(await standing.getAttribute("class"), /tone-bad/);
     await page.getByRole("article").getByRole("link", { name: "gemm_tflops" }).first().click();
     await until(page, () => document.querySelector(".uplot canvas") !== null);
     await until(page, () => location.pathname === "/series/101");

@@ -4,6 +4,13 @@ export interface Project {
   name: string; branch: string; repo_url: string | null; commits: number; runs: number; alerts_open: number;
   last_run_at: string | null;
 }
+export interface ProjectDetail extends Project {
+  standing: {
+    level: "bad" | "warn" | "good"; sentence: string;
+    alerts: { open: number; regression: number; broken: number; drift: number; toolchain: number; harness: number };
+    headline: { series: number; regressed: number; watching: number; improved: number; unchanged: number };
+  };
+}
 export interface Commit {
   id: string; parents: string[]; author: string; time: string; subject: string; position: number; runs: number;
   alerts: number; tags?: string[]; /* of releases */

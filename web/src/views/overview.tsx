@@ -1,6 +1,6 @@
 /* How things stand in one project, at a glance. */
 import { currentProject, projects } from "../api/projects";
-import type { Alert, Job, Project, RunRow, Series } from "../api/types";
+import type { Alert, Job, Project, ProjectDetail, RunRow, Series } from "../api/types";
 import { useApi } from "../api/use";
 import { Spark } from "../charts/spark";
 import { formatCount, formatShare, formatValue, plural, shortId } from "../base/format";
@@ -50,19 +50,14 @@ function MetricCard(props: { series: Series }) {
   );
 }
 
-/** The first sentence of the page: does anything need a person? */
-function Standing(props: { series: Series[] }) {
-  const count = (direction: string, status: string) => props.series.filter((s) => s.change?.direction === direction && readStatus(s.change) === status).length;
-  const [worse, better, all] = [count("regression", "confirmed"), count("improvement", "confirmed"), props.series.length];
-  const watched = count("regression", "provisional");
-  const rest = better > 0 ? `, ${better} improved` : "";
-  const [tone, icon, words] = worse > 0 ? ["bad", "alert", `${worse} of ${plural(all, "headline metric")} regressed${watched > 0 ? `, ${watched} more may have` : ""}${rest}.`] as const
-    : watched > 0 ? ["warn", "question", `${watched} of ${plural(all, "headline metric")} may have regressed: watching${rest}.`] as const
-    : better > 0 ? ["good", "check", `No headline metric regressed${rest}.`] as const
-    : ["good", "check", all === 1 ? "The headline metric holds its level." : `All ${plural(all, "headline metric")} hold their level.`] as const;
-  return (
-    <p class={`standing tone-${tone}`} role="status"><Icon name={icon} /> {words}</p>
-  );
+const ICONS = { bad: "alert", warn: "question", good: "check" } as const;
+
+/** The first sentence of the page, as the service says it: does anything need a person? */
+function Standing(props: { project: string }) {
+  const load = useApi<ProjectDetail>(`/projects/${encodeURIComponent(props.project)}`, ["run", "alert"]);
+  if (load.state !== "data") return null;
+  const { level, sentence } = load.data.standing;
+  return <p class={`standing tone-${level}`} role="status"><Icon name={ICONS[level]} /> {sentence}</p>;
 }
 
 function Headlines(props: { project: string }) {
@@ -73,7 +68,7 @@ function Headlines(props: { project: string }) {
       {({ series }) => series.length === 0
         ? <Empty title="No headline metric yet"><p>A headline metric is the geometric mean of a whole group of benchmarks. Measure one suite:</p>
           <Command text="perfci run --suite quick" what="Command: measure the quick suite" /></Empty>
-        : <><Standing series={series} /><div class="cards">{series.map((s) => <MetricCard key={s.id} series={s} />)}</div></>}
+        : <div class="cards">{series.map((s) => <MetricCard key={s.id} series={s} />)}</div>}
     </View>
   );
 }
@@ -163,6 +158,7 @@ export function Overview() {
   }
   return (
     <Page title={project.name} lead={<>branch <b>{project.branch}</b> · {plural(project.commits, "commit")} · {plural(project.runs, "run")} · last measured <When time={project.last_run_at} /></>}>
+      <Standing project={project.name} />
       <Section title="Headline metrics" side={<a href={href.seriesList(project.name)}>All series</a>}><Headlines project={project.name} /></Section>
       <Moved project={project.name} />
       <div class="split">
