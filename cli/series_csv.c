@@ -10,6 +10,7 @@
 
 #include "cli/series_read.h"
 #include "core/base/parse.h"
+#include "core/import/import.h"
 
 typedef struct column {
     const char *name;
@@ -129,6 +130,27 @@ static bool read_record(column *cols, char **cells, size_t n, char why[128])
     return true;
 }
 
+/* Ids of digits alone are no series of numbers. */
+static const char *const commit_names[] = { "commit",     "revision",    "sha",        "commit_id",
+                                            "commit_sha", "commit_hash", "git_commit", NULL };
+static const char *const attributes[] = { "branch", "version", "tag", NULL };
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (!strcasecmp(name, *names))
+            return true;
+    return false;
+}
+
+static bool higher_of(const char *name, const pfc_series_sink *sink)
+{
+    for (size_t i = 0; i < sink->directions_len; i++)
+        if (pfc_streq(sink->directions[i].name, name))
+            return sink->directions[i].higher;
+    return sink->higher_is_better || pfc_import_higher_is_better(name, NULL);
+}
+
 /* Names the columns; false when the first is not `time`. */
 static bool read_header(column *cols, char **cells, size_t n, const pfc_series_sink *sink)
 {
@@ -140,11 +162,21 @@ static bool read_header(column *cols, char **cells, size_t n, const pfc_series_s
     }
     for (size_t i = 1; i < n; i++) {
         cols[i].name = trim(cells[i]);
+        cols[i].text = is_one_of(cols[i].name, commit_names) || is_one_of(cols[i].name, attributes);
         pfc_series_reset(&cols[i].series);
         cols[i].series.id = pfc_strdup(cols[i].name);
-        cols[i].series.higher_is_better = sink->higher_is_better;
+        cols[i].series.higher_is_better = higher_of(cols[i].name, sink);
     }
     return true;
+}
+
+/* Number of the column of commits; 0: there is none. */
+static size_t commit_column(const column *cols, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (is_one_of(cols[i].name, commit_names))
+            return i;
+    return 0;
 }
 
 void pfc_series_parse_csv(char *text, size_t len, const pfc_series_sink *sink)
@@ -155,6 +187,10 @@ void pfc_series_parse_csv(char *text, size_t len, const pfc_series_sink *sink)
     size_t line = 0;
     size_t rows = 0;
     size_t found = 0;
+    size_t commit = 0;
+    char **commits = NULL;
+    size_t commits_len = 0;
+    size_t commits_cap = 0;
     char *at = text;
 
     while (at < text + len) {
@@ -174,6 +210,7 @@ void pfc_series_parse_csv(char *text, size_t len, const pfc_series_sink *sink)
             if (!read_header(cols, cells, got, sink))
                 goto done;
             n = got;
+            commit = commit_column(cols, n);
         } else if (got != n) {
             snprintf(why, sizeof(why), "want %zu cells, got %zu", n, got);
             sink->bad(sink->arg, line, why);
@@ -182,12 +219,16 @@ void pfc_series_parse_csv(char *text, size_t len, const pfc_series_sink *sink)
             break;
         } else if (!read_record(cols, cells, n, why)) {
             sink->bad(sink->arg, line, why);
+        } else if (commit) { /* in the text, which lives as long */
+            commits = pfc_grow(commits, commits_len, &commits_cap, sizeof(char *));
+            commits[commits_len++] = trim(cells[commit]);
         }
         rows++;
     }
     for (size_t i = 1; i < n; i++) {
         if (cols[i].text)
             continue;
+        cols[i].series.commits = commits;
         sink->series(sink->arg, &cols[i].series, 1);
         found++;
     }
@@ -197,6 +238,7 @@ void pfc_series_parse_csv(char *text, size_t len, const pfc_series_sink *sink)
 done:
     for (size_t i = 0; i < PFC_CSV_MAX_COLUMNS; i++)
         pfc_series_clear(&cols[i].series);
+    free(commits);
     free(cells);
     free(cols);
 }

@@ -7,14 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "core/base/buf.h"
 
 /* A file in pieces, with one character of look-ahead. */
 typedef struct source {
-    int fd;
-    char *piece;
+    int fd;      /* -1: there is no more than the piece */
+    char *own;   /* PIECE_BYTES */
+    char *piece; /* own, or what was read before */
     size_t pos;
     size_t len;
     size_t line; /* 1-based line of the next character */
@@ -29,6 +31,9 @@ static bool fill(source *s)
 
     if (s->pos < s->len)
         return true;
+    if (s->fd < 0)
+        return false;
+    s->piece = s->own;
     do {
         n = read(s->fd, s->piece, PIECE_BYTES);
     } while (n < 0 && errno == EINTR);
@@ -229,12 +234,52 @@ static void skip_bom(source *s)
         s->pos = 3;
 }
 
+/* A member "points" of whatever object. */
+static bool has_points(const char *text, size_t len)
+{
+    static const char key[] = "\"points\"";
+    const char *end = text + len;
+
+    while ((text = memmem(text, (size_t)(end - text), key, sizeof(key) - 1)) != NULL) {
+        text += sizeof(key) - 1;
+        while (text < end && is_space(*text))
+            text++;
+        if (text < end && *text == ':')
+            return true;
+    }
+    return false;
+}
+
+bool pfc_series_begins(const char *head, size_t len)
+{
+    const char *end = head + len;
+
+    if (len >= 3 && memcmp(head, "\xEF\xBB\xBF", 3) == 0)
+        head += 3;
+    while (head < end && is_space(*head))
+        head++;
+    if (head == end)
+        return true; /* no series at all */
+    if (*head == '{' || *head == '[')
+        return has_points(head, (size_t)(end - head));
+    return end - head > 4 && strncasecmp(head, "time", 4) == 0 &&
+           (is_space(head[4]) || head[4] == ',');
+}
+
 pfc_code pfc_series_read(int fd, const char *stem, const pfc_series_sink *sink, pfc_err *err)
 {
-    reader r = { .src = { .fd = fd, .line = 1 }, .stem = stem, .sink = sink };
+    return pfc_series_read_on(fd, NULL, 0, stem, sink, err);
+}
+
+pfc_code pfc_series_read_on(int fd, char *head, size_t len, const char *stem,
+                            const pfc_series_sink *sink, pfc_err *err)
+{
+    reader r = { .src = { .fd = fd, .line = 1, .piece = head, .len = len },
+                 .stem = stem,
+                 .sink = sink };
     pfc_code code = PFC_OK;
 
-    r.src.piece = pfc_alloc(PIECE_BYTES);
+    r.src.own = pfc_alloc(PIECE_BYTES);
     pfc_buf_init(&r.buf, PFC_SERIES_MAX_TEXT);
     skip_bom(&r.src);
     switch (skip_blank(&r.src)) {
@@ -254,6 +299,6 @@ pfc_code pfc_series_read(int fd, const char *stem, const pfc_series_sink *sink, 
         code = pfc_err_set(err, PFC_EIO, "cannot read: %s", strerror(r.src.error));
     pfc_series_clear(&r.series);
     pfc_buf_clear(&r.buf);
-    free(r.src.piece);
+    free(r.src.own);
     return code;
 }

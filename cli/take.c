@@ -244,6 +244,10 @@ static pfc_code once(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pfc_er
             code = pfc_measure(&t->measure, t->root, NULL, 0, &outcome, err);
         if (!code)
             code = outcome_error(&outcome, err);
+        if (!code && outcome.note[0] && !t->noted) {
+            pfc_cli_note(t->cli, "%s", outcome.note);
+            t->noted = true;
+        }
         if (!code && command)
             code = pfc_run_select(outcome.run, &wanted, err);
         if (!code && run) {

@@ -186,8 +186,15 @@ static pfc_code check_values(const pfc_import_result *r, pfc_err *err)
     return PFC_OK;
 }
 
-static pfc_code read_output(const pfc_measure_opts *opts, const pfc_proc_result *res, pfc_run **out,
-                            pfc_err *err)
+static void keep_notes(const pfc_import_result *r, pfc_outcome *out)
+{
+    if (r->notes_len > 0)
+        (void)snprintf(out->note, sizeof(out->note), "%.370s%s", r->notes[0],
+                       r->notes_len > 1 ? " (and more)" : "");
+}
+
+static pfc_code read_output(const pfc_measure_opts *opts, const pfc_proc_result *res,
+                            pfc_outcome *out, pfc_err *err)
 {
     const bool named = opts->metric && strcmp(opts->metric, "value") != 0;
     /* What a project's own command prints without naming a benchmark is its headline. */
@@ -210,8 +217,9 @@ static pfc_code read_output(const pfc_measure_opts *opts, const pfc_proc_result 
     if (!code)
         code = check_values(&r, err);
     if (!code) {
-        *out = r.runs[0];
+        out->run = r.runs[0];
         r.runs[0] = NULL;
+        keep_notes(&r, out);
     }
     pfc_import_result_clear(&r);
     return code;
@@ -268,7 +276,7 @@ static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_o
         out->run = pfc_run_new();
         add_resources(&res, false, out->run);
     } else if (out->kind == PFC_OUTCOME_MEASURED) {
-        if (read_output(opts, &res, &out->run, &fault))
+        if (read_output(opts, &res, out, &fault))
             no_result(opts, &res, &fault, out);
         else if (opts->resources)
             add_resources(&res, true, out->run);

@@ -37,6 +37,8 @@ typedef struct pfc_outcome {
     pfc_outcome_kind kind;
     char reason[PFC_WORKSPACE_REASON_BYTES]; /* one sentence unless measured */
     char hint[PFC_ERR_HINT_MAX];             /* the next step, or empty */
+    char note[PFC_WORKSPACE_REASON_BYTES];   /* of what was measured: what was left out or taken, or
+                                                empty */
     pfc_run *run;     /* when measured: id, commit, times and machine are set, project is not */
     char *log_path;   /* of the build, NULL when there was none */
     bool unavailable; /* the machine did not let perfci-bench measure: not the commit's fault */

@@ -6,7 +6,8 @@
  *         behind them a provider. No unit is in the file unless a name carries it.
  * otava   a column `time` with dates, perhaps `commit` and `branch`, then metrics: a history.
  * csv     text columns (and whole numbers that name no unit) name the benchmark, numbers whose name
- *         carries a unit or a direction are metrics. With opts.map the mapping says it all.
+ *         carries a unit or a direction are metrics. A column `commit` makes it a history in the order
+ *         of its rows. With opts.map the mapping says it all.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -264,6 +265,10 @@ const pfc_import_format pfc_import_triton = {
 
 /* ---- Otava ---- */
 
+/* Columns that say which commit a row was measured at: such a table is a history, too. */
+static const char *const commit_names[] = { "commit",     "revision",    "sha",        "commit_id",
+                                            "commit_sha", "commit_hash", "git_commit", NULL };
+
 static size_t time_column(const sniff *s)
 {
     static const char *const names[] = { "time",      "timestamp",   "date",        "datetime",
@@ -285,9 +290,6 @@ static bool match_otava(const char *text, size_t len)
 
 static pfc_code read_otava(pfc_import *in, const char *text, size_t len)
 {
-    static const char *const commits[] = {
-        "commit", "revision", "sha", "commit_id", "version", NULL
-    };
     static const char *const names[] = { "test", "test_name", "benchmark", "name", NULL };
     pfc_plan plan;
     sniff s;
@@ -301,7 +303,9 @@ static pfc_code read_otava(pfc_import *in, const char *text, size_t len)
                            "want a table with a column 'time' of dates or Unix seconds");
     }
     plan.time = time_column(&s);
-    plan.commit = pfc_csv_column(&s.csv, commits);
+    plan.commit = pfc_csv_column(&s.csv, commit_names);
+    if (plan.commit == SIZE_MAX)
+        plan.commit = pfc_csv_column1(&s.csv, "version");
     plan.branch = pfc_csv_column1(&s.csv, "branch");
     name = pfc_csv_column(&s.csv, names);
     if (name != SIZE_MAX && s.columns[name].text)
@@ -359,10 +363,14 @@ static void plan_own(pfc_import *in, pfc_plan *plan, const sniff *s)
 {
     size_t metrics = 0;
 
+    plan->commit = pfc_csv_column(&s->csv, commit_names);
+    plan->branch = plan->commit == SIZE_MAX ? SIZE_MAX : pfc_csv_column1(&s->csv, "branch");
     for (size_t i = 0; i < s->csv.names_len; i++)
-        metrics += is_metric(in, s, i);
+        metrics += i != plan->commit && is_metric(in, s, i);
     for (size_t i = 0; i < s->csv.names_len; i++) {
         const column *c = &s->columns[i];
+        if (i == plan->commit || i == plan->branch)
+            continue;
         const bool number = c->filled && !c->text;
         /* Where no name says what is a result, what is not whole is one; else the last number. */
         const bool taken =

@@ -120,6 +120,14 @@ bool pfc_plan_time(pfc_span cell, double *unix_s)
     return true;
 }
 
+void pfc_import_date(pfc_import *in, const char *text)
+{
+    double unix_s = 0.0;
+
+    if (text && pfc_plan_time((pfc_span){ text, strlen(text) }, &unix_s))
+        in->run->started_at = in->run->finished_at = unix_s;
+}
+
 /* ---- columns' names ---- */
 
 /* Where the bracket opens that the text's last byte closes; 0: nowhere behind a name. */

@@ -218,6 +218,7 @@ pfc_code pfc_import_google_benchmark_doc(pfc_import *in, const json_t *doc)
     json_t *medians = json_object();
     pfc_code code = PFC_OK;
 
+    pfc_import_date(in, pfc_import_string(json_object_get(doc, "context"), "date"));
     list_names(list, plain, medians);
     for (size_t i = 0; i < json_array_size(list) && !code; i++) {
         const json_t *b = json_array_get(list, i);

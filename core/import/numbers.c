@@ -16,9 +16,18 @@ static pfc_import_key bare_key(const pfc_import *in)
                            .unit = in->opts.unit };
 
     if (in->opts.number_is_cost && !in->opts.has_direction &&
-        !pfc_import_nature(key.metric, key.unit))
+        !pfc_import_nature(key.metric, key.unit)) {
         key.has_direction = true;
+    }
     return key;
+}
+
+/* What was taken is said. */
+static void note_cost(pfc_import *in, const pfc_import_key *key)
+{
+    if (in->opts.number_is_cost && key->has_direction && !key->higher_is_better && !in->opts.metric)
+        pfc_import_note(in, "a number without a name: lower is taken as better (perfci.yaml: "
+                            "\"better: higher\" says otherwise)");
 }
 
 /* One number a line; blank lines are fine. */
@@ -27,6 +36,7 @@ static pfc_code read_text(pfc_import *in, const char *text, size_t len)
     const pfc_import_key key = bare_key(in);
     size_t at = 0;
 
+    note_cost(in, &key);
     for (size_t line = 1; at < len; line++) {
         const char *eol = memchr(text + at, '\n', len - at);
         size_t end = eol ? (size_t)(eol - text) : len;
@@ -226,14 +236,18 @@ static pfc_code read_doc(pfc_import *in, const json_t *doc)
         return read_metrics(in, metrics);
     if (json_is_array(doc) && is_records(doc))
         return read_records(in, doc);
-    if (json_is_array(doc))
+    if (json_is_array(doc)) {
+        note_cost(in, &key);
         return read_array(in, &key, doc, NULL);
+    }
     if (name)
         key.benchmark = name;
     if (pfc_import_string(doc, "metric") && !in->opts.metric) {
         key.metric = pfc_import_string(doc, "metric");
         key.has_direction = false;
     }
+    if (!pfc_import_string(doc, "unit") && !json_object_get(doc, "higher_is_better"))
+        note_cost(in, &key);
     return read_object(in, key, doc, NULL);
 }
 

@@ -71,6 +71,7 @@ static pfc_code read_doc(pfc_import *in, const json_t *doc)
 
     if (json_is_false(json_object_get(commit, "dirty")))
         pfc_import_commit(in, pfc_import_string(commit, "id"));
+    pfc_import_date(in, pfc_import_string(doc, "datetime"));
     for (size_t i = 0; i < json_array_size(list); i++) {
         const pfc_json_at at = { .up = &root, .index = i };
         const pfc_code code = read_one(in, json_array_get(list, i), &at);

@@ -90,6 +90,8 @@ pfc_code pfc_import_failed(pfc_import *in, const pfc_import_key *key, pfc_status
 /** What follows was measured at another commit or time: texts may be NULL, time 0. */
 pfc_code pfc_import_point(pfc_import *in, const char *commit, const char *branch,
                           double time_unix_s) PFC_MUSTCHECK;
+/** When it was measured, as its format writes it; nothing for NULL or what is no date. */
+void pfc_import_date(pfc_import *in, const char *text);
 /** The run's own commit, when it is a full id. */
 void pfc_import_commit(pfc_import *in, const char *commit);
 /** A fact beside the samples, as text; a number that is not finite is left out. */

@@ -1,6 +1,7 @@
 """perfci detect holds its contract: what it reads, what it answers, how it ends."""
 
 import json
+import os
 import random
 import re
 import subprocess
@@ -96,9 +97,23 @@ class Detect(support.Case):
         rows = ["time,commit,slower,steady"]
         for i, (a, b) in enumerate(zip(SLOWER["points"], STEADY["points"])):
             rows.append(f"{a['t']},c{i},{a['v']!r},{b['v']!r}")
-        want = self.perfci("detect", "--json", text=json.dumps([SLOWER, STEADY])).stdout
+        want = self.lines(self.perfci("detect", "--json", text=json.dumps([SLOWER, STEADY])))
         done = self.expect(self.perfci("detect", "--json", text="\n".join(rows)), 1)
-        self.assertEqual(done.stdout, want)
+        change = want[0]["changes"][0]
+        for place in "", "_low", "_high":
+            change["commit" + place] = f"c{change['index' + place]}"
+        self.assertEqual(self.lines(done), want)
+
+    def test_commits_of_digits_are_ids_and_the_table_and_words_name_them(self):
+        rows = ["time,commit,branch,tokens_per_s"] + [f"{i},{1000 + i},main,{p['v']!r}" for i, p in enumerate(SLOWER["points"])]
+        path = self.write("h.csv", "\n".join(rows))
+        answer, = self.lines(self.expect(self.perfci("detect", "--json", path), 0))
+        change, = answer["changes"]
+        # A rate: more is better, by its name.
+        self.assertEqual((answer["id"], change["commit"], change["direction"]), ("tokens_per_s", "1060", "improvement"))
+        self.assertRegex(self.expect(self.perfci("detect", path), 0).stdout, r"(?s)COMMIT\n.* 1060\n")
+        self.assertIn("change at 60, commit 1060", self.expect(self.perfci("detect", "--explain", path), 0).stdout)
+        self.expect(self.perfci("detect", "--direction", "tokens_per_s=lower", path), 1)
 
     def test_missing_values_keep_their_place(self):
         values = noisy(3, (100, 60), (130, 60))
@@ -295,6 +310,68 @@ class Detect(support.Case):
             done = subprocess.run([support.PERFCI, "detect", "--json"], input=json.dumps(STEADY), stdout=full,
                                   stderr=subprocess.PIPE, env=self.env, text=True, check=False, timeout=support.DEADLINE_S)
         self.assertEqual(done.returncode, 5)
+
+
+class Results(support.Case):
+    """Files of other tools: each is a point, all together a history."""
+
+    def lines(self, done):
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def runs(self):
+        values = noisy(1, (100, 30), (130, 30))
+        for i, v in enumerate(values):
+            doc = {"context": {"date": f"2026-01-{1 + i // 24:02}T{i % 24:02}:00:00+00:00"},
+                   "benchmarks": [{"name": "BM_a", "run_name": "BM_a", "run_type": "iteration", "iterations": 1,
+                                   "real_time": v, "cpu_time": 5, "time_unit": "us"}]}
+            yield self.write(f"runs/{(i * 37) % 60:02}.json", json.dumps(doc))
+
+    def test_files_of_a_tool_are_points_in_the_order_of_their_times(self):
+        files = list(self.runs())
+        want = None
+        for given in files, sorted(files), list(reversed(files)), [self.path("runs")]:
+            done = self.expect(self.perfci("detect", "--json", *given), 1)
+            answer = next(a for a in self.lines(done) if a["metric"] == "time_ns")
+            self.assertEqual((answer["id"], answer["benchmark"], answer["backend"]), ("BM_a time_ns", "BM_a", ""))
+            change, = answer["changes"]
+            facts = {k: v for k, v in change.items() if not k.startswith("index")}
+            want = want or facts
+            self.assertEqual(facts, want)
+            self.assertAlmostEqual(change["before"], 100e3, delta=1e3)
+
+    def test_without_times_the_order_given_counts(self):
+        files = [self.write(f"{i}.txt", f"BenchmarkA-8 100 {v} ns/op\n") for i, v in enumerate(noisy(1, (100, 30), (130, 30)))]
+        answer, = self.lines(self.expect(self.perfci("detect", "--json", *files), 1))
+        self.assertEqual(answer["changes"][0]["index"], 30)
+        self.expect(self.perfci("detect", "--json", *reversed(files)), 0)
+
+    def test_commits_of_the_repository_here_give_the_order(self):
+        repo = self.path("repo")
+        os.mkdir(repo)
+        self.git("init", "-q", "-b", "main", cwd=repo)
+        rows = ["commit,latency_ms"]
+        for i, v in enumerate(noisy(1, (100, 10), (130, 10))):
+            self.env["GIT_COMMITTER_DATE"] = f"2026-01-01T{i:02}:00:00Z"
+            self.git("-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", str(i), cwd=repo)
+            rows.append(f"{self.git('rev-parse', 'HEAD', cwd=repo)},{v!r}")
+        tenth = rows[11].split(",")[0]
+        for order in (rows, [rows[0]] + rows[:0:-1]):
+            answer, = self.lines(self.expect(self.perfci("detect", "--json", self.write("r.csv", "\n".join(order)), cwd=repo), 1))
+            self.assertEqual((answer["metric"], answer["changes"][0]["commit"]), ("latency_ms", tenth))
+
+    def test_results_and_series_may_be_mixed_and_bad_files_are_named(self):
+        bad = self.write("bad.csv", "name,time_ms\nx,fast\n")
+        done = self.expect(self.perfci("detect", "--json", self.write("s.jsonl", json.dumps(SLOWER)), bad,
+                                       self.write("g.txt", "BenchmarkA-8 100 5 ns/op\n")), 2)
+        self.assertEqual([a["id"] for a in self.lines(done)], ["slower", "BenchmarkA-8 time_ns"])
+        self.assertIn("bad.csv", done.stderr)
+
+    def test_a_direction_that_nothing_says_is_told(self):
+        files = [self.write(f"{i}.json", json.dumps({"metrics": {"score": v}})) for i, v in enumerate(noisy(1, (100, 30), (130, 30)))]
+        done = self.expect(self.perfci("detect", *files), 1)
+        self.assertEqual(done.stderr.count('direction of "score" is not known: lower is taken'), 1)
+        done = self.expect(self.perfci("detect", "--direction", "score=higher", *files), 0)
+        self.assertNotIn("not known", done.stderr)
 
 
 class Frame(support.Case):

@@ -69,6 +69,18 @@ class Run(Repository):
         doc = self.json_of(self.here("run", "--json", "--repeats", "2", "--", "sh", "-c", "echo $1", "x y", "2.5"))
         self.assertEqual(doc["measurements"][0]["samples"], [[2.5], [2.5]])
 
+    def test_what_was_left_out_or_taken_is_said(self):
+        done = self.expect(self.here("run", "--repeats", "2", "--", "echo", "3"), 0)
+        self.assertEqual(done.stderr.count("lower is taken as better"), 1)
+        self.assertNotIn("is taken as better", self.here("run", "--repeats", "1").stderr)
+        path = self.write("gb.json", json.dumps({"context": {}, "benchmarks": [
+            {"name": "BM_a", "real_time": 3, "cpu_time": 3, "time_unit": "ns", "widgets": 9}]}))
+        done = self.expect(self.here("run", "--repeats", "1", "--", "cat", path), 0)
+        self.assertRegex(done.stderr, 'left out.*"widgets".*--direction')
+        self.assertNotIn("widgets", done.stdout)
+        done = self.expect(self.here("run", "--repeats", "1", "--direction", "widgets=higher", "--", "cat", path), 0)
+        self.assertIn("widgets", done.stdout)
+
     def test_google_benchmark_output_is_read(self):
         out = {"context": {"library_build_type": "release"},
                "benchmarks": [{"name": "BM_Gemm/64", "run_name": "BM_Gemm/64", "run_type": "iteration",

@@ -263,8 +263,10 @@ class Service(Stack):
         again, = self.json_of(self.here("push", run, "--json"))
         self.assertEqual((pushed["run_id"], pushed["repeated"], again["repeated"]), (again["run_id"], False, True))
         bare = self.write("number.txt", "99.5\n")
-        imported, = self.json_of(self.here("push", bare, "--commit", second, "--direction", "value=lower", "--json"))
-        imported_again, = self.json_of(self.here("push", bare, "--commit", second, "--direction", "value=lower", "--json"))
+        self.assertIn("direction of", self.expect(self.here("push", bare, "--commit", second), 2).stderr)
+        as_cost = "--commit", second, "--direction", "value=lower", "--json"
+        imported, = self.json_of(self.here("push", bare, *as_cost))
+        imported_again, = self.json_of(self.here("push", bare, *as_cost))
         self.assertEqual(imported["run_id"], imported_again["run_id"])
         self.projects_are_not_made_by_a_typo(bare, second)
         # A history names its commits in short, and becomes a run a commit.

@@ -195,6 +195,21 @@ Test(readings, asv_tells_failed_from_skipped_and_keeps_environments_apart)
     pfc_import_result_clear(&r);
 }
 
+Test(readings, a_table_with_a_column_of_commits_is_a_history)
+{
+    const pfc_import_opts split = { .split = true };
+    pfc_import_result r = read_all(
+        "name,commit,branch,time_ms\na,1060,main,1\nb,1060,main,2\na,1061,main,3\n", &split);
+
+    cr_assert(r.has_points);
+    cr_assert(eq(sz, r.runs_len, 2));
+    cr_assert(eq(str, r.runs[0]->commit, "1060"));
+    cr_assert(eq(str, r.runs[1]->branch, "main"));
+    cr_assert(eq(sz, r.runs[0]->measurements_len, 2));
+    cr_assert(eq(dbl, find(&r, "a", "time_ms")->samples[0], 1));
+    pfc_import_result_clear(&r);
+}
+
 Test(readings, a_document_behind_text_on_its_line_is_read)
 {
     const pfc_import_opts opts = { .number_is_cost = true };
