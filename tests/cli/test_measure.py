@@ -70,7 +70,7 @@ class Run(Repository):
         self.assertEqual(doc["measurements"][0]["samples"], [[2.5], [2.5]])
 
     def test_what_was_left_out_or_taken_is_said(self):
-        done = self.expect(self.here("run", "--repeats", "2", "--", "echo", "3"), 0)
+        done = self.expect(self.perfci("run", "--repeats", "2", "--", "echo", "3", cwd=self.dir), 0)
         self.assertEqual(done.stderr.count("lower is taken as better"), 1)
         self.assertNotIn("is taken as better", self.here("run", "--repeats", "1").stderr)
         path = self.write("gb.json", json.dumps({"context": {}, "benchmarks": [
