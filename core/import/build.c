@@ -139,7 +139,8 @@ static pfc_measurement *add(pfc_import *in, const pfc_import_key *key, const cha
     const char *unit = key->unit;
     char named[PFC_IMPORT_UNIT_BYTES];
 
-    if (!unit && in->opts.unit)
+    /* Where the caller names a metric, too, the unit is that metric's. */
+    if (!unit && in->opts.unit && (!in->opts.metric || strcmp(in->opts.metric, names[1]) == 0))
         unit = in->opts.unit;
     m->benchmark = pfc_strdup(names[0]);
     m->metric = pfc_strdup(names[1]);
