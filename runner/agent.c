@@ -318,26 +318,23 @@ static pfc_code measure(agent *a, pfc_workspace *ws, const pfc_conf *conf, const
     return code;
 }
 
+/* Also a suite without a value: the service keeps what was broken, and why. */
 static void judge(agent *a, pfc_lease *lease, pfc_outcome *out, bool whole, pfc_verdict *v)
 {
-    switch (out->kind) {
-    case PFC_OUTCOME_MEASURED:
+    const bool measured = out->kind == PFC_OUTCOME_MEASURED;
+
+    if (measured || (out->kind == PFC_OUTCOME_BROKEN && out->run)) {
         label_run(lease->job, out->run);
-        store(a, lease, out->run, whole, v);
-        break;
-    case PFC_OUTCOME_BROKEN:
-        set_verdict(v, "broken", out->reason);
-        break;
-    case PFC_OUTCOME_FAILED:
-        set_verdict(v, "failed", out->reason);
-        break;
-    case PFC_OUTCOME_TIMED_OUT:
-        set_verdict(v, "timed_out", out->reason);
-        break;
-    case PFC_OUTCOME_CANCELLED:
-        set_verdict(v, NULL, out->reason);
-        break;
+        store(a, lease, out->run, whole && measured, v);
     }
+    if (out->kind == PFC_OUTCOME_BROKEN && (!out->run || v->status))
+        set_verdict(v, "broken", out->reason);
+    else if (out->kind == PFC_OUTCOME_FAILED)
+        set_verdict(v, "failed", out->reason);
+    else if (out->kind == PFC_OUTCOME_TIMED_OUT)
+        set_verdict(v, "timed_out", out->reason);
+    else if (out->kind == PFC_OUTCOME_CANCELLED)
+        set_verdict(v, NULL, out->reason);
 }
 
 /* Measures what was leased: one commit, or a pair of them in the order that was asked for, both built

@@ -312,7 +312,8 @@ pfc_code pfc_measure_find_bench(const pfc_measure_opts *opts, const char *dir, c
     return code;
 }
 
-/* A suite none of whose benchmarks gave a number measured nothing. */
+/* A suite none of whose benchmarks gave a number measured nothing. What was broken, and why, is a result
+ * all the same, and stays. */
 static void judge_suite(pfc_outcome *out)
 {
     const pfc_run *run = out->run;
@@ -328,8 +329,10 @@ static void judge_suite(pfc_outcome *out)
     }
     out->kind = PFC_OUTCOME_BROKEN;
     (void)snprintf(out->reason, sizeof(out->reason), "no benchmark gave a result: %.300s", reason);
-    pfc_run_free(out->run);
-    out->run = NULL;
+    if (run->measurements_len == 0) {
+        pfc_run_free(out->run);
+        out->run = NULL;
+    }
 }
 
 pfc_code pfc_measure_run_bench(const pfc_measure_opts *opts, pfc_command *cmd, const char **argv,

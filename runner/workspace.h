@@ -89,7 +89,8 @@ typedef struct pfc_measure_opts {
  *
  * A command prints a number, {"value": x}, {"metrics": {M: x}} or any format of core/import; exit
  * 125 is BROKEN, every other non-zero status and output that holds no result (nothing, talk, nan) are
- * FAILED. A metric whose direction is not known is BROKEN and refused. A suite whose every measurement is broken is BROKEN.
+ * FAILED. A metric whose direction is not known is BROKEN and refused. A suite whose every measurement is broken is BROKEN, and
+ * out->run says what was.
  * PFC_OK for every outcome; PFC_EINVAL for bad options, PFC_ENOTFOUND when there is no
  * perfci-bench, PFC_EIO when no child can be started.
  */

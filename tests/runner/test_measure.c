@@ -266,7 +266,9 @@ Test(measure, a_suite_of_wrong_results_is_broken)
 
     cr_assert(eq(int, out.kind, PFC_OUTCOME_BROKEN), "%s", out.reason);
     cr_assert(ne(ptr, strstr(out.reason, "wrong result at 0"), NULL), "%s", out.reason);
-    cr_assert(eq(ptr, out.run, NULL));
+    cr_assert(ne(ptr, out.run, NULL), "what was broken is kept");
+    cr_assert(eq(sz, out.run->measurements_len, 1));
+    cr_assert(eq(int, out.run->measurements[0].status, PFC_STATUS_BROKEN));
     pfc_outcome_clear(&out);
     free(body);
     free(document);
