@@ -69,6 +69,7 @@ Test(directions, a_rate_and_its_inverse_are_told_apart)
         { "tokens_per_joule", NULL, HIGHER, NULL },
         { "joules_per_token", NULL, LOWER, "J/token" },
         { "errors_per_s", NULL, LOWER, NULL },
+        { "gc_ms_per_s", NULL, LOWER, NULL }, /* a share of the time */
         { "cache_misses_per_s", NULL, LOWER, NULL },
         { "1/s", NULL, HIGHER, "1/s" },
         { "value", "1/s", HIGHER, NULL },
