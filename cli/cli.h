@@ -107,6 +107,8 @@ void pfc_out_to(FILE *to, const char *fmt, va_list ap);
 void pfc_out_line(FILE *to, const char *text);
 /** A JSON text and a newline on stdout; control characters become \u escapes, which mean the same. */
 void pfc_out_json(const char *text);
+/** The same without newline and flush. */
+void pfc_out_json_part(const char *text);
 /** The document and a newline on stdout, compact; members keep their order. Takes `doc`. */
 void pfc_cli_print_json(json_t *doc);
 

@@ -42,7 +42,8 @@ static const char series_doc[] = "Lists the series of a project, or the points o
                                  "Examples:\n"
                                  "  perfci series --project kernels --headline\n"
                                  "  perfci series 42\n"
-                                 "  perfci series --metric gemm_tflops --json\n";
+                                 "  perfci series --metric gemm_tflops --json | perfci detect\n"
+                                 "  perfci series 42 --json | perfci detect --explain\n";
 
 static const pfc_arg_field series_fields[] = {
     { KEY_PROJECT, PFC_ARG_TEXT, offsetof(series_opts, project), 0, 0 },
@@ -253,6 +254,7 @@ int pfc_cmd_series(pfc_cli *cli, int argc, char **argv)
         pfc_browse_query(&path, "backend", o.backend);
         pfc_browse_query(&path, "headline", o.headline ? "1" : NULL);
         pfc_browse_query_i64(&path, "limit", (int64_t)o.limit);
+        pfc_browse_query(&path, "spark", cli->json ? "200" : NULL); /* which detect reads */
     }
     if (!code)
         code = pfc_http_json(http, "GET", pfc_buf_text(&path), NULL, NULL, &answer, &err);

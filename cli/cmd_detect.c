@@ -201,7 +201,7 @@ static void put_json(detect *d, const pfc_series_in *s, const pfc_detection *fou
     if (d->explain)
         put_reasons(out, reasons);
     pfc_buf_puts(out, "}\n");
-    fwrite(pfc_buf_text(out), 1, out->len, stdout);
+    pfc_out_json_part(pfc_buf_text(out));
     if (d->flush)
         fflush(stdout);
 }
@@ -245,18 +245,11 @@ static void put_rows(detect *d, const pfc_series_in *s, const pfc_detection *fou
     }
 }
 
-/* Names come from outside: no control character of theirs reaches a terminal. */
-static void print_text(const char *text)
-{
-    for (const char *p = text; *p; p++)
-        putchar((unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p);
-}
-
 /* In words, a series after the other: there is no table then. */
 static void put_words(const detect *d, const pfc_series_in *s, const pfc_detection *found,
                       const pfc_reasons *reasons)
 {
-    print_text(s->id);
+    pfc_out("%s", s->id);
     pfc_out(": %zu points, %zu change%s\n", s->len, found->changes_len,
             found->changes_len == 1 ? "" : "s");
     pfc_detect_plot(d->cli, s, found);
@@ -268,7 +261,7 @@ static void put_words(const detect *d, const pfc_series_in *s, const pfc_detecti
     }
     for (size_t i = 0; i < reasons->len; i++) {
         pfc_out("  %zu %s: ", reasons->items[i].index, reasons->items[i].kept ? "kept" : "dropped");
-        print_text(reasons->items[i].text);
+        pfc_out("%s", reasons->items[i].text);
         putchar('\n');
     }
     if (d->explain && reasons->len == 0)
@@ -562,7 +555,9 @@ int pfc_cmd_detect(pfc_cli *cli, int argc, char **argv)
 
     if (d.table)
         pfc_table_print(d.table);
-    if (!cli->json)
+    if (d.series == 0 && (d.bad || d.failed))
+        pfc_out_err("hint: \"perfci detect --help\" shows what it reads\n");
+    else if (!cli->json)
         pfc_cli_note(cli, "%zu series, %zu change%s%s", d.series, d.changes,
                      d.changes == 1 ? "" : "s", d.bad ? "; some lines could not be used" : "");
     if (d.bad || d.failed)

@@ -73,7 +73,7 @@ static size_t size_of(unsigned c)
     return c < 0x80 ? 1 : c < 0x800 ? 2 : 3;
 }
 
-void pfc_out_json(const char *text)
+void pfc_out_json_part(const char *text)
 {
     const char *from = text, *p = text;
     unsigned c = 0;
@@ -89,6 +89,11 @@ void pfc_out_json(const char *text)
         }
     }
     fputs(from, stdout);
+}
+
+void pfc_out_json(const char *text)
+{
+    pfc_out_json_part(text);
     fputc('\n', stdout);
     fflush(stdout);
 }

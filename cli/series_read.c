@@ -108,6 +108,8 @@ static void emit(reader *r, size_t line)
 
     if (r->buf.overflow) {
         r->sink->bad(r->sink->arg, line, "longer than 256 MiB");
+    } else if (pfc_series_is_api(pfc_buf_text(&r->buf), r->buf.len)) {
+        pfc_series_parse_api(pfc_buf_text(&r->buf), r->buf.len, r->sink);
     } else if (pfc_series_parse(pfc_buf_text(&r->buf), r->buf.len, r->stem,
                                 r->sink->higher_is_better, &r->series, &at, &err)) {
         for (size_t i = 0; i < at && i < r->buf.len; i++)

@@ -67,6 +67,10 @@ pfc_code pfc_series_parse(const char *text, size_t len, const char *stem, bool h
                           pfc_series_in *out, size_t *fault_at, pfc_err *err) PFC_MUSTCHECK;
 /** Hands the series of a whole CSV text to the sink. */
 void pfc_series_parse_csv(char *text, size_t len, const pfc_series_sink *sink);
+/** Is it what `perfci series --json` prints, of one series or of a list? */
+bool pfc_series_is_api(const char *text, size_t len);
+/** Hands its series to the sink. */
+void pfc_series_parse_api(const char *text, size_t len, const pfc_series_sink *sink);
 void pfc_series_point(pfc_series_in *series, double t, double v);
 void pfc_series_reset(pfc_series_in *series);
 void pfc_series_clear(pfc_series_in *series);

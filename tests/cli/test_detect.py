@@ -171,7 +171,7 @@ class Detect(support.Case):
         }
         for text, want in said.items():
             done = self.expect(self.perfci("detect", "--json", text=text + "\n"), 2)
-            self.assertEqual(done.stderr, f"perfci detect: standard input: line 1: {want}\n", text)
+            self.assertEqual(done.stderr, f'perfci detect: standard input: line 1: {want}\nhint: "perfci detect --help" shows what it reads\n', text)
             self.assertEqual(done.stdout, "")
 
     def test_missing_members_and_empty_repeats_are_no_complaint(self):

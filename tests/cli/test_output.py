@@ -264,6 +264,26 @@ class Output(support.Case):
         self.assertIn(secret, self.perfci("config", "show", env={"PERFCI_TOKEN_FILE": secret}).stdout)
         self.expect(self.perfci("config", "list"), 2)
 
+    def test_detect_reads_what_series_prints(self):
+        levels = [100 + n % 3 * 0.1 for n in range(30)] + [110 + n % 3 * 0.1 for n in range(30)]
+        times = [f"2026-01-{1 + n // 24:02}T{n % 24:02}:00:00Z" for n in range(60)]
+        one = {**SERIES, "direction": "lower"}
+        self.stub.answers[("GET", "/api/v1/projects/p/series")] = {
+            "series": [{**one, "spark": levels}, {**one, "id": 8, "direction": "higher", "spark": levels}], "next_cursor": None}
+        printed = self.expect(self.perfci("series", "--project", "p", "--json"), 0).stdout
+        self.assertIn("spark=200", self.stub.calls[-1][1])
+        found = [json.loads(line) for line in self.expect(self.perfci("detect", "--json", text=printed), 1).stdout.splitlines()]
+        self.assertEqual([[c["index"] for c in f["changes"]] for f in found], [[30], [30]])
+        self.assertEqual([f["changes"][0]["direction"] for f in found], ["regression", "improvement"])
+        self.assertEqual(found[0]["id"].split()[0], "7")
+        # One, with its times; what the machine did is left out, as the service leaves it out.
+        infra = [n == 40 for n in range(60)]
+        self.stub.answers[("GET", "/api/v1/series/7")] = {"series": one, "changes": [], "columns": {
+            "time": times, "median": [999 if i else v for v, i in zip(levels, infra)], "infra": infra}}
+        printed = self.expect(self.perfci("series", "7", "--json"), 0).stdout
+        found = json.loads(self.expect(self.perfci("detect", "--json", text=printed), 1).stdout)
+        self.assertEqual([c["index"] for c in found["changes"]], [30])
+
     def test_csv_has_a_header_and_unrounded_values(self):
         rows = list(csv.DictReader(io.StringIO(self.perfci("series", "--project", "p", "--csv").stdout)))
         self.assertEqual(len(rows), 1)
