@@ -256,7 +256,7 @@ static void put_words(const detect *d, const pfc_series_in *s, const pfc_detecti
     for (size_t i = 0; i < found->changes_len && s->commits; i++) {
         const char *commit = commit_at(s, found->changes[i].index);
         pfc_out("  change at %zu, commit ", found->changes[i].index);
-        print_text(commit ? commit : "unknown");
+        pfc_out("%s", commit ? commit : "unknown");
         putchar('\n');
     }
     for (size_t i = 0; i < reasons->len; i++) {

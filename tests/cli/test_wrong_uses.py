@@ -186,7 +186,7 @@ class WrongUses(support.Case):
     def test_a_user_who_may_not_write_there(self):
         os.mkdir(self.path("shut"), 0o555)
         other = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] if os.geteuid() == 0 else []
-        for args in (["up", "--detach", "--data", self.path("shut/data")], ["run", "--out", self.path("shut/out.json"), "--", "echo", "1"]):
+        for args in (["up", "--detach", "--data", self.path("shut/data")], ["run", "-q", "--out", self.path("shut/out.json"), "--", "echo", "1"]):
             before = self.left()
             done = subprocess.run([*other, support.PERFCI, *args], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                   env={**self.env, "HOME": self.path("shut")}, cwd=self.dir, check=False, timeout=60)
