@@ -181,10 +181,12 @@ static void label_run(const pfc_job *job, pfc_run *run)
     run->job_fence = job->fence;
 }
 
-/* One launch, tried again when it failed for a reason that may pass. */
+/* One launch, tried again when it failed for a reason that may pass. What fails twice with the same words will
+ * fail the same way again, as a build inside the measuring command does: it gets no third try. */
 static pfc_code launch(pfc_workspace *ws, const pfc_measure_opts *opts, const pfc_select *wanted,
                        const pfc_commit_id *id, const pfc_job *job, pfc_outcome *out, pfc_err *err)
 {
+    char before[sizeof(out->reason)] = "";
     pfc_code code = PFC_OK;
 
     for (int n = 1; n <= MEASURE_TRIES; n++) {
@@ -193,6 +195,9 @@ static pfc_code launch(pfc_workspace *ws, const pfc_measure_opts *opts, const pf
         if (code || (out->kind != PFC_OUTCOME_FAILED && out->kind != PFC_OUTCOME_TIMED_OUT))
             return code;
         pfc_log(PFC_WARN, "measurement failed", "job", job->id, "try", n, "reason", out->reason);
+        if (n > 1 && out->kind == PFC_OUTCOME_FAILED && strcmp(before, out->reason) == 0)
+            return code;
+        (void)snprintf(before, sizeof(before), "%s", out->reason);
         if (n < MEASURE_TRIES)
             pfc_outcome_clear(out);
     }

@@ -211,20 +211,8 @@ Test(agent, a_job_becomes_a_run_and_a_completion)
     cr_assert(ne(ptr, strstr(s.completed, s.run->id), NULL), "%s", s.completed);
 }
 
-Test(agent, a_build_failure_is_told_as_broken)
-{
-    pfc_agent_report report;
-    pfc_err err = { 0 };
-
-    offer_job("build: 'echo k.c:3: error: no such type; exit 1'\nmeasure: cat built\n", 60);
-    cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(sz, report.broken, 1));
-    cr_assert(eq(int, s.runs, 0));
-    want_completed("\"status\":\"broken\"");
-    cr_assert(ne(ptr, strstr(s.completed, "no such type"), NULL), "%s", s.completed);
-}
-
-Test(agent, a_measurement_that_fails_is_tried_three_times)
+/* What the job's commands leave in $TRIES, a line a try. */
+static void expect_tries(const char *yaml, const char *status, const char *lines)
 {
     char *tries = pfc_fs_join(f.dir, "tries");
     char *text = NULL;
@@ -233,14 +221,35 @@ Test(agent, a_measurement_that_fails_is_tried_three_times)
     pfc_err err = { 0 };
 
     setenv("TRIES", tries, 1);
-    offer_job("measure: 'echo x >> $TRIES; exit 3'\n", 60);
+    offer_job(yaml, 60);
     cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(sz, report.failed, 1));
-    want_completed("\"status\":\"failed\"");
+    cr_assert(eq(sz, report.failed + report.broken, 1));
+    want_completed(status);
     cr_assert(eq(int, pfc_fs_read(tries, 100, &text, &len, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(str, text, "x\nx\nx\n"));
+    cr_assert(eq(str, text, (char *)lines));
     free(text);
     free(tries);
+}
+
+Test(agent, a_build_failure_is_told_as_broken_and_not_repeated)
+{
+    expect_tries(
+        "build: 'echo x >> $TRIES; echo k.c:3: error: no such type; exit 1'\nmeasure: cat built\n",
+        "\"status\":\"broken\"", "x\n");
+    cr_assert(eq(int, s.runs, 0));
+    cr_assert(ne(ptr, strstr(s.completed, "no such type"), NULL), "%s", s.completed);
+}
+
+Test(agent, a_measurement_that_fails_alike_is_tried_twice)
+{
+    expect_tries("measure: 'echo x >> $TRIES; echo k.c:3: error: no such type >&2; exit 3'\n",
+                 "\"status\":\"failed\"", "x\nx\n");
+}
+
+Test(agent, a_measurement_that_fails_otherwise_each_time_is_tried_three_times)
+{
+    expect_tries("measure: 'echo x >> $TRIES; exit $(wc -l < $TRIES)'\n", "\"status\":\"failed\"",
+                 "x\nx\nx\n");
 }
 
 Test(agent, nothing_to_measure_with_is_told)
