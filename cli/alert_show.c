@@ -314,6 +314,34 @@ static void show_history(const pfc_cli *cli, const json_t *list)
     pfc_browse_list(cli, cols, PFC_ARRAY_LEN(cols), true, list);
 }
 
+static void show_effects(const pfc_cli *cli, const json_t *list)
+{
+    static const pfc_browse_col cols[] = {
+        { "SOURCE", "source", PFC_BROWSE_TEXT },
+        { "BISECTION", "bisection_id", PFC_BROWSE_ID },
+        { "COMMIT", "commit", PFC_BROWSE_ID },
+        { "CHANGE", "rel_change", PFC_BROWSE_PERCENT },
+        { "LOW", "rel_low", PFC_BROWSE_PERCENT },
+        { "HIGH", "rel_high", PFC_BROWSE_PERCENT },
+        { "N", "n", PFC_BROWSE_ID },
+    };
+
+    pfc_browse_list(cli, cols, PFC_ARRAY_LEN(cols), false, list);
+}
+
+void pfc_alert_show_effects(const pfc_cli *cli, const json_t *doc)
+{
+    const json_t *list = json_object_get(doc, "effects");
+    const char *differ = pfc_browse_string(doc, "effects_differ");
+
+    if (json_array_size(list) > 1) {
+        pfc_out("\nSize by source:\n");
+        show_effects(cli, list);
+    }
+    if (*differ)
+        pfc_out("%s\n", differ);
+}
+
 static void show_next(const json_t *a)
 {
     const long long id = (long long)json_integer_value(json_object_get(a, "id"));
@@ -356,6 +384,7 @@ void pfc_alert_show(const pfc_cli *cli, const json_t *a)
         return;
     }
     show_facts(a);
+    pfc_alert_show_effects(cli, a);
     for (size_t i = 0; i < PFC_ARRAY_LEN(lists); i++) {
         one = json_object_get(a, lists[i].key);
         if (json_array_size(one)) {

@@ -12,4 +12,8 @@ void pfc_alert_list(const pfc_cli *cli, const json_t *list);
 /** The answer of GET or PATCH /alerts/{id}, and the commands that come next. */
 void pfc_alert_show(const pfc_cli *cli, const json_t *alert);
 
+/** The sizes that history, bisections and fresh pairs state, where there are several, and why they
+ *  differ. doc: an alert or its suspects. */
+void pfc_alert_show_effects(const pfc_cli *cli, const json_t *doc);
+
 #endif

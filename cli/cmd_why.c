@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/alert_show.h"
 #include "cli/api.h"
 #include "core/base/parse.h"
 
@@ -148,6 +149,8 @@ int pfc_cmd_why(pfc_cli *cli, int argc, char **argv)
         print_reason(id, answer);
     else if (!code)
         print_why(cli, &o, answer);
+    if (!code && !cli->json && !cli->csv)
+        pfc_alert_show_effects(cli, answer);
     json_decref(answer);
     pfc_http_free(http);
     pfc_conf_clear(&conf);

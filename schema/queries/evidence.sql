@@ -50,3 +50,25 @@ WHERE a.project_id = $1::bigint AND a.id = n.id AND a.evidence <> n.evidence;
 -- $1 project_id, $2 alert_id[]  -> id of those whose own metric has no noise
 SELECT a.id FROM alerts a JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
 WHERE a.project_id = $1::bigint AND a.id = ANY ($2::bigint[]) AND s.exact;
+
+-- name: alert_effects
+-- $1 project_id, $2 alert_id  -> a row a source that states a size: history first, then by bisection
+SELECT source, bisection_id, commit, rel_change, rel_low, rel_high, n FROM (
+    SELECT 1 AS place, 'history' AS source, NULL::bigint AS bisection_id, NULL::text AS commit, x.rel_change,
+           x.rel_low, x.rel_high, s.points AS n
+    FROM alerts a
+    JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
+    JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
+    WHERE a.project_id = $1::bigint AND a.id = $2::bigint
+    UNION ALL
+    SELECT 2, 'bisection', b.id, c.value -> 'commits' ->> 0, (c.value ->> 'rel_change')::float8,
+           (c.value ->> 'rel_low')::float8, (c.value ->> 'rel_high')::float8, b.runs
+    FROM bisections b CROSS JOIN LATERAL jsonb_array_elements(b.culprits) AS c
+    WHERE b.project_id = $1::bigint AND b.alert_id = $2::bigint AND jsonb_typeof(b.culprits) = 'array'
+    UNION ALL
+    SELECT 3, 'pairs', b.id, v.after, v.rel_change, v.rel_low, v.rel_high, v.pairs
+    FROM bisections b
+    JOIN verifications v ON v.project_id = b.project_id AND v.bisection_id = b.id
+    WHERE b.project_id = $1::bigint AND b.alert_id = $2::bigint) AS e
+WHERE rel_change IS NOT NULL AND rel_low IS NOT NULL AND rel_high IS NOT NULL
+ORDER BY coalesce(bisection_id, 0), place, commit LIMIT 100;

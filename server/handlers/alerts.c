@@ -3,6 +3,7 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/effects.h"
 #include "server/services/kinds.h"
 
 /* Alerts that may have one cause; null until the detector has grouped this one. */
@@ -259,6 +260,33 @@ static json_t *encode_witnesses(const pfc_witnesses *witnesses)
     return list;
 }
 
+pfc_code pfc_encode_effects(pfc_app *app, int64_t project_id, int64_t alert_id, json_t *json,
+                            pfc_err *err)
+{
+    pfc_effects effects = { 0 };
+    json_t *list = json_array();
+    char *differ;
+    pfc_code code = pfc_alert_effects(app->db, project_id, alert_id, &effects, err);
+
+    for (size_t i = 0; !code && i < effects.len; i++) {
+        const pfc_effect *e = &effects.items[i];
+
+        json_array_append_new(list,
+                              json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:I}", "source", e->source,
+                                        "bisection_id", pfc_encode_id(e->bisection_id), "commit",
+                                        pfc_reply_string(e->commit), "rel_change",
+                                        pfc_reply_number(e->rel_change), "rel_low",
+                                        pfc_reply_number(e->rel_low), "rel_high",
+                                        pfc_reply_number(e->rel_high), "n", (json_int_t)e->n));
+    }
+    differ = pfc_effects_differ(effects.items, effects.len);
+    json_object_set_new(json, "effects", list);
+    json_object_set_new(json, "effects_differ", pfc_reply_string(differ));
+    free(differ);
+    pfc_rows_clear(&effects);
+    return code;
+}
+
 /* GET /api/v1/alerts/{id} */
 PFC_HANDLER(alerts_get)
 {
@@ -285,7 +313,11 @@ PFC_HANDLER(alerts_get)
         json_object_set_new(json, "history", encode_history(req, &events));
         json_object_set_new(json, "range", encode_range(&commits));
         json_object_set(json, "members", members);
-        code = pfc_reply_json(reply, 200, json, err);
+        code = pfc_encode_effects(app, row.items[0].project_id, id, json, err);
+        if (code)
+            json_decref(json);
+        else
+            code = pfc_reply_json(reply, 200, json, err);
     }
     json_decref(members);
     pfc_rows_clear(&witnesses);

@@ -79,6 +79,7 @@ verdicts = members(regression=COUNT, improvement=COUNT, same=COUNT, inconclusive
 standing = members(level=one_of("bad", "warn", "good"), sentence=TEXT,
                    alerts=members(open=COUNT, regression=COUNT, broken=COUNT, drift=COUNT, toolchain=COUNT, harness=COUNT),
                    headline=members(series=COUNT, regressed=COUNT, watching=COUNT, improved=COUNT, unchanged=COUNT))
+effect = members(source=one_of("history", "bisection", "pairs"), bisection_id=null(NUMERAL), commit=null(COMMIT), **INTERVAL, n=COUNT)
 place = {"type": ["integer", "null"], "minimum": 1, "description": "on the first-parent line, from 1; null: not on it"}
 commit = members(id=COMMIT, parents=each(COMMIT), author=TEXT, time=TIME, subject=TEXT, position=place, runs=COUNT, alerts=COUNT, tags=each(TEXT))
 value = members(series_id=NUMERAL, **SERIES, median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT,
@@ -250,10 +251,10 @@ SCHEMAS = {
     "AlertAnswer": alert,
     "AlertsAnswer": page("alerts", ref("AlertAnswer")),
     "AlertDetailAnswer": more(alert, witnesses=each(witness), history=each(step_of_alert), range=each(in_range),
-                              members=each(group_member)),
+                              members=each(group_member), effects=each(effect), effects_differ=null(TEXT)),
     "SuspectsAnswer": members(alert_id=NUMERAL, culprit=null(COMMIT), suspects=each(suspect), series=COUNT, sources=COUNT, project=TEXT,
                               kind=one_of("step", "drift", "broken", "toolchain", "harness"), title=TEXT,
-                              drift=null(drift), reason=null(TEXT)),
+                              drift=null(drift), reason=null(TEXT), effects=each(effect), effects_differ=null(TEXT)),
     "SourcesAnswer": members(benchmark=TEXT, files=COUNT, globs=COUNT),
     "EventAnswer": event,
     "EventsAnswer": page("events", ref("EventAnswer")),

@@ -116,6 +116,9 @@ json_t *pfc_encode_id(int64_t id);              /* null when 0 */
 /** Who did it. A token's name is often a person's: who comes without a token reads its number only. */
 json_t *pfc_encode_actor(const pfc_req *req, const char *actor);
 /** Of a comparison: counts by verdict; of a row: its verdict's name. */
+/** Adds `effects` and `effects_differ` of an alert to json. */
+pfc_code pfc_encode_effects(pfc_app *app, int64_t project_id, int64_t alert_id, json_t *json,
+                            pfc_err *err);
 json_t *pfc_encode_summary(const pfc_comparison *c);
 const char *pfc_compare_word(const pfc_compare_row *row);
 json_t *pfc_encode_texts(char *const *texts, size_t len);

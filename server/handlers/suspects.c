@@ -87,7 +87,11 @@ PFC_HANDLER(alerts_suspects)
     json_object_set_new(json, "title", pfc_encode_title(&ranking.alert.items[0]));
     json_object_set_new(json, "drift", pfc_encode_drift(&ranking.alert.items[0]));
     json_object_set_new(json, "reason", encode_reason(&ranking));
-    code = pfc_reply_json(reply, 200, json, err);
+    code = pfc_encode_effects(app, ranking.alert.items[0].project_id, id, json, err);
+    if (code)
+        json_decref(json);
+    else
+        code = pfc_reply_json(reply, 200, json, err);
     pfc_alert_ranking_clear(&ranking);
     return code;
 }

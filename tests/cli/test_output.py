@@ -32,7 +32,12 @@ ALERT = {"id": 7, "project": "p", "series_id": 12, "benchmark": "gemm/a", "metri
          "suspect": {"commit": "b" * 40, "subject": "Unroll less " + EVIL, "author": "A. Person", "named": False},
          "group": {"id": 3, "series": 6, "measured": 15, "summary": "6 of 15 gemm series: dtype=bf16 and k <= 64; +5.2 %"}}
 DRIFT = {**ALERT, "id": 6, "kind": "drift", "suspect": None, "group": None, "state": "untriaged"}
-DETAIL = {**ALERT,
+EFFECTS = {"effects": [{"source": "history", "bisection_id": None, "commit": None, "rel_change": 0.052, "rel_low": 0.048,
+                        "rel_high": 0.056, "n": 60},
+                       {"source": "pairs", "bisection_id": 4, "commit": "b" * 40, "rel_change": 0.09, "rel_low": 0.08,
+                        "rel_high": 0.1, "n": 18}],
+           "effects_differ": "history says +5.20 %, pairs says +9.00 %: the intervals do not overlap " + EVIL}
+DETAIL = {**ALERT, **EFFECTS,
           "history": [{"at": "2026-01-02T03:04:05Z", "actor": "detector", "from": None, "to": "untriaged", "reason": ""},
                       {"at": "2026-01-03T03:04:05Z", "actor": "jo", "from": "untriaged", "to": "investigating",
                        "reason": "a long reason that says what was found out so far, with all the detail there is"}],
@@ -194,6 +199,15 @@ class Output(support.Case):
         self.assertEqual(rows, [{"time (utc)": "2026-01-02T03:04:05Z", "actor": "jo", "action": "triage", "project": "p",
                                  "object": "alert 7", "detail": "noise"}])
         self.assertIn("2026-01-02 03:04", self.perfci("audit").stdout)
+
+    def test_alerts_and_why_say_why_sizes_differ(self):
+        self.stub.answers[("GET", "/api/v1/alerts/7/suspects")] = {"alert_id": 7, "culprit": None, "suspects": [], "reason": "x",
+                                                                   **EFFECTS}
+        for args in (("alerts", "7"), ("why", "7")):
+            text = self.perfci(*args).stdout
+            self.assertRegex(text, "Size by source:\nSOURCE .*\nhistory .*60\npairs +4 +b+ .*18")
+            self.assertIn("history says +5.20 %, pairs says +9.00 %: the intervals do not overlap", text)
+            self.assertNotRegex(text, UNSAFE)
 
     def test_a_series_says_its_noise_what_it_shows_and_what_is_watched(self):
         text = self.perfci("series", "--project", "p").stdout

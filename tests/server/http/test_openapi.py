@@ -119,7 +119,7 @@ class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
         "BisectionAnswer.culprits", "CommitAnswer.tags", "CommitsAnswer.commits[].tags", "Bisected.failure", "BisectionAnswer.finished_at", "BisectionAnswer.steps[].runner", "BisectionAnswer.steps[].seconds",
         "BisectionAnswer.verdict", "BisectionAnswer.verifications", "BisectionStartedAnswer.alert_id",
         "BisectionStartedAnswer.culprits", "BisectionStartedAnswer.finished_at", "BisectionStartedAnswer.steps",
-        "BisectionStartedAnswer.verdict", "CommitAnswer.broken", "SeriesAnswer.broken", "SeriesAnswer.series.reason", "CompareAnswer.only_a", "CompareAnswer.only_b", "Cost.run_seconds", "Cost.seconds",
+        "BisectionStartedAnswer.verdict", "CommitAnswer.broken", "SeriesAnswer.broken", "SeriesAnswer.series.reason", "AlertDetailAnswer.effects_differ", "SuspectsAnswer.effects_differ", "CompareAnswer.only_a", "CompareAnswer.only_b", "Cost.run_seconds", "Cost.seconds",
         "Cost.wait_seconds", "ProjectGoneAnswer.rest", "Error.error.field", "LeaseAnswer.job.build", "LeaseAnswer.job.finished_at", "LeaseAnswer.job.measure",
         "LeaseAnswer.job.position", "LeaseAnswer.job.progress", "LeaseAnswer.job.reason", "LeaseAnswer.job.run_ids",
         "NoticesAnswer.next_cursor", "NoticesAnswer.notices[].deliveries", "RunAnswer.measurements[].params",

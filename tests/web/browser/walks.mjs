@@ -302,6 +302,7 @@ async function suspects_come_with_their_reasons_and_the_commands({ browser, mock
   await withPage(browser, wide, async (page) => {
     await page.goto(`${mock.url}/alerts/31`);
     await settled(page);
+    assert.match(await page.getByRole("note").first().innerText(), /history says .* pairs says .* do not overlap/);
     const rows = page.getByRole("table", { name: "Who may have caused the change" }).locator("tbody tr");
     assert.equal(await rows.count(), 10);
     assert.match(await rows.first().innerText(), /93\.0[^]*<img src=x[^]*lies where the series changes its level[^]*<img src=x/);

@@ -111,7 +111,12 @@ export interface GroupMember {
   id: number; series_id: number; benchmark: string; metric: string; backend: string; machine_class: string;
   rel_change: number | null; rel_low: number | null; rel_high: number | null; state: string;
 }
-export interface AlertDetail extends Alert { history: AlertStep[]; range: RangeCommit[]; witnesses?: Witness[]; members?: GroupMember[] }
+/** How large a change is, by what has measured it. */
+export interface Effect {
+  source: string; bisection_id: number | null; commit: string | null; rel_change: number; rel_low: number; rel_high: number; n: number;
+}
+export interface AlertDetail extends Alert {
+  effects?: Effect[]; effects_differ?: string | null; history: AlertStep[]; range: RangeCommit[]; witnesses?: Witness[]; members?: GroupMember[] }
 export interface Suspect {
   kind: string; probability: number; ruled_out: boolean; reasons: string[]; commit?: string; subject?: string | null;
   author?: string | null; time?: string | null; measured?: boolean; field?: string; before?: string | null; now?: string | null;

@@ -78,6 +78,25 @@ const EVIDENCE: Record<string, string> = {
   alone: "Other metrics of the benchmark were measured and did not move.", single: "Nothing else of this benchmark is measured.",
 };
 
+/** What history, bisections and fresh pairs state, and why that may differ. */
+function Effects(props: { alert: AlertDetail }) {
+  const list = props.alert.effects ?? [];
+  if (list.length < 2) return null;
+  return (
+    <Section title="Size by source">
+      {props.alert.effects_differ && <p role="note">{props.alert.effects_differ}</p>}
+      <Table caption="Size of the change by source" rows={list} keyOf={(e) => `${e.source} ${e.bisection_id} ${e.commit}`} columns={[
+        { name: "Source", head: true, cell: (e) => e.source },
+        { name: "Bisection", numeric: true, cell: (e) => (e.bisection_id === null ? "\u2013" : <a href={href.bisection(e.bisection_id)}>#{e.bisection_id}</a>) },
+        { name: "Commit", cell: (e) => (e.commit === null ? "\u2013" : <CommitLink project={props.alert.project} id={e.commit} />) },
+        { name: "Change", numeric: true, cell: (e) => formatChange(e.rel_change) },
+        { name: "Interval", numeric: true, cell: (e) => `${formatChange(e.rel_low)} to ${formatChange(e.rel_high)}` },
+        { name: "n", numeric: true, cell: (e) => e.n },
+      ]} />
+    </Section>
+  );
+}
+
 /** How the benchmark's other series did at the same place. */
 function Witnesses(props: { alert: AlertDetail }) {
   const list = props.alert.witnesses ?? [];
@@ -151,6 +170,7 @@ export function AlertView(props: { id: string }) {
               <Section title="Triage"><Triage alert={a} done={load.state === "data" ? load.reload : () => undefined} /></Section>
               <Section title="History"><History alert={a} /></Section>
             </div>
+            <Effects alert={a} />
             <Section title="Evidence">
               <Witnesses alert={a} />
               <Facts facts={[
