@@ -181,8 +181,7 @@ static void label_run(const pfc_job *job, pfc_run *run)
     run->job_fence = job->fence;
 }
 
-/* One launch, tried again when it failed for a reason that may pass. What fails twice with the same words will
- * fail the same way again, as a build inside the measuring command does: it gets no third try. */
+/* One launch, tried again when it failed for a reason that may pass; twice the same reason will not pass. */
 static pfc_code launch(pfc_workspace *ws, const pfc_measure_opts *opts, const pfc_select *wanted,
                        const pfc_commit_id *id, const pfc_job *job, pfc_outcome *out, pfc_err *err)
 {

@@ -211,7 +211,6 @@ Test(agent, a_job_becomes_a_run_and_a_completion)
     cr_assert(ne(ptr, strstr(s.completed, s.run->id), NULL), "%s", s.completed);
 }
 
-/* What the job's commands leave in $TRIES, a line a try. */
 static void expect_tries(const char *yaml, const char *status, const char *lines)
 {
     char *tries = pfc_fs_join(f.dir, "tries");
