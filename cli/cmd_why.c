@@ -101,6 +101,11 @@ static void print_why(const pfc_cli *cli, const why_opts *o, const json_t *answe
     const size_t shown = o->all ? len : PFC_MIN(len, (size_t)SHOWN);
     pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
 
+    if (strcmp(text_of(answer, "kind"), "toolchain") == 0 ||
+        strcmp(text_of(answer, "kind"), "harness") == 0)
+        pfc_out("alert %lld: %s, no commit\n",
+                (long long)json_integer_value(json_object_get(answer, "alert_id")),
+                text_of(answer, "title"));
     for (size_t i = 0; i < shown; i++)
         print_suspect(table, json_array_get(list, i), text_of(answer, "culprit"));
     pfc_table_print(table);

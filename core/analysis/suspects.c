@@ -18,6 +18,8 @@
 /* A deterministic metric that moved has seen no machine; one that stood still has seen the code. */
 #define EXACT_MOVED      (-3.0)
 #define EXACT_STILL      (-1.2)
+/* What acts through the object code has not acted where that is the same. */
+#define SAME_CODE        (-12.0)
 /* "None of these" weighs at least this much: so it wins when everybody is ruled out. */
 #define NONE_WEIGHT      (-4.5)
 
@@ -143,6 +145,17 @@ static double weigh_commit(const pfc_suspect_case *c, size_t i, pfc_suspect *s)
     return conclude(&e, s);
 }
 
+static bool acts_through_code(const char *field)
+{
+    static const char *const known[] = { "compiler", "flags",  "linker", "cc",
+                                         "cxx",      "cflags", "rustc" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(known); i++)
+        if (strncmp(field, known[i], strlen(known[i])) == 0)
+            return true;
+    return false;
+}
+
 static double weigh_boundary(const pfc_suspect_case *c, size_t i, pfc_suspect *s)
 {
     const pfc_suspect_boundary *b = &c->boundaries[i];
@@ -154,6 +167,8 @@ static double weigh_boundary(const pfc_suspect_case *c, size_t i, pfc_suspect *s
                      "%s changed here from \"%.80s\" to \"%.80s\"", b->field,
                      b->before ? b->before : "unknown", b->now ? b->now : "unknown");
     place_evidence(c, b->place, &e);
+    if (b->same_code && acts_through_code(b->field))
+        pfc_evidence_add(&e, SAME_CODE, "the object code is the same before and after");
     if (c->exact_moved && s->kind != PFC_SUSPECT_IS_HARNESS)
         pfc_evidence_add(&e, EXACT_MOVED, "exact metrics moved, too, and they do not depend on it");
     return conclude(&e, s);

@@ -70,9 +70,10 @@ typedef struct pfc_suspect_commit {
     const char *const *paths; /* touched; from the repository's root */
     size_t paths_len;
     bool paths_known; /* false: a commit that is known from a run only */
-    bool identical;   /* its object code equals that of the measured commit before it: ruled out, unless
+    bool
+        identical; /* its object code equals that of the measured commit before it: ruled out, unless
                          it touches what acts without code */
-    double place;     /* log-likelihood, as from pfc_suspects_place */
+    double place;  /* log-likelihood, as from pfc_suspects_place */
 } pfc_suspect_commit;
 
 /* What one benchmark is built from, by the build graph. */
@@ -95,6 +96,7 @@ typedef struct pfc_suspect_boundary {
     const char *field;        /* "compiler", "harness", "kernel", ... */
     const char *before, *now; /* its values; NULL: absent */
     double place;             /* as for commits */
+    bool same_code;           /* the object code is known to be the same on both sides */
 } pfc_suspect_boundary;
 
 typedef struct pfc_suspect_case {

@@ -21,7 +21,10 @@ SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, 
        (SELECT sha FROM commits WHERE project_id = x.project_id AND id = x.commit_high_id) AS commit_high,
        a.culprit, extract(epoch FROM a.created_at)::float8 AS created_at,
        extract(epoch FROM a.updated_at)::float8 AS updated_at, a.note, a.group_id, a.group_series,
-       a.group_measured, a.group_summary, a.accepted_at IS NOT NULL AS accepted, a.evidence, x.kind, x.reason, a.event_id,
+       a.group_measured, a.group_summary, a.accepted_at IS NOT NULL AS accepted, a.evidence, x.reason, a.event_id,
+       CASE WHEN x.kind = 'step' AND a.culprit IS NULL THEN coalesce(a.boundary_kind, x.kind) ELSE x.kind END
+           AS kind,
+       CASE WHEN a.culprit IS NULL THEN a.boundary::text END AS boundary,
        CASE WHEN x.kind = 'drift' THEN
            (SELECT h.position FROM branch_commits h WHERE h.project_id = x.project_id
             AND h.branch = s.branch AND h.commit_id = x.commit_high_id)

@@ -78,7 +78,7 @@ SELECT nextval('alert_group_ids') AS id;
 -- name: group_set
 -- $1 project_id, $2 alert_id[], $3 group_id, $4 series with it, $5 series measured, $6 summary
 UPDATE alerts SET group_id = $3::bigint, group_series = $4::int, group_measured = $5::int,
-       group_summary = $6, regroup = false
+       group_summary = $6, regroup = false, boundary_due = true
 WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]);
 
 -- name: alert_regroup

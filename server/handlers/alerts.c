@@ -100,6 +100,8 @@ static json_t *encode_alert(const pfc_alert *a)
     json_object_set_new(json, "reason", pfc_reply_string(a->reason));
     json_object_set_new(json, "title", pfc_encode_title(a));
     json_object_set_new(json, "drift", pfc_encode_drift(a));
+    json_object_set_new(json, "boundary",
+                        a->boundary_json ? pfc_encode_json_text(a->boundary_json) : json_null());
     json_object_set_new(json, "evidence", pfc_reply_string(a->evidence));
     json_object_set_new(json, "worth", pfc_reply_number(a->worth));
     json_object_set_new(json, "event_id", pfc_encode_id(a->event_id));

@@ -132,7 +132,7 @@ alert = members(id=NUMERAL, project=TEXT, series_id=NUMERAL, **NAMED, branch=TEX
                 direction=CHANGE, better=BETTER, **{name: null(schema) for name, schema in EFFECT.items()}, commit=null(COMMIT), commit_low=null(COMMIT), commit_high=null(COMMIT),
                 culprit=null(COMMIT), created_at=TIME, updated_at=TIME, note=TEXT, repro=TEXT, accepted=TRUTH,
                 undone_by=null(COMMIT), group=null(group), kind=one_of("step", "drift", "broken", "toolchain", "harness"), reason=null(TEXT), title=TEXT,
-                drift=null(drift),
+                drift=null(drift), boundary=null(each(members(name=TEXT, before=null(TEXT), now=null(TEXT)))),
                 evidence=null(one_of("exact", "corroborated", "alone", "single")), worth=null(NUMBER), event_id=null(NUMERAL),
                 suspect=null(suspected))
 witness = members(series_id=NUMERAL, metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, exact=TRUTH,
@@ -197,7 +197,7 @@ token = members(id=NUMERAL, name=TEXT, scopes=each(ref("Scope")), project=null(T
                 revoked_at=null(TIME), last_used_at=null(TIME))
 delivery = members(receiver=TEXT, state=one_of("waiting", "sending", "sent", "dead"), tries=COUNT, reason=null(TEXT),
                    next_at=null(TEXT))
-notice = members(id=NUMERAL, project=TEXT, kind=one_of("culprit_confirmed"), alert_id=NUMERAL, commit=COMMIT, subject=null(TEXT),
+notice = members(id=NUMERAL, project=TEXT, kind=one_of("culprit_confirmed", "toolchain", "harness"), alert_id=NUMERAL, commit=COMMIT, subject=null(TEXT),
                  author=null(TEXT), text=TEXT, repro=TEXT, created_at=TIME, deliveries=each(delivery))
 audit = members(id=NUMERAL, at=TIME, actor=TEXT, action=TEXT, project=null(TEXT), object=TEXT, detail=TEXT)
 

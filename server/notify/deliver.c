@@ -232,7 +232,10 @@ static pfc_code send_to(sending *s, const pfc_notices *all, const pfc_notice *no
     char *body = NULL;
     pfc_code code = pfc_http_new(&opts, &http, err);
 
-    if (!code && r->kind == PFC_RECEIVER_GITHUB) {
+    /* A commit that is not to blame gets no comment. */
+    if (!code && r->kind == PFC_RECEIVER_GITHUB && strcmp(notice->kind, "culprit_confirmed") != 0) {
+        pfc_log(PFC_DEBUG, "notice_not_of_a_commit", "notice", notice->id, "kind", notice->kind);
+    } else if (!code && r->kind == PFC_RECEIVER_GITHUB) {
         body = notify_github(all, n->link);
         code = comment(http, r, notice, body, err);
     } else if (!code) {

@@ -28,6 +28,12 @@ static json_t *text_or_null(const char *text)
     return json ? json : json_null();
 }
 
+/* No commit's: what it is about is in its text. */
+static bool blames_nobody(const pfc_notice *n)
+{
+    return strcmp(n->kind, "culprit_confirmed") != 0;
+}
+
 static char *alert_link(const char *link, int64_t alert_id)
 {
     return link ? pfc_format("%s/alerts/%lld", link, (long long)alert_id) : NULL;
@@ -52,6 +58,8 @@ char *notify_webhook(const pfc_notices *all, int64_t id, const char *link)
         "commit", "id", n->commit, "subject", text_or_null(n->subject), "author",
         text_or_null(n->author), "repro",
         json_sprintf("perfci repro alert:%lld", (long long)n->alert_id));
+    if (blames_nobody(n))
+        json_object_set_new(doc, "commit", json_null());
     text = json_dumps(doc, JSON_COMPACT);
     if (!text)
         pfc_die("a notice is no JSON");
@@ -90,8 +98,10 @@ char *notify_slack(const pfc_notices *all, int64_t id, const char *link)
     put_slack(&out, n->project);
     pfc_buf_puts(&out, ": ");
     put_slack(&out, n->text);
-    pfc_buf_printf(&out, "\n`%.12s` ", n->commit);
-    put_slack(&out, n->subject ? n->subject : "");
+    if (!blames_nobody(n)) {
+        pfc_buf_printf(&out, "\n`%.12s` ", n->commit);
+        put_slack(&out, n->subject ? n->subject : "");
+    }
     if (n->benchmark) {
         pfc_buf_puts(&out, "\nseen in `");
         put_slack(&out, n->benchmark);

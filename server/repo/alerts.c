@@ -40,6 +40,7 @@ static const pfc_col alert_cols[] = {
     PFC_COL(pfc_alert, undone_commit, "undone_commit", TEXT),
     PFC_COL(pfc_alert, kind, "kind", TEXT),
     PFC_COL(pfc_alert, reason, "reason", TEXT),
+    PFC_COL(pfc_alert, boundary_json, "boundary", TEXT),
     PFC_COL(pfc_alert, drift_commits, "drift_commits", I64),
     PFC_COL(pfc_alert, drift_weeks, "drift_weeks", F64),
     PFC_COL(pfc_alert, reference_tag, "reference_tag", TEXT),

@@ -178,6 +178,7 @@ typedef struct pfc_alert {
     const char *undone_commit;            /* after which the level was back; NULL: it is not */
     const char *kind;                     /* step, drift, broken, toolchain, harness */
     const char *reason;                   /* of a broken benchmark; NULL: the kind has none */
+    const char *boundary_json; /* of kind toolchain, harness: [{"name", "before", "now"}] */
     /* Of a drift alone: how long its range is, and the change since the last release, steps taken out. */
     int64_t drift_commits;
     double drift_weeks;        /* between the times of the range's ends; NAN: no drift */

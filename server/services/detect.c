@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/rng.h"
 #include "server/services/internal.h"
+#include "server/services/kinds.h"
 
 #define BATCH   500
 #define LEASE_S 60.0 /* prolonged before each series */
@@ -163,6 +164,8 @@ static pfc_code open_alerts(pfc_db *db, const batch *b, const pfc_res *list, pfc
 
         if (!seen)
             code = pfc_alerts_open(db, b->project_id, branch, b->detector.fdr, err);
+        if (!code && !seen)
+            code = pfc_boundaries_judge(db, b->project_id, branch, err);
     }
     return code;
 }

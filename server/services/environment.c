@@ -6,6 +6,7 @@
 #include "server/services/environment.h"
 
 #include "server/services/internal.h"
+#include "server/services/kinds.h"
 
 pfc_code pfc_environment_note(pfc_tx *tx, int64_t project_id, int64_t machine_id, int64_t run_id,
                               bool infra, pfc_err *err)
@@ -142,6 +143,8 @@ pfc_code pfc_shift_dismiss(pfc_db *db, const char *actor, int64_t id, bool dismi
     }
     if (!code)
         code = pfc_alerts_open(db, w.event->project_id, w.event->branch, w.detector.fdr, err);
+    if (!code && w.event->branch)
+        code = pfc_boundaries_judge(db, w.event->project_id, w.event->branch, err);
     pfc_detector_clear(&w.detector);
     pfc_rows_clear(&before);
     return code ? code : pfc_environment_get(db, id, out, err);

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <jansson.h>
+
 #include "core/base/buf.h"
 
 #define TEXT_MAX 65536
@@ -57,10 +59,45 @@ static void put_drift(pfc_buf *out, const pfc_alert *a)
     put_percent(out, a->reference_rel);
 }
 
+/* Words that both values begin with are said once: "gcc 12.2.0 -> 13.1.0". */
+static size_t common_words(const char *before, const char *now)
+{
+    size_t same = 0;
+
+    for (size_t i = 0; before[i] && before[i] == now[i]; i++)
+        if (before[i] == ' ')
+            same = i + 1;
+    return now[same] ? same : 0;
+}
+
+char *pfc_boundary_text(const char *kind, const char *fields)
+{
+    json_t *list = fields ? json_loads(fields, 0, NULL) : NULL;
+    pfc_buf out;
+
+    pfc_buf_init(&out, TEXT_MAX);
+    pfc_buf_printf(&out, "%s:", kind);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *field = json_array_get(list, i);
+        const char *name = json_string_value(json_object_get(field, "name"));
+        const char *before = json_string_value(json_object_get(field, "before"));
+        const char *now = json_string_value(json_object_get(field, "now"));
+
+        before = before ? before : "unknown";
+        now = now ? now : "unknown";
+        pfc_buf_printf(&out, "%s %s %s -> %s", i ? "," : "", name ? name : "", before,
+                       now + common_words(before, now));
+    }
+    json_decref(list);
+    return pfc_buf_take(&out);
+}
+
 char *pfc_alert_title(const pfc_alert *a)
 {
     pfc_buf out;
 
+    if (pfc_streq(a->kind, "toolchain") || pfc_streq(a->kind, "harness"))
+        return pfc_boundary_text(a->kind, a->boundary_json);
     pfc_buf_init(&out, TEXT_MAX);
     pfc_buf_printf(&out, "%s: ", a->kind);
     if (pfc_alert_is_drift(a)) {

@@ -336,6 +336,7 @@ typedef struct pfc_alert_ranking {
     pfc_suspects
         suspects; /* indices into commits and boundaries; empty when the range is unknown */
     pfc_suspect_boundary boundaries[PFC_RANKING_MAX_BOUNDARIES]; /* texts owned */
+    char *boundary_fields[PFC_RANKING_MAX_BOUNDARIES]; /* all of that kind, as in alerts.boundary */
     size_t boundaries_len;
     size_t series;  /* series of the alert's group that say where the change is */
     size_t sources; /* files that the benchmark is known to be built from */

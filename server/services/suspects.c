@@ -177,14 +177,48 @@ static char *copy_entry(const pfc_pairs *fingerprint, const char *name)
     return text ? pfc_strdup(text) : NULL;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* All entries of a kind. */
+static char *fields_of(const pfc_pairs *before, const pfc_pairs *now, char *const *names,
+                       size_t len, int kind)
+{
+    json_t *list = json_array();
+    char *text;
+
+    for (size_t i = 0; i < len; i++) {
+        const char *x = pfc_pairs_get(before, names[i]), *y = pfc_pairs_get(now, names[i]);
+
+        if ((int)pfc_suspect_kind_of_field(names[i]) == kind)
+            json_array_append_new(
+                list, json_pack("{s:s, s:s?, s:s?}", "name", names[i], "before", x, "now", y));
+    }
+    text = json_dumps(list, JSON_COMPACT);
+    json_decref(list);
+    return text;
+}
+
+static bool is_same_code(const pfc_res *points, size_t at)
+{
+    const int hash = pfc_res_column(points, "object");
+    const char *a = pfc_res_text(points, at - 1, hash), *b = pfc_res_text(points, at, hash);
+
+    return a && b && strcmp(a, b) == 0;
+}
+
 /* One suspect a kind: an upgrade of a compiler changes several entries at once. */
 static void add_boundaries(const pfc_pairs *before, const pfc_pairs *now, double place,
-                           pfc_alert_ranking *out)
+                           bool same_code, pfc_alert_ranking *out)
 {
     char **names = NULL;
     size_t len = 0;
 
     pfc_fingerprint_diff(before, now, PFC_FINGERPRINT_VALUES, &names, &len);
+    if (len > 1)
+        qsort(names, len, sizeof(char *), by_name); /* the database keeps them in no order */
     for (int kind = PFC_SUSPECT_IS_TOOLCHAIN; kind <= PFC_SUSPECT_IS_MACHINE; kind++) {
         for (size_t i = 0; i < len; i++) {
             pfc_suspect_boundary *b;
@@ -198,6 +232,8 @@ static void add_boundaries(const pfc_pairs *before, const pfc_pairs *now, double
             b->before = copy_entry(before, names[i]);
             b->now = copy_entry(now, names[i]);
             b->place = place;
+            b->same_code = same_code;
+            out->boundary_fields[b - out->boundaries] = fields_of(before, now, names, len, kind);
             break;
         }
     }
@@ -220,7 +256,7 @@ static pfc_code find_boundaries(pfc_tx *tx, const range *r, const pfc_res *point
         if (!code)
             code = pfc_machine_fingerprint(tx, pfc_res_i64(points, i, machine), &now, err);
         if (!code)
-            add_boundaries(&before, &now, place[position - r->first], out);
+            add_boundaries(&before, &now, place[position - r->first], is_same_code(points, i), out);
         pfc_pairs_clear(&before);
         pfc_pairs_clear(&now);
     }
@@ -431,6 +467,7 @@ static void boundaries_clear(pfc_alert_ranking *ranking)
         free((char *)(uintptr_t)b->field);
         free((char *)(uintptr_t)b->before);
         free((char *)(uintptr_t)b->now);
+        free(ranking->boundary_fields[i]);
     }
     ranking->boundaries_len = 0;
 }

@@ -46,11 +46,13 @@ def project(name, last, tags=None):
         assert posted.status == 200, posted
 
 
-def measure(name, n, value, fingerprint=None, noise=0.02):
+def measure(name, n, value, fingerprint=None, noise=0.02, code=None):
     """Three processes of four samples; the same noise for the same commit."""
     run = support.run_document(0, n, value, name, id=os.urandom(16).hex())
     rng = random.Random(n * 17)
     run["measurements"][0]["samples"] = [[value * (1 + noise * rng.gauss(0, 1)) for _ in range(4)] for _ in range(3)]
+    if code:
+        run["measurements"][0]["extra"] = {"object": code}
     if fingerprint:
         run["machine"]["fingerprint"] = {"cpu": "test", **fingerprint}
     posted = server.as_admin("POST", "/api/v1/runs", run)
@@ -132,6 +134,55 @@ class Drift(unittest.TestCase):
         made = server.as_admin("POST", "/api/v1/bisections", report)
         self.assertEqual((made.status, made.json["alert_id"]), (201, None))
         self.assertIsNone(server.call("GET", path).json["culprit"])
+
+
+class Boundary(unittest.TestCase):
+    """15 % at commit 21, where something else than the commit changed, too."""
+
+    def alert_of(self, name, before, now, **more):
+        project(name, 40)
+        for n in range(1, 41):
+            measure(name, n, 100 if n < 21 else 115, before if n < 21 else now, noise=0.005, **more)
+        return support.until(f"the alert of {name}", lambda: next(
+            (a for a in server.call("GET", f"/api/v1/alerts?project={name}").json["alerts"]
+             if server.call("GET", f"/api/v1/series/{a['series_id']}").json["series"]["points"] == 40), None))
+
+    def test_a_new_compiler_is_the_toolchain_and_no_commit(self):
+        a = self.alert_of("toolchain", {"compiler": "gcc 12.2.0", "flags": "-O2"}, {"compiler": "gcc 13.1.0", "flags": "-O3"})
+        title = "toolchain: compiler gcc 12.2.0 -> 13.1.0, flags -O2 -> -O3"
+        self.assertEqual((a["kind"], a["title"], a["culprit"], a["suspect"]), ("toolchain", title, None, None))
+        self.assertEqual(a["boundary"], [{"name": "compiler", "before": "gcc 12.2.0", "now": "gcc 13.1.0"},
+                                         {"name": "flags", "before": "-O2", "now": "-O3"}])
+        suspects = server.call("GET", f"/api/v1/alerts/{a['id']}/suspects").json
+        self.assertEqual((suspects["kind"], suspects["suspects"][0]["kind"], suspects["suspects"][0]["field"]),
+                         ("toolchain", "toolchain", "compiler"))
+        out, _ = perfci("why", str(a["id"]))
+        self.assertEqual(out.splitlines()[0], f"alert {a['id']}: {title}, no commit")
+        row = next(line for line in perfci("alerts", "--project", "toolchain", "--csv")[0].splitlines() if line.startswith(f"{a['id']},"))
+        self.assertIn("toolchain", row)
+        self.assertIn(title, row)
+        self.assertIn(title, perfci("alerts", str(a["id"]))[0])
+        notices = [n for n in server.as_admin("GET", "/api/v1/notices?project=toolchain").json["notices"] if n["alert_id"] == a["id"]]
+        self.assertEqual([(n["kind"], n["text"]) for n in notices], [("toolchain", title + "; 1 series, no commit's")])
+        # who has a better word: a person, or fresh pairs
+        named = server.as_admin("PATCH", f"/api/v1/alerts/{a['id']}", {"culprit": support.commit_id(21)})
+        self.assertEqual((named.status, named.json["kind"], named.json["boundary"], named.json["suspect"]["commit"]),
+                         (200, "step", None, support.commit_id(21)))
+        back = server.as_admin("PATCH", f"/api/v1/alerts/{a['id']}", {"culprit": ""}).json
+        self.assertEqual((back["kind"], back["title"]), ("toolchain", title))
+
+    def test_another_harness_is_the_harness(self):
+        a = self.alert_of("harness", {"compiler": "cc", "harness": "aa"}, {"compiler": "cc", "harness": "bb"})
+        self.assertEqual((a["kind"], a["title"], a["suspect"]), ("harness", "harness: harness aa -> bb", None))
+
+    def test_a_commit_stays_the_commits(self):
+        cc = {"compiler": "gcc 12.2.0", "kernel": "6.1"}
+        for name, now, code in (("same", cc, None), ("kernel", {**cc, "kernel": "6.5"}, None),
+                                ("same-code", {**cc, "compiler": "gcc 13.1.0"}, "00ff")):
+            a = self.alert_of(name, cc, now, code=code)
+            self.assertEqual((a["kind"], a["boundary"]), ("step", None), name)
+            self.assertEqual(a["suspect"]["commit"], support.commit_id(21), name)
+            self.assertEqual(server.as_admin("GET", f"/api/v1/notices?project={name}").json["notices"], [], name)
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ class OpenApi(writes.Writes, strangers.Strangers, unittest.TestCase):
     QUERIES = {"/api/v1/compare": f"?project=demo&a={support.commit_id(7)}&b={support.commit_id(8)}"}
     # Members that nothing here brings about; other tests look at their values.
     ELSEWHERE = {
-        "AlertAnswer.reason", "AlertDetailAnswer.reason", "AlertAnswer.drift", "AlertDetailAnswer.drift", "SuspectsAnswer.drift", "SuspectsAnswer.reason", "AlertAnswer.undone_by", "AlertDetailAnswer.undone_by", "AlertDetailAnswer.witnesses[].rel_change", "BisectionAnswer.alert_id",
+        "AlertAnswer.reason", "AlertDetailAnswer.reason", "AlertAnswer.drift", "AlertDetailAnswer.drift", "AlertAnswer.boundary", "AlertDetailAnswer.boundary", "SuspectsAnswer.drift", "SuspectsAnswer.reason", "AlertAnswer.undone_by", "AlertDetailAnswer.undone_by", "AlertDetailAnswer.witnesses[].rel_change", "BisectionAnswer.alert_id",
         "BisectionAnswer.culprits", "CommitAnswer.tags", "CommitsAnswer.commits[].tags", "Bisected.failure", "BisectionAnswer.finished_at", "BisectionAnswer.steps[].runner", "BisectionAnswer.steps[].seconds",
         "BisectionAnswer.verdict", "BisectionAnswer.verifications", "BisectionStartedAnswer.alert_id",
         "BisectionStartedAnswer.culprits", "BisectionStartedAnswer.finished_at", "BisectionStartedAnswer.steps",

@@ -90,7 +90,7 @@ export function startMock(dist, state) {
     [/^\/alerts$/, (url) => {
       const all = list("alerts");
       const want = url.searchParams.get("state");
-      return { ...all, alerts: all.alerts.filter((a) => !want || a.state === want || (want === "open" && OPEN.includes(a.state))) };
+      return { ...all, alerts: all.alerts.map((a) => ({ ...a, ...state.alerts })).filter((a) => !want || a.state === want || (want === "open" && OPEN.includes(a.state))) };
     }],
     [/^\/alerts\/\d+$/, () => ({ ...fixture("alert"), ...state.alert })],
     [/^\/alerts\/\d+\/suspects$/, () => ({ ...fixture("suspects"), ...state.suspects })],

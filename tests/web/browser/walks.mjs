@@ -333,6 +333,26 @@ async function a_drift_has_a_range_and_no_suspects({ browser, mock, state }) {
   });
 }
 
+/* On the list, the overview and its own page a change of toolchain says what changed, and names no commit. */
+async function a_change_of_toolchain_names_no_commit({ browser, mock, state }) {
+  const title = "toolchain: compiler gcc 12.2.0 -> 13.1.0";
+  const change = { kind: "toolchain", title, culprit: null, suspect: null, boundary: [{ name: "compiler", before: "gcc 12.2.0", now: "gcc 13.1.0" }] };
+  state.alert = change;
+  state.alerts = change;
+  await withPage(browser, wide, async (page) => {
+    await page.goto(`${mock.url}/alerts/31`);
+    await settled(page);
+    const text = await page.locator("main").innerText();
+    assert.match(text, /No commit: what changed there[^]*toolchain: compiler gcc 12\.2\.0 -> 13\.1\.0/i);
+    assert.doesNotMatch(text, /First changed commit|Culprit and suspects/);
+    for (const path of ["/alerts", "/"]) {
+      await page.goto(mock.url + path);
+      await settled(page);
+      assert.ok((await page.getByText(title).count()) > 0, path);
+    }
+  });
+}
+
 async function names_from_outside_are_text({ browser, mock, state }) {
   state.alert = { benchmark: "<img src=x onerror=document.title='broken'>", note: "<script>document.title='broken'</script>" };
   await withPage(browser, wide, async (page) => {
@@ -414,5 +434,5 @@ export const walks = {
   overview_to_series, broken_results_are_marked_with_their_reason, a_broken_benchmark_says_since_when_and_why, a_comparison_shows_what_is_broken_and_what_differs, a_machine_that_moved_is_one_event_and_may_be_dismissed, tooltip_tells_the_commit, keyboard_walks_the_points, dragging_zooms_and_selects_a_range, sliders_show_what_other_settings_find,
   search_narrows_and_stays_in_the_address, triage_needs_a_token_and_keeps_it_in_the_tab, a_closed_service_asks_for_a_token,
   a_failure_shows_the_servers_sentence, an_empty_service_says_what_to_do, news_refreshes_the_page, the_theme_is_kept,
-  the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, suspects_come_with_their_reasons_and_the_commands, a_drift_has_a_range_and_no_suspects, names_from_outside_are_text, size_is_no_burden,
+  the_menu_works_on_a_phone, a_page_that_breaks_leaves_the_way_out, suspects_come_with_their_reasons_and_the_commands, a_drift_has_a_range_and_no_suspects, a_change_of_toolchain_names_no_commit, names_from_outside_are_text, size_is_no_burden,
 };

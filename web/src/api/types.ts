@@ -84,6 +84,7 @@ export interface Alert {
   accepted?: boolean; undone_by?: string | null; group?: AlertGroup | null; evidence?: string; worth?: number; kind?: string; reason?: string | null;
   event_id?: number | null; suspect?: { commit: string; subject: string | null; author: string | null; named: boolean } | null;
   title?: string; drift?: Drift | null;
+  boundary?: { name: string; before: string | null; now: string | null }[] | null; /* of kind toolchain, harness */
 }
 /* Of an alert of kind drift: no commit is the one; its range, its slope, and the change since the last release. */
 export interface Drift {

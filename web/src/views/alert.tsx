@@ -162,7 +162,8 @@ export function AlertView(props: { id: string }) {
             </div>
             {a.event_id ? <Explained id={a.event_id} /> : null}
             {a.drift ? <Section title="No single culprit"><DriftCard alert={a} drift={a.drift} /></Section>
-            : <Section title={a.culprit ? "Culprit and suspects" : "Suspects"} side={<span class="muted">{plural(a.range.length, "commit")} between the last good and the first {a.kind === "broken" ? "broken result" : "bad level"}</span>}>
+            : <Section title={a.culprit ? "Culprit and suspects" : a.boundary ? "No commit: what changed there" : "Suspects"} side={<span class="muted">{plural(a.range.length, "commit")} between the last good and the first {a.kind === "broken" ? "broken result" : "bad level"}</span>}>
+              {a.boundary && <p><b>{a.title}</b></p>}
               <Suspects alert={a} />
             </Section>}
             <Members alert={a} />
@@ -177,7 +178,7 @@ export function AlertView(props: { id: string }) {
                 ["Series", <BenchName benchmark={a.benchmark} metric={a.metric} backend={a.backend} to={href.series(a.series_id)} />],
                 ["Levels", `${formatValue(a.before, a.unit)} to ${formatValue(a.after, a.unit)}`],
                 ["Kind", a.title ?? a.kind ?? "step"],
-                ...(a.commit ? [["First changed commit", <CommitLink project={a.project} id={a.commit} />] as [string, ComponentChildren]] : []),
+                ...(a.commit ? [[a.boundary ? "New level since" : "First changed commit", <CommitLink project={a.project} id={a.commit} />] as [string, ComponentChildren]] : []),
                 ["Compare", <a href={href.compare(a.project, a.commit_low, a.commit_high)}>both ends of the range</a>], ["Note", a.note || "none"],
               ]} />
             </Section>

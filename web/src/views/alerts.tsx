@@ -43,7 +43,7 @@ export function Alerts() {
                 { name: "Before", numeric: true, wide: true, cell: (a) => formatValue(a.before, a.unit) },
                 { name: "After", numeric: true, wide: true, cell: (a) => formatValue(a.after, a.unit) },
                 { name: "Kind", cell: (a) => a.kind ?? "step" },
-                { name: "Culprit", cell: (a) => a.drift ? <span class="muted">{a.title}: <DriftRange project={a.project} drift={a.drift} /></span> : a.culprit ? <CommitLink project={a.project} id={a.culprit} />
+                { name: "Culprit", cell: (a) => a.drift ? <span class="muted">{a.title}: <DriftRange project={a.project} drift={a.drift} /></span> : a.boundary ? <span class="muted">{a.title}</span> : a.culprit ? <CommitLink project={a.project} id={a.culprit} />
                   : <span class="muted">{a.commit_low === a.commit_high ? shortId(a.commit_high) : `${shortId(a.commit_low)} to ${shortId(a.commit_high)}`}</span> },
                 { name: "Suspect", wide: true, cell: (a) => a.suspect ? `${a.suspect.subject ?? ""}${a.suspect.author ? ` (${a.suspect.author})` : ""}` : "" },
                 { name: "Together", wide: true, cell: (a) => a.group && a.group.series > 1 ? `group ${a.group.id}: ${a.group.summary}` : "" },

@@ -84,7 +84,7 @@ function OpenAlerts(props: { project: string }) {
             <a href={href.alert(a.id)}>
               <AlertBadge alert={a} />
               <span class="alert-what"><b>{a.benchmark === "headline" ? a.metric : a.benchmark}</b> <span class="muted">{a.backend}</span>
-                <small>{a.culprit ? <>culprit <code>{shortId(a.culprit)}</code></> : a.drift ? <>{a.title}, <code>{shortId(a.drift.first)}</code> to <code>{shortId(a.drift.last)}</code></> : <>since <code>{shortId(a.commit ?? a.commit_high)}</code></>} · <When time={a.created_at} /></small></span>
+                <small>{a.culprit ? <>culprit <code>{shortId(a.culprit)}</code></> : a.drift ? <>{a.title}, <code>{shortId(a.drift.first)}</code> to <code>{shortId(a.drift.last)}</code></> : a.boundary ? <>{a.title}</> : <>since <code>{shortId(a.commit ?? a.commit_high)}</code></>} · <When time={a.created_at} /></small></span>
               <StateBadge state={a.state} />
             </a>
           </li>
