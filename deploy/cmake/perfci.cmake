@@ -121,6 +121,9 @@ function(perfci_test_properties name)
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 900) # for a test that hangs; a busy machine is no reason to fail
   endif()
+  if(CMAKE_CROSSCOMPILING)
+    set(A_TIMEOUT 7200) # an emulator takes tens of times as long
+  endif()
   set_tests_properties(${name} PROPERTIES LABELS "${A_LABEL}" TIMEOUT ${A_TIMEOUT}
     SKIP_RETURN_CODE 77
     ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;PERFCI_SOURCE_DIR=${PROJECT_SOURCE_DIR};PERFCI_BIN_DIR=${CMAKE_BINARY_DIR}/bin;PERFCI_TEST_DIR=${CMAKE_BINARY_DIR}/tests;${A_ENV}")
