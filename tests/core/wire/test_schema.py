@@ -22,6 +22,7 @@ import unittest
 import jsonschema
 
 ROOT = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
+EMULATOR = os.environ.get("PERFCI_EMULATOR", "").split()  # where the programs are another processor's
 READER = pathlib.Path(os.environ["PERFCI_TEST_DIR"]) / "pfc-read-documents"
 DOCUMENTS, SEED = 250, 1
 LARGE = 50000  # bytes, from which on jsonschema takes a second and more
@@ -145,7 +146,7 @@ class Kind:
         self.schema = json.loads((ROOT / f"schema/json/{name}.schema.json").read_text())
         Validator.check_schema(self.schema)
         self.validator = Validator(self.schema, format_checker=FORMATS)
-        self.process = subprocess.Popen([READER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen([*EMULATOR, READER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def close(self):
         self.process.stdin.close()
