@@ -129,6 +129,8 @@ def unsaid(kind, document):
         if key in seen:
             faults.add(shown(("measurements", i)))
         seen.add(key)
+        if m.get("exact") and len({float(v) for block in m.get("samples") or [] for v in block}) > 1:
+            faults.add(shown(("measurements", i, "samples")))
         taken = 0
         for b, block in enumerate(m.get("samples") or []):
             taken += len(block)
