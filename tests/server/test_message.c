@@ -1,0 +1,51 @@
+/* What receivers read about a change that is no commit's. */
+#include <stdlib.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <jansson.h>
+
+#include "server/notify/internal.h"
+
+static pfc_notice notice(const char *kind)
+{
+    return (pfc_notice){ .id = 3,
+                         .project = "p",
+                         .kind = kind,
+                         .alert_id = 7,
+                         .commit = "0123456789012345678901234567890123456789",
+                         .subject = "faster tables",
+                         .author = "Ada",
+                         .text = "toolchain: compiler gcc 12.2.0 -> 13.1.0; 1 series, no commit's",
+                         .created_at = 1,
+                         .rel_change = 0.1 };
+}
+
+Test(message, a_change_of_toolchain_is_sent_without_a_commit)
+{
+    pfc_notice toolchain = notice("toolchain"), culprit = notice("culprit_confirmed");
+    const pfc_notices blameless = { .items = &toolchain, .len = 1 };
+    const pfc_notices blaming = { .items = &culprit, .len = 1 };
+    char *text = notify_webhook(&blameless, 3, NULL);
+    json_t *doc = json_loads(text, 0, NULL);
+
+    cr_assert(eq(int, json_is_null(json_object_get(doc, "commit")), 1));
+    cr_assert(eq(str, (char *)json_string_value(json_object_get(doc, "kind")), "toolchain"));
+    cr_assert(
+        eq(str, (char *)json_string_value(json_object_get(doc, "text")), (char *)toolchain.text));
+    json_decref(doc);
+    free(text);
+    text = notify_webhook(&blaming, 3, NULL);
+    doc = json_loads(text, 0, NULL);
+    cr_assert(eq(int, json_is_object(json_object_get(doc, "commit")), 1));
+    json_decref(doc);
+    free(text);
+    text = notify_slack(&blameless, 3, NULL);
+    cr_assert(ne(ptr, strstr(text, "gcc 12.2.0 -&gt; 13.1.0"), NULL), "%s", text);
+    cr_assert(eq(ptr, strstr(text, "faster tables"), NULL), "%s", text);
+    cr_assert(eq(ptr, strstr(text, "012345678901"), NULL), "%s", text);
+    free(text);
+    text = notify_slack(&blaming, 3, NULL);
+    cr_assert(ne(ptr, strstr(text, "`012345678901` faster tables"), NULL), "%s", text);
+    free(text);
+}
