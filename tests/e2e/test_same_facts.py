@@ -123,7 +123,7 @@ class SameFacts(unittest.TestCase):
         count = sum(len(p.situations) for p in self.projects)
         self.assertEqual(count, 200)
         kinds = {a["kind"] for a in self.alerts}
-        self.assertGreaterEqual(kinds, {"step", "drift", "broken"}, "not every kind of alert was generated")
+        self.assertEqual(kinds, {"step", "drift", "broken", "toolchain", "harness"}, "not every kind of alert was generated")
         self.assertGreaterEqual({a["state"] for a in self.alerts}, {"acknowledged", "investigating", "wont_fix", "noise"})
 
     def test_alerts(self):

@@ -180,7 +180,7 @@ Test(suspects, when_all_are_ruled_out_none_of_these_leads)
 Test(suspects, a_change_of_toolchain_at_the_place_comes_before_the_commits)
 {
     const pfc_suspect_commit commits[] = { docs, gemm, norm };
-    const pfc_suspect_boundary boundary = { "compiler", "gcc 12.2", "gcc 13.1", 0 };
+    const pfc_suspect_boundary boundary = { "compiler", "gcc 12.2", "gcc 13.1", 0, false };
     pfc_suspect_case c = { .benchmark = "gemm/f32/m64n64k64",
                            .backend = "cpu-avx2",
                            .commits = commits,
