@@ -67,7 +67,7 @@ class Accel(Case):
                            (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--chip", "none"], "no chip"),
                            (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--array", "8"], "ROWSxCOLUMNS"),
                            (["run", "gemm", "--m", "1", "--n", "1", "--k", "1", "--mode", "fast"], "mode"),
-                           (["fly"], "run or chips"), ([], "Usage")]:
+                           (["fly"], "expected \"run\" or \"chips\", got \"fly\""), ([], "missing subcommand: \"run\" or \"chips\"")]:
             r = self.perfci("accel", *args)
             self.assertEqual(r.returncode, 2, args)
             self.assertIn(says, r.stderr, args)
