@@ -105,8 +105,8 @@ static const char accel_doc[] = "Usage: perfci accel run OP [OPTION...]\n"
 static pfc_code copy_text(char *out, size_t cap, const char *name, const char *text, pfc_err *err)
 {
     if (strlen(text) >= cap)
-        return pfc_err_set(err, PFC_EINVAL, "%s: want at most %zu bytes, got %zu", name, cap - 1,
-                           strlen(text));
+        return pfc_err_set(err, PFC_EINVAL, "%s: expected at most %zu bytes, got %zu", name,
+                           cap - 1, strlen(text));
     snprintf(out, cap, "%s", text);
     return PFC_OK;
 }
@@ -152,7 +152,7 @@ static pfc_code from_json(request *r, const json_t *root, pfc_err *err)
     json_t *value;
 
     if (!json_is_object(root))
-        return pfc_err_set(err, PFC_EINVAL, "want a JSON object");
+        return pfc_err_set(err, PFC_EINVAL, "expected a JSON object");
     json_object_foreach((json_t *)(uintptr_t)root, name, value)
     {
         pfc_code code;
@@ -168,7 +168,7 @@ static pfc_code from_json(request *r, const json_t *root, pfc_err *err)
             r->timing_only = json_is_true(value);
             code = PFC_OK;
         } else
-            code = pfc_err_set(err, PFC_EINVAL, "%.40s: want text or a whole number", name);
+            code = pfc_err_set(err, PFC_EINVAL, "%.40s: expected text or a whole number", name);
         if (code)
             return code;
     }
@@ -184,7 +184,7 @@ static pfc_code parse_array(const char *text, pfc_accel_chip *chip, pfc_err *err
     pfc_code code;
 
     if (!x)
-        return pfc_err_set(err, PFC_EINVAL, "array: want ROWSxCOLUMNS, got \"%s\"", text);
+        return pfc_err_set(err, PFC_EINVAL, "array: expected ROWSxCOLUMNS, got \"%s\"", text);
     rows = pfc_strndup(text, (size_t)(x - text));
     code = pfc_parse_i64(rows, 1, 1024, "array: rows", &r, err);
     free(rows);
@@ -247,7 +247,8 @@ static pfc_code plan_of(const request *r, plan *out, pfc_err *err)
     if (code)
         return code;
     if (*r->memory && strcmp(r->memory, "ideal") != 0 && strcmp(r->memory, "chip") != 0)
-        return pfc_err_set(err, PFC_EINVAL, "memory: want ideal or chip, got \"%s\"", r->memory);
+        return pfc_err_set(err, PFC_EINVAL, "memory: expected ideal or chip, got \"%s\"",
+                           r->memory);
     if (strcmp(r->memory, "chip") == 0 && pfc_accel_mode_ideal_memory(out->mode))
         return pfc_err_set(err, PFC_EINVAL, "memory: %s has ideal memory", r->mode);
     out->opts = (pfc_accel_case_opts){ .timing_only = r->timing_only,
@@ -430,7 +431,7 @@ static error_t parse_run(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (*cmd->req.op)
-            pfc_cli_usage(state, "want one operation, got \"%s\" and \"%s\"", cmd->req.op, arg);
+            pfc_cli_usage(state, "expected one operation, got \"%s\" and \"%s\"", cmd->req.op, arg);
         name = "op";
         break;
     default:

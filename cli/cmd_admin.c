@@ -130,7 +130,8 @@ static pfc_code token_create(const pfc_cli *cli, const admin_opts *o, pfc_http *
     if (o->expires)
         json_object_set_new(body, "expires_at", json_string(o->expires));
     if (o->scopes_len == 0)
-        code = pfc_err_set(err, PFC_EINVAL, "want --scope read, ingest, runner, triage or admin");
+        code =
+            pfc_err_set(err, PFC_EINVAL, "expected --scope read, ingest, runner, triage or admin");
     if (!code)
         code = pfc_http_json(http, "POST", "/api/v1/tokens", body, NULL, &answer, err);
     if (!code)
@@ -144,7 +145,7 @@ static pfc_code token_number(const char *id, int64_t *out, pfc_err *err)
 {
     if (!id)
         return pfc_err_set(err, PFC_EINVAL,
-                           "want the token's number, as `perfci token list` shows");
+                           "expected the token's number, as `perfci token list` shows");
     return pfc_parse_i64(id, 1, INT64_MAX, "the token's number", out, err);
 }
 

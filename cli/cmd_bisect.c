@@ -285,7 +285,7 @@ static error_t parse_bisect(int key, char *arg, struct argp_state *state)
                   : strcmp(arg, "dependency") == 0 ? PFC_AXIS_DEPENDENCY
                                                    : PFC_AXIS_COMMITS;
         if (o->axis == PFC_AXIS_COMMITS)
-            pfc_cli_usage(state, "--axis: want toolchain or dependency, got \"%s\"", arg);
+            pfc_cli_usage(state, "--axis: expected toolchain or dependency, got \"%s\"", arg);
         return 0;
     case ARGP_KEY_ARG:
         pfc_cli_usage(state, "there is no argument to give, got \"%s\"", arg);

@@ -120,17 +120,18 @@ static bool is_link(const char *text)
 static pfc_code check_opts(const comment_opts *o, pfc_err *err)
 {
     if (o->link && !is_link(o->link))
-        return pfc_err_set(err, PFC_EINVAL, "--link: want http(s)://..., got \"%.100s\"", o->link);
+        return pfc_err_set(err, PFC_EINVAL, "--link: expected http(s)://..., got \"%.100s\"",
+                           o->link);
     if (!pfc_is_slug(o->key))
         return pfc_err_set(err, PFC_EINVAL,
-                           "--key: want lower-case letters, digits, '.', '_', '-'");
+                           "--key: expected lower-case letters, digits, '.', '_', '-'");
     if (o->dry_run)
         return PFC_OK;
     if (!o->repo || !is_repo(o->repo))
-        return pfc_err_set(err, PFC_EINVAL, "--repo: want OWNER/NAME, got \"%.100s\"",
+        return pfc_err_set(err, PFC_EINVAL, "--repo: expected OWNER/NAME, got \"%.100s\"",
                            o->repo ? o->repo : "");
     if (!o->number)
-        return pfc_err_set(err, PFC_EINVAL, "--pr: want the number of the pull request");
+        return pfc_err_set(err, PFC_EINVAL, "--pr: expected the number of the pull request");
     return PFC_OK;
 }
 

@@ -174,7 +174,7 @@ static error_t parse_compare(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!o->check && o->sides_len != 2)
-            pfc_cli_usage(state, "want two things to compare, A and B");
+            pfc_cli_usage(state, "expected two things to compare, A and B");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -76,7 +76,7 @@ static error_t parse_import(int key, char *arg, struct argp_state *state)
     if (key != KEY_BETTER)
         return pfc_upload_parse(key, arg, state, &o->up);
     if (!pfc_streq(arg, "higher") && !pfc_streq(arg, "lower"))
-        pfc_cli_usage(state, "--better: want higher or lower, got \"%s\"", arg);
+        pfc_cli_usage(state, "--better: expected higher or lower, got \"%s\"", arg);
     o->read.has_direction = true;
     o->read.higher_is_better = pfc_streq(arg, "higher");
     return 0;

@@ -151,7 +151,7 @@ static pfc_code one_job(const jobs_opts *o, pfc_http *http, json_t **answer, pfc
     if (!cancel && o->words_len > 1)
         return pfc_browse_unknown("", o->words[0], known, err);
     if (!number)
-        return pfc_err_set(err, PFC_EINVAL, "want the job's number");
+        return pfc_err_set(err, PFC_EINVAL, "expected the job's number");
     code = pfc_parse_i64(number, 1, INT64_MAX, "the job's number", &id, err);
     if (code)
         return code;

@@ -76,7 +76,7 @@ static error_t parse_replay(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_END:
         if (!o->config == !o->show)
-            pfc_cli_usage(state, "want either --config FILE or --show");
+            pfc_cli_usage(state, "expected either --config FILE or --show");
         if (o->apply && (o->series || o->branch))
             pfc_cli_usage(state,
                           "--apply is for the whole project: leave --series and --branch out");

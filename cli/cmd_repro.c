@@ -185,17 +185,18 @@ static pfc_code read_id(const char *text, char kind[16], int64_t *id, int64_t *p
         (void)snprintf(kind, 16, "alert");
     if (strcmp(kind, "alert") != 0 && strcmp(kind, "bisection") != 0 &&
         strcmp(kind, "verification") != 0)
-        code = pfc_err_set(err, PFC_EINVAL,
-                           "want alert:N, bisection:N, bisection:N/STEP or verification:N/M, got "
-                           "\"%.60s\"",
-                           text);
+        code =
+            pfc_err_set(err, PFC_EINVAL,
+                        "expected alert:N, bisection:N, bisection:N/STEP or verification:N/M, got "
+                        "\"%.60s\"",
+                        text);
     if (!code)
         code = pfc_parse_i64(number, 1, INT64_MAX, "the number", id, err);
     if (!code && slash)
         code = pfc_parse_i64(slash + 1, 1, INT64_MAX, "the part's number", part, err);
     if (!code && strcmp(kind, "verification") == 0 && !*part)
-        code =
-            pfc_err_set(err, PFC_EINVAL, "want verification:BISECTION/NUMBER, got \"%.60s\"", text);
+        code = pfc_err_set(err, PFC_EINVAL, "expected verification:BISECTION/NUMBER, got \"%.60s\"",
+                           text);
     if (!code && strcmp(kind, "alert") == 0 && *part)
         code = pfc_err_set(err, PFC_EINVAL, "an alert has no parts, got \"%.60s\"", text);
     free(number);

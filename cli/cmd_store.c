@@ -76,11 +76,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (o->words_len == 0 ||
             (strcmp(o->words[0], "backup") != 0 && strcmp(o->words[0], "restore") != 0 &&
              strcmp(o->words[0], "check") != 0 && strcmp(o->words[0], "migrate") != 0))
-            pfc_cli_usage(state, "want backup FILE, restore FILE, check or migrate");
+            pfc_cli_usage(state, "expected backup FILE, restore FILE, check or migrate");
         file = o->words_len &&
                (strcmp(o->words[0], "backup") == 0 || strcmp(o->words[0], "restore") == 0);
         if (o->words_len != (file ? 2u : 1u))
-            pfc_cli_usage(state, file ? "want a FILE" : "%s takes no FILE", o->words[0]);
+            pfc_cli_usage(state, file ? "expected a FILE" : "%s takes no FILE", o->words[0]);
         if (o->role && strcmp(o->words[0], "migrate") != 0)
             pfc_cli_usage(state, "--server-role is for migrate");
         return 0;

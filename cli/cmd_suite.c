@@ -95,7 +95,7 @@ static error_t parse_suite(int key, char *arg, struct argp_state *state)
         o->words[o->words_len++] = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        pfc_cli_usage(state, "want list, check or from-model");
+        pfc_cli_usage(state, "expected list, check or from-model");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -190,7 +190,7 @@ static pfc_code read_phases(const char *list, bool phases[PFC_PHASES], pfc_err *
     free(copy);
     if (code || n == 0)
         return pfc_err_set(err, PFC_EINVAL,
-                           "--phases: want a list of prefill, decode and training, got '%.60s'",
+                           "--phases: expected a list of prefill, decode and training, got '%.60s'",
                            list);
     return PFC_OK;
 }
@@ -200,10 +200,10 @@ static pfc_code check_model_opts(const suite_opts *o, pfc_err *err)
     if (o->words_len != 2)
         return pfc_err_set(err, PFC_EINVAL, "from-model wants one config.json");
     if (o->model.name && !pfc_is_slug(o->model.name))
-        return pfc_err_set(err, PFC_EINVAL, "--name: want a name of [a-z0-9._-], got '%.60s'",
+        return pfc_err_set(err, PFC_EINVAL, "--name: expected a name of [a-z0-9._-], got '%.60s'",
                            o->model.name);
     if (pfc_dtype_bytes(o->model.dtype) <= 0.0)
-        return pfc_err_set(err, PFC_EINVAL, "--dtype: want f32, bf16 or int8, got '%.20s'",
+        return pfc_err_set(err, PFC_EINVAL, "--dtype: expected f32, bf16 or int8, got '%.20s'",
                            o->model.dtype);
     return PFC_OK;
 }
@@ -270,9 +270,9 @@ int pfc_cmd_suite(pfc_cli *cli, int argc, char **argv)
         code = from_model(cli, &o, &err);
     } else {
         near = pfc_cli_nearest(o.words[0], known);
-        code = pfc_err_set(&err, PFC_EINVAL, "want list, check or from-model, got \"%.40s\"%s%s%s",
-                           o.words[0], near ? "; did you mean \"" : "", near ? near : "",
-                           near ? "\"?" : "");
+        code = pfc_err_set(&err, PFC_EINVAL,
+                           "expected list, check or from-model, got \"%.40s\"%s%s%s", o.words[0],
+                           near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     }
     return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
 }

@@ -52,7 +52,7 @@ static error_t parse_why(int key, char *arg, struct argp_state *state)
         o->alert = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        pfc_cli_usage(state, "want an alert's number");
+        pfc_cli_usage(state, "expected an alert's number");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

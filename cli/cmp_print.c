@@ -118,12 +118,12 @@ void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)
     }
     if (cmp->differs_len && cmp->stored && !cmp->across)
         pfc_cli_warn(
-            cli, "not decided: A and B were not measured alike, so that the numbers may say more "
-                 "about the machines or compilers than about the code\n"
-                 "hint: compare all the same with --across, or measure both here without "
+            cli, "not decided: A and B were measured with different machines or compilers, so the "
+                 "difference may not come from the code\n"
+                 "hint: pass --across to compare them anyway, or measure both here without "
                  "--stored");
     else if (cmp->differs_len)
-        pfc_cli_warn(cli, "the machines differ: the numbers may say more about them than about the "
+        pfc_cli_warn(cli, "the machines or compilers differ, so a difference may not come from the "
                           "code");
     if (only_a || only_b)
         pfc_cli_note(cli, "not compared: %zu only in A, %zu only in B", only_a, only_b);

@@ -20,7 +20,8 @@ static void put_verdict(pfc_buf *out, const pfc_cmp *cmp)
         pfc_buf_printf(out, "### \xE2\x9B\x94 %zu benchmark%s broken", n[PFC_CMP_BROKEN],
                        n[PFC_CMP_BROKEN] == 1 ? " is" : "s are");
     else if (cmp->stored && cmp->differs_len && !cmp->across)
-        pfc_buf_puts(out, "### \xE2\x9A\xAA Not decided: the two were not measured alike");
+        pfc_buf_puts(out,
+                     "### \xE2\x9A\xAA Not decided: measured with different machines or compilers");
     else if (n[PFC_CMP_REGRESSION])
         pfc_buf_printf(out, "### \xF0\x9F\x94\xB4 %zu regression%s, the largest %.1f %%",
                        n[PFC_CMP_REGRESSION], n[PFC_CMP_REGRESSION] == 1 ? "" : "s", worst * 100);

@@ -54,7 +54,7 @@ static pfc_code read_point(pfc_hunt *h, char *line, size_t number, pfc_err *err)
         return PFC_OK;
     if (!pfc_hunt_is_id(name))
         return pfc_err_set(err, PFC_EINVAL,
-                           "%.200s: line %zu: want a name of at most %d printable characters "
+                           "%.200s: line %zu: expected a name of at most %d printable characters "
                            "without spaces",
                            h->opts->points, number, PFC_HUNT_MAX_ID);
     if (h->commits.len == PFC_BISECT_MAX_COMMITS)
@@ -69,8 +69,9 @@ static pfc_code read_point(pfc_hunt *h, char *line, size_t number, pfc_err *err)
         if (!*pair)
             continue;
         if (pair[len] != '=' || !is_variable(pair, len)) {
-            code = pfc_err_set(err, PFC_EINVAL, "%.200s: line %zu: want VAR=value, got \"%.60s\"",
-                               h->opts->points, number, pair);
+            code =
+                pfc_err_set(err, PFC_EINVAL, "%.200s: line %zu: expected VAR=value, got \"%.60s\"",
+                            h->opts->points, number, pair);
             break;
         }
         pfc_buf_printf(&shell, " %.*s=", (int)len, pair);

@@ -65,8 +65,8 @@ static pfc_code read_line(char *line, const char *file, size_t number, char *con
         return PFC_OK;
     if (!pfc_hunt_is_id(line))
         return pfc_err_set(err, PFC_EINVAL,
-                           "%.200s: line %zu: want an id of at most %d printable characters", file,
-                           number, PFC_HUNT_MAX_ID);
+                           "%.200s: line %zu: expected an id of at most %d printable characters",
+                           file, number, PFC_HUNT_MAX_ID);
     if (out->len == PFC_BISECT_MAX_COMMITS)
         return pfc_err_set(err, PFC_ETOOBIG, "%.200s: more than %d commits", file,
                            PFC_BISECT_MAX_COMMITS);
@@ -136,9 +136,9 @@ pfc_code pfc_hunt_commits_ends(pfc_hunt_commits *commits, const char *file, cons
                            file, commits->items[first].id, commits->items[last].id,
                            commits->items[last].id, commits->items[first].id);
     if (commits->len == 0 || first == last)
-        return pfc_err_set(err, PFC_EINVAL,
-                           "%.200s: want at least two commits, oldest first, the good one first",
-                           file);
+        return pfc_err_set(
+            err, PFC_EINVAL,
+            "%.200s: expected at least two commits, oldest first, the good one first", file);
     narrow(commits, first, last);
     return PFC_OK;
 }

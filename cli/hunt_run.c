@@ -130,7 +130,8 @@ static pfc_code take_value(pfc_hunt *h, size_t commit, pfc_outcome *out, pfc_hun
     step->exact = m->exact;
     if (!isfinite(step->value) || step->value <= 0) {
         step->kind = PFC_OUTCOME_FAILED;
-        snprintf(out->reason, sizeof(out->reason), "want a value above zero, got %g", step->value);
+        snprintf(out->reason, sizeof(out->reason), "expected a value above zero, got %g",
+                 step->value);
     }
     return PFC_OK;
 }

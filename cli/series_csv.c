@@ -107,7 +107,8 @@ static bool read_record(column *cols, char **cells, size_t n, char why[128])
     double t = NAN;
 
     if (!parse_time(trim(cells[0]), &t)) {
-        snprintf(why, 128, "time: want Unix seconds or RFC 3339, got \"%.40s\"", trim(cells[0]));
+        snprintf(why, 128, "time: expected Unix seconds or RFC 3339, got \"%.40s\"",
+                 trim(cells[0]));
         return false;
     }
     for (size_t i = 1; i < n; i++) {
@@ -119,7 +120,8 @@ static bool read_record(column *cols, char **cells, size_t n, char why[128])
             continue;
         number = !pfc_parse_double(cell, -1e300, 1e300, cols[i].name, &values[i], NULL);
         if (!number && cols[i].settled) {
-            snprintf(why, 128, "column %.40s: want a number, got \"%.40s\"", cols[i].name, cell);
+            snprintf(why, 128, "column %.40s: expected a number, got \"%.40s\"", cols[i].name,
+                     cell);
             return false;
         }
         cols[i].settled = true;
@@ -157,7 +159,7 @@ static bool read_header(column *cols, char **cells, size_t n, const pfc_series_s
     if (n == 0 || strcasecmp(trim(cells[0]), "time") != 0) {
         sink->bad(
             sink->arg, 1,
-            "want JSON, or CSV whose header begins with \"time\" and has at most 1000 columns");
+            "expected JSON, or CSV whose header begins with \"time\" and has at most 1000 columns");
         return false;
     }
     for (size_t i = 1; i < n; i++) {
@@ -212,7 +214,7 @@ void pfc_series_parse_csv(char *text, size_t len, const pfc_series_sink *sink)
             n = got;
             commit = commit_column(cols, n);
         } else if (got != n) {
-            snprintf(why, sizeof(why), "want %zu cells, got %zu", n, got);
+            snprintf(why, sizeof(why), "expected %zu cells, got %zu", n, got);
             sink->bad(sink->arg, line, why);
         } else if (cols[1].series.len >= PFC_SERIES_MAX_POINTS) {
             sink->bad(sink->arg, line, "more than a million rows");
@@ -233,7 +235,7 @@ void pfc_series_parse_csv(char *text, size_t len, const pfc_series_sink *sink)
         found++;
     }
     if (rows > 1 && found == 0)
-        sink->bad(sink->arg, 1, "want a column of numbers beside \"time\", got none");
+        sink->bad(sink->arg, 1, "expected a column of numbers beside \"time\", got none");
 
 done:
     for (size_t i = 0; i < PFC_CSV_MAX_COLUMNS; i++)

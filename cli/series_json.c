@@ -82,7 +82,7 @@ static pfc_code scan_string(cursor *c, const char **raw, size_t *len)
     const char *start;
 
     if (!take(c, '"'))
-        return fault(c, "want a string");
+        return fault(c, "expected a string");
     for (start = c->at; c->at < c->end && *c->at != '"'; c->at++) {
         if ((unsigned char)*c->at < 0x20)
             return fault(c, "control character in a string");
@@ -90,7 +90,7 @@ static pfc_code scan_string(cursor *c, const char **raw, size_t *len)
             break;
     }
     if (c->at >= c->end)
-        return fault(c, "want the closing quote of a string");
+        return fault(c, "expected the closing quote of a string");
     *raw = start;
     *len = (size_t)(c->at - start);
     if (!pfc_is_utf8(start, *len))
@@ -173,7 +173,7 @@ static pfc_code parse_string(cursor *c, char **out)
     if (scan_string(c, &raw, &len))
         return PFC_EINVAL;
     if (len > PFC_SERIES_MAX_ID)
-        return pfc_err_set(c->err, PFC_EINVAL, "string of %zu bytes, want at most %d", len,
+        return pfc_err_set(c->err, PFC_EINVAL, "string of %zu bytes, expected at most %d", len,
                            PFC_SERIES_MAX_ID);
     text = w = pfc_alloc(len + 1);
     for (const char *p = raw; p < raw + len;) {
@@ -235,7 +235,7 @@ static pfc_code parse_number(cursor *c, double *out)
     c->at += negative;
     if (!is_digit(c)) {
         c->at = start;
-        return fault(c, "want a number");
+        return fault(c, "expected a number");
     }
     if (*c->at == '0' && c->at + 1 < c->end && c->at[1] >= '0' && c->at[1] <= '9')
         return fault(c, "number with a leading zero");
@@ -244,7 +244,7 @@ static pfc_code parse_number(cursor *c, double *out)
     if (c->at < c->end && *c->at == '.') {
         c->at++;
         if (!is_digit(c))
-            return fault(c, "want digits after the point");
+            return fault(c, "expected digits after the point");
         for (; is_digit(c); c->at++, digits++, scale++)
             mantissa = mantissa * 10 + (uint64_t)(*c->at - '0');
     }
@@ -254,7 +254,7 @@ static pfc_code parse_number(cursor *c, double *out)
         if (c->at < c->end && (*c->at == '+' || *c->at == '-'))
             c->at++;
         if (!is_digit(c))
-            return fault(c, "want digits in the exponent");
+            return fault(c, "expected digits in the exponent");
         while (is_digit(c))
             c->at++;
     }
@@ -285,12 +285,13 @@ static pfc_code skip_members(cursor *c, int depth, char close)
             if (scan_string(c, &raw, &len))
                 return PFC_EINVAL;
             if (!take(c, ':'))
-                return fault(c, "want ':' after a member's name");
+                return fault(c, "expected ':' after a member's name");
         }
         if (skip_value(c, depth + 1))
             return PFC_EINVAL;
     } while (take(c, ','));
-    return take(c, close) ? PFC_OK : fault(c, close == '}' ? "want ',' or '}'" : "want ',' or ']'");
+    return take(c, close) ? PFC_OK
+                          : fault(c, close == '}' ? "expected ',' or '}'" : "expected ',' or ']'");
 }
 
 static pfc_code skip_value(cursor *c, int depth)
@@ -310,7 +311,7 @@ static pfc_code skip_value(cursor *c, int depth)
         return skip_members(c, depth, ']');
     if (take_word(c, "true") || take_word(c, "false") || take_word(c, "null"))
         return PFC_OK;
-    return parse_number(c, &v) ? fault(c, "want a value") : PFC_OK;
+    return parse_number(c, &v) ? fault(c, "expected a value") : PFC_OK;
 }
 
 static pfc_code parse_repeats(cursor *c, pfc_series_in *out, size_t *count)
@@ -319,7 +320,7 @@ static pfc_code parse_repeats(cursor *c, pfc_series_in *out, size_t *count)
     if (take_word(c, "null"))
         return PFC_OK;
     if (!take(c, '['))
-        return fault(c, "want an array");
+        return fault(c, "expected an array");
     if (take(c, ']'))
         return PFC_OK;
     do {
@@ -331,7 +332,7 @@ static pfc_code parse_repeats(cursor *c, pfc_series_in *out, size_t *count)
         out->repeats[out->repeats_len++] = v;
         ++*count;
     } while (take(c, ','));
-    return take(c, ']') ? PFC_OK : fault(c, "want ',' or ']'");
+    return take(c, ']') ? PFC_OK : fault(c, "expected ',' or ']'");
 }
 
 static bool name_is(const char *raw, size_t len, const char *name)
@@ -347,7 +348,7 @@ static pfc_code parse_point(cursor *c, pfc_series_in *out)
     bool seen_v = false;
 
     if (!take(c, '{'))
-        return fault(c, "want an object");
+        return fault(c, "expected an object");
     if (!take(c, '}')) {
         do {
             const char *raw = NULL;
@@ -357,7 +358,7 @@ static pfc_code parse_point(cursor *c, pfc_series_in *out)
             if (scan_string(c, &raw, &len))
                 return PFC_EINVAL;
             if (!take(c, ':'))
-                return fault(c, "want ':' after a member's name");
+                return fault(c, "expected ':' after a member's name");
             if (name_is(raw, len, "v")) {
                 if (seen_v)
                     return fault(c, "\"v\" twice in one point");
@@ -380,7 +381,7 @@ static pfc_code parse_point(cursor *c, pfc_series_in *out)
             c->member = NULL;
         } while (take(c, ','));
         if (!take(c, '}'))
-            return fault(c, "want ',' or '}'");
+            return fault(c, "expected ',' or '}'");
     }
     if (!seen_v)
         return pfc_err_set(c->err, PFC_EINVAL, "points[%zu]: point without \"v\"", c->points);
@@ -397,7 +398,7 @@ static pfc_code parse_points(cursor *c, pfc_series_in *out)
     const double *repeats;
 
     if (!take(c, '['))
-        return fault(c, "\"points\": want an array");
+        return fault(c, "\"points\": expected an array");
     if (!take(c, ']')) {
         do {
             c->in_point = true;
@@ -407,7 +408,7 @@ static pfc_code parse_points(cursor *c, pfc_series_in *out)
             c->points++;
         } while (take(c, ','));
         if (!take(c, ']'))
-            return fault(c, "\"points\": want ',' or ']'");
+            return fault(c, "\"points\": expected ',' or ']'");
     }
     /* Only now: the array moved while it grew. */
     repeats = out->repeats;
@@ -430,7 +431,7 @@ static pfc_code parse_bool(cursor *c, bool *out)
     else if (take_word(c, "false"))
         *out = false;
     else
-        return fault(c, "\"higher_is_better\": want true or false");
+        return fault(c, "\"higher_is_better\": expected true or false");
     return PFC_OK;
 }
 
@@ -445,7 +446,7 @@ static pfc_code parse_member(cursor *c, pfc_series_in *out, unsigned *seen)
     if (scan_string(c, &raw, &len))
         return PFC_EINVAL;
     if (!take(c, ':'))
-        return fault(c, "want ':' after a member's name");
+        return fault(c, "expected ':' after a member's name");
     while (which < PFC_ARRAY_LEN(known) && !name_is(raw, len, known[which]))
         which++;
     if (which == PFC_ARRAY_LEN(known))
@@ -467,14 +468,14 @@ static pfc_code parse_series(cursor *c, const char *stem, pfc_series_in *out)
     unsigned seen = 0;
 
     if (!take(c, '{'))
-        return fault(c, "want a series, an object");
+        return fault(c, "expected a series, an object");
     if (!take(c, '}')) {
         do {
             if (parse_member(c, out, &seen))
                 return PFC_EINVAL;
         } while (take(c, ','));
         if (!take(c, '}'))
-            return fault(c, "want ',' or '}'");
+            return fault(c, "expected ',' or '}'");
     }
     skip_space(c);
     if (c->at < c->end)

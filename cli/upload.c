@@ -23,7 +23,7 @@ error_t pfc_upload_parse(int key, char *arg, struct argp_state *state, pfc_uploa
         opts->files_len = (size_t)(state->argc - state->next);
         return 0;
     case ARGP_KEY_NO_ARGS:
-        pfc_cli_usage(state, "want at least one FILE");
+        pfc_cli_usage(state, "expected at least one FILE");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

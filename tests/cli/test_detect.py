@@ -157,17 +157,17 @@ class Detect(support.Case):
 
     def test_a_complaint_says_what_where_and_what_was_expected(self):
         said = {
-            '{"id":"x","points":[{"v":1},{"t":"2024-01-01","v":1}]}': 'points[1].t: want a number, got "2024-01-01"',
-            '{"id":"x","points":[{"t":1,"v":-Infinity}]}': "points[0].v: want a number, got -Infinity",
-            '{"id":"x","points":[{"t":1,"v":NaN}]}': "points[0].v: want a number, got NaN",
-            '{"id":"x","points":[{"t":1,"v":1,"repeats":[1,null]}]}': "points[0].repeats: want a number, got null",
+            '{"id":"x","points":[{"v":1},{"t":"2024-01-01","v":1}]}': 'points[1].t: expected a number, got "2024-01-01"',
+            '{"id":"x","points":[{"t":1,"v":-Infinity}]}': "points[0].v: expected a number, got -Infinity",
+            '{"id":"x","points":[{"t":1,"v":NaN}]}': "points[0].v: expected a number, got NaN",
+            '{"id":"x","points":[{"t":1,"v":1,"repeats":[1,null]}]}': "points[0].repeats: expected a number, got null",
             '{"id":"x","points":[{"t":1,"v":1,"repeats":[1,1e999]}]}': "points[0].repeats: number out of range, got 1e999",
             '{"id":"x","points":[{"v":1},{"v":1},{"t":1}]}': 'points[2]: point without "v"',
-            '{"id":"x","points":[null]}': "points[0]: want an object, got null",
-            '{"id":"x","points":null}': '"points": want an array, got null',
-            '{"id":null,"points":[]}': "want a string, got null",
-            '{"id":"x","points":[],"higher_is_better":"yes"}': '"higher_is_better": want true or false, got "yes"',
-            '[null]': "want a series, an object, got null",
+            '{"id":"x","points":[null]}': "points[0]: expected an object, got null",
+            '{"id":"x","points":null}': '"points": expected an array, got null',
+            '{"id":null,"points":[]}': "expected a string, got null",
+            '{"id":"x","points":[],"higher_is_better":"yes"}': '"higher_is_better": expected true or false, got "yes"',
+            '[null]': "expected a series, an object, got null",
         }
         for text, want in said.items():
             done = self.expect(self.perfci("detect", "--json", text=text + "\n"), 2)
@@ -196,7 +196,7 @@ class Detect(support.Case):
     def test_csv_without_a_column_of_numbers_says_so(self):
         for text in ("time\n1\n", "time,commit\n1,abc\n2,def\n"):
             done = self.expect(self.perfci("detect", "--json", text=text), 2)
-            self.assertIn('want a column of numbers beside "time", got none', done.stderr)
+            self.assertIn('expected a column of numbers beside "time", got none', done.stderr)
         self.expect(self.perfci("detect", "--json", text="time,a\n"), 0)
 
     def test_odd_series_have_defined_answers(self):

@@ -109,9 +109,9 @@ class FromModel(support.Case):
                            ((self.write("e.json", "{"),), "e.json: "),
                            ((self.path("gone.json"),), "gone.json"),
                            ((vit, "--phases", "decode"), "is an encoder, it has no decode phase"),
-                           ((vit, "--phases", "fast"), "--phases: want a list of prefill, decode and training"),
-                           ((vit, "--dtype", "f64"), "--dtype: want f32, bf16 or int8"),
-                           ((vit, "--name", "A B"), "--name: want a name"),
+                           ((vit, "--phases", "fast"), "--phases: expected a list of prefill, decode and training"),
+                           ((vit, "--dtype", "f64"), "--dtype: expected f32, bf16 or int8"),
+                           ((vit, "--name", "A B"), "--name: expected a name"),
                            ((vit, "--batch", "0"), "--batch"),
                            (("gpt2", "--sequence", "5000"), "sequence: gpt2 takes 1..1024 tokens, got 5000"),
                            ((), "from-model wants one config.json")]:

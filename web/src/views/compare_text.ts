@@ -53,7 +53,7 @@ export function headlineOf(s: CompareReply["summary"], undecided = false): Judge
   ].filter((t) => t !== "");
   const word = parts.length === 0 ? "Nothing to compare" : parts.join(", ");
   if (broken > 0) return { tone: "bad", icon: "cross", word };
-  if (undecided) return { tone: "warn", icon: "question", word: `Not decided: A and B were not measured alike (${word.toLowerCase()})` };
+  if (undecided) return { tone: "warn", icon: "question", word: `Not decided: A and B were measured with different machines or compilers (${word.toLowerCase()})` };
   if (s.regression > 0) return { tone: "bad", icon: "alert", word };
   if (s.inconclusive > 0) return { tone: "warn", icon: "question", word };
   if (s.improvement > 0) return { tone: "good", icon: "check", word };
