@@ -52,6 +52,7 @@ static void step_after(bool accepted)
 {
     char *url = NULL;
     pfc_db *db = pfc_test_db_open(3, &url);
+    char *counted = NULL;
     int64_t p = fx_project(db);
 
     fx_commits(db, p, 1, 80);
@@ -66,9 +67,9 @@ static void step_after(bool accepted)
     cr_assert(eq(sz, untriaged(db, p, false), 2), "point 3"); /* new ones, or still the old ones */
     ingest(db, p, 54, 56, 1.15 * 1.03);
     cr_assert(eq(sz, untriaged(db, p, false), accepted ? 2 : 4));
-    cr_assert(eq(str,
-                 pfc_test_sql_value(url, "SELECT min(points)::text || max(points) FROM series"),
-                 "5656"));
+    counted = pfc_test_sql_value(url, "SELECT min(points)::text || max(points) FROM series");
+    cr_assert(eq(str, counted, "5656"));
+    free(counted);
     free(url);
     pfc_db_close(db);
 }
