@@ -7,8 +7,10 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
+#include "bench/counters/counters.h"
 #include "cli/api.h"
 #include "cli/browse.h"
+#include "core/base/buf.h"
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
@@ -104,25 +106,46 @@ static void check_disk(json_t *list, const char *data)
     free(at);
 }
 
+/* The names of the counters that open (or do not), separated by commas. */
+static char *names_of_counters(const pfc_counters *counters, bool open)
+{
+    pfc_buf names;
+
+    pfc_buf_init(&names, PFC_COUNTER_LIST_MAX);
+    for (size_t i = 0; i < counters->set.len; i++)
+        if ((counters->fd[i] >= 0) == open)
+            pfc_buf_printf(&names, "%s%s", names.len ? ", " : "", counters->set.events[i].name);
+    return pfc_buf_take(&names);
+}
+
+/* Each event is really opened: a virtual machine may allow them all and offer none. */
 static void check_counters(json_t *list)
 {
-    char *text = NULL;
+    pfc_counter_set set;
+    pfc_counters counters;
+    char *there, *missing, *level = NULL;
     size_t len = 0;
-    int64_t level = 0;
 
-    if (pfc_fs_read("/proc/sys/kernel/perf_event_paranoid", 64, &text, &len, NULL)) {
-        say(list, "counters", "warn", pfc_strdup("not available: the kernel has no perf events"),
-            "times are measured all the same; instructions and cycles are not");
-        return;
-    }
-    text[strcspn(text, "\n")] = '\0';
-    if (pfc_parse_i64(text, -10, 100, "perf_event_paranoid", &level, NULL) || level > 2)
+    pfc_counter_defaults(&set);
+    pfc_counters_open(&counters, &set, NULL);
+    there = names_of_counters(&counters, true);
+    missing = names_of_counters(&counters, false);
+    pfc_counters_close(&counters);
+    if (pfc_fs_read("/proc/sys/kernel/perf_event_paranoid", 64, &level, &len, NULL))
+        level = pfc_strdup("unknown");
+    level[strcspn(level, "\n")] = '\0';
+    if (*missing)
         say(list, "counters", "warn",
-            pfc_format("not available: perf_event_paranoid is %.20s", text),
-            "\"sysctl kernel.perf_event_paranoid=1\" as root opens them");
+            pfc_format("not available: %s%s%s (perf_event_paranoid is %.20s)", missing,
+                       *there ? "; available: " : "", there, level),
+            "if the level is above 2, run \"sysctl kernel.perf_event_paranoid=1\" as root; a "
+            "virtual "
+            "machine may offer none, and times are measured without them");
     else
-        say(list, "counters", "ok", pfc_format("perf_event_paranoid is %.20s", text), NULL);
-    free(text);
+        say(list, "counters", "ok", pfc_strdup(there), NULL);
+    free(level);
+    free(missing);
+    free(there);
 }
 
 static int by_value(const void *a, const void *b)

@@ -1,11 +1,14 @@
 """What every command has in common: errors with a hint, options, tables, text of others."""
 
 import csv
+import ctypes
 import io
 import json
 import os
+import platform
 import pty
 import re
+import struct
 import subprocess
 import unicodedata
 
@@ -64,6 +67,19 @@ AUDIT = {"id": 1, "at": "2026-01-02T03:04:05Z", "actor": "jo", "action": "triage
 
 def columns_of(line):
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+def counts_cycles():
+    """Whether this machine opens a hardware counter: perf_event_open of PERF_COUNT_HW_CPU_CYCLES, user space alone."""
+    number = {"x86_64": 298, "aarch64": 241}[platform.machine()]
+    attributes = (ctypes.c_char * 128)()
+    struct.pack_into("IIQ", attributes, 0, 0, 128, 0)
+    struct.pack_into("Q", attributes, 40, 1 << 5 | 1 << 6)  # exclude_kernel, exclude_hv
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.syscall(number, attributes, 0, -1, -1, 0)
+    if fd >= 0:
+        os.close(fd)
+    return fd >= 0
 
 
 class Output(support.Case):
@@ -234,6 +250,8 @@ class Output(support.Case):
         self.assertEqual([state[k] for k in ("perfci.yaml", "server", "clock", "database", "token", "runners")], ["ok"] * 5 + ["warn"])
         self.assertTrue(all(c["hint"] for c in found["checks"] if c["state"] != "ok"), found)
         self.assertTrue(found["ok"])
+        counters = next(c for c in found["checks"] if c["check"] == "counters")
+        self.assertEqual((counters["state"] == "ok", "not available: cycles" in counters["found"]), (counts_cycles(), not counts_cycles()))
         for path, answer, check in (("/readyz", (503, {"error": {"message": "the database takes no writes"}}), "database"),
                                     ("/api/v1/projects", (401, {"error": {"message": "the token is not valid"}}), "token")):
             kept, self.stub.answers[("GET", path)] = self.stub.answers[("GET", path)], answer
