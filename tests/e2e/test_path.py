@@ -84,7 +84,7 @@ class Path(unittest.TestCase):
         step = self.stack.perfci("repro", f"bisection:{stored}/1", "--json", cwd=self.repo).stdout
         self.assertIn(json.loads(step)["commit"], self.ids)
         wrong = self.stack.perfci("repro", "thing:1", status=2, cwd=self.repo)
-        self.assertIn("want alert:N", wrong.stderr)
+        self.assertIn("expected alert:N", wrong.stderr)
 
     def test_4_two_commits_compare_as_the_levels_do(self):
         before, after = self.ids[PLANTED - 1], self.ids[PLANTED]
