@@ -220,7 +220,7 @@ class Jobs(unittest.TestCase):
         self.assertIn("is to stop", rows(str(held["id"]))[held["id"]])
         self.assertEqual(self.end(held).json["state"], "done")
         for words, status, why in ((("cancel", str(held["id"])), 2, f"job {held['id']} is done already"), (("cancel", "999999"), 2, "no such job"),
-                                   (("cancel",), 2, "want the job's number"), (("cancel", "x"), 2, "the job's number"),
+                                   (("cancel",), 2, "expected the job's number"), (("cancel", "x"), 2, "the job's number"),
                                    (("stop", "1"), 2, 'want cancel, got "stop"'), (("1", "2", "3"), 2, "one argument too many"),
                                    (("--state", "qeued"), 2, 'did you mean "queued"?'), (("--kind", "night"), 2, "--kind: want measure"),
                                    (("--limit", "1001"), 2, "--limit: want 1..1000")):
