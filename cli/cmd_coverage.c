@@ -43,8 +43,8 @@ static const struct argp_option coverage_options[] = {
 static const char coverage_doc[] =
     "Shows what was measured at which of the newest commits and what is missing."
     "\v"
-    "The column CELLS has a sign for each commit, newest first: x measured, ! ran and was broken, "
-    "- missing, . the series did not exist yet.\n"
+    "The column CELLS has one character for each commit, newest first: x is measured, ! is "
+    "broken, - is missing, . means that the series did not exist yet.\n"
     "\n"
     "Examples:\n"
     "  perfci coverage --project kernels\n"

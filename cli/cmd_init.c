@@ -116,15 +116,15 @@ static void write_yaml(pfc_buf *out, const page *p)
     else
         pfc_buf_puts(out, "#metric: latency\n");
     pfc_buf_puts(
-        out, "#unit: ns\n"
-             "#better: lower\n"
-             "\n"
-             "# The benchmark's files: commits that touch them are suspected first.\n"
-             "#paths: [\"src/*\"]\n"
-             "# Builds again with another layout, told by PERFCI_BUILD (1, 2, ...): separates a "
-             "slow\n"
-             "# commit from an unlucky link.\n"
-             "#relink: make clean all\n");
+        out,
+        "#unit: ns\n"
+        "#better: lower\n"
+        "\n"
+        "# The benchmark's files: commits that touch them are suspected first.\n"
+        "#paths: [\"src/*\"]\n"
+        "# Rebuilds with another code layout; PERFCI_BUILD (1, 2, ...) selects the layout. This\n"
+        "# tells a slow commit from a slow layout of the same code.\n"
+        "#relink: make clean all\n");
 }
 
 /* Branch names may hold anything but these in a double-quoted YAML string. */

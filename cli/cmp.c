@@ -165,7 +165,7 @@ static bool judged_in_pairs(const pfc_measurement *a, const pfc_measurement *b, 
     return true;
 }
 
-/* Rounds in turns stand for their values: what the machine did meanwhile is not in the ratios. */
+/* Judges the ratios within interleaved rounds, not the values: slow changes of the machine cancel in a ratio. */
 static pfc_code judge_values(const double *va, size_t na, const double *vb, size_t nb,
                              const char *order, bool swapped, const pfc_compare_opts *opts,
                              pfc_compare_result *out, pfc_cmp_row *row, pfc_err *err)

@@ -51,7 +51,8 @@ pfc_code pfc_measured_nothing(const pfc_conf *conf, const char *dir, pfc_err *er
 {
     if (conf->path)
         pfc_err_set(err, PFC_EINVAL,
-                    "nothing to measure: %.300s has neither \"measure\" nor \"suite\"", conf->path);
+                    "nothing to measure: %.300s has no \"measure\" line and no \"suite\" line",
+                    conf->path);
     else
         pfc_err_set(err, PFC_EINVAL, "nothing to measure: no perfci.yaml for %.300s", dir);
     return pfc_err_hint(err,

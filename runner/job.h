@@ -19,7 +19,7 @@ typedef struct pfc_task {
     size_t backends_len;
     char *config;     /* perfci.yaml that counts instead of the repository's; NULL: none */
     int64_t layout;   /* PERFCI_BUILD: n-th rebuild with another layout */
-    int64_t launches; /* of a measuring command; 0: the usual number */
+    int64_t launches; /* how often the measuring command is started; 0: the runner's default, 5 */
     char
         *pair; /* a second commit, measured in the same lease with a build of its own; NULL: none */
     bool pair_first;

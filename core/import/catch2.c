@@ -4,7 +4,8 @@
  *
  * A row of the table is three lines: name, samples, iterations and estimate; mean with its bounds;
  * standard deviation with its bounds. A long name takes several lines: either lines of its own before
- * the numbers, or the first column of the three. The mean is the first line of three times.
+ * the numbers, or the first column of the three lines. The first line of a row that
+ * ends in three times holds the mean and its bounds.
  */
 #include <stdlib.h>
 #include <string.h>

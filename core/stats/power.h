@@ -5,7 +5,7 @@
 
 #include "core/base/base.h"
 
-#define PFC_NOISE_POINTS 4    /* of a series whose noise can be told */
+#define PFC_NOISE_POINTS 4    /* fewest points from which the noise of a series is estimated */
 #define PFC_POINTS_MOST  1000 /* "so many or more": a change of 1 % is out of practical reach */
 
 /** Smallest relative step that is alerted in four cases of five within `points_after` points of it; not

@@ -84,7 +84,7 @@ static json_t *encode_alert(const pfc_alert *a)
     json_object_set_new(json, "rel_low", pfc_reply_number(a->rel_low));
     json_object_set_new(json, "rel_high", pfc_reply_number(a->rel_high));
     json_object_set_new(json, "p", pfc_reply_number(a->p));
-    /* No commit of a drift is the one that changed the level. */
+    /* A drift has no single commit that changed the level. */
     json_object_set_new(json, "commit", pfc_reply_string(pfc_alert_is_drift(a) ? NULL : a->commit));
     json_object_set_new(json, "commit_low", pfc_reply_string(a->commit_low));
     json_object_set_new(json, "commit_high", pfc_reply_string(a->commit_high));

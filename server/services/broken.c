@@ -1,7 +1,7 @@
 /*
  * Broken benchmarks: one alert a benchmark, backend and machine class, "broken since COMMIT", which
- * closes when a later commit measures again. It is told by the results in the order of history
- * alone, whatever arrived when: each time, the state is read as a whole and the alert follows it.
+ * closes when a later commit is measured again. Only the order of commits decides, not the order in which
+ * results arrive: every time, the whole state is read and the alert is set to match it.
  */
 #include "server/services/internal.h"
 
@@ -44,7 +44,7 @@ static state read_state(const pfc_res *res)
     return s;
 }
 
-/* The one that has not ended, else the newest one that began at the same commit: its end was none. */
+/* The alert that is still open; else the newest closed alert for the same commit, which is then reopened. */
 static bool find_standing(const pfc_res *res, int64_t since, standing *out)
 {
     bool found = false;
@@ -118,7 +118,7 @@ static pfc_code put(pfc_tx *tx, int64_t project_id, const state *now, const stan
     return PFC_OK;
 }
 
-/* A person's last word other than "somebody looks at it" and "fixed" stands. */
+/* Only these states are closed automatically: a state such as noise or wont_fix is a person's decision. */
 static pfc_code close_alert(pfc_tx *tx, int64_t project_id, const standing *old, const char *to,
                             const char *reason, pfc_err *err)
 {
@@ -139,7 +139,7 @@ static pfc_code drop(pfc_tx *tx, int64_t project_id, const state *now, const sta
     pfc_code code;
 
     pfc_args_i64(&args, project_id);
-    if (!now->undone) { /* no commit of the line has such a result any more */
+    if (!now->undone) { /* no commit of the branch has a broken result now */
         pfc_args_i64s(&args, &old->id, 1);
         code = pfc_tx_query(tx, "change_points_gone", &args, NULL, err);
         return code

@@ -19,7 +19,7 @@
 
 #define PFC_SLICE_TERMS      4  /* of a description that is not exact */
 #define PFC_SLICE_ATTRIBUTES 32 /* further parameters are left out, the last ones by name */
-#define PFC_SLICE_SET        8  /* values of a set: more of them are no description */
+#define PFC_SLICE_SET        8  /* values of a set "in {...}"; a longer list describes nothing */
 
 typedef struct pfc_slice_series {
     const char *benchmark, *metric, *backend, *machine_class;
