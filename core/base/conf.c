@@ -26,6 +26,10 @@ void pfc_conf_clear(pfc_conf *conf)
     for (size_t i = 0; i < conf->paths_len; i++)
         free(conf->paths[i]);
     free(conf->paths);
+    free(conf->anchor);
+    for (size_t i = 0; i < conf->runtime_files_len; i++)
+        free(conf->runtime_files[i]);
+    free(conf->runtime_files);
     for (size_t i = 0; i < conf->directions_len; i++)
         free((char *)(uintptr_t)conf->directions[i].name);
     free(conf->directions);

@@ -12,6 +12,8 @@
 #define PFC_CONF_MAX_BYTES (64 * 1024)
 #define PFC_DEFAULT_LISTEN "127.0.0.1:7420"
 #define PFC_DEFAULT_URL    "http://127.0.0.1:7420"
+#define PFC_NIGHT_BUDGET_S 1800.0 /* defaults of `budget` and `margin` */
+#define PFC_NIGHT_MARGIN   0.03
 
 /** perfci.yaml; every string is owned and NULL when the key is absent. */
 typedef struct pfc_conf {
@@ -32,6 +34,12 @@ typedef struct pfc_conf {
     bool time;    /* `time: true`: the command's times and memory are the result */
     char **paths; /* globs of the benchmark's files */
     size_t paths_len;
+    char *
+        anchor; /* revision that every night measures along, so that its ratios join; NULL: chosen */
+    double budget_s;      /* of a night's measuring; 0: absent */
+    double margin;        /* relative change that does not matter to a night; 0: absent */
+    char **runtime_files; /* globs of files that the measured program reads while it runs */
+    size_t runtime_files_len;
     double timeout_s; /* of one build or measurement; default 600 */
 } pfc_conf;
 

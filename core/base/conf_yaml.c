@@ -11,7 +11,8 @@
 #define MAX_PATHS   256
 
 static const char known_keys[] = "project, branch, server, build, measure, suite, relink, metric, "
-                                 "unit, better, directions, time, paths, rerun, timeout";
+                                 "unit, better, directions, time, paths, anchor, budget, margin, "
+                                 "runtime_files, rerun, timeout";
 
 /* Deep flow nesting makes a recursive parser overflow its stack: count brackets first. Brackets in
  * quoted text are counted, too, which only makes the limit stricter. */
@@ -68,29 +69,29 @@ static pfc_code scalar(const reader *r, const char *key, int line, struct fy_nod
     return PFC_OK;
 }
 
-static pfc_code path_list(const reader *r, int line, struct fy_node *value)
+static pfc_code glob_list(const reader *r, const char *key, int line, struct fy_node *value,
+                          char ***list, size_t *list_len)
 {
     struct fy_node *item;
     void *iter = NULL;
 
     if (!fy_node_is_sequence(value))
-        return pfc_err_set_field(r->err, PFC_EINVAL, "paths",
-                                 "%.200s:%d: paths: want a list of globs", r->name, line);
+        return pfc_err_set_field(r->err, PFC_EINVAL, key, "%.200s:%d: %s: want a list of globs",
+                                 r->name, line, key);
     while ((item = fy_node_sequence_iterate(value, &iter)) != NULL) {
-        pfc_conf *conf = r->conf;
         char *glob = NULL;
-        pfc_code code = scalar(r, "paths", line, item, &glob);
+        pfc_code code = scalar(r, key, line, item, &glob);
 
-        if (code == PFC_OK && conf->paths_len == MAX_PATHS)
-            code = pfc_err_set_field(r->err, PFC_EINVAL, "paths",
-                                     "%.200s:%d: paths: want at most %d globs", r->name, line,
-                                     MAX_PATHS);
+        if (code == PFC_OK && *list_len == MAX_PATHS)
+            code =
+                pfc_err_set_field(r->err, PFC_EINVAL, key, "%.200s:%d: %s: want at most %d globs",
+                                  r->name, line, key, MAX_PATHS);
         if (code != PFC_OK) {
             free(glob);
             return code;
         }
-        conf->paths = pfc_realloc(conf->paths, conf->paths_len + 1, sizeof *conf->paths);
-        conf->paths[conf->paths_len++] = glob;
+        *list = pfc_realloc(*list, *list_len + 1, sizeof **list);
+        (*list)[(*list_len)++] = glob;
     }
     return PFC_OK;
 }
@@ -170,16 +171,30 @@ static pfc_code yes_or_no(const reader *r, const char *key, int line, struct fy_
     return code;
 }
 
-static pfc_code duration(const reader *r, int line, struct fy_node *value)
+static pfc_code duration(const reader *r, const char *key, int line, struct fy_node *value,
+                         double *out)
 {
     char *word = NULL;
-    pfc_code code = scalar(r, "timeout", line, value, &word);
+    pfc_code code = scalar(r, key, line, value, &word);
 
     if (code == PFC_OK)
-        code = pfc_parse_duration_s(word, "timeout", &r->conf->timeout_s, r->err);
+        code = pfc_parse_duration_s(word, key, out, r->err);
     /* Further down zero means "not said", so here it would quietly become the default. */
-    if (code == PFC_OK && r->conf->timeout_s <= 0)
-        code = pfc_err_set(r->err, PFC_EINVAL, "timeout: want more than zero, got \"%.40s\"", word);
+    if (code == PFC_OK && *out <= 0)
+        code = pfc_err_set(r->err, PFC_EINVAL, "%s: want more than zero, got \"%.40s\"", key, word);
+    if (code != PFC_OK)
+        pfc_err_wrap(r->err, "%.200s:%d", r->name, line);
+    free(word);
+    return code;
+}
+
+static pfc_code margin(const reader *r, int line, struct fy_node *value)
+{
+    char *word = NULL;
+    pfc_code code = scalar(r, "margin", line, value, &word);
+
+    if (code == PFC_OK)
+        code = pfc_parse_double(word, 1e-9, 10, "margin", &r->conf->margin, r->err);
     if (code != PFC_OK)
         pfc_err_wrap(r->err, "%.200s:%d", r->name, line);
     free(word);
@@ -196,13 +211,16 @@ static pfc_code entry(const reader *r, const char *key, int line, struct fy_node
         { "project", &conf->project }, { "branch", &conf->branch },   { "server", &conf->server },
         { "build", &conf->build },     { "measure", &conf->measure }, { "suite", &conf->suite },
         { "relink", &conf->relink },   { "metric", &conf->metric },   { "unit", &conf->unit },
+        { "anchor", &conf->anchor },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(texts); i++)
         if (pfc_streq(key, texts[i].key))
             return scalar(r, key, line, value, texts[i].out);
     if (pfc_streq(key, "paths"))
-        return path_list(r, line, value);
+        return glob_list(r, key, line, value, &conf->paths, &conf->paths_len);
+    if (pfc_streq(key, "runtime_files"))
+        return glob_list(r, key, line, value, &conf->runtime_files, &conf->runtime_files_len);
     if (pfc_streq(key, "better"))
         return direction(r, line, value);
     if (pfc_streq(key, "directions"))
@@ -210,7 +228,11 @@ static pfc_code entry(const reader *r, const char *key, int line, struct fy_node
     if (pfc_streq(key, "time"))
         return yes_or_no(r, key, line, value, &conf->time);
     if (pfc_streq(key, "timeout"))
-        return duration(r, line, value);
+        return duration(r, key, line, value, &conf->timeout_s);
+    if (pfc_streq(key, "budget"))
+        return duration(r, key, line, value, &conf->budget_s);
+    if (pfc_streq(key, "margin"))
+        return margin(r, line, value);
     if (pfc_streq(key, "rerun"))
         return PFC_OK; /* rules of the service, read there */
     return pfc_err_set_field(r->err, PFC_EINVAL, key,

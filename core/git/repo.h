@@ -100,6 +100,15 @@ pfc_code pfc_repo_merge_base(pfc_repo *repo, const pfc_commit_id *a, const pfc_c
 pfc_code pfc_repo_commit(pfc_repo *repo, const pfc_commit_id *id, pfc_commit *out,
                          pfc_err *err) PFC_MUSTCHECK;
 
+/** Called for each file that differs. lines: added and removed together, at least 1; 0: not counted. */
+typedef void pfc_repo_diff_file(void *arg, const char *path, size_t lines);
+
+/** The files that differ between the trees of two commits, by path; a renamed file differs under both
+ *  names. PFC_ENOTFOUND when one of the commits is not here. */
+pfc_code pfc_repo_diff(pfc_repo *repo, const pfc_commit_id *from, const pfc_commit_id *to,
+                       bool count_lines, pfc_repo_diff_file *each, void *arg,
+                       pfc_err *err) PFC_MUSTCHECK;
+
 /** The id of the commit's tree: two commits with one tree build the same. */
 pfc_code pfc_repo_tree(pfc_repo *repo, const pfc_commit_id *id, pfc_commit_id *tree,
                        pfc_err *err) PFC_MUSTCHECK;

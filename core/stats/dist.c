@@ -1,4 +1,4 @@
-/* The normal distribution and the binomial with p = 1/2. */
+/* The normal distribution, Student's t, and the binomial with p = 1/2. */
 #include "core/stats/dist.h"
 
 #include <math.h>
@@ -11,6 +11,69 @@ double pfc_stats_normal_cdf(double z)
 double pfc_stats_normal_tail2(double z)
 {
     return erfc(fabs(z) * M_SQRT1_2);
+}
+
+/* Continued fraction of the incomplete beta function, by Lentz's method (Numerical Recipes 6.4). */
+static double beta_fraction(double x, double a, double b)
+{
+    const double tiny = 1e-300;
+    double c = 1.0;
+    double d = 1.0 - (a + b) * x / (a + 1.0);
+    double h;
+
+    d = 1.0 / (fabs(d) < tiny ? tiny : d);
+    h = d;
+    for (int m = 1; m <= 300; m++) {
+        const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+
+        d = 1.0 + even * d;
+        c = 1.0 + even / c;
+        d = 1.0 / (fabs(d) < tiny ? tiny : d);
+        h *= c * d;
+        d = 1.0 + odd * d;
+        c = 1.0 + odd / c;
+        d = 1.0 / (fabs(d) < tiny ? tiny : d);
+        h *= c * d;
+        if (fabs(c * d - 1.0) < 1e-14)
+            break;
+    }
+    return h;
+}
+
+double pfc_stats_student_tail2(double t, double df)
+{
+    const double a = 0.5 * df;
+    const double x = df / (df + t * t);
+    double front;
+
+    if (!(x < 1.0))
+        return 1.0;
+    if (df > 1e6)
+        return pfc_stats_normal_tail2(t);
+    front = exp(lgamma(a + 0.5) - lgamma(a) - lgamma(0.5) + a * log(x) + 0.5 * log1p(-x));
+    /* The fraction converges fast on one side of the mean alone. */
+    if (x < (a + 1.0) / (a + 2.5))
+        return front * beta_fraction(x, a, 0.5) / a;
+    return 1.0 - front * beta_fraction(1.0 - x, 0.5, a) / 0.5;
+}
+
+double pfc_stats_student_cut(double tail, double df)
+{
+    double low = 0.0;
+    double high = 1.0;
+
+    while (pfc_stats_student_tail2(high, df) > tail && high < 1e12)
+        high *= 2.0;
+    for (int i = 0; i < 60; i++) {
+        const double mid = 0.5 * (low + high);
+
+        if (pfc_stats_student_tail2(mid, df) > tail)
+            low = mid;
+        else
+            high = mid;
+    }
+    return high;
 }
 
 static double ratio8(const double *a, const double *b, double r)

@@ -3,16 +3,18 @@
  *
  * A round is four turns, a b b a or b a a b: the mean of its two log ratios is free of everything that
  * changes linearly during the round (a machine that warms up, a neighbour that grows), whatever its
- * size, because each side's turns have the same mean place. So the rounds are what is compared, by the
- * two always-valid paired tests of sequential.h, each at half of alpha: it may be looked at after every
- * round and stopped as soon as it is decided. Values of turns that do not fill a round are not used.
+ * size, because each side's turns have the same mean place. So the rounds are what is compared, by three
+ * always-valid tests that share alpha: the two paired ones of sequential.h (a third and a sixth), and
+ * the one of oriented.h (a half), which follows a machine that changes its speed. They may be looked at after
+ * every round and stopped as soon as it is decided. Values of turns that do not fill a round are not used.
  */
 #ifndef PFC_CORE_STATS_TURNS_H
 #define PFC_CORE_STATS_TURNS_H
 
+#include "core/stats/oriented.h"
 #include "core/stats/sequential.h"
 
-#define PFC_TURNS_ROUND 4 /* turns: two of each side */
+#define PFC_TURNS_ROUND PFC_ROUND_VISITS /* turns: two of each side */
 
 typedef struct pfc_turns_result {
     pfc_compare_result cmp; /* valid at every look; noise_rel: of one round's ratio */
@@ -31,5 +33,11 @@ typedef struct pfc_turns_result {
 pfc_code pfc_turns_compare(const double *a, size_t na, const double *b, size_t nb,
                            const char *order, const pfc_seq_opts *opts, pfc_turns_result *out,
                            pfc_err *err) PFC_MUSTCHECK;
+
+/** The same for rounds in the order they were measured, their values finite. */
+pfc_code pfc_rounds_judge(const pfc_round *rounds, size_t n, const pfc_seq_opts *opts,
+                          pfc_turns_result *out, pfc_err *err) PFC_MUSTCHECK;
+/** Its p alone: a twentieth of the work. */
+double pfc_rounds_p(const pfc_round *rounds, size_t n, const pfc_seq_opts *opts);
 
 #endif

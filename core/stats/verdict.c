@@ -11,7 +11,8 @@
 #define ALPHA_DEFAULT   0.01
 #define POWER           0.8
 #define RANK_EFFICIENCY 1.0233 /* sqrt(pi / 3): a rank test needs this much more than a z test */
-#define WALSH_MAX       2000   /* pairs whose Walsh averages are written down */
+#define MORE_MOST       1e5
+#define WALSH_MAX       2000 /* pairs whose Walsh averages are written down */
 
 static pfc_code check_side(const char *name, const double *x, size_t n, pfc_err *err)
 {
@@ -127,6 +128,21 @@ static pfc_code compare_noisy(const double *la, size_t na, const double *lb, siz
     out->verdict =
         na < 3 || nb < 3 ? PFC_VERDICT_INCONCLUSIVE : judge(&shift, reached, out->p, alpha, margin);
     return code;
+}
+
+double pfc_stats_more_values(double rel_change, double rel_low, double rel_high, size_t n,
+                             size_t least, double margin)
+{
+    const double change = fabs(log1p(rel_change));
+    const double half =
+        PFC_MAX(log1p(rel_high) - log1p(rel_change), log1p(rel_change) - log1p(rel_low));
+    /* The wider of the two ways out needs fewer values. */
+    const double want = PFC_MAX(log1p(margin) - change, change);
+    double more;
+    if (n < least || !isfinite(half))
+        return n < least ? (double)(least - n) : (double)INFINITY;
+    more = ceil((double)n * (half / want) * (half / want)) - (double)n;
+    return more > MORE_MOST ? (double)INFINITY : PFC_MAX(more, 1.0);
 }
 
 pfc_code pfc_stats_compare(const double *a, size_t na, const double *b, size_t nb,

@@ -22,7 +22,8 @@ Test(conf, every_key_is_read)
     cr_assert(eq(int,
                  parse("# comment\nproject: tiny\nbranch: main\nbuild: |\n  make -s\n  true\n"
                        "measure: ./bench --fast\nmetric: gemm_tflops\nunit: TFLOP/s\n"
-                       "better: higher\ntimeout: 5m\npaths:\n  - src/*.c\n  - 'a b'\n",
+                       "better: higher\ntimeout: 5m\nanchor: v1.2\nbudget: 45m\nmargin: 0.02\n"
+                       "runtime_files: [tables/*, FAQ]\npaths:\n  - src/*.c\n  - 'a b'\n",
                        &conf, &err),
                  PFC_OK),
               "%s", err.msg);
@@ -33,6 +34,11 @@ Test(conf, every_key_is_read)
     cr_assert(epsilon_eq(dbl, conf.timeout_s, 300, 1e-9));
     cr_assert(eq(sz, conf.paths_len, 2));
     cr_assert(eq(str, conf.paths[1], "a b"));
+    cr_assert(eq(str, conf.anchor, "v1.2"));
+    cr_assert(epsilon_eq(dbl, conf.budget_s, 2700, 1e-9));
+    cr_assert(epsilon_eq(dbl, conf.margin, 0.02, 1e-12));
+    cr_assert(eq(sz, conf.runtime_files_len, 2));
+    cr_assert(eq(str, conf.runtime_files[0], "tables/*"));
     cr_assert_null(conf.server);
     pfc_conf_clear(&conf);
 }
@@ -49,6 +55,9 @@ Test(conf, faults_name_file_line_and_what_was_wanted)
         { "paths: gemm.c\n", "paths: want a list" },
         { "better: faster\n", "expected higher or lower, got \"faster\"" },
         { "timeout: soon\n", "want a duration" },
+        { "budget: 0m\n", "perfci.yaml:1: budget: want more than zero" },
+        { "margin: wide\n", "perfci.yaml:1: margin" },
+        { "runtime_files: FAQ\n", "runtime_files: want a list" },
         { "project: a\ntimeout: 0m\n", "perfci.yaml:2: timeout: want more than zero" },
         { "- a\n- b\n", "want a mapping" },
         { "project: 'open\n", "not well-formed" },

@@ -1,4 +1,5 @@
 /* First-parent lines, merge bases, what is told about a commit; shallow clones. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,6 +157,37 @@ Test(history, a_merge_is_told_with_its_parents_and_paths)
     cr_assert(eq(sz, commit.paths_len, 1)); /* against the first parent: what the merge brought */
     cr_assert(eq(str, commit.paths[0], "side.c"));
     pfc_commit_clear(&commit);
+}
+
+typedef struct differing {
+    char names[200];
+    size_t files, lines;
+} differing;
+
+static void add_file(void *arg, const char *path, size_t lines)
+{
+    differing *d = arg;
+
+    (void)snprintf(d->names + strlen(d->names), sizeof(d->names) - strlen(d->names), "%s ", path);
+    d->files++;
+    d->lines += lines;
+}
+
+Test(history, any_two_commits_differ_in_the_files_between_them)
+{
+    const pfc_commit_id from = id_of(base), to = id_of(tip),
+                        unknown = id_of("0123456789012345678901234567890123456789");
+    differing found = { 0 }, none = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_repo_diff(repo, &from, &to, true, add_file, &found, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(str, (char *)found.names, "c.c d.c side.c "));
+    cr_assert(eq(sz, found.lines, 3));
+    cr_assert(eq(int, pfc_repo_diff(repo, &to, &to, false, add_file, &none, &err), PFC_OK));
+    cr_assert(eq(sz, none.files, 0));
+    cr_assert(
+        eq(int, pfc_repo_diff(repo, &from, &unknown, false, add_file, &none, &err), PFC_ENOTFOUND));
 }
 
 Test(history, odd_subjects_become_one_clean_line)

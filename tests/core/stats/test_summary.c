@@ -319,3 +319,15 @@ Test(sort, agrees_with_qsort_on_awkward_orders)
         cr_assert(epsilon_eq(dbl, middle, 0.5 * (x[N / 2 - 1] + x[N / 2]), 1e-9));
     }
 }
+
+/* Tables of Student's t: R 4.2 qt(0.975, c(1, 10, 100)), 2 * pt(-4, 5). */
+Test(dist, student_tails_are_those_of_the_tables)
+{
+    cr_assert(epsilon_eq(dbl, pfc_stats_student_cut(0.05, 1.0), 12.706205, 1e-5));
+    cr_assert(epsilon_eq(dbl, pfc_stats_student_cut(0.05, 10.0), 2.228139, 1e-6));
+    cr_assert(epsilon_eq(dbl, pfc_stats_student_cut(0.05, 100.0), 1.983972, 1e-6));
+    cr_assert(epsilon_eq(dbl, pfc_stats_student_tail2(4.0, 5.0), 0.0103231, 1e-6));
+    cr_assert(
+        epsilon_eq(dbl, pfc_stats_student_tail2(2.0, 1e9), pfc_stats_normal_tail2(2.0), 1e-9));
+    cr_assert(eq(dbl, pfc_stats_student_tail2(0.0, 3.0), 1.0));
+}
