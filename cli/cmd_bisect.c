@@ -22,6 +22,7 @@ enum {
     KEY_NOISE,
     KEY_LAYOUT,
     KEY_DELTA,
+    KEY_MARGIN,
     KEY_RELINK,
     KEY_PATHS,
     KEY_DRY_RUN,
@@ -100,6 +101,11 @@ static const struct argp_option bisect_options[] = {
     { "noise", KEY_NOISE, "R", 0, "Relative noise of one run", 3 },
     { "layout-noise", KEY_LAYOUT, "R", 0, "Relative noise between builds", 3 },
     { "delta", KEY_DELTA, "R", 0, "Relative change, signed: 0.05 = the bad end is 5 % larger", 3 },
+    { "margin", KEY_MARGIN, "R", 0,
+      "Change to worse that does not matter (default: half of --delta, else half of what one run "
+      "shows, "
+      "0.03 at most)",
+      3 },
     { "relink", KEY_RELINK, 0, 0, "Allow rebuilds with another layout (PERFCI_BUILD > 0)", 3 },
     { "first", KEY_FIRST, 0, 0, "Stop at the first commit named; further ones stay unsearched", 3 },
     { "confirm", KEY_CONFIRM, 0, 0,
@@ -124,9 +130,11 @@ static const char bisect_doc[] =
     "Commits that do not build are stepped over. Every measurement is kept as soon as it is made; "
     "--resume goes on after Ctrl-C or a crash.\n"
     "\n"
-    "Exit status 1 when a culprit was found or narrowed down, 0 when there is no regression, 3 "
-    "when "
-    "it stays open, 4 when an end cannot be measured.\n"
+    "Exit status 1 when a culprit was found or narrowed down, 0 when the interval of the ends' "
+    "difference "
+    "shows no regression beyond --margin, 3 when it is not decided (the report says how many more "
+    "runs are "
+    "expected; --resume --max-runs N goes on), 4 when an end cannot be measured.\n"
     "\n"
     "Examples:\n"
     "  perfci bisect --metric gemm_tflops --good v1.2 --bad main\n"
@@ -266,6 +274,9 @@ static error_t parse_bisect(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_DELTA:
         o->delta = pfc_arg_double(state, arg, -0.999, 1000, "--delta");
+        return 0;
+    case KEY_MARGIN:
+        o->margin = pfc_arg_double(state, arg, 1e-9, 10, "--margin");
         return 0;
     case KEY_ALERT:
         o->alert = pfc_arg_i64(state, arg, 1, INT64_MAX, "--alert");

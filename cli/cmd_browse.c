@@ -166,7 +166,8 @@ static const json_t *cell(const json_t *columns, const char *key, size_t i)
 }
 
 /* Rows of the commits without a result that lie before a position, the oldest of them at the list's end. */
-static void print_broken(pfc_table *table, const json_t *broken, size_t *left, json_int_t before)
+static void print_broken(pfc_table *table, const json_t *broken, size_t *left, json_int_t before,
+                         size_t change)
 {
     while (*left) {
         const json_t *one = json_array_get(broken, *left - 1);
@@ -177,44 +178,81 @@ static void print_broken(pfc_table *table, const json_t *broken, size_t *left, j
         (*left)--;
         pfc_table_row(table);
         pfc_table_setf(table, 0, "%.12s", pfc_browse_string(one, "commit"));
-        pfc_table_set(table, 5, "broken");
-        pfc_table_color(table, 5, "red");
-        pfc_table_setf(table, 6, "%.200s%s%.700s", pfc_browse_string(one, "subject"),
+        pfc_table_set(table, change, "broken");
+        pfc_table_color(table, change, "red");
+        pfc_table_setf(table, change + 1, "%.200s%s%.700s", pfc_browse_string(one, "subject"),
                        *pfc_browse_string(one, "subject") ? ": " : "", reason);
     }
 }
 
+/* Was any of it measured against the anchor? */
+static bool has_ratios(const json_t *columns)
+{
+    const json_t *ratios = json_object_get(columns, "ratio");
+
+    for (size_t i = 0; i < json_array_size(ratios); i++) {
+        if (json_is_number(json_array_get(ratios, i)))
+            return true;
+    }
+    return false;
+}
+
 static void print_points(const pfc_cli *cli, const json_t *answer)
 {
-    static const pfc_col cols[] = { { "COMMIT", false }, { "MEDIAN", true }, { "LOW", true },
-                                    { "HIGH", true },    { "N", true },      { "CHANGE", true },
-                                    { "SUBJECT", false } };
+    static const pfc_col with[] = { { "COMMIT", false }, { "MEDIAN", true },  { "LOW", true },
+                                    { "HIGH", true },    { "RATIO", true },   { "N", true },
+                                    { "CHANGE", true },  { "SUBJECT", false } };
+    static const pfc_col without[] = { { "COMMIT", false }, { "MEDIAN", true }, { "LOW", true },
+                                       { "HIGH", true },    { "N", true },      { "CHANGE", true },
+                                       { "SUBJECT", false } };
     const json_t *columns = json_object_get(answer, "columns");
+    const bool ratios = has_ratios(columns);
+    const size_t count = 4 + ratios, change_at = count + 1; /* columns from here on move by one */
     const json_t *changes = json_object_get(answer, "changes");
     const json_t *broken = json_object_get(answer, "broken");
     size_t left = json_array_size(broken);
-    pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+    pfc_table *table = ratios ? pfc_table_new(cli, with, PFC_ARRAY_LEN(with))
+                              : pfc_table_new(cli, without, PFC_ARRAY_LEN(without));
 
     for (size_t i = 0; i < json_array_size(json_object_get(columns, "median")); i++) {
         const char *commit = json_string_value(cell(columns, "commit", i));
 
-        print_broken(table, broken, &left, json_integer_value(cell(columns, "position", i)));
+        print_broken(table, broken, &left, json_integer_value(cell(columns, "position", i)),
+                     change_at);
         pfc_table_row(table);
         pfc_table_setf(table, 0, "%.12s", commit ? commit : "");
         pfc_browse_value(table, 1, cell(columns, "median", i));
         pfc_browse_value(table, 2, cell(columns, "low", i));
         pfc_browse_value(table, 3, cell(columns, "high", i));
-        pfc_table_setf(table, 4, "%lld", (long long)json_integer_value(cell(columns, "n", i)));
-        pfc_table_set(table, 6, json_string_value(cell(columns, "subject", i)));
+        if (json_is_number(cell(columns, "ratio", i)))
+            pfc_table_setf(table, 4, "%.4f", json_number_value(cell(columns, "ratio", i)));
+        pfc_table_setf(table, count, "%lld", (long long)json_integer_value(cell(columns, "n", i)));
+        pfc_table_set(table, change_at + 1, json_string_value(cell(columns, "subject", i)));
         for (size_t k = 0; k < json_array_size(changes); k++) {
             const json_t *change = json_array_get(changes, k);
 
             if ((size_t)json_integer_value(json_object_get(change, "index")) == i)
-                pfc_browse_percent(table, 5, json_object_get(change, "rel_change"));
+                pfc_browse_percent(table, change_at, json_object_get(change, "rel_change"));
         }
     }
-    print_broken(table, broken, &left, INT64_MAX);
+    print_broken(table, broken, &left, INT64_MAX, change_at);
     pfc_table_print(table);
+}
+
+/* Of each change its alert, or why it has none. */
+static void print_alerts(const json_t *changes)
+{
+    for (size_t i = 0; i < json_array_size(changes); i++) {
+        const json_t *c = json_array_get(changes, i), *why = json_object_get(c, "why_no_alert");
+        const json_int_t alert = json_integer_value(json_object_get(c, "alert_id"));
+
+        pfc_out("change %.12s  %+.1f %%  ", pfc_browse_string(c, "commit"),
+                100 * json_number_value(json_object_get(c, "rel_change")));
+        if (alert)
+            pfc_out("alert %lld\n", (long long)alert);
+        else
+            pfc_out("%.500s\n", pfc_browse_string(why, "sentence"));
+    }
 }
 
 static void print_one(const pfc_cli *cli, const json_t *answer)
@@ -222,6 +260,10 @@ static void print_one(const pfc_cli *cli, const json_t *answer)
     print_points(cli, answer);
     if (cli->csv)
         return; /* rows and nothing else */
+    if (has_ratios(json_object_get(answer, "columns")))
+        pfc_out("ratio: level in units of the anchor %.12s\n",
+                pfc_browse_string(json_object_get(answer, "series"), "anchor"));
+    print_alerts(json_object_get(answer, "changes"));
     print_outlook(json_object_get(answer, "series"));
 }
 

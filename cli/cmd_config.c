@@ -122,12 +122,26 @@ static void add_secret(json_t *list, const char *name, const char *data)
     free(file_name);
 }
 
+static void add_globs(json_t *list, const char *key, char *const *globs, size_t len,
+                      const pfc_conf *conf)
+{
+    char *all = pfc_strdup("");
+
+    for (size_t i = 0; i < len; i++) {
+        char *more = pfc_format("%s%s%s", all, i ? ", " : "", globs[i]);
+
+        free(all);
+        all = more;
+    }
+    add(list, key, *all ? all : NULL, conf->path);
+    free(all);
+}
+
 static json_t *settings(const config_opts *o, const pfc_conf *conf, bool yaml_has_server)
 {
     json_t *list = json_array();
     char *data = pfc_conf_data_dir(o->data);
-    char *paths = pfc_strdup("");
-    char timeout[32];
+    char timeout[32], number[32];
 
     add(list, "perfci.yaml", conf->path, "nearest upwards from here");
     add_server(list, o, conf, yaml_has_server);
@@ -144,19 +158,19 @@ static json_t *settings(const config_opts *o, const pfc_conf *conf, bool yaml_ha
         : conf->higher_is_better ? "higher"
                                  : "lower",
         conf->path);
-    for (size_t i = 0; i < conf->paths_len; i++) {
-        char *more = pfc_format("%s%s%s", paths, i ? ", " : "", conf->paths[i]);
-
-        free(paths);
-        paths = more;
-    }
-    add(list, "paths", *paths ? paths : NULL, conf->path);
+    add_globs(list, "paths", conf->paths, conf->paths_len, conf);
+    add_picked(list, "anchor", NULL, NULL, conf->anchor, conf->path, NULL);
+    pfc_show_seconds(conf->budget_s > 0 ? conf->budget_s : PFC_NIGHT_BUDGET_S, number);
+    add(list, "budget", number, conf->budget_s > 0 ? conf->path : "default");
+    (void)snprintf(number, sizeof(number), "%g",
+                   conf->margin > 0 ? conf->margin : PFC_NIGHT_MARGIN);
+    add(list, "margin", number, conf->margin > 0 ? conf->path : "default");
+    add_globs(list, "runtime_files", conf->runtime_files, conf->runtime_files_len, conf);
     (void)snprintf(timeout, sizeof(timeout), "%g s", conf->timeout_s);
     add(list, "timeout", timeout, conf->timeout_s != 600 ? conf->path : "default");
     add_secret(list, "PERFCI_TOKEN", data);
     add_secret(list, "PERFCI_DATABASE_URL", NULL);
     add_secret(list, "PERFCI_DATABASE_READ_URL", NULL);
-    free(paths);
     free(data);
     return list;
 }

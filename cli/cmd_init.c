@@ -124,7 +124,18 @@ static void write_yaml(pfc_buf *out, const page *p)
         "#paths: [\"src/*\"]\n"
         "# Rebuilds with another code layout; PERFCI_BUILD (1, 2, ...) selects the layout. This\n"
         "# tells a slow commit from a slow layout of the same code.\n"
-        "#relink: make clean all\n");
+        "#relink: make clean all\n"
+        "\n"
+        "# What a night measures along with the new commits, so that its ratios join other nights: "
+        "a\n"
+        "# release, for example. How long it may measure, and which change does not matter.\n"
+        "#anchor: v1.0\n"
+        "#budget: 30m\n"
+        "#margin: 0.03\n"
+        "# Files that the program reads while it is measured: a commit that changes one is "
+        "measured\n"
+        "# even when its object code is that of the commit before.\n"
+        "#runtime_files: [\"data/*\"]\n");
 }
 
 /* Branch names may hold anything but these in a double-quoted YAML string. */

@@ -113,6 +113,23 @@ static const char *note_of(const json_t *job)
     return note;
 }
 
+/* Of a job that measures in blocks also what it measures. */
+static void set_note(pfc_table *table, size_t col, const json_t *job)
+{
+    const json_t *blocks = json_object_get(job, "blocks");
+    const size_t commits = json_array_size(json_object_get(blocks, "commits"));
+    const char *note = note_of(job);
+    char budget[32];
+
+    if (!json_is_object(blocks)) {
+        pfc_table_set(table, col, note);
+        return;
+    }
+    pfc_show_seconds(json_number_value(json_object_get(blocks, "budget_s")), budget);
+    pfc_table_setf(table, col, "%zu commit%s in blocks, budget %s%s%s", commits,
+                   commits == 1 ? "" : "s", budget, note ? ": " : "", note ? note : "");
+}
+
 static void print_jobs(const pfc_cli *cli, const json_t *list)
 {
     static const pfc_col cols[] = { { "ID", true },      { "PROJECT", false }, { "KIND", false },
@@ -134,7 +151,7 @@ static void print_jobs(const pfc_cli *cli, const json_t *list)
         set_begins(table, 6, one);
         pfc_browse_text(table, 7, one, "runner");
         pfc_browse_id(table, 8, one, "tries");
-        pfc_table_set(table, 9, note_of(one));
+        set_note(table, 9, one);
     }
     pfc_table_print(table);
 }

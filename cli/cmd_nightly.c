@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/measured.h"
 #include "cli/nightly.h"
 #include "core/base/clock.h"
 #include "core/base/parse.h"
@@ -27,18 +26,22 @@ enum {
     KEY_WORK,
     KEY_PROJECT,
     KEY_CREATE,
+    KEY_ANCHOR,
+    KEY_BUDGET,
+    KEY_MARGIN,
+    KEY_CLASS,
 };
 
-enum { DEFAULT_MAX = 10, HISTORY = 500, POLL_MS = 200 };
+enum { POLL_MS = 200 };
 
 typedef struct nightly_opts {
     pfc_take_opts take;
-    const char *repo, *branch, *source, *project, *url, *data;
-    size_t max;
-    double wait_s;
+    pfc_night_opts night;
+    const char *repo, *branch, *source, *url, *data;
+    double wait_s, budget_s, margin;
+    const char *classes[PFC_NIGHT_MAX_CLASSES];
+    size_t classes_len;
     bool jobs;
-    bool all;
-    bool create;
     bool markdown;
 } nightly_opts;
 
@@ -51,11 +54,23 @@ static const struct argp_option nightly_options[] = {
     { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },
     { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },
     { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },
-    { "max-commits", KEY_MAX, "N", 0, "Measure the newest N at most (default 10; with --all 500)",
+    { "anchor", KEY_ANCHOR, "REV", 0,
+      "The build that is measured along, so that ratios to it join nights (default: perfci.yaml's, "
+      "else the last night's, else the newest release)",
       0 },
+    { "budget", KEY_BUDGET, "T", 0,
+      "Measure as long, builds not counted (default: perfci.yaml's, else 30m)", 0 },
+    { "margin", KEY_MARGIN, "R", 0,
+      "Relative change that does not matter (default: perfci.yaml's, else 0.03)", 0 },
+    { "max-commits", KEY_MAX, "N", 0,
+      "Measure N new commits at most, the newest always (default 60; with --all 250)", 0 },
     { "all", KEY_ALL, 0, 0, "Every commit of the branch that has no run yet", 0 },
-    { "repeats", KEY_REPEATS, "N", 0, "Times to run for each commit", 0 },
+    { "repeats", KEY_REPEATS, "N", 0,
+      "Exactly N rounds of two measurements a build, whatever is decided", 0 },
     { "jobs", KEY_JOBS, 0, 0, "Let the service's runners measure, and wait for them", 0 },
+    { "machine-class", KEY_CLASS, "C", 0,
+      "With --jobs: a session on this class of machines; repeatable (default: one, on any runner)",
+      0 },
     { "source", KEY_SOURCE, "S", 0,
       "With --jobs: the URL or folder that runners read (default: the project's --repo-url, else "
       "--repo)",
@@ -75,37 +90,54 @@ static const struct argp_option nightly_options[] = {
 static const pfc_arg_field nightly_fields[] = {
     PFC_CONFIG_FIELD(nightly_opts, take.config),
     { PFC_KEY_TIME, PFC_ARG_FLAG, offsetof(nightly_opts, take.time), 0, 0 },
+    { KEY_ANCHOR, PFC_ARG_TEXT, offsetof(nightly_opts, night.anchor), 0, 0 },
+    { KEY_BUDGET, PFC_ARG_SECONDS, offsetof(nightly_opts, budget_s), 0, 0 },
     { KEY_REPO, PFC_ARG_TEXT, offsetof(nightly_opts, repo), 0, 0 },
     { KEY_BRANCH, PFC_ARG_TEXT, offsetof(nightly_opts, branch), 0, 0 },
     { KEY_SUITE, PFC_ARG_TEXT, offsetof(nightly_opts, take.suite), 0, 0 },
     { KEY_FILTER, PFC_ARG_TEXT, offsetof(nightly_opts, take.filter), 0, 0 },
-    { KEY_MAX, PFC_ARG_COUNT, offsetof(nightly_opts, max), 1, HISTORY },
-    { KEY_ALL, PFC_ARG_FLAG, offsetof(nightly_opts, all), 0, 0 },
+    { KEY_MAX, PFC_ARG_COUNT, offsetof(nightly_opts, night.max), 1, PFC_NIGHT_MOST },
+    { KEY_ALL, PFC_ARG_FLAG, offsetof(nightly_opts, night.all), 0, 0 },
     { KEY_REPEATS, PFC_ARG_COUNT, offsetof(nightly_opts, take.repeats), 1, PFC_TAKE_MAX_REPEATS },
     { KEY_JOBS, PFC_ARG_FLAG, offsetof(nightly_opts, jobs), 0, 0 },
     { KEY_SOURCE, PFC_ARG_TEXT, offsetof(nightly_opts, source), 0, 0 },
     { KEY_WAIT, PFC_ARG_SECONDS, offsetof(nightly_opts, wait_s), 0, 0 },
     { KEY_MARKDOWN, PFC_ARG_FLAG, offsetof(nightly_opts, markdown), 0, 0 },
     { KEY_WORK, PFC_ARG_TEXT, offsetof(nightly_opts, take.work), 0, 0 },
-    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(nightly_opts, project), 0, 0 },
-    { KEY_CREATE, PFC_ARG_FLAG, offsetof(nightly_opts, create), 0, 0 },
+    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(nightly_opts, night.project), 0, 0 },
+    { KEY_CREATE, PFC_ARG_FLAG, offsetof(nightly_opts, night.create), 0, 0 },
     PFC_SERVICE_FIELDS(nightly_opts, ),
     { 0 },
 };
 
 static const char nightly_doc[] =
     "Measures the commits that are new since the last round, uploads them, waits for the verdict "
-    "and "
-    "prints a short report."
-    "\vThe first round of a project measures its newest commit alone.\n"
+    "and prints a short report."
+    "\vThe new commits, the last measured one and an anchor are built, then measured in blocks: "
+    "each "
+    "build once, in random order, and again in reverse order. Blocks go on where a decision is "
+    "open, "
+    "until every commit is decided or --budget is spent. For each new commit the report says "
+    "slower, "
+    "faster, same (within x %), or undecided (needs n minutes): that one goes on in the next "
+    "round. A "
+    "commit whose object code is its predecessor's is not measured.\n"
     "\n"
-    "Exit status 1 when the round brought a regression; else 4 when the newest commit could not be "
+    "docs/nights.md explains the method, with a picture.\n"
+    "\n"
+    "The first round of a project measures its newest commit, with the newest release where there "
+    "is "
+    "one.\n"
+    "\n"
+    "Exit status 1 when the round brought a regression or a commit is slower; else 4 when the "
+    "newest commit could not be "
     "built or measured, or a benchmark was broken at any commit of the round; else 5 when "
     "something "
-    "could not be measured or judged.\n"
+    "could not be measured or judged; else 3 when a commit is undecided.\n"
     "\n"
     "Examples:\n"
     "  perfci nightly --branch main\n"
+    "  perfci nightly --budget 1h --anchor v1.2\n"
     "  perfci nightly --jobs --wait 2h --markdown > report.md\n";
 
 static error_t parse_nightly(int key, char *arg, struct argp_state *state)
@@ -116,8 +148,16 @@ static error_t parse_nightly(int key, char *arg, struct argp_state *state)
     case KEY_BACKEND:
         pfc_take_add_backend(&o->take, arg, state);
         return 0;
+    case KEY_CLASS:
+        if (o->classes_len == PFC_NIGHT_MAX_CLASSES)
+            pfc_cli_usage(state, "--machine-class: expected at most %d", PFC_NIGHT_MAX_CLASSES);
+        o->classes[o->classes_len++] = arg;
+        return 0;
     case PFC_KEY_DIRECTION:
         pfc_directions_add(&o->take.directions, arg, state);
+        return 0;
+    case KEY_MARGIN:
+        o->margin = pfc_arg_double(state, arg, 1e-9, 10, "--margin");
         return 0;
     case ARGP_KEY_ARG:
         pfc_cli_usage(state, "there is no argument to give, got \"%s\"", arg);
@@ -125,113 +165,6 @@ static error_t parse_nightly(int key, char *arg, struct argp_state *state)
     default:
         return ARGP_ERR_UNKNOWN;
     }
-}
-
-/* ---- what is new ---- */
-
-/* {commit: true} for every commit that has a run. */
-static pfc_code measured_commits(const pfc_night *n, json_t **out, pfc_err *err)
-{
-    char *path = pfc_format("/api/v1/projects/%s/runs?limit=1000", n->project);
-    json_t *answer = NULL;
-    const json_t *runs;
-    pfc_code code = pfc_http_json(n->http, "GET", path, NULL, NULL, &answer, err);
-
-    *out = json_object();
-    runs = json_object_get(answer, "runs");
-    for (size_t i = 0; !code && i < json_array_size(runs); i++) {
-        const char *commit = json_string_value(json_object_get(json_array_get(runs, i), "commit"));
-
-        if (commit)
-            json_object_set_new(*out, commit, json_true());
-    }
-    json_decref(answer);
-    free(path);
-    return code;
-}
-
-/* Places of the commits to measure, oldest first: those after the newest one that has a run (of a
- * project without runs, the tip alone), or all that have none. Returns how many. */
-static size_t wanted_places(const pfc_commit_id *ids, size_t len, const json_t *seen, bool all,
-                            size_t *places)
-{
-    size_t count = 0;
-    size_t first = len;
-
-    while (first > 0 && !json_object_get(seen, ids[first - 1].hex))
-        first--;
-    if (all)
-        first = 0;
-    else if (first == 0)
-        first = len - 1;
-    for (size_t i = first; i < len; i++)
-        if (!json_object_get(seen, ids[i].hex))
-            places[count++] = i;
-    return count;
-}
-
-static void choose_new(pfc_night *n, const pfc_commit_id *ids, size_t len, const json_t *seen,
-                       const nightly_opts *o)
-{
-    size_t *places = pfc_calloc(len, sizeof(places[0]));
-    size_t count = wanted_places(ids, len, seen, o->all, places);
-    size_t max = o->max > 0 ? o->max : o->all ? HISTORY : DEFAULT_MAX;
-
-    n->skipped = count > max ? count - max : 0;
-    n->len = count - n->skipped;
-    n->commits = pfc_calloc(n->len, sizeof(n->commits[0]));
-    for (size_t i = 0; i < n->len; i++) {
-        const pfc_commit_id *id = &ids[places[n->skipped + i]];
-        pfc_commit commit = { 0 };
-
-        n->commits[i].id = *id;
-        if (pfc_repo_commit(n->take.repo, id, &commit, NULL))
-            continue;
-        n->commits[i].subject = pfc_strdup(commit.subject);
-        pfc_commit_clear(&commit);
-    }
-    free(places);
-}
-
-/* A name that was typed may be a typo; that of the repository is meant. */
-static pfc_code ensure(const pfc_night *n, const nightly_opts *o, pfc_err *err)
-{
-    const bool typed = pfc_conf_pick(o->project, "PERFCI_PROJECT", NULL, NULL) != NULL;
-    const pfc_ensure want = { .project = n->project,
-                              .branch = n->branch,
-                              .conf = &n->take.conf,
-                              .create = o->create || !typed,
-                              .has_flag = true };
-    bool made = false;
-    pfc_code code = pfc_api_ensure_project(n->http, &want, &made, err);
-
-    if (made)
-        pfc_cli_note(n->cli, "project %s is new", n->project);
-    return code;
-}
-
-static pfc_code find_new(pfc_night *n, const nightly_opts *o, pfc_err *err)
-{
-    pfc_commit_id *ids = NULL;
-    pfc_commit_id tip;
-    json_t *seen = NULL;
-    size_t len = 0;
-    pfc_code code = pfc_repo_resolve(n->take.repo, n->branch ? n->branch : "HEAD", &tip, err);
-
-    if (!code)
-        code = pfc_repo_history(n->take.repo, &tip, HISTORY, &ids, &len, err);
-    if (!code)
-        code = ensure(n, o, err);
-    if (!code)
-        code =
-            pfc_api_post_commits(n->http, n->project, n->branch, n->take.repo, ids, len, NULL, err);
-    if (!code)
-        code = measured_commits(n, &seen, err);
-    if (!code)
-        choose_new(n, ids, len, seen, o);
-    json_decref(seen);
-    free(ids);
-    return code;
 }
 
 /* ---- measuring ---- */
@@ -262,141 +195,18 @@ static pfc_code measure_here(pfc_night *n, pfc_night_commit *c, pfc_err *err)
     return code;
 }
 
-static void put_wanted(const pfc_take_opts *o, const char *config, json_t *body)
-{
-    json_t *backends = o->backends_len ? json_array() : NULL;
-
-    for (size_t i = 0; i < o->backends_len; i++)
-        json_array_append_new(backends, json_string(o->backends[i]));
-    if (backends)
-        json_object_set_new(body, "backends", backends);
-    if (o->filter)
-        json_object_set_new(body, "filter", json_string(o->filter));
-    if (config)
-        json_object_set_new(body, "config", json_string(config));
-}
-
-/* source NULL: the project's own repository; config NULL: the branch's perfci.yaml. */
-static pfc_code queue_job(const pfc_night *n, const nightly_opts *o, const char *source,
-                          const char *config, const pfc_night_commit *c, int64_t *job, pfc_err *err)
-{
-    json_t *body = json_pack("{s:s,s:s,s:s,s:s*}", "project", n->project, "kind", "nightly",
-                             "commit", c->id.hex, "source", source);
-    json_t *answer = NULL;
-    pfc_code code;
-
-    if (n->branch)
-        json_object_set_new(body, "branch", json_string(n->branch));
-    if (o->take.suite)
-        json_object_set_new(body, "suite", json_string(o->take.suite));
-    put_wanted(&o->take, config, body);
-    code = pfc_http_json(n->http, "POST", "/api/v1/jobs", body, NULL, &answer, err);
-    if (!code)
-        code = pfc_json_i64(answer, NULL, "id", true, 1, INT64_MAX, job, err);
-    json_decref(answer);
-    json_decref(body);
-    return code;
-}
-
-/* Where it waits, and for how long; nothing of one that a runner has. */
-static void tell_place(const pfc_night *n, int64_t job, const pfc_night_commit *c,
-                       const json_t *answer)
-{
-    const json_t *wait = json_object_get(answer, "expected_wait");
-    const char *reason = json_string_value(json_object_get(answer, "wait_reason"));
-    const long long place = json_integer_value(json_object_get(answer, "position"));
-    char middle[32], low[32], high[32];
-
-    if (!pfc_streq(json_string_value(json_object_get(answer, "state")), "queued"))
-        return;
-    if (!json_is_object(wait)) {
-        pfc_cli_note(n->cli, "job %lld (%.12s): number %lld in the queue, %s", (long long)job,
-                     c->id.hex, place, reason ? reason : "nobody knows for how long");
-        return;
-    }
-    pfc_show_seconds(json_number_value(json_object_get(wait, "seconds")), middle);
-    pfc_show_seconds(json_number_value(json_object_get(wait, "low")), low);
-    pfc_show_seconds(json_number_value(json_object_get(wait, "high")), high);
-    pfc_cli_note(n->cli,
-                 "job %lld (%.12s): number %lld in the queue, begins in about %s (%s to %s)%s%s",
-                 (long long)job, c->id.hex, place, middle, low, high, reason ? ": " : "",
-                 reason ? reason : "");
-}
-
-/* Asks until the job is done with, one way or the other. */
-static pfc_code wait_job(const pfc_night *n, int64_t job, int64_t until_ns, pfc_night_commit *c,
-                         pfc_err *err)
-{
-    char *path = pfc_format("/api/v1/jobs/%lld", (long long)job);
-    bool told = false;
-    pfc_code code = PFC_OK;
-
-    for (;;) {
-        json_t *answer = NULL;
-        const char *state;
-
-        code = pfc_http_json(n->http, "GET", path, NULL, NULL, &answer, err);
-        if (code)
-            break;
-        state = json_string_value(json_object_get(answer, "state"));
-        if (!told)
-            tell_place(n, job, c, answer);
-        told = true;
-        if (pfc_streq(state, "done")) {
-            c->measured = true;
-        } else if (pfc_streq(state, "failed") || pfc_streq(state, "cancelled")) {
-            const char *reason = json_string_value(json_object_get(answer, "reason"));
-
-            c->broken = pfc_streq(state, "failed");
-            c->reason = pfc_strdup(reason ? reason : state);
-        }
-        json_decref(answer);
-        if (c->measured || c->reason)
-            break;
-        if (pfc_clock_ns() >= until_ns || pfc_cli_interrupted(NULL)) {
-            c->reason = pfc_strdup("no runner has measured it in time");
-            break;
-        }
-        pfc_clock_sleep_ns(POLL_MS * PFC_NS_PER_MS);
-    }
-    free(path);
-    return code;
-}
-
-static pfc_code measure_by_jobs(pfc_night *n, const nightly_opts *o, int64_t until_ns, pfc_err *err)
-{
-    int64_t *jobs = pfc_calloc(n->len + 1, sizeof(jobs[0]));
-    const char *source = o->source;
-    const char *config =
-        o->take.suite ? NULL : pfc_measured_to_send(n->take.repo, n->branch, &n->take.source);
-    pfc_code code = PFC_OK;
-
-    if (o->take.suite)
-        code = pfc_take_ready(&n->take, err);
-    else
-        code = pfc_measured_remotely(n->cli, &n->take.conf, n->branch, config != NULL,
-                                     n->take.conf.metric, err);
-
-    if (!source && !code)
-        code = pfc_api_source(n->http, n->project, pfc_repo_root(n->take.repo), &source, err);
-    /* All of them first, so that several runners share them. */
-    for (size_t i = 0; i < n->len && !code; i++)
-        code = queue_job(n, o, source, config, &n->commits[i], &jobs[i], err);
-    code = pfc_measured_refused(code, config != NULL, err);
-    for (size_t i = 0; i < n->len && !code; i++) {
-        pfc_cli_progress(n->cli, "waiting for commit %zu of %zu", i + 1, n->len);
-        code = wait_job(n, jobs[i], until_ns, &n->commits[i], err);
-    }
-    free(jobs);
-    return code;
-}
-
 static pfc_code measure_all(pfc_night *n, const nightly_opts *o, int64_t until_ns, pfc_err *err)
 {
+    const pfc_night_jobs jobs = { .source = o->source,
+                                  .until_ns = until_ns,
+                                  .machine_classes = o->classes,
+                                  .machine_classes_len = o->classes_len };
     pfc_code code = PFC_OK;
 
     if (o->jobs)
-        return measure_by_jobs(n, o, until_ns, err);
+        return pfc_night_measure_by_jobs(n, &jobs, err);
+    if (n->plan.len > 1)
+        return pfc_night_measure_blocks(n, err);
     for (size_t i = 0; i < n->len && !code; i++) {
         if (!n->cli->progress)
             pfc_cli_note(n->cli, "measuring %.12s (%zu of %zu)", n->commits[i].id.hex, i + 1,
@@ -502,17 +312,22 @@ static pfc_code take_new_alerts(pfc_night *n, int64_t after, pfc_err *err)
 
 static pfc_code go_round(pfc_night *n, const nightly_opts *o, pfc_err *err)
 {
-    const int64_t until_ns = pfc_clock_ns() + (int64_t)(o->wait_s * (double)PFC_NS_PER_S);
+    const int64_t wait_ns = (int64_t)(o->wait_s * (double)PFC_NS_PER_S);
+    int64_t until_ns = pfc_clock_ns() + wait_ns;
     json_t *before = NULL;
-    pfc_code code = find_new(n, o, err);
+    pfc_code code = pfc_night_find(n, &o->night, err);
 
     if (!code)
         code = get_alerts(n, &before, err);
     if (!code)
         code = measure_all(n, o, until_ns, err);
     pfc_cli_progress(n->cli, "%s", "");
+    if (!o->jobs)
+        until_ns = pfc_clock_ns() + wait_ns;
     if (!code)
         code = wait_judged(n, until_ns, err);
+    if (!code)
+        code = pfc_night_take_verdicts(n, err);
     if (!code)
         code = take_new_alerts(n, newest_id(before), err);
     for (size_t i = 0; i < n->len && !code; i++)
@@ -545,11 +360,17 @@ int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv)
         code = pfc_take_ready(&n.take, &err);
     if (!code) {
         branch = pfc_repo_branch(n.take.repo);
+        n.budget_s = o.budget_s > 0             ? o.budget_s
+                     : n.take.conf.budget_s > 0 ? n.take.conf.budget_s
+                                                : PFC_NIGHT_BUDGET_S;
+        n.margin = o.margin > 0             ? o.margin
+                   : n.take.conf.margin > 0 ? n.take.conf.margin
+                                            : PFC_NIGHT_MARGIN;
         n.branch = o.branch ? o.branch : n.take.conf.branch ? n.take.conf.branch : branch;
         code = pfc_api_open(o.url, o.data, &n.take.conf, &n.http, &err);
     }
     if (!code)
-        code = pfc_api_project(o.project, &n.take.conf, n.take.root, &n.project, &err);
+        code = pfc_api_project(o.night.project, &n.take.conf, n.take.root, &n.project, &err);
     if (!code)
         code = go_round(&n, &o, &err);
     if (code) {
@@ -558,15 +379,7 @@ int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv)
         pfc_night_print(&n, o.markdown);
         status = pfc_night_exit(&n);
     }
-    for (size_t i = 0; i < n.len; i++) {
-        free(n.commits[i].subject);
-        free(n.commits[i].reason);
-    }
-    free(n.commits);
-    json_decref(n.alerts);
-    json_decref(n.broken);
-    json_decref(n.standing);
-    free(n.project);
+    pfc_night_clear(&n);
     free(branch);
     pfc_http_free(n.http);
     pfc_take_close(&n.take);

@@ -14,6 +14,8 @@
 
 enum { MIN_BLOCKS = 3 };
 
+#define PAIRS_MARGIN 0.005 /* as bench/harness/pairs_judge.c */
+
 const char *pfc_cmp_name(pfc_cmp_verdict verdict)
 {
     static const char *const names[] = { "same", "improvement", "inconclusive", "regression",
@@ -140,9 +142,21 @@ static double extra_number(const pfc_measurement *m, const char *name)
     return v;
 }
 
-/* Measured in turns: the pairs have been judged where they were made, with what their order says. */
-static bool judged_in_pairs(const pfc_measurement *a, const pfc_measurement *b, pfc_cmp_row *row)
+/* Open, not in turns: how many values a side are missing. n: of the smaller side. */
+static void estimate(pfc_cmp_row *row, size_t n, size_t least, double margin)
 {
+    const double more =
+        pfc_stats_more_values(row->rel_change, row->rel_low, row->rel_high, n, least, margin);
+
+    if (row->verdict == PFC_CMP_INCONCLUSIVE && !row->more_rounds && isfinite(more))
+        row->more_runs = (size_t)more;
+}
+
+/* Measured in turns: the pairs have been judged where they were made, with what their order says. */
+static bool judged_in_pairs(const pfc_measurement *a, const pfc_measurement *b, double margin,
+                            pfc_cmp_row *row)
+{
+    const double pairs = extra_number(b, "pairs");
     const char *verdict = pfc_pairs_get(&b->extra, "pair_verdict");
     pfc_compare_result r = { .verdict = PFC_VERDICT_INCONCLUSIVE };
 
@@ -162,6 +176,10 @@ static bool judged_in_pairs(const pfc_measurement *a, const pfc_measurement *b, 
     if (pfc_streq(pfc_pairs_get(&b->extra, "pair_gates"), "false") &&
         (row->verdict == PFC_CMP_REGRESSION || row->verdict == PFC_CMP_IMPROVEMENT))
         row->verdict = PFC_CMP_INCONCLUSIVE;
+    /* The test of "same" is by signs and sizes; the interval that is shown must say it, too. */
+    if (row->verdict == PFC_CMP_SAME && !(row->rel_low >= -margin && row->rel_high <= margin))
+        row->verdict = PFC_CMP_INCONCLUSIVE;
+    estimate(row, pairs >= 1 ? (size_t)pairs : 0, PFC_COMPARE_LEAST_PAIRS, margin);
     return true;
 }
 
@@ -175,7 +193,7 @@ static pfc_code judge_values(const double *va, size_t na, const double *vb, size
 
     if (!order || opts->exact)
         return pfc_stats_compare(va, na, vb, nb, opts, out, err);
-    code = pfc_turns_judge(va, na, vb, nb, order, swapped, opts->margin, &turns, err);
+    code = pfc_turns_judge_sides(va, na, vb, nb, order, swapped, opts->margin, &turns, err);
     if (!code) {
         *out = turns.cmp;
         row->rounds = turns.rounds;
@@ -200,7 +218,7 @@ static pfc_code judge(const pfc_measurement *a, const pfc_measurement *b, double
 
     row->a = side_of(a);
     row->b = side_of(b);
-    if (judged_in_pairs(a, b, row)) {
+    if (judged_in_pairs(a, b, margin > 0 ? margin : PAIRS_MARGIN, row)) {
         free(va);
         free(vb);
         return PFC_OK;
@@ -216,6 +234,8 @@ static pfc_code judge(const pfc_measurement *a, const pfc_measurement *b, double
     row->p = result.p;
     row->noise_rel = result.noise_rel;
     row->verdict = verdict_of(&result, row->higher_is_better);
+    if (!order)
+        estimate(row, PFC_MIN(na, nb), PFC_COMPARE_LEAST, margin > 0 ? margin : PFC_COMPARE_MARGIN);
     return PFC_OK;
 }
 
@@ -285,6 +305,7 @@ static void judge_together(pfc_cmp *cmp)
         if (is_change(&cmp->rows[i]) && rows[i].verdict != PFC_VERDICT_DIFFERENT) {
             cmp->rows[i].verdict = PFC_CMP_INCONCLUSIVE;
             cmp->rows[i].more_rounds = cmp->rows[i].rounds ? 1 : 0;
+            cmp->rows[i].more_runs = cmp->rows[i].rounds ? 0 : 1;
         }
     }
     free(rows);

@@ -40,7 +40,8 @@ typedef struct pfc_cmp_row {
     double rel_change, rel_low, rel_high, p, p_adjusted, noise_rel; /* NAN: unknown */
     size_t rounds; /* in turns, that the verdict stands on; 0: not measured in turns */
     size_t
-        more_rounds; /* not decided, in turns: those that are likely to decide it still; else 0 */
+        more_rounds;  /* not decided, in turns: those that are likely to decide it still; else 0 */
+    size_t more_runs; /* likewise, a side, of one that was not measured in turns; else 0 */
     pfc_cmp_verdict verdict;
     json_t *stored; /* the row as the service sent it; NULL: judged here */
 } pfc_cmp_row;

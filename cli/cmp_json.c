@@ -64,6 +64,8 @@ static json_t *judged_json(const pfc_cmp_row *r)
     json_object_set_new(doc, "verdict", json_string(pfc_cmp_name(r->verdict)));
     if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_rounds)
         json_object_set_new(doc, "more_rounds", json_integer((json_int_t)r->more_rounds));
+    else if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_runs)
+        json_object_set_new(doc, "more_runs", json_integer((json_int_t)r->more_runs));
     if (r->secondary)
         json_object_set_new(doc, "secondary", json_true());
     return doc;
@@ -218,6 +220,10 @@ static pfc_code read_row(const json_t *obj, const pfc_json_at *at, pfc_cmp_row *
     if (!code)
         code = pfc_json_i64(obj, at, "more_rounds", false, 0, INT32_MAX, &more, err);
     row->more_rounds = (size_t)more;
+    more = 0;
+    if (!code && json_is_integer(json_object_get(obj, "more_runs")))
+        code = pfc_json_i64(obj, at, "more_runs", false, 0, INT32_MAX, &more, err);
+    row->more_runs = (size_t)more;
     if (!code)
         code = read_verdict(obj, at, &row->verdict, err);
     if (!code)

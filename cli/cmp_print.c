@@ -82,6 +82,9 @@ static void print_open(const pfc_cmp_row *r)
     if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_rounds)
         pfc_out("not decided after %zu round%s: %s %s; about %zu more expected\n", r->rounds,
                 r->rounds == 1 ? "" : "s", r->benchmark, r->metric, r->more_rounds);
+    else if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_runs)
+        pfc_out("not decided: %s %s; about %zu more run%s a side expected\n", r->benchmark,
+                r->metric, r->more_runs, r->more_runs == 1 ? "" : "s");
 }
 
 void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)

@@ -78,6 +78,8 @@ static void put_row(pfc_buf *out, const pfc_cmp_row *r)
     pfc_buf_printf(out, " | **%s** | %s to %s | %s", change, low, high, pfc_cmp_name(r->verdict));
     if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_rounds)
         pfc_buf_printf(out, ", about %zu more rounds expected", r->more_rounds);
+    else if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_runs)
+        pfc_buf_printf(out, ", about %zu more runs a side expected", r->more_runs);
     pfc_buf_puts(out, " |\n");
 }
 

@@ -413,6 +413,8 @@ pfc_code pfc_hunt_replan(pfc_hunt *h, pfc_err *err)
         .noise_rel = h->state.paired ? 0 : o->noise,
         .layout_noise_rel = o->layout_noise,
         .delta_rel = o->delta,
+        .margin = o->margin,
+        .paired = h->state.paired,
         .relink = o->relink,
         .first_only = o->first_only,
         .max_runs = h->state.paired && o->max_runs ? PFC_BISECT_MAX_RUNS : (size_t)o->max_runs,

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "core/analysis/bisect.h"
 #include "core/analysis/confirm.h"
+#include "core/analysis/finding.h"
 #include "core/analysis/pairing.h"
 #include "core/analysis/remaining.h"
 #include "core/base/conf.h"
@@ -116,7 +117,7 @@ typedef struct pfc_hunt_opts {
     const char *url, *data, *project; /* of the service, for --post */
     char *globs[PFC_HUNT_MAX_GLOBS];
     size_t globs_len;
-    double confidence, noise, layout_noise, delta, timeout_s; /* 0: not given */
+    double confidence, noise, layout_noise, delta, margin, timeout_s; /* 0: not given */
     int64_t max_runs;
     int better;  /* +1 higher, -1 lower, 0 not given */
     int paired;  /* +1 yes, -1 no, 0: where checkouts are ours and the machine has states */
@@ -258,14 +259,19 @@ typedef struct pfc_hunt_stop {
     bool budget; /* the runs allowed are used and the search, or its confirmation, wants more */
     size_t budget_runs;
     pfc_bisect_remaining left;
-    double more_runs; /* expected, the confirmation included */
+    double more_runs;    /* expected, the confirmation included */
+    pfc_finding finding; /* the ends' difference against the margin */
+    bool
+        open_none; /* not decided, and what is missing is the evidence that there is no regression */
 } pfc_hunt_stop;
 
-/** `report` as judged. Not decided for another reason, or decided: `budget` is false. */
+/** `report` as judged. `budget` is false when it is decided, or not decided for another reason. */
 void pfc_hunt_stop_get(const pfc_hunt *hunt, const pfc_bisect_report *report, pfc_hunt_stop *out);
 /** One sentence; only for `budget`. */
 void pfc_hunt_stop_say(const pfc_hunt *hunt, const pfc_hunt_stop *stop, pfc_buf *out);
-/** Sets "stopped" ("budget", "interrupted", null) and for a budget what is left. */
+/** "the ends differ by …", and what would decide it; without a full stop. */
+void pfc_hunt_none_say(const pfc_hunt_stop *stop, pfc_buf *out);
+/** Sets "difference" and "stopped" ("budget", "interrupted", null) and for a budget what is left. */
 void pfc_hunt_stop_json(const pfc_hunt *hunt, const pfc_hunt_stop *stop, json_t *doc);
 
 /* ---- hunt_view.c: while it goes on ---- */

@@ -63,7 +63,10 @@ void pfc_hunt_side_of(const pfc_hunt *h, size_t commit, pfc_hunt_side *out)
 bool pfc_hunt_ends_compared(const pfc_hunt *h, pfc_compare_result *out)
 {
     const pfc_hunt_step *first = pfc_hunt_first(h);
-    const pfc_compare_opts opts = { .exact = first && first->exact, .paired = h->state.paired };
+    /* At the level of the finding, so that the two show one interval. */
+    const pfc_compare_opts opts = { .alpha = 0.05,
+                                    .exact = first && first->exact,
+                                    .paired = h->state.paired };
     size_t good_len;
     size_t bad_len;
     double *good;

@@ -195,6 +195,18 @@ static void print_table(const pfc_hunt *h, const pfc_bisect_report *report)
     pfc_table_print(table);
 }
 
+static void none_line(const char *good, const char *bad, const pfc_hunt_stop *stop, pfc_buf *out)
+{
+    pfc_buf_printf(out, "no regression between %.12s and %.12s: not reproduced; ", good, bad);
+    pfc_hunt_none_say(stop, out);
+}
+
+static void open_line(const pfc_hunt_stop *stop, pfc_buf *out)
+{
+    pfc_buf_puts(out, "not decided: no regression is shown, and none is ruled out; ");
+    pfc_hunt_none_say(stop, out);
+}
+
 /* The verdict in one line; *table: it names somebody. */
 static void headline(const pfc_hunt *h, const pfc_bisect_report *report, const pfc_hunt_stop *stop,
                      pfc_buf *out)
@@ -207,7 +219,9 @@ static void headline(const pfc_hunt *h, const pfc_bisect_report *report, const p
                        report->verdict == PFC_BISECT_FOUND ? "found" : "narrowed down", good, bad,
                        pfc_hunt_confirms(h) ? ", confirmed by fresh runs" : "");
     else if (report->verdict == PFC_BISECT_NO_REGRESSION)
-        pfc_buf_printf(out, "no regression between %.12s and %.12s: not reproduced", good, bad);
+        none_line(good, bad, stop, out);
+    else if (stop->open_none && !stop->budget)
+        open_line(stop, out);
     else if (stop->budget)
         pfc_buf_puts(out, "inconclusive: stopped by the budget");
     else if (report->culprits_len && h->confirmed_len)
@@ -245,6 +259,9 @@ static void print_report(const pfc_hunt *h, const pfc_bisect_report *report,
     pfc_buf_clear(&head);
     if (stop->budget)
         print_stop(h, stop);
+    else if (stop->open_none && isfinite(stop->more_runs))
+        pfc_out("hint: --resume --max-runs %.0f goes on from here\n%s",
+                (double)h->state.len + ceil(stop->more_runs), h->opts->markdown ? "\n" : "");
     for (size_t i = 0; h->opts->markdown && i < report->culprits_len; i++)
         markdown_culprit(h, report, i);
     if (h->opts->markdown && names_culprits(report))

@@ -82,6 +82,7 @@ static pfc_code make_order(watch *w, json_t *body, pfc_err *err)
     put_number(body, "noise", o->noise);
     put_number(body, "layout_noise", o->layout_noise);
     put_number(body, "delta", o->delta);
+    put_number(body, "margin", o->margin);
     if (o->max_runs)
         json_object_set_new(body, "max_runs", json_integer(o->max_runs));
     if (o->relink)
@@ -334,6 +335,27 @@ static void print_failure(const json_t *b)
     free(reason);
 }
 
+static void print_none(const json_t *b)
+{
+    const json_t *d = json_object_get(b, "difference");
+    const pfc_finding f = { .known = json_is_number(json_object_get(d, "rel_low")),
+                            .rel_change = number_of(d, "rel_change"),
+                            .rel_low = number_of(d, "rel_low"),
+                            .rel_high = number_of(d, "rel_high"),
+                            .margin = number_of(d, "margin"),
+                            .within = true };
+    pfc_buf text;
+
+    pfc_buf_init(&text, 1024);
+    if (f.known) {
+        pfc_buf_puts(&text, "; the ends differ by ");
+        pfc_finding_say(&f, &text);
+    }
+    pfc_out("no regression between %.12s and %.12s%s\n", text_of(b, "good"), text_of(b, "bad"),
+            pfc_buf_text(&text));
+    pfc_buf_clear(&text);
+}
+
 static void print_report(const watch *w, const json_t *b)
 {
     char seconds[32];
@@ -343,11 +365,11 @@ static void print_report(const watch *w, const json_t *b)
     if (json_array_size(json_object_get(b, "culprits")) > 0)
         print_culprits(w->cli, b);
     else if (strcmp(text_of(b, "verdict"), "no-regression") == 0)
-        pfc_out("no regression between %.12s and %.12s\n", text_of(b, "good"), text_of(b, "bad"));
+        print_none(b);
     else {
         char *reason = line_of(b, "reason");
 
-        pfc_out("inconclusive: %s\n", reason);
+        pfc_out("not decided: %s\n", reason);
         free(reason);
     }
     pfc_show_seconds(number_of(b, "seconds"), seconds);

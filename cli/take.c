@@ -167,7 +167,7 @@ void pfc_take_close(pfc_take *t)
     *t = (pfc_take){ 0 };
 }
 
-static pfc_code open_workspace(pfc_take *t, pfc_err *err)
+pfc_code pfc_take_workspace(pfc_take *t, size_t builds, pfc_err *err)
 {
     pfc_code code = pfc_take_ready(t, err);
     const char *cache = getenv("XDG_CACHE_HOME");
@@ -191,6 +191,7 @@ static pfc_code open_workspace(pfc_take *t, pfc_err *err)
         .build = t->opts->build ? t->opts->build : t->conf.build,
         .relink = t->conf.relink,
         .build_timeout_s = t->conf.timeout_s,
+        .max_checkouts = PFC_MAX(builds, (size_t)PFC_WORKSPACE_CHECKOUTS),
         .cancelled = pfc_cli_interrupted,
     };
     return pfc_workspace_open(&t->ws_opts, &t->ws, err);
@@ -296,7 +297,7 @@ static void watch(pfc_take *t, pfc_canary *canary)
     t->no_canary = !canary->before;
 }
 
-static void say_moved(const pfc_take *t)
+void pfc_take_say_moved(const pfc_take *t)
 {
     pfc_cli_warn(t->cli,
                  "the machine changed its speed during the measurement (canary): the run is "
@@ -323,7 +324,7 @@ static pfc_code repeat(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pfc_
         return code;
     }
     if (pfc_canary_end(&canary, &run, 1, NULL))
-        say_moved(t);
+        pfc_take_say_moved(t);
     *out = run;
     return PFC_OK;
 }
@@ -396,7 +397,7 @@ pfc_code pfc_take_commit(pfc_take *t, const pfc_commit_id *id, pfc_run **out, pf
 {
     pfc_outcome prepared = { 0 };
     char *dir = NULL;
-    pfc_code code = open_workspace(t, err);
+    pfc_code code = pfc_take_workspace(t, 0, err);
 
     if (!code)
         code = repeat(t, id, out, err);
@@ -434,7 +435,7 @@ pfc_code pfc_take_turns(pfc_take *t, const pfc_commit_id *a, const pfc_commit_id
     if (t->measure.measure)
         return pfc_err_set(err, PFC_EUNAVAIL,
                            "a command is measured as a whole, it takes no turns");
-    code = open_workspace(t, err);
+    code = pfc_take_workspace(t, 0, err);
     if (!code)
         code = prepare_side(t, a, &dirs[0], err);
     if (!code)
@@ -471,92 +472,5 @@ pfc_code pfc_take_turns(pfc_take *t, const pfc_commit_id *a, const pfc_commit_id
     }
     *run_a = runs[0];
     *run_b = runs[1];
-    return PFC_OK;
-}
-
-/* Both builds come first: they are no part of the time that measuring may take. */
-static pfc_code prepare_both(pfc_take *t, const pfc_commit_id *const *sides, pfc_err *err)
-{
-    pfc_code code = PFC_OK;
-
-    for (int i = 0; i < 2 && !code; i++) {
-        char *dir = NULL;
-
-        code = prepare_side(t, sides[i], &dir, err);
-        free(dir);
-    }
-    return code;
-}
-
-/* The next round probably takes as long as one did so far. */
-static bool time_for_one_more(const pfc_take_rounds *stop, size_t rounds, int64_t started_ns)
-{
-    const double spent = (double)(pfc_clock_ns() - started_ns) * 1e-9;
-
-    return rounds == 0 || stop->max_s <= 0 || spent + spent / (double)rounds <= stop->max_s;
-}
-
-static pfc_code one_round(pfc_take *t, const pfc_commit_id *const *sides, size_t first,
-                          size_t round, pfc_run **runs, pfc_buf *order, pfc_err *err)
-{
-    const size_t turns[PFC_TURNS_ROUND] = { first, 1 - first, 1 - first, first };
-    pfc_code code = PFC_OK;
-
-    for (size_t k = 0; k < PFC_TURNS_ROUND && !code; k++) {
-        pfc_cli_progress(t->cli, "round %zu: %.12s", round, sides[turns[k]]->hex);
-        code = once_more(t, sides[turns[k]], &runs[turns[k]], err);
-        if (code)
-            pfc_err_wrap(err, "%.12s", sides[turns[k]]->hex);
-        pfc_buf_putc(order, turns[k] ? 'b' : 'a');
-    }
-    return code;
-}
-
-pfc_code pfc_take_pair(pfc_take *t, const pfc_commit_id *a, const pfc_commit_id *b,
-                       const pfc_take_rounds *stop, pfc_run **run_a, pfc_run **run_b,
-                       size_t *rounds, pfc_err *err)
-{
-    const size_t most = stop->most ? stop->most : PFC_TAKE_MAX_REPEATS;
-    const pfc_commit_id *const sides[2] = { a, b };
-    pfc_run *runs[2] = { NULL, NULL };
-    pfc_canary canary = { 0 };
-    char session[33];
-    bool done = false;
-    int64_t started_ns;
-    size_t n = 0;
-    pfc_buf order;
-    pfc_rng rng;
-    pfc_code code = open_workspace(t, err);
-
-    if (!code)
-        code = prepare_both(t, sides, err);
-    pfc_buf_init(&order, PFC_TURNS_ROUND * PFC_TAKE_MAX_REPEATS + 1);
-    pfc_random_id(session);
-    pfc_rng_seed(&rng, t->opts->seed);
-    if (!code && t->measure.measure)
-        watch(t, &canary);
-    started_ns = pfc_clock_ns();
-    while (!code && !done && n < most && time_for_one_more(stop, n, started_ns)) {
-        code = one_round(t, sides, (size_t)pfc_rng_below(&rng, 2), n + 1, runs, &order, err);
-        n++;
-        for (int i = 0; i < 2 && !code; i++)
-            pfc_turns_mark(runs[i], i ? 'b' : 'a', session, pfc_buf_text(&order));
-        if (!code && stop->decided)
-            code = stop->decided(stop->arg, runs[0], runs[1], &done, err);
-    }
-    pfc_cli_progress(t->cli, "%s", "");
-    pfc_buf_clear(&order);
-    if (code) {
-        pfc_canary_clear(&canary);
-        pfc_run_free(runs[0]);
-        pfc_run_free(runs[1]);
-        return code;
-    }
-    if (pfc_canary_end(&canary, runs, 2, NULL))
-        say_moved(t);
-    pfc_turns_mark_canary(runs, 2, session);
-    *run_a = runs[0];
-    *run_b = runs[1];
-    *rounds = n;
     return PFC_OK;
 }

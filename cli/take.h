@@ -10,6 +10,7 @@
 #include "core/base/conf.h"
 #include "core/git/project_file.h"
 #include "core/wire/select.h"
+#include "runner/blocks.h"
 #include "runner/built.h"
 
 #define PFC_TAKE_MAX_BACKENDS 8
@@ -87,6 +88,9 @@ pfc_code pfc_take_ready(pfc_take *take, pfc_err *err) PFC_MUSTCHECK;
 /** What --filter and --backend ask for. */
 pfc_select pfc_take_select(const pfc_take_opts *opts);
 
+/** Opens the checkouts of `take`, of which at least `builds` are kept at a time; once. */
+pfc_code pfc_take_workspace(pfc_take *take, size_t builds, pfc_err *err) PFC_MUSTCHECK;
+
 /** Measures the working tree as it is, after perfci.yaml's `build`. The run names HEAD as its
  *  commit only when no tracked file differs from it. PFC_EBROKEN with the reason. */
 pfc_code pfc_take_tree(pfc_take *take, pfc_run **out, pfc_err *err) PFC_MUSTCHECK;
@@ -110,12 +114,20 @@ pfc_code pfc_take_pair(pfc_take *take, const pfc_commit_id *a, const pfc_commit_
                        const pfc_take_rounds *stop, pfc_run **run_a, pfc_run **run_b,
                        size_t *rounds, pfc_err *err) PFC_MUSTCHECK;
 
+/** Measures builds in blocks, by what the flags and perfci.yaml ask for: conf, wanted and progress of
+ *  `opts` are filled in. As pfc_blocks_measure. */
+pfc_code pfc_take_blocks(pfc_take *take, const pfc_blocks_run_opts *opts, pfc_blocks_result *out,
+                         pfc_err *err) PFC_MUSTCHECK;
+
 /** The finer way for suites: both builds stay up and take turns of a fraction of a millisecond; the
  *  verdicts stand in *run_b's measurements (extra.pair_*). PFC_EUNAVAIL: a command is measured, or
  *  a build is too old to take turns; then pfc_take_pair does it. */
 pfc_code pfc_take_turns(pfc_take *take, const pfc_commit_id *a, const pfc_commit_id *b,
                         double margin, pfc_run **run_a, pfc_run **run_b,
                         pfc_err *err) PFC_MUSTCHECK;
+
+/** Warns that the canary moved. */
+void pfc_take_say_moved(const pfc_take *take);
 
 /** Reads a file in any supported format ("auto" or NULL: found by content). */
 pfc_code pfc_take_file(const char *path, const char *format, const pfc_directions *directions,

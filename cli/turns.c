@@ -65,8 +65,9 @@ const char *pfc_turns_order(const pfc_measurement *a, const pfc_measurement *b, 
     return order;
 }
 
-pfc_code pfc_turns_judge(const double *a, size_t na, const double *b, size_t nb, const char *order,
-                         bool swapped, double margin, pfc_turns_result *out, pfc_err *err)
+pfc_code pfc_turns_judge_sides(const double *a, size_t na, const double *b, size_t nb,
+                               const char *order, bool swapped, double margin,
+                               pfc_turns_result *out, pfc_err *err)
 {
     const pfc_seq_opts opts = { .margin = margin };
     char *named = pfc_strdup(order);

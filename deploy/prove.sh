@@ -4,6 +4,7 @@
 #   documents  random documents, judged the same by the readers and by the published JSON Schemas
 #   kill    kill -9 of server and database at 1,000 random instants, then of runners, again and again
 #   bisect-kill  kill -9 during bisections, 1,000 times: the same answer, no stored run repeated
+#   night   the demonstration's night finds its plant while a process disturbs the machine, by the real clock
 #   queue   10,000 jobs, 16 runners, 500 killed and 500 stopped with a job in hand: each is done once
 #   faults  every fault of tests/fault/faults.py, again and again
 #   points  faults at every named point, every cut of an upload, 1,000 orders of the same runs
@@ -26,7 +27,7 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill bisect-kill queue faults points drain units distributions aarch64 soak memory tsan repeat)
+all=(fuzz documents kill bisect-kill night queue faults points drain units distributions aarch64 soak memory tsan repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
@@ -74,7 +75,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,28s/^# \{0,1\}//p' "$0"
+        sed -n '2,29s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -290,6 +291,25 @@ prove_bisect-kill() {
     build release perfci || return 1
     say "bisect-kill: 1,000 kills"
     script bisect_kill.py --kills 1000 --seed "$$" "${most[@]}"
+}
+
+# Until the minutes are over, each night with another seed: place of the plant, and of the bursts.
+night_round() {
+    night_seed=$((night_seed + 1))
+    clean PERFCI_BIN_DIR="$root/build/release/bin" BENCH_CLOCK=real NIGHT_SEED="$night_seed" \
+        python3 tests/e2e/test_demo_night.py >"$logs/night.log" 2>&1 || {
+        tail -n 40 "$logs/night.log" >&2
+        echo "  seed $night_seed"
+        return 1
+    }
+    grep '^planted ' "$logs/night.log" | sed 's/^/  /'
+}
+
+prove_night() {
+    built || return 1
+    night_seed=0
+    say "night: $minutes minutes"
+    until_over night_round
 }
 
 prove_queue() {

@@ -349,10 +349,11 @@ static json_t *texts(char *const *items, size_t len)
 
 json_t *pfc_built_to_json(const pfc_built *b, const char *commit, const pfc_conf *conf)
 {
-    if (!b->files_len && !conf->paths_len)
+    if (!b->files_len && !conf->paths_len && !conf->runtime_files_len)
         return NULL;
-    return json_pack("{s:s, s:o, s:o}", "commit", commit, "files", texts(b->files, b->files_len),
-                     "globs", texts(conf->paths, conf->paths_len));
+    return json_pack("{s:s, s:o, s:o, s:o}", "commit", commit, "files",
+                     texts(b->files, b->files_len), "globs", texts(conf->paths, conf->paths_len),
+                     "runtime", texts(conf->runtime_files, conf->runtime_files_len));
 }
 
 void pfc_built_mark(const pfc_built *b, pfc_run *run)

@@ -20,11 +20,10 @@
 #define MAX_COMMAND    65536
 #define MAX_SOURCE     2048
 #define MAX_LEASE_S    86400.0
-#define MAX_LAYOUT     1000000
-#define MAX_LAUNCHES   100
 #define KEPT_FILE      "job.json"
 #define MAX_KEPT       65536
 #define MAX_LEASE      256
+#define MAX_RUNS       1000 /* of one job, as the server takes them */
 #define LEASE_LEN      32
 #define QUESTIONS      (INT64_C(1) << 32) /* that a process may ask under one name */
 #define GIVE_BACK_S    3.0                /* that a stopped runner waits for the server's answer */
@@ -39,63 +38,8 @@ void pfc_job_clear(pfc_job *job)
     free(job->build);
     free(job->measure);
     free(job->suite);
-    free(job->task.metric);
-    free(job->task.benchmark);
-    free(job->task.backend);
-    free(job->task.pair);
-    free(job->task.filter);
-    free(job->task.config);
-    for (size_t i = 0; i < job->task.backends_len; i++)
-        free(job->task.backends[i]);
+    pfc_task_clear(&job->task);
     *job = (pfc_job){ 0 };
-}
-
-static pfc_code read_backends(const json_t *doc, const pfc_json_at *at, pfc_task *task,
-                              pfc_err *err)
-{
-    json_t *list = NULL;
-    pfc_code code = pfc_json_array(doc, at, "backends", false, PFC_TASK_MAX_BACKENDS, &list, err);
-
-    for (size_t i = 0; !code && i < json_array_size(list); i++) {
-        const char *name = json_string_value(json_array_get(list, i));
-
-        if (!name)
-            return pfc_json_fault(at, "backends", err, "expected texts");
-        task->backends[task->backends_len++] = pfc_strdup(name);
-    }
-    return code;
-}
-
-/* Members it does not know are left alone, as those of the job. */
-static pfc_code read_task(const json_t *obj, const pfc_json_at *up, pfc_task *task, pfc_err *err)
-{
-    const pfc_json_at at = { .up = up, .key = "task" };
-    json_t *doc = NULL;
-    pfc_code code = pfc_json_object(obj, up, "task", false, &doc, err);
-
-    if (code || !doc)
-        return code;
-    code = pfc_json_string(doc, &at, "metric", false, PFC_WIRE_MAX_NAME, &task->metric, err);
-    if (!code)
-        code =
-            pfc_json_string(doc, &at, "benchmark", false, PFC_WIRE_MAX_NAME, &task->benchmark, err);
-    if (!code)
-        code = pfc_json_string(doc, &at, "backend", false, PFC_WIRE_MAX_NAME, &task->backend, err);
-    if (!code)
-        code = pfc_json_string(doc, &at, "pair", false, PFC_REPO_MAX_REVISION, &task->pair, err);
-    if (!code)
-        code = pfc_json_string(doc, &at, "filter", false, PFC_WIRE_MAX_TEXT, &task->filter, err);
-    if (!code)
-        code = pfc_json_string(doc, &at, "config", false, PFC_CONF_MAX_BYTES, &task->config, err);
-    if (!code)
-        code = read_backends(doc, &at, task, err);
-    if (!code)
-        code = pfc_json_bool(doc, &at, "pair_first", false, &task->pair_first, err);
-    if (!code)
-        code = pfc_json_i64(doc, &at, "layout", false, 0, MAX_LAYOUT, &task->layout, err);
-    if (!code)
-        code = pfc_json_i64(doc, &at, "launches", false, 0, MAX_LAUNCHES, &task->launches, err);
-    return code;
 }
 
 pfc_code pfc_job_from_json(const json_t *doc, pfc_job *out, pfc_err *err)
@@ -130,7 +74,7 @@ pfc_code pfc_job_from_json(const json_t *doc, pfc_job *out, pfc_err *err)
         code = pfc_json_string(obj, &at, texts[i].key, texts[i].required, texts[i].max_len,
                                texts[i].to, err);
     if (code == PFC_OK)
-        code = read_task(obj, &at, &job.task, err);
+        code = pfc_task_from_json(obj, &at, &job.task, err);
     if (code) {
         pfc_job_clear(&job);
         return pfc_err_wrap(err, "the server's job");
@@ -298,8 +242,9 @@ bool pfc_lease_cancelled(void *arg)
 static pfc_code send_question(pfc_http *http, const pfc_machine *machine, double wait_s,
                               const pfc_question *q, pfc_http_answer *answer, pfc_err *err)
 {
-    json_t *body = json_pack("{s:s, s:s, s:s}", "runner", machine->name, "machine_class",
-                             machine->machine_class, "lease", q->lease);
+    json_t *body =
+        json_pack("{s:s, s:s, s:s, s:{s:s}}", "runner", machine->name, "machine_class",
+                  machine->machine_class, "lease", q->lease, "labels", "tasks", "blocks");
     char *path = pfc_format("/api/v1/jobs/lease?wait=%.0f", wait_s), *text;
     pfc_http_req req = { .method = "POST", .path = path, .timeout_s = wait_s + ANSWER_S };
     pfc_code code;
@@ -363,17 +308,30 @@ static pfc_code tell(pfc_http *http, const pfc_job *job, const char *what, json_
     return code == PFC_ECONFLICT && status == 0 ? PFC_EUNAVAIL : code;
 }
 
-static json_t *encode_verdict(const pfc_job *job, const pfc_verdict *v)
+void pfc_job_verdict_add_run(pfc_job_verdict *v, const char *id)
+{
+    v->run_ids = pfc_grow(v->run_ids, v->runs, &v->cap, sizeof(*v->run_ids));
+    (void)snprintf(v->run_ids[v->runs++], sizeof(*v->run_ids), "%s", id);
+}
+
+void pfc_job_verdict_clear(pfc_job_verdict *v)
+{
+    free(v->run_ids);
+    *v = (pfc_job_verdict){ 0 };
+}
+
+static json_t *encode_verdict(const pfc_job *job, const pfc_job_verdict *v)
 {
     json_t *ids = json_array();
 
     for (size_t i = 0; i < v->runs; i++)
         json_array_append_new(ids, json_string(v->run_ids[i]));
-    return json_pack("{s:s, s:s*, s:s*, s:o}", "lease", job->lease, "status", v->status, "reason",
-                     v->reason[0] ? v->reason : NULL, "run_ids", ids);
+    return json_pack("{s:s, s:s*, s:s*, s:o, s:s*}", "lease", job->lease, "status", v->status,
+                     "reason", v->reason[0] ? v->reason : NULL, "run_ids", ids, "session",
+                     v->session[0] ? v->session : NULL);
 }
 
-pfc_code pfc_job_complete(pfc_http *http, const pfc_job *job, const pfc_verdict *verdict,
+pfc_code pfc_job_complete(pfc_http *http, const pfc_job *job, const pfc_job_verdict *verdict,
                           pfc_err *err)
 {
     return tell(http, job, "complete", encode_verdict(job, verdict), err);
@@ -410,7 +368,8 @@ static pfc_code write_kept(const char *dir, json_t *doc, pfc_err *err)
     return code;
 }
 
-pfc_code pfc_job_keep(const char *dir, const pfc_job *job, const pfc_verdict *verdict, pfc_err *err)
+pfc_code pfc_job_keep(const char *dir, const pfc_job *job, const pfc_job_verdict *verdict,
+                      pfc_err *err)
 {
     json_t *doc = encode_verdict(job, verdict);
 
@@ -442,11 +401,11 @@ static pfc_code resume_question(const char *dir, const char *lease, int64_t aske
     return keep_question(dir, q, err);
 }
 
-static pfc_code read_verdict(const json_t *doc, pfc_verdict *v, pfc_err *err)
+static pfc_code read_verdict(const json_t *doc, pfc_job_verdict *v, pfc_err *err)
 {
     static const char *const known[] = { "done", "failed", "broken", "timed_out" };
     const json_t *ids = json_object_get(doc, "run_ids");
-    char *status = NULL, *reason = NULL;
+    char *status = NULL, *reason = NULL, *session = NULL;
     pfc_code code = pfc_json_string(doc, NULL, "status", false, 16, &status, err);
 
     if (!code)
@@ -458,20 +417,26 @@ static pfc_code read_verdict(const json_t *doc, pfc_verdict *v, pfc_err *err)
     for (size_t i = 0; !code && i < json_array_size(ids); i++) {
         const char *id = json_string_value(json_array_get(ids, i));
 
-        if (!id || strlen(id) != sizeof(v->run_ids[0]) - 1 || i == PFC_ARRAY_LEN(v->run_ids))
-            code = pfc_err_set(err, PFC_EINVAL, "run_ids: want at most two of 32 digits");
+        if (!id || strlen(id) != sizeof(v->run_ids[0]) - 1 || i == MAX_RUNS)
+            code =
+                pfc_err_set(err, PFC_EINVAL, "run_ids: expected at most %d of 32 digits", MAX_RUNS);
         else
-            memcpy(v->run_ids[v->runs++], id, sizeof(v->run_ids[0]));
+            pfc_job_verdict_add_run(v, id);
     }
+    if (!code)
+        code = pfc_json_string(doc, NULL, "session", false, sizeof(v->session) - 1, &session, err);
+    if (session)
+        (void)snprintf(v->session, sizeof(v->session), "%s", session);
     if (reason)
         (void)snprintf(v->reason, sizeof(v->reason), "%s", reason);
     free(reason);
     free(status);
+    free(session);
     return code;
 }
 
 /* Fills lease, and id with a verdict, else asked. PFC_ENOTFOUND: none is kept; PFC_EINVAL: not readable. */
-static pfc_code read_kept(const char *dir, pfc_job *job, pfc_verdict *verdict, int64_t *asked,
+static pfc_code read_kept(const char *dir, pfc_job *job, pfc_job_verdict *verdict, int64_t *asked,
                           pfc_err *err)
 {
     char *path = pfc_fs_join(dir, KEPT_FILE), *text = NULL;
@@ -480,7 +445,7 @@ static pfc_code read_kept(const char *dir, pfc_job *job, pfc_verdict *verdict, i
     size_t len = 0;
 
     *job = (pfc_job){ 0 };
-    *verdict = (pfc_verdict){ 0 };
+    *verdict = (pfc_job_verdict){ 0 };
     if (!pfc_fs_exists(path))
         goto done;
     code = pfc_fs_read(path, MAX_KEPT, &text, &len, err);
@@ -498,6 +463,7 @@ static pfc_code read_kept(const char *dir, pfc_job *job, pfc_verdict *verdict, i
         code = pfc_err_set(err, PFC_EINVAL, "lease: want %d digits", LEASE_LEN);
     if (code) {
         pfc_job_clear(job);
+        pfc_job_verdict_clear(verdict);
         (void)pfc_err_wrap(err, "%s", path);
         code = PFC_EINVAL;
     }
@@ -508,10 +474,24 @@ done:
     return code;
 }
 
+/* What was measured, but did not get through. Runs of a session are in the spool under its id. */
+static void fail_refused(const pfc_spool *spool, pfc_job_verdict *v)
+{
+    const size_t len = v->session[0] ? 1 : v->runs;
+
+    for (size_t i = 0; i < len && strcmp(v->status, "done") == 0; i++) {
+        const char *id = v->session[0] ? v->session : v->run_ids[i];
+        const pfc_spool_fate fate = pfc_spool_look(spool, id, v->reason);
+
+        if (fate == PFC_SPOOL_REJECTED || fate == PFC_SPOOL_PUT_OFF)
+            v->status = "failed";
+    }
+}
+
 pfc_code pfc_job_settle(pfc_http *http, const char *dir, const pfc_spool *spool, pfc_question *q,
                         pfc_err *err)
 {
-    pfc_verdict v;
+    pfc_job_verdict v;
     pfc_job job;
     int64_t asked = 0;
     pfc_code code = read_kept(dir, &job, &v, &asked, err);
@@ -520,22 +500,19 @@ pfc_code pfc_job_settle(pfc_http *http, const char *dir, const pfc_spool *spool,
         if (resume_question(dir, job.lease, asked, q, err) != PFC_OK)
             pfc_log(PFC_WARN, "the job in hand will not be kept", "reason", err->msg);
         pfc_job_clear(&job);
+        pfc_job_verdict_clear(&v);
         return PFC_OK;
     }
     if (code && code != PFC_ENOTFOUND)
         pfc_log(PFC_WARN, "the job in hand is forgotten", "reason", err->msg);
     if (!code) {
-        for (size_t i = 0; i < v.runs && strcmp(v.status, "done") == 0; i++) {
-            const pfc_spool_fate fate = pfc_spool_look(spool, v.run_ids[i], v.reason);
-
-            if (fate == PFC_SPOOL_REJECTED || fate == PFC_SPOOL_PUT_OFF)
-                v.status = "failed";
-        }
+        fail_refused(spool, &v);
         code = pfc_job_complete(http, &job, &v, err);
         if (!pfc_job_unsettled(code))
             pfc_log(PFC_INFO, "earlier job completed", "job", job.id, "status", v.status, "reason",
                     code ? err->msg : v.reason);
         pfc_job_clear(&job);
+        pfc_job_verdict_clear(&v);
         if (pfc_job_unsettled(code))
             return code;
     }

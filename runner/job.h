@@ -10,6 +10,20 @@
 #include "runner/spool.h"
 
 #define PFC_TASK_MAX_BACKENDS 8
+#define PFC_TASK_MAX_COMMITS  254 /* with base and anchor PFC_BLOCKS_MAX_BUILDS */
+#define PFC_TASK_MAX_ANCHORS  16
+
+/** Builds that are measured together in blocks, as one session; texts are owned. */
+typedef struct pfc_task_blocks {
+    char **commits; /* new ones, in the order of history */
+    size_t commits_len;
+    char *base;     /* the last judged one */
+    char **anchors; /* candidates; the first that builds counts; none: the base */
+    size_t anchors_len;
+    double budget_s; /* of measuring */
+    double margin;   /* 0: the planner's default */
+    int64_t rounds;  /* > 0: so many, whatever is decided */
+} pfc_task_blocks;
 
 /** What a search or a verification wants of a job beyond its commit. All zero: an ordinary one. */
 typedef struct pfc_task {
@@ -23,6 +37,7 @@ typedef struct pfc_task {
     char
         *pair; /* a second commit, measured in the same lease with a build of its own; NULL: none */
     bool pair_first;
+    pfc_task_blocks *blocks; /* NULL: the commit alone */
 } pfc_task;
 
 typedef struct pfc_job {
@@ -37,6 +52,11 @@ typedef struct pfc_job {
     char *build, *measure, *suite; /* NULL: from perfci.yaml */
     pfc_task task;
 } pfc_job;
+
+/** "task" of a job, when there is one; clear *task in every case. */
+pfc_code pfc_task_from_json(const json_t *obj, const pfc_json_at *up, pfc_task *task,
+                            pfc_err *err) PFC_MUSTCHECK;
+void pfc_task_clear(pfc_task *task);
 
 /** Reads the answer to a lease: {"job": {...}}. Members it does not know are left alone, so that an
  *  older runner works with a newer server. */
@@ -69,12 +89,16 @@ bool pfc_lease_cancelled(void *lease);
 bool pfc_stop_wait(int fd, double wait_s);
 
 /** What a job came to, for the server. */
-typedef struct pfc_verdict {
+typedef struct pfc_job_verdict {
     const char *status; /* "done", "failed", "broken", "timed_out"; static. NULL: nothing is said */
     char reason[PFC_ERR_MAX];
-    char run_ids[2][33]; /* a verification brings two */
-    size_t runs;
-} pfc_verdict;
+    char (*run_ids)[33]; /* a verification brings two, a session one of each build; owned */
+    size_t runs, cap;
+    char session[33]; /* its documents are in the spool under this id; "": each run under its own */
+} pfc_job_verdict;
+
+void pfc_job_verdict_add_run(pfc_job_verdict *verdict, const char *id);
+void pfc_job_verdict_clear(pfc_job_verdict *verdict);
 
 /** What a job is asked for with. The number grows with each question, so that a copy of an earlier one,
  *  late on its way, is known for that and takes nothing back. */
@@ -94,7 +118,7 @@ pfc_code pfc_job_ask(pfc_http *http, const pfc_machine *machine, double wait_s, 
                      pfc_job *out, bool *leased, pfc_err *err) PFC_MUSTCHECK;
 
 /** verdict->status must not be NULL. PFC_ECONFLICT, PFC_ENOTFOUND: it is no longer ours. */
-pfc_code pfc_job_complete(pfc_http *http, const pfc_job *job, const pfc_verdict *verdict,
+pfc_code pfc_job_complete(pfc_http *http, const pfc_job *job, const pfc_job_verdict *verdict,
                           pfc_err *err) PFC_MUSTCHECK;
 
 /** May the server be told the same later? Else it was told, or it is no longer ours. */
@@ -113,7 +137,7 @@ pfc_code pfc_job_give_back(const char *url, const char *token, const pfc_job *jo
  */
 pfc_code pfc_lease_new(const char *dir, pfc_question *q, pfc_err *err) PFC_MUSTCHECK;
 /** "done" may be kept once the runs are in the spool. */
-pfc_code pfc_job_keep(const char *dir, const pfc_job *job, const pfc_verdict *verdict,
+pfc_code pfc_job_keep(const char *dir, const pfc_job *job, const pfc_job_verdict *verdict,
                       pfc_err *err) PFC_MUSTCHECK;
 /**
  * Tells the verdict that is kept, if one is, and fills in what to ask with. "done" becomes "failed"

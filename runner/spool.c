@@ -3,7 +3,8 @@
  * SECONDS.NANOSECONDS-RUNID-PART.DIGEST.json. The clock may step; then the order is another one, which
  * harms nothing. The digest is of the document, so that what a disk has lost or changed of it is not
  * taken for a result. Names of before have none. A part that another one follows is "PART+": parts come
- * and go in their order, so a run is there whole as long as its last part is.
+ * and go in their order, so a run is there whole as long as its last part is. The runs of a session are
+ * parts under the session's id, before its own document, which is "PARTs".
  */
 #include <dirent.h>
 #include <errno.h>
@@ -247,8 +248,9 @@ char *pfc_spool_rename_for(const char *name, const char *text, size_t len)
     return pfc_format("%.*s.%s" SPOOL_SUFFIX, (int)(run + part), name, digest);
 }
 
-static pfc_code add_parts(const pfc_spool *spool, const pfc_run *run, char **texts, size_t len,
-                          pfc_err *err)
+/* `last`: what the name of the last part says of it. */
+static pfc_code add_parts(const pfc_spool *spool, const char *id, const char *last, char **texts,
+                          size_t len, pfc_err *err)
 {
     char **paths = pfc_calloc(len, sizeof(*paths));
     struct timespec now;
@@ -261,8 +263,8 @@ static pfc_code add_parts(const pfc_spool *spool, const pfc_run *run, char **tex
 
         digest_of(texts[done], strlen(texts[done]), digest);
         paths[done] = pfc_format("%s/%012lld.%09ld-%s-%03zu%s.%s" SPOOL_SUFFIX, spool->dir,
-                                 (long long)now.tv_sec, now.tv_nsec, run->id, done,
-                                 done + 1 < len ? "+" : "", digest);
+                                 (long long)now.tv_sec, now.tv_nsec, id, done,
+                                 done + 1 < len ? "+" : last, digest);
         code = pfc_fs_write_atomic(paths[done], texts[done], strlen(texts[done]), 0600, err);
     }
     /* All parts or none: half a run would look like a whole one. */
@@ -275,6 +277,17 @@ static pfc_code add_parts(const pfc_spool *spool, const pfc_run *run, char **tex
     return code;
 }
 
+static pfc_code add_texts(pfc_spool *spool, const char *id, const char *last, char **texts,
+                          size_t len, pfc_err *err)
+{
+    pfc_code code;
+
+    do
+        code = add_parts(spool, id, last, texts, len, err);
+    while (code && pfc_spool_make_room(spool));
+    return code ? say_full(spool, err) : PFC_OK;
+}
+
 pfc_code pfc_spool_add(pfc_spool *spool, const pfc_run *run, pfc_err *err)
 {
     char **texts = NULL;
@@ -285,11 +298,22 @@ pfc_code pfc_spool_add(pfc_spool *spool, const pfc_run *run, pfc_err *err)
         code = pfc_run_split(run, PFC_WIRE_MAX_BODY_BYTES, &texts, &len, err);
     if (code)
         return code;
-    do
-        code = add_parts(spool, run, texts, len, err);
-    while (code && pfc_spool_make_room(spool));
-    for (size_t i = 0; i < len; i++)
-        free(texts[i]);
-    free(texts);
-    return code ? say_full(spool, err) : PFC_OK;
+    code = add_texts(spool, run->id, "", texts, len, err);
+    pfc_spool_texts_free(texts, len);
+    return code;
+}
+
+pfc_code pfc_spool_add_session(pfc_spool *spool, const pfc_session_set *set, pfc_err *err)
+{
+    char **texts = NULL;
+    size_t len = 0;
+    pfc_code code = check_limits(spool, err);
+
+    if (code == PFC_OK)
+        code = pfc_spool_session_texts(set, &texts, &len, err);
+    if (code)
+        return code;
+    code = add_texts(spool, set->id, PFC_SPOOL_SESSION, texts, len, err);
+    pfc_spool_texts_free(texts, len);
+    return code;
 }

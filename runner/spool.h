@@ -49,6 +49,20 @@ pfc_code pfc_spool_probe(pfc_spool *spool, pfc_err *err) PFC_MUSTCHECK;
  *  it is there and the documents that wait are untouched; codes as above. */
 pfc_code pfc_spool_add(pfc_spool *spool, const pfc_run *run, pfc_err *err) PFC_MUSTCHECK;
 
+/** What was measured together in blocks. */
+typedef struct pfc_session_set {
+    const char *id, *project;
+    const json_t *session; /* body of POST /api/v1/projects/{project}/sessions */
+    pfc_run *const *runs;
+    size_t len;
+} pfc_session_set;
+
+/** Puts the runs of a session and its own document into the spool: all of them or none, also when the
+ *  process is killed meanwhile. They go to the server in this order, the session's document last, and
+ *  pfc_spool_look answers for all of them under the session's id. */
+pfc_code pfc_spool_add_session(pfc_spool *spool, const pfc_session_set *set,
+                               pfc_err *err) PFC_MUSTCHECK;
+
 /** Documents that wait. */
 size_t pfc_spool_waiting(const pfc_spool *spool);
 
@@ -86,7 +100,7 @@ typedef enum pfc_spool_fate {
     PFC_SPOOL_REJECTED,
 } pfc_spool_fate;
 
-/** What became of a run. Of the last two `reason` says why, in PFC_ERR_MAX bytes. */
+/** What became of a run, or of a session. Of the last two `reason` says why, in PFC_ERR_MAX bytes. */
 pfc_spool_fate pfc_spool_look(const pfc_spool *spool, const char *run_id, char *reason);
 
 typedef struct pfc_spool_counts {
@@ -100,5 +114,7 @@ pfc_code pfc_spool_resend(const char *dir, pfc_spool_counts *counts, pfc_err *er
 /** The last resort when the disk takes nothing: sends a run straight from memory, once. Codes as
  *  pfc_http_check: pfc_http_retryable says whether trying again helps. */
 pfc_code pfc_spool_bypass(pfc_http *http, const pfc_run *run, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_spool_bypass_session(pfc_http *http, const pfc_session_set *set,
+                                  pfc_err *err) PFC_MUSTCHECK;
 
 #endif

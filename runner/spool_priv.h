@@ -6,9 +6,10 @@
 
 #include "runner/spool.h"
 
-#define SPOOL_SUFFIX    ".json"
-#define REJECTED_FOLDER "rejected"
-#define SENT_FOLDER     "sent"
+#define SPOOL_SUFFIX      ".json"
+#define REJECTED_FOLDER   "rejected"
+#define SENT_FOLDER       "sent"
+#define PFC_SPOOL_SESSION "s" /* after the number of a part: it is a session's own document */
 
 typedef struct pfc_spool_names {
     char **items;
@@ -48,6 +49,16 @@ size_t pfc_spool_run_len(const char *name);
 bool pfc_spool_is_whole(const char *name, const char *text, size_t len);
 /** The same document's name with another content; caller frees. */
 char *pfc_spool_rename_for(const char *name, const char *text, size_t len);
+
+/** Is it the document of a session, not of a run? */
+bool pfc_spool_is_session(const char *name);
+/** The texts of all parts of the session, its own document last; caller frees each and the array. */
+pfc_code pfc_spool_session_texts(const pfc_session_set *set, char ***texts, size_t *len,
+                                 pfc_err *err) PFC_MUSTCHECK;
+/** Sends one document to where it belongs. */
+pfc_code pfc_spool_post(pfc_http *http, bool session, const char *text, size_t len,
+                        pfc_http_answer *answer, pfc_err *err) PFC_MUSTCHECK;
+void pfc_spool_texts_free(char **texts, size_t len);
 
 /** Puts a document that the server has taken among those that are kept; else removes it. */
 pfc_code pfc_spool_keep(const pfc_spool *spool, const char *name, pfc_err *err) PFC_MUSTCHECK;

@@ -13,9 +13,7 @@
 #include "core/base/log.h"
 #include "runner/spool_priv.h"
 
-#define UPLOAD_S     120.0
 #define MAX_LATER_S  900.0
-#define RUNS_PATH    "/api/v1/runs"
 #define REASON       ".reason"
 #define NUMBER_FIELD "job_fence"
 
@@ -172,17 +170,6 @@ static bool is_error(const pfc_http_answer *answer)
            answer->retry_after_s <= 0.0;
 }
 
-static pfc_code post(pfc_http *http, const char *text, size_t len, pfc_http_answer *answer,
-                     pfc_err *err)
-{
-    const pfc_http_req req = {
-        .method = "POST", .path = RUNS_PATH, .timeout_s = UPLOAD_S, .body = text, .body_len = len
-    };
-    pfc_code code = pfc_http_send(http, &req, answer, err);
-
-    return code ? code : pfc_http_check(http, answer, err);
-}
-
 /* A server from before leases had numbers refuses a document that names one. */
 static bool knows_no_number(const pfc_http_answer *answer, const pfc_err *err)
 {
@@ -234,7 +221,7 @@ static pfc_code send_text(courier *c, const char *name, const char *text, size_t
 {
     pfc_spool_report *report = c->report;
     pfc_http_answer answer = { 0 };
-    pfc_code code = post(c->http, text, len, &answer, err);
+    pfc_code code = pfc_spool_post(c->http, pfc_spool_is_session(name), text, len, &answer, err);
     char *other = NULL;
 
     report->retry_after_s = answer.retry_after_s;
@@ -287,12 +274,12 @@ pfc_code pfc_spool_bypass(pfc_http *http, const pfc_run *run, pfc_err *err)
         char *other = NULL;
 
         if (code == PFC_OK)
-            code = post(http, texts[i], strlen(texts[i]), &answer, &own);
+            code = pfc_spool_post(http, false, texts[i], strlen(texts[i]), &answer, &own);
         if (code && knows_no_number(&answer, &own))
             other = without_number(texts[i], strlen(texts[i]));
         pfc_http_answer_clear(&answer);
         if (other)
-            code = post(http, other, strlen(other), &answer, &own);
+            code = pfc_spool_post(http, false, other, strlen(other), &answer, &own);
         pfc_http_answer_clear(&answer);
         free(other);
         free(texts[i]);

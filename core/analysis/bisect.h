@@ -25,6 +25,8 @@ typedef struct pfc_bisect_opts {
     double noise_rel;        /* known run-to-run noise (relative sd); 0: estimated */
     double layout_noise_rel; /* known build-to-build noise; 0: none known */
     double delta_rel;        /* known signed change, bad against good; 0: estimated */
+    double margin;           /* change to worse that does not matter; 0: see finding.h */
+    bool paired;             /* values are ratios to the good end's build, whose level is 1 */
     bool relink;             /* builds can be redone with another layout (build > 0) */
     bool first_only;         /* stop at the first step that is named; others stay unsearched */
     size_t max_runs;         /* 0: a default growing with log2 n */
@@ -47,8 +49,8 @@ typedef struct pfc_bisect_step {
 
 typedef enum pfc_bisect_verdict {
     PFC_BISECT_FOUND,
-    PFC_BISECT_RANGE, /* some commits cannot be told apart */
-    PFC_BISECT_NO_REGRESSION,
+    PFC_BISECT_RANGE,         /* some commits cannot be told apart */
+    PFC_BISECT_NO_REGRESSION, /* shown: see finding.h */
     PFC_BISECT_INCONCLUSIVE,
 } pfc_bisect_verdict;
 

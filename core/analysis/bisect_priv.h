@@ -11,7 +11,7 @@
 #ifndef PFC_CORE_ANALYSIS_BISECT_PRIV_H
 #define PFC_CORE_ANALYSIS_BISECT_PRIV_H
 
-#include "core/analysis/bisect.h"
+#include "core/analysis/finding.h"
 #include "core/base/rng.h"
 
 #define PLAN_NU          5.0 /* tails of one run: heavy, so that an outlier cannot decide */
@@ -82,7 +82,8 @@ struct pfc_bisect_plan {
 typedef enum plan_reason {
     PLAN_GO_ON,
     PLAN_DONE,   /* every step that is there is named, nothing else is left to look at */
-    PLAN_NULL,   /* the ends do not differ */
+    PLAN_NULL,   /* the ends do not differ by more than the margin */
+    PLAN_OPEN,   /* probably not, and the runs that would show it are not worth it */
     PLAN_NARROW, /* no run is worth its cost any more */
     PLAN_BUDGET,
     PLAN_NO_END, /* an end cannot be measured */
@@ -112,6 +113,10 @@ size_t plan_runs_of_last_build(const pfc_bisect_plan *plan, const plan_node *nod
 void plan_consider(plan_best *best, size_t commit, unsigned build, double bits, double cost);
 /* joint.c: the run that tells most about all steps of nodes from..to at once, by the courses drawn. */
 void plan_joint(const pfc_bisect_plan *plan, size_t from, size_t to, plan_best *best);
+/* finding.c: of a plan whose model fits. */
+void plan_finding(const pfc_bisect_plan *plan, pfc_finding *out);
+/* Is another run of the ends worth it, while the finding is open? */
+bool plan_finding_worth(const pfc_bisect_plan *plan, const pfc_finding *finding);
 /* exact.c: the same for values without noise. */
 plan_reason plan_exact_choose(pfc_bisect_plan *plan, pfc_bisect_step *out);
 /* The steps to worse; `open`: also in gaps that hold something not yet measured. */

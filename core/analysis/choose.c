@@ -167,6 +167,20 @@ static bool known_builds(const pfc_bisect_plan *plan, size_t a, size_t b)
            plan_precision(m, fewest) < KNOWN * plan_precision(m, 0);
 }
 
+/* Probably there is no step: that is an answer once the ends' interval shows it. */
+static plan_reason show_none(const pfc_bisect_plan *plan, pfc_bisect_step *out)
+{
+    const plan_model *m = &plan->model;
+    const size_t last = m->nodes_len - 1;
+    pfc_finding f;
+    plan_finding(plan, &f);
+    if (f.within)
+        return PLAN_NULL;
+    if (!plan_finding_worth(plan, &f))
+        return PLAN_OPEN;
+    return measure_fewer(plan, plan->opts.paired ? last : 0, last, m->step, out);
+}
+
 static bool reproduce(const pfc_bisect_plan *plan, pfc_bisect_step *out, plan_reason *reason)
 {
     const plan_model *m = &plan->model;
@@ -174,7 +188,7 @@ static bool reproduce(const pfc_bisect_plan *plan, pfc_bisect_step *out, plan_re
     size_t want = plan->opts.noise_rel > 0 ? END_RUNS : END_RUNS_NEW;
     size_t fewest = PFC_MIN(node_runs(plan, 0), node_runs(plan, last));
     if (fewest >= want && m->none >= enough_none(m, fewest)) {
-        *reason = PLAN_NULL;
+        *reason = show_none(plan, out);
         return true;
     }
     if (fewest >= want && 1 - m->none >= REPRODUCED)

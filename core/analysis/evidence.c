@@ -13,26 +13,26 @@
 
 enum { TOKEN_MAX = 24, TOKENS_MAX = 12, REASON_MAX = 400 };
 
-#define W_IDENTICAL  (-8.0)
-#define W_IDENTICAL_BUT (-1.5) /* and it touches what may be read while a program runs */
-#define W_IDLE       (-6.0) /* documentation, or what runs elsewhere, and nothing else */
-#define W_TESTS_ONLY (-4.5)
-#define W_IN_GRAPH   0.5
-#define W_GRAPH_LOG  0.5 /* x ln of the number of its files that are touched */
-#define W_OFF_GRAPH  (-3.0)
-#define W_SLICE      1.2 /* x (share of moved - share of still benchmarks that are touched) */
-#define W_IN_GLOBS   0.8
-#define W_OFF_GLOBS  (-2.0)
-#define W_BUILD      (-0.7)
-#define W_DEPENDENCY (-0.3)
-#define W_HARNESS    (-1.0)
-#define W_OTHER_ONLY (-2.0) /* data and scripts */
-#define W_NAME       1.2
-#define W_NAMES      0.6 /* x further tokens of the name */
-#define W_OTHER_ISA  (-2.5)
-#define W_SIZE       0.35 /* x ln(1 + sources touched) */
-#define W_UNKNOWN    (-0.3)
-#define W_PAST       0.8 /* x ln of how much guiltier than others its paths were */
+#define W_IDENTICAL     (-8.0)
+#define W_IDENTICAL_BUT (-1.5) /* and it touches what is read while the program runs */
+#define W_IDLE          (-6.0) /* documentation, or what runs elsewhere, and nothing else */
+#define W_TESTS_ONLY    (-4.5)
+#define W_IN_GRAPH      0.5
+#define W_GRAPH_LOG     0.5 /* x ln of the number of its files that are touched */
+#define W_OFF_GRAPH     (-3.0)
+#define W_SLICE         1.2 /* x (share of moved - share of still benchmarks that are touched) */
+#define W_IN_GLOBS      0.8
+#define W_OFF_GLOBS     (-2.0)
+#define W_BUILD         (-0.7)
+#define W_DEPENDENCY    (-0.3)
+#define W_HARNESS       (-1.0)
+#define W_OTHER_ONLY    (-2.0) /* data and scripts */
+#define W_NAME          1.2
+#define W_NAMES         0.6 /* x further tokens of the name */
+#define W_OTHER_ISA     (-2.5)
+#define W_SIZE          0.35 /* x ln(1 + sources touched) */
+#define W_UNKNOWN       (-0.3)
+#define W_PAST          0.8 /* x ln of how much guiltier than others its paths were */
 
 void pfc_evidence_add(pfc_evidences *e, double weight, const char *fmt, ...)
 {
@@ -369,24 +369,21 @@ static bool is_idle(const look *l, pfc_evidences *e)
     return idle > 0;
 }
 
-/* Equal code rules out, unless something else of the commit may act: data, a script, a pinned package. */
+/* Equal code rules out, unless the commit touches what the project names as read at run time. Nothing is guessed
+ * from names: FAQ and a template of a header were taken for such files, and no program reads
+* them. */
 static bool of_identity(const pfc_suspect_commit *commit, pfc_evidences *e)
 {
-    const char *other = NULL;
-
     if (!commit->identical)
         return false;
-    for (size_t i = 0; i < commit->paths_len && !other; i++)
-        if (!pfc_path_acts_in_code(commit->paths[i]))
-            other = commit->paths[i];
-    if (other)
+    if (commit->runtime)
         pfc_evidence_add(e, W_IDENTICAL_BUT,
                          "its object code is that of the commit before, but it touches %s, which "
-                         "may be read while a program runs",
-                         other);
+                         "is read while the program runs",
+                         commit->runtime);
     else
         pfc_evidence_add(e, W_IDENTICAL, "its object code is that of the commit before");
-    return !other;
+    return !commit->runtime;
 }
 
 bool pfc_evidence_of_commit(const pfc_suspect_case *c, const pfc_suspect_commit *commit,

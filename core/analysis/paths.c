@@ -178,23 +178,6 @@ pfc_path_kind pfc_path_kind_of(const char *path)
     return PFC_PATH_OTHER;
 }
 
-bool pfc_path_acts_in_code(const char *path)
-{
-    static const char *const at_run[] = { ".py", ".cl", ".metal", ".java", ".in", ".m" };
-    const char *dot = strrchr(path, '.');
-    const pfc_path_kind kind = pfc_path_kind_of(path);
-    bool compiled = false;
-
-    if (kind == PFC_PATH_DOC || kind == PFC_PATH_CI || kind == PFC_PATH_TEST ||
-        kind == PFC_PATH_BUILD)
-        return true;
-    for (size_t i = 0; dot && i < PFC_ARRAY_LEN(endings); i++)
-        compiled |= endings[i].kind == PFC_PATH_SOURCE && strcasecmp(dot, endings[i].text) == 0;
-    for (size_t i = 0; dot && i < PFC_ARRAY_LEN(at_run); i++)
-        compiled &= strcasecmp(dot, at_run[i]) != 0;
-    return compiled;
-}
-
 bool pfc_path_fits(const char *path, char *const *globs, size_t globs_len)
 {
     for (size_t i = 0; i < globs_len; i++) {

@@ -65,6 +65,8 @@ static pfc_code check_opts(const pfc_bisect_opts *o, pfc_err *err)
     if (!code)
         code = check_unit(o->layout_noise_rel, 10, "layout_noise_rel", err);
     if (!code)
+        code = check_unit(o->margin, 10, "margin", err);
+    if (!code)
         code = check_unit(o->run_cost, 1e9, "run_cost", err);
     if (!code)
         code = check_unit(o->build_cost, 1e9, "build_cost", err);

@@ -42,6 +42,7 @@ void pfc_bisect_remaining_get(const pfc_bisect_plan *plan, pfc_bisect_remaining 
     const size_t n = plan->opts.commits;
     double *p = pfc_calloc(n, sizeof *p);
     pfc_bisect_step step;
+    pfc_finding finding;
     *out = (pfc_bisect_remaining){ .budget = plan_budget(plan), .none = 1 };
     out->budget_used = plan->spent >= out->budget;
     twin->opts.max_runs = PFC_BISECT_MAX_RUNS;
@@ -53,7 +54,11 @@ void pfc_bisect_remaining_get(const pfc_bisect_plan *plan, pfc_bisect_remaining 
     out->candidates =
         pfc_bisect_credible(p, n, plan_is_exact(plan) ? 1 : plan_confidence(plan), &out->likeliest);
     out->probability = fmin(p[out->likeliest], 1);
-    if (out->wants_more)
+    pfc_bisect_finding_get(plan, &finding);
+    /* Plays of the plan suppose a step; without one the ends' interval says what is missing. */
+    if (out->wants_more && out->none > 0.5 && isfinite(finding.more_runs) && finding.more_runs > 0)
+        out->runs = finding.more_runs;
+    else if (out->wants_more)
         out->runs = fmax(1, pfc_bisect_expected_runs(twin));
     free(p);
     pfc_bisect_free(twin);

@@ -38,9 +38,6 @@ typedef enum pfc_path_kind {
 
 /** By the path's name alone; bounded by its length. */
 pfc_path_kind pfc_path_kind_of(const char *path);
-/** True when a change of it can act through compiled code alone; false for what is read, loaded or
- *  interpreted while a program runs: data, scripts, kernels compiled at run time, pinned packages. */
-bool pfc_path_acts_in_code(const char *path);
 /** Does `path` lie under, or fit, one of the globs? "kernels" and "kernels/" fit all below; '*'
  *  crosses slashes. */
 bool pfc_path_fits(const char *path, char *const *globs, size_t len);
@@ -72,8 +69,9 @@ typedef struct pfc_suspect_commit {
     bool paths_known; /* false: a commit that is known from a run only */
     bool
         identical; /* its object code equals that of the measured commit before it: ruled out, unless
-                         it touches what acts without code */
-    double place;  /* log-likelihood, as from pfc_suspects_place */
+                         it touches what the project names as read at run time */
+    const char *runtime; /* the path of it that is named so; NULL: it touches none */
+    double place;        /* log-likelihood, as from pfc_suspects_place */
 } pfc_suspect_commit;
 
 /* What one benchmark is built from, by the build graph. */

@@ -177,8 +177,9 @@ static void begin_round(play *p, size_t round)
     p->events_len = 0;
     memset(p->ready_len, 0, q->fits_len * sizeof(*p->ready_len));
     for (size_t h = 0; h < q->histories_len; h++)
-        p->factor[h] = exp(FACTOR_SD * pfc_rng_normal(&p->rng) /
-                           sqrt((double)PFC_MAX(1, q->histories[h].len)));
+        p->factor[h] = q->histories[h].known ? 1.0
+                                             : exp(FACTOR_SD * pfc_rng_normal(&p->rng) /
+                                                   sqrt((double)PFC_MAX(1, q->histories[h].len)));
     for (size_t j = 0; j < q->jobs_len; j++) {
         const pfc_wait_job *job = &q->jobs[j];
 

@@ -23,6 +23,7 @@
 typedef struct pfc_wait_history {
     const double *seconds;
     size_t len;
+    bool known; /* a budget that such jobs keep, not what others took: drawn without the factor */
 } pfc_wait_history;
 
 /** Runs one job at a time. */

@@ -5,7 +5,7 @@
 
 #include "core/base/hash.h"
 #include "core/stats/stats.h"
-#include "core/wire/wire.h"
+#include "core/wire/wire_priv.h"
 
 pfc_run *pfc_run_new(void)
 {
@@ -49,6 +49,7 @@ void pfc_measurement_clear(pfc_measurement *m)
     free(m->reason);
     free(m->samples);
     free(m->blocks);
+    free(m->visits);
     pfc_pairs_clear(&m->params);
     pfc_pairs_clear(&m->extra);
     *m = (pfc_measurement){ 0 };
@@ -73,6 +74,9 @@ void pfc_run_free(pfc_run *run)
     free(run->branch);
     free(run->suite);
     free(run->suite_hash);
+    free(run->session_id);
+    free(run->session_anchor);
+    free(run->session_base);
     pfc_machine_clear(&run->machine);
     for (size_t i = 0; i < run->measurements_len; i++)
         pfc_measurement_clear(&run->measurements[i]);
@@ -200,8 +204,10 @@ static void drop_samples(pfc_measurement *m)
 {
     free(m->samples);
     free(m->blocks);
+    free(m->visits);
     m->samples = NULL;
     m->blocks = NULL;
+    m->visits = NULL;
     m->samples_len = m->blocks_len = 0;
 }
 
@@ -233,6 +239,11 @@ static void join_samples(pfc_measurement *m, const pfc_measurement *more)
     }
     if (m->samples_len + more->samples_len > PFC_WIRE_MAX_SAMPLES)
         return; /* there is more than enough already */
+    if (m->visits != NULL || more->visits != NULL) {
+        if (m->visits != NULL && more->visits != NULL && pfc_wire_join_visits(m, more))
+            break_unequal(m);
+        return;
+    }
     m->samples = pfc_realloc(m->samples, m->samples_len + more->samples_len, sizeof(double));
     memcpy(m->samples + m->samples_len, more->samples, more->samples_len * sizeof(double));
     m->samples_len += more->samples_len;
@@ -242,12 +253,29 @@ static void join_samples(pfc_measurement *m, const pfc_measurement *more)
     break_unequal(m);
 }
 
+/* Moves the session of `more` to a run that has nothing yet. */
+static void take_session(pfc_run *run, pfc_run *more)
+{
+    if (run->session_id != NULL || run->measurements_len > 0)
+        return;
+    run->session_id = more->session_id;
+    run->session_anchor = more->session_anchor;
+    run->session_base = more->session_base;
+    more->session_id = more->session_anchor = more->session_base = NULL;
+}
+
 void pfc_run_merge(pfc_run *run, pfc_run *more)
 {
+    const bool one = pfc_streq(run->session_id, more->session_id) ||
+                     (run->session_id == NULL && run->measurements_len == 0);
+
+    take_session(run, more);
     for (size_t i = 0; i < more->measurements_len; i++) {
         pfc_measurement *from = &more->measurements[i];
         pfc_measurement *to = find_like(run, from);
 
+        if (from->visits != NULL && !one)
+            continue;
         if (to) {
             join_samples(to, from);
         } else if (run->measurements_len < PFC_WIRE_MAX_MEASUREMENTS) {

@@ -87,8 +87,8 @@ static pfc_code read_samples(const json_t *obj, const pfc_json_at *at, pfc_measu
     pfc_json_at here = { .up = at, .key = "samples" };
     json_t *blocks = NULL;
     size_t cap = 0;
-    pfc_code code =
-        pfc_json_array(obj, at, "samples", m->status == PFC_STATUS_OK, 10000, &blocks, err);
+    pfc_code code = pfc_json_array(obj, at, "samples", m->status == PFC_STATUS_OK,
+                                   PFC_WIRE_MAX_LAUNCHES, &blocks, err);
 
     if (code != PFC_OK)
         return code;
@@ -167,12 +167,12 @@ static pfc_code refuse_unequal(const pfc_measurement *m, const pfc_json_at *at, 
                           m->benchmark, m->metric, values.first, values.other);
 }
 
-static pfc_code read_measurement(const json_t *obj, const pfc_json_at *at, pfc_measurement *m,
-                                 pfc_err *err)
+static pfc_code read_measurement(const json_t *obj, const pfc_json_at *at, const pfc_run *run,
+                                 pfc_measurement *m, pfc_err *err)
 {
-    static const char *const known[] = { "benchmark", "metric", "backend", "unit",
-                                         "direction", "exact",  "status",  "reason",
-                                         "params",    "extra",  "samples", NULL };
+    static const char *const known[] = { "benchmark", "metric", "backend", "unit",   "direction",
+                                         "exact",     "status", "reason",  "params", "extra",
+                                         "samples",   "visits", NULL };
     static const char *const directions[] = { "lower", "higher" };
     size_t direction = 0;
     size_t status = 0;
@@ -209,6 +209,8 @@ static pfc_code read_measurement(const json_t *obj, const pfc_json_at *at, pfc_m
     if (m->status != PFC_STATUS_OK && m->reason == NULL)
         return pfc_json_fault(at, "reason", err, "is missing: say why there are no samples");
     code = read_samples(obj, at, m, err);
+    if (code == PFC_OK)
+        code = pfc_wire_read_visits(obj, at, run, m, err);
     return code == PFC_OK ? refuse_unequal(m, at, err) : code;
 }
 
@@ -267,7 +269,7 @@ static pfc_code read_measurements(const json_t *obj, const pfc_json_at *at, pfc_
     for (size_t i = 0; code == PFC_OK && i < json_array_size(items); i++) {
         pfc_json_at here = { .up = &list, .index = i };
 
-        code = read_measurement(json_array_get(items, i), &here, pfc_run_add(run), err);
+        code = read_measurement(json_array_get(items, i), &here, run, pfc_run_add(run), err);
     }
     return code == PFC_OK ? refuse_twins(run, &list, err) : code;
 }
@@ -342,10 +344,10 @@ static pfc_code read_head(const json_t *obj, const pfc_json_at *at, pfc_run *run
 
 static pfc_code read_run(const json_t *obj, pfc_run *run, pfc_err *err)
 {
-    static const char *const known[] = { "schema",      "id",           "project",    "commit",
-                                         "branch",      "suite",        "suite_hash", "started_at",
-                                         "finished_at", "job_id",       "job_fence",  "infra",
-                                         "machine",     "measurements", NULL };
+    static const char *const known[] = { "schema",      "id",      "project",      "commit",
+                                         "branch",      "suite",   "suite_hash",   "started_at",
+                                         "finished_at", "job_id",  "job_fence",    "infra",
+                                         "session",     "machine", "measurements", NULL };
     pfc_json_at root = { 0 };
     pfc_code code = pfc_json_known(obj, &root, known, err);
 
@@ -363,6 +365,8 @@ static pfc_code read_run(const json_t *obj, pfc_run *run, pfc_err *err)
             pfc_json_i64(obj, &root, "job_fence", false, 0, PFC_WIRE_MAX_ID, &run->job_fence, err);
     if (code == PFC_OK)
         code = pfc_json_bool(obj, &root, "infra", false, &run->infra, err);
+    if (code == PFC_OK)
+        code = pfc_wire_read_session(obj, &root, run, err);
     if (code == PFC_OK)
         code = read_machine(obj, &root, &run->machine, err);
     if (code == PFC_OK)
@@ -450,6 +454,8 @@ static json_t *measurement_to_json(const pfc_measurement *m)
         json_object_set_new(obj, "extra", pfc_pairs_to_json(&m->extra));
     if (m->status == PFC_STATUS_OK)
         json_object_set_new(obj, "samples", samples_to_json(m));
+    if (m->visits != NULL)
+        json_object_set_new(obj, "visits", pfc_wire_visits_to_json(m));
     return obj;
 }
 
@@ -474,6 +480,8 @@ json_t *pfc_run_to_json(const pfc_run *run)
         json_object_set_new(doc, "job_fence", json_integer(run->job_fence));
     if (run->infra)
         json_object_set_new(doc, "infra", json_true());
+    if (run->session_id != NULL)
+        json_object_set_new(doc, "session", pfc_wire_session_to_json(run));
     set_text(machine, "name", run->machine.name);
     set_text(machine, "class", run->machine.machine_class);
     json_object_set_new(machine, "fingerprint", pfc_pairs_to_json(&run->machine.fingerprint));

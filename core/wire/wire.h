@@ -30,6 +30,7 @@
 #define PFC_WIRE_MAX_COMMITS      5000    /* of one POST */
 #define PFC_WIRE_MAX_PATHS        2000    /* touched paths of one commit */
 #define PFC_WIRE_MAX_TAGS         16      /* of a commit */
+#define PFC_WIRE_MAX_PLACE        100000  /* number of a block, or of a position in it */
 #define PFC_WIRE_MAX_TEXT         4096    /* subjects, reasons, paths */
 #define PFC_WIRE_MAX_ID           ((INT64_C(1) << 53) - 1) /* what every reader of JSON holds exactly */
 
@@ -61,6 +62,11 @@ typedef enum pfc_status {
     PFC_STATUS_SKIPPED, /* not available here: no samples, `reason` says why */
 } pfc_status;
 
+/** Where in a session a launch was made: the block, and the position in it, both from 0. */
+typedef struct pfc_visit_at {
+    uint32_t block, position;
+} pfc_visit_at;
+
 /**
  * All samples of one benchmark, metric and backend in one run. Samples are raw and lie in blocks,
  * one block a process launch, because the variance between processes is its own.
@@ -78,8 +84,10 @@ typedef struct pfc_measurement {
     size_t samples_len;
     uint32_t *blocks; /* samples in each process; sums to samples_len */
     size_t blocks_len;
-    pfc_pairs params; /* benchmark parameters: "m", "n", "k", "causal", ... */
-    pfc_pairs extra;  /* further facts: "percent_of_peak", "median_low", ... (numbers as text) */
+    pfc_visit_at *visits; /* of each entry of `blocks`, strictly ascending by block, then position;
+                             NULL: not measured in a session */
+    pfc_pairs params;     /* benchmark parameters: "m", "n", "k", "causal", ... */
+    pfc_pairs extra; /* further facts: "percent_of_peak", "median_low", ... (numbers as text) */
 } pfc_measurement;
 
 typedef struct pfc_machine {
@@ -103,6 +111,8 @@ typedef struct pfc_run {
     int64_t job_id;    /* 0: none */
     int64_t job_fence; /* number of the job's lease that it was measured under; 0: not known */
     bool infra;        /* the canary moved: kept out of detection */
+    char *session_id;  /* 32 hexadecimal digits: builds measured together in blocks; NULL: none */
+    char *session_anchor, *session_base; /* full ids of commits; set when session_id is */
     pfc_machine machine;
     pfc_measurement *measurements;
     size_t measurements_len;
@@ -123,7 +133,11 @@ void pfc_run_add_value(pfc_run *run, const char *benchmark, const char *metric, 
                        double value, bool secondary);
 /** Adds the blocks of `more` (another repeat of the same) to `run`, measurement by measurement; new
  *  ones are appended, one that is broken on either side is broken, as is an exact one with another
- *  value. Takes `more`. */
+ *  value. Takes `more`.
+ *  Launches with visits are joined in the order of time. A measurement of `more` is left out when only one of
+ *  the two has visits, when both have the same visit, or when its visits are of a session that `run` is not of:
+ *  samples of unknown place would pass for those of a block. A `run` without measurements and session takes
+ *  that of `more`. */
 void pfc_run_merge(pfc_run *run, pfc_run *more);
 void pfc_run_free(pfc_run *run);
 void pfc_measurement_clear(pfc_measurement *m);

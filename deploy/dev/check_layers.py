@@ -52,12 +52,16 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 # Files made by the build stand in build/PRESET/generated and belong to the folder they are named for.
 # A header for one instruction set is compiled as the files that include it are.
 ISA_HEADERS = {"avx2.h": ["-mavx2", "-mfma"], "avx512.h": ["-mavx512f", "-mfma"]}
+# Programs of made repositories, which studies measure: nothing of the product is in them.
+APART = ("bench/studies",)
 TOPS = ("core", "kernels", "server", "runner", "bench", "cli", "schema", "tests")
 
 
 def sources(root):
     for top in TOPS:
         for folder, _, names in os.walk(os.path.join(root, top)):
+            if any(within(os.path.relpath(folder, root), apart) for apart in APART):
+                continue
             for name in sorted(names):
                 if name.endswith((".c", ".h", ".def")):
                     yield os.path.relpath(os.path.join(folder, name), root)

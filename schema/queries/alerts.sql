@@ -22,6 +22,7 @@ SELECT a.id, a.project_id, p.name AS project, a.series_id, b.name AS benchmark, 
        a.culprit, extract(epoch FROM a.created_at)::float8 AS created_at,
        extract(epoch FROM a.updated_at)::float8 AS updated_at, a.note, a.group_id, a.group_series,
        a.group_measured, a.group_summary, a.accepted_at IS NOT NULL AS accepted, a.evidence, x.reason, a.event_id,
+       to_json(s.two_speeds)::text AS two_speeds, x.evidence::text AS blocks,
        CASE WHEN x.kind = 'step' AND a.culprit IS NULL THEN coalesce(a.boundary_kind, x.kind) ELSE x.kind END
            AS kind,
        CASE WHEN a.culprit IS NULL THEN a.boundary::text END AS boundary,

@@ -75,10 +75,10 @@ ORDER BY id;
 -- OFFSET keeps it one): a few thousand of them are cheaper than reading all runs and commits.
 SELECT 0::bigint AS position, r.commit, r.subject, r.author, r.time, NULL::float8 AS median,
        NULL::float8 AS low, NULL::float8 AS high, NULL::float8 AS min, 0::bigint AS n, r.id AS run_id,
-       r.machine_id, k.fingerprint_hash AS fingerprint, r.infra
+       r.machine_id, k.fingerprint_hash AS fingerprint, r.infra, r.session_id AS session
 FROM unnest($2::bigint[]) WITH ORDINALITY AS u (id, ordinal)
 CROSS JOIN LATERAL (
-    SELECT q.id, q.machine_id, q.infra, c.sha AS commit, c.subject, c.author,
+    SELECT q.id, q.machine_id, q.infra, q.session_id, c.sha AS commit, c.subject, c.author,
            extract(epoch FROM c.time)::float8 AS time
     FROM runs q JOIN commits c ON c.project_id = q.project_id AND c.id = q.commit_id
     WHERE q.project_id = $1::bigint AND q.id = u.id OFFSET 0) r

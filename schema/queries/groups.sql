@@ -15,17 +15,22 @@ JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.branch = $2
     AND bh.commit_id = x.commit_high_id
 LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
 WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regression AND x.kind = 'step'
-  AND (a.id IS NULL OR a.regroup)
+  AND (a.id IS NULL AND coalesce(x.withheld, '') NOT IN ('margin', 'rule_off', 'machine') OR a.regroup)
 ORDER BY bl.position, bh.position LIMIT 10000;
 
 -- name: group_members
--- $1 project_id, $2 branch, $3 and $4 positions: live firm regressions whose place may be there; own_state:
--- of an alert on which no person has acted
+-- $1 project_id, $2 branch, $3 and $4 positions: live firm regressions whose place may be there and that no
+-- setting withholds; own_state: of an alert on which no person has acted
 -- The canary's code never changes: when it moves, the machine did, which is no commit's regression.
 SELECT x.id, x.series_id, x.commit_id, b.position, bl.position AS position_low,
        bh.position AS position_high, x.p, x.rel_change, x.rel_low, x.rel_high,
        x.undone_commit_id IS NOT NULL AS undone, s.points, s.exact, a.id AS alert_id, a.group_id,
-       x.commit_low_id, x.commit_high_id, a.event_id,
+       x.commit_low_id, x.commit_high_id, a.event_id, coalesce(x.withheld = 'identical', false) AS identical,
+       coalesce(x.evidence ->> 'verdict' = 'different', false) AS blocks, s.in_blocks AND NOT s.exact AS waits,
+       coalesce(x.withheld = 'budget', false) AS asked,
+       (SELECT c.sha FROM branch_commits q JOIN commits c ON c.project_id = q.project_id AND c.id = q.commit_id
+        WHERE q.project_id = x.project_id AND q.branch = $2 AND q.position = bl.position - 1) AS against,
+       (SELECT c.sha FROM commits c WHERE c.project_id = x.project_id AND c.id = x.commit_high_id) AS commit_high,
        CASE WHEN a.state IN ('untriaged', 'infrastructure') AND 'detector' = (
                 SELECT e.actor FROM alert_events e WHERE e.project_id = a.project_id
                 AND e.alert_id = a.id ORDER BY e.id DESC LIMIT 1) THEN a.state END AS own_state
@@ -40,6 +45,7 @@ JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.branch = $2
 LEFT JOIN alerts a ON a.project_id = x.project_id AND a.change_point_id = x.id
 WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regression AND x.kind = 'step'
   AND bl.position <= $4::bigint AND bh.position >= $3::bigint
+  AND (a.id IS NOT NULL OR coalesce(x.withheld, '') NOT IN ('margin', 'rule_off'))
 ORDER BY bh.position - bl.position, b.position, x.id LIMIT 10000;
 
 -- name: group_places

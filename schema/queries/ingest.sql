@@ -74,7 +74,8 @@ ORDER BY 1;
 -- $7 suite_hash[], $8 machine_id[], $9 job_id[] (0: none; what is no job of runners in the project is
 -- left out: it may become another's), $10 infra[], $11 started[], $12 finished[],
 -- $13 body_hash[], $14 key[], $15 measurements[], $16 series[], $17 samples[], $18 actor[],
--- $19 project[], $20 sha[], $21 job_fence[] (0: none)
+-- $19 project[], $20 sha[], $21 job_fence[] (0: none),
+-- $22 session[], $23 its anchor[], $24 its base[] (NULL: none)
 -- -> place (from 1, in the arrays) and id of those that are new: stored with their part, their job
 -- when they have a result, their line in the audit log and the word of them. Sorted, so that
 -- two groups with the same runs wait for each other instead of in a circle.
@@ -82,18 +83,21 @@ WITH u AS MATERIALIZED (
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[],
                          $7::text[], $8::bigint[], $9::bigint[], $10::boolean[], $11::float8[],
                          $12::float8[], $13::text[], $14::text[], $15::bigint[], $16::bigint[],
-                         $17::bigint[], $18::text[], $19::text[], $20::text[], $21::bigint[])
+                         $17::bigint[], $18::text[], $19::text[], $20::text[], $21::bigint[], $22::text[],
+                         $23::text[], $24::text[])
          WITH ORDINALITY
          AS t (project_id, run_id, header, commit_id, branch, suite, suite_hash, machine_id, job_id,
                infra, started, finished, body, key, measurements, series, samples, actor, project,
-               sha, job_fence, place)),
+               sha, job_fence, session, session_anchor, session_base, place)),
 made AS (
     INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash,
-                      machine_id, job_id, infra, started_at, finished_at, job_fence)
+                      machine_id, job_id, infra, started_at, finished_at, job_fence, session_id,
+                      session_anchor, session_base)
     SELECT project_id, run_id, header, commit_id, branch, suite, suite_hash, machine_id,
            CASE WHEN job_id > 0 THEN (SELECT j.id FROM jobs j WHERE j.project_id = u.project_id
                                       AND j.id = u.job_id AND j.kind NOT IN ('detect', 'notify')) END,
-           infra, to_timestamp(started), to_timestamp(finished), nullif(job_fence, 0)
+           infra, to_timestamp(started), to_timestamp(finished), nullif(job_fence, 0), session,
+           session_anchor, session_base
     FROM u ORDER BY project_id, run_id
     ON CONFLICT (project_id, run_id) DO NOTHING
     RETURNING id, project_id, run_id),
@@ -122,4 +126,4 @@ FROM r;
 
 -- name: measurements_copy
 COPY measurements (project_id, series_id, run_id, commit_id, n, median, low, high, min, samples,
-                   blocks, extra) FROM STDIN (FORMAT binary);
+                   blocks, extra, visit_blocks, visit_positions) FROM STDIN (FORMAT binary);

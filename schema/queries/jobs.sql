@@ -15,7 +15,7 @@ SELECT j.id, j.project_id, p.name AS project, j.kind, j.state, j.sha AS commit, 
        coalesce(j.source, p.repo_url) AS source, p.build, p.measure, j.labels::text AS labels,
        j.priority, j.tries, j.fence, j.runner, j.reason, j.progress, to_json(j.run_ids)::text AS run_ids,
        to_json(j.parents)::text AS parents,
-       j.task::text AS task,
+       j.task::text AS task, j.session_id AS session,
        j.cancel_requested, j.run_id, extract(epoch FROM j.created_at)::float8 AS created_at,
        extract(epoch FROM j.started_at)::float8 AS started_at,
        extract(epoch FROM j.finished_at)::float8 AS finished_at,
@@ -65,7 +65,10 @@ RETURNING j.id, j.fence;
 -- name: job_overtaken
 -- $1 job_id  -> project_id, id of its runs that an earlier lease brought: points of their series no longer
 SELECT r.project_id, r.id FROM jobs j
-JOIN commits c ON c.project_id = j.project_id AND c.sha = j.sha
+-- With blocks there is a run of each commit of the session.
+JOIN commits c ON c.project_id = j.project_id AND c.sha = ANY (ARRAY[j.sha, j.task #>> '{blocks,base}'] || ARRAY(
+     SELECT jsonb_array_elements_text(jsonb_path_query_array(j.task, '$.blocks.commits[*]')
+                                      || jsonb_path_query_array(j.task, '$.blocks.anchors[*]'))))
 JOIN runs r ON r.project_id = c.project_id AND r.commit_id = c.id AND r.job_id = j.id
 WHERE j.id = $1::bigint AND r.job_fence < j.fence;
 
@@ -77,10 +80,11 @@ WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2 AND ($5::bigint I
 RETURNING cancel_requested;
 
 -- name: job_complete
--- $1 job_id, $2 lease_hash, $3 state, $4 reason, $5 run_ids[], $6 fence or NULL (any)  -> project_id, state, actor
+-- $1 job_id, $2 lease_hash, $3 state, $4 reason, $5 run_ids[], $6 fence or NULL (any),
+-- $7 session or NULL  -> project_id, state, actor
 -- The hash stays: the same completion again, its answer lost, finds what it did.
 UPDATE jobs SET state = CASE WHEN cancel_requested AND $3 <> 'done' THEN 'cancelled' ELSE $3 END,
-       reason = $4, run_ids = $5::text[], lease_until = NULL, finished_at = clock_timestamp()
+       reason = $4, run_ids = $5::text[], session_id = $7, lease_until = NULL, finished_at = clock_timestamp()
 WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2 AND ($6::bigint IS NULL OR fence = $6)
 RETURNING project_id, state, 'runner ' || coalesce(runner, '?') AS actor;
 
@@ -282,7 +286,7 @@ FROM series WHERE project_id = $1::bigint AND id = $2::bigint FOR NO KEY UPDATE;
 -- name: detect_points
 -- $1 project_id, $2 series_id, $3 branch, $4 with samples, $5 from this position on
 SELECT m.commit_id, b.position, c.sha, extract(epoch FROM c.time)::float8 AS time, m.median,
-       CASE WHEN $4::boolean THEN m.samples END AS samples, k.fingerprint_hash
+       CASE WHEN $4::boolean THEN m.samples END AS samples, k.fingerprint_hash, k.name AS machine, m.run_id
 FROM measurements m
 JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id AND b.branch = $3
 JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
@@ -307,8 +311,14 @@ SELECT x.id, b.position, coalesce(bl.position, b.position) AS position_low,
        x.before, x.after, x.undone_commit_id IS NOT NULL AS undone, a.id AS alert_id, a.state,
        coalesce(a.accepted_at IS NOT NULL, false) AS accepted,
        (SELECT e.actor FROM alert_events e WHERE e.project_id = a.project_id AND e.alert_id = a.id
-        ORDER BY e.id DESC LIMIT 1) AS last_actor
+        ORDER BY e.id DESC LIMIT 1) AS last_actor,
+       x.rel_change, x.withheld, (SELECT extract(epoch FROM max(e.at))::float8 FROM alert_events e WHERE e.project_id = a.project_id
+        AND e.alert_id = a.id) AS last_event_at, x.evidence ->> 'session' AS session,
+       coalesce(x.evidence ->> 'verdict' = 'different', false) AS blocks,
+       coalesce(x.evidence ->> 'verdict' = 'same', false) AS same,
+       NOT s.in_blocks AND x.went_away < 2 AS may_return
 FROM change_points x
+JOIN series s ON s.project_id = x.project_id AND s.id = x.series_id
 LEFT JOIN branch_commits b ON b.project_id = x.project_id AND b.commit_id = x.commit_id
     AND b.branch = $3
 LEFT JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.commit_id = x.commit_low_id
@@ -322,7 +332,8 @@ ORDER BY x.gone_at IS NOT NULL, x.id;
 -- name: change_point_put
 -- $1 project_id, $2 id or NULL (new), $3 series_id, $4 branch, $5 commit_id, $6 position of the first
 -- suspect, $7 commit_high_id, $8 before, $9 after, $10 rel_change, $11 rel_low, $12 rel_high, $13 p,
--- $14 regression, $15 confirmed, $16 commit that undid it or NULL, $17 firm  -> id
+-- $14 regression, $15 confirmed, $16 commit that undid it or NULL, $17 firm, $18 why it has no alert or NULL
+-- (decided among the series of its commit), $19 the numbers of that (JSON)  -> id
 WITH low AS MATERIALIZED (
     SELECT coalesce((SELECT commit_id FROM branch_commits WHERE project_id = $1::bigint
                      AND branch = $4 AND position = $6::bigint), $5::bigint) AS commit_id),
@@ -331,15 +342,18 @@ changed AS (
            commit_high_id = $7::bigint, before = $8::float8, after = $9::float8,
            rel_change = $10::float8, rel_low = $11::float8, rel_high = $12::float8, p = $13::float8,
            regression = $14::boolean, confirmed = $15::boolean, undone_commit_id = $16::bigint, firm = $17::boolean,
+           withheld = coalesce($18, CASE WHEN withheld IN ('fdr', 'needs_blocks', 'identical', 'budget')
+                                    THEN withheld END),
+           withheld_detail = CASE WHEN $18::text IS NOT NULL THEN $19::jsonb ELSE withheld_detail END,
            updated_at = now(), gone_at = NULL
     WHERE project_id = $1::bigint AND id = $2::bigint RETURNING id),
 made AS (
     INSERT INTO change_points (project_id, series_id, commit_id, commit_low_id, commit_high_id,
                                before, after, rel_change, rel_low, rel_high, p, regression,
-                               confirmed, undone_commit_id, firm)
+                               confirmed, undone_commit_id, firm, withheld, withheld_detail)
     SELECT $1::bigint, $3::bigint, $5::bigint, (SELECT commit_id FROM low), $7::bigint, $8::float8,
            $9::float8, $10::float8, $11::float8, $12::float8, $13::float8, $14::boolean, $15::boolean,
-           $16::bigint, $17::boolean
+           $16::bigint, $17::boolean, $18, $19::jsonb
     WHERE $2::bigint IS NULL RETURNING id)
 SELECT id FROM changed UNION ALL SELECT id FROM made;
 
@@ -349,8 +363,8 @@ UPDATE change_points SET undone_commit_id = $3::bigint, updated_at = now()
 WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: change_points_gone
--- $1 project_id, $2 id[]
-UPDATE change_points SET gone_at = now()
+-- $1 project_id, $2 id[]; of firm ones it is counted how often they went away
+UPDATE change_points SET gone_at = now(), went_away = went_away + firm::int
 WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]) AND gone_at IS NULL;
 
 -- name: series_judged

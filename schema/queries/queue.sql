@@ -8,7 +8,8 @@
 --   fits    [labels, whom to avoid, runners that may take it, of nobody there: who could and was heard
 --            of last, seconds since]
 --   took    seconds of the newest that finished: of the same work, else kind, else project,
---            else of any
+--            else of any; of a job with blocks its budget alone, unless its rounds are given
+--   known   whether what is in the same place of took is a budget
 --   runners their names: heard of lately, or at work
 WITH alive AS MATERIALIZED (
     SELECT r.name, r.machine_class, r.labels, r.backends, r.project_id FROM runners r
@@ -24,16 +25,17 @@ found AS MATERIALIZED (
             CASE WHEN created_at > now() - interval '10 minutes' THEN avoid_runner END AS avoid,
             extract(epoch FROM created_at + interval '10 minutes' - now())::float8 AS avoid_s,
             greatest(0, extract(epoch FROM not_before - now()))::float8 AS due_s,
-            greatest(0, extract(epoch FROM now() - coalesce(leased_at, started_at)))::float8 AS since_s
+            greatest(0, extract(epoch FROM now() - coalesce(leased_at, started_at)))::float8 AS since_s,
+            CASE WHEN NOT task #> '{blocks}' ? 'rounds' THEN (task #>> '{blocks,budget_s}')::float8 END AS budget_s
      FROM open
      ORDER BY state = 'leased' DESC, priority DESC, id LIMIT $1::int)
     UNION ALL
     SELECT 9223372036854775807, $2::bigint, $3, NULL, coalesce($4, '{}')::jsonb, 'queued', NULL, '{}', $5::int,
-           NULL, NULL, 0, 0
+           NULL, NULL, 0, 0, NULL
     WHERE $2::bigint IS NOT NULL),
 numbered AS MATERIALIZED (
     SELECT *, dense_rank() OVER (ORDER BY project_id, labels, avoid) - 1 AS fit,
-           dense_rank() OVER (ORDER BY project_id, kind, suite, labels) - 1 AS took FROM found),
+           dense_rank() OVER (ORDER BY project_id, kind, suite, labels, budget_s) - 1 AS took FROM found),
 fits AS (
     SELECT f.fit, f.labels, f.avoid, w.names, g.name AS gone, g.ago_s
     FROM (SELECT DISTINCT fit, project_id, labels, avoid FROM numbered) f
@@ -51,15 +53,17 @@ recent AS MATERIALIZED ( -- of the service: a bounded look, however old it is
            greatest(0, extract(epoch FROM finished_at - coalesce(leased_at, started_at)))::float8 AS s
     FROM (SELECT * FROM jobs WHERE kind NOT IN ('detect', 'notify') AND state IN ('done', 'failed')
           ORDER BY id DESC LIMIT 5000) j
-    WHERE started_at IS NOT NULL),
+    WHERE started_at IS NOT NULL AND NOT task ? 'blocks'), -- others do not take as long as a session
 took AS (
-    SELECT c.took, CASE WHEN cardinality(a.same) >= 3 THEN a.same
+    SELECT c.took, c.budget_s IS NOT NULL AS known,
+                   CASE WHEN c.budget_s IS NOT NULL THEN ARRAY[c.budget_s]
+                        WHEN cardinality(a.same) >= 3 THEN a.same
                         WHEN cardinality(a.of_kind) >= 3 THEN a.of_kind
                         WHEN cardinality(a.of_project) >= 3 THEN a.of_project
                         ELSE coalesce(nullif(a.same, '{}'), nullif(a.of_kind, '{}'), nullif(a.of_project, '{}'),
                                       a.of_any)
                    END AS seconds
-    FROM (SELECT DISTINCT took, project_id, kind, suite, labels FROM numbered) c
+    FROM (SELECT DISTINCT took, project_id, kind, suite, labels, budget_s FROM numbered) c
     CROSS JOIN LATERAL (SELECT
         array(SELECT s FROM recent r WHERE r.project_id = c.project_id AND r.kind = c.kind
               AND r.suite IS NOT DISTINCT FROM c.suite AND r.labels = c.labels
@@ -76,4 +80,5 @@ SELECT json_build_object(
     'fits', (SELECT coalesce(json_agg(json_build_array(labels, avoid, names, gone, ago_s) ORDER BY fit), '[]')
              FROM fits),
     'took', (SELECT coalesce(json_agg(to_json(seconds) ORDER BY took), '[]') FROM took),
+    'known', (SELECT coalesce(json_agg(known ORDER BY took), '[]') FROM took),
     'runners', (SELECT coalesce(json_agg(name ORDER BY name), '[]') FROM alive))::text;

@@ -51,14 +51,15 @@ UPDATE machines SET last_seen_at = now() WHERE id = $1::bigint;
 
 -- name: run_insert
 -- $1 project_id, $2 run_id, $3 header_hash, $4 commit_id, $5 branch, $6 suite, $7 suite_hash,
--- $8 machine_id, $9 job_id (as in group_store), $10 infra, $11 started, $12 finished, $13 fence or NULL
+-- $8 machine_id, $9 job_id (as in group_store), $10 infra, $11 started, $12 finished, $13 fence or NULL,
+-- $14 session, $15 its anchor, $16 its base (NULL: none)
 -- -> id, when it is new
 INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash, machine_id,
-                  job_id, infra, started_at, finished_at, job_fence)
+                  job_id, infra, started_at, finished_at, job_fence, session_id, session_anchor, session_base)
 VALUES ($1::bigint, $2, $3, $4::bigint, $5, $6, $7, $8::bigint,
         (SELECT j.id FROM jobs j WHERE j.project_id = $1::bigint AND j.id = $9::bigint
          AND j.kind NOT IN ('detect', 'notify')), $10::boolean,
-        to_timestamp($11::float8), to_timestamp($12::float8), $13::bigint)
+        to_timestamp($11::float8), to_timestamp($12::float8), $13::bigint, $14, $15, $16)
 ON CONFLICT (project_id, run_id) DO NOTHING RETURNING id;
 
 -- name: run_lock
@@ -124,6 +125,7 @@ FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::b
 -- name: run_document
 -- $1 project_id, $2 run  -> the header
 SELECT r.run_id, p.name AS project, c.sha, r.branch, r.suite, r.suite_hash, r.job_id, r.job_fence, r.infra,
+       r.session_id, r.session_anchor, r.session_base,
        extract(epoch FROM r.started_at)::float8 AS started_at,
        extract(epoch FROM r.finished_at)::float8 AS finished_at,
        k.name AS machine, k.class, k.fingerprint::text AS fingerprint
@@ -136,7 +138,8 @@ WHERE r.project_id = $1::bigint AND r.id = $2::bigint;
 -- name: run_measurements
 -- $1 project_id, $2 run  -> measured and not, by name
 SELECT b.name AS benchmark, s.metric, s.backend, s.unit, s.higher_is_better, s.exact, 0 AS status,
-       NULL AS reason, m.samples, m.blocks, b.params::text AS params, m.extra::text AS extra
+       NULL AS reason, m.samples, m.blocks, m.visit_blocks, m.visit_positions, b.params::text AS params,
+       m.extra::text AS extra
 FROM runs r
 JOIN measurements m ON m.project_id = r.project_id AND m.commit_id = r.commit_id AND m.run_id = r.id
 JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id
@@ -144,7 +147,7 @@ JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
 WHERE r.project_id = $1::bigint AND r.id = $2::bigint
 UNION ALL
 SELECT benchmark, metric, backend, unit, higher_is_better, exact,
-       CASE WHEN broken THEN 1 ELSE 2 END, reason, '{}', '{}', params::text, '{}'
+       CASE WHEN broken THEN 1 ELSE 2 END, reason, '{}', '{}', NULL, NULL, params::text, '{}'
 FROM unmeasured WHERE project_id = $1::bigint AND run_id = $2::bigint
 ORDER BY benchmark, metric, backend;
 

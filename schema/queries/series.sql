@@ -7,14 +7,18 @@ SELECT s.id, s.project_id, p.name AS project, b.name AS benchmark, s.metric, s.b
        s.noise_rel, s.watching, s.watching_of, s.detectable_rel, s.level_points, s.judged,
        to_json(s.spark[greatest(1, cardinality(s.spark) - $10::int + 1):])::text AS spark,
        g.rel_change AS change_rel, g.regression AS change_regression,
-       g.confirmed AS change_confirmed, g.firm AS change_firm,
-       (SELECT k.sha FROM commits k WHERE k.project_id = s.project_id AND k.id = g.commit_id) AS change_commit
+       to_json(s.two_speeds)::text AS two_speeds, g.confirmed AS change_confirmed, g.firm AS change_firm, g.withheld AS change_withheld,
+       g.withheld_detail::text AS change_withheld_detail,
+       (SELECT a.id FROM alerts a WHERE a.project_id = s.project_id AND a.change_point_id = g.id) AS change_alert_id,
+       (SELECT k.sha FROM commits k WHERE k.project_id = s.project_id AND k.id = g.commit_id) AS change_commit,
+       (SELECT k.sha FROM anchored w JOIN commits k ON k.project_id = w.project_id AND k.id = w.anchor_id
+        WHERE w.project_id = s.project_id AND w.series_id = s.id ORDER BY w.run_id DESC LIMIT 1) AS anchor
 FROM series s
 JOIN projects p ON p.id = s.project_id
 JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
 LEFT JOIN commits c ON c.project_id = s.project_id AND c.id = s.last_commit_id
 LEFT JOIN LATERAL (
-    SELECT x.rel_change, x.regression, x.confirmed, x.firm, x.commit_id
+    SELECT x.id, x.rel_change, x.regression, x.confirmed, x.firm, x.commit_id, x.withheld, x.withheld_detail
     FROM change_points x
     JOIN branch_commits xb ON xb.project_id = x.project_id AND xb.commit_id = x.commit_id
         AND xb.branch = s.branch
@@ -36,7 +40,7 @@ ORDER BY s.id LIMIT $12::int;
 -- timestamptz: when they were stored, from and to; the other months are not looked into. $10 and $11: runs, from and to
 SELECT b.position, c.sha AS commit, c.subject, c.author,
        extract(epoch FROM c.time)::float8 AS time, m.median, m.low, m.high, m.min, m.n, m.run_id,
-       r.machine_id, k.fingerprint_hash AS fingerprint, r.infra
+       r.machine_id, k.fingerprint_hash AS fingerprint, r.infra, r.session_id AS session
 FROM measurements m
 JOIN branch_commits b ON b.project_id = m.project_id AND b.commit_id = m.commit_id AND b.branch = $3
 JOIN commits c ON c.project_id = m.project_id AND c.id = m.commit_id
@@ -64,7 +68,7 @@ SELECT x.id, b.position,
        x.before, x.after, x.rel_change, x.rel_low, x.rel_high, x.p, x.regression, x.confirmed, x.firm,
        (SELECT a.id FROM alerts a WHERE a.project_id = x.project_id AND a.change_point_id = x.id)
            AS alert_id,
-       0 AS index, 0 AS index_low, 0 AS index_high
+       x.withheld, x.withheld_detail::text AS withheld_detail, x.evidence::text AS blocks, 0 AS index, 0 AS index_low, 0 AS index_high
 FROM change_points x
 JOIN branch_commits b ON b.project_id = x.project_id AND b.commit_id = x.commit_id AND b.branch = $3
 WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.gone_at IS NULL AND x.kind = 'step'

@@ -79,14 +79,15 @@ WHERE u.path = ANY ($2::text[])
 GROUP BY u.path ORDER BY u.path;
 
 -- name: sources_put
--- $1 project_id, $2 benchmark, $3 sha, $4 files[], $5 globs[]
+-- $1 project_id, $2 benchmark, $3 sha, $4 files[], $5 globs[], $6 globs of files that are read at run time
 -- What an older commit of the same branch was built from does not replace what a newer one is.
-INSERT INTO benchmark_sources AS s (project_id, benchmark, sha, files, globs)
-VALUES ($1::bigint, $2, $3, $4::text[], $5::text[])
+INSERT INTO benchmark_sources AS s (project_id, benchmark, sha, files, globs, runtime)
+VALUES ($1::bigint, $2, $3, $4::text[], $5::text[], $6::text[])
 ON CONFLICT (project_id, benchmark) DO UPDATE
 SET sha = excluded.sha, updated_at = now(),
     files = CASE WHEN cardinality(excluded.files) > 0 THEN excluded.files ELSE s.files END,
-    globs = CASE WHEN cardinality(excluded.globs) > 0 THEN excluded.globs ELSE s.globs END
+    globs = CASE WHEN cardinality(excluded.globs) > 0 THEN excluded.globs ELSE s.globs END,
+    runtime = CASE WHEN cardinality(excluded.runtime) > 0 THEN excluded.runtime ELSE s.runtime END
 WHERE NOT EXISTS (
     SELECT 1 FROM commits n
     JOIN branch_commits nb ON nb.project_id = n.project_id AND nb.commit_id = n.id

@@ -103,6 +103,8 @@ static json_t *encode_alert(const pfc_alert *a)
     json_object_set_new(json, "boundary",
                         a->boundary_json ? pfc_encode_json_text(a->boundary_json) : json_null());
     json_object_set_new(json, "evidence", pfc_reply_string(a->evidence));
+    json_object_set_new(json, "two_speeds", pfc_encode_json_text(a->two_speeds_json));
+    json_object_set_new(json, "blocks", pfc_encode_json_text(a->blocks_json));
     json_object_set_new(json, "worth", pfc_reply_number(a->worth));
     json_object_set_new(json, "event_id", pfc_encode_id(a->event_id));
     json_object_set_new(json, "suspect", encode_suspect(a));

@@ -87,31 +87,50 @@ value = members(series_id=NUMERAL, **SERIES, median=null(NUMBER), low=null(NUMBE
                 p=null(SHARE), p_adjusted=null(SHARE), margin_rel=null(NUMBER), verdict=null(VERDICT))
 
 last = members(commit=COMMIT, time=TIME, median=null(NUMBER))
-change = members(rel_change=NUMBER, direction=CHANGE, status=SEEN, firm=TRUTH, commit=COMMIT)
+WITHHELD = one_of("improvement", "margin", "fdr", "not_firm", "needs_blocks", "identical", "gone", "budget", "rule_off", "machine")
+WHY = {"alert_id": null(NUMERAL), "why_no_alert": null(members(code=WITHHELD, sentence=TEXT))}
+change = members(rel_change=NUMBER, direction=CHANGE, status=SEEN, firm=TRUTH, commit=COMMIT, **WHY)
 series = members(id=NUMERAL, **SERIES, branch=TEXT, exact=TRUTH, headline=TRUTH, points=COUNT, last=null(last), change=null(change),
                  noise_rel=null(NUMBER), watching=COUNT, watching_of=COUNT, detectable_rel=null(NUMBER), points_for_1pct=null(COUNT), reason=null(TEXT),
-                 judged=TRUTH)
+                 judged=TRUTH, anchor=null(COMMIT), two_speeds=each(TEXT))
+blocks = members(kind={"const": "blocks"}, session=RUN_ID, against=COMMIT, commit=COMMIT, verdict=one_of("different", "same"), rounds=COUNT,
+                 rel_low=null(NUMBER), rel_high=null(NUMBER), margin=null(NUMBER), p=null(SHARE), p_adjusted=null(SHARE))
 columns = members(description="columns of equal length, in the order of commits", commit=each(COMMIT), time=each(TIME),
                   subject=each(TEXT), author=each(TEXT), position=each(NUMERAL), median=each(null(NUMBER)),
                   low=each(null(NUMBER)), high=each(null(NUMBER)), min=each(null(NUMBER)), n=each(COUNT), run_id=each(NUMERAL),
-                  fingerprint=each(HASH), infra=each(TRUTH))
+                  fingerprint=each(HASH), infra=each(TRUTH), session=each(null(RUN_ID)), ratio=each(null(NUMBER)),
+                  ratio_low=each(null(NUMBER)), ratio_high=each(null(NUMBER)))
 found = members(index=COUNT, index_low=COUNT, index_high=COUNT, commit=COMMIT, commit_low=null(COMMIT), commit_high=null(COMMIT),
-                **EFFECT, direction=CHANGE, status=SEEN, firm=TRUTH, alert_id=null(NUMERAL))
+                **EFFECT, direction=CHANGE, status=SEEN, firm=TRUTH, blocks=null(blocks), **WHY)
 replayed = members(position=NUMERAL, position_low=NUMERAL, position_high=NUMERAL, commit=COMMIT, **EFFECT, direction=CHANGE, status=SEEN)
 
-measured = members("backend unit exact reason params extra samples", benchmark=TEXT, metric=TEXT, backend=TEXT, unit=TEXT,
+measured = members("backend unit exact reason params extra samples visits", benchmark=TEXT, metric=TEXT, backend=TEXT, unit=TEXT,
                    direction=BETTER, exact=TRUTH, status=one_of("ok", "broken", "skipped"), reason=TEXT, params=TEXTS, extra=TEXTS,
-                   samples=each(each(NUMBER)))
-run = members("branch suite suite_hash finished_at job_id job_fence infra",
+                   samples=each(each(NUMBER)), visits=each(each(COUNT)))
+run = members("branch suite suite_hash finished_at job_id job_fence infra session",
               "the stored document, as schema/json/run.schema.json has it, with its number",
               schema={"const": "perfci.run/1"}, run_id=NUMERAL, id=RUN_ID, project=TEXT, commit=COMMIT, branch=TEXT, suite=TEXT,
               suite_hash=TEXT, started_at=TIME, finished_at=TIME, job_id=COUNT, job_fence=COUNT, infra=TRUTH,
-              machine=members("name", name=TEXT, class_=TEXT, fingerprint=TEXTS, hash=HASH), measurements=each(measured))
+              session=members(id=RUN_ID, anchor=COMMIT, base=COMMIT), machine=members("name", name=TEXT, class_=TEXT, fingerprint=TEXTS, hash=HASH), measurements=each(measured))
+
+in_session = members(commit=COMMIT, status=one_of("measured", "identical", "broken", "not_measured"), reason=null(TEXT),
+                     same_as=null(COMMIT), within=null(NUMBER), needs_s=null(NUMBER),
+                     verdict=one_of("slower", "faster", "same", "undecided", "identical", "broken", "not_measured"),
+                     worst=null(members(series_id=NUMERAL, benchmark=TEXT, metric=TEXT, backend=TEXT, rel_change=NUMBER, rel_low=NUMBER,
+                                        rel_high=NUMBER, alert_id=null(NUMERAL))))
+session_build = members(commit=COMMIT, median=null(NUMBER), visits=NUMERAL, ratio=null(NUMBER), ratio_low=null(NUMBER),
+                        ratio_high=null(NUMBER))
+session_boundary = members(commit=COMMIT, against=COMMIT, verdict=one_of("regression", "improvement", "same", "undecided"), **INTERVAL,
+                           p=null(SHARE), p_adjusted=null(SHARE), rounds=COUNT, needs_rounds=COUNT, alert_id=null(NUMERAL))
+session_series = members(series_id=NUMERAL, **NAMED, unit=TEXT, higher_is_better=TRUTH, exact=TRUTH, judged=TRUTH, margin_rel=NUMBER,
+                         noise_rel=null(NUMBER), rounds=COUNT, builds=each(session_build), boundaries=each(session_boundary))
+session = members(id=RUN_ID, branch=TEXT, anchor=COMMIT, base=COMMIT, machine_class=TEXT, machine=TEXT, started_at=TIME,
+                  finished_at=TIME, budget_s=NUMBER, spent_s=NUMBER, blocks=COUNT, note=null(TEXT), commits=each(in_session))
 
 side = members(median=null(NUMBER), low=null(NUMBER), high=null(NUMBER), n=COUNT)
 compared = members(series_id=null(NUMERAL), **SERIES, exact=TRUTH, a=side, b=side, **INTERVAL, p=null(SHARE),
                    p_adjusted=null(SHARE), margin_rel=NUMBER, verdict=VERDICT, noise_rel=null(NUMBER),
-                   detectable_rel=null(NUMBER), fingerprint_differs=each(TEXT), broken=each(one_of("a", "b")), reason=null(TEXT))
+                   detectable_rel=null(NUMBER), more_runs=null(COUNT), fingerprint_differs=each(TEXT), broken=each(one_of("a", "b")), reason=null(TEXT))
 differing = members(field=TEXT, a=null(TEXT), b=null(TEXT))
 target = members(commit=COMMIT, runs=each(RUN_ID))
 
@@ -133,7 +152,7 @@ alert = members(id=NUMERAL, project=TEXT, series_id=NUMERAL, **NAMED, branch=TEX
                 culprit=null(COMMIT), created_at=TIME, updated_at=TIME, note=TEXT, repro=TEXT, accepted=TRUTH,
                 undone_by=null(COMMIT), group=null(group), kind=one_of("step", "drift", "broken", "toolchain", "harness"), reason=null(TEXT), title=TEXT,
                 drift=null(drift), boundary=null(each(members(name=TEXT, before=null(TEXT), now=null(TEXT)))),
-                evidence=null(one_of("exact", "corroborated", "alone", "single")), worth=null(NUMBER), event_id=null(NUMERAL),
+                evidence=null(one_of("exact", "corroborated", "alone", "single")), two_speeds=each(TEXT), blocks=null(blocks), worth=null(NUMBER), event_id=null(NUMERAL),
                 suspect=null(suspected))
 witness = members(series_id=NUMERAL, metric=TEXT, backend=TEXT, machine_class=TEXT, unit=TEXT, exact=TRUTH,
                   rel_change=null(NUMBER), moved=one_of("worse", "better", "still", "unknown"))
@@ -153,12 +172,14 @@ event = members("branch loss loss_low loss_high series moved judged reasons caus
                 dismissed_reason=null(TEXT))
 
 job_wait = members(seconds=COUNT, low=COUNT, high=COUNT, description="until it begins: the middle, and what four in five keep to")
+job_blocks = members("margin rounds", commits=each(COMMIT), base=COMMIT, anchors=each(COMMIT), budget_s=NUMBER, margin=NUMBER, rounds=NUMERAL,
+                     description="builds that are measured together in blocks, in the order of history")
 job = members(id=NUMERAL, project=TEXT,
               kind=one_of("measure", "nightly", "pull_request", "backfill", "bisect", "verify", "detect", "notify"),
               state=one_of("queued", "leased", "done", "failed", "cancelled"), commit=null(COMMIT), branch=null(TEXT),
               suite=null(TEXT), priority={"type": "integer", "minimum": 0, "maximum": 100}, tries=COUNT, labels=TEXTS,
               runner=null(TEXT), position=null(COUNT), expected_wait=null(job_wait), wait_reason=null(TEXT), reason=null(TEXT),
-              progress=null(TEXT), run_ids=each(RUN_ID), parents=each(NUMERAL),
+              progress=null(TEXT), run_ids=each(RUN_ID), parents=each(NUMERAL), blocks=null(job_blocks), session=null(RUN_ID),
               cancel_requested=TRUTH, created_at=TIME, started_at=null(TIME), finished_at=null(TIME))
 # SECRET-NUMBER
 LEASE = {"type": "string", "pattern": "^[0-9a-f]{32}-[1-9][0-9]{0,18}$"}
@@ -173,6 +194,8 @@ cost = members(commits=COUNT, stored_runs=COUNT, runs=null(NUMBER), builds=null(
                wait_seconds=null(NUMBER), seconds=null(NUMBER), runners=COUNT, jobs_waiting=COUNT)
 culprit = members("probability rel_change rel_low rel_high unmeasurable", commits=each(TEXT), probability=null(SHARE), **INTERVAL,
                   unmeasurable=TRUTH)
+difference = members(rel_change=null(NUMBER), rel_low=null(NUMBER), rel_high=null(NUMBER), margin=null(NUMBER), within=TRUTH,
+                     more_runs=null(NUMBER))
 counts = members(stored=COUNT, measured=COUNT, broken=COUNT, failed=COUNT, timed_out=COUNT, waiting=COUNT)
 failure = members(commit=TEXT, job_id=null(NUMERAL), state=one_of("broken", "failed", "timed_out"), reason=TEXT, infrastructure=TRUTH)
 step_reported = members("value build confirm", commit=TEXT, value=null(NUMBER), build=COUNT, confirm=TRUTH)
@@ -188,7 +211,7 @@ bisection = members(id=NUMERAL, project=TEXT, metric=TEXT, benchmark=null(TEXT),
                     commits_measured=COUNT, seconds=null(NUMBER), steps=each(step_reported), alert_id=null(NUMERAL),
                     counts=null(counts), failure=null(failure), stopped=null(one_of("budget")), budget_runs=null(COUNT),
                     candidates=null(COUNT), likeliest=null(members(commit=TEXT, probability=SHARE)), probability_none=null(SHARE),
-                    expected_more_runs=null(NUMBER),
+                    expected_more_runs=null(NUMBER), difference=null(difference),
                     created_at=TIME, finished_at=null(TIME), actor=TEXT)
 searching = more(bisection, steps=each(step_asked), verifications=each(verification),
                  line=each(members(commit=COMMIT, probability=null(SHARE))), options=ANYTHING, expected=ref("Cost"))
@@ -224,7 +247,14 @@ SCHEMAS = {
     "CommitsAnswer": page("commits", commit),
     "CommitAnswer": more(commit, runs=each(ref("RunRow")), paths=each(TEXT), values=each(value),
                          against_parent=null(members(commit=COMMIT, margin_rel=NUMBER, summary=verdicts)),
-                         broken=each(members(**NAMED, reason=TEXT, run_id=NUMERAL))),
+                         broken=each(members(**NAMED, reason=TEXT, run_id=NUMERAL)),
+                         changes=each(members(series_id=NUMERAL, **NAMED, branch=TEXT, rel_change=NUMBER, rel_low=NUMBER, rel_high=NUMBER,
+                                              p=null(SHARE), direction=CHANGE, status=SEEN, firm=TRUTH, **WHY))),
+    "SessionStoredAnswer": members(id=RUN_ID, commits=COUNT),
+    "CandidatesAnswer": members(candidates=each(members(id=NUMERAL, series_id=NUMERAL, **NAMED, branch=TEXT, against=COMMIT, commit=COMMIT,
+                                                        rel_change=NUMBER, p=null(SHARE), why_no_alert=members(code=WITHHELD, sentence=TEXT)))),
+    "SessionsAnswer": page("sessions", session),
+    "SessionAnswer": more(session, series=each(session_series)),
     "RunRow": run_row,
     "RunsAnswer": page("runs", ref("RunRow")),
     "SeriesListAnswer": page("series", more(series, "spark", spark=each(null(NUMBER)))),
@@ -255,7 +285,7 @@ SCHEMAS = {
     "SuspectsAnswer": members(alert_id=NUMERAL, culprit=null(COMMIT), suspects=each(suspect), series=COUNT, sources=COUNT, project=TEXT,
                               kind=one_of("step", "drift", "broken", "toolchain", "harness"), title=TEXT,
                               drift=null(drift), reason=null(TEXT), effects=each(effect), effects_differ=null(TEXT)),
-    "SourcesAnswer": members(benchmark=TEXT, files=COUNT, globs=COUNT),
+    "SourcesAnswer": members(benchmark=TEXT, files=COUNT, globs=COUNT, runtime=COUNT),
     "EventAnswer": event,
     "EventsAnswer": page("events", ref("EventAnswer")),
     "JobAnswer": job,

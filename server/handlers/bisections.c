@@ -223,6 +223,42 @@ static pfc_code decode_steps(const json_t *body, report_body *r, pfc_err *err)
     return code;
 }
 
+/* The interval of the ends' difference against the margin; what is not known is null. */
+static pfc_code decode_difference(const json_t *body, report_body *r, pfc_err *err)
+{
+    static const char *const known[] = { "rel_change", "rel_low",   "rel_high", "margin",
+                                         "within",     "more_runs", NULL };
+    static const char *const numbers[] = { "rel_change", "rel_low", "rel_high", "margin",
+                                           "more_runs" };
+    const pfc_json_at here = { .key = "difference" };
+    json_t *d = NULL, *doc, *stopped;
+    bool within = false;
+    pfc_code code = pfc_json_object(body, NULL, "difference", false, &d, err);
+
+    if (code || !d)
+        return code;
+    doc = json_object();
+    code = pfc_json_known(d, &here, known, err);
+    if (!code)
+        code = pfc_json_bool(d, &here, "within", true, &within, err);
+    json_object_set_new(doc, "within", json_boolean(within));
+    for (size_t i = 0; i < PFC_ARRAY_LEN(numbers) && !code; i++) {
+        const json_t *given = json_object_get(d, numbers[i]);
+        double value = 0;
+
+        if (given && !json_is_null(given))
+            code = pfc_json_double(d, &here, numbers[i], true, -1, 1e9, &value, err);
+        json_object_set_new(doc, numbers[i],
+                            given && !json_is_null(given) ? json_real(value) : json_null());
+    }
+    stopped = r->stopped ? pfc_encode_json_text(r->stopped) : json_object();
+    json_object_set_new(stopped, "difference", doc);
+    free(r->stopped);
+    r->stopped = json_dumps(stopped, JSON_COMPACT);
+    json_decref(stopped);
+    return code;
+}
+
 /* What a budget left open: all of it, or nothing. */
 static pfc_code decode_stopped(const json_t *body, report_body *r, pfc_err *err)
 {
@@ -244,8 +280,11 @@ static pfc_code decode_stopped(const json_t *body, report_body *r, pfc_err *err)
         code = pfc_json_i64(body, NULL, "candidates", true, 0, MAX_COUNT, &candidates, err);
     if (!code)
         code = pfc_json_double(body, NULL, "probability_none", true, 0, 1, &none, err);
-    if (!code)
+    /* Null: no number of further runs is likely to decide it. */
+    if (!code && !json_is_null(json_object_get(body, "expected_more_runs")))
         code = pfc_json_double(body, NULL, "expected_more_runs", true, 0, MAX_COUNT, &more, err);
+    else
+        more = (double)NAN;
     if (!code)
         code = pfc_json_object(body, NULL, "likeliest", true, &likeliest, err);
     if (!code)
@@ -255,10 +294,11 @@ static pfc_code decode_stopped(const json_t *body, report_body *r, pfc_err *err)
     if (!code)
         code = pfc_json_double(likeliest, &here, "probability", true, 0, 1, &probability, err);
     if (!code) {
-        doc = json_pack("{s:s, s:I, s:I, s:{s:s, s:f}, s:f, s:f}", "stopped", stopped,
-                        "budget_runs", (json_int_t)budget, "candidates", (json_int_t)candidates,
-                        "likeliest", "commit", commit, "probability", probability,
-                        "probability_none", none, "expected_more_runs", more);
+        doc =
+            json_pack("{s:s, s:I, s:I, s:{s:s, s:f}, s:f, s:o}", "stopped", stopped, "budget_runs",
+                      (json_int_t)budget, "candidates", (json_int_t)candidates, "likeliest",
+                      "commit", commit, "probability", probability, "probability_none", none,
+                      "expected_more_runs", isfinite(more) ? json_real(more) : json_null());
         r->stopped = json_dumps(doc, JSON_COMPACT);
         json_decref(doc);
     }
@@ -369,6 +409,7 @@ PFC_HANDLER(bisections_post)
                                          "likeliest",
                                          "probability_none",
                                          "expected_more_runs",
+                                         "difference",
                                          NULL };
     report_body r = { 0 };
     int64_t project = 0;
@@ -391,6 +432,8 @@ PFC_HANDLER(bisections_post)
         code = decode_steps(body, &r, err);
     if (!code)
         code = decode_stopped(body, &r, err);
+    if (!code)
+        code = decode_difference(body, &r, err);
     if (!code)
         code = pfc_decode_project(app, req, r.project, "project", &project, err);
     if (!code)

@@ -112,6 +112,31 @@ static json_t *encode_broken(const pfc_broken_results *list)
     return out;
 }
 
+static json_t *encode_changes(const pfc_commit_changes *list)
+{
+    json_t *out = json_array();
+
+    for (size_t i = 0; i < list->len; i++) {
+        const pfc_commit_change *c = &list->items[i];
+        const pfc_withheld why = { c->alert_id, c->regression, c->firm, c->withheld,
+                                   c->withheld_detail };
+
+        json_array_append_new(
+            out,
+            json_pack(
+                "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o}",
+                "series_id", (json_int_t)c->series_id, "benchmark", pfc_reply_string(c->benchmark),
+                "metric", pfc_reply_string(c->metric), "backend", pfc_reply_string(c->backend),
+                "machine_class", pfc_reply_string(c->machine_class), "branch",
+                pfc_reply_string(c->branch), "rel_change", pfc_reply_number(c->rel_change),
+                "rel_low", pfc_reply_number(c->rel_low), "rel_high", pfc_reply_number(c->rel_high),
+                "p", pfc_reply_number(c->p), "direction", pfc_encode_change(c->regression),
+                "status", c->confirmed ? "confirmed" : "provisional", "firm", c->firm, "alert_id",
+                pfc_encode_id(c->alert_id), "why_no_alert", pfc_encode_why_no_alert(&why)));
+    }
+    return out;
+}
+
 /* GET /api/v1/projects/{p}/commits/{id} */
 PFC_HANDLER(commits_get)
 {
@@ -120,6 +145,7 @@ PFC_HANDLER(commits_get)
     pfc_commit_rows row = { 0 };
     pfc_commit_values values = { 0 };
     pfc_broken_results broken = { 0 };
+    pfc_commit_changes changes = { 0 };
     pfc_run_rows runs = { 0 };
     pfc_comparison moved = { 0 };
     bool measured = false;
@@ -139,6 +165,8 @@ PFC_HANDLER(commits_get)
         code = pfc_commit_values_list(app->db, project, row.items[0].id, &values, err);
     if (!code)
         code = pfc_broken_of_commit(app->db, project, row.items[0].id, &broken, err);
+    if (!code)
+        code = pfc_commit_changes_list(app->db, project, row.items[0].id, &changes, err);
     if (!code)
         code = pfc_runs_list(app->db, project, row.items[0].sha,
                              (pfc_page){ .limit = PFC_LIST_MAX }, &runs, err);
@@ -167,12 +195,14 @@ PFC_HANDLER(commits_get)
                         pfc_reply_number(moved.margin_rel), "summary", pfc_encode_summary(&moved))
             : json_null());
     json_object_set_new(json, "broken", encode_broken(&broken));
+    json_object_set_new(json, "changes", encode_changes(&changes));
     code = pfc_reply_json(reply, 200, json, err);
 
 done:
     pfc_comparison_clear(&moved);
     pfc_rows_clear(&runs);
     pfc_rows_clear(&broken);
+    pfc_rows_clear(&changes);
     pfc_rows_clear(&values);
     pfc_rows_clear(&row);
     return code;

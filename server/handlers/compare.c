@@ -1,4 +1,6 @@
 /* Comparing two commits or runs. */
+#include <math.h>
+
 #include "server/handlers/handlers.h"
 
 static json_t *encode_side(const pfc_side_summary *s)
@@ -68,6 +70,10 @@ static json_t *encode_row(const pfc_compare_row *r)
     json_object_set_new(json, "verdict", json_string(pfc_compare_word(r)));
     json_object_set_new(json, "noise_rel", pfc_reply_number(r->result.noise_rel));
     json_object_set_new(json, "detectable_rel", pfc_reply_number(r->result.detectable_rel));
+    json_object_set_new(json, "more_runs",
+                        isfinite(r->more_runs) && r->more_runs > 0
+                            ? json_integer((json_int_t)r->more_runs)
+                            : json_null());
     json_object_set_new(json, "broken", encode_broken(r));
     json_object_set_new(json, "reason", pfc_reply_string(r->reason));
     json_object_set_new(json, "fingerprint_differs", pfc_encode_texts(r->differs, r->differs_len));

@@ -94,8 +94,20 @@ static void encode_outlook(json_t *json, const pfc_series *s)
     free(reason);
 }
 
+json_t *pfc_encode_why_no_alert(const pfc_withheld *change)
+{
+    const char *code = NULL;
+    char *sentence = pfc_withheld_sentence(change, &code);
+    json_t *json = code ? json_pack("{s:s, s:s}", "code", code, "sentence", sentence) : json_null();
+
+    free(sentence);
+    return json;
+}
+
 json_t *pfc_encode_series(const pfc_series *s, int spark)
 {
+    const pfc_withheld why = { s->change_alert_id, s->change_regression, s->change_firm,
+                               s->change_withheld, s->change_withheld_detail };
     json_t *last = json_null();
     json_t *change = json_null();
     json_t *json;
@@ -104,10 +116,12 @@ json_t *pfc_encode_series(const pfc_series *s, int spark)
         last = json_pack("{s:o, s:o, s:o}", "commit", pfc_reply_string(s->last_commit), "time",
                          pfc_encode_time(s->last_time), "median", pfc_reply_number(s->last_median));
     if (isfinite(s->change_rel))
-        change = json_pack("{s:f, s:o, s:s, s:b, s:o}", "rel_change", s->change_rel, "direction",
-                           pfc_encode_change(s->change_regression), "status",
+        change = json_pack("{s:f, s:o, s:s, s:b, s:o, s:o, s:o}", "rel_change", s->change_rel,
+                           "direction", pfc_encode_change(s->change_regression), "status",
                            s->change_confirmed ? "confirmed" : "provisional", "firm",
-                           s->change_firm, "commit", pfc_reply_string(s->change_commit));
+                           s->change_firm, "commit", pfc_reply_string(s->change_commit), "alert_id",
+                           pfc_encode_id(s->change_alert_id), "why_no_alert",
+                           pfc_encode_why_no_alert(&why));
     json = json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:I}", "id",
                      (json_int_t)s->id, "benchmark", pfc_reply_string(s->benchmark), "metric",
                      pfc_reply_string(s->metric), "backend", pfc_reply_string(s->backend),
@@ -123,6 +137,8 @@ json_t *pfc_encode_series(const pfc_series *s, int spark)
     json_object_set_new(json, "detectable_rel", pfc_reply_number(s->detectable_rel));
     encode_outlook(json, s);
     json_object_set_new(json, "judged", json_boolean(s->judged));
+    json_object_set_new(json, "anchor", pfc_reply_string(s->anchor));
+    json_object_set_new(json, "two_speeds", pfc_encode_json_text(s->two_speeds_json));
     if (spark > 0)
         json_object_set_new(json, "spark", encode_spark(s->spark_json, spark));
     return json;

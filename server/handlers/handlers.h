@@ -12,6 +12,7 @@
 
 #include "server/http/http.h"
 #include "server/services/pulse.h"
+#include "server/services/withheld.h"
 
 /* Who asks the database for what anybody may ask the server for, as often as they like: one request at a time,
  * and at most once a second. The others get what was known. */
@@ -105,6 +106,17 @@ void pfc_decode_texts_free(char **texts, size_t len);
  *  the scope admin, PFC_EINVAL when it is no perfci.yaml. */
 pfc_code pfc_decode_config(const pfc_req *req, const json_t *obj, char **out,
                            pfc_err *err) PFC_MUSTCHECK;
+/** "blocks" of a job; its texts live as long as the document. */
+typedef struct pfc_blocks_body {
+    pfc_job_blocks blocks;
+    const char **commits, **anchors; /* what blocks.commits and blocks.anchors point at; owned */
+    bool given;
+} pfc_blocks_body;
+/** Clear *out in every case. */
+pfc_code pfc_decode_blocks(const json_t *obj, pfc_blocks_body *out, pfc_err *err) PFC_MUSTCHECK;
+void pfc_blocks_body_clear(pfc_blocks_body *body);
+/** "blocks" of a job's task, or null. */
+json_t *pfc_encode_job_blocks(const char *task_json);
 /** PFC_EDENIED for a token that is bound to a project: the route concerns the whole service. */
 pfc_code pfc_decode_unbound(const pfc_req *req, pfc_err *err) PFC_MUSTCHECK;
 
@@ -129,6 +141,8 @@ json_t *pfc_encode_change(bool regression);       /* "regression" | "improvement
 /** {NAME: items, "next_cursor": next or null}; takes items. */
 json_t *pfc_encode_list(const char *name, json_t *items, int64_t next);
 json_t *pfc_encode_series(const pfc_series *s, int spark);
+/** {"code", "sentence"}; null when the change has an alert. */
+json_t *pfc_encode_why_no_alert(const pfc_withheld *change);
 json_t *pfc_encode_run_row(const pfc_run_row *r);
 
 /** openapi.json of a table; caller decrefs. */
@@ -190,6 +204,10 @@ PFC_HANDLER(tokens_list);       /* tokens.c */
 PFC_HANDLER(tokens_post);
 PFC_HANDLER(tokens_rotate);
 PFC_HANDLER(tokens_delete);
+PFC_HANDLER(sessions_post); /* sessions.c */
+PFC_HANDLER(sessions_list);
+PFC_HANDLER(sessions_get);
+PFC_HANDLER(candidates);
 PFC_HANDLER(session_post); /* session.c */
 PFC_HANDLER(session_delete);
 PFC_HANDLER(audit_list);   /* audit.c */

@@ -38,6 +38,8 @@ json_t *pfc_encode_job(const pfc_job *j)
                         pfc_encode_json_text(j->run_ids_json ? j->run_ids_json : "[]"));
     json_object_set_new(json, "parents",
                         pfc_encode_json_text(j->parents_json ? j->parents_json : "[]"));
+    json_object_set_new(json, "session", pfc_reply_string(j->session));
+    json_object_set_new(json, "blocks", pfc_encode_job_blocks(j->task_json));
     json_object_set_new(json, "cancel_requested", json_boolean(j->cancel_requested));
     json_object_set_new(json, "created_at", pfc_encode_time(j->created_at));
     json_object_set_new(json, "started_at", pfc_encode_time(j->started_at));
@@ -239,8 +241,9 @@ PFC_HANDLER(jobs_post)
 {
     static const char *const known[] = { "project", "kind",     "commit", "branch",  "suite",
                                          "labels",  "priority", "source", "parents", "config",
-                                         "filter",  "backends", NULL };
+                                         "filter",  "backends", "blocks", NULL };
     job_body b = { .priority = PFC_JOB_BY_KIND };
+    pfc_blocks_body blocks = { 0 };
     int64_t project = 0;
     pfc_jobs row = { 0 };
     json_t *body = NULL;
@@ -250,6 +253,8 @@ PFC_HANDLER(jobs_post)
     code = pfc_decode_object(req, known, &body, err);
     if (!code)
         code = decode_job(req, body, &b, err);
+    if (!code)
+        code = pfc_decode_blocks(body, &blocks, err);
     if (!code)
         code = pfc_decode_project(app, req, b.project, "project", &project, err);
     if (!code) {
@@ -267,6 +272,7 @@ PFC_HANDLER(jobs_post)
             .filter = b.filter,
             .backends = (const char *const *)b.backends,
             .backends_len = b.backends_len,
+            .blocks = blocks.given ? &blocks.blocks : NULL,
         };
 
         code = pfc_job_enqueue(app->db, req->auth.actor, project, &spec, &created, &row, err);
@@ -274,6 +280,7 @@ PFC_HANDLER(jobs_post)
     if (!code)
         code = pfc_reply_json(reply, created ? 201 : 200, pfc_encode_job(&row.items[0]), err);
     pfc_rows_clear(&row);
+    pfc_blocks_body_clear(&blocks);
     job_body_clear(&b);
     json_decref(body);
     return code;

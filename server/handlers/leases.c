@@ -139,12 +139,12 @@ PFC_HANDLER(jobs_heartbeat)
     return code;
 }
 
-/* POST /api/v1/jobs/{id}/complete   {"lease", "status", "reason"?, "run_ids"?} */
+/* POST /api/v1/jobs/{id}/complete   {"lease", "status", "reason"?, "run_ids"?, "session"?} */
 PFC_HANDLER(jobs_complete)
 {
-    static const char *const known[] = { "lease", "status", "reason", "run_ids", NULL };
+    static const char *const known[] = { "lease", "status", "reason", "run_ids", "session", NULL };
     json_t *body = NULL;
-    char *lease = NULL, *status = NULL, *reason = NULL;
+    char *lease = NULL, *status = NULL, *reason = NULL, *session = NULL;
     char **run_ids = NULL;
     size_t run_ids_len = 0;
     pfc_jobs row = { 0 };
@@ -161,12 +161,16 @@ PFC_HANDLER(jobs_complete)
     if (!code)
         code =
             pfc_decode_texts(body, "run_ids", false, MAX_RUN_IDS, 64, &run_ids, &run_ids_len, err);
+    if (!code)
+        code = pfc_json_string(body, NULL, "session", false, 64, &session, err);
     if (code)
         goto done;
     code = check_job(app, req, &id, err);
-    if (!code)
-        code = pfc_job_complete(app->db, id, lease, status, reason, (const char *const *)run_ids,
-                                run_ids_len, err);
+    if (!code) {
+        const pfc_job_result result = { (const char *const *)run_ids, run_ids_len, session };
+
+        code = pfc_job_finish(app->db, id, lease, status, reason, &result, err);
+    }
     if (!code)
         code = pfc_jobs_get(app->db, id, &row, err);
     if (!code)
@@ -178,6 +182,7 @@ done:
     free(lease);
     free(status);
     free(reason);
+    free(session);
     json_decref(body);
     return code;
 }

@@ -16,11 +16,12 @@ static json_t *encode_repro(const char *kind, int64_t id, int64_t part)
                 : json_sprintf("perfci repro %s:%lld", kind, (long long)id);
 }
 
-/* Each member is there, null where nothing stopped it. */
+/* Each member is there, null where nothing stopped it; the ends' difference of every search that ended. */
 static void encode_stopped(const char *text, json_t *json)
 {
     static const char *const keys[] = { "stopped",   "budget_runs",      "candidates",
-                                        "likeliest", "probability_none", "expected_more_runs" };
+                                        "likeliest", "probability_none", "expected_more_runs",
+                                        "difference" };
     json_t *stopped = pfc_encode_json_text(text);
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(keys); i++) {
@@ -140,7 +141,7 @@ typedef struct order_body {
     char **paths;
     size_t paths_len;
     int64_t alert_id, max_runs, priority, parallel;
-    double confidence, noise, layout_noise, delta;
+    double confidence, noise, layout_noise, delta, margin;
     bool relink, dry_run;
 } order_body;
 
@@ -205,6 +206,8 @@ static pfc_code decode_numbers(const json_t *body, order_body *o, pfc_err *err)
     if (!code)
         code = pfc_json_double(body, NULL, "delta", false, -0.999, 1000, &o->delta, err);
     if (!code)
+        code = pfc_json_double(body, NULL, "margin", false, 1e-9, 10, &o->margin, err);
+    if (!code)
         code = pfc_json_bool(body, NULL, "relink", false, &o->relink, err);
     if (!code)
         code = pfc_json_bool(body, NULL, "dry_run", false, &o->dry_run, err);
@@ -229,6 +232,7 @@ static pfc_code start(pfc_app *app, const pfc_req *req, const order_body *o, int
                      .noise_rel = o->noise,
                      .layout_noise_rel = o->layout_noise,
                      .delta_rel = o->delta,
+                     .margin_rel = o->margin,
                      .relink = o->relink,
                      .max_runs = o->max_runs,
                      .priority = (int)o->priority,
@@ -260,7 +264,7 @@ pfc_code pfc_bisection_order_post(pfc_app *app, const pfc_req *req, pfc_reply *r
                                          "bad",          "paths",         "alert_id",   "max_runs",
                                          "priority",     "parallel",      "confidence", "noise",
                                          "layout_noise", "delta",         "relink",     "dry_run",
-                                         "source",       "config",        NULL };
+                                         "source",       "config",        "margin",     NULL };
     order_body o = { .priority = pfc_job_priority("bisect") };
     int64_t project = 0;
     json_t *body = NULL;

@@ -28,7 +28,8 @@ const pfc_route pfc_routes[] = {
     { "POST", API "/projects", PFC_SCOPE_ADMIN, pfc_handle_projects_post, NULL, "Project",
       "Creates a project; the same again answers 200", "201 200", "ProjectAnswer" },
     { "DELETE", API "/projects/{p}", PFC_SCOPE_ADMIN, pfc_handle_projects_delete, NULL, NULL,
-      "Deletes a project with all that belongs to it; call again for `rest` until `done`; 409 while "
+      "Deletes a project with all that belongs to it; call again for `rest` until `done`; 409 "
+      "while "
       "its jobs run",
       "200 409", "ProjectGoneAnswer" },
     { "GET", API "/projects/{p}", PFC_MAY_READ, pfc_handle_projects_get, NULL, NULL,
@@ -47,6 +48,20 @@ const pfc_route pfc_routes[] = {
     { "GET", API "/projects/{p}/runs", PFC_MAY_READ, pfc_handle_runs_list, "commit:string " PAGE,
       NULL, "Runs of a project, newest first", "200", "RunsAnswer" },
 
+    { "POST", API "/projects/{p}/sessions", PFC_MAY_POST, pfc_handle_sessions_post, NULL, "Session",
+      "Stores a session of builds measured together in blocks, after its runs; the same again "
+      "answers 200",
+      "201 200 409", "SessionStoredAnswer" },
+    { "GET", API "/projects/{p}/sessions", PFC_MAY_READ, pfc_handle_sessions_list,
+      "limit:integer(1..100) cursor:integer(1..)", NULL, "Sessions, newest first", "200",
+      "SessionsAnswer" },
+    { "GET", API "/projects/{p}/sessions/{id}", PFC_MAY_READ, pfc_handle_sessions_get, NULL, NULL,
+      "One session, judged from the visits that are stored: every build against its predecessor",
+      "200", "SessionAnswer" },
+    { "GET", API "/projects/{p}/candidates", PFC_MAY_READ, pfc_handle_candidates,
+      "branch:string machine_class:string limit:integer(1..1000)", NULL,
+      "Changes that only single measurements show, and the two commits to measure in blocks", "200",
+      "CandidatesAnswer" },
     { "GET", API "/projects/{p}/coverage", PFC_MAY_READ, pfc_handle_coverage,
       "branch:string commits:integer(1..500) benchmark:string backend:string "
       "machine_class:string " PAGE,

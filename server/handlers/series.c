@@ -60,9 +60,11 @@ done:
 /* One array a member: that is what a chart takes, and what compresses best. */
 static json_t *encode_columns(const pfc_window_points *points)
 {
-    static const char *const names[] = { "commit", "time",        "subject", "author", "position",
-                                         "median", "low",         "high",    "min",    "n",
-                                         "run_id", "fingerprint", "infra" };
+    static const char *const names[] = { "commit",    "time",    "subject", "author",
+                                         "position",  "median",  "low",     "high",
+                                         "min",       "n",       "run_id",  "fingerprint",
+                                         "infra",     "session", "ratio",   "ratio_low",
+                                         "ratio_high" };
     json_t *columns[PFC_ARRAY_LEN(names)];
     json_t *json = json_object();
 
@@ -71,13 +73,15 @@ static json_t *encode_columns(const pfc_window_points *points)
     for (size_t i = 0; i < points->len; i++) {
         const pfc_window_point *p = &points->items[i];
         json_t *values[PFC_ARRAY_LEN(names)] = {
-            pfc_reply_string(p->commit),  pfc_encode_time(p->time),
-            pfc_reply_string(p->subject), pfc_reply_string(p->author),
-            json_integer(p->position),    pfc_reply_number(p->median),
-            pfc_reply_number(p->low),     pfc_reply_number(p->high),
-            pfc_reply_number(p->min),     json_integer(p->n),
-            json_integer(p->run_id),      pfc_reply_string(p->fingerprint),
-            json_boolean(p->infra),
+            pfc_reply_string(p->commit),     pfc_encode_time(p->time),
+            pfc_reply_string(p->subject),    pfc_reply_string(p->author),
+            json_integer(p->position),       pfc_reply_number(p->median),
+            pfc_reply_number(p->low),        pfc_reply_number(p->high),
+            pfc_reply_number(p->min),        json_integer(p->n),
+            json_integer(p->run_id),         pfc_reply_string(p->fingerprint),
+            json_boolean(p->infra),          pfc_reply_string(p->session),
+            pfc_reply_number(p->ratio),      pfc_reply_number(p->ratio_low),
+            pfc_reply_number(p->ratio_high),
         };
 
         for (size_t c = 0; c < PFC_ARRAY_LEN(names); c++)
@@ -90,16 +94,21 @@ static json_t *encode_columns(const pfc_window_points *points)
 
 static json_t *encode_change(const pfc_window_change *c)
 {
+    const pfc_withheld why = { c->alert_id, c->regression, c->firm, c->withheld,
+                               c->withheld_detail };
+
     return json_pack(
-        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:o}", "index",
-        (json_int_t)c->index, "index_low", (json_int_t)c->index_low, "index_high",
+        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o, "
+        "s:o}",
+        "index", (json_int_t)c->index, "index_low", (json_int_t)c->index_low, "index_high",
         (json_int_t)c->index_high, "commit", pfc_reply_string(c->commit), "commit_low",
         pfc_reply_string(c->commit_low), "commit_high", pfc_reply_string(c->commit_high), "before",
         pfc_reply_number(c->before), "after", pfc_reply_number(c->after), "rel_change",
         pfc_reply_number(c->rel_change), "rel_low", pfc_reply_number(c->rel_low), "rel_high",
         pfc_reply_number(c->rel_high), "p", pfc_reply_number(c->p), "direction",
         pfc_encode_change(c->regression), "status", c->confirmed ? "confirmed" : "provisional",
-        "firm", c->firm, "alert_id", pfc_encode_id(c->alert_id));
+        "firm", c->firm, "alert_id", pfc_encode_id(c->alert_id), "why_no_alert",
+        pfc_encode_why_no_alert(&why), "blocks", pfc_encode_json_text(c->blocks));
 }
 
 static json_t *encode_broken(const pfc_broken_results *list)

@@ -96,13 +96,13 @@ PFC_HANDLER(alerts_suspects)
     return code;
 }
 
-/* POST /api/v1/projects/{p}/sources   {"commit", "benchmark"?, "files"?, "globs"?} */
+/* POST /api/v1/projects/{p}/sources   {"commit", "benchmark"?, "files"?, "globs"?, "runtime"?} */
 PFC_HANDLER(sources_post)
 {
-    static const char *const known[] = { "commit", "benchmark", "files", "globs", NULL };
+    static const char *const known[] = { "commit", "benchmark", "files", "globs", "runtime", NULL };
     int64_t project = 0;
     pfc_sources sources = { 0 };
-    char *commit = NULL, *benchmark = NULL, **files = NULL, **globs = NULL;
+    char *commit = NULL, *benchmark = NULL, **files = NULL, **globs = NULL, **runtime = NULL;
     json_t *body = NULL;
     pfc_code code;
 
@@ -119,21 +119,27 @@ PFC_HANDLER(sources_post)
     if (!code)
         code = pfc_decode_texts(body, "globs", false, PFC_SOURCES_MAX_GLOBS, PFC_WIRE_MAX_TEXT,
                                 &globs, &sources.globs_len, err);
+    if (!code)
+        code = pfc_decode_texts(body, "runtime", false, PFC_SOURCES_MAX_GLOBS, PFC_WIRE_MAX_TEXT,
+                                &runtime, &sources.runtime_len, err);
     if (!code) {
         sources.commit = commit;
         sources.benchmark = benchmark ? benchmark : "*";
         sources.files = (const char *const *)files;
         sources.globs = (const char *const *)globs;
+        sources.runtime = (const char *const *)runtime;
         code = pfc_sources_store(app->db, req->auth.actor, project, &sources, err);
     }
     if (!code)
         code = pfc_reply_json(reply, 200,
-                              json_pack("{s:s, s:I, s:I}", "benchmark", sources.benchmark, "files",
-                                        (json_int_t)sources.files_len, "globs",
-                                        (json_int_t)sources.globs_len),
+                              json_pack("{s:s, s:I, s:I, s:I}", "benchmark", sources.benchmark,
+                                        "files", (json_int_t)sources.files_len, "globs",
+                                        (json_int_t)sources.globs_len, "runtime",
+                                        (json_int_t)sources.runtime_len),
                               err);
     pfc_decode_texts_free(files, sources.files_len);
     pfc_decode_texts_free(globs, sources.globs_len);
+    pfc_decode_texts_free(runtime, sources.runtime_len);
     free(commit);
     free(benchmark);
     json_decref(body);

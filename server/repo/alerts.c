@@ -49,6 +49,8 @@ static const pfc_col alert_cols[] = {
     PFC_COL(pfc_alert, reference_low, "reference_low", F64),
     PFC_COL(pfc_alert, reference_high, "reference_high", F64),
     PFC_COL(pfc_alert, evidence, "evidence", TEXT),
+    PFC_COL(pfc_alert, two_speeds_json, "two_speeds", TEXT),
+    PFC_COL(pfc_alert, blocks_json, "blocks", TEXT),
     PFC_COL(pfc_alert, worth, "worth", F64),
     PFC_COL(pfc_alert, event_id, "event_id", I64),
     PFC_COL(pfc_alert, suspect_subject, "suspect_subject", TEXT),

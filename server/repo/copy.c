@@ -51,6 +51,11 @@ void pfc_copy_row(pfc_copy *copy, unsigned columns)
     put_u16(copy, (uint16_t)columns);
 }
 
+void pfc_copy_null(pfc_copy *copy)
+{
+    put_u32(copy, UINT32_MAX); /* a length of -1 */
+}
+
 void pfc_copy_i64(pfc_copy *copy, int64_t value)
 {
     char bytes[12];

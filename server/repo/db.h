@@ -117,13 +117,14 @@ pfc_code pfc_tx_query(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **ou
 pfc_code pfc_tx_query_bytes(pfc_tx *tx, const char *name, pfc_args *args, pfc_res **out,
                             pfc_err *err) PFC_MUSTCHECK;
 /** Rows for a COPY of schema/queries: begin; for each row its number of columns, then its values in the
- *  statement's order; end. All columns have values. */
+ *  statement's order; end. */
 #define PFC_COPY_MAX_BYTES (512u * 1024 * 1024)
 typedef struct pfc_copy {
     pfc_buf buf;
 } pfc_copy;
 void pfc_copy_begin(pfc_copy *copy);
 void pfc_copy_row(pfc_copy *copy, unsigned columns);
+void pfc_copy_null(pfc_copy *copy);
 void pfc_copy_i64(pfc_copy *copy, int64_t value);                       /* bigint */
 void pfc_copy_i32(pfc_copy *copy, int32_t value);                       /* int */
 void pfc_copy_f64(pfc_copy *copy, double value);                        /* float8 */

@@ -25,6 +25,7 @@ static const pfc_col job_cols[] = {
     PFC_COL(pfc_job, reason, "reason", TEXT),
     PFC_COL(pfc_job, progress, "progress", TEXT),
     PFC_COL(pfc_job, run_ids_json, "run_ids", TEXT),
+    PFC_COL(pfc_job, session, "session", TEXT),
     PFC_COL(pfc_job, parents_json, "parents", TEXT),
     PFC_COL(pfc_job, created_at, "created_at", F64),
     PFC_COL(pfc_job, started_at, "started_at", F64),

@@ -109,17 +109,21 @@ typedef struct pfc_series {
     int64_t points;
     const char *last_commit; /* NULL: no point yet */
     double last_time, last_median;
-    double noise_rel;       /* NAN: not judged yet */
-    int64_t watching;       /* newest points that may be a new level, */
-    int64_t watching_of;    /* and how many they must become for an alert; 0: none are watched */
-    int64_t level_points;   /* of the newest level that stands */
-    double detectable_rel;  /* smallest step likely to be confirmed by five points; NAN: unknown */
-    bool judged;            /* false: the project's configuration leaves it out */
-    const char *spark_json; /* up to 200 last medians, oldest first */
-    double change_rel;      /* the newest change point; NAN: none */
+    double noise_rel;      /* NAN: not judged yet */
+    int64_t watching;      /* newest points that may be a new level, */
+    int64_t watching_of;   /* and how many they must become for an alert; 0: none are watched */
+    int64_t level_points;  /* of the newest level that stands */
+    double detectable_rel; /* smallest step likely to be confirmed by five points; NAN: unknown */
+    bool judged;           /* false: the project's configuration leaves it out */
+    const char *two_speeds_json; /* names of machines that measure it at two speeds */
+    const char *spark_json;      /* up to 200 last medians, oldest first */
+    double change_rel;           /* the newest change point; NAN: none */
     bool change_regression, change_confirmed;
     bool change_firm; /* sure enough for an alert */
     const char *change_commit;
+    int64_t change_alert_id;                              /* 0: none */
+    const char *change_withheld, *change_withheld_detail; /* why it has none, as stored */
+    const char *anchor; /* full id, of its newest session; NULL: none */
 } pfc_series;
 PFC_ROWS(pfc_series_rows, pfc_series);
 
@@ -185,9 +189,11 @@ typedef struct pfc_alert {
     const char *reference_tag; /* NULL: no release with enough points around it */
     const char *reference_commit;
     double reference_rel, reference_low, reference_high;
-    const char *evidence; /* exact, corroborated, alone, single */
-    double worth;         /* of looking at it; migration 0015 says what it is */
-    int64_t event_id;     /* of the machine that moved, where that explains it; 0: none */
+    const char *evidence;        /* exact, corroborated, alone, single */
+    const char *two_speeds_json; /* of its series: names of machines */
+    const char *blocks_json;     /* of the session that decided it; NULL: none did */
+    double worth;                /* of looking at it; migration 0015 says what it is */
+    int64_t event_id;            /* of the machine that moved, where that explains it; 0: none */
     const char *suspect_subject,
         *suspect_author; /* of the culprit, else of `commit`; NULL: not known */
 } pfc_alert;
@@ -281,6 +287,7 @@ typedef struct pfc_job {
     int64_t position; /* 1 = next; 0: not queued */
     const char *reason, *progress;
     const char *run_ids_json;
+    const char *session;      /* id of what a job with blocks brought; NULL: none */
     const char *parents_json; /* ids of the jobs that must be done first */
     double created_at, started_at, finished_at;
     bool cancel_requested;

@@ -32,6 +32,11 @@ static const pfc_col series_cols[] = {
     PFC_COL(pfc_series, change_confirmed, "change_confirmed", BOOL),
     PFC_COL(pfc_series, change_firm, "change_firm", BOOL),
     PFC_COL(pfc_series, change_commit, "change_commit", TEXT),
+    PFC_COL(pfc_series, anchor, "anchor", TEXT),
+    PFC_COL(pfc_series, two_speeds_json, "two_speeds", TEXT),
+    PFC_COL(pfc_series, change_alert_id, "change_alert_id", I64),
+    PFC_COL(pfc_series, change_withheld, "change_withheld", TEXT),
+    PFC_COL(pfc_series, change_withheld_detail, "change_withheld_detail", TEXT),
 };
 static const pfc_shape series_shape = PFC_SHAPE(series_cols, pfc_series);
 

@@ -107,7 +107,9 @@ static pfc_code judge(const pfc_compare_entry *a, const pfc_compare_entry *b, pf
         code = pfc_stats_compare(x, a->blocks_len, y, b->blocks_len, &opts, &row->result, err);
         free(x);
         free(y);
+        row->compared = PFC_MIN(a->blocks_len, b->blocks_len);
     } else {
+        row->compared = PFC_MIN(a->len, b->len);
         code = pfc_stats_compare(a->samples, a->len, b->samples, b->len, &opts, &row->result, err);
     }
     /* A margin that the project has set holds for metrics without noise, too. */
@@ -143,6 +145,19 @@ static void count(pfc_comparison *c, pfc_compare_row *row)
         c->inconclusive++;
 }
 
+/* What would decide an open row; the launches are what is counted where they are what is compared. */
+static void estimate(pfc_compare_row *row)
+{
+    const double more =
+        pfc_stats_more_values(row->result.rel_change, row->result.rel_low, row->result.rel_high,
+                              row->compared, PFC_COMPARE_LEAST, row->margin_rel);
+
+    row->more_runs =
+        row->result.verdict == PFC_VERDICT_INCONCLUSIVE && row->compared && isfinite(more)
+            ? more
+            : (double)NAN;
+}
+
 /* What is called different, among all rows: exact metrics need no test, the canary's row is about the
  * machine, and where no test was made there is nothing to adjust. */
 static void judge_together(pfc_comparison *c)
@@ -160,6 +175,7 @@ static void judge_together(pfc_comparison *c)
         c->rows[i].result.verdict = rows[i].verdict;
         c->rows[i].p_adjusted = rows[i].p_adjusted;
         count(c, &c->rows[i]);
+        estimate(&c->rows[i]);
     }
     free(rows);
 }

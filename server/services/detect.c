@@ -5,8 +5,11 @@
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/rng.h"
+#include "server/services/anchored.h"
 #include "server/services/internal.h"
 #include "server/services/kinds.h"
+#include "server/services/session_changes.h"
+#include "server/services/session_report.h"
 
 #define BATCH   500
 #define LEASE_S 60.0 /* prolonged before each series */
@@ -133,19 +136,56 @@ static pfc_code finish_batch(pfc_db *db, const batch *b, const char *state, cons
     return code;
 }
 
+/* The evidence of sessions, after that of their single points. */
+static pfc_code apply_sessions(pfc_db *db, const batch *b, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *sessions = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code = b->runs_len ? pfc_tx_begin(&tx, db, PFC_TX_AUTO, err) : PFC_OK;
+
+    if (!code && tx) {
+        pfc_args_i64(&args, b->project_id);
+        pfc_args_i64s(&args, b->runs, b->runs_len);
+        code = pfc_tx_query(tx, "detect_sessions", &args, &sessions, err);
+    }
+    pfc_tx_free(tx);
+    for (size_t i = 0; !code && i < pfc_res_rows(sessions); i++) {
+        pfc_err why = { 0 };
+
+        code = pfc_session_apply(db, b->project_id, pfc_res_text(sessions, i, 0), &why);
+        if (code == PFC_EUNAVAIL || code == PFC_ETIMEOUT)
+            code = pfc_err_set(err, code, "%s", why.msg);
+        else if (code) { /* the others of the batch are judged all the same */
+            pfc_log(PFC_ERROR, "session_not_judged", "session", pfc_res_text(sessions, i, 0), "why",
+                    why.msg);
+            code = PFC_OK;
+        }
+    }
+    pfc_res_free(sessions);
+    return code;
+}
+
 static pfc_code ask_again(pfc_tx *tx, void *into, pfc_err *err)
 {
     const batch *b = into;
     pfc_args args = { 0 };
+    pfc_code code;
 
     if (b->runs_len == 0)
         return PFC_OK;
     pfc_args_i64(&args, b->project_id);
     pfc_args_i64s(&args, b->runs, b->runs_len);
-    return pfc_tx_query(tx, "shift_reconsider", &args, NULL, err);
+    code = pfc_tx_query(tx, "shift_reconsider", &args, NULL, err);
+    if (code)
+        return code;
+    pfc_args_i64(&args, b->project_id);
+    pfc_args_i64s(&args, b->runs, b->runs_len);
+    return pfc_tx_query(tx, "identical_reconsider", &args, NULL, err);
 }
 
-/* Runs of another machine, or of old commits, may say of what stands that it was the machine. */
+/* Runs of another machine, or of old commits, may say of what stands that it was the machine; and what code
+ * they ran, that it was not the commit. */
 static pfc_code reconsider(pfc_db *db, batch *b, pfc_err *err)
 {
     return pfc_db_write(db, ask_again, b, err);
@@ -196,6 +236,8 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
     if (code)
         goto done;
     code = list_series(db, &b, &list, err);
+    if (!code)
+        code = pfc_anchored_refresh(db, b.project_id, b.runs, b.runs_len, err);
     for (size_t i = 0; !code && i < pfc_res_rows(list); i++) {
         pfc_err why = { 0 }; /* also what a try met that the next one did not */
         pfc_code one = judge_one(db, &b, list, i, &why);
@@ -211,9 +253,13 @@ pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
             judged += one == PFC_OK;
     }
     if (!code)
+        code = apply_sessions(db, &b, err);
+    if (!code)
         code = reconsider(db, &b, err);
     if (!code)
         code = open_alerts(db, &b, list, err);
+    if (!code)
+        code = pfc_session_reports_refresh(db, b.project_id, b.runs, b.runs_len, err);
     if (!code)
         code =
             pfc_broken_judge(db, b.project_id, b.runs, b.runs_len, b.branches, b.branches_len, err);

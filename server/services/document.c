@@ -22,6 +22,9 @@ static pfc_code read_header(const pfc_res *res, pfc_run *run, pfc_err *err)
     run->finished_at = pfc_res_f64(res, 0, pfc_res_column(res, "finished_at"));
     run->job_id = pfc_res_i64(res, 0, pfc_res_column(res, "job_id"));
     run->job_fence = pfc_res_i64(res, 0, pfc_res_column(res, "job_fence"));
+    run->session_id = text_of(res, 0, "session_id");
+    run->session_anchor = text_of(res, 0, "session_anchor");
+    run->session_base = text_of(res, 0, "session_base");
     run->infra = pfc_res_bool(res, 0, pfc_res_column(res, "infra"));
     run->machine.name = text_of(res, 0, "machine");
     run->machine.machine_class = text_of(res, 0, "class");
@@ -29,6 +32,28 @@ static pfc_code read_header(const pfc_res *res, pfc_run *run, pfc_err *err)
                            &run->machine.fingerprint, err);
     if (!code)
         pfc_machine_hash(&run->machine);
+    return code;
+}
+
+static pfc_code read_visits(const pfc_res *res, size_t row, pfc_measurement *m, pfc_err *err)
+{
+    uint32_t *blocks = NULL, *positions = NULL;
+    size_t len = 0, positions_len = 0;
+    pfc_code code = PFC_OK;
+
+    if (!pfc_res_text(res, row, pfc_res_column(res, "visit_blocks")))
+        return PFC_OK;
+    pfc_res_u32s(res, row, pfc_res_column(res, "visit_blocks"), &blocks, &len);
+    pfc_res_u32s(res, row, pfc_res_column(res, "visit_positions"), &positions, &positions_len);
+    if (len != m->blocks_len || positions_len != len)
+        code = pfc_err_set(err, PFC_EBUG, "%s %s: %zu launches, %zu blocks, %zu positions",
+                           m->benchmark, m->metric, m->blocks_len, len, positions_len);
+    if (!code)
+        m->visits = pfc_calloc(len, sizeof(*m->visits));
+    for (size_t i = 0; !code && i < len; i++)
+        m->visits[i] = (pfc_visit_at){ blocks[i], positions[i] };
+    free(blocks);
+    free(positions);
     return code;
 }
 
@@ -46,7 +71,10 @@ static pfc_code read_measurement(const pfc_res *res, size_t row, pfc_measurement
     m->reason = text_of(res, row, "reason");
     pfc_res_f64s(res, row, pfc_res_column(res, "samples"), &m->samples, &m->samples_len);
     pfc_res_u32s(res, row, pfc_res_column(res, "blocks"), &m->blocks, &m->blocks_len);
-    code = pfc_pairs_parse(pfc_res_text(res, row, pfc_res_column(res, "params")), &m->params, err);
+    code = read_visits(res, row, m, err);
+    if (!code)
+        code =
+            pfc_pairs_parse(pfc_res_text(res, row, pfc_res_column(res, "params")), &m->params, err);
     if (!code)
         code =
             pfc_pairs_parse(pfc_res_text(res, row, pfc_res_column(res, "extra")), &m->extra, err);

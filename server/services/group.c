@@ -2,6 +2,8 @@
  * From changes to alerts: which confirmed regressions are worth one, given how many series were
  * looked at, and which of them may have one commit as their cause, or a machine (shift.c).
  */
+#include "server/services/group.h"
+
 #include <math.h>
 
 #include "core/stats/fdr.h"
@@ -10,31 +12,6 @@
 
 #define EVIDENCE_MAX 200 /* alerts of a group that are looked into: more say the same */
 #define WIDEN_MAX    50  /* rounds in which the looked-at range grows to whole groups */
-
-/* A live confirmed regression. */
-typedef struct member {
-    int64_t id, series_id, commit_id, commit_low_id, commit_high_id, alert_id, group_id;
-    int64_t event_id; /* of the machine that explains its alert so far; 0: none */
-    int64_t event;    /* ... from now on */
-    bool undone;
-    double rel_change;
-    bool untriaged, infra; /* so says the detector, and no person has said otherwise */
-    pfc_clustered at;
-} member;
-
-typedef struct grouping {
-    pfc_tx *tx;
-    int64_t project_id;
-    const char *branch;
-    pfc_fdr_stream stream;
-    int64_t low, high; /* positions looked at */
-    member *members;
-    pfc_clustered **items; /* the members' `at`, in their order */
-    size_t len;
-    size_t clusters_len;
-    int64_t *taken; /* group ids given out: of clusters that keep one */
-    size_t taken_len;
-} grouping;
 
 static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
 {
@@ -64,10 +41,12 @@ static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
                                    .rel_low = pfc_res_f64(res, i, pfc_res_column(res, "rel_low")),
                                    .rel_high =
                                        pfc_res_f64(res, i, pfc_res_column(res, "rel_high")) };
-        member *m = &g->members[i];
+        group_member *m = &g->members[i];
 
-        *m = (member){
+        *m = (group_member){
             .rel_change = claim.rel_change,
+            .p = claim.p,
+            .places = places,
             .id = pfc_res_i64(res, i, pfc_res_column(res, "id")),
             .series_id = pfc_res_i64(res, i, pfc_res_column(res, "series_id")),
             .commit_id = pfc_res_i64(res, i, pfc_res_column(res, "commit_id")),
@@ -85,18 +64,26 @@ static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
             .alert_id = pfc_res_i64(res, i, pfc_res_column(res, "alert_id")),
             .group_id = pfc_res_i64(res, i, pfc_res_column(res, "group_id")),
             .undone = pfc_res_bool(res, i, pfc_res_column(res, "undone")),
+            .identical = pfc_res_bool(res, i, pfc_res_column(res, "identical")),
+            .blocks = pfc_res_bool(res, i, pfc_res_column(res, "blocks")),
+            .waits = pfc_res_bool(res, i, pfc_res_column(res, "waits")),
+            .asked = pfc_res_bool(res, i, pfc_res_column(res, "asked")),
+            .against = pfc_res_text(res, i, pfc_res_column(res, "against")),
+            .commit_high = pfc_res_text(res, i, pfc_res_column(res, "commit_high")),
         };
-        m->at.alerted = m->alert_id != 0;
+        m->at.alerted =
+            m->alert_id != 0 || m->blocks; /* its session has judged it with the others */
         g->items[i] = &m->at;
         *grew |= m->at.low < g->low || m->at.high > g->high;
         g->low = PFC_MIN(g->low, m->at.low);
         g->high = PFC_MAX(g->high, m->at.high);
     }
-    pfc_res_free(res);
+    pfc_res_free(g->rows);
+    g->rows = res;
     return PFC_OK;
 }
 
-static pfc_code open_alert(grouping *g, member *m, pfc_err *err)
+static pfc_code open_alert(grouping *g, group_member *m, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_code code;
@@ -112,7 +99,7 @@ static pfc_code open_alert(grouping *g, member *m, pfc_err *err)
     pfc_args_text(&args, "detector");
     pfc_args_text(&args, NULL);
     pfc_args_text(&args, "untriaged");
-    pfc_args_text(&args, "confirmed regression");
+    pfc_args_text(&args, m->blocks ? "regression measured in blocks" : "confirmed regression");
     code = pfc_tx_query(g->tx, "alert_event_insert", &args, NULL, err);
     m->untriaged = !m->undone;
     if (!code && m->undone)
@@ -143,7 +130,7 @@ static pfc_code number_of(grouping *g, size_t k, int64_t *id, pfc_err *err)
 
     *id = 0;
     for (size_t i = 0; i < g->len; i++) {
-        const member *m = &g->members[i];
+        const group_member *m = &g->members[i];
 
         if (m->at.cluster == k && m->at.keep && m->group_id && !is_taken(g, m->group_id) &&
             (!*id || m->group_id < *id))
@@ -157,10 +144,10 @@ static pfc_code number_of(grouping *g, size_t k, int64_t *id, pfc_err *err)
 }
 
 /* The change of a series in cluster k; NULL: it has none. */
-static const member *hit_of(const grouping *g, size_t k, int64_t series_id)
+static const group_member *hit_of(const grouping *g, size_t k, int64_t series_id)
 {
     for (size_t i = 0; i < g->len; i++) {
-        const member *m = &g->members[i];
+        const group_member *m = &g->members[i];
 
         if (m->at.cluster == k && m->at.keep && m->series_id == series_id)
             return m;
@@ -180,7 +167,7 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_res *slices, pfc_er
 
     for (size_t i = 0; i < measured; i++) {
         const char *text = pfc_res_text(slices, i, pfc_res_column(slices, "params"));
-        const member *m = hit_of(g, k, pfc_res_i64(slices, i, pfc_res_column(slices, "id")));
+        const group_member *m = hit_of(g, k, pfc_res_i64(slices, i, pfc_res_column(slices, "id")));
 
         params[i] = text ? json_loads(text, 0, NULL) : NULL;
         series[i] = (pfc_slice_series){
@@ -223,7 +210,7 @@ static pfc_code write_group(grouping *g, size_t k, const pfc_res *slices, pfc_er
 
 /* What the machine explains is marked as its, and what it no longer explains is a regression again. A
  * person's word on an alert stands. */
-static pfc_code mark_machine(grouping *g, member *m, const char *sentence, pfc_err *err)
+static pfc_code mark_machine(grouping *g, group_member *m, const char *sentence, pfc_err *err)
 {
     pfc_alert_change change = { 0 };
     const char *from = m->infra ? "infrastructure" : "untriaged";
@@ -252,6 +239,7 @@ static pfc_code settle_part(grouping *g, size_t k, const char *sentence, pfc_err
     const int64_t position = pfc_cluster_position(g->items, g->len, k);
     int64_t *commits = pfc_calloc(g->len, sizeof(*commits));
     size_t n = 0, kept = 0;
+    const double level = pfc_fdr_level(&g->stream, position);
     pfc_args args = { 0 };
     pfc_res *slices = NULL;
     bool machines = false;
@@ -266,11 +254,12 @@ static pfc_code settle_part(grouping *g, size_t k, const char *sentence, pfc_err
     pfc_args_i64s(&args, commits, n);
     code = pfc_tx_query(g->tx, "group_slices", &args, &slices, err);
     if (!code)
-        pfc_cluster_judge(g->items, g->len, k, pfc_res_rows(slices),
-                          pfc_fdr_level(&g->stream, position));
+        pfc_cluster_judge(g->items, g->len, k, pfc_res_rows(slices), level);
     for (size_t i = 0; !code && i < g->len; i++) {
-        member *m = &g->members[i];
+        group_member *m = &g->members[i];
 
+        if (m->at.cluster == k && !m->at.keep)
+            group_withhold(g, m, pfc_res_rows(slices), level);
         if (m->at.cluster != k || !m->at.keep)
             continue;
         kept++;
@@ -293,13 +282,15 @@ static pfc_code settle_part(grouping *g, size_t k, const char *sentence, pfc_err
 static void part(grouping *g, size_t k, size_t other, const pfc_shift_event *event)
 {
     for (size_t i = 0, at = 0; i < g->len; i++) {
-        member *m = &g->members[i];
+        group_member *m = &g->members[i];
 
         if (m->at.cluster != k)
             continue;
         m->event = event->answer == PFC_SHIFT_UNKNOWN ? m->event_id : 0;
         if (event->id && event->belongs[at])
             m->event = event->id;
+        if (m->blocks) /* the machine's part was removed within the blocks */
+            m->event = 0;
         at++;
         if (m->event)
             m->at.cluster = other;
@@ -315,7 +306,7 @@ static pfc_code ask_machine(grouping *g, size_t k, pfc_shift_event *event, pfc_e
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < g->len; i++) {
-        const member *m = &g->members[i];
+        const group_member *m = &g->members[i];
 
         if (m->at.cluster != k)
             continue;
@@ -415,8 +406,12 @@ static pfc_code settle_range(grouping *g, pfc_err *err)
         code = read_members(g, &grew, err);
     if (!code)
         code = read_found(g, err);
-    if (code)
+    if (!code)
+        code = group_set_aside(g, err);
+    if (code) {
+        pfc_withheld_clear(&g->withheld);
         return code;
+    }
     /* The rows come sharpest first. */
     clusters = g->clusters_len = pfc_clusters_make(g->items, g->len);
     g->taken = pfc_calloc(2 * clusters, sizeof(*g->taken)); /* each may fall into two */
@@ -424,6 +419,9 @@ static pfc_code settle_range(grouping *g, pfc_err *err)
     order = pfc_clusters_in_order(g->items, g->len, clusters);
     for (size_t k = 0; !code && k < clusters; k++)
         code = settle_cluster(g, order[k], err);
+    if (!code)
+        code = pfc_withheld_write(g->tx, g->project_id, &g->withheld, err);
+    pfc_withheld_clear(&g->withheld);
     free(order);
     free(g->taken);
     g->taken = NULL;
@@ -470,6 +468,7 @@ static pfc_code open_all(pfc_tx *tx, void *into, pfc_err *err)
     pfc_fdr_stream_clear(&g.stream);
     free(g.members);
     free(g.items);
+    pfc_res_free(g.rows);
     pfc_res_free(wanted);
     return code;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/services/anchored.h"
 #include "server/services/internal.h"
 
 /* Raw repeats make the verdict sharper, but reading them all for a very long series costs more than
@@ -37,6 +38,7 @@ static void read_points(const pfc_res *res, pfc_history *h)
     const int position = pfc_res_column(res, "position"), time = pfc_res_column(res, "time");
     const int median = pfc_res_column(res, "median"), samples = pfc_res_column(res, "samples");
     const int machine = pfc_res_column(res, "fingerprint_hash");
+    const int name = pfc_res_column(res, "machine"), run = pfc_res_column(res, "run_id");
 
     h->len = pfc_res_rows(res);
     h->points = pfc_calloc(h->len, sizeof(*h->points));
@@ -47,6 +49,9 @@ static void read_points(const pfc_res *res, pfc_history *h)
 
         h->meta[i] = (pfc_point_meta){ .commit_id = pfc_res_i64(res, i, commit),
                                        .position = pfc_res_i64(res, i, position),
+                                       .run_id = pfc_res_i64(res, i, run),
+                                       .median = pfc_res_f64(res, i, median),
+                                       .machine = pfc_res_text(res, i, name),
                                        .sha = pfc_res_text(res, i, sha) };
         pfc_res_f64s(res, i, samples, &h->samples[i], &n);
         h->points[i] = (pfc_point){
@@ -80,7 +85,7 @@ pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
     code = pfc_tx_query(tx, "detect_points", &args, &out->hold, err);
     if (!code)
         read_points(out->hold, out);
-    return code;
+    return code ? code : pfc_anchored_history(tx, project_id, series, out, err);
 }
 
 /* A step cannot lie between two runs of one commit: it is moved to the nearer edge of that commit's

@@ -135,6 +135,9 @@ static pfc_code claim_run(pfc_ingest *in, pfc_ingest_result *out, pfc_err *err)
     pfc_args_f64(&args, run->started_at);
     pfc_args_f64(&args, run->finished_at);
     pfc_args_id(&args, run->job_fence);
+    pfc_args_text(&args, run->session_id);
+    pfc_args_text(&args, run->session_anchor);
+    pfc_args_text(&args, run->session_base);
     /* Waits while another transaction is storing the same run. */
     code = pfc_query_id(in->tx, "run_insert", &args, &in->run_id, err);
     if (!code && in->run_id)

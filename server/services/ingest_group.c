@@ -44,6 +44,9 @@ COLUMN(const char *, header_of, in->header)
 COLUMN(const char *, body_of, in->body)
 COLUMN(const char *, suite_of, in->run->suite ? in->run->suite : "")
 COLUMN(const char *, suite_hash_of, in->run->suite_hash ? in->run->suite_hash : "")
+COLUMN(const char *, session_of, in->run->session_id)
+COLUMN(const char *, session_anchor_of, in->run->session_anchor)
+COLUMN(const char *, session_base_of, in->run->session_base)
 COLUMN(const char *, actor_of, in->actor)
 COLUMN(int64_t, project_of, in->project_id)
 COLUMN(int64_t, commit_of, in->commit_id)
@@ -292,6 +295,9 @@ static void run_args(pfc_args *args, const group *g)
     put_texts(args, g, project_name_of);
     put_texts(args, g, sha_of);
     put_i64s(args, g, fence_of);
+    put_texts(args, g, session_of);
+    put_texts(args, g, session_anchor_of);
+    put_texts(args, g, session_base_of);
 }
 
 /* Stores all but the numbers; runs that were there before leave the group. */

@@ -138,15 +138,19 @@ static pfc_code check_run(const pfc_run *run, const char *key, pfc_err *err)
 static void hash_header(const pfc_run *run, char out[PFC_SHA256_HEX])
 {
     char fence[32] = ""; /* what says none has the hash that it always had */
+    char session[120] = "";
     char *text;
 
     if (run->job_fence)
         (void)snprintf(fence, sizeof(fence), "\n%lld", (long long)run->job_fence);
-    text = pfc_format("%s\n%s\n%s\n%s\n%.17g\n%.17g\n%lld\n%d\n%s\n%s\n%s%s", run->commit,
+    if (run->session_id)
+        (void)snprintf(session, sizeof(session), "\n%s\n%s\n%s", run->session_id,
+                       run->session_anchor, run->session_base);
+    text = pfc_format("%s\n%s\n%s\n%s\n%.17g\n%.17g\n%lld\n%d\n%s\n%s\n%s%s%s", run->commit,
                       run->branch ? run->branch : "", run->suite ? run->suite : "",
                       run->suite_hash ? run->suite_hash : "", run->started_at, run->finished_at,
                       (long long)run->job_id, run->infra, run->machine.name,
-                      run->machine.machine_class, run->machine.fingerprint_hash, fence);
+                      run->machine.machine_class, run->machine.fingerprint_hash, fence, session);
 
     pfc_sha256_hex(text, strlen(text), out);
     free(text);
@@ -188,6 +192,8 @@ static void put_measurement(pfc_buf *buf, const pfc_measurement *m)
         pfc_buf_append(buf, m->samples, m->samples_len * sizeof(*m->samples));
     if (m->blocks_len)
         pfc_buf_append(buf, m->blocks, m->blocks_len * sizeof(*m->blocks));
+    if (m->visits)
+        pfc_buf_append(buf, m->visits, m->blocks_len * sizeof(*m->visits));
 }
 
 /* Over what the document says, not how: blanks and the order of keys do not count. The values' own

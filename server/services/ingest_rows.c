@@ -80,6 +80,26 @@ void pfc_ingest_series_args(pfc_args *args, pfc_ingest *const *runs, size_t len)
     put_texts(args, runs, len, backend_at);
 }
 
+/* Blocks and positions as two columns, both NULL without visits. */
+static void put_visits(pfc_copy *rows, const pfc_measurement *m)
+{
+    uint32_t *values;
+
+    if (!m->visits) {
+        pfc_copy_null(rows);
+        pfc_copy_null(rows);
+        return;
+    }
+    values = pfc_calloc(m->blocks_len, sizeof(*values));
+    for (size_t i = 0; i < m->blocks_len; i++)
+        values[i] = m->visits[i].block;
+    pfc_copy_u32s(rows, values, m->blocks_len);
+    for (size_t i = 0; i < m->blocks_len; i++)
+        values[i] = m->visits[i].position;
+    pfc_copy_u32s(rows, values, m->blocks_len);
+    free(values);
+}
+
 void pfc_ingest_measurements(pfc_copy *out, pfc_ingest *const *runs, size_t len)
 {
     pfc_copy rows;
@@ -91,7 +111,7 @@ void pfc_ingest_measurements(pfc_copy *out, pfc_ingest *const *runs, size_t len)
         for (size_t k = 0; k < in->ok.len; k++) {
             const pfc_measurement *m = in->ok.measured[k];
 
-            pfc_copy_row(&rows, 12);
+            pfc_copy_row(&rows, 14);
             pfc_copy_i64(&rows, in->project_id);
             pfc_copy_i64(&rows, in->ok.series[k]);
             pfc_copy_i64(&rows, in->run_id);
@@ -104,6 +124,7 @@ void pfc_ingest_measurements(pfc_copy *out, pfc_ingest *const *runs, size_t len)
             pfc_copy_f64s(&rows, m->samples, m->samples_len);
             pfc_copy_u32s(&rows, m->blocks, m->blocks_len);
             pfc_copy_json(&rows, in->ok.extra[k]);
+            put_visits(&rows, m);
         }
     }
     pfc_copy_end(&rows);

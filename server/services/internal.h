@@ -142,6 +142,12 @@ pfc_code pfc_jobs_cancel_children(pfc_tx *tx, int64_t id, pfc_err *err) PFC_MUST
 /** Labels, an object of texts (NULL: none), written one way so that equal ones compare equal; *out is
  *  owned. PFC_EINVAL: it is something else. */
 pfc_code pfc_labels_canonical(const char *text, char **out, pfc_err *err) PFC_MUSTCHECK;
+/** What a job with blocks must hold; PFC_OK also without. */
+pfc_code pfc_job_blocks_check(const pfc_job_spec *spec, pfc_err *err) PFC_MUSTCHECK;
+/** As its task names it; caller decrefs. */
+json_t *pfc_job_blocks_task(const pfc_job_blocks *blocks);
+/** Adds what its runner must be able to do to *labels, which is replaced. */
+pfc_code pfc_job_blocks_labels(char **labels, pfc_err *err) PFC_MUSTCHECK;
 /** What it would meet if it were queued now. */
 typedef struct pfc_job_prospect {
     double wait_s; /* until it begins, the middle of the estimate of pfc_job_waits; NAN: unknown */
@@ -194,7 +200,9 @@ pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
 
 typedef struct pfc_point_meta {
     int64_t commit_id, position;
-    const char *sha; /* lives as long as the history */
+    int64_t run_id;
+    double median; /* as it was measured; a point's value may be in units of the anchor */
+    const char *sha, *machine; /* live as long as the history; machine: its name */
 } pfc_point_meta;
 
 typedef struct pfc_history {
@@ -206,7 +214,8 @@ typedef struct pfc_history {
 } pfc_history;
 
 /** Reads the points of a series that lie on its branch, from a position on (0: all); clear *out,
- *  also after a fault. */
+ *  also after a fault. The value of a point that has a ratio to the anchor is that ratio times the anchor's
+ *  level, so that nights are joined without what the machine did (pfc_anchored_history). */
 pfc_code pfc_history_load(pfc_tx *tx, int64_t project_id, const pfc_judged *series, int64_t from,
                           pfc_history *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_history_clear(pfc_history *h);

@@ -127,7 +127,7 @@ static pfc_code check_spec(const pfc_job_spec *spec, pfc_err *err)
     if (spec->parents_len > PFC_JOB_MAX_PARENTS)
         return pfc_err_set_field(err, PFC_EINVAL, "parents", "parents: want at most %d jobs",
                                  PFC_JOB_MAX_PARENTS);
-    return PFC_OK;
+    return pfc_job_blocks_check(spec, err);
 }
 
 /* PFC_OK when each parent is there and may still be done. */
@@ -196,14 +196,15 @@ static char *task_of(const pfc_job_spec *spec)
     json_t *doc, *backends = NULL;
     char *text;
 
-    if (!spec->config && !spec->filter && !spec->backends_len)
+    if (!spec->config && !spec->filter && !spec->backends_len && !spec->blocks)
         return NULL;
     if (spec->backends_len)
         backends = json_array();
     for (size_t i = 0; i < spec->backends_len; i++)
         json_array_append_new(backends, json_string(spec->backends[i]));
-    doc = json_pack("{s:s*, s:s*, s:o*}", "config", spec->config, "filter", spec->filter,
-                    "backends", backends);
+    doc = json_pack("{s:s*, s:s*, s:o*, s:o*}", "config", spec->config, "filter", spec->filter,
+                    "backends", backends, "blocks",
+                    spec->blocks ? pfc_job_blocks_task(spec->blocks) : NULL);
     text = json_dumps(doc, JSON_COMPACT);
     json_decref(doc);
     return text;
@@ -261,6 +262,8 @@ pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
         own.priority = pfc_job_priority(own.kind);
     if (!code)
         code = pfc_labels_canonical(spec->labels_json, &labels, err);
+    if (!code && spec->blocks)
+        code = pfc_job_blocks_labels(&labels, err);
     if (!code)
         code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
     if (!code)

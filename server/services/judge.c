@@ -6,7 +6,9 @@
 
 #include "core/stats/fdr.h"
 #include "core/stats/power.h"
-#include "server/services/internal.h"
+#include "server/services/flaps.h"
+#include "server/services/known.h"
+#include "server/services/withheld.h"
 
 #define SPARK             200
 #define UNDONE_SHARE      0.75 /* of a regression that must have come back */
@@ -17,64 +19,22 @@
 #define WATCH_CLEAR    5
 #define WATCH_LASTED   20
 
-/* What is known of the newest points, for people who wait. */
+/* What is pfc_known of the newest points, for people who wait. */
 typedef struct outlook {
     bool accepted; /* they leave, or may leave, a level that a person has accepted */
     bool firm;     /* they are a change that is firm */
 } outlook;
 
-/* A change that is stored already. */
-typedef struct known {
-    int64_t id, position, low, high, alert_id;
-    double before, after;
-    bool regression, gone, undone, accepted, used;
-    const char *alert_state, *last_actor;
-} known;
-
-static void read_known(const pfc_res *res, known *items)
-{
-    for (size_t i = 0; i < pfc_res_rows(res); i++) {
-        items[i] = (known){
-            .id = pfc_res_i64(res, i, pfc_res_column(res, "id")),
-            .position = pfc_res_i64(res, i, pfc_res_column(res, "position")),
-            .low = pfc_res_i64(res, i, pfc_res_column(res, "position_low")),
-            .high = pfc_res_i64(res, i, pfc_res_column(res, "position_high")),
-            .alert_id = pfc_res_i64(res, i, pfc_res_column(res, "alert_id")),
-            .regression = pfc_res_bool(res, i, pfc_res_column(res, "regression")),
-            .gone = pfc_res_bool(res, i, pfc_res_column(res, "gone")),
-            .before = pfc_res_f64(res, i, pfc_res_column(res, "before")),
-            .after = pfc_res_f64(res, i, pfc_res_column(res, "after")),
-            .undone = pfc_res_bool(res, i, pfc_res_column(res, "undone")),
-            .accepted = pfc_res_bool(res, i, pfc_res_column(res, "accepted")),
-            .alert_state = pfc_res_text(res, i, pfc_res_column(res, "state")),
-            .last_actor = pfc_res_text(res, i, pfc_res_column(res, "last_actor")),
-        };
-    }
-}
-
-/* The stored change whose range meets [low, high] with the same direction: live ones before gone
- * ones (the rows are in that order), the nearest first. */
-static known *match(known *items, size_t len, int64_t position, int64_t low, int64_t high,
-                    bool regression)
-{
-    known *best = NULL;
-
-    for (size_t i = 0; i < len; i++) {
-        known *k = &items[i];
-
-        if (k->used || k->regression != regression || k->high < low || k->low > high)
-            continue;
-        if (!best || (best->gone == k->gone && llabs((long long)(k->position - position)) <
-                                                   llabs((long long)(best->position - position))))
-            best = k;
-    }
-    return best;
-}
+/* Why a change has no alert, as far as its series decides that. */
+typedef struct reason {
+    const char *code; /* NULL: the series of its commit decide together (group.c) */
+    char *detail;     /* owned */
+} reason;
 
 static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                            const pfc_history *h, const pfc_change *c, const pfc_place *at,
-                           const known *old, int64_t undone_commit, bool firm, int64_t *id,
-                           pfc_err *err)
+                           const pfc_known *old, int64_t undone_commit, bool firm,
+                           const reason *why, int64_t *id, pfc_err *err)
 {
     pfc_args args = { 0 };
 
@@ -95,6 +55,8 @@ static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
     pfc_args_bool(&args, c->confirmed);
     pfc_args_id(&args, undone_commit);
     pfc_args_bool(&args, firm);
+    pfc_args_text(&args, why->code);
+    pfc_args_text(&args, why->detail);
     return pfc_query_id(tx, "change_point_put", &args, id, err);
 }
 
@@ -109,9 +71,9 @@ static bool is_firm(const pfc_history *h, const pfc_detection *found, size_t k)
 /* Does change k leave a level that a person has accepted? The accepted step is the newest live one
  * before it. */
 static bool leaves_accepted(const pfc_history *h, const pfc_detection *found, size_t k,
-                            const pfc_place *at, const known *items, size_t len)
+                            const pfc_place *at, const pfc_known *items, size_t len)
 {
-    const known *newest = NULL;
+    const pfc_known *newest = NULL;
     pfc_place before = { 0 };
 
     for (size_t i = 0; i < len; i++) {
@@ -129,7 +91,7 @@ static bool leaves_accepted(const pfc_history *h, const pfc_detection *found, si
 /* The spread is that of the whole history, the centre that of the accepted level: the next step
  * needs fewer points. */
 static bool is_firm_here(const pfc_history *h, const pfc_detection *found, size_t k,
-                         const pfc_place *at, const known *items, size_t len)
+                         const pfc_place *at, const pfc_known *items, size_t len)
 {
     const pfc_change *c = &found->changes[k];
 
@@ -138,6 +100,39 @@ static bool is_firm_here(const pfc_history *h, const pfc_detection *found, size_
     if (k + 1 < found->changes_len || !leaves_accepted(h, found, k, at, items, len))
         return false;
     return pfc_alert_firm_accepted(c, h->len, pfc_stats_watch_odds(h->points, h->len, found));
+}
+
+/* Points of the new level that make change k firm; the same numbers as watching_of's. */
+static reason not_firm(const pfc_history *h, const pfc_detection *found, size_t k, bool accepted)
+{
+    const bool ended = k + 1 < found->changes_len;
+    const size_t end = ended ? found->changes[k + 1].index : h->len;
+    const size_t points = end - found->changes[k].index;
+    size_t needed = points < WATCH_CLEAR ? WATCH_CLEAR : WATCH_LASTED;
+
+    if (accepted && !ended && points < WATCH_ACCEPTED)
+        needed = WATCH_ACCEPTED;
+    return (reason){ PFC_WITHHELD_NOT_FIRM,
+                     pfc_format("{\"points\": %zu, \"needed\": %zu, \"ended\": %s}", points, needed,
+                                ended ? "true" : "false") };
+}
+
+static reason why_withheld(const pfc_judged *series, const pfc_history *h,
+                           const pfc_detection *found, size_t k, const outlook *newest)
+{
+    const pfc_change *c = &found->changes[k];
+
+    if (!c->regression)
+        return (reason){ .code = PFC_WITHHELD_IMPROVEMENT };
+    if (series->canary)
+        return (reason){ .code = PFC_WITHHELD_MACHINE };
+    if (!newest->firm)
+        return not_firm(h, found, k, newest->accepted);
+    if (fabs(c->rel_change) < series->settings.min_change)
+        return (reason){ PFC_WITHHELD_MARGIN,
+                         pfc_format("{\"rel\": %.6g, \"margin\": %.6g}", c->rel_change,
+                                    series->settings.min_change) };
+    return (reason){ 0 };
 }
 
 /* The first change from number `from` on, firm, that brings a regression's level back: three
@@ -155,63 +150,17 @@ static const pfc_change *brings_back(const pfc_history *h, const pfc_detection *
     return NULL;
 }
 
-/* The detector takes back only what it did itself: a person's word stands. */
-static bool detectors_own(const known *k, const char *state)
-{
-    return k->alert_id && pfc_streq(k->alert_state, state) && pfc_streq(k->last_actor, "detector");
-}
-
-/* An alert that was opened follows what the detector sees now: it closes when the level has come
- * back, opens again when that turns out wrong or when a vanished change is there again. A person's
- * last word other than "somebody looks at it" and "fixed" stands. */
-static pfc_code follow(pfc_tx *tx, int64_t project_id, const known *old, bool confirmed,
-                       bool undone, pfc_err *err)
-{
-    static const char *const closable[] = { "untriaged", "acknowledged", "investigating", "fixed",
-                                            "backed_out" };
-    pfc_alert_change change = { 0 };
-    bool own = false;
-
-    for (size_t i = 0; undone && i < PFC_ARRAY_LEN(closable); i++) {
-        if (pfc_streq(old->alert_state, closable[i]))
-            change = (pfc_alert_change){ .state = "verified_fixed", .reason = PFC_WENT_AWAY };
-    }
-    if (undone && detectors_own(old, "infrastructure")) {
-        change = (pfc_alert_change){ .state = "verified_fixed", .reason = PFC_WENT_AWAY };
-        own = true;
-    }
-    if (!undone && detectors_own(old, "verified_fixed")) {
-        change = (pfc_alert_change){ .state = "untriaged", .reason = "the level did not stay" };
-        own = true;
-    }
-    if (!undone && old->gone && confirmed && detectors_own(old, "noise")) {
-        change = (pfc_alert_change){ .state = "untriaged", .reason = "the change is there again" };
-        own = true;
-    }
-    if (!change.state)
-        return PFC_OK;
-    return pfc_alert_follow(tx, project_id, old->alert_id, old->alert_state, own, &change, err);
-}
-
-static pfc_code regroup(pfc_tx *tx, int64_t project_id, int64_t alert_id, pfc_err *err)
-{
-    pfc_args args = { 0 };
-
-    pfc_args_i64(&args, project_id);
-    pfc_args_i64(&args, alert_id);
-    return pfc_tx_query(tx, "alert_regroup", &args, NULL, err);
-}
-
 static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
                              const pfc_history *h, const pfc_detection *found, size_t nth,
-                             known *items, size_t items_len, outlook *newest, pfc_err *err)
+                             pfc_known *items, size_t items_len, outlook *newest, pfc_err *err)
 {
     const pfc_change *c = &found->changes[nth];
     const pfc_change *undone =
         c->regression ? brings_back(h, found, nth + 1, c->before, c->after) : NULL;
     pfc_place at;
     int64_t id = 0;
-    known *old;
+    pfc_known *old;
+    reason why;
     bool firm;
     pfc_code code;
 
@@ -220,22 +169,30 @@ static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *s
     firm = is_firm_here(h, found, nth, &at, items, items_len);
     *newest = (outlook){ .firm = firm,
                          .accepted = leaves_accepted(h, found, nth, &at, items, items_len) };
-    old = match(items, items_len, at.position, at.low, at.high, c->regression);
+    if (pfc_known_same(items, items_len, at.low, at.high))
+        return PFC_OK; /* blocks of both sides say more than single measurements */
+    old = pfc_known_match(items, items_len, at.position, at.low, at.high, c->regression);
+    if (old && old->blocks) {
+        old->used = true;
+        return PFC_OK;
+    }
+    why = why_withheld(series, h, found, nth, newest);
     code = put_change(tx, project_id, series, h, c, &at, old,
-                      undone ? h->meta[undone->index].commit_id : 0, firm, &id, err);
+                      undone ? h->meta[undone->index].commit_id : 0, firm, &why, &id, err);
+    free(why.detail);
     if (!old)
         return code;
     old->used = true;
     if (!code && old->alert_id)
-        code = follow(tx, project_id, old, firm, undone, err);
+        code = pfc_known_follow(tx, project_id, old, firm, undone, err);
     if (!code && old->alert_id &&
         (old->gone || old->low != at.low || old->high != at.high ||
-         (!undone && detectors_own(old, "verified_fixed"))))
-        code = regroup(tx, project_id, old->alert_id, err);
+         (!undone && pfc_known_own(old, "verified_fixed"))))
+        code = pfc_alert_regroup(tx, project_id, old->alert_id, err);
     return code;
 }
 
-static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const known *items, size_t len,
+static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const pfc_known *items, size_t len,
                             pfc_err *err)
 {
     int64_t *ids = pfc_calloc(len, sizeof(*ids));
@@ -244,10 +201,10 @@ static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const known *items, 
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < len && !code; i++) {
-        if (items[i].used || items[i].gone)
+        if (items[i].used || items[i].gone || items[i].blocks)
             continue;
         ids[n++] = items[i].id;
-        if (detectors_own(&items[i], "untriaged") || detectors_own(&items[i], "infrastructure"))
+        if (pfc_known_own(&items[i], "untriaged") || pfc_known_own(&items[i], "infrastructure"))
             code =
                 pfc_alert_follow(tx, project_id, items[i].alert_id, items[i].alert_state, true,
                                  &(pfc_alert_change){ .state = "noise",
@@ -255,7 +212,7 @@ static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const known *items, 
                                                                 "came since, there is no change" },
                                  err);
         if (!code && items[i].alert_id)
-            code = regroup(tx, project_id, items[i].alert_id, err);
+            code = pfc_alert_regroup(tx, project_id, items[i].alert_id, err);
     }
     if (!code && n) {
         pfc_args_i64(&args, project_id);
@@ -268,14 +225,14 @@ static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const known *items, 
 
 /* A change that was settled before stays as it is; only that its level came back is still news. */
 static pfc_code keep_settled(pfc_tx *tx, int64_t project_id, const pfc_history *h,
-                             const pfc_detection *found, known *old, pfc_err *err)
+                             const pfc_detection *found, pfc_known *old, pfc_err *err)
 {
     const pfc_change *undone;
     pfc_args args = { 0 };
     pfc_code code;
 
     old->used = true;
-    if (old->gone || old->undone || !old->regression)
+    if (old->gone || old->undone || !old->regression || old->blocks)
         return PFC_OK;
     undone = brings_back(h, found, 0, old->before, old->after);
     if (!undone)
@@ -285,7 +242,7 @@ static pfc_code keep_settled(pfc_tx *tx, int64_t project_id, const pfc_history *
     pfc_args_i64(&args, h->meta[undone->index].commit_id);
     code = pfc_tx_query(tx, "change_point_undone", &args, NULL, err);
     if (!code && old->alert_id)
-        code = follow(tx, project_id, old, true, true, err);
+        code = pfc_known_follow(tx, project_id, old, true, true, err);
     return code;
 }
 
@@ -296,7 +253,7 @@ static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
-    known *items = NULL;
+    pfc_known *items = NULL;
     size_t len;
     pfc_code code;
 
@@ -308,7 +265,7 @@ static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *
         return code;
     len = pfc_res_rows(res);
     items = pfc_calloc(len, sizeof(*items));
-    read_known(res, items);
+    pfc_known_read(res, items);
     for (size_t i = 0; !code && i < len; i++) {
         if (items[i].position < settled_before)
             code = keep_settled(tx, project_id, h, found, &items[i], err);
@@ -361,12 +318,12 @@ static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *
     pfc_args args = { 0 };
 
     for (size_t i = from; i < h->len; i++)
-        spark[i - from] = h->points[i].v;
+        spark[i - from] = h->meta[i].median;
     pfc_args_i64(&args, project_id);
     pfc_args_i64(&args, series->id);
     pfc_args_i64(&args, (int64_t)points);
     pfc_args_id(&args, h->len ? h->meta[h->len - 1].commit_id : 0);
-    pfc_args_f64(&args, h->len ? h->points[h->len - 1].v : (double)NAN);
+    pfc_args_f64(&args, h->len ? h->meta[h->len - 1].median : (double)NAN);
     pfc_args_f64s(&args, spark, h->len - from);
     pfc_args_f64(&args, noise);
     pfc_args_i64(&args, (int64_t)found->watching);
@@ -445,6 +402,8 @@ pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *seri
         found.changes_len = 0;
     if (!code)
         code = store_changes(tx, project_id, series, &h, &found, settled_before, &newest, err);
+    if (!code)
+        code = pfc_flaps_note(tx, project_id, series, &h, err);
     if (!code && !series->canary)
         code = pfc_drift_judge(tx, project_id, series, &h, &found, err);
     if (!code)

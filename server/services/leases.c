@@ -302,8 +302,7 @@ static pfc_code explain_refusal(pfc_tx *tx, int64_t job_id, const ticket *t, pfc
 }
 
 static pfc_code complete(pfc_tx *tx, int64_t job_id, const ticket *t, const char *state,
-                         const char *reason, const char *const *run_ids, size_t run_ids_len,
-                         pfc_err *err)
+                         const char *reason, const pfc_job_result *result, pfc_err *err)
 {
     char *what;
     pfc_args args = { 0 };
@@ -314,8 +313,9 @@ static pfc_code complete(pfc_tx *tx, int64_t job_id, const ticket *t, const char
     pfc_args_text(&args, t->hash);
     pfc_args_text(&args, state);
     pfc_args_text(&args, reason);
-    pfc_args_texts(&args, run_ids, run_ids_len);
+    pfc_args_texts(&args, result->run_ids, result->run_ids_len);
     pfc_args_id(&args, t->fence);
+    pfc_args_text(&args, result->session);
     code = pfc_tx_query(tx, "job_complete", &args, &res, err);
     if (code)
         return code;
@@ -335,9 +335,8 @@ static pfc_code complete(pfc_tx *tx, int64_t job_id, const ticket *t, const char
     return code;
 }
 
-pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *lease, const char *status,
-                          const char *reason, const char *const *run_ids, size_t run_ids_len,
-                          pfc_err *err)
+pfc_code pfc_job_finish(pfc_db *db, int64_t job_id, const char *lease, const char *status,
+                        const char *reason, const pfc_job_result *result, pfc_err *err)
 {
     const bool broken = pfc_streq(status, "broken"), late = pfc_streq(status, "timed_out");
     const ticket t = ticket_of(lease);
@@ -348,19 +347,31 @@ pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *lease, const c
     if (!broken && !late && !pfc_streq(status, "done") && !pfc_streq(status, "failed"))
         return pfc_err_set_field(err, PFC_EINVAL, "status",
                                  "status: want done, failed, broken or timed_out");
+    if (result->session && (strlen(result->session) != 32 || !pfc_is_hex_id(result->session)))
+        return pfc_err_set_field(err, PFC_EINVAL, "session",
+                                 "session: expected 32 hexadecimal digits, got \"%.64s\"",
+                                 result->session);
     if (broken)
         why = pfc_format(PFC_JOB_BROKEN "%s", reason ? reason : "the benchmark cannot be measured");
     if (late)
         why = pfc_format(PFC_JOB_TIMED_OUT "%s", reason ? reason : "over its limit");
     code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
     if (!code)
-        code = complete(tx, job_id, &t, why ? "failed" : status, why ? why : reason, run_ids,
-                        run_ids_len, err);
+        code = complete(tx, job_id, &t, why ? "failed" : status, why ? why : reason, result, err);
     if (!code)
         code = pfc_tx_commit(tx, err);
     pfc_tx_free(tx);
     free(why);
     return code;
+}
+
+pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *lease, const char *status,
+                          const char *reason, const char *const *run_ids, size_t run_ids_len,
+                          pfc_err *err)
+{
+    const pfc_job_result result = { .run_ids = run_ids, .run_ids_len = run_ids_len };
+
+    return pfc_job_finish(db, job_id, lease, status, reason, &result, err);
 }
 
 pfc_code pfc_jobs_expire(pfc_db *db, size_t *expired, pfc_err *err)

@@ -11,28 +11,51 @@
 #define PFC_JOB_MAX_TRIES    3
 #define PFC_JOB_MAX_PARENTS  64
 #define PFC_JOB_MAX_BACKENDS 8
+#define PFC_JOB_MAX_ANCHORS  16
+#define PFC_JOB_MAX_COMMITS  254 /* of one session: its most builds are 256, with base and anchor */
+#define PFC_JOB_MAX_BUDGET_S 86400
+#define PFC_JOB_MAX_ROUNDS   200
 #define PFC_LEASE_SIZE       53 /* 32 digits, "-", a number, NUL */
 
 #define PFC_JOB_BY_KIND (-1)
+
+/* What a runner can do beyond measuring one commit. A runner that is too old for it does not send the
+ * label and never leases such a job. */
+#define PFC_JOB_TASKS_LABEL  "tasks"
+#define PFC_JOB_TASKS_BLOCKS "blocks"
 
 /** Urgency of a kind where none is given: a pull request that somebody waits for (80), a search and its
  *  confirmation (60), the nightly round (50), a single measurement (40), what fills gaps (10). */
 int pfc_job_priority(const char *kind);
 
+/** Builds that one runner measures together in blocks, as one session; core/stats/blocks.h says how. */
+typedef struct pfc_job_blocks {
+    const char *const *commits; /* the new ones, in the order of history; 40 digits, none twice */
+    size_t commits_len;         /* 1..PFC_JOB_MAX_COMMITS; the last one is the job's commit */
+    const char *base;           /* the last judged commit, which is not among them */
+    const char *const *anchors; /* the first that builds is the anchor; not among commits */
+    size_t anchors_len;         /* at most PFC_JOB_MAX_ANCHORS; 0: the base is the anchor */
+    double budget_s;            /* of measuring, 1..PFC_JOB_MAX_BUDGET_S */
+    double margin;              /* relative change that does not matter; 0: the runner's default */
+    int64_t rounds;             /* so many, whatever is decided; 0: until all is decided */
+} pfc_job_blocks;
+
 typedef struct pfc_job_spec {
     const char *kind; /* measure, nightly, pull_request, backfill, bisect, verify */
     const char *commit, *branch, *suite, *source; /* commit: 40 digits; others may be NULL */
-    const char *labels_json;     /* object of texts a runner must have; NULL: any runner */
-    int priority;                /* 0..100; PFC_JOB_BY_KIND: pfc_job_priority's */
-    const int64_t *parents;      /* jobs of the project that must be done before it is taken */
-    size_t parents_len;          /* at most PFC_JOB_MAX_PARENTS */
-    const char *config;          /* perfci.yaml that counts instead of the repository's; NULL */
-    const char *filter;          /* the benchmarks that are wanted, as --filter; NULL: all */
-    const char *const *backends; /* as --backend; none: all */
-    size_t backends_len;         /* at most PFC_JOB_MAX_BACKENDS */
+    const char *labels_json;      /* object of texts a runner must have; NULL: any runner */
+    int priority;                 /* 0..100; PFC_JOB_BY_KIND: pfc_job_priority's */
+    const int64_t *parents;       /* jobs of the project that must be done before it is taken */
+    size_t parents_len;           /* at most PFC_JOB_MAX_PARENTS */
+    const char *config;           /* perfci.yaml that counts instead of the repository's; NULL */
+    const char *filter;           /* the benchmarks that are wanted, as --filter; NULL: all */
+    const char *const *backends;  /* as --backend; none: all */
+    size_t backends_len;          /* at most PFC_JOB_MAX_BACKENDS */
+    const pfc_job_blocks *blocks; /* of kind nightly; NULL: the commit alone is measured */
 } pfc_job_spec;
 
-/** An open job of the same kind, commit, suite, labels, task and parents is answered instead (*created false).
+/** With blocks the job also wants the label PFC_JOB_TASKS_LABEL, which runners send that measure in blocks.
+ *  An open job of the same kind, commit, suite, labels, task and parents is answered instead (*created false).
  *  Parents that wait become at least as urgent. One that fails or is cancelled cancels what waits for it:
  *  it is PFC_ECONFLICT to wait for such a one. */
 pfc_code pfc_job_enqueue(pfc_db *db, const char *actor, int64_t project_id,
@@ -63,8 +86,18 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
 /** Prolongs. PFC_ECONFLICT: the lease is lost; stop. *cancel: somebody wants it stopped. */
 pfc_code pfc_job_heartbeat(pfc_db *db, int64_t job_id, const char *lease, const char *progress,
                            double lease_s, bool *cancel, pfc_err *err) PFC_MUSTCHECK;
+/** What a job brought. */
+typedef struct pfc_job_result {
+    const char *const *run_ids;
+    size_t run_ids_len;
+    const char *session; /* of a job with blocks; NULL: none */
+} pfc_job_result;
 /** status: done, failed, broken or timed_out. PFC_ECONFLICT: the lease is lost; PFC_ENOTFOUND: no such job.
  *  Repeating the same completion with the same lease is fine. */
+pfc_code pfc_job_finish(pfc_db *db, int64_t job_id, const char *lease, const char *status,
+                        const char *reason, const pfc_job_result *result,
+                        pfc_err *err) PFC_MUSTCHECK;
+/** Likewise without a session. */
 pfc_code pfc_job_complete(pfc_db *db, int64_t job_id, const char *lease, const char *status,
                           const char *reason, const char *const *run_ids, size_t run_ids_len,
                           pfc_err *err) PFC_MUSTCHECK;

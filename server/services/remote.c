@@ -43,11 +43,11 @@ void remote_clear(remote *r)
 
 char *remote_options_text(const pfc_bisection_options *o)
 {
-    json_t *json = json_pack("{s:f, s:f, s:f, s:f, s:b, s:I, s:i, s:i, s:s*, s:s*}", "confidence",
-                             o->confidence, "noise", o->noise_rel, "layout_noise",
-                             o->layout_noise_rel, "delta", o->delta_rel, "relink", o->relink,
-                             "max_runs", (json_int_t)o->max_runs, "priority", o->priority,
-                             "parallel", o->parallel, "source", o->source, "config", o->config);
+    json_t *json = json_pack(
+        "{s:f, s:f, s:f, s:f, s:f, s:b, s:I, s:i, s:i, s:s*, s:s*}", "confidence", o->confidence,
+        "noise", o->noise_rel, "layout_noise", o->layout_noise_rel, "delta", o->delta_rel, "margin",
+        o->margin_rel, "relink", o->relink, "max_runs", (json_int_t)o->max_runs, "priority",
+        o->priority, "parallel", o->parallel, "source", o->source, "config", o->config);
     char *text = json_dumps(json, JSON_COMPACT);
 
     json_decref(json);
@@ -76,6 +76,7 @@ static pfc_code read_options(const char *text, remote *r, pfc_err *err)
         .noise_rel = number_of(json, "noise"),
         .layout_noise_rel = number_of(json, "layout_noise"),
         .delta_rel = number_of(json, "delta"),
+        .margin_rel = number_of(json, "margin"),
         .relink = json_is_true(json_object_get(json, "relink")),
         .max_runs = (int64_t)number_of(json, "max_runs"),
         .priority = (int)number_of(json, "priority"),
@@ -183,6 +184,7 @@ pfc_code remote_plan(const remote *r, pfc_bisect_plan **out, pfc_err *err)
         .noise_rel = r->exact && o->noise_rel <= 0 ? 1e-6 : o->noise_rel,
         .layout_noise_rel = o->layout_noise_rel,
         .delta_rel = o->delta_rel,
+        .margin = o->margin_rel,
         .relink = o->relink,
         .max_runs = (size_t)o->max_runs,
         .prior = r->prior,

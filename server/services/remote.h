@@ -8,7 +8,7 @@
 #ifndef PFC_SERVER_SERVICES_REMOTE_H
 #define PFC_SERVER_SERVICES_REMOTE_H
 
-#include "core/analysis/bisect.h"
+#include "core/analysis/finding.h"
 #include "server/services/internal.h"
 
 #define REMOTE_MAX_ASKED 8 /* jobs of one bisection at a time, however many runners there are */
@@ -68,7 +68,8 @@ pfc_code remote_put_step(pfc_tx *tx, const remote *r, const remote_step *s,
                          pfc_err *err) PFC_MUSTCHECK;
 /** How a search ended; texts, NULL: none. */
 typedef struct remote_end {
-    const char *verdict, *culprits, *reason, *stopped; /* culprits, stopped: JSON */
+    const char *verdict, *culprits, *reason,
+        *stopped; /* culprits, stopped: JSON; see 0029_stopped.sql */
 } remote_end;
 
 /** Ends a running one and tells listeners; *row 0: it had ended before. */

@@ -299,8 +299,9 @@ static const char *words_of(const remote_step *s)
 
 /* Why it stays open, in words: an end that cannot be measured, or the budget. */
 static char *why_open(const remote *r, const pfc_bisect_report *report,
-                      const pfc_bisect_remaining *left)
+                      const pfc_bisect_remaining *left, const pfc_finding *finding)
 {
+    const bool none = left->none > 0.5 && finding->known;
     char *text;
     pfc_buf buf;
 
@@ -318,28 +319,49 @@ static char *why_open(const remote *r, const pfc_bisect_report *report,
             return pfc_format("the %s end, %.12s, cannot be measured: %.300s", end ? "bad" : "good",
                               remote_commit(r, place), words_of(last));
     }
-    if (!is_budget(left))
+    if (!is_budget(left) && !none)
         return pfc_format("%zu runs did not decide it", report->runs);
     pfc_buf_init(&buf, 4096);
+    if (none) {
+        if (is_budget(left))
+            pfc_buf_printf(&buf, "Budget of %zu runs used; ", left->budget);
+        pfc_buf_puts(&buf, "the ends differ by ");
+        pfc_finding_say(finding, &buf);
+        goto done;
+    }
     pfc_bisect_remaining_say(left, left->budget, remote_commit(r, left->likeliest), left->runs,
                              &buf);
+
+done:
     text = pfc_strdup(pfc_buf_text(&buf));
     pfc_buf_clear(&buf);
     return text;
 }
 
-static char *stopped_text(const remote *r, const pfc_bisect_remaining *left)
+static json_t *difference_json(const pfc_finding *f)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:b, s:o}", "rel_change", number(f->rel_change),
+                     "rel_low", number(f->rel_low), "rel_high", number(f->rel_high), "margin",
+                     number(f->margin), "within", f->within, "more_runs",
+                     number(f->within ? 0 : f->more_runs));
+}
+
+/* The ends' difference, and where a budget ended the search what it left open. */
+static char *stopped_text(const remote *r, const pfc_bisect_remaining *left,
+                          const pfc_finding *finding)
 {
     json_t *doc;
     char *text;
 
     if (!is_budget(left))
-        return NULL;
-    doc =
-        json_pack("{s:s, s:I, s:I, s:{s:s, s:f}, s:f, s:f}", "stopped", "budget", "budget_runs",
-                  (json_int_t)left->budget, "candidates", (json_int_t)left->candidates, "likeliest",
-                  "commit", remote_commit(r, left->likeliest), "probability", left->probability,
-                  "probability_none", left->none, "expected_more_runs", ceil(left->runs));
+        doc = json_object();
+    else
+        doc = json_pack("{s:s, s:I, s:I, s:{s:s, s:f}, s:f, s:f}", "stopped", "budget",
+                        "budget_runs", (json_int_t)left->budget, "candidates",
+                        (json_int_t)left->candidates, "likeliest", "commit",
+                        remote_commit(r, left->likeliest), "probability", left->probability,
+                        "probability_none", left->none, "expected_more_runs", ceil(left->runs));
+    json_object_set_new(doc, "difference", difference_json(finding));
     text = json_dumps(doc, JSON_COMPACT);
     json_decref(doc);
     return text;
@@ -353,14 +375,16 @@ static pfc_code conclude(pfc_tx *tx, remote *r, const pfc_bisect_plan *plan,
     const bool named = names_culprits(report->verdict);
     char *culprits = named ? culprits_text(r, report) : NULL;
     char *why = NULL, *stopped = NULL;
+    pfc_finding finding;
     int64_t row = 0;
     pfc_code code;
 
+    pfc_bisect_finding_get(plan, &finding);
     if (open) {
         pfc_bisect_remaining_get(plan, &left);
-        why = why_open(r, report, &left);
-        stopped = stopped_text(r, &left);
+        why = why_open(r, report, &left, &finding);
     }
+    stopped = stopped_text(r, &left, &finding);
     code = remote_finish(tx, r->project_id, r->id, "done",
                          &(remote_end){ .verdict = pfc_bisect_verdict_name(report->verdict),
                                         .culprits = culprits,

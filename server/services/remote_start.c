@@ -19,6 +19,7 @@
 typedef struct ready {
     char *metric, *benchmark, *backend, *machine_class, *branch, *good, *bad;
     int64_t good_position, bad_position, series_id;
+    double change; /* of the alert, relative; 0: none */
     bool known, higher_is_better, exact;
 } ready;
 
@@ -77,6 +78,7 @@ static pfc_code from_alert(pfc_db *db, pfc_tx *tx, int64_t project_id, int64_t a
     fill(&r->backend, a->backend);
     fill(&r->machine_class, a->machine_class);
     fill(&r->bad, a->commit_high);
+    r->change = a->rel_change;
     if (!r->good) {
         pfc_args_i64(&args, project_id);
         pfc_args_text(&args, r->branch);
@@ -512,6 +514,10 @@ pfc_code pfc_bisection_start(pfc_db *db, const char *actor, int64_t project_id,
         code = weigh_by_alert(db, order->alert_id, &r, weights, err);
     if (code)
         goto done;
+    /* A step of known size is looked for: less than half of it is another one. */
+    if (!(r.options.margin_rel > 0) && r.options.delta_rel == 0 && isfinite(want.change) &&
+        want.change != 0)
+        r.options.margin_rel = fmin(fabs(log1p(fmax(want.change, -0.999))) / 2, 1.0);
     r.prior = prior_of(weights, r.len);
     r.machine_class = want.machine_class;
     r.known = want.known;

@@ -135,6 +135,9 @@ typedef struct pfc_window_point {
     int64_t machine_id;
     const char *fingerprint; /* hash */
     bool infra;
+    const char *session; /* the run's; NULL: none */
+    /* To the series' current anchor, 95 % (anchored.h); NAN: none. */
+    double ratio, ratio_low, ratio_high;
 } pfc_window_point;
 PFC_ROWS(pfc_window_points, pfc_window_point);
 
@@ -144,7 +147,9 @@ typedef struct pfc_window_change {
     const char *commit, *commit_low, *commit_high;
     double before, after, rel_change, rel_low, rel_high, p;
     bool regression, confirmed, firm;
-    int64_t alert_id;                     /* 0: none */
+    int64_t alert_id;                       /* 0: none */
+    const char *withheld, *withheld_detail; /* why it has none, as stored (withheld.h) */
+    const char *blocks; /* JSON: what a session said of it; NULL: no session did */
     int64_t index, index_low, index_high; /* into points */
 } pfc_window_change;
 PFC_ROWS(pfc_window_changes, pfc_window_change);
@@ -254,8 +259,10 @@ typedef struct pfc_compare_row {
                                   verdict is the one among all rows (core/stats/family.h) */
     double p_adjusted;         /* NAN: no test was made */
     double margin_rel;         /* the project's for this series, else the comparison's */
-    bool margin_set;           /* ... by the project's detector settings */
-    bool untested;             /* values that cannot be compared as ratios */
+    double more_runs; /* a side, that are likely to decide it; NAN: decided, or no number does */
+    size_t compared;  /* values of the smaller side that were compared: launches, else samples */
+    bool margin_set;  /* ... by the project's detector settings */
+    bool untested;    /* values that cannot be compared as ratios */
     bool regression;
     bool broken_a, broken_b; /* no samples there, for `reason`; `result` says nothing then */
     char *reason;            /* NULL: not broken */
@@ -355,7 +362,8 @@ typedef struct pfc_sources {
     const char *benchmark; /* "*": every one that has none of its own */
     const char *commit;    /* 40 digits: as built there */
     const char *const *files, *const *globs;
-    size_t files_len, globs_len;
+    const char *const *runtime; /* globs of what the programs read while they run */
+    size_t files_len, globs_len, runtime_len;
 } pfc_sources;
 
 /** Replaces what a benchmark is known to be built from; an empty list leaves the old one. */
@@ -389,6 +397,9 @@ pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
 
 typedef struct pfc_bisection_options {
     double confidence, noise_rel, layout_noise_rel, delta_rel; /* 0: as core/analysis/bisect.h */
+    double
+        margin_rel; /* change to worse that does not matter; 0: half of the alert's change, of delta_rel, or as
+                          core/analysis/finding.h */
     bool relink;
     int64_t max_runs;   /* 0: the planner's */
     int priority;       /* of the jobs, 0..100 */

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "server/repo/rows.h"
+#include "server/services/identical.h"
 #include "server/services/internal.h"
 #include "server/services/kinds.h"
 
@@ -25,6 +26,8 @@ typedef struct gathered {
     texts *files;
     size_t sources_len;
     texts globs;
+    char **runtime; /* globs of what is read while the programs run */
+    size_t runtime_len;
     pfc_suspect_past *past;
     size_t past_len;
     pfc_res *series, *source_rows, *past_rows;
@@ -60,6 +63,7 @@ static void gathered_clear(gathered *g, size_t commits)
     for (size_t i = 0; g->files && i < g->sources_len; i++)
         texts_clear(&g->files[i]);
     texts_clear(&g->globs);
+    pfc_texts_free(g->runtime, g->runtime_len);
     free(g->paths);
     free(g->files);
     free(g->commits);
@@ -112,23 +116,42 @@ static void add_place(const range *r, const pfc_res *series, size_t row, const p
     free(list);
 }
 
+/* The code of the commit whose points begin at *at, which moves on to the next commit's; NULL: not known, or its
+ * runs differ. */
+static const char *code_of(const pfc_res *points, size_t *at)
+{
+    const int place = pfc_res_column(points, "position"), hash = pfc_res_column(points, "object");
+    const int64_t position = pfc_res_i64(points, *at, place);
+    const char *code = NULL;
+    bool differ = false;
+
+    for (; *at < pfc_res_rows(points) && pfc_res_i64(points, *at, place) == position; (*at)++) {
+        const char *own = pfc_res_text(points, *at, hash);
+
+        differ |= code && own && strcmp(code, own) != 0;
+        code = own ? own : code;
+    }
+    return differ ? NULL : code;
+}
+
 /* Equal object code at two neighbouring measured commits clears every commit behind the first one. */
 static void clear_identical(const range *r, const pfc_res *points, const pfc_alert_commits *commits,
                             gathered *g)
 {
-    const int position = pfc_res_column(points, "position"),
-              hash = pfc_res_column(points, "object");
+    const int place = pfc_res_column(points, "position");
+    const char *before = NULL;
+    int64_t from = 0;
 
-    for (size_t i = 1; i < pfc_res_rows(points); i++) {
-        const char *a = pfc_res_text(points, i - 1, hash), *b = pfc_res_text(points, i, hash);
-        const int64_t from = pfc_res_i64(points, i - 1, position);
-        const int64_t to = pfc_res_i64(points, i, position);
+    for (size_t i = 0; i < pfc_res_rows(points);) {
+        const int64_t to = pfc_res_i64(points, i, place);
+        const char *now = code_of(points, &i);
+        const bool same = before && now && strcmp(before, now) == 0 && to >= r->first;
 
-        if (!a || !b || strcmp(a, b) != 0 || to < r->first)
-            continue;
-        for (size_t k = 0; k < commits->len; k++)
+        for (size_t k = 0; same && k < commits->len; k++)
             if (commits->items[k].position > from && commits->items[k].position <= to)
                 g->commits[k].identical = true;
+        before = now;
+        from = to;
     }
 }
 
@@ -370,6 +393,20 @@ static pfc_code read_sources(pfc_tx *tx, const pfc_alert *alert, gathered *g, pf
     return code;
 }
 
+/* Of the commits in identical code, those that touch what is read while the program runs. */
+static pfc_code read_runtime(pfc_tx *tx, const pfc_alert *alert, gathered *g, size_t commits,
+                             pfc_err *err)
+{
+    pfc_code code = pfc_runtime_files(tx, alert->project_id, alert->benchmark, &g->runtime,
+                                      &g->runtime_len, err);
+
+    for (size_t i = 0; !code && g->runtime_len && i < commits; i++)
+        for (size_t k = 0; k < g->paths[i].len && !g->commits[i].runtime; k++)
+            if (pfc_path_fits(g->paths[i].items[k], g->runtime, g->runtime_len))
+                g->commits[i].runtime = g->paths[i].items[k];
+    return code;
+}
+
 static pfc_code read_past(pfc_tx *tx, const pfc_alert *alert, gathered *g, size_t commits,
                           pfc_err *err)
 {
@@ -426,6 +463,8 @@ static pfc_code gather(pfc_tx *tx, const range *r, gathered *g, pfc_alert_rankin
         code = read_series(tx, r, g, out, err);
     if (!code)
         code = read_sources(tx, r->alert, g, err);
+    if (!code)
+        code = read_runtime(tx, r->alert, g, out->commits.len, err);
     if (!code)
         code = read_past(tx, r->alert, g, out->commits.len, err);
     if (!code)
@@ -526,34 +565,4 @@ pfc_code pfc_alert_rank_by(pfc_db *db, int64_t alert_id, bool places, pfc_alert_
 pfc_code pfc_alert_rank(pfc_db *db, int64_t alert_id, pfc_alert_ranking *out, pfc_err *err)
 {
     return pfc_alert_rank_by(db, alert_id, true, out, err);
-}
-
-pfc_code pfc_sources_store(pfc_db *db, const char *actor, int64_t project_id,
-                           const pfc_sources *sources, pfc_err *err)
-{
-    char *what = pfc_format("sources of %.200s", sources->benchmark);
-    pfc_args args = { 0 };
-    pfc_tx *tx = NULL;
-    pfc_code code = PFC_OK;
-
-    if (!pfc_is_sha(sources->commit))
-        code = pfc_err_set_field(err, PFC_EINVAL, "commit",
-                                 "commit: want a full id of 40 hexadecimal digits");
-    if (!code)
-        code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
-    if (!code) {
-        pfc_args_i64(&args, project_id);
-        pfc_args_text(&args, sources->benchmark);
-        pfc_args_text(&args, sources->commit);
-        pfc_args_texts(&args, sources->files, sources->files_len);
-        pfc_args_texts(&args, sources->globs, sources->globs_len);
-        code = pfc_tx_query(tx, "sources_put", &args, NULL, err);
-    }
-    if (!code)
-        code = pfc_note(tx, actor, "sources", project_id, what, NULL, err);
-    if (!code)
-        code = pfc_tx_commit(tx, err);
-    pfc_tx_free(tx);
-    free(what);
-    return code;
 }

@@ -61,6 +61,7 @@ static json_t *place_of(const board *b, json_int_t id)
 static void read_histories(board *b)
 {
     const json_t *took = json_object_get(b->doc, "took");
+    const json_t *known = json_object_get(b->doc, "known");
 
     b->queue.histories_len = json_array_size(took);
     b->histories = pfc_calloc(b->queue.histories_len + 1, sizeof(*b->histories));
@@ -72,7 +73,8 @@ static void read_histories(board *b)
         b->seconds[h] = pfc_calloc(len + 1, sizeof(double));
         for (size_t i = 0; i < len; i++)
             b->seconds[h][i] = json_number_value(json_array_get(list, i));
-        b->histories[h] = (pfc_wait_history){ b->seconds[h], len };
+        b->histories[h] =
+            (pfc_wait_history){ b->seconds[h], len, json_is_true(json_array_get(known, h)) };
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/base/parse.h"
 #include "server/repo/rows.h"
+#include "server/services/anchored.h"
 #include "server/services/internal.h"
 
 #define MAX_POINTS     5000
@@ -26,6 +27,7 @@ static const pfc_col point_cols[] = {
     PFC_COL(pfc_window_point, machine_id, "machine_id", I64),
     PFC_COL(pfc_window_point, fingerprint, "fingerprint", TEXT),
     PFC_COL(pfc_window_point, infra, "infra", BOOL),
+    PFC_COL(pfc_window_point, session, "session", TEXT),
 };
 static const pfc_shape point_shape = PFC_SHAPE(point_cols, pfc_window_point);
 
@@ -47,6 +49,9 @@ static const pfc_col change_cols[] = {
     PFC_COL(pfc_window_change, confirmed, "confirmed", BOOL),
     PFC_COL(pfc_window_change, firm, "firm", BOOL),
     PFC_COL(pfc_window_change, alert_id, "alert_id", I64),
+    PFC_COL(pfc_window_change, withheld, "withheld", TEXT),
+    PFC_COL(pfc_window_change, withheld_detail, "withheld_detail", TEXT),
+    PFC_COL(pfc_window_change, blocks, "blocks", TEXT),
     PFC_COL(pfc_window_change, index, "index", I64),
     PFC_COL(pfc_window_change, index_low, "index_low", I64),
     PFC_COL(pfc_window_change, index_high, "index_high", I64),
@@ -108,6 +113,25 @@ static void run_span(const pfc_packed_points *points, int64_t *low, int64_t *hig
     }
 }
 
+/* buckets NULL: each point of the window is one run. */
+static pfc_code set_ratios(pfc_tx *tx, const pfc_series *series, const pfc_packed_points *points,
+                           const pfc_bucket *buckets, pfc_window *w, pfc_err *err)
+{
+    const size_t n = buckets ? points->len : w->points.len;
+    int64_t *runs = pfc_calloc(n + 1, sizeof(*runs));
+    size_t *ends = pfc_calloc(w->points.len + 1, sizeof(*ends));
+    pfc_code code;
+
+    for (size_t i = 0; i < n; i++)
+        runs[i] = buckets ? points->items[i].run_id : w->points.items[i].run_id;
+    for (size_t i = 0; i < w->points.len; i++)
+        ends[i] = buckets ? buckets[i].last + 1 : i + 1;
+    code = pfc_anchored_window(tx, series, runs, ends, &w->points, err);
+    free(ends);
+    free(runs);
+    return code;
+}
+
 static pfc_code load_plain(pfc_tx *tx, const pfc_series *series, const pfc_window_bounds *b,
                            const pfc_packed_points *points, pfc_window *w, pfc_err *err)
 {
@@ -131,9 +155,10 @@ static pfc_code load_plain(pfc_tx *tx, const pfc_series *series, const pfc_windo
     pfc_args_i64(&args, low);
     pfc_args_i64(&args, high);
     code = pfc_rows_query(tx, "window_points", &args, &point_shape, NULL, &rows, err);
-    if (!code)
-        PFC_ROWS_INTO(&w->points, rows);
-    return code;
+    if (code)
+        return code;
+    PFC_ROWS_INTO(&w->points, rows);
+    return set_ratios(tx, series, points, NULL, w, err);
 }
 
 /* The runs that stand for the buckets, with their commits and machines, as points without figures. */
@@ -218,6 +243,8 @@ static pfc_code load_buckets(pfc_tx *tx, const pfc_series *series, const pfc_pac
     }
     if (!code)
         code = mark_infra(tx, series->project_id, points, buckets, w, err);
+    if (!code)
+        code = set_ratios(tx, series, points, buckets, w, err);
     free(buckets);
     return code;
 }

@@ -228,8 +228,8 @@ class Compare(Repository):
         self.assertAlmostEqual(row["rel_change"], 0.20, delta=0.01)
         self.assertLess(row["rel_low"], 0.20)
         self.assertGreater(row["rel_high"], 0.20)
-        # Decided at the first look that may decide: four rounds of two measurements a side.
-        self.assertEqual((row["a"]["n"], row["b"]["n"]), (8, 8))
+        # Decided as soon as three tests that share alpha can decide: five rounds of two measurements a side.
+        self.assertEqual((row["a"]["n"], row["b"]["n"]), (10, 10))
         self.assertEqual((summary["regression"], summary["same"]), (1, 0))
 
     def test_the_other_way_round_it_is_an_improvement(self):

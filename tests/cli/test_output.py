@@ -238,6 +238,26 @@ class Output(support.Case):
         self.stub.answers[("GET", "/api/v1/series/7")] = {"series": unknown, "columns": {}, "changes": []}
         self.assertIn("noise: not known\nreason: the noise is not known yet: 2 of 4 points\n", self.perfci("series", "7").stdout)
 
+    def test_a_series_with_an_anchor_has_one_column_more(self):
+        columns = {"commit": ["a" * 40, "b" * 40], "median": [100.0, 125.5], "low": [99, 124], "high": [101, 127], "n": [3, 24],
+                   "position": [1, 2], "subject": ["one", "two"], "ratio": [None, 1.0203]}
+        changes = [{"index": 1, "commit": "b" * 40, "rel_change": 0.02, "alert_id": 4}]
+        broken = [{"commit": "c" * 40, "position": 3, "subject": "three", "reason": "crash"}]
+        answer = {"series": {**SERIES, "anchor": "d" * 40}, "columns": columns, "changes": changes, "broken": broken}
+        self.stub.answers[("GET", "/api/v1/series/7")] = answer
+        text = self.perfci("series", "7").stdout
+        self.assertRegex(text, r"COMMIT +MEDIAN +LOW +HIGH +RATIO +N +CHANGE +SUBJECT\n")
+        self.assertRegex(text, r"b{12} +125.5.* 127.* 1\.0203 +24 +\+2.*% +two\n")
+        self.assertRegex(text, r"c{12} +broken +three: crash\n")
+        self.assertIn("ratio: level in units of the anchor " + "d" * 12 + "\n", text)
+        csv = self.perfci("series", "7", "--csv").stdout.splitlines()
+        self.assertEqual([len(line.split(",")) for line in csv], [8] * 4)
+        self.assertEqual(json.loads(self.perfci("series", "7", "--json").stdout)["columns"]["ratio"], [None, 1.0203])
+        answer["columns"] = {**columns, "ratio": [None, None]}
+        text = self.perfci("series", "7").stdout
+        self.assertRegex(text, r"HIGH +N +CHANGE")
+        self.assertNotIn("anchor", text)
+
     def test_doctor_says_what_is_wrong_and_what_mends_it(self):
         version = self.perfci("--version").stdout.split()[1]
         self.stub.answers.update({("GET", "/version"): {"version": version, "schema_version": 1},

@@ -112,6 +112,20 @@ class Stack:
             raise AssertionError(f"{method} {path}: {got}, want {status}: {text[:500]!r}\n{self.logs()}")
         return json.loads(text) if text else None
 
+    def hold(self, launch):
+        """The measuring command stays in its launch of this number, until it is killed or the hold is taken back (None)."""
+        path = os.path.join(self.counters, "hold")
+        if launch is None:
+            os.unlink(path)
+            return
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            file.write(str(launch))
+        os.rename(path + ".new", path)
+
+    def launches(self):
+        path = os.path.join(self.counters, "all")
+        return os.path.getsize(path) if os.path.exists(path) else 0
+
     def logs(self):
         parts = []
         for name in ("server", "runner", "postgres"):
@@ -125,7 +139,7 @@ class Stack:
 # A command whose number depends on the commit's content and a seeded wobble alone, so that the whole
 # path can be tested for its answers and not for this machine's mood.
 MEASURE = """#!/usr/bin/env python3
-import json, os, random
+import json, os, random, time
 level = float(open("level.txt").read())
 # Every call of a commit is one step further along that commit's own sequence.
 commit = os.environ["PERFCI_COMMIT"]
@@ -133,6 +147,13 @@ path = os.path.join(os.environ["PFC_TEST_COUNTERS"], commit)
 with open(path, "a") as file:
     file.write("x")
 rng = random.Random(commit + str(os.path.getsize(path)))
+# A test may hold the runner inside a block: in the launch whose number, of all, is in the file `hold`, until that is gone.
+everything = os.path.join(os.environ["PFC_TEST_COUNTERS"], "all")
+with open(everything, "a") as file:
+    file.write("x")
+hold = os.path.join(os.environ["PFC_TEST_COUNTERS"], "hold")
+while os.path.exists(hold) and open(hold).read() == str(os.path.getsize(everything)):
+    time.sleep(0.02)
 print(json.dumps({"metrics": {"gemm_tflops": level * (1 + 0.004 * rng.gauss(0, 1))}}))
 """
 

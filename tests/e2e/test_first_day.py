@@ -72,7 +72,7 @@ class Units:
         how = {"env": env, "cwd": said.get("WorkingDirectory", [state])[0], "stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
         with log:
             if said.get("Type") == ["oneshot"]:
-                fine = {0, *(int(n) for n in said.get("SuccessExitStatus", []))}
+                fine = {0, *(int(n) for line in said.get("SuccessExitStatus", []) for n in line.split())}
                 for line in said.get("ExecStartPre", []) + said["ExecStart"]:
                     done = subprocess.run(words(line), timeout=support.DEADLINE_S, check=False, **how)
                     if done.returncode not in fine:

@@ -25,7 +25,7 @@ class Kill(unittest.TestCase):
 
     def start_night(self):
         night = subprocess.Popen(
-            [os.path.join(BIN, "perfci"), "nightly", "--jobs", "--all", "--repo", self.repo],
+            [os.path.join(BIN, "perfci"), "nightly", "--jobs", "--all", "--repeats", "2", "--repo", self.repo],
             env=self.stack.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -41,29 +41,36 @@ class Kill(unittest.TestCase):
     def finished_jobs(self):
         return all(job["state"] == "done" for job in self.jobs())
 
-    def project_known(self):
-        return any(p["name"] == "tiny" for p in self.stack.api("/projects")["projects"])
-
-    def round_with_a_kill(self, member):
+    def round_with_a_kill(self, member, launches):
+        """In the third block of four, in which all builds are visited once; `launches`: those of the whole story."""
+        inside = 2 * COMMITS + 2
+        self.stack.hold(inside)
         self.start_night()
-        wait_for("the project is known", self.project_known)
-        wait_for("every job is queued", lambda: len(self.jobs()) == COMMITS)
-        wait_for("a run is stored", lambda: len(self.runs()) >= 1)
+        wait_for("the third block", lambda: self.stack.launches() == inside)
         os.kill(self.pid(member), signal.SIGKILL)
         self.stack.perfci("up", "--detach")
-        # What was stored before must still be there, whatever came since.
-        self.assertGreaterEqual(len(self.runs()), 1)
+        self.stack.hold(None)
         wait_for("every job is done", self.finished_jobs, 600)
         runs = self.runs()
-        self.assertEqual({run["commit"] for run in runs}, set(self.ids))
-        ids = [run["id"] for run in runs]
-        self.assertEqual(len(ids), len(set(ids)))
+        self.assertEqual(sorted(run["commit"] for run in runs), sorted(self.ids))
+        session, = self.stack.api("/projects/tiny/sessions")["sessions"]
+        job, = self.jobs()
+        self.assertEqual((job["session"], sorted(job["run_ids"])), (session["id"], sorted(run["id"] for run in runs)))
+        self.assertEqual((session["blocks"], {c["status"] for c in session["commits"]}), (4, {"measured"}))
+        for run in runs:
+            kept = self.stack.api(f"/runs/{run['id']}")
+            self.assertEqual((kept["session"]["id"], run["extra"]), (session["id"], False))
+            visits = next(m["visits"] for m in kept["measurements"] if m["metric"] == "gemm_tflops")
+            self.assertEqual([block for block, _ in visits], [0, 1, 2, 3])
+        self.assertEqual(self.stack.launches(), launches)
 
     def test_the_runner(self):
-        self.round_with_a_kill("runner")
+        """What it was measuring is measured again from the beginning."""
+        self.round_with_a_kill("runner", 2 * COMMITS + 2 + 4 * COMMITS)
 
     def test_the_server(self):
-        self.round_with_a_kill("server")
+        """The runner goes on."""
+        self.round_with_a_kill("server", 4 * COMMITS)
 
 
 class KillOfASearch(unittest.TestCase):

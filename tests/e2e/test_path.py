@@ -48,7 +48,7 @@ class Path(unittest.TestCase):
         window = self.stack.api(f"/series/{series[0]['id']}")
         measured = [commit for index, commit in enumerate(self.ids) if index != BROKEN]
         self.assertEqual(window["columns"]["commit"], measured)
-        self.assertTrue(all(n >= 5 for n in window["columns"]["n"]), window["columns"]["n"])
+        self.assertTrue(all(n >= 4 for n in window["columns"]["n"]), window["columns"]["n"])  # two rounds at least
         for commit, median in zip(measured, window["columns"]["median"]):
             level = GOOD if self.ids.index(commit) < PLANTED else BAD
             self.assertAlmostEqual(median / level, 1.0, delta=0.01)

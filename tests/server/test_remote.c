@@ -303,7 +303,10 @@ Test(remote, a_budget_that_ends_says_how_many_commits_remain_and_what_it_would_t
     id = fleet_start(&f, &order);
     fleet_work(&f, 1, &most);
     rows = fleet_bisection(&f, id);
-    cr_assert(zero(ptr, (void *)rows.items[0].stopped_json));
+    stopped = parsed(rows.items[0].stopped_json);
+    cr_assert(zero(ptr, json_object_get(stopped, "stopped")));
+    cr_assert(not(zero(ptr, json_object_get(stopped, "difference"))));
+    json_decref(stopped);
     counts = parsed(rows.items[0].counts_json);
     cr_assert(gt(i64, count_of(counts, "stored"), 0));
     cr_assert(gt(i64, count_of(counts, "measured"), 0));
@@ -311,6 +314,46 @@ Test(remote, a_budget_that_ends_says_how_many_commits_remain_and_what_it_would_t
         eq(i64, count_of(counts, "stored") + count_of(counts, "measured"), rows.items[0].runs));
     json_decref(counts);
     pfc_rows_clear(&rows);
+    pfc_db_close(db);
+}
+
+/* The same search, with a margin that can be shown and one that the budget cannot show. */
+Test(remote, no_regression_needs_the_ends_interval_within_the_margin)
+{
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    fleet f = fleet_begin(db);
+
+    f.healed = true;
+    for (int narrow = 0; narrow < 2; narrow++) {
+        pfc_bisection_order order = fleet_whole_line();
+        pfc_bisections rows;
+        json_t *stopped, *difference;
+        size_t most;
+        int64_t id;
+
+        order.options.delta_rel = STEP - 1;
+        order.options.margin_rel = narrow ? 0.0005 : 0.02;
+        order.options.max_runs = 60;
+        id = fleet_start(&f, &order);
+        fleet_work(&f, 1, &most);
+        rows = fleet_bisection(&f, id);
+        stopped = parsed(rows.items[0].stopped_json);
+        difference = json_object_get(stopped, "difference");
+        cr_assert(
+            eq(str, (char *)rows.items[0].verdict, narrow ? "inconclusive" : "no-regression"));
+        cr_assert(eq(int, json_is_true(json_object_get(difference, "within")), !narrow));
+        cr_assert(epsilon_eq(dbl, json_number_value(json_object_get(difference, "margin")),
+                             order.options.margin_rel, 1e-9));
+        if (narrow) {
+            cr_assert(gt(dbl, json_number_value(json_object_get(difference, "more_runs")), 60));
+            cr_assert(not(zero(ptr, (void *)strstr(rows.items[0].reason, "more runs expected"))),
+                      "%s", rows.items[0].reason);
+        } else {
+            cr_assert(le(dbl, json_number_value(json_object_get(difference, "rel_high")), 0.02));
+        }
+        json_decref(stopped);
+        pfc_rows_clear(&rows);
+    }
     pfc_db_close(db);
 }
 

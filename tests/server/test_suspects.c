@@ -115,8 +115,10 @@ Test(suspects, the_same_object_code_throughout_leaves_none_of_these)
 
     commits_with_paths(db, p);
     tell_sources(db, p);
-    measure(db, p, "00ff00ff", NULL);
+    measure(db, p, NULL, NULL);
+    measure(db, p, "00ff00ff", NULL); /* the alert is there already */
     r = rank_only_alert(db, p);
+    cr_assert(eq(str, (char *)r.alert.items[0].state, "infrastructure"));
     cr_assert(eq(int, (int)r.suspects.items[0].kind, (int)PFC_SUSPECT_IS_NOTHING));
     for (size_t i = 1; i < r.suspects.len; i++)
         cr_assert(r.suspects.items[i].ruled_out);

@@ -153,6 +153,14 @@ static const struct {
       "1, 1, '{}')" },
     { 28, "INSERT INTO lease_questions VALUES (repeat('a', 64), 2)" },
     { 31, "INSERT INTO readiness DEFAULT VALUES" },
+    { 37,
+      "INSERT INTO sessions (project_id, id, branch, anchor_id, base_id, machine_class, machine, "
+      "started_at, finished_at, budget_s, spent_s, blocks, body_hash) VALUES (1, repeat('a', 32), "
+      "'main', 1, 1, 'c', 'm', now(), now(), 0, 1, 2, 'h');"
+      "INSERT INTO session_commits VALUES (1, repeat('a', 32), 0, 2, 'measured', NULL, NULL, 1.5);"
+      "UPDATE runs SET session_id = repeat('a', 32), session_anchor = 's', session_base = 's';"
+      "UPDATE measurements SET visit_blocks = '{0}', visit_positions = '{1}'" },
+    { 39, "INSERT INTO anchored VALUES (1, 1, 1, 1, 2, 0.01, 0.001)" },
 };
 
 /* ---- one connection ---- */

@@ -15,10 +15,12 @@ static const char *const test_paths[] = { "tests/test_gemm.c" };
 static const char *const lock_paths[] = { "requirements.txt" };
 static const char *const graph[] = { "kernels/gemm_f32/avx2.c", "core/base/buf.c" };
 
-static const pfc_suspect_commit gemm = { "gemm: unroll", gemm_paths, 2, true, false, 0 };
-static const pfc_suspect_commit norm = { "norm: shorter loop", norm_paths, 1, true, false, 0 };
-static const pfc_suspect_commit docs = { "say more", doc_paths, 2, true, false, 0 };
-static const pfc_suspect_commit tests = { "more cases", test_paths, 1, true, false, 0 };
+static const pfc_suspect_commit gemm = { "gemm: unroll", gemm_paths, 2, true, false, NULL, 0 };
+static const pfc_suspect_commit norm = {
+    "norm: shorter loop", norm_paths, 1, true, false, NULL, 0
+};
+static const pfc_suspect_commit docs = { "say more", doc_paths, 2, true, false, NULL, 0 };
+static const pfc_suspect_commit tests = { "more cases", test_paths, 1, true, false, NULL, 0 };
 
 static pfc_suspects rank(const pfc_suspect_case *c)
 {
@@ -137,7 +139,7 @@ Test(suspects, what_the_benchmark_is_built_from_decides_between_neighbours)
 
 Test(suspects, names_tell_more_than_nothing_where_no_graph_is_known)
 {
-    const pfc_suspect_commit neon = { "gemm: NEON", neon_paths, 1, true, false, 0 };
+    const pfc_suspect_commit neon = { "gemm: NEON", neon_paths, 1, true, false, NULL, 0 };
     const pfc_suspect_commit commits[] = { norm, neon, gemm };
     const pfc_suspect_case c = {
         .benchmark = "gemm/f32/m64n64k64", .backend = "cpu-avx2", .commits = commits, .len = 3
@@ -163,6 +165,26 @@ Test(suspects, identical_object_code_rules_a_commit_out)
     cr_assert(of_commit(&s, 0)->ruled_out);
     cr_assert(says(of_commit(&s, 0), "object code"));
     cr_assert(lt(dbl, of_commit(&s, 0)->probability, 0.05));
+    pfc_suspects_clear(&s);
+}
+
+/* Whatever its name looks like: a file is read at run time when the project says so. */
+Test(suspects, identical_code_does_not_clear_a_commit_that_touches_a_named_file)
+{
+    static const char *const faq[] = { "FAQ" };
+    const pfc_suspect_commit cleared = {
+        .subject = "words", .paths = faq, .paths_len = 1, .paths_known = true, .identical = true
+    };
+    pfc_suspect_commit named = cleared;
+    pfc_suspects s;
+
+    named.runtime = faq[0];
+    const pfc_suspect_commit commits[] = { cleared, named };
+    const pfc_suspect_case c = { .benchmark = "gemm", .backend = "", .commits = commits, .len = 2 };
+    s = rank(&c);
+    cr_assert(of_commit(&s, 0)->ruled_out);
+    cr_assert(not(of_commit(&s, 1)->ruled_out));
+    cr_assert(says(of_commit(&s, 1), "touches FAQ, which is read while the program runs"));
     pfc_suspects_clear(&s);
 }
 
@@ -209,7 +231,7 @@ Test(suspects, fields_of_the_fingerprint_are_sorted_by_who_changes_them)
 
 Test(suspects, a_dependency_bump_is_a_suspect_and_says_so)
 {
-    const pfc_suspect_commit bump = { "bump fft", lock_paths, 1, true, false, 0 };
+    const pfc_suspect_commit bump = { "bump fft", lock_paths, 1, true, false, NULL, 0 };
     const pfc_suspect_commit commits[] = { norm, bump, docs };
     const pfc_suspect_sources sources = { "gemm/f32/m64", graph, 2, true };
     const pfc_suspect_case c = { .benchmark = "gemm/f32/m64n64k64",

@@ -13,7 +13,9 @@
 enum { MANY = 2500 }; /* so many of one kind that its factor is 1 within a hundredth */
 
 static double hundred[MANY], ten[MANY];
-static const pfc_wait_history histories[] = { { hundred, MANY }, { ten, MANY }, { NULL, 0 } };
+static const pfc_wait_history histories[] = { { hundred, MANY, false },
+                                              { ten, MANY, false },
+                                              { NULL, 0, false } };
 static const bool any_of_three[] = { true, true, true };
 
 static void fill(void)
@@ -147,7 +149,7 @@ Test(wait, longer_than_any_of_its_kind_is_given_up_to_as_long_again)
 Test(wait, few_finished_jobs_make_the_range_wide)
 {
     const double few[] = { 100 };
-    const pfc_wait_history known[] = { { few, 1 }, { hundred, MANY } };
+    const pfc_wait_history known[] = { { few, 1, false }, { hundred, MANY, false } };
     const pfc_wait_slot slots[1] = { 0 };
     const pfc_wait_job jobs[] = { { 0 }, { 0 } }, sure[] = { { .history = 1 }, { 0 } };
     pfc_wait_queue queue = { .jobs = jobs,
@@ -171,7 +173,7 @@ Test(wait, places_out_of_range_are_refused)
 {
     const size_t beyond[] = { 7 };
     const double wrong[] = { NAN };
-    const pfc_wait_history bad = { wrong, 1 };
+    const pfc_wait_history bad = { wrong, 1, false };
     const pfc_wait_job jobs[] = { { .fit = 1 },
                                   { .history = 3 },
                                   { .due_s = INFINITY },
@@ -328,7 +330,7 @@ Test(wait, a_fleet_begins_its_jobs_when_it_was_expected_to)
             second(&f, now);
         now--;
         for (size_t k = 0; k < KINDS; k++)
-            past[k] = (pfc_wait_history){ f.past[k], PAST };
+            past[k] = (pfc_wait_history){ f.past[k], PAST, false };
         const size_t len = look(&f, now, jobs, parents, slots, place);
         const pfc_wait_queue queue = { jobs, len, slots, RUNNERS, classes, 2, past, KINDS, seed };
 

@@ -1,14 +1,14 @@
 /*
  * The readers of documents as a filter, for the test that holds them to their JSON Schemas.
  *
- * In: "run LENGTH\n" or "commits LENGTH\n", then that many bytes. Out: a line of JSON for each,
+ * In: "run LENGTH\n", "commits LENGTH\n" or "session LENGTH\n", then that many bytes. Out: a line of JSON for each,
  * {"code", "field", "message"}, or {"code":"OK", "document"} with what was understood.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/wire/wire.h"
+#include "core/wire/session.h"
 
 #define BYTES_MAX (32u * 1024 * 1024)
 
@@ -37,12 +37,24 @@ static pfc_code read_commits(const char *text, size_t len, json_t **out, pfc_err
     return code;
 }
 
+static pfc_code read_session(const char *text, size_t len, json_t **out, pfc_err *err)
+{
+    pfc_session *session = NULL;
+    pfc_code code = pfc_session_from_json(text, len, &session, err);
+
+    if (code == PFC_OK)
+        *out = pfc_session_document(session);
+    pfc_session_free(session);
+    return code;
+}
+
 static void answer(const char *kind, const char *text, size_t len)
 {
     json_t *document = NULL, *line;
     pfc_err err = { 0 };
-    pfc_code code = strcmp(kind, "run") == 0 ? read_run(text, len, &document, &err)
-                                             : read_commits(text, len, &document, &err);
+    pfc_code code = strcmp(kind, "run") == 0       ? read_run(text, len, &document, &err)
+                    : strcmp(kind, "session") == 0 ? read_session(text, len, &document, &err)
+                                                   : read_commits(text, len, &document, &err);
 
     if (code == PFC_OK)
         line = json_pack("{s:s, s:o}", "code", "OK", "document", document);

@@ -119,25 +119,55 @@ def fault_paths(error):
 
 
 def unsaid(kind, document):
-    """The faults that the schemas' descriptions name, because no keyword can."""
+    """The faults that the schemas' descriptions name, because no keyword can; of what has no shape, none."""
+    found = set()
+    try:
+        for path in unsaid_paths(kind, document):
+            found.add(shown(path))
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        pass  # the reader stops at the same place
+    return found
+
+
+def unsaid_paths(kind, document):
     if kind == "commits":
-        return {shown(("commits", i, "parents", p)) for i, c in enumerate(document["commits"])
-                for p, parent in enumerate(c["parents"]) if parent == c["id"]}
-    faults, seen = set(), set()
+        yield from (("commits", i, "parents", p) for i, c in enumerate(document["commits"])
+                    for p, parent in enumerate(c["parents"]) if parent == c["id"])
+        return
+    if kind == "session":
+        yield from session_paths(document)
+        return
+    seen = set()
     for i, m in enumerate(document["measurements"]):
         key = (m["benchmark"], m["metric"], m.get("backend") or "")
         if key in seen:
-            faults.add(shown(("measurements", i)))
+            yield "measurements", i
         seen.add(key)
         if m.get("exact") and len({float(v) for block in m.get("samples") or [] for v in block}) > 1:
-            faults.add(shown(("measurements", i, "samples")))
+            yield "measurements", i, "samples"
         taken = 0
         for b, block in enumerate(m.get("samples") or []):
             taken += len(block)
             if taken > 100000:
-                faults.add(shown(("measurements", i, "samples", b)))
+                yield "measurements", i, "samples", b
                 break
-    return faults
+        visits = m.get("visits")
+        if visits is not None and (document.get("session") is None or len(visits) != len(m.get("samples") or [])):
+            yield "measurements", i, "visits"
+        elif visits is not None:
+            yield from (("measurements", i, "visits", k) for k in range(1, len(visits)) if visits[k] <= visits[k - 1])
+
+
+def session_paths(document):
+    seen, ends = set(), (document["anchor"], document["base"])
+    identical = {c["commit"]: c["status"] == "identical" for c in reversed(document["commits"])}
+    for i, c in enumerate(document["commits"]):
+        if c["commit"] in seen or c["commit"] in ends:
+            yield "commits", i, "commit"
+        seen.add(c["commit"])
+        same = c.get("same_as")
+        if same is not None and same not in ends and identical.get(same, True):
+            yield "commits", i, "same_as"
 
 
 class Kind:
@@ -165,7 +195,7 @@ class Kind:
 
     def faults(self, document):
         found = set().union(*map(fault_paths, self.validator.iter_errors(document)))
-        return found or unsaid(self.name, document)
+        return found | unsaid(self.name, document)
 
 
 # ---- what a document means ----
@@ -175,12 +205,16 @@ def meaning(kind, d):
     if kind == "commits":
         return d.get("branch") or None, [(c["id"], c["parents"], c["author"], seconds(c["time"]), c["subject"], c.get("paths") or [], c.get("tags") or [])
                                  for c in d["commits"]]
+    if kind == "session":
+        return [d["id"], d.get("branch") or None, d["anchor"], d["base"], d["machine_class"], d.get("machine") or "", seconds(d["started_at"]),
+                seconds(d["finished_at"]), float(d.get("budget_s") or 0), float(d["spent_s"]), int(d["blocks"]), d.get("note"),
+                [(c["commit"], c["status"], c.get("reason"), c.get("same_as"), c.get("needs_s")) for c in d["commits"]]]
     head = [d["id"], d.get("project"), d.get("commit"), d.get("branch") or None, d.get("suite") or "", d.get("suite_hash") or "",
             seconds(d["started_at"]), seconds(d.get("finished_at") or d["started_at"]), int(d.get("job_id") or 0), int(d.get("job_fence") or 0), bool(d.get("infra")),
-            d["machine"]["class"], d["machine"].get("name"), d["machine"].get("fingerprint") or {}]
+            d.get("session"), d["machine"]["class"], d["machine"].get("name"), d["machine"].get("fingerprint") or {}]
     return head, [(m["benchmark"], m["metric"], m.get("backend") or "", m.get("unit") or "", m.get("direction") or "lower",
                    bool(m.get("exact")), m.get("status") or "ok", m.get("reason"), m.get("params") or {}, m.get("extra") or {},
-                   [list(map(float, block)) for block in m.get("samples") or []]) for m in d["measurements"]]
+                   [list(map(float, block)) for block in m.get("samples") or []], m.get("visits") or None) for m in d["measurements"]]
 
 
 def seconds(text):
@@ -228,12 +262,21 @@ def value_for(r, kind, schema):
         if isinstance(schema.get("additionalProperties"), dict):
             for _ in range(r.randint(0, 3)):
                 found[text_for(r, schema["propertyNames"])] = value_for(r, kind, schema["additionalProperties"])
+        if "allOf" in schema:
+            found["reason"] = "why"
+            found.pop("same_as", None)
+            if found["status"] == "identical":
+                found["same_as"] = "".join(r.choice("0123456789abcdef") for _ in range(40))
+        if kind.name == "session" and "commits" in found:
+            for c in found["commits"]:
+                if c.get("same_as"):
+                    c["same_as"] = found["anchor"]
         return settle(r, found) if "if" in schema else found
     if word == "array":
         low = schema.get("minItems", 0)
         return [value_for(r, kind, schema["items"]) for _ in range(r.randint(low, low + 2))]
     if word == "number":
-        return r.choice([n for n in NUMBERS if abs(n) <= 1e300] + [r.uniform(0, 1e6)])
+        return r.choice([n for n in NUMBERS if schema["minimum"] <= n <= schema["maximum"]] + [r.uniform(0, 1e6)])
     return {"null": None, "boolean": r.random() < 0.5, "integer": r.randint(0, 9), "string": text_for(r, schema)}[word]
 
 
@@ -244,6 +287,10 @@ def settle(r, measurement):
     else:
         measurement["samples"] = []
         measurement["reason"] = measurement.get("reason") or "why"
+    if r.random() < 0.8:
+        measurement.pop("visits", None)
+    elif measurement.get("visits") is not None:
+        measurement["visits"] = [[b, r.randint(0, 7)] for b in sorted(r.sample(range(50), len(measurement["samples"])))]
     return measurement
 
 
@@ -338,10 +385,16 @@ def whole(kind):
     if kind.name == "commits":
         return {"branch": "main", "commits": [{"id": "a" * 40, "parents": ["b" * 40], "author": "Ada", "time": TIMES[0], "subject": "s",
                                                "paths": ["src/a.c"], "tags": ["v1.2"]}]}
+    if kind.name == "session":
+        return {"id": "a" * 32, "branch": "main", "anchor": "b" * 40, "base": "c" * 40, "machine_class": "c", "machine": "h", "started_at": TIMES[0],
+                "finished_at": TIMES[0], "budget_s": 1800, "spent_s": 1200.5, "blocks": 24, "note": "n", "commits": [
+                    {"commit": "d" * 40, "status": "identical", "reason": "r", "same_as": "b" * 40, "needs_s": 60},
+                    {"commit": "e" * 40, "status": "broken", "reason": "make: exit status 2"}]}
     measured = {"benchmark": "gemm", "metric": "time_ns", "backend": "cpu", "unit": "ns", "direction": "lower", "exact": False, "status": "ok",
-                "reason": "none", "params": {"m": "1"}, "extra": {"role": "x"}, "samples": [[1.5, 2.5]]}
+                "reason": "none", "params": {"m": "1"}, "extra": {"role": "x"}, "samples": [[1.5, 2.5]], "visits": [[0, 3]]}
     return {"schema": "perfci.run/1", "id": "a" * 32, "project": "demo", "commit": "b" * 40, "branch": "main", "suite": "quick",
             "suite_hash": "", "started_at": TIMES[0], "finished_at": TIMES[0], "job_id": 7, "job_fence": 2, "infra": False,
+            "session": {"id": "c" * 32, "anchor": "d" * 40, "base": "e" * 40},
             "machine": {"name": "h", "class": "c", "fingerprint": {"cpu": "x"}, "hash": ""},
             "measurements": [measured, {"benchmark": "gemm", "metric": "cycles", "status": "broken", "reason": "crash", "samples": []}]}
 
@@ -380,6 +433,11 @@ def broken(kind, schema, path, document):
             yield where, with_value({**value, "status": "broken"})
             yield where, with_value({**{k: v for k, v in value.items() if k != "reason"}, "status": "skipped", "samples": []})
             yield where, with_value({**value, "status": "broken", "samples": [], "reason": None})
+        elif keyword == "allOf":
+            yield where, with_value({**value, "same_as": None})
+            yield where, with_value({**value, "status": "measured"})
+            yield where, with_value({**value, "status": "not_measured", "same_as": None, "reason": None})
+            yield where, with_value({**value, "status": "broken", "same_as": None, "reason": ""})
         elif keyword not in ANNOTATIONS | {"if", "$ref"}:
             for wrong in wrong_for(keyword, limit, schema, value):
                 yield where, with_value(wrong)
@@ -387,7 +445,7 @@ def broken(kind, schema, path, document):
 
 class Schema(unittest.TestCase):
     def setUp(self):
-        self.kinds = [Kind("run"), Kind("commits")]
+        self.kinds = [Kind("run"), Kind("commits"), Kind("session")]
         for kind in self.kinds:
             self.addCleanup(kind.close)
 
@@ -424,10 +482,10 @@ class Schema(unittest.TestCase):
                         self.assertFalse(self.judge(kind, data), data[:2000])
                     else:  # one thing was broken, so the schema's word on it is known
                         self.assertEqual(kind.read(data).get("field"), where.split(" ")[0])
-            self.assertGreater(len(done), {"run": 110, "commits": 30}[kind.name])
+            self.assertGreater(len(done), {"run": 110, "commits": 30, "session": 55}[kind.name])
 
     def test_limits_hold_at_the_value_itself(self):
-        run, commits = self.kinds
+        run, commits, _ = self.kinds
         measurements = run.schema["properties"]["measurements"]["maxItems"]
         blocks = run.schema["$defs"]["measurement"]["properties"]["samples"]["maxItems"]
         listed = commits.schema["properties"]["commits"]
@@ -440,12 +498,13 @@ class Schema(unittest.TestCase):
             with self.subTest(edit=edit):
                 self.assertTrue(self.judge(run, json.dumps({**d, **edit}).encode()))
         for edit, field in (
-                ({"measurements": [{**m, "samples": [[1] * 10] * blocks}]}, None),
-                ({"measurements": [{**m, "samples": [[1.0] * 100000]}]}, None),
+                ({"measurements": [{**m, "samples": [[1] * 10] * blocks, "visits": [[b, 0] for b in range(blocks)]}]}, None),
+                ({"measurements": [{**m, "samples": [[1.0] * 100000], "visits": [[100000, 100000]]}]}, None),
                 ({"measurements": [{**m, "samples": [[1.0] * 100000, [1.0]]}]}, "measurements[0].samples[1]"),
                 ({"measurements": [{"benchmark": f"b{i}", "metric": "t", "samples": [[1]]} for i in range(measurements)]}, None),
                 ({"measurements": [{**m, "params": {f"k{i}": "\u00e9" * 2048 for i in range(128)}}]}, None),
-                ({"measurements": [m, {**m, "benchmark": "b"}, {**m, "status": "skipped", "samples": []}]}, "measurements[2]")):
+                ({"measurements": [m, {**m, "benchmark": "b"}, {**m, "status": "skipped", "samples": [], "visits": None}]}, "measurements[2]"),
+                ({"measurements": [{**m, "samples": [[1], [2]], "visits": [[1, 0], [1, 0]]}]}, "measurements[0].visits[1]")):
             with self.subTest(edit=str(edit)[:100]):
                 self.assertEqual(run.read(json.dumps({**d, **edit}).encode()).get("field"), field)
         d = whole(commits)

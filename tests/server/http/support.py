@@ -198,7 +198,8 @@ def commit_id(n):
 
 # What a bisection whose budget has ended leaves open.
 BUDGET = {"stopped": "budget", "budget_runs": 9, "candidates": 3, "probability_none": 0.01, "expected_more_runs": 6,
-          "likeliest": {"commit": commit_id(8), "probability": 0.5}}
+          "likeliest": {"commit": commit_id(8), "probability": 0.5},
+          "difference": {"rel_change": 0.018, "rel_low": -0.01, "rel_high": 0.053, "margin": 0.025, "within": False, "more_runs": 14}}
 
 
 def commits(first, last):
@@ -228,6 +229,18 @@ def moved_machine(server, project):
     return until("the machine's event", lambda: next((
         e for e in server.call("GET", f"/api/v1/environment?project={project}&open=1").json["events"]
         if e["series"] == len(works)), None))
+
+
+def session_document(n, runs, anchor, base, commits):
+    """Session number n of these runs, which it changes: each is visited once a block, in the order of the list and back."""
+    session = {"id": f"{n:032x}", "anchor": commit_id(anchor), "base": commit_id(base)}
+    for place, run in enumerate(runs):
+        run["session"] = session
+        for m in run["measurements"]:
+            m["visits"] = [[b, len(runs) - 1 - place if b % 2 else place] for b in range(len(m["samples"]))]
+    return {**session, "machine_class": "test-cpu", "machine": "host", "started_at": "2026-01-02T00:00:00Z",
+            "finished_at": "2026-01-02T00:20:00Z", "budget_s": 1800, "spent_s": 1200, "blocks": len(runs[0]["measurements"][0]["samples"]),
+            "note": "the anchor was rebuilt", "commits": commits}
 
 
 def run_document(n, commit, value=100.0, project="demo", **more):

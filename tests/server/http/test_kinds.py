@@ -178,12 +178,39 @@ class Boundary(unittest.TestCase):
 
     def test_a_commit_stays_the_commits(self):
         cc = {"compiler": "gcc 12.2.0", "kernel": "6.1"}
-        for name, now, code in (("same", cc, None), ("kernel", {**cc, "kernel": "6.5"}, None),
-                                ("same-code", {**cc, "compiler": "gcc 13.1.0"}, "00ff")):
-            a = self.alert_of(name, cc, now, code=code)
+        for name, now in (("same", cc), ("kernel", {**cc, "kernel": "6.5"})):
+            a = self.alert_of(name, cc, now)
             self.assertEqual((a["kind"], a["boundary"]), ("step", None), name)
             self.assertEqual(a["suspect"]["commit"], support.commit_id(21), name)
             self.assertEqual(server.as_admin("GET", f"/api/v1/notices?project={name}").json["notices"], [], name)
+
+
+class Withheld(unittest.TestCase):
+    """A change without an alert says why, the same in every answer that lists it."""
+
+    def test_a_new_compiler_that_makes_the_same_code_is_no_cause(self):
+        project("same-code", 40)
+        for n in range(1, 41):
+            measure("same-code", n, 100 if n < 21 else 115, {"compiler": "gcc 12.2.0" if n < 21 else "gcc 13.1.0"}, 0.005, "00ff")
+        support.until("judged", lambda: not server.as_admin("GET", "/api/v1/stats?project=same-code").json["detection_lag_s"])
+        self.assertEqual(server.call("GET", "/api/v1/alerts?project=same-code").json["alerts"], [])
+        change = server.call("GET", "/api/v1/projects/same-code/series").json["series"][0]["change"]
+        self.assertEqual((change["commit"], change["why_no_alert"]["code"]), (support.commit_id(21), "identical"))
+
+    def test_an_improvement_says_so_everywhere(self):
+        project("faster", 24)
+        for n in range(1, 25):
+            document = support.run_document(7000 + n, n, 100.0 if n < 12 else 50.0, project="faster")
+            self.assertEqual(server.as_admin("POST", "/api/v1/runs", document).status, 201)
+        listed = lambda: server.call("GET", "/api/v1/projects/faster/series").json["series"][0]
+        support.until("a change", lambda: listed()["change"])
+        series = server.call("GET", f"/api/v1/series/{listed()['id']}").json
+        commit = server.call("GET", f"/api/v1/projects/faster/commits/{support.commit_id(12)}").json
+        why = {"code": "improvement", "sentence": "no alert: it is an improvement"}
+        for change in (listed()["change"], series["series"]["change"], series["changes"][0], commit["changes"][0]):
+            self.assertIsNone(change["alert_id"])
+            self.assertEqual(change["why_no_alert"], why)
+        self.assertEqual(commit["changes"][0]["series_id"], series["series"]["id"])
 
 
 if __name__ == "__main__":

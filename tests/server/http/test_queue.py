@@ -90,6 +90,44 @@ class Jobs(unittest.TestCase):
         self.assertEqual(self.lease("sent").json["job"]["task"], {"config": config})
         self.assertEqual(self.lease("sent").json["job"]["task"], {"filter": "^gemm/", "backends": ["cpu"]})
 
+    def test_a_job_of_several_builds(self):
+        """Blocks are checked, shown, and part of what makes a job the same."""
+        ids = [support.commit_id(n) for n in (71, 72, 73, 74)]
+        blocks = {"commits": ids[2:], "base": ids[1], "anchors": [ids[0]], "budget_s": 1800, "margin": 0.02, "rounds": 3}
+        body = {"project": "jobs", "kind": "nightly", "commit": ids[3], "labels": {"machine_class": "blocks"}}
+        made = server.as_admin("POST", "/api/v1/jobs", {**body, "blocks": blocks})
+        self.assertEqual((made.status, made.json["blocks"]), (201, blocks), made)
+        self.assertEqual(made.json["labels"], {"machine_class": "blocks", "tasks": "blocks"})
+        again = server.as_admin("POST", "/api/v1/jobs", {**body, "blocks": blocks})
+        self.assertEqual((again.status, again.json["id"]), (200, made.json["id"]))
+        plain = server.as_admin("POST", "/api/v1/jobs", body)
+        self.assertEqual((plain.status, plain.json["blocks"]), (201, None), plain)
+        self.assertEqual(server.call("GET", f"/api/v1/jobs/{made.json['id']}").json["blocks"], blocks)
+        listed = perfci("jobs", str(made.json["id"]))
+        self.assertIn("2 commits in blocks, budget 30 min 0 s: no runner with ", listed.stdout, listed)
+        job = self.lease("blocks").json["job"]  # a runner that does not say that it can
+        self.assertEqual((job["id"], job["task"]), (plain.json["id"], {}))
+        self.end(job)
+        able = {"runner": "r-blocks", "machine_class": "blocks", "labels": {"tasks": "blocks"}}
+        job = server.call("POST", "/api/v1/jobs/lease", able, token=self.runner).json["job"]
+        self.assertEqual((job["id"], job["task"]), (made.json["id"], {"blocks": blocks}))
+        end = lambda session: server.call("POST", f"/api/v1/jobs/{job['id']}/complete",
+                                          {"lease": job["lease"], "status": "done", "session": session}, token=self.runner)
+        refused = end("x")
+        self.assertEqual((refused.status, refused.json["error"]["message"]),
+                         (400, 'session: expected 32 hexadecimal digits, got "x"'), refused)
+        self.assertEqual(end("5" * 32).json["session"], "5" * 32)
+        self.assertEqual(server.call("GET", f"/api/v1/jobs/{job['id']}").json["session"], "5" * 32)
+        for key, value in (("commits", ids), ("commits", "x"), ("commits", []), ("base", None), ("base", "x"), ("anchors", [ids[3]]),
+                           ("anchors", [7]), ("budget_s", 0), ("budget_s", 86401), ("budget_s", None), ("margin", 2), ("rounds", -1),
+                           ("rounds", 201), ("round", 1)):
+            wrong = server.as_admin("POST", "/api/v1/jobs", {**body, "blocks": {**blocks, key: value}})
+            self.assertEqual(wrong.status, 400, wrong)
+            self.assertTrue(wrong.json["error"]["field"].startswith("blocks." if value != ids else "blocks.base"), wrong)
+        for more in ({"blocks": []}, {"blocks": blocks, "kind": "measure"}):
+            wrong = server.as_admin("POST", "/api/v1/jobs", {**body, **more})
+            self.assertEqual((wrong.status, wrong.json["error"]["field"]), (400, "blocks"), wrong)
+
     def test_settings_of_a_search_go_with_each_of_its_jobs(self):
         server.as_admin("POST", "/api/v1/projects/jobs/commits", support.commits(1, 6))
         order = {"project": "jobs", "mode": "remote", "metric": "latency", "good": support.commit_id(1), "bad": support.commit_id(6),

@@ -108,6 +108,9 @@ class Writes:
         yield "post", demo + "/sources", sources, 1
         yield "post", "/api/v1/runs", run, 1
         yield "post", "/api/v1/runs", run, 0
+        session = {**self.BODIES["post", "/api/v1/projects/{p}/sessions"], "id": f"{700:032x}"}
+        yield "post", demo + "/sessions", session, 1
+        yield "post", demo + "/sessions", session, 0
         yield "patch", f"/api/v1/alerts/{self.values['/api/v1/alerts/{id}']}", {"state": "investigating", "reason": "audited"}, 1
         event = self.values["/api/v1/environment/{id}"]
         yield "patch", f"/api/v1/environment/{event}", {"dismissed": True, "reason": "audited"}, 1

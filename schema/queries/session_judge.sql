@@ -1,0 +1,131 @@
+-- Sessions, judged: see server/services/session_judge.h.
+
+-- name: session_builds
+-- $1 project_id, $2 session, $3 limit  -> commit_id, commit, position, whether it is the base or the anchor, session,
+-- branch: what its runs measured that lies on the branch's line, in the order of history
+SELECT r.commit_id, c.sha AS commit, b.position, bool_or(c.sha = r.session_base) AS is_base,
+       bool_or(c.sha = r.session_anchor) AS is_anchor, $2 AS session, r.branch
+FROM (
+    SELECT x.project_id, x.commit_id, x.session_base, x.session_anchor,
+           coalesce((SELECT s.branch FROM sessions s WHERE s.project_id = $1::bigint AND s.id = $2),
+                    (SELECT min(y.branch) FROM runs y WHERE y.project_id = $1::bigint AND y.session_id = $2)) AS branch
+    FROM runs x WHERE x.project_id = $1::bigint AND x.session_id = $2) r
+JOIN commits c ON c.project_id = r.project_id AND c.id = r.commit_id
+JOIN branch_commits b ON b.project_id = r.project_id AND b.branch = r.branch AND b.commit_id = r.commit_id
+WHERE b.position IS NOT NULL
+GROUP BY r.commit_id, c.sha, b.position, r.branch
+ORDER BY b.position LIMIT $3::int;
+
+-- name: session_visits
+-- $1 project_id, $2 session, $3 branch  -> of every measurement with visits its series, commit and launches, series by
+-- series. Runs of leases that another one has overtaken are left out, as everywhere. A moved canary is no reason: the
+-- machine's part is removed within the blocks.
+SELECT s.id, n.name AS benchmark, s.metric, s.backend, s.machine_class, s.unit, s.higher_is_better, s.exact,
+       m.commit_id, m.samples, m.blocks, m.visit_blocks, m.visit_positions
+FROM runs r
+JOIN measurements m ON m.project_id = r.project_id AND m.run_id = r.id
+JOIN series s ON s.project_id = m.project_id AND s.id = m.series_id AND s.branch = $3
+JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id AND n.name <> 'canary'
+WHERE r.project_id = $1::bigint AND r.session_id = $2 AND m.visit_blocks IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id AND j.fence > r.job_fence)
+ORDER BY n.name, s.metric, s.backend, s.machine_class, s.id, m.commit_id, m.run_id;
+
+-- name: session_changes
+-- $1 project_id, $2 session, $3 branch  -> live change points of its series: series_id, place, commit_id, alert_id, and
+-- whether this session is their evidence
+SELECT x.series_id, b.position, coalesce(bl.position, b.position) AS position_low,
+       coalesce(bh.position, b.position) AS position_high, x.commit_id,
+       coalesce(x.evidence ->> 'session' = $2, false) AS own,
+       (SELECT a.id FROM alerts a WHERE a.project_id = x.project_id AND a.change_point_id = x.id) AS alert_id
+FROM change_points x
+JOIN branch_commits b ON b.project_id = x.project_id AND b.branch = $3 AND b.commit_id = x.commit_id
+    AND b.position IS NOT NULL
+LEFT JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.branch = $3 AND bl.commit_id = x.commit_low_id
+LEFT JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.branch = $3 AND bh.commit_id = x.commit_high_id
+WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.kind = 'step' AND x.series_id IN (
+    SELECT m.series_id FROM runs r
+    CROSS JOIN LATERAL (
+        SELECT v.series_id FROM measurements v
+        WHERE v.project_id = r.project_id AND v.run_id = r.id AND v.visit_blocks IS NOT NULL OFFSET 0) m
+    WHERE r.project_id = $1::bigint AND r.session_id = $2)
+ORDER BY x.series_id, b.position, x.id;
+
+-- name: detect_sessions
+-- $1 project_id, $2 run_id[]  -> sessions of these runs that are stored whole
+SELECT DISTINCT s.id FROM runs r
+JOIN sessions s ON s.project_id = r.project_id AND s.id = r.session_id
+WHERE r.project_id = $1::bigint AND r.id = ANY ($2::bigint[]) ORDER BY s.id;
+
+-- name: session_when
+-- $1 project_id, $2 session  -> branch, received_at: by our clock, as gone_at is; the runner's may step
+SELECT branch, extract(epoch FROM received_at)::float8 FROM sessions WHERE project_id = $1::bigint AND id = $2;
+
+-- name: session_series_lock
+-- $1 project_id, $2 session: its series, in the order of ids
+SELECT s.id FROM series s
+WHERE s.project_id = $1::bigint AND s.id IN (
+    SELECT m.series_id FROM runs r
+    CROSS JOIN LATERAL (
+        SELECT v.series_id FROM measurements v
+        WHERE v.project_id = r.project_id AND v.run_id = r.id AND v.visit_blocks IS NOT NULL OFFSET 0) m
+    WHERE r.project_id = $1::bigint AND r.session_id = $2)
+ORDER BY s.id FOR NO KEY UPDATE OF s;
+
+-- name: session_series_mark
+-- $1 project_id, $2 session: its series are measured in blocks from now on
+UPDATE series s SET in_blocks = true
+WHERE s.project_id = $1::bigint AND NOT s.in_blocks AND s.id IN (
+    SELECT m.series_id FROM runs r
+    CROSS JOIN LATERAL (
+        SELECT v.series_id FROM measurements v
+        WHERE v.project_id = r.project_id AND v.run_id = r.id AND v.visit_blocks IS NOT NULL OFFSET 0) m
+    WHERE r.project_id = $1::bigint AND r.session_id = $2);
+
+-- name: change_point_decide
+-- $1 project_id, $2 id or NULL (new), $3 series_id, $4 branch, $5 commit_id, $6 position of the first suspect, $7 before,
+-- $8 after, $9 rel_change, $10 rel_low, $11 rel_high, $12 p, $13 regression, $14 why it has no alert or NULL,
+-- $15 evidence (JSON)  -> id: a session decided that it is there
+WITH low AS MATERIALIZED (
+    SELECT coalesce((SELECT commit_id FROM branch_commits WHERE project_id = $1::bigint
+                     AND branch = $4 AND position = $6::bigint), $5::bigint) AS commit_id),
+changed AS (
+    UPDATE change_points SET commit_id = $5::bigint, commit_low_id = (SELECT commit_id FROM low),
+           commit_high_id = $5::bigint, before = $7::float8, after = $8::float8, rel_change = $9::float8,
+           rel_low = $10::float8, rel_high = $11::float8, p = $12::float8, regression = $13::boolean,
+           confirmed = true, firm = true, withheld = $14, withheld_detail = NULL, evidence = $15::jsonb,
+           updated_at = now(), gone_at = NULL
+    WHERE project_id = $1::bigint AND id = $2::bigint RETURNING id),
+made AS (
+    INSERT INTO change_points (project_id, series_id, commit_id, commit_low_id, commit_high_id, before, after,
+                               rel_change, rel_low, rel_high, p, regression, confirmed, firm, withheld, evidence)
+    SELECT $1::bigint, $3::bigint, $5::bigint, (SELECT commit_id FROM low), $5::bigint, $7::float8, $8::float8,
+           $9::float8, $10::float8, $11::float8, $12::float8, $13::boolean, true, true, $14, $15::jsonb
+    WHERE $2::bigint IS NULL RETURNING id)
+SELECT id FROM changed UNION ALL SELECT id FROM made;
+
+-- name: change_point_refute
+-- $1 project_id, $2 id, $3 evidence (JSON) or NULL (none any longer): it is gone
+UPDATE change_points SET gone_at = now(), updated_at = now(), withheld = 'gone', withheld_detail = NULL,
+       evidence = $3::jsonb
+WHERE project_id = $1::bigint AND id = $2::bigint AND gone_at IS NULL;
+
+-- name: change_point_undone_by
+-- $1 project_id, $2 id, $3 id of the change that brought the level back, or NULL
+UPDATE change_points x SET updated_at = now(), undone_commit_id = (
+    SELECT y.commit_id FROM change_points y WHERE y.project_id = x.project_id AND y.id = $3::bigint)
+WHERE x.project_id = $1::bigint AND x.id = $2::bigint;
+
+-- name: candidates_list
+-- $1 project_id, $2 branch or NULL, $3 machine_class or NULL, $4 limit  -> changes that only single measurements show,
+-- on series that sessions measure: the two commits to measure in blocks, the largest change first
+SELECT x.id, x.series_id, n.name AS benchmark, s.metric, s.backend, s.machine_class, s.branch,
+       x.withheld_detail ->> 'against' AS against, x.withheld_detail ->> 'commit' AS commit, x.rel_change, x.p,
+       x.withheld, x.withheld_detail::text AS withheld_detail
+FROM change_points x
+JOIN series s ON s.project_id = x.project_id AND s.id = x.series_id
+JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id
+WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.kind = 'step'
+  AND x.withheld IN ('needs_blocks', 'budget')
+  AND NOT EXISTS (SELECT 1 FROM alerts a WHERE a.project_id = x.project_id AND a.change_point_id = x.id)
+  AND ($2::text IS NULL OR s.branch = $2) AND ($3::text IS NULL OR s.machine_class = $3)
+ORDER BY abs(x.rel_change) DESC, x.id LIMIT $4::int;

@@ -1,0 +1,122 @@
+-- name: withheld_set
+-- $1 project_id, $2 change_point id[], $3 withheld[], $4 withheld_detail[] (JSON): why they have no alert
+UPDATE change_points x SET withheld = u.code, withheld_detail = u.detail::jsonb
+FROM unnest($2::bigint[], $3::text[], $4::text[]) AS u (id, code, detail)
+WHERE x.project_id = $1::bigint AND x.id = u.id
+  AND (x.withheld IS DISTINCT FROM u.code OR x.withheld_detail IS DISTINCT FROM u.detail::jsonb);
+
+-- name: commit_changes
+-- $1 project_id, $2 commit_id  -> change points that most likely lie there, the largest first
+SELECT x.id, x.series_id, b.name AS benchmark, s.metric, s.backend, s.machine_class, s.branch, x.rel_change,
+       x.rel_low, x.rel_high, x.p, x.regression, x.confirmed, x.firm,
+       (SELECT a.id FROM alerts a WHERE a.project_id = x.project_id AND a.change_point_id = x.id) AS alert_id,
+       x.withheld, x.withheld_detail::text AS withheld_detail
+FROM change_points x
+JOIN series s ON s.project_id = x.project_id AND s.id = x.series_id
+JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id
+WHERE x.project_id = $1::bigint AND x.commit_id = $2::bigint AND x.gone_at IS NULL AND x.kind = 'step'
+ORDER BY abs(x.rel_change) DESC, x.id LIMIT 1000;
+
+-- name: identical_code
+-- $1 project_id, $2 branch, $3 change_point id[]  -> id, benchmark, against, commit, position_low, position_high of
+-- those in whose place, with the commit before it, every measured commit has one known object code, the same,
+-- under one harness. Runs that make no points of a series (detect_points) say nothing here either.
+SELECT p.id, p.benchmark, p.against, p.commit, p.position_low, p.position_high
+FROM (
+    SELECT x.id, n.name AS benchmark, s.id AS series_id, bl.position AS position_low, bh.position AS position_high,
+           (SELECT c.sha FROM branch_commits q
+            JOIN commits c ON c.project_id = q.project_id AND c.id = q.commit_id
+            WHERE q.project_id = x.project_id AND q.branch = $2 AND q.position = bl.position - 1) AS against,
+           (SELECT c.sha FROM commits c WHERE c.project_id = x.project_id AND c.id = x.commit_high_id) AS commit
+    FROM change_points x
+    JOIN series s ON s.project_id = x.project_id AND s.id = x.series_id
+    JOIN benchmarks n ON n.project_id = s.project_id AND n.id = s.benchmark_id
+    JOIN branch_commits bl ON bl.project_id = x.project_id AND bl.branch = $2
+        AND bl.commit_id = x.commit_low_id
+    JOIN branch_commits bh ON bh.project_id = x.project_id AND bh.branch = $2
+        AND bh.commit_id = x.commit_high_id
+    WHERE x.project_id = $1::bigint AND x.id = ANY ($3::bigint[]) OFFSET 0) p
+CROSS JOIN LATERAL (
+    SELECT min(o.low) = max(o.high) AND count(*) > 1 AND count(o.low) = count(*)
+           AND bool_or(o.position = p.position_low - 1) AND min(o.harness_low) IS NOT DISTINCT FROM max(o.harness_high)
+           AS identical
+    FROM (
+        SELECT q.position, min(m.object) AS low, max(m.object) AS high,
+               min(m.harness) AS harness_low, max(m.harness) AS harness_high
+        FROM branch_commits q
+        JOIN LATERAL (
+            SELECT v.extra ->> 'object' AS object, k.fingerprint ->> 'harness' AS harness
+            FROM runs r
+            JOIN machines k ON k.id = r.machine_id
+            JOIN measurements v ON v.project_id = r.project_id AND v.run_id = r.id AND v.series_id = p.series_id
+            WHERE r.project_id = q.project_id AND r.commit_id = q.commit_id AND NOT r.infra
+              AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.project_id = r.project_id AND j.id = r.job_id
+                              AND (j.kind IN ('bisect', 'verify') OR j.fence > r.job_fence))
+            OFFSET 0) m ON true
+        WHERE q.project_id = $1::bigint AND q.branch = $2
+          AND q.position BETWEEN p.position_low - 1 AND p.position_high
+        GROUP BY q.position) o) i
+WHERE i.identical AND p.against IS NOT NULL;
+
+-- name: runtime_files
+-- $1 project_id, $2 benchmark  -> glob, of files that its programs read while they run; of its own row, else of
+-- the one for all benchmarks
+SELECT unnest(t.runtime) AS glob FROM (
+    SELECT runtime FROM benchmark_sources
+    WHERE project_id = $1::bigint AND benchmark IN ($2, '*') AND cardinality(runtime) > 0
+    ORDER BY benchmark = '*' LIMIT 1) t;
+
+-- name: range_paths
+-- $1 project_id, $2 branch, $3 and $4 positions  -> every path that the commits touch; NULL: of one it is not known
+SELECT u.path FROM branch_commits q
+JOIN commits c ON c.project_id = q.project_id AND c.id = q.commit_id
+LEFT JOIN LATERAL unnest(c.paths) AS u (path) ON true
+WHERE q.project_id = $1::bigint AND q.branch = $2 AND q.position BETWEEN $3::bigint AND $4::bigint
+  AND (u.path IS NOT NULL OR c.stub) LIMIT 100000;
+
+-- name: alert_ungroup
+-- $1 project_id, $2 alert_id: it accuses no commit any longer
+UPDATE alerts SET group_id = NULL, regroup = false
+WHERE project_id = $1::bigint AND id = $2::bigint AND (regroup OR group_id IS NOT NULL);
+
+-- name: identical_reconsider
+-- $1 project_id, $2 run_id[] that were judged: alerts in whose place one of them says what code it ran are looked
+-- at again. In steps from the runs on.
+WITH told AS MATERIALIZED (
+    SELECT DISTINCT m.series_id, r.commit_id
+    FROM unnest($2::bigint[]) AS u (id)
+    JOIN runs r ON r.project_id = $1::bigint AND r.id = u.id
+    CROSS JOIN LATERAL (
+        SELECT v.series_id FROM measurements v
+        WHERE v.project_id = r.project_id AND v.run_id = r.id AND v.extra ->> 'object' IS NOT NULL OFFSET 0) m),
+placed AS MATERIALIZED (
+    SELECT a.id, s.branch, x.commit_low_id, x.commit_high_id, t.commit_id
+    FROM told t
+    CROSS JOIN LATERAL (
+        SELECT o.id, o.series_id, o.change_point_id FROM alerts o
+        WHERE o.project_id = $1::bigint AND o.series_id = t.series_id AND NOT o.regroup
+          AND o.state IN ('untriaged', 'infrastructure') OFFSET 0) a
+    JOIN series s ON s.project_id = $1::bigint AND s.id = a.series_id
+    JOIN change_points x ON x.project_id = $1::bigint AND x.id = a.change_point_id AND x.kind = 'step'
+        AND x.gone_at IS NULL)
+UPDATE alerts SET regroup = true
+WHERE project_id = $1::bigint AND id IN (
+    SELECT p.id FROM placed p
+    JOIN branch_commits q ON q.project_id = $1::bigint AND q.branch = p.branch AND q.commit_id = p.commit_id
+    JOIN branch_commits bl ON bl.project_id = $1::bigint AND bl.branch = p.branch AND bl.commit_id = p.commit_low_id
+    JOIN branch_commits bh ON bh.project_id = $1::bigint AND bh.branch = p.branch AND bh.commit_id = p.commit_high_id
+    WHERE q.position BETWEEN bl.position - 1 AND bh.position);
+
+-- name: series_flaps
+-- $1 project_id, $2 series_id, $3 branch, $4 position  -> before, after of the changes from there on that went away
+-- twice or more at the same place, there now or not
+SELECT x.before, x.after FROM change_points x
+JOIN branch_commits b ON b.project_id = x.project_id AND b.branch = $3 AND b.commit_id = x.commit_id
+WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.kind = 'step' AND x.went_away >= 2
+  AND b.position >= $4::bigint
+ORDER BY x.id LIMIT 100;
+
+-- name: series_two_speeds
+-- $1 project_id, $2 series_id, $3 names of machines
+UPDATE series SET two_speeds = $3::text[]
+WHERE project_id = $1::bigint AND id = $2::bigint AND two_speeds IS DISTINCT FROM $3::text[];

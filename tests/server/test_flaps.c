@@ -1,0 +1,111 @@
+/* Changes that go away and come back at the same place. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "tests/server/fixture.h"
+
+#define STEP_AT 25
+
+static void ingest(pfc_db *db, int64_t p, unsigned first, unsigned last, double center)
+{
+    for (unsigned n = first; n <= last; n++) {
+        pfc_run *run = fx_run(n);
+
+        fx_measure(run, "gemm/a", "time_ns", center, 0.005, 12, 3, n * 17);
+        fx_ingest(db, p, run);
+    }
+    fx_detect(db);
+}
+
+static void expect_state(pfc_db *db, int64_t p, const char *state)
+{
+    const pfc_alert_filter filter = { .project_id = p };
+    pfc_alerts alerts = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_alerts_list(db, &filter, (pfc_page){ 0 }, &alerts, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(sz, alerts.len, 1));
+    cr_assert(eq(str, (char *)alerts.items[0].state, (char *)state));
+    pfc_rows_clear(&alerts);
+}
+
+static void expect_two_speeds(pfc_db *db, int64_t p, const char *expected)
+{
+    const pfc_series_filter filter = { .benchmark = "gemm/a" };
+    pfc_series_rows rows = { 0 };
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_series_list(db, p, &filter, (pfc_page){ 0 }, &rows, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(str, (char *)rows.items[0].two_speeds_json, (char *)expected));
+    pfc_rows_clear(&rows);
+}
+
+/* The points of the new level are the machine's, and then they are not: the change goes and comes. */
+static void hide(const char *url, bool hidden)
+{
+    pfc_test_sql(url, hidden
+                          ? "UPDATE runs SET infra = true WHERE commit_id IN (SELECT commit_id FROM"
+                            " branch_commits WHERE position BETWEEN 25 AND 50)"
+                          : "UPDATE runs SET infra = false");
+}
+
+Test(flaps, a_change_that_went_away_twice_is_not_alerted_again_and_names_the_machine)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    int64_t p = fx_project(db);
+
+    fx_commits(db, p, 1, 80);
+    ingest(db, p, 1, STEP_AT - 1, 100);
+    ingest(db, p, STEP_AT, 50, 115);
+    expect_state(db, p, "untriaged");
+    hide(url, true);
+    ingest(db, p, 51, 51, 100);
+    expect_state(db, p, "noise");
+    hide(url, false);
+    pfc_test_sql(url, "UPDATE runs SET infra = true WHERE commit_id IN"
+                      " (SELECT commit_id FROM branch_commits WHERE position = 51)");
+    ingest(db, p, 52, 52, 115);
+    expect_state(db, p, "untriaged");
+    expect_two_speeds(db, p, "[]");
+
+    hide(url, true);
+    pfc_test_sql(url, "UPDATE runs SET infra = true WHERE commit_id IN"
+                      " (SELECT commit_id FROM branch_commits WHERE position >= 51)");
+    ingest(db, p, 53, 53, 100);
+    expect_state(db, p, "noise");
+    hide(url, false);
+    pfc_test_sql(url, "UPDATE runs SET infra = true WHERE commit_id IN"
+                      " (SELECT commit_id FROM branch_commits WHERE position IN (51, 53))");
+    ingest(db, p, 54, 56, 115);
+    expect_state(db, p, "noise");
+    expect_two_speeds(db, p, "[\"host-1\"]");
+    free(url);
+    pfc_db_close(db);
+}
+
+/* Once the series is measured in sessions, their blocks alone open it again. */
+Test(flaps, an_alert_of_a_series_in_sessions_stays_away_without_blocks)
+{
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    int64_t p = fx_project(db);
+
+    fx_commits(db, p, 1, 80);
+    ingest(db, p, 1, STEP_AT - 1, 100);
+    ingest(db, p, STEP_AT, 50, 115);
+    expect_state(db, p, "untriaged");
+    pfc_test_sql(url, "UPDATE series SET in_blocks = true");
+    hide(url, true);
+    ingest(db, p, 51, 51, 100);
+    expect_state(db, p, "noise");
+    hide(url, false);
+    pfc_test_sql(url, "UPDATE runs SET infra = true WHERE commit_id IN"
+                      " (SELECT commit_id FROM branch_commits WHERE position = 51)");
+    ingest(db, p, 52, 52, 115);
+    expect_state(db, p, "noise");
+    free(url);
+    pfc_db_close(db);
+}
