@@ -50,6 +50,28 @@ function manySeries(n) {
   })) };
 }
 
+/** One night; of all but the newest no series is left. */
+function nightOf(id) {
+  const row = fixture("nights").sessions.find((s) => s.id === id);
+  if (!row || id === fixture("night").id) return fixture("night");
+  return { ...row, series: [] };
+}
+
+/** One run a build of the night; its number is 9000 and the build's place. */
+function runsOfNight(commit) {
+  const at = Object.keys(fixture("visits")).indexOf(commit ?? "");
+  return at < 0 ? null : { next_cursor: null, runs: [{ ...fixture("runs").runs[0], run_id: 9000 + at, commit, session: fixture("night").id }] };
+}
+
+function documentOfNight(number) {
+  const visits = Object.values(fixture("visits"))[number - 9000];
+  if (!visits) return null;
+  const { id, anchor, base, series } = fixture("night");
+  const run = fixture("run");
+  return { ...run, run_id: number, session: { id, anchor, base }, measurements: series.map(({ benchmark, metric, backend, unit }) => ({
+    ...run.measurements[0], benchmark, metric, backend, unit, visits })) };
+}
+
 /** state: {empty, broken, token, long, many} switches what the API answers; `patches` collects what was sent. */
 export function startMock(dist, state) {
   const manifest = JSON.parse(readFileSync(join(dist, "manifest.json"), "utf8"));
@@ -72,7 +94,10 @@ export function startMock(dist, state) {
     }],
     [/^\/projects\/[^/]+\/commits$/, () => list("commits")],
     [/^\/projects\/[^/]+\/commits\/[^/]+$/, () => fixture("commit")],
-    [/^\/projects\/[^/]+\/runs$/, () => list("runs")],
+    [/^\/projects\/[^/]+\/runs$/, (url) => runsOfNight(url.searchParams.get("commit")) ?? list("runs")],
+    [/^\/projects\/[^/]+\/sessions$/, () => list("nights", "sessions")],
+    [/^\/projects\/[^/]+\/sessions\/\w+$/, (url) => ({ ...nightOf(url.pathname.split("/").pop()), ...state.night })],
+    [/^\/projects\/[^/]+\/candidates$/, () => list("candidates")],
     [/^\/series\/\d+$/, () => (state.long ? longSeries(state.long) : fixture("series"))],
     [/^\/series\/\d+\/replay$/, (url) => {
       /* The shape of the real answer; a floor above a change's size hides it, a lax alpha adds one. */
@@ -98,7 +123,7 @@ export function startMock(dist, state) {
     [/^\/environment\/\d+$/, () => ({ ...fixture("environment").events[0], ...state.event })],
     [/^\/jobs$/, () => list("jobs")],
     [/^\/runners$/, () => list("runners")],
-    [/^\/runs\/\w+$/, () => fixture("run")],
+    [/^\/runs\/\w+$/, (url) => documentOfNight(Number(url.pathname.split("/").pop())) ?? fixture("run")],
     [/^\/machines$/, () => list("machines")],
     [/^\/bisections$/, () => list("bisections")],
     [/^\/bisections\/\d+$/, () => fixture("bisection")],

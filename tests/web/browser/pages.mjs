@@ -2,6 +2,7 @@
 // then the ways through them that people take.
 import assert from "node:assert/strict";
 import { COLOURS, openPage, overflow, settled, shoot, startBrowser, violations } from "./browser.mjs";
+import { nightWalks } from "./night_walks.mjs";
 import { walks } from "./walks.mjs";
 import { startMock } from "./mock.mjs";
 
@@ -12,7 +13,9 @@ const only = process.argv[2] ?? "";
 const A = "0".repeat(40);
 const PAGES = {
   overview: "/", series_list: "/p/kernels/series", series: "/series/101",
-  series_log_time: "/series/101?x=time&y=log", commits: "/p/kernels/commits",
+  series_ratio: "/series/101?show=ratio&at=12b774678021", series_log_time: "/series/101?x=time&y=log", commits: "/p/kernels/commits",
+  nights: "/p/kernels/nights", night: `/p/kernels/nights/${"3f".repeat(16)}`,
+  night_open: `/p/kernels/nights/${"3f".repeat(16)}?commit=12b774678021&series=${encodeURIComponent("gemm/f32/m64n64k64|time_ns|cpu-avx2")}`,
   commit: `/p/kernels/commit/${A}`, compare: `/compare?project=kernels&a=${A.slice(0, 12)}&b=${A}`,
   compare_form: "/compare", alerts: "/alerts?project=kernels&state=all", alert: "/alerts/31", jobs: "/jobs?project=kernels",
   run: "/runs/1072", machines: "/machines", bisections: "/bisections", bisection: "/bisections/4",
@@ -72,7 +75,7 @@ try {
     }
     await view.close();
   }
-  for (const [name, walk] of Object.entries(walks)) {
+  for (const [name, walk] of Object.entries({ ...walks, ...nightWalks })) {
     await check(name, async () => {
       for (const key of Object.keys(state)) delete state[key];
       state.patches = [];

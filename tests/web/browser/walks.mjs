@@ -2,17 +2,17 @@
 import assert from "node:assert/strict";
 import { openPage, settled, shoot, violations, WAIT_MS } from "./browser.mjs";
 
-const wide = { width: 1280, theme: "light" };
-const until = (page, test, arg) => page.waitForFunction(test, arg, { timeout: WAIT_MS });
+export const wide = { width: 1280, theme: "light" };
+export const until = (page, test, arg) => page.waitForFunction(test, arg, { timeout: WAIT_MS });
 // What the page itself says of its address: page.url() hears of a change a moment later.
-const param = (page, name) => page.evaluate((n) => new URLSearchParams(location.search).get(n), name);
+export const param = (page, name) => page.evaluate((n) => new URLSearchParams(location.search).get(n), name);
 const paramFits = (page, name, pattern) => until(page,
   ([n, p]) => new RegExp(p).test(new URLSearchParams(location.search).get(n) ?? ""), [name, pattern.source]);
 const paramLeaves = (page, name, old) => until(page,
   ([n, o]) => new URLSearchParams(location.search).get(n) !== o, [name, old]);
 const refusals = /the server responded with a status of (401|503)/;
 
-async function withPage(browser, options, body) {
+export async function withPage(browser, options, body) {
   const view = await openPage(browser, options);
   try {
     await body(view.page);

@@ -1,4 +1,4 @@
-/* The documents of the HTTP API (server/API.md), member for member. */
+/* The documents of the HTTP API (server/API.md), member for member; those of sessions are in night.ts. */
 
 export interface Project {
   name: string; branch: string; repo_url: string | null; commits: number; runs: number; alerts_open: number;
@@ -19,23 +19,36 @@ export interface CommitValue {
   series_id: number; benchmark: string; metric: string; backend: string; unit: string; direction: string;
   median: number; low: number | null; high: number | null; n: number; parent_median: number | null;
   rel_change: number | null; rel_low: number | null; rel_high: number | null; p: number | null; p_adjusted: number | null;
-  margin_rel: number | null; verdict: string | null;
+  margin_rel: number | null; verdict: string | null; alert_id?: number | null; why_no_alert?: WhyNoAlert | null;
 }
 export interface RunRow {
   run_id: number; id: string; commit: string; suite: string; machine_class: string; started_at: string;
-  measurements: number; infra: boolean; extra?: boolean;
+  measurements: number; infra: boolean; extra?: boolean; session?: string | null; /* measured in blocks, with others */
 }
 export interface CommitDetail extends Omit<Commit, "runs"> { paths: string[]; runs: RunRow[]; values: CommitValue[];
   against_parent: { commit: string; margin_rel: number; summary: CompareReply["summary"] } | null;
   broken?: BrokenHere[];
+  changes?: CommitChange[];
 }
 export interface BrokenHere { benchmark: string; metric: string; backend: string; machine_class: string; reason: string; run_id: number }
-export interface SeriesChange { rel_change: number; direction: string; status: string; firm?: boolean; commit: string }
+/* Why a change has no alert; null: it has one. */
+export interface WhyNoAlert { code: string; sentence: string }
+/* What the blocks of a session decided of a change. */
+export interface BlocksEvidence {
+  kind: "blocks"; session: string; against: string; commit: string; verdict: "different" | "same"; rounds: number;
+  rel_low: number | null; rel_high: number | null; margin: number | null; p: number | null; p_adjusted: number | null;
+}
+export interface CommitChange {
+  series_id: number; benchmark: string; metric: string; backend: string; machine_class: string; branch: string; rel_change: number;
+  rel_low: number; rel_high: number; p: number | null; direction: string; status: string; firm: boolean; alert_id: number | null; why_no_alert: WhyNoAlert | null;
+}
+export interface SeriesChange { rel_change: number; direction: string; status: string; firm?: boolean; commit: string; alert_id?: number | null; why_no_alert?: WhyNoAlert | null }
 export interface Series {
   id: number; project?: string; benchmark: string; metric: string; backend: string; machine_class: string;
   branch: string; unit: string; direction: string; exact: boolean; headline: boolean; points: number;
   last: { commit: string; time: string; median: number } | null; change: SeriesChange | null;
-  noise_rel: number | null; watching?: number; watching_of?: number; reason?: string | null; detectable_rel?: number | null; points_for_1pct?: number | null; judged?: boolean;
+  noise_rel: number | null; watching?: number; watching_of?: number; reason?: string | null; anchor?: string | null; two_speeds?: string[]; /* machines */
+  detectable_rel?: number | null; points_for_1pct?: number | null; judged?: boolean;
   spark?: (number | null)[];
 }
 export interface SeriesColumns {
@@ -43,11 +56,14 @@ export interface SeriesColumns {
   position: (number | null)[]; median: (number | null)[]; low: (number | null)[]; high: (number | null)[];
   min: (number | null)[]; max?: (number | null)[]; n: number[]; run_id: (number | null)[];
   fingerprint: (string | null)[]; infra: boolean[];
+  /* to the anchor; null where a point has none */
+  ratio?: (number | null)[]; ratio_low?: (number | null)[]; ratio_high?: (number | null)[]; session?: (string | null)[];
 }
 export interface ChangePoint {
   index: number; index_low: number; index_high: number; commit: string; commit_low: string; commit_high: string;
   before: number; after: number; rel_change: number; rel_low: number; rel_high: number; p: number;
-  direction: string; status: string; firm?: boolean; alert_id: number | null;
+  direction: string; status: string; firm?: boolean; alert_id: number | null; why_no_alert?: WhyNoAlert | null;
+  blocks?: BlocksEvidence | null;
 }
 export interface Boundary { index: number; fields: string[] }
 export interface SeriesReply {
@@ -66,7 +82,7 @@ export interface CompareRow {
   series_id: number | null; benchmark: string; metric: string; backend: string; unit: string; direction: string; a: CompareSide;
   b: CompareSide; rel_change: number | null; rel_low: number | null; rel_high: number | null; p: number | null; p_adjusted: number | null; margin_rel: number;
   verdict: string; noise_rel: number | null; fingerprint_differs: string[]; machine_class?: string;
-  broken?: string[]; reason?: string | null;
+  broken?: string[]; reason?: string | null; more_runs?: number | null; /* a side, that are expected to decide it */
 }
 /* What is not the same on the machines of the two; null: not recorded there. */
 export interface Differing { field: string; a: string | null; b: string | null }
@@ -81,7 +97,7 @@ export interface Alert {
   machine_class: string; unit: string; state: string; direction: string; before: number; after: number;
   rel_change: number; rel_low: number; rel_high: number; p: number; commit: string | null; /* null: of a drift */ commit_low: string;
   commit_high: string; culprit: string | null; created_at: string; updated_at: string; note: string | null;
-  accepted?: boolean; undone_by?: string | null; group?: AlertGroup | null; evidence?: string; worth?: number; kind?: string; reason?: string | null;
+  accepted?: boolean; undone_by?: string | null; group?: AlertGroup | null; evidence?: string; two_speeds?: string[]; blocks?: BlocksEvidence | null; worth?: number; kind?: string; reason?: string | null;
   event_id?: number | null; suspect?: { commit: string; subject: string | null; author: string | null; named: boolean } | null;
   title?: string; drift?: Drift | null;
   boundary?: { name: string; before: string | null; now: string | null }[] | null; /* of kind toolchain, harness */
@@ -129,7 +145,10 @@ export interface Job {
   id: number; project: string; kind: string; state: string; commit: string; priority: number; tries: number;
   runner: string | null; position: number | null; expected_wait?: JobWait | null; wait_reason?: string | null; reason: string | null; progress?: string | null; created_at: string;
   started_at: string | null; finished_at: string | null;
+  session?: string | null; /* that it brought */
+  blocks?: JobBlocks | null; /* builds that are measured together, as one session */
 }
+export interface JobBlocks { commits: string[]; base: string; anchors: string[]; budget_s: number; margin?: number; rounds?: number }
 export interface Runner {
   name: string; machine_class: string; last_seen_at: string; job_id: number | null; labels: Record<string, string>;
 }
@@ -161,6 +180,8 @@ export interface Bisection {
   /* what a budget left open; all null unless stopped */
   stopped?: string | null; budget_runs?: number | null; candidates?: number | null; probability_none?: number | null;
   likeliest?: { commit: string; probability: number } | null; expected_more_runs?: number | null;
+  /* the bad end against the good one; no regression is one whose worse side lies within the margin */
+  difference?: { rel_change: number | null; rel_low: number | null; rel_high: number | null; margin: number | null; within: boolean; more_runs: number | null } | null;
 }
 /** Fresh pairs of a named commit and the one before it. */
 export interface Verification {
@@ -170,11 +191,12 @@ export interface Verification {
 export interface Measurement {
   benchmark: string; metric: string; backend: string; unit: string; direction: string; exact?: boolean;
   status: string; reason?: string | null; samples?: (number | number[])[]; params?: Record<string, string>;
-  extra?: Record<string, string>;
+  extra?: Record<string, string>; visits?: [number, number][]; /* block and position of each process */
 }
 export interface RunDocument {
   run_id: number; id: string; project?: string; commit?: string; branch?: string | null; suite: string;
   suite_hash?: string; started_at: string; finished_at: string; job_id?: number | null; infra?: boolean;
+  session?: { id: string; anchor: string; base: string } | null;
   machine: { name: string; class?: string; machine_class?: string; fingerprint: Record<string, string>; fingerprint_hash?: string };
   measurements: Measurement[];
 }

@@ -139,6 +139,16 @@ export function formatDuration(seconds: number | null | undefined): string {
   return `${Math.floor(m / 60)}${NBSP}h${m % 60 ? ` ${m % 60}${NBSP}min` : ""}`;
 }
 
+/** Seconds of work that is still to do, as whole minutes, rounded up: "14 minutes". */
+export function formatMinutes(seconds: number): string {
+  return plural(Math.ceil(seconds / 60), "minute");
+}
+
+/** A ratio with the digits that tell 0.01 % from nothing: "1.0312". */
+export function formatRatio(ratio: number | null | undefined): string {
+  return ratio === null || ratio === undefined || !Number.isFinite(ratio) ? "\u2013" : ratio.toFixed(ratio < 10 ? 4 : 2);
+}
+
 /** How long before `now`, both in milliseconds: "just now", "5 min ago", "3 days ago". */
 export function formatAgo(then: number, now: number): string {
   const s = Math.round((now - then) / 1000);

@@ -8,6 +8,8 @@ test("every link leads back to the page it was made for", () => {
   assert.deepEqual(matchRoute(href.seriesList(odd)), { page: "seriesList", project: odd });
   assert.deepEqual(matchRoute(href.commits("k")), { page: "commits", project: "k" });
   assert.deepEqual(matchRoute(href.commit("k", "abc")), { page: "commit", project: "k", id: "abc" });
+  assert.deepEqual(matchRoute(href.nights(odd)), { page: "nights", project: odd });
+  assert.deepEqual(matchRoute(href.night("k", odd)), { page: "night", project: "k", id: odd });
   assert.deepEqual(matchRoute(href.series(7)), { page: "series", id: "7" });
   assert.deepEqual(matchRoute(href.alert(3)), { page: "alert", id: "3" });
   assert.deepEqual(matchRoute(href.run("ff")), { page: "run", id: "ff" });

@@ -5,6 +5,8 @@ export type Route =
   | { page: "seriesList"; project: string }
   | { page: "commits"; project: string }
   | { page: "commit"; project: string; id: string }
+  | { page: "nights"; project: string }
+  | { page: "night"; project: string; id: string }
   | { page: "series"; id: string }
   | { page: "compare" }
   | { page: "alerts" }
@@ -33,6 +35,8 @@ export function matchRoute(path: string): Route {
     if (p.length === 2 || (p.length === 3 && c === "series")) return { page: "seriesList", project: b };
     if (p.length === 3 && c === "commits") return { page: "commits", project: b };
     if (p.length === 4 && c === "commit" && d !== undefined) return { page: "commit", project: b, id: d };
+    if (p.length === 3 && c === "nights") return { page: "nights", project: b };
+    if (p.length === 4 && c === "nights" && d !== undefined) return { page: "night", project: b, id: d };
     return { page: "missing" };
   }
   if (p.length === 1) {
@@ -65,6 +69,8 @@ export const href = {
   series: (id: number | string, query: Query = {}) => withQuery(`/series/${e(String(id))}`, query),
   commits: (project: string) => `/p/${e(project)}/commits`,
   commit: (project: string, id: string) => `/p/${e(project)}/commit/${e(id)}`,
+  nights: (project: string) => `/p/${e(project)}/nights`,
+  night: (project: string, id: string, query: Query = {}) => withQuery(`/p/${e(project)}/nights/${e(id)}`, query),
   compare: (project: string | null, a?: string | null, b?: string | null) => withQuery("/compare", { project, a, b }),
   alerts: (project?: string | null, state?: string | null) => withQuery("/alerts", { project, state }),
   eventAlerts: (project: string, id: number) => withQuery("/alerts", { project, state: "all", event: id }),

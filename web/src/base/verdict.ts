@@ -63,3 +63,19 @@ const STATES: Record<string, Judgement> = {
 export function judgeState(state: string): Judgement {
   return STATES[state] ?? { tone: "quiet", icon: "dot", word: state.replace(/_/g, " ") };
 }
+
+const NIGHT: Record<string, Judgement> = {
+  slower: { tone: "bad", icon: "alert", word: "slower" },
+  faster: { tone: "good", icon: "check", word: "faster" },
+  same: { tone: "quiet", icon: "flat", word: "same" },
+  undecided: { tone: "warn", icon: "question", word: "undecided" },
+  identical: { tone: "quiet", icon: "flat", word: "identical" },
+  broken: { tone: "bad", icon: "cross", word: "broken" },
+  not_measured: { tone: "quiet", icon: "dot", word: "not measured" },
+};
+
+/** A commit's verdict in a session; `regression` and `improvement` are those of one boundary of one series. */
+export function judgeNight(verdict: string): Judgement {
+  const alike: Record<string, string> = { regression: "slower", improvement: "faster" };
+  return NIGHT[alike[verdict] ?? verdict] ?? { tone: "quiet", icon: "dot", word: verdict.replace(/_/g, " ") };
+}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SeriesReply } from "../api/types";
-import { edgeBefore, measuredBefore, nearest, parseSpan, plotOf, rowOfCommit, spanText, xOf } from "./columns";
+import { edgeBefore, hasRatios, measuredBefore, nearest, parseSpan, plotOf, rowOfCommit, spanText, xOf } from "./columns";
 
 function reply(): SeriesReply {
   const commit = ["aaaa000011112222", "bbbb000011112222", "cccc000011112222", "dddd000011112222"];
@@ -57,6 +57,18 @@ test("relative mode divides by the first value", () => {
   const line = plotOf(reply(), "commits", "relative").line;
   assert.equal(line[0], 100);
   assert.ok(Math.abs((line[1] ?? 0) - 120) < 1e-9);
+});
+
+test("ratios are drawn as they are, with their intervals, and points without one leave a gap", () => {
+  const r = reply();
+  assert.equal(hasRatios(r), false);
+  Object.assign(r.columns, { ratio: [null, 1.02, null, 1], ratio_low: [null, 1.01, null, 1], ratio_high: [null, 1.03, null, 1] });
+  assert.equal(hasRatios(r), true);
+  const p = plotOf(r, "commits", "linear", "ratio");
+  assert.deepEqual([p.line, p.low, p.high], [[null, 1.02, null, 1], [null, 1.01, null, 1], [null, 1.03, null, 1]]);
+  assert.deepEqual(p.min, [null, null, null, null]);
+  assert.deepEqual(p.scale, { factor: 1, unit: "ratio to the anchor" });
+  assert.ok(Math.abs((plotOf(r, "commits", "relative", "ratio").line[3] ?? 0) - 100 / 1.02) < 1e-9);
 });
 
 test("ranges travel through the address as short ids, in either order", () => {

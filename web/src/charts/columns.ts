@@ -4,6 +4,8 @@ import type { SeriesReply } from "../api/types";
 
 export type XMode = "commits" | "time";
 export type YMode = "linear" | "log" | "relative";
+/** What is drawn of a point: its value, or its ratio to the series' anchor. */
+export type Shown = "values" | "ratio";
 
 export interface Plot {
   /** Ascending x: commit positions, or Unix seconds. */
@@ -20,10 +22,16 @@ export interface Plot {
   scale: Scale;
 }
 
-/** Values divided by this in relative mode: the first measured median. */
-function baseOf(reply: SeriesReply): number {
-  const { median, infra } = reply.columns;
-  return median.find((v, i) => v !== null && v !== 0 && !infra[i]) ?? 1;
+type Column = readonly (number | null)[];
+
+/** Whether any point has a ratio to the anchor. */
+export function hasRatios(reply: SeriesReply): boolean {
+  return (reply.columns.ratio ?? []).some((v) => v !== null);
+}
+
+/** Values divided by this in relative mode: the first one that is drawn. */
+function baseOf(middle: Column, infra: readonly boolean[]): number {
+  return middle.find((v, i) => v !== null && v !== 0 && !infra[i]) ?? 1;
 }
 
 function axis(reply: SeriesReply, mode: XMode): number[] {
@@ -34,8 +42,11 @@ function axis(reply: SeriesReply, mode: XMode): number[] {
   return rising ? positions.map((p) => p ?? 0) : positions.map((_, i) => i);
 }
 
-export function plotOf(reply: SeriesReply, xMode: XMode, yMode: YMode): Plot {
+export function plotOf(reply: SeriesReply, xMode: XMode, yMode: YMode, shown: Shown = "values"): Plot {
   const c = reply.columns;
+  const none: Column = [];
+  const [middle, lows, highs, mins] = shown === "ratio" ? [c.ratio ?? none, c.ratio_low ?? none, c.ratio_high ?? none, none]
+    : [c.median, c.low, c.high, c.min];
   const raw = axis(reply, xMode);
   const order = raw.map((_, i) => i);
   if (xMode === "time") order.sort((a, b) => (raw[a] ?? 0) - (raw[b] ?? 0) || a - b);
@@ -44,7 +55,9 @@ export function plotOf(reply: SeriesReply, xMode: XMode, yMode: YMode): Plot {
 
   let scale: Scale;
   if (yMode === "relative") {
-    scale = { factor: 100 / baseOf(reply), unit: "% of the first" };
+    scale = { factor: 100 / baseOf(middle, c.infra), unit: "% of the first" };
+  } else if (shown === "ratio") {
+    scale = { factor: 1, unit: "ratio to the anchor" };
   } else {
     let top = 0;
     for (const v of c.median) if (v !== null && Math.abs(v) > top) top = Math.abs(v);
@@ -55,16 +68,16 @@ export function plotOf(reply: SeriesReply, xMode: XMode, yMode: YMode): Plot {
     const shown = v * scale.factor;
     return yMode === "log" && shown <= 0 ? null : shown;
   };
-  const pick = (column: readonly (number | null)[], want: (row: number) => boolean) =>
+  const pick = (column: Column, want: (row: number) => boolean) =>
     order.map((row) => (want(row) ? show(column[row]) : null));
   const clean = (row: number) => !c.infra[row];
   return {
     xs: order.map((row) => raw[row] ?? 0),
-    line: pick(c.median, clean),
-    low: pick(c.low, clean),
-    high: pick(c.high, clean),
-    min: pick(c.min, clean),
-    infra: pick(c.median, (row) => !clean(row)),
+    line: pick(middle, clean),
+    low: pick(lows, clean),
+    high: pick(highs, clean),
+    min: pick(mins, clean),
+    infra: pick(middle, (row) => !clean(row)),
     order, place, scale,
   };
 }

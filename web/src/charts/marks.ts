@@ -2,7 +2,7 @@
 import uPlot from "uplot";
 import type { SeriesReply } from "../api/types";
 import { readStatus } from "../base/verdict";
-import { edgeBefore, xOf, type Plot, type YMode } from "./columns";
+import { edgeBefore, xOf, type Plot, type Shown, type YMode } from "./columns";
 
 export interface Palette {
   line: string; band: string; min: string; infra: string; grid: string; text: string; surface: string;
@@ -23,6 +23,7 @@ export interface Marks {
   reply: SeriesReply;
   plot: Plot;
   yMode: YMode;
+  shown: Shown;
   selected: number | null;
   range: [number, number] | null;
 }
@@ -94,6 +95,27 @@ function drawLevels(u: uPlot, m: Marks, p: Palette, ctx: CanvasRenderingContext2
   ctx.globalAlpha = 1;
 }
 
+/** Intervals of ratios: each is of its own fit, so no band joins them. */
+function drawWhiskers(u: uPlot, m: Marks, p: Palette, ctx: CanvasRenderingContext2D): void {
+  const cap = 3 * uPlot.pxRatio;
+  ctx.strokeStyle = p.line;
+  ctx.lineWidth = 1.25 * uPlot.pxRatio;
+  ctx.beginPath();
+  m.plot.xs.forEach((at, i) => {
+    const [low, high] = [m.plot.low[i], m.plot.high[i]];
+    if (low === null || low === undefined || high === null || high === undefined) return;
+    const x = vertical(u, at) + 0.5;
+    const [top, bottom] = [u.valToPos(high, "y", true), u.valToPos(low, "y", true)];
+    ctx.moveTo(x, top);
+    ctx.lineTo(x, bottom);
+    for (const y of [top, bottom]) {
+      ctx.moveTo(x - cap, y);
+      ctx.lineTo(x + cap, y);
+    }
+  });
+  ctx.stroke();
+}
+
 /** A flag at the top of a change: the arrow tells the sign, the word is in the table below the chart. */
 function drawFlag(ctx: CanvasRenderingContext2D, x: number, top: number, up: boolean, colour: string, hollow: boolean): void {
   const s = 5.5 * uPlot.pxRatio;
@@ -130,7 +152,9 @@ export function drawAbove(u: uPlot, m: Marks, p: Palette): void {
       ctx.setLineDash([]);
       ctx.fillText(b.fields.join(", "), x + 5 * px, bottom - 7 * px);
     }
-    drawLevels(u, m, p, ctx);
+    /* The levels of changes are values; they have no place among ratios. */
+    if (m.shown === "values") drawLevels(u, m, p, ctx);
+    else drawWhiskers(u, m, p, ctx);
     for (const c of m.reply.changes) {
       const x = vertical(u, edgeBefore(m.plot, c.index)) + 0.5;
       const colour = toneOf(p, c.direction, readStatus(c));

@@ -1,9 +1,30 @@
 /* What a point of a series is: commit, value, and how it compares with the one before. */
 import type { ComponentChildren } from "preact";
 import type { SeriesReply } from "../api/types";
-import { formatChange, formatInterval, formatValue, formatWhen, parseTime, plural, shortId } from "../base/format";
+import { formatChange, formatInterval, formatRatio, formatValue, formatWhen, parseTime, plural, shortId } from "../base/format";
 import { relChange } from "../base/numbers";
-import { measuredBefore } from "./columns";
+import { measuredBefore, type Shown } from "./columns";
+
+/** "1.0312 (1.0271 to 1.0353) of the anchor 1360f43c2f"; "" where the point has no ratio. */
+export function ratioText(reply: SeriesReply, row: number): string {
+  const c = reply.columns;
+  const ratio = c.ratio?.[row] ?? null;
+  if (ratio === null) return "";
+  const [low, high] = [c.ratio_low?.[row] ?? null, c.ratio_high?.[row] ?? null];
+  const interval = low === null || high === null ? "" : ` (${formatRatio(low)} to ${formatRatio(high)})`;
+  return `${formatRatio(ratio)}${interval} of the anchor ${shortId(reply.series.anchor)}`;
+}
+
+/** Why the change at this point has no alert, in the service's words; "" where there is none, or an alert. */
+export function silenceAt(reply: SeriesReply, row: number): string {
+  return reply.changes.find((c) => c.index === row)?.why_no_alert?.sentence ?? "";
+}
+
+/** How the point was measured: "blocks, night 3f3f3f3f"; "" for single runs. */
+export function evidenceText(reply: SeriesReply, row: number): string {
+  const session = reply.columns.session?.[row];
+  return session ? `block evidence, night ${session.slice(0, 8)}` : "";
+}
 
 /** One sentence for screen readers, and for the text beside the chart. */
 export function describePoint(reply: SeriesReply, row: number): string {
@@ -17,13 +38,15 @@ export function describePoint(reply: SeriesReply, row: number): string {
     value === null || value === undefined ? "not measured" : `median ${formatValue(value, unit)}`,
   ];
   if (Number.isFinite(rel)) words.push(`${formatChange(rel)} to the point before`);
+  words.push(ratioText(reply, row), evidenceText(reply, row));
+  if (silenceAt(reply, row)) words.push(`no alert: ${silenceAt(reply, row)}`);
   if (c.infra[row]) words.push("kept out of detection: the machine moved");
   return words.filter((w) => w !== "").join(", ") + ".";
 }
 
 const CARD = 316;
 
-export function PointCard(props: { reply: SeriesReply; row: number; x: number; y: number; width: number; verdict?: (row: number) => ComponentChildren }) {
+export function PointCard(props: { reply: SeriesReply; of: Shown; row: number; x: number; y: number; width: number; verdict?: (row: number) => ComponentChildren }) {
   const { reply, row } = props;
   const c = reply.columns;
   const unit = reply.series.unit;
@@ -31,16 +54,20 @@ export function PointCard(props: { reply: SeriesReply; row: number; x: number; y
   const low = c.low[row] ?? null;
   const high = c.high[row] ?? null;
   const before = measuredBefore(reply, row);
-  const rel = before < 0 ? NaN : relChange(c.median[before], value);
+  const shown = props.of === "ratio" ? c.ratio ?? [] : c.median;
+  const rel = before < 0 ? NaN : relChange(shown[before], shown[row]);
   const wide = props.width > CARD + 60;
   const left = !wide ? 8 : props.x + 18 + CARD < props.width ? props.x + 18 : Math.max(4, props.x - CARD - 18);
   return (
     <div class="point-card" style={{ left: `${left}px`, top: `${Math.max(4, props.y - 60)}px`, width: wide ? `${CARD}px` : "auto" }}>
       <div class="point-subject">{c.subject[row] ?? "(no subject)"}</div>
       <div class="point-meta"><code>{shortId(c.commit[row])}</code> {c.author[row]} · {formatWhen(parseTime(c.time[row]))}</div>
-      <div class="point-value">{formatValue(value, unit)}</div>
-      {low !== null && high !== null && <div class="point-meta">{formatInterval(low, high, unit)} · {plural(c.n[row] ?? 0, "sample")}</div>}
-      {Number.isFinite(rel) && <div class="point-meta">{formatChange(rel)} to the point before{props.verdict?.(row)}</div>}
+      <div class="point-value">{props.of === "ratio" ? formatRatio(c.ratio?.[row]) : formatValue(value, unit)}</div>
+      {props.of === "values" && low !== null && high !== null && <div class="point-meta">{formatInterval(low, high, unit)} · {plural(c.n[row] ?? 0, "sample")}</div>}
+      {Number.isFinite(rel) && <div class="point-meta">{formatChange(rel)} to the point before{props.of === "values" && props.verdict?.(row)}</div>}
+      {ratioText(reply, row) && <div class="point-meta">{ratioText(reply, row)}{props.of === "ratio" ? `; ${formatValue(value, unit)}` : ""}</div>}
+      {evidenceText(reply, row) && <div class="point-meta point-evidence">{evidenceText(reply, row)}</div>}
+      {silenceAt(reply, row) && <div class="point-meta">No alert: {silenceAt(reply, row)}</div>}
       {c.infra[row] && <div class="point-meta">Hollow: the machine moved, kept out of detection</div>}
     </div>
   );

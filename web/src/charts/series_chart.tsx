@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import type { SeriesReply } from "../api/types";
 import { formatNumber } from "../base/format";
 import { themeShown } from "../base/theme";
-import { nearest, plotOf, xOf, type Plot, type XMode, type YMode } from "./columns";
+import { nearest, plotOf, xOf, type Plot, type Shown, type XMode, type YMode } from "./columns";
 import { drawAbove, drawBehind, palette, type Marks, type Palette } from "./marks";
 import { attachPan } from "./pan";
 import { PointCard } from "./point_card";
@@ -16,6 +16,8 @@ export interface SeriesChartProps {
   reply: SeriesReply;
   xMode: XMode;
   yMode: YMode;
+  /** Without it: values. */
+  shown?: Shown;
   drag: DragMode;
   height: number;
   /** Rows at the ends of what is shown; null: everything. */
@@ -105,11 +107,12 @@ function yRange(yMode: YMode): uPlot.Scale.Range {
 
 export function SeriesChart(props: SeriesChartProps) {
   const { reply, xMode, yMode, height } = props;
+  const what = props.shown ?? "values";
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | null>(null);
   const [hover, setHover] = useState<{ row: number; x: number; y: number } | null>(null);
   const [, setDrawn] = useState(0);
-  const plot = useMemo(() => plotOf(reply, xMode, yMode), [reply, xMode, yMode]);
+  const plot = useMemo(() => plotOf(reply, xMode, yMode, what), [reply, xMode, yMode, what]);
   const theme = themeShown.value;
   const now = useRef({ ...props, plot });
   now.current = { ...props, plot };
@@ -119,7 +122,7 @@ export function SeriesChart(props: SeriesChartProps) {
     if (!host) return undefined;
     const colours = palette();
     const marks = (): Marks => ({
-      reply, plot, yMode, selected: now.current.selected, range: now.current.range,
+      reply, plot, yMode, shown: what, selected: now.current.selected, range: now.current.range,
     });
     const rowAt = (u: uPlot, left: number) => plot.order[nearest(plot.xs, u.posToVal(left, "x"))] ?? 0;
     const u = new uPlot({
@@ -128,7 +131,7 @@ export function SeriesChart(props: SeriesChartProps) {
       scales: { x: { time: xMode === "time" }, y: { distr: yMode === "log" ? 3 : 1, range: yRange(yMode) } },
       axes: axes(colours, xMode, plot),
       series: series(colours),
-      bands: [{ series: [2, 1], fill: colours.band }],
+      bands: what === "ratio" ? [] : [{ series: [2, 1], fill: colours.band }],
       cursor: {
         y: false, drag: { x: true, y: false, setScale: false, dist: 6 },
         points: { size: 9, stroke: colours.surface, width: 2, fill: colours.line, show: true },
@@ -189,7 +192,7 @@ export function SeriesChart(props: SeriesChartProps) {
       chart.current = null;
       setHover(null);
     };
-  }, [reply, plot, xMode, yMode, height, theme]);
+  }, [reply, plot, xMode, yMode, what, height, theme]);
 
   const zoomKey = props.zoom ? props.zoom.join() : "";
   useEffect(() => {
@@ -200,7 +203,7 @@ export function SeriesChart(props: SeriesChartProps) {
     const drag = chart.current.cursor.drag;
     if (drag) drag.x = props.drag !== "pan";
     chart.current.over.dataset["drag"] = props.drag;
-  }, [props.drag, reply, xMode, yMode, height, theme]);
+  }, [props.drag, reply, xMode, yMode, what, height, theme]);
   useEffect(() => {
     chart.current?.redraw(false, false);
   }, [props.selected, props.range?.[0], props.range?.[1]]);
@@ -212,7 +215,7 @@ export function SeriesChart(props: SeriesChartProps) {
       ? { role: "application" as const, tabIndex: 0, "aria-roledescription": "chart", "aria-describedby": "chart-keys", onKeyDown: props.onKey }
       : { role: "img" as const })}>
       <div ref={box} class="chart-box" style={{ height: `${height}px` }} />
-      {shown && u && <PointCard reply={reply} row={shown.row} x={shown.x + u.over.offsetLeft} y={shown.y} width={u.width} {...(props.verdict ? { verdict: props.verdict } : {})} />}
+      {shown && u && <PointCard reply={reply} of={what} row={shown.row} x={shown.x + u.over.offsetLeft} y={shown.y} width={u.width} {...(props.verdict ? { verdict: props.verdict } : {})} />}
     </div>
   );
 }

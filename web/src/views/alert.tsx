@@ -10,10 +10,11 @@ import { formatChange, formatP, formatValue, plural, shortId } from "../base/for
 import { navigate } from "../base/location";
 import { href } from "../base/route";
 import { judgeChange } from "../base/verdict";
-import { AlertBadge, Badge, StateBadge } from "../widgets/badge";
+import { AlertBadge, Badge, StateBadge, TwoSpeeds } from "../widgets/badge";
 import { BenchName, CommitLink, Facts, Page, Section, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
+import { BlockEvidence } from "./alert_blocks";
 import { DriftCard } from "./drift";
 import { Explained } from "./moved";
 import { Suspects } from "./suspects";
@@ -156,6 +157,7 @@ export function AlertView(props: { id: string }) {
         return (
           <Page title={`Alert ${a.id}: ${headline ? a.metric : a.benchmark}`} side={<StateBadge state={a.state} />}
             lead={<>{[headline ? "headline" : a.metric, a.backend, a.machine_class].filter((t) => t).join(" \u00b7 ")} · opened <When time={a.created_at} /></>}>
+            {(a.two_speeds ?? []).length > 0 && <p class="two-speeds"><TwoSpeeds machines={a.two_speeds} /></p>}
             <div class="split narrow-first">
               <Section title={a.kind === "broken" ? "Broken benchmark" : a.kind === "drift" ? "Slow drift" : "Change"}>{a.kind === "broken" ? <Broken alert={a} /> : <Levels alert={a} />}</Section>
               <Section title="The series around it" side={<a href={href.series(a.series_id, { at: place(a) })}>Open the series</a>}><div class="chart-card"><Around alert={a} /></div></Section>
@@ -173,6 +175,7 @@ export function AlertView(props: { id: string }) {
             </div>
             <Effects alert={a} />
             <Section title="Evidence">
+              <BlockEvidence alert={a} />
               <Witnesses alert={a} />
               <Facts facts={[
                 ["Series", <BenchName benchmark={a.benchmark} metric={a.metric} backend={a.backend} to={href.series(a.series_id)} />],

@@ -6,11 +6,12 @@ import { formatValue, shortId } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
 import { ALERT_STATES, judgeState } from "../base/verdict";
-import { AlertBadge, StateBadge } from "../widgets/badge";
+import { AlertBadge, StateBadge, TwoSpeeds } from "../widgets/badge";
 import { Select } from "../widgets/field";
 import { BenchName, CommitLink, Page, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
+import { Candidates } from "./candidates";
 import { DriftRange } from "./drift";
 import { Explained, Moved } from "./moved";
 
@@ -39,10 +40,10 @@ export function Alerts() {
             <>
               <Table caption="Alerts, newest first" rows={rows} keyOf={(a) => a.id} columns={[
                 { name: "Alert", head: true, cell: (a) => <BenchName benchmark={a.benchmark} metric={a.metric} backend={a.backend} to={href.alert(a.id)} /> },
-                { name: "Change", cell: (a) => <><AlertBadge alert={a} words />{a.reason && <small class="differs">{a.reason}</small>}</> },
+                { name: "Change", cell: (a) => <><AlertBadge alert={a} words /> <TwoSpeeds machines={a.two_speeds} />{a.reason && <small class="differs">{a.reason}</small>}</> },
                 { name: "Before", numeric: true, wide: true, cell: (a) => formatValue(a.before, a.unit) },
                 { name: "After", numeric: true, wide: true, cell: (a) => formatValue(a.after, a.unit) },
-                { name: "Kind", cell: (a) => a.kind ?? "step" },
+                { name: "Kind", cell: (a) => <>{a.kind ?? "step"}{a.blocks && <small class="n">in blocks</small>}</> },
                 { name: "Culprit", cell: (a) => a.drift ? <span class="muted">{a.title}: <DriftRange project={a.project} drift={a.drift} /></span> : a.boundary ? <span class="muted">{a.title}</span> : a.culprit ? <CommitLink project={a.project} id={a.culprit} />
                   : <span class="muted">{a.commit_low === a.commit_high ? shortId(a.commit_high) : `${shortId(a.commit_low)} to ${shortId(a.commit_high)}`}</span> },
                 { name: "Suspect", wide: true, cell: (a) => a.suspect ? `${a.suspect.subject ?? ""}${a.suspect.author ? ` (${a.suspect.author})` : ""}` : "" },
@@ -55,6 +56,7 @@ export function Alerts() {
           );
         }}
       </View>
+      {!event && <Candidates project={project} />}
     </Page>
   );
 }

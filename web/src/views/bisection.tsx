@@ -10,7 +10,7 @@ import { Badge, StateBadge } from "../widgets/badge";
 import { Command, CommitLink, Facts, Page, Section } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
-import { budgetText, countsText, setText } from "./bisection_text";
+import { budgetText, countsText, differenceText, setText } from "./bisection_text";
 import { Search } from "./search";
 import { Verdicts } from "./verdicts";
 
@@ -80,6 +80,7 @@ export function BisectionView(props: { id: string }) {
             lead={<>{[b.metric, b.backend].filter((t) => t).join(" \u00b7 ")} from <CommitLink project={b.project} id={b.good} /> (good) to <CommitLink project={b.project} id={b.bad} /> (bad)</>}>
             {b.failure && <p class="said bad" role="status"><CommitLink project={b.project} id={b.failure.commit} /> {b.failure.state.replace("_", " ")}{b.failure.job_id === null ? "" : ` (job ${b.failure.job_id})`}: {b.failure.reason}</p>}
             {budgetText(b) && <p role="status">{budgetText(b)}</p>}
+            {!budgetText(b) && differenceText(b) && <p role="status">{differenceText(b)}</p>}
             {b.mode === "remote" && <Search b={b} reload={load.state === "data" ? load.reload : () => undefined} />}
             <Section title={b.culprits.length === 1 ? "Culprit" : "Culprits"}>
               {b.culprits.length === 0 ? <Empty title={b.state === "running" ? "No commit is named yet" : "No commit is named"} /> : <div class="cards">{b.culprits.map((c, i) => (

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Bisection, Culprit } from "../api/types";
-import { budgetText, countsText, setText } from "./bisection_text";
+import { budgetText, countsText, differenceText, setText } from "./bisection_text";
 
 const search = (more: Partial<Bisection>): Bisection => ({
   id: 1, project: "p", metric: "t_ns", benchmark: null, backend: null, good: "a", bad: "b", verdict: "inconclusive", culprits: [],
@@ -14,6 +14,19 @@ test("a budget that ended says what is left, in the words of the command line", 
   assert.match(budgetText(search(left)) ?? "", /^Budget of 40 runs used; 12 candidates remain; most likely 0123456789 \(probability 0\.41\); 9 more runs expected\.$/);
   assert.match(budgetText(search({ ...left, probability_none: 0.9 })) ?? "", /no regression shown so far \(probability of none 0\.90\)/);
   assert.equal(budgetText(search({ stopped: null })), null);
+});
+
+test("no regression comes with the interval that shows it, and an open one with what is missing", () => {
+  const difference = { rel_change: 0.004, rel_low: -0.01, rel_high: 0.018, margin: 0.02, within: true, more_runs: 0 };
+  const said = (more: Partial<Bisection>) => (differenceText(search({ difference, ...more })) ?? "").replace(/\u2212/g, "-").replace(/\u00a0|\u202f/g, " ");
+  assert.equal(said({ verdict: "no-regression" }), "The ends differ by +0.4 % (-1.0 % to +1.8 %), margin 2.0 %.");
+  assert.match(said({ difference: { ...difference, within: false, more_runs: 13.2 } }), /margin 2\.0 %; about 14 more runs expected\.$/);
+  assert.match(said({ difference: { ...difference, within: false, more_runs: null } }), /no number of further runs is likely to decide it\.$/);
+  assert.match(said({ verdict: "no-regression", difference: { ...difference, rel_change: 0, rel_low: 0, rel_high: 0, margin: 0 } }), /by 0\.0 %, without noise\.$/);
+  assert.equal(differenceText(search({ verdict: "found", difference })), null);
+  assert.equal(differenceText(search({})), null);
+  const budget = { stopped: "budget", budget_runs: 40, probability_none: 0.9, expected_more_runs: 14, difference: { ...difference, within: false, more_runs: 14 } };
+  assert.match(budgetText(search(budget)) ?? "", /^Budget of 40 runs used; the ends differ by .*; about 14 more runs expected\.$/);
 });
 
 test("a set says why it is one", () => {

@@ -1,15 +1,27 @@
 /* What a bisection's page says about how the search ended: pure, so that it can be tested without a page. */
 import type { Bisection, Culprit } from "../api/types";
-import { plural, shortId } from "../base/format";
+import { formatChange, formatShare, plural, shortId } from "../base/format";
 
 /** "Budget of 40 runs used; 12 candidates remain; …", as the command line says it; null: no budget ended it. */
 export function budgetText(b: Bisection): string | null {
   if (b.stopped !== "budget") return null;
   const more = Math.ceil(b.expected_more_runs ?? 0);
   const none = b.probability_none ?? 0;
+  if (none > 0.5 && b.difference) return `Budget of ${plural(b.budget_runs ?? 0, "run")} used; ${differenceText(b, true) ?? ""}`;
   const left = none > 0.5 ? `no regression shown so far (probability of none ${none.toFixed(2)})`
     : `${plural(b.candidates ?? 0, "candidate")} ${b.candidates === 1 ? "remains" : "remain"}; most likely ${shortId(b.likeliest?.commit)} (probability ${(b.likeliest?.probability ?? 0).toFixed(2)})`;
   return `Budget of ${plural(b.budget_runs ?? 0, "run")} used; ${left}; ${plural(more, "more run", "more runs")} expected.`;
+}
+
+/** "The ends differ by +0.4 % (…), margin 2.0 %; about 14 more runs expected."; null: not known, or a step was found. `inside`: of a sentence. */
+export function differenceText(b: Bisection, inside = false): string | null {
+  const d = b.difference;
+  if (!d || (b.verdict !== "no-regression" && b.verdict !== "inconclusive") || b.culprits.length > 0) return null;
+  const interval = d.margin ? ` (${formatChange(d.rel_low)} to ${formatChange(d.rel_high)}), margin ${formatShare(d.margin)}` : ", without noise";
+  const by = d.rel_change === null ? "an amount that too few runs show" : formatChange(d.rel_change) + interval;
+  const more = d.within ? "" : d.more_runs === null ? "; no number of further runs is likely to decide it"
+    : `; about ${plural(Math.ceil(d.more_runs), "more run", "more runs")} expected`;
+  return `${inside ? "the" : "The"} ends differ by ${by}${more}.`;
 }
 
 /** Why several commits stand together; null for one commit. */

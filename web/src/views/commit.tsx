@@ -1,16 +1,17 @@
 /* What one commit did: every value against its parent, worst first. */
-import type { CommitDetail, CommitValue } from "../api/types";
+import type { CommitChange, CommitDetail, CommitValue } from "../api/types";
 import { useApi } from "../api/use";
 import { formatChange, formatInterval, formatP, formatShare, formatValue, plural, shortId } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { href } from "../base/route";
-import { judgeVerdict } from "../base/verdict";
+import { judgeChange, judgeVerdict, readStatus } from "../base/verdict";
 import { Badge } from "../widgets/badge";
 import { Choice } from "../widgets/field";
-import { BenchName, Command, CommitLink, Facts, Page, Section, When } from "../widgets/parts";
+import { AlertOrWhy, BenchName, Command, CommitLink, Facts, Page, Section, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 import { headlineOf, worstFirst } from "./compare_text";
+import { InNights } from "./nights";
 
 /** The service's verdict, over all values of the commit. */
 const moved = (v: CommitValue) => v.verdict === "regression" || v.verdict === "improvement";
@@ -52,6 +53,20 @@ function Values(props: { project: string; commit: CommitDetail }) {
   );
 }
 
+/** Change points that begin at this commit, with their alerts; where there is none, the service's reason. */
+function Changes(props: { changes: readonly CommitChange[] }) {
+  return (
+    <Table caption="Change points at this commit" rows={props.changes} keyOf={(c) => `${c.series_id} ${c.branch}`} columns={[
+      { name: "Series", head: true, cell: (c) => <BenchName benchmark={c.benchmark} metric={c.metric} backend={c.backend} to={href.series(c.series_id)} /> },
+      { name: "Change", cell: (c) => <Badge judged={judgeChange(c.direction, c.rel_change, readStatus(c))} text={`${formatChange(c.rel_change)} ${judgeChange(c.direction, c.rel_change, readStatus(c)).word}`} /> },
+      { name: "Interval", numeric: true, cell: (c) => `${formatChange(c.rel_low)} to ${formatChange(c.rel_high)}` },
+      { name: "p", numeric: true, wide: true, cell: (c) => formatP(c.p) },
+      { name: "Machine", wide: true, cell: (c) => c.machine_class },
+      { name: "Alert", cell: (c) => <AlertOrWhy change={c} /> },
+    ]} />
+  );
+}
+
 export function CommitView(props: { project: string; id: string }) {
   const load = useApi<CommitDetail>(`/projects/${encodeURIComponent(props.project)}/commits/${encodeURIComponent(props.id)}`, ["run", "alert"]);
   return (
@@ -69,6 +84,8 @@ export function CommitView(props: { project: string; id: string }) {
                 { name: "Run", cell: (b) => <a href={href.run(b.run_id)}>#{b.run_id}</a> },
               ]} />
             </Section>}
+            <InNights project={props.project} commit={c.id} />
+            {(c.changes ?? []).length > 0 && <Section title="Changes" side={<span class="muted">{plural((c.changes ?? []).length, "change point")} here</span>}><Changes changes={c.changes ?? []} /></Section>}
             <Section title="Values"><Values project={props.project} commit={c} /></Section>
             <div class="split">
               <Section title="Runs">

@@ -14,7 +14,7 @@ import { Icon } from "../widgets/icons";
 import { BenchName, Command, CommitLink, Page, Section } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { Table } from "../widgets/table";
-import { brokenText, compareMarkdown, differencesOf, headlineOf, limitOf, worstFirst, type VerdictFilter } from "./compare_text";
+import { brokenText, compareMarkdown, differencesOf, headlineOf, limitOf, moreText, worstFirst, type VerdictFilter } from "./compare_text";
 
 function Ends(props: { a: string; b: string }) {
   const [a, setA] = useState(props.a);
@@ -37,7 +37,8 @@ function Rows(props: { rows: CompareRow[]; margin: number }) {
       { name: "Benchmark", head: true, cell: (r) => <><BenchName benchmark={r.benchmark} metric={r.metric} backend={r.backend} />
         {r.verdict === "broken" && <small class="differs"><Icon name="cross" /> {brokenText(r)}</small>}
         {r.fingerprint_differs.length > 0 && <small class="differs"><Icon name="alert" /> measured with another {r.fingerprint_differs.join(", ")}</small>}</> },
-      { name: "Verdict", cell: (r) => <VerdictBadge verdict={r.verdict} rel={r.rel_change} /> },
+      { name: "Verdict", cell: (r) => <><VerdictBadge verdict={r.verdict} rel={r.rel_change} />
+        {moreText(r) && <small class="differs">{moreText(r)}</small>}</> },
       { name: "Change", numeric: true, cell: (r) => <b>{formatChange(r.rel_change)}</b> },
       { name: `Interval (\u00b1${+(limit * 100).toPrecision(3)}\u00a0%)`, cell: (r) => r.rel_change === null || r.rel_low === null || r.rel_high === null ? "\u2013" : (
         <span class="forest-cell"><Forest low={r.rel_low} value={r.rel_change} high={r.rel_high} margin={props.margin} limit={limit} tone={judgeVerdict(r.verdict, r.rel_change).tone} />

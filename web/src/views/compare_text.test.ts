@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CommitValue, CompareReply, CompareRow } from "../api/types";
-import { brokenText, compareMarkdown, differencesOf, headlineOf, limitOf, verdictWords, worstFirst } from "./compare_text";
+import { brokenText, compareMarkdown, differencesOf, headlineOf, limitOf, moreText, verdictWords, worstFirst } from "./compare_text";
 
 const row = (benchmark: string, verdict: string, rel: number): CompareRow => ({
   series_id: 1, benchmark, metric: "time_ns", backend: "cpu", unit: "ns", direction: "lower",
@@ -32,6 +32,10 @@ test("broken and other machines come before any verdict", () => {
   assert.match(headlineOf({ regression: 1, improvement: 0, same: 0, inconclusive: 0 }, true).word, /^Not decided/);
   assert.equal(headlineOf({ regression: 0, improvement: 0, same: 4, inconclusive: 0 }, true).tone, "warn");
   assert.equal(brokenText({ broken: ["b"], reason: "wrong result" }), "Broken in B: wrong result");
+  assert.equal(moreText({ verdict: "inconclusive", more_runs: 12 }), "about 12 more runs a side expected");
+  assert.equal(moreText({ verdict: "inconclusive", more_runs: 1 }), "about 1 more run a side expected");
+  assert.equal(moreText({ verdict: "inconclusive", more_runs: null }), null);
+  assert.equal(moreText({ verdict: "same", more_runs: null }), null);
   assert.equal(brokenText({ broken: ["a", "b"], reason: null }), "Broken in A and B");
   assert.deepEqual(differencesOf({ differs: [{ field: "compiler", a: "gcc 12", b: null }] }), ["compiler: gcc 12 \u2192 not recorded"]);
 });

@@ -35,6 +35,11 @@ export function differencesOf(reply: Pick<CompareReply, "differs">): string[] {
   return (reply.differs ?? []).map((d) => `${d.field}: ${d.a ?? "not recorded"} \u2192 ${d.b ?? "not recorded"}`);
 }
 
+/** What an open row needs, as the command line says it; null: it is decided, or no number of runs is likely to. */
+export function moreText(r: Pick<CompareRow, "verdict" | "more_runs">): string | null {
+  return r.verdict === "inconclusive" && r.more_runs ? `about ${plural(r.more_runs, "more run", "more runs")} a side expected` : null;
+}
+
 /** Where a broken row is broken, and why. */
 export function brokenText(r: Pick<CompareRow, "broken" | "reason">): string {
   const where = (r.broken ?? []).map((side) => side.toUpperCase()).join(" and ");
@@ -70,7 +75,7 @@ export function compareMarkdown(reply: CompareReply, rows: readonly CompareRow[]
     `**${headlineOf(reply.summary, differs.length > 0).word}** (\`${shortId(reply.a.commit)}\` to \`${shortId(reply.b.commit)}\`)`, "",
     "| benchmark | verdict | change | interval | A | B |", "|---|---|---:|---|---:|---:|",
     ...rows.map((r) => `| ${[
-      [r.benchmark, r.metric, r.backend].filter((t) => t).join(" "), r.verdict === "broken" ? brokenText(r) : r.verdict, formatChange(r.rel_change),
+      [r.benchmark, r.metric, r.backend].filter((t) => t).join(" "), r.verdict === "broken" ? brokenText(r) : [r.verdict, moreText(r)].filter((t) => t).join(", "), formatChange(r.rel_change),
       `${formatChange(r.rel_low)} to ${formatChange(r.rel_high)}`, formatValue(r.a.median, r.unit), formatValue(r.b.median, r.unit),
     ].map(cell).join(" | ")} |`),
   ];

@@ -7,12 +7,13 @@ import { formatCount, formatShare, formatValue, plural, shortId } from "../base/
 import { setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
 import { judgeChange, readStatus } from "../base/verdict";
-import { AlertBadge, Badge, ChangeBadge, StateBadge } from "../widgets/badge";
+import { AlertBadge, Badge, ChangeBadge, StateBadge, TwoSpeeds } from "../widgets/badge";
 import { Icon } from "../widgets/icons";
 import { BenchName, Command, CommitLink, Page, Section, When } from "../widgets/parts";
 import { Empty, Failed, Loading, View } from "../widgets/state";
 import { Table } from "../widgets/table";
 import { Moved } from "./moved";
+import { LastNight } from "./nights";
 
 function FirstSteps() {
   return (
@@ -40,7 +41,7 @@ function MetricCard(props: { series: Series }) {
       <h3><a class="cover" href={href.series(s.id)}>{s.benchmark === "headline" || s.benchmark === "" ? s.metric : s.benchmark}</a></h3>
       <p class="metric-where">{s.backend || s.machine_class}</p>
       <p class="metric-value">{s.last ? formatValue(s.last.median, s.unit) : "not measured"}</p>
-      <p class="metric-change"><ChangeBadge change={s.change} /></p>
+      <p class="metric-change"><ChangeBadge change={s.change} /> <TwoSpeeds machines={s.two_speeds} /></p>
       <Spark values={s.spark} tone={judged?.tone ?? "info"} area />
       <p class="metric-foot">
         {s.change ? <span>since <code>{shortId(s.change.commit)}</code></span> : <span>{plural(s.points, "point")}</span>}
@@ -159,6 +160,7 @@ export function Overview() {
   return (
     <Page title={project.name} lead={<>branch <b>{project.branch}</b> · {plural(project.commits, "commit")} · {plural(project.runs, "run")} · last measured <When time={project.last_run_at} /></>}>
       <Standing project={project.name} />
+      <LastNight project={project.name} />
       <Section title="Headline metrics" side={<a href={href.seriesList(project.name)}>All series</a>}><Headlines project={project.name} /></Section>
       <Moved project={project.name} />
       <div class="split">

@@ -5,7 +5,7 @@ import type { Bisection } from "../api/types";
 import { BeliefBars } from "../charts/belief";
 import { formatDuration, formatShare, plural } from "../base/format";
 import { CommitLink, Facts, Section } from "../widgets/parts";
-import { countsText } from "./bisection_text";
+import { countsText, differenceText } from "./bisection_text";
 import { Empty } from "../widgets/state";
 
 function Cancel(props: { id: number; done: () => void }) {
@@ -33,7 +33,7 @@ export function Search(props: { b: Bisection; reload: () => void }) {
         ["Wait", cost.wait_seconds === null ? "unknown" : formatDuration(cost.wait_seconds)], ["Time to go", cost.seconds === null ? "unknown" : formatDuration(cost.seconds)],
         ["Stored runs used", String(cost.stored_runs)]]} />}
       {running && <Cancel id={b.id} done={props.reload} />}
-      {b.reason && b.stopped !== "budget" && <p>{b.reason}</p>}
+      {b.reason && b.stopped !== "budget" && !differenceText(b) && <p>{b.reason}</p>}
     </Section>
   );
 }

@@ -3,16 +3,16 @@ import { useEffect, useMemo } from "preact/hooks";
 import { shownProject } from "../api/projects";
 import type { ReplayReply, SeriesReply } from "../api/types";
 import { useApi } from "../api/use";
-import { measuredBefore, parseSpan, rowOfCommit, spanText, type XMode, type YMode } from "../charts/columns";
+import { hasRatios, measuredBefore, parseSpan, rowOfCommit, spanText, type Shown, type XMode, type YMode } from "../charts/columns";
 import { describePoint } from "../charts/point_card";
 import { SeriesChart, type DragMode } from "../charts/series_chart";
 import { formatChange, formatShare, formatValue, formatWatchOdds, plural, shortId } from "../base/format";
 import { navigate, query, setQuery } from "../base/location";
 import { clamp, relChange } from "../base/numbers";
 import { href, withQuery } from "../base/route";
-import { ChangeBadge } from "../widgets/badge";
+import { ChangeBadge, TwoSpeeds } from "../widgets/badge";
 import { Choice } from "../widgets/field";
-import { Command, Facts, Page, Section } from "../widgets/parts";
+import { Command, CommitLink, Facts, Page, Section } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
 import { BrokenTable, ChangesTable, PointsTable } from "./series_tables";
 import { Tuning, useTrial } from "./series_tune";
@@ -47,6 +47,7 @@ function Loaded(props: { reply: SeriesReply }) {
   return (
     <Page title={name} lead={<>{[s.benchmark === "headline" ? "headline" : s.metric, s.backend, s.machine_class, s.branch].filter((t) => t).join(" \u00b7 ")}</>}
       side={<div class="big-value"><b>{last ? formatValue(last.median, s.unit) : "\u2013"}</b><ChangeBadge change={s.change} /></div>}>
+      {(s.two_speeds ?? []).length > 0 && <p class="two-speeds"><TwoSpeeds machines={s.two_speeds} /> <span class="muted">The values alternate between two levels there; a step between them is not a change of the code.</span></p>}
       {reply.columns.commit.length === 0
         ? <Empty title="No point yet"><Command text="perfci nightly" what="Command: measure new commits" /></Empty>
         : <Chart reply={reply} name={name} />}
@@ -63,6 +64,7 @@ function Loaded(props: { reply: SeriesReply }) {
           ["Shows a change of", shows(s)],
           ...(s.watching ? [["Watching", <Watching id={s.id} points={s.watching} of={s.watching_of ?? s.watching} />] as const] : []),
           ...(s.judged === false ? [["Judged", "no: the project's configuration leaves it out"] as const] : []),
+          ...(s.anchor ? [["Anchor", <CommitLink project={s.project} id={s.anchor} />] as const] : []),
           ["Machine class", s.machine_class], ["Branch", s.branch], ["Boundaries", plural(reply.boundaries.length, "change of fingerprint", "changes of fingerprint")],
         ]} />
       </Section>
@@ -88,7 +90,7 @@ function shows(s: SeriesReply["series"]): string {
 
 /** The same object while it says the same, so that the chart is drawn anew only for news. */
 function useSame(reply: SeriesReply): SeriesReply {
-  const key = reply.changes.map((c) => [c.index, c.index_low, c.index_high, c.before, c.after, c.status].join()).join(";");
+  const key = reply.changes.map((c) => [c.index, c.index_low, c.index_high, c.before, c.after, c.status, c.alert_id, c.why_no_alert?.sentence].join()).join(";");
   return useMemo(() => reply, [reply.columns, reply.boundaries, key]);
 }
 
@@ -98,6 +100,7 @@ function Chart(props: { reply: SeriesReply; name: string }) {
   const q = query.value;
   const xMode = one<XMode>(q.get("x"), ["commits", "time"]);
   const yMode = one<YMode>(q.get("y"), ["linear", "log", "relative"]);
+  const shown = hasRatios(reply) ? one<Shown>(q.get("show"), ["values", "ratio"]) : "values";
   const drag = one<DragMode>(q.get("drag"), ["zoom", "pan", "range"]);
   const zoomText = q.get("zoom");
   const rangeText = q.get("range");
@@ -150,6 +153,8 @@ function Chart(props: { reply: SeriesReply; name: string }) {
   return (
     <section class="chart-card" aria-label="Chart">
       <div class="chart-tools">
+        {hasRatios(reply) && <Choice<Shown> label="Shown" value={shown} onChange={(v) => setQuery({ show: v === "values" ? null : v })}
+          options={[["values", "Values"], ["ratio", "Ratio to anchor"]]} />}
         <Choice<DragMode> label="Dragging" value={drag} onChange={(v) => setQuery({ drag: v === "zoom" ? null : v }, true)}
           options={[["zoom", "Zoom"], ["pan", "Pan"], ["range", "Select range"]]} />
         <Choice<XMode> label="Horizontal axis" value={xMode} onChange={(v) => setQuery({ x: v === "commits" ? null : v })}
@@ -162,10 +167,10 @@ function Chart(props: { reply: SeriesReply; name: string }) {
           <button type="button" disabled={!zoom} onClick={() => setZoom(null)}>All</button>
         </div>
       </div>
-      <SeriesChart reply={reply} xMode={xMode} yMode={yMode} drag={drag} height={400} zoom={zoom} selected={selected} range={range}
+      <SeriesChart reply={reply} xMode={xMode} yMode={yMode} shown={shown} drag={drag} height={400} zoom={zoom} selected={selected} range={range}
         label={`${props.name}: ${plural(n, "point")}, ${plural(reply.changes.length, "change")}. The tables below hold the same numbers.`}
         onZoom={setZoom} onSelect={select} onRange={setRange} onKey={onKey} verdict={(row) => <PointVerdict reply={reply} row={row} />} />
-      <Legend reply={reply} />
+      <Legend reply={reply} shown={shown} />
       <p id="chart-keys" class="keys"><kbd>←</kbd> <kbd>→</kbd> point · <kbd>Home</kbd> <kbd>End</kbd> · <kbd>+</kbd> <kbd>−</kbd> <kbd>0</kbd> zoom · <kbd>Shift</kbd>+<kbd>→</kbd> range · <kbd>Enter</kbd> opens the commit · <kbd>Esc</kbd> clears</p>
       <p class="sr-only" aria-live="polite">{selected === null ? "" : describePoint(reply, selected)}</p>
       {reply.bucketed && <p class="muted">This series is longer than the picture: each point stands for several commits.</p>}
@@ -174,13 +179,15 @@ function Chart(props: { reply: SeriesReply; name: string }) {
   );
 }
 
-function Legend(props: { reply: SeriesReply }) {
+function Legend(props: { reply: SeriesReply; shown: Shown }) {
   const c = props.reply.columns;
+  const ratio = props.shown === "ratio";
   return (
     <ul class="legend" aria-label="Legend">
-      <li><i class="key-line" />median</li>
-      <li><i class="key-band" />interval</li>
-      <li><i class="key-min" />{props.reply.series.direction === "lower" ? "fastest" : "lowest"} sample</li>
+      {ratio ? <li><i class="key-line" /><span>ratio to the anchor <CommitLink project={props.reply.series.project} id={props.reply.series.anchor} />, whiskers: 95 % interval</span></li> : <>
+        <li><i class="key-line" />median</li>
+        <li><i class="key-band" />interval</li>
+        <li><i class="key-min" />{props.reply.series.direction === "lower" ? "fastest" : "lowest"} sample</li></>}
       {props.reply.changes.length > 0 && <li><i class="key-change" />change point, shaded: where it can be (90 %)</li>}
       {props.reply.boundaries.length > 0 && <li><i class="key-boundary" />fingerprint changed</li>}
       {c.infra.some((x) => x) && <li><i class="key-infra" />machine moved, kept out</li>}

@@ -6,7 +6,7 @@ import { formatShare, formatValue, parseTime, plural } from "../base/format";
 import { query, setQuery } from "../base/location";
 import { href, withQuery } from "../base/route";
 import { judgeChange, readStatus } from "../base/verdict";
-import { ChangeBadge } from "../widgets/badge";
+import { ChangeBadge, TwoSpeeds } from "../widgets/badge";
 import { Search, Select } from "../widgets/field";
 import { BenchName, Command, Page, When } from "../widgets/parts";
 import { Empty, View } from "../widgets/state";
@@ -78,7 +78,7 @@ function List(props: { rows: Series[] }) {
       { name: "Series", head: true, cell: (s) => <BenchName benchmark={s.benchmark} metric={s.metric} backend={s.backend} to={href.series(s.id)} /> },
       { name: "Trend", cell: (s) => <Spark values={s.spark} tone={s.change ? judgeChange(s.change.direction, s.change.rel_change, readStatus(s.change)).tone : "info"} /> },
       { name: "Latest", numeric: true, cell: (s) => s.last ? formatValue(s.last.median, s.unit) : "\u2013" },
-      { name: "Change", cell: (s) => <ChangeBadge change={s.change} /> },
+      { name: "Change", cell: (s) => <><ChangeBadge change={s.change} /> <TwoSpeeds machines={s.two_speeds} /></> },
       { name: "Noise", numeric: true, wide: true, cell: (s) => s.exact ? "exact" : s.noise_rel === null ? "\u2013" : `\u00b1${formatShare(s.noise_rel)}` },
       { name: "Machine", wide: true, cell: (s) => <span class="clip" title={s.machine_class}>{s.machine_class}</span> },
       { name: "Measured", cell: (s) => <When time={s.last?.time} /> },

@@ -1,13 +1,15 @@
 /* The chart in words and numbers: its changes, and every point. */
 import { useState } from "preact/hooks";
-import type { SeriesReply } from "../api/types";
-import { formatChange, formatInterval, formatP, formatValue, formatWhen, parseTime, plural, shortId } from "../base/format";
+import type { ChangePoint, SeriesReply } from "../api/types";
+import { formatChange, formatInterval, formatP, formatRatio, formatValue, formatWhen, parseTime, plural, shortId } from "../base/format";
 import { setQuery } from "../base/location";
 import { href } from "../base/route";
-import { spanText } from "../charts/columns";
+import { hasRatios, spanText } from "../charts/columns";
+import { ratioText } from "../charts/point_card";
 import { judgeChange, readStatus } from "../base/verdict";
 import { Badge } from "../widgets/badge";
-import { CommitLink } from "../widgets/parts";
+import { NightLink } from "./alert_blocks";
+import { AlertOrWhy, CommitLink } from "../widgets/parts";
 import { Table } from "../widgets/table";
 
 export function ChangesTable(props: { reply: SeriesReply }) {
@@ -28,8 +30,10 @@ export function ChangesTable(props: { reply: SeriesReply }) {
       { name: "Where (90 %)", cell: (c) => c.index_low === c.index_high ? "this commit"
         : <span><code>{shortId(c.commit_low)}</code> to <code>{shortId(c.commit_high)}</code></span> },
       { name: "p", numeric: true, wide: true, cell: (c) => formatP(c.p) },
+      ...(reply.changes.some((c) => c.blocks) ? [{ name: "Evidence", cell: (c: ChangePoint) => c.blocks && reply.series.project
+        ? <span class="bench"><NightLink project={reply.series.project} blocks={c.blocks} /><small>{plural(c.blocks.rounds, "round")}</small></span> : "single runs" }] : []),
+      { name: "Alert", cell: (c) => <AlertOrWhy change={c} /> },
       { name: "Next", cell: (c) => <span class="row tight">
-        {c.alert_id !== null && <a href={href.alert(c.alert_id)}>Alert</a>}
         <a href={href.compare(reply.series.project ?? null, reply.columns.commit[Math.max(0, c.index - 1)], c.commit)}>Compare</a>
         <button type="button" class="link" onClick={() => around(c.index_low, c.index_high)}>Zoom</button></span> },
     ]} />
@@ -71,9 +75,13 @@ export function PointsTable(props: { reply: SeriesReply }) {
           const [low, high] = [c.low[i] ?? null, c.high[i] ?? null];
           return low === null || high === null ? "\u2013" : formatInterval(low, high, unit);
         } },
+        ...(hasRatios(reply) ? [{ name: "Ratio", numeric: true, cell: (i: number) => <span title={ratioText(reply, i)}>{formatRatio(c.ratio?.[i])}</span> }] : []),
         { name: "n", numeric: true, cell: (i) => c.n[i] ?? 0 },
         { name: "Run", cell: (i) => { const run = c.run_id[i] ?? null; return run === null ? "\u2013" : <a href={href.run(run)}>#{run}</a>; } },
-        { name: "Note", cell: (i) => (c.infra[i] ? "machine moved" : "") },
+        { name: "Note", cell: (i) => {
+          const session = c.session?.[i];
+          return <>{c.infra[i] ? "machine moved " : ""}{session && reply.series.project ? <a href={href.night(reply.series.project, session)}>night {session.slice(0, 8)}</a> : ""}</>;
+        } },
       ]} />
       {shown < rows.length && <p class="more"><button type="button" class="button" onClick={() => setShown(shown + 10 * PAGE)}>Show more</button></p>}
     </details>

@@ -19,6 +19,8 @@ import { Compare } from "./compare";
 import { Jobs } from "./jobs";
 import { Machines } from "./machines";
 import { Missing } from "./missing";
+import { NightView } from "./night";
+import { Nights } from "./nights";
 import { Overview } from "./overview";
 import { RunView } from "./run";
 import { SeriesView } from "./series";
@@ -31,6 +33,8 @@ function page(r: Route) {
     case "series": return <SeriesView id={r.id} />;
     case "commits": return <Commits project={r.project} key={r.project} />;
     case "commit": return <CommitView project={r.project} id={r.id} key={r.id} />;
+    case "nights": return <Nights project={r.project} key={r.project} />;
+    case "night": return <NightView project={r.project} id={r.id} key={r.id} />;
     case "compare": return <Compare />;
     case "alerts": return <Alerts />;
     case "alert": return <AlertView id={r.id} key={r.id} />;
@@ -55,6 +59,7 @@ function Nav(props: { open: boolean }) {
     ...(project ? [
       ["Series", href.seriesList(project), ["seriesList", "series"]],
       ["Commits", href.commits(project), ["commits", "commit"]],
+      ["Nights", href.nights(project), ["nights", "night"]],
     ] as [string, string, Route["page"][]][] : []),
     ["Compare", href.compare(project), ["compare"]],
     ["Alerts", href.alerts(project), ["alerts", "alert"]],
@@ -82,6 +87,7 @@ function ProjectPicker() {
     const r = route.value;
     if (r.page === "seriesList") navigate(href.seriesList(name));
     else if (r.page === "commits" || r.page === "commit") navigate(href.commits(name));
+    else if (r.page === "nights" || r.page === "night") navigate(href.nights(name));
     else if (r.page === "alerts") navigate(href.alerts(name));
     else if (r.page === "jobs") navigate(href.jobs(name));
     else navigate(href.overview(name));

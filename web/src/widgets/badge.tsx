@@ -31,3 +31,8 @@ export function AlertBadge(props: { alert: Pick<Alert, "kind" | "direction" | "r
 export function VerdictBadge(props: { verdict: string; rel: number | null }) {
   return <Badge judged={judgeVerdict(props.verdict, props.rel)} />;
 }
+
+/** "two speeds on bench-2": its values alternate there, whatever the code does. */
+export function TwoSpeeds(props: { machines: readonly string[] | undefined }) {
+  return <>{(props.machines ?? []).map((m) => <Badge key={m} judged={{ tone: "warn", icon: "question", word: `two speeds on ${m}` }} />)}</>;
+}

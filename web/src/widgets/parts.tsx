@@ -5,6 +5,7 @@ import { signal } from "@preact/signals";
 import { formatAgo, formatWhen, parseTime, shortId } from "../base/format";
 import { hasMoved } from "../base/location";
 import { href } from "../base/route";
+import type { WhyNoAlert } from "../api/types";
 import { Icon } from "./icons";
 
 const minute = signal(Date.now());
@@ -34,6 +35,13 @@ export function BenchName(props: { benchmark: string; metric: string; backend?: 
       <small>{rest}</small>
     </span>
   );
+}
+
+/** The alert of a change point; where it has none, why, in the service's own words. */
+export function AlertOrWhy(props: { change: { alert_id: number | null; why_no_alert?: WhyNoAlert | null } }) {
+  const { alert_id: id, why_no_alert: why } = props.change;
+  if (id !== null) return <a href={href.alert(id)}>#{id}</a>;
+  return why ? <span class="why muted">none: {why.sentence}</span> : <span class="muted">none</span>;
 }
 
 /** Title of a page; takes the focus after a change of page, so that a screen reader starts there. */
