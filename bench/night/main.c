@@ -15,6 +15,7 @@
 #define TRACES_MAX 16
 #define BUDGET                                                                                     \
     20.0 /* visits of each new commit: the most of a night; what it takes is in the table */
+#define STUDY  18.0 /* 2.5 nights of five repeats */
 #define THRICE 37.5 /* three times 2.5 nights of five repeats */
 
 typedef struct options {
@@ -131,6 +132,19 @@ static void machine(cells *c, const char *name, const pfc_machine_model *m, bool
     cell(c, name, m, 5, 0.03, 1, BUDGET);
 }
 
+/* A night of the study: a command that measures all metrics of the recording in one run. */
+static void command(cells *c, const char *name, const pfc_trace *trace)
+{
+    static const double plants[] = { 0.0, 0.01, 0.02, 0.03, 0.05 };
+    const pfc_machine_model m = { .trace = trace };
+    const size_t series = PFC_MIN(trace->columns, (size_t)PFC_NIGHT_MAX_SERIES);
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(plants); i++) {
+        cell(c, name, &m, series, plants[i], 1, STUDY);
+        c->items[c->len - 1].opts.whole = true;
+    }
+}
+
 static void fill(cells *c, const options *o)
 {
     static const double noises[] = { 0.012, 0.005, 0.03 };
@@ -162,6 +176,8 @@ static void fill(cells *c, const options *o)
 
         snprintf(name, sizeof name, "recorded %.40s", o->traces[i].name);
         machine(c, name, &m, true);
+        snprintf(name, sizeof name, "command %.40s", o->traces[i].name);
+        command(c, name, &o->traces[i]);
     }
 }
 

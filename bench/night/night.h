@@ -59,13 +59,14 @@ typedef struct pfc_night_opts {
     size_t plants;  /* of that size, at different commits */
     double budget;  /* visits of all series, for each new commit */
     double margin;  /* of the planner; 0: its default */
+    bool whole;     /* a visit measures all series, as one run of a command does */
 } pfc_night_opts;
 
 typedef struct pfc_night {
     size_t planted;
     size_t found;      /* plants whose series has a regression somewhere */
     size_t exact;      /* plants found at their commit */
-    size_t wrong;      /* boundaries called different without a plant there */
+    size_t wrong;      /* boundaries called different whose place holds no plant */
     size_t same;       /* boundaries without a plant whose interval lies within the margin */
     size_t boundaries; /* without a plant */
     size_t covered;    /* boundaries whose fitted interval covers the truth */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/analysis/design_priv.h"
-#include "core/stats/blocks_priv.h"
+#include "core/stats/blocks_order.h"
 #include "core/stats/dist.h"
 #include "core/stats/family.h"
 #include "core/stats/turns.h"
@@ -17,6 +17,7 @@
 #define MOST_ROUNDS 200
 #define ROUNDS      2    /* of all builds, before anything is chosen */
 #define SUSPECT     0.02 /* screening p below which a boundary is measured until it is decided */
+#define ANEW        4    /* builds from which on a round's second block has an order of its own */
 #define LEVEL       0.85 /* of the fit's intervals that lie within the margin: a night's stop, no claim */
 
 typedef struct series {
@@ -28,10 +29,12 @@ typedef struct series {
     pfc_look *looks;
     bool *open;       /* of each look */
     bool *suspect;    /* of each look: open since the fit suspects it, not since it is wide */
+    bool *placing;    /* of each look: open since a step that is told may be elsewhere */
     double *adjusted; /* of each look: p among all boundaries of all series */
     size_t looks_len;
     double wide; /* standard errors of half an interval */
     double sigma;
+    pfc_orders *orders; /* of the visits at the last look */
 } series;
 
 struct pfc_design {
@@ -81,7 +84,7 @@ pfc_code pfc_design_new(const pfc_design_opts *opts, pfc_design **out, pfc_err *
     base = opts->first ? opts->first - 1 : opts->anchor;
     d->planned = pfc_calloc(ROUNDS * opts->builds, sizeof *d->planned);
     for (size_t r = 0; r < ROUNDS; r++)
-        d->planned_len += pfc_design_deal(opts->builds, r % 2 ? base : opts->anchor, r,
+        d->planned_len += pfc_design_deal(opts->builds, r % 2 ? base : opts->anchor, &d->rng,
                                           d->planned + d->planned_len);
     *out = d;
     return PFC_OK;
@@ -92,9 +95,10 @@ static void clear_look(series *s)
     free(s->looks);
     free(s->open);
     free(s->suspect);
+    free(s->placing);
     free(s->adjusted);
     s->looks = NULL;
-    s->open = s->suspect = NULL;
+    s->open = s->suspect = s->placing = NULL;
     s->adjusted = NULL;
     s->looks_len = 0;
 }
@@ -105,6 +109,7 @@ void pfc_design_free(pfc_design *design)
         return;
     for (size_t i = 0; i < design->series_len; i++) {
         clear_look(&design->series[i]);
+        pfc_orders_free(design->series[i].orders);
         free(design->series[i].visits);
     }
     free(design->series);
@@ -119,7 +124,8 @@ size_t pfc_design_series(pfc_design *design, bool exact)
 {
     design->series =
         pfc_grow(design->series, design->series_len, &design->series_cap, sizeof *design->series);
-    design->series[design->series_len] = (series){ .exact = exact, .stale = true, .wanted = true };
+    design->series[design->series_len] =
+        (series){ .exact = exact, .stale = true, .wanted = true, .orders = pfc_orders_new() };
     return design->series_len++;
 }
 
@@ -159,7 +165,8 @@ static void look(const pfc_design *d, series *s)
     s->stale = false;
     if (s->exact || pfc_spots_sort(s->visits, s->len, &opts, &spots, NULL))
         return;
-    looks = pfc_blocks_look(spots, s->len, &opts, s->looks, s->looks_len, &fit, &len);
+    pfc_orders_take(s->orders, spots, s->len);
+    looks = pfc_blocks_look(spots, s->len, &opts, s->orders, s->looks, s->looks_len, &fit, &len);
     clear_look(s);
     s->looks = looks;
     s->looks_len = len;
@@ -167,6 +174,7 @@ static void look(const pfc_design *d, series *s)
     s->sigma = fit.sigma;
     s->open = pfc_calloc(s->looks_len, sizeof *s->open);
     s->suspect = pfc_calloc(s->looks_len, sizeof *s->suspect);
+    s->placing = pfc_calloc(s->looks_len, sizeof *s->placing);
     s->adjusted = pfc_calloc(s->looks_len, sizeof *s->adjusted);
     pfc_twoway_clear(&fit);
     free(spots);
@@ -224,6 +232,14 @@ static bool within(const pfc_design *d, const series *s, const pfc_look *at)
     return fabs(at->log_change) + s->wide * at->log_se <= log1p(d->opts.margin);
 }
 
+/* The order of many builds tells a step, but not yet the build that brought it. */
+static bool has_no_place(const series *s, size_t k)
+{
+    const pfc_look *at = &s->looks[k];
+
+    return at->told && at->order_p < at->pair_p && at->step.place_low < at->step.place_high;
+}
+
 static void classify(pfc_design *d)
 {
     for (size_t i = 0; i < d->series_len; i++)
@@ -235,13 +251,13 @@ static void classify(pfc_design *d)
         for (size_t k = 0; k < s->looks_len; k++) {
             const pfc_look *at = &s->looks[k];
 
-            s->suspect[k] = false;
+            s->suspect[k] = s->placing[k] = false;
             if (at->rounds >= d->opts.most_rounds) {
                 s->open[k] = false;
             } else if (d->opts.all) {
                 s->open[k] = !decided(d, s, at);
             } else if (different(d, s, k)) {
-                s->open[k] = false;
+                s->placing[k] = s->open[k] = has_no_place(s, k);
             } else {
                 s->suspect[k] = at->step.chosen && at->step.p < SUSPECT;
                 s->open[k] = s->suspect[k] || !within(d, s, at);
@@ -305,27 +321,58 @@ static pfc_design_group around(const series *s, size_t k, size_t low, size_t hig
     return g;
 }
 
-static bool focus(const pfc_design *d, pfc_design_group *out)
+/* The builds on both sides of look k that tell best whether there is a step: the nearest ones of the stretch that
+ * it divides, as many on one side as on the other. With few on one side, one more on the other: a round's
+ * bet (core/stats/blocks_order.h) has most ways to fall then, for what it costs. */
+static pfc_design_group beside(const series *s, size_t k)
+{
+    pfc_design_group g = { .len = 0 };
+    size_t low = k;
+    size_t high = k;
+    size_t before;
+    size_t after;
+
+    while (low > 0 && !s->looks[low - 1].told)
+        low--;
+    while (high + 1 < s->looks_len && !s->looks[high + 1].told)
+        high++;
+    before = PFC_MIN(k - low + 1, (size_t)PFC_BLOCK_BUILDS / 2);
+    after = PFC_MIN(high - k + 1, (size_t)PFC_BLOCK_BUILDS / 2);
+    before = PFC_MIN(before, after + 1);
+    after = PFC_MIN(after, before + 1);
+    for (size_t i = k + 1 - before; i <= k; i++)
+        g.builds[g.len++] = s->looks[i].from;
+    for (size_t i = k; i < k + after; i++)
+        g.builds[g.len++] = s->looks[i].to;
+    return g;
+}
+
+/* The clearest step of those marked in `which` of each series; false: none is. */
+static bool clearest(const pfc_design *d, bool placing, const series **at, size_t *look_at)
+{
+    *at = NULL;
+    for (size_t i = 0; i < d->series_len; i++) {
+        const series *s = &d->series[i];
+
+        for (size_t k = 0; k < s->looks_len; k++) {
+            if (!(placing ? s->placing[k] : s->suspect[k]) ||
+                (*at && s->looks[k].step.p >= (*at)->looks[*look_at].step.p))
+                continue;
+            *at = s;
+            *look_at = k;
+        }
+    }
+    return *at != NULL;
+}
+
+/* The boundary whose interval is the widest, with its open neighbours. */
+static bool widest(const pfc_design *d, pfc_design_group *out)
 {
     const series *at = NULL;
     size_t best = 0;
     size_t low;
     size_t high;
 
-    for (size_t i = 0; i < d->series_len; i++) {
-        const series *s = &d->series[i];
-
-        for (size_t k = 0; k < s->looks_len; k++) {
-            if (s->suspect[k] && (!at || s->looks[k].step.p < at->looks[best].step.p)) {
-                at = s;
-                best = k;
-            }
-        }
-    }
-    if (at) {
-        *out = around(at, best, at->looks[best].step.place_low, at->looks[best].step.place_high);
-        return true;
-    }
     for (size_t i = 0; i < d->series_len; i++) {
         const series *s = &d->series[i];
 
@@ -344,6 +391,20 @@ static bool focus(const pfc_design *d, pfc_design_group *out)
     while (high + 1 < at->looks_len && at->open[high + 1])
         high++;
     *out = around(at, best, low, high);
+    return true;
+}
+
+static bool focus(const pfc_design *d, pfc_design_group *out)
+{
+    const series *s;
+    size_t k;
+
+    if (clearest(d, true, &s, &k))
+        *out = around(s, k, s->looks[k].step.place_low, s->looks[k].step.place_high);
+    else if (clearest(d, false, &s, &k))
+        *out = beside(s, k);
+    else
+        return widest(d, out);
     return true;
 }
 
@@ -416,11 +477,15 @@ static bool second_block(pfc_design *d)
     d->round++;
     if (len == 0 || (len == 1 && d->block.len > 1) || !worth(d, builds, len))
         return false;
-    for (size_t i = 0; i < len / 2; i++) {
-        const size_t swap = builds[i];
+    if (d->block.len >= ANEW) {
+        pfc_rng_shuffle(&d->rng, builds, len);
+    } else {
+        for (size_t i = 0; i < len / 2; i++) {
+            const size_t swap = builds[i];
 
-        builds[i] = builds[len - 1 - i];
-        builds[len - 1 - i] = swap;
+            builds[i] = builds[len - 1 - i];
+            builds[len - 1 - i] = swap;
+        }
     }
     emit(d, builds, len, d->block.number + 1);
     for (size_t i = 0; i < d->series_len; i++) {
@@ -499,6 +564,8 @@ void pfc_design_drop(pfc_design *design, size_t build)
         s->len = len;
         s->stale = true;
         clear_look(s); /* its p-values may count rounds that are gone */
+        pfc_orders_free(s->orders);
+        s->orders = pfc_orders_new();
     }
 }
 

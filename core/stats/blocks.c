@@ -5,11 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/stats/blocks_order.h"
 #include "core/stats/blocks_priv.h"
 #include "core/stats/dist.h"
 #include "core/stats/turns.h"
 
-#define LEVEL 0.95 /* of the fit's intervals */
+#define LEVEL      0.95 /* of the fit's intervals */
+#define ALPHA      0.01
+#define TESTS      2.0 /* of a boundary that divides a stretch: each has half of alpha */
+#define BISECTIONS 10
 
 /* ---- input ---- */
 
@@ -143,6 +147,11 @@ pfc_round *pfc_rounds_of(const pfc_spot *spots, size_t n, uint32_t from, uint32_
     return rounds;
 }
 
+static double alpha_of(const pfc_blocks_opts *opts)
+{
+    return opts->alpha > 0.0 ? opts->alpha : ALPHA;
+}
+
 static pfc_seq_opts test_opts(const pfc_blocks_opts *opts)
 {
     return (pfc_seq_opts){ .alpha = opts->alpha, .margin = opts->margin };
@@ -155,13 +164,14 @@ static double known_p(const pfc_look *look, const pfc_look *known, size_t len)
     for (size_t i = 0; i < len; i++) {
         if (known[i].from == look->from && known[i].to == look->to &&
             known[i].rounds == look->rounds)
-            return known[i].p;
+            return known[i].pair_p;
     }
     return (double)NAN;
 }
 
 pfc_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_blocks_opts *opts,
-                          const pfc_look *known, size_t known_len, pfc_twoway *fit, size_t *len)
+                          const pfc_orders *orders, const pfc_look *known, size_t known_len,
+                          pfc_twoway *fit, size_t *len)
 {
     pfc_look *looks = pfc_calloc(opts->builds, sizeof *looks);
     pfc_step *steps = pfc_calloc(opts->builds, sizeof *steps);
@@ -191,12 +201,19 @@ pfc_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_blocks_opts
         look->log_change = fit->effect[look->to] - fit->effect[look->from];
         look->log_se = pfc_twoway_se(fit, look->from, look->to);
         rounds = pfc_rounds_of(spots, n, (uint32_t)look->from, (uint32_t)look->to, &look->rounds);
-        look->p = known_p(look, known, known_len);
-        if (isnan(look->p))
-            look->p = pfc_rounds_p(rounds, look->rounds, &test);
+        look->pair_p = known_p(look, known, known_len);
+        if (isnan(look->pair_p))
+            look->pair_p = pfc_rounds_p(rounds, look->rounds, &test);
         free(rounds);
         (*len)++;
     }
+    skipped = 0;
+    while (skipped < *len && looks[skipped].from < opts->apart)
+        skipped++;
+    pfc_stretches_divide(orders, looks, skipped, *len, alpha_of(opts));
+    for (size_t i = 0; i < *len; i++)
+        looks[i].p =
+            *len > 1 ? fmin(TESTS * fmin(looks[i].pair_p, looks[i].order_p), 1.0) : looks[i].pair_p;
     free(steps);
     free(present);
     return looks;
@@ -236,50 +253,140 @@ static void fill_levels(const pfc_spot *spots, size_t n, const pfc_blocks_opts *
     free(values);
 }
 
-static pfc_code judge_boundary(const pfc_spot *spots, size_t n, const pfc_blocks_opts *opts,
-                               const pfc_look *look, double wide, pfc_boundary *out, pfc_err *err)
+/* ---- what the order of many builds decides ---- */
+
+typedef struct session {
+    const pfc_spot *spots;
+    size_t n;
+    const pfc_blocks_opts *opts;
+    const pfc_look *looks;
+    size_t looks_len;
+    double wide; /* standard errors of half an interval */
+} session;
+
+/* The builds of the stretch that the step of look k divides, once the others that were told are taken as given. */
+static void stretch_of(const session *s, size_t k, uint32_t *low, uint32_t *high)
 {
-    const pfc_seq_opts o = test_opts(opts);
+    size_t from = k;
+    size_t to = k;
+
+    while (from > 0 && !s->looks[from - 1].told && s->looks[from - 1].from >= s->opts->apart)
+        from--;
+    while (to + 1 < s->looks_len && !s->looks[to + 1].told)
+        to++;
+    *low = (uint32_t)s->looks[from].from;
+    *high = (uint32_t)s->looks[to].to;
+}
+
+/* Is a step of that size excluded at look k? */
+static bool excluded(const session *s, size_t k, double shift)
+{
+    pfc_orders *orders = pfc_orders_new();
+    uint32_t low;
+    uint32_t high;
+    double p;
+
+    stretch_of(s, k, &low, &high);
+    pfc_orders_shift(orders, (uint32_t)s->looks[k].to, high, shift);
+    pfc_orders_take(orders, s->spots, s->n);
+    p = pfc_orders_p(orders, low, high, (uint32_t)s->looks[k].to);
+    pfc_orders_free(orders);
+    return TESTS * p <= alpha_of(s->opts);
+}
+
+/* The step next to zero, on the side of `from`, that is not excluded. */
+static double nearest(const session *s, size_t k, double from)
+{
+    double out = 0.0;
+    double in = from;
+
+    for (int i = 0; i < BISECTIONS; i++) {
+        const double mid = 0.5 * (in + out);
+
+        if (excluded(s, k, mid))
+            out = mid;
+        else
+            in = mid;
+    }
+    return out;
+}
+
+/* The pair of builds leaves it open or decides it, too: the stretches say more about size and place. */
+static void take_order(const session *s, size_t k, pfc_boundary *out)
+{
+    const pfc_step *step = &s->looks[k].step;
+    const double end = expm1(nearest(s, k, step->rel));
+
+    out->by_order = true;
+    out->verdict = PFC_VERDICT_DIFFERENT;
+    out->more = 0;
+    out->rel_change = expm1(step->rel);
+    out->rel_low = expm1(step->rel - s->wide * step->se);
+    out->rel_high = expm1(step->rel + s->wide * step->se);
+    if (step->rel > 0.0)
+        out->any_low = fmax(out->any_low, end);
+    else
+        out->any_high = fmin(out->any_high, end);
+    if (TESTS * s->looks[k].pair_p <= alpha_of(s->opts))
+        return;
+    out->place_from = s->looks[step->place_low].from;
+    out->place_to = s->looks[step->place_high].to;
+}
+
+static pfc_code judge_boundary(const session *s, size_t k, pfc_boundary *out, pfc_err *err)
+{
+    const pfc_seq_opts o = test_opts(s->opts);
+    const pfc_look *look = &s->looks[k];
     pfc_turns_result r;
     size_t len;
-    pfc_round *rounds = pfc_rounds_of(spots, n, (uint32_t)look->from, (uint32_t)look->to, &len);
+    pfc_round *rounds =
+        pfc_rounds_of(s->spots, s->n, (uint32_t)look->from, (uint32_t)look->to, &len);
     const pfc_code code = pfc_rounds_judge(rounds, len, &o, &r, err);
 
-    if (!code)
-        *out = (pfc_boundary){
-            .from = look->from,
-            .to = look->to,
-            .verdict = r.cmp.verdict,
-            .rel_change = expm1(look->log_change),
-            .rel_low = expm1(look->log_change - wide * look->log_se),
-            .rel_high = expm1(look->log_change + wide * look->log_se),
-            .any_low = r.cmp.rel_low,
-            .any_high = r.cmp.rel_high,
-            .p = r.cmp.p,
-            .screen_p = look->step.p,
-            .rounds = len,
-            .more = r.more,
-        };
     free(rounds);
-    return code;
+    if (code)
+        return code;
+    *out = (pfc_boundary){
+        .from = look->from,
+        .to = look->to,
+        .place_from = look->from,
+        .place_to = look->to,
+        .verdict = r.cmp.verdict,
+        .rel_change = expm1(look->log_change),
+        .rel_low = expm1(look->log_change - s->wide * look->log_se),
+        .rel_high = expm1(look->log_change + s->wide * look->log_se),
+        .any_low = r.cmp.rel_low,
+        .any_high = r.cmp.rel_high,
+        .p = look->p,
+        .screen_p = look->step.p,
+        .rounds = len,
+        .more = r.more,
+    };
+    /* Two builds that were shown to be the same are not the place of a step between stretches. */
+    if (TESTS * look->order_p <= alpha_of(s->opts) && r.cmp.verdict != PFC_VERDICT_SAME)
+        take_order(s, k, out);
+    return PFC_OK;
 }
 
 static pfc_code judge_noisy(const pfc_spot *spots, size_t n, const pfc_blocks_opts *opts,
                             pfc_blocks_fit *out, pfc_err *err)
 {
+    session s = { .spots = spots, .n = n, .opts = opts };
+    pfc_orders *orders = pfc_orders_new();
     pfc_twoway fit;
-    size_t len;
-    pfc_look *looks = pfc_blocks_look(spots, n, opts, NULL, 0, &fit, &len);
-    const double wide =
-        isnan(fit.sigma) ? (double)INFINITY : pfc_stats_student_cut(1.0 - LEVEL, fit.dof);
+    pfc_look *looks;
     pfc_code code = PFC_OK;
 
+    pfc_orders_take(orders, spots, n);
+    s.looks = looks = pfc_blocks_look(spots, n, opts, orders, NULL, 0, &fit, &s.looks_len);
+    pfc_orders_free(orders);
+    s.wide = isnan(fit.sigma) ? (double)INFINITY : pfc_stats_student_cut(1.0 - LEVEL, fit.dof);
     out->noise_rel = expm1(fit.sigma);
     out->moves = fit.moves;
-    fill_levels(spots, n, opts, &fit, wide, out);
-    for (size_t i = 0; i < len && !code; i++)
-        code = judge_boundary(spots, n, opts, &looks[i], wide, &out->boundaries[i], err);
-    out->boundaries_len = len;
+    fill_levels(spots, n, opts, &fit, s.wide, out);
+    for (size_t i = 0; i < s.looks_len && !code; i++)
+        code = judge_boundary(&s, i, &out->boundaries[i], err);
+    out->boundaries_len = s.looks_len;
     free(looks);
     pfc_twoway_clear(&fit);
     return code;
@@ -313,6 +420,8 @@ static void judge_exact(const pfc_spot *spots, size_t n, const pfc_blocks_opts *
             out->boundaries[out->boundaries_len++] = (pfc_boundary){
                 .from = before,
                 .to = b,
+                .place_from = before,
+                .place_to = b,
                 .verdict = change == 0.0 ? PFC_VERDICT_SAME : PFC_VERDICT_DIFFERENT,
                 .rel_change = change,
                 .rel_low = change,

@@ -11,9 +11,11 @@
  * - The fit: log value = build + machine at that moment + noise, fitted robustly over all visits. It gives
  *   each build's ratio to the anchor, the noise of a visit, and for each boundary an estimate and a screening
  *   p-value. These direct the next block. They are no evidence: they were looked at after each block.
- * - The test of a boundary: the rounds that hold both builds, by the always-valid tests of turns.h. With two
- *   builds it is pfc_turns_compare. It may be asked after each round, and rounds may be added for any reason
- *   that lies in the past.
+ * - Two tests of a boundary, which share its level. One takes the rounds that hold both builds, by the
+ *   always-valid tests of turns.h; with two builds it is alone, and is pfc_turns_compare. The other
+ *   (blocks_order.h) takes all builds of the stretch that the boundary divides, by their random order within
+ *   blocks. Where it decides, the change has a place: the builds among which the fit cannot tell which one came
+ *   first. Both may be asked after each round, and rounds may be added for any reason that lies in the past.
  *
  * Deterministic, thread-safe; values in any order of arrays (block and position give the order of time).
  */
@@ -41,8 +43,10 @@ typedef struct pfc_blocks_opts {
     size_t anchor; /* the build that ratios refer to */
     size_t
         first; /* builds from here on are judged against their predecessor; the one before is the base */
+    size_t
+        apart; /* builds below this one are older than the others (an anchor): they belong to no stretch */
     double margin; /* relative change that does not matter; 0: 0.01 */
-    double alpha;  /* of one boundary's test; 0: 0.01 */
+    double alpha;  /* of one boundary's tests; 0: 0.01 */
     bool exact;    /* no noise: one visit of each decides, any difference is real */
 } pfc_blocks_opts;
 
@@ -57,12 +61,17 @@ typedef struct pfc_block_level {
 
 /** A build against the nearest earlier build that has values. */
 typedef struct pfc_boundary {
-    size_t from, to;          /* builds */
-    pfc_verdict verdict;      /* by the test alone, of this boundary alone */
-    double rel_change;        /* by the fit, of `to` against `from` */
+    size_t from, to; /* builds */
+    size_t place_from,
+        place_to; /* builds: the change is after place_from and not after place_to; where two builds
+                                    decide, from and to */
+    pfc_verdict verdict; /* by the tests alone, of this boundary alone */
+    double
+        rel_change; /* by the fit: of `to` against `from`, or, by order, of the stretches beside it */
     double rel_low, rel_high; /* 95 % */
-    double any_low, any_high; /* of the test, at all looks together */
-    double p;                 /* of the test, at all looks */
+    double any_low, any_high; /* of the test that decides, at all looks together */
+    double p;                 /* of both tests, at all looks */
+    bool by_order;            /* the test by order says "different" */
     double screen_p;          /* that anything changed just here, by the fit: no evidence */
     size_t rounds;            /* that hold both */
     size_t more;              /* further rounds that are likely to decide it; 0: decided */

@@ -63,17 +63,29 @@ typedef struct pfc_look {
     size_t from, to;
     double log_change, log_se; /* by the fit */
     pfc_step step;             /* its places are indices of looks */
-    double p;                  /* of the test, at all looks */
-    size_t rounds;
+    double pair_p;             /* of the two builds' test, at all looks */
+    double
+        order_p; /* of the test by order (blocks_order.h) of the stretch that the boundary divides; 1: no test */
+    bool told; /* by order_p, among the boundaries of this series: the stretch is divided here */
+    double p;  /* of both tests together */
+    size_t rounds; /* that hold both */
 } pfc_look;
+
+struct pfc_orders;
 
 /** As pfc_blocks_judge checks and sorts them; caller frees *out. */
 pfc_code pfc_spots_sort(const pfc_visit *visits, size_t n, const pfc_blocks_opts *opts,
                         pfc_spot **out, pfc_err *err) PFC_MUSTCHECK;
 /** Looks of all boundaries in the order of history; caller frees. The fit is the caller's to clear.
  *  known[0..known_len): earlier looks at fewer visits of the same builds, whose p is taken over where no
- *  round came; may be empty. */
+ *  round came; may be empty. orders: has taken in the spots. */
 pfc_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_blocks_opts *opts,
-                          const pfc_look *known, size_t known_len, pfc_twoway *fit, size_t *len);
+                          const struct pfc_orders *orders, const pfc_look *known, size_t known_len,
+                          pfc_twoway *fit, size_t *len);
+
+/** Divides the stretch of looks [first, len) at the steps that the order of the visits tells, one after the other: fills in
+ *  order_p and told. Each test is of the place that the fit names; its p counts the divisions before it. */
+void pfc_stretches_divide(const struct pfc_orders *orders, pfc_look *looks, size_t first,
+                          size_t len, double alpha);
 
 #endif

@@ -84,13 +84,16 @@ WHERE s.project_id = $1::bigint AND NOT s.in_blocks AND s.id IN (
 -- name: change_point_decide
 -- $1 project_id, $2 id or NULL (new), $3 series_id, $4 branch, $5 commit_id, $6 position of the first suspect, $7 before,
 -- $8 after, $9 rel_change, $10 rel_low, $11 rel_high, $12 p, $13 regression, $14 why it has no alert or NULL,
--- $15 evidence (JSON)  -> id: a session decided that it is there
+-- $15 evidence (JSON), $16 position of the last suspect  -> id: a session decided that it is there
 WITH low AS MATERIALIZED (
     SELECT coalesce((SELECT commit_id FROM branch_commits WHERE project_id = $1::bigint
                      AND branch = $4 AND position = $6::bigint), $5::bigint) AS commit_id),
+high AS MATERIALIZED (
+    SELECT coalesce((SELECT commit_id FROM branch_commits WHERE project_id = $1::bigint
+                     AND branch = $4 AND position = $16::bigint), $5::bigint) AS commit_id),
 changed AS (
     UPDATE change_points SET commit_id = $5::bigint, commit_low_id = (SELECT commit_id FROM low),
-           commit_high_id = $5::bigint, before = $7::float8, after = $8::float8, rel_change = $9::float8,
+           commit_high_id = (SELECT commit_id FROM high), before = $7::float8, after = $8::float8, rel_change = $9::float8,
            rel_low = $10::float8, rel_high = $11::float8, p = $12::float8, regression = $13::boolean,
            confirmed = true, firm = true, withheld = $14, withheld_detail = NULL, evidence = $15::jsonb,
            updated_at = now(), gone_at = NULL
@@ -98,7 +101,7 @@ changed AS (
 made AS (
     INSERT INTO change_points (project_id, series_id, commit_id, commit_low_id, commit_high_id, before, after,
                                rel_change, rel_low, rel_high, p, regression, confirmed, firm, withheld, evidence)
-    SELECT $1::bigint, $3::bigint, $5::bigint, (SELECT commit_id FROM low), $5::bigint, $7::float8, $8::float8,
+    SELECT $1::bigint, $3::bigint, $5::bigint, (SELECT commit_id FROM low), (SELECT commit_id FROM high), $7::float8, $8::float8,
            $9::float8, $10::float8, $11::float8, $12::float8, $13::boolean, true, true, $14, $15::jsonb
     WHERE $2::bigint IS NULL RETURNING id)
 SELECT id FROM changed UNION ALL SELECT id FROM made;

@@ -93,8 +93,8 @@ change = members(rel_change=NUMBER, direction=CHANGE, status=SEEN, firm=TRUTH, c
 series = members(id=NUMERAL, **SERIES, branch=TEXT, exact=TRUTH, headline=TRUTH, points=COUNT, last=null(last), change=null(change),
                  noise_rel=null(NUMBER), watching=COUNT, watching_of=COUNT, detectable_rel=null(NUMBER), points_for_1pct=null(COUNT), reason=null(TEXT),
                  judged=TRUTH, anchor=null(COMMIT), two_speeds=each(TEXT))
-blocks = members(kind={"const": "blocks"}, session=RUN_ID, against=COMMIT, commit=COMMIT, verdict=one_of("different", "same"), rounds=COUNT,
-                 rel_low=null(NUMBER), rel_high=null(NUMBER), margin=null(NUMBER), p=null(SHARE), p_adjusted=null(SHARE))
+blocks = members(kind={"const": "blocks"}, session=RUN_ID, against=COMMIT, commit=COMMIT, place_after=COMMIT, place_until=COMMIT,
+                 test=one_of("order", "pairs"), verdict=one_of("different", "same"), rounds=COUNT, rel_low=null(NUMBER), rel_high=null(NUMBER), margin=null(NUMBER), p=null(SHARE), p_adjusted=null(SHARE))
 columns = members(description="columns of equal length, in the order of commits", commit=each(COMMIT), time=each(TIME),
                   subject=each(TEXT), author=each(TEXT), position=each(NUMERAL), median=each(null(NUMBER)),
                   low=each(null(NUMBER)), high=each(null(NUMBER)), min=each(null(NUMBER)), n=each(COUNT), run_id=each(NUMERAL),
@@ -120,7 +120,7 @@ in_session = members(commit=COMMIT, status=one_of("measured", "identical", "brok
                                         rel_high=NUMBER, alert_id=null(NUMERAL))))
 session_build = members(commit=COMMIT, median=null(NUMBER), visits=NUMERAL, ratio=null(NUMBER), ratio_low=null(NUMBER),
                         ratio_high=null(NUMBER))
-session_boundary = members(commit=COMMIT, against=COMMIT, verdict=one_of("regression", "improvement", "same", "undecided"), **INTERVAL,
+session_boundary = members(commit=COMMIT, against=COMMIT, place_after=COMMIT, place_until=COMMIT, test=one_of("order", "pairs"), verdict=one_of("regression", "improvement", "same", "undecided"), **INTERVAL,
                            p=null(SHARE), p_adjusted=null(SHARE), rounds=COUNT, needs_rounds=COUNT, alert_id=null(NUMERAL))
 session_series = members(series_id=NUMERAL, **NAMED, unit=TEXT, higher_is_better=TRUTH, exact=TRUTH, judged=TRUTH, margin_rel=NUMBER,
                          noise_rel=null(NUMBER), rounds=COUNT, builds=each(session_build), boundaries=each(session_boundary))

@@ -33,8 +33,8 @@ typedef struct place {
 
 static place place_of(const applying *a, const pfc_session_boundary *b)
 {
-    return (place){ .low = a->j->builds[b->b->from].position + 1,
-                    .high = a->j->builds[b->b->to].position };
+    return (place){ .low = a->j->builds[b->b->place_from].position + 1,
+                    .high = a->j->builds[b->b->place_to].position };
 }
 
 static json_t *number(double value)
@@ -45,13 +45,15 @@ static json_t *number(double value)
 static char *evidence_of(const applying *a, const pfc_session_boundary *b)
 {
     const pfc_boundary *e = b->b;
-    json_t *doc = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "kind",
-                            "blocks", "session", a->j->session, "against",
-                            a->j->builds[e->from].commit, "commit", a->j->builds[e->to].commit,
-                            "verdict", b->verdict == PFC_VERDICT_DIFFERENT ? "different" : "same",
-                            "rounds", (json_int_t)e->rounds, "rel_low", number(e->rel_low),
-                            "rel_high", number(e->rel_high), "margin", number(a->series->margin),
-                            "p", number(e->p), "p_adjusted", number(b->p_adjusted));
+    json_t *doc = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "kind", "blocks",
+        "session", a->j->session, "against", a->j->builds[e->from].commit, "commit",
+        a->j->builds[e->to].commit, "place_after", a->j->builds[e->place_from].commit,
+        "place_until", a->j->builds[e->place_to].commit, "test", pfc_session_test_name(b),
+        "verdict", b->verdict == PFC_VERDICT_DIFFERENT ? "different" : "same", "rounds",
+        (json_int_t)e->rounds, "rel_low", number(e->rel_low), "rel_high", number(e->rel_high),
+        "margin", number(a->series->margin), "p", number(e->p), "p_adjusted",
+        number(b->p_adjusted));
     char *text = json_dumps(doc, JSON_COMPACT);
 
     json_decref(doc);
@@ -93,6 +95,7 @@ static pfc_code put_change(const applying *a, const pfc_session_boundary *b, con
     pfc_args_bool(&args, b->regression);
     pfc_args_text(&args, why_withheld(a, b));
     pfc_args_text(&args, evidence);
+    pfc_args_i64(&args, at.high);
     code = pfc_query_id(a->tx, "change_point_decide", &args, &id, err);
     free(evidence);
     return code;

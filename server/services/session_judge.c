@@ -192,6 +192,9 @@ static pfc_code judge_series(const pfc_session_judgement *j, const pfc_res *chan
                   : j->base < j->builds_len ? j->base
                                             : 0,
         .first = PFC_MIN((size_t)1, j->builds_len),
+        .apart = j->base < j->builds_len     ? j->base
+                 : j->anchor < j->builds_len ? j->anchor + 1
+                                             : 0,
         .margin = s->margin,
         .exact = s->exact,
     };
@@ -318,4 +321,9 @@ const char *pfc_session_verdict_name(const pfc_session_boundary *boundary)
     if (boundary->verdict == PFC_VERDICT_INCONCLUSIVE)
         return boundary->within ? "same" : "undecided";
     return boundary->regression ? "regression" : "improvement";
+}
+
+const char *pfc_session_test_name(const pfc_session_boundary *boundary)
+{
+    return boundary->b->by_order ? "order" : "pairs";
 }

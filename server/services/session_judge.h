@@ -61,6 +61,9 @@ pfc_code pfc_session_judge(pfc_tx *tx, int64_t project_id, const char *session,
                            pfc_session_judgement *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_session_judgement_clear(pfc_session_judgement *judgement);
 
+/** "order": the random order of the stretch's builds decides; "pairs": the rounds of the two builds. */
+const char *pfc_session_test_name(const pfc_session_boundary *boundary);
+
 /** "regression", "improvement", "same" or "undecided". */
 const char *pfc_session_verdict_name(const pfc_session_boundary *boundary);
 

@@ -1,5 +1,5 @@
 /* The documents of sessions: builds measured together on one machine in blocks, member for member. */
-import type { WhyNoAlert } from "./types";
+import type { BlocksTest, WhyNoAlert } from "./types";
 
 export type NightStatus = "measured" | "identical" | "broken" | "not_measured";
 export type NightVerdict = "slower" | "faster" | "same" | "undecided" | "identical" | "broken" | "not_measured";
@@ -24,7 +24,7 @@ export interface NightBuild {
 }
 /** A build against its predecessor in the session. */
 export interface NightBoundary {
-  commit: string; against: string; verdict: "regression" | "improvement" | "same" | "undecided"; rel_change: number | null;
+  commit: string; against: string; place_after: string; place_until: string; test: BlocksTest; verdict: "regression" | "improvement" | "same" | "undecided"; rel_change: number | null;
   rel_low: number | null; rel_high: number | null; p: number | null; p_adjusted: number | null; rounds: number;
   needs_rounds: number; /* more, that are likely to decide it; 0: decided */ alert_id: number | null;
 }

@@ -34,8 +34,10 @@ export interface BrokenHere { benchmark: string; metric: string; backend: string
 /* Why a change has no alert; null: it has one. */
 export interface WhyNoAlert { code: string; sentence: string }
 /* What the blocks of a session decided of a change. */
+/* order: the random order of many builds within blocks; pairs: the rounds of the two builds */
+export type BlocksTest = "order" | "pairs";
 export interface BlocksEvidence {
-  kind: "blocks"; session: string; against: string; commit: string; verdict: "different" | "same"; rounds: number;
+  kind: "blocks"; session: string; against: string; commit: string; place_after: string; place_until: string; test: BlocksTest; verdict: "different" | "same"; rounds: number;
   rel_low: number | null; rel_high: number | null; margin: number | null; p: number | null; p_adjusted: number | null;
 }
 export interface CommitChange {

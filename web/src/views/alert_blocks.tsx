@@ -3,7 +3,7 @@ import type { Alert, BlocksEvidence } from "../api/types";
 import { formatP, formatShare } from "../base/format";
 import { href } from "../base/route";
 import { CommitLink, Facts } from "../widgets/parts";
-import { intervalText } from "./night_text";
+import { intervalText, placeText } from "./night_text";
 
 export function NightLink(props: { project: string; blocks: BlocksEvidence }) {
   const { session, commit } = props.blocks;
@@ -20,6 +20,7 @@ export function BlockEvidence(props: { alert: Alert }) {
       <Facts facts={[
         ["Night", <NightLink project={project} blocks={b} />], ["Commit", <CommitLink project={project} id={b.commit} />],
         ["Against", <CommitLink project={project} id={b.against} />], ["Rounds", String(b.rounds)],
+        ["Test", b.test], ...(placeText(b) ? [["Place", placeText(b)] as const] : []),
         ["Interval", intervalText(b.rel_low, b.rel_high)], ["p", `${formatP(b.p)}, adjusted ${formatP(b.p_adjusted)}`],
         ...(b.margin === null ? [] : [["Margin", formatShare(b.margin)] as const]),
       ]} />

@@ -9,7 +9,7 @@ import { Badge } from "../widgets/badge";
 import { BenchName, CommitLink, Section } from "../widgets/parts";
 import { Table } from "../widgets/table";
 import { seriesLink, type Subjects } from "./night";
-import { intervalText, seriesKey } from "./night_text";
+import { intervalText, placeText, seriesKey } from "./night_text";
 
 interface Row { series: NightSeries; b: NightBoundary }
 
@@ -29,6 +29,7 @@ function SeriesTable(props: { project: string; rows: readonly Row[]; commit: str
       { name: "Change", numeric: true, cell: (r) => formatChange(r.b.rel_change) },
       { name: "Interval", numeric: true, cell: (r) => intervalText(r.b.rel_low, r.b.rel_high) },
       { name: "Against", cell: (r) => <CommitLink project={props.project} id={r.b.against} /> },
+      { name: "Test", wide: true, cell: (r) => <>{r.b.test}{placeText(r.b) ? <small class="n">{placeText(r.b)}</small> : null}</> },
       { name: "p", numeric: true, wide: true, cell: (r) => formatP(r.b.p) },
       { name: "p adjusted", numeric: true, cell: (r) => formatP(r.b.p_adjusted) },
       { name: "Rounds", numeric: true, cell: (r) => <>{r.b.rounds}{r.b.needs_rounds ? <small class="n">needs {r.b.needs_rounds} more</small> : null}</> },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { NightCommit } from "../api/night";
-import { budgetText, countsOf, intervalText, measuredOf, nightSentence, verdictText } from "./night_text";
+import { budgetText, countsOf, intervalText, measuredOf, nightSentence, placeText, verdictText } from "./night_text";
 
 const commit = (more: Partial<NightCommit>): NightCommit => ({
   commit: "a".repeat(40), status: "measured", reason: null, same_as: null, verdict: "same", within: 0.008, needs_s: null, worst: null, ...more,
@@ -42,6 +42,13 @@ test("identical and broken commits are counted, but not as measured", () => {
 test("a budget of zero is none", () => {
   assert.equal(budgetText({ budget_s: 1800, spent_s: 1512 }), "25 of 30 minutes");
   assert.equal(budgetText({ budget_s: 0, spent_s: 60 }), "1 minute, no limit");
+});
+
+test("a place is said where the change may be at other commits, too", () => {
+  const at = { against: "1".repeat(40), commit: "2".repeat(40), place_after: "1".repeat(40), place_until: "2".repeat(40) };
+  assert.equal(placeText(at), "");
+  assert.equal(placeText({ ...at, place_until: "3".repeat(40) }), "after 1111111111, up to 3333333333");
+  assert.equal(placeText({ ...at, place_after: "0".repeat(40) }), "after 0000000000, up to 2222222222");
 });
 
 test("an interval with an open end is not known", () => {

@@ -1,6 +1,6 @@
 /* What a night came to, in words. Pure. */
 import type { Night, NightCommit, NightSeries, NightVerdict } from "../api/night";
-import { formatChange, formatMinutes, formatShare, plural } from "../base/format";
+import { formatChange, formatMinutes, formatShare, plural, shortId } from "../base/format";
 
 const ORDER: readonly NightVerdict[] = ["slower", "faster", "broken", "undecided", "same", "identical", "not_measured"];
 
@@ -52,6 +52,11 @@ export function nightSentence(night: Pick<Night, "commits">): string {
 /** "+3.6 % to +4.9 %"; "not known" where the values leave an end open. */
 export function intervalText(low: number | null, high: number | null): string {
   return low === null || high === null || low <= -1 ? "not known" : `${formatChange(low)} to ${formatChange(high)}`;
+}
+
+/** "after 1111111111, up to 3333333333"; "" where the change is at its commit and nowhere else. */
+export function placeText(b: { against: string; commit: string; place_after: string; place_until: string }): string {
+  return b.place_after === b.against && b.place_until === b.commit ? "" : `after ${shortId(b.place_after)}, up to ${shortId(b.place_until)}`;
 }
 
 /** "42 of 60 minutes", "42 minutes, no limit". */
