@@ -14,6 +14,7 @@
 #define ALPHA      0.01
 #define TESTS      2.0 /* of a boundary that divides a stretch: each has half of alpha */
 #define BISECTIONS 10
+#define FAR        4.0 /* times the step by the fit: as far as its interval is looked for */
 
 /* ---- input ---- */
 
@@ -170,7 +171,7 @@ static double known_p(const pfc_look *look, const pfc_look *known, size_t len)
 }
 
 pfc_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_blocks_opts *opts,
-                          const pfc_orders *orders, const pfc_look *known, size_t known_len,
+                          pfc_orders *orders, const pfc_look *known, size_t known_len,
                           pfc_twoway *fit, size_t *len)
 {
     pfc_look *looks = pfc_calloc(opts->builds, sizeof *looks);
@@ -294,12 +295,9 @@ static bool excluded(const session *s, size_t k, double shift)
     return TESTS * p <= alpha_of(s->opts);
 }
 
-/* The step next to zero, on the side of `from`, that is not excluded. */
-static double nearest(const session *s, size_t k, double from)
+/* The last step on the way from `in`, which is not excluded, to `out` that is not excluded either. */
+static double last_possible(const session *s, size_t k, double in, double out)
 {
-    double out = 0.0;
-    double in = from;
-
     for (int i = 0; i < BISECTIONS; i++) {
         const double mid = 0.5 * (in + out);
 
@@ -311,11 +309,23 @@ static double nearest(const session *s, size_t k, double from)
     return out;
 }
 
+/* The order's interval at all looks cuts the one of the pair. */
+static void cut_by_order(const session *s, size_t k, pfc_boundary *out)
+{
+    const double at = s->looks[k].step.rel;
+    const double far = FAR * at;
+    const double near = last_possible(s, k, at, 0.0);
+    const double end =
+        excluded(s, k, far) ? last_possible(s, k, at, far) : copysign((double)INFINITY, at);
+
+    out->any_low = fmax(out->any_low, expm1(fmin(near, end)));
+    out->any_high = fmin(out->any_high, expm1(fmax(near, end)));
+}
+
 /* The pair of builds leaves it open or decides it, too: the stretches say more about size and place. */
 static void take_order(const session *s, size_t k, pfc_boundary *out)
 {
     const pfc_step *step = &s->looks[k].step;
-    const double end = expm1(nearest(s, k, step->rel));
 
     out->by_order = true;
     out->verdict = PFC_VERDICT_DIFFERENT;
@@ -323,10 +333,7 @@ static void take_order(const session *s, size_t k, pfc_boundary *out)
     out->rel_change = expm1(step->rel);
     out->rel_low = expm1(step->rel - s->wide * step->se);
     out->rel_high = expm1(step->rel + s->wide * step->se);
-    if (step->rel > 0.0)
-        out->any_low = fmax(out->any_low, end);
-    else
-        out->any_high = fmin(out->any_high, end);
+    cut_by_order(s, k, out);
     if (TESTS * s->looks[k].pair_p <= alpha_of(s->opts))
         return;
     out->place_from = s->looks[step->place_low].from;

@@ -17,6 +17,7 @@
 #define SCALES      3
 #define JUMPS       3
 #define MODELS      (SHIFTS * SCALES * JUMPS)
+#define KEPT        3   /* tests of one series that go on when rounds come */
 #define ROUNDS_MOST 512 /* that are bet on: later ones are left out, which bounds the work */
 #define ANEW        0.15F
 #define CREEP       0.02F
@@ -50,7 +51,10 @@ typedef struct grid {
     int shifts[SHIFTS]; /* in cells */
 } grid;
 
+typedef struct bettor bettor;
+
 struct pfc_orders {
+    bettor *kept[KEPT]; /* tests as far as they went, the one that was asked for last in front */
     round_of *rounds;
     size_t len, cap;
     uint32_t next; /* round number from which on rounds are not taken in yet */
@@ -63,16 +67,18 @@ typedef struct stretch {
 } stretch;
 
 /* One test: its models go through the rounds. */
-typedef struct bettor {
+struct bettor {
     const pfc_orders *orders;
     stretch stretch;
     grid grids[SCALES];
     filter filters[MODELS];
-    double wealth[MODELS];                           /* logarithm */
+    double wealth[MODELS]; /* logarithm */
+    double left, most;     /* logarithms: of two orders; of the largest wealth so far */
+    size_t done;           /* rounds */
     float likely[SCALES][VISITS][CELLS + 2 * REACH]; /* of a visit at each level */
     float forward[VISITS][CELLS]; /* level before the visit was seen, given the past */
     float mixed[VISITS][CELLS];   /* likelihood of a visit whose side is not known */
-} bettor;
+};
 
 pfc_orders *pfc_orders_new(void)
 {
@@ -83,6 +89,8 @@ void pfc_orders_free(pfc_orders *orders)
 {
     if (!orders)
         return;
+    for (size_t i = 0; i < KEPT; i++)
+        free(orders->kept[i]);
     free(orders->rounds);
     free(orders);
 }
@@ -497,21 +505,38 @@ static double take(bettor *b, const round_of *r)
     return any && len > 1 ? of_two_orders(r->builds) : 0.0;
 }
 
-double pfc_orders_p(const pfc_orders *o, uint32_t low, uint32_t high, uint32_t split)
+/* The test of that stretch, in front of those that are kept; the one that was not asked for the longest goes. */
+static bettor *bettor_of(pfc_orders *o, const stretch *s)
 {
-    bettor *b = pfc_calloc(1, sizeof *b);
-    double left = 0.0;
-    double most = 0.0;
+    bettor *b;
+    size_t at = 0;
 
-    b->orders = o;
-    b->stretch = (stretch){ low, high, split };
-    for (size_t i = 0; i < o->len && most < -log(PFC_P_MIN); i++) {
-        /* Anew at every power of two: often enough, and no more than twice the work. */
-        if (((i + 1) & i) == 0)
-            begin(b, i + 1);
-        left += take(b, &o->rounds[i]);
-        most = fmax(most, log_mean(b->wealth, MODELS) + left);
+    while (at < KEPT - 1 && o->kept[at] && memcmp(&o->kept[at]->stretch, s, sizeof *s) != 0)
+        at++;
+    b = o->kept[at];
+    if (!b || memcmp(&b->stretch, s, sizeof *s) != 0) {
+        free(b);
+        b = pfc_calloc(1, sizeof *b);
+        b->orders = o;
+        b->stretch = *s;
     }
-    free(b);
-    return fmax(exp(-most), PFC_P_MIN);
+    for (; at > 0; at--)
+        o->kept[at] = o->kept[at - 1];
+    o->kept[0] = b;
+    return b;
+}
+
+double pfc_orders_p(pfc_orders *o, uint32_t low, uint32_t high, uint32_t split)
+{
+    const stretch s = { low, high, split };
+    bettor *b = bettor_of(o, &s);
+
+    for (; b->done < o->len && b->most < -log(PFC_P_MIN); b->done++) {
+        /* Anew at every power of two: often enough, and no more than twice the work. */
+        if (((b->done + 1) & b->done) == 0)
+            begin(b, b->done + 1);
+        b->left += take(b, &o->rounds[b->done]);
+        b->most = fmax(b->most, log_mean(b->wealth, MODELS) + b->left);
+    }
+    return fmax(exp(-b->most), PFC_P_MIN);
 }

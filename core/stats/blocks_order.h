@@ -40,6 +40,6 @@ void pfc_orders_shift(pfc_orders *orders, uint32_t from, uint32_t to, double shi
  * beforehand; at least PFC_P_MIN. Several splits are several tests. About 10^6 operations a round; rounds
  * after the 512th are left out.
  */
-double pfc_orders_p(const pfc_orders *orders, uint32_t low, uint32_t high, uint32_t split);
+double pfc_orders_p(pfc_orders *orders, uint32_t low, uint32_t high, uint32_t split);
 
 #endif

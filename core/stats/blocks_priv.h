@@ -80,12 +80,12 @@ pfc_code pfc_spots_sort(const pfc_visit *visits, size_t n, const pfc_blocks_opts
  *  known[0..known_len): earlier looks at fewer visits of the same builds, whose p is taken over where no
  *  round came; may be empty. orders: has taken in the spots. */
 pfc_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_blocks_opts *opts,
-                          const struct pfc_orders *orders, const pfc_look *known, size_t known_len,
+                          struct pfc_orders *orders, const pfc_look *known, size_t known_len,
                           pfc_twoway *fit, size_t *len);
 
 /** Divides the stretch of looks [first, len) at the steps that the order of the visits tells, one after the other: fills in
  *  order_p and told. Each test is of the place that the fit names; its p counts the divisions before it. */
-void pfc_stretches_divide(const struct pfc_orders *orders, pfc_look *looks, size_t first,
-                          size_t len, double alpha);
+void pfc_stretches_divide(struct pfc_orders *orders, pfc_look *looks, size_t first, size_t len,
+                          double alpha);
 
 #endif

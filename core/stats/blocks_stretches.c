@@ -42,7 +42,7 @@ static bool clearest(const pfc_look *looks, size_t len, const part *p, size_t *o
     return any;
 }
 
-void pfc_stretches_divide(const pfc_orders *orders, pfc_look *looks, size_t first, size_t len,
+void pfc_stretches_divide(pfc_orders *orders, pfc_look *looks, size_t first, size_t len,
                           double alpha)
 {
     part parts[2 * PFC_BLOCKS_MAX_BUILDS];

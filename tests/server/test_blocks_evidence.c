@@ -1,6 +1,7 @@
 /* Sessions: what their blocks decide becomes alerts in the same judging. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -203,6 +204,45 @@ Test(blocks_evidence, a_step_of_three_per_cent_is_an_alert_in_the_night_of_its_c
     cr_assert(ge(dbl, alerts.items[0].rel_high, 0.03));
     pfc_rows_clear(&alerts);
     pfc_db_close(db);
+}
+
+/* Four rounds of eight builds: too few for the two builds beside the step, enough for all of them by their order. The
+ * fit leaves open which of a few commits it is; the alert says all of them. */
+Test(blocks_evidence, a_step_that_many_builds_tell_has_the_place_that_the_fit_leaves_open)
+{
+    static const unsigned commits[] = { 1, 20, 21, 22, 23, 24, 25, 26 };
+    size_t told = 0, open = 0;
+
+    for (unsigned number = 1; number <= 12; number++) {
+        const night n = { .number = number,
+                          .commits = commits,
+                          .len = 8,
+                          .slower_from = 23,
+                          .rel = 0.03,
+                          .noise = 0.02,
+                          .rounds = 4,
+                          .machine = 1 };
+        pfc_db *db = pfc_test_db_open(3, NULL);
+        int64_t p = fx_project(db);
+        pfc_alerts alerts;
+
+        fx_commits(db, p, 1, 40);
+        measure_singly(db, p, 1, BASE, 100);
+        measure_night(db, p, &n);
+        alerts = alerts_of(db, p);
+        if (alerts.len) {
+            const pfc_alert *a = &alerts.items[0];
+
+            told++;
+            open += strcmp(a->commit_low, a->commit_high) != 0;
+            cr_assert(le(int, strcmp(a->commit_low, fx_sha(23)), 0), "night %u", number);
+            cr_assert(ge(int, strcmp(a->commit_high, fx_sha(23)), 0), "night %u", number);
+        }
+        pfc_rows_clear(&alerts);
+        pfc_db_close(db);
+    }
+    cr_assert(ge(sz, told, 1));
+    cr_assert(ge(sz, open, 1));
 }
 
 Test(blocks_evidence, a_night_in_which_nothing_changed_has_no_alert)

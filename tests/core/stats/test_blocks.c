@@ -380,3 +380,79 @@ Test(blocks, looks_at_equal_builds_are_below_alpha_no_more_often_than_alpha)
     /* 12 of 240 are promised; 19 is two standard deviations above. */
     cr_assert(le(sz, alarms, 19), "%zu", alarms);
 }
+
+/* 3.5 % at 1.8 % of noise in four rounds: the two builds beside the step cannot decide it, all eight together can. */
+Test(blocks, a_step_is_told_by_all_builds_and_has_a_place)
+{
+    static session s;
+    const double factors[] = { 1.0, 1.0, 1.0, 1.0, 1.035, 1.035, 1.035, 1.035 };
+    size_t told = 0, exact = 0, covered = 0;
+
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        pfc_blocks_fit fit;
+
+        start(&s, seed, 0.018);
+        for (int r = 0; r < 4; r++)
+            add_round(&s, factors, 8);
+        fit = judge(&s, 8);
+        for (size_t i = 0; i < fit.boundaries_len; i++) {
+            const pfc_boundary *b = &fit.boundaries[i];
+
+            if (!b->by_order)
+                continue;
+            told++;
+            exact += b->to == 4;
+            cr_assert(eq(int, (int)b->verdict, (int)PFC_VERDICT_DIFFERENT));
+            cr_assert(le(sz, b->place_from, b->from));
+            cr_assert(ge(sz, b->place_to, b->to));
+            cr_assert(le(sz, b->place_from, 3));
+            cr_assert(ge(sz, b->place_to, 4));
+            cr_assert(gt(dbl, b->any_low, 0.0));
+            covered += b->any_low < 0.035 && 0.035 < b->any_high;
+        }
+        pfc_blocks_fit_clear(&fit);
+    }
+    cr_assert(ge(sz, told, 12));
+    cr_assert(le(sz, told, 20));
+    cr_assert(ge(sz, exact, told - 2));
+    cr_assert(ge(sz, covered, told - 1));
+}
+
+/* The same upside down: a build that is faster. */
+Test(blocks, a_step_downwards_is_told_as_one)
+{
+    static session s;
+    const double factors[] = { 1.0, 1.0, 1.0, 1.0, 0.96, 0.96, 0.96, 0.96 };
+    pfc_blocks_fit fit;
+
+    start(&s, 3, 0.01);
+    for (int r = 0; r < 4; r++)
+        add_round(&s, factors, 8);
+    fit = judge(&s, 8);
+    cr_assert(fit.boundaries[3].by_order);
+    cr_assert(lt(dbl, fit.boundaries[3].rel_change, -0.03));
+    cr_assert(lt(dbl, fit.boundaries[3].any_high, 0.0));
+    cr_assert(gt(dbl, fit.boundaries[3].any_low, -0.06));
+    pfc_blocks_fit_clear(&fit);
+}
+
+/* An anchor that is far older is no part of the stretch: its level is no evidence for a step behind the base. */
+Test(blocks, builds_apart_belong_to_no_stretch)
+{
+    static session s;
+    const double factors[] = { 0.9, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0 };
+    const pfc_blocks_opts opts = { .builds = 7, .first = 1, .apart = 1 };
+    pfc_blocks_fit fit;
+    pfc_err err = { 0 };
+
+    start(&s, 3, 0.01);
+    for (int r = 0; r < 4; r++)
+        add_round(&s, factors, 7);
+    cr_assert(eq(int, pfc_blocks_judge(s.visits, s.n, &opts, &fit, &err), PFC_OK));
+    for (size_t i = 0; i < fit.boundaries_len; i++)
+        cr_assert(not(fit.boundaries[i].by_order), "%zu", i);
+    pfc_blocks_fit_clear(&fit);
+    fit = judge(&s, 7);
+    cr_assert(fit.boundaries[0].by_order);
+    pfc_blocks_fit_clear(&fit);
+}
