@@ -64,7 +64,9 @@ typedef struct pfc_night {
     const char *branch;
     pfc_night_commit *commits; /* that are reported, oldest first */
     size_t len;
-    size_t skipped; /* of them left out */
+    size_t skipped;         /* of them left out */
+    pfc_commit_id *earlier; /* still undecided, and not in this round; oldest first; owned */
+    size_t earlier_len, earlier_suspected; /* suspected: of them with a step in their values */
     pfc_night_plan plan;
     double budget_s, margin;
     json_t *sessions; /* the newest of the service, array; NULL: it has none of their kind; owned */

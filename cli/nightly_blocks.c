@@ -206,6 +206,7 @@ void pfc_night_clear(pfc_night *n)
         free(n->commits[i].worst.backend);
     }
     free(n->commits);
+    free(n->earlier);
     free(n->plan.builds);
     free(n->plan.anchors);
     free(n->note);

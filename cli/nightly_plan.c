@@ -6,161 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/nightly.h"
+#include "cli/nightly_line.h"
 #include "core/analysis/suspects.h"
 #include "core/git/tags.h"
 
-enum { HISTORY = 500, ANCHORS = 4, SESSIONS = 20, CANDIDATES = 8 };
+enum { HISTORY = 500, ANCHORS = 4 };
 
-/* The first-parent history, oldest first, and what is known of each commit. */
-typedef struct line {
-    pfc_commit_id *ids;
-    size_t len;
-    bool *has_run, *seen; /* seen: has a run, or its object code is that of one that has */
-    bool *open;           /* the newest session left it undecided */
-    bool *keep;           /* is measured in this round */
-    bool *wanted;         /* is reported */
-} line;
-
-static void line_clear(line *l)
-{
-    free(l->ids);
-    free(l->has_run);
-    free(l->seen);
-    free(l->open);
-    free(l->keep);
-    free(l->wanted);
-}
-
-static size_t place_of(const line *l, const char *id)
-{
-    for (size_t i = l->len; id && i-- > 0;)
-        if (strcmp(l->ids[i].hex, id) == 0)
-            return i;
-    return PFC_NIGHT_NONE;
-}
+typedef pfc_night_line line;
 
 static const char *text_of(const json_t *obj, const char *key)
 {
     return json_string_value(json_object_get(obj, key));
 }
 
-/* ---- what the service has ---- */
-
-static pfc_code take_runs(const pfc_night *n, line *l, pfc_err *err)
+static void line_clear(line *l)
 {
-    char *path = pfc_format("/api/v1/projects/%s/runs?limit=1000", n->project);
-    json_t *answer = NULL;
-    const json_t *runs;
-    pfc_code code = pfc_http_json(n->http, "GET", path, NULL, NULL, &answer, err);
-
-    runs = json_object_get(answer, "runs");
-    for (size_t i = 0; !code && i < json_array_size(runs); i++) {
-        const size_t at = place_of(l, text_of(json_array_get(runs, i), "commit"));
-
-        if (at != PFC_NIGHT_NONE)
-            l->has_run[at] = l->seen[at] = true;
-    }
-    json_decref(answer);
-    free(path);
-    return code;
-}
-
-/* An older service answers 404: then there are none, and the round's verdicts are this program's. */
-static pfc_code take_sessions(pfc_night *n, pfc_err *err)
-{
-    char *path = pfc_format("/api/v1/projects/%s/sessions?limit=%d", n->project, SESSIONS);
-    json_t *answer = NULL;
-    pfc_err why = { 0 };
-    pfc_code code = pfc_http_json(n->http, "GET", path, NULL, NULL, &answer, &why);
-
-    if (!code)
-        n->sessions = json_incref(json_object_get(answer, "sessions"));
-    else if (code == PFC_ENOTFOUND)
-        code = PFC_OK;
-    else
-        *err = why;
-    json_decref(answer);
-    free(path);
-    return code;
-}
-
-static const json_t *newest_session(const pfc_night *n)
-{
-    for (size_t i = 0; i < json_array_size(n->sessions); i++) {
-        const json_t *one = json_array_get(n->sessions, i);
-        const char *branch = text_of(one, "branch");
-
-        if (!branch || !n->branch || strcmp(branch, n->branch) == 0)
-            return one;
-    }
-    return NULL;
-}
-
-/* Identical commits have no run and need none. */
-static void mark_identical(const pfc_night *n, line *l)
-{
-    for (size_t i = 0; i < json_array_size(n->sessions); i++) {
-        const json_t *commits = json_object_get(json_array_get(n->sessions, i), "commits");
-
-        for (size_t k = 0; k < json_array_size(commits); k++) {
-            const json_t *one = json_array_get(commits, k);
-            const size_t at = place_of(l, text_of(one, "commit"));
-
-            if (at != PFC_NIGHT_NONE && pfc_streq(text_of(one, "status"), "identical"))
-                l->seen[at] = true;
-        }
-    }
-}
-
-/* What the newest session left undecided goes on. */
-static void mark_open(const pfc_night *n, line *l)
-{
-    const json_t *session = newest_session(n);
-    char *path = session ? pfc_format("/api/v1/projects/%s/sessions/%s", n->project,
-                                      text_of(session, "id") ? text_of(session, "id") : "")
-                         : NULL;
-    json_t *answer = NULL;
-    const json_t *commits;
-
-    /* A service that cannot say leaves nothing open. */
-    if (path && pfc_http_json(n->http, "GET", path, NULL, NULL, &answer, NULL))
-        answer = NULL;
-    commits = json_object_get(answer, "commits");
-    for (size_t i = 0; i < json_array_size(commits); i++) {
-        const json_t *one = json_array_get(commits, i);
-        const size_t at = place_of(l, text_of(one, "commit"));
-
-        if (at != PFC_NIGHT_NONE && pfc_streq(text_of(one, "verdict"), "undecided"))
-            l->open[at] = true;
-    }
-    json_decref(answer);
-    free(path);
-}
-
-/* A change that only single measurements show needs blocks of both its sides before it is told. The side
- * before it is the nearest commit with a run, which every build of a round comes with. */
-static void mark_candidates(const pfc_night *n, line *l)
-{
-    char *branch = n->branch ? pfc_http_escape(n->branch) : NULL;
-    char *path = pfc_format("/api/v1/projects/%s/candidates?limit=%d%s%s", n->project, CANDIDATES,
-                            branch ? "&branch=" : "", branch ? branch : "");
-    json_t *answer = NULL;
-    const json_t *list;
-
-    /* A service that has none of their kind leaves nothing open. */
-    if (pfc_http_json(n->http, "GET", path, NULL, NULL, &answer, NULL))
-        answer = NULL;
-    list = json_object_get(answer, "candidates");
-    for (size_t i = 0; i < json_array_size(list) && i < CANDIDATES; i++) {
-        const size_t at = place_of(l, text_of(json_array_get(list, i), "commit"));
-
-        if (at != PFC_NIGHT_NONE && l->has_run[at])
-            l->open[at] = true;
-    }
-    json_decref(answer);
-    free(path);
-    free(branch);
+    free(l->ids);
+    free(l->has_run);
+    free(l->seen);
+    free(l->told);
+    free(l->open);
+    free(l->suspect);
+    free(l->keep);
+    free(l->wanted);
 }
 
 /* ---- which commits ---- */
@@ -215,19 +83,20 @@ static void find_wanted(line *l, bool all)
     else if (first == 0)
         first = l->len - 1;
     for (size_t i = 0; i < l->len; i++)
-        l->wanted[i] = (i >= first && !l->seen[i]) || l->open[i];
+        l->wanted[i] = i >= first && !l->seen[i];
 }
 
-/* At most `max`: of the undecided ones the oldest go first, then new ones are chosen by their worth. */
-static void limit(pfc_repo *repo, line *l, size_t max)
+/* At most `max`: new ones are chosen by their worth, then suspected ones go along, the newest first. Returns
+ * how many. */
+static size_t limit(pfc_repo *repo, line *l, size_t max)
 {
     pfc_commit_id *ids = pfc_calloc(l->len, sizeof ids[0]);
     size_t *places = pfc_calloc(l->len, sizeof places[0]);
     bool *keep = pfc_calloc(l->len, sizeof keep[0]);
-    size_t len = 0, open = 0;
+    size_t len = 0, kept;
 
     for (size_t i = 0; i < l->len; i++) {
-        if (!l->wanted[i] || l->seen[i])
+        if (!l->wanted[i])
             continue;
         ids[len] = l->ids[i];
         places[len++] = i;
@@ -235,15 +104,15 @@ static void limit(pfc_repo *repo, line *l, size_t max)
     pfc_night_choose(repo, ids, len, max, keep);
     for (size_t i = 0; i < len; i++)
         l->keep[places[i]] = keep[i];
-    for (size_t i = l->len; i-- > 0;) {
-        if (!l->open[i] || !l->seen[i])
-            continue;
-        l->wanted[i] = l->keep[i] = PFC_MIN(len, max) + open < max;
-        open += l->keep[i];
+    kept = PFC_MIN(len, max);
+    for (size_t i = l->len; i-- > 0 && kept < max;) {
+        l->keep[i] = l->keep[i] || l->suspect[i];
+        kept += l->suspect[i];
     }
     free(ids);
     free(places);
     free(keep);
+    return kept;
 }
 
 /* ---- what they are measured against ---- */
@@ -324,7 +193,7 @@ static pfc_code find_anchors(const pfc_night *n, const pfc_night_opts *o, const 
                              anchors *a, pfc_err *err)
 {
     const char *named = o->anchor ? o->anchor : n->take.conf.anchor;
-    const json_t *session = newest_session(n);
+    const json_t *session = pfc_night_newest_session(n);
     pfc_repo *repo = n->take.repo;
     pfc_commit_id id;
 
@@ -340,6 +209,7 @@ static pfc_code find_anchors(const pfc_night *n, const pfc_night_opts *o, const 
     return PFC_OK;
 }
 
+/* In place of the plan that is there. */
 static pfc_code make_plan(pfc_night *n, const pfc_night_opts *o, const line *l, pfc_err *err)
 {
     pfc_night_plan *p = &n->plan;
@@ -348,6 +218,9 @@ static pfc_code make_plan(pfc_night *n, const pfc_night_opts *o, const line *l, 
     size_t base = 0, count = 0;
     pfc_code code;
 
+    free(p->builds);
+    free(p->anchors);
+    *p = (pfc_night_plan){ 0 };
     find_builds(l, build);
     while (base < l->len && !build[base])
         base++;
@@ -361,7 +234,7 @@ static pfc_code make_plan(pfc_night *n, const pfc_night_opts *o, const line *l, 
     p->builds = pfc_calloc(l->len + 1, sizeof p->builds[0]);
     p->anchors = pfc_calloc(PFC_ARRAY_LEN(a.ids), sizeof p->anchors[0]);
     for (size_t i = 0; i < a.len; i++) {
-        const size_t at = place_of(l, a.ids[i].hex);
+        const size_t at = pfc_night_place(l, a.ids[i].hex);
 
         /* A new build is no anchor; the base may be both, where it is measured against others. */
         if (at != PFC_NIGHT_NONE && build[at] && (at != base || count == 1))
@@ -381,7 +254,53 @@ static pfc_code make_plan(pfc_night *n, const pfc_night_opts *o, const line *l, 
     return code;
 }
 
+/* A build costs a round about as much as a new commit does, so undecided commits without a step, the newest
+ * first, only fill up the first block. */
+static pfc_code fill_block(pfc_night *n, const pfc_night_opts *o, line *l, size_t room,
+                           pfc_err *err)
+{
+    pfc_code code = make_plan(n, o, l, err);
+    bool full = n->plan.len > PFC_BLOCK_BUILDS;
+
+    for (size_t i = l->len; !code && !full && i-- > 0 && room > 0;) {
+        if (!l->open[i] || l->keep[i])
+            continue;
+        l->keep[i] = true;
+        room--;
+        code = make_plan(n, o, l, err);
+        full = n->plan.len > PFC_BLOCK_BUILDS;
+        if (!code && full) {
+            l->keep[i] = false;
+            code = make_plan(n, o, l, err);
+        }
+    }
+    return code;
+}
+
 /* ---- what is reported ---- */
+
+static bool is_judged(const pfc_night_plan *p, const pfc_commit_id *id)
+{
+    for (size_t i = p->first; i < p->len; i++)
+        if (strcmp(p->builds[i].hex, id->hex) == 0)
+            return true;
+    return false;
+}
+
+/* The round decides more than it was asked for: what is undecided and a build anyway gets a new verdict. */
+static void list_earlier(pfc_night *n, line *l)
+{
+    n->earlier = pfc_calloc(l->len, sizeof n->earlier[0]);
+    for (size_t i = 0; i < l->len; i++) {
+        if (!l->open[i])
+            continue;
+        l->wanted[i] = is_judged(&n->plan, &l->ids[i]);
+        if (l->wanted[i])
+            continue;
+        n->earlier[n->earlier_len++] = l->ids[i];
+        n->earlier_suspected += l->suspect[i];
+    }
+}
 
 static void add_subject(const pfc_night *n, pfc_night_commit *c)
 {
@@ -452,27 +371,27 @@ pfc_code pfc_night_find(pfc_night *n, const pfc_night_opts *o, pfc_err *err)
         return code;
     l.has_run = pfc_calloc(l.len, sizeof(bool));
     l.seen = pfc_calloc(l.len, sizeof(bool));
+    l.told = pfc_calloc(l.len, sizeof(size_t));
     l.open = pfc_calloc(l.len, sizeof(bool));
+    l.suspect = pfc_calloc(l.len, sizeof(bool));
     l.keep = pfc_calloc(l.len, sizeof(bool));
     l.wanted = pfc_calloc(l.len, sizeof(bool));
+    for (size_t i = 0; i < l.len; i++)
+        l.told[i] = PFC_NIGHT_NONE;
     code = ensure(n, o, err);
     if (!code)
         code = pfc_api_post_commits(n->http, n->project, n->branch, n->take.repo, l.ids, l.len,
                                     NULL, err);
     if (!code)
-        code = take_runs(n, &l, err);
-    if (!code)
-        code = take_sessions(n, err);
+        code = pfc_night_known(n, &l, err);
     if (!code) {
-        mark_identical(n, &l);
-        mark_open(n, &l);
-        mark_candidates(n, &l);
         find_wanted(&l, o->all);
-        limit(n->take.repo, &l, max);
-        code = make_plan(n, o, &l, err);
+        code = fill_block(n, o, &l, max - limit(n->take.repo, &l, max), err);
     }
-    if (!code)
+    if (!code) {
+        list_earlier(n, &l);
         list_commits(n, &l, max);
+    }
     line_clear(&l);
     return code;
 }

@@ -151,15 +151,17 @@ static json_t *session_json(const pfc_night *n)
 
 static json_t *night_json(const pfc_night *n)
 {
-    json_t *commits = json_array();
+    json_t *commits = json_array(), *earlier = json_array();
 
     for (size_t i = 0; i < n->len; i++)
         json_array_append_new(commits, commit_json(&n->commits[i]));
-    return json_pack("{s:s,s:s?,s:o,s:I,s:O,s:I,s:b,s:O,s:O?,s:o}", "project", n->project, "branch",
-                     n->branch, "commits", commits, "not_measured", (json_int_t)n->skipped,
-                     "alerts", n->alerts, "regressions", (json_int_t)regressions(n), "judged",
-                     n->judged, "broken", n->broken, "standing", n->standing, "session",
-                     session_json(n));
+    for (size_t i = 0; i < n->earlier_len; i++)
+        json_array_append_new(earlier, json_string(n->earlier[i].hex));
+    return json_pack("{s:s,s:s?,s:o,s:I,s:o,s:O,s:I,s:b,s:O,s:O?,s:o}", "project", n->project,
+                     "branch", n->branch, "commits", commits, "not_measured",
+                     (json_int_t)n->skipped, "undecided_earlier", earlier, "alerts", n->alerts,
+                     "regressions", (json_int_t)regressions(n), "judged", n->judged, "broken",
+                     n->broken, "standing", n->standing, "session", session_json(n));
 }
 
 /* "3 new commits measured, 1 regression" */
@@ -244,12 +246,37 @@ static void put_rows(const pfc_night *n, pfc_buf *out)
     }
 }
 
+/* Undecided commits that the round had no room for. */
+static void put_earlier(const pfc_night *n, pfc_buf *out)
+{
+    const size_t suspected = n->earlier_suspected, wide = n->earlier_len - suspected;
+
+    if (wide)
+        pfc_buf_printf(out,
+                       "%zu earlier commit%s still undecided (interval wider than the margin, no "
+                       "step suspected): %s in a round with fewer new commits.\n",
+                       wide, wide == 1 ? " is" : "s are", wide == 1 ? "it goes on" : "they go on");
+    if (suspected)
+        pfc_buf_printf(out,
+                       "%zu earlier commit%s with a suspected step %s still undecided: the round "
+                       "takes no more commits (--max-commits).\n",
+                       suspected, suspected == 1 ? "" : "s", suspected == 1 ? "is" : "are");
+}
+
 static const char local_note[] =
     "The service does not judge sessions: the verdicts are perfci's own, and no alert follows from "
     "them.";
 
 static void put_notes(const pfc_night *n, pfc_buf *out)
 {
+    if (n->earlier_len) {
+        pfc_buf_putc(out, '\n');
+        put_earlier(n, out);
+        pfc_buf_putc(out, '\n');
+    }
+    for (size_t i = 0; i < n->earlier_len; i++)
+        pfc_buf_printf(out, "%s%.12s%s", i ? " " : "Undecided: ", n->earlier[i].hex,
+                       i + 1 < n->earlier_len ? "," : "\n");
     if (n->note) {
         pfc_buf_puts(out, "\n");
         pfc_markdown_text(out, n->note);
@@ -397,7 +424,7 @@ static void print_broken(const pfc_night *n)
 
 void pfc_night_print(const pfc_night *n, bool markdown)
 {
-    pfc_buf verdict;
+    pfc_buf verdict, earlier;
 
     if (n->cli->json) {
         pfc_cli_print_json(night_json(n));
@@ -419,6 +446,10 @@ void pfc_night_print(const pfc_night *n, bool markdown)
         print_broken(n);
     if (n->len)
         print_commits(n);
+    pfc_buf_init(&earlier, 4096);
+    put_earlier(n, &earlier);
+    pfc_out("%s", pfc_buf_text(&earlier));
+    pfc_buf_clear(&earlier);
     if (n->note)
         pfc_out("%s\n", n->note);
     if (n->local)

@@ -120,7 +120,7 @@ in_session = members(commit=COMMIT, status=one_of("measured", "identical", "brok
                                         rel_high=NUMBER, alert_id=null(NUMERAL))))
 session_build = members(commit=COMMIT, median=null(NUMBER), visits=NUMERAL, ratio=null(NUMBER), ratio_low=null(NUMBER),
                         ratio_high=null(NUMBER))
-session_boundary = members(commit=COMMIT, against=COMMIT, place_after=COMMIT, place_until=COMMIT, test=one_of("order", "pairs"), verdict=one_of("regression", "improvement", "same", "undecided"), **INTERVAL,
+session_boundary = members(commit=COMMIT, against=COMMIT, place_after=COMMIT, place_until=COMMIT, test=one_of("order", "pairs"), screen_p=null(SHARE), verdict=one_of("regression", "improvement", "same", "undecided"), **INTERVAL,
                            p=null(SHARE), p_adjusted=null(SHARE), rounds=COUNT, needs_rounds=COUNT, alert_id=null(NUMERAL))
 session_series = members(series_id=NUMERAL, **NAMED, unit=TEXT, higher_is_better=TRUTH, exact=TRUTH, judged=TRUTH, margin_rel=NUMBER,
                          noise_rel=null(NUMBER), rounds=COUNT, builds=each(session_build), boundaries=each(session_boundary))

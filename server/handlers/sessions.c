@@ -130,18 +130,18 @@ static json_t *encode_boundaries(const pfc_session_report *r, const pfc_session_
         json_array_append_new(
             list,
             json_pack(
-                "{s:o, s:o, s:o, s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o}", "commit",
-                pfc_reply_string(pfc_session_owner(&r->commits, &r->judgement, b->b->to)),
+                "{s:o, s:o, s:o, s:o, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o}",
+                "commit", pfc_reply_string(pfc_session_owner(&r->commits, &r->judgement, b->b->to)),
                 "against", pfc_reply_string(r->judgement.builds[b->b->from].commit), "place_after",
                 pfc_reply_string(r->judgement.builds[b->b->place_from].commit), "place_until",
                 pfc_reply_string(pfc_session_owner(&r->commits, &r->judgement, b->b->place_to)),
-                "test", pfc_session_test_name(b), "verdict", pfc_session_verdict_name(b),
-                "rel_change", pfc_reply_number(b->b->rel_change), "rel_low",
-                pfc_reply_number(b->b->rel_low), "rel_high", pfc_reply_number(b->b->rel_high), "p",
-                pfc_reply_number(b->b->p), "p_adjusted", pfc_reply_number(b->p_adjusted), "rounds",
-                (json_int_t)b->b->rounds, "needs_rounds",
-                (json_int_t)PFC_MIN(b->b->more, (size_t)PFC_WIRE_MAX_PLACE), "alert_id",
-                pfc_encode_id(b->alert_id)));
+                "test", pfc_session_test_name(b), "screen_p", pfc_reply_number(b->b->screen_p),
+                "verdict", pfc_session_verdict_name(b), "rel_change",
+                pfc_reply_number(b->b->rel_change), "rel_low", pfc_reply_number(b->b->rel_low),
+                "rel_high", pfc_reply_number(b->b->rel_high), "p", pfc_reply_number(b->b->p),
+                "p_adjusted", pfc_reply_number(b->p_adjusted), "rounds", (json_int_t)b->b->rounds,
+                "needs_rounds", (json_int_t)PFC_MIN(b->b->more, (size_t)PFC_WIRE_MAX_PLACE),
+                "alert_id", pfc_encode_id(b->alert_id)));
     }
     return list;
 }

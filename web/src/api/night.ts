@@ -24,7 +24,8 @@ export interface NightBuild {
 }
 /** A build against its predecessor in the session. */
 export interface NightBoundary {
-  commit: string; against: string; place_after: string; place_until: string; test: BlocksTest; verdict: "regression" | "improvement" | "same" | "undecided"; rel_change: number | null;
+  commit: string; against: string; place_after: string; place_until: string; test: BlocksTest;
+  screen_p: number | null; /* of a step just here, by the fit: directs the planner, no evidence */ verdict: "regression" | "improvement" | "same" | "undecided"; rel_change: number | null;
   rel_low: number | null; rel_high: number | null; p: number | null; p_adjusted: number | null; rounds: number;
   needs_rounds: number; /* more, that are likely to decide it; 0: decided */ alert_id: number | null;
 }
