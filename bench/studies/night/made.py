@@ -15,15 +15,22 @@ TEMPLATE = os.path.join(HERE, "made")
 KERNELS = ("stream", "matrix", "sorting", "list", "text", "table")
 FIRST_DATE = 1760000000  # 2025-10-09, an arbitrary fixed day
 ROWS = re.compile(r"\bROWS = ([0-9]+)")
-BUILD = "make -s CC='{cc}'"
 
 
-def compiler():
-    return "ccache cc" if shutil.which("ccache") else "cc"
+def compiler(cache=None):
+    """`cache`: folder for object files, used where ccache is not installed."""
+    if shutil.which("ccache"):
+        return "ccache cc"
+    return f"{os.path.join(HERE, 'cached_cc.sh')} {cache}" if cache else "cc"
 
 
-def build_command():
-    return BUILD.format(cc=compiler())
+def build_command(cache=None):
+    return f"make -s CC='{compiler(cache)}'"
+
+
+def replay_build_command(cache):
+    """The program is not run: see replay_build.sh."""
+    return f"{os.path.join(HERE, 'replay_build.sh')} {cache}"
 
 
 def template():
@@ -44,14 +51,14 @@ def write_tree(folder, files):
             file.write(text)
 
 
-def build(folder):
-    subprocess.run(build_command(), shell=True, cwd=folder, check=True, stdin=subprocess.DEVNULL)
+def build(folder, command=None):
+    subprocess.run(command or build_command(), shell=True, cwd=folder, check=True, stdin=subprocess.DEVNULL)
     return folder
 
 
-def build_base(folder):
+def build_base(folder, command=None):
     write_tree(folder, template())
-    return build(folder)
+    return build(folder, command)
 
 
 def rows_of(files, kernel):

@@ -5,10 +5,12 @@ import os
 import shutil
 import subprocess
 import time
+import zlib
 
 import states
 
 ENOUGH_VISITS = 40  # of each commit: length of the speeds and of the replayed stretch, which repeat after that
+REPLAY_VISIT_S = 0.01  # by the clock of a replayed night: VISIT_NS of clock.c
 NIGHT_LIMIT_S = 7200
 NOT_REPORTED = ("infrastructure", "noise", "duplicate")  # the service itself says that the change is no commit's
 
@@ -21,9 +23,21 @@ class Laboratory:
         self.wrapper = os.path.join(folder, "visit")
         here = os.path.dirname(os.path.abspath(__file__))
         subprocess.run(["cc", "-O2", "-std=gnu11", "-o", self.wrapper, os.path.join(here, "visit.c")], check=True)
+        self.objects = os.path.join(folder, "objects")  # object files of all builds
+        os.makedirs(self.objects)
+        self.perfci = os.path.join(args.bin, "perfci")
+        if trace:
+            self.prepare_replay(here)
         text = service.perfci("nightly", "--help", status=None).stdout
         self.blocks = "--budget" in text and not args.today
-        self.visit_s = None
+        self.visit_s = REPLAY_VISIT_S if trace else None
+
+    def prepare_replay(self, here):
+        """A clock of visits; and a perfci without perfci-bench beside it, whose canary would report this machine's load."""
+        self.clock = os.path.join(self.folder, "clock.so")
+        subprocess.run(["cc", "-O2", "-std=gnu11", "-shared", "-fPIC", "-o", self.clock, os.path.join(here, "clock.c")], check=True)
+        os.makedirs(os.path.join(self.folder, "bin"))
+        self.perfci = shutil.copy(self.perfci, os.path.join(self.folder, "bin"))
 
 
 def write_config(path, project, adapter, measure):
@@ -57,7 +71,7 @@ def prepare_wrapper(lab, history, folder):
                 level[metric] *= factor
             lines.append(" ".join([entry["commit"], *(f"{level[name]:.12g}" for name in names)]))
         write_lines(os.path.join(folder, "factors"), lines)
-    return f"{lab.wrapper} {folder} {history['adapter']['measure']}"
+    return f"exec {lab.wrapper} {folder} {history['adapter']['measure']}"
 
 
 def visits_so_far(folder):
@@ -88,6 +102,7 @@ class History:
         self.state = os.path.join(self.dir, "visit")
         self.config = os.path.join(self.dir, "perfci.yaml")
         self.project = f"h{history['number']}"
+        self.visit_s = lab.visit_s
         self.index = {}
         self.known = {}
         self.sessions = set()
@@ -108,8 +123,8 @@ class History:
             words += ["--budget", f"{self.budget_s(new):.3f}s"]
         else:
             words += ["--repeats", str(self.lab.args.repeats)]
-        done = subprocess.run([os.path.join(self.lab.args.bin, "perfci"), *words], capture_output=True, text=True, cwd=self.dir,
-                              env=self.lab.service.env, stdin=subprocess.DEVNULL, timeout=NIGHT_LIMIT_S, check=False)
+        done = subprocess.run([self.lab.perfci, *words], capture_output=True, text=True, cwd=self.dir, env=self.environment(),
+                              stdin=subprocess.DEVNULL, timeout=NIGHT_LIMIT_S, check=False)
         write_lines(os.path.join(self.dir, f"night{night}.log"), [" ".join(words), done.stderr, done.stdout])
         try:
             report = json.loads(done.stdout)
@@ -119,8 +134,16 @@ class History:
             self.h["failed"] += 1
             self.h["failures"].append({"night": night, "status": done.returncode, "stderr": done.stderr[-400:]})
 
+    def environment(self):
+        """Replayed: time is counted in visits (clock.c). Each history has another start, since that is the planner's seed."""
+        if not (self.lab.trace and self.lab.blocks):
+            return self.lab.service.env
+        start = zlib.crc32(f"{self.lab.args.seed}/{self.h['number']}".encode()) % 1000000
+        return dict(self.lab.service.env, LD_PRELOAD=self.lab.clock, NIGHT_CLOCK_S=str(start),
+                    NIGHT_VISITS=os.path.join(self.state, "visits"))
+
     def budget_s(self, new):
-        return self.lab.args.budget_factor * 5 * max(new, 1) * (self.lab.visit_s or 0.05)
+        return self.lab.args.budget_factor * 5 * max(new, 1) * self.visit_s
 
     def take_session(self, night, visits):
         """What the service says of the night's session: verdicts, and what a visit took, for the next night's budget."""
@@ -141,8 +164,8 @@ class History:
                                    "noise": [series["noise_rel"] for series in session["series"]]})
         if self.lab.args.by == "sessions":
             self.take_regressions(session, night)
-        if visits > 20:
-            self.lab.visit_s = session["spent_s"] / visits
+        if visits > 20 and not self.lab.trace:
+            self.visit_s = session["spent_s"] / visits
 
     def take_regressions(self, session, night):
         """The boundaries that the session calls regressions, as if each were an alert at its commit."""

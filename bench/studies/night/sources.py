@@ -26,23 +26,18 @@ class Made:
 
     def __init__(self, args):
         self.args = args
-        self.adapter = {"build": made.build_command(), "measure": "./kernels"}
+        self.adapter = {"measure": "./kernels"}
         self.measured = {}
 
     def kernel_of(self, metric):
         return metric.removesuffix("_us")
 
     def prepare(self, lab):
-        self.lab = lab
-        self.base = made.build_base(os.path.join(lab.folder, "base"))
+        self.adapter["build"] = made.replay_build_command(lab.objects) if lab.trace else made.build_command(lab.objects)
         if lab.trace:
-            # The wrapper's own time: what a visit of a replayed night costs.
-            folder = os.path.join(lab.folder, "timing")
-            history = {"number": "timing", "commits": 3, "entries": [], "adapter": self.adapter}
-            command = nights.prepare_wrapper(lab, history, folder)
-        else:
-            command = self.adapter["measure"]
-        lab.visit_s = nights.time_visit(command, self.base, "timing")
+            return
+        self.base = made.build_base(os.path.join(lab.folder, "base"), self.adapter["build"])
+        lab.visit_s = nights.time_visit(self.adapter["measure"], self.base, "timing")
 
     def plan(self, number, args):
         return plan.history(number, args, made.KERNELS)
@@ -69,7 +64,7 @@ class Made:
                 made.plant(files, kernel, plant["percent"])
                 folder = os.path.join(lab.folder, "planted")
                 made.write_tree(folder, files)
-                made.build(folder)
+                made.build(folder, self.adapter["build"])
                 self.measured[key] = pairs.measure(self.base, folder, "./kernels", f"{kernel}/{plant['percent']}")[f"{kernel}_us"]
                 shutil.rmtree(folder)
             plant["measured"], plant["measured_low"], plant["measured_high"] = self.measured[key]
@@ -86,7 +81,7 @@ class Made:
             for index in (alert["index"] - 1, alert["index"]):
                 folder = os.path.join(run.dir, f"check{index}")
                 made.checkout(run.repo, history["entries"][index]["commit"], folder)
-                folders.append(made.build(folder))
+                folders.append(made.build(folder, self.adapter["build"]))
             change, low, high = pairs.measure(*folders, "./kernels", f"check/{alert['id']}")[f"{alert['kernel']}_us"]
             alert.update(pairs=change, pairs_low=low, pairs_high=high, real=low > 0 and change >= REAL)
             for folder in folders:

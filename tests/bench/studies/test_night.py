@@ -4,9 +4,11 @@ import array
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = os.environ.get("PERFCI_SOURCE_DIR") or os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
@@ -14,6 +16,7 @@ STUDY = os.path.join(ROOT, "bench/studies/night")
 sys.path.insert(0, STUDY)
 
 import made  # noqa: E402
+import nights  # noqa: E402
 import pairs  # noqa: E402
 import plan  # noqa: E402
 import real  # noqa: E402
@@ -115,17 +118,24 @@ class Plan(unittest.TestCase):
 
 
 class Made(unittest.TestCase):
-    def test_commits_that_are_called_identical_give_the_same_object_code(self):
+    def check_identical(self, command):
         with tempfile.TemporaryDirectory() as scratch:
+            os.makedirs(os.path.join(scratch, "objects"))
             objects = []
             for index, (subject, files, _, identical) in enumerate(made.commits(3, 25, {7: {"percent": 1.0, "kernels": ["table"]}})):
                 folder = os.path.join(scratch, str(index))
                 made.write_tree(folder, files)
-                made.build(folder)
+                made.build(folder, command(os.path.join(scratch, "objects")))
                 with open(os.path.join(folder, "kernels"), "rb") as file:
                     objects.append(file.read())
                 if index:
                     self.assertEqual(objects[-1] == objects[-2], identical, subject)
+
+    def test_commits_that_are_called_identical_give_the_same_object_code(self):
+        self.check_identical(made.build_command)
+
+    def test_builds_of_a_replay_are_identical_for_the_same_commits(self):
+        self.check_identical(made.replay_build_command)
 
     def test_a_plant_is_that_much_more_work(self):
         for kernel in made.KERNELS:
@@ -148,8 +158,11 @@ class Real(unittest.TestCase):
         text = ("local int work(int a);\nint other(void)\n{\n    return work (1);\n}\n"
                 "local int work(int a) {\n    return a;\n}\nint ZEXPORT work(a)\n    int a;\n{\n    return a;\n}\n")
         planted = real.insert_loop(text, "work", 7, "x.c")
-        self.assertEqual(planted.count("night_step < 7u"), 2)
+        self.assertEqual(planted.count("night_work_1(7u);"), 2)
+        self.assertEqual(planted.count("night_work_1(unsigned steps)\n{"), 1)
         self.assertIn("local int work(int a) { {", planted)
+        twice = real.insert_loop(planted, "work", 9, "x.c")
+        self.assertEqual(len(set(re.findall(r"night_work_[0-9]+(?=\(unsigned steps\))", twice))), 2)
         self.assertIn("int a;\n{ {", planted)
         with self.assertRaises(SystemExit):
             real.insert_loop(text, "missing", 7, "x.c")
@@ -161,6 +174,68 @@ class Pairs(unittest.TestCase):
         values = list(range(1, 41))
         random.Random(1).shuffle(values)
         self.assertEqual(pairs.median_interval(values), (20.5, 14, 27))
+
+
+class Compiler(unittest.TestCase):
+    """cached_cc.sh does what cc does."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.dir, self.cache = (os.path.join(scratch.name, name) for name in ("work", "cache"))
+        os.mkdir(self.dir)
+        os.mkdir(self.cache)
+
+    def cc(self, *words, text=None, cached=True):
+        if text is not None:
+            with open(os.path.join(self.dir, "x.c"), "w", encoding="utf-8") as file:
+                file.write(text)
+        command = [os.path.join(STUDY, "cached_cc.sh"), self.cache] if cached else ["cc"]
+        return subprocess.run([*command, *words], cwd=self.dir, capture_output=True, text=True, check=False)
+
+    def read(self, name):
+        with open(os.path.join(self.dir, name), "rb") as file:
+            return file.read()
+
+    def test_objects_are_those_of_cc_and_are_kept(self):
+        words = ("-O2", "-c", "x.c")
+        self.assertEqual(self.cc(*words, text="int f(int a) { return A + a; }\n").returncode, 1)
+        self.assertEqual(os.listdir(self.cache), [])
+        for define in ("-DA=1", "-DA=2", "-DA=1"):
+            self.assertEqual(self.cc(define, *words).returncode, 0)
+            self.cc(define, *words, "-o", "plain.o", cached=False)
+            self.assertEqual(self.read("x.o"), self.read("plain.o"))
+        self.assertEqual(len(os.listdir(self.cache)), 2)
+        self.assertEqual(self.cc("-DA=1", *words, "-o", "named.o", text="int f(int a) { return A - a; }\n").returncode, 0)
+        self.assertNotEqual(self.read("named.o"), self.read("x.o"))
+
+    def test_links_are_made_by_cc(self):
+        self.assertEqual(self.cc("-o", "x", "x.c", text="int main(void) { return 7; }\n").returncode, 0)
+        self.assertEqual(subprocess.run([os.path.join(self.dir, "x")], check=False).returncode, 7)
+
+
+class Clock(unittest.TestCase):
+    def test_time_is_visits_and_pauses(self):
+        program = ("import os, sys, time\n"
+                   "first = time.monotonic()\n"
+                   "time.sleep(0.05)\n"
+                   "slept = time.monotonic()\n"
+                   "open(sys.argv[1], 'a').write(3 * ('a' * 40 + '\\n'))\n"
+                   "print(first, slept - first, time.monotonic() - slept, time.time(), 'LD_PRELOAD' in os.popen('env').read())\n")
+        with tempfile.TemporaryDirectory() as scratch:
+            clock, visits = os.path.join(scratch, "clock.so"), os.path.join(scratch, "visits")
+            subprocess.run(["cc", "-O1", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", clock,
+                            os.path.join(STUDY, "clock.c")], check=True)
+            with open(visits, "w", encoding="utf-8") as file:
+                file.write(2 * ("b" * 40 + "\n"))
+            done = subprocess.run([sys.executable, "-c", program, visits], capture_output=True, text=True, check=True,
+                                  env=dict(os.environ, LD_PRELOAD=clock, NIGHT_VISITS=visits, NIGHT_CLOCK_S="1000"))
+        first, slept, visited, now, preloaded = done.stdout.split()
+        self.assertAlmostEqual(float(first), 1000 + 2 * nights.REPLAY_VISIT_S)
+        self.assertAlmostEqual(float(slept), 0.05, places=6)
+        self.assertAlmostEqual(float(visited), 3 * nights.REPLAY_VISIT_S)
+        self.assertAlmostEqual(float(now), time.time(), delta=60)
+        self.assertEqual(preloaded, "False")
 
 
 class Wrapper(unittest.TestCase):
