@@ -2,11 +2,11 @@
  * Which builds the next block of a session visits: the planner of nights, and of comparisons of two
  * commits.
  *
- * First all builds are visited in a few rounds (with more builds than a block holds, neighbours share
- * blocks, and the base or the anchor is in each). Then blocks go to the boundaries whose
- * decision is open: those that the fit (core/stats/blocks.h) suspects, until the paired test decides, and
- * those whose interval is wider than the margin, as long as the budget lasts. Nothing else is measured: a
- * session in which nothing changed on a quiet machine ends after the first rounds.
+ * First all builds are visited in a few rounds (with more builds than a block holds, in groups that each span
+ * the history, with the base or the anchor). Then rounds go, as long as the budget lasts, to the builds among
+ * which the place of a step is open that a test (core/stats/blocks.h) has decided; to builds on both sides of a
+ * step that the fit suspects, until a test decides; and to boundaries whose interval is wider than the margin.
+ * Nothing else is measured: a session in which nothing changed on a quiet machine ends after the first rounds.
  *
  * Pure: no I/O, no clock; deterministic for a seed and the values that were reported. One thread.
  */

@@ -1,9 +1,9 @@
 /*
  * Builds that were measured together in blocks, judged.
  *
- * A block visits each of its builds once, in random order. Blocks 2r and 2r + 1 hold the same builds in
- * opposite order and form round r, so that a linear drift of the machine cancels in the round's means. A
- * change of the machine's speed meets all builds of a block alike and is removed with the block's effect;
+ * A block visits each of its builds once, in random order. Blocks 2r and 2r + 1 hold the same builds and form
+ * round r. With few builds the second has the opposite order, so that a linear drift of the machine cancels in
+ * the round's means; with four and more it has a random one. A change of the machine's speed meets all builds of a block alike and is removed with the block's effect;
  * one that happens inside a block is found and removed as such.
  *
  * Two answers, for two purposes:

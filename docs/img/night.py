@@ -17,9 +17,8 @@ W, X0, CELL, ROW = 960, 150, 40, 26
 rng = random.Random(14)
 blocks = []
 for _ in range(ROUNDS):
-    order = list(range(8))
-    rng.shuffle(order)
-    blocks += [order, order[::-1]]
+    for _ in range(2):
+        blocks.append(rng.sample(range(8), 8))
 values = [[LEVEL[b] + (STATE if 8 * r + k in SLOW else 0) + rng.gauss(0, NOISE) for k, b in enumerate(row)] for r, row in enumerate(blocks)]
 
 # The machine at each visit: blocks are cut where the state changes, each piece has a level of its own.
@@ -70,7 +69,7 @@ for i, b in enumerate(BUILDS):
 
 # ---- blocks ----
 top = 138
-text(24, top, "2. Blocks: each build once, in random order, then mirrored", "head", "start", 16)
+text(24, top, "2. Blocks: each build once, in random order; two of them are a round", "head", "start", 16)
 bar = X0 + 8 * CELL + 60
 text(X0 + 4 * CELL, top + 24, "time within a block \u2192", "note", size=12)
 text(bar, top + 24, "level of the block's pieces: the machine", "note", "start", 12)
