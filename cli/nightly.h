@@ -40,6 +40,7 @@ typedef struct pfc_night_plan {
         *builds; /* in the order of history: the anchor unless the base is it, the base, new ones */
     size_t len;  /* below 2: there is nothing to compare with */
     size_t anchor, first;   /* as in pfc_blocks_run_opts */
+    bool *known;            /* likewise, of each build */
     pfc_commit_id *anchors; /* further candidates */
     size_t anchors_len;
 } pfc_night_plan;

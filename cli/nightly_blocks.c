@@ -66,7 +66,7 @@ static void add_left_out(const pfc_night *n, json_t *session)
 
         if (c->build == PFC_NIGHT_NONE && outside-- <= room)
             json_array_append_new(all, left_out_json(c));
-        while (c->build != PFC_NIGHT_NONE && n->plan.first + at <= c->build && at < len)
+        if (c->build != PFC_NIGHT_NONE && at < len)
             json_array_append(all, json_array_get(measured, at++));
     }
     while (at < len)
@@ -78,7 +78,9 @@ static json_t *session_of(const pfc_night *n, const pfc_blocks_result *r)
 {
     pfc_machine here = { 0 };
     const pfc_machine *machine = NULL;
-    pfc_session_of of = { .branch = n->branch, .first = n->plan.first, .budget_s = n->budget_s };
+    pfc_session_of of = {
+        .branch = n->branch, .first = n->plan.first, .known = n->plan.known, .budget_s = n->budget_s
+    };
     json_t *doc;
 
     for (size_t i = 0; i < r->len && !machine; i++)
@@ -168,6 +170,7 @@ pfc_code pfc_night_measure_blocks(pfc_night *n, pfc_err *err)
                                        .len = p->len,
                                        .anchor = p->anchor,
                                        .first = p->first,
+                                       .known = p->known,
                                        .anchors = p->anchors,
                                        .anchors_len = p->anchors_len,
                                        .budget_s = n->take.opts->repeats ? 0 : n->budget_s,
@@ -208,6 +211,7 @@ void pfc_night_clear(pfc_night *n)
     free(n->commits);
     free(n->earlier);
     free(n->plan.builds);
+    free(n->plan.known);
     free(n->plan.anchors);
     free(n->note);
     json_decref(n->sessions);

@@ -75,11 +75,17 @@ static json_t *blocks_of(const pfc_night *n)
     const pfc_night_plan *p = &n->plan;
     const size_t repeats = n->take.opts->repeats;
     json_t *anchors = ids_of(p->builds, p->first - 1);
-    json_t *more = ids_of(p->anchors, p->anchors_len);
+    json_t *more = ids_of(p->anchors, p->anchors_len), *known = json_array();
     json_t *doc = json_pack(
         "{s:o,s:s,s:f}", "commits", ids_of(p->builds + p->first, p->len - p->first), "base",
         p->builds[p->first - 1].hex, "budget_s", repeats ? ROUNDS_S : n->budget_s);
 
+    for (size_t i = p->first; i < p->len; i++)
+        if (p->known[i])
+            json_array_append_new(known, json_string(p->builds[i].hex));
+    if (json_array_size(known))
+        json_object_set(doc, "known", known);
+    json_decref(known);
     json_array_extend(anchors, more);
     json_decref(more);
     if (json_array_size(anchors))

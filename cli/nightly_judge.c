@@ -192,6 +192,7 @@ static pfc_code judge_series(judging *j, series *s, pfc_visit *visits, pfc_err *
     const pfc_blocks_opts opts = { .builds = j->r->len,
                                    .anchor = j->r->anchor,
                                    .first = j->n->plan.first,
+                                   .gap = j->n->plan.known,
                                    .margin = fmin(j->n->margin, PFC_COMPARE_MARGIN),
                                    .exact = s->like->exact };
     bool good = true;

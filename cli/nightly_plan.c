@@ -209,16 +209,26 @@ static pfc_code find_anchors(const pfc_night *n, const pfc_night_opts *o, const 
     return PFC_OK;
 }
 
+/* Is `before` the nearest commit with a run before `i`? Then the two are a boundary as good as any. */
+static bool follows(const line *l, size_t before, size_t i)
+{
+    while (i-- > before + 1)
+        if (l->has_run[i])
+            return false;
+    return true;
+}
+
 /* In place of the plan that is there. */
 static pfc_code make_plan(pfc_night *n, const pfc_night_opts *o, const line *l, pfc_err *err)
 {
     pfc_night_plan *p = &n->plan;
     bool *build = pfc_calloc(l->len, sizeof build[0]);
     anchors a = { 0 };
-    size_t base = 0, count = 0;
+    size_t base = 0, count = 0, last;
     pfc_code code;
 
     free(p->builds);
+    free(p->known);
     free(p->anchors);
     *p = (pfc_night_plan){ 0 };
     find_builds(l, build);
@@ -230,8 +240,10 @@ static pfc_code make_plan(pfc_night *n, const pfc_night_opts *o, const line *l, 
         free(build);
         return PFC_OK;
     }
+    last = base;
     code = find_anchors(n, o, &l->ids[base], &a, err);
     p->builds = pfc_calloc(l->len + 1, sizeof p->builds[0]);
+    p->known = pfc_calloc(l->len + 1, sizeof p->known[0]);
     p->anchors = pfc_calloc(PFC_ARRAY_LEN(a.ids), sizeof p->anchors[0]);
     for (size_t i = 0; i < a.len; i++) {
         const size_t at = pfc_night_place(l, a.ids[i].hex);
@@ -248,8 +260,11 @@ static pfc_code make_plan(pfc_night *n, const pfc_night_opts *o, const line *l, 
     }
     p->first = p->len + 1;
     for (size_t i = base; i < l->len && p->len < PFC_BLOCKS_MAX_BUILDS; i++)
-        if (build[i])
+        if (build[i]) {
+            p->known[p->len] = i > base && !l->keep[i] && !(l->open[i] && follows(l, last, i));
             p->builds[p->len++] = l->ids[i];
+            last = i;
+        }
     free(build);
     return code;
 }
@@ -282,12 +297,12 @@ static pfc_code fill_block(pfc_night *n, const pfc_night_opts *o, line *l, size_
 static bool is_judged(const pfc_night_plan *p, const pfc_commit_id *id)
 {
     for (size_t i = p->first; i < p->len; i++)
-        if (strcmp(p->builds[i].hex, id->hex) == 0)
+        if (!p->known[i] && strcmp(p->builds[i].hex, id->hex) == 0)
             return true;
     return false;
 }
 
-/* The round decides more than it was asked for: what is undecided and a build anyway gets a new verdict. */
+/* What is undecided and not judged in this round. */
 static void list_earlier(pfc_night *n, line *l)
 {
     n->earlier = pfc_calloc(l->len, sizeof n->earlier[0]);

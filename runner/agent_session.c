@@ -14,6 +14,7 @@ enum { LINE_BYTES = 200 };
 /* The builds in the order of history: [anchor,] base, new ones. */
 typedef struct session_builds {
     pfc_commit_id *commits, *anchors; /* anchors: to be tried when the first does not build */
+    bool *known;                      /* of each commit: as in pfc_blocks_run_opts */
     size_t len, anchors_len, first;
 } session_builds;
 
@@ -58,6 +59,7 @@ static pfc_code find_commits(pfc_workspace *ws, const pfc_task_blocks *b, sessio
         return pfc_err_wrap(err, "base");
     out->commits = pfc_calloc(b->commits_len + 2, sizeof(*out->commits));
     out->anchors = pfc_calloc(b->anchors_len + 1, sizeof(*out->anchors));
+    out->known = pfc_calloc(b->commits_len + 2, sizeof(*out->known));
     out->anchors_len = find_anchors(ws, b, out->anchors);
     apart = out->anchors_len && strcmp(out->anchors[0].hex, base.hex) != 0;
     if (apart)
@@ -68,8 +70,11 @@ static pfc_code find_commits(pfc_workspace *ws, const pfc_task_blocks *b, sessio
         out->anchors_len--;
         memmove(out->anchors, out->anchors + 1, out->anchors_len * sizeof(*out->anchors));
     }
-    for (size_t i = 0; i < b->commits_len && !code; i++)
+    for (size_t i = 0; i < b->commits_len && !code; i++) {
+        for (size_t k = 0; k < b->known_len; k++)
+            out->known[out->len] |= strcmp(b->known[k], b->commits[i]) == 0;
         code = pfc_workspace_find(ws, b->commits[i], &out->commits[out->len++], err);
+    }
     return code;
 }
 
@@ -85,6 +90,7 @@ static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf, p
     const pfc_blocks_run_opts opts = { .commits = builds->commits,
                                        .len = builds->len,
                                        .first = builds->first,
+                                       .known = builds->known,
                                        .anchors = builds->anchors,
                                        .anchors_len = builds->anchors_len,
                                        .budget_s = task->blocks->budget_s,
@@ -140,11 +146,12 @@ static void label_all(const pfc_job *job, const pfc_blocks_result *r, bool parti
 }
 
 static void deliver(pfc_agent *a, const pfc_conf *conf, pfc_lease *lease, pfc_blocks_result *r,
-                    size_t first, pfc_job_verdict *v)
+                    const session_builds *builds, pfc_job_verdict *v)
 {
     const pfc_job *job = lease->job;
     const pfc_session_of of = { .branch = job->branch,
-                                .first = first,
+                                .first = builds->first,
+                                .known = builds->known,
                                 .budget_s = job->task.blocks->budget_s,
                                 .machine = &a->machine };
     json_t *doc = pfc_session_to_json(r, &of);
@@ -152,7 +159,7 @@ static void deliver(pfc_agent *a, const pfc_conf *conf, pfc_lease *lease, pfc_bl
     pfc_session_set set = {
         .id = r->session, .project = job->project, .session = doc, .runs = runs
     };
-    const char *reason = "", *status = status_of(r, first, &reason);
+    const char *reason = "", *status = status_of(r, builds->first, &reason);
     pfc_err err = { 0 };
 
     label_all(job, r, r->cancelled);
@@ -183,9 +190,10 @@ pfc_code pfc_agent_session(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf
     if (!code && result.canary_moved)
         pfc_log(PFC_WARN, "canary_moved", "job", lease->job->id);
     if (!code && !lease->lost && !lease->cancelled)
-        deliver(a, conf, lease, &result, builds.first, v);
+        deliver(a, conf, lease, &result, &builds, v);
     pfc_blocks_result_clear(&result);
     free(builds.commits);
+    free(builds.known);
     free(builds.anchors);
     return code;
 }

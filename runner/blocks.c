@@ -370,17 +370,30 @@ static pfc_code check(const pfc_blocks_run_opts *o, pfc_err *err)
     return PFC_OK;
 }
 
+/* Boundaries over commits that were judged before: of a commit that does not build, too. One that is identical
+ * to its predecessor parts nothing. */
+static void find_gaps(const pfc_blocks_session *s, bool *gap)
+{
+    for (size_t i = 1; i < s->len && s->opts->known; i++) {
+        for (size_t c = s->builds[i - 1] + 1; c <= s->builds[i]; c++)
+            gap[i] |= s->opts->known[c] && s->out->commits[c].status != PFC_BLOCK_IDENTICAL;
+    }
+}
+
 static pfc_code open_design(pfc_blocks_session *s, pfc_err *err)
 {
     const pfc_blocks_run_opts *o = s->opts;
+    bool gap[PFC_BLOCKS_MAX_BUILDS] = { false };
     const pfc_design_opts opts = { .builds = s->len,
                                    .anchor = s->anchor,
                                    .first = s->first,
+                                   .gap = gap,
                                    .margin = o->margin,
                                    .budget_s = o->budget_s,
                                    .all = o->all,
                                    .seed = o->seed };
 
+    find_gaps(s, gap);
     return o->exact_rounds || o->decided ? PFC_OK : pfc_design_new(&opts, &s->design, err);
 }
 

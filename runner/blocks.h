@@ -23,6 +23,8 @@ typedef struct pfc_blocks_run_opts {
     size_t anchor,
         first; /* as in pfc_blocks_opts; anchor < first. first == len: nothing new, the two
                              are measured so that ratios begin */
+    /* Of each commit: judged before, and measured because later ones are compared with it. NULL: none. */
+    const bool *known;
     /* Anchors to try, in this order, when commits[anchor] does not build; the base is the last resort. */
     const pfc_commit_id *anchors;
     size_t anchors_len;

@@ -17,6 +17,9 @@
 typedef struct pfc_task_blocks {
     char **commits; /* new ones, in the order of history */
     size_t commits_len;
+    char *
+        *known; /* of commits: judged before, measured because later ones are compared with them */
+    size_t known_len;
     char *base;     /* the last judged one */
     char **anchors; /* candidates; the first that builds counts; none: the base */
     size_t anchors_len;

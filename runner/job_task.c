@@ -30,6 +30,7 @@ void pfc_task_clear(pfc_task *task)
         free(task->backends[i]);
     if (task->blocks) {
         texts_clear(task->blocks->commits, task->blocks->commits_len);
+        texts_clear(task->blocks->known, task->blocks->known_len);
         texts_clear(task->blocks->anchors, task->blocks->anchors_len);
         free(task->blocks->base);
         free(task->blocks);
@@ -92,6 +93,9 @@ static pfc_code read_blocks(const json_t *task_doc, const pfc_json_at *up, pfc_t
     if (!code)
         code = read_texts(doc, &at, "anchors", false, PFC_TASK_MAX_ANCHORS, &b->anchors,
                           &b->anchors_len, err);
+    if (!code)
+        code = read_texts(doc, &at, "known", false, PFC_TASK_MAX_COMMITS, &b->known, &b->known_len,
+                          err);
     if (!code)
         code = pfc_json_double(doc, &at, "budget_s", true, 0, MAX_BUDGET_S, &b->budget_s, err);
     if (!code)

@@ -29,8 +29,10 @@ json_t *pfc_session_to_json(const pfc_blocks_result *r, const pfc_session_of *of
 
     pfc_clock_rfc3339(r->started_at, begun);
     pfc_clock_rfc3339(r->finished_at, ended);
-    for (size_t i = of->first; i < r->len; i++)
-        json_array_append_new(commits, encode_commit(r, &r->commits[i]));
+    for (size_t i = of->first; i < r->len; i++) {
+        if (!of->known || !of->known[i])
+            json_array_append_new(commits, encode_commit(r, &r->commits[i]));
+    }
     return json_pack("{s:s, s:s*, s:s, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:I, s:s*, s:o}", "id",
                      r->session, "branch", of->branch, "anchor", r->commits[r->anchor].id.hex,
                      "base", r->commits[of->first - 1].id.hex, "machine_class",

@@ -12,6 +12,7 @@
 typedef struct pfc_session_of {
     const char *branch; /* NULL: the project's default */
     size_t first;       /* new commits of the result begin here; the one before is the base */
+    const bool *known;  /* as in pfc_blocks_run_opts: these are left out */
     double budget_s;    /* that was given; 0: none */
     const pfc_machine *machine; /* name and class */
 } pfc_session_of;

@@ -48,6 +48,10 @@ pfc_code pfc_design_new(const pfc_design_opts *opts, pfc_design **out, pfc_err *
     d->opts.most_rounds = opts->most_rounds ? opts->most_rounds : MOST_ROUNDS;
     pfc_rng_seed(&d->rng, opts->seed);
     d->dropped = pfc_calloc(opts->builds, sizeof *d->dropped);
+    if (opts->gap) {
+        d->gap = pfc_calloc(opts->builds, sizeof *d->gap);
+        memcpy(d->gap, opts->gap, opts->builds * sizeof *d->gap);
+    }
     d->seconds = pfc_calloc(opts->builds, sizeof *d->seconds);
     d->visits = pfc_calloc(opts->builds, sizeof *d->visits);
     base = opts->first ? opts->first - 1 : opts->anchor;
@@ -83,6 +87,7 @@ void pfc_design_free(pfc_design *design)
     }
     free(design->series);
     free(design->dropped);
+    free(design->gap);
     free(design->seconds);
     free(design->visits);
     free(design->planned);
@@ -116,6 +121,7 @@ static pfc_blocks_opts blocks_opts(const pfc_design *d, const series *s)
     return (pfc_blocks_opts){ .builds = d->opts.builds,
                               .anchor = d->opts.anchor,
                               .first = d->opts.first,
+                              .gap = d->gap,
                               .margin = margin,
                               .alpha = d->opts.alpha,
                               .exact = s->exact };
@@ -221,7 +227,7 @@ static void classify(pfc_design *d)
             const pfc_look *at = &s->looks[k];
 
             s->suspect[k] = s->placing[k] = false;
-            if (at->rounds >= d->opts.most_rounds) {
+            if (at->gap || at->rounds >= d->opts.most_rounds) {
                 s->open[k] = false;
             } else if (d->opts.all) {
                 s->open[k] = !decided(d, s, at);
@@ -503,7 +509,7 @@ double pfc_design_needs_s(pfc_design *d, size_t build)
         for (size_t k = 0; k < s->looks_len; k++) {
             const pfc_look *at = &s->looks[k];
 
-            if (at->to != build || different(d, s, k) ||
+            if (at->to != build || at->gap || different(d, s, k) ||
                 (!s->open[k] && at->rounds < d->opts.most_rounds))
                 continue;
             most = fmax(most, rounds_needed(d, s, at) * 2.0 *

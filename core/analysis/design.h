@@ -19,6 +19,7 @@ typedef struct pfc_design pfc_design;
 
 typedef struct pfc_design_opts {
     size_t builds, anchor, first; /* as in pfc_blocks_opts */
+    const bool *gap;              /* likewise; read while the design is made */
     double
         margin; /* a boundary whose interval (85 %) lies within it is left alone; 0: 0.03. Unless `all`,
                       the test's own margin is 0.01 at most, so that smaller changes can be shown. */

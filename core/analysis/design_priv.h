@@ -36,6 +36,7 @@ struct pfc_design {
     pfc_design_one *series;
     size_t series_len, series_cap;
     bool *dropped;
+    bool *gap;       /* NULL: none */
     double *seconds; /* of each build, sum */
     size_t *visits;  /* of each build */
     double total_s;

@@ -170,6 +170,22 @@ static double known_p(const pfc_look *look, const pfc_look *known, size_t len)
     return (double)NAN;
 }
 
+/* A gap stays one when its build has no values. */
+static bool gap_between(const pfc_blocks_opts *opts, size_t from, size_t to)
+{
+    bool any = false;
+
+    for (size_t b = from + 1; b <= to && opts->gap; b++)
+        any |= opts->gap[b];
+    return any;
+}
+
+static void find_gaps(const pfc_blocks_opts *opts, const size_t *present, size_t m, bool *gaps)
+{
+    for (size_t i = 1; i < m; i++)
+        gaps[i] = gap_between(opts, present[i - 1], present[i]);
+}
+
 pfc_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_blocks_opts *opts,
                           pfc_orders *orders, const pfc_look *known, size_t known_len,
                           pfc_twoway *fit, size_t *len)
@@ -177,6 +193,7 @@ pfc_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_blocks_opts
     pfc_look *looks = pfc_calloc(opts->builds, sizeof *looks);
     pfc_step *steps = pfc_calloc(opts->builds, sizeof *steps);
     size_t *present = pfc_calloc(opts->builds, sizeof *present);
+    bool *gaps = pfc_calloc(opts->builds, sizeof *gaps);
     size_t m = 0;
     size_t skipped = 0;
 
@@ -186,7 +203,8 @@ pfc_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_blocks_opts
         if (fit->visits[i])
             present[m++] = i;
     }
-    pfc_steps_find(fit, present, m, opts->first, steps);
+    find_gaps(opts, present, m, gaps);
+    pfc_steps_find(fit, present, m, opts->first, gaps, steps);
     for (size_t i = 1; i < m; i++) {
         pfc_look *look = &looks[*len];
         const pfc_seq_opts test = test_opts(opts);
@@ -196,7 +214,9 @@ pfc_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_blocks_opts
             skipped = i;
             continue;
         }
-        *look = (pfc_look){ .from = present[i - 1], .to = present[i], .step = steps[i] };
+        *look = (pfc_look){
+            .from = present[i - 1], .to = present[i], .gap = gaps[i], .step = steps[i]
+        };
         look->step.place_low = PFC_MAX(steps[i].place_low, skipped + 1) - skipped - 1;
         look->step.place_high = PFC_MAX(steps[i].place_high, skipped + 1) - skipped - 1;
         look->log_change = fit->effect[look->to] - fit->effect[look->from];
@@ -212,9 +232,12 @@ pfc_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_blocks_opts
     while (skipped < *len && looks[skipped].from < opts->apart)
         skipped++;
     pfc_stretches_divide(orders, looks, skipped, *len, alpha_of(opts));
+    /* Two builds alone have one test: that of a comparison. */
     for (size_t i = 0; i < *len; i++)
-        looks[i].p =
-            *len > 1 ? fmin(TESTS * fmin(looks[i].pair_p, looks[i].order_p), 1.0) : looks[i].pair_p;
+        looks[i].p = i < skipped || *len < skipped + 2 || looks[i].gap
+                         ? looks[i].pair_p
+                         : fmin(TESTS * fmin(looks[i].pair_p, looks[i].order_p), 1.0);
+    free(gaps);
     free(steps);
     free(present);
     return looks;
@@ -271,9 +294,10 @@ static void stretch_of(const session *s, size_t k, uint32_t *low, uint32_t *high
     size_t from = k;
     size_t to = k;
 
-    while (from > 0 && !s->looks[from - 1].told && s->looks[from - 1].from >= s->opts->apart)
+    while (from > 0 && !pfc_look_ends(&s->looks[from - 1]) &&
+           s->looks[from - 1].from >= s->opts->apart)
         from--;
-    while (to + 1 < s->looks_len && !s->looks[to + 1].told)
+    while (to + 1 < s->looks_len && !pfc_look_ends(&s->looks[to + 1]))
         to++;
     *low = (uint32_t)s->looks[from].from;
     *high = (uint32_t)s->looks[to].to;
@@ -356,6 +380,7 @@ static pfc_code judge_boundary(const session *s, size_t k, pfc_boundary *out, pf
     *out = (pfc_boundary){
         .from = look->from,
         .to = look->to,
+        .gap = look->gap,
         .place_from = look->from,
         .place_to = look->to,
         .verdict = r.cmp.verdict,
@@ -370,7 +395,8 @@ static pfc_code judge_boundary(const session *s, size_t k, pfc_boundary *out, pf
         .more = r.more,
     };
     /* Two builds that were shown to be the same are not the place of a step between stretches. */
-    if (TESTS * look->order_p <= alpha_of(s->opts) && r.cmp.verdict != PFC_VERDICT_SAME)
+    if (!look->gap && TESTS * look->order_p <= alpha_of(s->opts) &&
+        r.cmp.verdict != PFC_VERDICT_SAME)
         take_order(s, k, out);
     return PFC_OK;
 }
@@ -427,6 +453,7 @@ static void judge_exact(const pfc_spot *spots, size_t n, const pfc_blocks_opts *
             out->boundaries[out->boundaries_len++] = (pfc_boundary){
                 .from = before,
                 .to = b,
+                .gap = gap_between(opts, before, b),
                 .place_from = before,
                 .place_to = b,
                 .verdict = change == 0.0 ? PFC_VERDICT_SAME : PFC_VERDICT_DIFFERENT,

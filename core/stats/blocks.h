@@ -45,6 +45,9 @@ typedef struct pfc_blocks_opts {
         first; /* builds from here on are judged against their predecessor; the one before is the base */
     size_t
         apart; /* builds below this one are older than the others (an anchor): they belong to no stretch */
+    const bool *
+        gap; /* of each build: commits that others judged lie between it and the build before it, so this
+                        boundary belongs to no commit of the session; NULL: there are none */
     double margin; /* relative change that does not matter; 0: 0.01 */
     double alpha;  /* of one boundary's tests; 0: 0.01 */
     bool exact;    /* no noise: one visit of each decides, any difference is real */
@@ -62,6 +65,7 @@ typedef struct pfc_block_level {
 /** A build against the nearest earlier build that has values. */
 typedef struct pfc_boundary {
     size_t from, to; /* builds */
+    bool gap;        /* not one to judge: see pfc_blocks_opts */
     size_t place_from,
         place_to; /* builds: the change is after place_from and not after place_to; where two builds
                                     decide, from and to */

@@ -53,7 +53,7 @@ typedef struct pfc_step {
  *  steps[i] (i >= 1) is about the boundary before present[i]. Boundaries before builds below `first` may
  *  always be steps. */
 void pfc_steps_find(const pfc_twoway *fit, const size_t *present, size_t m, size_t first,
-                    pfc_step *steps);
+                    const bool *gap, pfc_step *steps);
 
 /** The rounds that hold both builds, in the order of time; caller frees. */
 pfc_round *pfc_rounds_of(const pfc_spot *spots, size_t n, uint32_t from, uint32_t to, size_t *len);
@@ -61,6 +61,7 @@ pfc_round *pfc_rounds_of(const pfc_spot *spots, size_t n, uint32_t from, uint32_
 /** One boundary without intervals. */
 typedef struct pfc_look {
     size_t from, to;
+    bool gap; /* belongs to no commit of the session: never a step that is looked for */
     double log_change, log_se; /* by the fit */
     pfc_step step;             /* its places are indices of looks */
     double pair_p;             /* of the two builds' test, at all looks */
@@ -82,6 +83,12 @@ pfc_code pfc_spots_sort(const pfc_visit *visits, size_t n, const pfc_blocks_opts
 pfc_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_blocks_opts *opts,
                           struct pfc_orders *orders, const pfc_look *known, size_t known_len,
                           pfc_twoway *fit, size_t *len);
+
+/** A stretch ends there. */
+static inline bool pfc_look_ends(const pfc_look *look)
+{
+    return look->told || look->gap;
+}
 
 /** Divides the stretch of looks [first, len) at the steps that the order of the visits tells, one after the other: fills in
  *  order_p and told. Each test is of the place that the fit names; its p counts the divisions before it. */

@@ -125,7 +125,7 @@ static void places(const table *t, size_t k, size_t from, double sigma, pfc_step
 }
 
 void pfc_steps_find(const pfc_twoway *fit, const size_t *present, size_t m, size_t first,
-                    pfc_step *steps)
+                    const bool *gap, pfc_step *steps)
 {
     table t = { .m = m };
     size_t from = 1;
@@ -140,6 +140,10 @@ void pfc_steps_find(const pfc_twoway *fit, const size_t *present, size_t m, size
     fill(&t, fit, present);
     while (from < m && present[from] < first)
         sweep(&t, from++);
+    for (size_t i = from; i < m; i++) {
+        if (gap[i])
+            sweep(&t, i);
+    }
     for (size_t k; (k = best(&t, from)) != 0 && chosen < m / 2 &&
                    step_p(&t, k, fit) * (double)(m - from) < ENTER;
          chosen++) {

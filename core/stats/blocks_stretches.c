@@ -53,8 +53,13 @@ void pfc_stretches_divide(pfc_orders *orders, pfc_look *looks, size_t first, siz
         looks[k].order_p = 1.0;
         looks[k].told = false;
     }
-    if (len > first + 1)
-        parts[parts_len++] = (part){ first, len - 1 };
+    for (size_t low = first, k = first; k <= len; k++) {
+        if (k < len && !looks[k].gap)
+            continue;
+        if (k > low + 1)
+            parts[parts_len++] = (part){ low, k - 1 };
+        low = k + 1;
+    }
     for (size_t i = 0; i < parts_len; i++) {
         const part *p = &parts[i];
         size_t k = p->low;

@@ -2,9 +2,12 @@
 
 -- name: session_builds
 -- $1 project_id, $2 session, $3 limit  -> commit_id, commit, position, whether it is the base or the anchor, session,
--- branch: what its runs measured that lies on the branch's line, in the order of history
+-- branch, whether its document has it not among the commits: what its runs measured that lies on the branch's line, in the order of history
 SELECT r.commit_id, c.sha AS commit, b.position, bool_or(c.sha = r.session_base) AS is_base,
-       bool_or(c.sha = r.session_anchor) AS is_anchor, $2 AS session, r.branch
+       bool_or(c.sha = r.session_anchor) AS is_anchor, $2 AS session, r.branch,
+       EXISTS (SELECT 1 FROM sessions s WHERE s.project_id = $1::bigint AND s.id = $2)
+       AND NOT EXISTS (SELECT 1 FROM session_commits k WHERE k.project_id = $1::bigint AND k.session_id = $2
+                       AND k.commit_id = r.commit_id) AS known
 FROM (
     SELECT x.project_id, x.commit_id, x.session_base, x.session_anchor,
            coalesce((SELECT s.branch FROM sessions s WHERE s.project_id = $1::bigint AND s.id = $2),

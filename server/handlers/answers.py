@@ -172,7 +172,7 @@ event = members("branch loss loss_low loss_high series moved judged reasons caus
                 dismissed_reason=null(TEXT))
 
 job_wait = members(seconds=COUNT, low=COUNT, high=COUNT, description="until it begins: the middle, and what four in five keep to")
-job_blocks = members("margin rounds", commits=each(COMMIT), base=COMMIT, anchors=each(COMMIT), budget_s=NUMBER, margin=NUMBER, rounds=NUMERAL,
+job_blocks = members("known margin rounds", commits=each(COMMIT), known=each(COMMIT), base=COMMIT, anchors=each(COMMIT), budget_s=NUMBER, margin=NUMBER, rounds=NUMERAL,
                      description="builds that are measured together in blocks, in the order of history")
 job = members(id=NUMERAL, project=TEXT,
               kind=one_of("measure", "nightly", "pull_request", "backfill", "bisect", "verify", "detect", "notify"),

@@ -109,7 +109,7 @@ pfc_code pfc_decode_config(const pfc_req *req, const json_t *obj, char **out,
 /** "blocks" of a job; its texts live as long as the document. */
 typedef struct pfc_blocks_body {
     pfc_job_blocks blocks;
-    const char **commits, **anchors; /* what blocks.commits and blocks.anchors point at; owned */
+    const char **commits, **known, **anchors; /* what the members of blocks point at; owned */
     bool given;
 } pfc_blocks_body;
 /** Clear *out in every case. */

@@ -27,8 +27,8 @@ static pfc_code decode_ids(const json_t *obj, const pfc_json_at *at, const char 
 
 pfc_code pfc_decode_blocks(const json_t *obj, pfc_blocks_body *out, pfc_err *err)
 {
-    static const char *const known[] = { "commits", "base",   "anchors", "budget_s",
-                                         "margin",  "rounds", NULL };
+    static const char *const known[] = { "commits",  "known",  "base",   "anchors",
+                                         "budget_s", "margin", "rounds", NULL };
     const pfc_json_at at = { .key = "blocks" };
     pfc_job_blocks *b = &out->blocks;
     json_t *doc = NULL;
@@ -44,7 +44,11 @@ pfc_code pfc_decode_blocks(const json_t *obj, pfc_blocks_body *out, pfc_err *err
     if (!code)
         code = decode_ids(doc, &at, "anchors", false, PFC_JOB_MAX_ANCHORS, &out->anchors,
                           &b->anchors_len, err);
+    if (!code)
+        code = decode_ids(doc, &at, "known", false, PFC_JOB_MAX_COMMITS, &out->known, &b->known_len,
+                          err);
     b->commits = out->commits;
+    b->known = out->known;
     b->anchors = out->anchors;
     b->base = json_string_value(json_object_get(doc, "base"));
     if (!code && !b->base)
@@ -62,6 +66,7 @@ pfc_code pfc_decode_blocks(const json_t *obj, pfc_blocks_body *out, pfc_err *err
 void pfc_blocks_body_clear(pfc_blocks_body *body)
 {
     free((void *)body->commits);
+    free((void *)body->known);
     free((void *)body->anchors);
     *body = (pfc_blocks_body){ 0 };
 }

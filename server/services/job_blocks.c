@@ -32,6 +32,12 @@ static pfc_code check_commits(const pfc_job_blocks *b, pfc_err *err)
     json_t *seen = json_object();
     pfc_code code = check_ids("blocks.commits", b->commits, b->commits_len, seen, err);
 
+    for (size_t i = 0; i < b->known_len && !code; i++) {
+        if (!json_object_get(seen, b->known[i]))
+            code = pfc_err_set_field(err, PFC_EINVAL, "blocks.known",
+                                     "blocks.known: expected ids of blocks.commits, got \"%.64s\"",
+                                     b->known[i]);
+    }
     if (!code)
         code = check_ids("blocks.base", &b->base, 1, seen, err);
     if (!code)
@@ -97,6 +103,8 @@ json_t *pfc_job_blocks_task(const pfc_job_blocks *b)
                             "base", b->base, "anchors", texts_of(b->anchors, b->anchors_len),
                             "budget_s", b->budget_s);
 
+    if (b->known_len)
+        json_object_set_new(doc, "known", texts_of(b->known, b->known_len));
     if (b->margin > 0)
         json_object_set_new(doc, "margin", json_real(b->margin));
     if (b->rounds)

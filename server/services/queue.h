@@ -33,6 +33,9 @@ typedef struct pfc_job_blocks {
     const char *const *commits; /* the new ones, in the order of history; 40 digits, none twice */
     size_t commits_len;         /* 1..PFC_JOB_MAX_COMMITS; the last one is the job's commit */
     const char *base;           /* the last judged commit, which is not among them */
+    const char *const
+        *known; /* of commits: judged before, measured because later ones are compared with them */
+    size_t known_len;
     const char *const *anchors; /* the first that builds is the anchor; not among commits */
     size_t anchors_len;         /* at most PFC_JOB_MAX_ANCHORS; 0: the base is the anchor */
     double budget_s;            /* of measuring, 1..PFC_JOB_MAX_BUDGET_S */

@@ -37,7 +37,8 @@ static pfc_code load_builds(pfc_tx *tx, const char *session, pfc_session_judgeme
         j->builds[i] =
             (pfc_session_build){ .commit_id = pfc_res_i64(res, i, 0),
                                  .position = pfc_res_i64(res, i, pfc_res_column(res, "position")),
-                                 .commit = pfc_res_text(res, i, pfc_res_column(res, "commit")) };
+                                 .commit = pfc_res_text(res, i, pfc_res_column(res, "commit")),
+                                 .known = pfc_res_bool(res, i, pfc_res_column(res, "known")) };
         if (pfc_res_bool(res, i, pfc_res_column(res, "is_base")))
             j->base = i;
         if (pfc_res_bool(res, i, pfc_res_column(res, "is_anchor")))
@@ -135,7 +136,7 @@ static void pick_boundaries(const pfc_session_judgement *j, const pfc_res *chang
         const bool is_new = j->base < j->builds_len ? b->to > j->base : b->to != j->anchor;
 
         s->rounds = PFC_MAX(s->rounds, b->rounds);
-        if (!is_new && !holds_candidate(j, changes, s->id, b))
+        if ((!is_new || b->gap) && !holds_candidate(j, changes, s->id, b))
             continue;
         s->boundaries[s->boundaries_len++] = (pfc_session_boundary){
             .b = b,
@@ -186,6 +187,7 @@ static void adjust(pfc_session_judgement *j)
 static pfc_code judge_series(const pfc_session_judgement *j, const pfc_res *changes,
                              const visits *v, pfc_session_series *s, pfc_err *err)
 {
+    bool gap[PFC_BLOCKS_MAX_BUILDS] = { false };
     const pfc_blocks_opts opts = {
         .builds = j->builds_len,
         .anchor = j->anchor < j->builds_len ? j->anchor
@@ -195,12 +197,16 @@ static pfc_code judge_series(const pfc_session_judgement *j, const pfc_res *chan
         .apart = j->base < j->builds_len     ? j->base
                  : j->anchor < j->builds_len ? j->anchor + 1
                                              : 0,
+        .gap = gap,
         .margin = s->margin,
         .exact = s->exact,
     };
     pfc_err why = { 0 };
-    pfc_code code = pfc_blocks_judge(v->items, v->len, &opts, &s->fit, &why);
+    pfc_code code;
 
+    for (size_t i = 0; i < j->builds_len; i++)
+        gap[i] = j->builds[i].known && j->base < j->builds_len && i > j->base;
+    code = pfc_blocks_judge(v->items, v->len, &opts, &s->fit, &why);
     /* Visits that contradict each other, such as two builds at one place, are no evidence. */
     if (code == PFC_EINVAL) {
         pfc_blocks_fit_clear(&s->fit);

@@ -3,7 +3,8 @@
  * points of. One function for both, so that the page and the alerts cannot disagree.
  *
  * Builds are the commits of the session's runs on the branch's line, in history order. A boundary is judged
- * when its commit is newer than the session's base, or when a live change point of the series lies in it: a
+ * when its commit is newer than the session's base and among the commits of the session's document (else it was
+ * judged before, and is measured because later ones are compared with it), or when a live change point of the series lies in it: a
  * candidate that was seen in single measurements, whose two sides the session has measured.
  *
  * A run counts unless a later lease of its job has overtaken it (jobs.fence > runs.job_fence): the job's next
@@ -18,6 +19,7 @@
 typedef struct pfc_session_build {
     int64_t commit_id, position; /* on the branch's line */
     const char *commit;
+    bool known; /* judged before: the session's document does not have it among its commits */
 } pfc_session_build;
 
 typedef struct pfc_session_boundary {

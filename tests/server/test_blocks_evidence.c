@@ -27,6 +27,8 @@ typedef struct night {
     unsigned back_at; /* commit from which the level is the first one again; 0: none */
     double noise;     /* of one visit; 0: 0.005 */
     size_t rounds;    /* 0: ROUNDS */
+    unsigned
+        known; /* commit that the session's document leaves out: it was judged before; 0: none */
     double
         machine; /* its speed, all night; 0: it changes by 8 % within the night, and by 5 % between nights */
 } night;
@@ -96,10 +98,13 @@ static void measure_night(pfc_db *db, int64_t p, const night *n)
     s->finished_at = 1.7e9 + 600;
     s->blocks = (int64_t)(2 * (n->rounds ? n->rounds : ROUNDS));
     s->commits = pfc_calloc(n->len, sizeof(*s->commits));
-    for (size_t i = 2; i < n->len; i++)
+    for (size_t i = 2; i < n->len; i++) {
+        if (n->commits[i] == n->known)
+            continue;
         s->commits[s->commits_len++] =
             (pfc_session_commit){ .commit = pfc_strdup(fx_sha(n->commits[i])),
                                   .needs_s = (double)NAN };
+    }
     cr_assert(eq(int, pfc_session_store(db, "test", p, s, &repeated, &err), PFC_OK), "%s", err.msg);
     pfc_session_free(s);
     fx_detect(db);
@@ -203,6 +208,41 @@ Test(blocks_evidence, a_step_of_three_per_cent_is_an_alert_in_the_night_of_its_c
     cr_assert(le(dbl, alerts.items[0].rel_low, 0.03));
     cr_assert(ge(dbl, alerts.items[0].rel_high, 0.03));
     pfc_rows_clear(&alerts);
+    pfc_db_close(db);
+}
+
+/* Commit 22 was undecided and is measured again with its predecessor; the new ones come after 30. What changed between
+ * 22 and 30 is not theirs: no alert, and no verdict of 30. */
+Test(blocks_evidence, what_changed_between_two_nights_of_builds_is_no_new_change)
+{
+    static const unsigned commits[] = { 1, 21, 22, 30, 31, 32 };
+    night n = {
+        .number = 1, .commits = commits, .len = 6, .slower_from = 30, .rel = 0.05, .known = 30
+    };
+    pfc_session_judgement j = { 0 };
+    pfc_db *db = pfc_test_db_open(3, NULL);
+    int64_t p = fx_project(db);
+    char *id = session_id(1);
+    pfc_tx *tx = NULL;
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 40);
+    measure_singly(db, p, 1, BASE, 100);
+    measure_night(db, p, &n);
+    expect_alert(db, p, "");
+    cr_assert(eq(int, pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, &err), PFC_OK));
+    cr_assert(eq(int, pfc_session_judge(tx, p, id, &j, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(sz, j.series[0].boundaries_len, 3)); /* of 22, 31 and 32 */
+    for (size_t i = 0; i < 3; i++)
+        cr_assert(ne(sz, j.series[0].boundaries[i].b->to, 3));
+    pfc_session_judgement_clear(&j);
+    pfc_tx_free(tx);
+    free(id);
+    /* As one of the session's commits it is. */
+    n.number = 2;
+    n.known = 0;
+    measure_night(db, p, &n);
+    expect_alert(db, p, "untriaged");
     pfc_db_close(db);
 }
 

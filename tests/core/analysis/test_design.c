@@ -184,6 +184,24 @@ Test(design, a_change_is_measured_until_it_is_decided_at_its_place)
     pfc_design_free(n.design);
 }
 
+/* 5 % between builds that other commits part: no decision of this session, so nothing is measured for it. */
+Test(design, a_gap_asks_for_no_block)
+{
+    static night n;
+    bool gap[14] = { false };
+    pfc_design_opts opts = fourteen;
+
+    gap[8] = true;
+    opts.gap = gap;
+    begin(&n, opts, 1, 0.002);
+    n.change = 0.05;
+    n.at = 8;
+    run(&n);
+    cr_assert(eq(sz, n.blocks_len, 8)); /* two rounds of two groups */
+    cr_assert(eq(dbl, pfc_design_needs_s(n.design, 8), 0.0));
+    pfc_design_free(n.design);
+}
+
 /* The mirror of a block that was measured is due, also when the budget ends between them. */
 Test(design, the_budget_ends_the_session_after_a_whole_round)
 {

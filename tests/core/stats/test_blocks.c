@@ -456,3 +456,30 @@ Test(blocks, builds_apart_belong_to_no_stretch)
     cr_assert(fit.boundaries[0].by_order);
     pfc_blocks_fit_clear(&fit);
 }
+
+/* Between builds 2 and 3 lie commits that another session judged: what changed there belongs to none of these, and
+ * the stretch ends there on both sides. The step before build 5 is told all the same. */
+Test(blocks, a_gap_is_no_place_for_a_step)
+{
+    static session s;
+    const double factors[] = { 1.0, 1.0, 1.0, 1.05, 1.05, 1.10, 1.10, 1.10 };
+    const bool gap[8] = { [3] = true };
+    const pfc_blocks_opts opts = { .builds = 8, .first = 1, .gap = gap };
+    pfc_blocks_fit fit;
+    pfc_err err = { 0 };
+
+    start(&s, 4, 0.005);
+    for (int r = 0; r < 5; r++)
+        add_round(&s, factors, 8);
+    cr_assert(eq(int, pfc_blocks_judge(s.visits, s.n, &opts, &fit, &err), PFC_OK));
+    cr_assert(eq(sz, fit.boundaries_len, 7));
+    for (size_t i = 0; i < 7; i++) {
+        const pfc_boundary *b = &fit.boundaries[i];
+
+        cr_assert(eq(int, b->gap, b->to == 3), "%zu", i);
+        cr_assert(eq(int, b->by_order, b->to == 5), "%zu", i);
+    }
+    cr_assert(eq(sz, fit.boundaries[4].place_from, 4));
+    cr_assert(eq(sz, fit.boundaries[4].place_to, 5));
+    pfc_blocks_fit_clear(&fit);
+}

@@ -267,7 +267,7 @@ class OpenApi(description.Description, writes.Writes, strangers.Strangers, unitt
             ask("post", "/api/v1/jobs/lease", {**self.BODIES["post", "/api/v1/jobs/lease"], "lease": "b" * 32, "asked": asked})
         ids = [support.commit_id(n) for n in (1, 2, 3)]
         night = ask("post", "/api/v1/jobs", {"project": "demo", "kind": "nightly", "commit": ids[2], "labels": {"rack": "b"}, "blocks": {
-            "commits": ids[2:], "base": ids[1], "anchors": ids[:1], "budget_s": 60, "margin": 0.02, "rounds": 2}}).json
+            "commits": ids[2:], "known": ids[2:], "base": ids[1], "anchors": ids[:1], "budget_s": 60, "margin": 0.02, "rounds": 2}}).json
         able = {**self.BODIES["post", "/api/v1/jobs/lease"], "labels": night["labels"]}
         held = ask("post", "/api/v1/jobs/lease", able).json["job"]
         ask("post", "/api/v1/jobs/{id}/complete", {"lease": held["lease"], "status": "done", "session": "5" * 32}, path=f"/api/v1/jobs/{night['id']}/complete")

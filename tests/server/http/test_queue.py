@@ -93,7 +93,7 @@ class Jobs(unittest.TestCase):
     def test_a_job_of_several_builds(self):
         """Blocks are checked, shown, and part of what makes a job the same."""
         ids = [support.commit_id(n) for n in (71, 72, 73, 74)]
-        blocks = {"commits": ids[2:], "base": ids[1], "anchors": [ids[0]], "budget_s": 1800, "margin": 0.02, "rounds": 3}
+        blocks = {"commits": ids[2:], "known": [ids[2]], "base": ids[1], "anchors": [ids[0]], "budget_s": 1800, "margin": 0.02, "rounds": 3}
         body = {"project": "jobs", "kind": "nightly", "commit": ids[3], "labels": {"machine_class": "blocks"}}
         made = server.as_admin("POST", "/api/v1/jobs", {**body, "blocks": blocks})
         self.assertEqual((made.status, made.json["blocks"]), (201, blocks), made)
@@ -119,7 +119,7 @@ class Jobs(unittest.TestCase):
         self.assertEqual(end("5" * 32).json["session"], "5" * 32)
         self.assertEqual(server.call("GET", f"/api/v1/jobs/{job['id']}").json["session"], "5" * 32)
         for key, value in (("commits", ids), ("commits", "x"), ("commits", []), ("base", None), ("base", "x"), ("anchors", [ids[3]]),
-                           ("anchors", [7]), ("budget_s", 0), ("budget_s", 86401), ("budget_s", None), ("margin", 2), ("rounds", -1),
+                           ("anchors", [7]), ("known", [ids[0]]), ("known", [7]), ("budget_s", 0), ("budget_s", 86401), ("budget_s", None), ("margin", 2), ("rounds", -1),
                            ("rounds", 201), ("round", 1)):
             wrong = server.as_admin("POST", "/api/v1/jobs", {**body, "blocks": {**blocks, key: value}})
             self.assertEqual(wrong.status, 400, wrong)

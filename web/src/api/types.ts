@@ -150,7 +150,7 @@ export interface Job {
   session?: string | null; /* that it brought */
   blocks?: JobBlocks | null; /* builds that are measured together, as one session */
 }
-export interface JobBlocks { commits: string[]; base: string; anchors: string[]; budget_s: number; margin?: number; rounds?: number }
+export interface JobBlocks { commits: string[]; known?: string[]; base: string; anchors: string[]; budget_s: number; margin?: number; rounds?: number }
 export interface Runner {
   name: string; machine_class: string; last_seen_at: string; job_id: number | null; labels: Record<string, string>;
 }
