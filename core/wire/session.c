@@ -144,10 +144,7 @@ static pfc_code check_commit(const pfc_session *s, size_t i, const pfc_json_at *
         strcmp(c->same_as, s->base) == 0)
         return PFC_OK;
     same = find(s, c->same_as, s->commits_len);
-    if (same == NULL)
-        return pfc_json_fault(at, "same_as", err,
-                              "expected the anchor, the base or a commit of the session");
-    if (same->status == PFC_SESSION_IDENTICAL)
+    if (same != NULL && same->status == PFC_SESSION_IDENTICAL)
         return pfc_json_fault(at, "same_as", err,
                               "expected a commit that is not identical to another one itself");
     return PFC_OK;

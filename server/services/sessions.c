@@ -115,8 +115,14 @@ static pfc_code ensure_commits(pfc_tx *tx, storing *s, pfc_err *err)
     s->same_ids = pfc_calloc(in->commits_len, sizeof(int64_t));
     for (size_t i = 0; !code && i < in->commits_len; i++)
         code = ensure(tx, s, in->commits[i].commit, i + 2, &s->commit_ids[i], err);
-    for (size_t i = 0; !code && i < in->commits_len; i++)
-        s->same_ids[i] = id_of(s, in->commits[i].same_as);
+    for (size_t i = 0; !code && i < in->commits_len; i++) {
+        const char *same = in->commits[i].same_as;
+
+        s->same_ids[i] = id_of(s, same);
+        /* A build that was judged before, and that only later ones were compared with. */
+        if (same && !s->same_ids[i])
+            code = ensure(tx, s, same, i + 2, &s->same_ids[i], err);
+    }
     return code;
 }
 

@@ -180,6 +180,38 @@ Test(sessions, the_same_session_again_changes_nothing_and_another_one_is_a_confl
     free(url);
 }
 
+/* Commit 3 was judged before: it is measured since later ones are compared with it, and is none of the session's. */
+Test(sessions, a_commit_may_be_identical_to_one_that_was_judged_before)
+{
+    static const char text[] =
+        "{\"id\":\"" SESSION "\",\"anchor\":\"0000000000000000000000000000000000000001\","
+        "\"base\":\"0000000000000000000000000000000000000002\",\"machine_class\":\"test-cpu\","
+        "\"started_at\":\"2026-11-22T01:00:00Z\",\"finished_at\":\"2026-11-22T01:20:00Z\","
+        "\"spent_s\":1,\"blocks\":2,\"commits\":["
+        "{\"commit\":\"0000000000000000000000000000000000000004\",\"status\":\"identical\","
+        "\"same_as\":\"0000000000000000000000000000000000000003\"}]}";
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    int64_t p = fx_project(db);
+    pfc_session *session = NULL;
+    pfc_session_rows rows = { 0 };
+    pfc_session_commit_rows commits = { 0 };
+    bool repeated = true;
+    pfc_err err = { 0 };
+
+    fx_commits(db, p, 1, 5);
+    cr_assert(eq(int, pfc_session_from_json(text, sizeof text - 1, &session, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(int, pfc_session_store(db, "test", p, session, &repeated, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(int, pfc_sessions_list(db, p, (pfc_page){ 0 }, &rows, &commits, &err), PFC_OK));
+    cr_assert(eq(sz, commits.len, 1));
+    cr_assert(eq(str, (char *)(uintptr_t)commits.items[0].same_as, (char *)(uintptr_t)fx_sha(3)));
+    pfc_rows_clear(&rows);
+    pfc_rows_clear(&commits);
+    pfc_session_free(session);
+    pfc_db_close(db);
+}
+
 Test(sessions, go_with_their_project)
 {
     char *url = NULL;
