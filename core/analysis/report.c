@@ -173,7 +173,8 @@ void pfc_bisect_report_get(const pfc_bisect_plan *plan, pfc_bisect_report *out)
             plan_exact_culprits(twin, out, reason != PLAN_DONE);
         else
             noisy_culprits(twin, out, reason != PLAN_DONE);
-        qsort(out->culprits, out->culprits_len, sizeof *out->culprits, by_probability);
+        if (out->culprits_len > 1)
+            qsort(out->culprits, out->culprits_len, sizeof *out->culprits, by_probability);
         for (size_t i = 0; i < out->culprits_len; i++)
             out->culprits[i].unmeasurable = unmeasurable(twin, &out->culprits[i]);
     }
