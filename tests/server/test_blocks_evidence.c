@@ -391,6 +391,7 @@ Test(blocks_evidence, a_step_of_single_measurements_is_a_candidate_that_blocks_r
         &(night){ .number = 2, .commits = second, .len = 5, .noise = 0.002, .machine = 1.05 });
     c = candidates_of(db, p);
     cr_assert(eq(sz, c.len, 0));
+    pfc_rows_clear(&c);
     expect_alert(db, p, "");
     expect_changes(db, p, 0, "");
     /* More single measurements do not bring it back. */
