@@ -215,6 +215,19 @@ static bool has_no_place(const series *s, size_t k)
     return at->told && at->order_p < at->pair_p && at->step.place_low < at->step.place_high;
 }
 
+/* Many builds tell a step when its two have few visits each; a comparison of their runs needs more. */
+static bool has_few(const series *s, const pfc_look *at)
+{
+    size_t from = 0;
+    size_t to = 0;
+
+    for (size_t i = 0; i < s->len; i++) {
+        from += s->visits[i].build == at->from;
+        to += s->visits[i].build == at->to;
+    }
+    return PFC_MIN(from, to) < PFC_COMPARE_LEAST;
+}
+
 static void classify(pfc_design *d)
 {
     for (size_t i = 0; i < d->series_len; i++)
@@ -232,7 +245,7 @@ static void classify(pfc_design *d)
             } else if (d->opts.all) {
                 s->open[k] = !decided(d, s, at);
             } else if (different(d, s, k)) {
-                s->placing[k] = s->open[k] = has_no_place(s, k);
+                s->placing[k] = s->open[k] = has_no_place(s, k) || has_few(s, at);
             } else {
                 s->suspect[k] = at->step.chosen && at->step.p < SUSPECT;
                 s->open[k] = s->suspect[k] || !within(d, s, at);

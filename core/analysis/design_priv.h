@@ -22,7 +22,7 @@ typedef struct pfc_design_one {
     pfc_look *looks;
     bool *open;       /* of each look */
     bool *suspect;    /* of each look: open since the fit suspects it, not since it is wide */
-    bool *placing;    /* of each look: open since a step that is told may be elsewhere */
+    bool *placing;    /* of each look: told, but open where, or its builds have few visits */
     double *adjusted; /* of each look: p among all boundaries of all series */
     size_t looks_len;
     double wide; /* standard errors of half an interval */
