@@ -23,7 +23,7 @@ typedef struct pfc_agent {
     pfc_rng rng;
     int lock_fd;
     unsigned failures;         /* in a row, for the back-off */
-    char told[PFC_SHA256_HEX]; /* of what was last said to be built of what */
+    char told[PFC_SHA256_HEX]; /* hash of the list of sources that was sent last */
     pfc_question question;     /* its lease is "": what is kept must be settled first */
 } pfc_agent;
 

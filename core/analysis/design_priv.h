@@ -20,9 +20,9 @@ typedef struct pfc_design_one {
     bool stale;  /* visits came since the look */
     bool wanted; /* by the block that was asked for last */
     pfc_look *looks;
-    bool *open;       /* of each look */
-    bool *suspect;    /* of each look: open since the fit suspects it, not since it is wide */
-    bool *placing;    /* of each look: told, but open where, or its builds have few visits */
+    bool *open;    /* of each look */
+    bool *suspect; /* of each look: open since the fit suspects it, not since it is wide */
+    bool *placing; /* of each look: decided, but its place is open or its builds have few visits */
     double *adjusted; /* of each look: p among all boundaries of all series */
     size_t looks_len;
     double wide; /* standard errors of half an interval */

@@ -11,7 +11,7 @@
 #define PFC_SESSIONS_PAGE_MAX 100 /* sessions of one answer: each has up to 256 commits */
 
 /**
- * Stores a session and queues the judging of its runs anew, for now they are all there. Idempotent by its id: the same
+ * Stores a session and queues another judging of its runs: now all of them are stored. Idempotent by its id: the same
  * document again is *repeated, another one PFC_ECONFLICT. PFC_ENOTFOUND: no such project. Commits that are not
  * known become known as those of runs do.
  */

@@ -24,7 +24,7 @@ class Repository(support.Case):
             self.git("add", "-A", cwd=self.repo)
             self.git("-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q", "-m", f"change {i}", cwd=self.repo)
             self.ids.append(self.git("rev-parse", "HEAD", cwd=self.repo))
-        # Only the newest knows how to measure: that is the one that is read.
+        # Only the newest commit has a perfci.yaml, and that one counts.
         self.write("repo/perfci.yaml", "build: ./build.sh\nmeasure: ./measure.sh\nmetric: latency\nunit: ms\n")
         self.git("add", "-A", cwd=self.repo)
         self.git("-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-q", "-m", "measure", cwd=self.repo)
