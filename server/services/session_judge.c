@@ -10,6 +10,7 @@
 #include "core/base/conf.h"
 #include "core/stats/family.h"
 #include "server/services/internal.h"
+#include "server/services/session_fits.h"
 
 /* ---- builds ---- */
 
@@ -206,7 +207,7 @@ static pfc_code judge_series(const pfc_session_judgement *j, const pfc_res *chan
 
     for (size_t i = 0; i < j->builds_len; i++)
         gap[i] = j->builds[i].known && j->base < j->builds_len && i > j->base;
-    code = pfc_blocks_judge(v->items, v->len, &opts, &s->fit, &why);
+    code = pfc_session_fit(v->items, v->len, &opts, &s->fit, &why);
     /* Visits that contradict each other, such as two builds at one place, are no evidence. */
     if (code == PFC_EINVAL) {
         pfc_blocks_fit_clear(&s->fit);
