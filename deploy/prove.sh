@@ -15,11 +15,14 @@
 #   soak    runs posted to a private service that is killed now and then; the counts must be exact
 #   memory  the server's memory over a million stored runs
 #   tsan    the server under ThreadSanitizer, driven by its tests, the faults and the soak
+#   mutants 600 small faults in the product's C, drawn by --seed, one at a time: how many a test notices (hours; goes on
+#           where it ended)
 #   repeat  every test in random order until the time is over
 #   --only NAME    that proof alone (may be repeated)
 #   --minutes N    of each proof at most (of fuzz: of each target); what has begun is ended. Default: whatever those
 #                  with a count take, 10 for the others
 #   --runs N       executions of each fuzz target (default 1,000,000)
+#   --seed N       of the mutants (default 1)
 #   --target NAME  of the fuzz targets that one alone (may be repeated)
 #   --debian NAME  of the distributions that one alone: bookworm or trixie (may be repeated)
 #   --quick        of the distributions: quickstart.sh and the unit tests, not the whole suite
@@ -27,12 +30,13 @@
 # Logs, and inputs that broke something, are in build/prove/.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-all=(fuzz documents kill bisect-kill night queue faults points drain units distributions aarch64 soak memory tsan repeat)
+all=(fuzz documents kill bisect-kill night queue faults points drain units distributions aarch64 soak memory tsan mutants repeat)
 debians=(bookworm trixie)
 only=()
 minutes=10
 most=() # for the scripts with a count: nothing, or --minutes N
 runs=1000000
+seed=1
 targets=()
 chosen=()
 quick=0
@@ -61,6 +65,11 @@ while [ $# -gt 0 ]; do
         runs=$2
         shift
         ;;
+    --seed)
+        [[ $# -ge 2 && $2 =~ ^[1-9][0-9]{0,8}$ ]] || die "--seed wants a whole number above zero"
+        seed=$2
+        shift
+        ;;
     --target)
         [[ $# -ge 2 && $2 =~ ^fuzz_[a-z_]+$ && -f $root/tests/fuzz/$2.c ]] ||
             die "--target wants a file of tests/fuzz without its .c, such as fuzz_run"
@@ -75,7 +84,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --no-install) install=0 ;;
     -h | --help)
-        sed -n '2,29s/^# \{0,1\}//p' "$0"
+        sed -n '2,32s/^# \{0,1\}//p' "$0"
         exit 0
         ;;
     *) die "unknown option $1; see --help" ;;
@@ -353,6 +362,21 @@ prove_tsan() {
     cp build/release/bin/perfci build/tsan/bin/ # for what is checked between: it need not be instrumented
     say "tsan: $minutes minutes"
     until_over tsan_round PERFCI_BIN_DIR="$root/build/tsan/bin" TSAN_OPTIONS="exitcode=66"
+}
+
+prove_mutants() {
+    local python
+    for python in python3 /usr/bin/python3; do
+        ! "$python" -c 'import clang.cindex' 2>/dev/null || break
+        python=
+    done
+    [ -n "$python" ] || {
+        echo "prove.sh: no python3 has the module clang.cindex (package python3-clang): run deploy/install.sh test" >&2
+        return 1
+    }
+    needs_postgres && build release || return 1
+    say "mutants: seed $seed"
+    clean "$python" -u tests/mutants/run.py --seed "$seed" ${most[@]:+"${most[@]}"} | tee "$logs/mutants-$seed.log"
 }
 
 repeat_round() {
