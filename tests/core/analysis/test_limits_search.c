@@ -1,0 +1,566 @@
+/* Limits of a bisection: options, budgets, places, noise and step of the model, the finding, what is said. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/analysis/bisect_priv.h"
+#include "core/analysis/remaining.h"
+#include "core/stats/stats.h"
+
+static pfc_bisect_plan *plan_of(pfc_bisect_opts opts)
+{
+    pfc_bisect_plan *plan = NULL;
+    pfc_err err = { 0 };
+
+    opts.commits = opts.commits ? opts.commits : 8;
+    cr_assert(eq(int, pfc_bisect_new(&plan, &opts, &err), PFC_OK), "%s", err.msg);
+    return plan;
+}
+
+static void tell(pfc_bisect_plan *plan, size_t commit, double value)
+{
+    cr_assert(eq(int, pfc_bisect_tell(plan, commit, 0, value, NULL), PFC_OK));
+}
+
+/* ---- options ---- */
+
+Test(limits_search, options_have_their_limits)
+{
+    static const double good[] = { -1, 1, 1e-9, 5 }, zero[] = { 1, 1, 0, 1 },
+                        nan_last[] = { 1, 1, 1, (double)NAN };
+    static const struct {
+        pfc_bisect_opts opts;
+        const char *field;
+    } rows[] = {
+        { { .commits = 1 }, "commits" },
+        { { .commits = 2 }, NULL },
+        { { .commits = PFC_BISECT_MAX_COMMITS }, NULL },
+        { { .commits = PFC_BISECT_MAX_COMMITS + 1 }, "commits" },
+        { { .commits = 4, .max_runs = PFC_BISECT_MAX_RUNS }, NULL },
+        { { .commits = 4, .max_runs = PFC_BISECT_MAX_RUNS + 1 }, "max_runs" },
+        { { .commits = 4, .confidence = 0.5 }, NULL },
+        { { .commits = 4, .confidence = 0.4999 }, "confidence" },
+        { { .commits = 4, .confidence = 0.9999 }, NULL },
+        { { .commits = 4, .confidence = 1 }, "confidence" },
+        { { .commits = 4, .confidence = (double)NAN }, "confidence" },
+        { { .commits = 4, .delta_rel = -1 }, "delta_rel" },
+        { { .commits = 4, .delta_rel = -0.999 }, NULL },
+        { { .commits = 4, .delta_rel = 1e6 }, NULL },
+        { { .commits = 4, .delta_rel = 1.0001e6 }, "delta_rel" },
+        { { .commits = 4, .delta_rel = (double)NAN }, "delta_rel" },
+        { { .commits = 4, .noise_rel = 10 }, NULL },
+        { { .commits = 4, .noise_rel = 10.01 }, "noise_rel" },
+        { { .commits = 4, .noise_rel = -1e-9 }, "noise_rel" },
+        { { .commits = 4, .layout_noise_rel = 10 }, NULL },
+        { { .commits = 4, .layout_noise_rel = 10.01 }, "layout_noise_rel" },
+        { { .commits = 4, .layout_noise_rel = -1e-9 }, "layout_noise_rel" },
+        { { .commits = 4, .margin = 10 }, NULL },
+        { { .commits = 4, .margin = 10.01 }, "margin" },
+        { { .commits = 4, .margin = (double)NAN }, "margin" },
+        { { .commits = 4, .run_cost = 1e9 }, NULL },
+        { { .commits = 4, .run_cost = 1.0001e9 }, "run_cost" },
+        { { .commits = 4, .build_cost = 1e9 }, NULL },
+        { { .commits = 4, .build_cost = -1 }, "build_cost" },
+        { { .commits = 4, .checkout_cost = 1e9 }, NULL },
+        { { .commits = 4, .checkout_cost = (double)INFINITY }, "checkout_cost" },
+        { { .commits = 4, .prior = good }, NULL },
+        { { .commits = 4, .prior = zero }, "prior" },
+        { { .commits = 4, .prior = nan_last }, "prior" },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_bisect_plan *plan = NULL;
+        pfc_err err = { 0 };
+
+        cr_assert(eq(int, (int)pfc_bisect_new(&plan, &rows[i].opts, &err),
+                     rows[i].field ? PFC_EINVAL : PFC_OK),
+                  "row %zu", i);
+        if (rows[i].field)
+            cr_assert(eq(str, (char *)err.field, (char *)rows[i].field));
+        pfc_bisect_free(plan);
+    }
+    pfc_bisect_free(NULL);
+}
+
+/* 100 + 50 log2 of the commits; noise of one in a hundred thousand is none, unless builds differ. */
+Test(limits_search, budgets_confidence_and_exactness_by_hand)
+{
+    static const size_t budgets[][2] = {
+        { 2, 150 }, { 3, 179 }, { 8, 250 }, { 1024, 600 }, { 100000, 930 }
+    };
+    static const struct {
+        double noise, layout;
+        bool exact;
+    } rows[] = {
+        { 1e-5, 0, true }, { 1.001e-5, 0, false }, { 0, 0, false }, { 1e-9, 1e-9, false }
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(budgets); i++) {
+        pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .commits = budgets[i][0] });
+
+        cr_assert(eq(sz, plan_budget(plan), budgets[i][1]));
+        cr_assert(eq(dbl, plan_confidence(plan), 0.99));
+        cr_assert(eq(dbl, plan->opts.run_cost, 1));
+        pfc_bisect_free(plan);
+    }
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .noise_rel = rows[i].noise,
+                                                           .layout_noise_rel = rows[i].layout,
+                                                           .confidence = 0.7,
+                                                           .max_runs = 33 });
+
+        cr_assert(eq(int, plan_is_exact(plan), rows[i].exact));
+        cr_assert(plan_budget(plan) == 33 && plan_confidence(plan) == 0.7);
+        pfc_bisect_free(plan);
+    }
+}
+
+/* 95 % of the prior as given, 5 % evenly; the first commit's weight is not used. */
+Test(limits_search, a_prior_is_a_pull_and_five_per_cent_evenly)
+{
+    static const double prior[] = { 1e300, 1e300, 2e300, 1e300, 4e300 };
+    static const double even[] = { 0, 0.25, 0.25, 0.25, 0.25 };
+    static const double want[] = { 0, 0.125, 0.25, 0.125, 0.5 };
+
+    for (int given = 0; given < 2; given++) {
+        pfc_bisect_plan *plan =
+            plan_of((pfc_bisect_opts){ .commits = 5, .prior = given ? prior : NULL });
+        double p[5];
+
+        pfc_bisect_posterior(plan, p);
+        for (size_t i = 0; i < 5; i++)
+            cr_assert(
+                epsilon_eq(dbl, p[i], given && i ? 0.95 * want[i] + 0.05 * 0.25 : even[i], 1e-12));
+        pfc_bisect_free(plan);
+    }
+}
+
+Test(limits_search, what_is_told_has_its_limits)
+{
+    static const double bad[] = { 0, -1, (double)NAN, (double)INFINITY };
+    pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .commits = 8 });
+    pfc_err err = { 0 };
+
+    cr_assert(eq(int, pfc_bisect_tell(plan, 8, 0, 1, &err), PFC_EINVAL));
+    cr_assert(eq(str, (char *)err.field, "commit"));
+    for (size_t i = 0; i < 4; i++) {
+        cr_assert(eq(int, pfc_bisect_tell(plan, 7, 0, bad[i], &err), PFC_EINVAL));
+        cr_assert(eq(str, (char *)err.field, "value"));
+    }
+    pfc_bisect_skip(plan, 8);
+    pfc_bisect_failed(plan, 8);
+    pfc_bisect_timed_out(plan, 8);
+    cr_assert(plan->spent == 0 && plan->skipped == 0 && plan->runs_len == 0);
+    /* Three failures in a row; a skip counts once. */
+    pfc_bisect_failed(plan, 3);
+    pfc_bisect_failed(plan, 3);
+    cr_assert(plan->spent == 2 && !plan->broken[3]);
+    tell(plan, 3, 1);
+    pfc_bisect_failed(plan, 3);
+    pfc_bisect_failed(plan, 3);
+    cr_assert(not(plan->broken[3]));
+    pfc_bisect_failed(plan, 3);
+    cr_assert(plan->broken[3] && plan->skipped == 1 && plan->spent == 6);
+    pfc_bisect_skip(plan, 3);
+    cr_assert(eq(sz, plan->skipped, 1));
+    while (plan->runs_len < PFC_BISECT_MAX_RUNS)
+        tell(plan, 7, 1);
+    cr_assert(eq(int, pfc_bisect_tell(plan, 7, 0, 1, &err), PFC_ETOOBIG));
+    pfc_bisect_timed_out(plan, 7);
+    cr_assert(eq(sz, plan->runs_len, PFC_BISECT_MAX_RUNS));
+    pfc_bisect_free(plan);
+}
+
+/* ---- places ---- */
+
+Test(limits_search, a_place_avoids_what_is_broken)
+{
+    static const struct {
+        size_t a, b, want;
+        const char *broken; /* of commits 0..19 */
+        size_t at;
+    } rows[] = {
+        { 4, 5, 4, "....................", 0 },   { 4, 6, 0, "....................", 5 },
+        { 4, 10, 4, "....................", 5 },  { 4, 10, 12, "....................", 9 },
+        { 4, 10, 7, "....................", 7 },  { 4, 10, 7, ".......x............", 6 },
+        { 0, 19, 9, ".........x..........", 10 }, { 0, 19, 8, "........x...........", 9 },
+        { 0, 19, 9, "........xxx.........", 13 }, { 0, 19, 12, "...........xxx......", 8 },
+        { 0, 19, 3, "........xxx.........", 3 },  { 0, 19, 15, "........xxx.........", 15 },
+        { 0, 19, 2, ".xxx................", 6 },  { 0, 6, 3, ".xxxxx..............", 0 },
+        { 0, 6, 3, ".x.xxx..............", 2 },   { 0, 6, 5, ".x.xxx..............", 2 },
+        { 0, 6, 2, ".xxx.x..............", 4 },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .commits = 20 });
+
+        for (size_t k = 0; k < 20; k++)
+            plan->broken[k] = rows[i].broken[k] == 'x';
+        cr_assert(eq(sz, plan_pick(plan, rows[i].a, rows[i].b, rows[i].want), rows[i].at),
+                  "row %zu", i);
+        pfc_bisect_free(plan);
+    }
+}
+
+/* Even weights of 10 gaps: a share of 0.5 of (2, 8] is reached at 5, of a hair more at 6. */
+Test(limits_search, a_quantile_is_the_first_commit_that_reaches_its_share)
+{
+    pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .commits = 11 });
+
+    cr_assert(eq(sz, plan_quantile(plan, 2, 8, 0.499), 5));
+    cr_assert(eq(sz, plan_quantile(plan, 2, 8, 0.501), 6));
+    cr_assert(eq(sz, plan_quantile(plan, 2, 8, 0), 3));
+    cr_assert(eq(sz, plan_quantile(plan, 2, 8, 1), 8));
+    cr_assert(eq(sz, plan_quantile(plan, 2, 3, 0.5), 3));
+    pfc_bisect_free(plan);
+}
+
+/* ---- the model ---- */
+
+/* With one run of each commit nothing is learnt of noise: what is known times 0.87 stays. The step looked for is what
+ * was seen, or 2.5 of the noise; the smallest that counts 1.3 of noise and layout, within 0.36 and 0.7 of it. */
+Test(limits_search, noise_step_and_smallest_step_by_hand)
+{
+    static const struct {
+        double noise, layout, delta, step, smallest;
+    } rows[] = {
+        { 0.01, 0, 0, 2.5 * 0.0087, 1.3 * 0.0087 },
+        { 0.01, 0, 0.05, 0.04879016416943204, 0.36 * 0.04879016416943204 },
+        { 0.01, 0, -0.05, 0.05129329438755058, 0.36 * 0.05129329438755058 },
+        { 0.03, 0, 0.05, 0.04879016416943204, 1.3 * 0.0261 },
+        { 0.05, 0, 0.05, 0.04879016416943204, 0.7 * 0.04879016416943204 },
+        { 0.01, 0.02, 0.05, 0.04879016416943204, 1.3 * 0.021810318 },
+        { 2e-5, 0, 0, 1e-4, 0.36e-4 },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .noise_rel = rows[i].noise,
+                                                           .layout_noise_rel = rows[i].layout,
+                                                           .delta_rel = rows[i].delta });
+
+        tell(plan, 0, 100);
+        tell(plan, 7, 100);
+        plan_model_fit(plan);
+        cr_assert(epsilon_eq(dbl, plan->model.noise, 0.87 * rows[i].noise, 1e-12), "row %zu", i);
+        cr_assert(epsilon_eq(dbl, plan->model.step, rows[i].step, 1e-9), "row %zu", i);
+        cr_assert(epsilon_eq(dbl, plan->model.smallest, rows[i].smallest, 1e-7), "row %zu: %g", i,
+                  plan->model.smallest);
+        cr_assert(eq(dbl, plan->model.layout, rows[i].layout));
+        cr_assert(eq(dbl, plan->model.more, 0.30));
+        cr_assert(not(plan->model.state));
+        /* The grid: a fifth of the noise, from three deviations and a fifth of a step below. */
+        const double wide = hypot(plan->model.noise, rows[i].layout);
+        const double low = log(100) * (rows[i].delta < 0 ? -1 : 1) - 3 * wide - 0.2 * rows[i].step;
+        const double span = 2 * (3 * wide + 0.2 * rows[i].step);
+
+        cr_assert(epsilon_eq(dbl, plan->model.low, low, 1e-9), "row %zu", i);
+        cr_assert(
+            epsilon_eq(dbl, plan->model.pitch, fmax(0.2 * plan->model.noise, span / 159), 1e-12));
+        pfc_bisect_free(plan);
+    }
+}
+
+/* Nothing is known of the noise: a sixth of the ends' difference, at least 1e-4, counts for half a run. */
+Test(limits_search, noise_comes_from_the_runs_of_each_commit)
+{
+    pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .commits = 4 });
+
+    tell(plan, 0, 100);
+    tell(plan, 3, 106);
+    plan_model_fit(plan);
+    cr_assert(epsilon_eq(dbl, plan->model.noise, log(1.06) / 6, 1e-12));
+    pfc_bisect_free(plan);
+    plan = plan_of((pfc_bisect_opts){ .commits = 4 });
+    tell(plan, 0, 100);
+    tell(plan, 3, 100);
+    plan_model_fit(plan);
+    cr_assert(epsilon_eq(dbl, plan->model.noise, 1e-4, 1e-12));
+    pfc_bisect_free(plan);
+    /* Pairs d apart: each adds one degree, and the residuals' squares with the weights of t, 6 / (5 + r^2 / s^2). */
+    plan = plan_of((pfc_bisect_opts){ .commits = 4, .noise_rel = 0.01 });
+    tell(plan, 0, exp(0.03));
+    tell(plan, 0, exp(-0.03));
+    tell(plan, 3, 1);
+    plan_model_fit(plan);
+    double noise = 0.0087;
+
+    for (int i = 0; i < 12; i++) {
+        const double r2 = 0.03 * 0.03;
+
+        noise = sqrt((20 * 0.0087 * 0.0087 + 2 * r2 * 6 / (5 + r2 / (noise * noise))) / 21);
+    }
+    cr_assert(epsilon_eq(dbl, plan->model.noise, noise, 1e-9));
+    pfc_bisect_free(plan);
+}
+
+/* One over layout^2 + noise^2 / (runs + 1), less what is known. */
+Test(limits_search, precision_of_another_run_by_hand)
+{
+    const plan_model m = { .noise = 0.02, .layout = 0.01 };
+    const plan_model plain = { .noise = 0.02 };
+
+    cr_assert(epsilon_eq(dbl, plan_precision(&m, 0), 1 / (1e-4 + 4e-4), 1e-6));
+    cr_assert(
+        epsilon_eq(dbl, plan_precision(&m, 3), 1 / (1e-4 + 1e-4) - 1 / (1e-4 + 4e-4 / 3), 1e-6));
+    cr_assert(epsilon_eq(dbl, plan_precision(&plain, 5), 2500, 1e-6));
+}
+
+/* Sure where a step is at least 2.6 of the noise: eight stretches are looked into, else five. */
+Test(limits_search, stretches_are_looked_into_from_an_eighth_or_a_fifth_on)
+{
+    pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .commits = 41 });
+    plan_node nodes[] = { { .commit = 0 }, { .commit = 8 }, { .commit = 17 }, { .commit = 40 } };
+    plan_gap gaps[4] = { { 0 } };
+    size_t gap = 99;
+
+    plan->model.nodes = nodes;
+    plan->model.gaps = gaps;
+    plan->model.nodes_len = 4;
+    plan->model.noise = 0.03;
+    plan->model.layout = 0.04;
+    plan->model.step = 2.6 * 0.05;
+    cr_assert(plan_clear(plan) && plan_stretches(plan) == 8);
+    plan->model.step *= 1 - 1e-9;
+    cr_assert(eq(int, plan_clear(plan), 0));
+    cr_assert(eq(sz, plan_stretches(plan), 5));
+    /* 41 / 5 = 8: wider than 8. */
+    cr_assert(plan_widest(plan, &gap) && gap == 2);
+    gaps[2].atomic = true;
+    cr_assert(plan_widest(plan, &gap) && gap == 1);
+    gaps[1].atomic = true;
+    cr_assert(not(plan_widest(plan, &gap)));
+    /* Six broken commits in a gap are enough. */
+    gaps[1].atomic = false;
+    for (size_t i = 9; i < 14; i++)
+        plan->broken[i] = 1;
+    cr_assert(plan_widest(plan, &gap));
+    plan->broken[14] = 1;
+    cr_assert(not(plan_widest(plan, &gap)));
+    /* A gap is settled when nothing is in it and it holds a step with the confidence. */
+    gaps[0] = (plan_gap){ .up = 0.99, .atomic = true };
+    cr_assert(plan_settled(plan, 0));
+    gaps[0].up = nextafter(0.99, 0);
+    cr_assert(not(plan_settled(plan, 0)));
+    gaps[0] = (plan_gap){ .up = 1 };
+    cr_assert(not(plan_settled(plan, 0)));
+    memset(&plan->model, 0, sizeof plan->model);
+    pfc_bisect_free(plan);
+}
+
+/* The machine has a state where residuals of runs in a row are alike: 14 pairs, 0.3, and 2.6 of chance. */
+Test(limits_search, a_state_of_the_machine_by_the_formula)
+{
+    size_t seen = 0, beyond = 0;
+    pfc_rng rng;
+
+    pfc_rng_seed(&rng, 4);
+    for (int k = 0; k < 120; k++) {
+        const size_t n = k % 4 == 0 ? 15 : k % 4 == 1 ? 14 : 40 + 20 * (size_t)(k % 4);
+        pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .commits = 4, .noise_rel = 0.01 });
+        double x[128], copy[128], product = 0, square = 0;
+
+        for (size_t i = 0; i < n; i++) {
+            x[i] = (i ? 0.35 * x[i - 1] : 0) + 0.01 * pfc_rng_normal(&rng);
+            tell(plan, 0, exp(x[i]));
+            x[i] = log(exp(x[i]));
+        }
+        tell(plan, 3, 1);
+        memcpy(copy, x, n * sizeof *x);
+        const double median = pfc_stats_median(copy, n);
+
+        for (size_t i = 1; i < n; i++) {
+            const double a = x[i] - median, b = x[i - 1] - median;
+
+            product += a * b;
+            square += (a * a + b * b) / 2;
+        }
+        const double corr = product / square;
+        const bool want = n > 14 && corr > 0.3 && corr * sqrt((double)n - 1) > 2.6;
+
+        plan_model_fit(plan);
+        cr_assert(eq(int, plan->model.state, want), "%zu runs, %g", n, corr);
+        seen += want;
+        beyond += corr > 0.3;
+        pfc_bisect_free(plan);
+    }
+    cr_assert(seen > 20 && beyond > seen && seen < 100, "%zu, %zu", seen, beyond);
+}
+
+/* ---- the finding ---- */
+
+static pfc_finding finding(double bad, double margin, bool higher, bool paired, size_t n)
+{
+    pfc_bisect_plan *plan = plan_of(
+        (pfc_bisect_opts){ .margin = margin, .higher_is_better = higher, .paired = paired });
+    pfc_finding f;
+
+    for (size_t i = 0; i < n; i++) {
+        tell(plan, 0, paired ? 1 : 100);
+        tell(plan, 7, bad);
+    }
+    pfc_bisect_finding_get(plan, &f);
+    pfc_bisect_free(plan);
+    return f;
+}
+
+/* Equal values a side: the interval is a point, within the margin when it is on it. Better is always within. */
+Test(limits_search, a_finding_is_within_its_margin_up_to_it)
+{
+    for (int higher = 0; higher < 2; higher++) {
+        for (int paired = 0; paired < 2; paired++) {
+            const double bad = (paired ? 1 : 100) * (higher ? 1 / 1.04 : 1.04);
+            const double at = expm1(fabs(log(bad) - log(paired ? 1 : 100)));
+            const double good = (paired ? 1 : 100) * (higher ? 1.04 : 1 / 1.04);
+
+            cr_assert(finding(bad, at * (1 + 1e-9), higher, paired, 8).within);
+            cr_assert(not(finding(bad, at * (1 - 1e-9), higher, paired, 8).within));
+            cr_assert(finding(good, 1e-6, higher, paired, 8).within);
+            cr_assert(epsilon_eq(dbl, finding(bad, at, higher, paired, 8).rel_change,
+                                 higher ? 1 / 1.04 - 1 : 0.04, 1e-9));
+        }
+    }
+}
+
+/* Four runs of either end are the fewest of which ranks give 95 % (2 / C(8, 4) = 1 / 35), six ratios (2 / 64). */
+Test(limits_search, a_finding_needs_four_runs_of_either_end_or_six_ratios)
+{
+    for (size_t n = 1; n < 8; n++) {
+        const pfc_finding single = finding(100, 0.01, false, false, n);
+        const pfc_finding pairs = finding(1, 0.01, false, true, n);
+
+        cr_assert(eq(int, single.known, n >= 4));
+        cr_assert(eq(int, pairs.known, n >= 6));
+        if (n < 4)
+            cr_assert(eq(dbl, single.more_runs, 2.0 * (4 - (double)n)));
+        if (n < 6)
+            cr_assert(eq(dbl, pairs.more_runs, 6 - (double)n));
+        cr_assert(eq(int, isnan(single.rel_low), n < 4));
+    }
+}
+
+/* 37 (sd / margin)^2 runs of either end, half of that of ratios, with sd = noise / 0.87; none once it is decided. */
+Test(limits_search, more_runs_are_worth_it_up_to_what_equal_ends_need)
+{
+    pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .margin = 0.01 });
+    plan_node nodes[] = { { .len = 50 }, { .commit = 7, .len = 90 } };
+    pfc_finding f = { .known = true, .margin = expm1(0.02), .more_runs = 5 };
+
+    plan->model.nodes = nodes;
+    plan->model.nodes_len = 2;
+    plan->model.noise = 0.87 * 0.02;
+    for (size_t n = 36; n <= 37; n++) {
+        nodes[0].len = n;
+        cr_assert(eq(int, plan_finding_worth(plan, &f), n < 37));
+    }
+    nodes[0].len = 90;
+    nodes[1].len = 37;
+    cr_assert(not(plan_finding_worth(plan, &f)));
+    nodes[1].len = 36;
+    cr_assert(plan_finding_worth(plan, &f));
+    plan->opts.paired = true;
+    nodes[0].len = 1;
+    nodes[1].len = 18;
+    cr_assert(plan_finding_worth(plan, &f));
+    nodes[1].len = 19;
+    cr_assert(not(plan_finding_worth(plan, &f)));
+    f.known = false;
+    cr_assert(plan_finding_worth(plan, &f));
+    f.known = true;
+    plan->opts.max_runs = 1;
+    cr_assert(plan_finding_worth(plan, &f));
+    f.more_runs = 0;
+    cr_assert(not(plan_finding_worth(plan, &f)));
+    f.more_runs = (double)INFINITY;
+    cr_assert(not(plan_finding_worth(plan, &f)));
+    memset(&plan->model, 0, sizeof plan->model);
+    pfc_bisect_free(plan);
+}
+
+/* ---- what is said ---- */
+
+Test(limits_search, a_credible_set_ends_where_its_confidence_is_met)
+{
+    static const double p[] = { 0, 0.25, 0.5, 0.125, 0.125 };
+    static const double none[] = { 0, 0 };
+    size_t at = 9;
+
+    cr_assert(eq(sz, pfc_bisect_credible(p, 5, 0.5, &at), 1));
+    cr_assert(eq(sz, at, 2));
+    cr_assert(eq(sz, pfc_bisect_credible(p, 5, 0.501, &at), 2));
+    cr_assert(eq(sz, pfc_bisect_credible(p, 5, 0.75, &at), 2));
+    cr_assert(eq(sz, pfc_bisect_credible(p, 5, 0.875, &at), 3));
+    cr_assert(eq(sz, pfc_bisect_credible(p, 5, 1, &at), 4));
+    cr_assert(eq(sz, pfc_bisect_credible(none, 2, 0.9, &at), 0));
+    cr_assert(eq(sz, at, 0));
+}
+
+static void check_said(const pfc_bisect_remaining *r, double runs, const char *want)
+{
+    pfc_buf text;
+
+    pfc_buf_init(&text, 1024);
+    pfc_bisect_remaining_say(r, 40, "0123456789abcdef", runs, &text);
+    cr_assert(eq(str, (char *)pfc_buf_text(&text), (char *)want));
+    pfc_buf_clear(&text);
+}
+
+Test(limits_search, what_remains_is_said_with_its_numbers)
+{
+    pfc_bisect_remaining r = { .candidates = 12, .probability = 0.41, .none = 0.5 };
+
+    check_said(&r, 9,
+               "Budget of 40 runs used; 12 candidates remain; most likely 0123456789ab "
+               "(probability 0.41); 9 more runs expected.");
+    r.candidates = 1;
+    check_said(&r, 0.2,
+               "Budget of 40 runs used; 1 candidate remains; most likely 0123456789ab "
+               "(probability 0.41); 1 more run expected.");
+    r.none = 0.51;
+    check_said(&r, 2.01,
+               "Budget of 40 runs used; no regression shown so far (probability of none "
+               "0.51); 3 more runs expected.");
+}
+
+static void check_finding(pfc_finding f, const char *want)
+{
+    pfc_buf text;
+
+    pfc_buf_init(&text, 1024);
+    pfc_finding_say(&f, &text);
+    cr_assert(eq(str, (char *)pfc_buf_text(&text), (char *)want));
+    pfc_buf_clear(&text);
+}
+
+Test(limits_search, a_finding_is_said_with_its_numbers)
+{
+    pfc_finding f = { .known = true,
+                      .rel_change = -0.00094,
+                      .rel_low = -0.00096,
+                      .rel_high = 0,
+                      .margin = 0.005,
+                      .within = true };
+
+    check_finding(f, "-0.094 % (-0.1 % .. +0.0 %), margin 0.5 %");
+    f.margin = 0;
+    check_finding(f, "-0.094 %, without noise");
+    f.within = false;
+    f.more_runs = 1;
+    check_finding(f, "-0.094 %, without noise; about 1 more run expected");
+    f.known = false;
+    f.more_runs = 2;
+    check_finding(f, "an amount that too few runs show; about 2 more runs expected");
+    f.more_runs = (double)INFINITY;
+    check_finding(f, "an amount that too few runs show; no number of further runs is likely to "
+                     "decide it");
+}
+
+Test(limits_search, verdicts_have_their_names)
+{
+    cr_assert(eq(str, (char *)pfc_bisect_verdict_name(PFC_BISECT_FOUND), "found"));
+    cr_assert(eq(str, (char *)pfc_bisect_verdict_name(PFC_BISECT_RANGE), "range"));
+    cr_assert(eq(str, (char *)pfc_bisect_verdict_name(PFC_BISECT_NO_REGRESSION), "no-regression"));
+    cr_assert(eq(str, (char *)pfc_bisect_verdict_name(PFC_BISECT_INCONCLUSIVE), "inconclusive"));
+}
