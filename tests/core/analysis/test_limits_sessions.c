@@ -1,0 +1,273 @@
+/* Limits of confirmations, sessions and queues. */
+#include <math.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "core/analysis/confirm.h"
+#include "core/analysis/design_priv.h"
+#include "core/analysis/wait.h"
+#include "core/base/rng.h"
+
+/* ---- confirmation ---- */
+
+static pfc_confirm_result confirm(pfc_confirm_opts opts, double change, double noise)
+{
+    pfc_confirm *c = NULL;
+    pfc_confirm_step next;
+    pfc_confirm_result r;
+    pfc_rng rng;
+
+    pfc_rng_seed(&rng, 2);
+    cr_assert(eq(int, pfc_confirm_new(&c, &opts, NULL), PFC_OK));
+    while (pfc_confirm_next(c, &next)) {
+        const double v = (next.after ? 1 + change : 1) * exp(noise * pfc_rng_normal(&rng));
+
+        cr_assert(eq(int, pfc_confirm_tell(c, v, NULL), PFC_OK));
+    }
+    pfc_confirm_result_get(c, &r);
+    pfc_confirm_free(c);
+    return r;
+}
+
+/* Equal pairs by the floor of noise alone: after four the interval is 0.00167 wide to each side, after five 0.0005. So
+ * 0.8 % is no change while a third of the stated one is above 0.97 %, and nothing is shown at 0.1 % with four. */
+Test(limits_sessions, a_third_of_the_stated_change_is_none)
+{
+    cr_assert(eq(int, (int)confirm((pfc_confirm_opts){ .expected_rel = 0.0291 }, 0.008, 0).verdict,
+                 PFC_CONFIRM_REFUTED));
+    cr_assert(eq(int, (int)confirm((pfc_confirm_opts){ .expected_rel = -0.0291 }, 0.008, 0).verdict,
+                 PFC_CONFIRM_REFUTED));
+    cr_assert(eq(int, (int)confirm((pfc_confirm_opts){ .expected_rel = 0.0289 }, 0.008, 0).verdict,
+                 PFC_CONFIRM_CONFIRMED));
+    cr_assert(eq(sz, confirm((pfc_confirm_opts){ .expected_rel = 0.03 }, 0, 0).pairs, 4));
+    cr_assert(eq(sz, confirm((pfc_confirm_opts){ .expected_rel = 0 }, 0, 0).pairs, 5));
+    cr_assert(eq(sz, confirm((pfc_confirm_opts){ .expected_rel = 0 }, 0, 3).pairs, 60));
+    cr_assert(eq(sz, confirm((pfc_confirm_opts){ .max_pairs = 7 }, 0, 3).pairs, 7));
+    cr_assert(eq(int, (int)confirm((pfc_confirm_opts){ .max_pairs = 7 }, 0, 3).verdict,
+                 PFC_CONFIRM_OPEN));
+}
+
+Test(limits_sessions, options_of_a_confirmation_have_their_limits)
+{
+    static const struct {
+        pfc_confirm_opts opts;
+        const char *field;
+    } rows[] = { { { .max_pairs = PFC_CONFIRM_MAX_PAIRS }, NULL },
+                 { { .max_pairs = PFC_CONFIRM_MAX_PAIRS + 1 }, "max_pairs" },
+                 { { .expected_rel = -1 }, "expected_rel" },
+                 { { .expected_rel = -0.999 }, NULL },
+                 { { .expected_rel = (double)INFINITY }, "expected_rel" },
+                 { { .alpha = 1.9 }, NULL },
+                 { { .alpha = 2 }, "alpha" } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_confirm *c = NULL;
+        pfc_err err = { 0 };
+
+        cr_assert(eq(int, (int)pfc_confirm_new(&c, &rows[i].opts, &err),
+                     rows[i].field ? PFC_EINVAL : PFC_OK));
+        if (rows[i].field)
+            cr_assert(eq(str, (char *)err.field, (char *)rows[i].field));
+        pfc_confirm_free(c);
+    }
+    cr_assert(eq(str, (char *)pfc_confirm_verdict_name(PFC_CONFIRM_OPEN), "open"));
+    cr_assert(eq(str, (char *)pfc_confirm_verdict_name(PFC_CONFIRM_CONFIRMED), "confirmed"));
+    cr_assert(eq(str, (char *)pfc_confirm_verdict_name(PFC_CONFIRM_REFUTED), "refuted"));
+}
+
+/* With rebuilt layouts each pair has a number of its own, from the first; a block is a b b a. */
+Test(limits_sessions, pairs_of_a_confirmation_have_their_builds_and_order)
+{
+    for (int relink = 0; relink < 2; relink++) {
+        const pfc_confirm_opts opts = { .relink = relink, .first_build = 7, .seed = 3 };
+        pfc_confirm *c = NULL;
+        pfc_confirm_step next;
+        bool after[8];
+
+        cr_assert(eq(int, pfc_confirm_new(&c, &opts, NULL), PFC_OK));
+        for (size_t run = 0; run < 8; run++) {
+            cr_assert(pfc_confirm_next(c, &next));
+            cr_assert(eq(int, (int)next.build, relink ? 7 + (int)(run / 2) : 0));
+            after[run] = next.after;
+            cr_assert(eq(int, pfc_confirm_tell(c, 1 + 0.3 * (double)(run * 5 % 7), NULL), PFC_OK));
+        }
+        for (size_t block = 0; block < 8; block += 4) {
+            cr_assert(after[block] != after[block + 1] && after[block] == after[block + 3]);
+            cr_assert(after[block + 1] == after[block + 2]);
+        }
+        pfc_confirm_free(c);
+    }
+}
+
+/* ---- sessions ---- */
+
+Test(limits_sessions, options_of_a_session_have_their_limits)
+{
+    static const struct {
+        pfc_design_opts opts;
+        const char *field;
+    } rows[] = { { { .builds = 1 }, NULL },
+                 { { .builds = PFC_BLOCKS_MAX_BUILDS }, NULL },
+                 { { .builds = PFC_BLOCKS_MAX_BUILDS + 1 }, "builds" },
+                 { { .builds = 0 }, "builds" },
+                 { { .builds = 2, .anchor = 1 }, NULL },
+                 { { .builds = 2, .anchor = 2 }, "anchor" },
+                 { { .builds = 2, .first = 2 }, NULL },
+                 { { .builds = 2, .first = 3 }, "anchor" },
+                 { { .builds = 2, .alpha = 0.999 }, NULL },
+                 { { .builds = 2, .alpha = 1 }, "margin" },
+                 { { .builds = 2, .alpha = -1e-9 }, "margin" },
+                 { { .builds = 2, .margin = (double)INFINITY }, "margin" },
+                 { { .builds = 2, .margin = -1e-9 }, "margin" },
+                 { { .builds = 2, .budget_s = -1e-9 }, "margin" },
+                 { { .builds = 2, .budget_s = (double)INFINITY }, NULL } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_design *d = NULL;
+        pfc_err err = { 0 };
+
+        cr_assert(eq(int, (int)pfc_design_new(&rows[i].opts, &d, &err),
+                     rows[i].field ? PFC_EINVAL : PFC_OK),
+                  "row %zu", i);
+        if (rows[i].field) {
+            cr_assert(eq(str, (char *)err.field, (char *)rows[i].field));
+            continue;
+        }
+        cr_assert(eq(dbl, d->opts.margin, rows[i].opts.margin > 0 ? rows[i].opts.margin : 0.03));
+        cr_assert(eq(dbl, d->opts.alpha, rows[i].opts.alpha > 0 ? rows[i].opts.alpha : 0.01));
+        cr_assert(eq(sz, d->opts.most_rounds, 200));
+        pfc_design_free(d);
+    }
+}
+
+/* Three builds: the second block is the first in reverse, always. Four: an order of its own. Two rounds of all. */
+Test(limits_sessions, the_second_block_has_an_order_of_its_own_from_four_builds_on)
+{
+    for (size_t builds = 2; builds <= 5; builds++) {
+        size_t reversed = 0, rounds = 0;
+
+        for (uint64_t seed = 0; seed < 30; seed++) {
+            const pfc_design_opts opts = { .builds = builds, .seed = seed };
+            pfc_design *d = NULL;
+            pfc_design_block a, b;
+
+            cr_assert(eq(int, pfc_design_new(&opts, &d, NULL), PFC_OK));
+            cr_assert(eq(sz, d->planned_len, 2));
+            for (uint32_t r = 0; pfc_design_next(d, &a); r++, rounds++) {
+                bool same = true;
+
+                cr_assert(pfc_design_next(d, &b));
+                cr_assert(a.number == 2 * r && b.number == 2 * r + 1 && a.len == builds);
+                for (size_t i = 0; i < builds; i++)
+                    same = same && a.builds[i] == b.builds[builds - 1 - i];
+                reversed += same;
+            }
+            pfc_design_free(d);
+        }
+        cr_assert(eq(sz, rounds, 60)); /* no series: nothing is open after the rounds of all */
+        cr_assert(builds < 4 ? reversed == rounds : reversed < rounds / 3, "%zu: %zu of %zu",
+                  builds, reversed, rounds);
+    }
+}
+
+/* The budget is spent when it is met exactly; a round that began is finished. What is no time is not counted. */
+Test(limits_sessions, a_budget_that_is_met_exactly_is_spent)
+{
+    for (int over = 0; over < 2; over++) {
+        const pfc_design_opts opts = { .builds = 3, .budget_s = 10 };
+        pfc_design *d = NULL;
+        pfc_design_block block;
+
+        cr_assert(eq(int, pfc_design_new(&opts, &d, NULL), PFC_OK));
+        cr_assert(pfc_design_next(d, &block));
+        pfc_design_spent(d, 0, (double)NAN);
+        pfc_design_spent(d, 0, -1);
+        pfc_design_spent(d, 0, (double)INFINITY);
+        pfc_design_spent(d, 0, 4);
+        pfc_design_spent(d, 99, over ? 6 : 5.999); /* of no build, but spent */
+        cr_assert(epsilon_eq(dbl, pfc_design_total_s(d), over ? 10 : 9.999, 1e-12));
+        cr_assert(pfc_design_next(d, &block));
+        cr_assert(eq(int, pfc_design_next(d, &block), !over));
+        pfc_design_free(d);
+    }
+}
+
+/* Groups of at most eight that each hold the link; eight builds are one group. */
+Test(limits_sessions, builds_are_dealt_to_groups_of_eight)
+{
+    static const size_t rows[][2] = { { 1, 1 },  { 8, 1 },  { 9, 2 },
+                                      { 15, 2 }, { 16, 3 }, { 256, 37 } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        static pfc_design_group groups[PFC_BLOCKS_MAX_BUILDS];
+        const size_t builds = rows[i][0], link = builds / 2;
+        size_t seen[PFC_BLOCKS_MAX_BUILDS] = { 0 };
+        pfc_rng rng;
+
+        pfc_rng_seed(&rng, 1);
+        cr_assert(eq(sz, pfc_design_deal(builds, link, &rng, groups), rows[i][1]));
+        for (size_t g = 0; g < rows[i][1]; g++) {
+            cr_assert(groups[g].len >= 1 && groups[g].len <= PFC_BLOCK_BUILDS);
+            for (size_t k = 0; k < groups[g].len; k++)
+                seen[groups[g].builds[k]]++;
+        }
+        for (size_t b = 0; b < builds; b++)
+            cr_assert(eq(sz, seen[b], b == link ? rows[i][1] : 1), "%zu of %zu", b, builds);
+    }
+}
+
+/* ---- waits ---- */
+
+Test(limits_sessions, a_queue_out_of_range_is_refused)
+{
+    static const double past[] = { 5 };
+    static const double negative[] = { -1e-9 };
+    static const bool fits[] = { true };
+    static const size_t parents[] = { 0, 1 };
+    static const pfc_wait_history good = { past, 1, true }, bad = { negative, 1, true };
+    static const struct {
+        pfc_wait_job job;
+        pfc_wait_slot slot;
+        bool bad, fine;
+    } rows[] = {
+        { { 0 }, { 0 }, false, true },
+        { { .due_s = -5 }, { 0 }, false, true },
+        { { .due_s = -(double)INFINITY }, { 0 }, false, false },
+        { { .running = true, .fit = 9 }, { .busy = true }, false, true },
+        { { .fit = 1 }, { 0 }, false, false },
+        { { .history = 1 }, { 0 }, false, false },
+        { { 0 }, { .busy = true }, false, false },
+        { { .running = true }, { .busy = true, .job = 1 }, false, false },
+        { { .running = true }, { .busy = true, .elapsed_s = -1e-9 }, false, false },
+        { { .running = true }, { .busy = true, .elapsed_s = (double)NAN }, false, false },
+        { { .parents = parents, .parents_len = 1 }, { 0 }, false, true },
+        { { .parents = parents, .parents_len = 2 }, { 0 }, false, false },
+        { { 0 }, { 0 }, true, false },
+    };
+    pfc_wait out;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        const pfc_wait_queue queue = { .jobs = &rows[i].job,
+                                       .jobs_len = 1,
+                                       .slots = &rows[i].slot,
+                                       .slots_len = 1,
+                                       .fits = fits,
+                                       .fits_len = 1,
+                                       .histories = rows[i].bad ? &bad : &good,
+                                       .histories_len = 1 };
+
+        cr_assert(
+            eq(int, (int)pfc_wait_estimate(&queue, &out, NULL), rows[i].fine ? PFC_OK : PFC_EINVAL),
+            "row %zu", i);
+    }
+    cr_assert(eq(
+        int,
+        (int)pfc_wait_estimate(&(pfc_wait_queue){ .jobs_len = PFC_WAIT_MAX_JOBS + 1 }, &out, NULL),
+        PFC_EINVAL));
+    cr_assert(eq(int,
+                 (int)pfc_wait_estimate(&(pfc_wait_queue){ .slots_len = PFC_WAIT_MAX_SLOTS + 1 },
+                                        &out, NULL),
+                 PFC_EINVAL));
+}
