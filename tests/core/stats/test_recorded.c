@@ -139,3 +139,62 @@ Test(recorded, settled_changes_and_levels_are_what_they_were)
     }
     pfc_segment_space_clear(&space);
 }
+
+/* Many series on the verge: trends, waves, states and spikes that just pay for themselves or just do not. What is
+ * recorded is how many changes were found, their places and sizes in sum, and what was watched. */
+static const series verges[] = {
+    { .n = 90, .noise = 0.01, .step = 0.02, .at = 60, .slope = 0.0003 },
+    { .n = 60, .noise = 0.01, .step = 0.02, .at = 40, .slope = -0.0008 },
+    { .n = 160, .noise = 0.01, .step = 0.03, .at = 90, .wave = 0.012 },
+    { .n = 90, .noise = 0.01, .step = 0.012, .at = 70 },
+    { .n = 30, .noise = 0.01, .step = 0.04, .at = 26 },
+    { .n = 150,
+      .noise = 0.006,
+      .step = 0.02,
+      .at = 100,
+      .state = 0.03,
+      .share = 0.3,
+      .share_after = 0.3 },
+    { .n = 150, .noise = 0.004, .at = 75, .state = 0.04, .share = 0.1, .share_after = 0.6 },
+    { .n = 120, .noise = 0.008, .step = 0.02, .at = 80, .spikes = 0.12 },
+    { .n = 150, .noise = 0.01, .step = 0.025, .at = 100, .alike = 0.5 },
+    { .n = 70, .noise = 0.004, .step = 0.015, .at = 66, .repeated = true },
+    { .n = 50, .noise = 0.01, .step = 0.035, .at = 49, .repeated = true },
+};
+
+Test(recorded, changes_of_series_on_the_verge_are_what_they_were)
+{
+    for (size_t k = 0; k < PFC_ARRAY_LEN(verges); k++) {
+        double sums[8] = { 0 };
+        record r = { .len = 0 };
+
+        for (uint64_t seed = 0; seed < 24; seed++) {
+            series s = verges[k];
+            pfc_detection d;
+
+            s.step *= seed % 3 == 0 ? -1 : 1;
+            s.slope *= 1 + 0.1 * (double)seed;
+            s.wave *= 1 + 0.1 * (double)seed;
+            s.state *= 1 + 0.05 * (double)seed;
+            make(&s, 1000 * k + seed);
+            cr_assert(
+                eq(int, pfc_stats_detect(points, s.n, &(pfc_detect_opts){ 0 }, &d, NULL), PFC_OK));
+            sums[0] += (double)d.changes_len;
+            sums[1] += d.noise_rel;
+            sums[2] += (double)(d.watching * (seed % 5 + 1));
+            for (size_t i = 0; i < d.changes_len; i++) {
+                const pfc_change *c = &d.changes[i];
+
+                sums[3] += (double)(c->index * (seed + 1));
+                sums[4] += (double)(c->index_high - c->index_low);
+                sums[5] += fabs(c->rel_change);
+                sums[6] += c->rel_high - c->rel_low;
+                sums[7] += c->regression + 2 * c->confirmed;
+            }
+            pfc_detection_clear(&d);
+        }
+        for (size_t i = 0; i < 8; i++)
+            note(&r, sums[i]);
+        check_recorded(&r, &recorded_verges[k]);
+    }
+}
