@@ -4,6 +4,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "server/services/internal.h"
+
 #include "tests/server/fixture.h"
 
 static const char *commits[PFC_JOB_MAX_COMMITS + 1];
@@ -137,6 +139,33 @@ Test(job_blocks, what_is_refused_is_refused_with_a_sentence)
     b = blocks_of(PFC_JOB_MAX_COMMITS);
     must_enqueue(db, p, &b);
     pfc_db_close(db);
+}
+
+/* The limits themselves are within. */
+Test(job_blocks, what_lies_at_a_limit_is_accepted)
+{
+    pfc_job_blocks at[9];
+    pfc_err err = { 0 };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(at); i++)
+        at[i] = blocks_of(1);
+    for (unsigned i = 0; i < PFC_JOB_MAX_ANCHORS; i++)
+        anchors[i] = id_of(400 + i);
+    at[0].anchors_len = PFC_JOB_MAX_ANCHORS;
+    at[1].anchors_len = 0;
+    at[2].budget_s = 1;
+    at[3].budget_s = PFC_JOB_MAX_BUDGET_S;
+    at[4].margin = 0;
+    at[5].margin = 1;
+    at[6].rounds = 0;
+    at[7].rounds = PFC_JOB_MAX_ROUNDS;
+    at[8].known = commits;
+    at[8].known_len = 1;
+    for (size_t i = 0; i < PFC_ARRAY_LEN(at); i++) {
+        const pfc_job_spec spec = { .kind = "nightly", .commit = ids[10], .blocks = &at[i] };
+
+        cr_expect(eq(int, pfc_job_blocks_check(&spec, &err), PFC_OK), "%zu: %s", i, err.msg);
+    }
 }
 
 Test(job_blocks, another_list_or_budget_is_another_job)
