@@ -56,7 +56,7 @@ int64_t plant_alert(const char *url, int64_t project, const planted *a)
         url,
         "WITH s AS (SELECT s.project_id, s.id FROM series s"
         " JOIN benchmarks b ON b.project_id = s.project_id AND b.id = s.benchmark_id"
-        " WHERE s.project_id = %lld AND b.name = '%s'),"
+        " WHERE s.project_id = %lld AND b.name = '%s' AND s.metric = '%s'),"
         " x AS (INSERT INTO change_points (project_id, series_id, commit_id, commit_low_id,"
         " commit_high_id, before, after, rel_change, rel_low, rel_high, p, regression, confirmed,"
         " firm, kind) SELECT s.project_id, s.id, h.id, l.id, h.id, 100, 100 * (1 + %g), %g, %g, %g,"
@@ -66,10 +66,10 @@ int64_t plant_alert(const char *url, int64_t project, const planted *a)
         " RETURNING project_id, id, series_id)"
         " INSERT INTO alerts (project_id, change_point_id, series_id, state)"
         " SELECT project_id, id, series_id, '%s' FROM x RETURNING id",
-        (long long)project, a->benchmark ? a->benchmark : "gemm/a", a->rel != 0 ? a->rel : 0.1,
-        a->rel != 0 ? a->rel : 0.1, a->rel != 0 ? a->rel : 0.1, a->rel != 0 ? a->rel : 0.1,
-        a->kind ? a->kind : "step", fx_sha(a->low), fx_sha(a->high),
-        a->state ? a->state : "untriaged");
+        (long long)project, a->benchmark ? a->benchmark : "gemm/a",
+        a->metric ? a->metric : "time_ns", a->rel != 0 ? a->rel : 0.1, a->rel != 0 ? a->rel : 0.1,
+        a->rel != 0 ? a->rel : 0.1, a->rel != 0 ? a->rel : 0.1, a->kind ? a->kind : "step",
+        fx_sha(a->low), fx_sha(a->high), a->state ? a->state : "untriaged");
 }
 
 static void measure(pfc_db *db, int64_t project, const char *name, unsigned commits)

@@ -8,6 +8,7 @@
 
 typedef struct planted {
     const char *benchmark; /* NULL: "gemm/a" */
+    const char *metric;    /* NULL: "time_ns" */
     const char *kind;      /* of its change; NULL: "step" */
     const char *state;     /* NULL: "untriaged" */
     unsigned low, high;    /* commits of its range; its place is the last one */
