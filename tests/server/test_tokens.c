@@ -99,6 +99,93 @@ Test(tokens, scopes_have_the_names_of_the_api)
     cr_assert(eq(int, pfc_scope_parse("root"), 0));
 }
 
+/* A name of 64 bytes, every set of scopes but none, and any time to come. */
+Test(tokens, are_made_at_their_limits_and_not_beyond)
+{
+    char name[66], secret[PFC_TOKEN_TEXT];
+    static const struct {
+        size_t name_len;
+        int64_t scopes;
+        const char *field;
+    } rows[] = { { 64, 1, NULL },     { 65, 1, "name" },  { 1, PFC_SCOPE_ALL, NULL },
+                 { 1, 32, "scopes" }, { 1, 0, "scopes" }, { 1, -1, "scopes" } };
+    pfc_db *db = pfc_test_db_open(2, NULL);
+    pfc_err err = { 0 };
+    int64_t id;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        memset(name, 'n', sizeof(name));
+        name[rows[i].name_len] = '\0';
+        cr_expect(eq(int, pfc_token_create(db, "t", name, rows[i].scopes, 0, 0, &id, secret, &err),
+                     rows[i].field ? PFC_EINVAL : PFC_OK),
+                  "%zu", i);
+        if (rows[i].field)
+            cr_expect(eq(str, err.field, (char *)(uintptr_t)rows[i].field), "%zu", i);
+    }
+    pfc_db_close(db);
+}
+
+/* Only what works is replaced, by one like it; the old one ends after the overlap, or at its own end. */
+Test(tokens, one_is_replaced_by_its_like_while_it_works)
+{
+    static const struct {
+        const char *set; /* of the old one */
+        double overlap_s;
+        bool rotates;
+        int64_t old_s, new_s; /* until they end; 0: never */
+    } rows[] = {
+        { "expires_at = NULL", 600, true, 600, 0 },
+        { "expires_at = created_at + interval '1 hour'", 600, true, 600, 3600 },
+        { "expires_at = created_at + interval '1 hour'", 7200, true, 3600, 3600 },
+        { "expires_at = now() - interval '1 second'", 600, false, 0, 0 },
+        { "revoked_at = now()", 600, false, 0, 0 },
+    };
+    char *url = NULL;
+    pfc_db *db = pfc_test_db_open(2, &url);
+    const int64_t p = fx_project(db);
+    char secret[PFC_TOKEN_TEXT], fresh[PFC_TOKEN_TEXT];
+    pfc_principal who = { 0 };
+    pfc_err err = { 0 };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_tokens made = { 0 };
+        int64_t id = 0;
+        char *sql, *left;
+
+        cr_assert(eq(int,
+                     pfc_token_create(db, "t", "ci", PFC_SCOPE_INGEST | PFC_SCOPE_READ, p, 0, &id,
+                                      secret, &err),
+                     PFC_OK));
+        sql = pfc_format("UPDATE tokens SET %s WHERE id = %lld", rows[i].set, (long long)id);
+        pfc_test_sql(url, sql);
+        free(sql);
+        cr_expect(eq(int, pfc_token_rotate(db, "t", id, rows[i].overlap_s, &made, fresh, &err),
+                     rows[i].rotates ? PFC_OK : PFC_ENOTFOUND),
+                  "%zu", i);
+        if (!rows[i].rotates)
+            continue;
+        cr_expect(eq(int, pfc_token_verify(db, secret, &who, &err), PFC_OK), "%zu", i);
+        cr_expect(eq(int, pfc_token_verify(db, fresh, &who, &err), PFC_OK), "%zu", i);
+        cr_expect(eq(i64, who.token_id, made.items[0].id));
+        cr_expect(eq(i64, who.scopes, PFC_SCOPE_INGEST | PFC_SCOPE_READ));
+        cr_expect(eq(i64, who.project_id, p));
+        cr_expect(eq(str, (char *)(uintptr_t)made.items[0].name, (char *)"ci"));
+        sql = pfc_format("SELECT string_agg(coalesce(ceil(extract(epoch FROM expires_at - now()) /"
+                         " 60) * 60, 0)::text, ' ' ORDER BY id) FROM tokens WHERE id IN (%lld, "
+                         "%lld)",
+                         (long long)id, (long long)made.items[0].id);
+        left = pfc_test_sql_value(url, sql);
+        free(sql);
+        sql = pfc_format("%lld %lld", (long long)rows[i].old_s, (long long)rows[i].new_s);
+        cr_expect(eq(str, left, sql), "%zu", i);
+        free(sql);
+        free(left);
+        pfc_rows_clear(&made);
+    }
+    free(url);
+    pfc_db_close(db);
+}
+
 Test(house, events_reach_a_listener)
 {
     char *url = NULL;
