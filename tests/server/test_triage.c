@@ -440,6 +440,7 @@ Test(triage, a_report_names_an_alert_of_its_own_project_and_a_commit_of_its_rang
                                     .alert_id = id };
 
     cr_expect(eq(int, pfc_bisection_store(db, "ann", q, &report, &out, &err), PFC_ENOTFOUND));
+    cr_expect(eq(str, err.field, (char *)"alert_id"));
     cr_expect(eq(i64, plant_number(url, "SELECT count(*) FROM alert_events"), 0));
     cr_expect(eq(i64, plant_number(url, "SELECT count(*) FROM bisections"), 0));
     for (unsigned culprit = 3; culprit <= 7; culprit++) {

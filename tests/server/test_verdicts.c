@@ -161,6 +161,24 @@ Test(verdicts, one_open_series_leaves_the_commit_undecided_with_the_time_it_need
     cr_assert(epsilon_eq(dbl, verdict_of(&m, 1).needs_s, 45, 1e-9));
 }
 
+/* The most of what its boundaries need, and one round at least. */
+Test(verdicts, an_open_commit_needs_a_round_at_least_and_the_most_that_a_series_needs)
+{
+    made m;
+
+    make(&m);
+    add(&m, 0, 2, PFC_VERDICT_INCONCLUSIVE, false, 0.02);
+    cr_assert(epsilon_eq(dbl, verdict_of(&m, 1).needs_s, 20, 1e-9));
+    m.raw[0][0].more = 4;
+    add(&m, 1, 2, PFC_VERDICT_INCONCLUSIVE, false, 0.02);
+    m.raw[1][0].more = 2;
+    cr_assert(epsilon_eq(dbl, verdict_of(&m, 1).needs_s, 80, 1e-9));
+    m.raw[0][0].more = 999999;
+    cr_assert(epsilon_eq(dbl, verdict_of(&m, 1).needs_s, 20.0 * 999999, 1e-3));
+    m.raw[0][0].more = 1000000; /* no number of rounds decides it */
+    cr_assert(isnan(verdict_of(&m, 1).needs_s));
+}
+
 Test(verdicts, a_commit_without_a_boundary_is_undecided_and_without_values_what_the_session_said)
 {
     made m;

@@ -171,7 +171,24 @@ Test(waits, only_runners_that_may_take_it_count)
     assert_unknown(
         &g, accel,
         "no runner with backend=accel:x is there: the last one, r3, was heard of 3 hours ago");
-    pfc_test_sql(g.url, "DELETE FROM runners WHERE name = 'r0'");
+    static const char *const ago[][2] = { { "7100 seconds", "118 minutes" },
+                                          { "7300 seconds", "2 hours" },
+                                          { "172000 seconds", "48 hours" },
+                                          { "173000 seconds", "2 days" } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(ago); i++) {
+        char *sql = pfc_format("UPDATE runners SET last_seen_at = now() - interval '%s' WHERE name"
+                               " = 'r3'; DELETE FROM runners WHERE name = 'r0'",
+                               ago[i][0]);
+        char *words = pfc_format("no runner with backend=accel:x is there: the last one, r3, was "
+                                 "heard of %s ago",
+                                 ago[i][1]);
+
+        pfc_test_sql(g.url, sql);
+        assert_unknown(&g, accel, words);
+        free(sql);
+        free(words);
+    }
     /* whose token is of another project takes nothing of this one */
     pfc_test_sql(g.url,
                  "UPDATE runners SET last_seen_at = now(), project_id = 4711 WHERE name = 'r3'");

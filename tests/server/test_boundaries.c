@@ -1,0 +1,52 @@
+/* Steps where the toolchain or the harness changed accuse no commit; those where nothing did, do. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "server/services/internal.h"
+
+#include "tests/server/plant.h"
+
+#define STEP_AT 25
+#define COMMITS 50
+
+static void expect_kind(const char *field, const char *kind, int64_t notices)
+{
+    char *url = NULL, *found;
+    pfc_db *db = pfc_test_db_open(3, &url);
+    const int64_t p = fx_project(db);
+
+    fx_commits(db, p, 1, COMMITS);
+    for (unsigned n = 1; n <= COMMITS; n++) {
+        pfc_run *run = fx_run(n);
+
+        if (field)
+            pfc_pairs_set(&run->machine.fingerprint, field, n < STEP_AT ? "1.0" : "2.0");
+        pfc_machine_hash(&run->machine);
+        fx_measure(run, "gemm/a", "time_ns", n < STEP_AT ? 100 : 115, 0.005, 12, 3, n * 17);
+        fx_ingest(db, p, run);
+    }
+    fx_detect(db);
+    found = pfc_test_sql_value(url, "SELECT coalesce(boundary_kind, 'step') FROM alerts");
+    cr_expect(eq(str, found, (char *)(uintptr_t)kind), "%s", field ? field : "nothing");
+    cr_expect(eq(i64,
+                 plant_number(url,
+                              "SELECT count(*) FROM notices n JOIN alerts a ON a.id = n.alert_id"
+                              " WHERE n.kind = '%s' AND n.text LIKE '%s: %s 1.0 -> 2.0; 1"
+                              " series, no commit''s'",
+                              kind, kind, field ? field : ""),
+                 notices),
+              "%s", field ? field : "nothing");
+    free(found);
+    free(url);
+    pfc_db_close(db);
+}
+
+Test(boundaries, the_kind_of_an_alert_is_what_changed_there_if_it_is_no_commit)
+{
+    expect_kind("compiler", "toolchain", 1);
+    expect_kind("harness", "harness", 1);
+    expect_kind(NULL, "step", 0);
+}
