@@ -110,10 +110,12 @@ static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
 
 static pfc_code read_doc(pfc_import *in, const json_t *doc)
 {
+    const pfc_json_at root = { .key = NULL };
+
     if (json_is_object(doc))
         return read_one(in, doc, NULL);
     for (size_t i = 0; i < json_array_size(doc); i++) {
-        const pfc_json_at at = { .index = i };
+        const pfc_json_at at = { .up = &root, .index = i };
         const pfc_code code = read_one(in, json_array_get(doc, i), &at);
         if (code)
             return code;

@@ -117,6 +117,7 @@ static pfc_code read_page_data(pfc_import *in, const json_t *doc)
 
 static pfc_code read_action(pfc_import *in, const json_t *doc)
 {
+    const pfc_json_at root = { .key = NULL };
     pfc_code code = PFC_OK;
 
     if (is_page_data(doc))
@@ -124,7 +125,7 @@ static pfc_code read_action(pfc_import *in, const json_t *doc)
     if (!json_is_array(doc))
         return pfc_err_set(in->err, PFC_EINVAL, "want a list of results");
     for (size_t i = 0; i < json_array_size(doc) && !code; i++) {
-        const pfc_json_at at = { .index = i };
+        const pfc_json_at at = { .up = &root, .index = i };
         code = read_bench(in, json_array_get(doc, i), NULL, NULL, &at);
     }
     return code;

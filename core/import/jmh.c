@@ -148,8 +148,10 @@ static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
 
 pfc_code pfc_import_jmh_doc(pfc_import *in, const json_t *doc)
 {
+    const pfc_json_at root = { .key = NULL };
+
     for (size_t i = 0; i < json_array_size(doc); i++) {
-        const pfc_json_at at = { .index = i };
+        const pfc_json_at at = { .up = &root, .index = i };
         const pfc_code code = read_one(in, json_array_get(doc, i), &at);
         if (code)
             return code;

@@ -215,10 +215,11 @@ static pfc_code read_record(pfc_import *in, const json_t *record, const pfc_json
 
 static pfc_code read_records(pfc_import *in, const json_t *doc)
 {
+    const pfc_json_at root = { .key = NULL };
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < json_array_size(doc) && !code; i++) {
-        const pfc_json_at at = { .index = i };
+        const pfc_json_at at = { .up = &root, .index = i };
         code = read_record(in, json_array_get(doc, i), &at);
     }
     return code;
