@@ -293,11 +293,17 @@ static bool printed_value(pfc_span word, bool bytes, double *value)
     return isfinite(*value);
 }
 
+enum { MAX_COLUMNS = 32 };
+
 typedef struct printed {
     pfc_import *in;
     char *environment; /* NULL: not said */
     char *benchmark;   /* the parametrised one whose table follows; NULL: none */
     size_t columns;    /* of its table, parameters included; 0: the table did not begin */
+    size_t widths[MAX_COLUMNS];
+    size_t params; /* how many of them hold parameters */
+    bool spanned;  /* the last parameters' values are the titles of the other columns */
+    bool body;     /* what stands above the results was read */
 } printed;
 
 static pfc_code add_printed(printed *p, const char *benchmark, pfc_span word)
@@ -328,6 +334,7 @@ static pfc_code read_result(printed *p, pfc_span rest)
     free(p->benchmark);
     p->benchmark = NULL;
     p->columns = 0;
+    p->spanned = p->body = false;
     if (n < 2 || n > 64)
         return PFC_OK;
     name = words[0];
@@ -351,43 +358,83 @@ static pfc_span table_line(pfc_span line)
     return line;
 }
 
-static bool is_rule(pfc_span line)
+static bool is_rule(pfc_span line, char of)
 {
     line = pfc_span_trim(line);
     for (size_t i = 0; i < line.len; i++) {
-        if (line.text[i] != '=' && line.text[i] != ' ')
+        if (line.text[i] != of && line.text[i] != ' ')
             return false;
     }
     return line.len >= 2;
 }
 
-/* Rows of a table whose last column is the value: "  256     1.22±0.01ms". A table over two
- * parameters has a column a value of the second, whose names stand above: it is read the same way,
- * with the column's number for a name. */
+/* What stands above a table's results (asv/util.py, format_text_table): a rule of "=", then the names
+ * of the parameters over a rule of "-". Where the values of the last parameters are columns, their names
+ * come first ("--   n" over a rule of "-" in two parts), and the results follow a second rule of "=". */
+static void read_head(printed *p, pfc_span line)
+{
+    pfc_span words[MAX_COLUMNS];
+
+    if (is_rule(line, '=') && p->columns > 0) {
+        p->body = true;
+    } else if (is_rule(line, '=')) {
+        p->columns = PFC_MIN(pfc_span_words(line, words, MAX_COLUMNS), (size_t)MAX_COLUMNS);
+        p->params = p->columns - 1;
+        for (size_t i = 0; i < p->columns; i++)
+            p->widths[i] = words[i].len;
+    } else if (p->columns > 0 && is_rule(line, '-') && !p->spanned) {
+        p->body = true;
+    } else if (p->columns > 0 && is_rule(line, '-')) {
+        size_t width = p->widths[0];
+        (void)pfc_span_words(line, words, 1);
+        for (p->params = 1; p->params + 1 < p->columns && width < words[0].len; p->params++)
+            width += 1 + p->widths[p->params];
+    } else if (pfc_span_starts(pfc_span_trim(line), "-- ")) {
+        p->spanned = true;
+    }
+}
+
+/* "256, a": the row's parameters, as a combination's name has them. A value may hold spaces: then the
+ * row's text stands as it is. Caller frees. */
+static char *row_params(const printed *p, const pfc_span *words, size_t n)
+{
+    const pfc_span last = words[n - (p->columns - p->params) - 1];
+    pfc_buf buf;
+
+    if (n > p->columns)
+        return pfc_strndup(words[0].text, (size_t)(last.text + last.len - words[0].text));
+    pfc_buf_init(&buf, PFC_WIRE_MAX_TEXT);
+    for (size_t i = 0; i < p->params; i++) {
+        pfc_buf_puts(&buf, i ? ", " : "");
+        pfc_buf_append(&buf, words[i].text, words[i].len);
+    }
+    return pfc_buf_take(&buf);
+}
+
+/* A row of results: "  256     1.22±0.01ms". Where the values of the last parameters are columns, the
+ * column's number stands for them. Values hold no spaces, so they are counted from the right. */
 static pfc_code read_row(printed *p, pfc_span line)
 {
     pfc_span words[64];
     const size_t n = pfc_span_words(line, words, 64);
+    const size_t values = p->columns - p->params;
+    char *params;
     pfc_code code = PFC_OK;
 
     if (n < 2 || n > 64 || p->columns < 2 || n < p->columns)
         return PFC_OK;
-    /* Parameters may hold spaces; values do not, so they are counted from the right. */
-    for (size_t i = 1; i < p->columns && !code; i++) {
-        const pfc_span value = words[n - p->columns + i];
-        const pfc_span first = { words[0].text,
-                                 (size_t)(words[n - p->columns].text + words[n - p->columns].len -
-                                          words[0].text) };
+    params = row_params(p, words, n);
+    for (size_t i = 0; i < values && !code; i++) {
+        const pfc_span value = words[n - values + i];
         double x = 0.0;
-        char *param = pfc_span_dup(first);
-        char *name = p->columns == 2 ? pfc_format("%s(%s)", p->benchmark, param)
-                                     : pfc_format("%s(%s, #%zu)", p->benchmark, param, i);
+        char *name = p->spanned ? pfc_format("%s(%s, #%zu)", p->benchmark, params, i + 1)
+                                : pfc_format("%s(%s)", p->benchmark, params);
         if (printed_value(value, false, &x) || printed_value(value, true, &x) ||
             pfc_span_is(value, "failed") || pfc_span_is(value, "n/a"))
             code = add_printed(p, name, value);
-        free(param);
         free(name);
     }
+    free(params);
     return code;
 }
 
@@ -405,14 +452,13 @@ static pfc_code read_line(printed *p, pfc_span line)
         return PFC_OK;
     }
     rest = table_line(line);
-    if (p->benchmark && is_rule(rest)) {
-        pfc_span words[32];
-        p->columns = PFC_MIN(pfc_span_words(rest, words, 32), (size_t)32);
+    /* A table's lines are indented; only its first line stands behind the percentage. */
+    if (p->benchmark && p->body && line.text[0] == ' ')
+        return read_row(p, line);
+    if (p->benchmark && (line.text[0] == ' ' || is_rule(rest, '='))) {
+        read_head(p, rest);
         return PFC_OK;
     }
-    /* A table's lines are indented; only its first line stands behind the percentage. */
-    if (p->benchmark && p->columns > 0 && line.text[0] == ' ')
-        return read_row(p, line);
     return result_line(line, &rest) ? read_result(p, rest) : PFC_OK;
 }
 

@@ -66,6 +66,7 @@ static void cut_file(const char *file)
     }
 
 CASES(google_benchmark)
+CASES(python)
 CASES(rust)
 CASES(cpp)
 CASES(jvm_go)
