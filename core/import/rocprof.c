@@ -46,13 +46,13 @@ static pfc_code whole(pfc_import *in, const pfc_csv *csv, size_t column, int64_t
     const pfc_span cell = pfc_csv_cell(csv, column);
 
     /* Timestamps have up to 19 digits, more than a double holds: they are read as integers. */
-    if (cell.len > 0 && cell.len < 19 && cell.text[0] >= '0' && cell.text[0] <= '9') {
-        int64_t n = 0;
+    if (cell.len > 0 && cell.len <= 19 && cell.text[0] >= '0' && cell.text[0] <= '9') {
+        uint64_t n = 0;
         size_t i = 0;
         for (; i < cell.len && cell.text[i] >= '0' && cell.text[i] <= '9'; i++)
-            n = 10 * n + (cell.text[i] - '0');
-        if (i == cell.len) {
-            *out = n;
+            n = 10 * n + (uint64_t)(cell.text[i] - '0');
+        if (i == cell.len && n <= INT64_MAX) {
+            *out = (int64_t)n;
             return PFC_OK;
         }
     }
