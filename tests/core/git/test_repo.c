@@ -357,10 +357,53 @@ Test(repo, files_are_read_as_they_were)
     cr_assert(eq(str, text, "project: one\n"));
     cr_assert(eq(sz, len, 13));
     free(text);
+    cr_assert(eq(int, pfc_repo_file(repo, &id, "conf/perfci.yaml", 13, &text, &len, &err), PFC_OK));
+    free(text);
     cr_assert(
-        eq(int, pfc_repo_file(repo, &id, "conf/perfci.yaml", 5, &text, &len, &err), PFC_ETOOBIG));
+        eq(int, pfc_repo_file(repo, &id, "conf/perfci.yaml", 12, &text, &len, &err), PFC_ETOOBIG));
+    cr_assert(ne(ptr, strstr(err.msg, "want at most 12 bytes, got 13"), NULL), "%s", err.msg);
     cr_assert(eq(int, pfc_repo_file(repo, &id, "conf", 100, &text, &len, &err), PFC_ENOTFOUND));
     cr_assert(eq(int, pfc_repo_file(repo, &id, "none", 100, &text, &len, &err), PFC_ENOTFOUND));
+    pfc_repo_close(repo);
+    free(first);
+}
+
+Test(repo, revisions_and_histories_have_their_limits)
+{
+    static const size_t counts[] = { 0, 1, PFC_REPO_MAX_COMMITS, PFC_REPO_MAX_COMMITS + 1 };
+    char *first = fixture_commit(&f, "a", "1", "first");
+    char revision[PFC_REPO_MAX_REVISION + 2];
+    pfc_commit_id *ids = NULL;
+    size_t len = 0;
+    pfc_repo *repo = open_repo();
+    pfc_commit_id id, short_id;
+    pfc_err err = { 0 };
+
+    memset(revision, 'x', sizeof(revision));
+    revision[PFC_REPO_MAX_REVISION] = '\0';
+    cr_expect(ne(int, pfc_repo_resolve(repo, revision, &id, &err), PFC_OK));
+    cr_expect(eq(ptr, strstr(err.msg, "want at most"), NULL), "%s", err.msg); /* git's own words */
+    revision[PFC_REPO_MAX_REVISION] = 'x';
+    revision[PFC_REPO_MAX_REVISION + 1] = '\0';
+    cr_expect(eq(int, pfc_repo_resolve(repo, revision, &id, &err), PFC_EINVAL));
+    cr_expect(eq(str, err.msg, "revision: want at most 1024 bytes, got 1025"));
+    cr_expect(eq(int, pfc_repo_resolve(repo, "", &id, &err), PFC_EINVAL));
+    cr_assert(eq(int, pfc_repo_resolve(repo, "HEAD", &id, &err), PFC_OK));
+    cr_expect(eq(str, id.hex, first));
+    for (size_t i = 0; i < PFC_ARRAY_LEN(counts); i++) {
+        const bool fits = i == 1 || i == 2;
+        cr_expect(eq(int, pfc_repo_history(repo, &id, counts[i], &ids, &len, &err),
+                     fits ? PFC_OK : PFC_EINVAL));
+        if (fits) {
+            cr_expect(eq(sz, len, 1));
+            cr_expect(eq(str, ids[0].hex, first));
+            free(ids);
+        }
+    }
+    short_id = id;
+    short_id.hex[39] = '\0';
+    cr_expect(eq(int, pfc_repo_history(repo, &short_id, 1, &ids, &len, &err), PFC_EINVAL));
+    cr_expect(ne(ptr, strstr(err.msg, "commit: want 40 hexadecimal digits, got '"), NULL));
     pfc_repo_close(repo);
     free(first);
 }
