@@ -55,7 +55,7 @@ Test(tags, a_commit_has_its_own_releases_in_order_and_at_most_16)
 {
     static const size_t counts[] = { 1, 17, 0, 3 };
     pfc_release releases[RELEASES] = { 0 };
-    char names[RELEASES][8];
+    char names[RELEASES][48];
     size_t n = 0;
 
     for (size_t c = 0; c < PFC_ARRAY_LEN(counts); c++) {
@@ -68,7 +68,7 @@ Test(tags, a_commit_has_its_own_releases_in_order_and_at_most_16)
     cr_assert(eq(sz, n, RELEASES));
     for (size_t id = 0; id <= 7; id++) { /* odd ones stand between those that are there */
         const size_t want = id % 2 ? 0 : counts[id / 2];
-        char hex[41], first[8];
+        char hex[41], first[48];
         pfc_commit commit = { .id = hex };
 
         (void)snprintf(hex, sizeof(hex), "%040zx", id);
