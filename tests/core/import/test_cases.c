@@ -9,7 +9,7 @@
 #include <criterion/new/assert.h>
 
 #include "tests/core/import/cases.h"
-#include "tests/support/guard.h"
+#include "tests/support/guarded_text.h"
 
 static void check(const import_case *c, const char *text)
 {

@@ -10,7 +10,7 @@
 #include "core/import/csv_plan.h"
 #include "core/import/reader.h"
 
-#include "tests/support/guard.h"
+#include "tests/support/guarded_text.h"
 
 static guard page;
 

@@ -10,7 +10,7 @@
 #include "core/wire/session.h"
 #include "core/wire/wire.h"
 
-#include "tests/support/guard.h"
+#include "tests/support/guarded_text.h"
 
 typedef struct member {
     const char *text; /* of a document with the member "a" */

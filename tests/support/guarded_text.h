@@ -2,8 +2,8 @@
  * Memory between two unreadable pages: a reader that goes one byte past either end of its input dies
  * at once, in every build. Header only, so that a test of any folder can use it.
  */
-#ifndef PFC_TESTS_SUPPORT_GUARD_H
-#define PFC_TESTS_SUPPORT_GUARD_H
+#ifndef PFC_TESTS_SUPPORT_GUARDED_TEXT_H
+#define PFC_TESTS_SUPPORT_GUARDED_TEXT_H
 
 #include <stdlib.h>
 #include <string.h>
