@@ -41,7 +41,8 @@ static pfc_code check_transfer(const checker *c, const pfc_accel_cmd *cmd)
     if (cmd->stride < width)
         return bad(c, "rows of a transfer overlap");
     if (__builtin_mul_overflow(cmd->stride, (uint64_t)(cmd->m - 1), &end) ||
-        __builtin_add_overflow(end, cmd->offset + width, &end) || end > c->p->arg_bytes[cmd->arg])
+        __builtin_add_overflow(end, cmd->offset, &end) ||
+        __builtin_add_overflow(end, width, &end) || end > c->p->arg_bytes[cmd->arg])
         return bad(c, "a transfer leaves its argument");
     if (cmd->queue >= c->chip->dma_engines)
         return bad(c, "no such DMA engine");
