@@ -571,6 +571,20 @@ Test(exact, the_limiter_is_the_resource_that_saves_most)
         cr_assert(eq(int, pfc_accel_limiter(&run, &limiter, &err), PFC_OK), "%s", err.msg);
         cr_assert(eq(str, (char *)limiter, (char *)rows[i].want));
     }
+    /* Of two that save the same 15 cycles the first of the list is named. */
+    begin(PFC_ACCEL_F32);
+    s.chip.dma_setup = 0;
+    s.chip.hbm_latency = 15; /* 8 cycles of the engine, 23 of the memory */
+    add_step(LOAD);
+    {
+        pfc_accel_run run = { .chip = &s.chip, .program = &s.program };
+        const char *limiter = NULL;
+
+        cr_assert(eq(u64, small_run(&s, PFC_ACCEL_IDEAL_HBM).v[PFC_ACCEL_CYCLES],
+                     small_run(&s, PFC_ACCEL_IDEAL_LATENCY).v[PFC_ACCEL_CYCLES]));
+        cr_assert(eq(int, pfc_accel_limiter(&run, &limiter, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(str, (char *)limiter, "memory"));
+    }
     begin(PFC_ACCEL_F32);
     {
         pfc_accel_run run = { .chip = &s.chip, .program = &s.program };
