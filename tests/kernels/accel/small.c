@@ -81,6 +81,27 @@ pfc_accel_cmd *small_vector(small *s, pfc_accel_op op, uint32_t m, uint32_t n, u
                (pfc_accel_cmd){ .unit = PFC_ACCEL_UNIT_VECTOR, .op = op, .m = m, .n = n, .k = k });
 }
 
+pfc_accel_cmd *small_add(small *s, small_step what)
+{
+    pfc_accel_cmd *cmd = NULL;
+
+    switch (what) {
+    case SMALL_LOAD:
+        return small_transfer(s, PFC_ACCEL_OP_LOAD, 0, 1, 64, 64);
+    case SMALL_STORE:
+        return small_transfer(s, PFC_ACCEL_OP_STORE, 1, 1, 64, 64);
+    case SMALL_SUMS:
+        cmd = small_transfer(s, PFC_ACCEL_OP_STORE_ACC, 1, 1, 16, 64);
+        cmd->elem = 4;
+        return cmd;
+    case SMALL_PRODUCT:
+        return small_matmul(s, 5, 4, 6);
+    case SMALL_WEIGH:
+        return small_vector(s, PFC_ACCEL_OP_SOFTMAX, 2, 5, 0);
+    }
+    return cmd;
+}
+
 void small_wait(small *s, uint32_t earlier)
 {
     pfc_accel_cmd *cmd = &s->cmds[s->program.len - 1];

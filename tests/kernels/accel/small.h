@@ -29,6 +29,16 @@ pfc_accel_cmd *small_transfer(small *s, pfc_accel_op op, uint8_t queue, uint32_t
                               uint32_t cols, uint64_t stride);
 pfc_accel_cmd *small_matmul(small *s, uint32_t m, uint32_t n, uint32_t k);
 pfc_accel_cmd *small_vector(small *s, pfc_accel_op op, uint32_t m, uint32_t n, uint32_t k);
+/** A command of each kind: a load of a block (engine 0), a store of one and of 16 sums (engine 1), a
+ *  product of 5 x 4 x 6, a softmax of 2 x 5. */
+typedef enum small_step {
+    SMALL_LOAD,
+    SMALL_STORE,
+    SMALL_SUMS,
+    SMALL_PRODUCT,
+    SMALL_WEIGH,
+} small_step;
+pfc_accel_cmd *small_add(small *s, small_step what);
 /** The last command waits for command `earlier`. */
 void small_wait(small *s, uint32_t earlier);
 /** Runs the timing; asserts that it passes the checks. */

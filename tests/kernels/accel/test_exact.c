@@ -359,43 +359,27 @@ Test(exact, vector_operations)
 
 /* ---- waits ---- */
 
-typedef enum step { LOAD, STORE, SUMS, PRODUCT, WEIGH } step;
-
-static void add_step(step what)
-{
-    if (what == LOAD)
-        small_transfer(&s, PFC_ACCEL_OP_LOAD, 0, 1, 64, 64);
-    else if (what == STORE)
-        small_transfer(&s, PFC_ACCEL_OP_STORE, 1, 1, 64, 64);
-    else if (what == SUMS)
-        small_transfer(&s, PFC_ACCEL_OP_STORE_ACC, 1, 1, 16, 64)->elem = 4;
-    else if (what == PRODUCT)
-        small_matmul(&s, 5, 4, 6);
-    else
-        small_vector(&s, PFC_ACCEL_OP_SOFTMAX, 2, 5, 0);
-}
-
 /* f32: a load is over at 53, a store at 59, a product at 48 (its unit free at 43), a softmax at 25
    (free at 20). What waits for it stalls that long, less what its own unit was busy. */
 Test(exact, a_stall_is_counted_for_what_was_waited_for)
 {
     static const struct {
-        step first, second;
+        small_step first, second;
         pfc_accel_counter stall;
         uint64_t cycles;
     } rows[] = {
-        { LOAD, PRODUCT, PFC_ACCEL_TENSOR_STALL_DMA, 53 },
-        { STORE, PRODUCT, PFC_ACCEL_TENSOR_STALL_DRAIN, 59 },
-        { PRODUCT, PRODUCT, PFC_ACCEL_TENSOR_STALL_DRAIN, 5 },
-        { WEIGH, PRODUCT, PFC_ACCEL_TENSOR_STALL_VECTOR, 25 },
-        { LOAD, WEIGH, PFC_ACCEL_VECTOR_STALL_DMA, 53 },
-        { STORE, WEIGH, PFC_ACCEL_VECTOR_STALL_DMA, 59 },
-        { PRODUCT, WEIGH, PFC_ACCEL_VECTOR_STALL_TENSOR, 48 },
-        { WEIGH, WEIGH, PFC_ACCEL_VECTOR_STALL_CHAIN, 5 },
-        { LOAD, STORE, PFC_ACCEL_DMA_STALL_DMA, 53 },
-        { STORE, LOAD, PFC_ACCEL_DMA_STALL_DMA, 59 },
-        { PRODUCT, SUMS, PFC_ACCEL_DMA_STALL_TENSOR, 48 },
-        { WEIGH, STORE, PFC_ACCEL_DMA_STALL_VECTOR, 25 },
+        { SMALL_LOAD, SMALL_PRODUCT, PFC_ACCEL_TENSOR_STALL_DMA, 53 },
+        { SMALL_STORE, SMALL_PRODUCT, PFC_ACCEL_TENSOR_STALL_DRAIN, 59 },
+        { SMALL_PRODUCT, SMALL_PRODUCT, PFC_ACCEL_TENSOR_STALL_DRAIN, 5 },
+        { SMALL_WEIGH, SMALL_PRODUCT, PFC_ACCEL_TENSOR_STALL_VECTOR, 25 },
+        { SMALL_LOAD, SMALL_WEIGH, PFC_ACCEL_VECTOR_STALL_DMA, 53 },
+        { SMALL_STORE, SMALL_WEIGH, PFC_ACCEL_VECTOR_STALL_DMA, 59 },
+        { SMALL_PRODUCT, SMALL_WEIGH, PFC_ACCEL_VECTOR_STALL_TENSOR, 48 },
+        { SMALL_WEIGH, SMALL_WEIGH, PFC_ACCEL_VECTOR_STALL_CHAIN, 5 },
+        { SMALL_LOAD, SMALL_STORE, PFC_ACCEL_DMA_STALL_DMA, 53 },
+        { SMALL_STORE, SMALL_LOAD, PFC_ACCEL_DMA_STALL_DMA, 59 },
+        { SMALL_PRODUCT, SMALL_SUMS, PFC_ACCEL_DMA_STALL_TENSOR, 48 },
+        { SMALL_WEIGH, SMALL_STORE, PFC_ACCEL_DMA_STALL_VECTOR, 25 },
     };
     static const pfc_accel_counter all[] = {
         PFC_ACCEL_TENSOR_STALL_DMA,   PFC_ACCEL_TENSOR_STALL_VECTOR, PFC_ACCEL_TENSOR_STALL_DRAIN,
@@ -408,8 +392,8 @@ Test(exact, a_stall_is_counted_for_what_was_waited_for)
         pfc_accel_counters got;
 
         begin(PFC_ACCEL_F32);
-        add_step(rows[i].first);
-        add_step(rows[i].second);
+        (void)small_add(&s, rows[i].first);
+        (void)small_add(&s, rows[i].second);
         small_wait(&s, 0);
         got = small_run(&s, 0);
         for (size_t c = 0; c < PFC_ARRAY_LEN(all); c++)
@@ -422,18 +406,18 @@ Test(exact, a_stall_is_counted_for_what_was_waited_for)
 Test(exact, the_last_of_several_waits_counts)
 {
     begin(PFC_ACCEL_F32);
-    add_step(LOAD);
-    add_step(WEIGH);
-    add_step(PRODUCT);
+    (void)small_add(&s, SMALL_LOAD);
+    (void)small_add(&s, SMALL_WEIGH);
+    (void)small_add(&s, SMALL_PRODUCT);
     small_wait(&s, 0);
     small_wait(&s, 1);
     cr_assert(eq(u64, small_run(&s, 0).v[PFC_ACCEL_TENSOR_STALL_DMA], 53));
     cr_assert(eq(u64, small_run(&s, 0).v[PFC_ACCEL_TENSOR_STALL_VECTOR], 0));
 
     begin(PFC_ACCEL_F32);
-    add_step(LOAD);
+    (void)small_add(&s, SMALL_LOAD);
     small_transfer(&s, PFC_ACCEL_OP_LOAD, 1, 1, 256, 256)->token = 0;
-    add_step(PRODUCT);
+    (void)small_add(&s, SMALL_PRODUCT);
     small_wait(&s, 0);
     s.program.tokens_len = 3;
     /* Both in channel 0, the longer one behind the shorter: 10 + 23 + 32 + 20 */
@@ -444,7 +428,7 @@ Test(exact, the_last_of_several_waits_counts)
 
 /* A short load (16 bytes, channel 0 until 21, over at 41) and one of 128 bytes that uses its bank
    until 44: what the second shares with the unit goes through its port of 16 bytes a cycle. */
-static void collide(step what, uint64_t place, uint64_t operand)
+static void collide(small_step what, uint64_t place, uint64_t operand)
 {
     begin(PFC_ACCEL_F32);
     small_transfer(&s, PFC_ACCEL_OP_LOAD, 0, 1, 16, 16);
@@ -452,7 +436,7 @@ static void collide(step what, uint64_t place, uint64_t operand)
     s.cmds[0].a = 3072;
     small_transfer(&s, PFC_ACCEL_OP_LOAD, 1, 1, 128, 128);
     s.cmds[1].a = place;
-    add_step(what);
+    (void)small_add(&s, what);
     small_wait(&s, 0);
     s.cmds[2].a = s.cmds[2].b = operand;
 }
@@ -474,12 +458,12 @@ Test(exact, a_shared_bank_costs_the_bytes_that_go_through_it)
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
         pfc_accel_counters got;
 
-        collide(WEIGH, rows[i].place, rows[i].operand);
+        collide(SMALL_WEIGH, rows[i].place, rows[i].operand);
         got = small_run(&s, 0);
         cr_assert(eq(u64, got.v[PFC_ACCEL_VECTOR_STALL_BANK], rows[i].wait), "row %zu", i);
         cr_assert(eq(u64, got.v[PFC_ACCEL_SRAM_CONFLICT], rows[i].wait > 0), "row %zu", i);
         cr_assert(eq(u64, got.v[PFC_ACCEL_CYCLES], 41 + 20 + rows[i].wait + 5), "row %zu", i);
-        collide(PRODUCT, rows[i].place, rows[i].operand);
+        collide(SMALL_PRODUCT, rows[i].place, rows[i].operand);
         got = small_run(&s, 0);
         cr_assert(eq(u64, got.v[PFC_ACCEL_TENSOR_STALL_BANK], rows[i].wait), "row %zu", i);
         cr_assert(eq(u64, got.v[PFC_ACCEL_CYCLES], 41 + 48 + rows[i].wait), "row %zu", i);
@@ -492,7 +476,7 @@ Test(exact, a_shared_bank_costs_at_most_the_work)
 {
     pfc_accel_counters got;
 
-    collide(WEIGH, 0, 512);
+    collide(SMALL_WEIGH, 0, 512);
     s.cmds[2].op = PFC_ACCEL_OP_RMSNORM;
     s.chip.sram_port_bytes = 2;
     got = small_run(&s, 0);
@@ -503,153 +487,4 @@ Test(exact, a_shared_bank_costs_at_most_the_work)
     cr_assert(eq(u64, small_run(&s, 0).v[PFC_ACCEL_VECTOR_STALL_BANK], 9));
     s.chip.sram_port_bytes = 16;
     cr_assert(eq(u64, small_run(&s, 0).v[PFC_ACCEL_VECTOR_STALL_BANK], 8));
-}
-
-/* ---- what-if ---- */
-
-/* A load (53), a product (28), a store of its sums in another row (10 + 8 + 7 + 6 + 20 = 51). */
-Test(exact, each_ideal_resource_takes_its_own_time_away)
-{
-    static const struct {
-        unsigned ideal;
-        uint64_t cycles;
-    } rows[] = {
-        { 0, 53 + 28 + 51 },
-        { PFC_ACCEL_IDEAL_TENSOR, 53 + 51 },
-        { PFC_ACCEL_IDEAL_VECTOR, 132 },
-        { PFC_ACCEL_IDEAL_HBM, (10 + 8 + 20) + 28 + (10 + 4 + 20) },
-        { PFC_ACCEL_IDEAL_DMA, 132 },
-        { PFC_ACCEL_IDEAL_LATENCY, 23 + 20 + 21 },
-        { PFC_ACCEL_IDEAL_BANKS, 132 },
-        { PFC_ACCEL_IDEAL_HBM | PFC_ACCEL_IDEAL_DMA, 30 + 28 + 30 },
-    };
-    pfc_accel_run run = { .chip = &s.chip, .program = &s.program };
-    const char *limiter = NULL;
-    pfc_err err = { 0 };
-
-    begin(PFC_ACCEL_INT8);
-    small_transfer(&s, PFC_ACCEL_OP_LOAD, 0, 1, 64, 64);
-    small_matmul(&s, 5, 4, 6);
-    small_wait(&s, 0);
-    small_transfer(&s, PFC_ACCEL_OP_STORE_ACC, 1, 2, 4, 16);
-    small_wait(&s, 1);
-    s.cmds[2].elem = 4;
-    s.cmds[2].offset = 8 * 64;
-    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++)
-        cr_assert(eq(u64, small_run(&s, rows[i].ideal).v[PFC_ACCEL_CYCLES], rows[i].cycles),
-                  "row %zu", i);
-    /* 68 cycles less without latencies, 32 without memory, 28 without the array */
-    cr_assert(eq(int, pfc_accel_limiter(&run, &limiter, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(str, (char *)limiter, "latency"));
-}
-
-/* Without latencies in the chip each of the others can be what binds. */
-Test(exact, the_limiter_is_the_resource_that_saves_most)
-{
-    static const struct {
-        const char *want;
-        step what;
-        uint64_t mbps;      /* of the memory */
-        uint64_t dma_bytes; /* of an engine */
-    } rows[] = {
-        { "compute", PRODUCT, 8000, 8 },
-        { "vector", WEIGH, 8000, 8 },
-        { "memory", LOAD, 1000, 8 },
-        { "dma", LOAD, 64000, 1 },
-    };
-    pfc_err err = { 0 };
-
-    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
-        pfc_accel_run run = { .chip = &s.chip, .program = &s.program };
-        const char *limiter = NULL;
-
-        begin(PFC_ACCEL_F32);
-        s.chip.dma_setup = s.chip.hbm_latency = s.chip.vector_latency = 0;
-        s.chip.hbm_mbps = rows[i].mbps;
-        s.chip.dma_bytes = rows[i].dma_bytes;
-        add_step(rows[i].what);
-        cr_assert(eq(int, pfc_accel_limiter(&run, &limiter, &err), PFC_OK), "%s", err.msg);
-        cr_assert(eq(str, (char *)limiter, (char *)rows[i].want));
-    }
-    /* Of two that save the same 15 cycles the first of the list is named. */
-    begin(PFC_ACCEL_F32);
-    s.chip.dma_setup = 0;
-    s.chip.hbm_latency = 15; /* 8 cycles of the engine, 23 of the memory */
-    add_step(LOAD);
-    {
-        pfc_accel_run run = { .chip = &s.chip, .program = &s.program };
-        const char *limiter = NULL;
-
-        cr_assert(eq(u64, small_run(&s, PFC_ACCEL_IDEAL_HBM).v[PFC_ACCEL_CYCLES],
-                     small_run(&s, PFC_ACCEL_IDEAL_LATENCY).v[PFC_ACCEL_CYCLES]));
-        cr_assert(eq(int, pfc_accel_limiter(&run, &limiter, &err), PFC_OK), "%s", err.msg);
-        cr_assert(eq(str, (char *)limiter, "memory"));
-    }
-    begin(PFC_ACCEL_F32);
-    {
-        pfc_accel_run run = { .chip = &s.chip, .program = &s.program };
-        const char *limiter = NULL;
-
-        cr_assert(eq(int, pfc_accel_limiter(&run, &limiter, &err), PFC_OK), "%s", err.msg);
-        cr_assert(eq(str, (char *)limiter, "none"));
-    }
-}
-
-/* ---- laws ---- */
-
-/* Every cycle counter is bound by a law: one more of it contradicts the rest. */
-Test(exact, counters_that_contradict_each_other_are_refused)
-{
-    static const pfc_accel_counter bound[] = {
-        PFC_ACCEL_CYCLES,
-        PFC_ACCEL_TENSOR_BUSY,
-        PFC_ACCEL_TENSOR_PRELOAD,
-        PFC_ACCEL_TENSOR_STALL_DMA,
-        PFC_ACCEL_TENSOR_STALL_VECTOR,
-        PFC_ACCEL_TENSOR_STALL_DRAIN,
-        PFC_ACCEL_TENSOR_STALL_BANK,
-        PFC_ACCEL_TENSOR_IDLE,
-        PFC_ACCEL_VECTOR_BUSY,
-        PFC_ACCEL_VECTOR_STALL_DMA,
-        PFC_ACCEL_VECTOR_STALL_TENSOR,
-        PFC_ACCEL_VECTOR_STALL_CHAIN,
-        PFC_ACCEL_VECTOR_STALL_BANK,
-        PFC_ACCEL_VECTOR_IDLE,
-        PFC_ACCEL_DMA_BUSY,
-        PFC_ACCEL_DMA_STALL_HBM,
-        PFC_ACCEL_DMA_STALL_TENSOR,
-        PFC_ACCEL_DMA_STALL_VECTOR,
-        PFC_ACCEL_DMA_STALL_DMA,
-        PFC_ACCEL_DMA_IDLE,
-    };
-    pfc_accel_counters c;
-    pfc_err err = { 0 };
-
-    begin(PFC_ACCEL_INT8);
-    small_matmul(&s, 4, 3, 4);
-    c = small_run(&s, 0);
-    for (size_t i = 0; i < PFC_ARRAY_LEN(bound); i++) {
-        c.v[bound[i]]++;
-        cr_assert(eq(int, pfc_accel_counters_check(&c, &s.chip, &err), PFC_EBUG), "%s",
-                  pfc_accel_counter_name(bound[i]));
-        c.v[bound[i]]--;
-    }
-    cr_assert(eq(u64, c.v[PFC_ACCEL_MACS], c.v[PFC_ACCEL_MAC_SLOTS])); /* all cells at work */
-    cr_assert(eq(int, pfc_accel_counters_check(&c, &s.chip, &err), PFC_OK));
-    c.v[PFC_ACCEL_MACS]++;
-    cr_assert(eq(int, pfc_accel_counters_check(&c, &s.chip, &err), PFC_EBUG));
-}
-
-Test(exact, counters_are_added_one_by_one)
-{
-    pfc_accel_counters sum;
-    pfc_accel_counters more;
-
-    for (size_t i = 0; i < PFC_ACCEL_COUNTERS_LEN; i++) {
-        sum.v[i] = i;
-        more.v[i] = 1000 + 7 * i;
-    }
-    pfc_accel_counters_add(&sum, &more);
-    for (size_t i = 0; i < PFC_ACCEL_COUNTERS_LEN; i++)
-        cr_assert(eq(u64, sum.v[i], 1000 + 8 * i));
 }

@@ -1,0 +1,159 @@
+/* What binds a run, and the laws that its counters keep; small.h has the chip. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "tests/kernels/accel/small.h"
+
+static small s;
+
+static void begin(pfc_accel_dtype dtype)
+{
+    small_init(&s, dtype);
+}
+
+/* A load (53), a product (28), a store of its sums in another row (10 + 8 + 7 + 6 + 20 = 51). */
+Test(limiter, each_ideal_resource_takes_its_own_time_away)
+{
+    static const struct {
+        unsigned ideal;
+        uint64_t cycles;
+    } rows[] = {
+        { 0, 53 + 28 + 51 },
+        { PFC_ACCEL_IDEAL_TENSOR, 53 + 51 },
+        { PFC_ACCEL_IDEAL_VECTOR, 132 },
+        { PFC_ACCEL_IDEAL_HBM, (10 + 8 + 20) + 28 + (10 + 4 + 20) },
+        { PFC_ACCEL_IDEAL_DMA, 132 },
+        { PFC_ACCEL_IDEAL_LATENCY, 23 + 20 + 21 },
+        { PFC_ACCEL_IDEAL_BANKS, 132 },
+        { PFC_ACCEL_IDEAL_HBM | PFC_ACCEL_IDEAL_DMA, 30 + 28 + 30 },
+    };
+    pfc_accel_run run = { .chip = &s.chip, .program = &s.program };
+    const char *limiter = NULL;
+    pfc_err err = { 0 };
+
+    begin(PFC_ACCEL_INT8);
+    small_transfer(&s, PFC_ACCEL_OP_LOAD, 0, 1, 64, 64);
+    small_matmul(&s, 5, 4, 6);
+    small_wait(&s, 0);
+    small_transfer(&s, PFC_ACCEL_OP_STORE_ACC, 1, 2, 4, 16);
+    small_wait(&s, 1);
+    s.cmds[2].elem = 4;
+    s.cmds[2].offset = 8 * 64;
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++)
+        cr_assert(eq(u64, small_run(&s, rows[i].ideal).v[PFC_ACCEL_CYCLES], rows[i].cycles),
+                  "row %zu", i);
+    /* 68 cycles less without latencies, 32 without memory, 28 without the array */
+    cr_assert(eq(int, pfc_accel_limiter(&run, &limiter, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(str, (char *)limiter, "latency"));
+}
+
+/* Without latencies in the chip each of the others can be what binds. */
+Test(limiter, the_limiter_is_the_resource_that_saves_most)
+{
+    static const struct {
+        const char *want;
+        small_step what;
+        uint64_t mbps;      /* of the memory */
+        uint64_t dma_bytes; /* of an engine */
+    } rows[] = {
+        { "compute", SMALL_PRODUCT, 8000, 8 },
+        { "vector", SMALL_WEIGH, 8000, 8 },
+        { "memory", SMALL_LOAD, 1000, 8 },
+        { "dma", SMALL_LOAD, 64000, 1 },
+    };
+    pfc_err err = { 0 };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_accel_run run = { .chip = &s.chip, .program = &s.program };
+        const char *limiter = NULL;
+
+        begin(PFC_ACCEL_F32);
+        s.chip.dma_setup = s.chip.hbm_latency = s.chip.vector_latency = 0;
+        s.chip.hbm_mbps = rows[i].mbps;
+        s.chip.dma_bytes = rows[i].dma_bytes;
+        (void)small_add(&s, rows[i].what);
+        cr_assert(eq(int, pfc_accel_limiter(&run, &limiter, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(str, (char *)limiter, (char *)rows[i].want));
+    }
+    /* Of two that save the same 15 cycles the first of the list is named. */
+    begin(PFC_ACCEL_F32);
+    s.chip.dma_setup = 0;
+    s.chip.hbm_latency = 15; /* 8 cycles of the engine, 23 of the memory */
+    (void)small_add(&s, SMALL_LOAD);
+    {
+        pfc_accel_run run = { .chip = &s.chip, .program = &s.program };
+        const char *limiter = NULL;
+
+        cr_assert(eq(u64, small_run(&s, PFC_ACCEL_IDEAL_HBM).v[PFC_ACCEL_CYCLES],
+                     small_run(&s, PFC_ACCEL_IDEAL_LATENCY).v[PFC_ACCEL_CYCLES]));
+        cr_assert(eq(int, pfc_accel_limiter(&run, &limiter, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(str, (char *)limiter, "memory"));
+    }
+    begin(PFC_ACCEL_F32);
+    {
+        pfc_accel_run run = { .chip = &s.chip, .program = &s.program };
+        const char *limiter = NULL;
+
+        cr_assert(eq(int, pfc_accel_limiter(&run, &limiter, &err), PFC_OK), "%s", err.msg);
+        cr_assert(eq(str, (char *)limiter, "none"));
+    }
+}
+
+/* ---- laws ---- */
+
+/* Every cycle counter is bound by a law: one more of it contradicts the rest. */
+Test(limiter, counters_that_contradict_each_other_are_refused)
+{
+    static const pfc_accel_counter bound[] = {
+        PFC_ACCEL_CYCLES,
+        PFC_ACCEL_TENSOR_BUSY,
+        PFC_ACCEL_TENSOR_PRELOAD,
+        PFC_ACCEL_TENSOR_STALL_DMA,
+        PFC_ACCEL_TENSOR_STALL_VECTOR,
+        PFC_ACCEL_TENSOR_STALL_DRAIN,
+        PFC_ACCEL_TENSOR_STALL_BANK,
+        PFC_ACCEL_TENSOR_IDLE,
+        PFC_ACCEL_VECTOR_BUSY,
+        PFC_ACCEL_VECTOR_STALL_DMA,
+        PFC_ACCEL_VECTOR_STALL_TENSOR,
+        PFC_ACCEL_VECTOR_STALL_CHAIN,
+        PFC_ACCEL_VECTOR_STALL_BANK,
+        PFC_ACCEL_VECTOR_IDLE,
+        PFC_ACCEL_DMA_BUSY,
+        PFC_ACCEL_DMA_STALL_HBM,
+        PFC_ACCEL_DMA_STALL_TENSOR,
+        PFC_ACCEL_DMA_STALL_VECTOR,
+        PFC_ACCEL_DMA_STALL_DMA,
+        PFC_ACCEL_DMA_IDLE,
+    };
+    pfc_accel_counters c;
+    pfc_err err = { 0 };
+
+    begin(PFC_ACCEL_INT8);
+    small_matmul(&s, 4, 3, 4);
+    c = small_run(&s, 0);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(bound); i++) {
+        c.v[bound[i]]++;
+        cr_assert(eq(int, pfc_accel_counters_check(&c, &s.chip, &err), PFC_EBUG), "%s",
+                  pfc_accel_counter_name(bound[i]));
+        c.v[bound[i]]--;
+    }
+    cr_assert(eq(u64, c.v[PFC_ACCEL_MACS], c.v[PFC_ACCEL_MAC_SLOTS])); /* all cells at work */
+    cr_assert(eq(int, pfc_accel_counters_check(&c, &s.chip, &err), PFC_OK));
+    c.v[PFC_ACCEL_MACS]++;
+    cr_assert(eq(int, pfc_accel_counters_check(&c, &s.chip, &err), PFC_EBUG));
+}
+
+Test(limiter, counters_are_added_one_by_one)
+{
+    pfc_accel_counters sum;
+    pfc_accel_counters more;
+
+    for (size_t i = 0; i < PFC_ACCEL_COUNTERS_LEN; i++) {
+        sum.v[i] = i;
+        more.v[i] = 1000 + 7 * i;
+    }
+    pfc_accel_counters_add(&sum, &more);
+    for (size_t i = 0; i < PFC_ACCEL_COUNTERS_LEN; i++)
+        cr_assert(eq(u64, sum.v[i], 1000 + 8 * i));
+}
