@@ -177,6 +177,49 @@ Test(capacity, banks_are_ranges_of_addresses)
                   "row %zu", i);
 }
 
+/* 3 x 5 x 7 of f32: a product's operands have 84 and 140 bytes, rows 60, gamma and beta 20 each, an
+   output tile 84. Each operand ends with its bank, then reaches a byte into the next one. */
+Test(capacity, a_command_touches_the_banks_of_its_operands)
+{
+    static const struct {
+        pfc_accel_op op;
+        uint64_t a, b;
+        uint64_t mask;
+    } rows[] = {
+        { PFC_ACCEL_OP_LOAD, 1024 - 15, 0, 1 },
+        { PFC_ACCEL_OP_LOAD, 1024 - 14, 0, 3 },
+        { PFC_ACCEL_OP_STORE, 1024 - 15, 0, 1 },
+        { PFC_ACCEL_OP_STORE, 1024 - 14, 0, 3 },
+        { PFC_ACCEL_OP_STORE_ACC, 0, 0, 0 },
+        { PFC_ACCEL_OP_MATMUL, 1024 - 84, 3072 - 140, 1 | 4 },
+        { PFC_ACCEL_OP_MATMUL, 1024 - 83, 3072 - 140, 1 | 2 | 4 },
+        { PFC_ACCEL_OP_MATMUL, 1024 - 84, 3072 - 139, 1 | 4 | 8 },
+        { PFC_ACCEL_OP_SOFTMAX, 1024 - 60, 3072, 1 },
+        { PFC_ACCEL_OP_SOFTMAX, 1024 - 59, 3072, 3 },
+        { PFC_ACCEL_OP_RMSNORM, 1024 - 60, 3072 - 20, 1 | 4 },
+        { PFC_ACCEL_OP_RMSNORM, 1024 - 59, 3072 - 20, 1 | 2 | 4 },
+        { PFC_ACCEL_OP_RMSNORM, 1024 - 60, 3072 - 19, 1 | 4 | 8 },
+        { PFC_ACCEL_OP_LAYERNORM, 1024 - 60, 3072 - 40, 1 | 4 },
+        { PFC_ACCEL_OP_LAYERNORM, 1024 - 59, 3072 - 40, 1 | 2 | 4 },
+        { PFC_ACCEL_OP_LAYERNORM, 1024 - 60, 3072 - 39, 1 | 4 | 8 },
+        { PFC_ACCEL_OP_ATT_STEP, 1024 - 60, 3072, 1 },
+        { PFC_ACCEL_OP_ATT_STEP, 1024 - 59, 3072, 3 },
+        { PFC_ACCEL_OP_ATT_END, 1024 - 84, 3072, 1 },
+        { PFC_ACCEL_OP_ATT_END, 1024 - 83, 3072, 3 },
+    };
+    const pfc_accel_program program = { .dtype = PFC_ACCEL_F32 };
+    pfc_accel_chip chip = roomy();
+
+    chip.sram_bytes = 4096;
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        const pfc_accel_cmd cmd = {
+            .op = rows[i].op, .m = 3, .n = 5, .k = 7, .elem = 1, .a = rows[i].a, .b = rows[i].b
+        };
+
+        cr_assert(eq(u64, pfc_accel_cmd_banks(&chip, &program, &cmd), rows[i].mask), "row %zu", i);
+    }
+}
+
 /* ---- problems ---- */
 
 Test(capacity, every_parameter_is_held_to_its_range)
