@@ -6,7 +6,7 @@ import threading
 
 
 class Stub:
-    """Answers (method, path without query) from `answers`: a document, or (status, document)."""
+    """Answers (method, path without query) from `answers`: a document, (status, document), or a function that gives one."""
 
     def __init__(self, answers):
         self.answers, self.calls = answers, []
@@ -18,6 +18,7 @@ class Stub:
                 path = self.path.partition("?")[0]
                 outer.calls.append((self.command, self.path, json.loads(body) if body else None))
                 found = outer.answers.get((self.command, path))
+                found = found() if callable(found) else found
                 if found is None:
                     found = (404, {"error": {"code": "not_found", "message": f"no such path {path}"}})
                 status, document = found if isinstance(found, tuple) else (200, found)
