@@ -181,6 +181,7 @@ static pfc_code read_texts(const json_t *obj, const pfc_json_at *at, pfc_cmp_row
         code = pfc_json_string(obj, at, "direction", false, 16, &direction, err);
     row->higher_is_better = pfc_streq(direction, "higher");
     row->exact = json_is_true(json_object_get(obj, "exact"));
+    row->secondary = json_is_true(json_object_get(obj, "secondary"));
     if (!row->backend)
         row->backend = pfc_strdup("");
     if (!row->unit)

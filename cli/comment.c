@@ -8,13 +8,20 @@ enum { TABLE_ROWS = 20, FOLDED_ROWS = 300 };
 
 /* ---- the comment ---- */
 
+/* What the head of the comment counts and lists; a secondary metric decides nothing. */
+static bool is_change(const pfc_cmp_row *r)
+{
+    return !r->secondary && (r->verdict == PFC_CMP_REGRESSION || r->verdict == PFC_CMP_BROKEN);
+}
+
 static void put_verdict(pfc_buf *out, const pfc_cmp *cmp)
 {
     const size_t *n = cmp->count;
     double worst = 0;
 
     for (size_t i = 0; i < cmp->len; i++)
-        if (cmp->rows[i].verdict == PFC_CMP_REGRESSION && isfinite(cmp->rows[i].rel_change))
+        if (is_change(&cmp->rows[i]) && cmp->rows[i].verdict == PFC_CMP_REGRESSION &&
+            isfinite(cmp->rows[i].rel_change))
             worst = PFC_MAX(worst, fabs(cmp->rows[i].rel_change));
     if (n[PFC_CMP_BROKEN])
         pfc_buf_printf(out, "### \xE2\x9B\x94 %zu benchmark%s broken", n[PFC_CMP_BROKEN],
@@ -86,11 +93,6 @@ static void put_row(pfc_buf *out, const pfc_cmp_row *r)
 static const char table_head[] = "| benchmark | metric | backend | before | after | change | "
                                  "interval | verdict |\n"
                                  "| --- | --- | --- | ---: | ---: | ---: | --- | --- |\n";
-
-static bool is_change(const pfc_cmp_row *r)
-{
-    return r->verdict == PFC_CMP_REGRESSION || r->verdict == PFC_CMP_BROKEN;
-}
 
 /* A table of the rows that `wanted` says; at most max, the others are counted. */
 static void put_table(pfc_buf *out, const pfc_cmp *cmp, bool changes, size_t max)

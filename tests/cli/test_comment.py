@@ -187,6 +187,18 @@ class Comment(support.Case):
         self.assertIn("perfci compare " + "1" * 40 + " " + "2" * 40, done.stdout)
         self.assertEqual(self.github.calls, [])
 
+    def test_a_secondary_metric_decides_nothing_and_is_folded(self):
+        text = comparison(row("gemm/f32", "regression", 0.12), row("gemm/wall", "regression", 0.5, secondary=True),
+                          row("gemm/rss", "broken", 0, secondary=True))
+        done = self.expect(self.perfci("comment", "--dry-run", "--exit-status", text=text), 1)
+        head, folded = done.stdout.split("<details>")
+        self.assertIn("1 regression, the largest 12.0 %", head)
+        self.assertIn("2 others:", folded)
+        self.assertTrue("gemm/wall" not in head and "gemm/wall" in folded and "gemm/rss" in folded, done.stdout)
+        text = comparison(row("gemm/f32", "same", 0), row("gemm/wall", "regression", 0.5, secondary=True))
+        done = self.expect(self.perfci("comment", "--dry-run", "--exit-status", text=text), 0)
+        self.assertNotIn("regression", done.stdout.split("<details>")[0])
+
     def test_names_from_outside_cannot_become_markup(self):
         nasty = "x`|<script>alert(1)</script>\n@everyone [a](javascript:b) #12"
         text = comparison(row(nasty.replace("\n", " "), "regression", 0.5, backend=nasty.replace("\n", " ")))
