@@ -1,0 +1,99 @@
+"""Options with numbers: the smallest and the largest value that each takes, and the first ones beyond, which are refused."""
+
+import re
+
+import support
+
+MAX_I64 = 2**63 - 1
+MARGIN = ("1e-9", "10", "0.9e-9", "10.001")
+DURATION = ("0", "1e9", "-1", "1.0001e9")
+LIMIT = (1, 1000)
+# command, option, smallest and largest value, then the first ones beyond where they are not the next whole numbers
+LIMITS = [
+    *[(command, "--margin", *MARGIN) for command in ("compare", "check", "bisect", "nightly")],
+    *[(command, "--rounds", *LIMIT) for command in ("compare", "check")],
+    *[(command, "--seed", 0, MAX_I64) for command in ("compare", "check", "accel run")],
+    *[(command, "--repeats", *LIMIT) for command in ("run", "nightly")],
+    *[(command, "--limit", *LIMIT) for command in ("alerts", "events", "audit", "jobs", "series", "coverage")],
+    *[(command, option, *DURATION) for command, option in (
+        ("run", "--timeout"), ("run", "--wait-quiet"), ("compare", "--timeout"), ("compare", "--wait-quiet"), ("compare", "--max-time"),
+        ("check", "--timeout"), ("check", "--wait-quiet"), ("check", "--max-time"), ("bisect", "--timeout"), ("nightly", "--budget"),
+        ("nightly", "--wait"))],
+    ("bisect", "--confidence", "0.5", "0.999999", "0.499999", "0.9999991"), ("bisect", "--max-runs", 2, 100000),
+    ("bisect", "--noise", "0", "10", "-0.001", "10.001"), ("bisect", "--layout-noise", "0", "10", "-0.001", "10.001"),
+    ("bisect", "--delta", "-0.999", "1000", "-0.9991", "1000.1"), ("bisect", "--alert", 1, MAX_I64),
+    ("nightly", "--max-commits", 1, 250), ("coverage", "--commits", 1, 500), ("coverage", "--jobs", *LIMIT),
+    ("detect", "--min-change", "1e-9", "1e6", "0.9e-9", "1.0001e6"), ("detect", "--alpha", "1e-9", "0.5", "0.9e-9", "0.5001"),
+    ("comment", "--pr", 1, 2**31 - 1), ("suite", "--batch", 1, 1024), ("suite", "--sequence", 1, 65536), ("up", "--port", 0, 65535),
+    *[("accel run", f"--{name}", 0, 65536) for name in ("m", "n", "k", "h", "s", "d", "rows", "cols")],
+]
+# command, option, a value, how many of them are taken
+COUNTS = [
+    *[(command, "--backend", "b", 8) for command in ("run", "compare", "check", "nightly")], ("run", "--size", "f", 16),
+    ("bisect", "--paths", "g", 256), ("nightly", "--machine-class", "c", 8), ("token", "--scope", "read", 8),
+    *[(command, "--direction", "m=lower", 256) for command in ("run", "compare", "check", "nightly", "detect", "push", "import")],
+]
+# Metavariables of options that take a number; T is of durations, but of --dtype.
+NUMBERS = re.compile(r"--([a-z-]+)=[NRPAT]\b")
+NAMES = {"project", "dtype", "overlap"}
+
+
+class Limits(support.Case):
+    def say(self, command, *args):
+        """What is said of these arguments. They are read in order, so one that is accepted is followed by what is said of the last one."""
+        done = self.perfci(*command.split(), *args, "--color=limits", timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        return done.stderr.splitlines()[0].partition(": ")[2]
+
+    def taken(self, command, *args):
+        with self.subTest(command=command, args=args[-2:]):
+            self.assertEqual(self.say(command, *args), '--color: expected auto, always or never, got "limits"')
+
+    def refused(self, command, option, *args):
+        with self.subTest(command=command, option=option, args=args[-1:]):
+            self.assertRegex(self.say(command, *args), rf"^(--)?{option.lstrip('-')}: ")
+
+    def test_the_ends_are_taken_and_the_next_values_are_not(self):
+        for command, option, low, high, *beyond in LIMITS:
+            below, above = beyond or (low - 1, high + 1)
+            for value in low, high:
+                self.taken(command, f"{option}={value}")
+            for value in below, above, "many":
+                self.refused(command, option, f"{option}={value}")
+
+    def test_an_option_is_taken_so_often_and_not_once_more(self):
+        for command, option, value, most in COUNTS:
+            args = [f"{option}={value}"] * most
+            self.taken(command, *args)
+            self.refused(command, option, *args, f"{option}={value}")
+
+    def test_a_list_of_suites_has_a_limit(self):
+        for files, limit in ((64, False), (65, True)):
+            done = self.expect(self.perfci("suite", "check", "-q", *["none"] * files), 2)
+            self.assertEqual("at most 64 files at once" in done.stderr, limit, done.stderr)
+
+    def test_words_of_options_are_taken_as_they_are_written(self):
+        for command, option, words in (("compare", "--direction", ("m=lower", "m=higher", "a=b=lower")), ("import", "--better", ("lower", "higher")),
+                                       ("alerts", "--sort", ("new", "worth")), ("bisect", "--axis", ("toolchain", "dependency"))):
+            for word in words:
+                self.taken(command, f"{option}={word}")
+            for word in "up", words[0] + "x", words[0].upper(), "=lower", "lower=", "":
+                self.refused(command, option, f"{option}={word}")
+
+    def test_durations_have_the_units_that_are_said(self):
+        for text in "500ms", "90s", "90", "5m", "2h", "1d", "11574d":
+            self.taken("run", f"--timeout={text}")
+        for text in "5x", "s", "11575d", "1e10", "5 m", "1M":
+            self.refused("run", "--timeout", f"--timeout={text}")
+
+    def test_every_option_with_a_number_has_a_row(self):
+        rows = {(command, option) for command, option, *_ in LIMITS}
+        listed = self.perfci("--help").stdout.partition("Commands:\n")[2].partition("\n\n")[0]
+        for command in [line.split()[0] for line in listed.splitlines() if not line.split()[0] == "accel"] + ["accel run"]:
+            options = self.perfci(*command.split(), "--help").stdout.partition("Examples:")[0]
+            for name in set(NUMBERS.findall(options)) - NAMES:
+                self.assertIn((command, "--" + name), rows)
+
+
+if __name__ == "__main__":
+    support.main()
