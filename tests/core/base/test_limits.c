@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -298,6 +300,33 @@ Test(limits, ranges_of_characters_that_steer_a_terminal)
         cr_expect(eq(str, text, cases[i].steers ? "?" : (char *)cases[i].text), "%zu", i);
         free(text);
     }
+}
+
+/* Text up to the last byte of a page, behind which no byte can be read. */
+Test(limits, nothing_behind_a_text_is_read)
+{
+    static const char tail[] =
+        "a: [b]\n- - c: \xc3\xbc\n# \xe2\x82\xac d\xf0\x90\x80\x80 e\r\nf? -\t\x80";
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    cr_assert(ne(ptr, pages, MAP_FAILED));
+    cr_assert(eq(int, mprotect(pages + page, page, PROT_NONE), 0));
+    memset(pages, 'a', page);
+    for (size_t len = 0; len <= 40; len++)
+        cr_expect(pfc_is_utf8(pages + page - len, len));
+    for (size_t len = 1; len < sizeof(tail); len++) {
+        char *at = pages + page - len;
+        pfc_conf conf = { 0 };
+        int line = 0;
+
+        memcpy(at, tail, len);
+        (void)pfc_is_utf8(at, len);
+        (void)pfc_yaml_depth(at, len, 4, &line);
+        (void)!pfc_conf_parse(at, len, "f", &conf, NULL);
+        pfc_conf_clear(&conf);
+    }
+    munmap(pages, 2 * page);
 }
 
 /* ---- errors and buffers ---- */
