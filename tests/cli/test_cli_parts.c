@@ -16,6 +16,7 @@
 #include "cli/series_read.h"
 #include "cli/stack.h"
 #include "cli/take.h"
+#include "cli/turns.h"
 
 /* ---- series ---- */
 
@@ -399,6 +400,135 @@ Test(frame, values_are_shown_with_fitting_digits)
     cr_assert(eq(str, out, "?"));
     pfc_show_seconds(7384, out);
     cr_assert(eq(str, out, "2 h 3 min"));
+}
+
+/* Where the number of digits or the unit changes. */
+Test(frame, values_change_their_form_at_exact_limits)
+{
+    static const struct {
+        void (*show)(double, char[32]);
+        double v;
+        const char *text;
+    } cases[] = {
+        { pfc_show_value, 999999999, "999999999" },
+        { pfc_show_value, 1e9, "1e+09" },
+        { pfc_show_value, -1e9, "-1e+09" },
+        { pfc_show_value, 0.001, "0.001" },
+        { pfc_show_value, 0.00099996, "0.001" },
+        { pfc_show_value, 0.000999, "0.000999" },
+        { pfc_show_value, 0.0009991234, "0.0009991" },
+        { pfc_show_value, 0.0010001234, "0.0010001" },
+        { pfc_show_value, 9999.96, "10000" },
+        { pfc_show_value, 9999.4, "9999.4" },
+        { pfc_show_value, 10000.4, "10000" },
+        { pfc_show_value, 123456.6, "123457" },
+        { pfc_show_value, -5.25, "-5.25" },
+        { pfc_show_value, INFINITY, "?" },
+        { pfc_show_percent, 0, "+0.0 %" },
+        { pfc_show_percent, 0.001, "+0.1 %" },
+        { pfc_show_percent, 0.00099, "+0.099 %" },
+        { pfc_show_percent, -0.00099, "-0.099 %" },
+        { pfc_show_percent, -0.25, "-25.0 %" },
+        { pfc_show_percent, -INFINITY, "?" },
+        { pfc_show_seconds, 59.94, "59.9 s" },
+        { pfc_show_seconds, 60, "1 min 0 s" },
+        { pfc_show_seconds, 3599, "59 min 59 s" },
+        { pfc_show_seconds, 3600, "1 h 0 min" },
+        { pfc_show_seconds, 90061, "25 h 1 min" },
+        { pfc_show_seconds, NAN, "?" },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
+        char out[32];
+
+        cases[i].show(cases[i].v, out);
+        cr_expect(eq(str, out, (char *)cases[i].text), "%g", cases[i].v);
+    }
+}
+
+/* A third of the letters may be wrong, rounded down, and one more: "abc" is two edits from "abcde". */
+Test(frame, a_guess_is_at_most_a_third_of_the_letters_away)
+{
+    const char *const names[] = { "abcdef", NULL };
+    static const struct {
+        const char *typed;
+        bool near;
+    } cases[] = { { "abcdef", true },  { "abcdxy", true },    { "abcxyz", true },
+                  { "abxyzw", false }, { "badcfe", true },    { "abcd", true },
+                  { "abc", false },    { "abcdefghi", true }, { "abcdefghij", true } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++)
+        cr_expect(eq(int, pfc_cli_nearest(cases[i].typed, names) != NULL, cases[i].near), "%s",
+                  cases[i].typed);
+}
+
+/* What is shown of a word of a shell is one word there, whatever it holds. */
+Test(frame, words_of_a_shell_are_quoted_when_they_must_be)
+{
+    static const char *const cases[][2] = { { "a-b_c.d/e,f:g@h%i+j0", "a-b_c.d/e,f:g@h%i+j0" },
+                                            { "", "''" },
+                                            { "a b", "'a b'" },
+                                            { "a'b", "'a'\\''b'" },
+                                            { "$x", "'$x'" },
+                                            { "v1^", "'v1^'" },
+                                            { "a=b", "'a=b'" } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
+        char *text;
+        pfc_buf out;
+
+        pfc_buf_init(&out, 64);
+        pfc_shell_word(&out, cases[i][0]);
+        text = pfc_buf_take(&out);
+        cr_expect(eq(str, text, (char *)cases[i][1]));
+        free(text);
+    }
+}
+
+/* ---- what stands in turns ---- */
+
+static pfc_run *turn_of(char side, const char *session, const char *order, size_t blocks)
+{
+    pfc_run *run = run_of("x", 100, false);
+
+    run->measurements[0].blocks_len = blocks;
+    pfc_turns_mark(run, side, session, order);
+    return run;
+}
+
+Test(turns, both_sides_of_one_whole_session_and_nothing_else_are_in_turns)
+{
+    static const struct {
+        char sides[2];
+        const char *sessions[2], *orders[2];
+        size_t blocks[2];
+        int found; /* 0 no, 1 as it is, 2 swapped */
+    } cases[] = {
+        { { 'a', 'b' }, { "s", "s" }, { "abba", "abba" }, { 2, 2 }, 1 },
+        { { 'b', 'a' }, { "s", "s" }, { "abba", "abba" }, { 2, 2 }, 2 },
+        { { 'a', 'b' }, { "s", "s" }, { "aab", "aab" }, { 2, 1 }, 1 },
+        { { 'b', 'a' }, { "s", "s" }, { "aab", "aab" }, { 1, 2 }, 2 },
+        { { 'a', 'b' }, { "s", "s" }, { "aab", "aab" }, { 1, 2 }, 0 },
+        { { 'a', 'a' }, { "s", "s" }, { "abba", "abba" }, { 2, 2 }, 0 },
+        { { 'a', 'b' }, { "s", "t" }, { "abba", "abba" }, { 2, 2 }, 0 },
+        { { 'a', 'b' }, { "s", "s" }, { "abba", "baab" }, { 2, 2 }, 0 },
+        { { 'a', 'b' }, { "s", "s" }, { "abba", "abba" }, { 1, 2 }, 0 },
+        { { 'a', 'b' }, { "s", "s" }, { "abba", "abba" }, { 2, 3 }, 0 },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(cases); i++) {
+        pfc_run *runs[2];
+        bool swapped = false;
+        const char *order;
+
+        for (int k = 0; k < 2; k++)
+            runs[k] = turn_of(cases[i].sides[k], cases[i].sessions[k], cases[i].orders[k],
+                              cases[i].blocks[k]);
+        order = pfc_turns_order(&runs[0]->measurements[0], &runs[1]->measurements[0], &swapped);
+        cr_expect(eq(int, order ? 1 + swapped : 0, cases[i].found), "%zu", i);
+        pfc_run_free(runs[0]);
+        pfc_run_free(runs[1]);
+    }
 }
 
 Test(stack, only_the_very_process_counts_as_the_member)

@@ -5,6 +5,7 @@ import json
 import re
 
 import support
+import test_nightly
 from stub import Stub
 from test_exit_statuses import DROP, ID, LOST, NEW_STEP, STEP, Statuses, comparison, run_document, series
 
@@ -223,6 +224,20 @@ class Night(Statuses):
         self.assertNotIn("30.0 %", text)
         doc = json.loads(self.shown("--json", verdict="faster", alerts=self.ALERTS))
         self.assertEqual((doc["regressions"], len(doc["alerts"]), doc["commits"][-1]["verdict"]), (1, 3, "faster"))
+
+
+class Judged(test_nightly.Night):
+    def test_verdicts_of_a_service_without_sessions_follow_the_direction(self):
+        for better, values, words in (("lower", (105, 100), ["slower", "faster"]), ("higher", (105, 100), ["faster", "slower"])):
+            service = self.serve(sessions=False)
+            self.write("repo/perfci.yaml", test_nightly.CONFIG + f"better: {better}\n")
+            self.began(service)
+            new = [self.commit(v) for v in values]
+            report = self.night(service, "--budget", "10m", status=1)
+            self.assertEqual(self.words(report), list(zip(new, words)), better)
+            for commit, change in zip(report["commits"], (0.05, -0.048)):
+                self.assertAlmostEqual(commit["worst"]["rel_change"], change, delta=0.006)
+                self.assertTrue(commit["worst"]["rel_low"] <= commit["worst"]["rel_change"] <= commit["worst"]["rel_high"])
 
 
 class Searches(Statuses):

@@ -197,10 +197,10 @@ class Statuses(support.Case):
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
 
     @contextlib.contextmanager
-    def stack(self, *names):
+    def stack(self, *names, **more):
         """A data folder whose members run, as far as `status` and `up` can tell."""
         sleepers = [subprocess.Popen(["sleep", "600"]) for _ in names]
-        record = {"url": self.stub.url, "port": int(self.stub.url.rsplit(":", 1)[1])}
+        record = {"url": self.stub.url, "port": int(self.stub.url.rsplit(":", 1)[1]), **more}
         try:
             for name, p in zip(names, sleepers):
                 support.wait_for(lambda p=p: os.path.basename(os.readlink(f"/proc/{p.pid}/exe")) != os.path.basename(sys.executable), "sleep")
@@ -214,8 +214,8 @@ class Statuses(support.Case):
                 p.kill()
                 p.wait()
 
-    def with_stack(self, names, *args):
-        with self.stack(*names) as data:
+    def with_stack(self, names, *args, **more):
+        with self.stack(*names, **more) as data:
             return self.perfci(*args, "--data", data)
 
     def full_output(self, *args):
@@ -267,6 +267,8 @@ ROWS = [
     ("down", 2, "a record that cannot be read", lambda t: t.plain("down", "--data", os.path.dirname(t.write("data/stack.json", "{")))),
     ("status", 0, "the service answers", lambda t: t.with_stack(["postgres", "server"], "status")),
     ("status", 5, "nothing was ever started", lambda t: t.plain("status", "--data", t.path("new"))),
+    ("status", 5, "its PostgreSQL is gone", lambda t: t.with_stack(["server"], "status", cluster=t.path("data/pg"))),
+    ("status", 0, "a server with a database of its own", lambda t: t.with_stack(["server"], "status")),
     ("status", 5, "the server is gone", lambda t: t.with_stack(["postgres"], "status")),
     ("status", 5, "the server is not ready", lambda t: t.refused(("GET", "/readyz"), status=503) and t.with_stack(["server"], "status")),
     ("status", 2, "a record that cannot be read", lambda t: t.plain("status", "--data", os.path.dirname(t.write("data/stack.json", "{")))),
