@@ -211,6 +211,22 @@ class Comment(support.Case):
         for bad in ("<script", "@everyone", "[a](", " #12"):
             self.assertNotIn(bad, rest)
 
+    def test_twenty_rows_stand_first_and_three_hundred_are_folded(self):
+        for kind, most in (("regression", 20), ("same", 300)):
+            for count, left in ((most, 0), (most + 2, 2)):
+                out = self.expect(self.perfci("comment", "--dry-run", text=comparison(*[row(f"b{i}", kind, 0.1) for i in range(count)])), 0).stdout
+                self.assertEqual((out.count("| `b"), f"\n{left} more not shown." in out), (most, left > 0), count)
+
+    def test_only_what_is_safe_in_a_path_and_a_link_is_taken(self):
+        for repo, status in (("me/kernels", 5), ("a.b-c_d/E9", 5), ("a/" + "b" * 198, 5), ("a/" + "b" * 199, 2), ("a", 2), ("/b", 2), ("a/", 2), ("a/b/c", 2),
+                             ("a/..", 2), ("a/b..c", 2), ("a/b?c", 2), ("a/b%2e", 2)):
+            self.github.status = 500
+            self.expect(self.perfci("comment", "--repo", repo, "--pr", "7", "--api-url", self.github.url, "--token-file", self.token, text=FINE), status)
+        for link, status in (("http://x/~a!", 0), ("https://x/" + "a" * 1989, 0), ("https://x/" + "a" * 1990, 2), ("ftp://x", 2), ("x", 2), ("https://x/ y", 2),
+                             ("https://x/\x7f", 2), ("https://x/é", 2), *[(f"https://x/{c}", 2) for c in "<>\"`\\"]):
+            done = self.expect(self.perfci("comment", "--dry-run", "--link", link, text=FINE), status)
+            self.assertEqual(f"· <{link}>" in done.stdout, status == 0)
+
     def test_a_large_comparison_stays_under_the_limit(self):
         rows = [row(f"benchmark/{i}/" + "n" * 150, "regression" if i % 2 else "same", 0.1) for i in range(2000)]
         out = self.expect(self.perfci("comment", "--dry-run", text=comparison(*rows)), 0).stdout

@@ -136,6 +136,16 @@ class Compare(Statuses):
             self.expect(self.perfci("compare", "base", "slow", *(["--direction", f"score={flag}"] if flag else []), cwd=repo), status)
 
 
+    def test_the_direction_that_is_assumed_or_stated_is_printed(self):
+        for metric, more, said in (("latency", "", ""), ("score", "", ", lower is better"), ("score", "better: higher\n", ", higher is better"),
+                                   ("score", "better: lower\n", ""), ("ops_per_second", "", "")):
+            self.repo()
+            self.write("repo/perfci.yaml", f"measure: cat value\nmetric: {metric}\n{more}")
+            done = self.expect(self.perfci("run", "--repeats", "1", cwd=self.made), 0)
+            line, = [line for line in done.stderr.splitlines() if line.startswith("config: ")]
+            self.assertTrue(line.endswith(f"metric: {metric}{said}"), line)
+
+
 class Detect(Statuses):
     def found(self, text, *args):
         return [[(c["index"], c["direction"], c["status"]) for c in json.loads(line)["changes"]]
@@ -172,6 +182,24 @@ class Detect(Statuses):
             text = self.expect(self.perfci("detect", "--explain", text=json.dumps({"id": "s", "points": [{"v": v} for v in values]})), 0).stdout
             self.assertRegex(text, rf"20 dropped: a single point [\d.]+ times the noise {word} its level")
 
+    def test_the_newest_point_is_likely_a_change_where_changes_were_and_a_spike_where_spikes_were(self):
+        def level(n, v):
+            return [v * (1 + 0.002 * ((i * 7919) % 11 - 5) / 5) for i in range(n)]
+
+        steps = [v for k in range(6) for v in level(25, 1.08 if k % 2 else 1)]
+        spikes = [1.3 if 10 <= i < 90 and i % 8 == 2 else 1 + i % 5 / 1000 for i in range(100)]
+        for values, word in ((steps + [1.2], "change"), (spikes + [1.3], "spike")):
+            text = self.perfci("detect", "--explain", text=json.dumps({"id": "s", "points": [{"v": v} for v in values]})).stdout
+            self.assertRegex(text, rf"watching: the newest 1 point may be a new level, too few to tell; \d+ to 1 for a {word}, by what")
+
+    def test_five_spikes_are_named_and_the_others_are_counted(self):
+        for count, more in ((5, ""), (6, "and 1 more single points like it"), (7, "and 2 more single points like it")):
+            values = [1 + i % 5 / 1000 for i in range(100)]
+            for k in range(count):
+                values[10 + 10 * k] = 1.5
+            text = self.perfci("detect", "--explain", text=json.dumps({"id": "s", "points": [{"v": v} for v in values]})).stdout
+            self.assertEqual((text.count("times the noise above its level"), more in text, "like it" in text), (5, True, bool(more)), text)
+
     def test_a_plot_has_large_values_above_and_marks_changes(self):
         for values, top in ((STEP, 1.5), (DROP, 1)):
             lines = self.perfci("detect", "--plot", text=series(values)).stdout.splitlines()[1:]
@@ -194,7 +222,17 @@ class Night(Statuses):
         self.extra = args
         return self.night(**kinds).stdout
 
+    others = None  # what the service has of a second class of machines, and its verdict
+
     def perfci(self, *args, **kinds):
+        if self.others:
+            answers, (more, verdict) = self.stub.answers, self.others
+            judged = answers[("GET", "/api/v1/projects/p/sessions/" + "e" * 32)]
+            listed = [{"sessions": []}, {"sessions": [{**judged, "id": c * 32, "commits": [{**c_, "verdict": None} for c_ in judged["commits"]]} for c in "ef"]}]
+            answers.update(more)
+            answers[("GET", "/api/v1/projects/p/sessions")] = lambda: listed.pop(0) if len(listed) > 1 else listed[0]
+            answers[("GET", "/api/v1/projects/p/sessions/" + "f" * 32)] = {
+                **judged, "id": "f" * 32, "commits": [judged["commits"][0], {**judged["commits"][1], "verdict": verdict}]}
         return super().perfci(*args, *(self.extra if args and args[0] == "nightly" else ()), **kinds)
 
     def test_verdicts_have_words_colours_and_counts(self):
@@ -209,6 +247,15 @@ class Night(Statuses):
         self.assertIn("1 of 2 new commits measured", text)
         text = self.shown("--color=always", status="not_measured")
         self.assertIn(YELLOW + "not measured" + END, text)
+
+    def test_the_worse_verdict_of_two_classes_of_machines_counts(self):
+        for first, second, counts in (("same", "faster", "faster"), ("faster", "same", "faster"), ("faster", "undecided", "undecided"),
+                                      ("undecided", "faster", "undecided"), ("undecided", "slower", "slower"), ("slower", "undecided", "slower")):
+            ids = iter((5, 6))
+            others = {("POST", "/api/v1/jobs"): lambda ids=ids: {"id": next(ids)}, ("GET", "/api/v1/jobs/6"): {"id": 6, "state": "done", "session": "f" * 32, "run_ids": []}}
+            self.others = (others, second)
+            doc = json.loads(self.shown("--json", "--machine-class", "x", "--machine-class", "y", verdict=first))
+            self.assertEqual(doc["commits"][-1]["verdict"], counts, (first, second))
 
     def test_alerts_have_colours_and_are_counted_by_their_direction(self):
         text = self.shown("--color=always", verdict="same", alerts=self.ALERTS)

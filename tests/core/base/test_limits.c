@@ -514,6 +514,17 @@ Test(limits, yaml_is_as_deep_as_it_may_be_and_no_deeper)
     }
 }
 
+Test(limits, the_line_that_passes_the_depth_is_named_however_deep_it_goes_on)
+{
+    static const char text[] = "a:\n  b:\n    c:\n      d: 1\n";
+    int line = 0;
+
+    for (size_t limit = 1; limit < 4; limit++) {
+        cr_expect(eq(sz, pfc_yaml_depth(text, strlen(text), limit, &line), 4));
+        cr_expect(eq(int, line, (int)limit + 1));
+    }
+}
+
 Test(limits, values_of_yaml_have_both_ends)
 {
     static const char text[] = "a: 12345\nb: 1.5\nc: true\nd: false\ne: \"\"\n";
