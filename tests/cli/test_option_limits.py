@@ -72,6 +72,12 @@ class Limits(support.Case):
             done = self.expect(self.perfci("suite", "check", "-q", *["none"] * files), 2)
             self.assertEqual("at most 64 files at once" in done.stderr, limit, done.stderr)
 
+    def test_an_id_in_a_list_of_commits_has_a_length(self):
+        for length, taken in ((64, True), (65, False)):
+            ids = self.write("ids", f"first\n{'c' * length}\n")
+            done = self.expect(self.perfci("bisect", "--commits", ids, "--no-checkout", "--measure", "echo 1", "--dry-run"), 0 if taken else 2)
+            self.assertEqual("line 2: expected an id of at most 64 printable characters" in done.stderr, not taken, done.stderr)
+
     def test_words_of_options_are_taken_as_they_are_written(self):
         for command, option, words in (("compare", "--direction", ("m=lower", "m=higher", "a=b=lower")), ("import", "--better", ("lower", "higher")),
                                        ("alerts", "--sort", ("new", "worth")), ("bisect", "--axis", ("toolchain", "dependency"))):
