@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/usage.h"
+#include "cli/output/usage.h"
 #include "core/base/parse.h"
 
 enum { KEY_JSON = 0x7001, KEY_CSV, KEY_COLOR };

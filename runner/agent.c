@@ -15,7 +15,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "runner/agent_priv.h"
-#include "runner/priv.h"
+#include "runner/workspace_priv.h"
 
 #define DEFAULT_POLL_S 20.0
 #define COMPLETE_TRIES 5

@@ -8,7 +8,7 @@
 #include "core/base/log.h"
 #include "runner/agent_priv.h"
 #include "runner/canary.h"
-#include "runner/priv.h"
+#include "runner/workspace_priv.h"
 
 #define MEASURE_TRIES   3
 #define COMMAND_REPEATS 5 /* launches of a measuring command: each is a block of its own */

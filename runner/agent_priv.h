@@ -7,7 +7,7 @@
 #include "core/base/hash.h"
 #include "core/base/rng.h"
 #include "runner/agent.h"
-#include "runner/built.h"
+#include "runner/build_products.h"
 #include "runner/job.h"
 #include "runner/spool.h"
 #include "runner/workspace.h"

@@ -1,5 +1,5 @@
 /*
- * Builds measured together in blocks: prepares them, visits them in the order that core/analysis/design.h
+ * Builds measured together in blocks: prepares them, visits them in the order that core/blocks/design.h
  * asks for, and makes a run document of each. Used by `perfci nightly`, `compare` and `check`, and by the
  * agent for jobs that name several commits.
  *
@@ -11,9 +11,9 @@
 #ifndef PFC_RUNNER_BLOCKS_H
 #define PFC_RUNNER_BLOCKS_H
 
-#include "core/analysis/design.h"
+#include "core/blocks/design.h"
 #include "core/base/conf.h"
-#include "runner/built.h"
+#include "runner/build_products.h"
 #include "runner/workspace.h"
 
 /** What to measure. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/analysis/suspects.h"
+#include "core/suspects/suspects.h"
 #include "runner/blocks_priv.h"
 
 static void set_broken(pfc_block_commit *c, const char *reason)

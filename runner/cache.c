@@ -10,7 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fs.h"
-#include "runner/priv.h"
+#include "runner/workspace_priv.h"
 
 #define MAX_ENTRIES 100000 /* of a folder that only we write to */
 

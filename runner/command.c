@@ -7,7 +7,7 @@
 
 #include "core/base/parse.h"
 #include "core/base/proc_memory.h"
-#include "runner/priv.h"
+#include "runner/workspace_priv.h"
 
 extern char **environ;
 

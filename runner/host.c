@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "core/machine/describe.h"
-#include "runner/priv.h"
+#include "runner/workspace_priv.h"
 
 /* Takes what `found` has where nothing is given and *field is empty. */
 static void fill(char **field, const char *given, char **found)

@@ -11,7 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/rng.h"
 #include "core/import/import.h"
-#include "runner/priv.h"
+#include "runner/workspace_priv.h"
 
 #define BENCH_REFUSES     2
 #define BENCH_WRONG       4

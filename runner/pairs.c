@@ -8,7 +8,7 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/log.h"
-#include "runner/priv.h"
+#include "runner/workspace_priv.h"
 
 #define TIMEOUT_FACTOR 10.0 /* the limit is of one measurement; pairs are about ten a side */
 #define MAX_DOCUMENT   (2u * PFC_WIRE_MAX_BODY_BYTES)

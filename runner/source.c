@@ -11,7 +11,7 @@
 
 #include "core/base/fs.h"
 #include "core/base/hash.h"
-#include "runner/priv.h"
+#include "runner/workspace_priv.h"
 
 #define MAX_SOURCE 2048
 

@@ -21,7 +21,7 @@
 #include "core/base/fs.h"
 #include "core/base/hash.h"
 #include "core/base/log.h"
-#include "runner/priv.h"
+#include "runner/workspace_priv.h"
 
 #define MAX_LOG_BYTES   (16u * 1024 * 1024)
 #define MAX_STATE_BYTES 4096

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "core/stats/dist.h"
-#include "core/stats/family.h"
+#include "core/stats/comparison_family.h"
 #include "core/stats/ranktest.h"
 #include "core/stats/sort.h"
 #include "core/stats/stats.h"

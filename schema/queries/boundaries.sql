@@ -1,4 +1,4 @@
--- Steps that a change of toolchain or harness explains (server/services/boundary.c).
+-- Steps that a change of toolchain or harness explains (server/services/detect/toolchain_change.c).
 
 -- name: boundaries_due
 -- $1 project_id, $2 branch, $3 limit  -> of every group and machine class with alerts to be asked, the sharpest:

@@ -1,4 +1,4 @@
--- Sessions, judged: see server/services/session_judge.h.
+-- Sessions, judged: see server/services/sessions/judge.h.
 
 -- name: session_builds
 -- $1 project_id, $2 session, $3 limit  -> commit_id, commit, position, whether it is the base or the anchor, session,

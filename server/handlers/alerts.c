@@ -3,8 +3,8 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
-#include "server/services/effects.h"
-#include "server/services/kinds.h"
+#include "server/services/alerts/effects.h"
+#include "server/services/alerts/kinds.h"
 
 /* Alerts that may have one cause; null until the detector has grouped this one. */
 static json_t *encode_group(const pfc_alert *a)

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/analysis/confirm.h"
+#include "core/bisect/confirm.h"
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 

@@ -1,5 +1,5 @@
 /* What was measured at which commits, and what is missing. */
-#include "server/services/coverage.h"
+#include "server/services/history/coverage.h"
 
 #include "server/handlers/handlers.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/base/clock.h"
-#include "core/stats/power.h"
+#include "core/changepoint/power.h"
 #include "server/handlers/handlers.h"
 
 json_t *pfc_encode_time(double unix_s)

@@ -1,5 +1,5 @@
 /* Machines that moved: the list, one, and a person's word on a step. */
-#include "server/services/environment.h"
+#include "server/services/alerts/environment.h"
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"

@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 
 #include "server/http/http.h"
-#include "server/services/pulse.h"
-#include "server/services/withheld.h"
+#include "server/services/thread_health.h"
+#include "server/services/alerts/withheld.h"
 
 /* Who asks the database for what anybody may ask the server for, as often as they like: one request at a time,
  * and at most once a second. The others get what was known. */

@@ -6,8 +6,8 @@
 #include "core/base/conf.h"
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
-#include "server/services/project_delete.h"
-#include "server/services/standing.h"
+#include "server/services/access/project_delete.h"
+#include "server/services/history/project_summary.h"
 
 #define DELETE_BUDGET_S 5.0 /* of one call; the client calls again for the rest */
 

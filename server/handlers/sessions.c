@@ -3,8 +3,8 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
-#include "server/services/session_changes.h"
-#include "server/services/session_report.h"
+#include "server/services/sessions/changes.h"
+#include "server/services/sessions/report.h"
 
 /* POST /api/v1/projects/{p}/sessions   body: schema/json/session.schema.json */
 PFC_HANDLER(sessions_post)

@@ -4,7 +4,7 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
-#include "server/services/kinds.h"
+#include "server/services/alerts/kinds.h"
 
 static json_t *encode_reasons(const pfc_suspect *s)
 {

@@ -228,7 +228,7 @@ void httpd_conn_rests(pfc_httpd *http, httpd_conn *conn, int64_t now_ns);
 /** Starts the clock of those that have begun another request. libmicrohttpd says nothing of it before its
  *  first line is whole. */
 void httpd_conns_listen(pfc_httpd *http, int64_t now_ns);
-/** Wakes the threads of libmicrohttpd that left requests lying since the last call (nudge.c). */
+/** Wakes the threads of libmicrohttpd that left requests lying since the last call (epoll_wake.c). */
 void httpd_conns_nudge(pfc_httpd *http);
 /** Ends sockets past their deadline, or all of them. */
 void httpd_conns_reap(pfc_httpd *http, int64_t now_ns, bool all);
@@ -241,7 +241,7 @@ enum MHD_Result httpd_on_access(void *cls, struct MHD_Connection *mhd, const cha
 void httpd_on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
                         enum MHD_RequestTerminationCode how);
 
-/* door.c */
+/* accept.c */
 /** Accepts on `listener` (its own from then on) until it is closed; ops: for operations, plain HTTP. */
 pfc_code httpd_door_open(pfc_httpd *http, int listener, bool ops, httpd_door **out,
                          pfc_err *err) PFC_MUSTCHECK;
@@ -366,7 +366,7 @@ void httpd_reply_clear(pfc_reply *reply);
 /** Hands the reply to libmicrohttpd, which takes its body. */
 enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close);
 
-/* hub.c */
+/* event_streams.c */
 void httpd_hub_init(httpd_hub *hub);
 void httpd_hub_clear(httpd_hub *hub);
 /** The count of all news so far. */

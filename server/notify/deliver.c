@@ -12,7 +12,7 @@
 #include "core/base/parse.h"
 #include "core/forge/forge.h"
 #include "server/notify/internal.h"
-#include "server/services/queue.h"
+#include "server/services/queue/queue.h"
 
 #define FILE_MAX_      (256u * 1024)
 #define NEWS_DAYS      7 /* what lay longer when a first receiver is set up is no news */

@@ -242,7 +242,7 @@ pfc_code pfc_alert_commits_list(pfc_db *db, int64_t alert_id, pfc_alert_commits 
 
 /* A machine that moved. Kind "canary": from the first run whose canary moved to the next sound one; what
  * was measured is kept out of detection. Kind "step": most of what it measures became slower at one
- * place, and no commit's fault; what it explains are alerts (server/services/shift.h). */
+ * place, and no commit's fault; what it explains are alerts (server/services/alerts/machine_shift.h). */
 typedef struct pfc_environment_event {
     int64_t id;
     int64_t project_id;

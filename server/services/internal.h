@@ -26,7 +26,7 @@ bool pfc_cache_token(pfc_cache *cache, const char *hash, pfc_principal *out, uin
 void pfc_cache_keep_token(pfc_cache *cache, const char *hash, const pfc_principal *who,
                           double valid_s, uint64_t generation);
 
-/* ---- positions along a branch (line.c: pure; commits.c and newcomers.c: stored) ---- */
+/* ---- positions along a branch (history/branch_positions.c: pure; commits.c and history/commits_without_parents.c: stored) ---- */
 
 typedef struct pfc_line_commit {
     const char *sha;
@@ -83,7 +83,7 @@ pfc_code pfc_branch_recompute(pfc_tx *tx, int64_t project_id, const char *branch
 pfc_code pfc_commit_ensure(pfc_tx *tx, int64_t project_id, const char *branch, const char *sha,
                            double time, int64_t *id, pfc_err *err) PFC_MUSTCHECK;
 
-/* ---- points of a long series (packed.c) ---- */
+/* ---- points of a long series (history/packed_points.c) ---- */
 
 typedef struct pfc_packed_point {
     int64_t position, run_id;
@@ -273,7 +273,7 @@ size_t pfc_clusters_make(pfc_clustered *const *items, size_t n);
 /** Where cluster k most likely is: the place of its sharpest member. */
 int64_t pfc_cluster_position(pfc_clustered *const *items, size_t n, size_t k);
 /** The clusters' numbers in the order of their places: a commit's level depends on what stands at
- *  earlier ones (core/stats/fdr.h). The caller frees it. */
+ *  earlier ones (core/changepoint/fdr.h). The caller frees it. */
 size_t *pfc_clusters_in_order(pfc_clustered *const *items, size_t n, size_t clusters);
 /** Benjamini-Hochberg at `level` in cluster k, over the `measured` series that were looked at there:
  *  those that did not change count with p = 1. */

@@ -9,12 +9,12 @@
 #ifndef PFC_SERVER_SERVICES_SERVICES_H
 #define PFC_SERVER_SERVICES_SERVICES_H
 
-#include "core/analysis/suspects.h"
+#include "core/suspects/suspects.h"
 #include "core/stats/stats.h"
 #include "core/wire/detector.h"
 #include "core/wire/wire.h"
 #include "server/repo/repo.h"
-#include "server/services/queue.h"
+#include "server/services/queue/queue.h"
 
 /* ---- projects ---- */
 
@@ -256,7 +256,7 @@ typedef struct pfc_compare_row {
     bool higher_is_better, exact;
     pfc_side_summary a, b;
     pfc_compare_result result; /* when the verdict is DIFFERENT, `regression` says which way; the
-                                  verdict is the one among all rows (core/stats/family.h) */
+                                  verdict is the one among all rows (core/stats/comparison_family.h) */
     double p_adjusted;         /* NAN: no test was made */
     double margin_rel;         /* the project's for this series, else the comparison's */
     double more_runs; /* a side, that are likely to decide it; NAN: decided, or no number does */
@@ -396,10 +396,10 @@ pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
 #define PFC_BISECTION_PARALLEL    4 /* jobs at a time, when that many runners are there */
 
 typedef struct pfc_bisection_options {
-    double confidence, noise_rel, layout_noise_rel, delta_rel; /* 0: as core/analysis/bisect.h */
+    double confidence, noise_rel, layout_noise_rel, delta_rel; /* 0: as core/bisect/bisect.h */
     double
         margin_rel; /* change to worse that does not matter; 0: half of the alert's change, of delta_rel, or as
-                          core/analysis/finding.h */
+                          core/bisect/finding.h */
     bool relink;
     int64_t max_runs;   /* 0: the planner's */
     int priority;       /* of the jobs, 0..100 */

@@ -9,7 +9,7 @@
 
 #include "server/notify/notify.h"
 #include "server/repo/db.h"
-#include "server/services/pulse.h"
+#include "server/services/thread_health.h"
 
 typedef struct pfc_workers pfc_workers;
 

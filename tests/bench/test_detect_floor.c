@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "bench/detect/score.h"
+#include "bench/studies/changepoint/score.h"
 
 static pfc_corpus corpus;
 static pfc_answer *answers;

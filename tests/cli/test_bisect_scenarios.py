@@ -1,6 +1,6 @@
 """Made histories with known culprits, in short: the planner over all kinds, the command line over some. Seeds are fixed.
 
-The whole of it, with more sessions and the rivals beside: perfci-bisect-bench and bench/bisect/drive.sh (bench/RESULTS.md)."""
+The whole of it, with more sessions and the rivals beside: perfci-bisect-bench and bench/studies/bisect/drive.sh (bench/RESULTS.md)."""
 
 import collections
 import importlib.util
@@ -14,7 +14,7 @@ import unittest
 
 import support
 
-MAKE = os.path.join(support.ROOT, "bench/bisect/make_scenarios.py")
+MAKE = os.path.join(support.ROOT, "bench/studies/bisect/make_scenarios.py")
 BENCH = os.path.join(support.BIN, "perfci-bisect-bench")
 SEED = "suite-1"
 SESSIONS = 3
@@ -37,10 +37,10 @@ def right(doc, truth):
 
 
 class Bound(unittest.TestCase):
-    """bench/bisect/bound.py, whose figures stand beside what the planner takes."""
+    """bench/studies/bisect/bound.py, whose figures stand beside what the planner takes."""
 
     def setUp(self):
-        spec = importlib.util.spec_from_file_location("bound", os.path.join(support.ROOT, "bench/bisect/bound.py"))
+        spec = importlib.util.spec_from_file_location("bound", os.path.join(support.ROOT, "bench/studies/bisect/bound.py"))
         self.bound = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(self.bound)
 

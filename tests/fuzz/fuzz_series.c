@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli/series_read.h"
+#include "cli/detect/series_read.h"
 
 #include "tests/fuzz/fuzz.h"
 

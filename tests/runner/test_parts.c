@@ -12,7 +12,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "runner/blocks.h"
-#include "runner/priv.h"
+#include "runner/workspace_priv.h"
 #include "runner/session.h"
 
 static char *dir;

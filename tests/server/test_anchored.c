@@ -6,8 +6,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "server/services/anchored.h"
-#include "server/services/session_report.h"
+#include "server/services/sessions/anchored.h"
+#include "server/services/sessions/report.h"
 #include "server/workers/workers.h"
 
 #include "tests/server/fixture.h"

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/coverage.h"
+#include "server/services/history/coverage.h"
 
 #include "tests/server/fixture.h"
 

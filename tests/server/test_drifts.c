@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/flaps.h"
+#include "server/services/detect/flaps.h"
 #include "server/services/internal.h"
 
 #include "tests/server/plant.h"

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/effects.h"
+#include "server/services/alerts/effects.h"
 
 #include "tests/server/fixture.h"
 

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/withheld.h"
+#include "server/services/alerts/withheld.h"
 
 #include "tests/server/fixture.h"
 

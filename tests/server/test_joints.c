@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/anchored.h"
+#include "server/services/sessions/anchored.h"
 
 static const pfc_joined *find(const pfc_joined *list, size_t len, int64_t anchor)
 {

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/stats/fdr.h"
+#include "core/changepoint/fdr.h"
 #include "server/services/internal.h"
 
 #include "tests/server/fixture.h"

@@ -5,7 +5,7 @@
 #include <criterion/new/assert.h>
 
 #include "server/services/internal.h"
-#include "server/services/known.h"
+#include "server/services/detect/known_changes.h"
 
 /* ---- clusters ---- */
 

@@ -6,8 +6,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "server/services/moved.h"
-#include "server/services/standing.h"
+#include "server/services/history/against_parent.h"
+#include "server/services/history/project_summary.h"
 
 #include "tests/server/fixture.h"
 

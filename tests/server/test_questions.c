@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/queue.h"
+#include "server/services/queue/queue.h"
 #include "server/services/services.h"
 
 #include "tests/server/fixture.h"

@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/session_fits.h"
+#include "server/services/sessions/fits.h"
 
 #define BUILDS 3u
 #define VISITS 24u

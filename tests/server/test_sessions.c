@@ -2,9 +2,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/ingest.h"
-#include "server/services/project_delete.h"
-#include "server/services/sessions.h"
+#include "server/services/ingest/ingest.h"
+#include "server/services/access/project_delete.h"
+#include "server/services/sessions/sessions.h"
 #include "server/workers/workers.h"
 
 #include "tests/server/fixture.h"

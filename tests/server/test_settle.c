@@ -6,8 +6,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "core/stats/fdr.h"
-#include "core/stats/power.h"
+#include "core/changepoint/fdr.h"
+#include "core/changepoint/power.h"
 #include "server/services/internal.h"
 
 #define POINTS 2900

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/environment.h"
+#include "server/services/alerts/environment.h"
 #include "server/services/internal.h"
 
 #include "tests/server/fixture.h"

@@ -5,7 +5,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "server/services/slice.h"
+#include "server/services/alerts/group_summary.h"
 
 static void expect(const char *text, const pfc_slice_series *series, size_t len)
 {

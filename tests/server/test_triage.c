@@ -3,7 +3,7 @@
 #include <criterion/new/assert.h>
 
 #include "server/services/internal.h"
-#include "server/services/known.h"
+#include "server/services/detect/known_changes.h"
 #include "server/services/notices.h"
 
 #include "tests/server/plant.h"

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/session_report.h"
+#include "server/services/sessions/report.h"
 
 enum { BUILDS = 4, COMMITS = 3 }; /* base 10, then 11, 12 and 13 */
 

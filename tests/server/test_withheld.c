@@ -6,7 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "server/services/withheld.h"
+#include "server/services/alerts/withheld.h"
 
 #include "tests/server/fixture.h"
 #include "tests/support/cluster_hooks.h"

@@ -6,11 +6,11 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/effects.h"
+#include "server/services/alerts/effects.h"
 #include "server/services/internal.h"
-#include "server/services/kinds.h"
-#include "server/services/standing.h"
-#include "server/services/withheld.h"
+#include "server/services/alerts/kinds.h"
+#include "server/services/history/project_summary.h"
+#include "server/services/alerts/withheld.h"
 
 static void expect_text(char *text, const char *expected)
 {

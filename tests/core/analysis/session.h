@@ -5,7 +5,7 @@
 #ifndef PFC_TESTS_CORE_ANALYSIS_SESSION_H
 #define PFC_TESTS_CORE_ANALYSIS_SESSION_H
 
-#include "core/analysis/bisect.h"
+#include "core/bisect/bisect.h"
 #include "core/base/rng.h"
 
 #define HISTORY_MAX 5000

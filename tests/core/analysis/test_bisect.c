@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/analysis/remaining.h"
+#include "core/bisect/remaining.h"
 
 #include "tests/core/analysis/session.h"
 

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/analysis/confirm.h"
+#include "core/bisect/confirm.h"
 #include "core/base/rng.h"
 
 /* Runs to the end on values of `noise`, builds differing by `layout`, the named one `step` worse. */

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/analysis/design.h"
+#include "core/blocks/design.h"
 #include "core/base/rng.h"
 
 #define MOST 4000

@@ -6,8 +6,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/analysis/finding.h"
-#include "core/analysis/remaining.h"
+#include "core/bisect/finding.h"
+#include "core/bisect/remaining.h"
 
 #include "tests/core/analysis/session.h"
 

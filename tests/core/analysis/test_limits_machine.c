@@ -5,8 +5,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/analysis/pairing.h"
-#include "core/analysis/shift.h"
+#include "core/bisect/pairing.h"
+#include "core/suspects/machine_shift.h"
 #include "core/base/rng.h"
 #include "core/stats/stats.h"
 

@@ -5,9 +5,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/analysis/confirm.h"
-#include "core/analysis/design_priv.h"
-#include "core/analysis/wait.h"
+#include "core/bisect/confirm.h"
+#include "core/blocks/design_priv.h"
+#include "core/queue/wait.h"
 #include "core/base/rng.h"
 
 /* ---- confirmation ---- */

@@ -4,13 +4,13 @@
  */
 #include <string.h>
 
-#include "core/analysis/confirm.h"
-#include "core/analysis/design.h"
-#include "core/analysis/finding.h"
-#include "core/analysis/pairing.h"
-#include "core/analysis/remaining.h"
-#include "core/analysis/shift.h"
-#include "core/analysis/suspects.h"
+#include "core/bisect/confirm.h"
+#include "core/blocks/design.h"
+#include "core/bisect/finding.h"
+#include "core/bisect/pairing.h"
+#include "core/bisect/remaining.h"
+#include "core/suspects/machine_shift.h"
+#include "core/suspects/suspects.h"
 #include "core/base/rng.h"
 
 #include "tests/core/stats/mirror.h"

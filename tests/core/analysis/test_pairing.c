@@ -6,8 +6,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/analysis/bisect.h"
-#include "core/analysis/pairing.h"
+#include "core/bisect/bisect.h"
+#include "core/bisect/pairing.h"
 #include "core/base/rng.h"
 
 #define COMMITS 24

@@ -8,7 +8,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/analysis/bisect_priv.h"
+#include "core/bisect/bisect_priv.h"
 
 #define NODES  4
 #define GRID   7

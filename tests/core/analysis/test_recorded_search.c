@@ -1,9 +1,9 @@
 /* Recorded searches and sessions: what is asked for and what comes of it; see tests/core/stats/recorded.h. */
 #include <string.h>
 
-#include "core/analysis/bisect_priv.h"
-#include "core/analysis/design.h"
-#include "core/analysis/remaining.h"
+#include "core/bisect/bisect_priv.h"
+#include "core/blocks/design.h"
+#include "core/bisect/remaining.h"
 #include "core/base/rng.h"
 
 #include "tests/core/analysis/recorded_search.h"

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/analysis/shift.h"
+#include "core/suspects/machine_shift.h"
 #include "core/base/rng.h"
 
 #define KERNELS  12

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/analysis/suspects.h"
+#include "core/suspects/suspects.h"
 
 static const char *const gemm_paths[] = { "kernels/gemm_f32/avx2.c", "docs/notes.md" };
 static const char *const norm_paths[] = { "kernels/norm_f32/avx2.c" };

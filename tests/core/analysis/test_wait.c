@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/analysis/wait.h"
+#include "core/queue/wait.h"
 #include "core/base/rng.h"
 #include "core/stats/stats.h"
 

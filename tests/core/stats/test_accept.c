@@ -5,7 +5,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "core/stats/fdr.h"
+#include "core/changepoint/fdr.h"
 
 #define BEFORE 30
 #define LEVEL  25

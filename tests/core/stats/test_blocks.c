@@ -6,8 +6,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "core/stats/blocks.h"
-#include "core/stats/turns.h"
+#include "core/blocks/blocks.h"
+#include "core/blocks/pair_rounds.h"
 
 #define MOST 4000
 

@@ -5,7 +5,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "core/stats/blocks_order.h"
+#include "core/blocks/order_test.h"
 
 #define BUILDS 8
 #define ROUNDS 12

@@ -1,5 +1,5 @@
 /* What is no change: noise of all kinds, spikes, waves, machine states, drift. Alarms counted. */
-#include "core/stats/detect.h"
+#include "core/changepoint/stages.h"
 
 #include "tests/core/stats/series.h"
 

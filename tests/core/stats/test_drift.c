@@ -5,7 +5,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "core/stats/drift.h"
+#include "core/changepoint/drift.h"
 
 #define N 70
 

@@ -5,7 +5,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "core/stats/family.h"
+#include "core/stats/comparison_family.h"
 
 #define ROWS    210
 #define REPEATS 12

@@ -6,12 +6,12 @@
 #include <criterion/new/assert.h>
 
 #include "core/stats/dist.h"
-#include "core/stats/drift.h"
-#include "core/stats/family.h"
-#include "core/stats/fdr.h"
-#include "core/stats/power.h"
+#include "core/changepoint/drift.h"
+#include "core/stats/comparison_family.h"
+#include "core/changepoint/fdr.h"
+#include "core/changepoint/power.h"
 #include "core/stats/sequential.h"
-#include "core/stats/turns.h"
+#include "core/blocks/pair_rounds.h"
 
 /* ---- options and sizes ---- */
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/base/rng.h"
-#include "core/stats/blocks_order.h"
-#include "core/stats/blocks_priv.h"
+#include "core/blocks/order_test.h"
+#include "core/blocks/blocks_priv.h"
 #include "core/stats/dist.h"
 
 #include "tests/core/stats/mirror.h"

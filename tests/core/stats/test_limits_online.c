@@ -7,8 +7,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "core/stats/fit.h"
-#include "core/stats/online.h"
+#include "core/changepoint/fit.h"
+#include "core/changepoint/online.h"
 
 #define MOST 400
 

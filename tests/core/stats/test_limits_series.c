@@ -8,8 +8,8 @@
 
 #include "core/base/rng.h"
 #include "core/stats/dist.h"
-#include "core/stats/drift.h"
-#include "core/stats/online.h"
+#include "core/changepoint/drift.h"
+#include "core/changepoint/online.h"
 
 #define N 64
 

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/stats/online.h"
+#include "core/changepoint/online.h"
 
 static pfc_online plain(void)
 {

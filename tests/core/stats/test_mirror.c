@@ -2,12 +2,12 @@
 #include <string.h>
 
 #include "core/base/rng.h"
-#include "core/stats/blocks.h"
-#include "core/stats/drift.h"
-#include "core/stats/fdr.h"
+#include "core/blocks/blocks.h"
+#include "core/changepoint/drift.h"
+#include "core/changepoint/fdr.h"
 #include "core/stats/ranktest.h"
 #include "core/stats/sequential.h"
-#include "core/stats/turns.h"
+#include "core/blocks/pair_rounds.h"
 
 #include "tests/core/stats/mirror.h"
 

@@ -6,9 +6,9 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "core/stats/drift.h"
-#include "core/stats/fdr.h"
-#include "core/stats/power.h"
+#include "core/changepoint/drift.h"
+#include "core/changepoint/fdr.h"
+#include "core/changepoint/power.h"
 #include "core/stats/sequential.h"
 
 static void check_near(double x, double want, double slack, const char *what)

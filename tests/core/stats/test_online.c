@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "core/stats/online.h"
+#include "core/changepoint/online.h"
 
 #include "tests/core/stats/series.h"
 

@@ -5,7 +5,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "core/stats/oriented.h"
+#include "core/blocks/pair_order_test.h"
 
 #define ROUNDS 24
 

@@ -9,12 +9,12 @@
 #include <criterion/new/assert.h>
 
 #include "core/stats/dist.h"
-#include "core/stats/drift.h"
-#include "core/stats/fdr.h"
-#include "core/stats/fit.h"
-#include "core/stats/fourier.h"
+#include "core/changepoint/drift.h"
+#include "core/changepoint/fdr.h"
+#include "core/changepoint/fit.h"
+#include "core/changepoint/fourier.h"
 #include "core/stats/ranktest.h"
-#include "core/stats/segment.h"
+#include "core/changepoint/segment.h"
 #include "core/stats/stats.h"
 
 #include "tests/core/stats/published.h"

@@ -6,8 +6,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "core/stats/fourier.h"
-#include "core/stats/segment.h"
+#include "core/changepoint/fourier.h"
+#include "core/changepoint/segment.h"
 
 static size_t segment(const int32_t *q, size_t n, double penalty, const pfc_states *states,
                       uint32_t *starts, uint8_t *upper, double *cost)

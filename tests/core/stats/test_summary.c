@@ -6,7 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/stats/dist.h"
-#include "core/stats/fdr.h"
+#include "core/changepoint/fdr.h"
 #include "core/stats/sort.h"
 #include "core/stats/stats.h"
 

@@ -6,7 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "core/stats/turns.h"
+#include "core/blocks/pair_rounds.h"
 
 #define ROUNDS 60
 

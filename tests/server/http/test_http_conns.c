@@ -315,7 +315,7 @@ Test(conns, who_has_just_connected_when_it_stops_may_still_ask)
 
 /* ---- how many ---- */
 
-/* As many events as libmicrohttpd asks for at once, and nothing after them: nudge.c. */
+/* As many events as libmicrohttpd asks for at once, and nothing after them: http/epoll_wake.c. */
 Test(conns, requests_that_come_128_at_once_do_not_wait_for_a_next_one)
 {
     static const char busy[] = "GET /busy HTTP/1.1\r\nHost: x\r\n\r\n";

@@ -1,0 +1,245 @@
+/*
+ * perfci comment: tells a pull request what a comparison found.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/compare/comment.h"
+#include "core/base/conf.h"
+#include "core/base/fs.h"
+#include "core/base/parse.h"
+
+enum {
+    KEY_REPO = 0x100,
+    KEY_PR,
+    KEY_TOKEN_FILE,
+    KEY_API,
+    KEY_KEY,
+    KEY_LINK,
+    KEY_DRY_RUN,
+    KEY_EXIT_STATUS
+};
+
+enum { COMPARISON_MAX_BYTES = 16 * 1024 * 1024 };
+
+typedef struct comment_opts {
+    const char *file, *repo, *token_file, *api, *key, *link;
+    int64_t number;
+    bool dry_run, exit_status;
+} comment_opts;
+
+static const struct argp_option comment_options[] = {
+    { "repo", KEY_REPO, "OWNER/NAME", 0, "The repository (default: GITHUB_REPOSITORY)", 0 },
+    { "pr", KEY_PR, "N", 0, "Number of the pull request", 0 },
+    { "token-file", KEY_TOKEN_FILE, "F", 0, "Default: GITHUB_TOKEN or GITHUB_TOKEN_FILE", 0 },
+    { "api-url", KEY_API, "U", 0, "Default: GITHUB_API_URL, else https://api.github.com", 0 },
+    { "key", KEY_KEY, "NAME", 0, "Tells several comments of one pull request apart", 0 },
+    { "link", KEY_LINK, "U", 0, "Where the comparison can be seen", 0 },
+    { "exit-status", KEY_EXIT_STATUS, 0, 0,
+      "Exit as the comparison's own command did: 1 regression, 3 not decided, 4 broken", 0 },
+    { "dry-run", KEY_DRY_RUN, 0, 0, "Print the comment and post nothing", 0 },
+    { 0 },
+};
+
+static const char comment_doc[] =
+    "Writes a comparison as the one comment of a pull request, verdict first."
+    "\vFILE is what `perfci compare --json` or `check --json` printed (default: standard input). "
+    "The "
+    "comment that is there already is edited, found by a marker that nobody sees.\n"
+    "\n"
+    "Examples:\n"
+    "  perfci check --json | perfci comment --exit-status --repo me/kernels --pr 12\n"
+    "  perfci comment --dry-run comparison.json\n";
+
+static error_t parse_comment(int key, char *arg, struct argp_state *state)
+{
+    comment_opts *o = state->input;
+
+    switch (key) {
+    case KEY_REPO:
+        o->repo = arg;
+        return 0;
+    case KEY_PR:
+        o->number = pfc_arg_i64(state, arg, 1, INT32_MAX, "--pr");
+        return 0;
+    case KEY_TOKEN_FILE:
+        o->token_file = arg;
+        return 0;
+    case KEY_API:
+        o->api = arg;
+        return 0;
+    case KEY_KEY:
+        o->key = arg;
+        return 0;
+    case KEY_LINK:
+        o->link = arg;
+        return 0;
+    case KEY_EXIT_STATUS:
+        o->exit_status = true;
+        return 0;
+    case KEY_DRY_RUN:
+        o->dry_run = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->file)
+            pfc_cli_usage(state, "one FILE at a time, got \"%s\", too", arg);
+        o->file = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* "owner/name" of letters that need no escaping in a path. */
+static bool is_repo(const char *text)
+{
+    const char *slash = strchr(text, '/');
+
+    if (!slash || slash == text || !slash[1] || strchr(slash + 1, '/') || strlen(text) > 200 ||
+        strstr(text, ".."))
+        return false;
+    for (const char *p = text; *p; p++)
+        if (!isalnum((unsigned char)*p) && !strchr("._-/", *p))
+            return false;
+    return true;
+}
+
+/* It lands between '<' and '>' of a Markdown link. */
+static bool is_link(const char *text)
+{
+    if (strncmp(text, "http://", 7) != 0 && strncmp(text, "https://", 8) != 0)
+        return false;
+    for (const char *p = text; *p; p++)
+        if (*p <= ' ' || *p > '~' || strchr("<>\"`\\", *p))
+            return false;
+    return strlen(text) < 2000;
+}
+
+static pfc_code check_opts(const comment_opts *o, pfc_err *err)
+{
+    if (o->link && !is_link(o->link))
+        return pfc_err_set(err, PFC_EINVAL, "--link: expected http(s)://..., got \"%.100s\"",
+                           o->link);
+    if (!pfc_is_slug(o->key))
+        return pfc_err_set(err, PFC_EINVAL,
+                           "--key: expected lower-case letters, digits, '.', '_', '-'");
+    if (o->dry_run)
+        return PFC_OK;
+    if (!o->repo || !is_repo(o->repo))
+        return pfc_err_set(err, PFC_EINVAL, "--repo: expected OWNER/NAME, got \"%.100s\"",
+                           o->repo ? o->repo : "");
+    if (!o->number)
+        return pfc_err_set(err, PFC_EINVAL, "--pr: expected the number of the pull request");
+    return PFC_OK;
+}
+
+/* {"error": {"status", "message"}}: what `check --json` prints when there is no comparison. */
+static pfc_code read_failure(const json_t *doc, pfc_cmp *out, pfc_err *err)
+{
+    const pfc_json_at at = { .key = "error" };
+    json_t *failure = NULL;
+    int64_t status = 0;
+    pfc_code code = pfc_json_object(doc, NULL, "error", true, &failure, err);
+
+    if (!code)
+        code = pfc_json_i64(failure, &at, "status", true, 2, 5, &status, err);
+    if (!code)
+        code =
+            pfc_json_string(failure, &at, "message", true, PFC_WIRE_MAX_TEXT, &out->failure, err);
+    out->failure_status = (int)status;
+    return code;
+}
+
+static pfc_code read_comparison(const char *file, pfc_cmp *out, pfc_err *err)
+{
+    char *text = NULL;
+    json_t *doc = NULL;
+    size_t len = 0;
+    pfc_code code = pfc_fs_read(file, COMPARISON_MAX_BYTES, &text, &len, err);
+
+    if (!code)
+        code = pfc_json_parse(text, len, &doc, err);
+    if (!code)
+        code = json_object_get(doc, "error") ? read_failure(doc, out, err)
+                                             : pfc_cmp_from_json(doc, out, err);
+    if (code)
+        pfc_err_wrap(err, "%.200s", pfc_streq(file, "-") ? "standard input" : file);
+    json_decref(doc);
+    free(text);
+    return code;
+}
+
+static pfc_code read_token(const comment_opts *o, char **out, pfc_err *err)
+{
+    pfc_code code;
+
+    if (o->token_file)
+        return pfc_conf_secret_file(o->token_file, out, err) ? pfc_err_wrap(err, "--token-file")
+                                                             : PFC_OK;
+    code = pfc_conf_secret("GITHUB_TOKEN", out, err);
+    if (code == PFC_ENOTFOUND)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "no token: set GITHUB_TOKEN, GITHUB_TOKEN_FILE, or --token-file");
+    return code;
+}
+
+static pfc_code post(const pfc_cli *cli, const comment_opts *o, const char *body, pfc_err *err)
+{
+    const pfc_comment_place at = { .repo = o->repo, .pull_request = o->number };
+    pfc_http_opts opts = { .url = o->api };
+    pfc_http *github = NULL;
+    char *token = NULL;
+    char *url = NULL;
+    bool created = false;
+    pfc_code code = read_token(o, &token, err);
+
+    opts.token = token;
+    if (!code)
+        code = pfc_http_new(&opts, &github, err);
+    if (!code)
+        code = pfc_comment_put(github, &at, o->key, body, &url, &created, err);
+    if (!code && cli->json)
+        pfc_cli_print_json(json_pack("{s:b,s:s?}", "created", created, "url", url));
+    else if (!code)
+        pfc_out("%s %s\n", created ? "created" : "edited", url ? url : "the comment");
+    pfc_http_free(github);
+    free(token);
+    free(url);
+    return code;
+}
+
+int pfc_cmd_comment(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { comment_options, parse_comment, "[FILE]", comment_doc, NULL };
+    comment_opts o = { .key = "pull-request" };
+    pfc_cmp cmp = { 0 };
+    int status = PFC_EXIT_OK;
+    pfc_buf body;
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    o.repo = pfc_conf_pick(o.repo, "GITHUB_REPOSITORY", NULL, NULL);
+    o.api = pfc_conf_pick(o.api, "GITHUB_API_URL", NULL, "https://api.github.com");
+    pfc_buf_init(&body, 65536);
+    code = check_opts(&o, &err);
+    if (!code)
+        code = read_comparison(o.file ? o.file : "-", &cmp, &err);
+    if (!code) {
+        pfc_comment_markdown(&cmp, o.key, o.link, &body);
+        code = pfc_buf_check(&body, "the comment", &err);
+    }
+    if (!code && o.dry_run && cli->json)
+        pfc_cli_print_json(json_pack("{s:s}", "body", pfc_buf_text(&body)));
+    else if (!code && o.dry_run)
+        pfc_out("%s", pfc_buf_text(&body));
+    else if (!code)
+        code = post(cli, &o, pfc_buf_text(&body), &err);
+    if (o.exit_status)
+        status = pfc_cmp_exit(&cmp);
+    pfc_buf_clear(&body);
+    pfc_cmp_clear(&cmp);
+    return code ? pfc_cli_fail(cli, &err) : status;
+}

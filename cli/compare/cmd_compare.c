@@ -1,0 +1,590 @@
+/*
+ * perfci compare and perfci check: is B slower than A?
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/api.h"
+#include "cli/compare/compare.h"
+#include "cli/measure/measure.h"
+#include "core/base/fs.h"
+#include "core/base/parse.h"
+
+enum {
+    KEY_SUITE = 0x100,
+    KEY_FILTER,
+    KEY_BACKEND,
+    KEY_MEASURE,
+    KEY_BUILD,
+    KEY_ROUNDS,
+    KEY_SEED,
+    KEY_MARGIN,
+    KEY_STORED,
+    KEY_ACROSS,
+    KEY_BASE,
+    KEY_TIMEOUT,
+    KEY_WAIT_QUIET,
+    KEY_WORK,
+    KEY_PROJECT,
+    KEY_GIT_BISECT,
+    KEY_MAX_TIME,
+    KEY_SAVE,
+};
+
+#define MAX_TIME_S 600.0 /* of measuring in turns until it is decided */
+
+typedef struct compare_opts {
+    pfc_take_opts take;
+    const char *sides[2];
+    size_t sides_len;
+    const char *base, *project, *url, *data;
+    size_t rounds;
+    double margin, max_time;
+    const char *save; /* folder of the run documents; NULL: not kept */
+    bool stored;
+    bool across;
+    bool git_bisect;
+    bool check; /* `perfci check`: no arguments */
+} compare_opts;
+
+#define COMMON_OPTIONS                                                                               \
+    PFC_CONFIG_OPTION(0), PFC_DIRECTION_OPTION(0), PFC_TIME_OPTION(0),                               \
+        { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },                                     \
+        { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },                  \
+        { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },                      \
+        { "measure", KEY_MEASURE, "CMD", 0, "Shell command instead of a suite", 0 },                 \
+        { "build", KEY_BUILD, "CMD", 0, "Shell command that builds a checkout", 0 },                 \
+        { "max-time",                                                                                \
+          KEY_MAX_TIME,                                                                              \
+          "T",                                                                                       \
+          0,                                                                                         \
+          "Of a command: measure until decided, or as long (default 10m, builds not counted)",       \
+          0 },                                                                                       \
+        { "rounds", KEY_ROUNDS, "N", 0, "Of a command: exactly N rounds of two measurements a side", \
+          0 },                                                                                       \
+        { "save", KEY_SAVE, "DIR", 0, "Keep both run documents as DIR/a.json and DIR/b.json", 0 },   \
+        { "seed", KEY_SEED, "N", 0, "Of the order of turns (default 1)", 0 },                        \
+        { "margin",                                                                                  \
+          KEY_MARGIN,                                                                                \
+          "R",                                                                                       \
+          0,                                                                                         \
+          "Relative change that does not matter (default 0.01; 0.005 for pairs)",                    \
+          0 },                                                                                       \
+        { "timeout", KEY_TIMEOUT, "T", 0, "Of one measurement, e.g. 90s or 5m", 0 },                 \
+        { "wait-quiet", KEY_WAIT_QUIET, "T", 0, "Of a suite: wait for a quiet machine", 0 },         \
+        { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },                               \
+    {                                                                                                \
+        "git-bisect", KEY_GIT_BISECT, 0, 0, "Exit status for `git bisect run`: 0, 1 or 125", 0       \
+    }
+
+static const struct argp_option compare_options[] = {
+    COMMON_OPTIONS,
+    { "stored", KEY_STORED, 0, 0, "Compare what the service has of both", 0 },
+    { "across", KEY_ACROSS, 0, 0,
+      "Decide on stored results of different machines or compilers, too", 0 },
+    { "project", KEY_PROJECT, "P", 0, "The project's name, for stored results", 0 },
+    PFC_SERVICE_OPTIONS(0),
+    { 0 },
+};
+
+static const struct argp_option check_options[] = {
+    COMMON_OPTIONS,
+    { "base", KEY_BASE, "REV", 0, "Branch to compare with (default: perfci.yaml's, else main)", 0 },
+    { 0 },
+};
+
+static const pfc_arg_field compare_fields[] = {
+    PFC_CONFIG_FIELD(compare_opts, take.config),
+    { PFC_KEY_TIME, PFC_ARG_FLAG, offsetof(compare_opts, take.time), 0, 0 },
+    { KEY_SUITE, PFC_ARG_TEXT, offsetof(compare_opts, take.suite), 0, 0 },
+    { KEY_FILTER, PFC_ARG_TEXT, offsetof(compare_opts, take.filter), 0, 0 },
+    { KEY_MEASURE, PFC_ARG_TEXT, offsetof(compare_opts, take.measure), 0, 0 },
+    { KEY_BUILD, PFC_ARG_TEXT, offsetof(compare_opts, take.build), 0, 0 },
+    { KEY_ROUNDS, PFC_ARG_COUNT, offsetof(compare_opts, rounds), 1, PFC_TAKE_MAX_REPEATS },
+    { KEY_MAX_TIME, PFC_ARG_SECONDS, offsetof(compare_opts, max_time), 0, 0 },
+    { KEY_SAVE, PFC_ARG_TEXT, offsetof(compare_opts, save), 0, 0 },
+    { KEY_STORED, PFC_ARG_FLAG, offsetof(compare_opts, stored), 0, 0 },
+    { KEY_ACROSS, PFC_ARG_FLAG, offsetof(compare_opts, across), 0, 0 },
+    { KEY_BASE, PFC_ARG_TEXT, offsetof(compare_opts, base), 0, 0 },
+    { KEY_TIMEOUT, PFC_ARG_SECONDS, offsetof(compare_opts, take.timeout_s), 0, 0 },
+    { KEY_WAIT_QUIET, PFC_ARG_DURATION, offsetof(compare_opts, take.wait_quiet), 0, 0 },
+    { KEY_WORK, PFC_ARG_TEXT, offsetof(compare_opts, take.work), 0, 0 },
+    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(compare_opts, project), 0, 0 },
+    PFC_SERVICE_FIELDS(compare_opts, ),
+    { KEY_GIT_BISECT, PFC_ARG_FLAG, offsetof(compare_opts, git_bisect), 0, 0 },
+    { 0 },
+};
+
+static const char compare_doc[] =
+    "Says benchmark by benchmark whether B is slower than A."
+    "\vA and B are files (any supported format), else revisions of this repository, else numbers "
+    "or "
+    "ids of stored runs. Two revisions are built and measured here in turns, unless --stored.\n"
+    "\n"
+    "Stored results that were measured on different machines or with different compilers are shown "
+    "with what differs, and are not decided (exit status 3) without --across.\n"
+    "\n"
+    "Exit status 1 regression, 0 none, 3 not decided, 4 a benchmark is broken on one side or "
+    "both.\n"
+    "\n"
+    "Examples:\n"
+    "  perfci compare main HEAD\n"
+    "  perfci compare before.json after.json --json\n"
+    "  perfci compare --stored v1.2 main\n";
+
+static const char check_doc[] =
+    "Measures HEAD against the commit where it left its base branch, in turns: the gate for CI."
+    "\vA command is measured in rounds of two measurements a side until every benchmark is "
+    "decided, or\n"
+    "--max-time is over; then the number of rounds that are still missing is printed. On the base\n"
+    "branch itself there is nothing to compare (exit status 0). Where the base branch is not here, "
+    "as\n"
+    "in a clone of CI, origin's counts.\n"
+    "\n"
+    "Exit status 1 regression, 0 none, 3 not decided, 4 a benchmark is broken.\n"
+    "\n"
+    "Examples:\n"
+    "  perfci check\n"
+    "  perfci check --max-time 30m --base origin/main --json > comparison.json\n"
+    "  perfci check --json | perfci comment --exit-status --repo me/kernels --pr 12\n";
+
+static error_t parse_compare(int key, char *arg, struct argp_state *state)
+{
+    compare_opts *o = state->input;
+
+    switch (key) {
+    case KEY_BACKEND:
+        pfc_take_add_backend(&o->take, arg, state);
+        return 0;
+    case PFC_KEY_DIRECTION:
+        pfc_directions_add(&o->take.directions, arg, state);
+        return 0;
+    case KEY_SEED:
+        o->take.seed = (uint64_t)pfc_arg_i64(state, arg, 0, INT64_MAX, "--seed");
+        return 0;
+    case KEY_MARGIN:
+        o->margin = pfc_arg_double(state, arg, 1e-9, 10, "--margin");
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->check || o->sides_len == 2)
+            pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
+        o->sides[o->sides_len++] = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!o->check && o->sides_len != 2)
+            pfc_cli_usage(state, "expected two things to compare, A and B");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- where a side comes from ---- */
+
+typedef enum side_kind { SIDE_FILE, SIDE_REVISION, SIDE_RUN } side_kind;
+
+/* A run's number or id: what could be nothing else. */
+static bool is_run_id(const char *text)
+{
+    const size_t len = strlen(text);
+
+    if (len == 32)
+        return pfc_is_hex_id(text);
+    for (size_t i = 0; i < len; i++)
+        if (!isdigit((unsigned char)text[i]))
+            return false;
+    return len > 0 && len < 19;
+}
+
+/* A commit id, or the first digits of one: the service resolves it, no repository is needed. */
+static bool is_commit_id(const char *text)
+{
+    const size_t len = strlen(text);
+
+    return len >= 7 && len <= 40 && strspn(text, "0123456789abcdef") == len;
+}
+
+static pfc_code kind_of(const compare_opts *o, const pfc_take *t, const char *text, side_kind *kind,
+                        pfc_commit_id *id, pfc_err *err)
+{
+    pfc_code code = PFC_ENOTFOUND;
+
+    *kind = SIDE_FILE;
+    if (pfc_fs_exists(text) && !pfc_fs_is_dir(text))
+        return PFC_OK;
+    *kind = SIDE_REVISION;
+    if (t->repo)
+        code = pfc_repo_resolve(t->repo, text, id, err);
+    else
+        pfc_err_set(err, PFC_ENOTFOUND,
+                    "\"%.200s\": no such file, and this folder is in no Git repository", text);
+    if (code && (is_run_id(text) || (o->stored && is_commit_id(text)))) {
+        *kind = SIDE_RUN;
+        code = PFC_OK;
+        *err = (pfc_err){ 0 };
+    }
+    return code;
+}
+
+/* GET /runs/{id} as a run. */
+static pfc_code fetch_run(pfc_http *http, const char *id, pfc_run **out, pfc_err *err)
+{
+    char *path = pfc_format("/api/v1/runs/%s", id);
+    json_t *doc = NULL;
+    char *text = NULL;
+    pfc_code code = pfc_http_json(http, "GET", path, NULL, NULL, &doc, err);
+
+    if (!code) {
+        json_object_del(doc, "run_id"); /* the service's own, no part of the document */
+        text = json_dumps(doc, JSON_COMPACT);
+        code = pfc_run_from_json(text, strlen(text), out, err);
+    }
+    free(text);
+    json_decref(doc);
+    free(path);
+    return code;
+}
+
+static pfc_code load_side(const compare_opts *o, const pfc_take *t, const char *text,
+                          side_kind kind, pfc_run **out, pfc_err *err)
+{
+    pfc_http *http = NULL;
+    pfc_code code;
+
+    if (kind == SIDE_FILE)
+        return pfc_take_file(text, NULL, &t->directions, out, err);
+    if (kind == SIDE_REVISION)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "\"%.100s\" is a revision and the other side is none: measure it first "
+                           "(perfci run --commit %.100s --out FILE), or use --stored",
+                           text, text);
+    code = pfc_api_open(o->url, o->data, &t->conf, &http, err);
+    if (!code)
+        code = fetch_run(http, text, out, err);
+    pfc_http_free(http);
+    return code;
+}
+
+/* The service judges what it has. */
+static pfc_code compare_stored(const compare_opts *o, const pfc_take *t, const char *const *ids,
+                               pfc_cmp *out, pfc_err *err)
+{
+    char *project = NULL;
+    char *a = pfc_http_escape(ids[0]);
+    char *b = pfc_http_escape(ids[1]);
+    char *path = NULL;
+    pfc_http *http = NULL;
+    json_t *doc = NULL;
+    pfc_code code = pfc_api_open(o->url, o->data, &t->conf, &http, err);
+
+    if (!code)
+        code = pfc_api_project(o->project, &t->conf, t->root, &project, err);
+    if (!code) {
+        path = pfc_format("/api/v1/compare?project=%s&a=%s&b=%s%s", project, a, b,
+                          o->across ? "&across=true" : "");
+        code = pfc_http_json(http, "GET", path, NULL, NULL, &doc, err);
+    }
+    if (!code)
+        code = pfc_cmp_from_json(doc, out, err);
+    json_decref(doc);
+    pfc_http_free(http);
+    free(path);
+    free(b);
+    free(a);
+    free(project);
+    return code;
+}
+
+typedef struct looking {
+    const compare_opts *o;
+    const pfc_commit_id *ids;
+    const pfc_cli *cli;
+} looking;
+
+/* Every row that decides anything is decided; the tests behind it allow a look after each round. */
+static pfc_code decided(void *arg, const pfc_run *a, const pfc_run *b, bool *done, pfc_err *err)
+{
+    const looking *l = arg;
+    pfc_cmp cmp = { 0 };
+    pfc_code code = pfc_cmp_runs(a, b, l->ids[0].hex, l->ids[1].hex, l->o->margin, &cmp, err);
+
+    *done = !code && cmp.count[PFC_CMP_INCONCLUSIVE] == 0;
+    pfc_cmp_clear(&cmp);
+    return code;
+}
+
+static pfc_code save_run(const char *dir, const char *name, const pfc_run *run, pfc_err *err)
+{
+    char *path = pfc_fs_join(dir, name);
+    json_t *doc = pfc_run_to_json(run);
+    char *text = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    pfc_code code = pfc_fs_mkdirs(dir, 0755, err);
+
+    if (!code)
+        code = pfc_fs_write_atomic(path, text, strlen(text), 0644, err);
+    json_decref(doc);
+    free(text);
+    free(path);
+    return code ? pfc_err_wrap(err, "--save") : PFC_OK;
+}
+
+static pfc_code compare_measured(const compare_opts *o, pfc_take *t, const pfc_commit_id *ids,
+                                 pfc_cmp *out, pfc_err *err)
+{
+    looking l = { .o = o, .ids = ids, .cli = t->cli };
+    const pfc_take_rounds stop = { .most = o->rounds,
+                                   .max_s = o->max_time > 0 ? o->max_time
+                                            : o->rounds     ? 0
+                                                            : MAX_TIME_S,
+                                   .decided = o->rounds ? NULL : decided,
+                                   .arg = &l };
+    size_t rounds = 0;
+    pfc_run *a = NULL;
+    pfc_run *b = NULL;
+    pfc_code code = pfc_take_turns(t, &ids[0], &ids[1], o->margin, &a, &b, err);
+
+    if (code == PFC_EUNAVAIL && !pfc_cli_interrupted(NULL)) {
+        *err = (pfc_err){ 0 };
+        code = pfc_take_pair(t, &ids[0], &ids[1], &stop, &a, &b, &rounds, err);
+    }
+    if (!code && o->save)
+        code = save_run(o->save, "a.json", a, err);
+    if (!code && o->save)
+        code = save_run(o->save, "b.json", b, err);
+    if (!code)
+        code = pfc_cmp_runs(a, b, ids[0].hex, ids[1].hex, o->margin, out, err);
+    if (!code)
+        out->rounds = rounds;
+    pfc_run_free(a);
+    pfc_run_free(b);
+    return code;
+}
+
+static pfc_code compare(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_err *err)
+{
+    const pfc_select wanted = pfc_take_select(&o->take);
+    const char *stored[2];
+    pfc_commit_id ids[2] = { { "" }, { "" } };
+    side_kind kinds[2] = { SIDE_FILE, SIDE_FILE };
+    pfc_run *runs[2] = { NULL, NULL };
+    pfc_code code = PFC_OK;
+
+    for (int i = 0; i < 2 && !code; i++) {
+        code = kind_of(o, t, o->sides[i], &kinds[i], &ids[i], err);
+        stored[i] = kinds[i] == SIDE_REVISION ? ids[i].hex : o->sides[i];
+    }
+    if (code)
+        return code;
+    if (kinds[0] != SIDE_FILE && kinds[1] != SIDE_FILE &&
+        (o->stored || kinds[0] == SIDE_RUN || kinds[1] == SIDE_RUN)) {
+        code = compare_stored(o, t, stored, out, err);
+        return code ? code : pfc_cmp_select(out, &wanted, err);
+    }
+    if (kinds[0] == SIDE_REVISION && kinds[1] == SIDE_REVISION)
+        return compare_measured(o, t, ids, out, err);
+    for (int i = 0; i < 2 && !code; i++)
+        code = load_side(o, t, o->sides[i], kinds[i], &runs[i], err);
+    for (int i = 0; i < 2 && !code; i++)
+        if (pfc_run_select(runs[i], &wanted, err))
+            code = pfc_err_wrap(err, "%.100s", o->sides[i]);
+    if (!code)
+        code = pfc_cmp_runs(runs[0], runs[1], o->sides[0], o->sides[1], o->margin, out, err);
+    pfc_run_free(runs[0]);
+    pfc_run_free(runs[1]);
+    return code;
+}
+
+/* The base branch as it is here, else as the remote has it: a clone of CI has no branch but its own. */
+static pfc_code find_base(const pfc_take *t, const char *base, char **name, pfc_commit_id *tip,
+                          pfc_err *err)
+{
+    pfc_code code = pfc_repo_resolve(t->repo, base, tip, err);
+
+    *name = pfc_strdup(base);
+    if (code != PFC_ENOTFOUND)
+        return code;
+    free(*name);
+    *name = pfc_format("origin/%s", base);
+    *err = (pfc_err){ 0 };
+    code = pfc_repo_resolve(t->repo, *name, tip, err);
+    if (code == PFC_ENOTFOUND) {
+        pfc_err_set(err, PFC_ENOTFOUND,
+                    "no base branch: neither \"%.100s\" nor \"%.100s\" is in %s", base, *name,
+                    pfc_repo_root(t->repo));
+        code = pfc_err_hint(err,
+                            "fetch it with \"git fetch origin %.100s\", or name another one "
+                            "with --base",
+                            base);
+    }
+    return code;
+}
+
+/* In the CI job of a pull request the base branch's perfci.yaml counts, which its author cannot change. */
+static pfc_code use_base_settings(pfc_take *t, const char *name, const pfc_commit_id *tip,
+                                  pfc_err *err)
+{
+    const char *const marks[] = { getenv("GITHUB_BASE_REF"),
+                                  getenv("CI_MERGE_REQUEST_TARGET_BRANCH_NAME") };
+    bool pull_request = false;
+    pfc_code code;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(marks); i++)
+        pull_request = pull_request || (marks[i] && marks[i][0]);
+    if (!pull_request)
+        return PFC_OK;
+    code = pfc_take_config_of(t, tip, err);
+    if (code || t->measure.measure || t->measure.suite)
+        return code;
+    pfc_err_set(err, PFC_EINVAL,
+                "nothing to measure: for a pull request perfci.yaml of the base branch counts, and "
+                "%.100s has none",
+                name);
+    return pfc_err_hint(err,
+                        "commit perfci.yaml to the base branch, or pass \"--config perfci.yaml\" "
+                        "where every author is trusted");
+}
+
+/* HEAD against where it left the base branch. Nothing is compared when HEAD is part of it. */
+static pfc_code check(const compare_opts *o, pfc_take *t, pfc_cmp *out, pfc_err *err)
+{
+    const char *base = o->base ? o->base : t->conf.branch ? t->conf.branch : "main";
+    char *name = NULL;
+    pfc_commit_id ids[2];
+    pfc_commit_id tip;
+    size_t changed = 0;
+    pfc_code code = pfc_repo_resolve(t->repo, "HEAD", &ids[1], err);
+
+    if (!code)
+        code = find_base(t, base, &name, &tip, err);
+    if (!code)
+        code = pfc_repo_merge_base(t->repo, &tip, &ids[1], &ids[0], err);
+    if (code && name && pfc_repo_is_shallow(t->repo)) {
+        pfc_err_set(err, PFC_EINVAL,
+                    "the clone is shallow: the commit where HEAD left %.100s is not in it", name);
+        code = pfc_err_hint(err, "fetch the history with \"git fetch --unshallow\", or set "
+                                 "\"fetch-depth: 0\" in the checkout step of the CI job");
+    }
+    if (!code && strcmp(ids[0].hex, ids[1].hex) == 0) {
+        out->a = pfc_strdup(ids[0].hex);
+        out->b = pfc_strdup(ids[1].hex);
+        out->nothing = pfc_format("nothing to compare: HEAD, %.12s, is part of the base branch %s",
+                                  ids[1].hex, name);
+        free(name);
+        return PFC_OK;
+    }
+    if (!code)
+        code = use_base_settings(t, name, &tip, err);
+    free(name);
+    if (!code && !pfc_repo_dirty(t->repo, &changed, NULL, NULL) && changed)
+        pfc_cli_warn(t->cli, "%zu tracked files differ from HEAD; HEAD is what is measured",
+                     changed);
+    return code ? code : compare_measured(o, t, ids, out, err);
+}
+
+static void put_word(json_t *words, const char *flag, const char *value)
+{
+    if (!value)
+        return;
+    json_array_append_new(words, json_string(flag));
+    json_array_append_new(words, json_string(value));
+}
+
+/* The words that make it again, from anywhere in a clone. */
+static json_t *repeat_words(const compare_opts *o, const pfc_cmp *cmp)
+{
+    const char *const sides[] = { o->check ? cmp->a : o->sides[0],
+                                  o->check ? cmp->b : o->sides[1] };
+    json_t *words = json_pack("[s, s]", "perfci", "compare");
+    char number[32];
+
+    for (int i = 0; i < 2; i++)
+        /* A revision is written as the commit that it was. */
+        json_array_append_new(words,
+                              json_string((pfc_fs_exists(sides[i]) && !pfc_fs_is_dir(sides[i])) ||
+                                                  !(i ? cmp->b : cmp->a)
+                                              ? sides[i]
+                                              : (i ? cmp->b : cmp->a)));
+    if (o->stored)
+        json_array_append_new(words, json_string("--stored"));
+    if (o->across)
+        json_array_append_new(words, json_string("--across"));
+    put_word(words, "--project", o->project);
+    put_word(words, "--config", o->take.config);
+    put_word(words, "--suite", o->take.suite);
+    put_word(words, "--measure", o->take.measure);
+    put_word(words, "--build", o->take.build);
+    put_word(words, "--filter", o->take.filter);
+    for (size_t i = 0; i < o->take.backends_len; i++)
+        put_word(words, "--backend", o->take.backends[i]);
+    (void)snprintf(number, sizeof(number), "%g", o->margin);
+    put_word(words, "--margin", o->margin > 0 ? number : NULL);
+    (void)snprintf(number, sizeof(number), "%zu", o->rounds);
+    put_word(words, "--rounds", o->rounds ? number : NULL);
+    return words;
+}
+
+static int finish(const pfc_cli *cli, const compare_opts *o, const pfc_cmp *cmp)
+{
+    int status = pfc_cmp_exit(cmp);
+
+    if (cli->json)
+        pfc_cli_print_json(pfc_cmp_to_json(cmp));
+    else
+        pfc_cmp_print(cli, cmp);
+    if (cmp->nothing)
+        pfc_cli_note(cli, "hint: \"perfci compare HEAD^ HEAD\" compares the newest commit with the "
+                          "one before it");
+    if (o->git_bisect && status != PFC_EXIT_OK && status != PFC_EXIT_REGRESSION)
+        status = PFC_MEASURE_CANNOT;
+    return status;
+}
+
+static int run_compare(pfc_cli *cli, compare_opts *o)
+{
+    const pfc_take_range range = { .from = o->sides[0], .to = o->sides[1] };
+    pfc_take t = { 0 };
+    pfc_cmp cmp = { 0 };
+    pfc_err err = { 0 };
+    int status;
+    pfc_code code;
+
+    pfc_cli_catch_signals();
+    code = pfc_take_open(&t, cli, &o->take, NULL, o->check, &range, &err);
+    if (!code)
+        code = o->check ? check(o, &t, &cmp, &err) : compare(o, &t, &cmp, &err);
+    if (code) {
+        status = pfc_cli_fail(cli, &err);
+        /* Who reads the comparison from a pipe learns why there is none. */
+        if (o->check && cli->json)
+            pfc_cli_print_json(json_pack("{s:{s:i,s:s}}", "error", "status", status, "message",
+                                         err.msg[0] ? err.msg : pfc_code_name(err.code)));
+        status = o->git_bisect ? PFC_MEASURE_CANNOT : status;
+    } else {
+        cmp.repeat = repeat_words(o, &cmp);
+        status = finish(cli, o, &cmp);
+    }
+    pfc_cmp_clear(&cmp);
+    pfc_take_close(&t);
+    return status;
+}
+
+int pfc_cmd_compare(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { compare_options, parse_compare, "A B", compare_doc,
+                                compare_fields };
+    compare_opts o = { .take.repeats = 1, .take.seed = 1 };
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    return run_compare(cli, &o);
+}
+
+int pfc_cmd_check(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { check_options, parse_compare, NULL, check_doc, compare_fields };
+    compare_opts o = { .check = true, .take.repeats = 1, .take.seed = 1 };
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    return run_compare(cli, &o);
+}

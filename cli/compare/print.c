@@ -1,0 +1,133 @@
+/* A comparison as a table. */
+#include <stdio.h>
+
+#include "cli/compare/compare.h"
+#include "core/base/buf.h"
+
+#define MAX_DIFFERENCES 65536
+
+static void show_side(pfc_table *table, size_t col, const pfc_cmp_side *s)
+{
+    char text[32];
+
+    pfc_show_value(s->median, text);
+    if (s->n)
+        pfc_table_set(table, col, text);
+}
+
+/* "broken in B: wrong result" */
+static void show_broken(pfc_table *table, size_t col, const pfc_cmp_row *r)
+{
+    const char *where = r->broken_a && r->broken_b ? " in A and B"
+                        : r->broken_a              ? " in A"
+                        : r->broken_b              ? " in B"
+                                                   : "";
+
+    pfc_table_setf(table, col, "broken%s%s%.900s", where, r->reason ? ": " : "",
+                   r->reason ? r->reason : "");
+}
+
+/* classes: rows are of several machine classes, so that each says its own. */
+static void print_row(pfc_table *table, const pfc_cmp_row *r, bool classes)
+{
+    static const char *const colors[] = { NULL, "green", "yellow", "red", "red" };
+    char text[32];
+    char low[32];
+
+    pfc_table_row(table);
+    pfc_table_set(table, 0, r->benchmark);
+    pfc_table_set(table, 1, r->metric);
+    if (classes && r->machine_class)
+        pfc_table_setf(table, 2, "%s (%s)", r->backend, r->machine_class);
+    else
+        pfc_table_set(table, 2, r->backend);
+    pfc_table_set(table, 9, pfc_cmp_name(r->verdict));
+    if (colors[r->verdict])
+        pfc_table_color(table, 9, colors[r->verdict]);
+    show_side(table, 3, &r->a);
+    show_side(table, 4, &r->b);
+    pfc_table_set(table, 5, r->unit);
+    if (r->verdict == PFC_CMP_BROKEN) {
+        show_broken(table, 9, r);
+        return;
+    }
+    pfc_show_percent(r->rel_change, text);
+    pfc_table_set(table, 6, text);
+    pfc_show_percent(r->rel_low, low);
+    pfc_show_percent(r->rel_high, text);
+    pfc_table_setf(table, 7, "%s .. %s", low, text);
+    pfc_table_setf(table, 8, "%lld+%lld", (long long)r->a.n, (long long)r->b.n);
+}
+
+/* The first line, before the numbers that it puts in question; not between rows for programs. */
+static void print_differences(const pfc_cli *cli, const pfc_cmp *cmp)
+{
+    pfc_buf text;
+
+    pfc_buf_init(&text, MAX_DIFFERENCES);
+    for (size_t i = 0; i < cmp->differs_len; i++) {
+        const pfc_cmp_difference *d = &cmp->differs[i];
+
+        pfc_buf_printf(&text, "%s%s: %s -> %s", i ? "; " : "A and B differ in ", d->field,
+                       d->a ? d->a : "(not recorded)", d->b ? d->b : "(not recorded)");
+    }
+    if (text.len)
+        pfc_out_line(cli->csv ? stderr : stdout, pfc_buf_text(&text));
+    pfc_buf_clear(&text);
+}
+
+/* What it would take to decide a row. */
+static void print_open(const pfc_cmp_row *r)
+{
+    if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_rounds)
+        pfc_out("not decided after %zu round%s: %s %s; about %zu more expected\n", r->rounds,
+                r->rounds == 1 ? "" : "s", r->benchmark, r->metric, r->more_rounds);
+    else if (r->verdict == PFC_CMP_INCONCLUSIVE && r->more_runs)
+        pfc_out("not decided: %s %s; about %zu more run%s a side expected\n", r->benchmark,
+                r->metric, r->more_runs, r->more_runs == 1 ? "" : "s");
+}
+
+void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)
+{
+    static const pfc_col cols[] = { { "BENCHMARK", false }, { "METRIC", false },
+                                    { "BACKEND", false },   { "A", true },
+                                    { "B", true },          { "UNIT", false },
+                                    { "CHANGE", true },     { "INTERVAL", true },
+                                    { "N", true },          { "VERDICT", false } };
+    pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+    const size_t only_a = json_array_size(cmp->only_a), only_b = json_array_size(cmp->only_b);
+    bool classes = false;
+    char text[32];
+
+    print_differences(cli, cmp);
+    pfc_table_wrap(table, PFC_ARRAY_LEN(cols) - 1);
+    for (size_t i = 1; i < cmp->len; i++)
+        classes |= !pfc_streq(cmp->rows[i].machine_class, cmp->rows[0].machine_class);
+    for (size_t i = 0; i < cmp->len; i++)
+        print_row(table, &cmp->rows[i], classes);
+    pfc_table_print(table);
+    for (size_t i = 0; i < cmp->len && !cli->csv; i++)
+        print_open(&cmp->rows[i]);
+    if (cmp->nothing)
+        pfc_out("%s\n", cmp->nothing);
+    else if (cmp->len == 0)
+        pfc_cli_warn(cli, "nothing to compare: A and B have no measured benchmark in common");
+    if (cmp->canary_rel != 0) {
+        pfc_show_percent(cmp->canary_rel, text);
+        pfc_cli_warn(cli,
+                     "the same fixed work took %s in B: the machine ran at another speed, so that "
+                     "timings may say more about it than about the code",
+                     text);
+    }
+    if (cmp->differs_len && cmp->stored && !cmp->across)
+        pfc_cli_warn(
+            cli, "not decided: A and B were measured with different machines or compilers, so the "
+                 "difference may not come from the code\n"
+                 "hint: pass --across to compare them anyway, or measure both here without "
+                 "--stored");
+    else if (cmp->differs_len)
+        pfc_cli_warn(cli, "the machines or compilers differ, so a difference may not come from the "
+                          "code");
+    if (only_a || only_b)
+        pfc_cli_note(cli, "not compared: %zu only in A, %zu only in B", only_a, only_b);
+}

@@ -1,0 +1,209 @@
+/*
+ * perfci down and perfci status: the other end of `perfci up`.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/local/stack.h"
+
+enum { KEY_DATA = 0x100, KEY_DELETE };
+enum { LOCK_S = 180 };
+
+typedef struct down {
+    const char *data;
+    bool remove;
+} down;
+
+static const struct argp_option down_options[] = {
+    { "data", KEY_DATA, "DIR", 0, "Data folder (default $XDG_DATA_HOME/perfci)", 0 },
+    { "delete", KEY_DELETE, 0, 0, "Then remove the data folder and its database, without asking",
+      0 },
+    { 0 },
+};
+
+static const struct argp_option options[] = {
+    { "data", KEY_DATA, "DIR", 0, "Data folder (default $XDG_DATA_HOME/perfci)", 0 },
+    { 0 },
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    down *d = state->input;
+
+    switch (key) {
+    case KEY_DATA:
+        d->data = arg;
+        return 0;
+    case KEY_DELETE:
+        d->remove = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        pfc_cli_usage(state, "there is no argument to give, got \"%s\"", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char down_doc[] =
+    "Stops the service that `perfci up` started: runner, server, PostgreSQL."
+    "\vNothing stored is lost. Not running is no error. With --delete all that `perfci up` made is "
+    "removed "
+    "afterwards: the database, also where it is outside the data folder, logs, tokens, the "
+    "runner's checkouts, "
+    "and the folder itself when nothing else is in it.\n"
+    "\n"
+    "Examples:\n"
+    "  perfci down\n"
+    "  perfci down --data /srv/perfci\n"
+    "  perfci down --delete --data /srv/perfci\n";
+
+static bool anything_runs(const pfc_stack *s)
+{
+    return pfc_member_alive(&s->postgres) || pfc_member_alive(&s->server) ||
+           pfc_member_alive(&s->runner);
+}
+
+/* What is gone, a line each; on stdout, because it is the result. */
+static void print_removed(const json_t *removed, const char *data, size_t left)
+{
+    const json_t *path;
+    size_t i;
+
+    json_array_foreach(removed, i, path) pfc_out("removed %s\n", json_string_value(path));
+    if (left)
+        pfc_out("kept %zu other %s in %s\n", left, left == 1 ? "entry" : "entries", data);
+}
+
+int pfc_cmd_down(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { down_options, parse, NULL, down_doc, NULL };
+    json_t *removed = json_array();
+    down d = { 0 };
+    pfc_stack stack;
+    pfc_err err = { 0 };
+    int status = PFC_EXIT_OK;
+    bool ran = false;
+    size_t left = 0;
+    pfc_code code;
+
+    pfc_cli_parse(cli, &args, argc, argv, &d);
+    pfc_cli_catch_signals();
+    code = pfc_stack_open(&stack, d.data, false, &err);
+    if (code == PFC_OK && d.remove)
+        code = pfc_stack_deletable(&stack, &err); /* before the lock, which is a file of its own */
+    if (code == PFC_OK)
+        code = pfc_stack_lock(&stack, LOCK_S, &err);
+    if (code == PFC_OK) {
+        ran = anything_runs(&stack);
+        code = pfc_stack_stop(&stack, cli, &err);
+    }
+    if (code == PFC_OK && d.remove && anything_runs(&stack))
+        code = pfc_err_set(&err, PFC_EUNAVAIL, "%s still runs something: nothing is removed",
+                           stack.data);
+    if (code == PFC_OK && d.remove)
+        code = pfc_stack_delete(&stack, removed, &left, &err);
+    if (code == PFC_ENOTFOUND)
+        pfc_cli_note(cli, "%s: %s", cli->name, err.msg);
+    else if (code)
+        status = pfc_cli_fail(cli, &err);
+    else
+        pfc_cli_note(cli, ran ? "stopped" : "nothing was running in %s", stack.data);
+    if (cli->json && status == PFC_EXIT_OK) {
+        json_t *doc = json_pack("{s:b}", "was_running", ran);
+
+        if (d.remove) {
+            json_object_set(doc, "removed", removed);
+            json_object_set_new(doc, "kept", json_integer((json_int_t)left));
+        }
+        pfc_cli_print_json(doc);
+    } else {
+        print_removed(removed, stack.data, left);
+    }
+    json_decref(removed);
+    pfc_stack_close(&stack);
+    return status;
+}
+
+static const char status_doc[] = "Shows what runs of the service that `perfci up` started."
+                                 "\vExit status 0 when the service answers, 5 when it does not.\n"
+                                 "\n"
+                                 "Examples:\n"
+                                 "  perfci status\n"
+                                 "  perfci status --json --data /srv/perfci\n";
+
+static json_t *member_json(const pfc_member *m)
+{
+    const bool alive = pfc_member_alive(m);
+    json_t *doc = json_pack("{s:s,s:b}", "name", m->name, "running", alive);
+
+    if (alive)
+        json_object_set_new(doc, "pid", json_integer(m->pid));
+    return doc;
+}
+
+static void member_row(pfc_table *table, const pfc_member *m)
+{
+    const bool alive = pfc_member_alive(m);
+
+    pfc_table_row(table);
+    pfc_table_set(table, 0, m->name);
+    if (alive)
+        pfc_table_setf(table, 1, "%ld", (long)m->pid);
+    pfc_table_set(table, 2, alive ? "running" : m->pid ? "gone" : "not started");
+    pfc_table_color(table, 2, alive ? "green" : "yellow");
+}
+
+int pfc_cmd_status(pfc_cli *cli, int argc, char **argv)
+{
+    static const pfc_col cols[] = { { "MEMBER", false }, { "PID", true }, { "STATE", false } };
+    const pfc_cmd_args args = { options, parse, NULL, status_doc, NULL };
+    down d = { 0 };
+    bool replaced = false;
+    char why[PFC_ERR_MAX] = "never started";
+    bool ready = false;
+    pfc_stack s;
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    pfc_cli_parse(cli, &args, argc, argv, &d);
+    code = pfc_stack_open(&s, d.data, false, &err);
+    if (code && code != PFC_ENOTFOUND) {
+        pfc_stack_close(&s);
+        return pfc_cli_fail(cli, &err);
+    }
+    if (code == PFC_OK)
+        ready = pfc_member_alive(&s.server) && pfc_stack_ready(&s, why);
+    /* The server asks its database once a second: it may not know yet. */
+    if (ready && s.cluster && !pfc_member_alive(&s.postgres)) {
+        ready = false;
+        (void)snprintf(why, sizeof(why), "PostgreSQL is gone: run perfci up");
+    }
+    replaced = code == PFC_OK && pfc_cluster_replaced(&s);
+    if (!pfc_member_alive(&s.server) && code == PFC_OK)
+        (void)snprintf(why, sizeof(why), "no server runs");
+    if (cli->json) {
+        json_t *doc = json_pack("{s:b,s:s?,s:s?,s:s?,s:b,s:[o,o,o]}", "ready", ready, "reason",
+                                ready ? NULL : why, "url", s.url, "data", s.data, "restart_needed",
+                                replaced, "members", member_json(&s.postgres),
+                                member_json(&s.server), member_json(&s.runner));
+
+        pfc_cli_print_json(doc);
+    } else {
+        pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+
+        member_row(table, &s.postgres);
+        member_row(table, &s.server);
+        member_row(table, &s.runner);
+        pfc_table_print(table);
+        if (ready)
+            pfc_out("ready at %s\n", s.url);
+        else
+            pfc_out("not ready: %s\n", why);
+        if (replaced)
+            pfc_out("restart needed: PostgreSQL's programs were replaced while it ran; run perfci "
+                    "up\n");
+    }
+    pfc_stack_close(&s);
+    return ready ? PFC_EXIT_OK : PFC_EXIT_INFRA;
+}

@@ -1,0 +1,80 @@
+/*
+ * Whether the private PostgreSQL that runs can still be used.
+ *
+ * A package upgrade replaces programs and libraries under a running postmaster. What it has loaded goes on, but
+ * new backends can fail to load what they need: reads are answered and writes fail, until it is restarted.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/local/postgres_host.h"
+#include "core/base/fs.h"
+#include "core/wire/wire.h"
+
+enum { WRITE_TIMEOUT_S = 30 };
+
+bool pfc_cluster_replaced(const pfc_stack *stack)
+{
+    static const char deleted[] = " (deleted)";
+    char path[64];
+    char target[PFC_PATH_MAX];
+    ssize_t n;
+
+    if (!pfc_member_alive(&stack->postgres))
+        return false;
+    snprintf(path, sizeof(path), "/proc/%ld/exe", (long)stack->postgres.pid);
+    n = readlink(path, target, sizeof(target) - 1);
+    if (n <= (ssize_t)sizeof(deleted))
+        return false;
+    target[n] = '\0';
+    return strcmp(target + n - (ssize_t)(sizeof(deleted) - 1), deleted) == 0;
+}
+
+pfc_code pfc_cluster_write(const pfc_stack *stack, pfc_err *err)
+{
+    /* In a new backend: PL/pgSQL is a library that it has to load, and a table is a file that it has to make. */
+    static const char text[] = "SET statement_timeout = '20s'; BEGIN; DO $$ BEGIN CREATE TABLE "
+                               "public.perfci_up_probe (x int);"
+                               " INSERT INTO public.perfci_up_probe VALUES (1); END $$; ROLLBACK";
+    const char *const args[] = { "-X", "-q",
+                                 "-h", stack->socket,
+                                 "-U", "perfci",
+                                 "-v", "ON_ERROR_STOP=1",
+                                 "-d", "dbname=perfci connect_timeout=10",
+                                 "-c", text,
+                                 NULL };
+    pfc_host host;
+    pfc_code code = pfc_host_find(&host, err);
+
+    if (!code)
+        code = pfc_host_programs(stack, &host, err);
+    if (!code)
+        code = pfc_host_run(&host, "psql", args, WRITE_TIMEOUT_S, NULL, err);
+    return code ? pfc_err_wrap(err, "PostgreSQL takes no writes") : PFC_OK;
+}
+
+pfc_code pfc_cluster_restartable(const pfc_stack *stack, pfc_err *err)
+{
+    pfc_host host;
+    pfc_code code = pfc_host_find(&host, err);
+
+    return code ? code : pfc_host_programs(stack, &host, err);
+}
+
+char *pfc_stack_reason(const char *body, size_t len)
+{
+    static const char prefix[] = "not ready: ";
+    json_t *doc = NULL;
+    const char *text = NULL;
+    char *reason = NULL;
+
+    if (pfc_json_parse(body, len, &doc, NULL) == PFC_OK)
+        text = json_string_value(json_object_get(json_object_get(doc, "error"), "message"));
+    if (text)
+        reason = pfc_strdup(
+            strncmp(text, prefix, sizeof(prefix) - 1) == 0 ? text + sizeof(prefix) - 1 : text);
+    json_decref(doc);
+    return reason;
+}

@@ -1,0 +1,390 @@
+/*
+ * perfci nightly: one round over what is new since the last one.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/nightly/nightly.h"
+#include "core/base/clock.h"
+#include "core/base/parse.h"
+
+enum {
+    KEY_REPO = 0x100,
+    KEY_BRANCH,
+    KEY_SUITE,
+    KEY_FILTER,
+    KEY_BACKEND,
+    KEY_MAX,
+    KEY_ALL,
+    KEY_REPEATS,
+    KEY_JOBS,
+    KEY_WAIT,
+    KEY_SOURCE,
+    KEY_MARKDOWN,
+    KEY_WORK,
+    KEY_PROJECT,
+    KEY_CREATE,
+    KEY_ANCHOR,
+    KEY_BUDGET,
+    KEY_MARGIN,
+    KEY_CLASS,
+};
+
+enum { POLL_MS = 200 };
+
+typedef struct nightly_opts {
+    pfc_take_opts take;
+    pfc_night_opts night;
+    const char *repo, *branch, *source, *url, *data;
+    double wait_s, budget_s, margin;
+    const char *classes[PFC_NIGHT_MAX_CLASSES];
+    size_t classes_len;
+    bool jobs;
+    bool markdown;
+} nightly_opts;
+
+static const struct argp_option nightly_options[] = {
+    PFC_CONFIG_OPTION(0),
+    PFC_DIRECTION_OPTION(0),
+    PFC_TIME_OPTION(0),
+    { "repo", KEY_REPO, "DIR", 0, "The repository (default: here)", 0 },
+    { "branch", KEY_BRANCH, "B", 0, "Default: perfci.yaml's, else the one checked out", 0 },
+    { "suite", KEY_SUITE, "F", 0, "Suite file or name", 0 },
+    { "filter", KEY_FILTER, "RE", 0, "Only benchmarks whose name matches", 0 },
+    { "backend", KEY_BACKEND, "B", 0, "Only this backend; repeatable", 0 },
+    { "anchor", KEY_ANCHOR, "REV", 0,
+      "The build that is measured along, so that ratios to it join nights (default: perfci.yaml's, "
+      "else the last night's, else the newest release)",
+      0 },
+    { "budget", KEY_BUDGET, "T", 0,
+      "Measure as long, builds not counted (default: perfci.yaml's, else 30m)", 0 },
+    { "margin", KEY_MARGIN, "R", 0,
+      "Relative change that does not matter (default: perfci.yaml's, else 0.03)", 0 },
+    { "max-commits", KEY_MAX, "N", 0,
+      "Measure N new commits at most, the newest always (default 60; with --all 250)", 0 },
+    { "all", KEY_ALL, 0, 0, "Every commit of the branch that has no run yet", 0 },
+    { "repeats", KEY_REPEATS, "N", 0,
+      "Exactly N rounds of two measurements a build, whatever is decided", 0 },
+    { "jobs", KEY_JOBS, 0, 0, "Let the service's runners measure, and wait for them", 0 },
+    { "machine-class", KEY_CLASS, "C", 0,
+      "With --jobs: a session on this class of machines; repeatable (default: one, on any runner)",
+      0 },
+    { "source", KEY_SOURCE, "S", 0,
+      "With --jobs: the URL or folder that runners read (default: the project's --repo-url, else "
+      "--repo)",
+      0 },
+    { "wait", KEY_WAIT, "T", 0, "For runners and for detection (default 1h)", 0 },
+    { "markdown", KEY_MARKDOWN, 0, 0, "Print the report as Markdown", 0 },
+    { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 0 },
+    { "project", KEY_PROJECT, "P", 0, "The project's name", 0 },
+    { "create", KEY_CREATE, 0, 0,
+      "Make the project of --project when there is none; one that perfci.yaml or the folder names "
+      "is made without it",
+      0 },
+    PFC_SERVICE_OPTIONS(0),
+    { 0 },
+};
+
+static const pfc_arg_field nightly_fields[] = {
+    PFC_CONFIG_FIELD(nightly_opts, take.config),
+    { PFC_KEY_TIME, PFC_ARG_FLAG, offsetof(nightly_opts, take.time), 0, 0 },
+    { KEY_ANCHOR, PFC_ARG_TEXT, offsetof(nightly_opts, night.anchor), 0, 0 },
+    { KEY_BUDGET, PFC_ARG_SECONDS, offsetof(nightly_opts, budget_s), 0, 0 },
+    { KEY_REPO, PFC_ARG_TEXT, offsetof(nightly_opts, repo), 0, 0 },
+    { KEY_BRANCH, PFC_ARG_TEXT, offsetof(nightly_opts, branch), 0, 0 },
+    { KEY_SUITE, PFC_ARG_TEXT, offsetof(nightly_opts, take.suite), 0, 0 },
+    { KEY_FILTER, PFC_ARG_TEXT, offsetof(nightly_opts, take.filter), 0, 0 },
+    { KEY_MAX, PFC_ARG_COUNT, offsetof(nightly_opts, night.max), 1, PFC_NIGHT_MOST },
+    { KEY_ALL, PFC_ARG_FLAG, offsetof(nightly_opts, night.all), 0, 0 },
+    { KEY_REPEATS, PFC_ARG_COUNT, offsetof(nightly_opts, take.repeats), 1, PFC_TAKE_MAX_REPEATS },
+    { KEY_JOBS, PFC_ARG_FLAG, offsetof(nightly_opts, jobs), 0, 0 },
+    { KEY_SOURCE, PFC_ARG_TEXT, offsetof(nightly_opts, source), 0, 0 },
+    { KEY_WAIT, PFC_ARG_SECONDS, offsetof(nightly_opts, wait_s), 0, 0 },
+    { KEY_MARKDOWN, PFC_ARG_FLAG, offsetof(nightly_opts, markdown), 0, 0 },
+    { KEY_WORK, PFC_ARG_TEXT, offsetof(nightly_opts, take.work), 0, 0 },
+    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(nightly_opts, night.project), 0, 0 },
+    { KEY_CREATE, PFC_ARG_FLAG, offsetof(nightly_opts, night.create), 0, 0 },
+    PFC_SERVICE_FIELDS(nightly_opts, ),
+    { 0 },
+};
+
+static const char nightly_doc[] =
+    "Measures the commits that are new since the last round, uploads them, waits for the verdict "
+    "and prints a short report."
+    "\vThe new commits, the last measured one and an anchor are built, then measured in blocks: "
+    "each "
+    "build once, in random order, and again in reverse order. Blocks go on where a decision is "
+    "open, "
+    "until every commit is decided or --budget is spent. For each new commit the report says "
+    "slower, "
+    "faster, same (within x %), or undecided (needs n minutes). A "
+    "commit whose object code is its predecessor's is not measured.\n"
+    "\n"
+    "An undecided commit goes on in the next round where its values show a step. The others go on "
+    "in "
+    "a round of at most 8 builds; the report counts those that wait.\n"
+    "\n"
+    "docs/nights.md explains the method, with a picture.\n"
+    "\n"
+    "The first round of a project measures its newest commit, with the newest release where there "
+    "is "
+    "one.\n"
+    "\n"
+    "Exit status 1 when the round brought a regression or a commit is slower; else 4 when the "
+    "newest commit could not be "
+    "built or measured, or a benchmark was broken at any commit of the round; else 5 when "
+    "something "
+    "could not be measured or judged; else 3 when a commit is undecided.\n"
+    "\n"
+    "Examples:\n"
+    "  perfci nightly --branch main\n"
+    "  perfci nightly --budget 1h --anchor v1.2\n"
+    "  perfci nightly --jobs --wait 2h --markdown > report.md\n";
+
+static error_t parse_nightly(int key, char *arg, struct argp_state *state)
+{
+    nightly_opts *o = state->input;
+
+    switch (key) {
+    case KEY_BACKEND:
+        pfc_take_add_backend(&o->take, arg, state);
+        return 0;
+    case KEY_CLASS:
+        if (o->classes_len == PFC_NIGHT_MAX_CLASSES)
+            pfc_cli_usage(state, "--machine-class: expected at most %d", PFC_NIGHT_MAX_CLASSES);
+        o->classes[o->classes_len++] = arg;
+        return 0;
+    case PFC_KEY_DIRECTION:
+        pfc_directions_add(&o->take.directions, arg, state);
+        return 0;
+    case KEY_MARGIN:
+        o->margin = pfc_arg_double(state, arg, 1e-9, 10, "--margin");
+        return 0;
+    case ARGP_KEY_ARG:
+        pfc_cli_usage(state, "there is no argument to give, got \"%s\"", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- measuring ---- */
+
+/* A commit that cannot be measured is news, not the end of the round. */
+static pfc_code measure_here(pfc_night *n, pfc_night_commit *c, pfc_err *err)
+{
+    pfc_run *run = NULL;
+    pfc_code code = pfc_take_commit(&n->take, &c->id, &run, err);
+
+    if (code == PFC_EBROKEN || code == PFC_ETIMEOUT) {
+        c->broken = true;
+        c->reason = pfc_strdup(err->msg);
+        *err = (pfc_err){ 0 };
+        return PFC_OK;
+    }
+    if (code)
+        return code;
+    free(run->project);
+    run->project = pfc_strdup(n->project);
+    free(run->branch);
+    run->branch = pfc_strdup(n->branch);
+    code = pfc_api_post_run(n->http, run, &c->run_id, NULL, err);
+    c->measured = !code;
+    if (!code)
+        pfc_api_post_sources(n->http, n->project, c->id.hex, &n->take.conf, &n->take.built);
+    pfc_run_free(run);
+    return code;
+}
+
+static pfc_code measure_all(pfc_night *n, const nightly_opts *o, int64_t until_ns, pfc_err *err)
+{
+    const pfc_night_jobs jobs = { .source = o->source,
+                                  .until_ns = until_ns,
+                                  .machine_classes = o->classes,
+                                  .machine_classes_len = o->classes_len };
+    pfc_code code = PFC_OK;
+
+    if (o->jobs)
+        return pfc_night_measure_by_jobs(n, &jobs, err);
+    if (n->plan.len > 1)
+        return pfc_night_measure_blocks(n, err);
+    for (size_t i = 0; i < n->len && !code; i++) {
+        if (!n->cli->progress)
+            pfc_cli_note(n->cli, "measuring %.12s (%zu of %zu)", n->commits[i].id.hex, i + 1,
+                         n->len);
+        code = measure_here(n, &n->commits[i], err);
+    }
+    return code;
+}
+
+/* ---- the verdict ---- */
+
+/* Has the service looked at every run? detection_lag_s is the age of the oldest one it has not. */
+static pfc_code wait_judged(pfc_night *n, int64_t until_ns, pfc_err *err)
+{
+    char *path = pfc_format("/api/v1/stats?project=%s", n->project);
+    pfc_code code = PFC_OK;
+
+    while (!n->judged && !code) {
+        json_t *answer = NULL;
+
+        code = pfc_http_json(n->http, "GET", path, NULL, NULL, &answer, err);
+        if (!code)
+            n->judged = json_number_value(json_object_get(answer, "detection_lag_s")) <= 0;
+        json_decref(answer);
+        if (n->judged || pfc_clock_ns() >= until_ns || pfc_cli_interrupted(NULL))
+            break;
+        pfc_clock_sleep_ns(POLL_MS * PFC_NS_PER_MS);
+    }
+    free(path);
+    return code;
+}
+
+/* How the project stands after the round, also with alerts of earlier ones. */
+static pfc_code take_standing(pfc_night *n, pfc_err *err)
+{
+    char *path = pfc_format("/api/v1/projects/%s", n->project);
+    json_t *answer = NULL;
+    pfc_code code = pfc_http_json(n->http, "GET", path, NULL, NULL, &answer, err);
+
+    if (!code)
+        n->standing = json_incref(json_object_get(answer, "standing"));
+    json_decref(answer);
+    free(path);
+    return code;
+}
+
+static pfc_code get_alerts(const pfc_night *n, json_t **out, pfc_err *err)
+{
+    char *path = pfc_format("/api/v1/alerts?project=%s&limit=1000", n->project);
+    pfc_code code = pfc_http_json(n->http, "GET", path, NULL, NULL, out, err);
+
+    free(path);
+    return code;
+}
+
+/* What gave no result at the commits that were measured. */
+static pfc_code take_broken(pfc_night *n, const pfc_night_commit *c, pfc_err *err)
+{
+    char *path = pfc_format("/api/v1/projects/%s/commits/%s", n->project, c->id.hex);
+    json_t *answer = NULL;
+    const json_t *list;
+    pfc_code code = pfc_http_json(n->http, "GET", path, NULL, NULL, &answer, err);
+
+    list = json_object_get(answer, "broken");
+    for (size_t i = 0; !code && i < json_array_size(list); i++) {
+        json_t *one = json_array_get(list, i);
+
+        json_object_set_new(one, "commit", json_string(c->id.hex));
+        json_array_append(n->broken, one);
+    }
+    json_decref(answer);
+    free(path);
+    return code;
+}
+
+static int64_t newest_id(const json_t *answer)
+{
+    const json_t *list = json_object_get(answer, "alerts");
+    json_int_t newest = 0;
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        newest =
+            PFC_MAX(newest, json_integer_value(json_object_get(json_array_get(list, i), "id")));
+    return newest;
+}
+
+static pfc_code take_new_alerts(pfc_night *n, int64_t after, pfc_err *err)
+{
+    json_t *answer = NULL;
+    const json_t *list;
+    pfc_code code = get_alerts(n, &answer, err);
+
+    list = json_object_get(answer, "alerts");
+    for (size_t i = 0; !code && i < json_array_size(list); i++) {
+        json_t *alert = json_array_get(list, i);
+
+        if (json_integer_value(json_object_get(alert, "id")) > after)
+            json_array_append(n->alerts, alert);
+    }
+    json_decref(answer);
+    return code;
+}
+
+static pfc_code go_round(pfc_night *n, const nightly_opts *o, pfc_err *err)
+{
+    const int64_t wait_ns = (int64_t)(o->wait_s * (double)PFC_NS_PER_S);
+    int64_t until_ns = pfc_clock_ns() + wait_ns;
+    json_t *before = NULL;
+    pfc_code code = pfc_night_find(n, &o->night, err);
+
+    if (!code)
+        code = get_alerts(n, &before, err);
+    if (!code)
+        code = measure_all(n, o, until_ns, err);
+    pfc_cli_progress(n->cli, "%s", "");
+    if (!o->jobs)
+        until_ns = pfc_clock_ns() + wait_ns;
+    if (!code)
+        code = wait_judged(n, until_ns, err);
+    if (!code)
+        code = pfc_night_take_verdicts(n, err);
+    if (!code)
+        code = take_new_alerts(n, newest_id(before), err);
+    for (size_t i = 0; i < n->len && !code; i++)
+        if (n->commits[i].measured)
+            code = take_broken(n, &n->commits[i], err);
+    if (!code)
+        code = take_standing(n, err);
+    json_decref(before);
+    return code;
+}
+
+int pfc_cmd_nightly(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { nightly_options, parse_nightly, NULL, nightly_doc, nightly_fields };
+    nightly_opts o = { .wait_s = 3600 };
+    pfc_take_range range = { 0 };
+    pfc_night n = { .cli = cli };
+    char *branch = NULL;
+    pfc_err err = { 0 };
+    int status;
+    pfc_code code;
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    pfc_cli_catch_signals();
+    n.alerts = json_array();
+    n.broken = json_array();
+    range.to = o.branch;
+    code = pfc_take_open(&n.take, cli, &o.take, o.repo, true, &range, &err);
+    if (!code && !o.jobs)
+        code = pfc_take_ready(&n.take, &err);
+    if (!code) {
+        branch = pfc_repo_branch(n.take.repo);
+        n.budget_s = o.budget_s > 0             ? o.budget_s
+                     : n.take.conf.budget_s > 0 ? n.take.conf.budget_s
+                                                : PFC_NIGHT_BUDGET_S;
+        n.margin = o.margin > 0             ? o.margin
+                   : n.take.conf.margin > 0 ? n.take.conf.margin
+                                            : PFC_NIGHT_MARGIN;
+        n.branch = o.branch ? o.branch : n.take.conf.branch ? n.take.conf.branch : branch;
+        code = pfc_api_open(o.url, o.data, &n.take.conf, &n.http, &err);
+    }
+    if (!code)
+        code = pfc_api_project(o.night.project, &n.take.conf, n.take.root, &n.project, &err);
+    if (!code)
+        code = go_round(&n, &o, &err);
+    if (code) {
+        status = pfc_cli_fail(cli, &err);
+    } else {
+        pfc_night_print(&n, o.markdown);
+        status = pfc_night_exit(&n);
+    }
+    pfc_night_clear(&n);
+    free(branch);
+    pfc_http_free(n.http);
+    pfc_take_close(&n.take);
+    return status;
+}

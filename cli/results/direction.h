@@ -1,0 +1,36 @@
+/*
+ * Which way metrics are better, as the command line and perfci.yaml say it; and that a command's own
+ * times and memory are asked for.
+ */
+#ifndef PFC_CLI_RESULTS_DIRECTION_H
+#define PFC_CLI_RESULTS_DIRECTION_H
+
+#include "cli/cli.h"
+#include "core/base/conf.h"
+
+typedef struct pfc_directions {
+    pfc_direction items[PFC_MAX_DIRECTIONS]; /* the first of a name counts */
+    size_t len;
+} pfc_directions;
+
+enum { PFC_KEY_DIRECTION = 0x4a0, PFC_KEY_TIME };
+#define PFC_DIRECTION_OPTION(group)                                                                \
+    {                                                                                              \
+        "direction", PFC_KEY_DIRECTION, "NAME=D", 0,                                               \
+            "Which way the metric NAME is better: higher or lower; repeatable", group              \
+    }
+#define PFC_TIME_OPTION(group)                                                                     \
+    {                                                                                              \
+        "time", PFC_KEY_TIME, 0, 0,                                                                \
+            "Of a command: its wall time, CPU time and peak memory are the result, whatever it "   \
+            "prints",                                                                              \
+            group                                                                                  \
+    }
+
+/** A --direction of the command line, whose text it cuts at the '='. What is no NAME=higher or
+ *  NAME=lower ends the process with a sentence. */
+void pfc_directions_add(pfc_directions *to, char *arg, struct argp_state *state);
+/** Those of perfci.yaml, behind: they live as long as `conf`. */
+void pfc_directions_add_conf(pfc_directions *to, const pfc_conf *conf);
+
+#endif

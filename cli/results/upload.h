@@ -1,0 +1,87 @@
+/*
+ * Storing results that were measured elsewhere: what push and import share. One thread.
+ */
+#ifndef PFC_CLI_RESULTS_UPLOAD_H
+#define PFC_CLI_RESULTS_UPLOAD_H
+
+#include "cli/api.h"
+#include "cli/results/direction.h"
+#include "cli/results/results.h"
+#include "cli/measure/measure.h"
+
+/** Flags, NULL where not given. */
+typedef struct pfc_upload_opts {
+    const char *commit;  /* what was measured, where the document does not say; default HEAD */
+    const char *project; /* default: perfci.yaml's, else the repository's name */
+    const char *branch;
+    const char *machine_class; /* for formats that do not say; default "imported" */
+    bool create;               /* makes the project when there is none */
+    const char *url, *data;    /* which service */
+    pfc_directions directions; /* of --direction */
+    char **files;              /* what stands behind the flags; at least one */
+    size_t files_len;
+} pfc_upload_opts;
+
+/* Their options, and fields of an input that has them as its member `up`. */
+enum { PFC_KEY_COMMIT = 0x410, PFC_KEY_PROJECT, PFC_KEY_BRANCH, PFC_KEY_CLASS, PFC_KEY_CREATE };
+#define PFC_UPLOAD_OPTIONS(group)                                                                  \
+    { "commit", PFC_KEY_COMMIT, "C", 0, "The commit that was measured (default HEAD)", group },    \
+        { "project", PFC_KEY_PROJECT, "P", 0, "The project's name", group },                       \
+        { "create", PFC_KEY_CREATE, 0, 0, "Make the project when there is none", group },          \
+        { "branch", PFC_KEY_BRANCH, "B", 0, "The branch (default: the one checked out)", group },  \
+        { "machine-class",                                                                         \
+          PFC_KEY_CLASS,                                                                           \
+          "M",                                                                                     \
+          0,                                                                                       \
+          "For formats that do not say (default \"imported\")",                                    \
+          group },                                                                                 \
+        PFC_DIRECTION_OPTION(group), PFC_SERVICE_OPTIONS(group)
+#define PFC_UPLOAD_FIELDS(type)                                                                    \
+    { PFC_KEY_COMMIT, PFC_ARG_TEXT, offsetof(type, up.commit), 0, 0 },                             \
+        { PFC_KEY_PROJECT, PFC_ARG_TEXT, offsetof(type, up.project), 0, 0 },                       \
+        { PFC_KEY_BRANCH, PFC_ARG_TEXT, offsetof(type, up.branch), 0, 0 },                         \
+        { PFC_KEY_CLASS, PFC_ARG_TEXT, offsetof(type, up.machine_class), 0, 0 },                   \
+        { PFC_KEY_CREATE, PFC_ARG_FLAG, offsetof(type, up.create), 0, 0 },                         \
+        PFC_SERVICE_FIELDS(type, up.)
+
+/** Takes the FILEs, as the rest of an argp parser; without any the process ends with status 2. */
+error_t pfc_upload_parse(int key, char *arg, struct argp_state *state, pfc_upload_opts *opts);
+
+/** The service, and the repository here, if any. */
+typedef struct pfc_upload {
+    const pfc_cli *cli;
+    const pfc_upload_opts *opts;
+    pfc_conf conf;
+    pfc_http *http;
+    pfc_repo *repo; /* NULL outside any repository */
+    char *project;
+    char *branch;
+    pfc_commit_id told; /* the commit whose history was posted last */
+    bool ready;         /* the project is there */
+    bool made;          /* ... because this call made it */
+    size_t stored;      /* runs that the service took */
+} pfc_upload;
+
+/** Connects. The project is looked up, or made, with the first run that can be stored. Close in every case: it
+ *  removes a project that was made for runs of which the service took none. */
+pfc_code pfc_upload_open(pfc_upload *up, const pfc_cli *cli, const pfc_upload_opts *opts,
+                         pfc_err *err) PFC_MUSTCHECK;
+void pfc_upload_close(pfc_upload *up);
+
+/**
+ * Fills what the run lacks (its id from the content, so that the same file again is the same run),
+ * tells its commit to the service and stores it. `file` for messages. Appends {"file", "run_id",
+ * "id", "commit", "repeated", "measurements"} to `list`.
+ *
+ * PFC_EINVAL when the commit is not known; the rest as pfc_api_post_run.
+ */
+pfc_code pfc_upload_run(pfc_upload *up, const char *file, pfc_run *run, json_t *list,
+                        pfc_err *err) PFC_MUSTCHECK;
+
+/** Reads the files and folders of `opts` by `read` (its directions are those of `opts` and of perfci.yaml)
+ *  and stores each run; a history is a run a commit. Prints the list of what is stored, also on failure:
+ *  a table, or with --json JSON. */
+pfc_code pfc_upload_files(const pfc_cli *cli, const pfc_upload_opts *opts,
+                          const pfc_import_opts *read, pfc_err *err) PFC_MUSTCHECK;
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * What the subcommands that list the service's rows share: queries and cells.
+ */
+#ifndef PFC_CLI_SERVICE_BROWSE_H
+#define PFC_CLI_SERVICE_BROWSE_H
+
+#include "cli/cli.h"
+#include "core/base/buf.h"
+
+/** Adds key=value, escaped, to the path's query; nothing when value is NULL. */
+void pfc_browse_query(pfc_buf *path, const char *key, const char *value);
+void pfc_browse_query_i64(pfc_buf *path, const char *key, int64_t value);
+
+/* Cells of the newest row; a member that is absent, null or of another kind leaves the cell empty. */
+
+void pfc_browse_text(pfc_table *table, size_t col, const json_t *obj, const char *key);
+/** A whole number, or the first 12 digits of a commit. */
+void pfc_browse_id(pfc_table *table, size_t col, const json_t *obj, const char *key);
+void pfc_browse_value(pfc_table *table, size_t col, const json_t *value);
+void pfc_browse_percent(pfc_table *table, size_t col, const json_t *value);
+
+typedef enum pfc_browse_kind {
+    PFC_BROWSE_TEXT,
+    PFC_BROWSE_ID,      /* a number, or the first 12 digits of a commit */
+    PFC_BROWSE_VALUE,   /* a number */
+    PFC_BROWSE_PERCENT, /* a ratio */
+    PFC_BROWSE_EFFECT,  /* rel_change, rel_low and rel_high of the row; `key` is not used */
+    PFC_BROWSE_YES,     /* true or false */
+    PFC_BROWSE_WHEN,
+    PFC_BROWSE_AGE
+} pfc_browse_kind;
+
+/** A column of a list: which member of each row, shown how. */
+typedef struct pfc_browse_col {
+    const char *title, *key;
+    pfc_browse_kind kind;
+} pfc_browse_col;
+
+/** Prints a JSON array of objects as a table; the last column wraps when `wrap`. At most 16 columns. */
+void pfc_browse_list(const pfc_cli *cli, const pfc_browse_col *cols, size_t len, bool wrap,
+                     const json_t *list);
+
+/** How long ago a time of the API was: "40 s", "5 min", "3 h", "12 d". */
+void pfc_browse_age(pfc_table *table, size_t col, const json_t *time);
+/** A time of the API as "2026-11-23 19:05" in UTC. */
+void pfc_browse_when(pfc_table *table, size_t col, const json_t *time);
+/** Seconds since a time of the API, 0 when it lies ahead; false when it is no time. */
+bool pfc_browse_seconds_ago(const json_t *time, double *out);
+/** Both as text into out[40]; empty when it is no time. */
+void pfc_browse_show_age(const json_t *time, char out[40]);
+void pfc_browse_show_when(const json_t *time, char out[40]);
+/** "+5.2 % (4.8 .. 5.6)" from rel_change, rel_low and rel_high of `obj` into out[64]. */
+void pfc_browse_show_effect(const json_t *obj, char out[64]);
+/** The member's text; "" when it is absent or no text. */
+const char *pfc_browse_string(const json_t *obj, const char *key);
+
+/** "want A, B or C, got "D"; did you mean ...?" with code PFC_EINVAL; `known` is NULL-terminated. */
+pfc_code pfc_browse_unknown(const char *what, const char *word, const char *const *known,
+                            pfc_err *err);
+
+#endif

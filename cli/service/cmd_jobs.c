@@ -1,0 +1,234 @@
+/*
+ * perfci jobs: the queue, as a table; and what is no longer wanted of it.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/api.h"
+#include "cli/service/browse.h"
+#include "core/base/parse.h"
+
+enum { KEY_PROJECT = 0x100, KEY_STATE, KEY_KIND, KEY_LIMIT };
+
+typedef struct jobs_opts {
+    const char *project, *state, *kind, *url, *data;
+    const char *words[2];
+    size_t words_len, limit;
+} jobs_opts;
+
+static const struct argp_option jobs_options[] = {
+    { "project", KEY_PROJECT, "P", 0, "Only this project", 0 },
+    { "state", KEY_STATE, "S", 0, "Only queued, leased, done, failed or cancelled ones", 0 },
+    { "kind", KEY_KIND, "K", 0,
+      "Only this kind: measure, nightly, pull_request, backfill, bisect, verify; or the server's "
+      "own, which are not listed otherwise: detect, notify",
+      0 },
+    { "limit", KEY_LIMIT, "N", 0, "At most N, the newest (default 100)", 0 },
+    PFC_SERVICE_OPTIONS(0),
+    { 0 },
+};
+
+static const char jobs_doc[] =
+    "Lists the jobs of the service's queue, newest first: where each waits and when it may be "
+    "expected to begin, who works on it, what became of it. Or shows one, or cancels it: a queued "
+    "one at once, a leased one when its runner hears of it."
+    "\v"
+    "Examples:\n"
+    "  perfci jobs --state queued\n"
+    "  perfci jobs --kind nightly --limit 10 --json\n"
+    "  perfci jobs 42\n"
+    "  perfci jobs cancel 42\n";
+
+static const pfc_arg_field jobs_fields[] = {
+    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(jobs_opts, project), 0, 0 },
+    { KEY_STATE, PFC_ARG_TEXT, offsetof(jobs_opts, state), 0, 0 },
+    { KEY_KIND, PFC_ARG_TEXT, offsetof(jobs_opts, kind), 0, 0 },
+    { KEY_LIMIT, PFC_ARG_COUNT, offsetof(jobs_opts, limit), 1, 1000 },
+    PFC_SERVICE_FIELDS(jobs_opts, ),
+    { 0 },
+};
+
+static error_t parse_jobs(int key, char *arg, struct argp_state *state)
+{
+    jobs_opts *o = state->input;
+
+    if (key != ARGP_KEY_ARG)
+        return ARGP_ERR_UNKNOWN;
+    if (o->words_len == PFC_ARRAY_LEN(o->words))
+        pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
+    o->words[o->words_len++] = arg;
+    return 0;
+}
+
+/* A word that the service does not know would only find nothing. */
+static pfc_code check_words(const jobs_opts *o, pfc_err *err)
+{
+    static const char *const states[] = { "queued", "leased", "done", "failed", "cancelled", NULL };
+    static const char *const kinds[] = { "measure", "nightly", "pull_request", "backfill", "bisect",
+                                         "verify",  "detect",  "notify",       NULL };
+    const struct {
+        const char *flag, *word;
+        const char *const *known;
+    } checks[] = { { "--state: ", o->state, states }, { "--kind: ", o->kind, kinds } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(checks); i++) {
+        const char *const *known = checks[i].known;
+
+        while (checks[i].word && *known && strcmp(*known, checks[i].word) != 0)
+            known++;
+        if (!*known)
+            return pfc_browse_unknown(checks[i].flag, checks[i].word, checks[i].known, err);
+    }
+    return PFC_OK;
+}
+
+/* When it begins, the middle and the range; "?" of a queued one of which nobody knows. */
+static void set_begins(pfc_table *table, size_t col, const json_t *job)
+{
+    static const char *const keys[] = { "seconds", "low", "high" };
+    const json_t *wait = json_object_get(job, "expected_wait");
+    char text[3][32];
+
+    if (json_is_object(wait)) {
+        for (size_t i = 0; i < PFC_ARRAY_LEN(keys); i++)
+            pfc_show_seconds(json_number_value(json_object_get(wait, keys[i])), text[i]);
+        pfc_table_setf(table, col, "in %s (%s to %s)", text[0], text[1], text[2]);
+    } else if (json_is_integer(json_object_get(job, "position"))) {
+        pfc_table_set(table, col, "?");
+    }
+}
+
+static const char *note_of(const json_t *job)
+{
+    static const char *const keys[] = { "wait_reason", "reason", "progress" };
+    const char *note = NULL;
+
+    if (json_is_true(json_object_get(job, "cancel_requested")) &&
+        json_is_null(json_object_get(job, "finished_at")))
+        return "is to stop";
+    for (size_t i = 0; i < PFC_ARRAY_LEN(keys) && !note; i++)
+        note = json_string_value(json_object_get(job, keys[i]));
+    return note;
+}
+
+/* Of a job that measures in blocks also what it measures. */
+static void set_note(pfc_table *table, size_t col, const json_t *job)
+{
+    const json_t *blocks = json_object_get(job, "blocks");
+    const size_t commits = json_array_size(json_object_get(blocks, "commits"));
+    const char *note = note_of(job);
+    char budget[32];
+
+    if (!json_is_object(blocks)) {
+        pfc_table_set(table, col, note);
+        return;
+    }
+    pfc_show_seconds(json_number_value(json_object_get(blocks, "budget_s")), budget);
+    pfc_table_setf(table, col, "%zu commit%s in blocks, budget %s%s%s", commits,
+                   commits == 1 ? "" : "s", budget, note ? ": " : "", note ? note : "");
+}
+
+static void print_jobs(const pfc_cli *cli, const json_t *list)
+{
+    static const pfc_col cols[] = { { "ID", true },      { "PROJECT", false }, { "KIND", false },
+                                    { "COMMIT", false }, { "STATE", false },   { "PLACE", true },
+                                    { "BEGINS", false }, { "RUNNER", false },  { "TRIES", true },
+                                    { "NOTE", false } };
+    pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+
+        pfc_table_row(table);
+        pfc_browse_id(table, 0, one, "id");
+        pfc_browse_text(table, 1, one, "project");
+        pfc_browse_text(table, 2, one, "kind");
+        pfc_browse_id(table, 3, one, "commit");
+        pfc_browse_text(table, 4, one, "state");
+        pfc_browse_id(table, 5, one, "position");
+        set_begins(table, 6, one);
+        pfc_browse_text(table, 7, one, "runner");
+        pfc_browse_id(table, 8, one, "tries");
+        set_note(table, 9, one);
+    }
+    pfc_table_print(table);
+}
+
+static pfc_code one_job(const jobs_opts *o, pfc_http *http, json_t **answer, pfc_err *err)
+{
+    static const char *const known[] = { "cancel", NULL };
+    const bool cancel = strcmp(o->words[0], known[0]) == 0;
+    const char *number = cancel ? o->words[1] : o->words[0];
+    int64_t id = 0;
+    char *path;
+    pfc_code code;
+
+    if (!cancel && o->words_len > 1)
+        return pfc_browse_unknown("", o->words[0], known, err);
+    if (!number)
+        return pfc_err_set(err, PFC_EINVAL, "expected the job's number");
+    code = pfc_parse_i64(number, 1, INT64_MAX, "the job's number", &id, err);
+    if (code)
+        return code;
+    path = pfc_format("/api/v1/jobs/%lld", (long long)id);
+    code = pfc_http_json(http, cancel ? "DELETE" : "GET", path, NULL, NULL, answer, err);
+    free(path);
+    return code;
+}
+
+static pfc_code list_jobs(const jobs_opts *o, const pfc_conf *conf, pfc_http *http, json_t **answer,
+                          pfc_err *err)
+{
+    pfc_buf path;
+    pfc_code code;
+
+    pfc_buf_init(&path, 8192);
+    pfc_buf_puts(&path, "/api/v1/jobs");
+    pfc_browse_query(&path, "project",
+                     pfc_conf_pick(o->project, "PERFCI_PROJECT", conf->project, NULL));
+    pfc_browse_query(&path, "state", o->state);
+    pfc_browse_query(&path, "kind", o->kind);
+    pfc_browse_query_i64(&path, "limit", (int64_t)o->limit);
+    code = pfc_http_json(http, "GET", pfc_buf_text(&path), NULL, NULL, answer, err);
+    pfc_buf_clear(&path);
+    return code;
+}
+
+int pfc_cmd_jobs(pfc_cli *cli, int argc, char **argv)
+{
+    const pfc_cmd_args args = { jobs_options, parse_jobs, "[ID | cancel ID]", jobs_doc,
+                                jobs_fields };
+    jobs_opts o = { .limit = 100 };
+    pfc_http *http = NULL;
+    pfc_conf conf = { 0 };
+    json_t *answer = NULL, *list = NULL;
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    code = check_words(&o, &err);
+    if (!code)
+        code = pfc_conf_find(".", &conf, &err);
+    if (!code)
+        code = pfc_api_open(o.url, o.data, &conf, &http, &err);
+    if (!code)
+        code = o.words_len ? one_job(&o, http, &answer, &err)
+                           : list_jobs(&o, &conf, http, &answer, &err);
+    if (!code && cli->json) {
+        pfc_cli_print_json(json_incref(answer));
+    } else if (!code) {
+        list =
+            o.words_len ? json_pack("[O]", answer) : json_incref(json_object_get(answer, "jobs"));
+        if (json_array_size(list) || cli->csv)
+            print_jobs(cli, list);
+        else
+            pfc_cli_note(cli, "no jobs");
+    }
+    json_decref(list);
+    json_decref(answer);
+    pfc_http_free(http);
+    pfc_conf_clear(&conf);
+    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
+}

@@ -1,0 +1,190 @@
+/*
+ * perfci project: makes, lists and deletes the projects of a service.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/api.h"
+#include "cli/service/browse.h"
+#include "core/base/parse.h"
+
+enum { KEY_BRANCH = 0x100, KEY_REPO_URL, KEY_YES };
+
+typedef struct project_opts {
+    const char *branch, *repo_url, *url, *data;
+    const char *words[2]; /* what to do, and to what */
+    size_t words_len;
+    bool yes;
+} project_opts;
+
+static const struct argp_option project_options[] = {
+    { "branch", KEY_BRANCH, "B", 0, "Its main branch (default main)", 0 },
+    { "repo-url", KEY_REPO_URL, "U", 0, "Where its repository is", 0 },
+    { "yes", KEY_YES, 0, 0, "Delete without typing the name", 0 },
+    PFC_SERVICE_OPTIONS(0),
+    { 0 },
+};
+
+static const char project_doc[] =
+    "Makes, lists and deletes the projects of the service."
+    "\v"
+    "`delete` removes the project with its commits, runs, series, alerts, jobs and tokens. It asks "
+    "for the name again, or wants --yes. While jobs of the project run it does nothing. The audit "
+    "log keeps its entries.\n"
+    "\n"
+    "Examples:\n"
+    "  perfci project create kernels --branch main --repo-url https://example.org/k.git\n"
+    "  perfci project list --json\n"
+    "  perfci project delete old-kernels --yes\n";
+
+static const pfc_arg_field project_fields[] = {
+    { KEY_BRANCH, PFC_ARG_TEXT, offsetof(project_opts, branch), 0, 0 },
+    { KEY_REPO_URL, PFC_ARG_TEXT, offsetof(project_opts, repo_url), 0, 0 },
+    { KEY_YES, PFC_ARG_FLAG, offsetof(project_opts, yes), 0, 0 },
+    PFC_SERVICE_FIELDS(project_opts, ),
+    { 0 },
+};
+
+static error_t parse_project(int key, char *arg, struct argp_state *state)
+{
+    project_opts *o = state->input;
+
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (o->words_len == PFC_ARRAY_LEN(o->words))
+            pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
+        o->words[o->words_len++] = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        pfc_cli_usage(state, "expected create NAME, list or delete NAME");
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static pfc_code create(const pfc_cli *cli, const project_opts *o, pfc_http *http, pfc_err *err)
+{
+    json_t *body = NULL;
+    json_t *answer = NULL;
+    int status = 0;
+    pfc_code code;
+
+    if (!o->words[1] || !pfc_is_slug(o->words[1]))
+        return pfc_err_set(
+            err, PFC_EINVAL,
+            "expected the project's name: lower-case letters, digits, '.', '_', '-'");
+    body = json_pack("{s:s}", "name", o->words[1]);
+    if (o->branch)
+        json_object_set_new(body, "branch", json_string(o->branch));
+    if (o->repo_url)
+        json_object_set_new(body, "repo_url", json_string(o->repo_url));
+    code = pfc_http_json(http, "POST", "/api/v1/projects", body, &status, &answer, err);
+    if (!code && cli->json)
+        pfc_cli_print_json(json_incref(answer));
+    else if (!code)
+        pfc_out("project %s %s\n", o->words[1], status == 201 ? "made" : "was there already");
+    json_decref(answer);
+    json_decref(body);
+    return code;
+}
+
+static pfc_code list(const pfc_cli *cli, pfc_http *http, pfc_err *err)
+{
+    static const pfc_browse_col cols[] = {
+        { "PROJECT", "name", PFC_BROWSE_TEXT },
+        { "BRANCH", "branch", PFC_BROWSE_TEXT },
+        { "COMMITS", "commits", PFC_BROWSE_ID },
+        { "RUNS", "runs", PFC_BROWSE_ID },
+        { "ALERTS", "alerts_open", PFC_BROWSE_ID },
+        { "LAST RUN (UTC)", "last_run_at", PFC_BROWSE_WHEN },
+    };
+    json_t *answer = NULL;
+    pfc_code code =
+        pfc_http_json(http, "GET", "/api/v1/projects?limit=1000", NULL, NULL, &answer, err);
+
+    if (!code && cli->json)
+        pfc_cli_print_json(json_incref(answer));
+    else if (!code)
+        pfc_browse_list(cli, cols, PFC_ARRAY_LEN(cols), false, json_object_get(answer, "projects"));
+    json_decref(answer);
+    return code;
+}
+
+/* ---- delete ---- */
+
+static pfc_code confirm(const char *name, pfc_err *err)
+{
+    char typed[80] = "";
+
+    if (!isatty(STDIN_FILENO)) {
+        (void)pfc_err_set(err, PFC_EINVAL, "deleting project \"%.63s\" needs --yes", name);
+        return pfc_err_hint(err, "add --yes, or type the name on a terminal");
+    }
+    pfc_out_err("This removes project %s with all its runs and alerts. Type its name: ", name);
+    if (!fgets(typed, sizeof(typed), stdin))
+        typed[0] = '\0';
+    typed[strcspn(typed, "\r\n")] = '\0';
+    if (strcmp(typed, name) != 0)
+        return pfc_err_set(err, PFC_EINVAL, "expected \"%.63s\", got \"%.63s\": nothing is deleted",
+                           name, typed);
+    return PFC_OK;
+}
+
+static pfc_code remove_project(const pfc_cli *cli, const project_opts *o, pfc_http *http,
+                               pfc_err *err)
+{
+    char *rest = o->words[1] ? pfc_strdup(o->words[1]) : NULL;
+    int64_t rows = 0;
+    pfc_code code = PFC_OK;
+
+    if (!rest || !pfc_is_slug(rest))
+        code = pfc_err_set(err, PFC_EINVAL, "expected the name of the project to delete");
+    if (!code && !o->yes)
+        code = confirm(rest, err);
+    while (!code && rest) {
+        char *path = pfc_format("/api/v1/projects/%s", rest);
+        json_t *answer = NULL;
+
+        code = pfc_http_json(http, "DELETE", path, NULL, NULL, &answer, err);
+        rows += json_integer_value(json_object_get(answer, "rows"));
+        free(rest);
+        rest = pfc_strdup(json_string_value(json_object_get(answer, "rest")));
+        if (rest)
+            pfc_cli_progress(cli, "%lld rows removed", (long long)rows);
+        json_decref(answer);
+        free(path);
+    }
+    if (!code && cli->json)
+        pfc_cli_print_json(
+            json_pack("{s:s, s:I}", "deleted", o->words[1], "rows", (json_int_t)rows));
+    else if (!code)
+        pfc_out("project %s is deleted: %lld rows\n", o->words[1], (long long)rows);
+    free(rest);
+    return code;
+}
+
+int pfc_cmd_project(pfc_cli *cli, int argc, char **argv)
+{
+    static const char *const known[] = { "create", "list", "delete", NULL };
+    const pfc_cmd_args args = { project_options, parse_project, "create NAME | list | delete NAME",
+                                project_doc, project_fields };
+    project_opts o = { 0 };
+    pfc_http *http = NULL;
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    code = pfc_api_open(o.url, o.data, NULL, &http, &err);
+    if (!code && strcmp(o.words[0], "create") == 0)
+        code = create(cli, &o, http, &err);
+    else if (!code && strcmp(o.words[0], "list") == 0)
+        code = list(cli, http, &err);
+    else if (!code && strcmp(o.words[0], "delete") == 0)
+        code = remove_project(cli, &o, http, &err);
+    else if (!code)
+        code = pfc_browse_unknown("", o.words[0], known, &err);
+    pfc_http_free(http);
+    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
+}

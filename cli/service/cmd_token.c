@@ -1,0 +1,253 @@
+/*
+ * perfci token and perfci project: administration of the service.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/api.h"
+#include "cli/service/browse.h"
+#include "core/base/parse.h"
+
+enum {
+    KEY_SCOPE = 0x100,
+    KEY_PROJECT,
+    KEY_NAME,
+    KEY_EXPIRES,
+    KEY_OVERLAP,
+};
+
+enum { MAX_SCOPES = 8 };
+
+typedef struct admin_opts {
+    const char *scopes[MAX_SCOPES];
+    size_t scopes_len;
+    const char *project, *name, *expires, *overlap, *url, *data;
+    const char *words[3]; /* what to do, and to what */
+    size_t words_len;
+} admin_opts;
+
+static const struct argp_option token_options[] = {
+    { "scope", KEY_SCOPE, "S", 0, "read, ingest, runner, triage or admin; repeatable", 0 },
+    { "project", KEY_PROJECT, "P", 0, "Good for this project alone (default: all)", 0 },
+    { "name", KEY_NAME, "NAME", 0, "What it is for", 0 },
+    { "expires", KEY_EXPIRES, "TIME", 0, "RFC 3339, e.g. 2027-01-01T00:00:00Z", 0 },
+    { "overlap", KEY_OVERLAP, "T", 0, "How long a rotated secret stays good (default 1d)", 0 },
+    PFC_SERVICE_OPTIONS(0),
+    { 0 },
+};
+
+static const char token_doc[] = "Makes, lists, rotates and revokes tokens of the service."
+                                "\vA token is shown once, when it is made; with --quiet it is "
+                                "printed alone. To rotate is to make\n"
+                                "another with the same name, scopes, project and length of life; "
+                                "the old one ends after --overlap.\n"
+                                "\n"
+                                "Examples:\n"
+                                "  perfci token create --scope ingest --project kernels --name ci\n"
+                                "  perfci token create --scope read --quiet > read.token\n"
+                                "  perfci token list\n"
+                                "  perfci token rotate 3 --overlap 2h --quiet > ci.token\n"
+                                "  perfci token revoke 3\n";
+
+static const pfc_arg_field admin_fields[] = {
+    { KEY_PROJECT, PFC_ARG_TEXT, offsetof(admin_opts, project), 0, 0 },
+    { KEY_NAME, PFC_ARG_TEXT, offsetof(admin_opts, name), 0, 0 },
+    { KEY_EXPIRES, PFC_ARG_TEXT, offsetof(admin_opts, expires), 0, 0 },
+    { KEY_OVERLAP, PFC_ARG_TEXT, offsetof(admin_opts, overlap), 0, 0 },
+    PFC_SERVICE_FIELDS(admin_opts, ),
+    { 0 },
+};
+
+static error_t parse_admin(int key, char *arg, struct argp_state *state)
+{
+    admin_opts *o = state->input;
+
+    switch (key) {
+    case KEY_SCOPE:
+        if (o->scopes_len == MAX_SCOPES)
+            pfc_cli_usage(state, "--scope: at most %d", MAX_SCOPES);
+        o->scopes[o->scopes_len++] = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->words_len == PFC_ARRAY_LEN(o->words))
+            pfc_cli_usage(state, "one argument too many: \"%s\"", arg);
+        o->words[o->words_len++] = arg;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        pfc_cli_usage(state, "expected create, list, rotate or revoke");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char *text_of(const json_t *obj, const char *key)
+{
+    const char *text = json_string_value(json_object_get(obj, key));
+
+    return text ? text : "";
+}
+
+/* ["read", "ingest"] as "read ingest". */
+static void set_words(pfc_table *table, size_t col, const json_t *list)
+{
+    pfc_buf buf;
+
+    pfc_buf_init(&buf, 1024);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        pfc_buf_printf(&buf, "%s%s", i ? " " : "", json_string_value(json_array_get(list, i)));
+    pfc_table_set(table, col, pfc_buf_text(&buf));
+    pfc_buf_clear(&buf);
+}
+
+/* ---- token ---- */
+
+static void show_secret(const pfc_cli *cli, json_t *answer)
+{
+    if (cli->json) {
+        pfc_cli_print_json(json_incref(answer));
+        return;
+    }
+    pfc_out("%s\n", text_of(answer, "token"));
+    pfc_cli_note(cli, "token %lld; it is shown this once",
+                 (long long)json_integer_value(json_object_get(answer, "id")));
+}
+
+static pfc_code token_create(const pfc_cli *cli, const admin_opts *o, pfc_http *http, pfc_err *err)
+{
+    json_t *scopes = json_array();
+    json_t *body = json_pack("{s:o}", "scopes", scopes);
+    json_t *answer = NULL;
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < o->scopes_len; i++)
+        json_array_append_new(scopes, json_string(o->scopes[i]));
+    if (o->project)
+        json_object_set_new(body, "project", json_string(o->project));
+    if (o->name)
+        json_object_set_new(body, "name", json_string(o->name));
+    if (o->expires)
+        json_object_set_new(body, "expires_at", json_string(o->expires));
+    if (o->scopes_len == 0)
+        code =
+            pfc_err_set(err, PFC_EINVAL, "expected --scope read, ingest, runner, triage or admin");
+    if (!code)
+        code = pfc_http_json(http, "POST", "/api/v1/tokens", body, NULL, &answer, err);
+    if (!code)
+        show_secret(cli, answer);
+    json_decref(answer);
+    json_decref(body);
+    return code;
+}
+
+static pfc_code token_number(const char *id, int64_t *out, pfc_err *err)
+{
+    if (!id)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "expected the token's number, as `perfci token list` shows");
+    return pfc_parse_i64(id, 1, INT64_MAX, "the token's number", out, err);
+}
+
+static pfc_code token_rotate(const pfc_cli *cli, const admin_opts *o, pfc_http *http, pfc_err *err)
+{
+    double overlap_s = 86400;
+    json_t *body = NULL, *answer = NULL;
+    char *path = NULL;
+    int64_t number = 0;
+    pfc_code code = token_number(o->words[1], &number, err);
+
+    if (!code && o->overlap)
+        code = pfc_parse_duration_s(o->overlap, "--overlap", &overlap_s, err);
+    if (code)
+        return code;
+    path = pfc_format("/api/v1/tokens/%lld/rotate", (long long)number);
+    body = json_pack("{s:I}", "overlap_s", (json_int_t)overlap_s);
+    code = pfc_http_json(http, "POST", path, body, NULL, &answer, err);
+    if (!code)
+        show_secret(cli, answer);
+    json_decref(answer);
+    json_decref(body);
+    free(path);
+    return code;
+}
+
+static pfc_code token_list(const pfc_cli *cli, pfc_http *http, pfc_err *err)
+{
+    static const pfc_col cols[] = {
+        { "ID", true },       { "NAME", false },    { "SCOPES", false },
+        { "PROJECT", false }, { "CREATED", false }, { "EXPIRES", false }
+    };
+    json_t *answer = NULL;
+    const json_t *list;
+    pfc_table *table;
+    pfc_code code = pfc_http_json(http, "GET", "/api/v1/tokens", NULL, NULL, &answer, err);
+
+    if (code)
+        return code;
+    if (cli->json) {
+        pfc_cli_print_json(answer);
+        return PFC_OK;
+    }
+    list = json_object_get(answer, "tokens");
+    table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+
+        pfc_table_row(table);
+        pfc_table_setf(table, 0, "%lld", (long long)json_integer_value(json_object_get(one, "id")));
+        pfc_table_set(table, 1, text_of(one, "name"));
+        set_words(table, 2, json_object_get(one, "scopes"));
+        pfc_table_set(table, 3, text_of(one, "project"));
+        pfc_table_set(table, 4, text_of(one, "created_at"));
+        pfc_table_set(table, 5, text_of(one, "expires_at"));
+    }
+    pfc_table_print(table);
+    json_decref(answer);
+    return PFC_OK;
+}
+
+static pfc_code token_revoke(const pfc_cli *cli, const char *id, pfc_http *http, pfc_err *err)
+{
+    int64_t number = 0;
+    char *path;
+    pfc_code code;
+
+    code = token_number(id, &number, err);
+    if (code)
+        return code;
+    path = pfc_format("/api/v1/tokens/%lld", (long long)number);
+    code = pfc_http_json(http, "DELETE", path, NULL, NULL, NULL, err);
+    free(path);
+    if (!code && cli->json)
+        pfc_cli_print_json(json_pack("{s:I}", "revoked", (json_int_t)number));
+    else if (!code)
+        pfc_cli_note(cli, "token %lld is revoked", (long long)number);
+    return code;
+}
+
+int pfc_cmd_token(pfc_cli *cli, int argc, char **argv)
+{
+    static const char *const known[] = { "create", "list", "rotate", "revoke", NULL };
+    const pfc_cmd_args args = { token_options, parse_admin, "create|list|rotate|revoke [ID]",
+                                token_doc, admin_fields };
+    admin_opts o = { 0 };
+    pfc_http *http = NULL;
+    pfc_err err = { 0 };
+    pfc_code code;
+
+    pfc_cli_parse(cli, &args, argc, argv, &o);
+    code = pfc_api_open(o.url, o.data, NULL, &http, &err);
+    if (!code && strcmp(o.words[0], "create") == 0)
+        code = token_create(cli, &o, http, &err);
+    else if (!code && strcmp(o.words[0], "list") == 0)
+        code = token_list(cli, http, &err);
+    else if (!code && strcmp(o.words[0], "rotate") == 0)
+        code = token_rotate(cli, &o, http, &err);
+    else if (!code && strcmp(o.words[0], "revoke") == 0)
+        code = token_revoke(cli, o.words[1], http, &err);
+    else if (!code)
+        code = pfc_browse_unknown("", o.words[0], known, &err);
+    pfc_http_free(http);
+    return code ? pfc_cli_fail(cli, &err) : PFC_EXIT_OK;
+}

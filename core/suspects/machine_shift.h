@@ -1,0 +1,98 @@
+/*
+ * Many series of a machine became slower at one place of the history: was it a commit, or the machine?
+ * Pure, deterministic, no I/O; thread-safe.
+ *
+ * In one machine's ordinary history the two look the same: commits are measured in the order in which
+ * they were made, so everything behind a commit is also everything after a moment. What tells them
+ * apart is what breaks that order, or what cannot depend on one of the two:
+ *
+ *   - the same work at the same commits on other machines: it stood still, or it moved too;
+ *   - older commits measured again after the moment: at the new level (the machine's), or the old one;
+ *   - metrics without noise of the same kernels, and their object code: the same before and after;
+ *   - the machine's fingerprint, which changed there;
+ *   - what the commits in question touched, when it cannot act on what moved.
+ *
+ * Without one of these it stays a commit's: a regression that is taken for the machine's is worse than
+ * alerts too many. For the same reason a machine is believed to have moved only where most of what it
+ * measures did, of several kinds of work, and a series that lost much more than the others, or moved
+ * elsewhere too, is left to the commit.
+ */
+#ifndef PFC_CORE_SUSPECTS_MACHINE_SHIFT_H
+#define PFC_CORE_SUSPECTS_MACHINE_SHIFT_H
+
+#include "core/base/base.h"
+
+#define PFC_SHIFT_MIN_SERIES 4  /* of a machine that moved; fewer have a cause of their own */
+#define PFC_SHIFT_BEFORE     12 /* measured points that a level is taken from, at most */
+#define PFC_SHIFT_AFTER      8
+
+typedef struct pfc_shift_series {
+    uint32_t work;   /* equal numbers: same benchmark, metric and backend, on any machine */
+    uint32_t kernel; /* ... same benchmark and backend, any metric */
+    uint32_t kind;   /* ... same kind of work (family and backend) */
+    bool higher_is_better;
+    bool exact;   /* a metric without noise */
+    bool suspect; /* has a firm regression whose place may be here */
+} pfc_shift_series;
+
+/* One measured point. Those of a series stand in the order of position, then of time. */
+typedef struct pfc_shift_point {
+    uint32_t series;  /* index into series */
+    uint32_t machine; /* equal numbers: one machine */
+    uint32_t state;   /* equal numbers: one fingerprint */
+    uint32_t code;    /* equal numbers: same object code; 0: unknown */
+    int64_t position; /* of the commit */
+    double time;      /* when it was measured, Unix seconds; equal times: in the order of commits */
+    double value;     /* > 0 */
+} pfc_shift_point;
+
+typedef enum pfc_shift_scope {
+    PFC_SCOPE_UNKNOWN, /* what the commits touched may act on all that moved, or is not known */
+    PFC_SCOPE_NARROW,  /* it cannot act on most of what moved */
+} pfc_shift_scope;
+
+typedef struct pfc_shift_case {
+    const pfc_shift_series *series;
+    size_t series_len;
+    const pfc_shift_point *points;
+    size_t points_len;
+    size_t machines;   /* their numbers are below this */
+    int64_t low, high; /* positions: the first commit at the new level is one of these */
+    pfc_shift_scope scope;
+} pfc_shift_case;
+
+/* Why it is the machine: bits. */
+enum {
+    PFC_SHIFT_ELSEWHERE = 1, /* the same work stood still on other machines */
+    PFC_SHIFT_AGAIN = 2,     /* older commits measured again are at the new level */
+    PFC_SHIFT_CODE = 4,      /* object code, or metrics without noise, are what they were */
+    PFC_SHIFT_STATE = 8,     /* the machine's fingerprint changed there */
+    PFC_SHIFT_SCOPE = 16,    /* the commits cannot act on what moved */
+};
+
+typedef enum pfc_shift_answer {
+    PFC_SHIFT_UNKNOWN, /* nothing tells: treat it as a commit's */
+    PFC_SHIFT_COMMIT,  /* it was seen elsewhere, or older commits are still at the old level */
+    PFC_SHIFT_MACHINE,
+} pfc_shift_answer;
+
+typedef struct pfc_shift {
+    pfc_shift_answer answer;
+    uint32_t machine;
+    unsigned why;         /* of PFC_SHIFT_MACHINE */
+    size_t moved, judged; /* series of the machine: that moved, of those measured on both sides */
+    double loss, least, most; /* relative: 0.06 is 6 % slower (or less of what should be more);
+                                  median and the ends of the middle half of what belongs */
+    size_t last, first;       /* points: the newest at the old level, the first at the new one */
+    bool *belongs;            /* of series_len, owned: suspects that the machine explains */
+    size_t belongs_len;       /* how many of them are true */
+} pfc_shift;
+
+/**
+ * The machine on which most moved, and whether it was the machine. low <= high; machines and
+ * series_len bounded by memory only; O(points log points). Clear *out.
+ */
+void pfc_shift_judge(const pfc_shift_case *c, pfc_shift *out);
+void pfc_shift_clear(pfc_shift *shift);
+
+#endif

@@ -1,0 +1,127 @@
+/*
+ * Deleting a project: see project_delete.h.
+ */
+#include "server/services/access/project_delete.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "server/services/internal.h"
+
+enum { ROWS_A_STEP = 2000, WAIT_MS = 50 };
+
+static pfc_code with_id(pfc_tx *tx, const char *query, int64_t id, const char *text, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_i64(&args, id);
+    if (text)
+        pfc_args_text(&args, text);
+    return pfc_tx_query(tx, query, &args, NULL, err);
+}
+
+/* *own: the server itself works on the project, which takes moments. */
+static pfc_code lock(pfc_tx *tx, const char *name, int64_t *id, bool *own, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    int64_t leased = 0;
+    pfc_code code;
+
+    pfc_args_text(&args, name);
+    code = pfc_tx_query(tx, "project_lock", &args, &res, err);
+    if (!code && pfc_res_rows(res) == 0)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no project \"%.63s\"", name);
+    if (!code) {
+        *id = pfc_res_i64(res, 0, 0);
+        leased = pfc_res_i64(res, 0, 1);
+        *own = leased == 0 && pfc_res_i64(res, 0, 2) > 0;
+    }
+    if (!code && leased)
+        code = pfc_err_set(err, PFC_ECONFLICT,
+                           "project \"%.63s\" has %lld running job%s: wait for them or cancel them",
+                           name, (long long)leased, leased == 1 ? "" : "s");
+    else if (!code && *own)
+        code = pfc_err_set(err, PFC_EUNAVAIL, "project \"%.63s\" is being judged: try again", name);
+    pfc_res_free(res);
+    return code;
+}
+
+/* The name that a project in deletion has; `name` has it when an earlier call was cut short. */
+static void retired_name(int64_t id, const char *name, char out[64])
+{
+    char start[40];
+
+    (void)snprintf(start, sizeof(start), "deleted-%lld-", (long long)id);
+    if (strncmp(name, start, strlen(start)) == 0)
+        (void)snprintf(out, 64, "%s", name);
+    else
+        (void)snprintf(out, 64, "%s%.20s", start, name);
+}
+
+static pfc_code retire(pfc_db *db, const char *actor, const char *name, int64_t *id, bool *own,
+                       pfc_project_gone *gone, pfc_err *err)
+{
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    if (!code)
+        code = lock(tx, name, id, own, err);
+    if (!code)
+        retired_name(*id, name, gone->name);
+    if (!code && strcmp(name, gone->name) != 0) {
+        code = with_id(tx, "project_retire", *id, gone->name, err);
+        if (!code)
+            code = pfc_note(tx, actor, "delete", *id, name, NULL, err);
+    }
+    if (!code)
+        code = with_id(tx, "project_cancel_jobs", *id, NULL, err);
+    /* Every server forgets the tokens of the project, and which project the name is. */
+    if (!code)
+        code = pfc_tell(tx, json_pack("{s:s, s:i}", "type", "token", "id", 0), err);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    return code;
+}
+
+static pfc_code clear_some(pfc_db *db, int64_t id, int64_t *removed, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    if (code)
+        return code;
+    pfc_args_i64(&args, id);
+    pfc_args_i64(&args, ROWS_A_STEP);
+    code = pfc_query_id(tx, "project_clear", &args, removed, err);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    return code;
+}
+
+pfc_code pfc_project_delete(pfc_db *db, const char *actor, const char *name, double budget_s,
+                            pfc_project_gone *gone, pfc_err *err)
+{
+    const int64_t until_ns = pfc_clock_ns() + (int64_t)(budget_s * (double)PFC_NS_PER_S);
+    int64_t id = 0, removed = 1;
+    bool own;
+    pfc_code code;
+
+    *gone = (pfc_project_gone){ .rows = 0 };
+    do {
+        own = false;
+        code = retire(db, actor, name, &id, &own, gone, err);
+        if (code && own)
+            pfc_clock_sleep_ns(WAIT_MS * PFC_NS_PER_MS);
+    } while (code && own && pfc_clock_ns() < until_ns);
+    while (!code && removed && (gone->rows == 0 || pfc_clock_ns() < until_ns)) {
+        code = clear_some(db, id, &removed, err);
+        gone->rows += code ? 0 : removed;
+    }
+    gone->done = !code && removed == 0;
+    return code;
+}

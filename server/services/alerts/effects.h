@@ -1,0 +1,25 @@
+/*
+ * How large a change is, by each thing that has measured it: the history that the alert rests on, the
+ * bisections of the alert, the fresh pairs that compared a named commit with the one before.
+ */
+#ifndef PFC_SERVER_SERVICES_ALERTS_EFFECTS_H
+#define PFC_SERVER_SERVICES_ALERTS_EFFECTS_H
+
+#include "server/services/services.h"
+
+typedef struct pfc_effect {
+    const char *source;   /* "history", "bisection", "pairs" */
+    int64_t bisection_id; /* 0: the history */
+    const char *commit;   /* that is blamed there; NULL: none named */
+    double rel_change, rel_low, rel_high;
+    int64_t n; /* points, runs or pairs behind it */
+} pfc_effect;
+PFC_ROWS(pfc_effects, pfc_effect);
+
+/** History first, then by bisection. */
+pfc_code pfc_alert_effects(pfc_db *db, int64_t project_id, int64_t alert_id, pfc_effects *out,
+                           pfc_err *err) PFC_MUSTCHECK;
+/** Why two of them state different sizes; NULL: all intervals overlap. Caller frees. */
+char *pfc_effects_differ(const pfc_effect *effects, size_t len);
+
+#endif

@@ -1,0 +1,492 @@
+/*
+ * From changes to alerts: which confirmed regressions are worth one, given how many series were
+ * looked at, and which of them may have one commit as their cause, or a machine (shift.c).
+ */
+#include "server/services/alerts/group.h"
+
+#include <math.h>
+
+#include "core/changepoint/fdr.h"
+#include "server/services/alerts/machine_shift.h"
+#include "server/services/alerts/group_summary.h"
+
+#define EVIDENCE_MAX 200 /* alerts of a group that are looked into: more say the same */
+#define WIDEN_MAX    50  /* rounds in which the looked-at range grows to whole groups */
+
+static pfc_code read_members(grouping *g, bool *grew, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, g->project_id);
+    pfc_args_text(&args, g->branch);
+    pfc_args_i64(&args, g->low);
+    pfc_args_i64(&args, g->high);
+    code = pfc_tx_query(g->tx, "group_members", &args, &res, err);
+    if (code)
+        return code;
+    free(g->members);
+    free(g->items);
+    g->len = pfc_res_rows(res);
+    g->members = pfc_calloc(g->len, sizeof(*g->members));
+    g->items = pfc_calloc(g->len, sizeof(pfc_clustered *));
+    *grew = false;
+    for (size_t i = 0; i < g->len; i++) {
+        size_t places = (size_t)pfc_res_i64(res, i, pfc_res_column(res, "points"));
+        bool exact = pfc_res_bool(res, i, pfc_res_column(res, "exact"));
+        const pfc_change claim = { .p = pfc_res_f64(res, i, pfc_res_column(res, "p")),
+                                   .rel_change =
+                                       pfc_res_f64(res, i, pfc_res_column(res, "rel_change")),
+                                   .rel_low = pfc_res_f64(res, i, pfc_res_column(res, "rel_low")),
+                                   .rel_high =
+                                       pfc_res_f64(res, i, pfc_res_column(res, "rel_high")) };
+        group_member *m = &g->members[i];
+
+        *m = (group_member){
+            .rel_change = claim.rel_change,
+            .p = claim.p,
+            .places = places,
+            .id = pfc_res_i64(res, i, pfc_res_column(res, "id")),
+            .series_id = pfc_res_i64(res, i, pfc_res_column(res, "series_id")),
+            .commit_id = pfc_res_i64(res, i, pfc_res_column(res, "commit_id")),
+            .commit_low_id = pfc_res_i64(res, i, pfc_res_column(res, "commit_low_id")),
+            .commit_high_id = pfc_res_i64(res, i, pfc_res_column(res, "commit_high_id")),
+            .event_id = pfc_res_i64(res, i, pfc_res_column(res, "event_id")),
+            .untriaged =
+                pfc_streq(pfc_res_text(res, i, pfc_res_column(res, "own_state")), "untriaged"),
+            .infra =
+                pfc_streq(pfc_res_text(res, i, pfc_res_column(res, "own_state")), "infrastructure"),
+            .at = { .position = pfc_res_i64(res, i, pfc_res_column(res, "position")),
+                    .low = pfc_res_i64(res, i, pfc_res_column(res, "position_low")),
+                    .high = pfc_res_i64(res, i, pfc_res_column(res, "position_high")),
+                    .p = pfc_fdr_anywhere(&claim, places, exact) },
+            .alert_id = pfc_res_i64(res, i, pfc_res_column(res, "alert_id")),
+            .group_id = pfc_res_i64(res, i, pfc_res_column(res, "group_id")),
+            .undone = pfc_res_bool(res, i, pfc_res_column(res, "undone")),
+            .identical = pfc_res_bool(res, i, pfc_res_column(res, "identical")),
+            .blocks = pfc_res_bool(res, i, pfc_res_column(res, "blocks")),
+            .waits = pfc_res_bool(res, i, pfc_res_column(res, "waits")),
+            .asked = pfc_res_bool(res, i, pfc_res_column(res, "asked")),
+            .against = pfc_res_text(res, i, pfc_res_column(res, "against")),
+            .commit_high = pfc_res_text(res, i, pfc_res_column(res, "commit_high")),
+        };
+        m->at.alerted =
+            m->alert_id != 0 || m->blocks; /* its session has judged it with the others */
+        g->items[i] = &m->at;
+        *grew |= m->at.low < g->low || m->at.high > g->high;
+        g->low = PFC_MIN(g->low, m->at.low);
+        g->high = PFC_MAX(g->high, m->at.high);
+    }
+    pfc_res_free(g->rows);
+    g->rows = res;
+    return PFC_OK;
+}
+
+static pfc_code open_alert(grouping *g, group_member *m, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    pfc_args_i64(&args, g->project_id);
+    pfc_args_i64(&args, m->id);
+    pfc_args_i64(&args, m->series_id);
+    code = pfc_query_id(g->tx, "alert_open", &args, &m->alert_id, err);
+    if (code || !m->alert_id)
+        return code;
+    pfc_args_i64(&args, g->project_id);
+    pfc_args_i64(&args, m->alert_id);
+    pfc_args_text(&args, "detector");
+    pfc_args_text(&args, NULL);
+    pfc_args_text(&args, "untriaged");
+    pfc_args_text(&args, m->blocks ? "regression measured in blocks" : "confirmed regression");
+    code = pfc_tx_query(g->tx, "alert_event_insert", &args, NULL, err);
+    m->untriaged = !m->undone;
+    if (!code && m->undone)
+        return pfc_alert_apply(
+            g->tx, "detector", g->project_id, m->alert_id, "untriaged",
+            &(pfc_alert_change){ .state = "verified_fixed", .reason = PFC_WENT_AWAY }, err);
+    if (!code && !m->event) { /* else it is told as the machine's */
+        pfc_args_i64(&args, m->alert_id);
+        code = pfc_tx_query(g->tx, "alert_notify", &args, NULL, err);
+    }
+    return code;
+}
+
+static bool is_taken(const grouping *g, int64_t group_id)
+{
+    for (size_t i = 0; i < g->taken_len; i++) {
+        if (g->taken[i] == group_id)
+            return true;
+    }
+    return false;
+}
+
+/* A group keeps its number while it keeps one of its alerts; where it fell apart, the first part
+ * keeps it. */
+static pfc_code number_of(grouping *g, size_t k, int64_t *id, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    *id = 0;
+    for (size_t i = 0; i < g->len; i++) {
+        const group_member *m = &g->members[i];
+
+        if (m->at.cluster == k && m->at.keep && m->group_id && !is_taken(g, m->group_id) &&
+            (!*id || m->group_id < *id))
+            *id = m->group_id;
+    }
+    if (*id) {
+        g->taken[g->taken_len++] = *id;
+        return PFC_OK;
+    }
+    return pfc_query_id(g->tx, "group_next", &args, id, err);
+}
+
+/* The change of a series in cluster k; NULL: it has none. */
+static const group_member *hit_of(const grouping *g, size_t k, int64_t series_id)
+{
+    for (size_t i = 0; i < g->len; i++) {
+        const group_member *m = &g->members[i];
+
+        if (m->at.cluster == k && m->at.keep && m->series_id == series_id)
+            return m;
+    }
+    return NULL;
+}
+
+static pfc_code write_group(grouping *g, size_t k, const pfc_res *slices, pfc_err *err)
+{
+    size_t measured = pfc_res_rows(slices), hit = 0, n = 0;
+    pfc_slice_series *series = pfc_calloc(measured + 1, sizeof(*series));
+    json_t **params = pfc_calloc(measured + 1, sizeof(json_t *));
+    int64_t *ids = pfc_calloc(g->len, sizeof(*ids)), group_id = 0;
+    char *summary = NULL;
+    pfc_args args = { 0 };
+    pfc_code code = number_of(g, k, &group_id, err);
+
+    for (size_t i = 0; i < measured; i++) {
+        const char *text = pfc_res_text(slices, i, pfc_res_column(slices, "params"));
+        const group_member *m = hit_of(g, k, pfc_res_i64(slices, i, pfc_res_column(slices, "id")));
+
+        params[i] = text ? json_loads(text, 0, NULL) : NULL;
+        series[i] = (pfc_slice_series){
+            .benchmark = pfc_res_text(slices, i, pfc_res_column(slices, "benchmark")),
+            .metric = pfc_res_text(slices, i, pfc_res_column(slices, "metric")),
+            .backend = pfc_res_text(slices, i, pfc_res_column(slices, "backend")),
+            .machine_class = pfc_res_text(slices, i, pfc_res_column(slices, "machine_class")),
+            .params = params[i],
+            .hit = m != NULL,
+            .rel_change = m ? m->rel_change : (double)NAN,
+            .headline = pfc_res_bool(slices, i, pfc_res_column(slices, "headline")),
+        };
+        hit += series[i].hit;
+    }
+    for (size_t i = 0; i < g->len; i++) {
+        if (g->members[i].at.cluster == k && g->members[i].alert_id)
+            ids[n++] = g->members[i].alert_id;
+    }
+    if (!code && measured) {
+        summary = pfc_slice_summary(series, measured);
+        pfc_args_i64(&args, g->project_id);
+        pfc_args_i64s(&args, ids, n);
+        pfc_args_i64(&args, group_id);
+        pfc_args_i64(&args, (int64_t)hit);
+        pfc_args_i64(&args, (int64_t)measured);
+        pfc_args_text(&args, summary);
+        code = pfc_tx_query(g->tx, "group_set", &args, NULL, err);
+        if (!code)
+            code =
+                pfc_evidence_set(g->tx, g->project_id, ids, PFC_MIN(n, (size_t)EVIDENCE_MAX), err);
+    }
+    for (size_t i = 0; i < measured; i++)
+        json_decref(params[i]);
+    free(summary);
+    free(ids);
+    free(params);
+    free(series);
+    return code;
+}
+
+/* What the machine explains is marked as its, and what it no longer explains is a regression again. A
+ * person's word on an alert stands. */
+static pfc_code mark_machine(grouping *g, group_member *m, const char *sentence, pfc_err *err)
+{
+    pfc_alert_change change = { 0 };
+    const char *from = m->infra ? "infrastructure" : "untriaged";
+    pfc_args args = { 0 };
+    pfc_code code = PFC_OK;
+
+    if (m->event != m->event_id) {
+        pfc_args_i64(&args, g->project_id);
+        pfc_args_i64s(&args, &m->alert_id, 1);
+        pfc_args_id(&args, m->event);
+        code = pfc_tx_query(g->tx, "shift_alert", &args, NULL, err);
+    }
+    if (m->event && m->untriaged)
+        change = (pfc_alert_change){ .state = "infrastructure", .reason = sentence };
+    if (!m->event && m->event_id && m->infra)
+        change = (pfc_alert_change){ .state = "untriaged",
+                                     .reason = "not the machine's: the commit's after all" };
+    if (code || !change.state)
+        return code;
+    return pfc_alert_follow(g->tx, g->project_id, m->alert_id, from, true, &change, err);
+}
+
+/* Cluster k, all of which a machine explains, or nothing of it. */
+static pfc_code settle_part(grouping *g, size_t k, const char *sentence, pfc_err *err)
+{
+    const int64_t position = pfc_cluster_position(g->items, g->len, k);
+    int64_t *commits = pfc_calloc(g->len, sizeof(*commits));
+    size_t n = 0, kept = 0;
+    const double level = pfc_fdr_level(&g->stream, position);
+    pfc_args args = { 0 };
+    pfc_res *slices = NULL;
+    bool machines = false;
+    pfc_code code;
+
+    for (size_t i = 0; i < g->len; i++) {
+        if (g->members[i].at.cluster == k)
+            commits[n++] = g->members[i].commit_id;
+    }
+    pfc_args_i64(&args, g->project_id);
+    pfc_args_text(&args, g->branch);
+    pfc_args_i64s(&args, commits, n);
+    code = pfc_tx_query(g->tx, "group_slices", &args, &slices, err);
+    if (!code)
+        pfc_cluster_judge(g->items, g->len, k, pfc_res_rows(slices), level);
+    for (size_t i = 0; !code && i < g->len; i++) {
+        group_member *m = &g->members[i];
+
+        if (m->at.cluster == k && !m->at.keep)
+            group_withhold(g, m, pfc_res_rows(slices), level);
+        if (m->at.cluster != k || !m->at.keep)
+            continue;
+        kept++;
+        machines |= m->event != 0;
+        if (!m->alert_id)
+            code = open_alert(g, m, err);
+        if (!code && m->alert_id)
+            code = mark_machine(g, m, sentence, err);
+    }
+    if (kept && !machines) /* a machine's step accuses no commit */
+        pfc_fdr_found(&g->stream, position);
+    if (!code && kept)
+        code = write_group(g, k, slices, err);
+    pfc_res_free(slices);
+    free(commits);
+    return code;
+}
+
+/* The machine's part of cluster k becomes cluster `other`. */
+static void part(grouping *g, size_t k, size_t other, const pfc_shift_event *event)
+{
+    for (size_t i = 0, at = 0; i < g->len; i++) {
+        group_member *m = &g->members[i];
+
+        if (m->at.cluster != k)
+            continue;
+        m->event = event->answer == PFC_SHIFT_UNKNOWN ? m->event_id : 0;
+        if (event->id && event->belongs[at])
+            m->event = event->id;
+        if (m->blocks) /* the machine's part was removed within the blocks */
+            m->event = 0;
+        at++;
+        if (m->event)
+            m->at.cluster = other;
+    }
+}
+
+/* Asks whether a machine explains cluster k. What nothing tells stays as it was. */
+static pfc_code ask_machine(grouping *g, size_t k, pfc_shift_event *event, pfc_err *err)
+{
+    int64_t *series = pfc_calloc(g->len, sizeof(*series));
+    pfc_shift_ask ask = { .project_id = g->project_id, .branch = g->branch, .series = series };
+    bool marked = false;
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < g->len; i++) {
+        const group_member *m = &g->members[i];
+
+        if (m->at.cluster != k)
+            continue;
+        if (ask.len == 0) {
+            ask.low = m->at.low;
+            ask.high = m->at.high;
+            ask.commit_id = m->commit_id;
+            ask.commit_low_id = m->commit_low_id;
+            ask.commit_high_id = m->commit_high_id;
+        }
+        ask.low = PFC_MAX(ask.low, m->at.low);
+        ask.high = PFC_MIN(ask.high, m->at.high);
+        marked |= m->event_id != 0;
+        series[ask.len++] = m->series_id;
+    }
+    if (ask.len >= PFC_SHIFT_MIN_SERIES || marked)
+        code = pfc_shift_look(g->tx, &ask, event, err);
+    free(series);
+    return code;
+}
+
+static pfc_code tell_event(grouping *g, int64_t id, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_i64(&args, id);
+    return pfc_tx_query(g->tx, "shift_notify", &args, NULL, err);
+}
+
+static pfc_code settle_cluster(grouping *g, size_t k, pfc_err *err)
+{
+    const size_t other = g->clusters_len++;
+    pfc_shift_event event = { 0 };
+    size_t commits = 0, machines = 0;
+    pfc_code code = ask_machine(g, k, &event, err);
+
+    if (!code)
+        part(g, k, other, &event);
+    for (size_t i = 0; i < g->len; i++) {
+        commits += g->members[i].at.cluster == k;
+        machines += g->members[i].at.cluster == other;
+    }
+    if (!code && commits)
+        code = settle_part(g, k, NULL, err);
+    if (!code && machines)
+        code =
+            settle_part(g, other, event.sentence ? event.sentence : "the machine moved here", err);
+    if (!code && event.news)
+        code = tell_event(g, event.id, err);
+    pfc_shift_event_clear(&event);
+    return code;
+}
+
+/* Events that explain nothing any more end. */
+static pfc_code end_events(grouping *g, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *ended = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, g->project_id);
+    pfc_args_text(&args, g->branch);
+    code = pfc_tx_query(g->tx, "shift_settle", &args, &ended, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(ended); i++)
+        code = tell_event(g, pfc_res_i64(ended, i, 0), err);
+    pfc_res_free(ended);
+    return code;
+}
+
+/* What stands already before the range, as far back as the stream of tests remembers. */
+static pfc_code read_found(grouping *g, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    g->stream.len = 0;
+    pfc_args_i64(&args, g->project_id);
+    pfc_args_text(&args, g->branch);
+    pfc_args_i64(&args, pfc_fdr_epoch(g->low));
+    pfc_args_i64(&args, g->low - 1);
+    code = pfc_tx_query(g->tx, "group_places", &args, &res, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++)
+        pfc_fdr_found(&g->stream, pfc_res_i64(res, i, 0));
+    pfc_res_free(res);
+    return code;
+}
+
+/* One stretch of history, widened until no change reaches out of it. */
+static pfc_code settle_range(grouping *g, pfc_err *err)
+{
+    bool grew = true;
+    size_t *order, clusters;
+    pfc_code code = PFC_OK;
+
+    for (int round = 0; !code && grew && round < WIDEN_MAX; round++)
+        code = read_members(g, &grew, err);
+    if (!code)
+        code = read_found(g, err);
+    if (!code)
+        code = group_set_aside(g, err);
+    if (code) {
+        pfc_withheld_clear(&g->withheld);
+        return code;
+    }
+    /* The rows come sharpest first. */
+    clusters = g->clusters_len = pfc_clusters_make(g->items, g->len);
+    g->taken = pfc_calloc(2 * clusters, sizeof(*g->taken)); /* each may fall into two */
+    g->taken_len = 0;
+    order = pfc_clusters_in_order(g->items, g->len, clusters);
+    for (size_t k = 0; !code && k < clusters; k++)
+        code = settle_cluster(g, order[k], err);
+    if (!code)
+        code = pfc_withheld_write(g->tx, g->project_id, &g->withheld, err);
+    pfc_withheld_clear(&g->withheld);
+    free(order);
+    free(g->taken);
+    g->taken = NULL;
+    return code;
+}
+
+/* What is asked for of pfc_alerts_open. */
+typedef struct opening {
+    int64_t project_id;
+    const char *branch;
+    double fdr;
+} opening;
+
+static pfc_code open_all(pfc_tx *tx, void *into, pfc_err *err)
+{
+    const opening *o = into;
+    grouping g = { .tx = tx,
+                   .project_id = o->project_id,
+                   .branch = o->branch,
+                   .stream = { .fdr = o->fdr },
+                   .low = 1,
+                   .high = 0 };
+    pfc_args args = { 0 };
+    pfc_res *wanted = NULL;
+    pfc_code code = pfc_branch_lock(tx, o->project_id, o->branch, err);
+
+    if (!code) {
+        pfc_args_i64(&args, o->project_id);
+        pfc_args_text(&args, o->branch);
+        code = pfc_tx_query(tx, "groups_wanted", &args, &wanted, err);
+    }
+    for (size_t i = 0; !code && i < pfc_res_rows(wanted); i++) {
+        int64_t low = pfc_res_i64(wanted, i, pfc_res_column(wanted, "position_low"));
+        int64_t high = pfc_res_i64(wanted, i, pfc_res_column(wanted, "position_high"));
+
+        if (low >= g.low && high <= g.high)
+            continue; /* settled with an earlier one */
+        g.low = low;
+        g.high = high;
+        code = settle_range(&g, err);
+    }
+    if (!code)
+        code = end_events(&g, err);
+    pfc_fdr_stream_clear(&g.stream);
+    free(g.members);
+    free(g.items);
+    pfc_res_free(g.rows);
+    pfc_res_free(wanted);
+    return code;
+}
+
+pfc_code pfc_branch_lock(pfc_tx *tx, int64_t project_id, const char *branch, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, branch);
+    return pfc_tx_query(tx, "branch_lock", &args, NULL, err);
+}
+
+pfc_code pfc_alerts_open(pfc_db *db, int64_t project_id, const char *branch, double fdr,
+                         pfc_err *err)
+{
+    opening o = { .project_id = project_id, .branch = branch, .fdr = fdr };
+    pfc_code code = pfc_db_write(db, open_all, &o, err);
+
+    return code ? pfc_err_wrap(err, "opening alerts on %.80s", branch) : PFC_OK;
+}

@@ -1,0 +1,93 @@
+/*
+ * What the series that changed together have in common and no other measured one has, as the shortest
+ * conjunction of terms over their names, parameters, backends, machine classes and metrics. Pure; the same
+ * series in any order give the same answer.
+ *
+ * The length of a description is one for "dtype=bf16", "k >= 64" and "k <= 64", and n for a set of n values.
+ * A term that holds for all that changed is as sharp as it can be at the extremes of these, so the terms that
+ * come into question are few, and the shortest exact description is a smallest weighted hitting set of what
+ * the others must fail: searched by branch and bound. Where none is exact, the conjunction of at most
+ * PFC_SLICE_TERMS terms with the fewest series on the wrong side is taken, as far as the budget of the search
+ * goes.
+ */
+#ifndef PFC_SERVER_SERVICES_ALERTS_GROUP_SUMMARY_H
+#define PFC_SERVER_SERVICES_ALERTS_GROUP_SUMMARY_H
+
+#include <jansson.h>
+
+#include "core/base/base.h"
+
+#define PFC_SLICE_TERMS      4  /* of a description that is not exact */
+#define PFC_SLICE_ATTRIBUTES 32 /* further parameters are left out, the last ones by name */
+#define PFC_SLICE_SET        8  /* values of a set "in {...}"; a longer list describes nothing */
+
+typedef struct pfc_slice_series {
+    const char *benchmark, *metric, *backend, *machine_class;
+    const json_t *params; /* object of texts; NULL: none, or read from the benchmark's name */
+    bool hit;             /* it changed, */
+    double rel_change;    /* by so much; NAN: not known */
+    bool headline;        /* the mean of others: counts only where nothing else changed */
+} pfc_slice_series;
+
+typedef enum pfc_slice_relation {
+    PFC_SLICE_IN, /* one of `values` */
+    PFC_SLICE_AT_LEAST,
+    PFC_SLICE_AT_MOST,
+} pfc_slice_relation;
+
+typedef struct pfc_slice_term {
+    char *attribute; /* "dtype", "backend", "machine", "metric", "family", ... */
+    pfc_slice_relation relation;
+    char *values[PFC_SLICE_SET]; /* in order; one for a bound */
+    size_t values_len;
+} pfc_slice_term;
+
+typedef struct pfc_slice {
+    char *family; /* of all that changed, and what the counts are of; NULL: several, or headlines */
+    size_t hit, of;    /* that changed, of those measured in the family */
+    bool exact;        /* the terms fit what changed and nothing else */
+    size_t hit_fits;   /* of those that changed */
+    size_t other_fits; /* of those that did not */
+    size_t length;     /* of the description */
+    pfc_slice_term *terms;
+    size_t terms_len; /* 0: all of them changed, or no description is better than none */
+} pfc_slice;
+
+/** len >= 1. Clear *out. */
+void pfc_slice_find(const pfc_slice_series *series, size_t len, pfc_slice *out);
+void pfc_slice_clear(pfc_slice *slice);
+
+/** "6 of 15 gemm series: dtype=bf16 and k <= 64; +6.0 % to +8.1 %"; of a description that is not exact
+ *  "6 of 15 gemm series; no exact description, closest: dtype=bf16 (5 of the 6 that moved, and 1 that did
+ *  not); +6.0 %". len >= 1. The caller frees it. */
+char *pfc_slice_summary(const pfc_slice_series *series, size_t len);
+
+/* ---- between the parts (group_summary_terms.c, group_summary_search.c) ---- */
+
+/* One value of a series as the search sees it. */
+typedef struct pfc_slice_attribute {
+    char *name;
+    char **values; /* distinct, sorted: numbers by size, else by bytes */
+    size_t values_len;
+    bool numeric;
+    int32_t *of; /* number of each series' value; -1: it has none */
+} pfc_slice_attribute;
+
+typedef struct pfc_slice_table {
+    pfc_slice_attribute *items;
+    size_t len;      /* attributes */
+    size_t rows_len; /* series */
+    bool *hit;
+    size_t hits;
+} pfc_slice_table;
+
+/** Of `rows` (numbers of series); in the order in which terms are preferred and printed. */
+void pfc_slice_table_make(const pfc_slice_series *series, const size_t *rows, size_t len,
+                          pfc_slice_table *out);
+void pfc_slice_table_clear(pfc_slice_table *table);
+/** Fills terms, exact and counts. 0 < hits < rows. */
+void pfc_slice_search(const pfc_slice_table *table, pfc_slice *out);
+/** The first part of a benchmark's name. The caller frees it. */
+char *pfc_slice_family(const char *benchmark);
+
+#endif

@@ -1,0 +1,456 @@
+/*
+ * Machines that moved, as far as no canary says it: gathers what was measured around a place where many
+ * series became slower, has core/suspects/machine_shift.h judge it, and keeps the event.
+ */
+#include "core/suspects/machine_shift.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "core/base/buf.h"
+#include "server/services/internal.h"
+#include "server/services/alerts/machine_shift.h"
+
+#define CONTEXT      20     /* measured commits on either side of the place */
+#define POINTS_MOST  200000 /* what is beyond is left out, whole series of it */
+#define MACHINES     64
+#define COMMITS_MOST 200 /* of a range of which what they touched is asked */
+#define FAMILY_LEAST 3   /* letters of a name that a path may carry by more than chance */
+#define CAUSE_MOST   400
+
+/* What the points are about, in their numbers. */
+typedef struct place {
+    pfc_shift_series *series;
+    int64_t *ids; /* of series */
+    char **families;
+    size_t series_len;
+    pfc_shift_point *points;
+    size_t points_len;
+    char *machine_class[MACHINES], *machine_name[MACHINES]; /* name NULL: all of the class */
+    size_t machines;
+    pfc_res *rows;
+} place;
+
+static void place_clear(place *p)
+{
+    for (size_t i = 0; i < p->series_len; i++)
+        free(p->families[i]);
+    for (size_t i = 0; i < p->machines; i++) {
+        free(p->machine_class[i]);
+        free(p->machine_name[i]);
+    }
+    free(p->families);
+    free(p->ids);
+    free(p->series);
+    free(p->points);
+    pfc_res_free(p->rows);
+    memset(p, 0, sizeof(*p));
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static pfc_code read_points(pfc_tx *tx, const pfc_shift_ask *ask, place *p, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *window = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, ask->project_id);
+    pfc_args_text(&args, ask->branch);
+    pfc_args_i64(&args, ask->low);
+    pfc_args_i64(&args, ask->high);
+    pfc_args_i64(&args, CONTEXT);
+    code = pfc_tx_query(tx, "shift_window", &args, &window, err);
+    if (code)
+        return code;
+    pfc_args_i64(&args, ask->project_id);
+    pfc_args_text(&args, ask->branch);
+    pfc_args_i64(&args, pfc_res_i64(window, 0, 0));
+    pfc_args_i64(&args, pfc_res_i64(window, 0, 1));
+    pfc_args_i64(&args, POINTS_MOST);
+    pfc_res_free(window);
+    return pfc_tx_query(tx, "shift_points", &args, &p->rows, err);
+}
+
+/* The series of the points, which come in the order of their ids. */
+static pfc_code read_series(pfc_tx *tx, const pfc_shift_ask *ask, place *p, pfc_err *err)
+{
+    const size_t n = pfc_res_rows(p->rows);
+    int64_t *ids = pfc_calloc(n + 1, sizeof(*ids));
+    size_t len = 0;
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    for (size_t i = 0; i < n; i++) {
+        const int64_t id = pfc_res_i64(p->rows, i, 0);
+
+        if (len == 0 || ids[len - 1] != id)
+            ids[len++] = id;
+    }
+    pfc_args_i64(&args, ask->project_id);
+    pfc_args_i64s(&args, ids, len);
+    free(ids);
+    code = pfc_tx_query(tx, "shift_series", &args, &res, err);
+    if (code)
+        return code;
+    p->series_len = pfc_res_rows(res);
+    p->series = pfc_calloc(p->series_len, sizeof(*p->series));
+    p->ids = pfc_calloc(p->series_len, sizeof(*p->ids));
+    p->families = pfc_calloc(p->series_len, sizeof(char *));
+    for (size_t i = 0; i < p->series_len; i++) {
+        p->ids[i] = pfc_res_i64(res, i, 0);
+        p->families[i] = pfc_strdup(pfc_res_text(res, i, pfc_res_column(res, "family")));
+        p->series[i] = (pfc_shift_series){
+            .work = (uint32_t)pfc_res_i64(res, i, pfc_res_column(res, "work")),
+            .kernel = (uint32_t)pfc_res_i64(res, i, pfc_res_column(res, "kernel")),
+            .kind = (uint32_t)pfc_res_i64(res, i, pfc_res_column(res, "kind")),
+            .higher_is_better = pfc_res_bool(res, i, pfc_res_column(res, "higher_is_better")),
+            .exact = pfc_res_bool(res, i, pfc_res_column(res, "exact")),
+        };
+    }
+    for (size_t i = 0; i < ask->len; i++) {
+        const int64_t *at = bsearch(&ask->series[i], p->ids, p->series_len, sizeof(*p->ids), by_id);
+
+        if (at)
+            p->series[at - p->ids].suspect = true;
+    }
+    pfc_res_free(res);
+    return PFC_OK;
+}
+
+/* Numbers a machine, or its whole class; MACHINES: there are too many. */
+static size_t machine_of(place *p, const char *machine_class, const char *name, bool whole_class)
+{
+    size_t i = 0;
+
+    while (i < p->machines && !(pfc_streq(p->machine_class[i], machine_class) &&
+                                (whole_class || pfc_streq(p->machine_name[i], name))))
+        i++;
+    if (i == p->machines && i < MACHINES) {
+        p->machine_class[i] = pfc_strdup(machine_class);
+        p->machine_name[i] = whole_class ? NULL : pfc_strdup(name);
+        p->machines++;
+    }
+    return i;
+}
+
+static void number_points(place *p, bool whole_class)
+{
+    const pfc_res *rows = p->rows;
+    const int position = pfc_res_column(rows, "position"), time = pfc_res_column(rows, "time");
+    const int median = pfc_res_column(rows, "median"), state = pfc_res_column(rows, "state");
+    const int code = pfc_res_column(rows, "code"), named = pfc_res_column(rows, "name");
+    const int classed = pfc_res_column(rows, "class");
+    const size_t n = pfc_res_rows(rows);
+    size_t series = 0;
+
+    for (size_t i = 0; i < p->machines; i++) {
+        free(p->machine_class[i]);
+        free(p->machine_name[i]);
+    }
+    p->machines = 0;
+    p->points_len = n;
+    free(p->points);
+    p->points = pfc_calloc(n + 1, sizeof(*p->points));
+    for (size_t i = 0; i < n; i++) {
+        const size_t machine = machine_of(p, pfc_res_text(rows, i, classed),
+                                          pfc_res_text(rows, i, named), whole_class);
+
+        while (p->ids[series] != pfc_res_i64(rows, i, 0))
+            series++;
+        p->points[i] = (pfc_shift_point){
+            .series = (uint32_t)series,
+            .machine = (uint32_t)PFC_MIN(machine, (size_t)MACHINES - 1),
+            .state = (uint32_t)pfc_res_i64(rows, i, state),
+            .code = (uint32_t)pfc_res_i64(rows, i, code),
+            .position = pfc_res_i64(rows, i, position),
+            .time = pfc_res_f64(rows, i, time),
+            .value = pfc_res_f64(rows, i, median),
+        };
+    }
+}
+
+/* ---- what the commits touched ---- */
+
+static bool carries(const char *path, const char *family)
+{
+    const size_t len = strcspn(family, "_-");
+
+    if (len < FAMILY_LEAST)
+        return false;
+    for (const char *at = path; *at; at++) {
+        size_t i = 0;
+
+        while (i < len && tolower((unsigned char)at[i]) == tolower((unsigned char)family[i]))
+            i++;
+        if (i == len)
+            return true;
+    }
+    return false;
+}
+
+/* Marks the series that the path may act on by its name; false: it may act on any. */
+static bool path_marks(const place *p, const char *path, bool *touched)
+{
+    const pfc_path_kind kind = pfc_path_kind_of(path);
+    bool any = false;
+
+    if (kind == PFC_PATH_DOC || kind == PFC_PATH_TEST)
+        return true;
+    if (kind != PFC_PATH_SOURCE)
+        return false;
+    for (size_t i = 0; i < p->series_len; i++) {
+        if (carries(path, p->families[i]))
+            touched[i] = any = true;
+    }
+    return any;
+}
+
+static pfc_code commit_marks(const place *p, const char *paths, bool *touched, bool *narrow,
+                             pfc_err *err)
+{
+    json_t *list = NULL;
+    pfc_code code = pfc_json_parse(paths, strlen(paths), &list, err);
+
+    if (json_array_size(list) == 0)
+        *narrow = false; /* nobody said what it touched */
+    for (size_t i = 0; !code && *narrow && i < json_array_size(list); i++)
+        *narrow = path_marks(p, json_string_value(json_array_get(list, i)), touched);
+    json_decref(list);
+    return code;
+}
+
+/* Whether all that the commits of the range touched can act on half of the suspects at most. */
+static pfc_code find_scope(pfc_tx *tx, const pfc_shift_ask *ask, const place *p,
+                           pfc_shift_scope *scope, pfc_err *err)
+{
+    bool *touched = pfc_calloc(p->series_len + 1, sizeof(*touched));
+    size_t hit = 0, suspects = 0;
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    bool narrow;
+    pfc_code code;
+
+    pfc_args_i64(&args, ask->project_id);
+    pfc_args_text(&args, ask->branch);
+    pfc_args_i64(&args, ask->low);
+    pfc_args_i64(&args, ask->high);
+    code = pfc_tx_query(tx, "shift_paths", &args, &res, err);
+    narrow = !code && pfc_res_rows(res) > 0 && pfc_res_rows(res) <= COMMITS_MOST;
+    for (size_t i = 0; !code && narrow && i < pfc_res_rows(res); i++)
+        code = commit_marks(p, pfc_res_text(res, i, 0), touched, &narrow, err);
+    for (size_t i = 0; i < p->series_len; i++) {
+        suspects += p->series[i].suspect;
+        hit += p->series[i].suspect && touched[i];
+    }
+    *scope = narrow && 2 * hit <= suspects ? PFC_SCOPE_NARROW : PFC_SCOPE_UNKNOWN;
+    pfc_res_free(res);
+    free(touched);
+    return code;
+}
+
+/* ---- what of the machine changed ---- */
+
+/* "kernel: 6.1 -> 6.5, ..."; *outside: something of it that no commit brings. Flags, and perfci itself,
+ * may have been changed by one. Caller frees *cause. */
+static pfc_code find_cause(pfc_tx *tx, int64_t before, int64_t now, char **cause, bool *outside,
+                           pfc_err *err)
+{
+    pfc_pairs a = { 0 }, b = { 0 };
+    char **names = NULL;
+    size_t len = 0;
+    pfc_buf out;
+    pfc_code code = PFC_OK;
+
+    pfc_buf_init(&out, CAUSE_MOST);
+    *outside = false;
+    if (before != now)
+        code = pfc_machine_fingerprint(tx, before, &a, err);
+    if (!code && before != now)
+        code = pfc_machine_fingerprint(tx, now, &b, err);
+    if (!code)
+        pfc_fingerprint_diff(&a, &b, PFC_FINGERPRINT_MACHINE, &names, &len);
+    for (size_t i = 0; i < len; i++) {
+        const char *x = pfc_pairs_get(&a, names[i]);
+        const char *y = pfc_pairs_get(&b, names[i]);
+        const pfc_suspect_kind kind = pfc_suspect_kind_of_field(names[i]);
+
+        pfc_buf_printf(&out, "%s%.60s: %.60s -> %.60s", i ? ", " : "", names[i], x ? x : "unknown",
+                       y ? y : "unknown");
+        *outside |= kind == PFC_SUSPECT_IS_MACHINE ||
+                    (kind == PFC_SUSPECT_IS_TOOLCHAIN && !strstr(names[i], "flags"));
+    }
+    *cause = pfc_strdup(pfc_buf_text(&out));
+    pfc_buf_clear(&out);
+    pfc_texts_free(names, len);
+    pfc_pairs_clear(&a);
+    pfc_pairs_clear(&b);
+    return code;
+}
+
+/* ---- the event ---- */
+
+static size_t reasons_of(unsigned why, const char **out)
+{
+    static const struct {
+        unsigned bit;
+        const char *text;
+    } words[] = {
+        { PFC_SHIFT_ELSEWHERE, "the same work at the same commits stood still on other machines" },
+        { PFC_SHIFT_AGAIN, "older commits measured again afterwards are at the new level, too" },
+        { PFC_SHIFT_CODE, "object code, or counts without noise, are the same before and after" },
+        { PFC_SHIFT_STATE, "the machine itself changed there" },
+        { PFC_SHIFT_SCOPE, "what the commits touched cannot act on most of what moved" },
+    };
+    size_t len = 0;
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++) {
+        if (why & words[i].bit)
+            out[len++] = words[i].text;
+    }
+    return len;
+}
+
+/* True when the event is news to those who listen. */
+static pfc_code put_event(pfc_tx *tx, const pfc_shift_ask *ask, const place *p,
+                          const pfc_shift *shift, const char *cause, pfc_shift_event *out,
+                          pfc_err *err)
+{
+    const int machine = pfc_res_column(p->rows, "machine_id"),
+              run = pfc_res_column(p->rows, "run_id");
+    const int64_t now = pfc_res_i64(p->rows, shift->first, machine);
+    const bool whole_class = !p->machine_name[shift->machine];
+    const char *reasons[8];
+    const size_t reasons_len = reasons_of(shift->why, reasons);
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    int64_t id = 0;
+    bool dismissed = false;
+    pfc_code code;
+
+    pfc_args_i64(&args, ask->project_id);
+    pfc_args_text(&args, ask->branch);
+    pfc_args_i64(&args, now);
+    pfc_args_bool(&args, whole_class);
+    pfc_args_i64(&args, ask->low);
+    pfc_args_i64(&args, ask->high);
+    code = pfc_tx_query(tx, "shift_find", &args, &res, err);
+    if (!code && pfc_res_rows(res)) {
+        id = pfc_res_i64(res, 0, 0);
+        dismissed = pfc_res_bool(res, 0, 1);
+    }
+    pfc_res_free(res);
+    if (code || dismissed)
+        return code; /* a person has said that it is none */
+    pfc_args_i64(&args, ask->project_id);
+    pfc_args_id(&args, id);
+    pfc_args_text(&args, ask->branch);
+    pfc_args_i64(&args, now);
+    pfc_args_i64(&args, pfc_res_i64(p->rows, shift->last, machine));
+    pfc_args_bool(&args, whole_class);
+    pfc_args_i64(&args, pfc_res_i64(p->rows, shift->first, run));
+    pfc_args_i64(&args, pfc_res_i64(p->rows, shift->last, run));
+    pfc_args_i64(&args, ask->commit_id);
+    pfc_args_i64(&args, ask->commit_low_id);
+    pfc_args_i64(&args, ask->commit_high_id);
+    pfc_args_f64(&args, shift->loss);
+    pfc_args_f64(&args, shift->least);
+    pfc_args_f64(&args, shift->most);
+    pfc_args_i64(&args, (int64_t)shift->belongs_len);
+    pfc_args_i64(&args, (int64_t)shift->moved);
+    pfc_args_i64(&args, (int64_t)shift->judged);
+    pfc_args_texts(&args, reasons, reasons_len);
+    pfc_args_text(&args, cause);
+    res = NULL;
+    code = pfc_tx_query(tx, "shift_put", &args, &res, err);
+    if (!code) {
+        out->id = pfc_res_i64(res, 0, 0);
+        out->news = pfc_res_bool(res, 0, 1);
+        out->sentence = pfc_format(
+            "%s %s moved here (event %lld): %s", whole_class ? "all machines of class" : "machine",
+            whole_class ? p->machine_class[shift->machine] : p->machine_name[shift->machine],
+            (long long)out->id, reasons[0]);
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code judge(pfc_tx *tx, const pfc_shift_ask *ask, place *p, bool whole_class,
+                      pfc_shift_scope scope, pfc_shift *shift, char **cause, pfc_err *err)
+{
+    const int machine = pfc_res_column(p->rows, "machine_id");
+    bool outside = false;
+    pfc_shift_case c;
+    pfc_code code;
+
+    number_points(p, whole_class);
+    c = (pfc_shift_case){ .series = p->series,
+                          .series_len = p->series_len,
+                          .points = p->points,
+                          .points_len = p->points_len,
+                          .machines = p->machines,
+                          .low = ask->low,
+                          .high = ask->high,
+                          .scope = scope };
+    pfc_shift_judge(&c, shift);
+    if (shift->answer != PFC_SHIFT_MACHINE)
+        return PFC_OK;
+    code = find_cause(tx, pfc_res_i64(p->rows, shift->last, machine),
+                      pfc_res_i64(p->rows, shift->first, machine), cause, &outside, err);
+    /* That perfci or the flags changed there is no word for the machine. */
+    if (!code && !outside)
+        shift->why &= ~(unsigned)PFC_SHIFT_STATE;
+    if (!code && !shift->why)
+        shift->answer = PFC_SHIFT_UNKNOWN;
+    return code;
+}
+
+pfc_code pfc_shift_look(pfc_tx *tx, const pfc_shift_ask *ask, pfc_shift_event *out, pfc_err *err)
+{
+    pfc_shift_scope scope = PFC_SCOPE_UNKNOWN;
+    pfc_shift shift = { 0 };
+    char *cause = NULL;
+    place p = { 0 };
+    pfc_code code = read_points(tx, ask, &p, err);
+
+    memset(out, 0, sizeof(*out));
+    out->belongs = pfc_calloc(ask->len + 1, sizeof(*out->belongs));
+    if (!code)
+        code = read_series(tx, ask, &p, err);
+    if (!code)
+        code = find_scope(tx, ask, &p, &scope, err);
+    if (!code)
+        code = judge(tx, ask, &p, false, scope, &shift, &cause, err);
+    /* What all machines of a class show, a driver rolled out say, no single one shows alone. */
+    if (!code && shift.answer != PFC_SHIFT_MACHINE) {
+        pfc_shift_clear(&shift);
+        free(cause);
+        cause = NULL;
+        code = judge(tx, ask, &p, true, scope, &shift, &cause, err);
+    }
+    out->answer = shift.answer;
+    if (!code && shift.answer == PFC_SHIFT_MACHINE)
+        code = put_event(tx, ask, &p, &shift, cause, out, err);
+    for (size_t i = 0; !code && out->id && i < ask->len; i++) {
+        const int64_t *at = bsearch(&ask->series[i], p.ids, p.series_len, sizeof(*p.ids), by_id);
+
+        out->belongs[i] = at && shift.belongs[at - p.ids];
+    }
+    free(cause);
+    pfc_shift_clear(&shift);
+    place_clear(&p);
+    return code;
+}
+
+void pfc_shift_event_clear(pfc_shift_event *event)
+{
+    free(event->belongs);
+    free(event->sentence);
+    memset(event, 0, sizeof(*event));
+}

@@ -1,0 +1,63 @@
+/*
+ * Why a change point has no alert. The reason is stored where the alert would have been opened
+ * (judge.c: firmness and margin; group.c: the false discovery rate; sessions/changes.c: blocks), with
+ * the numbers of its sentence. API, CLI and page show that sentence.
+ */
+#ifndef PFC_SERVER_SERVICES_ALERTS_WITHHELD_H
+#define PFC_SERVER_SERVICES_ALERTS_WITHHELD_H
+
+#include "server/services/services.h"
+
+#define PFC_WITHHELD_IMPROVEMENT  "improvement"
+#define PFC_WITHHELD_MARGIN       "margin" /* {"rel", "margin"} */
+#define PFC_WITHHELD_FDR          "fdr" /* {"p", "anywhere", "points", "level", "series", "fdr"} */
+#define PFC_WITHHELD_NOT_FIRM     "not_firm"     /* {"points", "needed", "ended"} */
+#define PFC_WITHHELD_NEEDS_BLOCKS "needs_blocks" /* {"against", "commit"} */
+#define PFC_WITHHELD_IDENTICAL    "identical"    /* {"against", "commit"} */
+#define PFC_WITHHELD_GONE         "gone"
+#define PFC_WITHHELD_BUDGET       "budget" /* {"against", "commit", "rounds", "rel_low", "rel_high"} */
+#define PFC_WITHHELD_RULE_OFF     "rule_off"
+#define PFC_WITHHELD_MACHINE      "machine"
+
+/** What is stored of a change that the answer depends on. */
+typedef struct pfc_withheld {
+    int64_t alert_id; /* 0: none */
+    bool regression, firm;
+    const char *code;   /* NULL: not decided yet */
+    const char *detail; /* JSON; NULL: none */
+} pfc_withheld;
+
+/** The sentence, owned by the caller, and its code; both NULL when the change has an alert. Numbers
+ *  that are not stored are left out of the sentence. Pure. */
+char *pfc_withheld_sentence(const pfc_withheld *change, const char **code);
+
+/** Reasons that are written together, at the end of a pass. Zero-initialise; clear. */
+typedef struct pfc_withheld_list {
+    int64_t *ids;
+    char **codes, **details;
+    size_t len, ids_cap, codes_cap, details_cap;
+} pfc_withheld_list;
+
+/** Adds one; takes `detail` (JSON from pfc_format; NULL: none). */
+void pfc_withheld_add(pfc_withheld_list *list, int64_t change_id, const char *code, char *detail);
+/** Writes those that are not stored like that already, and empties the list. */
+pfc_code pfc_withheld_write(pfc_tx *tx, int64_t project_id, pfc_withheld_list *list,
+                            pfc_err *err) PFC_MUSTCHECK;
+void pfc_withheld_clear(pfc_withheld_list *list);
+
+/** A change point at a commit, of any series of the project. */
+typedef struct pfc_commit_change {
+    int64_t id, series_id;
+    const char *benchmark, *metric, *backend, *machine_class, *branch;
+    double rel_change, rel_low, rel_high, p;
+    bool regression, confirmed, firm;
+    int64_t alert_id;
+    const char *withheld, *withheld_detail;
+} pfc_commit_change;
+PFC_ROWS(pfc_commit_changes, pfc_commit_change);
+
+/** Change points that most likely lie at the commit; at most 1,000, largest first. */
+pfc_code pfc_commit_changes_list(pfc_db *db, int64_t project_id, int64_t commit_id,
+                                 pfc_commit_changes *out, pfc_err *err) PFC_MUSTCHECK;
+
+#endif

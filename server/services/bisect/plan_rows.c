@@ -1,0 +1,298 @@
+/*
+ * From rows to a plan.
+ */
+#include "server/services/bisect/remote.h"
+
+#include <math.h>
+
+#include "core/base/buf.h"
+
+static const char *const state_names[] = { "asked", "measured", "broken", "failed", "timed_out" };
+
+const char *remote_state_name(remote_step_state state)
+{
+    return state_names[state];
+}
+
+static remote_step_state state_of(const char *name)
+{
+    for (size_t i = 0; i < PFC_ARRAY_LEN(state_names); i++)
+        if (pfc_streq(name, state_names[i]))
+            return (remote_step_state)i;
+    return REMOTE_ASKED;
+}
+
+const char *remote_commit(const remote *r, size_t place)
+{
+    return json_string_value(json_array_get(r->line, place));
+}
+
+void remote_clear(remote *r)
+{
+    json_decref(r->line);
+    free(r->source);
+    free(r->config);
+    free(r->prior);
+    free(r->steps);
+    pfc_res_free(r->row);
+    pfc_res_free(r->step_rows);
+    *r = (remote){ 0 };
+}
+
+/* ---- options: checked where they came in, so read leniently ---- */
+
+char *remote_options_text(const pfc_bisection_options *o)
+{
+    json_t *json = json_pack(
+        "{s:f, s:f, s:f, s:f, s:f, s:b, s:I, s:i, s:i, s:s*, s:s*}", "confidence", o->confidence,
+        "noise", o->noise_rel, "layout_noise", o->layout_noise_rel, "delta", o->delta_rel, "margin",
+        o->margin_rel, "relink", o->relink, "max_runs", (json_int_t)o->max_runs, "priority",
+        o->priority, "parallel", o->parallel, "source", o->source, "config", o->config);
+    char *text = json_dumps(json, JSON_COMPACT);
+
+    json_decref(json);
+    return text;
+}
+
+static double number_of(const json_t *json, const char *key)
+{
+    return json_number_value(json_object_get(json, key));
+}
+
+static pfc_code read_options(const char *text, remote *r, pfc_err *err)
+{
+    json_t *json = NULL;
+    const char *source, *config;
+    pfc_code code = pfc_json_parse(text, strlen(text), &json, err);
+
+    if (code)
+        return code;
+    source = json_string_value(json_object_get(json, "source"));
+    r->source = source ? pfc_strdup(source) : NULL;
+    config = json_string_value(json_object_get(json, "config"));
+    r->config = config ? pfc_strdup(config) : NULL;
+    r->options = (pfc_bisection_options){
+        .confidence = number_of(json, "confidence"),
+        .noise_rel = number_of(json, "noise"),
+        .layout_noise_rel = number_of(json, "layout_noise"),
+        .delta_rel = number_of(json, "delta"),
+        .margin_rel = number_of(json, "margin"),
+        .relink = json_is_true(json_object_get(json, "relink")),
+        .max_runs = (int64_t)number_of(json, "max_runs"),
+        .priority = (int)number_of(json, "priority"),
+        .parallel = (int)number_of(json, "parallel"),
+        .source = r->source,
+        .config = r->config,
+    };
+    json_decref(json);
+    return PFC_OK;
+}
+
+/* ---- loading ---- */
+
+static pfc_code read_row(remote *r, pfc_err *err)
+{
+    const pfc_res *row = r->row;
+    const char *line = pfc_res_text(row, 0, pfc_res_column(row, "line"));
+    size_t prior_len = 0;
+    pfc_code code = pfc_json_parse(line, strlen(line), &r->line, err);
+
+    if (code)
+        return code;
+    r->len = json_array_size(r->line);
+    r->metric = pfc_res_text(row, 0, pfc_res_column(row, "metric"));
+    r->benchmark = pfc_res_text(row, 0, pfc_res_column(row, "benchmark"));
+    r->backend = pfc_res_text(row, 0, pfc_res_column(row, "backend"));
+    r->branch = pfc_res_text(row, 0, pfc_res_column(row, "branch"));
+    r->machine_class = pfc_res_text(row, 0, pfc_res_column(row, "machine_class"));
+    r->alert_id = pfc_res_i64(row, 0, pfc_res_column(row, "alert_id"));
+    r->known = pfc_res_text(row, 0, pfc_res_column(row, "higher_is_better")) != NULL;
+    r->higher_is_better = pfc_res_bool(row, 0, pfc_res_column(row, "higher_is_better"));
+    r->exact = pfc_res_bool(row, 0, pfc_res_column(row, "exact"));
+    pfc_res_f64s(row, 0, pfc_res_column(row, "prior"), &r->prior, &prior_len);
+    if (prior_len != r->len) {
+        free(r->prior);
+        r->prior = NULL;
+    }
+    return read_options(pfc_res_text(row, 0, pfc_res_column(row, "options")), r, err);
+}
+
+static void read_steps(remote *r)
+{
+    const pfc_res *rows = r->step_rows;
+    const int n = pfc_res_column(rows, "n"), place = pfc_res_column(rows, "place"),
+              layout = pfc_res_column(rows, "layout"), state = pfc_res_column(rows, "state"),
+              job = pfc_res_column(rows, "job_id"), run = pfc_res_column(rows, "run_id"),
+              value = pfc_res_column(rows, "value"), job_state = pfc_res_column(rows, "job_state"),
+              job_reason = pfc_res_column(rows, "job_reason"),
+              reason = pfc_res_column(rows, "reason");
+
+    for (size_t i = 0; i < pfc_res_rows(rows); i++) {
+        r->steps = pfc_grow(r->steps, r->steps_len, &r->steps_cap, sizeof(*r->steps));
+        r->steps[r->steps_len++] = (remote_step){
+            .n = pfc_res_i64(rows, i, n),
+            .place = (size_t)pfc_res_i64(rows, i, place),
+            .layout = (unsigned)pfc_res_i64(rows, i, layout),
+            .state = state_of(pfc_res_text(rows, i, state)),
+            .job_id = pfc_res_i64(rows, i, job),
+            .run_id = pfc_res_i64(rows, i, run),
+            .value = pfc_res_f64(rows, i, value),
+            .reason = pfc_res_text(rows, i, reason),
+            .job_state = pfc_res_text(rows, i, job_state),
+            .job_reason = pfc_res_text(rows, i, job_reason),
+        };
+    }
+}
+
+pfc_code remote_load(pfc_tx *tx, int64_t project_id, int64_t id, remote *out, pfc_err *err)
+{
+    remote r = { .project_id = project_id, .id = id };
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, id);
+    code = pfc_tx_query(tx, "bisection_load", &args, &r.row, err);
+    if (!code && pfc_res_rows(r.row) == 0)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no such bisection");
+    if (!code)
+        code = read_row(&r, err);
+    if (!code) {
+        pfc_args_i64(&args, project_id);
+        pfc_args_i64(&args, id);
+        code = pfc_tx_query(tx, "bisection_steps", &args, &r.step_rows, err);
+    }
+    if (code) {
+        remote_clear(&r);
+        return code;
+    }
+    read_steps(&r);
+    *out = r;
+    return PFC_OK;
+}
+
+/* ---- planning ---- */
+
+pfc_code remote_plan(const remote *r, pfc_bisect_plan **out, pfc_err *err)
+{
+    const pfc_bisection_options *o = &r->options;
+    const pfc_bisect_opts opts = {
+        .commits = r->len,
+        .higher_is_better = r->higher_is_better,
+        .confidence = o->confidence,
+        /* A deterministic metric has no noise; the planner wants something above zero. */
+        .noise_rel = r->exact && o->noise_rel <= 0 ? 1e-6 : o->noise_rel,
+        .layout_noise_rel = o->layout_noise_rel,
+        .delta_rel = o->delta_rel,
+        .margin = o->margin_rel,
+        .relink = o->relink,
+        .max_runs = (size_t)o->max_runs,
+        .prior = r->prior,
+        .seed = 1,
+    };
+    pfc_bisect_plan *plan = NULL;
+    pfc_code code = pfc_bisect_new(&plan, &opts, err);
+
+    for (size_t i = 0; !code && i < r->steps_len; i++) {
+        const remote_step *s = &r->steps[i];
+
+        switch (s->state) {
+        case REMOTE_MEASURED:
+            code = pfc_bisect_tell(plan, s->place, s->layout, s->value, err);
+            break;
+        case REMOTE_BROKEN:
+            pfc_bisect_skip(plan, s->place);
+            break;
+        case REMOTE_FAILED:
+            pfc_bisect_failed(plan, s->place);
+            break;
+        case REMOTE_TIMED_OUT:
+            pfc_bisect_timed_out(plan, s->place);
+            break;
+        case REMOTE_ASKED:
+            break;
+        }
+    }
+    if (code)
+        pfc_bisect_free(plan);
+    else
+        *out = plan;
+    return code;
+}
+
+/* Mean logarithm of what was measured at a place; NAN: nothing. */
+static double level_at(const remote *r, size_t place)
+{
+    double sum = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->steps_len; i++)
+        if (r->steps[i].state == REMOTE_MEASURED && r->steps[i].place == place) {
+            sum += log(r->steps[i].value);
+            n++;
+        }
+    return n ? sum / (double)n : (double)NAN;
+}
+
+static size_t asked_at(const remote *r, size_t place)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->steps_len; i++)
+        n += r->steps[i].state == REMOTE_ASKED && r->steps[i].place == place;
+    return n;
+}
+
+/* What a measurement at `place` will probably say: what others there said, else the level of the end
+ * that it more probably belongs to. */
+static double expected_at(const remote *r, size_t place, const double *posterior)
+{
+    double own = level_at(r, place), worse = 0, total = 0;
+
+    if (isfinite(own))
+        return exp(own);
+    for (size_t i = 1; i < r->len; i++) {
+        total += posterior[i];
+        if (i <= place)
+            worse += posterior[i];
+    }
+    return exp(level_at(r, worse > total / 2 ? r->len - 1 : 0));
+}
+
+/* Before both ends are known nothing can be supposed; they are what is wanted first anyway, twice. */
+static bool next_end(const remote *r, pfc_bisect_step *out)
+{
+    const size_t good = asked_at(r, 0), bad = asked_at(r, r->len - 1);
+
+    if (good + bad >= 4)
+        return false;
+    *out = (pfc_bisect_step){ .act = PFC_BISECT_MEASURE, .commit = good <= bad ? 0 : r->len - 1 };
+    return true;
+}
+
+bool remote_next(const remote *r, pfc_bisect_plan *plan, pfc_bisect_step *out)
+{
+    size_t asked = 0;
+    double *posterior;
+    pfc_err err = { 0 };
+
+    for (size_t i = 0; i < r->steps_len; i++)
+        asked += r->steps[i].state == REMOTE_ASKED;
+    pfc_bisect_next(plan, out);
+    if (asked == 0 || out->act == PFC_BISECT_STOP)
+        return out->act == PFC_BISECT_MEASURE;
+    if (!isfinite(level_at(r, 0)) || !isfinite(level_at(r, r->len - 1)))
+        return next_end(r, out);
+    posterior = pfc_calloc(r->len, sizeof(*posterior));
+    pfc_bisect_posterior(plan, posterior);
+    for (size_t i = 0; i < r->steps_len; i++) {
+        const remote_step *s = &r->steps[i];
+
+        if (s->state == REMOTE_ASKED &&
+            pfc_bisect_tell(plan, s->place, s->layout, expected_at(r, s->place, posterior), &err))
+            break;
+    }
+    free(posterior);
+    pfc_bisect_next(plan, out);
+    return out->act == PFC_BISECT_MEASURE;
+}

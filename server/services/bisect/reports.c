@@ -1,0 +1,186 @@
+/*
+ * Reports of bisections, and the culprits they bring to open alerts.
+ */
+#include "core/bisect/confirm.h"
+#include "server/services/internal.h"
+
+pfc_code pfc_alert_of_culprit(pfc_tx *tx, int64_t project_id, const pfc_bisection_report *report,
+                              int64_t *alert_id, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    *alert_id = report->alert_id;
+    if (*alert_id || !report->culprit)
+        return PFC_OK;
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, report->metric);
+    pfc_args_text(&args, report->benchmark);
+    pfc_args_text(&args, report->backend);
+    pfc_args_text(&args, report->culprit);
+    return pfc_query_id(tx, "alert_for_culprit", &args, alert_id, err);
+}
+
+pfc_code pfc_alert_blame(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
+                         const char *culprit, const char *reason, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, alert_id);
+    code = pfc_tx_query(tx, "alert_lock", &args, &res, err);
+    if (!code && (pfc_res_rows(res) == 0 || pfc_res_i64(res, 0, 0) != project_id))
+        code = pfc_err_set_field(err, PFC_ENOTFOUND, "alert_id", "no such alert in this project");
+    /* A search that began before the alert was known as a drift. */
+    if (!code && pfc_res_bool(res, 0, 3))
+        culprit = NULL;
+    if (!code)
+        code = pfc_alert_apply(tx, actor, project_id, alert_id, pfc_res_text(res, 0, 1),
+                               &(pfc_alert_change){ .reason = reason, .culprit = culprit }, err);
+    if (!code && culprit) {
+        pfc_args_i64(&args, project_id);
+        pfc_args_text(&args, "culprit_confirmed");
+        pfc_args_i64(&args, alert_id);
+        pfc_args_text(&args, culprit);
+        pfc_args_text(&args, reason);
+        code = pfc_tx_query(tx, "notice_put", &args, NULL, err);
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code insert_report(pfc_tx *tx, const char *actor, int64_t project_id,
+                              const pfc_bisection_report *report, int64_t alert_id, int64_t *id,
+                              pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, report->metric);
+    pfc_args_text(&args, report->benchmark);
+    pfc_args_text(&args, report->backend);
+    pfc_args_text(&args, report->good);
+    pfc_args_text(&args, report->bad);
+    pfc_args_text(&args, report->verdict);
+    pfc_args_text(&args, report->culprits_json);
+    pfc_args_text(&args, report->steps_json);
+    pfc_args_i64(&args, report->runs);
+    pfc_args_i64(&args, report->builds);
+    pfc_args_i64(&args, report->commits_measured);
+    pfc_args_f64(&args, report->seconds);
+    pfc_args_id(&args, alert_id);
+    pfc_args_text(&args, actor);
+    pfc_args_text(&args, report->stopped_json);
+    return pfc_query_id(tx, "bisection_insert", &args, id, err);
+}
+
+/* ---- what a report proves ---- */
+
+/* The pairs again, by the test that our own verification uses: a verdict that comes with the report is
+ * no evidence. */
+static pfc_code judge_pairs(const pfc_bisection_report *report, bool higher_is_better, bool exact,
+                            pfc_confirm_result *out, pfc_err *err)
+{
+    const pfc_confirm_opts opts = { .higher_is_better = higher_is_better,
+                                    .exact = exact,
+                                    .expected_rel = report->rel_change,
+                                    .max_pairs = PFC_CONFIRM_MAX_PAIRS };
+    pfc_confirm *confirm = NULL;
+    pfc_confirm_step step;
+    pfc_code code = pfc_confirm_new(&confirm, &opts, err);
+
+    for (size_t i = 0; !code && i < report->pairs_len; i++)
+        for (int half = 0; half < 2 && !code && pfc_confirm_next(confirm, &step); half++)
+            code = pfc_confirm_tell(confirm, report->pairs[2 * i + step.after], err);
+    if (!code)
+        pfc_confirm_result_get(confirm, out);
+    pfc_confirm_free(confirm);
+    return code;
+}
+
+/* PFC_CONFIRM_OPEN with no pairs: nothing was proved. */
+static pfc_code look_at_evidence(pfc_tx *tx, int64_t alert_id, const pfc_bisection_report *report,
+                                 pfc_confirm_result *out, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, alert_id);
+    pfc_args_text(&args, report->culprit);
+    code = pfc_tx_query(tx, "alert_culprit", &args, &res, err);
+    if (!code && pfc_res_rows(res) == 0)
+        code = pfc_err_set_field(err, PFC_EINVAL, "alert_id",
+                                 "alert_id: the range of alert %lld does not hold %.12s",
+                                 (long long)alert_id, report->culprit);
+    else if (!code && report->before && pfc_streq(report->before, pfc_res_text(res, 0, 0)))
+        code = judge_pairs(report, pfc_res_bool(res, 0, 1), pfc_res_bool(res, 0, 2), out, err);
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code tell_alert(pfc_tx *tx, const char *actor, int64_t project_id, int64_t alert_id,
+                           int64_t id, const pfc_bisection_report *report, pfc_err *err)
+{
+    pfc_confirm_result seen = { 0 };
+    char *reason = NULL;
+    bool holds;
+    pfc_code code = PFC_OK;
+
+    if (report->culprit)
+        code = look_at_evidence(tx, alert_id, report, &seen, err);
+    if (code)
+        return code;
+    holds = seen.verdict == PFC_CONFIRM_CONFIRMED;
+    if (holds)
+        reason = pfc_format("culprit confirmed: %.12s, by the report of bisection %lld and its %zu "
+                            "fresh pairs against the commit before it (%+.2f %%, %+.2f to %+.2f)",
+                            report->culprit, (long long)id, seen.pairs, 100 * seen.cmp.rel_change,
+                            100 * seen.cmp.rel_low, 100 * seen.cmp.rel_high);
+    else
+        reason = pfc_format("bisection %lld reported %.12s, unconfirmed: %s", (long long)id,
+                            report->culprit ? report->culprit : "nobody",
+                            !report->culprit  ? "it names no single commit"
+                            : !report->before ? "it brought no fresh pairs"
+                            : !seen.pairs     ? "its pairs are not of the commit before it"
+                            : seen.verdict    ? "its fresh pairs do not show the change"
+                                              : "its fresh pairs decide nothing");
+    code = pfc_alert_blame(tx, actor, project_id, alert_id, holds ? report->culprit : NULL, reason,
+                           err);
+    free(reason);
+    return code;
+}
+
+pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
+                             const pfc_bisection_report *report, pfc_bisections *out, pfc_err *err)
+{
+    int64_t id = 0, alert_id = 0;
+    pfc_args args = { 0 };
+    char *what = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code;
+
+    if (report->culprit && !pfc_is_sha(report->culprit))
+        return pfc_err_set_field(err, PFC_EINVAL, "culprits",
+                                 "culprit: want a full id of 40 hexadecimal digits");
+    code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+    if (!code)
+        code = pfc_alert_of_culprit(tx, project_id, report, &alert_id, err);
+    if (!code)
+        code = insert_report(tx, actor, project_id, report, alert_id, &id, err);
+    if (!code && alert_id)
+        code = tell_alert(tx, actor, project_id, alert_id, id, report, err);
+    if (!code) {
+        what = pfc_format("bisection %lld", (long long)id);
+        code = pfc_note(tx, actor, "bisect", project_id, what, report->verdict, err);
+    }
+    if (!code) {
+        pfc_args_i64(&args, id);
+        code = pfc_tx_query(tx, "bisection_notify", &args, NULL, err);
+    }
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    free(what);
+    return code ? code : pfc_bisections_get(db, id, out, err);
+}

@@ -1,0 +1,546 @@
+/*
+ * Starting, costing, looking at and cancelling a bisection on the runners.
+ */
+#include <math.h>
+
+#include "core/base/parse.h"
+#include "core/import/import.h"
+#include "server/repo/rows.h"
+#include "server/services/alerts/kinds.h"
+#include "server/services/bisect/remote.h"
+
+#define TOUCH_SHARE    0.8 /* of the prior's mass: commits that touch the benchmark's files */
+#define STORED_PER     3   /* stored values of one commit and layout that count as evidence */
+#define COMMAND_BLOCKS 3   /* launches of one stored run that count */
+
+/* ---- the order, completed ---- */
+
+/* The order with everything that an alert or a series says about it; texts are owned. */
+typedef struct ready {
+    char *metric, *benchmark, *backend, *machine_class, *branch, *good, *bad;
+    int64_t good_position, bad_position, series_id;
+    double change; /* of the alert, relative; 0: none */
+    bool known, higher_is_better, exact;
+} ready;
+
+static void ready_clear(ready *r)
+{
+    free(r->metric);
+    free(r->benchmark);
+    free(r->backend);
+    free(r->machine_class);
+    free(r->branch);
+    free(r->good);
+    free(r->bad);
+}
+
+static void fill(char **text, const char *with)
+{
+    if (!*text && with)
+        *text = pfc_strdup(with);
+}
+
+/* What the order does not say, the alert does: its series, and the commit before its range. */
+static pfc_code from_alert(pfc_db *db, pfc_tx *tx, int64_t project_id, int64_t alert_id, ready *r,
+                           pfc_err *err)
+{
+    pfc_alerts alerts = { 0 };
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    const pfc_alert *a;
+    pfc_code code = pfc_alerts_get(db, alert_id, &alerts, err);
+
+    if (code == PFC_ENOTFOUND || (!code && alerts.items[0].project_id != project_id))
+        code = pfc_err_set_field(err, PFC_EINVAL, "alert_id", "the project has no alert %lld",
+                                 (long long)alert_id);
+    if (code)
+        goto done;
+    a = &alerts.items[0];
+    if (pfc_streq(a->kind, "broken")) {
+        code =
+            pfc_err_set_field(err, PFC_EINVAL, "alert_id",
+                              "alert %lld: %.100s is broken at %.12s, so that it has no value to "
+                              "search by",
+                              (long long)alert_id, a->benchmark, a->commit);
+        goto done;
+    }
+    if (pfc_alert_is_drift(a)) {
+        char *reason = pfc_drift_reason(a);
+
+        code = pfc_err_set_field(err, PFC_ECONFLICT, "alert_id", "alert %lld: %s",
+                                 (long long)alert_id, reason);
+        free(reason);
+        goto done;
+    }
+    fill(&r->branch, a->branch);
+    fill(&r->metric, a->metric);
+    fill(&r->benchmark, a->benchmark);
+    fill(&r->backend, a->backend);
+    fill(&r->machine_class, a->machine_class);
+    fill(&r->bad, a->commit_high);
+    r->change = a->rel_change;
+    if (!r->good) {
+        pfc_args_i64(&args, project_id);
+        pfc_args_text(&args, r->branch);
+        pfc_args_text(&args, a->commit_low);
+        code = pfc_tx_query(tx, "bisection_before", &args, &res, err);
+        if (!code && pfc_res_rows(res) == 0)
+            code = pfc_err_set_field(err, PFC_EINVAL, "alert_id",
+                                     "alert %lld: its range begins with the first commit of %s; "
+                                     "name a good one",
+                                     (long long)alert_id, r->branch);
+        if (!code)
+            fill(&r->good, pfc_res_text(res, 0, 0));
+    }
+
+done:
+    pfc_res_free(res);
+    pfc_rows_clear(&alerts);
+    return code;
+}
+
+static pfc_code check_end(const char *id, const char *which, pfc_err *err)
+{
+    if (id && pfc_is_hex_id(id) && strlen(id) <= 40)
+        return PFC_OK;
+    return pfc_err_set_field(err, PFC_EINVAL, which, "%s: want a commit id of 7 to 40 digits",
+                             which);
+}
+
+static pfc_code take_end(const pfc_res *res, const char *which, const char *given,
+                         const char *branch, char **sha, int64_t *position, pfc_err *err)
+{
+    size_t matches = 0, at = 0;
+
+    for (size_t i = 0; i < pfc_res_rows(res); i++)
+        if (pfc_streq(pfc_res_text(res, i, 2), which)) {
+            matches++;
+            at = i;
+        }
+    if (matches == 0)
+        return pfc_err_set_field(err, PFC_EINVAL, which, "%s: the service knows no commit %.40s",
+                                 which, given);
+    if (matches > 1)
+        return pfc_err_set_field(err, PFC_EINVAL, which, "%s: several commits begin with %.40s",
+                                 which, given);
+    *position = pfc_res_i64(res, at, 1);
+    if (*position <= 0)
+        return pfc_err_set_field(err, PFC_EINVAL, which,
+                                 "%s: %.12s is not on the first-parent line of %s", which,
+                                 pfc_res_text(res, at, 0), branch);
+    free(*sha);
+    *sha = pfc_strdup(pfc_res_text(res, at, 0));
+    return PFC_OK;
+}
+
+static pfc_code find_ends(pfc_tx *tx, int64_t project_id, ready *r, pfc_err *err)
+{
+    char *given[2] = { NULL, NULL };
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code = check_end(r->good, "good", err);
+
+    if (!code)
+        code = check_end(r->bad, "bad", err);
+    if (code)
+        return code;
+    if (strncmp(r->good, r->bad, PFC_MIN(strlen(r->good), strlen(r->bad))) == 0)
+        return pfc_err_set_field(err, PFC_EINVAL, "bad", "good and bad are the same commit, %.12s",
+                                 r->bad);
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, r->branch);
+    pfc_args_text(&args, r->good);
+    pfc_args_text(&args, r->bad);
+    code = pfc_tx_query(tx, "bisection_line", &args, &res, err);
+    given[0] = pfc_strdup(r->good);
+    given[1] = pfc_strdup(r->bad);
+    if (!code)
+        code = take_end(res, "good", given[0], r->branch, &r->good, &r->good_position, err);
+    if (!code)
+        code = take_end(res, "bad", given[1], r->branch, &r->bad, &r->bad_position, err);
+    if (!code && r->good_position >= r->bad_position)
+        code = pfc_err_set_field(err, PFC_EINVAL, "good",
+                                 "good comes after bad on %s: swap them (good %.12s, bad %.12s)",
+                                 r->branch, r->bad, r->good);
+    if (!code && r->bad_position - r->good_position >= PFC_BISECTION_MAX_COMMITS)
+        code = pfc_err_set_field(
+            err, PFC_EINVAL, "good", "%lld commits lie between the ends; want at most %d",
+            (long long)(r->bad_position - r->good_position), PFC_BISECTION_MAX_COMMITS);
+    free(given[0]);
+    free(given[1]);
+    pfc_res_free(res);
+    return code;
+}
+
+/* The series that it is about, when there is one: direction, machines, and stored runs. */
+static pfc_code find_series(pfc_tx *tx, int64_t project_id, ready *r, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, r->branch);
+    pfc_args_text(&args, r->metric);
+    pfc_args_text(&args, r->benchmark);
+    pfc_args_text(&args, r->backend);
+    pfc_args_text(&args, r->machine_class);
+    code = pfc_tx_query(tx, "bisection_series", &args, &res, err);
+    if (!code && pfc_res_rows(res)) {
+        const bool headline = pfc_res_bool(res, 0, pfc_res_column(res, "headline"));
+
+        for (size_t i = 1; i < pfc_res_rows(res) && !r->benchmark && !headline; i++)
+            if (!pfc_streq(pfc_res_text(res, i, 1), pfc_res_text(res, 0, 1)))
+                code = pfc_err_set_field(err, PFC_EINVAL, "benchmark",
+                                         "several benchmarks have %.100s: name one, e.g. %.100s",
+                                         r->metric, pfc_res_text(res, 0, 1));
+        r->series_id = pfc_res_i64(res, 0, 0);
+        fill(&r->benchmark, pfc_res_text(res, 0, pfc_res_column(res, "benchmark")));
+        fill(&r->backend, pfc_res_text(res, 0, pfc_res_column(res, "backend")));
+        fill(&r->machine_class, pfc_res_text(res, 0, pfc_res_column(res, "machine_class")));
+        r->higher_is_better = pfc_res_bool(res, 0, pfc_res_column(res, "higher_is_better"));
+        r->exact = pfc_res_bool(res, 0, pfc_res_column(res, "exact"));
+        r->known = true;
+    } else if (!code) {
+        r->higher_is_better = pfc_import_higher_is_better(r->metric, NULL);
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code complete_order(pfc_db *db, pfc_tx *tx, int64_t project_id,
+                               const pfc_bisection_order *order, ready *r, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code = PFC_OK;
+
+    fill(&r->metric, order->metric);
+    fill(&r->benchmark, order->benchmark);
+    fill(&r->backend, order->backend);
+    fill(&r->machine_class, order->machine_class);
+    fill(&r->branch, order->branch);
+    fill(&r->good, order->good);
+    fill(&r->bad, order->bad);
+    if (order->alert_id)
+        code = from_alert(db, tx, project_id, order->alert_id, r, err);
+    if (!code && !r->metric)
+        code = pfc_err_set_field(err, PFC_EINVAL, "metric", "metric: want a metric, or an alert");
+    if (!code && !r->branch) {
+        pfc_args_i64(&args, project_id);
+        code = pfc_tx_query(tx, "project_branch", &args, &res, err);
+        if (!code)
+            fill(&r->branch, pfc_res_text(res, 0, 1));
+        pfc_res_free(res);
+    }
+    if (!code)
+        code = find_ends(tx, project_id, r, err);
+    return code ? code : find_series(tx, project_id, r, err);
+}
+
+/* ---- line and prior ---- */
+
+/* Commits that touch the files share TOUCH_SHARE, the rest is spread over all: a prior that is wrong
+ * costs some runs and never the answer. `weights` sum to anything above zero. */
+static double *prior_of(const double *weights, size_t len)
+{
+    double *prior = NULL, sum = 0;
+
+    for (size_t i = 1; i < len; i++)
+        sum += weights[i];
+    if (sum <= 0 || len < 3)
+        return NULL;
+    prior = pfc_calloc(len, sizeof(*prior));
+    for (size_t i = 0; i < len; i++)
+        prior[i] = (1 - TOUCH_SHARE) / (double)(len - 1) + TOUCH_SHARE * weights[i] / sum;
+    return prior;
+}
+
+static bool touches(const char *paths_json, char *const *globs, size_t globs_len)
+{
+    json_t *paths = NULL;
+    bool hit = false;
+    pfc_err err = { 0 };
+
+    if (!paths_json || pfc_json_parse(paths_json, strlen(paths_json), &paths, &err))
+        return false;
+    for (size_t i = 0; i < json_array_size(paths) && !hit; i++) {
+        const char *path = json_string_value(json_array_get(paths, i));
+
+        hit = path && pfc_path_fits(path, globs, globs_len);
+    }
+    json_decref(paths);
+    return hit;
+}
+
+/* Reads the commits from good to bad into out->line, and who touches the globs into `weights`. */
+static pfc_code read_line(pfc_tx *tx, const ready *r, const pfc_bisection_order *order, remote *out,
+                          double **weights, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, out->project_id);
+    pfc_args_text(&args, r->branch);
+    pfc_args_i64(&args, r->good_position);
+    pfc_args_i64(&args, r->bad_position);
+    pfc_args_i64(&args, PFC_BISECTION_MAX_COMMITS);
+    code = pfc_tx_query(tx, "bisection_range", &args, &res, err);
+    if (!code) {
+        out->line = json_array();
+        out->len = pfc_res_rows(res);
+        *weights = pfc_calloc(out->len, sizeof(**weights));
+        for (size_t i = 0; i < out->len; i++) {
+            json_array_append_new(out->line, json_string(pfc_res_text(res, i, 0)));
+            (*weights)[i] = order->globs_len &&
+                            touches(pfc_res_text(res, i, 1), order->globs, order->globs_len);
+        }
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+/* The alert's suspects, as far as they lie in the line. */
+static pfc_code weigh_by_alert(pfc_db *db, int64_t alert_id, const remote *out, double *weights,
+                               pfc_err *err)
+{
+    pfc_alert_ranking ranking = { 0 };
+    json_t *places = json_object();
+    pfc_code code = pfc_alert_rank_by(db, alert_id, false, &ranking, err);
+
+    for (size_t i = 0; i < out->len; i++)
+        json_object_set_new(places, remote_commit(out, i), json_integer((json_int_t)i));
+    for (size_t i = 0; !code && i < ranking.suspects.len; i++) {
+        const pfc_suspect *s = &ranking.suspects.items[i];
+        const json_t *place = s->kind == PFC_SUSPECT_IS_COMMIT
+                                  ? json_object_get(places, ranking.commits.items[s->index].sha)
+                                  : NULL;
+
+        if (place)
+            weights[json_integer_value(place)] = s->probability;
+    }
+    json_decref(places);
+    pfc_alert_ranking_clear(&ranking);
+    return code;
+}
+
+/* ---- what is stored already ---- */
+
+static size_t stored_at(const remote *r, size_t place, unsigned layout)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->steps_len; i++)
+        n += r->steps[i].place == place && r->steps[i].layout == layout;
+    return n;
+}
+
+static void add_stored(remote *r, size_t place, unsigned layout, int64_t run_id, double value)
+{
+    if (!(value > 0) || !isfinite(value) || stored_at(r, place, layout) >= STORED_PER)
+        return;
+    r->steps = pfc_grow(r->steps, r->steps_len, &r->steps_cap, sizeof(*r->steps));
+    r->steps[r->steps_len] = (remote_step){ .n = (int64_t)r->steps_len + 1,
+                                            .place = place,
+                                            .layout = layout,
+                                            .state = REMOTE_MEASURED,
+                                            .run_id = run_id,
+                                            .value = value };
+    r->steps_len++;
+}
+
+/* A job of ours launches a command once, a nightly one several times: its launches count one by one,
+ * so that all values mean the same. A suite's run is one value on either side. */
+static void add_run(remote *r, size_t place, const pfc_res *res, size_t row)
+{
+    const unsigned layout = (unsigned)pfc_res_i64(res, row, pfc_res_column(res, "layout"));
+    const int64_t run_id = pfc_res_i64(res, row, pfc_res_column(res, "run_id"));
+    const bool command = pfc_streq(pfc_res_text(res, row, pfc_res_column(res, "suite")), "command");
+    double *samples = NULL;
+    uint32_t *blocks = NULL;
+    size_t samples_len = 0, blocks_len = 0, at = 0;
+
+    if (!command) {
+        add_stored(r, place, layout, run_id, pfc_res_f64(res, row, pfc_res_column(res, "median")));
+        return;
+    }
+    pfc_res_f64s(res, row, pfc_res_column(res, "samples"), &samples, &samples_len);
+    pfc_res_u32s(res, row, pfc_res_column(res, "blocks"), &blocks, &blocks_len);
+    for (size_t i = 0; i < blocks_len && i < COMMAND_BLOCKS; at += blocks[i], i++)
+        if (blocks[i] && at + blocks[i] <= samples_len)
+            add_stored(r, place, layout, run_id, pfc_stats_median(samples + at, blocks[i]));
+    free(blocks);
+    free(samples);
+}
+
+static pfc_code take_stored(pfc_tx *tx, int64_t series_id, remote *r, pfc_err *err)
+{
+    const char **ids = pfc_calloc(r->len, sizeof(*ids));
+    json_t *places = json_object();
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    for (size_t i = 0; i < r->len; i++) {
+        ids[i] = remote_commit(r, i);
+        json_object_set_new(places, ids[i], json_integer((json_int_t)i));
+    }
+    pfc_args_i64(&args, r->project_id);
+    pfc_args_i64(&args, series_id);
+    pfc_args_texts(&args, ids, r->len);
+    code = pfc_tx_query(tx, "bisection_stored", &args, &res, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
+        const json_t *place = json_object_get(places, pfc_res_text(res, i, 0));
+
+        if (place && !(r->exact && stored_at(r, (size_t)json_integer_value(place), 0)))
+            add_run(r, (size_t)json_integer_value(place), res, i);
+    }
+    pfc_res_free(res);
+    json_decref(places);
+    free((void *)ids);
+    return code;
+}
+
+/* ---- the cost ---- */
+
+pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bisection_cost *out,
+                     pfc_err *err)
+{
+    const int wanted = r->options.parallel > 0 ? r->options.parallel : PFC_BISECTION_PARALLEL;
+    pfc_bisection_cost cost = { .commits = r->len, .expected_runs = expected_runs };
+    char *labels = remote_labels(r);
+    const pfc_job_row step = { .kind = "bisect",
+                               .labels = labels,
+                               .priority = r->options.priority };
+    pfc_job_prospect next = { 0 };
+    pfc_args args = { 0 };
+    double lanes;
+    pfc_code code;
+
+    for (size_t i = 0; i < r->steps_len; i++)
+        cost.stored_runs += r->steps[i].state == REMOTE_MEASURED && !r->steps[i].job_id;
+    pfc_args_text(&args, r->machine_class);
+    code = pfc_query_id(tx, "bisection_runners", &args, &cost.runners, err);
+    if (!code)
+        code = pfc_job_foresee(tx, r->project_id, &step, &next, err);
+    if (!code) {
+        cost.jobs_waiting = next.before;
+        cost.run_seconds = next.run_s;
+        cost.wait_seconds = next.wait_s;
+        lanes = (double)PFC_MAX(1, PFC_MIN(cost.runners, wanted));
+        cost.seconds = cost.wait_seconds + cost.run_seconds * expected_runs / lanes;
+        /* Halving the line visits its logarithm of commits, both ends besides. */
+        cost.expected_builds = fmin(expected_runs, 2 + ceil(log2((double)r->len)));
+        *out = cost;
+    }
+    free(labels);
+    return code;
+}
+
+/* ---- starting ---- */
+
+static pfc_code insert(pfc_tx *tx, const char *actor, const ready *want, double expected_runs,
+                       remote *r, pfc_err *err)
+{
+    const char **ids = pfc_calloc(r->len, sizeof(*ids));
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    for (size_t i = 0; i < r->len; i++)
+        ids[i] = remote_commit(r, i);
+    pfc_args_i64(&args, r->project_id);
+    pfc_args_text(&args, want->metric);
+    pfc_args_text(&args, want->benchmark);
+    pfc_args_text(&args, want->backend);
+    pfc_args_text(&args, want->branch);
+    pfc_args_text(&args, want->machine_class);
+    pfc_args_texts(&args, ids, r->len);
+    if (r->prior)
+        pfc_args_f64s(&args, r->prior, r->len);
+    else
+        pfc_args_text(&args, NULL);
+    pfc_args_own(&args, remote_options_text(&r->options));
+    if (r->known)
+        pfc_args_bool(&args, r->higher_is_better);
+    else
+        pfc_args_text(&args, NULL);
+    pfc_args_bool(&args, r->exact);
+    pfc_args_id(&args, r->alert_id);
+    pfc_args_text(&args, actor);
+    pfc_args_f64(&args, expected_runs);
+    code = pfc_query_id(tx, "bisection_start", &args, &r->id, err);
+    for (size_t i = 0; !code && i < r->steps_len; i++)
+        code = remote_put_step(tx, r, &r->steps[i], err);
+    free((void *)ids);
+    return code;
+}
+
+static pfc_code store(pfc_tx *tx, const char *actor, const ready *want, double expected_runs,
+                      remote *r, pfc_err *err)
+{
+    char *what = NULL;
+    pfc_args args = { 0 };
+    pfc_code code = insert(tx, actor, want, expected_runs, r, err);
+
+    if (!code) {
+        what = pfc_format("bisection %lld", (long long)r->id);
+        code = pfc_note(tx, actor, "bisect", r->project_id, what, "remote", err);
+        free(what);
+    }
+    if (!code) {
+        pfc_args_i64(&args, r->id);
+        code = pfc_tx_query(tx, "bisection_notify", &args, NULL, err);
+    }
+    return code ? code : pfc_tx_commit(tx, err);
+}
+
+pfc_code pfc_bisection_start(pfc_db *db, const char *actor, int64_t project_id,
+                             const pfc_bisection_order *order, bool dry_run,
+                             pfc_bisection_cost *cost, pfc_bisections *out, pfc_err *err)
+{
+    remote r = { .project_id = project_id, .options = order->options, .alert_id = order->alert_id };
+    ready want = { 0 };
+    double *weights = NULL, expected_runs = 0;
+    pfc_bisect_plan *plan = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    if (!code)
+        code = complete_order(db, tx, project_id, order, &want, err);
+    if (!code)
+        code = read_line(tx, &want, order, &r, &weights, err);
+    if (!code && order->alert_id)
+        code = weigh_by_alert(db, order->alert_id, &r, weights, err);
+    if (code)
+        goto done;
+    /* A step of known size is looked for: less than half of it is another one. */
+    if (!(r.options.margin_rel > 0) && r.options.delta_rel == 0 && isfinite(want.change) &&
+        want.change != 0)
+        r.options.margin_rel = fmin(fabs(log1p(fmax(want.change, -0.999))) / 2, 1.0);
+    r.prior = prior_of(weights, r.len);
+    r.machine_class = want.machine_class;
+    r.known = want.known;
+    r.higher_is_better = want.higher_is_better;
+    r.exact = want.exact;
+    if (want.series_id)
+        code = take_stored(tx, want.series_id, &r, err);
+    if (!code)
+        code = remote_plan(&r, &plan, err);
+    if (code)
+        goto done;
+    expected_runs = pfc_bisect_expected_runs(plan);
+    code = remote_cost(tx, &r, expected_runs, cost, err);
+    if (!code && !dry_run)
+        code = store(tx, actor, &want, expected_runs, &r, err);
+
+done:
+    pfc_tx_free(tx);
+    pfc_bisect_free(plan);
+    free(weights);
+    ready_clear(&want);
+    if (!code && !dry_run)
+        code = pfc_bisections_get(db, r.id, out, err);
+    remote_clear(&r);
+    return code;
+}

@@ -1,0 +1,568 @@
+/*
+ * Who may have caused an alert: gathers what is stored about the range, and has core/analysis rank it.
+ */
+#include <math.h>
+
+#include "server/repo/rows.h"
+#include "server/services/alerts/identical_code.h"
+#include "server/services/internal.h"
+#include "server/services/alerts/kinds.h"
+
+#define CONTEXT 20 /* positions looked at before and after the range */
+
+/* Texts of a JSON array, pointing into it. */
+typedef struct texts {
+    json_t *array;
+    const char **items;
+    size_t len;
+} texts;
+
+/* All that the ranking points into. */
+typedef struct gathered {
+    pfc_suspect_commit *commits;
+    texts *paths; /* of each commit */
+    double *place;
+    pfc_suspect_sources *sources;
+    texts *files;
+    size_t sources_len;
+    texts globs;
+    char **runtime; /* globs of what is read while the programs run */
+    size_t runtime_len;
+    pfc_suspect_past *past;
+    size_t past_len;
+    pfc_res *series, *source_rows, *past_rows;
+    size_t exact_moved, exact_still;
+} gathered;
+
+static pfc_code texts_parse(const char *text, texts *out, pfc_err *err)
+{
+    pfc_code code = pfc_json_parse(text, strlen(text), &out->array, err);
+
+    if (code)
+        return code;
+    out->items = pfc_calloc(json_array_size(out->array) + 1, sizeof(char *));
+    for (size_t i = 0; i < json_array_size(out->array); i++) {
+        const char *item = json_string_value(json_array_get(out->array, i));
+
+        if (item)
+            out->items[out->len++] = item;
+    }
+    return PFC_OK;
+}
+
+static void texts_clear(texts *t)
+{
+    free((void *)t->items);
+    json_decref(t->array);
+}
+
+static void gathered_clear(gathered *g, size_t commits)
+{
+    for (size_t i = 0; g->paths && i < commits; i++)
+        texts_clear(&g->paths[i]);
+    for (size_t i = 0; g->files && i < g->sources_len; i++)
+        texts_clear(&g->files[i]);
+    texts_clear(&g->globs);
+    pfc_texts_free(g->runtime, g->runtime_len);
+    free(g->paths);
+    free(g->files);
+    free(g->commits);
+    free(g->place);
+    free(g->sources);
+    free(g->past);
+    pfc_res_free(g->series);
+    pfc_res_free(g->source_rows);
+    pfc_res_free(g->past_rows);
+    *g = (gathered){ 0 };
+}
+
+/* ---- the series: place, identical code, boundaries ---- */
+
+typedef struct range {
+    int64_t first, last;
+    const pfc_alert *alert;
+} range;
+
+static pfc_code load_points(pfc_tx *tx, const range *r, int64_t series_id, pfc_res **out,
+                            pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_i64(&args, r->alert->project_id);
+    pfc_args_i64(&args, series_id);
+    pfc_args_text(&args, r->alert->branch);
+    pfc_args_i64(&args, r->first - CONTEXT);
+    pfc_args_i64(&args, r->last + CONTEXT);
+    return pfc_tx_query(tx, "suspects_points", &args, out, err);
+}
+
+/* Series of one group look at one commit: their likelihoods multiply (J9, J10). */
+static void add_place(const range *r, const pfc_res *series, size_t row, const pfc_res *points,
+                      double *place)
+{
+    const size_t n = pfc_res_rows(points), len = (size_t)(r->last - r->first + 1);
+    pfc_suspect_point *list = pfc_calloc(n + 1, sizeof(*list));
+    double *own = pfc_calloc(len, sizeof(*own));
+    const double noise = pfc_res_f64(series, row, pfc_res_column(series, "noise_rel"));
+
+    for (size_t i = 0; i < n; i++)
+        list[i] = (pfc_suspect_point){ pfc_res_i64(points, i, 0), pfc_res_f64(points, i, 1) };
+    pfc_suspects_place(list, n, pfc_res_f64(series, row, pfc_res_column(series, "before")),
+                       pfc_res_f64(series, row, pfc_res_column(series, "after")),
+                       isfinite(noise) ? noise : 0.02, r->first, len, own);
+    for (size_t k = 0; k < len; k++)
+        place[k] += own[k];
+    free(own);
+    free(list);
+}
+
+/* The code of the commit whose points begin at *at, which moves on to the next commit's; NULL: not known, or its
+ * runs differ. */
+static const char *code_of(const pfc_res *points, size_t *at)
+{
+    const int place = pfc_res_column(points, "position"), hash = pfc_res_column(points, "object");
+    const int64_t position = pfc_res_i64(points, *at, place);
+    const char *code = NULL;
+    bool differ = false;
+
+    for (; *at < pfc_res_rows(points) && pfc_res_i64(points, *at, place) == position; (*at)++) {
+        const char *own = pfc_res_text(points, *at, hash);
+
+        differ |= code && own && strcmp(code, own) != 0;
+        code = own ? own : code;
+    }
+    return differ ? NULL : code;
+}
+
+/* Equal object code at two neighbouring measured commits clears every commit behind the first one. */
+static void clear_identical(const range *r, const pfc_res *points, const pfc_alert_commits *commits,
+                            gathered *g)
+{
+    const int place = pfc_res_column(points, "position");
+    const char *before = NULL;
+    int64_t from = 0;
+
+    for (size_t i = 0; i < pfc_res_rows(points);) {
+        const int64_t to = pfc_res_i64(points, i, place);
+        const char *now = code_of(points, &i);
+        const bool same = before && now && strcmp(before, now) == 0 && to >= r->first;
+
+        for (size_t k = 0; same && k < commits->len; k++)
+            if (commits->items[k].position > from && commits->items[k].position <= to)
+                g->commits[k].identical = true;
+        before = now;
+        from = to;
+    }
+}
+
+static bool seen_in(const pfc_res *points, const char *hash, size_t from, size_t to)
+{
+    const int column = pfc_res_column(points, "fingerprint");
+
+    for (size_t i = from; i < to; i++)
+        if (pfc_streq(pfc_res_text(points, i, column), hash))
+            return true;
+    return false;
+}
+
+/* A boundary parts the points: no fingerprint from before it comes again. Runners that take turns
+ * make none. */
+static bool parts(const pfc_res *points, size_t at)
+{
+    const int column = pfc_res_column(points, "fingerprint");
+
+    if (pfc_streq(pfc_res_text(points, at - 1, column), pfc_res_text(points, at, column)))
+        return false;
+    for (size_t i = 0; i < at; i++)
+        if (seen_in(points, pfc_res_text(points, i, column), at, pfc_res_rows(points)))
+            return false;
+    return true;
+}
+
+pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_pairs *out, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64s(&args, &machine_id, 1);
+    code = pfc_tx_query(tx, "machine_fingerprints", &args, &res, err);
+    if (!code && pfc_res_rows(res))
+        code = pfc_pairs_parse(pfc_res_text(res, 0, 1), out, err);
+    pfc_res_free(res);
+    return code;
+}
+
+static char *copy_entry(const pfc_pairs *fingerprint, const char *name)
+{
+    const char *text = pfc_pairs_get(fingerprint, name);
+
+    return text ? pfc_strdup(text) : NULL;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* All entries of a kind. */
+static char *fields_of(const pfc_pairs *before, const pfc_pairs *now, char *const *names,
+                       size_t len, int kind)
+{
+    json_t *list = json_array();
+    char *text;
+
+    for (size_t i = 0; i < len; i++) {
+        const char *x = pfc_pairs_get(before, names[i]), *y = pfc_pairs_get(now, names[i]);
+
+        if ((int)pfc_suspect_kind_of_field(names[i]) == kind)
+            json_array_append_new(
+                list, json_pack("{s:s, s:s?, s:s?}", "name", names[i], "before", x, "now", y));
+    }
+    text = json_dumps(list, JSON_COMPACT);
+    json_decref(list);
+    return text;
+}
+
+static bool is_same_code(const pfc_res *points, size_t at)
+{
+    const int hash = pfc_res_column(points, "object");
+    const char *a = pfc_res_text(points, at - 1, hash), *b = pfc_res_text(points, at, hash);
+
+    return a && b && strcmp(a, b) == 0;
+}
+
+/* One suspect a kind: an upgrade of a compiler changes several entries at once. */
+static void add_boundaries(const pfc_pairs *before, const pfc_pairs *now, double place,
+                           bool same_code, pfc_alert_ranking *out)
+{
+    char **names = NULL;
+    size_t len = 0;
+
+    pfc_fingerprint_diff(before, now, PFC_FINGERPRINT_VALUES, &names, &len);
+    if (len > 1)
+        qsort(names, len, sizeof(char *), by_name); /* the database keeps them in no order */
+    for (int kind = PFC_SUSPECT_IS_TOOLCHAIN; kind <= PFC_SUSPECT_IS_MACHINE; kind++) {
+        for (size_t i = 0; i < len; i++) {
+            pfc_suspect_boundary *b;
+
+            if ((int)pfc_suspect_kind_of_field(names[i]) != kind)
+                continue;
+            if (out->boundaries_len == PFC_RANKING_MAX_BOUNDARIES)
+                break;
+            b = &out->boundaries[out->boundaries_len++];
+            b->field = pfc_strdup(names[i]);
+            b->before = copy_entry(before, names[i]);
+            b->now = copy_entry(now, names[i]);
+            b->place = place;
+            b->same_code = same_code;
+            out->boundary_fields[b - out->boundaries] = fields_of(before, now, names, len, kind);
+            break;
+        }
+    }
+    pfc_texts_free(names, len);
+}
+
+static pfc_code find_boundaries(pfc_tx *tx, const range *r, const pfc_res *points,
+                                const double *place, pfc_alert_ranking *out, pfc_err *err)
+{
+    const int machine = pfc_res_column(points, "machine_id");
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 1; !code && i < pfc_res_rows(points); i++) {
+        const int64_t position = pfc_res_i64(points, i, 0);
+        pfc_pairs before = { 0 }, now = { 0 };
+
+        if (position < r->first || position > r->last || !parts(points, i))
+            continue;
+        code = pfc_machine_fingerprint(tx, pfc_res_i64(points, i - 1, machine), &before, err);
+        if (!code)
+            code = pfc_machine_fingerprint(tx, pfc_res_i64(points, i, machine), &now, err);
+        if (!code)
+            add_boundaries(&before, &now, place[position - r->first], is_same_code(points, i), out);
+        pfc_pairs_clear(&before);
+        pfc_pairs_clear(&now);
+    }
+    return code;
+}
+
+static pfc_code read_series(pfc_tx *tx, const range *r, gathered *g, pfc_alert_ranking *out,
+                            pfc_err *err)
+{
+    const size_t len = (size_t)(r->last - r->first + 1);
+    pfc_res *own = NULL;
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    g->place = pfc_calloc(len, sizeof(double));
+    pfc_args_i64(&args, r->alert->id);
+    code = pfc_tx_query(tx, "suspects_series", &args, &g->series, err);
+    if (!code && pfc_res_rows(g->series) == 0)
+        code = pfc_tx_behind(tx, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(g->series); i++) {
+        pfc_res *points = NULL;
+
+        code = load_points(tx, r, pfc_res_i64(g->series, i, 0), &points, err);
+        if (!code) {
+            add_place(r, g->series, i, points, g->place);
+            out->series++;
+        }
+        if (i == 0)
+            own = points;
+        else
+            pfc_res_free(points);
+    }
+    if (!code && own) {
+        double best = -INFINITY;
+
+        for (size_t k = 0; k < len; k++)
+            best = fmax(best, g->place[k]);
+        for (size_t k = 0; k < len; k++)
+            g->place[k] -= best;
+        clear_identical(r, own, &out->commits, g);
+        code = find_boundaries(tx, r, own, g->place, out, err);
+    }
+    pfc_res_free(own);
+    return code;
+}
+
+/* ---- the commits and what is known of their paths ---- */
+
+static pfc_code read_commits(gathered *g, const pfc_alert_commits *commits, pfc_err *err)
+{
+    pfc_code code = PFC_OK;
+
+    g->commits = pfc_calloc(commits->len, sizeof(g->commits[0]));
+    g->paths = pfc_calloc(commits->len, sizeof(g->paths[0]));
+    for (size_t i = 0; i < commits->len && !code; i++) {
+        const pfc_alert_commit *c = &commits->items[i];
+
+        code = texts_parse(c->paths_json ? c->paths_json : "[]", &g->paths[i], err);
+        g->commits[i] = (pfc_suspect_commit){ .subject = c->subject,
+                                              .paths = g->paths[i].items,
+                                              .paths_len = g->paths[i].len,
+                                              .paths_known = g->paths[i].len > 0 };
+    }
+    return code;
+}
+
+static pfc_code read_sources(pfc_tx *tx, const pfc_alert *alert, gathered *g, pfc_err *err)
+{
+    const size_t n = pfc_res_rows(g->series);
+    const char **moved = pfc_calloc(n + 1, sizeof(char *));
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    for (size_t i = 0; i < n; i++)
+        moved[i] = pfc_res_text(g->series, i, 1);
+    pfc_args_i64(&args, alert->project_id);
+    pfc_args_text(&args, alert->benchmark);
+    pfc_args_texts(&args, moved, n);
+    code = pfc_tx_query(tx, "suspects_sources", &args, &g->source_rows, err);
+    free(moved);
+    g->sources = pfc_calloc(pfc_res_rows(g->source_rows) + 1, sizeof(g->sources[0]));
+    g->files = pfc_calloc(pfc_res_rows(g->source_rows) + 1, sizeof(g->files[0]));
+    for (size_t i = 0; !code && i < pfc_res_rows(g->source_rows); i++) {
+        const char *name = pfc_res_text(g->source_rows, i, 0);
+        const bool all = strcmp(name, "*") == 0;
+        texts *files = &g->files[g->sources_len];
+
+        if (all && g->sources_len)
+            continue; /* it has a row of its own */
+        code = texts_parse(pfc_res_text(g->source_rows, i, 1), files, err);
+        if (!code && i == 0 && (all || pfc_res_bool(g->source_rows, 0, 4)))
+            code = texts_parse(pfc_res_text(g->source_rows, 0, 2), &g->globs, err);
+        if (code || files->len == 0) {
+            texts_clear(files);
+            *files = (texts){ 0 };
+            continue;
+        }
+        /* Without files of its own nothing can be said about the others' either. */
+        if (g->sources_len == 0 && !all && !pfc_res_bool(g->source_rows, i, 4)) {
+            texts_clear(files);
+            *files = (texts){ 0 };
+            break;
+        }
+        g->sources[g->sources_len++] = (pfc_suspect_sources){
+            .benchmark = name,
+            .files = files->items,
+            .len = files->len,
+            .moved = g->sources_len == 0 || pfc_res_bool(g->source_rows, i, 3),
+        };
+    }
+    return code;
+}
+
+/* Of the commits in identical code, those that touch what is read while the program runs. */
+static pfc_code read_runtime(pfc_tx *tx, const pfc_alert *alert, gathered *g, size_t commits,
+                             pfc_err *err)
+{
+    pfc_code code = pfc_runtime_files(tx, alert->project_id, alert->benchmark, &g->runtime,
+                                      &g->runtime_len, err);
+
+    for (size_t i = 0; !code && g->runtime_len && i < commits; i++)
+        for (size_t k = 0; k < g->paths[i].len && !g->commits[i].runtime; k++)
+            if (pfc_path_fits(g->paths[i].items[k], g->runtime, g->runtime_len))
+                g->commits[i].runtime = g->paths[i].items[k];
+    return code;
+}
+
+static pfc_code read_past(pfc_tx *tx, const pfc_alert *alert, gathered *g, size_t commits,
+                          pfc_err *err)
+{
+    const char **paths = NULL;
+    size_t len = 0, cap = 0;
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    for (size_t i = 0; i < commits; i++)
+        for (size_t k = 0; k < g->paths[i].len; k++) {
+            paths = pfc_grow(paths, len, &cap, sizeof(*paths));
+            paths[len++] = g->paths[i].items[k];
+        }
+    pfc_args_i64(&args, alert->project_id);
+    pfc_args_texts(&args, paths, len);
+    pfc_args_i64(&args, alert->id);
+    code = pfc_tx_query(tx, "suspects_past", &args, &g->past_rows, err);
+    free((void *)paths);
+    if (code)
+        return code;
+    g->past_len = pfc_res_rows(g->past_rows);
+    g->past = pfc_calloc(g->past_len + 1, sizeof(g->past[0]));
+    for (size_t i = 0; i < g->past_len; i++)
+        g->past[i] =
+            (pfc_suspect_past){ pfc_res_text(g->past_rows, i, 0), pfc_res_f64(g->past_rows, i, 1),
+                                pfc_res_f64(g->past_rows, i, 2) };
+    return PFC_OK;
+}
+
+static pfc_code read_exact(pfc_tx *tx, const pfc_alert *alert, gathered *g, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, alert->id);
+    code = pfc_tx_query(tx, "suspects_exact", &args, &res, err);
+    if (!code && pfc_res_rows(res)) {
+        g->exact_moved = (size_t)pfc_res_i64(res, 0, 0);
+        g->exact_still = (size_t)pfc_res_i64(res, 0, 1);
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+/* ---- all of it ---- */
+
+static pfc_code gather(pfc_tx *tx, const range *r, gathered *g, pfc_alert_ranking *out,
+                       pfc_err *err)
+{
+    pfc_code code = read_commits(g, &out->commits, err);
+
+    if (!code)
+        code = read_series(tx, r, g, out, err);
+    if (!code)
+        code = read_sources(tx, r->alert, g, err);
+    if (!code)
+        code = read_runtime(tx, r->alert, g, out->commits.len, err);
+    if (!code)
+        code = read_past(tx, r->alert, g, out->commits.len, err);
+    if (!code)
+        code = read_exact(tx, r->alert, g, err);
+    return code;
+}
+
+static pfc_code rank(const range *r, bool places, gathered *g, pfc_alert_ranking *out, pfc_err *err)
+{
+    const pfc_suspect_case c = {
+        .benchmark = r->alert->benchmark,
+        .backend = r->alert->backend,
+        .metric = r->alert->metric,
+        .commits = g->commits,
+        .len = out->commits.len,
+        .globs = (char *const *)(uintptr_t)g->globs.items,
+        .globs_len = g->globs.len,
+        .sources = g->sources,
+        .sources_len = g->sources_len,
+        .past = g->past,
+        .past_len = g->past_len,
+        .boundaries = out->boundaries,
+        .boundaries_len = out->boundaries_len,
+        .exact_moved = g->exact_moved,
+        .exact_still = g->exact_still,
+    };
+
+    for (size_t i = 0; i < out->commits.len; i++)
+        g->commits[i].place = places ? g->place[out->commits.items[i].position - r->first] : 0;
+    out->sources = g->sources_len ? g->sources[0].len : 0;
+    return pfc_suspects_rank(&c, &out->suspects, err);
+}
+
+static void boundaries_clear(pfc_alert_ranking *ranking)
+{
+    for (size_t i = 0; i < ranking->boundaries_len; i++) {
+        pfc_suspect_boundary *b = &ranking->boundaries[i];
+
+        free((char *)(uintptr_t)b->field);
+        free((char *)(uintptr_t)b->before);
+        free((char *)(uintptr_t)b->now);
+        free(ranking->boundary_fields[i]);
+    }
+    ranking->boundaries_len = 0;
+}
+
+void pfc_alert_ranking_clear(pfc_alert_ranking *ranking)
+{
+    boundaries_clear(ranking);
+    pfc_suspects_clear(&ranking->suspects);
+    pfc_rows_clear(&ranking->commits);
+    pfc_rows_clear(&ranking->alert);
+    *ranking = (pfc_alert_ranking){ 0 };
+}
+
+/* What one snapshot gives. */
+typedef struct reading {
+    range r;
+    gathered g;
+    pfc_alert_ranking *ranking;
+} reading;
+
+static pfc_code read_evidence(pfc_tx *tx, void *into, pfc_err *err)
+{
+    reading *all = into;
+
+    gathered_clear(&all->g, all->ranking->commits.len);
+    boundaries_clear(all->ranking);
+    return gather(tx, &all->r, &all->g, all->ranking, err);
+}
+
+pfc_code pfc_alert_rank_by(pfc_db *db, int64_t alert_id, bool places, pfc_alert_ranking *out,
+                           pfc_err *err)
+{
+    pfc_alert_ranking ranking = { 0 };
+    reading all = { .ranking = &ranking };
+    pfc_code code = pfc_alerts_get(db, alert_id, &ranking.alert, err);
+
+    /* Of a drift nobody is suspected. */
+    if (!code && !pfc_alert_is_drift(&ranking.alert.items[0]))
+        code = pfc_alert_commits_list(db, alert_id, &ranking.commits, err);
+    if (!code && ranking.commits.len) {
+        all.r = (range){ .first = ranking.commits.items[0].position,
+                         .last = ranking.commits.items[ranking.commits.len - 1].position,
+                         .alert = &ranking.alert.items[0] };
+        code = pfc_db_read(db, read_evidence, &all, err);
+        if (!code)
+            code = rank(&all.r, places, &all.g, &ranking, err);
+        gathered_clear(&all.g, ranking.commits.len);
+    }
+    if (code)
+        pfc_alert_ranking_clear(&ranking);
+    else
+        *out = ranking;
+    return code;
+}
+
+pfc_code pfc_alert_rank(pfc_db *db, int64_t alert_id, pfc_alert_ranking *out, pfc_err *err)
+{
+    return pfc_alert_rank_by(db, alert_id, true, out, err);
+}

@@ -1,0 +1,380 @@
+/*
+ * Nobody is blamed before this: the commit before a named one against it, fresh builds, pairs that one
+ * runner measures in one lease, another machine where there is one, and a test that may be looked at
+ * after each pair (core/bisect/confirm.h). Only what it confirms is put on an alert.
+ */
+#include <math.h>
+
+#include "core/bisect/confirm.h"
+#include "core/base/log.h"
+#include "server/repo/rows.h"
+#include "server/services/bisect/remote.h"
+
+#define FAILURES_MAX 3 /* in a row, then it stays open */
+#define ACTOR        "verification"
+
+typedef struct pair {
+    int64_t n, job_id;
+    bool after_first, measured, failed;
+    double before, after;
+    const char *job_state, *job_reason;
+} pair;
+
+typedef struct trial {
+    int64_t project_id, id;
+    remote search; /* what it verifies */
+    const char *before, *after, *avoid_runner;
+    pfc_confirm_opts opts;
+    pair *pairs;
+    size_t len;
+    pfc_res *row, *pair_rows;
+} trial;
+
+static void trial_clear(trial *t)
+{
+    remote_clear(&t->search);
+    free(t->pairs);
+    pfc_res_free(t->row);
+    pfc_res_free(t->pair_rows);
+}
+
+/* ---- rows ---- */
+
+static void read_pairs(trial *t)
+{
+    const pfc_res *rows = t->pair_rows;
+    const int state = pfc_res_column(rows, "state");
+
+    t->len = pfc_res_rows(rows);
+    t->pairs = pfc_calloc(t->len + 1, sizeof(*t->pairs));
+    for (size_t i = 0; i < t->len; i++)
+        t->pairs[i] = (pair){
+            .n = pfc_res_i64(rows, i, 0),
+            .after_first = pfc_res_bool(rows, i, pfc_res_column(rows, "after_first")),
+            .measured = pfc_streq(pfc_res_text(rows, i, state), "measured"),
+            .failed = pfc_streq(pfc_res_text(rows, i, state), "failed"),
+            .job_id = pfc_res_i64(rows, i, pfc_res_column(rows, "job_id")),
+            .before = pfc_res_f64(rows, i, pfc_res_column(rows, "before")),
+            .after = pfc_res_f64(rows, i, pfc_res_column(rows, "after")),
+            .job_state = pfc_res_text(rows, i, pfc_res_column(rows, "job_state")),
+            .job_reason = pfc_res_text(rows, i, pfc_res_column(rows, "job_reason")),
+        };
+}
+
+static pfc_code load(pfc_tx *tx, trial *t, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    pfc_args_i64(&args, t->project_id);
+    pfc_args_i64(&args, t->id);
+    code = pfc_tx_query(tx, "verification_load", &args, &t->row, err);
+    if (!code && pfc_res_rows(t->row) == 0)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no such verification");
+    if (!code)
+        code = remote_load(tx, t->project_id, pfc_res_i64(t->row, 0, 0), &t->search, err);
+    if (!code) {
+        pfc_args_i64(&args, t->project_id);
+        pfc_args_i64(&args, t->id);
+        code = pfc_tx_query(tx, "verification_pairs", &args, &t->pair_rows, err);
+    }
+    if (code)
+        return code;
+    read_pairs(t);
+    t->before = pfc_res_text(t->row, 0, pfc_res_column(t->row, "before"));
+    t->after = pfc_res_text(t->row, 0, pfc_res_column(t->row, "after"));
+    t->avoid_runner = pfc_res_text(t->row, 0, pfc_res_column(t->row, "avoid_runner"));
+    t->opts = (pfc_confirm_opts){
+        .higher_is_better = t->search.higher_is_better,
+        .expected_rel = pfc_res_f64(t->row, 0, pfc_res_column(t->row, "expected_rel")),
+        .relink = t->search.options.relink,
+        .first_build = (unsigned)pfc_res_i64(t->row, 0, pfc_res_column(t->row, "first_build")),
+        .exact = t->search.exact,
+        .seed = (uint64_t)t->id,
+    };
+    return PFC_OK;
+}
+
+pfc_code verify_start(pfc_tx *tx, const remote *r, const pfc_culprit *c, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    int64_t id = 0;
+
+    /* A set cannot be blamed, and the good end has nothing before it. */
+    if (c->first != c->last || c->first == 0)
+        return PFC_OK;
+    pfc_args_i64(&args, r->project_id);
+    pfc_args_i64(&args, r->id);
+    pfc_args_text(&args, remote_commit(r, c->first - 1));
+    pfc_args_text(&args, remote_commit(r, c->first));
+    pfc_args_f64(&args, isfinite(c->rel_change) ? c->rel_change : 0);
+    return pfc_query_id(tx, "verification_insert", &args, &id, err);
+}
+
+/* ---- one turn ---- */
+
+/* Both values of a finished job; NAN where it has none. */
+static pfc_code read_pair(pfc_tx *tx, const trial *t, pair *q, pfc_err *err)
+{
+    const remote *r = &t->search;
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    q->before = q->after = (double)NAN;
+    pfc_args_i64(&args, r->project_id);
+    pfc_args_i64(&args, q->job_id);
+    pfc_args_text(&args, r->metric);
+    pfc_args_text(&args, r->benchmark);
+    pfc_args_text(&args, r->backend);
+    code = pfc_tx_query(tx, "job_values", &args, &res, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
+        const char *sha = pfc_res_text(res, i, pfc_res_column(res, "sha"));
+        const double value = pfc_res_f64(res, i, pfc_res_column(res, "median"));
+
+        if (pfc_streq(sha, t->before) && !isfinite(q->before))
+            q->before = value;
+        else if (pfc_streq(sha, t->after) && !isfinite(q->after))
+            q->after = value;
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code settle(pfc_tx *tx, const trial *t, pair *q, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_code code = PFC_OK;
+
+    if (pfc_streq(q->job_state, "done"))
+        code = read_pair(tx, t, q, err);
+    q->measured = q->before > 0 && q->after > 0 && isfinite(q->before) && isfinite(q->after);
+    q->failed = !q->measured;
+    if (!code) {
+        pfc_args_i64(&args, t->project_id);
+        pfc_args_i64(&args, t->id);
+        pfc_args_i64(&args, q->n);
+        pfc_args_f64(&args, q->measured ? q->before : (double)NAN);
+        pfc_args_f64(&args, q->measured ? q->after : (double)NAN);
+        code = pfc_tx_query(tx, "verification_pair_end", &args, NULL, err);
+    }
+    return code;
+}
+
+/* The pairs so far, told in their order; *failures: those that failed, in a row, at the end. */
+static pfc_code replay(const trial *t, pfc_confirm **out, size_t *failures, pfc_err *err)
+{
+    pfc_confirm *confirm = NULL;
+    pfc_confirm_step step;
+    pfc_code code = pfc_confirm_new(&confirm, &t->opts, err);
+
+    *failures = 0;
+    for (size_t i = 0; !code && i < t->len; i++) {
+        const pair *q = &t->pairs[i];
+
+        *failures = q->failed ? *failures + 1 : 0;
+        for (int half = 0; half < 2 && !code && q->measured && pfc_confirm_next(confirm, &step);
+             half++)
+            code = pfc_confirm_tell(confirm, step.after ? q->after : q->before, err);
+    }
+    if (code)
+        pfc_confirm_free(confirm);
+    else
+        *out = confirm;
+    return code;
+}
+
+static pfc_code ask(pfc_tx *tx, const trial *t, const pfc_confirm_step *step, pfc_err *err)
+{
+    const remote *r = &t->search;
+    const int64_t n = (int64_t)t->len + 1;
+    char *dedupe = pfc_format("verification %lld pair %lld", (long long)t->id, (long long)n);
+    json_t *doc =
+        json_pack("{s:s, s:s*, s:s*, s:i, s:i, s:s, s:b, s:s*}", "metric", r->metric, "benchmark",
+                  r->benchmark, "backend", r->backend, "layout", (int)step->build, "launches", 1,
+                  "pair", t->before, "pair_first", !step->after, "config", r->options.config);
+    char *task = json_dumps(doc, JSON_COMPACT), *labels = remote_labels(r);
+    const pfc_job_row row = { .kind = "verify",
+                              .commit = t->after,
+                              .branch = r->branch,
+                              .source = r->options.source,
+                              .labels = labels,
+                              .dedupe = dedupe,
+                              .task = task,
+                              .avoid_runner = t->avoid_runner,
+                              .priority = r->options.priority };
+    pfc_args args = { 0 };
+    int64_t job = 0;
+    pfc_code code = pfc_job_put(tx, t->project_id, &row, &job, err);
+
+    if (!code && !job)
+        code = pfc_err_set(err, PFC_EBUG, "%s: its job is there already", dedupe);
+    if (!code) {
+        pfc_args_i64(&args, t->project_id);
+        pfc_args_i64(&args, t->id);
+        pfc_args_i64(&args, n);
+        pfc_args_i64(&args, step->build);
+        pfc_args_bool(&args, step->after);
+        pfc_args_i64(&args, job);
+        code = pfc_tx_query(tx, "verification_pair_put", &args, NULL, err);
+    }
+    json_decref(doc);
+    free(labels);
+    free(task);
+    free(dedupe);
+    return code;
+}
+
+static pfc_code note(pfc_tx *tx, const trial *t, const char *state,
+                     const pfc_confirm_result *result, const char *reason, pfc_err *err)
+{
+    const pfc_compare_result *cmp = &result->cmp;
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    pfc_args_i64(&args, t->project_id);
+    pfc_args_i64(&args, t->id);
+    pfc_args_text(&args, state);
+    pfc_args_i64(&args, (int64_t)result->pairs);
+    pfc_args_i64(&args, result->layouts);
+    pfc_args_f64(&args, result->pairs ? cmp->rel_change : (double)NAN);
+    pfc_args_f64(&args, result->pairs ? cmp->rel_low : (double)NAN);
+    pfc_args_f64(&args, result->pairs ? cmp->rel_high : (double)NAN);
+    pfc_args_f64(&args, result->pairs ? cmp->p : (double)NAN);
+    pfc_args_text(&args, reason);
+    code = pfc_tx_query(tx, "verification_note", &args, NULL, err);
+    if (!code) {
+        pfc_args_i64(&args, t->search.id);
+        code = pfc_tx_query(tx, "bisection_notify", &args, NULL, err);
+    }
+    return code;
+}
+
+/* The alert learns its culprit; whoever listens to alerts hears of it when tx commits. */
+static pfc_code blame(pfc_tx *tx, const trial *t, const pfc_confirm_result *result, pfc_err *err)
+{
+    const remote *r = &t->search;
+    const pfc_bisection_report key = { .metric = r->metric,
+                                       .benchmark = r->benchmark,
+                                       .backend = r->backend,
+                                       .culprit = t->after,
+                                       .alert_id = r->alert_id };
+    int64_t alert_id = 0;
+    char *reason;
+    pfc_code code = pfc_alert_of_culprit(tx, r->project_id, &key, &alert_id, err);
+
+    if (code || !alert_id)
+        return code;
+    reason =
+        pfc_format("culprit confirmed: %.12s, by bisection %lld and %zu fresh pairs against the "
+                   "commit before it (%+.2f %%, %+.2f to %+.2f)",
+                   t->after, (long long)r->id, result->pairs, 100 * result->cmp.rel_change,
+                   100 * result->cmp.rel_low, 100 * result->cmp.rel_high);
+    code = pfc_alert_blame(tx, ACTOR, r->project_id, alert_id, t->after, reason, err);
+    free(reason);
+    return code;
+}
+
+static pfc_code turn(pfc_tx *tx, trial *t, pfc_err *err)
+{
+    pfc_confirm *confirm = NULL;
+    pfc_confirm_result result = { 0 };
+    pfc_confirm_step step;
+    size_t failures = 0;
+    pfc_code code = load(tx, t, err);
+
+    for (size_t i = 0; !code && i < t->len; i++)
+        if (!t->pairs[i].measured && !t->pairs[i].failed)
+            code = settle(tx, t, &t->pairs[i], err);
+    if (!code)
+        code = replay(t, &confirm, &failures, err);
+    if (code)
+        return code;
+    pfc_confirm_result_get(confirm, &result);
+    if (failures >= FAILURES_MAX) {
+        code = note(tx, t, "open", &result, t->pairs[t->len - 1].job_reason, err);
+    } else if (pfc_confirm_next(confirm, &step)) {
+        code = ask(tx, t, &step, err);
+        if (!code)
+            code = note(tx, t, "running", &result, NULL, err);
+    } else {
+        code = note(tx, t, pfc_confirm_verdict_name(result.verdict), &result, NULL, err);
+        if (!code && result.verdict == PFC_CONFIRM_CONFIRMED)
+            code = blame(tx, t, &result, err);
+    }
+    pfc_confirm_free(confirm);
+    return code;
+}
+
+static void give_up(pfc_db *db, const trial *t, const char *why)
+{
+    const pfc_confirm_result none = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_err err = { 0 };
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, &err);
+
+    if (!code)
+        code = note(tx, t, "open", &none, why, &err);
+    if (!code)
+        code = pfc_tx_commit(tx, &err);
+    if (code)
+        pfc_log(PFC_ERROR, "verification cannot be ended", "verification", t->id, "why", err.msg);
+    pfc_tx_free(tx);
+}
+
+pfc_code pfc_verifications_advance(pfc_db *db, pfc_err *err)
+{
+    trial t = { 0 };
+    pfc_res *res = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+
+    if (!code)
+        code = pfc_tx_query(tx, "verification_due", NULL, &res, err);
+    if (!code && pfc_res_rows(res) == 0)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no verification waits");
+    if (!code) {
+        t.id = pfc_res_i64(res, 0, 0);
+        t.project_id = pfc_res_i64(res, 0, 1);
+        code = turn(tx, &t, err);
+    }
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_res_free(res);
+    pfc_tx_free(tx);
+    if (code && t.id && code != PFC_EUNAVAIL && code != PFC_ETIMEOUT)
+        give_up(db, &t, err->msg);
+    trial_clear(&t);
+    return code;
+}
+
+static const pfc_col verification_cols[] = {
+    PFC_COL(pfc_verification, id, "id", I64),
+    PFC_COL(pfc_verification, before, "before", TEXT),
+    PFC_COL(pfc_verification, after, "after", TEXT),
+    PFC_COL(pfc_verification, state, "state", TEXT),
+    PFC_COL(pfc_verification, pairs, "pairs", I64),
+    PFC_COL(pfc_verification, layouts, "layouts", I64),
+    PFC_COL(pfc_verification, rel_change, "rel_change", F64),
+    PFC_COL(pfc_verification, rel_low, "rel_low", F64),
+    PFC_COL(pfc_verification, rel_high, "rel_high", F64),
+    PFC_COL(pfc_verification, p, "p", F64),
+    PFC_COL(pfc_verification, reason, "reason", TEXT),
+    PFC_COL(pfc_verification, runners, "runners", TEXT),
+};
+static const pfc_shape verification_shape = PFC_SHAPE(verification_cols, pfc_verification);
+
+pfc_code verify_list(pfc_tx *tx, int64_t project_id, int64_t bisection_id, pfc_verifications *out,
+                     pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_rows rows = { 0 };
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, bisection_id);
+    code = pfc_rows_query(tx, "verifications_of", &args, &verification_shape, NULL, &rows, err);
+    if (!code)
+        PFC_ROWS_INTO(out, rows);
+    return code;
+}

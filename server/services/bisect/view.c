@@ -1,0 +1,113 @@
+/*
+ * Looking at a bisection on the runners, and cancelling it.
+ */
+#include "server/repo/rows.h"
+#include "server/services/bisect/remote.h"
+
+static const pfc_col step_cols[] = {
+    PFC_COL(pfc_bisection_step, n, "n", I64),
+    PFC_COL(pfc_bisection_step, commit, "commit", TEXT),
+    PFC_COL(pfc_bisection_step, state, "state", TEXT),
+    PFC_COL(pfc_bisection_step, layout, "layout", I64),
+    PFC_COL(pfc_bisection_step, value, "value", F64),
+    PFC_COL(pfc_bisection_step, job_id, "job_id", I64),
+    PFC_COL(pfc_bisection_step, run_id, "run_id", I64),
+    PFC_COL(pfc_bisection_step, run, "run", TEXT),
+    PFC_COL(pfc_bisection_step, job_state, "job_state", TEXT),
+    PFC_COL(pfc_bisection_step, runner, "runner", TEXT),
+    PFC_COL(pfc_bisection_step, reason, "reason", TEXT),
+    PFC_COL(pfc_bisection_step, seconds, "seconds", F64),
+};
+static const pfc_shape step_shape = PFC_SHAPE(step_cols, pfc_bisection_step);
+
+void pfc_bisection_detail_clear(pfc_bisection_detail *d)
+{
+    pfc_rows_clear(&d->steps);
+    pfc_rows_clear(&d->verifications);
+    json_decref(d->line);
+    free(d->posterior);
+    free(d->options);
+    *d = (pfc_bisection_detail){ 0 };
+}
+
+pfc_code pfc_bisection_look(pfc_db *db, int64_t project_id, int64_t id, pfc_bisection_detail *out,
+                            pfc_err *err)
+{
+    pfc_bisection_detail d = { 0 };
+    pfc_args args = { 0 };
+    pfc_rows rows = { 0 };
+    size_t len = 0;
+    remote r = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
+
+    if (!code)
+        code = remote_load(tx, project_id, id, &r, err);
+    if (!code)
+        code = remote_cost(tx, &r, pfc_res_f64(r.row, 0, pfc_res_column(r.row, "expected_runs")),
+                           &d.cost, err);
+    if (!code) {
+        pfc_args_i64(&args, project_id);
+        pfc_args_i64(&args, id);
+        code = pfc_rows_query(tx, "bisection_steps", &args, &step_shape, NULL, &rows, err);
+    }
+    if (!code) {
+        PFC_ROWS_INTO(&d.steps, rows);
+        code = verify_list(tx, project_id, id, &d.verifications, err);
+    }
+    if (!code) {
+        d.line = json_incref(r.line);
+        d.options = pfc_strdup(pfc_res_text(r.row, 0, pfc_res_column(r.row, "options")));
+        pfc_res_f64s(r.row, 0, pfc_res_column(r.row, "posterior"), &d.posterior, &len);
+        if (len != r.len) {
+            free(d.posterior);
+            d.posterior = NULL;
+        }
+        *out = d;
+    }
+    if (code)
+        pfc_bisection_detail_clear(&d);
+    pfc_tx_free(tx);
+    remote_clear(&r);
+    return code;
+}
+
+/* Ends the row and its jobs; *ended false: it had ended before. */
+static pfc_code cancel(pfc_tx *tx, const char *actor, int64_t project_id, int64_t id, bool *ended,
+                       pfc_err *err)
+{
+    char *what = pfc_format("bisection %lld", (long long)id);
+    int64_t row = 0;
+    pfc_code code = remote_finish(tx, project_id, id, "cancelled",
+                                  &(remote_end){ .reason = "cancelled" }, &row, err);
+
+    *ended = row != 0;
+    if (!code && row)
+        code = remote_cancel_jobs(tx, project_id, id, err);
+    if (!code && row)
+        code = pfc_note(tx, actor, "cancel", project_id, what, NULL, err);
+    free(what);
+    return code;
+}
+
+pfc_code pfc_bisection_cancel(pfc_db *db, const char *actor, int64_t id, pfc_bisections *out,
+                              pfc_err *err)
+{
+    pfc_bisections rows = { 0 };
+    bool ended = false;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_bisections_get(db, id, &rows, err);
+
+    if (!code)
+        code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
+    if (!code)
+        code = cancel(tx, actor, rows.items[0].project_id, id, &ended, err);
+    if (!code && !ended)
+        code = pfc_err_set(err, PFC_ECONFLICT, "bisection %lld is %s already", (long long)id,
+                           rows.items[0].state);
+    if (!code)
+        code = pfc_tx_commit(tx, err);
+    pfc_tx_free(tx);
+    pfc_rows_clear(&rows);
+    return code ? code : pfc_bisections_get(db, id, out, err);
+}

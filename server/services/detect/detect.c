@@ -1,0 +1,285 @@
+/*
+ * Detect jobs: taken from the queue in batches of one project, since judging a series once serves
+ * every run that added a point to it.
+ */
+#include "core/base/hash.h"
+#include "core/base/log.h"
+#include "core/base/rng.h"
+#include "server/services/sessions/anchored.h"
+#include "server/services/internal.h"
+#include "server/services/alerts/kinds.h"
+#include "server/services/sessions/changes.h"
+#include "server/services/sessions/report.h"
+
+#define BATCH   500
+#define LEASE_S 60.0 /* prolonged before each series */
+
+typedef struct batch {
+    char hash[PFC_SHA256_HEX];
+    int64_t project_id;
+    pfc_res *jobs;
+    int64_t *runs; /* of the jobs */
+    const char **branches;
+    size_t runs_len, branches_len;
+    pfc_detector detector;
+} batch;
+
+static pfc_code take_batch(pfc_db *db, batch *b, pfc_err *err)
+{
+    char secret[33];
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    if (code)
+        return code;
+    pfc_random_id(secret);
+    pfc_sha256_hex(secret, strlen(secret), b->hash);
+    pfc_args_text(&args, b->hash);
+    pfc_args_f64(&args, LEASE_S);
+    pfc_args_i64(&args, BATCH);
+    code = pfc_tx_query(tx, "detect_take", &args, &b->jobs, err);
+    pfc_tx_free(tx);
+    if (!code && pfc_res_rows(b->jobs) == 0)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no run waits to be judged");
+    if (!code)
+        b->project_id = pfc_res_i64(b->jobs, 0, pfc_res_column(b->jobs, "project_id"));
+    return code;
+}
+
+static pfc_code list_series(pfc_db *db, batch *b, pfc_res **out, pfc_err *err)
+{
+    const size_t n = pfc_res_rows(b->jobs);
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    b->runs = pfc_calloc(n, sizeof(*b->runs));
+    b->branches = pfc_calloc(n, sizeof(*b->branches));
+    for (size_t i = 0; i < n; i++) {
+        const char *branch = pfc_res_text(b->jobs, i, pfc_res_column(b->jobs, "branch"));
+        int64_t run = pfc_res_i64(b->jobs, i, pfc_res_column(b->jobs, "run_id"));
+
+        if (run)
+            b->runs[b->runs_len++] = run;
+        else if (branch)
+            b->branches[b->branches_len++] = branch;
+    }
+    if (!code) {
+        pfc_args_i64(&args, b->project_id);
+        pfc_args_i64s(&args, b->runs, b->runs_len);
+        pfc_args_texts(&args, b->branches, b->branches_len);
+        code = pfc_tx_query(tx, "detect_series", &args, out, err);
+    }
+    if (!code)
+        code = pfc_detector_load(tx, b->project_id, &b->detector, err);
+    pfc_tx_free(tx);
+    return code;
+}
+
+typedef struct judging {
+    const batch *b;
+    const pfc_judged *series;
+} judging;
+
+static pfc_code judge_series(pfc_tx *tx, void *into, pfc_err *err)
+{
+    const judging *j = into;
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    pfc_args_text(&args, j->b->hash);
+    pfc_args_f64(&args, LEASE_S);
+    code = pfc_tx_query(tx, "lease_prolong", &args, NULL, err);
+    return code ? code : pfc_series_judge(tx, j->b->project_id, j->series, err);
+}
+
+/* One series a transaction: a long one delays no other, and a crash loses one series' work. */
+static pfc_code judge_one(pfc_db *db, const batch *b, const pfc_res *list, size_t i, pfc_err *err)
+{
+    const pfc_series_name name = {
+        .benchmark = pfc_res_text(list, i, pfc_res_column(list, "benchmark")),
+        .metric = pfc_res_text(list, i, pfc_res_column(list, "metric")),
+        .backend = pfc_res_text(list, i, pfc_res_column(list, "backend")),
+        .machine_class = pfc_res_text(list, i, pfc_res_column(list, "machine_class")),
+        .branch = pfc_res_text(list, i, pfc_res_column(list, "branch")),
+    };
+    const pfc_judged series = {
+        .canary = pfc_streq(name.benchmark, "canary"),
+        .settings = pfc_detector_for(&b->detector, &name),
+        .from_position = pfc_res_i64(list, i, pfc_res_column(list, "from_position")),
+        .id = pfc_res_i64(list, i, pfc_res_column(list, "id")),
+        .branch = name.branch,
+        .higher_is_better = pfc_res_bool(list, i, pfc_res_column(list, "higher_is_better")),
+        .exact = pfc_res_bool(list, i, pfc_res_column(list, "exact")),
+    };
+    judging j = { b, &series };
+    pfc_code code = pfc_db_write(db, judge_series, &j, err);
+
+    return code ? pfc_err_wrap(err, "judging series %lld", (long long)series.id) : PFC_OK;
+}
+
+static pfc_code finish_batch(pfc_db *db, const batch *b, const char *state, const char *reason,
+                             pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    if (!code) {
+        pfc_args_text(&args, b->hash);
+        pfc_args_text(&args, state);
+        pfc_args_text(&args, reason);
+        code = pfc_tx_query(tx, "detect_finish", &args, NULL, err);
+    }
+    pfc_tx_free(tx);
+    return code;
+}
+
+/* The evidence of sessions, after that of their single points. */
+static pfc_code apply_sessions(pfc_db *db, const batch *b, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *sessions = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code = b->runs_len ? pfc_tx_begin(&tx, db, PFC_TX_AUTO, err) : PFC_OK;
+
+    if (!code && tx) {
+        pfc_args_i64(&args, b->project_id);
+        pfc_args_i64s(&args, b->runs, b->runs_len);
+        code = pfc_tx_query(tx, "detect_sessions", &args, &sessions, err);
+    }
+    pfc_tx_free(tx);
+    for (size_t i = 0; !code && i < pfc_res_rows(sessions); i++) {
+        pfc_err why = { 0 };
+
+        code = pfc_session_apply(db, b->project_id, pfc_res_text(sessions, i, 0), &why);
+        if (code == PFC_EUNAVAIL || code == PFC_ETIMEOUT)
+            code = pfc_err_set(err, code, "%s", why.msg);
+        else if (code) { /* the others of the batch are judged all the same */
+            pfc_log(PFC_ERROR, "session_not_judged", "session", pfc_res_text(sessions, i, 0), "why",
+                    why.msg);
+            code = PFC_OK;
+        }
+    }
+    pfc_res_free(sessions);
+    return code;
+}
+
+static pfc_code ask_again(pfc_tx *tx, void *into, pfc_err *err)
+{
+    const batch *b = into;
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    if (b->runs_len == 0)
+        return PFC_OK;
+    pfc_args_i64(&args, b->project_id);
+    pfc_args_i64s(&args, b->runs, b->runs_len);
+    code = pfc_tx_query(tx, "shift_reconsider", &args, NULL, err);
+    if (code)
+        return code;
+    pfc_args_i64(&args, b->project_id);
+    pfc_args_i64s(&args, b->runs, b->runs_len);
+    return pfc_tx_query(tx, "identical_reconsider", &args, NULL, err);
+}
+
+/* Runs of another machine, or of old commits, may say of what stands that it was the machine; and what code
+ * they ran, that it was not the commit. */
+static pfc_code reconsider(pfc_db *db, batch *b, pfc_err *err)
+{
+    return pfc_db_write(db, ask_again, b, err);
+}
+
+/* After all series of the batch, so that a commit's series are looked at together. The rows
+ * are in the order of branches. */
+static pfc_code open_alerts(pfc_db *db, const batch *b, const pfc_res *list, pfc_err *err)
+{
+    int column = pfc_res_column(list, "branch");
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; !code && i < pfc_res_rows(list); i++) {
+        const char *branch = pfc_res_text(list, i, column);
+        bool seen = i > 0 && pfc_streq(branch, pfc_res_text(list, i - 1, column));
+
+        if (!seen)
+            code = pfc_alerts_open(db, b->project_id, branch, b->detector.fdr, err);
+        if (!code && !seen)
+            code = pfc_boundaries_judge(db, b->project_id, branch, err);
+    }
+    return code;
+}
+
+/* One line a run: its number is on the line of the request that brought it. */
+static void log_batch(const batch *b, const char *why)
+{
+    const int column = pfc_res_column(b->jobs, "run_id");
+
+    for (size_t i = 0; i < pfc_res_rows(b->jobs); i++) {
+        const int64_t run = pfc_res_i64(b->jobs, i, column);
+
+        if (why)
+            pfc_log(PFC_ERROR, "run not judged", "run", run, "why", why);
+        else
+            pfc_log(PFC_DEBUG, "run judged", "run", run);
+    }
+}
+
+pfc_code pfc_detect_next(pfc_db *db, size_t *series_judged, pfc_err *err)
+{
+    pfc_res *list = NULL;
+    pfc_err fault = { 0 };
+    batch b = { 0 };
+    size_t judged = 0;
+    pfc_code code = take_batch(db, &b, err);
+
+    if (code)
+        goto done;
+    code = list_series(db, &b, &list, err);
+    if (!code)
+        code = pfc_anchored_refresh(db, b.project_id, b.runs, b.runs_len, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(list); i++) {
+        pfc_err why = { 0 }; /* also what a try met that the next one did not */
+        pfc_code one = judge_one(db, &b, list, i, &why);
+
+        if (one)
+            fault = why;
+
+        /* With the database away the batch is given back, by its lease's end if not before. A fault
+         * of one series must not keep the others from being judged. */
+        if (one == PFC_EUNAVAIL || one == PFC_ETIMEOUT)
+            code = pfc_err_set(err, one, "%s", fault.msg);
+        else
+            judged += one == PFC_OK;
+    }
+    if (!code)
+        code = apply_sessions(db, &b, err);
+    if (!code)
+        code = reconsider(db, &b, err);
+    if (!code)
+        code = open_alerts(db, &b, list, err);
+    if (!code)
+        code = pfc_session_reports_refresh(db, b.project_id, b.runs, b.runs_len, err);
+    if (!code)
+        code =
+            pfc_broken_judge(db, b.project_id, b.runs, b.runs_len, b.branches, b.branches_len, err);
+    if (!code)
+        code = finish_batch(db, &b, fault.code ? "failed" : "done", fault.code ? fault.msg : NULL,
+                            err);
+    if (!code && fault.code)
+        code = pfc_err_set(err, fault.code, "%s", fault.msg);
+    *series_judged = judged;
+    if (code != PFC_EUNAVAIL && code != PFC_ETIMEOUT)
+        log_batch(&b, code && err ? err->msg : NULL);
+
+done:
+    /* Also when only the answer to the taking was lost. */
+    if (b.hash[0] && (code == PFC_EUNAVAIL || code == PFC_ETIMEOUT))
+        pfc_lease_undo(db, b.hash);
+    pfc_res_free(list);
+    free(b.runs);
+    free(b.branches);
+    pfc_detector_clear(&b.detector);
+    pfc_res_free(b.jobs);
+    return code;
+}

@@ -1,0 +1,72 @@
+/*
+ * Series that a machine measures at two speeds: their changes go away and come back at the same place. The machines are
+ * named, for a step between the two levels is theirs.
+ */
+#include "server/services/detect/flaps.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define NEWEST    200  /* points that count */
+#define NEAR_PART 0.25 /* of the distance between two levels: so near, a point belongs to one */
+#define LEAST     2    /* points of a machine at each level */
+#define MACHINES  16   /* named at most */
+
+/* Whether machine `name` shows both levels in h's points from `from` on. */
+static bool shows_both(const pfc_history *h, size_t from, const char *name, double before,
+                       double after)
+{
+    const double near = NEAR_PART * fabs(after - before);
+    size_t at_before = 0, at_after = 0;
+
+    for (size_t i = from; i < h->len; i++) {
+        if (!pfc_streq(h->meta[i].machine, name))
+            continue;
+        at_before += fabs(h->points[i].v - before) <= near;
+        at_after += fabs(h->points[i].v - after) <= near;
+    }
+    return at_before >= LEAST && at_after >= LEAST;
+}
+
+static bool is_named(const char *const *names, size_t len, const char *name)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (pfc_streq(names[i], name))
+            return true;
+    }
+    return false;
+}
+
+pfc_code pfc_flaps_note(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                        const pfc_history *h, pfc_err *err)
+{
+    const size_t from = h->len > NEWEST ? h->len - NEWEST : 0;
+    const char *names[MACHINES];
+    size_t len = 0;
+    pfc_args args = { 0 };
+    pfc_res *flaps = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, series->id);
+    pfc_args_text(&args, series->branch);
+    pfc_args_i64(&args, h->len ? h->meta[from].position : 0);
+    code = pfc_tx_query(tx, "series_flaps", &args, &flaps, err);
+    for (size_t k = 0; !code && k < pfc_res_rows(flaps); k++) {
+        for (size_t i = from; i < h->len && len < MACHINES; i++) {
+            const char *name = h->meta[i].machine;
+
+            if (!is_named(names, len, name) &&
+                shows_both(h, from, name, pfc_res_f64(flaps, k, 0), pfc_res_f64(flaps, k, 1)))
+                names[len++] = name;
+        }
+    }
+    if (!code) {
+        pfc_args_i64(&args, project_id);
+        pfc_args_i64(&args, series->id);
+        pfc_args_texts(&args, names, len);
+        code = pfc_tx_query(tx, "series_two_speeds", &args, NULL, err);
+    }
+    pfc_res_free(flaps);
+    return code;
+}

@@ -1,0 +1,414 @@
+/*
+ * Judging one series: points in commit order in, change points out. A change keeps its
+ * identity, and with it its alert, while later points move its edges or its size a little.
+ */
+#include <math.h>
+
+#include "core/changepoint/fdr.h"
+#include "core/changepoint/power.h"
+#include "server/services/detect/flaps.h"
+#include "server/services/detect/known_changes.h"
+#include "server/services/alerts/withheld.h"
+
+#define SPARK             200
+#define UNDONE_SHARE      0.75 /* of a regression that must have come back */
+#define DETECTABLE_POINTS 5    /* by then a change should be confirmed */
+
+/* Points after which a change may be firm: after an accepted level, by its evidence, by having lasted. */
+#define WATCH_ACCEPTED 3
+#define WATCH_CLEAR    5
+#define WATCH_LASTED   20
+
+/* What is pfc_known of the newest points, for people who wait. */
+typedef struct outlook {
+    bool accepted; /* they leave, or may leave, a level that a person has accepted */
+    bool firm;     /* they are a change that is firm */
+} outlook;
+
+/* Why a change has no alert, as far as its series decides that. */
+typedef struct reason {
+    const char *code; /* NULL: the series of its commit decide together (group.c) */
+    char *detail;     /* owned */
+} reason;
+
+static pfc_code put_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                           const pfc_history *h, const pfc_change *c, const pfc_place *at,
+                           const pfc_known *old, int64_t undone_commit, bool firm,
+                           const reason *why, int64_t *id, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_id(&args, old ? old->id : 0);
+    pfc_args_i64(&args, series->id);
+    pfc_args_text(&args, series->branch);
+    pfc_args_i64(&args, h->meta[at->index].commit_id);
+    pfc_args_i64(&args, at->low);
+    pfc_args_i64(&args, h->meta[at->high_index].commit_id);
+    pfc_args_f64(&args, c->before);
+    pfc_args_f64(&args, c->after);
+    pfc_args_f64(&args, c->rel_change);
+    pfc_args_f64(&args, isfinite(c->rel_low) ? c->rel_low : c->rel_change);
+    pfc_args_f64(&args, isfinite(c->rel_high) ? c->rel_high : c->rel_change);
+    pfc_args_f64(&args, isfinite(c->p) ? c->p : 1.0);
+    pfc_args_bool(&args, c->regression);
+    pfc_args_bool(&args, c->confirmed);
+    pfc_args_id(&args, undone_commit);
+    pfc_args_bool(&args, firm);
+    pfc_args_text(&args, why->code);
+    pfc_args_text(&args, why->detail);
+    return pfc_query_id(tx, "change_point_put", &args, id, err);
+}
+
+/* Enough to open an alert, or to close one. */
+static bool is_firm(const pfc_history *h, const pfc_detection *found, size_t k)
+{
+    const size_t end = k + 1 < found->changes_len ? found->changes[k + 1].index : h->len;
+
+    return pfc_alert_firm(&found->changes[k], end);
+}
+
+/* Does change k leave a level that a person has accepted? The accepted step is the newest live one
+ * before it. */
+static bool leaves_accepted(const pfc_history *h, const pfc_detection *found, size_t k,
+                            const pfc_place *at, const pfc_known *items, size_t len)
+{
+    const pfc_known *newest = NULL;
+    pfc_place before = { 0 };
+
+    for (size_t i = 0; i < len; i++) {
+        if (!items[i].gone && items[i].position < at->low &&
+            (!newest || items[i].position > newest->position))
+            newest = &items[i];
+    }
+    if (!newest || !newest->accepted)
+        return false;
+    /* A step in between that is not stored yet has begun another level. */
+    return k == 0 || (pfc_history_place(h, &found->changes[k - 1], &before) &&
+                      newest->low <= before.high && newest->high >= before.low);
+}
+
+/* The spread is that of the whole history, the centre that of the accepted level: the next step
+ * needs fewer points. */
+static bool is_firm_here(const pfc_history *h, const pfc_detection *found, size_t k,
+                         const pfc_place *at, const pfc_known *items, size_t len)
+{
+    const pfc_change *c = &found->changes[k];
+
+    if (is_firm(h, found, k))
+        return true;
+    if (k + 1 < found->changes_len || !leaves_accepted(h, found, k, at, items, len))
+        return false;
+    return pfc_alert_firm_accepted(c, h->len, pfc_stats_watch_odds(h->points, h->len, found));
+}
+
+/* Points of the new level that make change k firm; the same numbers as watching_of's. */
+static reason not_firm(const pfc_history *h, const pfc_detection *found, size_t k, bool accepted)
+{
+    const bool ended = k + 1 < found->changes_len;
+    const size_t end = ended ? found->changes[k + 1].index : h->len;
+    const size_t points = end - found->changes[k].index;
+    size_t needed = points < WATCH_CLEAR ? WATCH_CLEAR : WATCH_LASTED;
+
+    if (accepted && !ended && points < WATCH_ACCEPTED)
+        needed = WATCH_ACCEPTED;
+    return (reason){ PFC_WITHHELD_NOT_FIRM,
+                     pfc_format("{\"points\": %zu, \"needed\": %zu, \"ended\": %s}", points, needed,
+                                ended ? "true" : "false") };
+}
+
+static reason why_withheld(const pfc_judged *series, const pfc_history *h,
+                           const pfc_detection *found, size_t k, const outlook *newest)
+{
+    const pfc_change *c = &found->changes[k];
+
+    if (!c->regression)
+        return (reason){ .code = PFC_WITHHELD_IMPROVEMENT };
+    if (series->canary)
+        return (reason){ .code = PFC_WITHHELD_MACHINE };
+    if (!newest->firm)
+        return not_firm(h, found, k, newest->accepted);
+    if (fabs(c->rel_change) < series->settings.min_change)
+        return (reason){ PFC_WITHHELD_MARGIN,
+                         pfc_format("{\"rel\": %.6g, \"margin\": %.6g}", c->rel_change,
+                                    series->settings.min_change) };
+    return (reason){ 0 };
+}
+
+/* The first change from number `from` on, firm, that brings a regression's level back: three
+ * quarters of the way and more. NULL: none has. */
+static const pfc_change *brings_back(const pfc_history *h, const pfc_detection *found, size_t from,
+                                     double before, double after)
+{
+    for (size_t k = from; k < found->changes_len; k++) {
+        const pfc_change *later = &found->changes[k];
+
+        if (!later->regression && is_firm(h, found, k) &&
+            (after - later->after) / (after - before) >= UNDONE_SHARE)
+            return later;
+    }
+    return NULL;
+}
+
+static pfc_code store_change(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                             const pfc_history *h, const pfc_detection *found, size_t nth,
+                             pfc_known *items, size_t items_len, outlook *newest, pfc_err *err)
+{
+    const pfc_change *c = &found->changes[nth];
+    const pfc_change *undone =
+        c->regression ? brings_back(h, found, nth + 1, c->before, c->after) : NULL;
+    pfc_place at;
+    int64_t id = 0;
+    pfc_known *old;
+    reason why;
+    bool firm;
+    pfc_code code;
+
+    if (!pfc_history_place(h, c, &at))
+        return PFC_OK; /* between the runs of the newest commit: nothing to say yet */
+    firm = is_firm_here(h, found, nth, &at, items, items_len);
+    *newest = (outlook){ .firm = firm,
+                         .accepted = leaves_accepted(h, found, nth, &at, items, items_len) };
+    if (pfc_known_same(items, items_len, at.low, at.high))
+        return PFC_OK; /* blocks of both sides say more than single measurements */
+    old = pfc_known_match(items, items_len, at.position, at.low, at.high, c->regression);
+    if (old && old->blocks) {
+        old->used = true;
+        return PFC_OK;
+    }
+    why = why_withheld(series, h, found, nth, newest);
+    code = put_change(tx, project_id, series, h, c, &at, old,
+                      undone ? h->meta[undone->index].commit_id : 0, firm, &why, &id, err);
+    free(why.detail);
+    if (!old)
+        return code;
+    old->used = true;
+    if (!code && old->alert_id)
+        code = pfc_known_follow(tx, project_id, old, firm, undone, err);
+    if (!code && old->alert_id &&
+        (old->gone || old->low != at.low || old->high != at.high ||
+         (!undone && pfc_known_own(old, "verified_fixed"))))
+        code = pfc_alert_regroup(tx, project_id, old->alert_id, err);
+    return code;
+}
+
+static pfc_code drop_unseen(pfc_tx *tx, int64_t project_id, const pfc_known *items, size_t len,
+                            pfc_err *err)
+{
+    int64_t *ids = pfc_calloc(len, sizeof(*ids));
+    size_t n = 0;
+    pfc_args args = { 0 };
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < len && !code; i++) {
+        if (items[i].used || items[i].gone || items[i].blocks)
+            continue;
+        ids[n++] = items[i].id;
+        if (pfc_known_own(&items[i], "untriaged") || pfc_known_own(&items[i], "infrastructure"))
+            code =
+                pfc_alert_follow(tx, project_id, items[i].alert_id, items[i].alert_state, true,
+                                 &(pfc_alert_change){ .state = "noise",
+                                                      .reason = "went away: with the points that "
+                                                                "came since, there is no change" },
+                                 err);
+        if (!code && items[i].alert_id)
+            code = pfc_alert_regroup(tx, project_id, items[i].alert_id, err);
+    }
+    if (!code && n) {
+        pfc_args_i64(&args, project_id);
+        pfc_args_i64s(&args, ids, n);
+        code = pfc_tx_query(tx, "change_points_gone", &args, NULL, err);
+    }
+    free(ids);
+    return code;
+}
+
+/* A change that was settled before stays as it is; only that its level came back is still news. */
+static pfc_code keep_settled(pfc_tx *tx, int64_t project_id, const pfc_history *h,
+                             const pfc_detection *found, pfc_known *old, pfc_err *err)
+{
+    const pfc_change *undone;
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    old->used = true;
+    if (old->gone || old->undone || !old->regression || old->blocks)
+        return PFC_OK;
+    undone = brings_back(h, found, 0, old->before, old->after);
+    if (!undone)
+        return PFC_OK;
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, old->id);
+    pfc_args_i64(&args, h->meta[undone->index].commit_id);
+    code = pfc_tx_query(tx, "change_point_undone", &args, NULL, err);
+    if (!code && old->alert_id)
+        code = pfc_known_follow(tx, project_id, old, true, true, err);
+    return code;
+}
+
+/* settled_before: position before which the stored changes were settled already; 0: none. */
+static pfc_code store_changes(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                              const pfc_history *h, const pfc_detection *found,
+                              int64_t settled_before, outlook *newest, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_known *items = NULL;
+    size_t len;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, series->id);
+    pfc_args_text(&args, series->branch);
+    code = pfc_tx_query(tx, "change_points_of_series", &args, &res, err);
+    if (code)
+        return code;
+    len = pfc_res_rows(res);
+    items = pfc_calloc(len, sizeof(*items));
+    pfc_known_read(res, items);
+    for (size_t i = 0; !code && i < len; i++) {
+        if (items[i].position < settled_before)
+            code = keep_settled(tx, project_id, h, found, &items[i], err);
+    }
+    for (size_t i = 0; !code && i < found->changes_len; i++)
+        code = store_change(tx, project_id, series, h, found, i, items, len, newest, err);
+    if (!code)
+        code = drop_unseen(tx, project_id, items, len, err);
+    free(items);
+    pfc_res_free(res);
+    return code;
+}
+
+/* How many the watched points must become for an alert. */
+static size_t watching_of(size_t watching, const outlook *newest)
+{
+    if (watching == 0 || newest->firm)
+        return watching;
+    if (newest->accepted && watching < WATCH_ACCEPTED)
+        return WATCH_ACCEPTED;
+    return watching < WATCH_CLEAR ? WATCH_CLEAR : PFC_MAX(watching, (size_t)WATCH_LASTED);
+}
+
+/* Of the newest level that stands: one that is only provisional has not taken the place of the level
+ * before, which is what the next change will be measured against. */
+static size_t level_points(const pfc_history *h, const pfc_detection *found, const outlook *newest)
+{
+    size_t k = found->changes_len, end = h->len;
+
+    if (k > 0 && newest->firm)
+        return end - found->changes[k - 1].index;
+    if (k > 0)
+        end = found->changes[--k].index;
+    while (k > 0 && !is_firm(h, found, k - 1))
+        k--;
+    return end - (k > 0 ? found->changes[k - 1].index : 0);
+}
+
+static pfc_code store_summary(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                              const pfc_history *h, const pfc_detection *found,
+                              const outlook *newest, size_t before, const pfc_firm *settled,
+                              pfc_err *err)
+{
+    const size_t from = h->len > SPARK ? h->len - SPARK : 0, points = before + h->len;
+    /* Of so few points nothing is known: no noise, not a noise of zero. */
+    const bool known_noise = points >= PFC_NOISE_POINTS || series->exact;
+    const double noise = known_noise ? found->noise_rel : (double)NAN;
+    const size_t level = level_points(h, found, newest);
+    double spark[SPARK];
+    pfc_args args = { 0 };
+
+    for (size_t i = from; i < h->len; i++)
+        spark[i - from] = h->meta[i].median;
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, series->id);
+    pfc_args_i64(&args, (int64_t)points);
+    pfc_args_id(&args, h->len ? h->meta[h->len - 1].commit_id : 0);
+    pfc_args_f64(&args, h->len ? h->meta[h->len - 1].median : (double)NAN);
+    pfc_args_f64s(&args, spark, h->len - from);
+    pfc_args_f64(&args, noise);
+    pfc_args_i64(&args, (int64_t)found->watching);
+    pfc_args_f64(&args, pfc_detectable(series->exact ? 0 : noise, points, level, DETECTABLE_POINTS,
+                                       series->settings.min_change));
+    pfc_args_bool(&args, series->settings.judged);
+    pfc_args_i64(&args, settled->points);
+    pfc_args_i64(&args, settled->position);
+    pfc_args_i64(&args, settled->anchor_points);
+    pfc_args_i64(&args, settled->anchor);
+    pfc_args_i64(&args, (int64_t)level);
+    pfc_args_i64(&args, (int64_t)watching_of(found->watching, newest));
+    return pfc_tx_query(tx, "series_judged", &args, NULL, err);
+}
+
+/* How far the series is settled, as far as nothing new lies before that. The lock: two servers may
+ * have runs of one series, the later one judges with the earlier one's changes in sight. */
+static pfc_code lock_series(pfc_tx *tx, int64_t project_id, const pfc_judged *series,
+                            pfc_firm *settled, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_i64(&args, series->id);
+    code = pfc_tx_query(tx, "series_lock", &args, &res, err);
+    if (!code && pfc_res_rows(res))
+        *settled = (pfc_firm){
+            .points = pfc_res_i64(res, 0, pfc_res_column(res, "settled_points")),
+            .position = pfc_res_i64(res, 0, pfc_res_column(res, "settled_position")),
+            .anchor_points = pfc_res_i64(res, 0, pfc_res_column(res, "anchor_points")),
+            .anchor = pfc_res_i64(res, 0, pfc_res_column(res, "anchor_position")),
+        };
+    if (series->from_position <= settled->position)
+        memset(settled, 0, sizeof(*settled));
+    pfc_res_free(res);
+    return code;
+}
+
+/* Points were taken out since (retention thins old months): the counts no longer fit. */
+static bool fits(const pfc_history *h, const pfc_firm *settled)
+{
+    return settled->points == 0 || (h->len > (size_t)(settled->points - settled->anchor_points) &&
+                                    h->meta[0].position == settled->anchor);
+}
+
+pfc_code pfc_series_judge(pfc_tx *tx, int64_t project_id, const pfc_judged *series, pfc_err *err)
+{
+    const pfc_detect_opts opts = { .higher_is_better = series->higher_is_better,
+                                   .exact = series->exact,
+                                   .min_rel = series->settings.min_change,
+                                   .alpha = series->settings.alpha };
+    pfc_detection found = { .noise_rel = (double)NAN };
+    pfc_firm settled = { 0 };
+    pfc_history h = { 0 };
+    outlook newest = { 0 };
+    int64_t settled_before = 0;
+    size_t before = 0;
+    pfc_code code = lock_series(tx, project_id, series, &settled, err);
+
+    if (!code)
+        code = pfc_history_load(tx, project_id, series, settled.anchor, &h, err);
+    if (!code && !fits(&h, &settled)) {
+        memset(&settled, 0, sizeof(settled));
+        pfc_history_clear(&h);
+        code = pfc_history_load(tx, project_id, series, 0, &h, err);
+    }
+    if (!code && settled.points) {
+        before = (size_t)settled.anchor_points;
+        settled_before = h.meta[settled.points - settled.anchor_points].position;
+    }
+    if (!code && h.len)
+        code = pfc_history_detect(&h, &opts, &settled, &found, err);
+    if (!series->settings.judged)
+        found.changes_len = 0;
+    if (!code)
+        code = store_changes(tx, project_id, series, &h, &found, settled_before, &newest, err);
+    if (!code)
+        code = pfc_flaps_note(tx, project_id, series, &h, err);
+    if (!code && !series->canary)
+        code = pfc_drift_judge(tx, project_id, series, &h, &found, err);
+    if (!code)
+        code = store_summary(tx, project_id, series, &h, &found, &newest, before, &settled, err);
+    pfc_detection_clear(&found);
+    pfc_history_clear(&h);
+    return code;
+}

@@ -1,0 +1,537 @@
+/*
+ * Two commits or runs side by side: raw samples of each, one verdict a benchmark and metric. A side
+ * on which the benchmark was broken has no samples, and makes the row broken.
+ */
+#include "server/services/history/compare.h"
+
+#include <math.h>
+
+#include "core/base/parse.h"
+#include "core/stats/comparison_family.h"
+
+#define CLASS_FIELD "machine_class"
+
+/* Three launches a side are the least that a rank test over launches can use. */
+#define MIN_BLOCKS 3
+
+static pfc_code find_run(pfc_db *db, int64_t project_id, const char *text, pfc_compare_target *out,
+                         pfc_compare_side *named, pfc_err *err)
+{
+    pfc_run_rows runs = { 0 };
+    pfc_code code = pfc_runs_get(db, project_id, text, &runs, err);
+
+    if (!code) {
+        out->run_id = runs.items[0].run_id;
+        named->commit = pfc_strdup(runs.items[0].commit);
+    }
+    pfc_rows_clear(&runs);
+    return code;
+}
+
+/* 32 digits are a run, fewer than 7 decimal ones a run's number, the rest a commit; a longer decimal
+ * number is a commit first, since ids of commits are what people paste. */
+static pfc_code find_target(pfc_db *db, int64_t project_id, const char *text, const char *field,
+                            pfc_compare_target *out, pfc_compare_side *named, pfc_err *err)
+{
+    bool decimal = *text && text[strspn(text, "0123456789")] == '\0';
+    pfc_commit_rows commits = { 0 };
+    pfc_code code;
+
+    if ((!pfc_is_hex_id(text) && !decimal) ||
+        (strlen(text) < 7 && strspn(text, "0") == strlen(text)))
+        return pfc_err_set_field(err, PFC_EINVAL, field,
+                                 "%s: want a commit id of 7 or more digits or a run id", field);
+    if ((strlen(text) == 32 && pfc_is_hex_id(text)) || strlen(text) < 7)
+        return find_run(db, project_id, text, out, named, err);
+    code = pfc_commits_get(db, project_id, text, &commits, err);
+    if (!code) {
+        out->commit_id = commits.items[0].id;
+        named->commit = pfc_strdup(commits.items[0].sha);
+    } else if (code == PFC_ENOTFOUND && decimal && strlen(text) < 19) {
+        code = find_run(db, project_id, text, out, named, err);
+    }
+    pfc_rows_clear(&commits);
+    return code;
+}
+
+static pfc_side_summary summarise(const pfc_compare_entry *e)
+{
+    pfc_interval in;
+
+    if (!e || e->len == 0)
+        return (pfc_side_summary){ .median = (double)NAN, .low = (double)NAN, .high = (double)NAN };
+    in = e->blocks_len > 1 && !e->exact
+             ? pfc_stats_block_interval(e->samples, e->blocks, e->blocks_len, 0.95, 1)
+             : pfc_stats_median_interval(e->samples, e->len, 0.95);
+    return (pfc_side_summary){ .median = in.value, .low = in.low, .high = in.high, .n = e->len };
+}
+
+static double *block_medians(const pfc_compare_entry *e)
+{
+    double *medians = pfc_calloc(e->blocks_len, sizeof(*medians));
+    size_t at = 0;
+
+    for (size_t i = 0; i < e->blocks_len; i++) {
+        medians[i] = pfc_stats_median(e->samples + at, e->blocks[i]);
+        at += e->blocks[i];
+    }
+    return medians;
+}
+
+static bool usable(const pfc_compare_entry *e)
+{
+    bool ok = e->len > 0 && e->len <= PFC_STATS_MAX_SAMPLES;
+
+    for (size_t i = 0; i < e->len && ok; i++)
+        ok = e->samples[i] > 0;
+    return ok;
+}
+
+static pfc_code judge(const pfc_compare_entry *a, const pfc_compare_entry *b, pfc_compare_row *row,
+                      pfc_err *err)
+{
+    const pfc_compare_opts opts = { .exact = a->exact && b->exact, .margin = row->margin_rel };
+    pfc_code code;
+
+    if (!usable(a) || !usable(b)) {
+        /* Relative changes need positive values: such a metric (a count that may be zero) is shown,
+         * not judged. */
+        row->result = (pfc_compare_result){ .verdict = PFC_VERDICT_INCONCLUSIVE, .p = 1.0 };
+        row->untested = true;
+        return PFC_OK;
+    }
+    if (!opts.exact && a->blocks_len >= MIN_BLOCKS && b->blocks_len >= MIN_BLOCKS) {
+        /* Samples of one launch share its luck; launches are what is independent. */
+        double *x = block_medians(a), *y = block_medians(b);
+
+        code = pfc_stats_compare(x, a->blocks_len, y, b->blocks_len, &opts, &row->result, err);
+        free(x);
+        free(y);
+        row->compared = PFC_MIN(a->blocks_len, b->blocks_len);
+    } else {
+        row->compared = PFC_MIN(a->len, b->len);
+        code = pfc_stats_compare(a->samples, a->len, b->samples, b->len, &opts, &row->result, err);
+    }
+    /* A margin that the project has set holds for metrics without noise, too. */
+    if (!code && opts.exact && row->margin_set && fabs(row->result.rel_change) <= row->margin_rel)
+        row->result.verdict = PFC_VERDICT_SAME;
+    return code;
+}
+
+static bool is_canary(const pfc_compare_row *row)
+{
+    return pfc_streq(row->benchmark, PFC_CANARY_BENCHMARK);
+}
+
+static void count(pfc_comparison *c, pfc_compare_row *row)
+{
+    bool worse = (row->result.rel_change < 0) == row->higher_is_better;
+
+    if (row->broken_a || row->broken_b) {
+        c->broken++;
+        return;
+    }
+    /* The canary's code is the same on both sides: when it differs, the machine did. */
+    if (is_canary(row))
+        row->result.verdict = PFC_VERDICT_INCONCLUSIVE;
+    row->regression = row->result.verdict == PFC_VERDICT_DIFFERENT && worse;
+    if (row->regression)
+        c->regressions++;
+    else if (row->result.verdict == PFC_VERDICT_DIFFERENT)
+        c->improvements++;
+    else if (row->result.verdict == PFC_VERDICT_SAME)
+        c->same++;
+    else
+        c->inconclusive++;
+}
+
+/* What would decide an open row; the launches are what is counted where they are what is compared. */
+static void estimate(pfc_compare_row *row)
+{
+    const double more =
+        pfc_stats_more_values(row->result.rel_change, row->result.rel_low, row->result.rel_high,
+                              row->compared, PFC_COMPARE_LEAST, row->margin_rel);
+
+    row->more_runs =
+        row->result.verdict == PFC_VERDICT_INCONCLUSIVE && row->compared && isfinite(more)
+            ? more
+            : (double)NAN;
+}
+
+/* What is called different, among all rows: exact metrics need no test, the canary's row is about the
+ * machine, and where no test was made there is nothing to adjust. */
+static void judge_together(pfc_comparison *c)
+{
+    pfc_family_row *rows = pfc_calloc(c->rows_len, sizeof(*rows));
+
+    for (size_t i = 0; i < c->rows_len; i++) {
+        const pfc_compare_row *row = &c->rows[i];
+
+        rows[i].p = row->exact || row->untested || is_canary(row) ? (double)NAN : row->result.p;
+        rows[i].verdict = row->result.verdict;
+    }
+    pfc_compare_family(rows, c->rows_len);
+    for (size_t i = 0; i < c->rows_len; i++) {
+        c->rows[i].result.verdict = rows[i].verdict;
+        c->rows[i].p_adjusted = rows[i].p_adjusted;
+        count(c, &c->rows[i]);
+        estimate(&c->rows[i]);
+    }
+    free(rows);
+}
+
+static pfc_code read_machine(const pfc_res *machines, int64_t id, pfc_pairs *out, pfc_err *err)
+{
+    for (size_t i = 0; i < pfc_res_rows(machines); i++) {
+        if (pfc_res_i64(machines, i, 0) == id)
+            return pfc_pairs_parse(pfc_res_text(machines, i, 1), out, err);
+    }
+    return PFC_OK;
+}
+
+static void add_difference(pfc_comparison *c, const char *field, const char *a, const char *b)
+{
+    for (size_t i = 0; i < c->differs_len; i++)
+        if (pfc_streq(c->differs[i].field, field) && pfc_streq(c->differs[i].a, a) &&
+            pfc_streq(c->differs[i].b, b))
+            return;
+    c->differs = pfc_grow(c->differs, c->differs_len, &c->differs_cap, sizeof(*c->differs));
+    c->differs[c->differs_len++] = (pfc_compare_difference){ .field = pfc_strdup(field),
+                                                             .a = pfc_strdup(a),
+                                                             .b = pfc_strdup(b) };
+}
+
+/* In what the machines of the two differ. What a row says, the comparison says, too. */
+static pfc_code note_differences(pfc_comparison *c, pfc_compare_row *row,
+                                 const pfc_compare_entry *a, const pfc_compare_entry *b,
+                                 const pfc_res *machines, pfc_err *err)
+{
+    pfc_pairs x = { 0 }, y = { 0 };
+    pfc_code code;
+
+    if (a->machine_id == b->machine_id)
+        return PFC_OK;
+    code = read_machine(machines, a->machine_id, &x, err);
+    if (!code)
+        code = read_machine(machines, b->machine_id, &y, err);
+    if (!code)
+        pfc_fingerprint_diff(&x, &y, PFC_FINGERPRINT_VALUES, &row->differs, &row->differs_len);
+    for (size_t i = 0; i < row->differs_len; i++)
+        add_difference(c, row->differs[i], pfc_pairs_get(&x, row->differs[i]),
+                       pfc_pairs_get(&y, row->differs[i]));
+    pfc_pairs_clear(&x);
+    pfc_pairs_clear(&y);
+    if (!code && !pfc_streq(a->machine_class, b->machine_class)) {
+        row->differs = pfc_realloc(row->differs, row->differs_len + 1, sizeof(char *));
+        row->differs[row->differs_len++] = pfc_strdup(CLASS_FIELD);
+        add_difference(c, CLASS_FIELD, a->machine_class, b->machine_class);
+    }
+    return code;
+}
+
+/* As stored; where both sides are broken for different reasons, both. */
+static char *reason_of(const pfc_compare_entry *a, const pfc_compare_entry *b)
+{
+    const char *x = a ? a->reason : NULL, *y = b ? b->reason : NULL;
+
+    if (x && y && !pfc_streq(x, y))
+        return pfc_format("A: %s; B: %s", x, y);
+    return x || y ? pfc_strdup(x ? x : y) : NULL;
+}
+
+typedef struct merging {
+    const pfc_compare_results *a, *b;
+    const pfc_res *machines;
+    const pfc_detector *detector;
+    bool across;
+    pfc_comparison *c;
+    size_t cap_a, cap_b;
+} merging;
+
+/* a or b may be NULL when the other one is broken. */
+static pfc_code add_row(merging *m, const pfc_compare_entry *a, const pfc_compare_entry *b,
+                        pfc_err *err)
+{
+    pfc_comparison *c = m->c;
+    pfc_compare_row *row = &c->rows[c->rows_len];
+    /* What a broken result says of unit and direction may be less than a measured one's. */
+    const pfc_compare_entry *like = a && (!a->reason || !b) ? a : b;
+    const pfc_series_name name = { like->benchmark, like->metric, like->backend,
+                                   like->machine_class, like->branch ? like->branch : "" };
+    const double margin = pfc_detector_for(m->detector, &name).min_change;
+    pfc_code code = PFC_OK;
+
+    *row = (pfc_compare_row){
+        .series_id = b && b->series_id ? b->series_id
+                     : a               ? a->series_id
+                                       : 0,
+        .margin_set = margin > 0,
+        .margin_rel = margin > 0 ? margin : c->margin_rel,
+        .benchmark = pfc_strdup(like->benchmark),
+        .metric = pfc_strdup(like->metric),
+        .backend = pfc_strdup(like->backend),
+        .machine_class = pfc_strdup(a ? a->machine_class : b->machine_class),
+        .unit = pfc_strdup(like->unit),
+        .higher_is_better = like->higher,
+        .exact = (!a || a->exact) && (!b || b->exact),
+        .a = summarise(a),
+        .b = summarise(b),
+        .broken_a = a && a->reason,
+        .broken_b = b && b->reason,
+        .reason = reason_of(a, b),
+    };
+    c->rows_len++;
+    if (row->broken_a || row->broken_b)
+        row->result = (pfc_compare_result){ .verdict = PFC_VERDICT_INCONCLUSIVE,
+                                            .p = (double)NAN,
+                                            .rel_change = (double)NAN,
+                                            .rel_low = (double)NAN,
+                                            .rel_high = (double)NAN,
+                                            .noise_rel = (double)NAN,
+                                            .detectable_rel = (double)NAN };
+    else
+        code = judge(a, b, row, err);
+    if (code)
+        return code;
+    return a && b ? note_differences(c, row, a, b, m->machines, err) : PFC_OK;
+}
+
+/* Measured on one side only: a name in a list. Broken on one side only: a row with its reason. */
+static pfc_code add_single(merging *m, const pfc_compare_entry *a, const pfc_compare_entry *b,
+                           pfc_err *err)
+{
+    pfc_comparison *c = m->c;
+    const pfc_compare_entry *e = a ? a : b;
+    char *name;
+
+    if (e->reason)
+        return add_row(m, a, b, err);
+    name = pfc_format("%s %s %s", e->benchmark, e->metric, e->backend);
+    if (a) {
+        c->only_a = pfc_grow(c->only_a, c->only_a_len, &m->cap_a, sizeof(char *));
+        c->only_a[c->only_a_len++] = name;
+    } else {
+        c->only_b = pfc_grow(c->only_b, c->only_b_len, &m->cap_b, sizeof(char *));
+        c->only_b[c->only_b_len++] = name;
+    }
+    return PFC_OK;
+}
+
+/* The first entry from `at` on, before `end`, of a class that the other side does not have. */
+static size_t next_alone(const pfc_compare_results *s, size_t at, size_t end,
+                         const pfc_compare_results *other, size_t from, size_t to)
+{
+    for (; at < end; at++) {
+        bool met = false;
+
+        for (size_t k = from; k < to && !met; k++)
+            met = pfc_streq(s->entries[at].machine_class, other->entries[k].machine_class);
+        if (!met)
+            break;
+    }
+    return at;
+}
+
+/* a's entries from i to i_end and b's from j to j_end have one name: those of one machine class are
+ * compared. What is then left on both sides was measured on other machines: it is compared when
+ * that was asked for, and is said in any case. */
+static pfc_code merge_name(merging *m, size_t i, size_t i_end, size_t j, size_t j_end, pfc_err *err)
+{
+    const pfc_compare_entry *a = m->a->entries, *b = m->b->entries;
+    size_t x, y;
+    pfc_code code = PFC_OK;
+
+    for (size_t k = i; k < i_end && !code; k++)
+        for (size_t l = j; l < j_end && !code; l++)
+            if (pfc_streq(a[k].machine_class, b[l].machine_class))
+                code = add_row(m, &a[k], &b[l], err);
+    x = next_alone(m->a, i, i_end, m->b, j, j_end);
+    y = next_alone(m->b, j, j_end, m->a, i, i_end);
+    while (!code && (x < i_end || y < j_end)) {
+        const pfc_compare_entry *left = x < i_end ? &a[x] : NULL, *right = y < j_end ? &b[y] : NULL;
+
+        if (left && right)
+            add_difference(m->c, CLASS_FIELD, left->machine_class, right->machine_class);
+        if (left && right && m->across) {
+            code = add_row(m, left, right, err);
+        } else {
+            if (left)
+                code = add_single(m, left, NULL, err);
+            if (!code && right)
+                code = add_single(m, NULL, right, err);
+        }
+        x = next_alone(m->a, x + 1, i_end, m->b, j, j_end);
+        y = next_alone(m->b, y + 1, j_end, m->a, i, i_end);
+    }
+    return code;
+}
+
+static size_t name_end(const pfc_compare_results *s, size_t at)
+{
+    size_t end = at + 1;
+
+    while (end < s->len && pfc_compare_names(&s->entries[at], &s->entries[end]) == 0)
+        end++;
+    return end;
+}
+
+static pfc_code merge(merging *m, pfc_err *err)
+{
+    const pfc_compare_results *a = m->a, *b = m->b;
+    size_t i = 0, j = 0;
+    pfc_code code = PFC_OK;
+
+    m->c->rows = pfc_calloc(a->len + b->len, sizeof(*m->c->rows));
+    while (!code && (i < a->len || j < b->len)) {
+        int order = i == a->len   ? 1
+                    : j == b->len ? -1
+                                  : pfc_compare_names(&a->entries[i], &b->entries[j]);
+
+        if (order < 0) {
+            code = add_single(m, &a->entries[i++], NULL, err);
+        } else if (order > 0) {
+            code = add_single(m, NULL, &b->entries[j++], err);
+        } else {
+            const size_t i_end = name_end(a, i), j_end = name_end(b, j);
+
+            code = merge_name(m, i, i_end, j, j_end, err);
+            i = i_end;
+            j = j_end;
+        }
+    }
+    if (!code)
+        judge_together(m->c);
+    return code;
+}
+
+static pfc_code load_machines(pfc_tx *tx, const pfc_compare_results *a,
+                              const pfc_compare_results *b, pfc_res **out, pfc_err *err)
+{
+    int64_t *ids = pfc_calloc(a->len + b->len, sizeof(*ids));
+    size_t n = 0;
+    pfc_args args = { 0 };
+
+    for (size_t i = 0; i < a->len; i++)
+        ids[n++] = a->entries[i].machine_id;
+    for (size_t i = 0; i < b->len; i++)
+        ids[n++] = b->entries[i].machine_id;
+    pfc_args_i64s(&args, ids, n);
+    free(ids);
+    return pfc_tx_query(tx, "machine_fingerprints", &args, out, err);
+}
+
+/* What one snapshot gives. */
+typedef struct reading {
+    int64_t project_id;
+    const char *backend;
+    pfc_compare_target at, bt;
+    pfc_compare_results as, bs;
+    pfc_detector detector;
+    pfc_res *machines;
+    pfc_comparison *c;
+} reading;
+
+static void reading_clear(reading *r)
+{
+    pfc_compare_results_clear(&r->as);
+    pfc_compare_results_clear(&r->bs);
+    pfc_detector_clear(&r->detector);
+    r->detector = (pfc_detector){ 0 };
+    pfc_res_free(r->machines);
+    r->machines = NULL;
+}
+
+static void runs_clear(pfc_compare_side *named)
+{
+    pfc_texts_free(named->runs, named->runs_len);
+    named->runs = NULL;
+    named->runs_len = 0;
+}
+
+static pfc_code read_sides(pfc_tx *tx, void *into, pfc_err *err)
+{
+    reading *r = into;
+    pfc_code code;
+
+    reading_clear(r);
+    runs_clear(&r->c->a);
+    runs_clear(&r->c->b);
+    code = pfc_compare_load(tx, r->project_id, &r->at, r->backend, &r->as, &r->c->a, err);
+    if (!code)
+        code = pfc_compare_load(tx, r->project_id, &r->bt, r->backend, &r->bs, &r->c->b, err);
+    if (!code)
+        code = pfc_detector_load(tx, r->project_id, &r->detector, err);
+    if (!code)
+        code = load_machines(tx, &r->as, &r->bs, &r->machines, err);
+    return code;
+}
+
+/* Which of the two it was is told, too. */
+static pfc_code find_side(pfc_db *db, int64_t project_id, const char *text, const char *field,
+                          pfc_compare_target *out, pfc_compare_side *named, pfc_err *err)
+{
+    pfc_err why = { 0 };
+    pfc_code code = find_target(db, project_id, text, field, out, named, &why);
+
+    if (code == PFC_ENOTFOUND || code == PFC_EINVAL)
+        return pfc_err_set_field(err, code, field, "%s%s%s", why.field[0] ? "" : field,
+                                 why.field[0] ? "" : ": ", why.msg);
+    if (code && err)
+        *err = why;
+    return code;
+}
+
+pfc_code pfc_compare(pfc_db *db, int64_t project_id, const char *a, const char *b,
+                     const char *backend, bool across, pfc_comparison *out, pfc_err *err)
+{
+    pfc_comparison c = { .margin_rel = PFC_COMPARE_MARGIN };
+    reading r = { .project_id = project_id, .backend = backend, .c = &c };
+    merging m = { .a = &r.as, .b = &r.bs, .across = across, .c = &c };
+    pfc_code code;
+
+    code = find_side(db, project_id, a, "a", &r.at, &c.a, err);
+    if (!code)
+        code = find_side(db, project_id, b, "b", &r.bt, &c.b, err);
+    if (!code)
+        code = pfc_db_read(db, read_sides, &r, err);
+    /* the statistics need no connection */
+    m.machines = r.machines;
+    m.detector = &r.detector;
+    if (!code)
+        code = merge(&m, err);
+    reading_clear(&r);
+    if (code)
+        pfc_comparison_clear(&c);
+    else
+        *out = c;
+    return code;
+}
+
+void pfc_comparison_clear(pfc_comparison *c)
+{
+    for (size_t i = 0; i < c->rows_len; i++) {
+        pfc_compare_row *row = &c->rows[i];
+
+        free(row->benchmark);
+        free(row->metric);
+        free(row->backend);
+        free(row->machine_class);
+        free(row->unit);
+        free(row->reason);
+        pfc_texts_free(row->differs, row->differs_len);
+    }
+    free(c->rows);
+    for (size_t i = 0; i < c->differs_len; i++) {
+        free(c->differs[i].field);
+        free(c->differs[i].a);
+        free(c->differs[i].b);
+    }
+    free(c->differs);
+    pfc_texts_free(c->only_a, c->only_a_len);
+    pfc_texts_free(c->only_b, c->only_b_len);
+    runs_clear(&c->a);
+    runs_clear(&c->b);
+    free(c->a.commit);
+    free(c->b.commit);
+    memset(c, 0, sizeof(*c));
+}

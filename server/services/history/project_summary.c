@@ -1,0 +1,79 @@
+/* How a project stands. */
+#include "server/services/history/project_summary.h"
+
+#include "core/base/buf.h"
+#include "server/services/internal.h"
+
+pfc_code pfc_standing_get(pfc_db *db, int64_t project_id, pfc_standing *out, pfc_err *err)
+{
+    const struct {
+        const char *column;
+        int64_t *to;
+    } figures[] = { { "open", &out->open },           { "regressions", &out->regressions },
+                    { "broken", &out->broken },       { "drifts", &out->drifts },
+                    { "toolchain", &out->toolchain }, { "harness", &out->harness },
+                    { "headline", &out->headline },   { "regressed", &out->regressed },
+                    { "watching", &out->watching },   { "improved", &out->improved } };
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
+
+    pfc_args_i64(&args, project_id);
+    if (!code)
+        code = pfc_tx_query(tx, "project_standing", &args, &res, err);
+    for (size_t i = 0; !code && i < PFC_ARRAY_LEN(figures); i++)
+        *figures[i].to = pfc_res_i64(res, 0, pfc_res_column(res, figures[i].column));
+    pfc_res_free(res);
+    pfc_tx_free(tx);
+    return code;
+}
+
+const char *pfc_standing_level(const pfc_standing *s)
+{
+    if (s->regressions || s->broken || s->drifts || s->regressed)
+        return "bad";
+    return s->open || s->watching ? "warn" : "good";
+}
+
+static void add_part(pfc_buf *out, bool *first, int64_t n, const char *one, const char *many)
+{
+    if (n == 0)
+        return;
+    pfc_buf_printf(out, "%s%lld %s", *first ? "" : ", ", (long long)n, n == 1 ? one : many);
+    *first = false;
+}
+
+char *pfc_standing_sentence(const pfc_standing *s)
+{
+    const int64_t unchanged = s->headline - s->regressed - s->watching - s->improved;
+    bool first = true;
+    pfc_buf out;
+    char *text;
+
+    pfc_buf_init(&out, 1024);
+    if (s->open == 0) {
+        pfc_buf_puts(&out, "No open alert");
+    } else {
+        pfc_buf_printf(&out, "%lld open alert%s (", (long long)s->open, s->open == 1 ? "" : "s");
+        add_part(&out, &first, s->regressions, "regression", "regressions");
+        add_part(&out, &first, s->broken, "broken", "broken");
+        add_part(&out, &first, s->drifts, "drift", "drifts");
+        add_part(&out, &first, s->toolchain, "toolchain change", "toolchain changes");
+        add_part(&out, &first, s->harness, "harness change", "harness changes");
+        pfc_buf_putc(&out, ')');
+    }
+    pfc_buf_puts(&out, "; ");
+    first = true;
+    if (s->headline == 0)
+        pfc_buf_puts(&out, "no headline metric yet");
+    add_part(&out, &first, s->regressed, "headline metric regressed", "headline metrics regressed");
+    add_part(&out, &first, s->watching, "headline metric may have regressed: watching",
+             "headline metrics may have regressed: watching");
+    add_part(&out, &first, s->improved, "headline metric improved", "headline metrics improved");
+    add_part(&out, &first, unchanged, "headline metric unchanged", "headline metrics unchanged");
+    pfc_buf_putc(&out, '.');
+    text = pfc_buf_take(&out);
+    pfc_buf_clear(&out);
+    return text;
+}

@@ -1,0 +1,380 @@
+/*
+ * Storing many runs in one transaction. The commit's fsync is what storing costs, so runs that wait
+ * at the same time share one, and each statement carries all of them as arrays.
+ *
+ * Only the common case goes this way: project, commit, machine and series are known and the run is
+ * new. A run that needs more, or is there already, is left to pfc_ingest_one, which knows every
+ * case; so a run that is refused never takes its neighbours with it.
+ */
+#include "server/services/ingest/ingest.h"
+
+#define SERIES_NAME_MAX 8192 /* names are bounded far below */
+
+/* A group under way. `in` holds those that are still part of it. */
+typedef struct group {
+    pfc_tx *tx;
+    pfc_ingest *const *all;
+    size_t all_len;
+    pfc_ingest *in[PFC_INGEST_GROUP_MAX];
+    size_t at[PFC_INGEST_GROUP_MAX]; /* place of in[i] in all */
+    size_t len;
+} group;
+
+/* ---- columns of a group ---- */
+
+typedef const char *(*text_of)(const pfc_ingest *in);
+typedef int64_t (*i64_of)(const pfc_ingest *in);
+
+#define COLUMN(type, name, expression)                                                             \
+    static type name(const pfc_ingest *in)                                                         \
+    {                                                                                              \
+        return expression;                                                                         \
+    }
+
+COLUMN(const char *, sha_of, in->run->commit)
+COLUMN(const char *, class_of, in->run->machine.machine_class)
+COLUMN(const char *, host_of, in->run->machine.name ? in->run->machine.name : "")
+COLUMN(const char *, fingerprint_of, in->run->machine.fingerprint_hash)
+COLUMN(const char *, key_of, in->key)
+COLUMN(const char *, asked_branch_of, in->run->branch)
+COLUMN(const char *, branch_of, in->branch)
+COLUMN(const char *, project_name_of, in->project)
+COLUMN(const char *, id_of, in->run->id)
+COLUMN(const char *, header_of, in->header)
+COLUMN(const char *, body_of, in->body)
+COLUMN(const char *, suite_of, in->run->suite ? in->run->suite : "")
+COLUMN(const char *, suite_hash_of, in->run->suite_hash ? in->run->suite_hash : "")
+COLUMN(const char *, session_of, in->run->session_id)
+COLUMN(const char *, session_anchor_of, in->run->session_anchor)
+COLUMN(const char *, session_base_of, in->run->session_base)
+COLUMN(const char *, actor_of, in->actor)
+COLUMN(int64_t, project_of, in->project_id)
+COLUMN(int64_t, commit_of, in->commit_id)
+COLUMN(int64_t, machine_of, in->machine_id)
+COLUMN(int64_t, job_of, in->run->job_id)
+COLUMN(int64_t, fence_of, in->run->job_fence)
+COLUMN(int64_t, measurements_of, (int64_t)in->run->measurements_len)
+COLUMN(int64_t, series_of, (int64_t)in->ok.len)
+COLUMN(int64_t, samples_of, in->ok.samples_total)
+
+static void put_texts(pfc_args *args, const group *g, text_of get)
+{
+    const char *values[PFC_INGEST_GROUP_MAX];
+
+    for (size_t i = 0; i < g->len; i++)
+        values[i] = get(g->in[i]);
+    pfc_args_texts(args, values, g->len);
+}
+
+static void put_i64s(pfc_args *args, const group *g, i64_of get)
+{
+    int64_t values[PFC_INGEST_GROUP_MAX];
+
+    for (size_t i = 0; i < g->len; i++)
+        values[i] = get(g->in[i]);
+    pfc_args_i64s(args, values, g->len);
+}
+
+/* Keeps those whose `keep` is true, in order. */
+static void sift(group *g, const bool *keep)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->len; i++) {
+        if (keep[i]) {
+            g->in[n] = g->in[i];
+            g->at[n++] = g->at[i];
+        }
+    }
+    g->len = n;
+}
+
+/* ---- who is part of it ---- */
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+/* Two documents of one run, or under one key, must see each other: the second stands alone. */
+static void gather(group *g, pfc_ingest *const *runs, size_t len)
+{
+    g->all = runs;
+    g->all_len = len;
+    for (size_t i = 0; i < len; i++) {
+        bool alone = runs[i]->run->infra; /* opens or prolongs an event */
+
+        for (size_t k = 0; k < g->len && !alone; k++)
+            alone = g->in[k]->project_id == runs[i]->project_id &&
+                    (same_text(g->in[k]->run->id, runs[i]->run->id) ||
+                     same_text(g->in[k]->key, runs[i]->key));
+        if (alone)
+            continue;
+        g->at[g->len] = i;
+        g->in[g->len++] = runs[i];
+    }
+}
+
+/* Takes one row of group_resolve; false when the run needs more than inserts. */
+static bool take_resolved(pfc_ingest *in, const pfc_res *res, size_t row)
+{
+    const int branch = pfc_res_column(res, "branch"), project = pfc_res_column(res, "project");
+
+    free(in->project);
+    free(in->branch);
+    in->project = pfc_strdup(pfc_res_text(res, row, project));
+    in->branch = pfc_strdup(pfc_res_text(res, row, branch));
+    in->commit_id = pfc_res_i64(res, row, pfc_res_column(res, "commit_id"));
+    in->machine_id = pfc_res_i64(res, row, pfc_res_column(res, "machine_id"));
+    return in->commit_id && in->machine_id &&
+           !pfc_res_bool(res, row, pfc_res_column(res, "key_used")) &&
+           !pfc_res_bool(res, row, pfc_res_column(res, "moved"));
+}
+
+static pfc_code resolve(group *g, pfc_err *err)
+{
+    bool keep[PFC_INGEST_GROUP_MAX] = { false };
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    put_i64s(&args, g, project_of);
+    put_texts(&args, g, asked_branch_of);
+    put_texts(&args, g, sha_of);
+    put_texts(&args, g, class_of);
+    put_texts(&args, g, host_of);
+    put_texts(&args, g, fingerprint_of);
+    put_texts(&args, g, key_of);
+    code = pfc_tx_query(g->tx, "group_resolve", &args, &res, err);
+    for (size_t row = 0; !code && row < pfc_res_rows(res); row++) {
+        size_t i = (size_t)pfc_res_i64(res, row, 0) - 1;
+
+        keep[i] = take_resolved(g->in[i], res, row);
+    }
+    if (!code)
+        sift(g, keep);
+    pfc_res_free(res);
+    return code;
+}
+
+/* All that a series is known by, and what a run must agree with: a series never changes either, so
+ * one that was found under this name may be stored to without asking again. */
+static void put_name(pfc_buf *name, const pfc_ingest *in, size_t k)
+{
+    const pfc_ingest_columns *c = &in->ok;
+    const char *const texts[] = { in->run->machine.machine_class,
+                                  in->branch,
+                                  c->benchmark[k],
+                                  c->metric[k],
+                                  c->backend[k],
+                                  c->unit[k] };
+
+    pfc_buf_reset(name);
+    pfc_buf_append(name, &in->project_id, sizeof(in->project_id));
+    pfc_buf_append(name, &c->higher[k], sizeof(c->higher[k]));
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts); i++)
+        pfc_buf_append(name, texts[i], strlen(texts[i]) + 1);
+}
+
+/* Are all of its series remembered? */
+static bool recall_series(pfc_memo *memo, pfc_buf *name, pfc_ingest *in)
+{
+    for (size_t k = 0; k < in->ok.len; k++) {
+        put_name(name, in, k);
+        in->ok.series[k] = pfc_memo_find(memo, name->data, name->len);
+        if (!in->ok.series[k])
+            return false;
+    }
+    return true;
+}
+
+/* Takes the answer for one run; false when a series does not exist yet or is of another unit. */
+static bool take_series(pfc_memo *memo, pfc_buf *name, pfc_ingest *in, const pfc_res *res,
+                        size_t row)
+{
+    pfc_ingest_columns *c = &in->ok;
+    bool known = true;
+
+    for (size_t k = 0; k < c->len; k++, row++) {
+        c->series[k] = pfc_res_i64(res, row, 0);
+        if (!c->series[k] || !same_text(pfc_res_text(res, row, 1), c->unit[k]) ||
+            pfc_res_bool(res, row, 2) != c->higher[k]) {
+            known = false;
+            continue;
+        }
+        put_name(name, in, k);
+        pfc_memo_keep(memo, name->data, name->len, c->series[k]);
+    }
+    return known;
+}
+
+/* A series that does not exist yet, or is of another unit, is for pfc_ingest_one to make or refuse. */
+static pfc_code find_series(group *g, pfc_err *err)
+{
+    pfc_memo *memo = pfc_tx_memo(g->tx);
+    pfc_ingest *ask[PFC_INGEST_GROUP_MAX];
+    size_t asked = 0, row = 0;
+    bool keep[PFC_INGEST_GROUP_MAX];
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_buf name;
+    pfc_code code = PFC_OK;
+
+    pfc_buf_init(&name, SERIES_NAME_MAX);
+    for (size_t i = 0; i < g->len; i++) {
+        keep[i] = recall_series(memo, &name, g->in[i]);
+        if (!keep[i])
+            ask[asked++] = g->in[i];
+    }
+    if (asked) {
+        pfc_ingest_series_args(&args, ask, asked);
+        code = pfc_tx_query(g->tx, "series_find", &args, &res, err);
+    }
+    if (!code && asked && pfc_res_rows(res) != pfc_ingest_rows(ask, asked))
+        code = pfc_err_set(err, PFC_EBUG, "series: asked for %zu, found %zu",
+                           pfc_ingest_rows(ask, asked), pfc_res_rows(res));
+    for (size_t i = 0; !code && i < g->len; i++) {
+        if (keep[i])
+            continue;
+        keep[i] = take_series(memo, &name, g->in[i], res, row);
+        row += g->in[i]->ok.len;
+    }
+    if (!code)
+        sift(g, keep);
+    pfc_buf_clear(&name);
+    pfc_res_free(res);
+    return code;
+}
+
+/* One whose exact results are not those of an earlier run is for pfc_ingest_one to refuse. */
+static pfc_code check_exact(group *g, pfc_err *err)
+{
+    pfc_exact_conflict conflicts[PFC_INGEST_GROUP_MAX] = { 0 };
+    bool keep[PFC_INGEST_GROUP_MAX];
+    pfc_code code = pfc_ingest_exact_lock(g->tx, g->in, g->len, err);
+
+    if (!code)
+        code = pfc_ingest_exact_conflicts(g->tx, g->in, g->len, conflicts, err);
+    for (size_t i = 0; i < g->len; i++)
+        keep[i] = !conflicts[i].found;
+    if (!code)
+        sift(g, keep);
+    return code;
+}
+
+/* ---- rows ---- */
+
+static void run_args(pfc_args *args, const group *g)
+{
+    bool infra[PFC_INGEST_GROUP_MAX];
+    double started[PFC_INGEST_GROUP_MAX], finished[PFC_INGEST_GROUP_MAX];
+
+    for (size_t i = 0; i < g->len; i++) {
+        infra[i] = g->in[i]->run->infra;
+        started[i] = g->in[i]->run->started_at;
+        finished[i] = g->in[i]->run->finished_at;
+    }
+    put_i64s(args, g, project_of);
+    put_texts(args, g, id_of);
+    put_texts(args, g, header_of);
+    put_i64s(args, g, commit_of);
+    put_texts(args, g, branch_of);
+    put_texts(args, g, suite_of);
+    put_texts(args, g, suite_hash_of);
+    put_i64s(args, g, machine_of);
+    put_i64s(args, g, job_of);
+    pfc_args_bools(args, infra, g->len);
+    pfc_args_f64s(args, started, g->len);
+    pfc_args_f64s(args, finished, g->len);
+    put_texts(args, g, body_of);
+    put_texts(args, g, key_of);
+    put_i64s(args, g, measurements_of);
+    put_i64s(args, g, series_of);
+    put_i64s(args, g, samples_of);
+    put_texts(args, g, actor_of);
+    put_texts(args, g, project_name_of);
+    put_texts(args, g, sha_of);
+    put_i64s(args, g, fence_of);
+    put_texts(args, g, session_of);
+    put_texts(args, g, session_anchor_of);
+    put_texts(args, g, session_base_of);
+}
+
+/* Stores all but the numbers; runs that were there before leave the group. */
+static pfc_code insert_runs(group *g, pfc_err *err)
+{
+    bool keep[PFC_INGEST_GROUP_MAX] = { false };
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    run_args(&args, g);
+    code = pfc_tx_query(g->tx, "group_store", &args, &res, err);
+    for (size_t row = 0; !code && row < pfc_res_rows(res); row++) {
+        const size_t i = (size_t)pfc_res_i64(res, row, 0) - 1;
+
+        g->in[i]->run_id = pfc_res_i64(res, row, 1);
+        keep[i] = true;
+    }
+    if (!code)
+        sift(g, keep);
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code insert_unmeasured(group *g, pfc_err *err)
+{
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < g->len && !code; i++) {
+        g->in[i]->tx = g->tx;
+        code = pfc_ingest_unmeasured(g->in[i], err);
+        g->in[i]->tx = NULL;
+    }
+    return code;
+}
+
+static pfc_code store_group(group *g, pfc_err *err)
+{
+    pfc_copy rows;
+    pfc_code code = resolve(g, err);
+
+    if (!code && g->len)
+        code = find_series(g, err);
+    if (!code && g->len)
+        code = check_exact(g, err);
+    if (!code && g->len)
+        code = insert_runs(g, err);
+    if (!code && g->len)
+        code = insert_unmeasured(g, err);
+    if (code || !g->len)
+        return code;
+    pfc_ingest_measurements(&rows, g->in, g->len);
+    return pfc_tx_copy_commit(g->tx, "measurements_copy", &rows, err);
+}
+
+pfc_code pfc_ingest_group(pfc_db *db, pfc_ingest *const *runs, size_t len, pfc_group_state *states,
+                          pfc_ingest_result *results, pfc_err *err)
+{
+    group *g = pfc_alloc(sizeof(*g));
+    pfc_code code;
+
+    for (size_t i = 0; i < len; i++)
+        states[i] = PFC_GROUP_ALONE;
+    gather(g, runs, len);
+    code = pfc_tx_begin(&g->tx, db, PFC_TX_WRITE, err);
+    if (!code)
+        code = store_group(g, err);
+    pfc_tx_free(g->tx);
+    for (size_t i = 0; !code && i < g->len; i++) {
+        pfc_ingest_result *out = &results[g->at[i]];
+
+        states[g->at[i]] = PFC_GROUP_STORED;
+        *out = (pfc_ingest_result){ .run_id = g->in[i]->run_id,
+                                    .series = series_of(g->in[i]),
+                                    .samples = samples_of(g->in[i]) };
+        (void)snprintf(out->id, sizeof(out->id), "%s", g->in[i]->run->id);
+    }
+    free(g);
+    return code;
+}

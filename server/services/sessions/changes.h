@@ -1,0 +1,36 @@
+/*
+ * What a session decided becomes change points, and with them alerts in the same night: no further points
+ * are waited for, and single measurements change nothing of it afterwards.
+ */
+#ifndef PFC_SERVER_SERVICES_SESSIONS_CHANGES_H
+#define PFC_SERVER_SERVICES_SESSIONS_CHANGES_H
+
+#include "server/services/services.h"
+
+/**
+ * Applies the session's boundaries to the change points of its series. "different": a firm change point at
+ * (against, commit], new or the one that is there. "same": change points of single measurements that lie
+ * in it are gone for good. "undecided": they say that the budget ended. A regression whose level later
+ * boundaries brought back is undone. In a transaction of its own; repeating it changes nothing. Alerts
+ * are opened afterwards, with the others of the branch (pfc_alerts_open).
+ */
+pfc_code pfc_session_apply(pfc_db *db, int64_t project_id, const char *session,
+                           pfc_err *err) PFC_MUSTCHECK;
+
+/** A place that only single measurements showed: both sides are to be measured in blocks. */
+typedef struct pfc_candidate {
+    int64_t id, series_id;
+    const char *benchmark, *metric, *backend, *machine_class, *branch, *against, *commit;
+    double rel_change, p;
+    const char *code, *detail; /* withheld.h */
+} pfc_candidate;
+PFC_ROWS(pfc_candidates, pfc_candidate);
+
+#define PFC_CANDIDATES_MAX 1000
+
+/** Those of a project, largest change first. branch, machine_class NULL: any. 1 <= limit <= PFC_CANDIDATES_MAX. */
+pfc_code pfc_candidates_list(pfc_db *db, int64_t project_id, const char *branch,
+                             const char *machine_class, int limit, pfc_candidates *out,
+                             pfc_err *err) PFC_MUSTCHECK;
+
+#endif

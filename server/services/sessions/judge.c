@@ -1,0 +1,336 @@
+/*
+ * Judging a session from its stored visits: see judge.h.
+ */
+#include "server/services/sessions/judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/conf.h"
+#include "core/stats/comparison_family.h"
+#include "server/services/internal.h"
+#include "server/services/sessions/fits.h"
+
+/* ---- builds ---- */
+
+static pfc_code load_builds(pfc_tx *tx, const char *session, pfc_session_judgement *j, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    const pfc_res *res;
+    pfc_code code;
+
+    pfc_args_i64(&args, j->project_id);
+    pfc_args_text(&args, session);
+    pfc_args_i64(&args, PFC_BLOCKS_MAX_BUILDS);
+    code = pfc_tx_query(tx, "session_builds", &args, &j->builds_hold, err);
+    res = j->builds_hold;
+    if (!code && pfc_res_rows(res) == 0)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no run of that session is stored");
+    if (code)
+        return code;
+    j->builds_len = pfc_res_rows(res);
+    j->builds = pfc_calloc(j->builds_len, sizeof(*j->builds));
+    j->session = pfc_res_text(res, 0, pfc_res_column(res, "session"));
+    j->branch = pfc_res_text(res, 0, pfc_res_column(res, "branch"));
+    j->base = j->anchor = j->builds_len;
+    for (size_t i = 0; i < j->builds_len; i++) {
+        j->builds[i] =
+            (pfc_session_build){ .commit_id = pfc_res_i64(res, i, 0),
+                                 .position = pfc_res_i64(res, i, pfc_res_column(res, "position")),
+                                 .commit = pfc_res_text(res, i, pfc_res_column(res, "commit")),
+                                 .known = pfc_res_bool(res, i, pfc_res_column(res, "known")) };
+        if (pfc_res_bool(res, i, pfc_res_column(res, "is_base")))
+            j->base = i;
+        if (pfc_res_bool(res, i, pfc_res_column(res, "is_anchor")))
+            j->anchor = i;
+    }
+    return PFC_OK;
+}
+
+static size_t build_of(const pfc_session_judgement *j, int64_t commit_id)
+{
+    size_t i = 0;
+
+    while (i < j->builds_len && j->builds[i].commit_id != commit_id)
+        i++;
+    return i;
+}
+
+/* ---- visits ---- */
+
+/* The visits of one series. */
+typedef struct visits {
+    pfc_visit *items;
+    size_t len, cap;
+} visits;
+
+/* One launch, one visit: the median of its samples. What is not above zero has no ratio. */
+static void add_visits(const pfc_res *res, size_t row, uint32_t build, visits *v)
+{
+    double *samples = NULL;
+    uint32_t *blocks = NULL, *block = NULL, *position = NULL;
+    size_t samples_len = 0, len = 0, block_len = 0, position_len = 0;
+
+    pfc_res_f64s(res, row, pfc_res_column(res, "samples"), &samples, &samples_len);
+    pfc_res_u32s(res, row, pfc_res_column(res, "blocks"), &blocks, &len);
+    pfc_res_u32s(res, row, pfc_res_column(res, "visit_blocks"), &block, &block_len);
+    pfc_res_u32s(res, row, pfc_res_column(res, "visit_positions"), &position, &position_len);
+    for (size_t i = 0, at = 0; i < PFC_MIN(len, PFC_MIN(block_len, position_len)); i++) {
+        const size_t n = PFC_MIN((size_t)blocks[i], samples_len - at);
+        const double value = n ? pfc_stats_median(samples + at, n) : 0;
+
+        at += n;
+        if (!(value > 0) || !isfinite(value) || v->len == PFC_BLOCKS_MAX_VISITS)
+            continue;
+        v->items = pfc_grow(v->items, v->len, &v->cap, sizeof(*v->items));
+        v->items[v->len++] = (pfc_visit){
+            .build = build, .block = block[i], .position = position[i], .value = value
+        };
+    }
+    free(position);
+    free(block);
+    free(blocks);
+    free(samples);
+}
+
+/* ---- boundaries ---- */
+
+/* Does a live change point of the series lie in (from, to], so that the session measured its two sides? Not where
+ * only the anchor happens to lie before it. */
+static bool holds_candidate(const pfc_session_judgement *j, const pfc_res *changes, int64_t series,
+                            const pfc_boundary *b)
+{
+    const int64_t from = j->builds[b->from].position, to = j->builds[b->to].position;
+
+    for (size_t i = 0; i < pfc_res_rows(changes); i++) {
+        const int64_t low = pfc_res_i64(changes, i, pfc_res_column(changes, "position_low"));
+        const int64_t high = pfc_res_i64(changes, i, pfc_res_column(changes, "position_high"));
+
+        if (pfc_res_i64(changes, i, 0) != series || high <= from || low > to)
+            continue;
+        if (from >= low - 1 || (b->from != j->anchor && b->to != j->base))
+            return true;
+    }
+    return false;
+}
+
+static int64_t alert_at(const pfc_session_judgement *j, const pfc_res *changes, int64_t series,
+                        const pfc_boundary *b)
+{
+    for (size_t i = 0; i < pfc_res_rows(changes); i++) {
+        if (pfc_res_i64(changes, i, 0) == series &&
+            pfc_res_bool(changes, i, pfc_res_column(changes, "own")) &&
+            pfc_res_i64(changes, i, pfc_res_column(changes, "commit_id")) ==
+                j->builds[b->to].commit_id)
+            return pfc_res_i64(changes, i, pfc_res_column(changes, "alert_id"));
+    }
+    return 0;
+}
+
+static void pick_boundaries(const pfc_session_judgement *j, const pfc_res *changes,
+                            pfc_session_series *s)
+{
+    s->boundaries = pfc_calloc(s->fit.boundaries_len + 1, sizeof(*s->boundaries));
+    for (size_t i = 0; i < s->fit.boundaries_len; i++) {
+        const pfc_boundary *b = &s->fit.boundaries[i];
+        const bool is_new = j->base < j->builds_len ? b->to > j->base : b->to != j->anchor;
+
+        s->rounds = PFC_MAX(s->rounds, b->rounds);
+        if ((!is_new || b->gap) && !holds_candidate(j, changes, s->id, b))
+            continue;
+        s->boundaries[s->boundaries_len++] = (pfc_session_boundary){
+            .b = b,
+            .p_adjusted = (double)NAN,
+            .verdict = b->verdict,
+            .within = !s->exact && pfc_boundary_within(b, s->night_margin),
+            .regression = (b->rel_change > 0) != s->higher_is_better,
+            .alert_id = alert_at(j, changes, s->id, b),
+        };
+    }
+}
+
+/* One family: all boundaries of all series of the session that were tested against noise. */
+static void adjust(pfc_session_judgement *j)
+{
+    pfc_session_boundary **members;
+    double *p, *adjusted;
+    size_t n = 0, len = 0;
+
+    for (size_t i = 0; i < j->series_len; i++)
+        n += j->series[i].boundaries_len;
+    members = pfc_calloc(n + 1, sizeof(*members));
+    p = pfc_calloc(n + 1, sizeof(*p));
+    adjusted = pfc_calloc(n + 1, sizeof(*adjusted));
+    for (size_t i = 0; i < j->series_len; i++) {
+        for (size_t k = 0; k < j->series[i].boundaries_len; k++) {
+            pfc_session_boundary *b = &j->series[i].boundaries[k];
+
+            if (j->series[i].exact || !isfinite(b->b->p))
+                continue;
+            p[len] = b->b->p;
+            members[len++] = b;
+        }
+    }
+    pfc_stats_fdr_adjust(p, len, adjusted);
+    for (size_t i = 0; i < len; i++) {
+        members[i]->p_adjusted = adjusted[i];
+        if (members[i]->verdict == PFC_VERDICT_DIFFERENT && !(adjusted[i] <= PFC_BLOCKS_FDR))
+            members[i]->verdict = PFC_VERDICT_INCONCLUSIVE;
+    }
+    free(adjusted);
+    free(p);
+    free(members);
+}
+
+/* ---- series ---- */
+
+static pfc_code judge_series(const pfc_session_judgement *j, const pfc_res *changes,
+                             const visits *v, pfc_session_series *s, pfc_err *err)
+{
+    bool gap[PFC_BLOCKS_MAX_BUILDS] = { false };
+    const pfc_blocks_opts opts = {
+        .builds = j->builds_len,
+        .anchor = j->anchor < j->builds_len ? j->anchor
+                  : j->base < j->builds_len ? j->base
+                                            : 0,
+        .first = PFC_MIN((size_t)1, j->builds_len),
+        .apart = j->base < j->builds_len     ? j->base
+                 : j->anchor < j->builds_len ? j->anchor + 1
+                                             : 0,
+        .gap = gap,
+        .margin = s->margin,
+        .exact = s->exact,
+    };
+    pfc_err why = { 0 };
+    pfc_code code;
+
+    for (size_t i = 0; i < j->builds_len; i++)
+        gap[i] = j->builds[i].known && j->base < j->builds_len && i > j->base;
+    code = pfc_session_fit(v->items, v->len, &opts, &s->fit, &why);
+    /* Visits that contradict each other, such as two builds at one place, are no evidence. */
+    if (code == PFC_EINVAL) {
+        pfc_blocks_fit_clear(&s->fit);
+        s->fit = (pfc_blocks_fit){ .noise_rel = (double)NAN };
+        return PFC_OK;
+    }
+    if (code)
+        return pfc_err_set(err, code, "%s", why.msg);
+    pick_boundaries(j, changes, s);
+    return PFC_OK;
+}
+
+static void start_series(pfc_session_judgement *j, const pfc_res *res, size_t row, size_t *cap,
+                         const pfc_detector *detector)
+{
+    pfc_session_series *s;
+    pfc_series_name name = { .branch = j->branch };
+    pfc_detector_settings settings;
+
+    j->series = pfc_grow(j->series, j->series_len, cap, sizeof(*j->series));
+    s = &j->series[j->series_len++];
+    *s = (pfc_session_series){
+        .id = pfc_res_i64(res, row, 0),
+        .benchmark = name.benchmark = pfc_res_text(res, row, pfc_res_column(res, "benchmark")),
+        .metric = name.metric = pfc_res_text(res, row, pfc_res_column(res, "metric")),
+        .backend = name.backend = pfc_res_text(res, row, pfc_res_column(res, "backend")),
+        .machine_class = name.machine_class =
+            pfc_res_text(res, row, pfc_res_column(res, "machine_class")),
+        .unit = pfc_res_text(res, row, pfc_res_column(res, "unit")),
+        .higher_is_better = pfc_res_bool(res, row, pfc_res_column(res, "higher_is_better")),
+        .exact = pfc_res_bool(res, row, pfc_res_column(res, "exact")),
+        .fit = { .noise_rel = (double)NAN },
+    };
+    settings = pfc_detector_for(detector, &name);
+    s->judged = settings.judged;
+    s->margin = settings.min_change > 0 ? settings.min_change : PFC_COMPARE_MARGIN;
+    s->night_margin = settings.min_change > 0 ? settings.min_change : PFC_NIGHT_MARGIN;
+}
+
+static pfc_code judge_all(pfc_session_judgement *j, const pfc_res *changes,
+                          const pfc_detector *detector, pfc_err *err)
+{
+    const pfc_res *res = j->series_hold;
+    visits v = { 0 };
+    size_t cap = 0;
+    pfc_code code = PFC_OK;
+
+    /* The rows are in the order of series. */
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++) {
+        const size_t build = build_of(j, pfc_res_i64(res, i, pfc_res_column(res, "commit_id")));
+
+        if (i == 0 || pfc_res_i64(res, i, 0) != pfc_res_i64(res, i - 1, 0)) {
+            start_series(j, res, i, &cap, detector);
+            v.len = 0;
+        }
+        if (build < j->builds_len)
+            add_visits(res, i, (uint32_t)build, &v);
+        if (i + 1 == pfc_res_rows(res) || pfc_res_i64(res, i + 1, 0) != pfc_res_i64(res, i, 0))
+            code = judge_series(j, changes, &v, &j->series[j->series_len - 1], err);
+    }
+    free(v.items);
+    if (!code)
+        adjust(j);
+    return code;
+}
+
+static pfc_code query(pfc_tx *tx, const char *name, int64_t project_id, const char *session,
+                      const char *branch, pfc_res **out, pfc_err *err)
+{
+    pfc_args args = { 0 };
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, session);
+    pfc_args_text(&args, branch);
+    return pfc_tx_query(tx, name, &args, out, err);
+}
+
+pfc_code pfc_session_judge(pfc_tx *tx, int64_t project_id, const char *session,
+                           pfc_session_judgement *out, pfc_err *err)
+{
+    pfc_detector detector = { 0 };
+    pfc_res *changes = NULL;
+    pfc_code code;
+
+    *out = (pfc_session_judgement){ .project_id = project_id };
+    code = load_builds(tx, session, out, err);
+    if (!code)
+        code =
+            query(tx, "session_visits", project_id, session, out->branch, &out->series_hold, err);
+    if (!code)
+        code = query(tx, "session_changes", project_id, session, out->branch, &changes, err);
+    if (!code)
+        code = pfc_detector_load(tx, project_id, &detector, err);
+    if (!code)
+        code = judge_all(out, changes, &detector, err);
+    pfc_detector_clear(&detector);
+    pfc_res_free(changes);
+    return code;
+}
+
+void pfc_session_judgement_clear(pfc_session_judgement *judgement)
+{
+    for (size_t i = 0; i < judgement->series_len; i++) {
+        pfc_blocks_fit_clear(&judgement->series[i].fit);
+        free(judgement->series[i].boundaries);
+    }
+    free(judgement->series);
+    free(judgement->builds);
+    pfc_res_free(judgement->builds_hold);
+    pfc_res_free(judgement->series_hold);
+    *judgement = (pfc_session_judgement){ 0 };
+}
+
+const char *pfc_session_verdict_name(const pfc_session_boundary *boundary)
+{
+    if (boundary->verdict == PFC_VERDICT_SAME)
+        return "same";
+    if (boundary->verdict == PFC_VERDICT_INCONCLUSIVE)
+        return boundary->within ? "same" : "undecided";
+    return boundary->regression ? "regression" : "improvement";
+}
+
+const char *pfc_session_test_name(const pfc_session_boundary *boundary)
+{
+    return boundary->b->by_order ? "order" : "pairs";
+}

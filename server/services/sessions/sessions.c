@@ -1,0 +1,333 @@
+/*
+ * Storing and listing sessions: see sessions.h.
+ */
+#include "server/services/sessions/sessions.h"
+
+#include "core/base/hash.h"
+#include "server/repo/rows.h"
+#include "server/services/internal.h"
+
+/* ---- storing ---- */
+
+typedef struct storing {
+    const char *actor;
+    int64_t project_id;
+    const pfc_session *session;
+    char hash[PFC_SHA256_HEX];
+    bool repeated;
+    /* What an attempt finds, freed by the next one. */
+    char *branch;
+    int64_t anchor_id, base_id, number;
+    int64_t *commit_ids, *same_ids;
+} storing;
+
+/* Over what was understood: blanks and the order of members do not count. */
+static void hash_session(const pfc_session *session, char out[PFC_SHA256_HEX])
+{
+    json_t *doc = pfc_session_document(session);
+    char *text = json_dumps(doc, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+
+    pfc_sha256_hex(text, strlen(text), out);
+    free(text);
+    json_decref(doc);
+}
+
+static void forget(storing *s)
+{
+    free(s->branch);
+    free(s->commit_ids);
+    free(s->same_ids);
+    s->branch = NULL;
+    s->commit_ids = s->same_ids = NULL;
+    s->repeated = false;
+}
+
+static pfc_code find_stored(pfc_tx *tx, storing *s, bool *found, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, s->project_id);
+    pfc_args_text(&args, s->session->id);
+    code = pfc_tx_query(tx, "session_find", &args, &res, err);
+    *found = !code && pfc_res_rows(res) > 0;
+    if (*found) {
+        s->repeated = pfc_streq(pfc_res_text(res, 0, 0), s->hash);
+        if (!s->repeated)
+            code =
+                pfc_err_set_field(err, PFC_ECONFLICT, "id",
+                                  "id: session %s is stored with another content", s->session->id);
+    }
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code find_branch(pfc_tx *tx, storing *s, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, s->project_id);
+    code = pfc_tx_query(tx, "project_branch", &args, &res, err);
+    if (!code && pfc_res_rows(res) == 0)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no such project");
+    if (!code)
+        s->branch =
+            pfc_strdup(s->session->branch ? s->session->branch
+                                          : pfc_res_text(res, 0, pfc_res_column(res, "branch")));
+    pfc_res_free(res);
+    return code;
+}
+
+/* Commits that no run has named yet, such as those left out, become known in the order of the session. */
+static pfc_code ensure(pfc_tx *tx, const storing *s, const char *sha, size_t place, int64_t *id,
+                       pfc_err *err)
+{
+    return pfc_commit_ensure(tx, s->project_id, s->branch, sha,
+                             s->session->started_at + (double)place * 1e-3, id, err);
+}
+
+static int64_t id_of(const storing *s, const char *sha)
+{
+    if (!sha)
+        return 0;
+    if (strcmp(sha, s->session->base) == 0)
+        return s->base_id;
+    if (strcmp(sha, s->session->anchor) == 0)
+        return s->anchor_id;
+    for (size_t i = 0; i < s->session->commits_len; i++) {
+        if (strcmp(s->session->commits[i].commit, sha) == 0)
+            return s->commit_ids[i];
+    }
+    return 0;
+}
+
+static pfc_code ensure_commits(pfc_tx *tx, storing *s, pfc_err *err)
+{
+    const pfc_session *in = s->session;
+    pfc_code code = ensure(tx, s, in->anchor, 0, &s->anchor_id, err);
+
+    if (!code)
+        code = ensure(tx, s, in->base, 1, &s->base_id, err);
+    s->commit_ids = pfc_calloc(in->commits_len, sizeof(int64_t));
+    s->same_ids = pfc_calloc(in->commits_len, sizeof(int64_t));
+    for (size_t i = 0; !code && i < in->commits_len; i++)
+        code = ensure(tx, s, in->commits[i].commit, i + 2, &s->commit_ids[i], err);
+    for (size_t i = 0; !code && i < in->commits_len; i++) {
+        const char *same = in->commits[i].same_as;
+
+        s->same_ids[i] = id_of(s, same);
+        /* A build that was judged before, and that only later ones were compared with. */
+        if (same && !s->same_ids[i])
+            code = ensure(tx, s, same, i + 2, &s->same_ids[i], err);
+    }
+    return code;
+}
+
+static pfc_code insert_session(pfc_tx *tx, storing *s, pfc_err *err)
+{
+    const pfc_session *in = s->session;
+    pfc_args args = { 0 };
+
+    pfc_args_i64(&args, s->project_id);
+    pfc_args_text(&args, in->id);
+    pfc_args_text(&args, s->branch);
+    pfc_args_i64(&args, s->anchor_id);
+    pfc_args_i64(&args, s->base_id);
+    pfc_args_text(&args, in->machine_class);
+    pfc_args_text(&args, in->machine);
+    pfc_args_f64(&args, in->started_at);
+    pfc_args_f64(&args, in->finished_at);
+    pfc_args_f64(&args, in->budget_s);
+    pfc_args_f64(&args, in->spent_s);
+    pfc_args_i64(&args, in->blocks);
+    pfc_args_text(&args, in->note);
+    pfc_args_text(&args, s->hash);
+    return pfc_query_id(tx, "session_insert", &args, &s->number, err);
+}
+
+static pfc_code insert_commits(pfc_tx *tx, const storing *s, pfc_err *err)
+{
+    const pfc_session *in = s->session;
+    const size_t n = in->commits_len;
+    const char **status = pfc_calloc(n, sizeof(char *)), **reason = pfc_calloc(n, sizeof(char *));
+    double *needs = pfc_calloc(n, sizeof(double));
+    pfc_args args = { 0 };
+    pfc_code code;
+
+    for (size_t i = 0; i < n; i++) {
+        status[i] = pfc_session_status_word(in->commits[i].status);
+        reason[i] = in->commits[i].reason;
+        needs[i] = in->commits[i].needs_s;
+    }
+    pfc_args_i64(&args, s->project_id);
+    pfc_args_text(&args, in->id);
+    pfc_args_i64s(&args, s->commit_ids, n);
+    pfc_args_texts(&args, status, n);
+    pfc_args_texts(&args, reason, n);
+    pfc_args_i64s(&args, s->same_ids, n);
+    pfc_args_f64s(&args, needs, n);
+    code = pfc_tx_query(tx, "session_commits_insert", &args, NULL, err);
+    free(needs);
+    free(reason);
+    free(status);
+    return code;
+}
+
+/* Its runs were judged as they came, before the evidence was whole. */
+static pfc_code judge_again(pfc_tx *tx, const storing *s, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_res *res = NULL;
+    pfc_code code;
+
+    pfc_args_i64(&args, s->project_id);
+    pfc_args_text(&args, s->session->id);
+    code = pfc_tx_query(tx, "session_runs", &args, &res, err);
+    for (size_t i = 0; !code && i < pfc_res_rows(res); i++)
+        code = pfc_detect_enqueue(tx, s->project_id, pfc_res_i64(res, i, 0), NULL, err);
+    pfc_res_free(res);
+    return code;
+}
+
+static pfc_code try_to_store(pfc_tx *tx, void *into, pfc_err *err)
+{
+    storing *s = into;
+    char *what;
+    bool found;
+    pfc_code code;
+
+    forget(s);
+    code = find_branch(tx, s, err);
+    if (!code)
+        code = find_stored(tx, s, &found, err);
+    if (code || found)
+        return code;
+    code = ensure_commits(tx, s, err);
+    if (!code)
+        code = insert_session(tx, s, err);
+    if (code)
+        return code;
+    if (!s->number) /* another request was faster: its session is committed by now */
+        return find_stored(tx, s, &found, err);
+    code = insert_commits(tx, s, err);
+    if (!code)
+        code = judge_again(tx, s, err);
+    what = pfc_format("session %s", s->session->id);
+    if (!code)
+        code = pfc_note(tx, s->actor, "ingest", s->project_id, what, NULL, err);
+    free(what);
+    return code;
+}
+
+pfc_code pfc_session_store(pfc_db *db, const char *actor, int64_t project_id,
+                           const pfc_session *session, bool *repeated, pfc_err *err)
+{
+    storing s = { .actor = actor, .project_id = project_id, .session = session };
+    pfc_code code;
+
+    hash_session(session, s.hash);
+    code = pfc_db_write(db, try_to_store, &s, err);
+    if (!code)
+        *repeated = s.repeated;
+    forget(&s);
+    return code;
+}
+
+/* ---- reading ---- */
+
+static const pfc_col session_cols[] = {
+    PFC_COL(pfc_session_row, number, "number", I64),
+    PFC_COL(pfc_session_row, id, "id", TEXT),
+    PFC_COL(pfc_session_row, branch, "branch", TEXT),
+    PFC_COL(pfc_session_row, anchor, "anchor", TEXT),
+    PFC_COL(pfc_session_row, base, "base", TEXT),
+    PFC_COL(pfc_session_row, anchor_id, "anchor_id", I64),
+    PFC_COL(pfc_session_row, base_id, "base_id", I64),
+    PFC_COL(pfc_session_row, machine_class, "machine_class", TEXT),
+    PFC_COL(pfc_session_row, machine, "machine", TEXT),
+    PFC_COL(pfc_session_row, started_at, "started_at", F64),
+    PFC_COL(pfc_session_row, finished_at, "finished_at", F64),
+    PFC_COL(pfc_session_row, budget_s, "budget_s", F64),
+    PFC_COL(pfc_session_row, spent_s, "spent_s", F64),
+    PFC_COL(pfc_session_row, blocks, "blocks", I64),
+    PFC_COL(pfc_session_row, note, "note", TEXT),
+};
+static const pfc_shape session_shape = PFC_SHAPE(session_cols, pfc_session_row);
+
+static const pfc_col commit_cols[] = {
+    PFC_COL(pfc_session_commit_row, session, "session_id", TEXT),
+    PFC_COL(pfc_session_commit_row, commit, "commit", TEXT),
+    PFC_COL(pfc_session_commit_row, status, "status", TEXT),
+    PFC_COL(pfc_session_commit_row, reason, "reason", TEXT),
+    PFC_COL(pfc_session_commit_row, same_as, "same_as", TEXT),
+    PFC_COL(pfc_session_commit_row, commit_id, "commit_id", I64),
+    PFC_COL(pfc_session_commit_row, same_as_id, "same_as_id", I64),
+    PFC_COL(pfc_session_commit_row, needs_s, "needs_s", F64),
+    PFC_COL(pfc_session_commit_row, verdict, "verdict", TEXT),
+    PFC_COL(pfc_session_commit_row, worst_json, "worst", TEXT),
+    PFC_COL(pfc_session_commit_row, within, "within", F64),
+    PFC_COL(pfc_session_commit_row, open_s, "open_s", F64),
+};
+static const pfc_shape commit_shape = PFC_SHAPE(commit_cols, pfc_session_commit_row);
+
+static pfc_code load_commits(pfc_tx *tx, int64_t project_id, const pfc_session_rows *sessions,
+                             pfc_session_commit_rows *out, pfc_err *err)
+{
+    const char **ids = pfc_calloc(sessions->len, sizeof(*ids));
+    pfc_args args = { 0 };
+    pfc_rows rows = { 0 };
+    pfc_code code;
+
+    for (size_t i = 0; i < sessions->len; i++)
+        ids[i] = sessions->items[i].id;
+    pfc_args_i64(&args, project_id);
+    pfc_args_texts(&args, ids, sessions->len);
+    code = pfc_rows_query(tx, "session_commits", &args, &commit_shape, NULL, &rows, err);
+    if (!code)
+        PFC_ROWS_INTO(out, rows);
+    free(ids);
+    return code;
+}
+
+static pfc_code load(pfc_tx *tx, int64_t project_id, const char *id, const pfc_page *page,
+                     pfc_session_rows *out, pfc_session_commit_rows *commits, pfc_err *err)
+{
+    pfc_args args = { 0 };
+    pfc_rows rows = { 0 };
+    pfc_code code;
+
+    pfc_args_i64(&args, project_id);
+    pfc_args_text(&args, id);
+    pfc_args_id(&args, page ? page->cursor : 0);
+    pfc_args_i64(&args, page ? pfc_page_fetch(*page) : 1);
+    code = pfc_rows_query(tx, "sessions_list", &args, &session_shape, page, &rows, err);
+    if (code)
+        return code;
+    PFC_ROWS_INTO(out, rows);
+    return load_commits(tx, project_id, out, commits, err);
+}
+
+pfc_code pfc_sessions_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_session_rows *out,
+                           pfc_session_commit_rows *commits, pfc_err *err)
+{
+    pfc_tx *tx = NULL;
+    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_SNAPSHOT, err);
+
+    if (!code)
+        code = load(tx, project_id, NULL, &page, out, commits, err);
+    pfc_tx_free(tx);
+    return code;
+}
+
+pfc_code pfc_session_load(pfc_tx *tx, int64_t project_id, const char *id, pfc_session_rows *out,
+                          pfc_session_commit_rows *commits, pfc_err *err)
+{
+    pfc_code code = load(tx, project_id, id, NULL, out, commits, err);
+
+    if (!code && out->len == 0)
+        code = pfc_err_set(err, PFC_ENOTFOUND, "no such session");
+    return code;
+}

@@ -1,0 +1,50 @@
+/*
+ * Sessions: builds measured together on one machine in blocks. Their runs come first, each with the session's id and
+ * the visits of its measurements; then the session itself says what was to be measured and what came of it.
+ */
+#ifndef PFC_SERVER_SERVICES_SESSIONS_SESSIONS_H
+#define PFC_SERVER_SERVICES_SESSIONS_SESSIONS_H
+
+#include "core/wire/session.h"
+#include "server/services/services.h"
+
+#define PFC_SESSIONS_PAGE_MAX 100 /* sessions of one answer: each has up to 256 commits */
+
+/**
+ * Stores a session and queues another judging of its runs: now all of them are stored. Idempotent by its id: the same
+ * document again is *repeated, another one PFC_ECONFLICT. PFC_ENOTFOUND: no such project. Commits that are not
+ * known become known as those of runs do.
+ */
+pfc_code pfc_session_store(pfc_db *db, const char *actor, int64_t project_id,
+                           const pfc_session *session, bool *repeated, pfc_err *err) PFC_MUSTCHECK;
+
+typedef struct pfc_session_row {
+    int64_t number;
+    const char *id, *branch, *anchor, *base;
+    int64_t anchor_id, base_id; /* commits */
+    const char *machine_class, *machine;
+    double started_at, finished_at, budget_s, spent_s;
+    int64_t blocks;
+    const char *note; /* NULL: none */
+} pfc_session_row;
+PFC_ROWS(pfc_session_rows, pfc_session_row);
+
+typedef struct pfc_session_commit_row {
+    const char *session, *commit, *status, *reason, *same_as; /* reason, same_as: NULL: none */
+    int64_t commit_id, same_as_id;
+    double needs_s; /* NAN: not known */
+    /* As of the last judging (report.h); verdict NULL: not judged yet. */
+    const char *verdict, *worst_json;
+    double within, open_s;
+} pfc_session_commit_row;
+PFC_ROWS(pfc_session_commit_rows, pfc_session_commit_row);
+
+/** Newest first, with the commits of all of them, by session and then in the order of history. page.limit at most
+ *  PFC_SESSIONS_PAGE_MAX. Clear both with pfc_rows_clear. */
+pfc_code pfc_sessions_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_session_rows *out,
+                           pfc_session_commit_rows *commits, pfc_err *err) PFC_MUSTCHECK;
+/** One, by its id of 32 digits; PFC_ENOTFOUND: "no such session". */
+pfc_code pfc_session_load(pfc_tx *tx, int64_t project_id, const char *id, pfc_session_rows *out,
+                          pfc_session_commit_rows *commits, pfc_err *err) PFC_MUSTCHECK;
+
+#endif
