@@ -20,6 +20,7 @@
 #include "cli/detect/series_read.h"
 #include "core/base/buf.h"
 #include "core/base/fs.h"
+#include "core/changepoint/changepoint.h"
 
 enum { HEAD_BYTES = 256 * 1024 };
 

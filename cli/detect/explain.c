@@ -5,6 +5,7 @@
 
 #include "cli/detect/show.h"
 #include "core/base/buf.h"
+#include "core/changepoint/changepoint.h"
 
 #define ANYTHING_ALPHA 0.5   /* a detector that believes nearly anything */
 #define ANYTHING_REL   1e-9  /* ... and has no floor */

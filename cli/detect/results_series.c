@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/buf.h"
+#include "core/changepoint/changepoint.h"
 #include "core/git/repo.h"
 
 /* One run. */

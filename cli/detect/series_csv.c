@@ -10,6 +10,7 @@
 
 #include "cli/detect/series_read.h"
 #include "core/base/parse.h"
+#include "core/changepoint/changepoint.h"
 #include "core/import/import.h"
 
 typedef struct column {

@@ -8,6 +8,7 @@
 
 #include "cli/detect/series_read.h"
 #include "core/base/parse.h"
+#include "core/changepoint/changepoint.h"
 
 typedef struct cursor {
     const char *text;

@@ -11,6 +11,7 @@
 #define PFC_CLI_DETECT_SERIES_READ_H
 
 #include "core/base/direction.h"
+#include "core/changepoint/changepoint.h"
 #include "core/stats/stats.h"
 
 #define PFC_SERIES_MAX_TEXT  (256u * 1024 * 1024) /* bytes of one series, or of a CSV file */

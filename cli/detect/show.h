@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/detect/series_read.h"
+#include "core/changepoint/changepoint.h"
 #include "core/stats/stats.h"
 
 typedef struct pfc_reason {

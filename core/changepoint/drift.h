@@ -6,6 +6,7 @@
 #ifndef PFC_CORE_CHANGEPOINT_DRIFT_H
 #define PFC_CORE_CHANGEPOINT_DRIFT_H
 
+#include "core/changepoint/changepoint.h"
 #include "core/stats/stats.h"
 
 #define PFC_DRIFT_MIN_POINTS 30 /* fewer show no drift */

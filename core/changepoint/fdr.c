@@ -1,13 +1,11 @@
-/*
- * Benjamini & Hochberg, J. R. Statist. Soc. B 57(1), 1995: the step-up rule, across series. LORD++ (see
- * the header) over time.
- */
+/* Which changes are clear enough for an alert, and LORD++ (see the header) over time. */
 #include "core/changepoint/fdr.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/changepoint/changepoint.h"
 #include "core/stats/dist.h"
 #include "core/stats/sort.h"
 
@@ -22,24 +20,6 @@
 #define UNKNOWN           1.64 /* standard errors of a correlation that cannot be ruled out */
 #define ALIKE_MOST        0.6
 #define INTERVAL          1.96 /* standard errors to each side, of rel_low..rel_high */
-
-void pfc_stats_fdr(const double *p, size_t n, double q, bool *keep)
-{
-    if (n == 0)
-        return;
-    double *sorted = pfc_stats_copy(p, n);
-    pfc_stats_sort(sorted, n);
-    double cut = -1.0;
-    for (size_t i = n; i-- > 0;) {
-        if (sorted[i] <= q * (double)(i + 1) / (double)n) {
-            cut = sorted[i];
-            break;
-        }
-    }
-    for (size_t i = 0; i < n; i++)
-        keep[i] = p[i] <= cut;
-    free(sorted);
-}
 
 /* As the detector saw it: jump over its standard error. */
 static double clearness(const pfc_change *c)

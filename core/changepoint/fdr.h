@@ -5,6 +5,7 @@
 #ifndef PFC_CORE_CHANGEPOINT_FDR_H
 #define PFC_CORE_CHANGEPOINT_FDR_H
 
+#include "core/changepoint/changepoint.h"
 #include "core/stats/stats.h"
 
 #define PFC_ALERT_FDR 0.05 /* share of mistaken alerts, at one place and over time */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/changepoint/changepoint.h"
 #include "core/stats/stats.h"
 
 typedef struct keyed {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/changepoint/changepoint.h"
 #include "core/stats/stats.h"
 
 #define GATE          0.5 /* of the watched points' distance: beyond it, others are like them */

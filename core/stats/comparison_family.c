@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/stats/sort.h"
+
 typedef struct ranked {
     double p;
     size_t at;
@@ -16,6 +18,25 @@ static int by_p(const void *a, const void *b)
     if (x->p != y->p)
         return x->p < y->p ? -1 : 1;
     return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Benjamini & Hochberg, J. R. Statist. Soc. B 57(1), 1995: the step-up rule. */
+void pfc_stats_fdr(const double *p, size_t n, double q, bool *keep)
+{
+    if (n == 0)
+        return;
+    double *sorted = pfc_stats_copy(p, n);
+    pfc_stats_sort(sorted, n);
+    double cut = -1.0;
+    for (size_t i = n; i-- > 0;) {
+        if (sorted[i] <= q * (double)(i + 1) / (double)n) {
+            cut = sorted[i];
+            break;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        keep[i] = p[i] <= cut;
+    free(sorted);
 }
 
 void pfc_stats_fdr_adjust(const double *p, size_t n, double *adjusted)

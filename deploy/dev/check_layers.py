@@ -17,7 +17,11 @@ ALLOWED = {
     "core/http": ["core/base"],
     "core/git": ["core/base", "core/wire"],
     "core/stats": ["core/base"],
-    "core/analysis": ["core/base", "core/stats"],
+    "core/changepoint": ["core/base", "core/stats"],
+    "core/blocks": ["core/base", "core/stats"],
+    "core/bisect": ["core/base", "core/stats"],
+    "core/suspects": ["core/base", "core/stats"],
+    "core/queue": ["core/base", "core/stats"],
     "core/wire": ["core/base", "core/stats"],
     "core/forge": ["core/base", "core/http", "core/wire", "core/stats"],
     "core/import": ["core/base", "core/stats", "core/wire"],
@@ -53,7 +57,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 # A header for one instruction set is compiled as the files that include it are.
 ISA_HEADERS = {"avx2.h": ["-mavx2", "-mfma"], "avx512.h": ["-mavx512f", "-mfma"]}
 # Programs of made repositories, which studies measure: nothing of the product is in them.
-APART = ("bench/studies",)
+APART = ("bench/studies/night",)
 TOPS = ("core", "kernels", "server", "runner", "bench", "cli", "schema", "tests")
 
 

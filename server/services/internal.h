@@ -5,6 +5,7 @@
 #define PFC_SERVER_SERVICES_INTERNAL_H
 
 #include "core/base/parse.h"
+#include "core/changepoint/changepoint.h"
 #include "core/wire/fingerprint.h"
 #include "server/services/services.h"
 

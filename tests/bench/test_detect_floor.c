@@ -6,6 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "bench/studies/changepoint/score.h"
+#include "core/changepoint/changepoint.h"
 
 static pfc_corpus corpus;
 static pfc_answer *answers;

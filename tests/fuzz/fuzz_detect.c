@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/changepoint/changepoint.h"
 #include "core/stats/stats.h"
 
 #include "tests/fuzz/fuzz.h"

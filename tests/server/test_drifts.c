@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "core/changepoint/changepoint.h"
 #include "server/services/detect/flaps.h"
 #include "server/services/internal.h"
 

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
 #include "server/services/internal.h"
 

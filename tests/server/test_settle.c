@@ -6,6 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
+#include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
 #include "core/changepoint/power.h"
 #include "server/services/internal.h"

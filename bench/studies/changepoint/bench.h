@@ -4,6 +4,7 @@
 
 #include "bench/studies/changepoint/corpus.h"
 #include "bench/studies/changepoint/score.h"
+#include "core/changepoint/changepoint.h"
 
 /** Time of this process alone: other jobs on the machine do not count. */
 int64_t pfc_bench_cpu_ns(void);

@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "core/base/fs.h"
+#include "core/changepoint/changepoint.h"
 
 static double number_or_nan(const json_t *value)
 {

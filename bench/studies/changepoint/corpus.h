@@ -5,6 +5,7 @@
 #ifndef PFC_BENCH_STUDIES_CHANGEPOINT_CORPUS_H
 #define PFC_BENCH_STUDIES_CHANGEPOINT_CORPUS_H
 
+#include "core/changepoint/changepoint.h"
 #include "core/stats/stats.h"
 
 #define PFC_CORPUS_MAX_BYTES (64 << 20) /* of one file */

@@ -19,6 +19,7 @@
 
 #include "bench/studies/changepoint/bench.h"
 #include "core/base/parse.h"
+#include "core/changepoint/changepoint.h"
 
 #define ROUNDS 3 /* the fastest of these is the speed */
 

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
 #include "server/services/alerts/machine_shift.h"
 #include "server/services/alerts/group_summary.h"

@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
 #include "core/changepoint/power.h"
 #include "server/services/detect/flaps.h"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
 #include "server/services/internal.h"
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/changepoint/changepoint.h"
 #include "server/services/internal.h"
 
 #define STRIDE 256

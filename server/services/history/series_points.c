@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/changepoint/changepoint.h"
 #include "server/services/sessions/anchored.h"
 #include "server/services/internal.h"
 

@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "core/changepoint/changepoint.h"
 #include "core/stats/stats.h"
 
 #define SERIES_MAX 1200

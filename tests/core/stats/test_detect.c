@@ -2,6 +2,7 @@
 #include <float.h>
 #include <stdlib.h>
 
+#include "core/changepoint/changepoint.h"
 #include "tests/core/stats/series.h"
 
 Test(detect, finds_a_step_at_its_place)

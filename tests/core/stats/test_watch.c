@@ -5,6 +5,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
+#include "core/changepoint/changepoint.h"
 #include "core/stats/stats.h"
 
 #define N 100
