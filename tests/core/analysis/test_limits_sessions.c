@@ -194,6 +194,61 @@ Test(limits_sessions, a_budget_that_is_met_exactly_is_spent)
     }
 }
 
+/* Seconds are asked for boundaries of builds from the first on that are measured and open; of no other. */
+Test(limits_sessions, only_open_boundaries_need_further_seconds)
+{
+    const pfc_design_opts opts = { .builds = 5, .first = 2, .seed = 1 };
+    pfc_design *d = NULL;
+    pfc_design_block block;
+    pfc_err err = { 0 };
+    pfc_rng rng;
+
+    pfc_rng_seed(&rng, 1);
+    cr_assert(eq(int, pfc_design_new(&opts, &d, NULL), PFC_OK));
+    cr_assert(eq(int, pfc_design_tell(d, 0, &(pfc_visit){ .value = 1 }, &err), PFC_EINVAL));
+    cr_assert(pfc_design_wants(d, 0), "a series that is not known is wanted");
+    cr_assert(eq(sz, pfc_design_series(d, false), 0));
+    for (int k = 0; k < 4 && pfc_design_next(d, &block); k++) {
+        for (uint32_t i = 0; i < block.len; i++) {
+            const pfc_visit v = { (uint32_t)block.builds[i], block.number, i,
+                                  exp(0.05 * pfc_rng_normal(&rng)) };
+
+            cr_assert(eq(int, pfc_design_tell(d, 0, &v, NULL), PFC_OK));
+            pfc_design_spent(d, block.builds[i], 3);
+        }
+    }
+    for (size_t b = 0; b < 7; b++) {
+        const double s = pfc_design_needs_s(d, b);
+
+        cr_assert(eq(int, s > 0, b >= 2 && b < 5), "%zu: %g", b, s);
+        /* Whole rounds of two visits of each build, three seconds a visit. */
+        cr_assert(isinf(s) || fmod(s + 1e-9, 12) < 1e-6, "%g", s);
+    }
+    cr_assert(
+        eq(int, pfc_design_tell(d, 0, &(pfc_visit){ .build = 5, .value = 1 }, &err), PFC_EINVAL));
+    cr_assert(
+        eq(int, pfc_design_tell(d, 1, &(pfc_visit){ .build = 4, .value = 1 }, &err), PFC_EINVAL));
+    cr_assert(
+        eq(int, pfc_design_tell(d, 0, &(pfc_visit){ .build = 4, .value = 0 }, &err), PFC_EINVAL));
+    cr_assert(eq(str, (char *)err.field, "value"));
+    /* A build that is left out has no boundary, and its visits are not counted any longer. */
+    const size_t before = d->series[0].len;
+
+    pfc_design_drop(d, 5);
+    cr_assert(eq(sz, d->series[0].len, before));
+    pfc_design_drop(d, 3);
+    cr_assert(eq(sz, d->series[0].len, before - before / 5));
+    cr_assert(eq(dbl, pfc_design_needs_s(d, 3), 0));
+    cr_assert(eq(int, pfc_design_tell(d, 0, &(pfc_visit){ .build = 3, .value = 1 }, &err), PFC_OK));
+    cr_assert(eq(sz, d->series[0].len, before - before / 5));
+    /* Series that cannot be judged are forgotten; one that is not known is none. */
+    pfc_design_forget(d, 1);
+    cr_assert(eq(sz, d->series[0].len, before - before / 5));
+    pfc_design_forget(d, 0);
+    cr_assert(eq(sz, d->series[0].len, 0));
+    pfc_design_free(d);
+}
+
 /* Groups of at most eight that each hold the link; eight builds are one group. */
 Test(limits_sessions, builds_are_dealt_to_groups_of_eight)
 {

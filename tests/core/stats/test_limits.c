@@ -137,6 +137,48 @@ Test(limits, values_are_finite_and_where_they_are_compared_above_zero)
     }
 }
 
+Test(limits, pairs_have_as_many_values_a_side)
+{
+    static const double x[] = { 1, 2, 3, 4 };
+    const pfc_compare_opts paired = { .paired = true };
+
+    for (size_t n = 3; n <= 4; n++) {
+        pfc_compare_result r;
+        pfc_err err = { 0 };
+
+        check_refused(pfc_stats_compare(x, n, x, 3, &paired, &r, &err), &err, n == 3, "paired");
+        check_refused(pfc_stats_compare(x, 3, x, n, &paired, &r, &err), &err, n == 3, "paired");
+    }
+}
+
+/* Ascending, equal times as they came; a series in order, or with an unknown time, stays as it is. */
+Test(limits, the_order_of_a_series_is_that_of_its_times)
+{
+    static const struct {
+        double t[4];
+        bool moved;
+        size_t order[4];
+    } rows[] = { { { 4, 3, 2, 1 }, true, { 3, 2, 1, 0 } },
+                 { { 2, 1, 2, 1 }, true, { 1, 3, 0, 2 } },
+                 { { 1, 2, 4, 3 }, true, { 0, 1, 3, 2 } },
+                 { { 2, 1, 3, 4 }, true, { 1, 0, 2, 3 } },
+                 { { 1, 1, 2, 2 }, false, { 0, 1, 2, 3 } },
+                 { { 3, 2, 1, (double)NAN }, false, { 0, 1, 2, 3 } },
+                 { { (double)INFINITY, 2, 1, 0 }, false, { 0, 1, 2, 3 } } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_point points[4] = { { 0 } };
+        size_t order[4];
+
+        for (size_t k = 0; k < 4; k++)
+            points[k].t = rows[i].t[k];
+        cr_assert(eq(int, pfc_stats_series_order(points, 4, order), rows[i].moved), "row %zu", i);
+        for (size_t k = 0; k < 4; k++)
+            cr_assert(eq(sz, order[k], rows[i].order[k]), "row %zu", i);
+    }
+    cr_assert(not(pfc_stats_series_order(NULL, 0, NULL)));
+}
+
 /* A sample of one value tells its value and nothing else. */
 Test(limits, one_value_has_a_median_and_no_spread)
 {

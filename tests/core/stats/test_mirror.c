@@ -342,6 +342,53 @@ Test(mirror, rounds_prefer_no_side_and_no_direction)
     }
 }
 
+/* A machine that changes its speed by 5 to 12 %: the normal test is blind, the order decides. What it tells lies on
+ * the side of the estimate, up to the shift next to zero that one of the two other tests does not exclude. */
+Test(mirror, a_difference_told_by_the_order_excludes_zero_on_its_own_side)
+{
+    size_t decided = 0;
+    pfc_rng rng;
+
+    pfc_rng_seed(&rng, 29);
+    for (int i = 0; i < 12; i++) {
+        const double shift = i % 2 ? 0.03 : -0.03;
+        pfc_round rounds[24];
+        pfc_turns_result r;
+        double level = 0, d[24];
+
+        for (size_t k = 0; k < 24; k++) {
+            const bool first = pfc_rng_below(&rng, 2);
+
+            d[k] = 0;
+            for (size_t j = 0; j < PFC_ROUND_VISITS; j++) {
+                if (pfc_rng_double(&rng) < 0.3)
+                    level = level > 0 ? 0 : 0.05 + 0.07 * pfc_rng_double(&rng);
+                rounds[k].to[j] = (j == 1 || j == 2) != first;
+                rounds[k].gap[j] = 1;
+                rounds[k].y[j] =
+                    level + 0.006 * pfc_rng_normal(&rng) + (rounds[k].to[j] ? shift : 0);
+                d[k] += (rounds[k].to[j] ? 0.5 : -0.5) * rounds[k].y[j];
+            }
+        }
+        cr_assert(eq(int, pfc_rounds_judge(rounds, 24, NULL, &r, NULL), PFC_OK));
+        cr_assert(r.cmp.rel_low <= r.cmp.rel_change && r.cmp.rel_change <= r.cmp.rel_high);
+        if (r.cmp.verdict != PFC_VERDICT_DIFFERENT)
+            continue;
+        const double end = shift > 0 ? r.cmp.rel_low : -r.cmp.rel_high;
+
+        decided += !near_to(r.cmp.rel_change, expm1(pfc_stats_mean(d, 24)), 1e-9);
+        cr_assert(end > 0 && end < 0.03, "%g", end);
+        cr_assert(eq(sz, r.more, 0));
+        /* Half-way to zero is excluded. */
+        const double inside = log1p(shift > 0 ? r.cmp.rel_low : r.cmp.rel_high) / 2;
+
+        if (!near_to(r.cmp.rel_change, expm1(pfc_stats_mean(d, 24)), 1e-9))
+            cr_assert(pfc_oriented_p(rounds, 24, inside) < 0.005 ||
+                      pfc_seq_symmetric_p(d, 24, inside) < 0.01 / 6);
+    }
+    cr_assert(ge(sz, decided, 4), "%zu", decided);
+}
+
 /* ---- series ---- */
 
 #define N 70
