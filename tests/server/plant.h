@@ -17,7 +17,8 @@ typedef struct planted {
 
 /** An alert of the project about the benchmark's series, which is there; returns its id. */
 int64_t plant_alert(const char *url, int64_t project, const planted *alert);
-/** Project "p" with commits 1..commits and one run at commit 1 of time_ns of "gemm/a" and "gemm/b". */
+/** Project "p" with commits 1..commits and one run at commit 1 of time_ns of "gemm/a" and
+ * "gemm/b". */
 int64_t plant_project(pfc_db *db, unsigned commits);
 /** A second project of that name with its own commits and series of the same names. */
 int64_t plant_other(pfc_db *db, const char *name, unsigned commits);

@@ -1,4 +1,5 @@
-/* Steps where the toolchain or the harness changed accuse no commit; those where nothing did, do. */
+/* Steps where the toolchain or the harness changed accuse no commit; those where nothing did,
+ * do. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -75,7 +75,8 @@ static int64_t series_of(const char *url, const char *benchmark)
                         benchmark);
 }
 
-/* Two per cent for the worse over four weeks of the last half year; no less, and not for the better. */
+/* Two per cent for the worse over four weeks of the last half year; no less, and not for the
+ * better. */
 Test(drifts, are_alerted_where_the_series_became_worse_by_enough_for_long_enough)
 {
     static const drifting rows[] = {

@@ -1,4 +1,5 @@
-/* Which changes belong together, and which stored change a new one is: ranges at and beyond their ends. */
+/* Which changes belong together, and which stored change a new one is: ranges at and beyond
+ * their ends. */
 #include <stdlib.h>
 
 #include <criterion/criterion.h>
@@ -37,7 +38,8 @@ Test(clusters, changes_with_a_commit_in_common_are_one_and_neighbours_are_not)
         /* All of a cluster: the third meets the first and second, but not what they share. */
         { { { 5, 4, 6 }, { 6, 6, 8 }, { 4, 3, 5 } }, 3, 2, { 0, 0, 1 } },
         { { { 6, 4, 6 }, { 4, 2, 4 }, { 6, 5, 7 } }, 3, 2, { 0, 0, 1 } },
-        /* What may be of two goes to the nearer one, from below and from above; a tie to the first. */
+        /* What may be of two goes to the nearer one, from below and from above; a tie to the
+         * first. */
         { { { 10, 10, 10 }, { 20, 20, 20 }, { 14, 9, 21 } }, 3, 2, { 0, 1, 0 } },
         { { { 10, 10, 10 }, { 20, 20, 20 }, { 16, 9, 21 } }, 3, 2, { 0, 1, 1 } },
         { { { 10, 10, 10 }, { 20, 20, 20 }, { 15, 9, 21 } }, 3, 2, { 0, 1, 0 } },

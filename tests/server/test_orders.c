@@ -150,7 +150,8 @@ Test(orders, that_differ_in_anything_are_two_and_those_that_do_not_are_one)
     pfc_db_close(db);
 }
 
-/* What the server does for itself is no runner's and nobody's to cancel; what has ended stays as it is. */
+/* What the server does for itself is no runner's and nobody's to cancel; what has ended stays as
+ * it is. */
 Test(orders, only_what_waits_or_runs_for_a_runner_is_cancelled)
 {
     static const char *const ended[] = { "done", "failed" };

@@ -93,7 +93,8 @@ Test(searches, are_refused_where_no_commit_of_the_line_can_be_the_answer)
                    " s.benchmark_id AND b.name = 'gemm/b'");
     cr_expect(eq(int, start(db, p, &order, true, &none, &err), PFC_OK), "%s", err.msg);
     order.benchmark = "gemm/a";
-    /* As many commits as there may be, and one more: the last one lies that far from the good one. */
+    /* As many commits as there may be, and one more: the last one lies that far from the good
+     * one. */
     plant_sql(url, "UPDATE branch_commits SET position = NULL WHERE position > 9");
     plant_sql(url,
               "UPDATE branch_commits SET position = 10001 WHERE position = 9 AND project_id ="

@@ -125,7 +125,8 @@ Test(tokens, are_made_at_their_limits_and_not_beyond)
     pfc_db_close(db);
 }
 
-/* Only what works is replaced, by one like it; the old one ends after the overlap, or at its own end. */
+/* Only what works is replaced, by one like it; the old one ends after the overlap, or at its own
+ * end. */
 Test(tokens, one_is_replaced_by_its_like_while_it_works)
 {
     static const struct {

@@ -326,7 +326,8 @@ Test(answers, a_type_has_the_weight_of_the_range_that_says_most)
                   rows[i].header);
 }
 
-/* The wait after a refusal is what a whole request takes to fill: less than a second's part of it. */
+/* The wait after a refusal is what a whole request takes to fill: less than a second's part of
+ * it. */
 Test(answers, a_limited_client_is_told_how_long_it_has_to_wait)
 {
     httpd_limits *limits = httpd_limits_new();
