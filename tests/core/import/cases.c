@@ -145,6 +145,9 @@ import_cases cases_load(const char *file)
         } else {
             cr_assert(strcmp(line, "@want") == 0, "%s: '%s'", file, line);
             c->want = section(&at, false, &n);
+            while (n > 1 && c->want[n - 1] == '\n' &&
+                   c->want[n - 2] == '\n') /* blank lines behind */
+                c->want[--n] = '\0';
         }
         free(line);
     }

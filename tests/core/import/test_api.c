@@ -319,3 +319,26 @@ Test(api, nvbench_takes_128_cells_of_a_row)
         free(title);
     }
 }
+
+/* What is remembered of a row has 208 bytes: longer ones, in every place of the table. */
+Test(api, ncu_reads_names_longer_than_what_is_remembered_of_a_row)
+{
+    char section[151];
+    pfc_import_result r = { 0 };
+    pfc_err err = { 0 };
+    pfc_buf buf;
+
+    memset(section, 's', sizeof(section) - 1);
+    section[150] = '\0';
+    pfc_buf_init(&buf, 16u << 20);
+    pfc_buf_puts(&buf, "ID,Kernel Name,Section Name,Metric Name,Metric Unit,Metric Value\n");
+    for (int i = 0; i < 15000; i++)
+        pfc_buf_printf(&buf, "0,%0150d,%s,Duration,us,%d\n", i, section, i);
+    cr_assert(eq(int, pfc_import_read(NULL, pfc_buf_text(&buf), buf.len, &r, &err), PFC_OK), "%s",
+              err.msg);
+    cr_assert(eq(sz, r.runs[0]->measurements_len, 15000));
+    for (int i = 0; i < 15000; i++)
+        cr_assert(eq(dbl, r.runs[0]->measurements[i].samples[0], 1e3 * i));
+    pfc_import_result_clear(&r);
+    pfc_buf_clear(&buf);
+}

@@ -77,6 +77,9 @@ Test(text, a_number_is_read_with_the_separators_of_every_country)
                  { "9007199254740994", 0x1p53 + 2 },
                  { "900719925474099.25", 900719925474099.25 },
                  { "90071992547409.9325", 90071992547409.9325 },
+                 { "44667375401.9253276", 44667375401.9253276 }, /* two roundings would miss it */
+                 { "74952218996405.3685", 74952218996405.3685 }, /* two roundings would miss it */
+                 { "8.40822083482316245", 8.40822083482316245 }, /* two roundings would miss it */
                  { "123456789012345678", 123456789012345678.0 },
                  { "1234567890123456789", 1234567890123456789.0 },
                  { "18446744073709551617", 18446744073709551617.0 },
@@ -399,9 +402,10 @@ Test(csv, the_delimiter_is_what_the_line_has_most_of)
 }
 
 /* Rows of a text, cells apart by "|", rows by "\n" with their line's number before them. */
-static char *rows_of(const char *text, char delimiter)
+static char *rows_of(const char *text, char delimiter, bool at_start)
 {
-    const pfc_span s = span(text);
+    const pfc_span s =
+        at_start ? (pfc_span){ guard_start(&page, text, strlen(text)), strlen(text) } : span(text);
     bool more = false;
     pfc_err err = { 0 };
     pfc_code code;
@@ -433,6 +437,8 @@ Test(csv, rows_are_cut_at_delimiters_and_lines_outside_of_quotes)
                  { "a\rb,c\r", ',', "1:a\rb|c\n" },
                  { "\n\r\na\n\nb\n", ',', "3:a\n5:b\n" },
                  { ",\n,,", ',', "1:|\n2:||\n" },
+                 { ",\"a\"", ',', "1:|a\n" },
+                 { ",\"a\",\n,\"b\"", ',', "1:|a|\n2:|b\n" },
                  { "a, \"b\" ,c", ',', "1:a|b|c\n" },
                  { "\"a,b\";c", ';', "1:a,b|c\n" },
                  { "\"a\"\"b\",\"\"\"\",\"\"", ',', "1:a\"b|\"|\n" },
@@ -452,10 +458,11 @@ Test(csv, rows_are_cut_at_delimiters_and_lines_outside_of_quotes)
                  { "\"a\"\"", ',', "line 1: a quoted cell has no end" },
                  { "a\t\"b\tc\"", '\t', "1:a|b\tc\n" } };
 
-    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
-        char *got = rows_of(rows[i].text, rows[i].delimiter);
+    for (size_t i = 0; i < 2 * PFC_ARRAY_LEN(rows); i++) {
+        const char *text = rows[i / 2].text;
+        char *got = rows_of(text, rows[i / 2].delimiter, i % 2);
 
-        cr_expect(eq(str, got, (char *)rows[i].want), "%s", rows[i].text);
+        cr_expect(eq(str, got, (char *)rows[i / 2].want), "%s", text);
         free(got);
     }
 }
@@ -517,4 +524,27 @@ Test(csv, a_header_may_have_a_byte_order_mark_and_must_be_there)
     cr_expect(eq(int, pfc_csv_header(&csv, &err), PFC_EINVAL));
     cr_expect(eq(str, err.msg, "want a line with the columns' names, got nothing"));
     pfc_csv_clear(&csv);
+}
+
+/* Of one column a value that is called like it is a value. */
+Test(csv, a_header_comes_again_only_where_there_are_two_columns)
+{
+    static const struct {
+        const char *text;
+        size_t rows;
+    } rows[] = { { "a\na\nb\n", 2 }, { "a,b\na,b\nb,a\n", 1 }, { "a,b\na,bb\na,b,c\na\n", 3 } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        const pfc_span s = span(rows[i].text);
+        size_t n = 0;
+        bool more = false;
+        pfc_csv csv;
+
+        pfc_csv_init(&csv, s.text, s.len, 1, ',');
+        cr_assert(eq(int, pfc_csv_header(&csv, NULL), PFC_OK));
+        while (pfc_csv_row(&csv, &more, NULL) == PFC_OK && more)
+            n++;
+        cr_expect(eq(sz, n, rows[i].rows), "%s", rows[i].text);
+        pfc_csv_clear(&csv);
+    }
 }
