@@ -86,6 +86,38 @@ Test(capacity, the_smallest_tiles_decide_what_fits)
     }
 }
 
+/* 64 x 64 x 16 of int8: tiles of 16, 32 and 64 rows and columns, in two orders of the loops each. Two
+   buffers of 16 bytes for each row and column, two sums of 4 bytes for each element. */
+Test(capacity, all_tiles_that_fit_are_looked_at)
+{
+    static const struct {
+        uint64_t sram, acc;
+        size_t choices;
+    } rows[] = {
+        { 1 << 20, 32768, 16 }, /* nine sizes, of whose 18 orders the best 16 are kept */
+        { 1 << 20, 4096, 6 },   /* up to 512 elements: 16 x 16, 16 x 32, 32 x 16 */
+        { 1 << 20, 4095, 2 },   { 1 << 20, 2048, 2 }, { 1 << 20, 2047, 0 },
+        { 2048, 32768, 8 }, /* up to 64 rows and columns together */
+        { 2047, 32768, 6 },     { 1024, 32768, 2 },   { 1023, 32768, 0 },
+    };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_accel_gemm_tiles tiles[PFC_ACCEL_TILE_CHOICES];
+        pfc_accel_chip chip = roomy();
+        size_t len;
+
+        chip.sram_bytes = rows[i].sram;
+        chip.acc_bytes = rows[i].acc;
+        len = pfc_accel_gemm_tiles_choose(&chip, PFC_ACCEL_INT8, 64, 64, 16, tiles);
+        cr_assert(eq(sz, len, rows[i].choices), "row %zu", i);
+        for (size_t t = 0; t < len; t++) {
+            cr_assert(le(u64, 32 * (tiles[t].m + tiles[t].n), rows[i].sram), "row %zu", i);
+            cr_assert(le(u64, 8 * tiles[t].m * tiles[t].n, rows[i].acc), "row %zu", i);
+            cr_assert(eq(u64, tiles[t].k, 16));
+        }
+    }
+}
+
 /* With a byte less than whole tiles need, keys are halved first, then queries. */
 Test(capacity, attention_takes_the_largest_tiles_that_fit)
 {
@@ -138,6 +170,27 @@ Test(capacity, norms_take_the_largest_tiles_that_fit)
         chip.sram_bytes = rows[i].sram;
         cr_assert(eq(int, compile(&problem, &chip, &program), PFC_OK), "%s", err.msg);
         cr_assert(eq(u64, program->sram_used, rows[i].used), "row %zu", i);
+        pfc_accel_program_free(program);
+    }
+}
+
+/* A sixteenth of the rows, rounded up, when that is more than 4096 bytes for each engine. */
+Test(capacity, norms_take_a_sixteenth_of_their_rows)
+{
+    static const struct {
+        int64_t rows;
+        uint64_t tile; /* rows of one of the four */
+    } rows[] = { { 512, 32 }, { 513, 33 }, { 640, 40 }, { 641, 41 }, { 31, 31 } };
+    const pfc_accel_chip chip = roomy();
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        const pfc_accel_problem problem = { PFC_ACCEL_SOFTMAX,
+                                            PFC_ACCEL_F32,
+                                            { rows[i].rows, 64 } };
+        pfc_accel_program *program = NULL;
+
+        cr_assert(eq(int, compile(&problem, &chip, &program), PFC_OK), "%s", err.msg);
+        cr_assert(eq(u64, program->sram_used, 4 * 256 * rows[i].tile), "row %zu", i);
         pfc_accel_program_free(program);
     }
 }
