@@ -152,7 +152,8 @@ class Program(unittest.TestCase):
                            env={"PERFCI_URL": server.url, "PERFCI_TOKEN": "pfc_env"})
         self.expect(done, 0)
         self.assertEqual(server.calls[1][1], "Bearer pfc_x")
-        done = self.run_it("--work", self.work, "--once", env={"PERFCI_URL": server.url, "PERFCI_TOKEN_FILE": self.token})
+        done = self.run_it("--work", self.work, "--once",
+                           env={"PERFCI_URL": server.url, "PERFCI_TOKEN_FILE": self.token})
         self.expect(done, 0)
         self.assertEqual(server.calls[2][1], "Bearer pfc_x")
 
@@ -204,7 +205,8 @@ class Program(unittest.TestCase):
             path = os.path.join(self.work, "spool", folder)
             os.makedirs(path, exist_ok=True)
             for i in range(count):
-                with open(os.path.join(path, f"00000000000{i}.000000000-{i:032x}-000.json"), "w", encoding="utf-8") as f:
+                name = f"00000000000{i}.000000000-{i:032x}-000.json"
+                with open(os.path.join(path, name), "w", encoding="utf-8") as f:
                     f.write("{}")
         done = self.expect(self.run_it("--work", self.work, "--resend"), 0)
         self.assertEqual(done.stdout, "3 documents of the last 24 hours are sent again; 2 wait, 1 were rejected\n")
