@@ -121,6 +121,20 @@ Test(limits_blocks, visits_have_their_limits)
     }
 }
 
+Test(limits_blocks, a_session_has_at_most_a_hundred_thousand_visits)
+{
+    const pfc_blocks_opts opts = { .builds = 8, .exact = true };
+    pfc_visit *visits = pfc_calloc(PFC_BLOCKS_MAX_VISITS, sizeof *visits);
+    pfc_blocks_fit fit;
+
+    for (uint32_t i = 0; i < PFC_BLOCKS_MAX_VISITS; i++)
+        visits[i] = (pfc_visit){ i % 8, i / 8, i % 8, 1 + i % 8 };
+    cr_assert(eq(int, pfc_blocks_judge(visits, PFC_BLOCKS_MAX_VISITS, &opts, &fit, NULL), PFC_OK));
+    cr_assert(eq(sz, fit.levels[7].visits, PFC_BLOCKS_MAX_VISITS / 8));
+    pfc_blocks_fit_clear(&fit);
+    free(visits);
+}
+
 /* ---- without noise ---- */
 
 Test(limits_blocks, exact_builds_by_hand)
@@ -274,6 +288,66 @@ Test(limits_blocks, looks_put_their_tests_together)
         pfc_orders_free(orders);
         pfc_twoway_clear(&fit);
     }
+}
+
+/* A stretch of two boundaries and more is tested at its clearest step if that has a p of 0.2 at most; it is told if
+ * p times the boundaries is alpha at most, and each part is tested then at twice the p. */
+Test(limits_blocks, stretches_are_divided_at_their_clearest_step)
+{
+    static const double level[] = { 0, 0, 0.03, 0.03, 0.03, 0.03 };
+    const pfc_blocks_opts opts = { .builds = 6 };
+    pfc_orders *orders = pfc_orders_new();
+    static session s;
+    pfc_spot *spots;
+    double whole, right;
+
+    measure(&s, level, 6, 8, 0.008);
+    cr_assert(eq(int, pfc_spots_sort(s.visits, s.n, &opts, &spots, NULL), PFC_OK));
+    pfc_orders_take(orders, spots, s.n);
+    whole = pfc_orders_p(orders, 0, 5, 2);
+    right = pfc_orders_p(orders, 2, 5, 4);
+    for (int k = 0; k < 8; k++) {
+        pfc_look looks[5];
+        double alpha = 0.01;
+
+        for (size_t i = 0; i < 5; i++)
+            looks[i] = (pfc_look){ .from = i,
+                                   .to = i + 1,
+                                   .step = { .p = 0.9, .place_low = i, .place_high = i } };
+        looks[1].step.p = k == 1 ? 0.2000001 : 0.2;
+        looks[3].step.p = k == 2 ? 0.19 : 0.205;
+        looks[3].step.chosen = k == 3; /* chosen goes before clear, but is not clear enough */
+        looks[4].gap = k == 4;
+        looks[0].gap = k == 5;
+        alpha = k == 6 ? 5 * whole * 0.999 : k == 7 ? 5 * whole * 1.001 : alpha;
+        pfc_stretches_divide(orders, looks, 0, 5, alpha);
+        for (size_t i = 0; i < 5 && k != 2; i++)
+            cr_assert(eq(int, looks[i].told, i == 1 && (k == 0 || k == 4 || k == 5 || k == 7)),
+                      "case %d, look %zu: %g", k, i, looks[i].order_p);
+        if (k == 0 || k == 6 || k == 7)
+            cr_assert(epsilon_eq(dbl, looks[1].order_p, whole, 1e-9 * whole));
+        if (k == 1 || k == 3)
+            cr_assert(eq(dbl, looks[1].order_p, 1));
+        if (k == 2)
+            cr_assert(epsilon_eq(dbl, looks[3].order_p, pfc_orders_p(orders, 0, 5, 4), 1e-9));
+    }
+    /* The part behind a step that was told counts its p twice. */
+    pfc_look looks[5];
+
+    for (size_t i = 0; i < 5; i++)
+        looks[i] = (pfc_look){ .from = i,
+                               .to = i + 1,
+                               .step = { .p = i == 1   ? 1e-9
+                                              : i == 3 ? 0.1
+                                                       : 0.9,
+                                         .place_low = i,
+                                         .place_high = i } };
+    pfc_stretches_divide(orders, looks, 0, 5, 0.01);
+    cr_assert(looks[1].told && looks[1].order_p < 0.002);
+    cr_assert(epsilon_eq(dbl, looks[3].order_p, 2 * right, 1e-9));
+    cr_assert(not(looks[3].told));
+    free(spots);
+    pfc_orders_free(orders);
 }
 
 /* Visits between, of other builds, count as gaps; a round with one visit missing is none. */

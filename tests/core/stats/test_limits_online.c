@@ -199,6 +199,33 @@ Test(limits_online, a_change_as_high_as_the_gap_must_outlast_the_states)
     }
 }
 
+/* Two states nearer to each other than two and a half sigma are one: no explanation of the series. */
+Test(limits_online, states_lie_two_and_a_half_sigma_apart)
+{
+    static const double gaps[] = { 2.1, 2.8, 4 };
+
+    for (size_t k = 0; k < 3; k++) {
+        static pfc_point at[MOST];
+        const double moves[4] = { 0.2, 1.7, 1.2, 0.35 };
+        pfc_track track;
+        pfc_fit fit;
+        pfc_rng rng;
+
+        pfc_rng_seed(&rng, 8);
+        for (size_t i = 0; i < 200; i++)
+            at[i] = (pfc_point){ .v = exp(0.01 * pfc_rng_normal(&rng) +
+                                          (i / 10 % 2 ? 0.01 * gaps[k] : 0)) };
+        cr_assert(pfc_track_init(&track, at, 0, 200, &(pfc_detect_opts){ 0 }, NULL, &space));
+        pfc_fit_init(&fit, &track, (pfc_fixed){ 0 }, &space);
+        fit.gap = 0.01 * gaps[k];
+        memcpy(fit.move, moves, sizeof moves);
+        pfc_fit_run(&fit, 0.01);
+        cr_assert(eq(int, isfinite(fit.nll), k > 0), "%g: %g of %g", gaps[k], fit.gap, fit.unit);
+        pfc_fit_clear(&fit);
+        pfc_track_clear(&track);
+    }
+}
+
 /* ---- shares of states ---- */
 
 static made *mixed(size_t n, size_t at, size_t ups_before, size_t ups_after)

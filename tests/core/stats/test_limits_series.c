@@ -150,6 +150,15 @@ Test(limits_series, four_of_five_equal_neighbours_are_no_noise)
 
     cr_assert(t.exact);
     pfc_track_clear(&t);
+    for (size_t equal = 7; equal <= 8; equal++) { /* of ten */
+        double v[11] = { 0 };
+
+        for (size_t i = 1; i < 11; i++)
+            v[i] = v[i - 1] + (i > equal);
+        t = track_of(v, 11, NULL);
+        cr_assert(eq(int, t.exact, equal == 8));
+        pfc_track_clear(&t);
+    }
     t = track_of(three, 6, NULL);
     cr_assert(not(t.exact));
     pfc_track_clear(&t);
