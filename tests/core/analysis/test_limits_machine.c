@@ -170,6 +170,7 @@ typedef struct fleet {
     double exact[SERIES];   /* of a count without noise of the same kernel; NAN: none */
     size_t kinds, machines;
     bool narrow, state, same_code;
+    int64_t before, after; /* points; 0: ten and eight */
 } fleet;
 
 static pfc_shift_point shift_points[4000];
@@ -199,7 +200,8 @@ static pfc_shift judge(const fleet *f)
                                 .kind = kernel % (uint32_t)f->kinds,
                                 .exact = exact,
                                 .suspect = !machine && !exact && f->loss[0][kernel] > 0.02 };
-        for (int64_t at = 1; at <= 18; at++)
+        for (int64_t at = 11 - (f->before ? f->before : 10); at <= 10 + (f->after ? f->after : 8);
+             at++)
             shift_points[c.points_len++] =
                 (pfc_shift_point){ .series = (uint32_t)c.series_len,
                                    .machine = machine,
@@ -251,6 +253,32 @@ Test(limits_machine, a_series_moved_from_three_and_a_half_standard_errors_on)
 
         cr_assert(s.judged == 10 && s.moved == (over ? 7 : 6));
     }
+}
+
+/* Three points before and two after are the fewest of a level, of a count without noise one. */
+Test(limits_machine, a_level_has_at_least_so_many_points)
+{
+    static const struct {
+        int64_t before, after;
+        bool judged;
+    } rows[] = { { 3, 2, true }, { 2, 2, false }, { 3, 1, false } };
+
+    for (size_t i = 0; i < 3; i++) {
+        fleet f = losing(6);
+
+        f.before = rows[i].before;
+        f.after = rows[i].after;
+        cr_assert(eq(sz, judge(&f).judged, rows[i].judged ? 10 : 0));
+        cr_assert(eq(sz, judge(&f).moved, rows[i].judged ? 6 : 0));
+    }
+    /* Counts of the fewest points speak for the machine still. */
+    fleet f = losing(10);
+
+    for (size_t k = 0; k < SERIES; k++)
+        f.exact[k] = 0;
+    f.before = 3;
+    f.after = 2;
+    cr_assert(eq(int, (int)judge(&f).why, PFC_SHIFT_CODE));
 }
 
 /* Alone, with a reason, a machine must have moved in four of five of its series; in three of five with witnesses. Four

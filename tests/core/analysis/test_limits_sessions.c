@@ -273,7 +273,81 @@ Test(limits_sessions, builds_are_dealt_to_groups_of_eight)
     }
 }
 
+/* The builds around a step that was told, at most eight, and as many on either side as there are. */
+Test(limits_sessions, a_round_takes_the_eight_builds_around_a_step)
+{
+    static const struct {
+        size_t at, low, high; /* looks */
+        size_t first, len;    /* builds */
+    } rows[] = { { 6, 5, 7, 5, 4 },  { 6, 3, 9, 3, 8 },   { 6, 3, 10, 3, 8 }, { 6, 2, 9, 3, 8 },
+                 { 0, 0, 11, 0, 8 }, { 11, 0, 11, 5, 8 }, { 4, 0, 11, 1, 8 }, { 7, 0, 11, 4, 8 } };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
+        pfc_look looks[12];
+        bool placing[12] = { false }, none[12] = { false };
+        pfc_design_one one = {
+            .looks = looks, .looks_len = 12, .open = placing, .suspect = none, .placing = placing
+        };
+        const pfc_design d = { .series = &one, .series_len = 1 };
+        pfc_design_group g;
+
+        for (size_t k = 0; k < 12; k++)
+            looks[k] = (pfc_look){ .from = k, .to = k + 1, .step = { .p = 0.5 } };
+        placing[rows[i].at] = true;
+        looks[rows[i].at].step.place_low = rows[i].low;
+        looks[rows[i].at].step.place_high = rows[i].high;
+        cr_assert(pfc_design_focus(&d, &g));
+        cr_assert(eq(sz, g.len, rows[i].len), "row %zu", i);
+        for (size_t k = 0; k < g.len; k++)
+            cr_assert(eq(sz, g.builds[k], rows[i].first + k), "row %zu", i);
+        /* A suspected step is looked at from as many builds of its stretch on either side, four at most and one more
+         * where there are few. */
+        memset(placing, 0, sizeof placing);
+        cr_assert(not(pfc_design_focus(&d, &g)));
+        none[rows[i].at] = true;
+        looks[3].gap = looks[9].told = true;
+        cr_assert(pfc_design_focus(&d, &g));
+        static const size_t beside[][2] = { { 4, 6 }, { 4, 6 },  { 4, 6 }, { 4, 6 },
+                                            { 0, 3 }, { 10, 3 }, { 4, 3 }, { 5, 5 } };
+
+        cr_assert(eq(sz, g.builds[0], beside[i][0]), "row %zu: %zu", i, g.builds[0]);
+        cr_assert(eq(sz, g.len, beside[i][1]), "row %zu: %zu", i, g.len);
+    }
+}
+
 /* ---- waits ---- */
+
+/* A kind with n finished jobs has a factor of exp(N(0, 0.5) / sqrt(n)): the 10 % and 90 % quantiles of what follows one
+ * of its jobs lie 2.563 deviations apart, in 64 rounds within a fifth of that. What is known has none. */
+Test(limits_sessions, few_finished_jobs_have_a_factor_of_their_own)
+{
+    static const double past[] = { 10, 10, 10, 10 };
+    static const bool fits[] = { true };
+    static const pfc_wait_job jobs[2] = { { 0 } };
+    static const pfc_wait_slot slot = { 0 };
+
+    for (size_t n = 1; n <= 4; n += 3) {
+        for (int known = 0; known < 2; known++) {
+            const pfc_wait_history history = { past, n, known };
+            const pfc_wait_queue queue = { .jobs = jobs,
+                                           .jobs_len = 2,
+                                           .slots = &slot,
+                                           .slots_len = 1,
+                                           .fits = fits,
+                                           .fits_len = 1,
+                                           .histories = &history,
+                                           .histories_len = 1,
+                                           .seed = 3 };
+            const double sd = known ? 0 : 0.5 / sqrt((double)n);
+            pfc_wait out[2];
+
+            cr_assert(eq(int, pfc_wait_estimate(&queue, out, NULL), PFC_OK));
+            cr_assert(out[0].low_s == 0 && out[0].high_s == 0);
+            cr_assert(epsilon_eq(dbl, log(out[1].high_s / out[1].low_s), 2.563 * sd, 0.5 * sd));
+            cr_assert(epsilon_eq(dbl, log(out[1].middle_s / 10), 0, 0.3 * sd));
+        }
+    }
+}
 
 Test(limits_sessions, a_queue_out_of_range_is_refused)
 {

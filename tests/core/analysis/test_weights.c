@@ -341,6 +341,34 @@ Test(weights, a_change_of_the_harness_moves_exact_metrics_too)
     pfc_suspects_clear(&s);
 }
 
+/* In words: above -1 "where", up to -4 "elsewhere", between nothing; of a single commit nothing is said. */
+Test(weights, a_place_is_spoken_of_where_it_is_near_or_far)
+{
+    static const double places[] = { 0, -0.999, -1, -3.999, -4, -9 };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(places); i++) {
+        for (size_t len = 1; len <= 2; len++) {
+            const pfc_suspect_commit commits[] = { { .place = places[i] }, { .place = -2 } };
+            const pfc_suspect_case c = { .benchmark = "zzz", .commits = commits, .len = len };
+            pfc_suspects s;
+            size_t at = 0;
+
+            cr_assert(eq(int, pfc_suspects_rank(&c, &s, NULL), PFC_OK));
+            while (s.items[at].kind != PFC_SUSPECT_IS_COMMIT || s.items[at].index != 0)
+                at++;
+            bool here = false, elsewhere = false;
+
+            for (size_t k = 0; k < s.items[at].reasons_len; k++) {
+                here |= strncmp(s.items[at].reasons[k], "lies where", 10) == 0;
+                elsewhere |= strstr(s.items[at].reasons[k], "elsewhere") != NULL;
+            }
+            cr_assert(eq(int, here, places[i] > -1 && len == 2), "%g", places[i]);
+            cr_assert(eq(int, elsewhere, places[i] <= -4), "%g", places[i]);
+            pfc_suspects_clear(&s);
+        }
+    }
+}
+
 Test(weights, one_to_ten_thousand_commits_are_ranked)
 {
     pfc_suspect_commit *commits = pfc_calloc(PFC_SUSPECT_MAX_COMMITS + 1, sizeof *commits);
