@@ -164,8 +164,10 @@ class Folders(Shown):
     def test_a_folder_has_limits_and_one_without_results_is_a_fault(self):
         os.makedirs(self.path("empty"))
         self.assertIn("found none", self.expect(self.perfci("import", "--dry-run", self.path("empty")), 2).stderr)
-        self.write("deep/" + "d/" * 14 + "a.json", "{}")
-        self.assertIn("deeper than 12", self.expect(self.perfci("import", "--dry-run", self.path("deep")), 2).stderr)
+        self.write("deep/" + "d/" * 12 + "a.txt", "1.5\n")
+        self.expect(self.perfci("import", "--dry-run", "--direction", "value=lower", self.path("deep")), 0)
+        self.write("deep/" + "d/" * 13 + "a.txt", "1.5\n")
+        self.assertIn("deeper than 12", self.expect(self.perfci("import", "--dry-run", "--direction", "value=lower", self.path("deep")), 2).stderr)
         os.makedirs(self.path("many"))
         for i in range(5001):
             with open(self.path(f"many/{i}.json"), "w") as f:
