@@ -446,7 +446,7 @@ Test(frame, values_change_their_form_at_exact_limits)
     }
 }
 
-/* A third of the letters may be wrong, rounded down, and one more: "abc" is two edits from "abcde". */
+/* A third of the letters may be wrong, rounded down, and one more. */
 Test(frame, a_guess_is_at_most_a_third_of_the_letters_away)
 {
     const char *const names[] = { "abcdef", NULL };
