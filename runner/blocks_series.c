@@ -48,17 +48,17 @@ pfc_code pfc_blocks_tell(pfc_blocks_session *s, const pfc_block_visit *visit, pf
 
     for (size_t i = 0; i < visit->run->measurements_len && s->design && !code; i++) {
         const pfc_measurement *m = &visit->run->measurements[i];
-        pfc_visit told = { .build = (uint32_t)visit->build,
-                           .block = visit->at.block,
-                           .position = visit->at.position,
-                           .value = pfc_measurement_median(m) };
+        pfc_visit added = { .build = (uint32_t)visit->build,
+                            .block = visit->at.block,
+                            .position = visit->at.position,
+                            .value = pfc_measurement_median(m) };
         pfc_block_series *one;
 
         if (!counts(m))
             continue;
         one = series_of(s, m);
         /* No ratio is made of it: the values of the first rounds are kept, and no block is spent on it. */
-        if (!(told.value > 0) && !one->dead) {
+        if (!(added.value > 0) && !one->dead) {
             one->dead = true;
             if (one->number != PFC_BLOCKS_NONE)
                 pfc_design_forget(s->design, one->number);
@@ -68,7 +68,7 @@ pfc_code pfc_blocks_tell(pfc_blocks_session *s, const pfc_block_visit *visit, pf
         if (one->number == PFC_BLOCKS_NONE)
             one->number = pfc_design_series(s->design, m->exact);
         one->seen[visit->build] = true;
-        code = pfc_design_tell(s->design, one->number, &told, err);
+        code = pfc_design_add(s->design, one->number, &added, err);
     }
     return code;
 }

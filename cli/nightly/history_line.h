@@ -11,9 +11,9 @@ typedef struct pfc_night_line {
     pfc_commit_id *ids;
     size_t len;
     bool *has_run, *seen; /* seen: has a run, or its object code is that of one that has */
-    size_t
-        *told;  /* index in pfc_night.sessions of the newest session with a verdict of the commit */
-    bool *open; /* that verdict is "undecided", or single measurements show a change */
+    size_t *
+        newest_verdict; /* index in pfc_night.sessions of the newest session with a verdict of the commit */
+    bool *open;         /* that verdict is "undecided", or single measurements show a change */
     bool *suspect; /* open, and the values show a step: goes before those that are only wide */
     bool *keep;    /* is measured in this round */
     bool *wanted;  /* is reported */

@@ -130,7 +130,7 @@ static pfc_code wait_job(const night_round *r, int64_t job, const char *commit, 
 {
     char *path = pfc_format("/api/v1/jobs/%lld", (long long)job);
     const pfc_night *n = r->n;
-    bool told = false;
+    bool printed = false;
     pfc_code code = PFC_OK;
 
     *ended = NULL;
@@ -141,9 +141,9 @@ static pfc_code wait_job(const night_round *r, int64_t job, const char *commit, 
         code = pfc_http_json(n->http, "GET", path, NULL, NULL, &answer, err);
         if (code)
             break;
-        if (!told)
+        if (!printed)
             tell_place(n, job, commit, answer);
-        told = true;
+        printed = true;
         state = json_string_value(json_object_get(answer, "state"));
         progress = json_string_value(json_object_get(answer, "progress"));
         if (pfc_streq(state, "leased") && progress)

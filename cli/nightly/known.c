@@ -111,10 +111,10 @@ static void mark_open(const pfc_night *n, pfc_night_line *l)
             const char *verdict = text_of(one, "verdict");
             const size_t at = pfc_night_place(l, text_of(one, "commit"));
 
-            if (at == PFC_NIGHT_NONE || l->told[at] != PFC_NIGHT_NONE || !verdict ||
+            if (at == PFC_NIGHT_NONE || l->newest_verdict[at] != PFC_NIGHT_NONE || !verdict ||
                 strcmp(verdict, "not_measured") == 0)
                 continue;
-            l->told[at] = i;
+            l->newest_verdict[at] = i;
             l->open[at] = strcmp(verdict, "undecided") == 0;
             /* Its run may be older than the newest 1000. */
             if (l->open[at])
@@ -144,7 +144,7 @@ static void take_detail(pfc_night_line *l, size_t session, const json_t *detail)
         const char *verdict = text_of(one, "verdict");
         const size_t at = pfc_night_place(l, text_of(one, "commit"));
 
-        if (at != PFC_NIGHT_NONE && l->told[at] == session && verdict)
+        if (at != PFC_NIGHT_NONE && l->newest_verdict[at] == session && verdict)
             l->open[at] = l->open[at] && strcmp(verdict, "undecided") == 0;
     }
     for (size_t s = 0; s < json_array_size(series); s++) {
@@ -157,7 +157,7 @@ static void take_detail(pfc_night_line *l, size_t session, const json_t *detail)
             const json_t *boundary = json_array_get(boundaries, i);
             const size_t at = pfc_night_place(l, text_of(boundary, "commit"));
 
-            if (at != PFC_NIGHT_NONE && l->told[at] == session && l->open[at])
+            if (at != PFC_NIGHT_NONE && l->newest_verdict[at] == session && l->open[at])
                 l->suspect[at] = l->suspect[at] || shows_step(boundary);
         }
     }
@@ -175,7 +175,7 @@ static void mark_suspects(const pfc_night *n, pfc_night_line *l)
         char *path;
 
         for (size_t k = 0; k < l->len && !any; k++)
-            any = l->open[k] && l->told[k] == i;
+            any = l->open[k] && l->newest_verdict[k] == i;
         if (!any || !id)
             continue;
         asked++;
@@ -187,7 +187,7 @@ static void mark_suspects(const pfc_night *n, pfc_night_line *l)
     }
 }
 
-/* A change that only single measurements show needs blocks of both its sides before it is told. The side
+/* A change that only single measurements show needs blocks of both its sides before it is reported. The side
  * before it is the nearest commit with a run, which every build of a round comes with. */
 static void mark_candidates(const pfc_night *n, pfc_night_line *l)
 {

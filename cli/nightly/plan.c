@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "cli/nightly/history_line.h"
-#include "core/suspects/suspects.h"
 #include "core/git/tags.h"
+#include "core/suspects/suspects.h"
 
 enum { HISTORY = 500, ANCHORS = 4 };
 
@@ -24,7 +24,7 @@ static void line_clear(line *l)
     free(l->ids);
     free(l->has_run);
     free(l->seen);
-    free(l->told);
+    free(l->newest_verdict);
     free(l->open);
     free(l->suspect);
     free(l->keep);
@@ -386,13 +386,13 @@ pfc_code pfc_night_find(pfc_night *n, const pfc_night_opts *o, pfc_err *err)
         return code;
     l.has_run = pfc_calloc(l.len, sizeof(bool));
     l.seen = pfc_calloc(l.len, sizeof(bool));
-    l.told = pfc_calloc(l.len, sizeof(size_t));
+    l.newest_verdict = pfc_calloc(l.len, sizeof(size_t));
     l.open = pfc_calloc(l.len, sizeof(bool));
     l.suspect = pfc_calloc(l.len, sizeof(bool));
     l.keep = pfc_calloc(l.len, sizeof(bool));
     l.wanted = pfc_calloc(l.len, sizeof(bool));
     for (size_t i = 0; i < l.len; i++)
-        l.told[i] = PFC_NIGHT_NONE;
+        l.newest_verdict[i] = PFC_NIGHT_NONE;
     code = ensure(n, o, err);
     if (!code)
         code = pfc_api_post_commits(n->http, n->project, n->branch, n->take.repo, l.ids, l.len,

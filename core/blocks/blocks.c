@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/blocks/order_test.h"
 #include "core/blocks/blocks_priv.h"
-#include "core/stats/dist.h"
+#include "core/blocks/order_test.h"
 #include "core/blocks/pair_rounds.h"
+#include "core/stats/dist.h"
 
 #define LEVEL      0.95 /* of the fit's intervals */
 #define ALPHA      0.01
@@ -288,7 +288,7 @@ typedef struct session {
     double wide; /* standard errors of half an interval */
 } session;
 
-/* The builds of the stretch that the step of look k divides, once the others that were told are taken as given. */
+/* The builds of the stretch that the step of look k divides, with the other decided steps taken as given. */
 static void stretch_of(const session *s, size_t k, uint32_t *low, uint32_t *high)
 {
     size_t from = k;

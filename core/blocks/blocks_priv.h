@@ -67,8 +67,8 @@ typedef struct pfc_look {
     double pair_p;             /* of the two builds' test, at all looks */
     double
         order_p; /* of the test by order (order_test.h) of the stretch that the boundary divides; 1: no test */
-    bool told; /* by order_p, among the boundaries of this series: the stretch is divided here */
-    double p;  /* of both tests together */
+    bool decided; /* by order_p, among the boundaries of this series: the stretch is divided here */
+    double p;     /* of both tests together */
     size_t rounds; /* that hold both */
 } pfc_look;
 
@@ -87,11 +87,11 @@ pfc_look *pfc_blocks_look(const pfc_spot *spots, size_t n, const pfc_blocks_opts
 /** A stretch ends there. */
 static inline bool pfc_look_ends(const pfc_look *look)
 {
-    return look->told || look->gap;
+    return look->decided || look->gap;
 }
 
-/** Divides the stretch of looks [first, len) at the steps that the order of the visits tells, one after the other: fills in
- *  order_p and told. Each test is of the place that the fit names; its p counts the divisions before it. */
+/** Divides the stretch of looks [first, len) at the steps that the order of the visits decides, one after the other: fills in
+ *  order_p and decided. Each test is of the place that the fit names; its p counts the divisions before it. */
 void pfc_stretches_divide(struct pfc_orders *orders, pfc_look *looks, size_t first, size_t len,
                           double alpha);
 

@@ -7,9 +7,9 @@
 
 #include "core/blocks/design_priv.h"
 #include "core/blocks/order_test.h"
-#include "core/stats/dist.h"
-#include "core/stats/comparison_family.h"
 #include "core/blocks/pair_rounds.h"
+#include "core/stats/comparison_family.h"
+#include "core/stats/dist.h"
 
 #define MARGIN      0.03
 #define TEST_MARGIN PFC_COMPARE_MARGIN
@@ -207,15 +207,15 @@ static bool within(const pfc_design *d, const series *s, const pfc_look *at)
     return fabs(at->log_change) + s->wide * at->log_se <= log1p(d->opts.margin);
 }
 
-/* The order of many builds tells a step, but not yet the build that brought it. */
+/* The order of many builds decides that there is a step, but not yet which build brought it. */
 static bool has_no_place(const series *s, size_t k)
 {
     const pfc_look *at = &s->looks[k];
 
-    return at->told && at->order_p < at->pair_p && at->step.place_low < at->step.place_high;
+    return at->decided && at->order_p < at->pair_p && at->step.place_low < at->step.place_high;
 }
 
-/* Many builds tell a step when its two have few visits each; a comparison of their runs needs more. */
+/* Many builds can decide a step whose own two builds have few visits; a comparison of the two needs more. */
 static bool has_few(const series *s, const pfc_look *at)
 {
     size_t from = 0;
@@ -397,7 +397,7 @@ bool pfc_design_wants(const pfc_design *design, size_t at)
 
 /* ---- what comes back ---- */
 
-pfc_code pfc_design_tell(pfc_design *design, size_t at, const pfc_visit *visit, pfc_err *err)
+pfc_code pfc_design_add(pfc_design *design, size_t at, const pfc_visit *visit, pfc_err *err)
 {
     series *s;
 

@@ -55,8 +55,8 @@ bool pfc_design_next(pfc_design *design, pfc_design_block *out);
 /** True when the series still needs the block that was asked for last: a suite may leave out the others. */
 bool pfc_design_wants(const pfc_design *design, size_t series);
 /** The value of a series at a visit of that block. PFC_EINVAL: not finite or not above 0. */
-pfc_code pfc_design_tell(pfc_design *design, size_t series, const pfc_visit *visit,
-                         pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_design_add(pfc_design *design, size_t series, const pfc_visit *visit,
+                        pfc_err *err) PFC_MUSTCHECK;
 /** What a visit took, whatever it brought: for the budget and the estimates. */
 void pfc_design_spent(pfc_design *design, size_t build, double seconds);
 /** The build cannot be measured: it is left out from now on, and its earlier visits count no longer. The

@@ -2,8 +2,8 @@
 #ifndef PFC_CORE_BLOCKS_DESIGN_PRIV_H
 #define PFC_CORE_BLOCKS_DESIGN_PRIV_H
 
-#include "core/blocks/design.h"
 #include "core/base/rng.h"
+#include "core/blocks/design.h"
 #include "core/blocks/order_test.h"
 
 /** Builds that share the two blocks of a round. */
@@ -53,7 +53,7 @@ struct pfc_design {
  *  Returns how many there are. */
 size_t pfc_design_deal(size_t builds, size_t link, pfc_rng *rng, pfc_design_group *out);
 
-/** The builds of the next round: those among which a step that was told is, else those beside the clearest suspected
+/** The builds of the next round: those among which a decided step lies, else those beside the clearest suspected
  *  step, else the boundary that is known the worst. The looks are fresh; false: nothing is open. */
 bool pfc_design_focus(const pfc_design *design, pfc_design_group *out);
 

@@ -1,5 +1,5 @@
 /*
- * Steps among many builds, told by the random order within blocks.
+ * Steps among many builds, tested by the random order within blocks.
  *
  * If all builds of a stretch of history are equally fast, it does not matter which of them came first in a
  * block: given the values in the order of time, every order of these builds is equally likely, whatever the

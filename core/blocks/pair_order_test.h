@@ -1,5 +1,5 @@
 /*
- * Two builds in rounds of four visits, told apart by the order they were measured in, on a machine that
+ * Two builds in rounds of four visits, compared by the order they were measured in, on a machine that
  * changes its speed.
  *
  * If both builds are equally fast, swapping their names in a round changes nothing: given the four values

@@ -1,24 +1,24 @@
 /*
- * Stretches of equal builds: divided at one step after the other, as far as the order of the visits tells.
+ * Stretches of equal builds: divided at one step after the other, as far as the order of the visits decides.
  *
  * While a stretch holds no change, the test of any of its splits is a test of nothing. So the whole is tested
- * at the step that explains most (steps.c); if it is told, both parts are tested in the same way. The
+ * at the step that explains most (steps.c); if the test decides it, both parts are tested in the same way. The
  * n-th division counts its p n times: the parts that it looks into are at most as many.
  */
 #include "core/blocks/order_test.h"
 
 #define PLAIN                                                                                      \
-    0.2 /* p of a step by the fit above which it is not tested: the test could not tell it */
+    0.2 /* p of a step by the fit above which it is not tested: the test could not decide it */
 
 typedef struct part {
     size_t low, high; /* looks */
 } part;
 
-/* Is the look a place where a step that was told may be as well? */
+/* May a decided step also lie at look k? */
 static bool taken(const pfc_look *looks, size_t len, size_t k)
 {
     for (size_t i = 0; i < len; i++) {
-        if (looks[i].told && looks[i].step.place_low <= k && k <= looks[i].step.place_high)
+        if (looks[i].decided && looks[i].step.place_low <= k && k <= looks[i].step.place_high)
             return true;
     }
     return false;
@@ -51,7 +51,7 @@ void pfc_stretches_divide(pfc_orders *orders, pfc_look *looks, size_t first, siz
 
     for (size_t k = 0; k < len; k++) {
         looks[k].order_p = 1.0;
-        looks[k].told = false;
+        looks[k].decided = false;
     }
     for (size_t low = first, k = first; k <= len; k++) {
         if (k < len && !looks[k].gap)
@@ -71,7 +71,7 @@ void pfc_stretches_divide(pfc_orders *orders, pfc_look *looks, size_t first, siz
                                         (uint32_t)looks[p->high].to, (uint32_t)looks[k].to);
         if (!(looks[k].order_p * (double)len <= alpha))
             continue;
-        looks[k].told = true;
+        looks[k].decided = true;
         divisions++;
         if (k > p->low + 1)
             parts[parts_len++] = (part){ p->low, k - 1 };

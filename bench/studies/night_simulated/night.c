@@ -78,7 +78,7 @@ static pfc_code measure(const pfc_night_opts *opts, const truth *t, pfc_machine 
 
                 if (!opts->whole && !pfc_design_wants(design, s))
                     continue;
-                code = pfc_design_tell(design, s, &visit, err);
+                code = pfc_design_add(design, s, &visit, err);
                 share += 1.0 / (double)opts->series;
             }
             pfc_design_spent(design, block.builds[i], share);

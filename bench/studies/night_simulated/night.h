@@ -5,8 +5,8 @@
 #ifndef PFC_BENCH_STUDIES_NIGHT_SIMULATED_NIGHT_H
 #define PFC_BENCH_STUDIES_NIGHT_SIMULATED_NIGHT_H
 
-#include "core/blocks/design.h"
 #include "core/base/rng.h"
+#include "core/blocks/design.h"
 
 #define PFC_NIGHT_MAX_SERIES 16
 #define PFC_NIGHT_MAX_PLANTS 4

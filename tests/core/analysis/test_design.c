@@ -5,8 +5,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/blocks/design.h"
 #include "core/base/rng.h"
+#include "core/blocks/design.h"
 
 #define MOST 4000
 
@@ -55,7 +55,7 @@ static void measure(night *n, const pfc_design_block *block)
             continue;
         }
         if (pfc_design_wants(n->design, 0))
-            cr_assert(eq(int, pfc_design_tell(n->design, 0, &visit, NULL), PFC_OK));
+            cr_assert(eq(int, pfc_design_add(n->design, 0, &visit, NULL), PFC_OK));
     }
 }
 
@@ -313,10 +313,10 @@ Test(design, options_and_values_out_of_range_are_refused)
     for (size_t i = 0; i < PFC_ARRAY_LEN(wrong); i++)
         cr_assert(eq(int, pfc_design_new(&wrong[i], &d, NULL), PFC_EINVAL), "%zu", i);
     cr_assert(eq(int, pfc_design_new(&fourteen, &d, NULL), PFC_OK));
-    cr_assert(eq(int, pfc_design_tell(d, 0, &(pfc_visit){ 0, 0, 0, 1.0 }, NULL), PFC_EINVAL));
+    cr_assert(eq(int, pfc_design_add(d, 0, &(pfc_visit){ 0, 0, 0, 1.0 }, NULL), PFC_EINVAL));
     pfc_design_series(d, false);
     for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++)
-        cr_assert(eq(int, pfc_design_tell(d, 0, &bad[i], NULL), PFC_EINVAL), "%zu", i);
+        cr_assert(eq(int, pfc_design_add(d, 0, &bad[i], NULL), PFC_EINVAL), "%zu", i);
     pfc_design_free(d);
     pfc_design_free(NULL);
 }

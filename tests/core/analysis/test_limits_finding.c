@@ -5,8 +5,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/analysis/bisect_priv.h"
-#include "core/analysis/remaining.h"
+#include "core/bisect/bisect_priv.h"
+#include "core/bisect/remaining.h"
 
 static pfc_bisect_plan *plan_of(pfc_bisect_opts opts)
 {

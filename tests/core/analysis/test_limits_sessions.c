@@ -5,10 +5,10 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "core/base/rng.h"
 #include "core/bisect/confirm.h"
 #include "core/blocks/design_priv.h"
 #include "core/queue/wait.h"
-#include "core/base/rng.h"
 
 /* ---- confirmation ---- */
 
@@ -205,7 +205,7 @@ Test(limits_sessions, only_open_boundaries_need_further_seconds)
 
     pfc_rng_seed(&rng, 1);
     cr_assert(eq(int, pfc_design_new(&opts, &d, NULL), PFC_OK));
-    cr_assert(eq(int, pfc_design_tell(d, 0, &(pfc_visit){ .value = 1 }, &err), PFC_EINVAL));
+    cr_assert(eq(int, pfc_design_add(d, 0, &(pfc_visit){ .value = 1 }, &err), PFC_EINVAL));
     cr_assert(pfc_design_wants(d, 0), "a series that is not known is wanted");
     cr_assert(eq(sz, pfc_design_series(d, false), 0));
     for (int k = 0; k < 4 && pfc_design_next(d, &block); k++) {
@@ -213,7 +213,7 @@ Test(limits_sessions, only_open_boundaries_need_further_seconds)
             const pfc_visit v = { (uint32_t)block.builds[i], block.number, i,
                                   exp(0.05 * pfc_rng_normal(&rng)) };
 
-            cr_assert(eq(int, pfc_design_tell(d, 0, &v, NULL), PFC_OK));
+            cr_assert(eq(int, pfc_design_add(d, 0, &v, NULL), PFC_OK));
             pfc_design_spent(d, block.builds[i], 3);
         }
     }
@@ -225,11 +225,11 @@ Test(limits_sessions, only_open_boundaries_need_further_seconds)
         cr_assert(isinf(s) || fmod(s + 1e-9, 12) < 1e-6, "%g", s);
     }
     cr_assert(
-        eq(int, pfc_design_tell(d, 0, &(pfc_visit){ .build = 5, .value = 1 }, &err), PFC_EINVAL));
+        eq(int, pfc_design_add(d, 0, &(pfc_visit){ .build = 5, .value = 1 }, &err), PFC_EINVAL));
     cr_assert(
-        eq(int, pfc_design_tell(d, 1, &(pfc_visit){ .build = 4, .value = 1 }, &err), PFC_EINVAL));
+        eq(int, pfc_design_add(d, 1, &(pfc_visit){ .build = 4, .value = 1 }, &err), PFC_EINVAL));
     cr_assert(
-        eq(int, pfc_design_tell(d, 0, &(pfc_visit){ .build = 4, .value = 0 }, &err), PFC_EINVAL));
+        eq(int, pfc_design_add(d, 0, &(pfc_visit){ .build = 4, .value = 0 }, &err), PFC_EINVAL));
     cr_assert(eq(str, (char *)err.field, "value"));
     /* A build that is left out has no boundary, and its visits are not counted any longer. */
     const size_t before = d->series[0].len;
@@ -239,7 +239,7 @@ Test(limits_sessions, only_open_boundaries_need_further_seconds)
     pfc_design_drop(d, 3);
     cr_assert(eq(sz, d->series[0].len, before - before / 5));
     cr_assert(eq(dbl, pfc_design_needs_s(d, 3), 0));
-    cr_assert(eq(int, pfc_design_tell(d, 0, &(pfc_visit){ .build = 3, .value = 1 }, &err), PFC_OK));
+    cr_assert(eq(int, pfc_design_add(d, 0, &(pfc_visit){ .build = 3, .value = 1 }, &err), PFC_OK));
     cr_assert(eq(sz, d->series[0].len, before - before / 5));
     /* Series that cannot be judged are forgotten; one that is not known is none. */
     pfc_design_forget(d, 1);
@@ -305,7 +305,7 @@ Test(limits_sessions, a_round_takes_the_eight_builds_around_a_step)
         memset(placing, 0, sizeof placing);
         cr_assert(not(pfc_design_focus(&d, &g)));
         none[rows[i].at] = true;
-        looks[3].gap = looks[9].told = true;
+        looks[3].gap = looks[9].decided = true;
         cr_assert(pfc_design_focus(&d, &g));
         static const size_t beside[][2] = { { 4, 6 }, { 4, 6 },  { 4, 6 }, { 4, 6 },
                                             { 0, 3 }, { 10, 3 }, { 4, 3 }, { 5, 5 } };

@@ -1,10 +1,10 @@
 /* Recorded searches and sessions: what is asked for and what comes of it; see tests/core/stats/recorded.h. */
 #include <string.h>
 
-#include "core/bisect/bisect_priv.h"
-#include "core/blocks/design.h"
-#include "core/bisect/remaining.h"
 #include "core/base/rng.h"
+#include "core/bisect/bisect_priv.h"
+#include "core/bisect/remaining.h"
+#include "core/blocks/design.h"
 
 #include "tests/core/analysis/recorded_search.h"
 #include "tests/core/stats/recorded.h"
@@ -181,7 +181,7 @@ Test(recorded_search, sessions_visit_what_they_did)
                     if (pfc_design_wants(d, j))
                         cr_assert(eq(
                             int,
-                            pfc_design_tell(d, j, &(pfc_visit){ build, block.number, i, v }, NULL),
+                            pfc_design_add(d, j, &(pfc_visit){ build, block.number, i, v }, NULL),
                             PFC_OK));
                 }
             }

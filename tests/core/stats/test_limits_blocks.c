@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/base/rng.h"
-#include "core/blocks/order_test.h"
 #include "core/blocks/blocks_priv.h"
+#include "core/blocks/order_test.h"
 #include "core/stats/dist.h"
 
 #include "tests/core/stats/mirror.h"
@@ -279,7 +279,7 @@ Test(limits_blocks, looks_put_their_tests_together)
                 pfc_stats_student_tail2(looks[0].log_change / looks[0].log_se, fit.dof), 1e-9));
         } else {
             /* The step of 2 % is seen where it is, by the stretch that it divides. */
-            cr_assert(looks[2].step.chosen && looks[2].told);
+            cr_assert(looks[2].step.chosen && looks[2].decided);
             cr_assert(lt(dbl, looks[2].order_p, 1e-3));
             cr_assert(epsilon_eq(dbl, looks[2].step.rel, 0.02, 0.004));
         }
@@ -322,7 +322,7 @@ Test(limits_blocks, stretches_are_divided_at_their_clearest_step)
         alpha = k == 6 ? 5 * whole * 0.999 : k == 7 ? 5 * whole * 1.001 : alpha;
         pfc_stretches_divide(orders, looks, 0, 5, alpha);
         for (size_t i = 0; i < 5 && k != 2; i++)
-            cr_assert(eq(int, looks[i].told, i == 1 && (k == 0 || k == 4 || k == 5 || k == 7)),
+            cr_assert(eq(int, looks[i].decided, i == 1 && (k == 0 || k == 4 || k == 5 || k == 7)),
                       "case %d, look %zu: %g", k, i, looks[i].order_p);
         if (k == 0 || k == 6 || k == 7)
             cr_assert(epsilon_eq(dbl, looks[1].order_p, whole, 1e-9 * whole));
@@ -343,9 +343,9 @@ Test(limits_blocks, stretches_are_divided_at_their_clearest_step)
                                          .place_low = i,
                                          .place_high = i } };
     pfc_stretches_divide(orders, looks, 0, 5, 0.01);
-    cr_assert(looks[1].told && looks[1].order_p < 0.002);
+    cr_assert(looks[1].decided && looks[1].order_p < 0.002);
     cr_assert(epsilon_eq(dbl, looks[3].order_p, 2 * right, 1e-9));
-    cr_assert(not(looks[3].told));
+    cr_assert(not(looks[3].decided));
     free(spots);
     pfc_orders_free(orders);
 }
