@@ -14,7 +14,7 @@ typedef struct pfc_bracket {
     pfc_gpus *gpus;
     pfc_throttle throttle;
     pfc_timing timing;
-    pfc_band band;
+    pfc_canary_band band;
     char *band_path;
     pfc_load load;
     double before[PFC_CANARY_SAMPLES];

@@ -80,7 +80,7 @@ static void add_canary(const pfc_machine *machine, pfc_pairs *out)
 {
     double samples[PFC_CANARY_SAMPLES];
     char *path = pfc_band_path(machine);
-    pfc_band band;
+    pfc_canary_band band;
     double reading;
 
     pfc_band_load(path, &band);

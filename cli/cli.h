@@ -114,15 +114,15 @@ void pfc_cli_print_json(json_t *doc);
 
 /* ---- table.c: tables on stdout ---- */
 
-typedef struct pfc_col {
+typedef struct pfc_table_col {
     const char *title;
     bool right; /* numbers */
-} pfc_col;
+} pfc_table_col;
 
 typedef struct pfc_table pfc_table;
 
 /** cols lives as long as the table; at most 16. */
-pfc_table *pfc_table_new(const pfc_cli *cli, const pfc_col *cols, size_t len);
+pfc_table *pfc_table_new(const pfc_cli *cli, const pfc_table_col *cols, size_t len);
 /** Starts a row; its cells are set next. */
 void pfc_table_row(pfc_table *table);
 /** Text of a cell of the newest row; NULL is an empty cell. */

@@ -21,8 +21,8 @@
 #define COMPLETE_TRIES 5
 
 /* Everything between lease and completion; an error is a sentence for the server. */
-static pfc_code work_on(pfc_agent *a, const pfc_job *job, pfc_lease *lease, pfc_job_verdict *v,
-                        pfc_err *err)
+static pfc_code work_on(pfc_agent *a, const pfc_leased_job *job, pfc_lease *lease,
+                        pfc_job_verdict *v, pfc_err *err)
 {
     char hash[PFC_SHA256_HEX];
     char *dir = NULL;
@@ -69,7 +69,8 @@ static void renew_lease(pfc_agent *a)
         pfc_log(PFC_WARN, "the job in hand will not be kept", "reason", err.msg);
 }
 
-static void complete(pfc_agent *a, const pfc_job *job, pfc_lease *lease, const pfc_job_verdict *v)
+static void complete(pfc_agent *a, const pfc_leased_job *job, pfc_lease *lease,
+                     const pfc_job_verdict *v)
 {
     pfc_err err = { 0 };
     pfc_code code = PFC_OK;
@@ -92,7 +93,7 @@ static void complete(pfc_agent *a, const pfc_job *job, pfc_lease *lease, const p
                 v->reason);
 }
 
-static void do_job(pfc_agent *a, const pfc_job *job)
+static void do_job(pfc_agent *a, const pfc_leased_job *job)
 {
     pfc_lease lease = { .http = a->http,
                         .job = job,
@@ -134,7 +135,7 @@ static void do_job(pfc_agent *a, const pfc_job *job)
 }
 
 /* *leased false and PFC_OK: there is no job now. */
-static pfc_code ask_for_job(pfc_agent *a, pfc_job *job, bool *leased, pfc_err *err)
+static pfc_code ask_for_job(pfc_agent *a, pfc_leased_job *job, bool *leased, pfc_err *err)
 {
     const double wanted_s = a->opts->poll_s > 0 ? a->opts->poll_s : DEFAULT_POLL_S;
     const double poll_s = a->opts->once ? 0.0 : fmin(fmax(wanted_s, 1.0), 30.0);
@@ -153,7 +154,7 @@ static pfc_code ask_for_job(pfc_agent *a, pfc_job *job, bool *leased, pfc_err *e
 }
 
 /* One round; PFC_OK and *leased, or why there is no job. */
-static pfc_code next_job(pfc_agent *a, pfc_job *job, bool *leased, pfc_err *err)
+static pfc_code next_job(pfc_agent *a, pfc_leased_job *job, bool *leased, pfc_err *err)
 {
     pfc_spool_report report;
     pfc_code code;
@@ -174,7 +175,7 @@ static pfc_code loop(pfc_agent *a, pfc_err *err)
     unsigned tries = 0;
 
     while (!pfc_agent_stopped(a)) {
-        pfc_job job = { 0 };
+        pfc_leased_job job = { 0 };
         bool leased = false;
         unsigned before = a->failures;
         pfc_code code = next_job(a, &job, &leased, err);

@@ -20,10 +20,10 @@ typedef struct pfc_agent_opts {
     const char *dir;   /* work folder: lock, job.json, spool/, cache-*; made when absent, 0700 */
     const char *name;  /* NULL: the host's name */
     const char *machine_class; /* NULL: the CPU's model */
-    const char *bench;         /* perfci-bench; NULL: as in pfc_measure_opts */
+    const char *bench;         /* perfci-bench; NULL: as in pfc_commit_measure_opts */
     double poll_s;             /* how long one question for a job may wait, 1..30; 0: 20 */
     double timeout_s;          /* of a build or measurement when perfci.yaml names none; 0: 600 */
-    const char *wait_quiet;    /* as in pfc_measure_opts; NULL: measures at once */
+    const char *wait_quiet;    /* as in pfc_commit_measure_opts; NULL: measures at once */
     bool once;                 /* at most one job, then the spool is emptied and it ends */
     int stop_fd;               /* becomes readable when it shall end; -1: never */
     uint64_t seed;             /* of the back-off's jitter */

@@ -13,7 +13,7 @@
 #define MEASURE_TRIES   3
 #define COMMAND_REPEATS 5 /* launches of a measuring command: each is a block of its own */
 
-void pfc_agent_label(const pfc_job *job, pfc_run *run)
+void pfc_agent_label(const pfc_leased_job *job, pfc_run *run)
 {
     free(run->project);
     run->project = pfc_strdup(job->project);
@@ -24,8 +24,9 @@ void pfc_agent_label(const pfc_job *job, pfc_run *run)
 }
 
 /* One launch, tried again when it failed for a reason that may pass; twice the same reason will not pass. */
-static pfc_code launch(pfc_workspace *ws, const pfc_measure_opts *opts, const pfc_select *wanted,
-                       const pfc_commit_id *id, const pfc_job *job, pfc_outcome *out, pfc_err *err)
+static pfc_code launch(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
+                       const pfc_select *wanted, const pfc_commit_id *id, const pfc_leased_job *job,
+                       pfc_outcome *out, pfc_err *err)
 {
     char before[sizeof(out->reason)] = "";
     pfc_code code = PFC_OK;
@@ -45,7 +46,7 @@ static pfc_code launch(pfc_workspace *ws, const pfc_measure_opts *opts, const pf
     return code;
 }
 
-void pfc_agent_tell_sources(pfc_agent *a, const pfc_job *job, const pfc_commit_id *id,
+void pfc_agent_tell_sources(pfc_agent *a, const pfc_leased_job *job, const pfc_commit_id *id,
                             const pfc_conf *conf, const pfc_built *built)
 {
     char *path = pfc_format("/api/v1/projects/%s/sources", job->project);
@@ -76,8 +77,8 @@ bool pfc_agent_whole_suite(const pfc_task *task)
 
 /* A build with another layout has other code, and says nothing of the commit's. */
 static void look_at_build(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf,
-                          const pfc_measure_opts *opts, const pfc_commit_id *id, const pfc_job *job,
-                          pfc_run *run)
+                          const pfc_commit_measure_opts *opts, const pfc_commit_id *id,
+                          const pfc_leased_job *job, pfc_run *run)
 {
     pfc_outcome prepared = { 0 };
     pfc_built built = { 0 };
@@ -96,9 +97,10 @@ done:
     free(dir);
 }
 
-pfc_measure_opts pfc_agent_measure_opts(const pfc_agent *a, const pfc_conf *conf, pfc_lease *lease)
+pfc_commit_measure_opts pfc_agent_measure_opts(const pfc_agent *a, const pfc_conf *conf,
+                                               pfc_lease *lease)
 {
-    return (pfc_measure_opts){
+    return (pfc_commit_measure_opts){
         .measure = conf->measure,
         .suite = conf->suite,
         .bench = a->opts->bench,
@@ -128,7 +130,7 @@ static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf,
     const pfc_task *task = &lease->job->task;
     char *filter = pfc_measure_filter(task->benchmark);
     const char *backend = task->backend && task->backend[0] ? task->backend : NULL;
-    const pfc_measure_opts opts = pfc_agent_measure_opts(a, conf, lease);
+    const pfc_commit_measure_opts opts = pfc_agent_measure_opts(a, conf, lease);
     pfc_select wanted = { .filter = task->filter,
                           .backends = (const char *const *)task->backends,
                           .backends_len = task->backends_len };

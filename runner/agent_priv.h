@@ -40,7 +40,7 @@ pfc_code pfc_agent_drain(pfc_agent *a, pfc_lease *lease, const char *id, unsigne
                          pfc_spool_report *report, pfc_err *err);
 void pfc_agent_verdict(pfc_job_verdict *v, const char *status, const char *reason);
 /** The job in hand, on disk. Without it, a killed runner's job is measured again; no reason not to measure. */
-void pfc_agent_keep(pfc_agent *a, const pfc_job *job, const pfc_job_verdict *v);
+void pfc_agent_keep(pfc_agent *a, const pfc_leased_job *job, const pfc_job_verdict *v);
 /** Spools and uploads. `whole`: with this run the job is done. */
 void pfc_agent_store(pfc_agent *a, pfc_lease *lease, const pfc_run *run, bool whole,
                      pfc_job_verdict *v);
@@ -50,13 +50,14 @@ void pfc_agent_store_session(pfc_agent *a, pfc_lease *lease, const pfc_session_s
 
 /* ---- agent_measure.c ---- */
 
-pfc_measure_opts pfc_agent_measure_opts(const pfc_agent *a, const pfc_conf *conf, pfc_lease *lease);
+pfc_commit_measure_opts pfc_agent_measure_opts(const pfc_agent *a, const pfc_conf *conf,
+                                               pfc_lease *lease);
 /** Whether all that perfci.yaml measures is wanted. */
 bool pfc_agent_whole_suite(const pfc_task *task);
-void pfc_agent_label(const pfc_job *job, pfc_run *run);
+void pfc_agent_label(const pfc_leased_job *job, pfc_run *run);
 /** What the benchmarks are built from, for the suspects of an alert. That it cannot be told changes no result;
  *  what was said last is not said again. */
-void pfc_agent_tell_sources(pfc_agent *a, const pfc_job *job, const pfc_commit_id *id,
+void pfc_agent_tell_sources(pfc_agent *a, const pfc_leased_job *job, const pfc_commit_id *id,
                             const pfc_conf *conf, const pfc_built *built);
 /** Measures what was leased: one commit, or a pair of them in the order that was asked for, both built before
  *  either is measured, so that nothing lies between the two. */

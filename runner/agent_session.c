@@ -82,7 +82,7 @@ static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf, p
                         const session_builds *builds, pfc_blocks_result *out, pfc_err *err)
 {
     const pfc_task *task = &lease->job->task;
-    const pfc_measure_opts measure = pfc_agent_measure_opts(a, conf, lease);
+    const pfc_commit_measure_opts measure = pfc_agent_measure_opts(a, conf, lease);
     const pfc_select wanted = { .filter = task->filter,
                                 .backends = (const char *const *)task->backends,
                                 .backends_len = task->backends_len };
@@ -132,7 +132,7 @@ static const char *status_of(const pfc_blocks_result *r, size_t first, const cha
 
 /* Runs of a session that was stopped name no job: the next lease of the job measures in a session of its own
  * and would overtake them. */
-static void label_all(const pfc_job *job, const pfc_blocks_result *r, bool partial)
+static void label_all(const pfc_leased_job *job, const pfc_blocks_result *r, bool partial)
 {
     for (size_t i = 0; i < r->len; i++) {
         pfc_run *run = r->commits[i].run;
@@ -148,7 +148,7 @@ static void label_all(const pfc_job *job, const pfc_blocks_result *r, bool parti
 static void deliver(pfc_agent *a, const pfc_conf *conf, pfc_lease *lease, pfc_blocks_result *r,
                     const session_builds *builds, pfc_job_verdict *v)
 {
-    const pfc_job *job = lease->job;
+    const pfc_leased_job *job = lease->job;
     const pfc_session_of of = { .branch = job->branch,
                                 .first = builds->first,
                                 .known = builds->known,

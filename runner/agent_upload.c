@@ -106,7 +106,7 @@ void pfc_agent_verdict(pfc_job_verdict *v, const char *status, const char *reaso
     (void)snprintf(v->reason, sizeof(v->reason), "%s", reason);
 }
 
-void pfc_agent_keep(pfc_agent *a, const pfc_job *job, const pfc_job_verdict *v)
+void pfc_agent_keep(pfc_agent *a, const pfc_leased_job *job, const pfc_job_verdict *v)
 {
     pfc_err err = { 0 };
 

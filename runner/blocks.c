@@ -414,7 +414,7 @@ static pfc_code measure_all(pfc_blocks_session *s, pfc_err *err)
     return code;
 }
 
-pfc_code pfc_blocks_measure(pfc_workspace *ws, const pfc_measure_opts *measure_opts,
+pfc_code pfc_blocks_measure(pfc_workspace *ws, const pfc_commit_measure_opts *measure_opts,
                             const pfc_blocks_run_opts *opts, pfc_blocks_result *out, pfc_err *err)
 {
     pfc_blocks_session s = { .ws = ws, .measure = measure_opts, .opts = opts, .out = out };

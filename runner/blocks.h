@@ -11,8 +11,8 @@
 #ifndef PFC_RUNNER_BLOCKS_H
 #define PFC_RUNNER_BLOCKS_H
 
-#include "core/blocks/design.h"
 #include "core/base/conf.h"
+#include "core/blocks/design.h"
 #include "runner/build_products.h"
 #include "runner/workspace.h"
 
@@ -97,7 +97,7 @@ typedef struct pfc_blocks_result {
  * commits, or the settings are refused for every build (direction not known, filter fits nothing); what
  * pfc_workspace_prepare returns. Clear *out in every case.
  */
-pfc_code pfc_blocks_measure(pfc_workspace *ws, const pfc_measure_opts *measure,
+pfc_code pfc_blocks_measure(pfc_workspace *ws, const pfc_commit_measure_opts *measure,
                             const pfc_blocks_run_opts *opts, pfc_blocks_result *out,
                             pfc_err *err) PFC_MUSTCHECK;
 void pfc_blocks_result_clear(pfc_blocks_result *result);

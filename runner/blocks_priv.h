@@ -26,7 +26,7 @@ typedef struct pfc_block_visit {
 
 typedef struct pfc_blocks_session {
     pfc_workspace *ws;
-    const pfc_measure_opts *measure;
+    const pfc_commit_measure_opts *measure;
     const pfc_blocks_run_opts *opts;
     pfc_blocks_result *out;
     pfc_design *design; /* NULL: a fixed number of rounds, or `decided`, gives the order */

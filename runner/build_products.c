@@ -284,7 +284,7 @@ static void look_at_word(const char *root, const pfc_tree *tree, const char *wor
     }
 }
 
-static void find_code(const char *root, const pfc_measure_opts *opts, const pfc_tree *tree,
+static void find_code(const char *root, const pfc_commit_measure_opts *opts, const pfc_tree *tree,
                       pfc_built *out)
 {
     char *words = pfc_strdup(opts->measure ? opts->measure : "build/release/bin/perfci-bench");
@@ -311,7 +311,7 @@ static void find_code(const char *root, const pfc_measure_opts *opts, const pfc_
 
 /* ---- all of it ---- */
 
-void pfc_built_look(const char *root, const pfc_measure_opts *opts, pfc_built *out)
+void pfc_built_look(const char *root, const pfc_commit_measure_opts *opts, pfc_built *out)
 {
     gather g = { .root = root, .root_len = strlen(root) };
     pfc_tree tree;

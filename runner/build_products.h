@@ -27,7 +27,7 @@ typedef struct pfc_built {
  * Never fails: what cannot be read, and what is more than PFC_BUILT_MAX_FILES, is not known. Follows no
  * symbolic link. Clear with pfc_built_clear.
  */
-void pfc_built_look(const char *root, const pfc_measure_opts *opts, pfc_built *out);
+void pfc_built_look(const char *root, const pfc_commit_measure_opts *opts, pfc_built *out);
 void pfc_built_clear(pfc_built *built);
 
 /** The body for POST /projects/{p}/sources; NULL when nothing is known that could be said. */

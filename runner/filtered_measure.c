@@ -19,11 +19,12 @@ static void add(pfc_outcome *out, pfc_outcome *next)
     *out = *next;
 }
 
-static pfc_code by_suite(pfc_workspace *ws, const pfc_measure_opts *opts, const pfc_select *wanted,
-                         const pfc_commit_id *id, unsigned build, pfc_outcome *out, pfc_err *err)
+static pfc_code by_suite(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
+                         const pfc_select *wanted, const pfc_commit_id *id, unsigned build,
+                         pfc_outcome *out, pfc_err *err)
 {
     const size_t rounds = PFC_MAX(wanted->backends_len, (size_t)1);
-    pfc_measure_opts one = *opts;
+    pfc_commit_measure_opts one = *opts;
     pfc_code code = PFC_OK;
 
     one.filter = wanted->filter;
@@ -43,7 +44,7 @@ static pfc_code by_suite(pfc_workspace *ws, const pfc_measure_opts *opts, const 
     return code;
 }
 
-pfc_code pfc_workspace_measure_some(pfc_workspace *ws, const pfc_measure_opts *opts,
+pfc_code pfc_workspace_measure_some(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
                                     const pfc_select *wanted, const pfc_commit_id *id,
                                     unsigned build, pfc_outcome *out, pfc_err *err)
 {

@@ -28,7 +28,7 @@
 #define QUESTIONS      (INT64_C(1) << 32) /* that a process may ask under one name */
 #define GIVE_BACK_S    3.0                /* that a stopped runner waits for the server's answer */
 
-void pfc_job_clear(pfc_job *job)
+void pfc_job_clear(pfc_leased_job *job)
 {
     free(job->lease);
     free(job->project);
@@ -39,14 +39,14 @@ void pfc_job_clear(pfc_job *job)
     free(job->measure);
     free(job->suite);
     pfc_task_clear(&job->task);
-    *job = (pfc_job){ 0 };
+    *job = (pfc_leased_job){ 0 };
 }
 
-pfc_code pfc_job_from_json(const json_t *doc, pfc_job *out, pfc_err *err)
+pfc_code pfc_job_from_json(const json_t *doc, pfc_leased_job *out, pfc_err *err)
 {
     const pfc_json_at at = { .up = NULL, .key = "job" };
     json_t *obj = NULL;
-    pfc_job job = { .lease_s = 60.0 };
+    pfc_leased_job job = { .lease_s = 60.0 };
     pfc_code code = pfc_json_object(doc, NULL, "job", true, &obj, err);
     const struct {
         const char *key;
@@ -92,7 +92,8 @@ static void put_over(char **setting, const char *text)
 }
 
 /* The branch as the source knows it; a mirror or clone may have it under origin only. */
-static pfc_code find_tip(const pfc_job *job, pfc_repo *repo, pfc_commit_id *tip, pfc_err *err)
+static pfc_code find_tip(const pfc_leased_job *job, pfc_repo *repo, pfc_commit_id *tip,
+                         pfc_err *err)
 {
     char *remote;
     pfc_code code;
@@ -109,7 +110,8 @@ static pfc_code find_tip(const pfc_job *job, pfc_repo *repo, pfc_commit_id *tip,
 }
 
 /* The perfci.yaml that counts. */
-static pfc_code read_settings(const pfc_job *job, pfc_repo *repo, pfc_conf *conf, pfc_err *err)
+static pfc_code read_settings(const pfc_leased_job *job, pfc_repo *repo, pfc_conf *conf,
+                              pfc_err *err)
 {
     pfc_project_place place = { .repo = repo, .commits_len = 1 };
     pfc_commit_id tip;
@@ -131,7 +133,7 @@ static pfc_code read_settings(const pfc_job *job, pfc_repo *repo, pfc_conf *conf
     return code;
 }
 
-pfc_code pfc_job_settings(const pfc_job *job, pfc_repo *repo, pfc_conf *conf, pfc_err *err)
+pfc_code pfc_job_settings(const pfc_leased_job *job, pfc_repo *repo, pfc_conf *conf, pfc_err *err)
 {
     pfc_code code;
 
@@ -262,7 +264,7 @@ static pfc_code send_question(pfc_http *http, const pfc_machine *machine, double
 }
 
 pfc_code pfc_job_ask(pfc_http *http, const pfc_machine *machine, double wait_s, pfc_question *q,
-                     pfc_job *out, bool *leased, pfc_err *err)
+                     pfc_leased_job *out, bool *leased, pfc_err *err)
 {
     pfc_http_answer answer = { 0 };
     pfc_err own = { 0 };
@@ -294,7 +296,7 @@ pfc_code pfc_job_ask(pfc_http *http, const pfc_machine *machine, double wait_s, 
 }
 
 /* To /api/v1/jobs/ID/WHAT; takes `body`. */
-static pfc_code tell(pfc_http *http, const pfc_job *job, const char *what, json_t *body,
+static pfc_code tell(pfc_http *http, const pfc_leased_job *job, const char *what, json_t *body,
                      pfc_err *err)
 {
     char path[64];
@@ -320,7 +322,7 @@ void pfc_job_verdict_clear(pfc_job_verdict *v)
     *v = (pfc_job_verdict){ 0 };
 }
 
-static json_t *encode_verdict(const pfc_job *job, const pfc_job_verdict *v)
+static json_t *encode_verdict(const pfc_leased_job *job, const pfc_job_verdict *v)
 {
     json_t *ids = json_array();
 
@@ -331,13 +333,14 @@ static json_t *encode_verdict(const pfc_job *job, const pfc_job_verdict *v)
                      v->session[0] ? v->session : NULL);
 }
 
-pfc_code pfc_job_complete(pfc_http *http, const pfc_job *job, const pfc_job_verdict *verdict,
+pfc_code pfc_job_complete(pfc_http *http, const pfc_leased_job *job, const pfc_job_verdict *verdict,
                           pfc_err *err)
 {
     return tell(http, job, "complete", encode_verdict(job, verdict), err);
 }
 
-pfc_code pfc_job_give_back(const char *url, const char *token, const pfc_job *job, pfc_err *err)
+pfc_code pfc_job_give_back(const char *url, const char *token, const pfc_leased_job *job,
+                           pfc_err *err)
 {
     const pfc_http_opts opts = {
         .url = url, .token = token, .connect_timeout_s = GIVE_BACK_S, .timeout_s = GIVE_BACK_S
@@ -368,7 +371,7 @@ static pfc_code write_kept(const char *dir, json_t *doc, pfc_err *err)
     return code;
 }
 
-pfc_code pfc_job_keep(const char *dir, const pfc_job *job, const pfc_job_verdict *verdict,
+pfc_code pfc_job_keep(const char *dir, const pfc_leased_job *job, const pfc_job_verdict *verdict,
                       pfc_err *err)
 {
     json_t *doc = encode_verdict(job, verdict);
@@ -436,15 +439,15 @@ static pfc_code read_verdict(const json_t *doc, pfc_job_verdict *v, pfc_err *err
 }
 
 /* Fills lease, and id with a verdict, else asked. PFC_ENOTFOUND: none is kept; PFC_EINVAL: not readable. */
-static pfc_code read_kept(const char *dir, pfc_job *job, pfc_job_verdict *verdict, int64_t *asked,
-                          pfc_err *err)
+static pfc_code read_kept(const char *dir, pfc_leased_job *job, pfc_job_verdict *verdict,
+                          int64_t *asked, pfc_err *err)
 {
     char *path = pfc_fs_join(dir, KEPT_FILE), *text = NULL;
     pfc_code code = PFC_ENOTFOUND;
     json_t *doc = NULL;
     size_t len = 0;
 
-    *job = (pfc_job){ 0 };
+    *job = (pfc_leased_job){ 0 };
     *verdict = (pfc_job_verdict){ 0 };
     if (!pfc_fs_exists(path))
         goto done;
@@ -492,7 +495,7 @@ pfc_code pfc_job_settle(pfc_http *http, const char *dir, const pfc_spool *spool,
                         pfc_err *err)
 {
     pfc_job_verdict v;
-    pfc_job job;
+    pfc_leased_job job;
     int64_t asked = 0;
     pfc_code code = read_kept(dir, &job, &v, &asked, err);
 

@@ -43,7 +43,7 @@ typedef struct pfc_task {
     pfc_task_blocks *blocks; /* NULL: the commit alone */
 } pfc_task;
 
-typedef struct pfc_job {
+typedef struct pfc_leased_job {
     int64_t id;
     char *lease;   /* secret, with the lease's number in it */
     int64_t fence; /* the number, for its runs; 0: an older server does not say */
@@ -54,7 +54,7 @@ typedef struct pfc_job {
     char *source;                  /* folder or URL */
     char *build, *measure, *suite; /* NULL: from perfci.yaml */
     pfc_task task;
-} pfc_job;
+} pfc_leased_job;
 
 /** "task" of a job, when there is one; clear *task in every case. */
 pfc_code pfc_task_from_json(const json_t *obj, const pfc_json_at *up, pfc_task *task,
@@ -63,20 +63,20 @@ void pfc_task_clear(pfc_task *task);
 
 /** Reads the answer to a lease: {"job": {...}}. Members it does not know are left alone, so that an
  *  older runner works with a newer server. */
-pfc_code pfc_job_from_json(const json_t *doc, pfc_job *out, pfc_err *err) PFC_MUSTCHECK;
-void pfc_job_clear(pfc_job *job);
+pfc_code pfc_job_from_json(const json_t *doc, pfc_leased_job *out, pfc_err *err) PFC_MUSTCHECK;
+void pfc_job_clear(pfc_leased_job *job);
 
 /** Fills *conf from the perfci.yaml that was sent with the job, else from that on the job's branch
  *  (else HEAD) of the repository, then puts what the job itself says over it. Never from the measured
  *  commit: whoever may propose a commit must not choose the command. PFC_EINVAL: there is no
  *  benchmark. */
-pfc_code pfc_job_settings(const pfc_job *job, pfc_repo *repo, pfc_conf *conf,
+pfc_code pfc_job_settings(const pfc_leased_job *job, pfc_repo *repo, pfc_conf *conf,
                           pfc_err *err) PFC_MUSTCHECK;
 
 /** A lease while it is held; the callback for pfc_proc's `cancelled` is pfc_lease_cancelled. */
 typedef struct pfc_lease {
     pfc_http *http;
-    const pfc_job *job;
+    const pfc_leased_job *job;
     int stop_fd;          /* readable: stop */
     const char *progress; /* what is going on, for the server */
     int64_t next_beat_ns;
@@ -118,10 +118,10 @@ typedef struct pfc_question {
  * under that name; it wants another name.
  */
 pfc_code pfc_job_ask(pfc_http *http, const pfc_machine *machine, double wait_s, pfc_question *q,
-                     pfc_job *out, bool *leased, pfc_err *err) PFC_MUSTCHECK;
+                     pfc_leased_job *out, bool *leased, pfc_err *err) PFC_MUSTCHECK;
 
 /** verdict->status must not be NULL. PFC_ECONFLICT, PFC_ENOTFOUND: it is no longer ours. */
-pfc_code pfc_job_complete(pfc_http *http, const pfc_job *job, const pfc_job_verdict *verdict,
+pfc_code pfc_job_complete(pfc_http *http, const pfc_leased_job *job, const pfc_job_verdict *verdict,
                           pfc_err *err) PFC_MUSTCHECK;
 
 /** May the server be told the same later? Else it was told, or it is no longer ours. */
@@ -129,7 +129,7 @@ bool pfc_job_unsettled(pfc_code code);
 
 /** Gives it back undone, for the next one who asks. With a client of its own, which no stop ends, and
  *  few seconds of patience: for a runner on its way out. */
-pfc_code pfc_job_give_back(const char *url, const char *token, const pfc_job *job,
+pfc_code pfc_job_give_back(const char *url, const char *token, const pfc_leased_job *job,
                            pfc_err *err) PFC_MUSTCHECK;
 
 /**
@@ -140,7 +140,7 @@ pfc_code pfc_job_give_back(const char *url, const char *token, const pfc_job *jo
  */
 pfc_code pfc_lease_new(const char *dir, pfc_question *q, pfc_err *err) PFC_MUSTCHECK;
 /** "done" may be kept once the runs are in the spool. */
-pfc_code pfc_job_keep(const char *dir, const pfc_job *job, const pfc_job_verdict *verdict,
+pfc_code pfc_job_keep(const char *dir, const pfc_leased_job *job, const pfc_job_verdict *verdict,
                       pfc_err *err) PFC_MUSTCHECK;
 /**
  * Tells the verdict that is kept, if one is, and fills in what to ask with. "done" becomes "failed"

@@ -106,8 +106,8 @@ static void refused(const pfc_proc_result *res, pfc_outcome *out)
                        line + (strncmp(line, name, sizeof(name) - 1) == 0 ? sizeof(name) - 1 : 0));
 }
 
-void pfc_measure_finish_run(const pfc_measure_opts *opts, const char *commit, double started_at,
-                            pfc_run *run)
+void pfc_measure_finish_run(const pfc_commit_measure_opts *opts, const char *commit,
+                            double started_at, pfc_run *run)
 {
     char id[33];
 
@@ -193,7 +193,7 @@ static void keep_notes(const pfc_import_result *r, pfc_outcome *out)
                        r->notes_len > 1 ? " (and more)" : "");
 }
 
-static pfc_code read_output(const pfc_measure_opts *opts, const pfc_proc_result *res,
+static pfc_code read_output(const pfc_commit_measure_opts *opts, const pfc_proc_result *res,
                             pfc_outcome *out, pfc_err *err)
 {
     const bool named = opts->metric && strcmp(opts->metric, "value") != 0;
@@ -231,8 +231,8 @@ static bool read_as_number(const pfc_err *why)
     return strstr(why->msg, "expected a number or JSON") || strstr(why->msg, "got nothing");
 }
 
-static void no_result(const pfc_measure_opts *opts, const pfc_proc_result *res, const pfc_err *why,
-                      pfc_outcome *out)
+static void no_result(const pfc_commit_measure_opts *opts, const pfc_proc_result *res,
+                      const pfc_err *why, pfc_outcome *out)
 {
     char line[100];
     char command[100];
@@ -258,7 +258,7 @@ static void no_result(const pfc_measure_opts *opts, const pfc_proc_result *res, 
                    "command's wall time, CPU time and peak memory instead");
 }
 
-static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_outcome *out,
+static pfc_code by_command(const pfc_commit_measure_opts *opts, pfc_command *cmd, pfc_outcome *out,
                            pfc_err *err)
 {
     pfc_proc_result res;
@@ -285,7 +285,7 @@ static pfc_code by_command(const pfc_measure_opts *opts, pfc_command *cmd, pfc_o
     return PFC_OK;
 }
 
-pfc_code pfc_measure_find_bench(const pfc_measure_opts *opts, const char *dir, char **out,
+pfc_code pfc_measure_find_bench(const pfc_commit_measure_opts *opts, const char *dir, char **out,
                                 pfc_err *err)
 {
     char *in_checkout = pfc_fs_join(dir, BENCH_IN_CHECKOUT);
@@ -335,8 +335,8 @@ static void judge_suite(pfc_outcome *out)
     }
 }
 
-pfc_code pfc_measure_run_bench(const pfc_measure_opts *opts, pfc_command *cmd, const char **argv,
-                               size_t argc, pfc_outcome *out, pfc_err *err)
+pfc_code pfc_measure_run_bench(const pfc_commit_measure_opts *opts, pfc_command *cmd,
+                               const char **argv, size_t argc, pfc_outcome *out, pfc_err *err)
 {
     const char *const flags[][2] = { { "--filter", opts->filter },
                                      { "--backend", opts->backend },
@@ -362,7 +362,7 @@ pfc_code pfc_measure_run_bench(const pfc_measure_opts *opts, pfc_command *cmd, c
     return PFC_OK;
 }
 
-static pfc_code run_bench(const pfc_measure_opts *opts, pfc_command *cmd, const char *bench,
+static pfc_code run_bench(const pfc_commit_measure_opts *opts, pfc_command *cmd, const char *bench,
                           const char *result, pfc_outcome *out, pfc_err *err)
 {
     const char *argv[16] = { bench, "--suite", opts->suite, "--out", result };
@@ -390,7 +390,7 @@ static pfc_code run_bench(const pfc_measure_opts *opts, pfc_command *cmd, const 
     return PFC_OK;
 }
 
-static pfc_code by_suite(const pfc_measure_opts *opts, pfc_command *cmd, pfc_outcome *out,
+static pfc_code by_suite(const pfc_commit_measure_opts *opts, pfc_command *cmd, pfc_outcome *out,
                          pfc_err *err)
 {
     char *bench = NULL;
@@ -413,7 +413,7 @@ static pfc_code by_suite(const pfc_measure_opts *opts, pfc_command *cmd, pfc_out
     return code;
 }
 
-static pfc_code check_opts(const pfc_measure_opts *opts, const char *commit, pfc_err *err)
+static pfc_code check_opts(const pfc_commit_measure_opts *opts, const char *commit, pfc_err *err)
 {
     size_t len = commit ? strlen(commit) : 0;
 
@@ -431,7 +431,7 @@ static pfc_code check_opts(const pfc_measure_opts *opts, const char *commit, pfc
     return PFC_OK;
 }
 
-pfc_code pfc_measure(const pfc_measure_opts *opts, const char *dir, const char *commit,
+pfc_code pfc_measure(const pfc_commit_measure_opts *opts, const char *dir, const char *commit,
                      unsigned build, pfc_outcome *out, pfc_err *err)
 {
     pfc_command cmd = {

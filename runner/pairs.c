@@ -65,7 +65,7 @@ static pfc_code read_document(const char *path, pfc_run **a, pfc_run **b, pfc_er
     return code;
 }
 
-static pfc_code measure(const pfc_measure_opts *opts, pfc_command *cmd, char *const *benches,
+static pfc_code measure(const pfc_commit_measure_opts *opts, pfc_command *cmd, char *const *benches,
                         const char *result, const pfc_pair_opts *pair, pfc_outcome *out,
                         pfc_run **a, pfc_err *err)
 {
@@ -96,8 +96,8 @@ static pfc_code measure(const pfc_measure_opts *opts, pfc_command *cmd, char *co
     return PFC_OK;
 }
 
-pfc_code pfc_measure_pairs(const pfc_measure_opts *opts, const pfc_pair_opts *pair, pfc_run **run_a,
-                           pfc_outcome *out, pfc_err *err)
+pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_opts *pair,
+                           pfc_run **run_a, pfc_outcome *out, pfc_err *err)
 {
     pfc_command cmd = { .dir = pair->dirs[1],
                         .timeout_s =

@@ -337,7 +337,7 @@ pfc_code pfc_workspace_prepare(pfc_workspace *ws, const pfc_commit_id *id, unsig
     return code;
 }
 
-pfc_code pfc_workspace_measure(pfc_workspace *ws, const pfc_measure_opts *opts,
+pfc_code pfc_workspace_measure(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
                                const pfc_commit_id *id, unsigned build, pfc_outcome *out,
                                pfc_err *err)
 {

@@ -54,7 +54,7 @@ void pfc_outcome_clear(pfc_outcome *outcome);
 const char *pfc_outcome_name(pfc_outcome_kind kind);
 
 /** How to measure, wherever that is. */
-typedef struct pfc_measure_opts {
+typedef struct pfc_commit_measure_opts {
     const char *measure; /* shell command; NULL: by suite */
     const char *suite;   /* suite file or name for perfci-bench, when there is no command */
     const char *bench;   /* perfci-bench; NULL: the one built in the checkout
@@ -78,7 +78,7 @@ typedef struct pfc_measure_opts {
     double timeout_s;          /* of one measurement; 0: PFC_WORKSPACE_TIMEOUT_S */
     bool (*cancelled)(void *arg); /* asked about ten times a second; NULL: never */
     void *cancelled_arg;
-} pfc_measure_opts;
+} pfc_commit_measure_opts;
 
 /**
  * Measures once in `dir`, as it is: no checkout, no build.
@@ -94,7 +94,7 @@ typedef struct pfc_measure_opts {
  * PFC_OK for every outcome; PFC_EINVAL for bad options, PFC_ENOTFOUND when there is no
  * perfci-bench, PFC_EIO when no child can be started.
  */
-pfc_code pfc_measure(const pfc_measure_opts *opts, const char *dir, const char *commit,
+pfc_code pfc_measure(const pfc_commit_measure_opts *opts, const char *dir, const char *commit,
                      unsigned build, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
 
 /** --filter of perfci-bench for exactly this benchmark; NULL (all): no name, or the headline, which is
@@ -114,8 +114,8 @@ typedef struct pfc_pair_opts {
  * hold the samples, out->run's measurements the verdicts (extra.pair_*). opts->measure is not
  * looked at. PFC_EUNAVAIL when a side's perfci-bench is too old to take turns; else as pfc_measure.
  */
-pfc_code pfc_measure_pairs(const pfc_measure_opts *opts, const pfc_pair_opts *pair, pfc_run **run_a,
-                           pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_opts *pair,
+                           pfc_run **run_a, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
 
 /** The one number that a bisection looks at: the median of the measurement that fits. `benchmark`
  *  and `backend` may be NULL: a headline is preferred, else the only one there is.
@@ -168,14 +168,14 @@ pfc_code pfc_workspace_prepare(pfc_workspace *ws, const pfc_commit_id *id, unsig
                                char **dir, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
 
 /** Prepare and measure. */
-pfc_code pfc_workspace_measure(pfc_workspace *ws, const pfc_measure_opts *opts,
+pfc_code pfc_workspace_measure(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
                                const pfc_commit_id *id, unsigned build, pfc_outcome *out,
                                pfc_err *err) PFC_MUSTCHECK;
 
 /** Likewise what `wanted` asks for: a command runs once and has the rest taken away, a suite is measured
  *  once a backend (opts' filter and backend are not looked at). When nothing fits: BROKEN and
  *  out->refused, with what there is. */
-pfc_code pfc_workspace_measure_some(pfc_workspace *ws, const pfc_measure_opts *opts,
+pfc_code pfc_workspace_measure_some(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
                                     const pfc_select *wanted, const pfc_commit_id *id,
                                     unsigned build, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
 

@@ -39,14 +39,15 @@ void pfc_command_telling_line(const char *output, char *out, size_t cap);
  * Fills the outcome's kind, reason and seconds; MEASURED: its documents are to be read, also after
  * status 4, a kernel's wrong result, as they say which and the other numbers stand.
  */
-pfc_code pfc_measure_run_bench(const pfc_measure_opts *opts, pfc_command *cmd, const char **argv,
-                               size_t argc, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_measure_run_bench(const pfc_commit_measure_opts *opts, pfc_command *cmd,
+                               const char **argv, size_t argc, pfc_outcome *out,
+                               pfc_err *err) PFC_MUSTCHECK;
 /** The perfci-bench for a checkout: the given one, its own, the one beside us. Caller frees. */
-pfc_code pfc_measure_find_bench(const pfc_measure_opts *opts, const char *dir, char **out,
+pfc_code pfc_measure_find_bench(const pfc_commit_measure_opts *opts, const char *dir, char **out,
                                 pfc_err *err) PFC_MUSTCHECK;
 /** Id, commit, times and machine of a run just measured. */
-void pfc_measure_finish_run(const pfc_measure_opts *opts, const char *commit, double started_at,
-                            pfc_run *run);
+void pfc_measure_finish_run(const pfc_commit_measure_opts *opts, const char *commit,
+                            double started_at, pfc_run *run);
 
 /** Fills what the run's machine lacks by pfc_machine_describe: name, class, fingerprint; name and
  *  class that are given (not NULL) stand instead of any. root: where /proc and /sys are, NULL: "". */

@@ -43,7 +43,7 @@ static void bound(double *x, size_t n)
 }
 
 /* One side: logs around their launch's median, and these medians. */
-static void take_apart(const double *samples, const pfc_paired *p, double *residuals,
+static void take_apart(const double *samples, const pfc_pair_result *p, double *residuals,
                        double *medians)
 {
     size_t at = 0;
@@ -56,7 +56,7 @@ static void take_apart(const double *samples, const pfc_paired *p, double *resid
     }
 }
 
-pfc_code pfc_noise_of(const pfc_paired *p, size_t pairs, pfc_noise *out, pfc_err *err)
+pfc_code pfc_noise_of(const pfc_pair_result *p, size_t pairs, pfc_pair_noise *out, pfc_err *err)
 {
     const size_t n = p->launches;
     const double *sides[2] = { p->a, p->b };
@@ -69,7 +69,7 @@ pfc_code pfc_noise_of(const pfc_paired *p, size_t pairs, pfc_noise *out, pfc_err
                            LEAST_LAUNCHES, n);
     residuals = pfc_calloc(p->samples_len, sizeof(*residuals));
     medians = pfc_calloc(n, sizeof(*medians));
-    *out = (pfc_noise){ .ratio_rel = pfc_stats_mad(p->log_ratio, n) };
+    *out = (pfc_pair_noise){ .ratio_rel = pfc_stats_mad(p->log_ratio, n) };
     for (size_t s = 0; s < 2; s++) {
         take_apart(sides[s], p, residuals, medians);
         out->sample_rel += 0.5 * pfc_stats_mad(residuals, p->samples_len);

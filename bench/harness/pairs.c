@@ -24,10 +24,10 @@ typedef struct duel {
     const pfc_paired_opts *opts;
     pfc_block_spec spec;
     pfc_rng rng;
-    pfc_paired *out;
-    pfc_turn turn;     /* as the first launch settled it: the same for all */
-    size_t turns;      /* of each side in a pair */
-    size_t per_launch; /* pairs; 0: not yet chosen */
+    pfc_pair_result *out;
+    pfc_pair_turn turn; /* as the first launch settled it: the same for all */
+    size_t turns;       /* of each side in a pair */
+    size_t per_launch;  /* pairs; 0: not yet chosen */
     size_t log_cap, blocks_cap;
     size_t raw_len[2], raw_cap[2]; /* samples kept of A and of B */
     double fastest[2];
@@ -41,7 +41,7 @@ static void end_both(const duel *d)
 }
 
 /* A build that dies while it is measured is a finding about the build. */
-static void mark_broken(pfc_paired *out, size_t side, pfc_status status, const char *reason)
+static void mark_broken(pfc_pair_result *out, size_t side, pfc_status status, const char *reason)
 {
     out->status = status;
     out->broken_a = side == 0;
@@ -83,7 +83,7 @@ static pfc_code launch(duel *d, bool *ready, pfc_launched *slower, pfc_err *err)
 static void settle_turn(duel *d, const pfc_launched *up)
 {
     const pfc_paired_opts *o = d->opts;
-    pfc_turn *turn = &d->turn;
+    pfc_pair_turn *turn = &d->turn;
 
     turn->calls = PFC_MAX(up->calls, 1);
     if (o->extra_rel > 0.0) {
@@ -132,7 +132,7 @@ static void keep(duel *d, size_t side, double sample)
 
 static pfc_code one_turn(duel *d, size_t side, double *sample, pfc_err *err)
 {
-    pfc_turn mine = d->turn;
+    pfc_pair_turn mine = d->turn;
     pfc_err inner = { 0 };
     pfc_code code;
 
@@ -180,7 +180,7 @@ static pfc_code one_pair(duel *d, double *log_ratio, pfc_err *err)
 
 static void add_launch(duel *d, const double *ratios, size_t pairs)
 {
-    pfc_paired *out = d->out;
+    pfc_pair_result *out = d->out;
 
     out->log_ratio = pfc_grow(out->log_ratio, out->launches, &d->log_cap, sizeof(*out->log_ratio));
     out->blocks = pfc_grow(out->blocks, out->launches, &d->blocks_cap, sizeof(*out->blocks));
@@ -231,11 +231,11 @@ static pfc_code one_launch(duel *d, bool *ready, pfc_err *err)
 static void summarize(duel *d)
 {
     const double alpha = d->opts->alpha > 0.0 ? d->opts->alpha : 0.01;
-    pfc_paired *out = d->out;
+    pfc_pair_result *out = d->out;
     const size_t n = out->launches;
     const pfc_interval at = pfc_paired_estimate(out->log_ratio, n, 0.95);
     const pfc_interval any = pfc_seq_symmetric_interval(out->log_ratio, n, alpha);
-    pfc_noise noise;
+    pfc_pair_noise noise;
 
     out->rel_change = at.value;
     out->rel_low = at.low;
@@ -252,7 +252,7 @@ static void summarize(duel *d)
 /* One step of the rule after a launch; true when there is an answer. */
 static bool decided(duel *d)
 {
-    pfc_paired *out = d->out;
+    pfc_pair_result *out = d->out;
     const size_t first = d->first ? d->first : out->launches;
     const size_t limit = PFC_MAX(pairs_limit(d) / PFC_MAX(d->per_launch, 1), 1);
 
@@ -278,7 +278,7 @@ static bool decided(duel *d)
 }
 
 pfc_code pfc_paired_run(const pfc_side *a, const pfc_side *b, const pfc_case *c,
-                        const char *backend, const pfc_paired_opts *opts, pfc_paired *out,
+                        const char *backend, const pfc_paired_opts *opts, pfc_pair_result *out,
                         pfc_err *err)
 {
     const double limit = opts->max_seconds > 0.0 ? opts->max_seconds : MAX_SECONDS;
@@ -288,7 +288,7 @@ pfc_code pfc_paired_run(const pfc_side *a, const pfc_side *b, const pfc_case *c,
     bool done = false;
     pfc_code code = PFC_OK;
 
-    *out = (pfc_paired){ .p = 1.0 };
+    *out = (pfc_pair_result){ .p = 1.0 };
     pfc_core_join(&core, opts->cpu);
     out->fifo = core.fifo;
     d.spec = (pfc_block_spec){ .c = c,
@@ -323,12 +323,12 @@ pfc_code pfc_paired_run(const pfc_side *a, const pfc_side *b, const pfc_case *c,
     return code ? pfc_err_wrap(err, "%s on %s", c->name, backend) : PFC_OK;
 }
 
-void pfc_paired_clear(pfc_paired *paired)
+void pfc_paired_clear(pfc_pair_result *paired)
 {
     free(paired->reason);
     free(paired->a);
     free(paired->b);
     free(paired->blocks);
     free(paired->log_ratio);
-    *paired = (pfc_paired){ 0 };
+    *paired = (pfc_pair_result){ 0 };
 }

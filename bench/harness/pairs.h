@@ -45,13 +45,13 @@ typedef struct pfc_launched {
 } pfc_launched;
 
 /** One turn of one side. */
-typedef struct pfc_turn {
+typedef struct pfc_pair_turn {
     uint64_t warm;  /* calls before the first sample */
     uint64_t calls; /* of one sample */
     uint64_t per;   /* what the sample's time is divided by; `calls`, but for injected work */
     size_t samples; /* 1..PFC_TURN_MAX_SAMPLES */
     bool cpu_clock;
-} pfc_turn;
+} pfc_pair_turn;
 
 /** A build under comparison. Children in life, a model in tests. */
 typedef struct pfc_side {
@@ -60,7 +60,7 @@ typedef struct pfc_side {
     pfc_code (*launch)(void *arg, const pfc_block_spec *spec, pfc_launched *out, pfc_err *err);
     /* Fills samples_ns[0..turn->samples), ns a call, each > 0; adds to *preempted the samples that
      * lost the processor and were taken again. */
-    pfc_code (*turn)(void *arg, const pfc_turn *turn, double *samples_ns, uint64_t *preempted,
+    pfc_code (*turn)(void *arg, const pfc_pair_turn *turn, double *samples_ns, uint64_t *preempted,
                      pfc_err *err);
     void (*end)(void *arg); /* also when nothing is launched */
     pfc_block_fn block;     /* for exact backends: one block answers */
@@ -109,7 +109,7 @@ typedef struct pfc_paired_opts {
 } pfc_paired_opts;
 
 /** What came of one benchmark on one backend. */
-typedef struct pfc_paired {
+typedef struct pfc_pair_result {
     pfc_status status;
     char *reason;  /* which side and why, unless ok */
     bool broken_a; /* the side that broke, when broken */
@@ -132,16 +132,16 @@ typedef struct pfc_paired {
     uint64_t calls;     /* of one sample */
     bool cpu_clock;
     double seconds;
-} pfc_paired;
+} pfc_pair_result;
 
 /**
  * Compares one benchmark on one (timed) backend. PFC_OK also when it is broken or skipped.
  * PFC_EUNAVAIL: cancelled. Clear *out in every case.
  */
 pfc_code pfc_paired_run(const pfc_side *a, const pfc_side *b, const pfc_case *c,
-                        const char *backend, const pfc_paired_opts *opts, pfc_paired *out,
+                        const char *backend, const pfc_paired_opts *opts, pfc_pair_result *out,
                         pfc_err *err) PFC_MUSTCHECK;
-void pfc_paired_clear(pfc_paired *paired);
+void pfc_paired_clear(pfc_pair_result *paired);
 
 /** What the launches so far say. */
 typedef enum pfc_paired_state {
@@ -169,7 +169,7 @@ pfc_interval pfc_paired_estimate(const double *log_ratio, size_t n, double level
 
 /** What a comparison's samples say about how small a change can be confirmed; relative values,
  *  0.01 = 1 %. Spreads are robust (1.4826 times the median absolute deviation). */
-typedef struct pfc_noise {
+typedef struct pfc_pair_noise {
     double sample_rel;      /* of samples around their launch's median */
     double autocorrelation; /* of neighbouring samples of a side: high, and many say little */
     double unpaired_rel;    /* of a side's launch medians: what runs of one side alone differ by */
@@ -179,7 +179,7 @@ typedef struct pfc_noise {
     double pairs_1pct;            /* pairs to confirm 1 %, with power 0.9 */
     double pairs_half_pct;        /* and 0.5 % */
     bool gates;                   /* detectable_rel is at most PFC_NOISE_GATE_REL */
-} pfc_noise;
+} pfc_pair_noise;
 
 /** Launches that confirm a change of `rel` with power 0.9 when their ratios have the spread
  *  `ratio_rel`: 18 for signs that all agree, twice, and 44 times the squared spread. The 44 is
@@ -188,7 +188,7 @@ typedef struct pfc_noise {
 double pfc_noise_launches(double ratio_rel, double rel);
 /** Of a comparison with at least 6 launches, for one that may take `pairs` pairs.
  *  PFC_EINVAL: too few, or it has no samples. */
-pfc_code pfc_noise_of(const pfc_paired *p, size_t pairs, pfc_noise *out,
+pfc_code pfc_noise_of(const pfc_pair_result *p, size_t pairs, pfc_pair_noise *out,
                       pfc_err *err) PFC_MUSTCHECK;
 
 /**
@@ -196,7 +196,7 @@ pfc_code pfc_noise_of(const pfc_paired *p, size_t pairs, pfc_noise *out,
  * `extra` of B's measurements what the pairs say: pair_verdict ("same", "different",
  * "inconclusive"), pair_rel_change, pair_rel_low, pair_rel_high (of the metric, not of time),
  * pair_p, pair_noise_rel, pair_detectable_rel, pair_min_rel, pairs, pair_launches,
- * pair_confirmations, pair_preempted, and the rest of pfc_noise (pair_gates "false": report only). Exact backends are measured once a side. opts->filter, backends and progress of `measure` count.
+ * pair_confirmations, pair_preempted, and the rest of pfc_pair_noise (pair_gates "false": report only). Exact backends are measured once a side. opts->filter, backends and progress of `measure` count.
  */
 pfc_code pfc_suite_pair(const pfc_suite *suite, const pfc_backends *backends, const pfc_side *a,
                         const pfc_side *b, const pfc_measure_opts *measure,

@@ -23,7 +23,7 @@ static const char *verdict_name(pfc_verdict verdict)
 
 /* One side's samples as blocks of a cell, a launch a block. A pair of which one half is missing is
  * none: the reason, which names the side, stands on both. */
-static void fill_side(pfc_cell *cell, const pfc_paired *p, const double *samples)
+static void fill_side(pfc_cell *cell, const pfc_pair_result *p, const double *samples)
 {
     size_t at = 0;
 
@@ -68,7 +68,7 @@ static double of_metric(const pfc_measurement *m, double change)
 }
 
 /* What the pairs say, beside the samples of B that they are about. */
-static void annotate(pfc_measurement *m, const pfc_paired *p, size_t max_pairs)
+static void annotate(pfc_measurement *m, const pfc_pair_result *p, size_t max_pairs)
 {
     const double low = m->higher_is_better ? p->rel_high : p->rel_low;
     const double high = m->higher_is_better ? p->rel_low : p->rel_high;
@@ -84,7 +84,7 @@ static void annotate(pfc_measurement *m, const pfc_paired *p, size_t max_pairs)
         { "pair_launches", (double)p->launches },
         { "pair_confirmations", (double)p->confirmations },
     };
-    pfc_noise noise;
+    pfc_pair_noise noise;
 
     pfc_pairs_set(&m->extra, "pair_verdict", verdict_name(p->verdict));
     add_facts(m, said, PFC_ARRAY_LEN(said));
@@ -108,7 +108,7 @@ static pfc_code pair_timed(const pfc_side *a, const pfc_side *b, const pfc_cell 
                            pfc_err *err)
 {
     pfc_cell sides[2] = { *cell, *cell };
-    pfc_paired p;
+    pfc_pair_result p;
     size_t from;
     pfc_code code = pfc_paired_run(a, b, cell->c, cell->backend_name, opts, &p, err);
 

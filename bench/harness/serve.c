@@ -86,7 +86,7 @@ done:
     return code;
 }
 
-static pfc_code read_turn(const char *line, pfc_turn *out, pfc_err *err)
+static pfc_code read_turn(const char *line, pfc_pair_turn *out, pfc_err *err)
 {
     json_t *doc = NULL;
     int64_t warm = 0;
@@ -124,7 +124,7 @@ static long switched_away(void)
 
 /* One sample that the scheduler did not cut in two, if that can be had; ns a call. A long call is
  * timed by the processor's clock, which stops meanwhile, and is dear to take again. */
-static double whole_sample(const server *s, const pfc_turn *turn, uint64_t *preempted)
+static double whole_sample(const server *s, const pfc_pair_turn *turn, uint64_t *preempted)
 {
     double ns = 0.0;
 
@@ -139,7 +139,7 @@ static double whole_sample(const server *s, const pfc_turn *turn, uint64_t *pree
     return ns * ((double)turn->calls / (double)turn->per);
 }
 
-static void take_turn(const server *s, const pfc_turn *turn)
+static void take_turn(const server *s, const pfc_pair_turn *turn)
 {
     double samples[PFC_TURN_MAX_SAMPLES];
     uint64_t preempted = 0;
@@ -159,7 +159,7 @@ pfc_code pfc_serve(const pfc_backends *backends, FILE *in, FILE *out, const pfc_
 {
     server s = { .wall = wall, .cpu = cpu, .out = out };
     char *line = pfc_alloc(MAX_LINE);
-    pfc_turn turn = { 0 };
+    pfc_pair_turn turn = { 0 };
     pfc_code code = PFC_OK;
 
     if (!fgets(line, MAX_LINE, in))

@@ -160,8 +160,8 @@ static pfc_code launch(void *arg, const pfc_block_spec *spec, pfc_launched *out,
     return PFC_OK;
 }
 
-static pfc_code take_turn(void *arg, const pfc_turn *turn, double *samples_ns, uint64_t *preempted,
-                          pfc_err *err)
+static pfc_code take_turn(void *arg, const pfc_pair_turn *turn, double *samples_ns,
+                          uint64_t *preempted, pfc_err *err)
 {
     pfc_serve_child *child = arg;
     char *question = pfc_format(

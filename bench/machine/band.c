@@ -13,13 +13,15 @@
 #define MAX_STATE_BYTES (64u * 1024)
 #define MAX_READING_NS  1e9
 
-void pfc_band_learn(const double *readings_ns, size_t len, pfc_band *out)
+void pfc_band_learn(const double *readings_ns, size_t len, pfc_canary_band *out)
 {
     const size_t n = PFC_MIN(len, (size_t)PFC_BAND_WINDOW);
     const double *last = readings_ns + (len - n);
     double sd_rel;
 
-    *out = (pfc_band){ .center_ns = (double)NAN, .width_rel = PFC_CANARY_BAND_REL, .readings = n };
+    *out = (pfc_canary_band){ .center_ns = (double)NAN,
+                              .width_rel = PFC_CANARY_BAND_REL,
+                              .readings = n };
     if (n < PFC_BAND_LEAST)
         return;
     out->center_ns = pfc_stats_median(last, n);
@@ -27,12 +29,12 @@ void pfc_band_learn(const double *readings_ns, size_t len, pfc_band *out)
     out->width_rel = fmin(fmax(PFC_BAND_SIGMAS * sd_rel, PFC_BAND_MIN_REL), PFC_BAND_MAX_REL);
 }
 
-bool pfc_band_moved(const pfc_band *band, double before_ns, double after_ns)
+bool pfc_band_moved(const pfc_canary_band *band, double before_ns, double after_ns)
 {
     return fabs(log(after_ns / before_ns)) > log1p(band->width_rel);
 }
 
-bool pfc_band_left(const pfc_band *band, double reading_ns)
+bool pfc_band_left(const pfc_canary_band *band, double reading_ns)
 {
     return !isnan(band->center_ns) && pfc_band_moved(band, band->center_ns, reading_ns);
 }
@@ -83,7 +85,7 @@ static size_t read_state(const char *path, double *out)
     return n;
 }
 
-void pfc_band_load(const char *path, pfc_band *out)
+void pfc_band_load(const char *path, pfc_canary_band *out)
 {
     double readings[PFC_BAND_WINDOW];
     const size_t n = read_state(path, readings);

@@ -21,24 +21,24 @@
     0.05 /* narrower is never asked: the reading's own resolution and a neighbour */
 #define PFC_BAND_MAX_REL 0.50 /* wider says nothing any more */
 
-typedef struct pfc_band {
+typedef struct pfc_canary_band {
     double center_ns; /* NAN: not learned yet */
     double width_rel; /* half of the band, relative */
     size_t readings;  /* it rests on */
-} pfc_band;
+} pfc_canary_band;
 
 /** The band of these readings (ns, positive, oldest first; the last PFC_BAND_WINDOW count). */
-void pfc_band_learn(const double *readings_ns, size_t len, pfc_band *out);
+void pfc_band_learn(const double *readings_ns, size_t len, pfc_canary_band *out);
 /** True when a reading lies outside of the band; never, before it is learned. */
-bool pfc_band_left(const pfc_band *band, double reading_ns);
+bool pfc_band_left(const pfc_canary_band *band, double reading_ns);
 /** True when two readings of one run differ by more than the band is wide. */
-bool pfc_band_moved(const pfc_band *band, double before_ns, double after_ns);
+bool pfc_band_moved(const pfc_canary_band *band, double before_ns, double after_ns);
 
 /** The file of this machine and build; caller frees. NULL when there is no home to put it in. */
 char *pfc_band_path(const pfc_machine *machine);
 /** The band by the file's readings; a file that is absent, and lines that are no readings, are as if
  *  they were not there. path NULL: nothing learned. */
-void pfc_band_load(const char *path, pfc_band *out);
+void pfc_band_load(const char *path, pfc_canary_band *out);
 /** Adds a reading and keeps the newest PFC_BAND_WINDOW; makes the folder. path NULL: does nothing. */
 pfc_code pfc_band_add(const char *path, double reading_ns, pfc_err *err) PFC_MUSTCHECK;
 

@@ -50,7 +50,7 @@ static pfc_code measure_point(pfc_hunt *h, const pfc_bisect_step *next, pfc_outc
     char *build = told_of(h, next->commit, h->ws_opts.build ? h->ws_opts.build : ":");
     char *relink = told_of(h, next->commit, h->ws_opts.relink);
     char *command = told_of(h, next->commit, h->measure.measure);
-    pfc_measure_opts opts = h->measure;
+    pfc_commit_measure_opts opts = h->measure;
     pfc_commit_id commit;
     pfc_code code = PFC_OK;
 

@@ -181,7 +181,7 @@ static pfc_code tell_link(pfc_hunt *h, const pfc_hunt_step *s, pfc_err *err)
 
 pfc_code pfc_hunt_pairs_tell(pfc_hunt *h, const pfc_hunt_step *s, pfc_err *err)
 {
-    pfc_paired got;
+    pfc_pairing_unit got;
     pfc_code code;
 
     if (!s->unit)

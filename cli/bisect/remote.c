@@ -257,7 +257,7 @@ static void show_steps(watch *w, const json_t *b)
 
 static void print_culprits(const pfc_cli *cli, const json_t *b)
 {
-    static const pfc_col cols[] = {
+    static const pfc_table_col cols[] = {
         { "CULPRIT", false }, { "PROBABILITY", true }, { "CHANGE", true }, { "INTERVAL", true }
     };
     const json_t *list = json_object_get(b, "culprits");

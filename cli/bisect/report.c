@@ -182,11 +182,11 @@ static void markdown_culprit(const pfc_hunt *h, const pfc_bisect_report *report,
 
 static void print_table(const pfc_hunt *h, const pfc_bisect_report *report)
 {
-    static const pfc_col cols[] = { { "CULPRIT", false },
-                                    { "PROBABILITY", true },
-                                    { "CHANGE", true },
-                                    { "INTERVAL", true },
-                                    { "SUBJECT", false } };
+    static const pfc_table_col cols[] = { { "CULPRIT", false },
+                                          { "PROBABILITY", true },
+                                          { "CHANGE", true },
+                                          { "INTERVAL", true },
+                                          { "SUBJECT", false } };
     pfc_table *table = pfc_table_new(h->cli, cols, PFC_ARRAY_LEN(cols));
 
     for (size_t i = 0; i < report->culprits_len; i++)

@@ -122,7 +122,7 @@ static pfc_code take_suite(pfc_hunt *h, const char *suite, pfc_err *err)
 static pfc_code settle_measure(pfc_hunt *h, pfc_err *err)
 {
     const pfc_hunt_opts *o = h->opts;
-    pfc_measure_opts *m = &h->measure;
+    pfc_commit_measure_opts *m = &h->measure;
     const char *suite = pick(o->suite, h->conf.suite);
 
     m->measure = o->suite ? NULL : pick(o->measure, h->conf.measure);

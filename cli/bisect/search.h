@@ -7,13 +7,13 @@
 #define PFC_CLI_BISECT_SEARCH_H
 
 #include "cli/cli.h"
+#include "core/base/conf.h"
+#include "core/base/hash.h"
 #include "core/bisect/bisect.h"
 #include "core/bisect/confirm.h"
 #include "core/bisect/finding.h"
 #include "core/bisect/pairing.h"
 #include "core/bisect/remaining.h"
-#include "core/base/conf.h"
-#include "core/base/hash.h"
 #include "core/git/project_file.h"
 #include "runner/canary.h"
 #include "runner/workspace.h"
@@ -156,7 +156,7 @@ typedef struct pfc_hunt {
     char *work;                /* its folder */
     char *suite_file; /* beside the perfci.yaml that counts, or the bad end's, copied out; NULL */
     char *temp;       /* folder of it */
-    pfc_measure_opts measure;
+    pfc_commit_measure_opts measure;
     pfc_workspace_opts ws_opts;
     pfc_hunt_commits commits;
     pfc_hunt_state state;

@@ -89,11 +89,11 @@ static void print_open(const pfc_cmp_row *r)
 
 void pfc_cmp_print(const pfc_cli *cli, const pfc_cmp *cmp)
 {
-    static const pfc_col cols[] = { { "BENCHMARK", false }, { "METRIC", false },
-                                    { "BACKEND", false },   { "A", true },
-                                    { "B", true },          { "UNIT", false },
-                                    { "CHANGE", true },     { "INTERVAL", true },
-                                    { "N", true },          { "VERDICT", false } };
+    static const pfc_table_col cols[] = { { "BENCHMARK", false }, { "METRIC", false },
+                                          { "BACKEND", false },   { "A", true },
+                                          { "B", true },          { "UNIT", false },
+                                          { "CHANGE", true },     { "INTERVAL", true },
+                                          { "N", true },          { "VERDICT", false } };
     pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
     const size_t only_a = json_array_size(cmp->only_a), only_b = json_array_size(cmp->only_b);
     bool classes = false;

@@ -15,9 +15,9 @@
 
 #include "cli/cli.h"
 #include "cli/detect/results_series.h"
+#include "cli/detect/series_read.h"
 #include "cli/detect/show.h"
 #include "cli/results/direction.h"
-#include "cli/detect/series_read.h"
 #include "core/base/buf.h"
 #include "core/base/fs.h"
 #include "core/changepoint/changepoint.h"
@@ -207,7 +207,7 @@ static void put_json(detect *d, const pfc_series_in *s, const pfc_detection *fou
         fflush(stdout);
 }
 
-static const pfc_col columns[] = {
+static const pfc_table_col columns[] = {
     { "SERIES", false }, { "AT", true },    { "WITHIN", true },  { "BEFORE", true },
     { "AFTER", true },   { "UNIT", false }, { "CHANGE", true },  { "INTERVAL", true },
     { "P", true },       { "WHAT", false }, { "STATUS", false }, { "COMMIT", false },

@@ -299,7 +299,7 @@ static void check_service(json_t *list, const doctor_opts *o, const pfc_conf *co
 
 static void print(const pfc_cli *cli, const json_t *list)
 {
-    static const pfc_col cols[] = {
+    static const pfc_table_col cols[] = {
         { "CHECK", false }, { "STATE", false }, { "FOUND", false }, { "MENDING", false }
     };
     pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));

@@ -156,7 +156,9 @@ static void member_row(pfc_table *table, const pfc_member *m)
 
 int pfc_cmd_status(pfc_cli *cli, int argc, char **argv)
 {
-    static const pfc_col cols[] = { { "MEMBER", false }, { "PID", true }, { "STATE", false } };
+    static const pfc_table_col cols[] = { { "MEMBER", false },
+                                          { "PID", true },
+                                          { "STATE", false } };
     const pfc_cmd_args args = { options, parse, NULL, status_doc, NULL };
     down d = { 0 };
     bool replaced = false;

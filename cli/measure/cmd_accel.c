@@ -297,7 +297,9 @@ static json_t *answer_json(const plan *p, const pfc_accel_result *r, const char 
 static void print_answer(const pfc_cli *cli, const plan *p, const pfc_accel_result *r,
                          const char *limiter)
 {
-    static const pfc_col columns[] = { { "WHAT", false }, { "VALUE", true }, { "UNIT", false } };
+    static const pfc_table_col columns[] = { { "WHAT", false },
+                                             { "VALUE", true },
+                                             { "UNIT", false } };
     pfc_table *table = pfc_table_new(cli, columns, PFC_ARRAY_LEN(columns));
 
     pfc_table_row(table);
@@ -489,7 +491,7 @@ static json_t *chip_json(const pfc_accel_chip *c)
 
 static int accel_chips(pfc_cli *cli, int argc, char **argv)
 {
-    static const pfc_col columns[] = {
+    static const pfc_table_col columns[] = {
         { "CHIP", false }, { "ARRAY", true }, { "MHZ", true }, { "ABOUT", false }
     };
     const pfc_cmd_args args = { NULL, parse_nothing, NULL, chips_doc, NULL };

@@ -36,7 +36,7 @@ pfc_select pfc_take_select(const pfc_take_opts *o)
 static void settle(pfc_take *t)
 {
     const pfc_take_opts *o = t->opts;
-    pfc_measure_opts *m = &t->measure;
+    pfc_commit_measure_opts *m = &t->measure;
 
     free(t->suite);
     t->suite = o->suite        ? pfc_strdup(o->suite)
@@ -131,7 +131,7 @@ pfc_code pfc_take_config_of(pfc_take *t, const pfc_commit_id *base, pfc_err *err
 
 pfc_code pfc_take_ready(pfc_take *t, pfc_err *err)
 {
-    const pfc_measure_opts *m = &t->measure;
+    const pfc_commit_measure_opts *m = &t->measure;
     const pfc_measured what = { .conf = &t->conf,
                                 .measure = m->measure,
                                 .suite = m->suite,

@@ -60,7 +60,7 @@ typedef struct pfc_take {
     char *work;
     pfc_workspace *ws;
     pfc_workspace_opts ws_opts;
-    pfc_measure_opts measure;
+    pfc_commit_measure_opts measure;
     pfc_directions directions; /* of the flags, then of perfci.yaml */
     bool no_canary;            /* that there is none was said */
     bool noted;                /* what the reading left out or took was printed */

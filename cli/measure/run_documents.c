@@ -68,10 +68,10 @@ static void row(pfc_table *table, const pfc_measurement *m)
 
 void pfc_take_print(const pfc_cli *cli, const pfc_run *run)
 {
-    static const pfc_col cols[] = { { "BENCHMARK", false }, { "METRIC", false },
-                                    { "BACKEND", false },   { "MEDIAN", true },
-                                    { "INTERVAL", true },   { "N", true },
-                                    { "UNIT", false } };
+    static const pfc_table_col cols[] = { { "BENCHMARK", false }, { "METRIC", false },
+                                          { "BACKEND", false },   { "MEDIAN", true },
+                                          { "INTERVAL", true },   { "N", true },
+                                          { "UNIT", false } };
     pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
 
     for (size_t i = 0; i < run->measurements_len; i++)

@@ -336,10 +336,10 @@ static void print_markdown(const pfc_night *n)
 
 static void print_commits(const pfc_night *n)
 {
-    static const pfc_col cols[] = { { "COMMIT", false },    { "RUN", true },
-                                    { "VERDICT", false },   { "CHANGE", false },
-                                    { "BENCHMARK", false }, { "SUBJECT", false },
-                                    { "REASON", false } };
+    static const pfc_table_col cols[] = { { "COMMIT", false },    { "RUN", true },
+                                          { "VERDICT", false },   { "CHANGE", false },
+                                          { "BENCHMARK", false }, { "SUBJECT", false },
+                                          { "REASON", false } };
     pfc_table *table = pfc_table_new(n->cli, cols, PFC_ARRAY_LEN(cols));
 
     pfc_table_wrap(table, PFC_ARRAY_LEN(cols) - 1);
@@ -373,9 +373,9 @@ static void print_commits(const pfc_night *n)
 
 static void print_alerts(const pfc_night *n)
 {
-    static const pfc_col cols[] = { { "ALERT", true },   { "BENCHMARK", false },
-                                    { "METRIC", false }, { "BACKEND", false },
-                                    { "CHANGE", true },  { "WHAT", false } };
+    static const pfc_table_col cols[] = { { "ALERT", true },   { "BENCHMARK", false },
+                                          { "METRIC", false }, { "BACKEND", false },
+                                          { "CHANGE", true },  { "WHAT", false } };
     pfc_table *table = pfc_table_new(n->cli, cols, PFC_ARRAY_LEN(cols));
 
     for (size_t i = 0; i < json_array_size(n->alerts); i++) {
@@ -400,11 +400,11 @@ static void print_alerts(const pfc_night *n)
 
 static void print_broken(const pfc_night *n)
 {
-    static const pfc_col cols[] = { { "BROKEN", false },
-                                    { "BACKEND", false },
-                                    { "MACHINE", false },
-                                    { "COMMIT", false },
-                                    { "REASON", false } };
+    static const pfc_table_col cols[] = { { "BROKEN", false },
+                                          { "BACKEND", false },
+                                          { "MACHINE", false },
+                                          { "COMMIT", false },
+                                          { "REASON", false } };
     pfc_table *table = pfc_table_new(n->cli, cols, PFC_ARRAY_LEN(cols));
 
     pfc_table_wrap(table, PFC_ARRAY_LEN(cols) - 1);

@@ -37,7 +37,7 @@ typedef struct cell {
 
 struct pfc_table {
     const pfc_cli *cli;
-    const pfc_col *cols;
+    const pfc_table_col *cols;
     size_t len;
     cell *cells; /* rows of len */
     size_t rows, cap;
@@ -45,7 +45,7 @@ struct pfc_table {
     size_t wrap;            /* the column whose text continues in the next lines; len: none */
 };
 
-pfc_table *pfc_table_new(const pfc_cli *cli, const pfc_col *cols, size_t len)
+pfc_table *pfc_table_new(const pfc_cli *cli, const pfc_table_col *cols, size_t len)
 {
     pfc_table *table = pfc_alloc(sizeof(*table));
 

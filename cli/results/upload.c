@@ -174,11 +174,11 @@ done:
 
 static void print(const pfc_cli *cli, const json_t *list)
 {
-    static const pfc_col cols[] = { { "FILE", false },
-                                    { "RUN", true },
-                                    { "COMMIT", false },
-                                    { "MEASUREMENTS", true },
-                                    { "STORED", false } };
+    static const pfc_table_col cols[] = { { "FILE", false },
+                                          { "RUN", true },
+                                          { "COMMIT", false },
+                                          { "MEASUREMENTS", true },
+                                          { "STORED", false } };
     pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
 
     for (size_t i = 0; i < json_array_size(list); i++) {

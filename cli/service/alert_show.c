@@ -78,9 +78,11 @@ static bool several_projects(const json_t *list)
 
 void pfc_alert_list(const pfc_cli *cli, const json_t *list)
 {
-    static const pfc_col cols[] = { { "ALERT", true },  { "KIND", false },  { "EFFECT", true },
-                                    { "WHAT", false },  { "RANGE", false }, { "SUSPECT", false },
-                                    { "STATE", false }, { "AGE", true },    { "PROJECT", false } };
+    static const pfc_table_col cols[] = { { "ALERT", true },   { "KIND", false },
+                                          { "EFFECT", true },  { "WHAT", false },
+                                          { "RANGE", false },  { "SUSPECT", false },
+                                          { "STATE", false },  { "AGE", true },
+                                          { "PROJECT", false } };
     const bool projects = cli->csv || several_projects(list);
     pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols) - !projects);
     char text[FACT_BYTES];

@@ -198,14 +198,14 @@ static void set_cell(pfc_table *table, size_t col, const pfc_browse_col *c, cons
 void pfc_browse_list(const pfc_cli *cli, const pfc_browse_col *cols, size_t len, bool wrap,
                      const json_t *list)
 {
-    pfc_col shown[16];
+    pfc_table_col shown[16];
     pfc_table *table;
 
     for (size_t i = 0; i < len; i++)
-        shown[i] =
-            (pfc_col){ .title = cols[i].title,
-                       .right = cols[i].kind != PFC_BROWSE_TEXT && cols[i].kind != PFC_BROWSE_YES &&
-                                cols[i].kind != PFC_BROWSE_WHEN };
+        shown[i] = (pfc_table_col){ .title = cols[i].title,
+                                    .right = cols[i].kind != PFC_BROWSE_TEXT &&
+                                             cols[i].kind != PFC_BROWSE_YES &&
+                                             cols[i].kind != PFC_BROWSE_WHEN };
     table = pfc_table_new(cli, shown, len);
     for (size_t r = 0; r < json_array_size(list); r++) {
         pfc_table_row(table);

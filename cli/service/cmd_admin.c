@@ -301,7 +301,7 @@ static pfc_code same_schema(const char *url, pfc_err *err)
 /* "what<TAB>wrong", a line an invariant. */
 static pfc_code check(const pfc_cli *cli, const char *url, bool *holds, pfc_err *err)
 {
-    static const pfc_col cols[] = { { "WRONG", true }, { "WHAT", false } };
+    static const pfc_table_col cols[] = { { "WRONG", true }, { "WHAT", false } };
     json_t *list = json_array();
     pfc_table *table = NULL;
     char *rows = NULL;

@@ -132,10 +132,11 @@ static void set_note(pfc_table *table, size_t col, const json_t *job)
 
 static void print_jobs(const pfc_cli *cli, const json_t *list)
 {
-    static const pfc_col cols[] = { { "ID", true },      { "PROJECT", false }, { "KIND", false },
-                                    { "COMMIT", false }, { "STATE", false },   { "PLACE", true },
-                                    { "BEGINS", false }, { "RUNNER", false },  { "TRIES", true },
-                                    { "NOTE", false } };
+    static const pfc_table_col cols[] = { { "ID", true },      { "PROJECT", false },
+                                          { "KIND", false },   { "COMMIT", false },
+                                          { "STATE", false },  { "PLACE", true },
+                                          { "BEGINS", false }, { "RUNNER", false },
+                                          { "TRIES", true },   { "NOTE", false } };
     pfc_table *table = pfc_table_new(cli, cols, PFC_ARRAY_LEN(cols));
 
     for (size_t i = 0; i < json_array_size(list); i++) {

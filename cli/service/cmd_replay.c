@@ -107,7 +107,7 @@ static pfc_code read_config(const char *path, json_t **doc, pfc_detector *out, p
     return PFC_OK;
 }
 
-static const pfc_col columns[] = {
+static const pfc_table_col columns[] = {
     { "SERIES", true }, { "COMMIT", false }, { "WITHIN", true },  { "CHANGE", true },
     { "P", true },      { "STATUS", false }, { "TRIAGE", false },
 };

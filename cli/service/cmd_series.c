@@ -103,7 +103,7 @@ static void put_outlook(pfc_table *table, size_t col, const json_t *one)
 
 static void print_series(const pfc_cli *cli, const json_t *answer)
 {
-    static const pfc_col cols[] = {
+    static const pfc_table_col cols[] = {
         { "ID", true },       { "BENCHMARK", false }, { "METRIC", false }, { "BACKEND", false },
         { "MACHINE", false }, { "POINTS", true },     { "LAST", true },    { "UNIT", false },
         { "CHANGE", true },   { "STATUS", false },    { "NOISE", true },   { "SHOWS", true },
@@ -199,12 +199,13 @@ static bool has_ratios(const json_t *columns)
 
 static void print_points(const pfc_cli *cli, const json_t *answer)
 {
-    static const pfc_col with[] = { { "COMMIT", false }, { "MEDIAN", true },  { "LOW", true },
-                                    { "HIGH", true },    { "RATIO", true },   { "N", true },
-                                    { "CHANGE", true },  { "SUBJECT", false } };
-    static const pfc_col without[] = { { "COMMIT", false }, { "MEDIAN", true }, { "LOW", true },
-                                       { "HIGH", true },    { "N", true },      { "CHANGE", true },
-                                       { "SUBJECT", false } };
+    static const pfc_table_col with[] = { { "COMMIT", false }, { "MEDIAN", true },  { "LOW", true },
+                                          { "HIGH", true },    { "RATIO", true },   { "N", true },
+                                          { "CHANGE", true },  { "SUBJECT", false } };
+    static const pfc_table_col without[] = { { "COMMIT", false }, { "MEDIAN", true },
+                                             { "LOW", true },     { "HIGH", true },
+                                             { "N", true },       { "CHANGE", true },
+                                             { "SUBJECT", false } };
     const json_t *columns = json_object_get(answer, "columns");
     const bool ratios = has_ratios(columns);
     const size_t count = 4 + ratios, change_at = count + 1; /* columns from here on move by one */

@@ -174,10 +174,9 @@ static pfc_code token_rotate(const pfc_cli *cli, const admin_opts *o, pfc_http *
 
 static pfc_code token_list(const pfc_cli *cli, pfc_http *http, pfc_err *err)
 {
-    static const pfc_col cols[] = {
-        { "ID", true },       { "NAME", false },    { "SCOPES", false },
-        { "PROJECT", false }, { "CREATED", false }, { "EXPIRES", false }
-    };
+    static const pfc_table_col cols[] = { { "ID", true },       { "NAME", false },
+                                          { "SCOPES", false },  { "PROJECT", false },
+                                          { "CREATED", false }, { "EXPIRES", false } };
     json_t *answer = NULL;
     const json_t *list;
     pfc_table *table;

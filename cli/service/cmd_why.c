@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/service/alert_show.h"
 #include "cli/api.h"
+#include "cli/service/alert_show.h"
 #include "core/base/parse.h"
 
 enum { KEY_ALL = 0x100, SHOWN = 10 };
@@ -93,7 +93,7 @@ static void print_suspect(pfc_table *table, const json_t *s, const char *culprit
 
 static void print_why(const pfc_cli *cli, const why_opts *o, const json_t *answer)
 {
-    static const pfc_col cols[] = {
+    static const pfc_table_col cols[] = {
         { "PROBABILITY", true }, { "SUSPECT", false }, { "SUBJECT", false }, { "REASONS", false }
     };
     const json_t *list = json_object_get(answer, "suspects");

@@ -64,7 +64,7 @@ static bool any_two_agree(const double *d, size_t n, double within)
     return false;
 }
 
-bool pfc_pairing_tell(pfc_pairing *p, double value, pfc_paired *out)
+bool pfc_pairing_tell(pfc_pairing *p, double value, pfc_pairing_unit *out)
 {
     const size_t at = p->runs / 2;
     double d[PFC_PAIRING_MOST];
@@ -87,7 +87,7 @@ bool pfc_pairing_tell(pfc_pairing *p, double value, pfc_paired *out)
     if (pairs < PFC_PAIRING_MOST &&
         ((pairs % 2 == 0 && pairs > PFC_PAIRING_PAIRS) || !any_two_agree(d, pairs, tolerance(p))))
         return false;
-    *out = (pfc_paired){
+    *out = (pfc_pairing_unit){
         .pairs = pairs,
         .ratio = exp(pairs % 2 ? d[pairs / 2] : 0.5 * (d[pairs / 2 - 1] + d[pairs / 2])),
         .has_still = pairs == PFC_PAIRING_PAIRS,

@@ -30,19 +30,19 @@ typedef struct pfc_pairing {
 } pfc_pairing;
 
 /** What came of a unit. */
-typedef struct pfc_paired {
+typedef struct pfc_pairing_unit {
     size_t pairs;
     double ratio;   /* of the build to the reference */
     bool has_still; /* two pairs only */
     double
         still; /* the reference against itself, with the noise of a unit of two pairs; 1: equal */
-} pfc_paired;
+} pfc_pairing_unit;
 
 /** Is the next run of the unit one of the reference? */
 bool pfc_pairing_reference_next(const pfc_pairing *p);
 /** The value (> 0, finite) of the run that is next; true: the unit is complete, *out is set, the next
  *  run begins another. */
-bool pfc_pairing_tell(pfc_pairing *p, double value, pfc_paired *out);
+bool pfc_pairing_tell(pfc_pairing *p, double value, pfc_pairing_unit *out);
 /** Forgets the unit under way: its build cannot be measured. */
 void pfc_pairing_drop(pfc_pairing *p);
 void pfc_pairing_clear(pfc_pairing *p);

@@ -1,5 +1,5 @@
 /*
- * Evidence for and against one suspect. Private to core/analysis.
+ * Evidence for and against one suspect. Private to core/suspects.
  */
 #ifndef PFC_CORE_SUSPECTS_SUSPECTS_PRIV_H
 #define PFC_CORE_SUSPECTS_SUSPECTS_PRIV_H

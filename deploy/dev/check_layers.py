@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Holds the tree to its floors: an #include names a folder below, never one above or beside.
 
-Usage: check_layers.py ROOT     prints each include that breaks the order; exit 1 if any does.
+Usage: check_layers.py ROOT     prints each include that breaks the order, and each public type that two headers
+                                define; exit 1 if there is any.
        check_layers.py ROOT --headers CC FLAG...   also compiles every header alone.
 """
 
@@ -101,6 +102,25 @@ def check_includes(root):
     return faults
 
 
+TYPE = re.compile(r"^\}\s*(pfc_\w+)\s*;|^(?:struct|enum|union)\s+(pfc_\w+)\s*\{", re.M)
+
+
+def check_types(root):
+    """A reader who looks for a type finds one definition: two headers may not define the same name."""
+    faults, homes = [], {}
+    for path in sources(root):
+        if not path.endswith(".h") or within(path, "tests"):
+            continue
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+        for match in TYPE.finditer(text):
+            name = match.group(1) or match.group(2)
+            home = homes.setdefault(name, path)
+            if home != path:
+                faults.append(f"{path}: {name} is defined in {home} as well")
+    return faults
+
+
 def check_mute(root):
     faults = []
     for folder, (words, subject) in MUTE.items():
@@ -137,7 +157,7 @@ def main():
     if len(sys.argv) < 2:
         sys.exit("usage: check_layers.py ROOT [--headers CC FLAG...]")
     root = os.path.abspath(sys.argv[1])
-    faults = check_includes(root) + check_mute(root)
+    faults = check_includes(root) + check_types(root) + check_mute(root)
     if "--headers" in sys.argv:
         faults += check_headers(root, sys.argv[sys.argv.index("--headers") + 1 :])
     for fault in faults:

@@ -11,21 +11,21 @@
 #include <stdatomic.h>
 
 #include "server/http/http.h"
-#include "server/services/thread_health.h"
 #include "server/services/alerts/withheld.h"
+#include "server/services/thread_health.h"
 
 /* Who asks the database for what anybody may ask the server for, as often as they like: one request at a time,
  * and at most once a second. The others get what was known. */
-typedef struct pfc_turn {
+typedef struct pfc_figures_gate {
     pthread_mutex_t lock; /* initialised by main; not held while the database is asked */
     int64_t asked_ns;     /* guarded by lock, like the rest */
     int64_t at_ns;        /* of the answer; 0: there was none yet */
     bool asking;          /* since asked_ns */
-} pfc_turn;
+} pfc_figures_gate;
 
 /* What /metrics says of the database. */
 typedef struct pfc_snapshot {
-    pfc_turn turn;
+    pfc_figures_gate turn;
     bool up; /* guarded by turn, like the rest */
     pfc_figures figures;
     pfc_job_counts jobs;
@@ -33,7 +33,7 @@ typedef struct pfc_snapshot {
 
 /* The schema that the database has, and whether it takes writes, for /readyz. */
 typedef struct pfc_seen_schema {
-    pfc_turn turn;
+    pfc_figures_gate turn;
     int version; /* guarded by turn, like the rest */
     pfc_err err; /* PFC_OK: version holds */
 } pfc_seen_schema;
@@ -67,10 +67,10 @@ pfc_code pfc_app_check_token(pfc_app *app, const char *token, pfc_principal *out
 /* ---- asking for many (ops.c); each is called with the lock held ---- */
 
 /** Is it the caller's turn to ask, with the lock released meanwhile? Then pfc_turn_done follows. */
-bool pfc_turn_take(pfc_turn *turn);
-void pfc_turn_done(pfc_turn *turn);
+bool pfc_turn_take(pfc_figures_gate *turn);
+void pfc_turn_done(pfc_figures_gate *turn);
 /** Since when the request that asks has had no answer; 0: none asks. */
-int64_t pfc_turn_waits_ns(const pfc_turn *turn);
+int64_t pfc_turn_waits_ns(const pfc_figures_gate *turn);
 
 /* ---- decoding that several share (decode.c) ---- */
 

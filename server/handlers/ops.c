@@ -26,7 +26,7 @@ PFC_HANDLER(healthz)
 
 #define SHARED_NS PFC_NS_PER_S /* an answer of the database serves all who ask within it */
 
-bool pfc_turn_take(pfc_turn *turn)
+bool pfc_turn_take(pfc_figures_gate *turn)
 {
     const int64_t now_ns = pfc_clock_ns();
 
@@ -37,13 +37,13 @@ bool pfc_turn_take(pfc_turn *turn)
     return true;
 }
 
-void pfc_turn_done(pfc_turn *turn)
+void pfc_turn_done(pfc_figures_gate *turn)
 {
     turn->asking = false;
     turn->at_ns = pfc_clock_ns();
 }
 
-int64_t pfc_turn_waits_ns(const pfc_turn *turn)
+int64_t pfc_turn_waits_ns(const pfc_figures_gate *turn)
 {
     return turn->asking ? PFC_MAX(pfc_clock_ns() - turn->asked_ns, 1) : 0;
 }

@@ -93,7 +93,7 @@ Test(detect_floor, silence_scores_nothing)
  * point none; 13 is as wrong as 40 since 10 is taken. P = 1/3, R = 1/2, F1 = 0.4. */
 Test(detect_floor, matches_are_one_to_one_and_within_the_margin)
 {
-    pfc_label labels[] = { { .index = 10 }, { .index = 20 } };
+    pfc_corpus_label labels[] = { { .index = 10 }, { .index = 20 } };
     size_t changes[] = { 11, 13, 40 };
     pfc_labelled series = {
         .id = "x", .category = "c", .len = 50, .labels = labels, .labels_len = 2

@@ -290,7 +290,7 @@ Test(machine, this_machines_topology_is_plausible_or_unknown)
 Test(machine, the_band_is_six_robust_deviations_around_the_median)
 {
     double r[64];
-    pfc_band b;
+    pfc_canary_band b;
 
     for (int i = 0; i < 10; i++)
         r[i] = 100 + i;
@@ -312,7 +312,7 @@ Test(machine, the_band_is_six_robust_deviations_around_the_median)
 Test(machine, outliers_do_not_widen_the_band_and_a_new_level_is_believed_in_the_end)
 {
     double r[100];
-    pfc_band b;
+    pfc_canary_band b;
 
     for (int i = 0; i < 64; i++)
         r[i] = i % 3 == 0 ? 900 : 100;
@@ -332,7 +332,7 @@ Test(machine, readings_are_kept_in_a_file_and_lines_that_are_none_are_passed_ove
     char *path = pfc_format("%s/cache/perfci/canary.txt", root);
     char text[1000] = "nonsense\n-5\n1e400\n100.0\n";
     pfc_err err = { 0 };
-    pfc_band b;
+    pfc_canary_band b;
 
     pfc_band_load(path, &b);
     cr_assert(eq(sz, b.readings, 0));

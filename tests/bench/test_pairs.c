@@ -49,7 +49,8 @@ static pfc_code launch(void *arg, const pfc_block_spec *spec, pfc_launched *out,
     return PFC_OK;
 }
 
-static pfc_code turn(void *arg, const pfc_turn *t, double *samples, uint64_t *preempted, pfc_err *e)
+static pfc_code turn(void *arg, const pfc_pair_turn *t, double *samples, uint64_t *preempted,
+                     pfc_err *e)
 {
     build *b = arg;
 
@@ -107,11 +108,11 @@ TestSuite(pairs, .init = setup, .fini = teardown);
 
 static const build quiet = { .call_ns = 1000, .launch_rel = 0.003, .noise_rel = 0.0065 };
 
-static pfc_paired compare(build *a, build *b, const pfc_paired_opts *opts)
+static pfc_pair_result compare(build *a, build *b, const pfc_paired_opts *opts)
 {
     const pfc_side sa = side(a);
     const pfc_side sb = side(b);
-    pfc_paired out;
+    pfc_pair_result out;
 
     cr_assert(
         eq(int, pfc_paired_run(&sa, &sb, &suite->cases[0], "cpu-scalar", opts, &out, &err), PFC_OK),
@@ -129,7 +130,7 @@ Test(pairs, one_per_cent_is_confirmed_within_a_hundred_pairs)
         build a = quiet;
         build b = quiet;
         b.call_ns = 1010;
-        pfc_paired p = compare(&a, &b, &opts);
+        pfc_pair_result p = compare(&a, &b, &opts);
         confirmed += p.verdict == PFC_VERDICT_DIFFERENT && p.rel_change > 0 && p.pairs <= 100;
         pfc_paired_clear(&p);
     }
@@ -146,7 +147,7 @@ Test(pairs, the_same_build_twice_is_never_different_more_than_one_time_in_a_hund
         build a = quiet;
         build b = quiet;
         a.outlier_share = b.outlier_share = 0.02;
-        pfc_paired p = compare(&a, &b, &opts);
+        pfc_pair_result p = compare(&a, &b, &opts);
         alarms += p.verdict == PFC_VERDICT_DIFFERENT;
         same += p.verdict == PFC_VERDICT_SAME;
         pfc_paired_clear(&p);
@@ -164,7 +165,7 @@ Test(pairs, noise_beyond_the_margin_raises_no_alarm_either)
         const pfc_paired_opts opts = { .seed = i + 1, .cpu = -1, .max_pairs = 100 };
         build a = { .call_ns = 1000, .launch_rel = 0.03, .noise_rel = 0.05 };
         build b = a;
-        pfc_paired p = compare(&a, &b, &opts);
+        pfc_pair_result p = compare(&a, &b, &opts);
         alarms += p.verdict == PFC_VERDICT_DIFFERENT;
         pfc_paired_clear(&p);
     }
@@ -178,7 +179,7 @@ Test(pairs, a_drift_of_five_per_cent_moves_the_estimate_by_less_than_a_hundredth
     const pfc_paired_opts opts = { .cpu = -1, .min_launches = 40, .margin = 0.001 };
     build a = { .call_ns = 1000, .noise_rel = 1e-4 };
     build b = a;
-    pfc_paired p;
+    pfc_pair_result p;
 
     drift_per_turn = 0.05 / (40 * 24);
     p = compare(&a, &b, &opts);
@@ -207,7 +208,7 @@ Test(pairs, stated_intervals_hold_the_truth_as_often_as_they_say)
             build a = quiet;
             build b = quiet;
             b.call_ns = 1000 * (1 + changes[k]);
-            pfc_paired p = compare(&a, &b, &opts);
+            pfc_pair_result p = compare(&a, &b, &opts);
             held += p.rel_low <= changes[k] && changes[k] <= p.rel_high;
             held_any += p.any_low <= changes[k] && changes[k] <= p.any_high;
             pfc_paired_clear(&p);
@@ -223,7 +224,7 @@ Test(pairs, injected_work_is_found_at_its_size)
     const pfc_paired_opts opts = { .cpu = -1, .extra_rel = 0.02 };
     build a = quiet;
     build b = quiet;
-    pfc_paired p = compare(&a, &b, &opts);
+    pfc_pair_result p = compare(&a, &b, &opts);
 
     cr_assert(eq(int, p.verdict, PFC_VERDICT_DIFFERENT));
     cr_assert(eq(sz, p.confirmations, 2));
@@ -242,7 +243,7 @@ Test(pairs, the_result_is_checked_once_and_every_launch_is_ended)
     const pfc_paired_opts opts = { .cpu = -1 };
     build a = quiet;
     build b = quiet;
-    pfc_paired p = compare(&a, &b, &opts);
+    pfc_pair_result p = compare(&a, &b, &opts);
 
     cr_assert(not(a.checked_last));
     cr_assert(ge(sz, a.ends, a.launches));
@@ -255,7 +256,7 @@ Test(pairs, a_side_that_is_wrong_or_dies_breaks_its_benchmark_and_no_more)
     const pfc_paired_opts opts = { .cpu = -1 };
     build a = quiet;
     build b = quiet;
-    pfc_paired p;
+    pfc_pair_result p;
 
     b.broken = "row 3: want 1.5, got 2.5";
     p = compare(&a, &b, &opts);
@@ -286,7 +287,7 @@ Test(pairs, a_cancelled_comparison_says_so)
     const pfc_paired_opts opts = { .cpu = -1, .cancelled = yes };
     build a = quiet;
     const pfc_side s = side(&a);
-    pfc_paired p;
+    pfc_pair_result p;
 
     cr_assert(eq(int, pfc_paired_run(&s, &s, &suite->cases[0], "cpu-scalar", &opts, &p, &err),
                  PFC_EUNAVAIL));
@@ -347,14 +348,14 @@ Test(pairs, noise_of_samples_launches_and_ratios_is_told_apart)
     enum { LAUNCHES = 400, EACH = 10 };
     static double a[LAUNCHES * EACH], b[LAUNCHES * EACH], ratios[LAUNCHES];
     static uint32_t blocks[LAUNCHES];
-    pfc_paired p = { .a = a,
-                     .b = b,
-                     .log_ratio = ratios,
-                     .blocks = blocks,
-                     .samples_len = LAUNCHES * EACH,
-                     .launches = LAUNCHES,
-                     .pairs = LAUNCHES };
-    pfc_noise noise;
+    pfc_pair_result p = { .a = a,
+                          .b = b,
+                          .log_ratio = ratios,
+                          .blocks = blocks,
+                          .samples_len = LAUNCHES * EACH,
+                          .launches = LAUNCHES,
+                          .pairs = LAUNCHES };
+    pfc_pair_noise noise;
 
     for (size_t k = 0; k < LAUNCHES; k++) {
         const double level = 1000 * exp(0.05 * pfc_rng_normal(&rng));
@@ -569,7 +570,7 @@ Test(pairs, a_foreign_program_is_a_broken_side)
         const pfc_side a = pfc_side_of_program(&children[0], programs[i]);
         const pfc_side b = pfc_side_of_program(&children[1], programs[i]);
         const pfc_paired_opts opts = { .cpu = -1 };
-        pfc_paired p;
+        pfc_pair_result p;
 
         cr_assert(eq(int, pfc_paired_run(&a, &b, &suite->cases[0], "cpu-scalar", &opts, &p, &err),
                      PFC_OK),

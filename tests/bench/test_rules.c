@@ -466,7 +466,7 @@ Test(rules, a_band_is_neither_too_narrow_nor_too_wide)
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
         double r[10];
-        pfc_band b;
+        pfc_canary_band b;
 
         for (int k = 0; k < 10; k++)
             r[k] = 1000.0 + rows[i].step * (k - 4.5);
@@ -479,8 +479,8 @@ Test(rules, a_band_is_neither_too_narrow_nor_too_wide)
 /* As far up as down: 1000 x 1.05 and 1000 / 1.05. */
 Test(rules, a_band_is_as_wide_upwards_as_downwards)
 {
-    const pfc_band learned = { .center_ns = 1000.0, .width_rel = 0.05, .readings = 10 };
-    const pfc_band fresh = { .center_ns = (double)NAN, .width_rel = 0.05 };
+    const pfc_canary_band learned = { .center_ns = 1000.0, .width_rel = 0.05, .readings = 10 };
+    const pfc_canary_band fresh = { .center_ns = (double)NAN, .width_rel = 0.05 };
     static const struct {
         double reading;
         bool left;

@@ -47,6 +47,18 @@ class House(unittest.TestCase):
                         seen[name] = path
         self.assertGreater(len(seen), 10)
 
+    def test_the_places_that_contributing_names_exist(self):
+        with open(os.path.join(ROOT, "CONTRIBUTING.md"), encoding="utf-8") as file:
+            text = file.read()
+        table = re.search(r"## Where to find what\n(.*?)\n## ", text, re.S).group(1)
+        rows = [line for line in table.splitlines() if line.startswith("| ") and not line.startswith("| to change")]
+        self.assertGreaterEqual(len(rows), 20)
+        for row in rows:
+            paths = re.findall(r"`([^` ]+)`", row.rsplit("|", 2)[1])
+            self.assertGreaterEqual(len(paths), 1, row)
+            for path in paths:
+                self.assertTrue(os.path.exists(os.path.join(ROOT, path)), path)
+
     def test_lock_files_name_no_registry(self):
         locks = list(files("package-lock.json"))
         for path in locks:

@@ -73,7 +73,7 @@ static pfc_blocks_run_opts all_of_them(size_t anchor, size_t first)
 static pfc_code measure_by(const char *command, const pfc_blocks_run_opts *opts,
                            pfc_blocks_result *out, pfc_err *err)
 {
-    const pfc_measure_opts measure = { .measure = command, .timeout_s = 60 };
+    const pfc_commit_measure_opts measure = { .measure = command, .timeout_s = 60 };
 
     if (!ws)
         open_ws();
@@ -314,11 +314,12 @@ static bool stop_after(void *arg)
 Test(blocks_run, a_block_that_is_interrupted_counts_for_nothing)
 {
     size_t limit = 5; /* block 0 has three visits, block 1 two of its three */
-    const pfc_measure_opts measure = { .measure = "echo $PERFCI_COMMIT >> $BLOCKS_LOG; sh prog.sh; "
+    const pfc_commit_measure_opts measure = { .measure =
+                                                  "echo $PERFCI_COMMIT >> $BLOCKS_LOG; sh prog.sh; "
                                                   "test $(grep -c . $BLOCKS_LOG) -lt 5 || sleep 30",
-                                       .timeout_s = 60,
-                                       .cancelled = stop_after,
-                                       .cancelled_arg = &limit };
+                                              .timeout_s = 60,
+                                              .cancelled = stop_after,
+                                              .cancelled_arg = &limit };
     pfc_blocks_run_opts opts;
     pfc_blocks_result r;
     pfc_err err = { 0 };

@@ -50,7 +50,7 @@ static void sh(const char *dir, const char *command)
 
 static pfc_built look(const char *dir, const char *measure)
 {
-    const pfc_measure_opts opts = { .measure = measure };
+    const pfc_commit_measure_opts opts = { .measure = measure };
     char *root = pfc_format("%s/%s", top, dir);
     pfc_built built;
 

@@ -42,7 +42,7 @@ static char *repeated(const char *text, size_t times, const char *between)
 }
 
 /* {"job": ...} with the members that must be there, and `more` behind them. */
-static pfc_code read_job(const char *more, pfc_job *job)
+static pfc_code read_job(const char *more, pfc_leased_job *job)
 {
     char *text = pfc_format("{\"job\": {\"id\": 7, \"lease\": \"L\", \"project\": \"p\", "
                             "\"commit\": \"c\"%s%s}}",
@@ -52,7 +52,7 @@ static pfc_code read_job(const char *more, pfc_job *job)
 
     err = (pfc_err){ 0 };
     cr_assert(eq(int, pfc_json_parse(text, strlen(text), &doc, &err), PFC_OK), "%s", text);
-    *job = (pfc_job){ 0 };
+    *job = (pfc_leased_job){ 0 };
     code = pfc_job_from_json(doc, job, &err);
     json_decref(doc);
     free(text);
@@ -61,7 +61,7 @@ static pfc_code read_job(const char *more, pfc_job *job)
 
 static void check_member(const char *member, pfc_code want)
 {
-    pfc_job job;
+    pfc_leased_job job;
 
     cr_assert(eq(int, read_job(member, &job), want), "%.80s: %s", member, err.msg);
     pfc_job_clear(&job);
@@ -180,7 +180,7 @@ Test(job, lists_are_held_to_their_lengths)
 
 Test(job, members_arrive_where_they_belong)
 {
-    pfc_job job;
+    pfc_leased_job job;
 
     cr_assert(eq(int,
                  read_job("\"fence\": 3, \"lease_s\": 90, \"branch\": \"main\", \"source\": \"s\", "
@@ -255,7 +255,7 @@ Test(job, a_heartbeat_says_whether_the_job_is_still_ours)
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
         clerk c = { .status = rows[i].status, .body = rows[i].body };
-        pfc_job job = { .id = 42, .lease = (char *)"secret", .lease_s = 10800.0 };
+        pfc_leased_job job = { .id = 42, .lease = (char *)"secret", .lease_s = 10800.0 };
         pfc_lease lease = { .job = &job, .stop_fd = -1, .progress = "building" };
         int64_t before;
         line l;
@@ -289,7 +289,7 @@ Test(job, a_heartbeat_says_whether_the_job_is_still_ours)
 Test(job, a_stop_ends_the_work_without_a_heartbeat)
 {
     clerk c = { .status = 200 };
-    pfc_job job = { .id = 42, .lease = (char *)"secret", .lease_s = 60.0 };
+    pfc_leased_job job = { .id = 42, .lease = (char *)"secret", .lease_s = 60.0 };
     pfc_lease lease = { .job = &job };
     int ends[2];
     line l;
@@ -334,7 +334,7 @@ Test(job, a_question_has_an_answer_for_each_status)
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
         clerk c = { .status = rows[i].status, .body = rows[i].body };
         pfc_question q = { .lease = "00112233445566778899aabbccddeeff", .asked = 8 };
-        pfc_job job = { 0 };
+        pfc_leased_job job = { 0 };
         bool leased = true;
         line l;
 
@@ -359,7 +359,7 @@ Test(job, a_server_without_numbers_of_questions_is_asked_once_more)
     clerk c = { .status = 200, .body = JOB, .refuse_asked = 1 };
     pfc_machine machine = { .name = (char *)"host", .machine_class = (char *)"class" };
     pfc_question q = { .lease = "00112233445566778899aabbccddeeff" };
-    pfc_job job = { 0 };
+    pfc_leased_job job = { 0 };
     bool leased = false;
     line l;
 
@@ -398,7 +398,7 @@ Test(job, a_verdict_is_told_as_it_is)
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
         clerk c = { .status = 200 };
-        const pfc_job job = { .id = 6, .lease = (char *)"L" };
+        const pfc_leased_job job = { .id = 6, .lease = (char *)"L" };
         pfc_job_verdict v = { .status = rows[i].status };
         line l;
 
@@ -433,7 +433,7 @@ Test(job, only_what_may_pass_is_told_again)
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
         clerk c = { .status = rows[i].status };
-        const pfc_job job = { .id = 6, .lease = (char *)"L" };
+        const pfc_leased_job job = { .id = 6, .lease = (char *)"L" };
         pfc_job_verdict v = { .status = "done" };
         pfc_code code;
         line l;

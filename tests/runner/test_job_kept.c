@@ -65,7 +65,7 @@ static int settle(clerk *c, pfc_question *q, pfc_code want)
 
 Test(job_kept, a_verdict_is_told_by_the_next_process_until_it_is_settled)
 {
-    const pfc_job job = { .id = 17, .lease = (char *)"secret" };
+    const pfc_leased_job job = { .id = 17, .lease = (char *)"secret" };
     pfc_job_verdict v = { .status = "timed_out", .reason = "slow", .session = "s1" };
     clerk away = { .status = 503 }, there = { .status = 200 }, gone = { .status = 409 };
     pfc_question q = { 0 };

@@ -29,7 +29,7 @@ static void teardown(void)
 
 TestSuite(measure, .init = setup, .fini = teardown);
 
-static pfc_outcome measure_with(pfc_measure_opts opts, const char *command)
+static pfc_outcome measure_with(pfc_commit_measure_opts opts, const char *command)
 {
     pfc_outcome out;
     pfc_err err = { 0 };
@@ -43,7 +43,7 @@ static pfc_outcome measure_with(pfc_measure_opts opts, const char *command)
 
 static void want(const char *command, pfc_outcome_kind kind, const char *words)
 {
-    pfc_outcome out = measure_with((pfc_measure_opts){ 0 }, command);
+    pfc_outcome out = measure_with((pfc_commit_measure_opts){ 0 }, command);
 
     cr_assert(eq(int, out.kind, kind), "%s: %s: %s", command, pfc_outcome_name(out.kind),
               out.reason);
@@ -54,7 +54,7 @@ static void want(const char *command, pfc_outcome_kind kind, const char *words)
 
 static double value_of(const char *command, const char *metric)
 {
-    pfc_outcome out = measure_with((pfc_measure_opts){ 0 }, command);
+    pfc_outcome out = measure_with((pfc_commit_measure_opts){ 0 }, command);
     const pfc_measurement *m = NULL;
     pfc_err err = { 0 };
     double value;
@@ -88,7 +88,7 @@ Test(measure, each_end_has_its_meaning)
 
 Test(measure, the_deadline_ends_it)
 {
-    pfc_outcome out = measure_with((pfc_measure_opts){ .timeout_s = 0.2 }, "sleep 600");
+    pfc_outcome out = measure_with((pfc_commit_measure_opts){ .timeout_s = 0.2 }, "sleep 600");
 
     cr_assert(eq(int, out.kind, PFC_OUTCOME_TIMED_OUT), "%s", out.reason);
     pfc_outcome_clear(&out);
@@ -102,7 +102,7 @@ static bool always(void *arg)
 
 Test(measure, what_takes_all_memory_is_ended_and_named)
 {
-    pfc_measure_opts opts = { .measure = "echo 1", .timeout_s = 600 };
+    pfc_commit_measure_opts opts = { .measure = "echo 1", .timeout_s = 600 };
     pfc_outcome out;
     pfc_err err = { 0 };
 
@@ -118,7 +118,7 @@ Test(measure, what_takes_all_memory_is_ended_and_named)
 
 Test(measure, the_caller_can_stop_it)
 {
-    pfc_outcome out = measure_with((pfc_measure_opts){ .cancelled = always }, "sleep 600");
+    pfc_outcome out = measure_with((pfc_commit_measure_opts){ .cancelled = always }, "sleep 600");
 
     cr_assert(eq(int, out.kind, PFC_OUTCOME_CANCELLED), "%s", out.reason);
     pfc_outcome_clear(&out);
@@ -145,11 +145,11 @@ Test(measure, commit_and_build_and_other_settings_are_in_the_environment)
 
 Test(measure, a_run_carries_its_commit_and_machine)
 {
-    pfc_outcome out = measure_with((pfc_measure_opts){ .metric = "gemm_tflops",
-                                                       .unit = "TFLOP/s",
-                                                       .has_direction = true,
-                                                       .higher_is_better = true,
-                                                       .machine_class = "lab" },
+    pfc_outcome out = measure_with((pfc_commit_measure_opts){ .metric = "gemm_tflops",
+                                                              .unit = "TFLOP/s",
+                                                              .has_direction = true,
+                                                              .higher_is_better = true,
+                                                              .machine_class = "lab" },
                                    "echo 1.5");
     const pfc_measurement *m = NULL;
     char *text;
@@ -174,8 +174,8 @@ Test(measure, a_run_carries_its_commit_and_machine)
 
 Test(measure, a_value_that_is_not_there_lists_what_is)
 {
-    pfc_outcome out =
-        measure_with((pfc_measure_opts){ 0 }, "echo '{\"metrics\": {\"a_ns\": 1, \"b_ns\": 2}}'");
+    pfc_outcome out = measure_with((pfc_commit_measure_opts){ 0 },
+                                   "echo '{\"metrics\": {\"a_ns\": 1, \"b_ns\": 2}}'");
     const pfc_measurement *m = NULL;
     pfc_err err = { 0 };
 
@@ -202,7 +202,7 @@ static char *make_bench(const char *body)
 static pfc_outcome run_suite(const char *body)
 {
     char *bench = make_bench(body);
-    pfc_measure_opts opts = { .suite = "quick", .bench = bench, .timeout_s = 600 };
+    pfc_commit_measure_opts opts = { .suite = "quick", .bench = bench, .timeout_s = 600 };
     pfc_outcome out;
     pfc_err err = { 0 };
 
@@ -290,7 +290,7 @@ Test(measure, a_suite_without_a_document_failed)
 Test(measure, a_machine_that_never_gets_quiet_is_not_the_commits_fault)
 {
     char *bench = make_bench("echo \"perfci-bench: not quiet within $6\" >&2\nexit 5");
-    pfc_measure_opts opts = {
+    pfc_commit_measure_opts opts = {
         .suite = "quick", .bench = bench, .timeout_s = 600, .wait_quiet = "3s"
     };
     pfc_outcome out;
@@ -306,7 +306,7 @@ Test(measure, a_machine_that_never_gets_quiet_is_not_the_commits_fault)
 
 Test(measure, nothing_to_measure_with_is_a_mistake)
 {
-    pfc_measure_opts opts = { 0 };
+    pfc_commit_measure_opts opts = { 0 };
     pfc_outcome out;
     pfc_err err = { 0 };
 

@@ -12,8 +12,8 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "runner/blocks.h"
-#include "runner/workspace_priv.h"
 #include "runner/session.h"
+#include "runner/workspace_priv.h"
 
 static char *dir;
 static pfc_err err;
@@ -232,8 +232,10 @@ Test(parts, each_exit_status_has_its_outcome)
         char *command = pfc_format("exit %d", rows[i].status);
         char *script =
             pfc_format("#!/bin/sh\necho 'perfci-bench: the words' >&2\nexit %d\n", rows[i].status);
-        const pfc_measure_opts by_command = { .measure = command, .timeout_s = 600 };
-        const pfc_measure_opts by_suite = { .suite = "quick", .bench = bench, .timeout_s = 600 };
+        const pfc_commit_measure_opts by_command = { .measure = command, .timeout_s = 600 };
+        const pfc_commit_measure_opts by_suite = { .suite = "quick",
+                                                   .bench = bench,
+                                                   .timeout_s = 600 };
         pfc_outcome out;
 
         cr_assert(eq(int, pfc_measure(&by_command, dir, "c", 0, &out, &err), PFC_OK), "%s",
@@ -280,7 +282,7 @@ Test(parts, a_commits_text_is_held_to_its_limits)
         { "a\x7f", PFC_EINVAL },
         { NULL, PFC_OK },
     };
-    const pfc_measure_opts opts = { .measure = "echo 1", .timeout_s = 600 };
+    const pfc_commit_measure_opts opts = { .measure = "echo 1", .timeout_s = 600 };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
         pfc_outcome out;

@@ -69,7 +69,7 @@ static pfc_commit_id id_of(const char *hex)
 
 static pfc_outcome measure(pfc_workspace *ws, const char *hex, unsigned build)
 {
-    const pfc_measure_opts opts = { .measure = "cat built", .timeout_s = 600 };
+    const pfc_commit_measure_opts opts = { .measure = "cat built", .timeout_s = 600 };
     const pfc_commit_id id = id_of(hex);
     pfc_outcome out;
     pfc_err err = { 0 };

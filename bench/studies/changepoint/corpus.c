@@ -47,8 +47,8 @@ static void points_from_json(pfc_labelled *s, const json_t *points)
 
 static int by_index(const void *a, const void *b)
 {
-    size_t x = ((const pfc_label *)a)->index;
-    size_t y = ((const pfc_label *)b)->index;
+    size_t x = ((const pfc_corpus_label *)a)->index;
+    size_t y = ((const pfc_corpus_label *)b)->index;
     return (x > y) - (x < y);
 }
 
@@ -68,8 +68,9 @@ static void labels_from_json(pfc_labelled *s, const json_t *root)
     s->labels = pfc_calloc(s->labels_len, sizeof *s->labels);
     for (size_t i = 0; i < s->labels_len; i++) {
         const json_t *c = json_array_get(changes, i);
-        s->labels[i] = (pfc_label){ .index = place(json_object_get(c, "index")),
-                                    .optional = json_is_true(json_object_get(c, "optional")) };
+        s->labels[i] =
+            (pfc_corpus_label){ .index = place(json_object_get(c, "index")),
+                                .optional = json_is_true(json_object_get(c, "optional")) };
     }
     if (s->labels_len)
         qsort(s->labels, s->labels_len, sizeof *s->labels, by_index);

@@ -11,10 +11,10 @@
 #define PFC_CORPUS_MAX_BYTES (64 << 20) /* of one file */
 
 /* A labelled change. */
-typedef struct pfc_label {
+typedef struct pfc_corpus_label {
     size_t index;
     bool optional; /* finding it earns nothing, missing it costs nothing */
-} pfc_label;
+} pfc_corpus_label;
 
 typedef struct pfc_labelled {
     char *id;
@@ -29,7 +29,7 @@ typedef struct pfc_labelled {
     bool null;    /* there is no change */
     bool weak;    /* unlabelled changes may exist: not scored */
     bool foreign; /* annotated by several people for another measure: not scored */
-    pfc_label *labels;
+    pfc_corpus_label *labels;
     size_t labels_len;
     size_t *ignore; /* pairs, first and last index: detections there do not count */
     size_t ignore_len;

@@ -58,7 +58,7 @@ static pfc_code launch(void *arg, const pfc_block_spec *spec, pfc_launched *out,
     return PFC_OK;
 }
 
-static pfc_code turn(void *arg, const pfc_turn *t, double *samples, uint64_t *preempted,
+static pfc_code turn(void *arg, const pfc_pair_turn *t, double *samples, uint64_t *preempted,
                      pfc_err *err)
 {
     build *b = arg;
@@ -94,7 +94,7 @@ static pfc_code one(const scene *s, const pfc_case *c, uint64_t seed, pfc_tally 
         .margin = s->margin,
         .min_launches = (size_t)s->drift_pairs,
     };
-    pfc_paired p;
+    pfc_pair_result p;
     pfc_code code;
 
     pfc_rng_seed(&m.rng, seed * 7919);

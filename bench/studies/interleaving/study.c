@@ -101,7 +101,7 @@ static pfc_code compare(const pfc_study_opts *o, const kernel *k, const pfc_case
                              .max_seconds = fmin(o->max_seconds, left_s),
                              .cpu = pfc_machine_pin_cpu() };
     pfc_case larger;
-    pfc_paired p = { 0 };
+    pfc_pair_result p = { 0 };
     pfc_code code = PFC_OK;
 
     if (t->inject_rel > 0.0 && k->grow) {

@@ -71,11 +71,11 @@ void pfc_tally_json(FILE *out, const pfc_tally *t);
 /** k of n with the 95 % interval of Clopper & Pearson (Biometrika 26, 1934). */
 pfc_interval pfc_tally_share(size_t k, size_t n);
 /** Counts one comparison whose true change is t->inject_rel. */
-void pfc_tally_add(pfc_tally *t, const pfc_paired *p);
+void pfc_tally_add(pfc_tally *t, const pfc_pair_result *p);
 /** Counts a comparison of a build with itself once more, as if B were slower by `rel`: its launches
  *  in their order, each with that change added, under the rule with `limit` launches. What is measured
  *  is the machine's noise as it is; what is known is the truth. */
-void pfc_tally_shift(pfc_tally *t, const pfc_paired *p, double rel, size_t limit);
+void pfc_tally_shift(pfc_tally *t, const pfc_pair_result *p, double rel, size_t limit);
 void pfc_tally_clear(pfc_tally *t);
 
 /** Comparisons of modelled builds, whose truth is known: coverage of the intervals, and what a drift

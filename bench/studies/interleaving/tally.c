@@ -46,7 +46,7 @@ pfc_interval pfc_tally_share(size_t k, size_t n)
     return out;
 }
 
-void pfc_tally_add(pfc_tally *t, const pfc_paired *p)
+void pfc_tally_add(pfc_tally *t, const pfc_pair_result *p)
 {
     const size_t i = t->done;
 
@@ -72,7 +72,7 @@ void pfc_tally_add(pfc_tally *t, const pfc_paired *p)
     }
 }
 
-void pfc_tally_shift(pfc_tally *t, const pfc_paired *p, double rel, size_t limit)
+void pfc_tally_shift(pfc_tally *t, const pfc_pair_result *p, double rel, size_t limit)
 {
     const pfc_paired_opts opts = { .margin = 0.5 * rel };
     double *log_ratio = pfc_alloc(p->launches * sizeof(*log_ratio));

@@ -85,14 +85,14 @@ static double exponential(pfc_rng *rng)
 }
 
 /* 1 + a geometric number of visits with the given mean, as in the sketch that this follows. */
-static size_t stretch(pfc_machine *m)
+static size_t stretch(pfc_sim_machine *m)
 {
     const double p = 1.0 / m->model.stretch;
 
     return p >= 1.0 ? 2 : 2 + (size_t)floor(log1p(-pfc_rng_double(&m->rng)) / log1p(-p));
 }
 
-static void new_state(pfc_machine *m)
+static void new_state(pfc_sim_machine *m)
 {
     const pfc_machine_model *o = &m->model;
 
@@ -100,9 +100,9 @@ static void new_state(pfc_machine *m)
     m->left = stretch(m);
 }
 
-void pfc_machine_start(pfc_machine *m, const pfc_machine_model *model, uint64_t seed)
+void pfc_machine_start(pfc_sim_machine *m, const pfc_machine_model *model, uint64_t seed)
 {
-    *m = (pfc_machine){ .model = *model };
+    *m = (pfc_sim_machine){ .model = *model };
     pfc_rng_seed(&m->rng, seed);
     if (model->stretch > 0.0) {
         m->slow = pfc_rng_double(&m->rng) < 0.5;
@@ -115,7 +115,7 @@ void pfc_machine_start(pfc_machine *m, const pfc_machine_model *model, uint64_t 
     }
 }
 
-void pfc_machine_step(pfc_machine *m)
+void pfc_machine_step(pfc_sim_machine *m)
 {
     m->time++;
     m->walked += m->model.drift + m->model.walk * pfc_rng_normal(&m->rng);
@@ -128,7 +128,7 @@ void pfc_machine_step(pfc_machine *m)
     }
 }
 
-double pfc_machine_factor(pfc_machine *m, size_t series)
+double pfc_machine_factor(pfc_sim_machine *m, size_t series)
 {
     const pfc_machine_model *o = &m->model;
     double y;

@@ -92,7 +92,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 /* ---- cells ---- */
 
 typedef struct cells {
-    pfc_cell items[CELLS_MAX];
+    pfc_sim_cell items[CELLS_MAX];
     size_t len;
 } cells;
 
@@ -101,19 +101,19 @@ static void cell(cells *c, const char *name, const pfc_machine_model *m, size_t 
 {
     /* Three times the budget is for smaller changes. */
     const double margin = budget >= THRICE ? 0.01 : 0.0;
-    pfc_cell *it = &c->items[c->len];
+    pfc_sim_cell *it = &c->items[c->len];
 
     if (c->len == CELLS_MAX)
         return;
     c->len++;
-    *it = (pfc_cell){ .circular = m->stretch > 0.0 && !m->trace,
-                      .opts = { .machine = *m,
-                                .commits = 12,
-                                .series = series,
-                                .plant = plant,
-                                .plants = plants,
-                                .budget = budget,
-                                .margin = margin } };
+    *it = (pfc_sim_cell){ .circular = m->stretch > 0.0 && !m->trace,
+                          .opts = { .machine = *m,
+                                    .commits = 12,
+                                    .series = series,
+                                    .plant = plant,
+                                    .plants = plants,
+                                    .budget = budget,
+                                    .margin = margin } };
     snprintf(it->name, sizeof it->name, "%s", name);
 }
 
@@ -181,7 +181,7 @@ static void fill(cells *c, const options *o)
     }
 }
 
-static bool wanted(const options *o, const pfc_cell *cell)
+static bool wanted(const options *o, const pfc_sim_cell *cell)
 {
     char line[160];
 
@@ -202,7 +202,7 @@ int main(int argc, char **argv)
     fill(c, &o);
     pfc_table_head();
     for (size_t i = 0; i < c->len && !code; i++) {
-        pfc_tally t;
+        pfc_sim_tally t;
 
         if (!wanted(&o, &c->items[i]))
             continue;

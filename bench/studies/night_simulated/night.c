@@ -15,7 +15,7 @@ typedef struct truth {
     size_t len;
 } truth;
 
-static truth plant(const pfc_night_opts *opts, pfc_rng *rng)
+static truth plant(const pfc_sim_night_opts *opts, pfc_rng *rng)
 {
     truth t = { .series = pfc_rng_below(rng, opts->series) };
 
@@ -50,7 +50,7 @@ static bool holds_plant(const truth *t, size_t series, const pfc_boundary *b)
     return false;
 }
 
-static double level(const pfc_night_opts *opts, const truth *t, size_t series, size_t build)
+static double level(const pfc_sim_night_opts *opts, const truth *t, size_t series, size_t build)
 {
     double y = 0.0;
 
@@ -59,8 +59,8 @@ static double level(const pfc_night_opts *opts, const truth *t, size_t series, s
     return y;
 }
 
-static pfc_code measure(const pfc_night_opts *opts, const truth *t, pfc_machine *machine,
-                        pfc_design *design, pfc_night *out, pfc_err *err)
+static pfc_code measure(const pfc_sim_night_opts *opts, const truth *t, pfc_sim_machine *machine,
+                        pfc_design *design, pfc_sim_night *out, pfc_err *err)
 {
     pfc_design_block block;
     pfc_code code = PFC_OK;
@@ -88,8 +88,9 @@ static pfc_code measure(const pfc_night_opts *opts, const truth *t, pfc_machine 
     return code;
 }
 
-static void score_boundary(const pfc_night_opts *opts, const truth *t, size_t series,
-                           const pfc_boundary *b, bool different, bool *regressed, pfc_night *out)
+static void score_boundary(const pfc_sim_night_opts *opts, const truth *t, size_t series,
+                           const pfc_boundary *b, bool different, bool *regressed,
+                           pfc_sim_night *out)
 {
     const double true_log = level(opts, t, series, b->to) - level(opts, t, series, b->from);
     const double margin = opts->margin > 0.0 ? opts->margin : 0.03;
@@ -106,8 +107,8 @@ static void score_boundary(const pfc_night_opts *opts, const truth *t, size_t se
     out->same += !different && b->rel_low >= -margin && b->rel_high <= margin;
 }
 
-static pfc_code score(const pfc_night_opts *opts, const truth *t, const pfc_design *design,
-                      pfc_night *out, pfc_err *err)
+static pfc_code score(const pfc_sim_night_opts *opts, const truth *t, const pfc_design *design,
+                      pfc_sim_night *out, pfc_err *err)
 {
     pfc_blocks_fit fits[PFC_NIGHT_MAX_SERIES] = { 0 };
     double *p = NULL;
@@ -148,7 +149,8 @@ static pfc_code score(const pfc_night_opts *opts, const truth *t, const pfc_desi
     return code;
 }
 
-pfc_code pfc_night_run(const pfc_night_opts *opts, uint64_t seed, pfc_night *out, pfc_err *err)
+pfc_code pfc_night_run(const pfc_sim_night_opts *opts, uint64_t seed, pfc_sim_night *out,
+                       pfc_err *err)
 {
     pfc_design_opts design_opts = {
         .builds = BASE + 1 + opts->commits,
@@ -158,14 +160,14 @@ pfc_code pfc_night_run(const pfc_night_opts *opts, uint64_t seed, pfc_night *out
         .budget_s = opts->budget * (double)opts->commits,
     };
     pfc_design *design = NULL;
-    pfc_machine machine;
+    pfc_sim_machine machine;
     pfc_rng rng;
     truth t;
     pfc_code code;
     const int64_t start = pfc_clock_ns();
 
     pfc_rng_seed(&rng, seed);
-    *out = (pfc_night){ 0 };
+    *out = (pfc_sim_night){ 0 };
     t = plant(opts, &rng);
     design_opts.seed = pfc_rng_u64(&rng);
     pfc_machine_start(&machine, &opts->machine, pfc_rng_u64(&rng));

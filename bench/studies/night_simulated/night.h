@@ -34,7 +34,7 @@ typedef struct pfc_machine_model {
     const pfc_trace *trace; /* instead of all that: recorded values */
 } pfc_machine_model;
 
-typedef struct pfc_machine {
+typedef struct pfc_sim_machine {
     pfc_machine_model model;
     pfc_rng rng;
     size_t left; /* visits until the state changes */
@@ -43,15 +43,15 @@ typedef struct pfc_machine {
     double walked;
     size_t time;
     size_t at, column; /* in the trace */
-} pfc_machine;
+} pfc_sim_machine;
 
-void pfc_machine_start(pfc_machine *m, const pfc_machine_model *model, uint64_t seed);
+void pfc_machine_start(pfc_sim_machine *m, const pfc_machine_model *model, uint64_t seed);
 /** The next visit begins. */
-void pfc_machine_step(pfc_machine *m);
+void pfc_machine_step(pfc_sim_machine *m);
 /** Logarithm of what the machine makes of a value of `series` in this visit. */
-double pfc_machine_factor(pfc_machine *m, size_t series);
+double pfc_machine_factor(pfc_sim_machine *m, size_t series);
 
-typedef struct pfc_night_opts {
+typedef struct pfc_sim_night_opts {
     pfc_machine_model machine;
     size_t commits; /* new ones; base and anchor come on top */
     size_t series;  /* the plant is in one of them */
@@ -60,9 +60,9 @@ typedef struct pfc_night_opts {
     double budget;  /* visits of all series, for each new commit */
     double margin;  /* of the planner; 0: its default */
     bool whole;     /* a visit measures all series, as one run of a command does */
-} pfc_night_opts;
+} pfc_sim_night_opts;
 
-typedef struct pfc_night {
+typedef struct pfc_sim_night {
     size_t planted;
     size_t found;      /* plants whose series has a regression somewhere */
     size_t exact;      /* plants found at their commit */
@@ -72,9 +72,9 @@ typedef struct pfc_night {
     size_t covered;    /* boundaries whose fitted interval covers the truth */
     double visits;     /* of all series, for each new commit */
     double seconds;
-} pfc_night;
+} pfc_sim_night;
 
-pfc_code pfc_night_run(const pfc_night_opts *opts, uint64_t seed, pfc_night *out,
+pfc_code pfc_night_run(const pfc_sim_night_opts *opts, uint64_t seed, pfc_sim_night *out,
                        pfc_err *err) PFC_MUSTCHECK;
 
 #endif

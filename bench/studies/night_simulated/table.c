@@ -10,15 +10,15 @@
 #define Z            1.959963984540054 /* 95 % */
 
 typedef struct share {
-    const pfc_cell *cell;
+    const pfc_sim_cell *cell;
     const uint64_t *seeds;
     size_t nights, first, stride;
-    pfc_tally tally;
+    pfc_sim_tally tally;
     pfc_code code;
     pfc_err err;
 } share;
 
-static void add(pfc_tally *t, const pfc_night *night)
+static void add(pfc_sim_tally *t, const pfc_sim_night *night)
 {
     t->nights++;
     t->planted += night->planted;
@@ -38,7 +38,7 @@ static void *work(void *arg)
     share *s = arg;
 
     for (size_t i = s->first; i < s->nights && !s->code; i += s->stride) {
-        pfc_night night;
+        pfc_sim_night night;
 
         s->code = pfc_night_run(&s->cell->opts, s->seeds[i], &night, &s->err);
         if (!s->code)
@@ -47,7 +47,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void join(pfc_tally *out, const pfc_tally *t)
+static void join(pfc_sim_tally *out, const pfc_sim_tally *t)
 {
     out->nights += t->nights;
     out->planted += t->planted;
@@ -62,8 +62,8 @@ static void join(pfc_tally *out, const pfc_tally *t)
     out->seconds += t->seconds;
 }
 
-pfc_code pfc_cell_run(const pfc_cell *cell, size_t nights, uint64_t seed, size_t threads,
-                      pfc_tally *out, pfc_err *err)
+pfc_code pfc_cell_run(const pfc_sim_cell *cell, size_t nights, uint64_t seed, size_t threads,
+                      pfc_sim_tally *out, pfc_err *err)
 {
     pthread_t ids[MOST_THREADS];
     share shares[MOST_THREADS];
@@ -85,7 +85,7 @@ pfc_code pfc_cell_run(const pfc_cell *cell, size_t nights, uint64_t seed, size_t
             break;
         }
     }
-    *out = (pfc_tally){ 0 };
+    *out = (pfc_sim_tally){ 0 };
     for (size_t i = 0; i < started; i++) {
         pthread_join(ids[i], NULL);
         join(out, &shares[i].tally);
@@ -121,7 +121,7 @@ void pfc_table_head(void)
            "same,%", "cov,%", "ms");
 }
 
-void pfc_table_row(const pfc_cell *cell, const pfc_tally *t)
+void pfc_table_row(const pfc_sim_cell *cell, const pfc_sim_tally *t)
 {
     const double nights = (double)t->nights;
     char plant[48] = "none";

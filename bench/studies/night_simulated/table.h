@@ -4,21 +4,21 @@
 
 #include "bench/studies/night_simulated/night.h"
 
-typedef struct pfc_cell {
+typedef struct pfc_sim_cell {
     char name[64]; /* of the machine */
     bool circular; /* the model is the one that the fit assumes */
-    pfc_night_opts opts;
-} pfc_cell;
+    pfc_sim_night_opts opts;
+} pfc_sim_cell;
 
-typedef struct pfc_tally {
+typedef struct pfc_sim_tally {
     size_t nights, planted, found, exact, wrong_nights, wrong, same, boundaries, covered;
     double visits, seconds;
-} pfc_tally;
+} pfc_sim_tally;
 
 /** Nights with seeds that follow from `seed`, whatever the number of threads. */
-pfc_code pfc_cell_run(const pfc_cell *cell, size_t nights, uint64_t seed, size_t threads,
-                      pfc_tally *out, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_cell_run(const pfc_sim_cell *cell, size_t nights, uint64_t seed, size_t threads,
+                      pfc_sim_tally *out, pfc_err *err) PFC_MUSTCHECK;
 void pfc_table_head(void);
-void pfc_table_row(const pfc_cell *cell, const pfc_tally *t);
+void pfc_table_row(const pfc_sim_cell *cell, const pfc_sim_tally *t);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Who may have caused an alert: gathers what is stored about the range, and has core/analysis rank it.
+ * Who may have caused an alert: gathers what is stored about the range, and has core/suspects rank it.
  */
 #include <math.h>
 

@@ -5,17 +5,17 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/bisect/pairing.h"
-#include "core/suspects/machine_shift.h"
 #include "core/base/rng.h"
+#include "core/bisect/pairing.h"
 #include "core/stats/stats.h"
+#include "core/suspects/machine_shift.h"
 
 /* ---- pairs ---- */
 
 /* Pairs that a unit takes whose first two differ by `spread`, and whose others are as the first. */
 static size_t pairs_of(pfc_pairing *p, double spread)
 {
-    pfc_paired got;
+    pfc_pairing_unit got;
 
     for (size_t runs = 0;; runs++) {
         const double x = runs / 2 == 1 ? exp(spread) : 1;

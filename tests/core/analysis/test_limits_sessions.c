@@ -283,7 +283,7 @@ Test(limits_sessions, a_round_takes_the_eight_builds_around_a_step)
                  { 0, 0, 11, 0, 8 }, { 11, 0, 11, 5, 8 }, { 4, 0, 11, 1, 8 }, { 7, 0, 11, 4, 8 } };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
-        pfc_look looks[12];
+        pfc_boundary_look looks[12];
         bool placing[12] = { false }, none[12] = { false };
         pfc_design_one one = {
             .looks = looks, .looks_len = 12, .open = placing, .suspect = none, .placing = placing
@@ -292,7 +292,7 @@ Test(limits_sessions, a_round_takes_the_eight_builds_around_a_step)
         pfc_design_group g;
 
         for (size_t k = 0; k < 12; k++)
-            looks[k] = (pfc_look){ .from = k, .to = k + 1, .step = { .p = 0.5 } };
+            looks[k] = (pfc_boundary_look){ .from = k, .to = k + 1, .step = { .p = 0.5 } };
         placing[rows[i].at] = true;
         looks[rows[i].at].step.place_low = rows[i].low;
         looks[rows[i].at].step.place_high = rows[i].high;

@@ -264,7 +264,7 @@ Test(mirror_search, pairs_and_the_look_at_noise_prefer_no_direction)
     pfc_rng_seed(&rng, 6);
     for (size_t i = 0; i < 400; i++) {
         const double v = exp(0.01 * pfc_rng_normal(&rng) + (i % 23 == 5 ? 0.08 : 0));
-        pfc_paired a, b;
+        pfc_pairing_unit a, b;
         const bool done = pfc_pairing_tell(&p, v, &a);
 
         cr_assert(eq(int, pfc_pairing_tell(&q, 1 / v, &b), done));

@@ -6,9 +6,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "core/base/rng.h"
 #include "core/bisect/bisect.h"
 #include "core/bisect/pairing.h"
-#include "core/base/rng.h"
 
 #define COMMITS 24
 #define STEP    0.01
@@ -18,7 +18,7 @@ Test(pairing, a_unit_runs_x_r_r_x_and_a_drift_falls_out)
 {
     static const bool reference[] = { false, true, true, false };
     pfc_pairing p = { 0 };
-    pfc_paired got;
+    pfc_pairing_unit got;
 
     /* The first two units are of three pairs. */
     for (size_t i = 0; i < 12; i++)
@@ -37,7 +37,7 @@ Test(pairing, a_unit_runs_x_r_r_x_and_a_drift_falls_out)
 }
 
 /* Tells one unit of the given pairs' ratios; returns how many it took. */
-static size_t unit(pfc_pairing *p, const double *ratios, pfc_paired *got)
+static size_t unit(pfc_pairing *p, const double *ratios, pfc_pairing_unit *got)
 {
     size_t pair = 0;
     size_t runs = 0;
@@ -53,7 +53,7 @@ Test(pairing, pairs_that_disagree_are_made_more_of_and_the_median_counts)
     static const double two[] = { 1.08, 1.0, 1.0005 };
     static const double five[] = { 1.08, 1.0, 0.93, 1.0002, 1.16 };
     pfc_pairing p = { 0 };
-    pfc_paired got;
+    pfc_pairing_unit got;
 
     for (size_t i = 0; i < 4; i++)
         cr_assert(eq(sz, unit(&p, usual, &got), i < 2 ? 3 : 2));
@@ -100,7 +100,7 @@ static bool search(uint64_t seed, bool paired, double turn, size_t *runs)
     pfc_bisect_report report;
     pfc_pairing p = { 0 };
     pfc_bisect_step next;
-    pfc_paired got;
+    pfc_pairing_unit got;
     size_t culprit;
     bool right;
 

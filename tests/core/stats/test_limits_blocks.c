@@ -249,7 +249,7 @@ Test(limits_blocks, looks_put_their_tests_together)
         static session s;
         pfc_orders *orders = pfc_orders_new();
         pfc_spot *spots;
-        pfc_look *looks;
+        pfc_boundary_look *looks;
         pfc_twoway fit;
         size_t len;
 
@@ -259,7 +259,7 @@ Test(limits_blocks, looks_put_their_tests_together)
         looks = pfc_blocks_look(spots, s.n, &opts, orders, NULL, 0, &fit, &len);
         cr_assert(eq(sz, len, builds - 1));
         for (size_t k = 0; k < len; k++) {
-            const pfc_look *at = &looks[k];
+            const pfc_boundary_look *at = &looks[k];
             size_t n;
             pfc_round *rounds = pfc_rounds_of(spots, s.n, (uint32_t)k, (uint32_t)k + 1, &n);
 
@@ -307,13 +307,13 @@ Test(limits_blocks, stretches_are_divided_at_their_clearest_step)
     whole = pfc_orders_p(orders, 0, 5, 2);
     right = pfc_orders_p(orders, 2, 5, 4);
     for (int k = 0; k < 8; k++) {
-        pfc_look looks[5];
+        pfc_boundary_look looks[5];
         double alpha = 0.01;
 
         for (size_t i = 0; i < 5; i++)
-            looks[i] = (pfc_look){ .from = i,
-                                   .to = i + 1,
-                                   .step = { .p = 0.9, .place_low = i, .place_high = i } };
+            looks[i] = (pfc_boundary_look){ .from = i,
+                                            .to = i + 1,
+                                            .step = { .p = 0.9, .place_low = i, .place_high = i } };
         looks[1].step.p = k == 1 ? 0.2000001 : 0.2;
         looks[3].step.p = k == 2 ? 0.19 : 0.205;
         looks[3].step.chosen = k == 3; /* chosen goes before clear, but is not clear enough */
@@ -332,16 +332,16 @@ Test(limits_blocks, stretches_are_divided_at_their_clearest_step)
             cr_assert(epsilon_eq(dbl, looks[3].order_p, pfc_orders_p(orders, 0, 5, 4), 1e-9));
     }
     /* The part behind a step that was told counts its p twice. */
-    pfc_look looks[5];
+    pfc_boundary_look looks[5];
 
     for (size_t i = 0; i < 5; i++)
-        looks[i] = (pfc_look){ .from = i,
-                               .to = i + 1,
-                               .step = { .p = i == 1   ? 1e-9
-                                              : i == 3 ? 0.1
-                                                       : 0.9,
-                                         .place_low = i,
-                                         .place_high = i } };
+        looks[i] = (pfc_boundary_look){ .from = i,
+                                        .to = i + 1,
+                                        .step = { .p = i == 1   ? 1e-9
+                                                       : i == 3 ? 0.1
+                                                                : 0.9,
+                                                  .place_low = i,
+                                                  .place_high = i } };
     pfc_stretches_divide(orders, looks, 0, 5, 0.01);
     cr_assert(looks[1].decided && looks[1].order_p < 0.002);
     cr_assert(epsilon_eq(dbl, looks[3].order_p, 2 * right, 1e-9));
