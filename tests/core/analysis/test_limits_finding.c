@@ -40,7 +40,8 @@ static pfc_finding finding(double bad, double margin, bool higher, bool paired, 
     return f;
 }
 
-/* Equal values a side: the interval is a point, within the margin when it is on it. Better is always within. */
+/* Equal values a side: the interval is a point, within the margin when it is on it. Better is
+ * always within. */
 Test(limits_finding, a_finding_is_within_its_margin_up_to_it)
 {
     for (int higher = 0; higher < 2; higher++) {
@@ -58,7 +59,8 @@ Test(limits_finding, a_finding_is_within_its_margin_up_to_it)
     }
 }
 
-/* Four runs of either end are the fewest of which ranks give 95 % (2 / C(8, 4) = 1 / 35), six ratios (2 / 64). */
+/* Four runs of either end are the fewest of which ranks give 95 % (2 / C(8, 4) = 1 / 35), six
+ * ratios (2 / 64). */
 Test(limits_finding, a_finding_needs_four_runs_of_either_end_or_six_ratios)
 {
     for (size_t n = 1; n < 8; n++) {
@@ -75,7 +77,8 @@ Test(limits_finding, a_finding_needs_four_runs_of_either_end_or_six_ratios)
     }
 }
 
-/* 37 (sd / margin)^2 runs of either end, half of that of ratios, with sd = noise / 0.87; none once it is decided. */
+/* 37 (sd / margin)^2 runs of either end, half of that of ratios, with sd = noise / 0.87; none
+ * once it is decided. */
 Test(limits_finding, more_runs_are_worth_it_up_to_what_equal_ends_need)
 {
     pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .margin = 0.01 });

@@ -28,8 +28,8 @@ static size_t pairs_of(pfc_pairing *p, double spread)
     }
 }
 
-/* From the third unit on two pairs are enough that differ by at most four deviations, 1.4826 medians of all
- * spreads so far (the lower of two middles), or by 1e-4. */
+/* From the third unit on two pairs are enough that differ by at most four deviations, 1.4826
+ * medians of all spreads so far (the lower of two middles), or by 1e-4. */
 Test(limits_machine, a_third_pair_is_made_beyond_four_deviations)
 {
     static const struct {
@@ -56,7 +56,8 @@ Test(limits_machine, a_third_pair_is_made_beyond_four_deviations)
 
 /* ---- the look at noise ---- */
 
-/* n runs of one build, a hundredth off the median in the order + + - -, with `far` of them by `off`. */
+/* n runs of one build, a hundredth off the median in the order + + - -, with `far` of them by
+ * `off`. */
 static pfc_noise_look look(size_t n, size_t far, double off, double step)
 {
     pfc_noise_run runs[64];
@@ -70,8 +71,8 @@ static pfc_noise_look look(size_t n, size_t far, double off, double step)
     return pfc_noise_look_at(runs, n, step);
 }
 
-/* Far: beyond six deviations, 1.4826 medians of the sizes, and a quarter of the step. States: two of them, which are
- * at least 8 % of all runs. */
+/* Far: beyond six deviations, 1.4826 medians of the sizes, and a quarter of the step. States:
+ * two of them, which are at least 8 % of all runs. */
 Test(limits_machine, states_are_two_far_runs_of_twenty_five)
 {
     const double limit = 6 * 1.4826 * 0.01;
@@ -116,7 +117,8 @@ Test(limits_machine, residuals_are_counted_and_eight_are_the_fewest)
     cr_assert(eq(sz, pfc_noise_look_at(NULL, 0, 0).runs, 0));
 }
 
-/* Neighbours' products over their squares: 14 of them, more than 0.3, and 2.6 over the root of their number. */
+/* Neighbours' products over their squares: 14 of them, more than 0.3, and 2.6 over the root of
+ * their number. */
 Test(limits_machine, a_wandering_machine_by_the_formula)
 {
     size_t seen = 0, beyond = 0;
@@ -281,8 +283,8 @@ Test(limits_machine, a_level_has_at_least_so_many_points)
     cr_assert(eq(int, (int)judge(&f).why, PFC_SHIFT_CODE));
 }
 
-/* Alone, with a reason, a machine must have moved in four of five of its series; in three of five with witnesses. Four
- * suspects are the fewest. */
+/* Alone, with a reason, a machine must have moved in four of five of its series; in three of
+ * five with witnesses. Four suspects are the fewest. */
 Test(limits_machine, a_machine_moved_broadly_and_in_several_kinds)
 {
     for (size_t n = 3; n <= 9; n++) {
@@ -317,7 +319,8 @@ Test(limits_machine, a_machine_moved_broadly_and_in_several_kinds)
     cr_assert(eq(int, (int)judge(&f).answer, PFC_SHIFT_MACHINE));
 }
 
-/* Three witnesses that moved elsewhere say commit, against fewer that stood still; the machine needs twice as many. */
+/* Three witnesses that moved elsewhere say commit, against fewer that stood still; the machine
+ * needs twice as many. */
 Test(limits_machine, witnesses_elsewhere_are_counted)
 {
     static const struct {
@@ -353,7 +356,8 @@ Test(limits_machine, witnesses_elsewhere_are_counted)
     }
 }
 
-/* Counts that stay within 0.0005 stood still, beyond they moved: with a machine alone they speak for it. */
+/* Counts that stay within 0.0005 stood still, beyond they moved: with a machine alone they speak
+ * for it. */
 Test(limits_machine, exact_counts_and_object_code_speak_for_the_machine)
 {
     for (int k = 0; k < 3; k++) {

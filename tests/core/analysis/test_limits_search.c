@@ -83,7 +83,8 @@ Test(limits_search, options_have_their_limits)
     pfc_bisect_free(NULL);
 }
 
-/* 100 + 50 log2 of the commits; noise of one in a hundred thousand is none, unless builds differ. */
+/* 100 + 50 log2 of the commits; noise of one in a hundred thousand is none, unless builds
+ * differ. */
 Test(limits_search, budgets_confidence_and_exactness_by_hand)
 {
     static const size_t budgets[][2] = {
@@ -218,8 +219,9 @@ Test(limits_search, a_quantile_is_the_first_commit_that_reaches_its_share)
 
 /* ---- the model ---- */
 
-/* With one run of each commit nothing is learnt of noise: what is known times 0.87 stays. The step looked for is what
- * was seen, or 2.5 of the noise; the smallest that counts 1.3 of noise and layout, within 0.36 and 0.7 of it. */
+/* With one run of each commit nothing is learnt of noise: what is known times 0.87 stays. The
+ * step looked for is what was seen, or 2.5 of the noise; the smallest that counts 1.3 of noise
+ * and layout, within 0.36 and 0.7 of it. */
 Test(limits_search, noise_step_and_smallest_step_by_hand)
 {
     static const struct {
@@ -261,7 +263,8 @@ Test(limits_search, noise_step_and_smallest_step_by_hand)
     }
 }
 
-/* Nothing is known of the noise: a sixth of the ends' difference, at least 1e-4, counts for half a run. */
+/* Nothing is known of the noise: a sixth of the ends' difference, at least 1e-4, counts for half
+ * a run. */
 Test(limits_search, noise_comes_from_the_runs_of_each_commit)
 {
     pfc_bisect_plan *plan = plan_of((pfc_bisect_opts){ .commits = 4 });
@@ -277,7 +280,8 @@ Test(limits_search, noise_comes_from_the_runs_of_each_commit)
     plan_model_fit(plan);
     cr_assert(epsilon_eq(dbl, plan->model.noise, 1e-4, 1e-12));
     pfc_bisect_free(plan);
-    /* Pairs d apart: each adds one degree, and the residuals' squares with the weights of t, 6 / (5 + r^2 / s^2). */
+    /* Pairs d apart: each adds one degree, and the residuals' squares with the weights of t, 6 /
+     * (5 + r^2 / s^2). */
     plan = plan_of((pfc_bisect_opts){ .commits = 4, .noise_rel = 0.01 });
     tell(plan, 0, exp(0.03));
     tell(plan, 0, exp(-0.03));
@@ -348,7 +352,8 @@ Test(limits_search, stretches_are_looked_into_from_an_eighth_or_a_fifth_on)
     pfc_bisect_free(plan);
 }
 
-/* The machine has a state where residuals of runs in a row are alike: 14 pairs, 0.3, and 2.6 of chance. */
+/* The machine has a state where residuals of runs in a row are alike: 14 pairs, 0.3, and 2.6 of
+ * chance. */
 Test(limits_search, a_state_of_the_machine_by_the_formula)
 {
     size_t seen = 0, beyond = 0;
@@ -387,7 +392,8 @@ Test(limits_search, a_state_of_the_machine_by_the_formula)
     cr_assert(seen > 20 && beyond > seen && seen < 100, "%zu, %zu", seen, beyond);
 }
 
-/* Without noise: a step is more than four times the rounding that was told; both ends, one run each. */
+/* Without noise: a step is more than four times the rounding that was told; both ends, one run
+ * each. */
 Test(limits_search, without_noise_a_step_is_more_than_four_roundings)
 {
     for (int k = 0; k < 4; k++) {

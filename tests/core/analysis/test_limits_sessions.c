@@ -31,8 +31,9 @@ static pfc_confirm_result confirm(pfc_confirm_opts opts, double change, double n
     return r;
 }
 
-/* Equal pairs by the floor of noise alone: after four the interval is 0.00167 wide to each side, after five 0.0005. So
- * 0.8 % is no change while a third of the stated one is above 0.97 %, and nothing is shown at 0.1 % with four. */
+/* Equal pairs by the floor of noise alone: after four the interval is 0.00167 wide to each side,
+ * after five 0.0005. So 0.8 % is no change while a third of the stated one is above 0.97 %, and
+ * nothing is shown at 0.1 % with four. */
 Test(limits_sessions, a_third_of_the_stated_change_is_none)
 {
     cr_assert(eq(int, (int)confirm((pfc_confirm_opts){ .expected_rel = 0.0291 }, 0.008, 0).verdict,
@@ -142,7 +143,8 @@ Test(limits_sessions, options_of_a_session_have_their_limits)
     }
 }
 
-/* Three builds: the second block is the first in reverse, always. Four: an order of its own. Two rounds of all. */
+/* Three builds: the second block is the first in reverse, always. Four: an order of its own. Two
+ * rounds of all. */
 Test(limits_sessions, the_second_block_has_an_order_of_its_own_from_four_builds_on)
 {
     for (size_t builds = 2; builds <= 5; builds++) {
@@ -172,7 +174,8 @@ Test(limits_sessions, the_second_block_has_an_order_of_its_own_from_four_builds_
     }
 }
 
-/* The budget is spent when it is met exactly; a round that began is finished. What is no time is not counted. */
+/* The budget is spent when it is met exactly; a round that began is finished. What is no time is
+ * not counted. */
 Test(limits_sessions, a_budget_that_is_met_exactly_is_spent)
 {
     for (int over = 0; over < 2; over++) {
@@ -194,7 +197,8 @@ Test(limits_sessions, a_budget_that_is_met_exactly_is_spent)
     }
 }
 
-/* Seconds are asked for boundaries of builds from the first on that are measured and open; of no other. */
+/* Seconds are asked for boundaries of builds from the first on that are measured and open; of no
+ * other. */
 Test(limits_sessions, only_open_boundaries_need_further_seconds)
 {
     const pfc_design_opts opts = { .builds = 5, .first = 2, .seed = 1 };
@@ -273,7 +277,8 @@ Test(limits_sessions, builds_are_dealt_to_groups_of_eight)
     }
 }
 
-/* The builds around a step that was told, at most eight, and as many on either side as there are. */
+/* The builds around a step that was told, at most eight, and as many on either side as there
+ * are. */
 Test(limits_sessions, a_round_takes_the_eight_builds_around_a_step)
 {
     static const struct {
@@ -300,8 +305,8 @@ Test(limits_sessions, a_round_takes_the_eight_builds_around_a_step)
         cr_assert(eq(sz, g.len, rows[i].len), "row %zu", i);
         for (size_t k = 0; k < g.len; k++)
             cr_assert(eq(sz, g.builds[k], rows[i].first + k), "row %zu", i);
-        /* A suspected step is looked at from as many builds of its stretch on either side, four at most and one more
-         * where there are few. */
+        /* A suspected step is looked at from as many builds of its stretch on either side, four
+         * at most and one more where there are few. */
         memset(placing, 0, sizeof placing);
         cr_assert(not(pfc_design_focus(&d, &g)));
         none[rows[i].at] = true;
@@ -317,8 +322,9 @@ Test(limits_sessions, a_round_takes_the_eight_builds_around_a_step)
 
 /* ---- waits ---- */
 
-/* A kind with n finished jobs has a factor of exp(N(0, 0.5) / sqrt(n)): the 10 % and 90 % quantiles of what follows one
- * of its jobs lie 2.563 deviations apart, in 64 rounds within a fifth of that. What is known has none. */
+/* A kind with n finished jobs has a factor of exp(N(0, 0.5) / sqrt(n)): the 10 % and 90 %
+ * quantiles of what follows one of its jobs lie 2.563 deviations apart, in 64 rounds within a
+ * fifth of that. What is known has none. */
 Test(limits_sessions, few_finished_jobs_have_a_factor_of_their_own)
 {
     static const double past[] = { 10, 10, 10, 10 };

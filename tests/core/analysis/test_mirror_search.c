@@ -1,6 +1,6 @@
 /*
- * Mirror images of searches: with every value replaced by its inverse and the better direction turned round, the
- * same steps are asked for and the same commits are named, with changes inverted.
+ * Mirror images of searches: with every value replaced by its inverse and the better direction
+ * turned round, the same steps are asked for and the same commits are named, with changes inverted.
  */
 #include <string.h>
 
@@ -27,8 +27,8 @@ typedef struct history {
     size_t most;  /* steps */
 } history;
 
-/* The nearest value whose inverse has exactly the negative logarithm: the courses drawn from a posterior do not
- * bear a difference in the last bit. */
+/* The nearest value whose inverse has exactly the negative logarithm: the courses drawn from a
+ * posterior do not bear a difference in the last bit. */
 static double even(double v)
 {
     while (log(1 / v) != -log(v))
@@ -169,7 +169,8 @@ Test(mirror_search, a_bisection_prefers_no_direction)
     }
 }
 
-/* Commits backwards and values inverted: a step stays one to worse, and the posterior is turned round. */
+/* Commits backwards and values inverted: a step stays one to worse, and the posterior is turned
+ * round. */
 Test(mirror_search, a_history_backwards_gives_the_posterior_backwards)
 {
     const pfc_bisect_opts opts = { .commits = 10, .noise_rel = 0.01 };

@@ -1,4 +1,5 @@
-/* Recorded searches and sessions: what is asked for and what comes of it; see tests/core/stats/recorded.h. */
+/* Recorded searches and sessions: what is asked for and what comes of it; see
+ * tests/core/stats/recorded.h. */
 #include <string.h>
 
 #include "core/base/rng.h"

@@ -216,8 +216,9 @@ Test(weights, equal_object_code_rules_out_but_not_what_is_read_at_run_time)
     cr_assert(ruled_out);
 }
 
-/* The base rate is (guilty + 0.5) / (seen + 10) over all; a path's own has two observations of it. 0.8 times
- * the logarithm of their ratio, which is kept in -1..2; of several paths the guiltiest counts. */
+/* The base rate is (guilty + 0.5) / (seen + 10) over all; a path's own has two observations of
+ * it. 0.8 times the logarithm of their ratio, which is kept in -1..2; of several paths the
+ * guiltiest counts. */
 Test(weights, earlier_culprits_weigh_by_their_rate)
 {
     static const char *const paths[] = { "a.c", "b.c" };
@@ -264,8 +265,8 @@ static double probability(const pfc_suspects *s, pfc_suspect_kind kind, size_t i
     return 0;
 }
 
-/* Weights of two commits of unknown paths, -0.3 and a place each, and of two boundaries: exp of their sums, "none"
- * at least 3 % of all and exp(-4.5); 2 % of the mass evenly over the commits. */
+/* Weights of two commits of unknown paths, -0.3 and a place each, and of two boundaries: exp of
+ * their sums, "none" at least 3 % of all and exp(-4.5); 2 % of the mass evenly over the commits. */
 Test(weights, probabilities_are_the_weights_and_their_floors)
 {
     static const struct {
@@ -341,7 +342,8 @@ Test(weights, a_change_of_the_harness_moves_exact_metrics_too)
     pfc_suspects_clear(&s);
 }
 
-/* In words: above -1 "where", up to -4 "elsewhere", between nothing; of a single commit nothing is said. */
+/* In words: above -1 "where", up to -4 "elsewhere", between nothing; of a single commit nothing
+ * is said. */
 Test(weights, a_place_is_spoken_of_where_it_is_near_or_far)
 {
     static const double places[] = { 0, -0.999, -1, -3.999, -4, -9 };

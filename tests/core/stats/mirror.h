@@ -1,7 +1,7 @@
 /*
- * The mirror image of a comparison: the same data with both sides exchanged, or with every value replaced
- * by its inverse, must give the same verdict and p, the negative shift, and an interval whose ends have
- * exchanged their places and signs. Shifts are logarithms.
+ * The mirror image of a comparison: the same data with both sides exchanged, or with every value
+ * replaced by its inverse, must give the same verdict and p, the negative shift, and an interval
+ * whose ends have exchanged their places and signs. Shifts are logarithms.
  */
 #ifndef PFC_TESTS_CORE_STATS_MIRROR_H
 #define PFC_TESTS_CORE_STATS_MIRROR_H

@@ -1,7 +1,8 @@
 /*
- * Recorded numbers: answers of tuned methods on fixed data, for which there is no formula short of the method
- * itself. They notice a constant, a sign or a limit that changed without intent. Where a change is intended,
- * first measure it on the development corpus (bench/), then copy the numbers out of the failed assertion.
+ * Recorded numbers: answers of tuned methods on fixed data, for which there is no formula short of
+ * the method itself. They notice a constant, a sign or a limit that changed without intent. Where a
+ * change is intended, first measure it on the development corpus (bench/), then copy the numbers
+ * out of the failed assertion.
  */
 #ifndef PFC_TESTS_CORE_STATS_RECORDED_H
 #define PFC_TESTS_CORE_STATS_RECORDED_H
@@ -26,7 +27,8 @@ static inline void note(record *r, double v)
     r->v[r->len++] = v;
 }
 
-/** Relative to 1e-5 of the larger of the number and 1e-3: another C library may round another way. */
+/* * Relative to 1e-5 of the larger of the number and 1e-3: another C library may round another
+ * way. */
 static inline void check_recorded(const record *got, const record *want)
 {
     char text[RECORDED_MOST * 24] = "";

@@ -151,7 +151,8 @@ Test(limits, pairs_have_as_many_values_a_side)
     }
 }
 
-/* Ascending, equal times as they came; a series in order, or with an unknown time, stays as it is. */
+/* Ascending, equal times as they came; a series in order, or with an unknown time, stays as it
+ * is. */
 Test(limits, the_order_of_a_series_is_that_of_its_times)
 {
     static const struct {
@@ -209,8 +210,8 @@ Test(limits, quantiles_beyond_the_ends_are_the_ends)
     cr_assert(epsilon_eq(dbl, pfc_stats_quantile(x, 4, 0.25), 1.75, 1e-12));
 }
 
-/* At a level of 0.5 the 2nd of five would do (P(B(5) < 2) = 6/32 <= 1/4); five give the range all the same. Of six
- * the 2nd: P(B(6) < 2) = 7/64, P(B(6) < 3) = 22/64. */
+/* At a level of 0.5 the 2nd of five would do (P(B(5) < 2) = 6/32 <= 1/4); five give the range
+ * all the same. Of six the 2nd: P(B(6) < 2) = 7/64, P(B(6) < 3) = 22/64. */
 Test(limits, six_values_are_the_fewest_of_which_some_are_cut)
 {
     const double x[] = { 1, 2, 3, 4, 5, 6 };
@@ -237,7 +238,8 @@ static pfc_compare_result compare(const double *a, const double *b, size_t n, do
     return r;
 }
 
-/* p of triples apart is 0.1, which is below alpha only where alpha is larger; two values a side never decide. */
+/* p of triples apart is 0.1, which is below alpha only where alpha is larger; two values a side
+ * never decide. */
 Test(limits, different_needs_a_p_below_alpha_and_three_values)
 {
     const double a[] = { 101, 102, 103 };
@@ -274,7 +276,8 @@ Test(limits, same_holds_up_to_the_margin_on_either_side)
     }
 }
 
-/* The defaults: alpha and margin 0.01. All values are equal on a side, so the interval is a point. */
+/* The defaults: alpha and margin 0.01. All values are equal on a side, so the interval is a
+ * point. */
 Test(limits, the_defaults_are_one_per_cent)
 {
     double a[10], b[10];
@@ -320,7 +323,8 @@ Test(limits, exact_values_differ_by_any_amount_in_either_direction)
     }
 }
 
-/* n (half / want)^2 - n more, rounded up: half is the wider side, want what is left of the margin or the change. */
+/* n (half / want)^2 - n more, rounded up: half is the wider side, want what is left of the
+ * margin or the change. */
 Test(limits, further_values_by_hand)
 {
     const double margin = expm1(0.02);
@@ -364,7 +368,8 @@ Test(limits, a_row_on_the_rate_stays_different)
     pfc_stats_fdr_adjust(NULL, 0, NULL);
 }
 
-/* Of two p-values 0.02 and 0.04 at a rate of 0.04 both are kept: the second meets its step exactly. */
+/* Of two p-values 0.02 and 0.04 at a rate of 0.04 both are kept: the second meets its step
+ * exactly. */
 Test(limits, a_discovery_meets_its_step_exactly)
 {
     const double p[] = { 0.04, 0.02 };
@@ -377,7 +382,8 @@ Test(limits, a_discovery_meets_its_step_exactly)
     pfc_stats_fdr(p, 2, 0.05, keep);
     cr_assert(keep[0] && keep[1]);
     pfc_stats_fdr(NULL, 0, 0.05, NULL);
-    /* Measured but without a change: each counts with p = 1; fewer measured than there are is all of them. */
+    /* Measured but without a change: each counts with p = 1; fewer measured than there are is
+     * all of them. */
     pfc_fdr_keep(p, 2, 1, 0.04, keep);
     cr_assert(keep[0] && keep[1]);
     pfc_fdr_keep(p, 2, 3, 0.04, keep);
@@ -388,7 +394,8 @@ Test(limits, a_discovery_meets_its_step_exactly)
 
 /* ---- alerts ---- */
 
-/* A change of 10 points that stands out by z standard errors: by its p, or where p is at its floor by its interval. */
+/* A change of 10 points that stands out by z standard errors: by its p, or where p is at its
+ * floor by its interval. */
 static pfc_change clear_by(double z, bool by_interval)
 {
     const double half = 0.1 / z * 1.96;
@@ -400,7 +407,8 @@ static pfc_change clear_by(double z, bool by_interval)
                          .p = by_interval ? PFC_P_MIN : pfc_stats_normal_tail2(z) };
 }
 
-/* Standard errors that give a sureness of `sure` with n points: 1.64 / sqrt(n) of correlation, n - 4 degrees. */
+/* Standard errors that give a sureness of `sure` with n points: 1.64 / sqrt(n) of correlation, n
+ * - 4 degrees. */
 static double z_of(double sure, double n)
 {
     const double alike = fmin(1.64 / sqrt(n), 0.6), df = fmax(n - 4, 1);
@@ -461,7 +469,8 @@ Test(limits, sureness_has_ends)
     pfc_change c = clear_by(5, false);
 
     cr_assert(isinf(pfc_fdr_sureness(&sharp, 50)));
-    /* No logarithm of a fall by all: |jump| over the interval as it is. 1 / 0.4 * 2 * 1.96 = 9.8. */
+    /* No logarithm of a fall by all: |jump| over the interval as it is. 1 / 0.4 * 2 * 1.96 =
+     * 9.8. */
     cr_assert(epsilon_eq(dbl, pfc_fdr_sureness(&lost, 100000), 9.8 / (z_of(9.8, 1e5) / 9.8), 2e-3));
     cr_assert(eq(dbl, pfc_fdr_sureness(&none, 50), 0));
     cr_assert(eq(dbl, pfc_fdr_sureness(&c, 0), pfc_fdr_sureness(&c, 1)));
@@ -486,7 +495,8 @@ Test(limits, epochs_begin_every_thousand_commits)
         cr_assert(eq(i64, pfc_fdr_epoch(rows[i][0]), rows[i][1]));
     cr_assert(eq(dbl, pfc_fdr_level(&stream, 40), pfc_fdr_level(&same, 40)));
     cr_assert(eq(dbl, pfc_fdr_level(&stream, 0), pfc_fdr_level(&same, 1)));
-    /* A discovery at the first commit of an epoch counts in it; one at the commit itself does not yet. */
+    /* A discovery at the first commit of an epoch counts in it; one at the commit itself does
+     * not yet. */
     pfc_fdr_found(&stream, 1000);
     pfc_fdr_found(&stream, 1001);
     cr_assert(eq(dbl, pfc_fdr_level(&stream, 1001), pfc_fdr_level(&same, 1)));

@@ -1,4 +1,5 @@
-/* Limits and mirror images of sessions in blocks; the fit held to least squares where it is nothing else. */
+/* Limits and mirror images of sessions in blocks; the fit held to least squares where it is
+ * nothing else. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,8 @@ static void add(session *s, uint32_t build, uint32_t block, uint32_t position, d
     s->visits[s->n++] = (pfc_visit){ build, block, position, value };
 }
 
-/* Rounds of all builds, the second block in an order of its own; logarithms of levels and of noise. */
+/* Rounds of all builds, the second block in an order of its own; logarithms of levels and of
+ * noise. */
 static void measure(session *s, const double *level, size_t builds, size_t rounds, double noise)
 {
     pfc_rng rng;
@@ -179,9 +181,10 @@ Test(limits_blocks, exact_builds_by_hand)
 
 /* ---- the fit ---- */
 
-/* Six visits, below the least that states are looked for in, with residuals of the same size, so that all weights
- * are 1: ordinary least squares. Three builds in two blocks: effects are differences of means, 6 - 2 - 2 degrees
- * of freedom, and a difference has the variance 2 / 2 sigma^2. */
+/* Six visits, below the least that states are looked for in, with residuals of the same size, so
+ * that all weights are 1: ordinary least squares. Three builds in two blocks: effects are
+ * differences of means, 6 - 2 - 2 degrees of freedom, and a difference has the variance 2 / 2
+ * sigma^2. */
 Test(limits_blocks, few_even_visits_are_fitted_by_least_squares)
 {
     static const double off[2][3] = { { 0.001, -0.002, 0.001 }, { -0.001, 0.002, -0.001 } };
@@ -238,7 +241,8 @@ Test(limits_blocks, builds_that_never_met_are_not_compared)
     pfc_blocks_fit_clear(&fit);
 }
 
-/* Two builds alone: a step's p is Student's, by the fit's own standard error; many: p of both tests, doubled. */
+/* Two builds alone: a step's p is Student's, by the fit's own standard error; many: p of both
+ * tests, doubled. */
 Test(limits_blocks, looks_put_their_tests_together)
 {
     static const double level[] = { 0, 0, 0, 0.02, 0.02, 0.02 };
@@ -290,8 +294,9 @@ Test(limits_blocks, looks_put_their_tests_together)
     }
 }
 
-/* A stretch of two boundaries and more is tested at its clearest step if that has a p of 0.2 at most; it is told if
- * p times the boundaries is alpha at most, and each part is tested then at twice the p. */
+/* A stretch of two boundaries and more is tested at its clearest step if that has a p of 0.2 at
+ * most; it is told if p times the boundaries is alpha at most, and each part is tested then at
+ * twice the p. */
 Test(limits_blocks, stretches_are_divided_at_their_clearest_step)
 {
     static const double level[] = { 0, 0, 0.03, 0.03, 0.03, 0.03 };
@@ -382,8 +387,9 @@ Test(limits_blocks, rounds_are_two_visits_of_each_build)
 
 /* ---- mirror images ---- */
 
-/* Inverse values: every ratio and change is inverted. The filters' grids begin at the lowest value, and levels of
- * the machine are joined from the lowest on, so the images are near and not equal. */
+/* Inverse values: every ratio and change is inverted. The filters' grids begin at the lowest
+ * value, and levels of the machine are joined from the lowest on, so the images are near and not
+ * equal. */
 Test(limits_blocks, inverse_values_give_the_mirrored_judgement)
 {
     static const double level[] = { 0, 0, 0, 0.03, 0.03, 0.03 };
@@ -428,7 +434,8 @@ Test(limits_blocks, inverse_values_give_the_mirrored_judgement)
     }
 }
 
-/* History backwards: build b becomes the last but b; boundaries change their order and their sign. */
+/* History backwards: build b becomes the last but b; boundaries change their order and their
+ * sign. */
 Test(limits_blocks, history_backwards_gives_the_mirrored_judgement)
 {
     static const double level[] = { 0, 0, 0.03, 0.03, 0.03, 0.03 };

@@ -1,4 +1,5 @@
-/* Limits of the detector: levels that stand or fall, series without noise, when it looks, and what it saves. */
+/* Limits of the detector: levels that stand or fall, series without noise, when it looks, and
+ * what it saves. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,8 @@ typedef struct made {
     uint8_t upper[MOST];
 } made;
 
-/* Levels of len[k] points at at[k], alternately `spread` above and below: their means are exact where the
- * count is even. Plain noise, as many places as points. */
+/* Levels of len[k] points at at[k], alternately `spread` above and below: their means are exact
+ * where the count is even. Plain noise, as many places as points. */
 static made *make(const size_t *len, const double *at, size_t levels, double spread)
 {
     made *m = pfc_calloc(1, sizeof *m);
@@ -51,8 +52,8 @@ static made *make(const size_t *len, const double *at, size_t levels, double spr
     return m;
 }
 
-/* |z| that a change must have: sqrt(2 (log places + nats)), as t of n - 2 changes - 2 degrees (at least 2)
- * where these are at most 200. */
+/* |z| that a change must have: sqrt(2 (log places + nats)), as t of n - 2 changes - 2 degrees
+ * (at least 2) where these are at most 200. */
 static double needed(double places, double nats, double n, double changes)
 {
     const double z = sqrt(2 * (log(places) + nats));
@@ -90,8 +91,9 @@ static bool stands(const standing *s, double jump)
     return kept;
 }
 
-/* 4 nats; 2.8 for the newest level of less than eight points from 30 points on; 7 for a short one between others;
- * 3 more under heavy tails where a side is short; alpha's own on top of that, and never below 0. */
+/* 4 nats; 2.8 for the newest level of less than eight points from 30 points on; 7 for a short
+ * one between others; 3 more under heavy tails where a side is short; alpha's own on top of
+ * that, and never below 0. */
 Test(limits_online, a_change_stands_from_its_threshold_on)
 {
     static const standing rows[] = {
@@ -146,7 +148,8 @@ Test(limits_online, evidence_is_the_jump_over_its_standard_error)
     free(m);
 }
 
-/* Four changes between the same two levels are states, three are not; nor are four whose levels differ by 1.6. */
+/* Four changes between the same two levels are states, three are not; nor are four whose levels
+ * differ by 1.6. */
 Test(limits_online, four_alternations_are_a_machine_with_states)
 {
     const size_t len[] = { 20, 20, 20, 20, 20 };
@@ -180,7 +183,8 @@ Test(limits_online, a_settled_change_is_never_dropped)
     free(m);
 }
 
-/* A change as high as the gap of two states is theirs until it has lasted three times as long as they do. */
+/* A change as high as the gap of two states is theirs until it has lasted three times as long as
+ * they do. */
 Test(limits_online, a_change_as_high_as_the_gap_must_outlast_the_states)
 {
     for (size_t after = 29; after <= 31; after++) {
@@ -199,7 +203,8 @@ Test(limits_online, a_change_as_high_as_the_gap_must_outlast_the_states)
     }
 }
 
-/* Two states nearer to each other than two and a half sigma are one: no explanation of the series. */
+/* Two states nearer to each other than two and a half sigma are one: no explanation of the
+ * series. */
 Test(limits_online, states_lie_two_and_a_half_sigma_apart)
 {
     static const double gaps[] = { 2.1, 2.8, 4 };
@@ -243,8 +248,8 @@ static made *mixed(size_t n, size_t at, size_t ups_before, size_t ups_after)
     return m;
 }
 
-/* Of 32 points from none to all: 32 log 2 = 22.2 nats; less where few points are on a side. The correlation that is
- * left is 2 / n. */
+/* Of 32 points from none to all: 32 log 2 = 22.2 nats; less where few points are on a side. The
+ * correlation that is left is 2 / n. */
 Test(limits_online, a_change_of_shares_needs_eight_points_a_side_and_32_in_all)
 {
     static const struct {
@@ -394,8 +399,9 @@ Test(limits_online, without_noise_a_change_from_zero_is_by_all)
     }
 }
 
-/* A change is settled by five points from its first on, of a metric declared exact by three: where a further change
- * makes it look just then. Without one the next look is due six points after the first. */
+/* A change is settled by five points from its first on, of a metric declared exact by three:
+ * where a further change makes it look just then. Without one the next look is due six points
+ * after the first. */
 Test(limits_online, without_noise_a_change_is_settled_by_its_fifth_or_third_point)
 {
     static const struct {
@@ -465,7 +471,8 @@ Test(limits_online, looks_at_a_calm_series_thin_out)
     }
 }
 
-/* Distances from the level are kept as running sums of 1024ths of a sigma, each at most four sigma. */
+/* Distances from the level are kept as running sums of 1024ths of a sigma, each at most four
+ * sigma. */
 Test(limits_online, a_point_is_kept_as_its_distance_from_the_level)
 {
     static const double off[] = { 0, 1, -1, 3.9, 4.1, -4.1, 100 };
@@ -518,7 +525,8 @@ Test(limits_online, a_find_needs_five_standard_errors)
                 if (i < 27)
                     cr_assert(eq(int, o.rest, 24), "no look yet");
             }
-            /* A look that a find made lets the next find wait for four points, or eight if it was in vain. */
+            /* A look that a find made lets the next find wait for four points, or eight if it
+             * was in vain. */
             cr_assert(eq(int, o.rest, !more ? 24 : o.open_len > 0 ? 28 + 4 : 28 + 8));
         }
     }

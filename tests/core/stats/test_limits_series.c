@@ -1,4 +1,5 @@
-/* Limits of what is made of a series: values, noise, drift, watched points, series without noise, saved states. */
+/* Limits of what is made of a series: values, noise, drift, watched points, series without
+ * noise, saved states. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +43,8 @@ Test(limits_series, summaries_of_repeats_by_hand)
     }
 }
 
-/* Every second point's summaries lie off the others': the median by 2 %, the k-th by less, in proportion to the
- * handicap that it has to overcome. Returns the summary that is chosen. */
+/* Every second point's summaries lie off the others': the median by 2 %, the k-th by less, in
+ * proportion to the handicap that it has to overcome. Returns the summary that is chosen. */
 static int chosen(int summary, double handicap)
 {
     const double middle = 100 * exp(summary == 2 ? -0.02 : 0.02);
@@ -58,7 +59,8 @@ static int chosen(int summary, double handicap)
     }
     if (summary == 2) /* the mean by one value */
         odd[8] += 9 * (near - middle);
-    /* The mean of the five lowest by four of them; the middle and the mean are kept from following. */
+    /* The mean of the five lowest by four of them; the middle and the mean are kept from
+     * following. */
     for (size_t i = 0; i < 4 && summary == 3; i++)
         odd[i] += 1.25 * (near - middle);
     for (size_t i = 6; i < 9 && summary == 3; i++)
@@ -138,8 +140,8 @@ Test(limits_series, logarithms_are_taken_where_all_values_are_above_zero)
     pfc_track_clear(&t);
 }
 
-/* Four of five neighbours alike: without noise; three: not; and five points are too few to say so, unless
- * nothing else is there. */
+/* Four of five neighbours alike: without noise; three: not; and five points are too few to say
+ * so, unless nothing else is there. */
 Test(limits_series, four_of_five_equal_neighbours_are_no_noise)
 {
     const double four[] = { 1, 1, 1, 1, 1, 2 };
@@ -173,8 +175,9 @@ Test(limits_series, four_of_five_equal_neighbours_are_no_noise)
     pfc_track_clear(&t);
 }
 
-/* sigma = 1.4826 median |difference| / sqrt 2; where most neighbours are equal 0.8862 times the mean difference,
- * each at most three of the least. Of logarithms here: differences 1 2 3 4 0 ... */
+/* sigma = 1.4826 median |difference| / sqrt 2; where most neighbours are equal 0.8862 times the
+ * mean difference, each at most three of the least. Of logarithms here: differences 1 2 3 4 0
+ * ... */
 Test(limits_series, noise_of_neighbours_by_hand)
 {
     const double median[] = { 1, exp(1), exp(3), exp(0), exp(4) };
@@ -286,7 +289,8 @@ Test(limits_series, known_noise_has_the_density_of_students_t)
     }
 }
 
-/* Values at the quantiles of t in a shuffled order: scale, tails, and the share beyond four sigma. */
+/* Values at the quantiles of t in a shuffled order: scale, tails, and the share beyond four
+ * sigma. */
 Test(limits_series, noise_at_the_quantiles_of_students_t_is_recognised)
 {
     static const double freedom[] = { 2, 3, 5, 10, 1e9 };
@@ -315,8 +319,9 @@ Test(limits_series, noise_at_the_quantiles_of_students_t_is_recognised)
     }
 }
 
-/* Long-run variance of AR(1) from residuals in sigma, cut at 2.5: sum of products over that of squares, plus
- * (1 + 3 rho) levels / pairs; below 2 / sqrt(pairs) it is chance; at most 0.9, and 8 at most. */
+/* Long-run variance of AR(1) from residuals in sigma, cut at 2.5: sum of products over that of
+ * squares, plus (1 + 3 rho) levels / pairs; below 2 / sqrt(pairs) it is chance; at most 0.9, and
+ * 8 at most. */
 static double inflation_by_hand(const double *z, size_t n, const uint32_t *starts, size_t changes,
                                 double sigma)
 {
@@ -434,7 +439,8 @@ Test(limits_series, a_step_that_is_no_ratio_is_taken_out_as_a_difference)
     }
 }
 
-/* The ten newest against the ten up to the reference: an 11th point on either side does not count. */
+/* The ten newest against the ten up to the reference: an 11th point on either side does not
+ * count. */
 Test(limits_series, a_reference_is_compared_by_ten_points_a_side)
 {
     const pfc_change step = { .index = 20, .before = 100, .after = 110, .rel_change = 0.1 };
@@ -473,7 +479,8 @@ Test(limits_series, a_reference_is_compared_by_ten_points_a_side)
 
 /* ---- watched points ---- */
 
-/* An excursion counts from half of the watched points' distance on; backed by three quarters of five repeats. */
+/* An excursion counts from half of the watched points' distance on; backed by three quarters of
+ * five repeats. */
 Test(limits_series, excursions_count_from_half_the_distance_on)
 {
     const pfc_detection one = { .watching = 1 };

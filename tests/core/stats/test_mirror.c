@@ -65,7 +65,8 @@ static pfc_compare_result compare(const double *a, size_t na, const double *b, s
     return r;
 }
 
-/* Exact values are compared by their medians' ratio, so the mean of two middles is spared: odd counts. */
+/* Exact values are compared by their medians' ratio, so the mean of two middles is spared: odd
+ * counts. */
 Test(mirror, a_comparison_prefers_no_side_and_no_direction)
 {
     for (size_t k = 0; k < PFC_ARRAY_LEN(samples); k++) {
@@ -147,7 +148,8 @@ Test(mirror, signed_ranks_and_medians_follow_the_sign)
     }
 }
 
-/* The draws are the same, so each round's median is the negative one; ends are order statistics of them. */
+/* The draws are the same, so each round's median is the negative one; ends are order statistics
+ * of them. */
 Test(mirror, the_interval_of_blocks_follows_the_sign)
 {
     static const uint32_t blocks[] = { 5, 0, 7, 6, 8 };
@@ -299,7 +301,8 @@ Test(mirror, both_paired_tests_together_prefer_no_side)
 
 /* ---- rounds ---- */
 
-/* The bets on the order lie on a grid that starts at the lowest value, so mirror images are near, not equal. */
+/* The bets on the order lie on a grid that starts at the lowest value, so mirror images are
+ * near, not equal. */
 Test(mirror, rounds_prefer_no_side_and_no_direction)
 {
     for (int kind = 0; kind < 4; kind++) {
@@ -342,8 +345,9 @@ Test(mirror, rounds_prefer_no_side_and_no_direction)
     }
 }
 
-/* A machine that changes its speed by 5 to 12 %: the normal test is blind, the order decides. What it tells lies on
- * the side of the estimate, up to the shift next to zero that one of the two other tests does not exclude. */
+/* A machine that changes its speed by 5 to 12 %: the normal test is blind, the order decides.
+ * What it tells lies on the side of the estimate, up to the shift next to zero that one of the
+ * two other tests does not exclude. */
 Test(mirror, a_difference_told_by_the_order_excludes_zero_on_its_own_side)
 {
     size_t decided = 0;
@@ -438,7 +442,8 @@ Test(mirror, a_drift_upwards_is_one_downwards_of_the_inverse_values)
     cr_assert(near_to(up.after * down.after, 1, 1e-9));
 }
 
-/* N is a multiple of the blocks' size, so the blocks of the reversed series hold the same points. */
+/* N is a multiple of the blocks' size, so the blocks of the reversed series hold the same
+ * points. */
 Test(mirror, a_drift_backwards_in_time_goes_the_other_way)
 {
     enum { WHOLE = N / 3 * 3 };
@@ -461,7 +466,8 @@ Test(mirror, a_drift_backwards_in_time_goes_the_other_way)
     check_drift(&up, &down);
 }
 
-/* Values that are not all above 0 are not compared as logarithms: their negatives are the mirror image. */
+/* Values that are not all above 0 are not compared as logarithms: their negatives are the mirror
+ * image. */
 Test(mirror, a_drift_of_values_around_zero_follows_the_sign)
 {
     pfc_drift up, down;
@@ -485,7 +491,8 @@ Test(mirror, a_drift_of_values_around_zero_follows_the_sign)
     cr_assert(near_to(up.rel_high, -down.rel_low, 1e-9));
 }
 
-/* Points above the level and points below it, excursions, changes, and repeats that speak for or against. */
+/* Points above the level and points below it, excursions, changes, and repeats that speak for or
+ * against. */
 Test(mirror, odds_of_a_change_are_the_same_above_and_below)
 {
     static const double repeats[] = { 105, 106, 105.5, 106, 99 };
@@ -510,7 +517,8 @@ Test(mirror, odds_of_a_change_are_the_same_above_and_below)
         minus[i] = -repeats[i];
     mirror[N - 2].repeats = minus;
     odds = pfc_stats_watch_odds(points, N, &found);
-    /* Two changes; three points above in two excursions, one of which went on: 2.5 / (2.5 (1.5 / 4)^2). */
+    /* Two changes; three points above in two excursions, one of which went on: 2.5 / (2.5 (1.5 /
+     * 4)^2). */
     cr_assert(near_to(odds, 2.5 / (2.5 * pow(1.5 / 4, 2)), 1e-12), "%g", odds);
     cr_assert(eq(dbl, pfc_stats_watch_odds(mirror, N, &found), odds));
 }

@@ -1,6 +1,6 @@
 /*
- * Numbers held to independent ones: distributions to mpmath 1.3.0 with 30 digits, rank tests to counts of all
- * orderings (Python, exact integers), intervals to their definition written out.
+ * Numbers held to independent ones: distributions to mpmath 1.3.0 with 30 digits, rank tests to
+ * counts of all orderings (Python, exact integers), intervals to their definition written out.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +55,8 @@ Test(numbers, tails_of_students_t)
                          pfc_stats_student_tail2(t[i], rows[k].df)));
         }
     }
-    /* Up to a million degrees by the fraction, beyond by the normal: tails at 6 are 1.97385e-9 and 1.973175e-9. */
+    /* Up to a million degrees by the fraction, beyond by the normal: tails at 6 are 1.97385e-9
+     * and 1.973175e-9. */
     check_near(pfc_stats_student_tail2(6, 1e6), 1.973849812354435e-9, 1e-9, "a million");
     check_near(pfc_stats_student_tail2(6, 1.0001e6), 1.9731752900753963e-9, 1e-12, "more");
 }
@@ -73,7 +74,8 @@ Test(numbers, quantiles_of_students_t)
         check_near(pfc_stats_student_cut(rows[i][0], rows[i][1]), rows[i][2], 1e-11, "cut");
 }
 
-/* mpmath: erfc(-z / sqrt 2) / 2 and its inverse: both sides of |p - 1/2| = 0.425 and of exp(-25). */
+/* mpmath: erfc(-z / sqrt 2) / 2 and its inverse: both sides of |p - 1/2| = 0.425 and of
+ * exp(-25). */
 Test(numbers, the_normal_distribution_and_its_inverse)
 {
     static const double z[][2] = { { 0, 0.5 },
@@ -126,7 +128,8 @@ static double p_of_u(size_t na, size_t nb, size_t u)
     return pfc_ranktest_p(a, na, b, nb, NULL);
 }
 
-/* Counted with exact integers: twice the orderings with a statistic of at most min(u, na nb - u). */
+/* Counted with exact integers: twice the orderings with a statistic of at most min(u, na nb -
+ * u). */
 Test(numbers, mann_whitney_by_counting)
 {
     static const struct {
@@ -144,7 +147,8 @@ Test(numbers, mann_whitney_by_counting)
         check_near(p_of_u(rows[i].na, rows[i].nb, rows[i].u), rows[i].p, 1e-12, "p");
 }
 
-/* 21 values: z = (|U - na nb / 2| - 1/2) / sqrt(na nb 22 / 12). At U = 30 and 80 of 110 it is 24.5. */
+/* 21 values: z = (|U - na nb / 2| - 1/2) / sqrt(na nb 22 / 12). At U = 30 and 80 of 110 it is
+ * 24.5. */
 Test(numbers, mann_whitney_beyond_twenty_values_is_normal)
 {
     const double z = 24.5 / sqrt(110.0 * 22.0 / 12.0);
@@ -191,8 +195,8 @@ Test(numbers, signed_ranks_by_counting)
     check_near(pfc_signed_rank_cut(31, 0.005), floor(248.0 - 2.5758293035489008 * sd), 0, "cut");
 }
 
-/* Sizes 1 1 1 2 2 3, of which one 1 and the 3 are negative: W+ = 2 + 2 + 4.5 + 4.5 = 13; the variance is
- * 6 7 13 / 24 - (24 + 6) / 48; zeros are left out. */
+/* Sizes 1 1 1 2 2 3, of which one 1 and the 3 are negative: W+ = 2 + 2 + 4.5 + 4.5 = 13; the
+ * variance is 6 7 13 / 24 - (24 + 6) / 48; zeros are left out. */
 Test(numbers, signed_ranks_with_ties)
 {
     const double d[] = { 1, -1, 0, 1, 2, 2, -3, 0 };
@@ -201,7 +205,8 @@ Test(numbers, signed_ranks_with_ties)
                erfc((13 - 10.5 - 0.5) / sqrt(22.75 - 30.0 / 48.0) * M_SQRT1_2), 1e-12, "p");
 }
 
-/* 600 against 600 apart: z is 30, below the smallest double were it 40 with 1,200 a side: p is never 0. */
+/* 600 against 600 apart: z is 30, below the smallest double were it 40 with 1,200 a side: p is
+ * never 0. */
 Test(numbers, a_p_of_ranks_is_never_zero)
 {
     static double a[1500], b[1500];
@@ -253,8 +258,8 @@ Test(numbers, intervals_of_a_shift_are_the_differences_of_that_rank)
     }
 }
 
-/* Paired: the medians of Walsh averages, cut by the signed rank's table (Tukey 1949). Above 2,000 pairs
- * every n / 2000-th stands for its neighbours. */
+/* Paired: the medians of Walsh averages, cut by the signed rank's table (Tukey 1949). Above
+ * 2,000 pairs every n / 2000-th stands for its neighbours. */
 Test(numbers, intervals_of_pairs_are_walsh_averages_of_that_rank)
 {
     double a[9], b[9], walsh[45];
@@ -283,7 +288,8 @@ Test(numbers, intervals_of_pairs_are_walsh_averages_of_that_rank)
     }
 }
 
-/* What n values can show: 1.0233 (z of alpha / 2 + z of 0.8) standard errors, by the MADs of logarithms. */
+/* What n values can show: 1.0233 (z of alpha / 2 + z of 0.8) standard errors, by the MADs of
+ * logarithms. */
 Test(numbers, the_smallest_change_shown_is_that_of_noether)
 {
     const double a[] = { 100, 101, 103, 102, 99 };

@@ -19,7 +19,8 @@ static void check_near(double x, double want, double slack, const char *what)
 
 /* ---- one value after the other ---- */
 
-/* The bets by their definition (see test_symmetric.c), the scale taken anew at 1, 2, 4 and 8 values. */
+/* The bets by their definition (see test_symmetric.c), the scale taken anew at 1, 2, 4 and 8
+ * values. */
 static double bets_written_out(const double *d, size_t n, double shift)
 {
     static const double guesses[7][2] = { { 0.148, 0.989 }, { 0.287, 0.956 }, { 0.504, 0.840 },
@@ -74,8 +75,9 @@ static double difference(size_t i)
     return d[i % 8];
 }
 
-/* Of n differences with mean m and variance v (divisor n), plus the floor's: the mixture's logarithm at a mean
- * `off` away is log(sqrt(0.1 / (n + 0.1))) - n / 2 log(1 - n r / ((n + 0.1) (v + r))), r = off^2 (Lai 1976). */
+/* Of n differences with mean m and variance v (divisor n), plus the floor's: the mixture's
+ * logarithm at a mean `off` away is log(sqrt(0.1 / (n + 0.1))) - n / 2 log(1 - n r / ((n + 0.1)
+ * (v + r))), r = off^2 (Lai 1976). */
 static double log_mixture(double n, double v, double off)
 {
     const double r = off * off;
@@ -121,7 +123,8 @@ Test(numbers, the_interval_of_pairs_ends_where_the_mixture_reaches_one_over_alph
     }
 }
 
-/* Unpaired: the smallest product over the common level (a fine grid here); both spreads are their own. */
+/* Unpaired: the smallest product over the common level (a fine grid here); both spreads are
+ * their own. */
 Test(numbers, unpaired_p_is_the_smallest_product_over_the_common_level)
 {
     const double a[] = { 0.000, 0.004, -0.003, 0.001, 0.005 };
@@ -165,8 +168,8 @@ Test(numbers, unpaired_p_is_the_smallest_product_over_the_common_level)
     check_near(r.noise_rel, expm1(sqrt(vb * 7 / 6)), 1e-9, "noise");
 }
 
-/* The need: the least n at which half an interval of today's spread is at most the shift, or what is left of the
- * margin, whichever is wider. */
+/* The need: the least n at which half an interval of today's spread is at most the shift, or
+ * what is left of the margin, whichever is wider. */
 Test(numbers, the_need_is_the_first_count_whose_interval_is_narrow_enough)
 {
     static const double shifts[] = { 0, 0.004, 0.02, -0.02 };
@@ -228,7 +231,8 @@ Test(numbers, both_paired_tests_share_alpha)
         check_near(both.rel_high, fmin(normal.rel_high, expm1(sign.high)), 1e-12, "high");
         check_near(both.rel_change, kind == 2 ? expm1(pfc_stats_median(d, 16)) : normal.rel_change,
                    1e-12, "change");
-        /* An outlier of 30 % blinds the normal test; signs and sizes still show that nothing changed. */
+        /* An outlier of 30 % blinds the normal test; signs and sizes still show that nothing
+         * changed. */
         cr_assert(eq(int, (int)normal.verdict,
                      kind == 0   ? PFC_VERDICT_SAME
                      : kind == 1 ? PFC_VERDICT_DIFFERENT
@@ -240,7 +244,8 @@ Test(numbers, both_paired_tests_share_alpha)
 
 /* ---- the bootstrap of blocks ---- */
 
-/* Written out: 8,000,000 draws over the number of values, 200 to 2,000 rounds; whole blocks, then values within. */
+/* Written out: 8,000,000 draws over the number of values, 200 to 2,000 rounds; whole blocks,
+ * then values within. */
 static pfc_interval bootstrap(const double *x, const uint32_t *blocks, size_t len, double level,
                               uint64_t seed)
 {
@@ -299,7 +304,8 @@ Test(numbers, the_bootstrap_of_blocks_written_out)
 
 /* ---- trend ---- */
 
-/* Mann-Kendall and Sen by their formulas over medians of blocks of `size` points (Gilbert 1987, ch. 16). */
+/* Mann-Kendall and Sen by their formulas over medians of blocks of `size` points (Gilbert 1987,
+ * ch. 16). */
 static void check_trend(const pfc_point *points, size_t n, size_t size)
 {
     double y[60], t[60], slopes[60 * 59 / 2], values[64];
@@ -357,7 +363,8 @@ Test(numbers, a_trend_is_that_of_medians_of_blocks)
 
 /* ---- power ---- */
 
-/* What is alerted at, and 0.84 standard errors more; the history is the series and its new points. */
+/* What is alerted at, and 0.84 standard errors more; the history is the series and its new
+ * points. */
 Test(numbers, the_detectable_step_by_its_formula)
 {
     check_near(pfc_detectable(0.01, 100, 40, 5, 0.001),
