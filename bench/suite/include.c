@@ -52,8 +52,8 @@ pfc_code pfc_suite_read_file(pfc_suite_reader *r, const char *path, bool on_disk
     pfc_buf_printf(&r->hashes, "%s\n", hash);
     r->file = open_file(r, path, on_disk);
     r->file->text = pfc_strndup(text, len);
-    code = pfc_yaml_load(r->file->text, len, PFC_SUITE_MAX_DEPTH, r->file->path, &r->file->yaml,
-                         err);
+    code =
+        pfc_yaml_load(r->file->text, len, PFC_SUITE_MAX_DEPTH, r->file->path, &r->file->yaml, err);
     if (!code)
         code = pfc_suite_read_document(r, err);
     if (r->backends != backends)

@@ -6,8 +6,8 @@
 #define PFC_BENCH_SUITE_READER_H
 
 #include "bench/suite/suite.h"
-#include "core/base/yaml.h"
 #include "core/base/buf.h"
+#include "core/base/yaml.h"
 
 /** One text that was read: the suite itself, or an included one. */
 typedef struct pfc_suite_file {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cli/bisect/search.h"
-#include "core/suspects/suspects.h"
 #include "core/base/fs.h"
+#include "core/suspects/suspects.h"
 
 bool pfc_hunt_touches(const char *path, char *const *globs, size_t globs_len)
 {

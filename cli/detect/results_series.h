@@ -4,8 +4,8 @@
 #ifndef PFC_CLI_DETECT_RESULTS_SERIES_H
 #define PFC_CLI_DETECT_RESULTS_SERIES_H
 
-#include "cli/results/results.h"
 #include "cli/detect/series_read.h"
+#include "cli/results/results.h"
 
 typedef struct pfc_points pfc_points;
 

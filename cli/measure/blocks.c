@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/measure/measure.h"
 #include "cli/measure/document_pairs.h"
+#include "cli/measure/measure.h"
 
 static void show(void *arg, const char *line)
 {

@@ -109,7 +109,7 @@ typedef struct pfc_take_rounds {
 
 /** Builds both commits, then measures them in turns (ABBA or BAAB, drawn anew for each round), so that
  *  whatever the machine does meets both alike. A round is two measurements each side; the documents
- *  say which and in what order (turns.h). *rounds: those made. */
+ *  say which and in what order (document_pairs.h). *rounds: those made. */
 pfc_code pfc_take_pair(pfc_take *take, const pfc_commit_id *a, const pfc_commit_id *b,
                        const pfc_take_rounds *stop, pfc_run **run_a, pfc_run **run_b,
                        size_t *rounds, pfc_err *err) PFC_MUSTCHECK;

@@ -5,9 +5,9 @@
 #define PFC_CLI_RESULTS_UPLOAD_H
 
 #include "cli/api.h"
+#include "cli/measure/measure.h"
 #include "cli/results/direction.h"
 #include "cli/results/results.h"
-#include "cli/measure/measure.h"
 
 /** Flags, NULL where not given. */
 typedef struct pfc_upload_opts {

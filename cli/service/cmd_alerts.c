@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/service/alert_show.h"
 #include "cli/api.h"
+#include "cli/service/alert_show.h"
 #include "cli/service/browse.h"
 #include "core/base/parse.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cli/api.h"
-#include "cli/setup/inspect_repository.h"
 #include "cli/measure/measure.h"
+#include "cli/setup/inspect_repository.h"
 #include "core/base/fs.h"
 
 enum { KEY_FORCE = 0x100, KEY_DRY_RUN, KEY_NO_RUN };

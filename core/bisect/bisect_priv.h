@@ -11,8 +11,8 @@
 #ifndef PFC_CORE_BISECT_BISECT_PRIV_H
 #define PFC_CORE_BISECT_BISECT_PRIV_H
 
-#include "core/bisect/finding.h"
 #include "core/base/rng.h"
+#include "core/bisect/finding.h"
 
 #define PLAN_NU          5.0 /* tails of one run: heavy, so that an outlier cannot decide */
 #define PLAN_GRID_MAX    160

@@ -15,8 +15,8 @@
 #ifndef PFC_CORE_BISECT_FINDING_H
 #define PFC_CORE_BISECT_FINDING_H
 
-#include "core/bisect/bisect.h"
 #include "core/base/buf.h"
+#include "core/bisect/bisect.h"
 
 #define PFC_FINDING_MARGIN_MOST                                                                    \
     0.03 /* of a step of unknown size; a night's "same" has the same default */

@@ -6,8 +6,8 @@
 #ifndef PFC_CORE_BISECT_REMAINING_H
 #define PFC_CORE_BISECT_REMAINING_H
 
-#include "core/bisect/bisect.h"
 #include "core/base/buf.h"
+#include "core/bisect/bisect.h"
 
 typedef struct pfc_bisect_remaining {
     bool wants_more;    /* without the budget the search would go on */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/stats/dist.h"
 #include "core/changepoint/fit.h"
+#include "core/stats/dist.h"
 #include "core/stats/sort.h"
 
 #define FLOOR_REL   0.005 /* what nobody acts on */

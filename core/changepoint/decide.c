@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/changepoint/fit.h"
-#include "core/stats/sort.h"
 #include "core/changepoint/vector_width.h"
+#include "core/stats/sort.h"
 
 #define HUBER          1.5
 #define GAP_SLACK      1.0  /* sigma by which a change may differ from the gap of the states */

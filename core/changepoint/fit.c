@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/stats/sort.h"
 #include "core/changepoint/vector_width.h"
+#include "core/stats/sort.h"
 
 #define LOSS_CAP_NATS 20.0
 #define SETTLED       0.04 /* change of the noise that is not worth another round */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "core/changepoint/stages.h"
-#include "core/stats/sort.h"
 #include "core/changepoint/vector_width.h"
+#include "core/stats/sort.h"
 
 #define HEAD_START  1.5 /* nats */
 #define CLIP        2.5 /* sigma at which residuals are cut for the correlation */

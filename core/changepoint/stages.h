@@ -5,8 +5,8 @@
 #ifndef PFC_CORE_CHANGEPOINT_STAGES_H
 #define PFC_CORE_CHANGEPOINT_STAGES_H
 
-#include "core/changepoint/segment.h"
 #include "core/changepoint/changepoint.h"
+#include "core/changepoint/segment.h"
 #include "core/stats/stats.h"
 
 struct pfc_level;

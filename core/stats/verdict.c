@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/stats/dist.h"
 #include "core/stats/comparison_family.h"
+#include "core/stats/dist.h"
 #include "core/stats/ranktest.h"
 #include "core/stats/sort.h"
 #include "core/stats/stats.h"

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/bisect/confirm.h"
 #include "core/base/parse.h"
+#include "core/bisect/confirm.h"
 #include "server/handlers/handlers.h"
 
 #define MAX_CULPRITS 100

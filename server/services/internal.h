@@ -287,7 +287,7 @@ bool pfc_cluster_kept(pfc_clustered *const *items, size_t n, size_t k);
 pfc_code pfc_evidence_set(pfc_tx *tx, int64_t project_id, const int64_t *alerts, size_t len,
                           pfc_err *err) PFC_MUSTCHECK;
 
-/* ---- opening and grouping (group.c) ---- */
+/* ---- opening and grouping (alerts/group.c) ---- */
 
 #define PFC_WENT_AWAY "went away: the level is back where it was"
 

@@ -9,8 +9,8 @@
 #ifndef PFC_SERVER_SERVICES_SERVICES_H
 #define PFC_SERVER_SERVICES_SERVICES_H
 
-#include "core/suspects/suspects.h"
 #include "core/stats/stats.h"
+#include "core/suspects/suspects.h"
 #include "core/wire/detector.h"
 #include "core/wire/wire.h"
 #include "server/repo/repo.h"

@@ -11,12 +11,12 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "cli/compare/comment.h"
 #include "cli/bisect/search.h"
+#include "cli/compare/comment.h"
 #include "cli/detect/series_read.h"
 #include "cli/local/stack.h"
-#include "cli/measure/measure.h"
 #include "cli/measure/document_pairs.h"
+#include "cli/measure/measure.h"
 
 /* ---- series ---- */
 

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "cli/detect/series_read.h"
-
 #include "core/changepoint/changepoint.h"
+
 #include "tests/fuzz/fuzz.h"
 
 static void on_series(void *arg, const pfc_series_in *series, size_t line)

@@ -7,10 +7,10 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
+#include "server/services/alerts/withheld.h"
 #include "server/services/sessions/changes.h"
 #include "server/services/sessions/judge.h"
 #include "server/services/sessions/sessions.h"
-#include "server/services/alerts/withheld.h"
 
 #include "tests/server/fixture.h"
 

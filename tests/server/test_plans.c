@@ -27,7 +27,8 @@ Test(plans, every_table_that_grows_with_a_project_has_it_first_in_its_key)
            " AND NOT c.relispartition AND NOT EXISTS (SELECT 1 FROM pg_index i JOIN pg_attribute a"
            "  ON a.attrelid = c.oid AND a.attnum = i.indkey[0] AND a.attname = 'project_id'"
            "  WHERE i.indrelid = c.oid AND i.indisprimary)",
-           "audit lease_questions machines projects readiness retention runners schema_migrations tokens");
+           "audit lease_questions machines projects readiness retention runners schema_migrations "
+           "tokens");
     free(url);
 }
 
@@ -61,10 +62,13 @@ static const char rows[] =
     "INSERT INTO measurements (project_id, series_id, run_id, commit_id, n, median, low, high, min,"
     " samples, blocks) SELECT 1, 1 + g % 400, g, 1 + g % 20000, 1, 1, 1, 1, 1, '{1}', '{1}'"
     " FROM generate_series(1, 60000) g;"
-    "INSERT INTO sessions (project_id, id, branch, anchor_id, base_id, machine_class, machine, started_at,"
-    " finished_at, budget_s, spent_s, blocks, body_hash) SELECT 1, lpad(to_hex(g), 32, '0'), 'main', 1 + g % 10,"
+    "INSERT INTO sessions (project_id, id, branch, anchor_id, base_id, machine_class, machine, "
+    "started_at,"
+    " finished_at, budget_s, spent_s, blocks, body_hash) SELECT 1, lpad(to_hex(g), 32, '0'), "
+    "'main', 1 + g % 10,"
     " g, 'c', 'm', now(), now(), 1, 1, 1, 'h' FROM generate_series(1, 1000) g;"
-    "INSERT INTO anchored SELECT project_id, series_id, run_id, commit_id, 1 + run_id % 10, 0, 0 FROM "
+    "INSERT INTO anchored SELECT project_id, series_id, run_id, commit_id, 1 + run_id % 10, 0, 0 "
+    "FROM "
     "measurements WHERE run_id <= 30000;"
     "INSERT INTO jobs (project_id, kind, state, dedupe) SELECT 1, 'backfill', 'queued', g::text"
     " FROM generate_series(1, 3000) g;"

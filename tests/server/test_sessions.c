@@ -2,8 +2,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "server/services/ingest/ingest.h"
 #include "server/services/access/project_delete.h"
+#include "server/services/ingest/ingest.h"
 #include "server/services/sessions/sessions.h"
 #include "server/workers/workers.h"
 

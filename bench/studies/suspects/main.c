@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "bench/studies/suspects/history.h"
-#include "core/suspects/suspects.h"
 #include "core/base/rng.h"
+#include "core/suspects/suspects.h"
 
 #define NOISE     0.01
 #define CONTEXT   40 /* commits measured before and after the range */

@@ -5,8 +5,8 @@
  */
 #include "server/services/alerts/environment.h"
 
-#include "server/services/internal.h"
 #include "server/services/alerts/kinds.h"
+#include "server/services/internal.h"
 
 pfc_code pfc_environment_note(pfc_tx *tx, int64_t project_id, int64_t machine_id, int64_t run_id,
                               bool infra, pfc_err *err)

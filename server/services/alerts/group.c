@@ -8,8 +8,8 @@
 
 #include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
-#include "server/services/alerts/machine_shift.h"
 #include "server/services/alerts/group_summary.h"
+#include "server/services/alerts/machine_shift.h"
 
 #define EVIDENCE_MAX 200 /* alerts of a group that are looked into: more say the same */
 #define WIDEN_MAX    50  /* rounds in which the looked-at range grows to whole groups */

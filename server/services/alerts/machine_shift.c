@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "core/base/buf.h"
-#include "server/services/internal.h"
 #include "server/services/alerts/machine_shift.h"
+#include "server/services/internal.h"
 
 #define CONTEXT      20     /* measured commits on either side of the place */
 #define POINTS_MOST  200000 /* what is beyond is left out, whole series of it */

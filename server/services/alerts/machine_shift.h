@@ -1,5 +1,5 @@
 /*
- * Between opening alerts (group.c) and machines that moved (shift.c).
+ * Between opening alerts (group.c) and machines that moved (machine_shift.c).
  */
 #ifndef PFC_SERVER_SERVICES_ALERTS_MACHINE_SHIFT_H
 #define PFC_SERVER_SERVICES_ALERTS_MACHINE_SHIFT_H

@@ -1,6 +1,6 @@
 /*
  * Why a change point has no alert. The reason is stored where the alert would have been opened
- * (judge.c: firmness and margin; group.c: the false discovery rate; sessions/changes.c: blocks), with
+ * (detect/judge.c: firmness and margin; group.c: the false discovery rate; sessions/changes.c: blocks), with
  * the numbers of its sentence. API, CLI and page show that sentence.
  */
 #ifndef PFC_SERVER_SERVICES_ALERTS_WITHHELD_H

@@ -3,8 +3,8 @@
  */
 #include <math.h>
 
-#include "core/bisect/remaining.h"
 #include "core/base/log.h"
+#include "core/bisect/remaining.h"
 #include "server/services/bisect/remote.h"
 
 /* ---- rows ---- */

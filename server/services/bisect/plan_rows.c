@@ -1,11 +1,10 @@
 /*
  * From rows to a plan.
  */
-#include "server/services/bisect/remote.h"
-
 #include <math.h>
 
 #include "core/base/buf.h"
+#include "server/services/bisect/remote.h"
 
 static const char *const state_names[] = { "asked", "measured", "broken", "failed", "timed_out" };
 

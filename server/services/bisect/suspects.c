@@ -5,8 +5,8 @@
 
 #include "server/repo/rows.h"
 #include "server/services/alerts/identical_code.h"
-#include "server/services/internal.h"
 #include "server/services/alerts/kinds.h"
+#include "server/services/internal.h"
 
 #define CONTEXT 20 /* positions looked at before and after the range */
 

@@ -5,8 +5,8 @@
  */
 #include <math.h>
 
-#include "core/bisect/confirm.h"
 #include "core/base/log.h"
+#include "core/bisect/confirm.h"
 #include "server/repo/rows.h"
 #include "server/services/bisect/remote.h"
 

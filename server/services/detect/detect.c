@@ -5,9 +5,9 @@
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/rng.h"
-#include "server/services/sessions/anchored.h"
-#include "server/services/internal.h"
 #include "server/services/alerts/kinds.h"
+#include "server/services/internal.h"
+#include "server/services/sessions/anchored.h"
 #include "server/services/sessions/changes.h"
 #include "server/services/sessions/report.h"
 

@@ -7,9 +7,9 @@
 #include "core/changepoint/changepoint.h"
 #include "core/changepoint/fdr.h"
 #include "core/changepoint/power.h"
+#include "server/services/alerts/withheld.h"
 #include "server/services/detect/flaps.h"
 #include "server/services/detect/known_changes.h"
-#include "server/services/alerts/withheld.h"
 
 #define SPARK             200
 #define UNDONE_SHARE      0.75 /* of a regression that must have come back */
@@ -28,7 +28,7 @@ typedef struct outlook {
 
 /* Why a change has no alert, as far as its series decides that. */
 typedef struct reason {
-    const char *code; /* NULL: the series of its commit decide together (group.c) */
+    const char *code; /* NULL: the series of its commit decide together (alerts/group.c) */
     char *detail;     /* owned */
 } reason;
 

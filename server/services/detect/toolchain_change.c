@@ -5,8 +5,8 @@
 #include <math.h>
 
 #include "core/base/log.h"
-#include "server/services/internal.h"
 #include "server/services/alerts/kinds.h"
+#include "server/services/internal.h"
 
 #define LEAST     0.5 /* probability from which the boundary, and not a commit, is the cause */
 #define ASK_LIMIT 200 /* groups a pass: the rest is asked with the next batch */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "core/changepoint/changepoint.h"
-#include "server/services/sessions/anchored.h"
 #include "server/services/internal.h"
+#include "server/services/sessions/anchored.h"
 
 /* Raw repeats make the verdict sharper, but reading them all for a very long series costs more than
  * they bring: there the medians alone decide. */

@@ -6,8 +6,8 @@
 
 #include "core/base/parse.h"
 #include "server/repo/rows.h"
-#include "server/services/sessions/anchored.h"
 #include "server/services/internal.h"
+#include "server/services/sessions/anchored.h"
 
 #define MAX_POINTS     5000
 #define DEFAULT_POINTS 2000

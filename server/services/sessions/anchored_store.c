@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "core/base/log.h"
-#include "server/services/sessions/anchored.h"
 #include "server/services/internal.h"
+#include "server/services/sessions/anchored.h"
 #include "server/services/sessions/report.h"
 
 pfc_code pfc_anchored_store(pfc_tx *tx, const pfc_session_judgement *j, pfc_err *err)

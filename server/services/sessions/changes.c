@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 #include "server/repo/rows.h"
+#include "server/services/alerts/withheld.h"
 #include "server/services/detect/known_changes.h"
 #include "server/services/sessions/judge.h"
-#include "server/services/alerts/withheld.h"
 
-#define UNDONE_SHARE 0.75 /* of a regression that must have come back, as judge.c's */
+#define UNDONE_SHARE 0.75 /* of a regression that must have come back, as in detect/judge.c */
 
 /* One series of the session, while its boundaries are applied. */
 typedef struct applying {

@@ -5,8 +5,8 @@
 #ifndef PFC_TESTS_CORE_ANALYSIS_SESSION_H
 #define PFC_TESTS_CORE_ANALYSIS_SESSION_H
 
-#include "core/bisect/bisect.h"
 #include "core/base/rng.h"
+#include "core/bisect/bisect.h"
 
 #define HISTORY_MAX 5000
 

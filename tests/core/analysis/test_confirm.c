@@ -6,8 +6,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/bisect/confirm.h"
 #include "core/base/rng.h"
+#include "core/bisect/confirm.h"
 
 /* Runs to the end on values of `noise`, builds differing by `layout`, the named one `step` worse. */
 static pfc_confirm_result play(pfc_confirm_opts opts, double step, double noise, double layout,

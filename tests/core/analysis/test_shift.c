@@ -4,8 +4,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/suspects/machine_shift.h"
 #include "core/base/rng.h"
+#include "core/suspects/machine_shift.h"
 
 #define KERNELS  12
 #define MACHINES 2

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/changepoint/changepoint.h"
+
 #include "tests/core/stats/series.h"
 
 Test(detect, finds_a_step_at_its_place)

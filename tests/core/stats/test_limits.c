@@ -5,13 +5,13 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/stats/dist.h"
+#include "core/blocks/pair_rounds.h"
 #include "core/changepoint/drift.h"
-#include "core/stats/comparison_family.h"
 #include "core/changepoint/fdr.h"
 #include "core/changepoint/power.h"
+#include "core/stats/comparison_family.h"
+#include "core/stats/dist.h"
 #include "core/stats/sequential.h"
-#include "core/blocks/pair_rounds.h"
 
 /* ---- options and sizes ---- */
 

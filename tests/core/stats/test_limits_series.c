@@ -8,9 +8,9 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "core/stats/dist.h"
 #include "core/changepoint/drift.h"
 #include "core/changepoint/online.h"
+#include "core/stats/dist.h"
 
 #define N 64
 

@@ -3,11 +3,11 @@
 
 #include "core/base/rng.h"
 #include "core/blocks/blocks.h"
+#include "core/blocks/pair_rounds.h"
 #include "core/changepoint/drift.h"
 #include "core/changepoint/fdr.h"
 #include "core/stats/ranktest.h"
 #include "core/stats/sequential.h"
-#include "core/blocks/pair_rounds.h"
 
 #include "tests/core/stats/mirror.h"
 

@@ -8,13 +8,13 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/stats/dist.h"
 #include "core/changepoint/drift.h"
 #include "core/changepoint/fdr.h"
 #include "core/changepoint/fit.h"
 #include "core/changepoint/fourier.h"
-#include "core/stats/ranktest.h"
 #include "core/changepoint/segment.h"
+#include "core/stats/dist.h"
+#include "core/stats/ranktest.h"
 #include "core/stats/stats.h"
 
 #include "tests/core/stats/published.h"

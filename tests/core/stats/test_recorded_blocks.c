@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "core/base/rng.h"
-#include "core/blocks/order_test.h"
 #include "core/blocks/blocks_priv.h"
+#include "core/blocks/order_test.h"
 
 #include "tests/core/stats/recorded.h"
 #include "tests/core/stats/recorded_blocks.h"

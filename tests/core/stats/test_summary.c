@@ -5,8 +5,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "core/stats/dist.h"
 #include "core/changepoint/fdr.h"
+#include "core/stats/dist.h"
 #include "core/stats/sort.h"
 #include "core/stats/stats.h"
 
