@@ -168,12 +168,12 @@ class Real:
         tree = run("write-tree").decode().strip()
         return run("commit-tree", tree, *(["-p", parent] if parent else []), "-m", subject).decode().strip()
 
-    def both_sides(self, history, run, index):
-        return [self.build(run.repo, history["entries"][i]["commit"], os.path.join(run.dir, f"side{i}")) for i in (index - 1, index)]
+    def both_sides(self, history, run, ends):
+        return [self.build(run.repo, history["entries"][i]["commit"], os.path.join(run.dir, f"side{i}")) for i in ends]
 
     def measure_plants(self, history, run, lab):
         for plant in history["plants"]:
-            sides = self.both_sides(history, run, plant["index"])
+            sides = self.both_sides(history, run, (plant["index"] - 1, plant["index"]))
             plant["measured"], plant["measured_low"], plant["measured_high"] = pairs.measure(
                 *sides, "./night_bench", plant["commit"])[plant["kernels"][0]]
             for side in sides:
@@ -185,7 +185,7 @@ class Real:
         for alert in history["false"]:
             if alert["index"] == 0:
                 continue
-            sides = self.both_sides(history, run, alert["index"])
+            sides = self.both_sides(history, run, score.ends_of(alert))
             change, low, high = pairs.measure(*sides, "./night_bench", f"check/{alert['id']}")[alert["kernel"]]
             alert.update(pairs=change, pairs_low=low, pairs_high=high, real=low > 0 and change >= REAL)
             for side in sides:

@@ -1,8 +1,8 @@
 """From alerts to figures: which alert is which plant's, and what that makes in all.
 
 An alert is a plant's when it is of one of its kernels, came in the plant's night or later, and names a commit at most NEAR commits
-from it or a range that holds it; each kernel of a plant has at most one. Every other alert of a slowdown is false, unless 40 interleaved pairs of the named
-commit and the one before it show it (only where programs run: `real`)."""
+from it or a range that holds it; each kernel of a plant has at most one. Every other alert of a slowdown is false, unless 40 interleaved pairs of
+the commits around its place show it (only where programs run: `real`)."""
 
 import math
 
@@ -32,6 +32,14 @@ def belongs(alert, plant):
     inside = low is not None and high is not None and low <= plant["index"] <= high
     return (alert["kernel"] in plant["kernels"] and alert["night"] >= plant["night"]
             and (inside or abs(alert["index"] - plant["index"]) <= NEAR))
+
+
+def ends_of(alert):
+    """(last commit before the alert's place, its last one): the alert leaves open which commit between them it was."""
+    low, high = alert["range"]
+    if low is None or high is None or not low <= alert["index"] <= high:
+        low = high = alert["index"]
+    return max(low - 1, 0), high
 
 
 def attribute(history):

@@ -78,7 +78,7 @@ class Made:
             if alert["index"] in history["identical"] or alert["index"] == 0:
                 continue
             folders = []
-            for index in (alert["index"] - 1, alert["index"]):
+            for index in score.ends_of(alert):
                 folder = os.path.join(run.dir, f"check{index}")
                 made.checkout(run.repo, history["entries"][index]["commit"], folder)
                 folders.append(made.build(folder, self.adapter["build"]))

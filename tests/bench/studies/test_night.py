@@ -76,6 +76,13 @@ class Score(unittest.TestCase):
         score.attribute(h)
         self.assertEqual([a["id"] for a in h["false"]], [2])
 
+    def test_an_alert_is_checked_across_its_whole_place(self):
+        self.assertEqual(score.ends_of({"index": 6, "range": [5, 6]}), (4, 6))
+        self.assertEqual(score.ends_of({"index": 6, "range": [6, 6]}), (5, 6))
+        self.assertEqual(score.ends_of({"index": 6, "range": [0, 7]}), (0, 7))
+        for unknown in ([None, 6], [5, None], [7, 9], [2, 5]):  # not a range around the named commit
+            self.assertEqual(score.ends_of({"index": 6, "range": unknown}), (5, 6))
+
     def test_two_plants_have_an_alert_each(self):
         h = history([alert(1, 25), alert(2, 27)], [{"index": 25, "night": 2}, {"index": 27, "night": 2}])
         result = score.total([h], (3.0,))
