@@ -411,8 +411,9 @@ static char *row_params(const printed *p, const pfc_span *words, size_t n)
     return pfc_buf_take(&buf);
 }
 
-/* A row of results: "  256     1.22±0.01ms". Where the values of the last parameters are columns, the
- * column's number stands for them. Values hold no spaces, so they are counted from the right. */
+/* A row of results: "  256     1.22±0.01ms". Where the last parameters are columns, the name of a
+ * result has the column's number in their place. Parameters may hold spaces and results may not, so columns are counted
+ * from the right. */
 static pfc_code read_row(printed *p, pfc_span line)
 {
     pfc_span words[64];

@@ -207,7 +207,7 @@ class Finder:
             self.visit(child, cursor)
 
     def macros(self):
-        """Uses of macros that stand for one number."""
+        """Adds the uses of macros whose value is a single number."""
         for cursor in self.unit.cursor.get_children():
             if cursor.kind == K.MACRO_DEFINITION:
                 words = [token.spelling for token in cursor.get_tokens()][1:]

@@ -392,8 +392,7 @@ Test(limits_search, a_state_of_the_machine_by_the_formula)
     cr_assert(seen > 20 && beyond > seen && seen < 100, "%zu, %zu", seen, beyond);
 }
 
-/* Without noise: a step is more than four times the rounding that was told; both ends, one run
- * each. */
+/* Without noise: a step is more than four times the stated rounding. Each end has one run. */
 Test(limits_search, without_noise_a_step_is_more_than_four_roundings)
 {
     for (int k = 0; k < 4; k++) {

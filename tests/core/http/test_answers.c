@@ -62,8 +62,8 @@ Test(answers, every_status_has_its_code_and_its_next_step)
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
         for (int ours = 0; ours < 2; ours++) {
-            const char *todo = ours ? rows[i].ours : rows[i].other;
-            char *hint = todo ? pfc_format("%sthe service", todo) : pfc_strdup("");
+            const char *prefix = ours ? rows[i].ours : rows[i].other;
+            char *hint = prefix ? pfc_format("%sthe service", prefix) : pfc_strdup("");
             char *sentence =
                 pfc_format("the service at an unknown address answered with HTTP "
                            "status %d%s",
@@ -76,8 +76,8 @@ Test(answers, every_status_has_its_code_and_its_next_step)
                 eq(int, check(rows[i].status, ours ? OURS : "<html>", NULL, &err), rows[i].code),
                 "%d", rows[i].status);
             cr_expect(eq(str, err.hint, hint), "%d", rows[i].status);
-            cr_expect(eq(str, err.msg, (char *)(!todo ? "" : ours ? "no" : sentence)));
-            cr_expect(eq(str, err.field, (char *)(todo && ours ? "a.b" : "")));
+            cr_expect(eq(str, err.msg, (char *)(!prefix ? "" : ours ? "no" : sentence)));
+            cr_expect(eq(str, err.field, (char *)(prefix && ours ? "a.b" : "")));
             free(sentence);
             free(hint);
         }

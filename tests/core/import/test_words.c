@@ -1,6 +1,6 @@
 /*
  * Every word of words.c and every unit of units.c: what a word says alone, as a rate, as the inverse of
- * one and as a unit. A kind of word is told from the others by what it makes of these.
+ * one and as a unit. Each kind of word has another combination of these results.
  */
 #include <math.h>
 #include <stdio.h>

@@ -306,7 +306,7 @@ Test(verify, errors_of_a_few_roundings_are_found_in_every_element)
             found += judge(&p).worst_ratio > 1.0;
             p.out[i] = before;
         }
-        /* gaps between rows of a product are nobody's */
+        /* gaps between the rows of a product may not be written */
         cr_assert(eq(sz, found, r == 0 ? 5 * 7 : p.out_len), "%s: %zu of %zu", rows[r].name, found,
                   p.out_len);
         clear(&p);
