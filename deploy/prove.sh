@@ -50,34 +50,34 @@ die() {
 while [ $# -gt 0 ]; do
     case "$1" in
     --only)
-        [[ $# -ge 2 && " ${all[*]} " == *" $2 "* ]] || die "--only wants one of: ${all[*]}"
+        [[ $# -ge 2 && " ${all[*]} " == *" $2 "* ]] || die "--only: expected one of: ${all[*]}"
         only+=("$2")
         shift
         ;;
     --minutes)
-        [[ $# -ge 2 && $2 =~ ^[1-9][0-9]{0,4}$ ]] || die "--minutes wants a whole number above zero"
+        [[ $# -ge 2 && $2 =~ ^[1-9][0-9]{0,4}$ ]] || die "--minutes: expected a whole number above zero"
         minutes=$2
         most=(--minutes "$2")
         shift
         ;;
     --runs)
-        [[ $# -ge 2 && $2 =~ ^[1-9][0-9]{0,9}$ ]] || die "--runs wants a whole number above zero"
+        [[ $# -ge 2 && $2 =~ ^[1-9][0-9]{0,9}$ ]] || die "--runs: expected a whole number above zero"
         runs=$2
         shift
         ;;
     --seed)
-        [[ $# -ge 2 && $2 =~ ^[1-9][0-9]{0,8}$ ]] || die "--seed wants a whole number above zero"
+        [[ $# -ge 2 && $2 =~ ^[1-9][0-9]{0,8}$ ]] || die "--seed: expected a whole number above zero"
         seed=$2
         shift
         ;;
     --target)
         [[ $# -ge 2 && $2 =~ ^fuzz_[a-z_]+$ && -f $root/tests/fuzz/$2.c ]] ||
-            die "--target wants a file of tests/fuzz without its .c, such as fuzz_run"
+            die "--target: expected a file of tests/fuzz without its .c, such as fuzz_run"
         targets+=("$2")
         shift
         ;;
     --debian)
-        [[ $# -ge 2 && " ${debians[*]} " == *" $2 "* ]] || die "--debian wants one of: ${debians[*]}"
+        [[ $# -ge 2 && " ${debians[*]} " == *" $2 "* ]] || die "--debian: expected one of: ${debians[*]}"
         chosen+=("$2")
         shift
         ;;
@@ -117,7 +117,7 @@ needs_postgres() {
 
 say() { printf '== %s (%s s)\n' "$*" "$SECONDS" >&2; }
 
-# build PRESET [TARGET...] : configured anew, so that a tree from before the last pull will do.
+# build PRESET [TARGET...] : configures again, so that a build folder from before the last pull still works.
 build() {
     local preset=$1
     shift
@@ -409,7 +409,7 @@ cut() {
 for name in "${only[@]}"; do
     proof=$name
     proof_start=$SECONDS
-    # In a group of its own, so that whoever ends this script ends it too, and in peace: it says then how far it came.
+    # In its own process group: a signal to this script reaches it through the trap, and it can report how far it came.
     trap 'early=1' INT TERM HUP
     set -m
     {

@@ -24,12 +24,12 @@ while [ $# -gt 0 ]; do
     case "$1" in
     --no-install) install=0 ;;
     --port)
-        [ $# -ge 2 ] || die "--port wants a number" 2
+        [ $# -ge 2 ] || die "--port: expected a number" 2
         port=$2
         shift
         ;;
     --data)
-        [ $# -ge 2 ] || die "--data wants a folder" 2
+        [ $# -ge 2 ] || die "--data: expected a folder" 2
         data=$2
         shift
         ;;
@@ -42,7 +42,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 case "$port" in
-'' | *[!0-9]*) die "--port wants a number, got \"$port\"" 2 ;;
+'' | *[!0-9]*) die "--port: expected a number, got \"$port\"" 2 ;;
 esac
 case "$data" in
 /*) ;;

@@ -169,7 +169,7 @@ def main():
     parser.add_argument("--json", action="store_true", help="print facts as JSON")
     args = parser.parse_args()
     if os.path.exists(args.dir):
-        sys.exit(f"make_demo.py: {args.dir} exists already; want a new folder")
+        sys.exit(f"make_demo.py: {args.dir} exists already: expected a path that does not exist")
 
     def log(text):
         print(text, file=sys.stderr, flush=True)

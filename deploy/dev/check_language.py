@@ -95,6 +95,8 @@ def faults_of(path, name, text):
     for offset, passage, kind in passages(path, text):
         # One line, so that a pattern matches across a line's end; lengths stay, so that places can be found.
         flat = re.sub(r"\n[ \t]*(\*(?!/)|//|#|--)?", lambda match: " " * len(match[0]), passage)
+        # Code inside of a string: ${name} of a template, {name} of a format string.
+        flat = re.sub(r"\$?\{[^{}]*\}", lambda match: " " * len(match[0]), flat) if kind == "string" else flat
         body = re.sub(r"^(/\*+|//+|#+|--|\"\"\"|[\"'`])\s*", lambda match: " " * len(match[0]), flat)
         lead = len(body) - len(body.lstrip())
         for idiom, pattern, instead, where in BANNED:

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-# What each folder may include, besides itself. Longest folder name wins.
+# Folders that each folder may include, besides itself. The longest folder name that matches applies.
 ALLOWED = {
     "core/base": [],
     "core/http": ["core/base"],
@@ -43,8 +43,8 @@ ALLOWED = {
     "schema": ["core/base"],
     "tests": ["core", "kernels", "server", "runner", "bench", "cli", "schema"],
 }
-# What a folder may not even speak of: kernels know nothing of timing (they are measured, from outside),
-# and the measuring harness nothing of commits (who asks for numbers knows what they are of).
+# Words that a folder may not contain: kernels hold no timing code (the harness measures them from outside), and the
+# harness has no notion of commits (its caller attributes the numbers).
 MUTE = {
     "kernels": (r"core/base/clock\.h|<time\.h>|<sys/time\.h>|\b(clock_gettime|gettimeofday)\s*\(|\bclock\(\)|"
                 r"rdtsc|pfc_clock_|perf_event_open", "timing"),
@@ -54,7 +54,7 @@ MUTE = {
     "bench/counters": (r"core/git|core/http|[.>]commit\b|PERFCI_COMMIT", "commits"),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-# Files made by the build stand in build/PRESET/generated and belong to the folder they are named for.
+# Files made by the build are in build/PRESET/generated and belong to the folder they are named for.
 # A header for one instruction set is compiled as the files that include it are.
 ISA_HEADERS = {"avx2.h": ["-mavx2", "-mfma"], "avx512.h": ["-mavx512f", "-mfma"]}
 # Programs of made repositories, which studies measure: nothing of the product is in them.

@@ -303,7 +303,7 @@ async function suspects_come_with_their_reasons_and_the_commands({ browser, mock
     await page.goto(`${mock.url}/alerts/31`);
     await settled(page);
     assert.match(await page.getByRole("note").first().innerText(), /history says .* pairs says .* do not overlap/);
-    const rows = page.getByRole("table", { name: "Who may have caused the change" }).locator("tbody tr");
+    const rows = page.getByRole("table", { name: "Suspects of the change" }).locator("tbody tr");
     assert.equal(await rows.count(), 10);
     assert.match(await rows.first().innerText(), /93\.0[^]*<img src=x[^]*lies where the series changes its level[^]*<img src=x/);
     await page.getByRole("button", { name: "Show all 14 suspects" }).click();
@@ -328,7 +328,7 @@ async function a_drift_has_a_range_and_no_suspects({ browser, mock, state }) {
     const text = await page.locator("main").innerText();
     for (const fact of [/No single culprit/i, /aaaaaaa[0-9a-f]* to bbbbbbb[0-9a-f]*: 69 commits in 9\.9 weeks/, /0\.31\s?% a week/, /v1\.2<b> \(ccccccc[0-9a-f]*\): \+1\.5/,
       /perfci repro alert:31/, /drift: \+3\.1 % over 69 commits, since v1\.2/]) assert.match(text, fact);
-    assert.equal(await page.getByRole("table", { name: "Who may have caused the change" }).count(), 0);
+    assert.equal(await page.getByRole("table", { name: "Suspects of the change" }).count(), 0);
     assert.doesNotMatch(text, /perfci bisect|First changed commit/);
   });
 }

@@ -1,9 +1,9 @@
-/* The one place that speaks HTTP. The token stays in this tab (sessionStorage) and goes nowhere but our own origin. */
+/* All HTTP requests. The token stays in this tab (sessionStorage) and is sent only to the page's own origin. */
 import { signal } from "@preact/signals";
 
 const TOKEN_KEY = "perfci.token";
 
-/** What went wrong, in the server's own sentence where it sent one. */
+/** A failed request, with the server's message where it sent one. */
 export class ApiError extends Error {
   constructor(readonly status: number, readonly code: string, message: string) {
     super(message);
@@ -38,7 +38,7 @@ async function failure(reply: Response): Promise<ApiError> {
       if (typeof message === "string") return new ApiError(reply.status, String(code ?? ""), message);
     }
   } catch {
-    /* not JSON: told by its status below */
+    /* not JSON: reported by its status below */
   }
   return new ApiError(reply.status, "", `The server answered ${reply.status} ${reply.statusText}`.trim() + ".");
 }
@@ -56,7 +56,7 @@ export async function request<T>(method: string, path: string, body?: unknown, s
     reply = await fetch(`/api/v1${path}`, init);
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiError(0, "unreachable", "The server cannot be reached. This page tries again by itself.");
+    throw new ApiError(0, "unreachable", "The server cannot be reached. This page retries automatically.");
   }
   if (!reply.ok) throw await failure(reply);
   try {

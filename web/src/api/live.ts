@@ -10,14 +10,14 @@ const POLL_MS = 15_000;
 const SETTLE_MS = 400; /* a run brings several events; one refresh serves them all */
 
 export const liveState = signal<LiveState>("connecting");
-/** What just happened, for screen readers. */
+/** The newest event, for screen readers. */
 export const liveNews = signal("");
 
 const listeners = new Map<Topic, Set<() => void>>(TOPICS.map((t) => [t, new Set<() => void>()]));
 const waiting = new Set<() => void>();
 let settling: number | undefined;
 
-/** Calls `refresh` after news on any of the topics; returns how to stop. */
+/** Calls `refresh` after an event on any of the topics; returns a function that ends the subscription. */
 export function onNews(topics: readonly Topic[], refresh: () => void): () => void {
   for (const t of topics) listeners.get(t)?.add(refresh);
   return () => {
@@ -79,7 +79,7 @@ export function startLive(): void {
     source = stream;
     stream.onopen = () => { liveState.value = "live"; };
     stream.onerror = () => { liveState.value = "polling"; };
-    /* News may have been missed: everything shown is asked for again. */
+    /* Events may have been missed while the stream was down: reload all data on view. */
     stream.addEventListener("reset", () => { for (const t of TOPICS) announce(t); });
     for (const topic of TOPICS) {
       stream.addEventListener(topic, () => {

@@ -37,7 +37,7 @@ export interface NightSeries {
 export interface NightDetail extends Night { series: NightSeries[] }
 export interface NightsReply { sessions: Night[]; next_cursor?: string | number | null }
 
-/** A place that only single measurements showed: both sides are to be measured in blocks. */
+/** A candidate change from single runs: both sides are to be measured in blocks. */
 export interface Candidate {
   id: number; series_id: number; benchmark: string; metric: string; backend: string; machine_class: string; branch: string;
   against: string; commit: string; rel_change: number; p: number | null; why_no_alert: WhyNoAlert;

@@ -5,7 +5,7 @@ import type { Project } from "./types";
 import type { Load } from "./use";
 
 export const projects = signal<Load<{ projects: Project[] }>>({ state: "loading" });
-/** Set by pages whose address does not name the project (a series, an alert, a run) once they know it. */
+/** Set by pages whose address does not name the project (a series, an alert, a run) after their data has arrived. */
 export const shownProject = signal<string | null>(null);
 
 export const currentProject = computed<string | null>(() => {

@@ -33,7 +33,7 @@ export interface CommitDetail extends Omit<Commit, "runs"> { paths: string[]; ru
 export interface BrokenHere { benchmark: string; metric: string; backend: string; machine_class: string; reason: string; run_id: number }
 /* Why a change has no alert; null: it has one. */
 export interface WhyNoAlert { code: string; sentence: string }
-/* What the blocks of a session decided of a change. */
+/* Verdict of a session's blocks on a change. */
 /* order: the random order of many builds within blocks; pairs: the rounds of the two builds */
 export type BlocksTest = "order" | "pairs";
 export interface BlocksEvidence {
@@ -86,7 +86,7 @@ export interface CompareRow {
   verdict: string; noise_rel: number | null; fingerprint_differs: string[]; machine_class?: string;
   broken?: string[]; reason?: string | null; more_runs?: number | null; /* a side, that are expected to decide it */
 }
-/* What is not the same on the machines of the two; null: not recorded there. */
+/* Differences between the two machines; null: not recorded. */
 export interface Differing { field: string; a: string | null; b: string | null }
 export interface OnlyRow { benchmark: string; metric: string; backend: string }
 export interface CompareReply {
@@ -104,13 +104,13 @@ export interface Alert {
   title?: string; drift?: Drift | null;
   boundary?: { name: string; before: string | null; now: string | null }[] | null; /* of kind toolchain, harness */
 }
-/* Of an alert of kind drift: no commit is the one; its range, its slope, and the change since the last release. */
+/* Of an alert of kind drift, which has no culprit: its range, its slope, and the change since the last release. */
 export interface Drift {
   first: string; last: string; commits: number; weeks: number | null; rel_per_week: number | null; rel_per_week_low: number | null;
   rel_per_week_high: number | null; rel_per_commit: number | null;
   reference: { tag: string; commit: string; rel_change: number; rel_low: number; rel_high: number } | null;
 }
-/* A machine that moved: by its canary, or (kind step) by most of what it measures. */
+/* A machine whose speed changed: seen in its canary, or (kind step) in most of its series. */
 export interface MachineEvent {
   id: number; project: string; kind: string; machine_class: string; machine: string | null; runs: number;
   first_commit: string; last_commit: string; opened_at: string; closed_at: string | null;
@@ -130,7 +130,7 @@ export interface GroupMember {
   id: number; series_id: number; benchmark: string; metric: string; backend: string; machine_class: string;
   rel_change: number | null; rel_low: number | null; rel_high: number | null; state: string;
 }
-/** How large a change is, by what has measured it. */
+/** Size of a change, by measurement method. */
 export interface Effect {
   source: string; bisection_id: number | null; commit: string | null; rel_change: number; rel_low: number; rel_high: number; n: number;
 }
@@ -141,7 +141,7 @@ export interface Suspect {
   author?: string | null; time?: string | null; measured?: boolean; field?: string; before?: string | null; now?: string | null;
 }
 export interface SuspectsReply { alert_id: number; culprit: string | null; suspects: Suspect[]; series: number; sources: number; project: string; kind?: string; title?: string; reason?: string | null; drift?: Drift | null }
-/** Seconds until a queued job begins: the middle, and what four in five keep to. */
+/** Seconds until a queued job begins: median, and the range that holds in four of five cases. */
 export interface JobWait { seconds: number; low: number; high: number }
 export interface Job {
   id: number; project: string; kind: string; state: string; commit: string; priority: number; tries: number;
@@ -176,16 +176,16 @@ export interface Bisection {
   mode?: string; state?: string; reason?: string | null; expected_runs?: number | null;
   line?: { commit: string; probability: number | null }[]; expected?: BisectCost;
   repro?: string; verifications?: Verification[];
-  /* steps by what became of them; stored runs are no measurements of this search */
+  /* number of steps by result; runs that were stored before do not count as measurements of this search */
   counts?: { stored: number; measured: number; broken: number; failed: number; timed_out: number; waiting: number } | null;
   failure?: { commit: string; job_id: number | null; state: string; reason: string; infrastructure: boolean } | null;
-  /* what a budget left open; all null unless stopped */
+  /* what remained open when the budget was used; all null unless stopped */
   stopped?: string | null; budget_runs?: number | null; candidates?: number | null; probability_none?: number | null;
   likeliest?: { commit: string; probability: number } | null; expected_more_runs?: number | null;
-  /* the bad end against the good one; no regression is one whose worse side lies within the margin */
+  /* the bad commit against the good commit; "no regression": the worse end of the interval is within the margin */
   difference?: { rel_change: number | null; rel_low: number | null; rel_high: number | null; margin: number | null; within: boolean; more_runs: number | null } | null;
 }
-/** Fresh pairs of a named commit and the one before it. */
+/** New interleaved pairs of a culprit and its parent. */
 export interface Verification {
   id: number; before: string; commit: string; state: string; pairs: number; layouts: number; rel_change: number | null;
   rel_low: number | null; rel_high: number | null; p: number | null; runners: string | null; reason: string | null; repro: string;

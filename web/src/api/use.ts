@@ -1,4 +1,4 @@
-/* Data for a view: loading, failed or there, kept fresh, never replaced by a spinner once it was there. */
+/* Data for a view: loading, failed or loaded. Loaded data is refreshed and stays on view meanwhile. */
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { ApiError, request, token } from "./client";
 import { onNews, type Topic } from "./live";
@@ -19,7 +19,7 @@ function remember(path: string, data: unknown): void {
   if (cache.size > CACHE_MAX) cache.delete(cache.keys().next().value as string);
 }
 
-/** GET of `path` (null: nothing to ask yet), again on news about `topics`. */
+/** GET of `path` (null: no request yet), repeated after an event on `topics`. */
 export function useApi<T>(path: string | null, topics: readonly Topic[] = []): Load<T> {
   const [held, setHeld] = useState<Held<T>>({ path: "" });
   const [turn, setTurn] = useState(0);

@@ -54,7 +54,7 @@ test("changes carry a sign and never show minus zero", () => {
   assert.equal(plain(formatCertainty(0.97)), plain(formatShare(0.97)));
 });
 
-test("an interval is told in one unit", () => {
+test("an interval has one unit", () => {
   assert.equal(plain(formatInterval(990, 1010, "ns", 3)), "0.990 \u2013 1.01 us");
 });
 
@@ -87,7 +87,7 @@ test("small words", () => {
   assert.equal(shortId("0123456789abcdef"), "0123456789");
 });
 
-test("odds name what is likelier", () => {
+test("the ratio names the likelier of change and spike", () => {
   assert.equal(formatWatchOdds(3.24), "3.2 to 1 for a change");
   assert.equal(formatWatchOdds(1), "1 to 1 for a change");
   assert.equal(formatWatchOdds(1 / 11), "11 to 1 for a spike");

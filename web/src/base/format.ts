@@ -97,12 +97,12 @@ export function formatShare(share: number | null | undefined): string {
   return formatChange(share).replace(/^\+/, "");
 }
 
-/** How certain something is: never "100 %", which nothing measured is. */
+/** A probability: never "100 %", since no measurement gives certainty. */
 export function formatCertainty(probability: number): string {
   return probability > 0.999 ? ">\u202f99.9\u202f%" : formatShare(probability);
 }
 
-/** Odds of a change against a spike: 3.2 -> "3.2 to 1 for a change", 0.25 -> "4 to 1 for a spike". */
+/** Ratio of the probabilities of a change and of a spike: 3.2 -> "3.2 to 1 for a change", 0.25 -> "4 to 1 for a spike". */
 export function formatWatchOdds(odds: number): string {
   const n = odds >= 1 ? odds : 1 / odds;
   const shown = n > 1000 ? "over 1,000" : n < 10 ? String(Math.round(n * 10) / 10) : String(Math.round(n));
@@ -144,7 +144,7 @@ export function formatMinutes(seconds: number): string {
   return plural(Math.ceil(seconds / 60), "minute");
 }
 
-/** A ratio with the digits that tell 0.01 % from nothing: "1.0312". */
+/** A ratio with enough digits to show 0.01 %: "1.0312". */
 export function formatRatio(ratio: number | null | undefined): string {
   return ratio === null || ratio === undefined || !Number.isFinite(ratio) ? "\u2013" : ratio.toFixed(ratio < 10 ? 4 : 2);
 }

@@ -1,4 +1,4 @@
-/* Order statistics for what the pages summarise themselves. */
+/* Order statistics for summaries that pages compute. */
 
 /** Linear interpolation between order statistics (type 7); NaN for no values. `sorted` ascending. */
 export function quantile(sorted: readonly number[], q: number): number {

@@ -15,7 +15,7 @@ function stored(): ThemeChoice {
 }
 
 export const themeChoice = signal<ThemeChoice>(stored());
-/** What is shown; charts read their colours anew when it changes. */
+/** The theme on view; charts read their colours again when it changes. */
 export const themeShown = signal<"light" | "dark">("light");
 
 export function applyTheme(): void {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judgeChange, readStatus } from "./verdict";
 
-test("a change is watched only where nobody was told of it yet", () => {
+test("a change without an alert is watched", () => {
   assert.equal(readStatus({ status: "provisional", firm: false }), "provisional");
   assert.equal(readStatus({ status: "provisional", firm: true }), "confirmed");
   assert.equal(readStatus({ status: "confirmed", firm: true }), "confirmed");

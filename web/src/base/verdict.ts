@@ -1,4 +1,4 @@
-/* Words, tones and icons for every judgement and state: nothing is told by colour alone. */
+/* Words, tones and icons for every verdict and state: colour alone never carries information. */
 
 export type Tone = "bad" | "good" | "warn" | "info" | "quiet";
 export type IconName = "down" | "up" | "flat" | "question" | "alert" | "check" | "clock" | "dot" | "cross" | "branch";
@@ -18,7 +18,7 @@ export function judgeChange(direction: string, relChange: number, status?: strin
   return { tone: "quiet", icon: "flat", word: "steady" };
 }
 
-/** The status that people read: a change sure enough for an alert is not merely watched. */
+/** The status on view: a change that has an alert is confirmed, not "watching". */
 export function readStatus(change: { status: string; firm?: boolean }): string {
   return change.firm ? "confirmed" : change.status;
 }

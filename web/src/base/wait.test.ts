@@ -10,7 +10,7 @@ test("a wait is a range, coarser the longer it is", () => {
   assert.equal(plain(formatWait({ seconds: 300, low: 290, high: 320 })), "in about 5 min");
 });
 
-test("what begins now is next, and nothing is said of what nobody knows", () => {
+test("a job that begins now is next, and an unknown wait is an empty text", () => {
   assert.equal(formatWait({ seconds: 0, low: 0, high: 0 }), "next");
   assert.equal(formatWait(null), "");
   assert.equal(formatWait(undefined), "");

@@ -3,7 +3,7 @@ import { formatDuration } from "./format";
 
 interface Wait { seconds: number; low: number; high: number }
 
-/** "next", "about 5 min", "2 min to 9 min"; empty when nobody knows. */
+/** "next", "about 5 min", "2 min to 9 min"; empty when there is no estimate. */
 export function formatWait(wait: Wait | null | undefined): string {
   if (!wait) return "";
   if (wait.high < 1) return "next";
@@ -12,7 +12,7 @@ export function formatWait(wait: Wait | null | undefined): string {
   return low === high ? `in about ${formatDuration(low)}` : `in ${formatDuration(low)} to ${formatDuration(high)}`;
 }
 
-/* Two figures are more than the estimate is worth. */
+/* The estimate is not precise enough for two figures. */
 function round(seconds: number): number {
   const step = seconds < 60 ? 5 : seconds < 600 ? 60 : seconds < 3600 ? 300 : seconds < 36000 ? 1800 : 3600;
   return Math.round(seconds / step) * step;

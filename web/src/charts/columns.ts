@@ -4,7 +4,7 @@ import type { SeriesReply } from "../api/types";
 
 export type XMode = "commits" | "time";
 export type YMode = "linear" | "log" | "relative";
-/** What is drawn of a point: its value, or its ratio to the series' anchor. */
+/** Quantity drawn for a point: its value, or its ratio to the series' anchor. */
 export type Shown = "values" | "ratio";
 
 export interface Plot {
@@ -16,7 +16,7 @@ export interface Plot {
   high: (number | null)[];
   min: (number | null)[];
   infra: (number | null)[];
-  /** order[i] is the row of the API's columns that stands at place i of this plot; place is its inverse. */
+  /** order[i] is the row of the API's columns that is drawn at place i of this plot; place is its inverse. */
   order: number[];
   place: number[];
   scale: Scale;

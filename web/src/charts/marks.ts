@@ -1,4 +1,4 @@
-/* What stands behind and above the lines of the series chart: changes with their range, boundaries, levels, selection. */
+/* Marks behind and above the lines of the series chart: changes with their range, boundaries, levels, selection. */
 import uPlot from "uplot";
 import type { SeriesReply } from "../api/types";
 import { readStatus } from "../base/verdict";

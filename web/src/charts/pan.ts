@@ -1,4 +1,4 @@
-/* Dragging the picture sideways; the view hears of it when the pointer lets go. */
+/* Drags the chart sideways; the view receives the new range when the pointer is released. */
 import type uPlot from "uplot";
 
 export function attachPan(u: uPlot, active: () => boolean, done: (min: number, max: number) => void): () => void {

@@ -1,4 +1,4 @@
-/* What a point of a series is: commit, value, and how it compares with the one before. */
+/* A point of a series: commit, value, and its comparison with the point before. */
 import type { ComponentChildren } from "preact";
 import type { SeriesReply } from "../api/types";
 import { formatChange, formatInterval, formatRatio, formatValue, formatWhen, parseTime, plural, shortId } from "../base/format";

@@ -220,7 +220,7 @@ export function SeriesChart(props: SeriesChartProps) {
   );
 }
 
-/** Where the chosen point stands, when it is in view. */
+/** Pixel position of the selected point, when it is in view. */
 function pinned(u: uPlot | null, plot: Plot, row: number | null): { row: number; x: number; y: number } | null {
   if (!u || row === null) return null;
   const place = plot.place[row] ?? 0;

@@ -1,4 +1,4 @@
-/* A line the size of a word. Decoration beside a value: hidden from screen readers, which read the value. */
+/* A sparkline. Decoration beside a value: hidden from screen readers, which read the value. */
 import { atLeast, extent, linear, pathOf } from "./scales";
 
 const WIDTH = 120;

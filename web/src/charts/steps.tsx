@@ -10,7 +10,7 @@ const BOTTOM = 34;
 /** value null: the commit could not be measured. */
 export interface StepDot { place: number; step: number; value: number | null; culprit: boolean }
 
-/** Repeats of one commit stand side by side. */
+/** Repeats of one commit are side by side. */
 function besides(dots: readonly StepDot[], room: number): number[] {
   const at = dots.map((d) => dots.filter((o) => o.place === d.place));
   return dots.map((d, i) => {

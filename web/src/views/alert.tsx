@@ -1,4 +1,4 @@
-/* One alert: what changed, who may have caused it, what was done about it. */
+/* One alert: the change, its suspects and its history. */
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { shownProject } from "../api/projects";
@@ -79,7 +79,7 @@ const EVIDENCE: Record<string, string> = {
   alone: "Other metrics of the benchmark were measured and did not move.", single: "Nothing else of this benchmark is measured.",
 };
 
-/** What history, bisections and fresh pairs state, and why that may differ. */
+/** Evidence from history, bisections and new pairs, and why these may differ. */
 function Effects(props: { alert: AlertDetail }) {
   const list = props.alert.effects ?? [];
   if (list.length < 2) return null;
@@ -98,7 +98,7 @@ function Effects(props: { alert: AlertDetail }) {
   );
 }
 
-/** How the benchmark's other series did at the same place. */
+/** Results of the benchmark's other series at the same place. */
 function Witnesses(props: { alert: AlertDetail }) {
   const list = props.alert.witnesses ?? [];
   const word: Record<string, string> = { worse: "worse too", better: "better", still: "did not move", unknown: "not measured there" };

@@ -1,4 +1,4 @@
-/* What a night measured on both sides of a change. */
+/* Measurements of a session on both sides of a change. */
 import type { Alert, BlocksEvidence } from "../api/types";
 import { formatP, formatShare } from "../base/format";
 import { href } from "../base/route";

@@ -1,4 +1,4 @@
-/* What a bisection's page says about how the search ended: pure, so that it can be tested without a page. */
+/* Sentences about how a bisection ended. Pure functions, so that they can be tested without a page. */
 import type { Bisection, Culprit } from "../api/types";
 import { formatChange, formatShare, plural, shortId } from "../base/format";
 
@@ -24,14 +24,14 @@ export function differenceText(b: Bisection, inside = false): string | null {
   return `${inside ? "the" : "The"} ends differ by ${by}${more}.`;
 }
 
-/** Why several commits stand together; null for one commit. */
+/** Why the result is a set of commits; null for one commit. */
 export function setText(c: Culprit): string | null {
   if (c.commits.length < 2) return null;
   return c.unmeasurable ?? true ? "No run can tell these apart: the commits between cannot be measured."
     : "Another run would hardly narrow these down.";
 }
 
-/** Steps by what became of them; kinds without any are left out. */
+/** Number of steps by result; results without a step are left out. */
 export function countsText(b: Bisection): string | null {
   const n = b.counts;
   if (!n) return null;

@@ -1,4 +1,4 @@
-/* Every bisection that was reported here. */
+/* All bisections that the service has stored. */
 import { currentProject } from "../api/projects";
 import type { Bisection } from "../api/types";
 import { usePages } from "../api/use";

@@ -1,4 +1,4 @@
-/* Changes that only single measurements show: the next night measures both sides in blocks. */
+/* Candidate changes, seen in single runs only: the next session measures both sides in blocks. */
 import type { Candidate } from "../api/night";
 import { useApi } from "../api/use";
 import { formatChange, formatP, plural } from "../base/format";
@@ -6,7 +6,7 @@ import { href, withQuery } from "../base/route";
 import { BenchName, CommitLink, Section } from "../widgets/parts";
 import { Table } from "../widgets/table";
 
-/** Nothing where none waits. */
+/** Renders nothing when there is no candidate. */
 export function Candidates(props: { project: string | null }) {
   const { project } = props;
   const load = useApi<{ candidates: Candidate[] }>(project === null ? null : withQuery(`/projects/${encodeURIComponent(project)}/candidates`, { limit: 200 }), ["run", "alert"]);

@@ -1,4 +1,4 @@
-/* What one commit did: every value against its parent, worst first. */
+/* One commit: every value against its parent, worst first. */
 import type { CommitChange, CommitDetail, CommitValue } from "../api/types";
 import { useApi } from "../api/use";
 import { formatChange, formatInterval, formatP, formatShare, formatValue, plural, shortId } from "../base/format";

@@ -7,7 +7,7 @@ export type VerdictFilter = "" | "broken" | "regression" | "improvement" | "inco
 
 const RANK: Record<string, number> = { broken: 0, regression: 1, inconclusive: 2, improvement: 3, same: 4 };
 
-/** What is broken first, then regressions, the largest first; then what is not known, what got better, what is the same. */
+/** Order: broken rows, regressions (largest first), undecided rows, improvements, unchanged rows. */
 export function worstFirst<R extends { verdict: string | null; rel_change: number | null; benchmark: string }>(rows: readonly R[]): R[] {
   const rank = (r: R) => RANK[r.verdict ?? ""] ?? 5;
   return [...rows].sort((x, y) => rank(x) - rank(y)
@@ -30,12 +30,12 @@ export function limitOf(rows: readonly CompareRow[], margin: number): number {
   return [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1].find((n) => n >= top) ?? top;
 }
 
-/** In what the machines of the two differ: "compiler: gcc 12 \u2192 gcc 13". */
+/** Differences between the machines of the two sides: "compiler: gcc 12 \u2192 gcc 13". */
 export function differencesOf(reply: Pick<CompareReply, "differs">): string[] {
   return (reply.differs ?? []).map((d) => `${d.field}: ${d.a ?? "not recorded"} \u2192 ${d.b ?? "not recorded"}`);
 }
 
-/** What an open row needs, as the command line says it; null: it is decided, or no number of runs is likely to. */
+/** The runs that an undecided row needs, in the words of the command line; null: decided, or no number of runs is likely to decide it. */
 export function moreText(r: Pick<CompareRow, "verdict" | "more_runs">): string | null {
   return r.verdict === "inconclusive" && r.more_runs ? `about ${plural(r.more_runs, "more run", "more runs")} a side expected` : null;
 }

@@ -1,4 +1,4 @@
-/* A slow drift: how far, how fast, since when. It has no culprit. */
+/* A drift: size, slope and start. It has no culprit. */
 import type { Alert, Drift } from "../api/types";
 import { formatChange, plural } from "../base/format";
 import { href } from "../base/route";

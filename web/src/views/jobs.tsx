@@ -1,4 +1,4 @@
-/* The queue: what waits, what runs where, what came of it; and who can do the work. */
+/* The queue: waiting, running and finished jobs, and the runners that can run them. */
 import { currentProject } from "../api/projects";
 import type { Job, Runner } from "../api/types";
 import { useApi, usePages } from "../api/use";

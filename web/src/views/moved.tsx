@@ -1,4 +1,4 @@
-/* Machines that moved: one line for what would be a regression of every series. */
+/* Environment events: one line for a machine change that would otherwise be a regression in every series. */
 import { useState } from "preact/hooks";
 import { ApiError, request, token } from "../api/client";
 import type { MachineEvent } from "../api/types";
@@ -10,7 +10,7 @@ import { Icon } from "../widgets/icons";
 import { CommitLink, Section, When } from "../widgets/parts";
 import { TokenForm, View } from "../widgets/state";
 
-/** A person says that it is no machine's; its alerts are regressions again. */
+/** Rejects an environment event; its alerts become regressions again. */
 function Dismiss(props: { event: MachineEvent; done: () => void }) {
   const [reason, setReason] = useState("");
   const [said, setSaid] = useState("");
@@ -59,7 +59,7 @@ export function EventCard(props: { event: MachineEvent; done: () => void }) {
   );
 }
 
-/** Open events of a project, of one class where asked; nothing when all machines stand still. */
+/** Open environment events of a project, or of one machine class; renders nothing when there is none. */
 export function Moved(props: { project: string | null; machineClass?: string }) {
   const load = useApi<{ events: MachineEvent[] }>(props.project === null ? null : withQuery("/environment", { project: props.project, open: 1, limit: 50 }), ["environment"]);
   if (load.state !== "data") return null;
@@ -68,7 +68,7 @@ export function Moved(props: { project: string | null; machineClass?: string }) 
   return <Section title="Machines that moved"><div class="stack">{events.map((e) => <EventCard key={e.id} event={e} done={load.reload} />)}</div></Section>;
 }
 
-/** The event that explains an alert. */
+/** The environment event that explains an alert. */
 export function Explained(props: { id: number }) {
   const load = useApi<MachineEvent>(`/environment/${props.id}`, ["environment"]);
   return <Section title="Explained by a machine"><View load={load} what="the event">{(e) => <EventCard event={e} done={load.state === "data" ? load.reload : () => undefined} />}</View></Section>;

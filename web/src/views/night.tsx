@@ -24,7 +24,7 @@ function useSubjects(project: string): Subjects {
   return new Map(load.state === "data" ? load.data.commits.map((c) => [c.id, c.subject]) : []);
 }
 
-/** What the night asks of a person. */
+/** Actions that the session needs from a user. */
 function toneOf(night: NightDetail): { tone: Tone; icon: "alert" | "question" | "check" | "dot" } {
   const n = countsOf(night);
   if (n.slower + n.broken > 0) return { tone: "bad", icon: "alert" };
@@ -41,7 +41,7 @@ function Worst(props: { commit: NightCommit }) {
   return <BenchName benchmark={w.benchmark} metric={w.metric} backend={w.backend} to={seriesLink(w, props.commit.commit)} />;
 }
 
-/** Why there is no verdict of its own: the reason, or the commit that was measured for it. */
+/** Why the commit has no verdict from its own measurement: the reason, or the commit that was measured for it. */
 function Note(props: { project: string; commit: NightCommit }) {
   const c = props.commit;
   return <>{c.same_as && <>same program as <CommitLink project={props.project} id={c.same_as} />{c.reason ? "; " : ""}</>}{c.reason}</>;

@@ -15,7 +15,7 @@ interface Row { series: NightSeries; b: NightBoundary }
 
 const rank = (verdict: string) => ["regression", "improvement", "undecided", "same"].indexOf(verdict);
 
-/** What changed first; then by size. */
+/** Order: changed series first, then by size of the change. */
 export function rowsOf(night: Pick<NightDetail, "series">, commit: string): Row[] {
   const rows = night.series.flatMap((series) => series.boundaries.filter((b) => b.commit === commit).map((b) => ({ series, b })));
   return rows.sort((x, y) => rank(x.b.verdict) - rank(y.b.verdict) || Math.abs(y.b.rel_change ?? 0) - Math.abs(x.b.rel_change ?? 0));

@@ -21,7 +21,7 @@ export function chosenSeries(night: NightDetail, key: string | null): NightSerie
   return night.series.find((s) => seriesKey(s) === key) ?? [...night.series].sort((a, b) => size(b) - size(a))[0];
 }
 
-/** What a build is in its night: "anchor", "last judged", or its verdict against the build before. */
+/** Role of a build in its session: "anchor", "last judged", or its verdict against the build before. */
 function roleOf(night: NightDetail, s: NightSeries, build: NightBuild): { word: string; tone: Tone } {
   const words = [build.commit === night.anchor ? "anchor" : "", build.commit === night.base ? "last judged" : ""].filter((t) => t);
   if (words.length > 0) return { word: words.join(", "), tone: "quiet" };

@@ -1,4 +1,4 @@
-/* What a night came to, in words. Pure. */
+/* Sentences about the result of a session. Pure. */
 import type { Night, NightCommit, NightSeries, NightVerdict } from "../api/night";
 import { formatChange, formatMinutes, formatShare, plural, shortId } from "../base/format";
 
@@ -19,7 +19,7 @@ export function measuredOf(night: Pick<Night, "commits">): number {
 
 const known = (list: readonly (number | null)[]) => list.filter((v): v is number => v !== null && Number.isFinite(v));
 
-/** What stands behind a verdict: "within 1.2 %", "needs 14 minutes"; "" for nothing. */
+/** Addition to a verdict: "within 1.2 %", "needs 14 minutes"; "" for nothing. */
 function detail(verdict: NightVerdict, commits: readonly NightCommit[]): string {
   if (verdict === "same") {
     const within = known(commits.map((c) => c.within));

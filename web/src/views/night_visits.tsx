@@ -1,4 +1,4 @@
-/* The order in which a night visited its builds: read from the stored runs of the night, when it is asked for. */
+/* Order in which a session visited its builds, read on demand from the stored runs of the session. */
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, request } from "../api/client";
 import type { NightDetail, NightSeries } from "../api/night";

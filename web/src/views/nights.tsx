@@ -1,4 +1,4 @@
-/* Every night of a project: what was measured together in blocks, and what it came to. */
+/* All sessions of a project (builds measured together in blocks) with their results. */
 import type { Night, NightsReply, NightVerdict } from "../api/night";
 import { usePages, useApi } from "../api/use";
 import { formatChange, formatWhen, parseTime, plural } from "../base/format";
@@ -12,7 +12,7 @@ import { budgetText, countsOf, measuredOf, nightSentence, verdictText } from "./
 
 export const sessionsPath = (project: string) => `/projects/${encodeURIComponent(project)}/sessions`;
 
-/** A count that has its word and tone where it is not zero. */
+/** A count; with a word and a tone when it is not zero. */
 function Count(props: { night: Night; verdict: NightVerdict }) {
   const n = countsOf(props.night)[props.verdict];
   const judge = judgeNight(props.verdict);

@@ -1,4 +1,4 @@
-/* How things stand in one project, at a glance. */
+/* Overview of one project. */
 import { currentProject, projects } from "../api/projects";
 import type { Alert, Job, Project, ProjectDetail, RunRow, Series } from "../api/types";
 import { useApi } from "../api/use";
@@ -53,7 +53,7 @@ function MetricCard(props: { series: Series }) {
 
 const ICONS = { bad: "alert", warn: "question", good: "check" } as const;
 
-/** The first sentence of the page, as the service says it: does anything need a person? */
+/** First sentence of the page, from the service: whether an alert needs triage. */
 function Standing(props: { project: string }) {
   const load = useApi<ProjectDetail>(`/projects/${encodeURIComponent(props.project)}`, ["run", "alert"]);
   if (load.state !== "data") return null;

@@ -1,4 +1,4 @@
-/* What the service's comparison says of a point of a series against the one before: the same verdict as on
+/* The service's comparison of a point of a series with the point before it: the same verdict as on
  * the commit's page, decided over all values of the two commits. */
 import { useEffect, useState } from "preact/hooks";
 import type { CompareReply, SeriesReply } from "../api/types";

@@ -1,4 +1,4 @@
-/* A bisection that runners work on: belief over the commits, what it took, what is to come. */
+/* A bisection on runners: probability of each commit, runs done, runs expected. */
 import { useState } from "preact/hooks";
 import { ApiError, request } from "../api/client";
 import type { Bisection } from "../api/types";

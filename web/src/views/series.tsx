@@ -73,14 +73,14 @@ function Loaded(props: { reply: SeriesReply }) {
   );
 }
 
-/** The newest points that may be a new level, with the odds by what the series did so far. */
+/** The newest points, which may be a new level, with its probability from the earlier behaviour of the series. */
 function Watching(props: { id: number; points: number; of: number }) {
   const load = useApi<ReplayReply>(`/series/${props.id}/replay`, ["run"]);
   const odds = load.state === "data" ? load.data.watching_odds : null;
   return <>{props.points} of {props.of}: the newest {plural(props.points, "point")} may be a new level{odds ? `; ${formatWatchOdds(odds)}` : ""}</>;
 }
 
-/** The smallest change to expect to see, and what one per cent would take. */
+/** The minimum detectable change, and the number of points that a change of one per cent needs. */
 function shows(s: SeriesReply["series"]): string {
   if (s.exact) return "one unit";
   if (s.detectable_rel === null || s.detectable_rel === undefined) return s.reason ?? "not known yet";
@@ -88,7 +88,7 @@ function shows(s: SeriesReply["series"]): string {
   return `${formatShare(s.detectable_rel)} within 5 points${often}`;
 }
 
-/** The same object while it says the same, so that the chart is drawn anew only for news. */
+/** Returns the same object while its content is equal, so that the chart is redrawn only after a change. */
 function useSame(reply: SeriesReply): SeriesReply {
   const key = reply.changes.map((c) => [c.index, c.index_low, c.index_high, c.before, c.after, c.status, c.alert_id, c.why_no_alert?.sentence].join()).join(";");
   return useMemo(() => reply, [reply.columns, reply.boundaries, key]);

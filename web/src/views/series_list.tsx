@@ -22,7 +22,7 @@ const SORTS: Record<string, (a: Series, b: Series) => number> = {
 const matchesChange = (s: Series, want: string) =>
   want === "" || (want === "steady" ? s.change === null : s.change?.direction === want);
 
-/** Choices of a filter, from what there is, with the chosen one kept even when nothing has it now. */
+/** Values of a filter, from the data; the selected value stays even when no row has it. */
 function choices(all: readonly Series[], pick: (s: Series) => string, chosen: string): [string, string][] {
   const names = new Set(all.map(pick).filter((s) => s !== ""));
   if (chosen) names.add(chosen);

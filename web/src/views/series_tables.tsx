@@ -1,4 +1,4 @@
-/* The chart in words and numbers: its changes, and every point. */
+/* The chart as tables: its change points and all points. */
 import { useState } from "preact/hooks";
 import type { ChangePoint, SeriesReply } from "../api/types";
 import { formatChange, formatInterval, formatP, formatRatio, formatValue, formatWhen, parseTime, plural, shortId } from "../base/format";

@@ -31,7 +31,7 @@ function Slider(props: { knob: Knob; label: string; help: string; show: (value: 
   useEffect(() => {
     if (given !== said.current) setPlace((said.current = given));
   }, [given]);
-  /* The address, and with it the request, follows a moment after the hand. */
+  /* The address, and so the request, is updated after the slider has rested for a moment. */
   useEffect(() => {
     if (place === said.current) return undefined;
     const timer = window.setTimeout(() => {

@@ -1,4 +1,4 @@
-/* What stands around every page: the way to the others, the project, the theme, whether data is live. */
+/* Frame of every page: navigation, project, theme, and whether data is live. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { liveNews, liveState } from "../api/live";
 import { currentProject, projects } from "../api/projects";
@@ -141,7 +141,7 @@ export function Shell() {
           <ProjectPicker />
           <Nav open={open} />
           <div class="top-end">
-            <span class={`live live-${liveState.value}`} title="Whether this page hears of news by itself"><i />{LIVE[liveState.value]}</span>
+            <span class={`live live-${liveState.value}`} title="Whether this page is updated automatically"><i />{LIVE[liveState.value]}</span>
             <button type="button" class="button icon-only plain" aria-label={dark ? "Use the light theme" : "Use the dark theme"}
               title={dark ? "Light" : "Dark"} onClick={() => chooseTheme(dark ? "light" : "dark")}><Icon name={dark ? "sun" : "moon"} /></button>
             <button type="button" class="button icon-only plain menu" aria-label="Pages" aria-expanded={open} aria-controls="nav"

@@ -1,4 +1,4 @@
-/* Who may have caused an alert, with what speaks for and against each; and how to find out. */
+/* Suspects of an alert, with the evidence for and against each, and the next step. */
 import { useState } from "preact/hooks";
 import type { AlertDetail, Suspect, SuspectsReply } from "../api/types";
 import { useApi } from "../api/use";
@@ -41,7 +41,7 @@ function Ranked(props: { alert: AlertDetail; reply: SuspectsReply }) {
   if (reply.suspects.length === 0) return <Empty title="The range is not known" />;
   return (
     <>
-      <Table caption="Who may have caused the change" rows={list} keyOf={(s) => s.commit ?? `${s.kind} ${s.field ?? ""}`}
+      <Table caption="Suspects of the change" rows={list} keyOf={(s) => s.commit ?? `${s.kind} ${s.field ?? ""}`}
         rowClass={(s) => (s.commit && s.commit === alert.culprit ? "current" : "")} columns={[
           { name: "Suspect", head: true, cell: (s) => <Who alert={alert} suspect={s} /> },
           { name: "Probability", numeric: true, cell: (s) => (s.probability > 0.5 ? formatCertainty(s.probability) : formatShare(s.probability)) },

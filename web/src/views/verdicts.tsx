@@ -1,4 +1,4 @@
-/* What fresh pairs said of a named commit before anybody was blamed. */
+/* Results of the new interleaved pairs that check a culprit before it is reported. */
 import type { Bisection, Verification } from "../api/types";
 import { formatChange, formatP, plural } from "../base/format";
 import { Badge } from "../widgets/badge";

@@ -21,7 +21,7 @@ export function StateBadge(props: { state: string }) {
   return <Badge judged={judgeState(props.state)} />;
 }
 
-/** What an alert is about: by how much it changed, or that it is broken. */
+/** Subject of an alert: the size of its change, or that its benchmark is broken. */
 export function AlertBadge(props: { alert: Pick<Alert, "kind" | "direction" | "rel_change">; words?: boolean }) {
   const a = props.alert;
   if (a.kind === "broken") return <Badge judged={judgeVerdict("broken", null)} />;

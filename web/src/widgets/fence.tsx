@@ -1,4 +1,4 @@
-/* A page that breaks says so, and leaves the way to the others standing. */
+/* Error boundary: a page that throws shows the error, and navigation keeps working. */
 import { Component, type ComponentChildren } from "preact";
 
 export class Fence extends Component<{ children: ComponentChildren }, { fault: string | null }> {

@@ -5,7 +5,7 @@ import { Icon } from "./icons";
 /** A search box: the address follows a moment after the last key. */
 export function Search(props: { label: string; value: string; onChange: (value: string) => void }) {
   const [text, setText] = useState(props.value);
-  /* What we said last: hearing it back must not undo the keys that were pressed since. */
+  /* Last value written to the address: its echo must not overwrite keys that were pressed since. */
   const said = useRef(props.value);
   useEffect(() => {
     if (props.value === said.current) return;

@@ -23,7 +23,7 @@ export function Empty(props: { title: string; children?: ComponentChildren }) {
   );
 }
 
-/** Also where a token is asked for: the server says 401, this says what to do. */
+/** Also asks for a token: after status 401 it says what to do. */
 export function Failed(props: { error: ApiError; retry: () => void }) {
   const { error } = props;
   return (

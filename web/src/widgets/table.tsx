@@ -4,7 +4,7 @@ import type { ComponentChildren, Key } from "preact";
 export interface Column<T> {
   name: string;
   cell: (row: T) => ComponentChildren;
-  /** Numbers stand to the right, in figures of one width. */
+  /** Numbers are right-aligned, in tabular figures. */
   numeric?: boolean;
   /** The cell that names its row. */
   head?: boolean;
