@@ -22,7 +22,7 @@ LEFT_OUT = re.compile(r"(^|/)(data|node_modules|fixtures)/|check_language\.py$|t
 
 # (name, pattern, what to write instead, where: "all", "code" = comments and strings, "comment" = comments only)
 BANNED = [
-    ("nobody", r"\b(nobody|somebody|whoever|anybody|everybody)\b", "name the process, the user or the thread", "all"),
+    ("nobody", r"(?<![\"`'])\b(nobody|somebody|whoever|anybody|everybody)\b(?!\\?[\"`'])", "name the process, the user or the thread", "all"),
     ("in vain", r"\bin vain\b", "without a result, or: times out", "all"),
     ("any more", r"\b(not|no|never|nothing|none|n't)\b[^.;]{0,60}\bany ?more\b", "no longer", "all"),
     ("stands in", r"\b(stands?|stood) (in|there|at|on|under|beside|for itself)\b", "is in", "all"),
@@ -39,7 +39,7 @@ BANNED = [
     ("sentence begins with What", r"(?:^|[.;!?] )What (?!if\b)(?![^.]*\?)", "name the subject", "comment"),
     ("that which", r"\b[Tt]hat which\b", "name the thing", "all"),
     ("of what", r"(?:^|[.;:] )Of what\b", "name the thing", "code"),
-    ("want", r"\bwants? (at|an?|exactly|one|two|http|the|either|between|no|some|only|it|to)\b", "expected …, got …",
+    ("want", r"\bwants? (at|an?|exactly|one|two|http|the|either|between|no|some|only)\b", "expected …, got …",
      "code"),
     ("long since", r"\blong since\b", "since when, as a number", "all"),
     ("keep house", r"\b(keeps?|kept|keeping) house\b|\bin the house\b", "does maintenance", "all"),

@@ -67,7 +67,7 @@ libraries=$(ldd "$build"/bin/perfci* | awk '$2 == "=>" { print $3 }' | sort -u |
 debootstrap --variant=minbase --include="systemd,systemd-sysv,dbus,procps,postgresql,curl,$libraries" bookworm "$work/root" \
     http://deb.debian.org/debian >"$work/debootstrap.log" 2>&1 || skip "debootstrap failed, see $work/debootstrap.log"
 DESTDIR=$(realpath "$work")/root cmake --install "$build" --prefix /usr/local >"$work/install.log"
-# What is no concern of the units, or would reach the machine.
+# Services that the units do not need, or that would affect the host machine.
 for unit in systemd-sysctl.service systemd-modules-load.service systemd-random-seed.service systemd-logind.service systemd-pstore.service \
     getty.target timers.target sys-kernel-debug.mount sys-kernel-tracing.mount sys-kernel-config.mount dev-hugepages.mount \
     sys-fs-fuse-connections.mount; do

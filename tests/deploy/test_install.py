@@ -1,4 +1,4 @@
-"""deploy/install.sh by itself: which of several packages it takes, and what it says where it cannot install.
+"""deploy/install.sh alone: which of several packages it installs, and its message where it cannot install.
 
 apt and dpkg are stand-ins; deploy/prove.sh --only distributions installs the real lists into bare systems.
 """

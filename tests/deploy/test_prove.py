@@ -1,4 +1,4 @@
-"""deploy/prove.sh by itself: what it hands to the proofs, what is missing, what fails and what is cut, each said in one line.
+"""deploy/prove.sh alone: arguments of the proofs; one line for each that is missing, fails or is interrupted.
 
 The programs that it calls are stand-ins; what they prove has its own tests.
 """

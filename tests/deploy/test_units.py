@@ -16,7 +16,7 @@ import sandbox  # noqa: E402
 
 
 class Units(unittest.TestCase):
-    # What each unit must say; what it may not say, since its work needs it, is told beside.
+    # Directives that each unit must have; directives that would break its work are listed with the reason.
     DIRECTIVES = {"NoNewPrivileges": "yes", "ProtectSystem": "strict", "ProtectHome": "yes", "PrivateTmp": "yes",
                   "PrivateMounts": "yes", "ProtectKernelTunables": "yes", "ProtectKernelModules": "yes",
                   "ProtectKernelLogs": "yes", "ProtectControlGroups": "yes", "ProtectClock": "yes", "ProtectHostname": "yes",

@@ -34,7 +34,7 @@ echo 'host=/run/postgresql dbname=perfci user=perfci-server' >/etc/perfci/databa
 install -m 0644 /usr/local/share/doc/perfci/server.env /etc/perfci/server.env
 
 systemctl start perfci-server || fail "it does not start"
-active || fail "READY=1 was not told"
+active || fail "the unit did not report READY=1"
 curl -fsS http://127.0.0.1:7420/readyz >/dev/null || fail "it is not ready when it says so"
 [ "$(stat -c %U /proc/"$(of MainPID)")" = perfci-server ] || fail "it runs as another user"
 grep -Eq '^CapBnd:\s0+$' /proc/"$(of MainPID)"/status || fail "it has capabilities"
@@ -72,8 +72,8 @@ echo "  started by a connection to either socket"
 
 (umask 077 && perfci token create --name runner --scope runner --scope ingest --quiet >/etc/perfci/runner-token)
 systemctl start perfci-runner
-until_true "the runner is heard of" sh -c 'curl -fsS http://127.0.0.1:7421/metrics | grep -q "^perfci_runners 1$"'
-echo "  the runner is heard of"
+until_true "the runner is registered" sh -c 'curl -fsS http://127.0.0.1:7421/metrics | grep -q "^perfci_runners 1$"'
+echo "  the runner is registered"
 
 for _ in 1 2 3 4; do
     (

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { openPage, overflow, settled, shoot, startBrowser } from "../web/browser/browser.mjs";
 
 const [url, planted] = process.argv.slice(2);
-assert.ok(url && planted, "want the service's URL and the planted commit");
+assert.ok(url && planted, "expected the service's URL and the planted commit");
 const short = planted.slice(0, 7);
 const browser = await startBrowser();
 try {

@@ -19,7 +19,7 @@ import stack
 STUDY = os.path.join(stack.ROOT, "bench/studies/night")
 CLOCK = os.environ.get("BENCH_CLOCK", "steps")
 SEED = int(os.environ.get("NIGHT_SEED", "1"))
-# Bursts and pauses of the disturbing process, seconds; each burst on a CPU drawn anew: the measured one's or another.
+# Bursts and pauses of the disturbing process, seconds; each burst on a CPU drawn at random: the measured one or another.
 BURST = (0.05, 1.5)
 DISTURB = """
 import os, random, sys, time

@@ -1,4 +1,4 @@
-"""An operator's first day: every command of that section of docs/OPERATIONS.md, as it stands there.
+"""An operator's first day: every command of that section of docs/OPERATIONS.md, as written there.
 
 The tree is installed into a folder, and paths of the system are moved into it; PostgreSQL is a private
 cluster; what systemd does with the units that the section starts is done by a few lines here.
@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.join(ROOT, "tests", "server", "http"))
 import support  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["PERFCI_BIN_DIR"]).parent
-# What a test cannot do to the machine it runs on; each must stand in the text, and everything else is run.
+# Commands that a test cannot run on its host; each must be in the text, and all others are run.
 LEFT_OUT = ("deploy/install.sh build runtime", "cmake --preset release -DPERFCI_TESTS=OFF", "cmake --build build/release",
             "systemd-sysusers", "pg_createcluster --start 15 main", "git pull --ff-only")
 # Other users than ours.
@@ -165,7 +165,7 @@ class FirstDay(unittest.TestCase):
         self.assertEqual([line for line in done.stderr.splitlines() if "perfci" in line], [], done.stderr)
 
     def forget(self):
-        """Who leaves something out is told what to give."""
+        """A missing argument is reported with its name."""
         for command, status, wanted in (("perfci token list", 2, "\nhint: set PERFCI_TOKEN_FILE to the file of a valid token of"),
                                         ("perfci admin check", 2, "no database: set PERFCI_DATABASE_URL"),
                                         ("perfci admin restore none.dump", 2, "set PERFCI_DATABASE_URL"),
@@ -233,7 +233,7 @@ class FirstDay(unittest.TestCase):
         self.assertEqual(self.units.running, {})
         # the runner cloned: what it measured is not the folder of the nightly round
         self.assertEqual(len(list((self.root / "var/lib/perfci-runner").rglob("mirrors/*.git"))), 1)
-        # nobody else reads what is secret
+        # no other user can read the secret
         for name in ("etc/perfci/runner-token", "etc/perfci/nightly-token", "etc/perfci/database-url", "var/lib/perfci/admin.token"):
             self.assertEqual((self.root / name).stat().st_mode & 0o077, 0, name)
 

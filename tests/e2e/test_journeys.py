@@ -223,7 +223,7 @@ class Journey(unittest.TestCase):
         named = re.findall(r"(?m)^([0-9a-f]{12}) ", done.stdout)
         self.assertEqual(named, [slow[:12]], said)
         self.assertIn("confirmed", done.stdout, said)
-        # What was there is there as it was.
+        # Earlier data is unchanged.
         self.assertEqual(self.git("status", "--porcelain", "--untracked-files=no"), "")
 
     def test_a_cpp_project(self):

@@ -65,7 +65,7 @@ class Kill(unittest.TestCase):
         self.assertEqual(self.stack.launches(), launches)
 
     def test_the_runner(self):
-        """What it was measuring is measured again from the beginning."""
+        """The interrupted measurement starts again from the beginning."""
         self.round_with_a_kill("runner", 2 * COMMITS + 2 + 4 * COMMITS)
 
     def test_the_server(self):

@@ -131,7 +131,7 @@ class NightJobs(unittest.TestCase):
         self.begin_night(BUILDS + 1)
         with open(os.path.join(self.stack.data, "runner", "job.json"), encoding="utf-8") as file:
             lease = json.load(file)["lease"]
-        # As if it had run out: the runner hears of it when it completes, or by its next heartbeat.
+        # As if it had run out: the runner receives 409 when it completes the job, or at its next heartbeat.
         self.stack.api(f"/jobs/{self.job()['id']}/release", "POST", {"lease": lease})
         self.stack.hold(None)
         wait_for("the job is done", lambda: self.job()["state"] == "done")

@@ -1,4 +1,4 @@
-"""What a service stores of broken, differing and exact results reaches the person who asks: text, --json, exit status."""
+"""Broken, differing and exact results are shown as stored: in text, in --json and in the exit status."""
 
 import json
 import os

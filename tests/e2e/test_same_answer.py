@@ -1,10 +1,10 @@
 """One pair of commits, three commands, one answer: `compare`, `check` and `nightly` on a made repository.
 
 The measured program is a script whose noise depends on the count of measurements alone, so no answer depends on this machine's
-speed. All three get the same margin. What may differ, and is allowed for here:
+speed. All three get the same margin. Differences that are allowed here:
 
 - `compare` and `check` measure the same builds in the same order and give the same numbers.
-- `nightly` draws its order anew every night, and says the 95 % interval of its two-way fit; the other two say the interval of the
+- `nightly` draws a new order every night, and prints the 95 % interval of its two-way fit; the other two print the interval of the
   test that may be looked at after every round, which is wider. The intervals overlap, and the wider one holds the other's estimate.
 - `nightly` names the change from the user's side (slower, faster), the others from the metric's (regression, improvement).
 """

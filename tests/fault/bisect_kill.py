@@ -77,7 +77,7 @@ def left_alone(hunt):
 
 
 def killed(hunt, want, most, end, rng):
-    """Kills it until it ends by itself, or the time does; returns how often."""
+    """Kills it repeatedly until it finishes or the time is over; returns the number of kills."""
     kills = 0
     for _ in range(ROUNDS_MOST):
         process = hunt.start()

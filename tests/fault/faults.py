@@ -35,7 +35,7 @@ BLOCK = 50  # trials on one database, and between two lines that say how far a f
 
 
 class Skipped(Exception):
-    """What this machine lacks for the fault."""
+    """A tool or right that the fault needs and this machine lacks."""
 
 
 class Ended(Exception):
@@ -100,7 +100,7 @@ class Place:
         for server in self.servers:
             if server.process.poll() is None:
                 server.kill()
-        self.cluster.close(dumped=not ground.ended.is_set())  # who ends it does not want to wait
+        self.cluster.close(dumped=not ground.ended.is_set())  # after a signal the cluster ends without a dump, which takes long
 
 
 def end(ledger):
@@ -307,7 +307,7 @@ def clock_steps(place, trials, seed):
     want(library, "libfaketime is not installed: deploy/install.sh test")
     linked = subprocess.run(["ldd", support.BIN / "perfci-server"], capture_output=True, text=True, check=True).stdout
     if "libasan" in linked or "libtsan" in linked:
-        raise Skipped("a sanitizer's runtime wants to be loaded before libfaketime")
+        raise Skipped("a sanitizer's runtime must be loaded before libfaketime")
     offset = tempfile.NamedTemporaryFile("w", prefix="pfc-clock-")
 
     def step(seconds):

@@ -1,4 +1,4 @@
-"""What the faults stand on: a service under load, a ledger of what it said, and what must hold after.
+"""Base of the faults: a service under load, a ledger of its answers, and the conditions that must hold afterwards.
 
 A run counts as acknowledged when its 201 or 200 was read. Afterwards everything that got no answer is
 sent again, as a runner's spool would. Then, after each trial, the database itself is read: exactly these
@@ -25,7 +25,7 @@ import support  # noqa: E402
 
 COMMITS = 40
 CLIENTS = 4
-ended = threading.Event()  # by a signal: nobody waits for an answer any more
+ended = threading.Event()  # set by a signal: answers are no longer awaited
 
 
 def want(condition, what):
@@ -75,7 +75,7 @@ def kill_database(cluster):
     cluster.order("resume")
 
 
-# What is stored and what was judged of it, without numbers that another order would make others.
+# Stored rows and their judgement, without identifiers, which depend on the order of arrival.
 STATE = """SELECT md5(string_agg(t, E'\\n' ORDER BY t)) || ' ' || count(*) FROM (
     SELECT r.run_id || m.median || m.samples::text || c.sha AS t FROM measurements m
     JOIN runs r ON r.project_id = m.project_id AND r.id = m.run_id JOIN commits c ON c.id = m.commit_id
@@ -207,7 +207,7 @@ class Ledger:
 
     def judged(self, project="demo"):
         server = self.servers[0]
-        # The lease of a server that was killed would run out by itself; minutes are too long for a test.
+        # The lease of a killed server expires after minutes, which is too long for a test.
         sql(self.database, "UPDATE jobs SET lease_until = now() WHERE kind = 'detect' AND state = 'leased'")
         support.until("all runs are judged", lambda: [s["points"] for s in server.call(
             "GET", f"/api/v1/projects/{project}/series", token=self.token).json.get("series", [])] == [self.last])

@@ -66,7 +66,7 @@ def note(path, word):
 def run_jobs(folder, name, port, token, seed, work_s):
     """A runner, until it is killed. FOLDER/NAME holds its lease, FOLDER/NAME.job what it works on, or nothing.
 
-    Like the agent it keeps what it is about to hand in: whoever is killed in the midst of that says the same again, and does not ask for
+    Like the agent it stores the result before it posts it: after a kill it posts the same result again, and does not ask for
     work under a lease whose result may still be under way."""
     client, rng = Client(port, token), random.Random(seed)
     numbers = []  # of the questions
@@ -211,7 +211,7 @@ def judge_runs(database, runs, late):
 
 
 def judge(database, jobs):
-    """What must hold of every job, whatever came over its runners. Returns how many are done, failed, cancelled."""
+    """Checks the invariants of every job after all faults. Returns how many are done, failed, cancelled."""
     want(one(database, "SELECT count(*) FROM work WHERE state IN ('queued', 'leased')") == "0", "jobs are left")
     want(one(database, "SELECT count(*) FROM work WHERE tries > 3") == "0", "more than three tries")
     want(one(database, "SELECT count(*) FROM work j WHERE state = 'done' AND 1 <> (SELECT count(*) FROM audit a"
@@ -227,7 +227,7 @@ def judge(database, jobs):
                           " AND p.state NOT IN ('failed', 'cancelled') OR c.state = 'done' AND (p.state <> 'done' OR"
                           " c.started_at < p.finished_at)")
     want(not early, f"a child before its parent: {early}")
-    want(one(database, "SELECT count(*) FROM work WHERE state = 'cancelled' AND parents = '{}'") == "0", "cancelled by nobody")
+    want(one(database, "SELECT count(*) FROM work WHERE state = 'cancelled' AND parents = '{}'") == "0", "a job without parents is cancelled")
     counts = dict(line.split("|") for line in one(database, "SELECT state, count(*) FROM work GROUP BY state").splitlines())
     done, failed, cancelled = (int(counts.get(state, 0)) for state in ("done", "failed", "cancelled"))
     want(done + failed + cancelled == jobs, counts)

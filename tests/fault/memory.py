@@ -5,7 +5,7 @@ memory.py [--requests N] [--minutes N]
 Runs perfci-bench-service until N runs (default 1,000,000) were acknowledged on one server or the minutes are over, and
 compares what is resident after the first quarter of N, when every pool and every arena of the allocator has grown to
 its size, with the most that is resident afterwards. Each row of the program's is a line here, so that a run that is cut
-has told how far it came.
+has reported its progress.
 """
 import argparse
 import json
@@ -19,17 +19,17 @@ GROWTH = 1.25
 
 
 def judge(rows, wanted, minutes):
-    """What is wrong with the (runs so far, MiB) of each row, None for nothing; and what to say of them."""
+    """From the (runs so far, MiB) of each row: (the fault or None, the sentence to print)."""
     runs, most = rows[-1][0], max(mib for _, mib in rows)
     if runs < wanted and not minutes:
         return f"the benchmark ended after {runs} of {wanted} runs", ""
     short = f" (of {wanted}: the time was over)" if runs < wanted else ""
     early = [mib for count, mib in rows if count <= wanted / 4][-1:] or [rows[0][1]]
     if most > MOST_MIB or (runs > wanted / 4 and most > GROWTH * early[0]):
-        return (f"memory grows: {early[0]:.1f} MiB after the first quarter of {wanted} runs, then up to {most:.1f} MiB within {runs}; want at"
+        return (f"memory grows: {early[0]:.1f} MiB after the first quarter of {wanted} runs, then up to {most:.1f} MiB within {runs}; expected at"
                 f" most {GROWTH} times that, and {MOST_MIB} MiB"), ""
     if runs <= wanted / 4:
-        return None, f"memory is at most {most:.1f} MiB over {runs} runs{short}; whether it grows is told after {wanted // 4}"
+        return None, f"memory is at most {most:.1f} MiB over {runs} runs{short}; whether it grows is known after {wanted // 4}"
     return None, f"memory is flat: {early[0]:.1f} MiB after the first quarter of {wanted} runs, at most {most:.1f} MiB over {runs}{short}"
 
 

@@ -1,4 +1,4 @@
-"""What may not matter: the order in which results come, the clock of who measured them, where a connection ends."""
+"""Faults that may not change the result: order of arrival, the runner's clock, the place where a connection is cut."""
 import concurrent.futures
 import datetime
 import json

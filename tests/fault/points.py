@@ -1,7 +1,7 @@
 """Faults at named points (seam.c): before and after every statement that the service sends and every answer that it gives.
 
 What the service does is done in each trial: runs are stored (together, and alone), judged, a job is leased and completed, a notice goes
-to a webhook and to a forge's comment. Who asks behaves as runners do: what got no answer, or 503, is asked again.
+to a webhook and to a forge's comment. The client behaves as runners do: it repeats a request after no answer or 503.
 """
 import collections
 import http.client
@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.environ["PERFCI_SOURCE_DIR"], "tests/server/h
 import test_restart  # noqa: E402
 
 SEAM = support.TESTS / "libpfc-seam.so"
-# What a database may answer to any statement: serialization, deadlock, lock not available, no space, an input or output error.
+# Errors that a database may return for any statement: serialization, deadlock, lock not available, no space, an input or output error.
 STATES = ("40001", "40P01", "55P03", "53100", "58030")
 ROUNDS = 4  # a point that waits for another moment is passed within so many
 CULPRIT = COMMITS // 2 + 1
@@ -109,14 +109,14 @@ class Life:
         return [*runs, self.enqueue, self.lease, self.heartbeat, self.complete, self.blame]
 
     def news(self):
-        """The notice becomes one that nobody has heard of, and the forge has no comment."""
+        """The notice becomes undelivered, and the forge has no comment."""
         self.sql("DELETE FROM jobs WHERE kind = 'notify'; UPDATE notices SET done_at = NULL, done_by = NULL, dispatched_at = NULL")
         self.receiver.calls.clear()
         self.receiver.comments.clear()
 
     def settled(self):
-        """What the service does by itself has come to its end. What a server held that was killed runs out, here soon; one that lives
-        gives back by itself what a fault of the database came between, long before its lease ends."""
+        """The service's background work is finished. Leases of a killed server expire, here soon; a living server
+        returns the work that a database fault interrupted, long before its lease ends."""
         if self.killed:
             self.sql("UPDATE jobs SET lease_until = now() WHERE state = 'leased' AND kind IN ('detect', 'notify')"
                      " AND started_at < now() - interval '5 s'")
@@ -124,7 +124,7 @@ class Life:
             "SELECT count(*) > 0 AND count(*) = count(done_at) FROM notices") == "t"
 
     def stands(self):
-        """What is left to do, and what the server said last: for whoever reads why it did not settle."""
+        """Remaining work and the last log lines of the server: for the message of a test that did not settle."""
         return self.sql("SELECT id, kind, state, tries, reason, not_before, lease_until, clock_timestamp() FROM jobs"
                         " WHERE state IN ('queued', 'leased') ORDER BY id LIMIT 20") + self.server.log()[-3000:]
 
@@ -173,7 +173,7 @@ class Life:
         elif died:
             want(came and self.server.process.returncode == -9, f"it ended with {self.server.process.returncode}: {self.server.log()[-2000:]}")
             self.start(None)
-            # What it held runs out, here at once.
+            # Its leases expire, here at once.
             self.sql("UPDATE jobs SET lease_until = now() WHERE state = 'leased' AND kind IN ('detect', 'notify')")
         want(self.drive(steps), "it died of nothing")
         self.check()
@@ -186,7 +186,7 @@ class Life:
         job = self.sql(f"SELECT state, tries <= 2, count(*) OVER () FROM jobs WHERE labels ->> 'machine_class' = 'class{self.jobs}'")
         want(job == "done|t|1", f"the job is {job}")
         ids = {c["headers"]["Perfci-Delivery"] for c in self.receiver.to("/hook")}
-        want(len(ids) == 1, f"the webhook heard {ids}")
+        want(len(ids) == 1, f"the webhook received {ids}")
         want(len(self.receiver.comments) == 1, f"{len(self.receiver.comments)} comments")
         # A fault of the database is no try of a receiver.
         want(self.killed or self.sql("SELECT max(tries) FROM jobs WHERE kind = 'notify'") == "1", "a receiver's tries were used up")
@@ -247,7 +247,7 @@ def errors_at_points(place, trials, seed):
         f"state {state} {point.split()[1]} {rng.randrange(2, count + 2) if point.endswith('BEGIN') else rng.randrange(1, count + 1)}"
         for point, count in sorted(points.items()) for state in STATES
         if point.startswith("before ") and point.split()[1] not in ("http", "pipeline", "copy", "ROLLBACK", "SELECT", "LISTEN")],
-        # after a lease is taken, before it is told or its notice read: nobody must wait for its end
+        # after a lease is taken, before its reply is sent or its notice read: no client may have to wait for its end
         ("state 40P01 job_notify 3", "state 40001 jobs_list 3", "state 40P01 notify_content 1"))
 
 

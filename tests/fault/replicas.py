@@ -61,7 +61,7 @@ class Standby:
 
 
 def pair(place):
-    """The place's cluster and a standby that has heard of all so far."""
+    """The place's cluster and a standby that has replayed all records so far."""
     standby = Standby(place.cluster)
     support.until("the standby streams", lambda: sql(place.cluster.url, "SELECT count(*) FROM pg_stat_replication"
                                                      " WHERE state = 'streaming'") == "1")
@@ -73,7 +73,7 @@ def lose_midway(database, standby, ask):
     lock = subprocess.Popen([os.path.join(programs(), "psql"), "-XqAt", "-v", "ON_ERROR_STOP=1", database],
                             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     try:
-        # Taken on the replica as well, where it stops whoever reads. Nothing else sends the record of a lock on its way: no
+        # Taken on the replica as well, where it blocks readers. Nothing else sends the record of a lock on its way: no
         # commit follows it, and the rest of a page alone is not written out.
         lock.stdin.write("BEGIN; LOCK TABLE measurements IN ACCESS EXCLUSIVE MODE; SELECT pg_switch_wal();\n")
         lock.stdin.flush()
@@ -97,12 +97,12 @@ def lose_midway(database, standby, ask):
 
 @contextlib.contextmanager
 def deaf(standby):
-    """The standby hears nothing from its primary, and has nothing left to do."""
+    """The standby receives nothing from its primary, and has replayed all that it received."""
     primary = sql(standby.url, "SHOW primary_conninfo").replace("'", "''")
     for conninfo, heard in (("", "0"), (primary, "1")):
         sql(standby.url, f"ALTER SYSTEM SET primary_conninfo = '{conninfo}'")
         sql(standby.url, "SELECT pg_reload_conf()")
-        support.until("the standby hears it, or not", lambda n=heard: sql(
+        support.until("the standby is connected, or not", lambda n=heard: sql(
             standby.url, "SELECT count(pid) FROM pg_stat_wal_receiver") == n)
         if not conninfo:
             yield
@@ -148,7 +148,7 @@ def rank_what_was_just_found(server, name):
 
 
 def replica(place, trials, seed):
-    """The replica is paused, goes on, hears nobody, hears again, dies in the middle of an answer and comes back: reads are answered all the while, never older
+    """The replica is paused, goes on, loses its primary, connects again, dies in the middle of an answer and comes back: reads are answered all the while, never older
     than the limit once it was noticed."""
     database, numbers = place.cluster.database(), itertools.count()
     standby = pair(place)
@@ -169,7 +169,7 @@ def replica(place, trials, seed):
             return has_all and server.log().count("replica not used") == server.log().count("replica in use again")
 
         def asked_for_what_it_has():
-            """While it has yet to hear of much it is asked all the same, and the primary for the rest. False: that took so long that the
+            """While it is behind it still answers reads, and the primary answers the rest. False: that took so long that the
             replica was too far behind in the end, and nothing can be said."""
             number = next(numbers)
             stepped = step_that_nobody_judges(server, number)
@@ -184,7 +184,7 @@ def replica(place, trials, seed):
             if before == points() == ledger.last - 1:
                 return True
             took = time.monotonic() - begin
-            want(took > LAG_S, f"the replica was not asked, or was left for what it has yet to hear of, after {took:.1f} s")
+            want(took > LAG_S, f"the replica was not asked, or was skipped for being behind, after {took:.1f} s")
             sql(standby.url, "SELECT pg_wal_replay_resume()")
             return False
 
@@ -196,7 +196,7 @@ def replica(place, trials, seed):
             support.until("the replica is in use", in_use)
             with deaf(standby):
                 ledger.again(ledger.numbers(1))
-                support.until("the primary is asked once the replica hears nobody", lambda: points() == ledger.last)
+                support.until("the primary is asked once the replica has lost its primary", lambda: points() == ledger.last)
             support.until("the replica is in use", in_use)
             want(lose_midway(database, standby, points) == ledger.last, "asked again, the primary has all")
             ledger.again(ledger.numbers(1))

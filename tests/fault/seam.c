@@ -51,7 +51,7 @@ static struct {
 static atomic_long passed;
 static _Thread_local int inside; /* libpq's own sends are not the answers of HTTP */
 
-/* For whoever waits for the fault. */
+/* For the test, which waits for the fault. */
 static void tell(void)
 {
     int fd = seam.fired ? open(seam.fired, O_WRONLY | O_CREAT | O_CLOEXEC, 0600) : -1;
@@ -147,7 +147,7 @@ static PGresult *raise_state(PGconn *pg, PGresult *(*exec)(PGconn *, const char 
     return exec(pg, text);
 }
 
-/* What a statement does: `go` carries it out. */
+/* Effect of a statement: `go` carries it out. */
 #define STATEMENT(pg, text, go)                                                                    \
     do {                                                                                           \
         PGresult *(*plain)(PGconn *, const char *) =                                               \

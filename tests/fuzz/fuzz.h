@@ -1,4 +1,4 @@
-/* What every fuzz target defines, and both drivers call. */
+/* Functions that every fuzz target defines and both drivers call. */
 #ifndef PFC_TESTS_FUZZ_FUZZ_H
 #define PFC_TESTS_FUZZ_FUZZ_H
 

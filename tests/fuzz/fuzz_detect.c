@@ -18,7 +18,7 @@
 
 #define POINTS_MAX   400
 /* Under libFuzzer an execution tries one property, on few points: most of what can break does on
- * them, and an execution takes less than a millisecond. What was confirmed needs a longer history. */
+ * them, and an execution takes less than a millisecond. A confirmed change needs a longer history. */
 #define POINTS_MOST  32
 #define POINTS_STAYS 96
 

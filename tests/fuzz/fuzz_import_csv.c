@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                               "lower, scale: 2}\nonly: {a: [x, y]}\nbroken: {b: failed}\n";
     const pfc_import_opts mapped = { .map = map };
 
-    /* The mapping is parsed anew each time, which costs more than the table. */
+    /* The mapping is parsed each time, which costs more than the table. */
     if (!FUZZ_ONE_FORM || size % 17 == 0)
         import_check(&mapped, data, size);
     return import_check_formats(formats, data, size);

@@ -1,4 +1,4 @@
-/* What a build left behind: the first byte says which reader gets the rest. Names are bounded, and what is
+/* Object files of a build: the first byte says which reader gets the rest. Names are bounded, and what is
  * refused has a sentence. */
 #include <string.h>
 

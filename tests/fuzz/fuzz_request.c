@@ -2,9 +2,9 @@
  * A request as it comes from the network, but for libmicrohttpd's own part: the first line's address goes
  * through router, decoder and query, the lines up to an empty one are headers, the rest is the body.
  *
- * Properties: a fault is a 4xx with a sentence; the request's id can stand in a header; a token has no
+ * Properties: a fault is a 4xx with a sentence; the request's id is valid in a header; a token has no
  * blanks; what is decoded is UTF-8 without control bytes; a body that was taken is at most as large as
- * stated, and what zlib makes of it in small steps; what is to be sent can be told (negotiation).
+ * stated, and what zlib makes of it in small steps; the form of the reply is decided (negotiation).
  */
 #include <string.h>
 #include <zlib.h>
@@ -25,7 +25,7 @@ typedef struct header {
 static header headers[HEADERS_MAX];
 static size_t headers_len;
 
-/* libmicrohttpd's, in its place: it would want a socket. */
+/* libmicrohttpd's, replaced here: the real one needs a socket. */
 int MHD_get_connection_values_n(struct MHD_Connection *mhd, enum MHD_ValueKind kind,
                                 MHD_KeyValueIteratorN iterator, void *cls)
 {

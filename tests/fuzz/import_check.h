@@ -1,4 +1,4 @@
-/* What every reader of results owes, whatever it was given. For the fuzz targets of a family. */
+/* Properties of every reader of results, for any input. For the fuzz targets of a family. */
 #ifndef PFC_TESTS_FUZZ_IMPORT_CHECK_H
 #define PFC_TESTS_FUZZ_IMPORT_CHECK_H
 
@@ -50,7 +50,7 @@ static inline void import_check_format(const char *format, bool split, const uin
     import_check(&opts, data, size);
 }
 
-/* As the NULL-terminated formats, as one run and as a history. What is committed goes through all of
+/* As the NULL-terminated formats, as one run and as a history. A committed document passes all of
  * them; an input that the fuzzer made through one, which its length chooses: lengths are what every
  * mutation changes, the fuzzer learns which one opens new paths, and an execution costs one reading
  * and not fifty. */

@@ -16,7 +16,7 @@ import subprocess
 import sites
 
 FOLDERS = ('core', 'runner', 'server', 'cli', 'kernels', 'bench')
-# Programs that grade perfci and are not installed: nobody's build depends on what they print.
+# Programs that grade perfci and are not installed: no build depends on their output.
 STUDIES = tuple(f'bench/{name}/' for name in ('accel', 'bisect', 'detect', 'import', 'night', 'pairs', 'peers',
                                               'service', 'studies', 'suspects'))
 LEAST = 12  # mutants of a folder, where it has so many sites

@@ -49,7 +49,7 @@ static pfc_code find_user(pfc_cluster *c, pfc_err *err)
     if (!user)
         user = getpwnam("nobody");
     if (!user)
-        return pfc_err_set(err, PFC_ENOTFOUND, "neither user postgres nor nobody exists");
+        return pfc_err_set(err, PFC_ENOTFOUND, "neither of the users \"postgres\" and \"nobody\" exists");
     c->uid = user->pw_uid;
     c->gid = user->pw_gid;
     return PFC_OK;
@@ -101,7 +101,7 @@ static pid_t launch_server(const pfc_cluster *c)
 {
     /* Small for tests; what measures reading asks for as much as a service has. */
     const char *buffers = getenv("PERFCI_TEST_BUFFERS");
-    /* A test of what happens with a database that keeps its word wants one. */
+    /* A test of durability needs one. */
     const char *durable = getenv("PERFCI_TEST_FSYNC");
     char setting[64];
     const char *const argv[] = { "postgres",

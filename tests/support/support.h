@@ -1,5 +1,5 @@
 /*
- * What the database tests stand on: a private PostgreSQL cluster, and a fresh database a test.
+ * Base of the database tests: a private PostgreSQL cluster, and a fresh database for each test.
  *
  * A cluster lives in a short folder of its own under /tmp, listens on a Unix socket there and on
  * nothing else, and never touches one of the system. A guard process beside it stops it and removes

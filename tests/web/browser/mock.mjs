@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 const fixture = (name) => JSON.parse(readFileSync(join(here, "../fixtures", `${name}.json`), "utf8"));
 
-/** What the server sends with every page; a violation shows up as a console error, which fails the test. */
+/** Content-Security-Policy of the server, sent with every page; a violation shows up as a console error, which fails the test. */
 export const CSP = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
   + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -1,10 +1,10 @@
-// What people do: follow a regression from the overview, read a point, choose a range, triage, search.
+// User journeys: follow a regression from the overview, read a point, choose a range, triage, search.
 import assert from "node:assert/strict";
 import { openPage, settled, shoot, violations, WAIT_MS } from "./browser.mjs";
 
 export const wide = { width: 1280, theme: "light" };
 export const until = (page, test, arg) => page.waitForFunction(test, arg, { timeout: WAIT_MS });
-// What the page itself says of its address: page.url() hears of a change a moment later.
+// The address as the page has it: page.url() is updated a moment later.
 export const param = (page, name) => page.evaluate((n) => new URLSearchParams(location.search).get(n), name);
 const paramFits = (page, name, pattern) => until(page,
   ([n, p]) => new RegExp(p).test(new URLSearchParams(location.search).get(n) ?? ""), [name, pattern.source]);
@@ -26,7 +26,7 @@ async function overview_to_series({ browser, mock }) {
   await withPage(browser, wide, async (page) => {
     await page.goto(mock.url);
     await settled(page);
-    /* What is open is said first, and never in green. */
+    /* Open alerts come first, and are never green. */
     const standing = page.locator(".standing");
     assert.equal((await standing.innerText()).trim(), "3 open alerts (2 regressions, 1 broken); 6 headline metrics unchanged.");
     assert.match(await standing.getAttribute("class"), /tone-bad/);
