@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Finds circles of calls: source files of the product that cannot be linked or read without each other.
 
-Usage: check_circles.py BUILD [--most N]
+Usage: check_circles.py ROOT BUILD [--most N]
 
 Reads the symbols of every object file of the product's libraries and programs in BUILD (nm) and draws an arrow from
 each file to the file that defines a symbol which it uses. Prints each circle of more than N files (default 2) with the
@@ -11,6 +11,7 @@ subject that is split over two files for length. A larger circle means that no p
 
 import argparse
 import collections
+import os
 import pathlib
 import re
 import subprocess
@@ -19,12 +20,13 @@ import sys
 TOPS = ("core", "kernels", "server", "runner", "bench", "cli", "schema")
 
 
-def objects(build):
+def objects(root, build):
     """Each object of the product: (its source's path, the object)."""
     for top in TOPS:
         for path in sorted(pathlib.Path(build, top).rglob("*.c.o")):
             folder, rest = re.match(r"(.*?)/?CMakeFiles/[^/]+\.dir/(.*)\.o$", str(path.relative_to(build))).groups()
-            yield f"{folder}/{rest}", path
+            if os.path.exists(os.path.join(root, folder, rest)):  # else a file that was moved since the build
+                yield f"{folder}/{rest}", path
 
 
 def symbols(paths):
@@ -38,12 +40,12 @@ def symbols(paths):
     return found
 
 
-def graph(build):
+def graph(root, build):
     """{file: {file that it uses: names}}; a symbol that several programs define belongs to the file's own folder."""
     sources = {}
-    for source, path in objects(build):
+    for source, path in objects(root, build):
         sources.setdefault(source, path)  # the same file in two targets has the same symbols
-    found = symbols(list(sources.values()))
+    found = symbols(list(sources.values())) if sources else {}  # nm without a name reads a.out
     homes = collections.defaultdict(list)
     for source, path in sources.items():
         for name in found[path][0]:
@@ -91,10 +93,11 @@ def circles(arrows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("root")
     parser.add_argument("build")
     parser.add_argument("--most", type=int, default=2)
     args = parser.parse_args()
-    arrows = graph(args.build)
+    arrows = graph(args.root, args.build)
     if not arrows:
         print(f"check_circles.py: {args.build}: no object files: expected a finished build", file=sys.stderr)
         sys.exit(2)

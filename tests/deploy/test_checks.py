@@ -1,0 +1,92 @@
+"""deploy/dev's checks of the tree find what is planted: banned idioms, circles of calls, sentences that are allowed stay."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(os.environ["PERFCI_SOURCE_DIR"])
+
+
+def check(name, *words):
+    done = subprocess.run([sys.executable, ROOT / "deploy/dev" / name, *map(str, words)], capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+class Checks(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tree = pathlib.Path(folder.name)
+
+    def language(self, name, text):
+        path = self.tree / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return check("check_language.py", self.tree)
+
+    def test_an_idiom_is_found_in_each_kind_of_text(self):
+        for name, text, line in (
+                ("core/a.c", "int a;\n/* Waits until nobody reads. */\n", 2),
+                ("core/a.c", "/* It is not\n * read any more. */\n", 1),
+                ("core/a.c", 'int a;\n\nconst char *m = "want at most 3";\n', 3),
+                ("core/a.h", "/** What the caller gets. */\n", 1),
+                ("web/a.ts", "const a = 1; // drawn anew\n", 1),
+                ("cli/a.py", '"""Doc."""\n# It is told\n# the rest.\n', 2),
+                ("deploy/a.sh", "# runs by itself\n", 1),
+                ("schema/a.sql", "SELECT 1; -- Who waits here\n", 1),
+                ("docs/a.md", "# Title\n\nThe job waits in vain.\n", 3)):
+            status, out = self.language(name, text)
+            self.assertEqual(status, 1, text)
+            self.assertIn(f"{name}:{line}: ", out, text)
+            (self.tree / name).unlink()
+
+    def test_code_questions_and_terms_are_left_alone(self):
+        for name, text in (
+                ("core/a.c", "int nobody, told, hunt; /* The lease expires. */\n"),
+                ("core/a.c", 'getpwnam("nobody"); const char *f = "%s is no longer read";\n'),
+                ("core/a.c", "/* Which commit is it? What differs?\n * Both are printed. */\n"),
+                ("web/a.ts", "const a = `${odds} to 1`;\n"),
+                ("docs/a.md", "# What is it?\n\nRun `nobody`.\n\n```sh\nsu nobody\n```\n\nIf you want to see more, read on.\n")):
+            status, out = self.language(name, text)
+            self.assertEqual(status, 0, text + out)
+            (self.tree / name).unlink()
+
+    def test_a_document_that_is_not_in_the_tree_is_found(self):
+        self.assertEqual(self.language("core/a.c", "/* As DESIGN.md says. */\n")[0], 1)
+
+    def test_an_empty_tree_is_not_a_success(self):
+        self.assertEqual(check("check_language.py", self.tree)[0], 1)
+        self.assertEqual(check("check_circles.py", self.tree, self.tree)[0], 2)
+
+    def circles(self, files):
+        build = self.tree / "build"
+        for name, text in files.items():
+            source = self.tree / "core" / name
+            thing = build / "core/CMakeFiles/x.dir" / (name + ".o")
+            for path in (source, thing):
+                path.parent.mkdir(parents=True, exist_ok=True)
+            source.write_text(text, encoding="utf-8")
+            subprocess.run(["cc", "-c", "-O0", source, "-o", thing], check=True)
+        return check("check_circles.py", self.tree, build)
+
+    def test_a_circle_of_three_files_is_found_and_one_of_two_is_allowed(self):
+        two = {"a.c": "int b(void); int a(void) { return b(); }\n", "b.c": "int a(void); int b(void) { return a(); }\n"}
+        self.assertEqual(self.circles(two)[0], 0)
+        status, out = self.circles({**two, "b.c": "int c(void); int b(void) { return c(); }\n",
+                                    "c.c": "int a(void); int c(void) { return a(); }\n"})
+        self.assertEqual(status, 1)
+        self.assertIn("circle of 3 files:", out)
+        self.assertIn("core/a.c -> core/b.c: b", out)
+
+    def test_the_object_of_a_file_that_is_gone_is_not_read(self):
+        self.circles({"a.c": "int b(void); int a(void) { return b(); }\n", "b.c": "int c(void); int b(void) { return c(); }\n",
+                      "c.c": "int a(void); int c(void) { return a(); }\n"})
+        (self.tree / "core/c.c").unlink()
+        self.assertEqual(check("check_circles.py", self.tree, self.tree / "build")[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
