@@ -75,7 +75,7 @@ static const char help[] =
 /* Two texts: compilers need not take one over 4095 bytes. */
 static const char more_help[] =
     "  --notify F                who hears of a confirmed culprit: webhooks, chats, GitHub;\n"
-    "                            docs/OPERATIONS.md has the lines (PERFCI_NOTIFY)\n"
+    "                            docs/how-to/operate.md has the lines (PERFCI_NOTIFY)\n"
     "  --notify-networks LIST    networks beside the public ones that they may be in, by http, "
     "too\n"
     "                            (PERFCI_NOTIFY_NETWORKS)\n"

@@ -126,7 +126,7 @@ static const char nightly_doc[] =
     "in "
     "a round of at most 8 builds; the report counts those that wait.\n"
     "\n"
-    "docs/nights.md explains the method, with a picture.\n"
+    "docs/explanation/nights.md explains the method, with a picture.\n"
     "\n"
     "The first round of a project measures its newest commit, with the newest release where there "
     "is "

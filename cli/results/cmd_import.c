@@ -61,7 +61,7 @@ static const char import_doc[] =
     "github-action-benchmark, hyperfine, Criterion.rs, asv, Conbench, Otava, Go, Catch2, JMH, LNT, "
     "numbers, perfci's own documents, or a CSV of your own, by --map if its columns do not speak "
     "for themselves. A history (Otava, github-action-benchmark's data.js) is stored a run a "
-    "commit. docs/importing.md has what is taken from each.\n"
+    "commit. docs/reference/formats.md has what is taken from each.\n"
     "\n"
     "Examples:\n"
     "  perfci import --dry-run --json bench.json\n"

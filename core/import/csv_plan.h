@@ -67,7 +67,7 @@ bool pfc_plan_time(pfc_span cell, double *unix_s);
  *  empty where the name says none. */
 void pfc_plan_unit(pfc_span column, pfc_span *name, pfc_span *unit);
 
-/** Fills the plan from a mapping (YAML text, see docs/importing.md) for this header; `csv` takes
+/** Fills the plan from a mapping (YAML text, see docs/reference/formats.md) for this header; `csv` takes
  *  its delimiter and quote before the header is read. csv_map.c */
 typedef struct pfc_map pfc_map;
 pfc_code pfc_map_load(const char *text, const char *name, pfc_map **out,

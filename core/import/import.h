@@ -7,7 +7,7 @@
  * the words of the metric's name and unit (directions.c). A metric of which neither says which way is
  * better is asked for. Times become
  * ns, whatever the tool wrote; units that a tool picks by size (ncu, Criterion, asv) become their
- * base unit, others are only spelled in one way. docs/importing.md has what is taken from each.
+ * base unit, others are only spelled in one way. docs/reference/formats.md has what is taken from each.
  * Pure functions over text; thread-safe.
  */
 #ifndef PFC_CORE_IMPORT_IMPORT_H

@@ -14,7 +14,7 @@ import support
 from stub import Stub
 
 # Documents that speak of a command's exit status.
-DOCS = {"docs/bisect.md": "bisect", "docs/first-hour.md": "bisect", "docs/importing.md": "run", "docs/nights.md": "nightly"}
+DOCS = {"docs/how-to/find-a-commit.md": "bisect", "docs/tutorial/first-hour.md": "bisect", "docs/reference/formats.md": "run", "docs/explanation/nights.md": "nightly"}
 # Statuses that no text promises, of `perfci` itself and of what only these commands do.
 OWN = {"": {0, 2, 5}, "repro": {0, 1, 2, 4, 5}, "up": {0, 2, 5}, "check": {5}, "compare": {5}, "bisect": {5}, "comment": {0, 2, 5},
        "nightly": {0}, "run": {0, 5}, "suite": {5}}

@@ -129,9 +129,9 @@ class Units(unittest.TestCase):
 
 
 class Documented(unittest.TestCase):
-    """docs/OPERATIONS.md has every setting of the programs, with its default, and no other."""
+    """docs/how-to/operate.md has every setting of the programs, with its default, and no other."""
     ROWS = [[cell.strip() for cell in line[1:-1].split("|")] for line in
-            re.search(r"^## Settings$(.*?)^## ", (ROOT / "docs/OPERATIONS.md").read_text(encoding="utf-8"), re.M | re.S)
+            re.search(r"^## Settings$(.*?)^## ", (ROOT / "docs/how-to/operate.md").read_text(encoding="utf-8"), re.M | re.S)
             .group(1).splitlines() if line.startswith("|")]
 
     def help_of(self, program):

@@ -1,4 +1,4 @@
-"""The first hour as docs/first-hour.md prints it: three projects, each with one real slowdown of 5 %, at most five commands.
+"""The first hour as docs/tutorial/first-hour.md prints it: three projects, each with one real slowdown of 5 %, at most five commands.
 
 The commands are read from the page, so that page and test cannot differ. The slow commit does 5 % more work. Here
 the benchmarks' clock counts that work, give or take 0.3 %, so that what else the machine does cannot change the
@@ -18,7 +18,7 @@ import unittest
 
 ROOT = os.environ.get("PERFCI_SOURCE_DIR") or os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 BIN = os.environ.get("PERFCI_BIN_DIR") or os.path.join(ROOT, "build/dev/bin")
-PAGE = os.path.join(ROOT, "docs/first-hour.md")
+PAGE = os.path.join(ROOT, "docs/tutorial/first-hour.md")
 MOST_COMMANDS = 5
 COMMITS, PLANTED = 11, 7  # commits after v1.0, and which of them is slow
 # The interpreter of the distribution, whose packages the tests install.
