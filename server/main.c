@@ -177,7 +177,7 @@ static pfc_code write_endpoint(const server *s, pfc_err *err)
 
 static pfc_code start_http(server *s, pfc_err *err)
 {
-    char *cert = NULL, *key = NULL;
+    char *cert = NULL, *key = NULL, *docs = pfc_httpd_docs_dir(s->settings.docs);
     pfc_httpd_opts opts = {
         .listen = s->settings.listen,
         .listen_fd = s->listen_fd,
@@ -191,6 +191,7 @@ static pfc_code start_http(server *s, pfc_err *err)
         .threads = (unsigned)s->settings.threads,
         .request_timeout_s = s->settings.request_timeout_s,
         .public_read = s->settings.public_read,
+        .docs = docs,
         .plain_far = s->settings.plain_http,
         .routes = pfc_routes,
         .routes_len = pfc_routes_len,
@@ -205,6 +206,7 @@ static pfc_code start_http(server *s, pfc_err *err)
     if (!code)
         code = pfc_httpd_start(&opts, &s->app.http, err);
     free(cert);
+    free(docs);
     server_wipe(key);
     if (code)
         return code;
@@ -533,6 +535,17 @@ static pfc_code migrate_alone(server *s, pfc_err *err)
     return code;
 }
 
+/* --openapi. */
+static int print_description(void)
+{
+    json_t *description = pfc_openapi(pfc_routes, pfc_routes_len);
+    int failed = json_dumpf(description, stdout, JSON_INDENT(1)) != 0;
+
+    json_decref(description);
+    failed |= fputc('\n', stdout) == EOF || fflush(stdout) != 0;
+    return failed ? 5 : 0;
+}
+
 int main(int argc, char **argv)
 {
     static server s;
@@ -549,6 +562,11 @@ int main(int argc, char **argv)
             fprintf(stderr, "perfci-server: %s\n", err.msg);
         pfc_server_settings_clear(&s.settings);
         return code ? 2 : 0;
+    }
+    if (s.settings.openapi) {
+        status = print_description();
+        pfc_server_settings_clear(&s.settings);
+        return status;
     }
     pfc_log_set_level(s.settings.log_level);
 

@@ -75,7 +75,7 @@ static const char help[] =
 /* Two texts: compilers need not take one over 4095 bytes. */
 static const char more_help[] =
     "  --notify F                who hears of a confirmed culprit: webhooks, chats, GitHub;\n"
-    "                            docs/how-to/operate.md has the lines (PERFCI_NOTIFY)\n"
+    "                            docs/how-to/notices.md has the lines (PERFCI_NOTIFY)\n"
     "  --notify-networks LIST    networks beside the public ones that they may be in, by http, "
     "too\n"
     "                            (PERFCI_NOTIFY_NETWORKS)\n"
@@ -84,6 +84,8 @@ static const char more_help[] =
     "                            (PERFCI_NOTIFY_RETRY)\n"
     "  --notify-tries N          then it is a dead letter, default 10 (PERFCI_NOTIFY_TRIES)\n"
     "  --public-url U            of the dashboard, for links in them (PERFCI_PUBLIC_URL)\n"
+    "  --docs DIR                built documentation, served at /docs/; default: beside the\n"
+    "                            programs (PERFCI_DOCS)\n"
     "  --log-level L             debug, info, warn, error or off; default info (PERFCI_LOG_LEVEL)\n"
     "  --migrate                 brings the database to this program's schema, then ends; to be\n"
     "                            done by the tables' owner where the server is not that one\n"
@@ -91,6 +93,7 @@ static const char more_help[] =
     "  --settings F              NAME=value lines, the names in parentheses here; read again on\n"
     "                            SIGHUP, which takes over rates, public reading, log level,\n"
     "                            retention, and receivers of notices (PERFCI_SETTINGS)\n"
+    "  --openapi                 prints the OpenAPI document of the HTTP API, then ends\n"
     "  --version, --help\n"
     "\n"
     "examples:\n"
@@ -108,6 +111,8 @@ enum {
     OPT_LISTEN,
     OPT_OPS_LISTEN,
     OPT_DATA,
+    OPT_DOCS,
+    OPT_OPENAPI,
     OPT_BOOTSTRAP,
     OPT_MIGRATE,
     OPT_SERVER_ROLE,
@@ -149,6 +154,8 @@ static const struct option options[] = {
     { "listen", required_argument, NULL, OPT_LISTEN },
     { "ops-listen", required_argument, NULL, OPT_OPS_LISTEN },
     { "data", required_argument, NULL, OPT_DATA },
+    { "docs", required_argument, NULL, OPT_DOCS },
+    { "openapi", no_argument, NULL, OPT_OPENAPI },
     { "bootstrap-token-file", required_argument, NULL, OPT_BOOTSTRAP },
     { "migrate", no_argument, NULL, OPT_MIGRATE },
     { "server-role", required_argument, NULL, OPT_SERVER_ROLE },
@@ -192,6 +199,7 @@ static const char *const known[] = {
     "PERFCI_LISTEN",
     "PERFCI_OPS_LISTEN",
     "PERFCI_DATA",
+    "PERFCI_DOCS",
     "PERFCI_PUBLIC_READ",
     "PERFCI_WORKERS",
     "PERFCI_HTTP_THREADS",
@@ -447,6 +455,7 @@ static pfc_code read_values(pfc_server_settings *out, pfc_err *err)
     out->listen = pick(out, OPT_LISTEN, "PERFCI_LISTEN", PFC_DEFAULT_LISTEN);
     out->ops_listen = pick(out, OPT_OPS_LISTEN, "PERFCI_OPS_LISTEN", NULL);
     out->data = pick(out, OPT_DATA, "PERFCI_DATA", NULL);
+    out->docs = pick(out, OPT_DOCS, "PERFCI_DOCS", NULL);
     out->bootstrap_token = out->flags[OPT_BOOTSTRAP - OPT_DATABASE];
     out->migrate = out->flags[OPT_MIGRATE - OPT_DATABASE] != NULL;
     out->server_role = out->flags[OPT_SERVER_ROLE - OPT_DATABASE];
@@ -478,7 +487,8 @@ pfc_code pfc_server_settings_read(int argc, char **argv, pfc_server_settings *ou
 
     memset(out, 0, sizeof(*out));
     code = read_flags(argc, argv, out, err);
-    if (code || out->done)
+    out->openapi = !code && out->flags[OPT_OPENAPI - OPT_DATABASE] != NULL;
+    if (code || out->done || out->openapi)
         return code;
     out->file =
         pfc_conf_pick(out->flags[OPT_SETTINGS - OPT_DATABASE], "PERFCI_SETTINGS", NULL, NULL);

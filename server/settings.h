@@ -21,6 +21,9 @@ typedef struct pfc_server_settings {
     bool prepare;     /* --database-prepare, PERFCI_DATABASE_PREPARE=0: no prepared statements */
     bool unsafe;      /* --database-unsafe, PERFCI_DATABASE_UNSAFE=1: commits may be forgotten */
     const char *data; /* --data, PERFCI_DATA; NULL: nothing is written */
+    const char *
+        docs; /* --docs, PERFCI_DOCS: folder of the built documentation; NULL: where it is installed */
+    bool openapi;                /* --openapi: prints the API's description, then ends */
     const char *bootstrap_token; /* --bootstrap-token-file; NULL: none */
     bool migrate;                /* --migrate: brings the schema up to date, then ends */
     const char *server_role;     /* --server-role: who gets a server's rights then; NULL: none */

@@ -110,7 +110,7 @@ done:
     return code;
 }
 
-#define CONVERT "%s: see \"Another PostgreSQL version\" in docs/how-to/operate.md"
+#define CONVERT "%s: see \"Another PostgreSQL version\" in docs/how-to/upgrade.md"
 
 /* A cluster can only be run by the major version that made it; a new one is made by the newest. */
 pfc_code pfc_host_programs(const pfc_stack *stack, pfc_host *host, pfc_err *err)

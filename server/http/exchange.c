@@ -10,6 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/rng.h"
+#include "server/http/docs_site.h"
 #include "server/http/internal.h"
 
 static int64_t seconds_ns(double s)
@@ -156,7 +157,8 @@ static pfc_code find_route(httpd_exchange *x, pfc_req *req, pfc_reply *reply, in
         pfc_code code = PFC_ENOTFOUND;
 
         if (strcmp(req->method, "GET") == 0)
-            code = pfc_static_serve(path, reply, err);
+            code = httpd_docs_owns(path) ? httpd_docs_serve(http->docs, path, reply, err)
+                                         : pfc_static_serve(path, reply, err);
         else
             (void)pfc_err_set(err, PFC_ENOTFOUND, "nothing is at this path");
         free(path);

@@ -99,6 +99,7 @@ typedef struct pfc_reply {
     char project[64];       /* whose events */
     char cookie[192];       /* Set-Cookie; "": none */
     char allow[64];         /* Allow header of a 405 or an OPTIONS answer */
+    const char *location;   /* Location header of a redirect, static; NULL: none */
 } pfc_reply;
 
 typedef pfc_code (*pfc_handler)(pfc_app *app, const pfc_req *req, pfc_reply *reply, pfc_err *err);
@@ -146,7 +147,9 @@ typedef struct pfc_httpd_opts {
     size_t bodies_bytes;       /* of requests' bodies at once, then 503; 0: 256 MiB */
     const char *trusted;       /* proxies, see pfc_nets_parse: no limit for them, X-Forwarded-For
                                   counts instead; borrowed until the server listens; NULL: none */
-    const char *tls_cert;      /* PEM text, borrowed until the server listens; NULL: plain HTTP */
+    const char *
+        docs; /* folder of the built documentation, borrowed until the server listens; NULL: none */
+    const char *tls_cert; /* PEM text, borrowed until the server listens; NULL: plain HTTP */
     const char *tls_key;
     bool plain_far;              /* plain HTTP on an address that others reach, too, is meant so */
     pfc_httpd_check_token check; /* NULL: no token is ever right */
@@ -154,6 +157,9 @@ typedef struct pfc_httpd_opts {
     pfc_app *app;
 } pfc_httpd_opts;
 
+/** The folder for opts.docs: `given`, else the installed one beside the running program, else that of a build tree;
+ *  caller frees. NULL: there is none. */
+char *pfc_httpd_docs_dir(const char *given);
 /** Starts listening; *out is the caller's to free. PFC_EIO when the address is taken,
  *  PFC_EINVAL when it or another setting is wrong. */
 pfc_code pfc_httpd_start(const pfc_httpd_opts *opts, pfc_httpd **out, pfc_err *err) PFC_MUSTCHECK;

@@ -164,7 +164,8 @@ typedef struct httpd_tls httpd_tls;
 
 struct pfc_httpd {
     httpd_limits *limits;
-    httpd_tls *tls; /* NULL: plain HTTP */
+    httpd_tls *tls;          /* NULL: plain HTTP */
+    struct httpd_docs *docs; /* NULL: no documentation */
     pfc_nets trusted;
     _Atomic double rate_address, rate_token; /* requests a second; 0: no limit */
     atomic_bool public_read;

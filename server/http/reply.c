@@ -313,6 +313,8 @@ enum MHD_Result httpd_reply_send(httpd_exchange *x, pfc_reply *reply, bool close
                             reply->cache ? reply->cache : "private, no-cache");
     if (tag[0])
         MHD_add_response_header(response, "ETag", tag);
+    if (reply->location)
+        MHD_add_response_header(response, "Location", reply->location);
     if (reply->allow[0])
         MHD_add_response_header(response, "Allow", reply->allow);
     if (reply->status == 401)

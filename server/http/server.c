@@ -9,6 +9,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "server/http/docs_site.h"
 #include "server/http/internal.h"
 
 static int64_t seconds_ns(double s)
@@ -156,6 +157,8 @@ static pfc_code prepare(pfc_httpd *http, const pfc_httpd_opts *opts, pfc_err *er
     code = pfc_nets_parse(opts->trusted, "--trusted-proxies", &http->trusted, err);
     if (!code && opts->tls_cert)
         code = httpd_tls_new(opts->tls_cert, opts->tls_key, &http->tls, err);
+    if (!code && opts->docs)
+        code = httpd_docs_load(opts->docs, &http->docs, err);
     return code;
 }
 
@@ -330,6 +333,7 @@ void pfc_httpd_free(pfc_httpd *http)
     httpd_hub_clear(&http->hub);
     httpd_limits_free(http->limits);
     httpd_tls_free(http->tls);
+    httpd_docs_free(http->docs);
     pthread_cond_destroy(&http->timer_wake);
     pthread_mutex_destroy(&http->lock);
     free(http->stats);

@@ -129,10 +129,9 @@ class Units(unittest.TestCase):
 
 
 class Documented(unittest.TestCase):
-    """docs/how-to/operate.md has every setting of the programs, with its default, and no other."""
+    """docs/reference/settings.md has every setting of the programs, with its default, and no other."""
     ROWS = [[cell.strip() for cell in line[1:-1].split("|")] for line in
-            re.search(r"^## Settings$(.*?)^## ", (ROOT / "docs/how-to/operate.md").read_text(encoding="utf-8"), re.M | re.S)
-            .group(1).splitlines() if line.startswith("|")]
+            (ROOT / "docs/reference/settings.md").read_text(encoding="utf-8").splitlines() if line.startswith("|")]
 
     def help_of(self, program):
         self.assertTrue((BIN / program).exists(), f"{program} is not built")

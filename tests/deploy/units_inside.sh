@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What boot.sh runs beside the systemd that it started: the service as docs/how-to/operate.md sets it up, then its units' promises.
+# What boot.sh runs beside the systemd that it started: the service as docs/how-to/install.md sets it up, then its units' promises.
 set -euo pipefail
 
 fail() {

@@ -1,4 +1,4 @@
-"""An operator's first day: every command of that section of docs/how-to/operate.md, as written there.
+"""An operator's first day: every command of that section of docs/how-to/install.md, as written there.
 
 The tree is installed into a folder, and paths of the system are moved into it; PostgreSQL is a private
 cluster; what systemd does with the units that the section starts is done by a few lines here.
@@ -206,7 +206,7 @@ class FirstDay(unittest.TestCase):
         return done.stdout
 
     def test_every_command_of_it_works_as_it_stands(self):
-        lines = commands(pathlib.Path(ROOT, "docs/how-to/operate.md").read_text(encoding="utf-8"), "The first day")
+        lines = commands(pathlib.Path(ROOT, "docs/how-to/install.md").read_text(encoding="utf-8"), "The first day")
         self.assertEqual([line for line in LEFT_OUT if line not in lines], [])
         self.certificate("first")
         said = {}

@@ -1,0 +1,233 @@
+"""Pages of the reference, written from the programs and the sources: commands, HTTP API, metrics, log events, documents."""
+
+import html
+import json
+import re
+import subprocess
+
+NOTE = "*Generated from {}.*\n\n"
+STATUSES = (
+    (0, "no regression, or done"), (1, "regression, or a culprit was found"), (2, "wrong use: an option, a file or a setting"),
+    (3, "not decided: more measurements are needed"), (4, "a benchmark is broken"),
+    (5, "infrastructure: a server, a database or a machine failed"),
+)
+
+
+def output(*words):
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        raise SystemExit(f"reference.py: {' '.join(map(str, words))}: status {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def cell(text):
+    """Text for a cell of a Markdown table."""
+    return html.escape(" ".join(text.split()), quote=False).replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
+
+
+def table(head, rows):
+    return "".join(["| " + " | ".join(head) + " |\n", "|" + "---|" * len(head) + "\n"] +
+                   ["| " + " | ".join(row) + " |\n" for row in rows]) + "\n"
+
+
+# ---- commands, from the help text that argp prints
+
+OPTION = re.compile(r"^ {2,6}(?:(-\S), )?(--[a-z][a-z0-9-]*)(?:\[?=([^\s\]]+)\]?)?(?:\s+(\S.*))?$|^ {2}(-\S)(?:,)?(?:\s+(\S.*))?$")
+
+
+def options_of(lines):
+    """[(group, [(flags, argument, text)])] of a help text."""
+    groups, group = [], None
+    for line in lines:
+        head = re.match(r"^ (\S.*):$", line)
+        match = OPTION.match(line)
+        if head:
+            group = (head[1], [])
+            groups.append(group)
+        elif match and match[2]:
+            if group is None:
+                group = ("Options", [])
+                groups.append(group)
+            group[1].append([match[2] if not match[1] else f"{match[1]}, {match[2]}", match[3] or "", match[4] or ""])
+        elif group and group[1] and re.match(r"^ {20,}\S", line):
+            group[1][-1][2] += " " + line.strip()
+    return [(name, rows) for name, rows in groups if rows]
+
+
+def parts_of(text):
+    """usage, introduction, option lines, remarks, examples of a help text."""
+    lines = text.rstrip().split("\n")
+    first = next((i for i, line in enumerate(lines) if re.match(r"^ {1,6}(-\S, )?--|^ \S.*:$", line)), len(lines))
+    last = max((i for i, line in enumerate(lines) if OPTION.match(line)), default=first)
+    while last + 1 < len(lines) and lines[last + 1].startswith(" " * 20):
+        last += 1
+    intro = lines[:first]
+    usage = [line for line in intro if re.match(r"^(Usage:|\s+or:)", line)]
+    rest = "\n".join(lines[last + 1:]).strip()
+    remarks, _, examples = rest.partition("Examples:\n")
+    return usage, "\n".join(intro[len(usage):]).strip(), lines[first:last + 1], remarks.strip(), examples.rstrip()
+
+
+def joined(examples):
+    """Examples one a line: argp breaks long ones."""
+    out = []
+    for line in examples.split("\n"):
+        if line.startswith("  ") or not out:
+            out.append(line.strip())
+        elif line.strip():
+            out[-1] += " " + line.strip()
+    return out
+
+
+def command_page(title, text):
+    usage, intro, lines, remarks, examples = parts_of(text)
+    out = [f"# {title}\n\n", NOTE.format(f"`{title} --help`"), html.escape(intro, quote=False), "\n\n"]
+    out += ["```text\n", "\n".join(line.removeprefix("Usage: ").replace("  or:  ", "").strip() for line in usage), "\n```\n\n"]
+    if examples:
+        out += ["## Examples\n\n```sh\n", "\n".join(joined(examples)), "\n```\n\n"]
+    for name, rows in options_of(lines):
+        out += [f"## {html.escape(name)}\n\n", table(("option", "argument", "meaning"),
+                [(f"`{flags}`", f"`{arg}`" if arg else "", cell(meaning)) for flags, arg, meaning in rows])]
+    if remarks:
+        out += ["## Remarks\n\n", html.escape(remarks, quote=False), "\n"]
+    return "".join(out)
+
+
+def commands(programs):
+    found = re.findall(r"^  ([a-z]+)  +(\S.*)$", output(programs / "perfci", "help").split("Commands:")[1].split("\n\n")[0], re.M)
+    if len(found) < 20:
+        raise SystemExit("reference.py: perfci help lists fewer than 20 commands")
+    return found
+
+
+def write_commands(programs, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    found = commands(programs)
+    for name, _ in found:
+        text = output(programs / "perfci", "help", name)
+        (folder / f"{name}.md").write_text(command_page(f"perfci {name}", text), encoding="utf-8")
+    others = {"perfci-server": "the service", "perfci-runner": "the agent that measures", "perfci-bench": "the kernel benchmarks"}
+    for name in others:
+        text = output(programs / name, "--help")
+        page = f"# {name}\n\n" + NOTE.format(f"`{name} --help`") + "```text\n" + text + "```\n"
+        (folder / f"{name}.md").write_text(page, encoding="utf-8")
+    index = ["# Commands\n\n", NOTE.format("`perfci help`"),
+             table(("command", "purpose"), [(f"[`perfci {name}`]({name}.md)", cell(what)) for name, what in found] +
+                   [(f"[`{name}`]({name}.md)", what) for name, what in others.items()]),
+             "Every command takes `--help`, `--json`, `--quiet` and `--color=WHEN`. ",
+             "Exit statuses: [exit statuses](../exit-statuses.md).\n"]
+    (folder / "index.md").write_text("".join(index), encoding="utf-8")
+    return [name for name, _ in found]
+
+
+def write_statuses(programs, folder):
+    said = " ".join(output(programs / "perfci", "help").split())
+    for number, _ in STATUSES:
+        if not re.search(rf"\b{number} \w", said.partition("Exit status:")[2]):
+            raise SystemExit(f"reference.py: perfci help does not name the exit status {number}")
+    text = "# Exit statuses\n\nAll programs use the same ones. A script can rely on them.\n\n" + \
+        table(("status", "meaning"), [(str(number), meaning) for number, meaning in STATUSES]) + \
+        "`perfci help COMMAND` says what each of them means for one command.\n"
+    (folder / "exit-statuses.md").write_text(text, encoding="utf-8")
+
+
+# ---- HTTP
+
+def write_http(programs, folder):
+    api = json.loads(output(programs / "perfci-server", "--openapi"))
+    out = ["# HTTP API\n\n", NOTE.format("`perfci-server --openapi`, which is `/api/v1/openapi.json` of a server"),
+           "A client sends a token as `Authorization: Bearer TOKEN`. Lists have `limit` and `cursor`; an answer with more rows ",
+           "has `next_cursor`. An error is `{\"error\": {\"code\", \"message\", \"field\"}}`.\n\n"]
+    for path, methods in api["paths"].items():
+        for method, what in methods.items():
+            scopes = sorted({name for item in what["security"] for names in item.values() for name in names})
+            out.append(f"## {method.upper()} {path}\n\n{html.escape(what['summary'], quote=False)}\n\n")
+            out.append(f"Scope: {', '.join(f'`{s}`' for s in scopes)}\n\n" if scopes else "No token is needed.\n\n")
+            rows = [(f"`{p['name']}`", p["in"], "yes" if p.get("required") else "", f"`{cell(json.dumps(p['schema']))}`")
+                    for p in what["parameters"]]
+            out.append(table(("parameter", "in", "required", "schema"), rows) if rows else "")
+            if "requestBody" in what:
+                out.append("Body: " + body_of(what["requestBody"]) + "\n\n")
+            out.append("Answers: " + ", ".join(
+                f"`{status}`" + (f" {body_of(answer)}" if status < "300" and "content" in answer else "")
+                for status, answer in sorted(what["responses"].items())) + "\n\n")
+    out.append("## Documents\n\nJSON Schema of each document that the paths above name.\n\n")
+    for name, schema in sorted(api["components"]["schemas"].items()):
+        out.append(f"### {name}\n\n```json\n{json.dumps(schema, indent=1)}\n```\n\n")
+    (folder / "http-api.md").write_text("".join(out), encoding="utf-8")
+
+
+def body_of(thing):
+    ref = next(iter(thing["content"].values()), {}).get("schema", {}).get("$ref", "")
+    name = ref.rsplit("/", 1)[-1]
+    return f"[{name}](#{name.lower()})" if name else "text"
+
+
+# ---- metrics and log events, from the sources
+
+def strings(text):
+    """The value of adjacent C string literals."""
+    return "".join(part.encode().decode("unicode_escape") for part in re.findall(r'"((?:\\.|[^"\\])*)"', text))
+
+
+def write_metrics(root, folder):
+    found = {}
+    for path in sorted((root / "server").rglob("*.c")):
+        text = path.read_text(encoding="utf-8")
+        for kind, name, what in re.findall(r'put_(gauge|counter)\(\s*out,\s*"(\w+)",\s*((?:"(?:\\.|[^"\\])*"\s*)+)', text):
+            found[name + ("_total" if kind == "counter" else "")] = (kind, strings(what))
+        for literal in re.findall(r'(?:"(?:\\.|[^"\\])*"\s*)+', text):
+            whole = strings(literal)
+            for name, what in re.findall(r"# HELP (\w+) ([^\n]+)\n", whole):
+                kind = re.search(rf"# TYPE {name} (\w+)", text)
+                found.setdefault(name, (kind[1] if kind else "", what))
+    if len(found) < 20:
+        raise SystemExit("reference.py: fewer than 20 metrics were found")
+    text = "# Metrics\n\n" + NOTE.format("the sources of the server") + \
+        "`GET /metrics` answers in OpenMetrics 1.0, or in Prometheus' text format for `Accept: text/plain`.\n\n" + \
+        table(("metric", "type", "meaning"), [(f"`{name}`", kind, cell(what)) for name, (kind, what) in sorted(found.items())])
+    (folder / "metrics.md").write_text(text, encoding="utf-8")
+
+
+LOG = re.compile(r'pfc_log\(\s*PFC_(DEBUG|INFO|WARN|ERROR),\s*"([^"]+)"((?:[^;"]|"(?:\\.|[^"\\])*")*)\);')
+
+
+def write_events(root, folder):
+    found = {}
+    for top, program in (("server", "perfci-server"), ("runner", "perfci-runner")):
+        for path in sorted((root / top).rglob("*.c")):
+            for level, event, rest in LOG.findall(path.read_text(encoding="utf-8")):
+                keys = re.findall(r'(?:^|,)\s*"(\w+)"\s*,', rest)
+                old = found.setdefault((program, event), (level, set()))
+                old[1].update(keys)
+    if len(found) < 40:
+        raise SystemExit("reference.py: fewer than 40 log events were found")
+    text = ["# Log events\n\n", NOTE.format("the sources of server and runner"),
+            "A line of the log is a JSON object with `time`, `level`, `event` and the keys below. ",
+            "ERROR: a person must act. WARN: handled, should be rare. INFO: one for each request or job.\n\n"]
+    for program in ("perfci-server", "perfci-runner"):
+        text += [f"## {program}\n\n", table(("event", "level", "keys"), [
+            (f"`{event}`", level, ", ".join(f"`{key}`" for key in sorted(keys)))
+            for (name, event), (level, keys) in sorted(found.items()) if name == program])]
+    (folder / "log-events.md").write_text("".join(text), encoding="utf-8")
+
+
+def write_documents(root, folder):
+    out = ["# Documents\n\n", NOTE.format("`schema/json`"),
+           "The documents that runners, tools and the service exchange, as JSON Schema.\n\n"]
+    for path in sorted((root / "schema/json").glob("*.json")):
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        out += [f"## {schema.get('title', path.name.split('.')[0])}\n\n", html.escape(schema.get("description", ""), quote=False),
+                f"\n\n```json\n{json.dumps(schema, indent=1)}\n```\n\n"]
+    (folder / "documents.md").write_text("".join(out), encoding="utf-8")
+
+
+def write(root, programs, folder):
+    """Writes all pages to `folder`; returns the names of perfci's commands."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_statuses(programs, folder)
+    write_http(programs, folder)
+    write_metrics(root, folder)
+    write_events(root, folder)
+    write_documents(root, folder)
+    return write_commands(programs, folder / "cli")
