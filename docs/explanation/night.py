@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/img/night.svg, the picture of docs/nights.md: docs/img/night.py >docs/img/night.svg
+"""Writes docs/explanation/night.svg, the picture of docs/explanation/nights.md: docs/explanation/night.py >docs/explanation/night.svg
 
 The values are made: 8 builds, 6 rounds, noise of 0.5 %, a machine that is 8 % slower for 33 visits, 3 % more from the fourth new
 commit on. The machine's part is removed as in the text (block means, a change inside a block found by its two halves), so the ratios and

@@ -48,7 +48,7 @@ def main():
     config = config.replace("@THEME@", str(root / "docs/site/theme"))
     file = source.with_suffix(".yml")
     file.write_text(config + f"docs_dir: {source}\nsite_dir: {fresh}\n", encoding="utf-8")
-    done = subprocess.run([shutil.which("mkdocs") or "mkdocs", "build", "--strict", "--quiet", "--config-file", file],
+    done = subprocess.run([shutil.which("mkdocs") or "mkdocs", "build", "--strict", "--config-file", file],
                           env=dict(os.environ, PYTHONWARNINGS="ignore"), check=False)
     if done.returncode:
         sys.exit(f"build.py: mkdocs failed with status {done.returncode}: the pages are in {source}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Draws the plots of core/changepoint/README.md: made series, and what `perfci detect` says of them.
+"""Draws the plots of docs/explanation/change-points.md: made series, and what `perfci detect` says of them.
 
-usage: core/changepoint/plots/draw.py [PERFCI]      (default: build/release/bin/perfci)
+usage: docs/explanation/plots/draw.py [PERFCI]      (default: build/release/bin/perfci)
 
 Standard library only; the same series and the same answers give the same files. What is said of a
 series stands in shapes and words, not in colours alone; colours follow the reader's light or dark theme.
