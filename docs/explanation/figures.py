@@ -36,8 +36,8 @@ class Picture:
 
 
 def bisection():
-    """16 commits, a step of 3 % at commit 10, noise of 1 %; each run goes where the posterior's halves meet."""
-    rng, n, culprit, step, noise = random.Random(3), 16, 10, 0.03, 0.01
+    """16 commits, a step of 3 % at commit 10, noise of 2 %; each run goes where the posterior's halves meet."""
+    rng, n, culprit, step, noise = random.Random(3), 16, 10, 0.03, 0.02
     log_posterior = [0.0] * n  # place of the step: commit i is the first slow one, i = 1 .. n
     p = Picture("bisection.svg", 760, 470, "Posterior probability of 16 commits after each of eight runs")
     p.text(20, 24, "Posterior probability of each commit after each run (triangle: the commit measured)")

@@ -32,6 +32,8 @@ def table(head, rows):
 
 # ---- commands, from the help text that argp prints
 
+SUBCOMMANDS = {"accel": ("run", "chips")}  # those whose --help differs from the command's
+
 OPTION = re.compile(r"^ {2,6}(?:(-\S), )?(--[a-z][a-z0-9-]*)(?:\[?=([^\s\]]+)\]?)?(?:\s+(\S.*))?$|^ {2}(-\S)(?:,)?(?:\s+(\S.*))?$")
 
 
@@ -104,8 +106,11 @@ def write_commands(programs, folder):
     folder.mkdir(parents=True, exist_ok=True)
     found = commands(programs)
     for name, _ in found:
-        text = output(programs / "perfci", "help", name)
-        (folder / f"{name}.md").write_text(command_page(f"perfci {name}", text), encoding="utf-8")
+        page = command_page(f"perfci {name}", output(programs / "perfci", "help", name))
+        for more in SUBCOMMANDS.get(name, ()):
+            part = command_page(f"perfci {name} {more}", output(programs / "perfci", name, more, "--help"))
+            page += "\n" + re.sub(r"^(#+) ", r"#\1 ", part, flags=re.M)
+        (folder / f"{name}.md").write_text(page, encoding="utf-8")
     others = {"perfci-server": "the service", "perfci-runner": "the agent that measures", "perfci-bench": "the kernel benchmarks"}
     for name in others:
         text = output(programs / name, "--help")

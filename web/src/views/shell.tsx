@@ -141,6 +141,7 @@ export function Shell() {
           <ProjectPicker />
           <Nav open={open} />
           <div class="top-end">
+            <a class="button plain" href="/docs/">Docs</a>
             <span class={`live live-${liveState.value}`} title="Whether this page is updated automatically"><i />{LIVE[liveState.value]}</span>
             <button type="button" class="button icon-only plain" aria-label={dark ? "Use the light theme" : "Use the dark theme"}
               title={dark ? "Light" : "Dark"} onClick={() => chooseTheme(dark ? "light" : "dark")}><Icon name={dark ? "sun" : "moon"} /></button>
