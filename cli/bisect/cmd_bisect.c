@@ -48,6 +48,7 @@ enum {
     KEY_PAIRED,
     KEY_NO_PAIRED,
     KEY_MARKDOWN,
+    KEY_VERBOSE,
     KEY_AXIS,
     KEY_POINTS,
     KEY_SUBMODULE,
@@ -88,7 +89,8 @@ static const struct argp_option bisect_options[] = {
       2 },
     { "work", KEY_WORK, "DIR", 0, "Where checkouts are kept", 2 },
     { "paired", KEY_PAIRED, 0, 0,
-      "Measure in turns with the good end's build (default with checkouts where the machine has "
+      "Measure interleaved with the good commit's build (default with checkouts where the machine "
+      "has "
       "states)",
       2 },
     { "no-paired", KEY_NO_PAIRED, 0, 0, "Measure each commit by itself, whatever the machine", 2 },
@@ -109,9 +111,14 @@ static const struct argp_option bisect_options[] = {
     { "relink", KEY_RELINK, 0, 0, "Allow rebuilds with another layout (PERFCI_BUILD > 0)", 3 },
     { "first", KEY_FIRST, 0, 0, "Stop at the first commit named; further ones stay unsearched", 3 },
     { "confirm", KEY_CONFIRM, 0, 0,
-      "Compare what is named with the commit before in fresh runs (default with checkouts)", 3 },
+      "Compare the named commit with the commit before it in new interleaved pairs (default with "
+      "checkouts)",
+      3 },
     { "no-confirm", KEY_NO_CONFIRM, 0, 0, "Name without it", 3 },
     { "markdown", KEY_MARKDOWN, 0, 0, "Print the report as Markdown", 3 },
+    { "verbose", KEY_VERBOSE, 0, 0,
+      "Without a terminal a line for each run, not only for each decision; and the whole report",
+      3 },
     { "dry-run", KEY_DRY_RUN, 0, 0, "Print the expected cost and measure nothing", 3 },
     { "resume", KEY_RESUME, 0, 0, "Go on where the same command stopped", 3 },
     { 0, 0, 0, 0, "The service:", 4 },
@@ -237,6 +244,9 @@ static bool take_switch(pfc_hunt_opts *o, int key)
         return true;
     case KEY_MARKDOWN:
         o->markdown = true;
+        return true;
+    case KEY_VERBOSE:
+        o->verbose = true;
         return true;
     case KEY_ALL_PARENTS:
         o->all_parents = true;

@@ -138,10 +138,11 @@ static pfc_code confirm_one(pfc_hunt *h, pfc_hunt_confirmed *out, size_t pairs, 
     bool over = false;
     pfc_code code = pfc_confirm_new(&t.confirm, &opts, err);
 
-    pfc_hunt_phase(h, "confirming %.12s%s against %.12s, before it, by fresh runs in turns",
-                   h->commits.items[out->culprit.last].id,
-                   out->culprit.first == out->culprit.last ? "" : " (the last of its set)",
-                   h->commits.items[out->culprit.first - 1].id);
+    pfc_hunt_phase(
+        h, "confirming %.12s%s against %.12s, the commit before it, in new interleaved pairs",
+        h->commits.items[out->culprit.last].id,
+        out->culprit.first == out->culprit.last ? "" : " (the last of its set)",
+        h->commits.items[out->culprit.first - 1].id);
     while (!code && !over)
         code = one_turn(h, &t, &over, err);
     if (t.confirm)
@@ -234,8 +235,8 @@ pfc_code pfc_hunt_confirm(pfc_hunt *h, bool *again, pfc_err *err)
     if (!code && !h->interrupted && all.refuted && !all.stands && !pfc_hunt_pairs_may(h) &&
         h->state.refuted < REFUTED_MOST) {
         pfc_hunt_view_wipe(h);
-        pfc_cli_note(h->cli, "a fresh comparison does not show what was named: the search goes on "
-                             "with its runs");
+        pfc_cli_note(h->cli, "the new pairs do not show the change: the search continues with "
+                             "their runs");
         code = hand_over(h, err);
         *again = true;
     }

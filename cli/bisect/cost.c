@@ -105,7 +105,7 @@ int pfc_hunt_dry_run(const pfc_hunt *h)
         pfc_out(" (%.0f of them confirm the answer)", confirm);
     pfc_out(", %.0f at most in a few plays\n", cost.runs_most + confirm);
     if (h->state.paired)
-        pfc_out("in turns with the good end's build: the runs of both sides are counted\n");
+        pfc_out("interleaved with the good commit's build: the runs of both sides are counted\n");
     else if (h->opts->paired == 0 && !h->opts->no_checkout)
         pfc_out("about %.0f runs where the machine has states, which the first ones show\n",
                 PFC_PAIRING_PAIRS * cost.runs + confirm);

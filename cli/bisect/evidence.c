@@ -379,7 +379,7 @@ static void say_confirmation(const pfc_hunt *h, size_t i, pfc_buf *out)
     const pfc_hunt_confirmed *c = &h->confirmed[i];
     const pfc_confirm_result *r = &c->result;
 
-    pfc_buf_printf(out, "%.12s against %.12s in %zu fresh pairs in turns",
+    pfc_buf_printf(out, "%.12s against %.12s in %zu new interleaved pairs",
                    h->commits.items[c->culprit.first - 1].id, h->commits.items[c->culprit.last].id,
                    r->pairs);
     if (r->layouts > 1)
@@ -421,7 +421,7 @@ static void say_pairs(const pfc_hunt *h, pfc_buf *out)
     const size_t single = single_runs(h);
 
     pfc_buf_printf(out,
-                   "%zu measurements in turns with %.12s as first built, which count both sides",
+                   "%zu measurements interleaved with %.12s as first built, which count both sides",
                    h->told_len, h->commits.items[0].id);
     if (isfinite(noise))
         pfc_buf_printf(out, ", noise of one %.2g %%", 100 * noise);
@@ -468,14 +468,15 @@ static void say_spent(const pfc_hunt *h, const pfc_bisect_report *report, pfc_bu
         pfc_buf_printf(out, "; %zu of the runs confirm", confirm);
 }
 
+/* `culprits`: how many of the report's have sections of their own. */
 static void collect(const pfc_hunt *h, const pfc_bisect_report *report, const pfc_hunt_stop *stop,
-                    sections *all)
+                    size_t culprits, sections *all)
 {
     char *again;
 
     say_side(h, 0, begin(all, "baseline", false));
     say_comparison(h, begin(all, "comparison", false));
-    for (size_t i = 0; i < report->culprits_len; i++) {
+    for (size_t i = 0; i < culprits; i++) {
         say_attribution(h, report, stop, &report->culprits[i], begin(all, "attribution", false));
         if (i < h->confirmed_len)
             say_confirmation(h, i, begin(all, "confirmation", false));
@@ -486,7 +487,7 @@ static void collect(const pfc_hunt *h, const pfc_bisect_report *report, const pf
         say_pairs(h, begin(all, "pairs", false));
     say_layout(h, begin(all, "layout", false));
     say_spent(h, report, begin(all, "spent", false));
-    for (size_t i = 0; i < report->culprits_len; i++) {
+    for (size_t i = 0; i < culprits; i++) {
         again = repeat(h, &report->culprits[i]);
         pfc_buf_puts(begin(all, "verify", true), again);
         free(again);
@@ -500,8 +501,10 @@ void pfc_hunt_evidence_print(const pfc_hunt *h, const pfc_bisect_report *report,
                              const pfc_hunt_stop *stop, bool markdown)
 {
     sections all = { 0 };
+    /* Text is a summary of at most 15 lines: the table has the others' figures, --verbose and --json have all. */
+    const size_t most = markdown || h->opts->verbose ? report->culprits_len : 1;
 
-    collect(h, report, stop, &all);
+    collect(h, report, stop, PFC_MIN(most, report->culprits_len), &all);
     for (size_t i = 0; i < all.len; i++) {
         const section *s = &all.items[i];
         const char *text = pfc_buf_text(&s->text);

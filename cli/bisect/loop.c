@@ -166,6 +166,7 @@ pfc_code pfc_hunt_take(pfc_hunt *h, pfc_hunt_step *step, char *reason, bool *tak
     pfc_code code;
 
     *taken = false;
+    pfc_hunt_log_begin(h, step);
     pfc_hunt_view(h, &next, step->confirm);
     code = measure(h, &next, &out, err);
     if (!code)

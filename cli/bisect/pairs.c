@@ -63,9 +63,10 @@ static pfc_code turn(pfc_hunt *h, pfc_err *err)
     pfc_code code;
 
     pfc_hunt_view_wipe(h);
-    pfc_cli_note(h->cli,
-                 "from here on commits run in turns with the good end's build (--no-paired: "
-                 "they do not)");
+    pfc_cli_note(
+        h->cli,
+        "from here on commits are measured interleaved with the good commit's build (--no-paired: "
+        "single runs only)");
     h->state.paired = true;
     code = pfc_hunt_state_save(&h->state, err);
     return code ? code : pfc_hunt_replan(h, err);
@@ -79,10 +80,11 @@ pfc_code pfc_hunt_pairs_turn(pfc_hunt *h, bool *turned, pfc_err *err)
     if (!look.states)
         return PFC_OK;
     pfc_hunt_view_wipe(h);
-    pfc_cli_note(h->cli,
-                 "this machine has states: %zu of %zu runs of equal builds are far from the others "
-                 "(by %.2g %% at most, correlation %.2f)",
-                 look.far, look.runs, 100 * look.farthest, look.correlation);
+    pfc_cli_note(
+        h->cli,
+        "this machine changes its speed: %zu of %zu runs of equal builds are far from the others "
+        "(by %.2g %% at most, correlation %.2f)",
+        look.far, look.runs, 100 * look.farthest, look.correlation);
     return turn(h, err);
 }
 
@@ -101,7 +103,7 @@ pfc_code pfc_hunt_pairs_doubt(pfc_hunt *h, bool *turned, pfc_err *err)
     if (!*turned)
         return PFC_OK;
     pfc_hunt_view_wipe(h);
-    pfc_cli_note(h->cli, names ? "fresh pairs do not show what single runs did"
+    pfc_cli_note(h->cli, names ? "the new pairs do not show the change that single runs showed"
                                : "single runs show nothing, and some were far from the others");
     if (names)
         pfc_hunt_pairs_take_over(h);

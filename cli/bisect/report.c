@@ -126,8 +126,10 @@ static json_t *report_json(const pfc_hunt *h, const pfc_bisect_report *report,
     return doc;
 }
 
-static void culprit_rows(pfc_table *table, const pfc_hunt *h, const pfc_culprit *c)
+/* At most *room rows; what is left of it afterwards. Returns the rows that had none. */
+static size_t culprit_rows(pfc_table *table, const pfc_hunt *h, const pfc_culprit *c, size_t *room)
 {
+    size_t left_out = 0;
     char change[32];
     char low[32];
     char high[32];
@@ -136,8 +138,14 @@ static void culprit_rows(pfc_table *table, const pfc_hunt *h, const pfc_culprit 
     pfc_show_percent(c->rel_low, low);
     pfc_show_percent(c->rel_high, high);
     for (size_t k = c->first; k <= c->last; k++) {
-        char *subject = pfc_hunt_subject(h, k);
+        char *subject;
 
+        if (*room == 0) {
+            left_out += c->last - k + 1;
+            break;
+        }
+        --*room;
+        subject = pfc_hunt_subject(h, k);
         pfc_table_row(table);
         pfc_table_setf(table, 0, "%.12s", h->commits.items[k].id);
         pfc_table_color(table, 0, "red");
@@ -152,6 +160,7 @@ static void culprit_rows(pfc_table *table, const pfc_hunt *h, const pfc_culprit 
         pfc_table_set(table, 4, subject);
         free(subject);
     }
+    return left_out;
 }
 
 static void markdown_culprit(const pfc_hunt *h, const pfc_bisect_report *report, size_t i)
@@ -188,11 +197,15 @@ static void print_table(const pfc_hunt *h, const pfc_bisect_report *report)
                                           { "INTERVAL", true },
                                           { "SUBJECT", false } };
     pfc_table *table = pfc_table_new(h->cli, cols, PFC_ARRAY_LEN(cols));
+    size_t room = h->opts->verbose ? SIZE_MAX : PFC_HUNT_REPORT_ROWS, left_out = 0;
 
     for (size_t i = 0; i < report->culprits_len; i++)
         if (pfc_hunt_stands(h, i))
-            culprit_rows(table, h, &report->culprits[i]);
+            left_out += culprit_rows(table, h, &report->culprits[i], &room);
     pfc_table_print(table);
+    if (left_out)
+        pfc_out("and %zu more commit%s: --verbose or --json prints all\n", left_out,
+                left_out == 1 ? "" : "s");
 }
 
 static void none_line(const char *good, const char *bad, const pfc_hunt_stop *stop, pfc_buf *out)
@@ -217,7 +230,7 @@ static void headline(const pfc_hunt *h, const pfc_bisect_report *report, const p
     if (names_culprits(report) && report->culprits_len > 0)
         pfc_buf_printf(out, "%s between %.12s and %.12s%s",
                        report->verdict == PFC_BISECT_FOUND ? "found" : "narrowed down", good, bad,
-                       pfc_hunt_confirms(h) ? ", confirmed by fresh runs" : "");
+                       pfc_hunt_confirms(h) ? ", confirmed by new pairs" : "");
     else if (report->verdict == PFC_BISECT_NO_REGRESSION)
         none_line(good, bad, stop, out);
     else if (stop->open_none && !stop->budget)
@@ -225,7 +238,7 @@ static void headline(const pfc_hunt *h, const pfc_bisect_report *report, const p
     else if (stop->budget)
         pfc_buf_puts(out, "inconclusive: stopped by the budget");
     else if (report->culprits_len && h->confirmed_len)
-        pfc_buf_puts(out, "inconclusive: what was named is not confirmed by fresh runs");
+        pfc_buf_puts(out, "inconclusive: the new pairs do not confirm the named commit");
     else
         pfc_buf_puts(out, "inconclusive: more runs are needed (--resume goes on, --max-runs allows "
                           "more)");
@@ -402,6 +415,7 @@ int pfc_hunt_report(pfc_hunt *h)
     pfc_err err = { 0 };
     int status = PFC_EXIT_INCONCLUSIVE;
 
+    pfc_hunt_log_flush(h);
     pfc_hunt_view_wipe(h);
     pfc_bisect_report_get(h->plan, &report);
     /* What was cut short is no verdict, whatever the posterior says at that moment. */

@@ -19,6 +19,7 @@
 #include "runner/workspace.h"
 
 #define PFC_HUNT_MAX_ID      64
+#define PFC_HUNT_REPORT_ROWS 3 /* commits in the table of a report of at most 15 lines */
 #define PFC_HUNT_MAX_FILE    (256u * 1024 * 1024)
 #define PFC_HUNT_MAX_GLOBS   256
 #define PFC_HUNT_TOUCH_SHARE 0.8 /* prior mass of the commits that touch the benchmark's files */
@@ -124,6 +125,7 @@ typedef struct pfc_hunt_opts {
     int confirm; /* +1 yes, -1 no, 0: where commits are checked out and built by us */
     bool time;   /* of a measuring command: its wall time and memory instead of its output */
     bool relink, first_only, no_checkout, resume, dry_run, post, markdown, all_parents;
+    bool verbose;  /* a line for each run, and the whole report */
     bool remote;   /* the service's runners search */
     int64_t alert; /* with remote: its metric, range and suspects; 0: none */
     /* Another axis than history, with the code fixed: see axis.c. */
@@ -176,8 +178,12 @@ typedef struct pfc_hunt {
     pfc_canary_look canary; /* around a search by a command */
     char phase[160];        /* what the runs are for, in words; told with the next one */
     bool phase_told;
-    double to_go; /* runs, as last estimated; by to_go_ns */
-    int64_t to_go_ns;
+    double to_go;     /* runs, estimated at to_go_ns, when to_go_at runs were done */
+    int64_t to_go_ns; /* 0: no estimate yet */
+    size_t to_go_at;
+    bool log_open;          /* a decision's runs are being collected for the log */
+    size_t log_from;        /* its first step */
+    pfc_hunt_step log_step; /* its newest step of the commit that it measures */
     double kept_measure_s,
         kept_build_s; /* of a dry run: medians of what was kept; 0: nothing was */
 } pfc_hunt;
@@ -207,7 +213,7 @@ pfc_code pfc_hunt_run(pfc_hunt *hunt, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_hunt_take(pfc_hunt *hunt, pfc_hunt_step *step, char *reason, bool *taken,
                        pfc_err *err) PFC_MUSTCHECK;
 
-/* ---- pairs.c: a commit in turns with the good end's build ---- */
+/* ---- pairs.c: a commit interleaved with the good commit's build ---- */
 
 /** Single runs are made, and pairs would be taken if the machine asked for them. */
 bool pfc_hunt_pairs_may(const pfc_hunt *hunt);
@@ -274,18 +280,30 @@ void pfc_hunt_none_say(const pfc_hunt_stop *stop, pfc_buf *out);
 /** Sets "difference" and "stopped" ("budget", "interrupted", null) and for a budget what is left. */
 void pfc_hunt_stop_json(const pfc_hunt *hunt, const pfc_hunt_stop *stop, json_t *doc);
 
-/* ---- view.c: while it goes on ---- */
+/* ---- view.c: the view on a terminal ---- */
 
-/** Draws posterior, runs, cost and time left on a terminal; nothing elsewhere. */
-/** What the runs from now on are for: a line of the log before the next one, the view's first line. */
+/** Purpose of the runs from now on: the view's first line, and a line of the log before the next run. */
 void pfc_hunt_phase(pfc_hunt *hunt, const char *fmt, ...) PFC_PRINTF(2, 3);
+/** On a terminal: redraws phase, posterior, suspects, runs done and expected, time left. */
 void pfc_hunt_view(pfc_hunt *hunt, const pfc_bisect_step *next, bool confirm);
-/** Takes the drawing away. */
+/** Clears the view. */
 void pfc_hunt_view_wipe(const pfc_hunt *hunt);
-/** A line of the log after a run. */
-void pfc_hunt_log(const pfc_hunt *hunt, const pfc_hunt_step *step, const char *reason);
-/** The most probable commit and its probability. */
-size_t pfc_hunt_likeliest(const pfc_hunt *hunt, double *probability);
+/** Appends "[18/45]": runs done and expected. */
+void pfc_hunt_count_say(pfc_hunt *hunt, bool confirm, pfc_buf *out);
+/** Appends the most probable commits with their probabilities. */
+void pfc_hunt_suspects_say(const pfc_hunt *hunt, pfc_buf *out);
+/** Runs that the search is expected to need from now on, at least 1; estimated anew every 3 s. */
+double pfc_hunt_runs_to_go(pfc_hunt *hunt);
+
+/* ---- decision_log.c: the log elsewhere ---- */
+
+/** Before a run: prints the line of the decision under way unless the run belongs to it. */
+void pfc_hunt_log_begin(pfc_hunt *hunt, const pfc_hunt_step *step);
+/** Notes a run; prints a line when a decision of the planner is complete, when a commit cannot be measured, and with
+ *  --verbose for each run. */
+void pfc_hunt_log(pfc_hunt *hunt, const pfc_hunt_step *step, const char *reason);
+/** Prints the line of the decision under way, if any: before a new phase and at the end. */
+void pfc_hunt_log_flush(pfc_hunt *hunt);
 
 /* ---- evidence.c: what was measured, in sentences ---- */
 

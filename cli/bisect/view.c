@@ -1,5 +1,5 @@
 /*
- * A bisection while it goes on: three lines on a terminal, a log without one.
+ * A bisection while it runs: four lines on a terminal, redrawn in place; decision_log.c has the log of other outputs.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -14,9 +14,11 @@
 
 enum { LEVELS = 8, WIDTH_MIN = 40, WIDTH_MAX = 160, LINE_BYTES = 1024 };
 
-#define NOTHING           0.01               /* of the fullest cell: drawn as blank */
-#define WORTH_SAYING      0.2                /* probability of the likeliest commit */
-#define ESTIMATE_EVERY_NS (3 * PFC_NS_PER_S) /* the estimate plays the plan out: not at each run */
+#define NOTHING    0.01 /* share of the fullest cell: drawn as blank */
+#define SHOWN_FROM 0.05 /* probability of a commit that is listed as a suspect */
+#define SUSPECTS   3    /* suspects that are listed */
+#define ESTIMATE_EVERY_NS                                                                          \
+    (3 * PFC_NS_PER_S) /* an estimate simulates the plan: too slow for every run */
 
 static bool is_utf8(void)
 {
@@ -48,21 +50,29 @@ static double *posterior_of(const pfc_hunt *h)
     return p;
 }
 
-size_t pfc_hunt_likeliest(const pfc_hunt *h, double *probability)
+void pfc_hunt_suspects_say(const pfc_hunt *h, pfc_buf *out)
 {
     double *p = posterior_of(h);
-    size_t best = 1;
 
-    for (size_t i = 2; i < h->commits.len; i++)
-        best = p[i] > p[best] ? i : best;
-    *probability = fmin(p[best], 1);
+    for (size_t k = 0; k < SUSPECTS; k++) {
+        size_t best = 1;
+
+        for (size_t i = 2; i < h->commits.len; i++)
+            best = p[i] > p[best] ? i : best;
+        if (p[best] < SHOWN_FROM)
+            break;
+        /* Never 1.00: a measured probability is below 1. */
+        pfc_buf_printf(out, "%s%.12s %.2f", k ? "   " : "", h->commits.items[best].id,
+                       fmin(p[best], 0.99));
+        p[best] = 0;
+    }
+    if (!out->len)
+        pfc_buf_puts(out, "none has 5 % yet");
     free(p);
-    return best;
 }
 
-/* Commits from left to right, as many of them a cell as there must be; the height of a cell is the
- * probability of a commit in it against the fullest one's, so that cells of more commits are no higher.
- * What is ruled out is blank. */
+/* Commits from left to right, several in a cell where the line is too short. The height of a cell is the mean
+ * probability of its commits against the fullest cell. */
 static void bar(const pfc_hunt *h, size_t cells, pfc_buf *out)
 {
     static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
@@ -97,17 +107,16 @@ static void bar(const pfc_hunt *h, size_t cells, pfc_buf *out)
     free(p);
 }
 
-static double runs_to_go(pfc_hunt *h)
+double pfc_hunt_runs_to_go(pfc_hunt *h)
 {
     const int64_t now = pfc_clock_ns();
 
     if (!h->to_go_ns || now - h->to_go_ns >= ESTIMATE_EVERY_NS) {
         h->to_go = pfc_hunt_pairs_cost(h) * pfc_bisect_expected_runs(h->plan);
         h->to_go_ns = now;
-    } else {
-        h->to_go = fmax(h->to_go - 1, 1);
+        h->to_go_at = h->state.len;
     }
-    return h->to_go;
+    return fmax(h->to_go - (double)(h->state.len - h->to_go_at), 1);
 }
 
 static size_t builds_of(const pfc_hunt *h)
@@ -119,33 +128,37 @@ static size_t builds_of(const pfc_hunt *h)
     return builds;
 }
 
+/* "[18/45]": runs done and expected; "[18]" while there is no estimate, and in a confirmation, which ends when its
+ * test decides. */
+void pfc_hunt_count_say(pfc_hunt *h, bool confirm, pfc_buf *out)
+{
+    if (confirm || h->state.len < 2)
+        pfc_buf_printf(out, "[%zu]", h->state.len);
+    else
+        pfc_buf_printf(out, "[%zu/%.0f]", h->state.len,
+                       (double)h->state.len + pfc_hunt_runs_to_go(h));
+}
+
 static void status(pfc_hunt *h, const pfc_bisect_step *next, bool confirm, pfc_buf *out)
 {
-    double measure_s;
-    double build_s;
-    double probability;
-    char spent[32];
-    char left[32];
+    double measure_s, build_s;
+    char spent[32], left[32];
     const size_t builds = builds_of(h);
 
     pfc_hunt_costs(h, &measure_s, &build_s);
     pfc_show_seconds(h->state.seconds, spent);
-    pfc_buf_printf(out, "run %zu: %.12s", h->state.len + 1, h->commits.items[next->commit].id);
+    pfc_hunt_count_say(h, confirm, out);
+    pfc_buf_printf(out, " measuring %.12s", h->commits.items[next->commit].id);
     if (next->build)
         pfc_buf_printf(out, ", layout %u", next->build);
-    pfc_buf_printf(out, "; spent %s", spent);
     if (builds)
-        pfc_buf_printf(out, ", %zu build%s", builds, builds == 1 ? "" : "s");
+        pfc_buf_printf(out, "; %zu build%s", builds, builds == 1 ? "" : "s");
+    pfc_buf_printf(out, "; %s spent", spent);
     if (!confirm && h->state.len >= 2) {
-        const double runs = runs_to_go(h);
-        const size_t best = pfc_hunt_likeliest(h, &probability);
-
-        pfc_show_seconds(runs * (measure_s + build_s * (double)builds / (double)h->state.len),
+        pfc_show_seconds(pfc_hunt_runs_to_go(h) *
+                             (measure_s + build_s * (double)builds / (double)h->state.len),
                          left);
-        pfc_buf_printf(out, "; to go about %.0f run%s, %s", runs, lround(runs) == 1 ? "" : "s",
-                       left);
-        if (probability >= WORTH_SAYING)
-            pfc_buf_printf(out, "; %.12s: %.1f %%", h->commits.items[best].id, 100 * probability);
+        pfc_buf_printf(out, ", about %s left", left);
     }
 }
 
@@ -156,6 +169,7 @@ void pfc_hunt_phase(pfc_hunt *h, const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(h->phase, sizeof(h->phase), fmt, args);
     va_end(args);
+    pfc_hunt_log_flush(h);
     h->phase_told = false;
 }
 
@@ -170,8 +184,7 @@ void pfc_hunt_view(pfc_hunt *h, const pfc_bisect_step *next, bool confirm)
     const char *good = h->commits.items[0].id;
     const char *bad = h->commits.items[h->commits.len - 1].id;
     const size_t width = terminal_width();
-    pfc_buf title, line;
-    pfc_buf text;
+    pfc_buf line, suspects, text;
 
     if (!h->cli->progress) {
         if (!h->phase_told && h->phase[0])
@@ -179,58 +192,21 @@ void pfc_hunt_view(pfc_hunt *h, const pfc_bisect_step *next, bool confirm)
         h->phase_told = true;
         return;
     }
-    pfc_buf_init(&title, LINE_BYTES);
     pfc_buf_init(&line, LINE_BYTES);
+    pfc_buf_init(&suspects, LINE_BYTES);
     pfc_buf_init(&text, LINE_BYTES);
     pfc_buf_printf(&line, "%.8s |", good);
     bar(h, width - 8 - 8 - 5, &line);
     pfc_buf_printf(&line, "| %.8s", bad);
+    pfc_hunt_suspects_say(h, &suspects);
     status(h, next, confirm, &text);
-    /* All lines in one write, so that it does not flicker; then back to the first. */
-    pfc_buf_printf(&title, "%s%s", h->phase, confirm ? "" : "; the higher, the likelier");
-    fprintf(stderr, "\r\033[J%.*s\n%s\n%.*s\033[2A\r", (int)width - 1, pfc_buf_text(&title),
-            pfc_buf_text(&line), (int)width - 1, pfc_buf_text(&text));
+    /* One write for all lines, so that the view does not flicker; then the cursor returns to the first line, where the
+     * next view, or the output of another program, begins. */
+    fprintf(stderr, "\r\033[J%.*s\n%s\nsuspects: %.*s\n%.*s\033[3A\r", (int)width - 1, h->phase,
+            pfc_buf_text(&line), (int)width - 11, pfc_buf_text(&suspects), (int)width - 1,
+            pfc_buf_text(&text));
     fflush(stderr);
-    pfc_buf_clear(&title);
     pfc_buf_clear(&line);
+    pfc_buf_clear(&suspects);
     pfc_buf_clear(&text);
-}
-
-void pfc_hunt_log(const pfc_hunt *h, const pfc_hunt_step *step, const char *reason)
-{
-    const char *id = h->commits.items[step->commit].id;
-    char value[96];
-    char layout[24] = "";
-    double probability;
-
-    if (h->cli->quiet || (h->cli->progress && step->kind == PFC_OUTCOME_MEASURED))
-        return;
-    pfc_hunt_view_wipe(h);
-    if (step->build)
-        snprintf(layout, sizeof(layout), ", layout %u", step->build);
-    if (step->kind != PFC_OUTCOME_MEASURED) {
-        pfc_cli_note(h->cli, "run %zu: %.12s%s: %s: %s", h->state.len, id, layout,
-                     pfc_outcome_name(step->kind), reason);
-        return;
-    }
-    pfc_show_value(step->value, value);
-    if (step->confirm || h->state.len < 4 || pfc_hunt_pairs_open(h)) {
-        pfc_cli_note(h->cli, "run %zu: %.12s%s: %s%s", h->state.len, id, layout, value,
-                     step->confirm     ? ", to confirm"
-                     : step->reference ? ", to compare with"
-                                       : "");
-        return;
-    }
-    if (h->state.paired && h->told_len) {
-        char change[32];
-
-        pfc_show_percent(h->told[h->told_len - 1].ratio - 1, change);
-        snprintf(value + strlen(value), sizeof(value) - strlen(value), ", in all %s", change);
-    }
-    const size_t best = pfc_hunt_likeliest(h, &probability);
-    if (probability < WORTH_SAYING)
-        pfc_cli_note(h->cli, "run %zu: %.12s%s: %s", h->state.len, id, layout, value);
-    else
-        pfc_cli_note(h->cli, "run %zu: %.12s%s: %s; most likely %.12s (%.3f)", h->state.len, id,
-                     layout, value, h->commits.items[best].id, probability);
 }

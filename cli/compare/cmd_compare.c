@@ -33,7 +33,7 @@ enum {
     KEY_SAVE,
 };
 
-#define MAX_TIME_S 600.0 /* of measuring in turns until it is decided */
+#define MAX_TIME_S 600.0 /* of interleaved measuring until it is decided */
 
 typedef struct compare_opts {
     pfc_take_opts take;
@@ -121,7 +121,7 @@ static const char compare_doc[] =
     "Says benchmark by benchmark whether B is slower than A."
     "\vA and B are files (any supported format), else revisions of this repository, else numbers "
     "or "
-    "ids of stored runs. Two revisions are built and measured here in turns, unless --stored.\n"
+    "ids of stored runs. Two revisions are built here and measured interleaved, unless --stored.\n"
     "\n"
     "Stored results that were measured on different machines or with different compilers are shown "
     "with what differs, and are not decided (exit status 3) without --across.\n"
@@ -135,7 +135,7 @@ static const char compare_doc[] =
     "  perfci compare --stored v1.2 main\n";
 
 static const char check_doc[] =
-    "Measures HEAD against the commit where it left its base branch, in turns: the gate for CI."
+    "Measures HEAD against the commit where it left its base branch, interleaved: the gate for CI."
     "\vA command is measured in rounds of two measurements a side until every benchmark is "
     "decided, or\n"
     "--max-time is over; then the number of rounds that are still missing is printed. On the base\n"

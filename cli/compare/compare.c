@@ -142,7 +142,7 @@ static double extra_number(const pfc_measurement *m, const char *name)
     return v;
 }
 
-/* Open, not in turns: how many values a side are missing. n: of the smaller side. */
+/* Undecided, not interleaved: values that are missing on each side. n: of the smaller side. */
 static void estimate(pfc_cmp_row *row, size_t n, size_t least, double margin)
 {
     const double more =
@@ -152,7 +152,7 @@ static void estimate(pfc_cmp_row *row, size_t n, size_t least, double margin)
         row->more_runs = (size_t)more;
 }
 
-/* Measured in turns: the pairs have been judged where they were made, with what their order says. */
+/* Measured interleaved: the pairs were judged where they were measured, with their order. */
 static bool judged_in_pairs(const pfc_measurement *a, const pfc_measurement *b, double margin,
                             pfc_cmp_row *row)
 {

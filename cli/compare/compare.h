@@ -38,10 +38,10 @@ typedef struct pfc_cmp_row {
     bool secondary; /* shown, but no reason to fail */
     pfc_cmp_side a, b;
     double rel_change, rel_low, rel_high, p, p_adjusted, noise_rel; /* NAN: unknown */
-    size_t rounds; /* in turns, that the verdict stands on; 0: not measured in turns */
+    size_t rounds; /* interleaved rounds behind the verdict; 0: not interleaved */
     size_t
-        more_rounds;  /* not decided, in turns: those that are likely to decide it still; else 0 */
-    size_t more_runs; /* likewise, a side, of one that was not measured in turns; else 0 */
+        more_rounds; /* undecided and interleaved: further rounds that are likely to decide; else 0 */
+    size_t more_runs; /* likewise runs on each side, when not interleaved; else 0 */
     pfc_cmp_verdict verdict;
     json_t *stored; /* the row as the service sent it; NULL: judged here */
 } pfc_cmp_row;
@@ -61,7 +61,8 @@ typedef struct pfc_cmp {
     bool across; /* verdicts across machines or compilers were asked for */
     json_t *only_a, *only_b;        /* arrays: "benchmark metric backend" of one side alone */
     size_t count[PFC_CMP_VERDICTS]; /* without the canary's row and secondary ones */
-    size_t rounds;      /* in turns, of two measurements a side; 0: not measured here by commands */
+    size_t
+        rounds; /* interleaved rounds of two measurements a side; 0: not measured here by commands */
     char *failure;      /* why there is no comparison at all; NULL */
     int failure_status; /* its exit status */
     char *nothing;      /* why there is nothing to compare, which is no failure; NULL */

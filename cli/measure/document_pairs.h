@@ -1,5 +1,5 @@
 /*
- * Pairs in run documents: which launches of two runs were taken in turns, and in which order.
+ * Pairs in run documents: which launches of two runs were interleaved, and in which order.
  *
  * Both documents of a session carry in each measurement's `extra`: `pair_session` (an id that they
  * share), `pair_side` ("a" or "b") and `pair_order` (a letter a turn, of both sides). A measurement has

@@ -447,7 +447,7 @@ pfc_code pfc_take_turns(pfc_take *t, const pfc_commit_id *a, const pfc_commit_id
         pfc_run *more = NULL;
 
         t->measure.backend = t->opts->backends_len ? t->opts->backends[i] : NULL;
-        pfc_cli_progress(t->cli, "measuring %.12s and %.12s in turns", a->hex, b->hex);
+        pfc_cli_progress(t->cli, "measuring %.12s and %.12s interleaved", a->hex, b->hex);
         code = pfc_measure_pairs(&t->measure, &pair, &more, &outcome, err);
         if (!code)
             code = outcome_error(&outcome, err);

@@ -1,5 +1,5 @@
 /*
- * Getting runs: by measuring (working tree, a commit, two commits in turns), or from files in any
+ * Getting runs: by measuring (working tree, a commit, two interleaved commits), or from files in any
  * supported format.
  */
 #ifndef PFC_CLI_MEASURE_MEASURE_H
@@ -97,7 +97,7 @@ pfc_code pfc_take_tree(pfc_take *take, pfc_run **out, pfc_err *err) PFC_MUSTCHEC
 /** Measures a commit in a checkout of its own. */
 pfc_code pfc_take_commit(pfc_take *take, const pfc_commit_id *id, pfc_run **out,
                          pfc_err *err) PFC_MUSTCHECK;
-/** When to stop measuring in turns. */
+/** When to stop interleaved measuring. */
 typedef struct pfc_take_rounds {
     size_t most; /* rounds; 0: PFC_TAKE_MAX_REPEATS */
     double
@@ -107,7 +107,7 @@ typedef struct pfc_take_rounds {
     void *arg;
 } pfc_take_rounds;
 
-/** Builds both commits, then measures them in turns (ABBA or BAAB, drawn anew for each round), so that
+/** Builds both commits, then measures them interleaved (ABBA or BAAB, drawn at random for each round), so that
  *  whatever the machine does meets both alike. A round is two measurements each side; the documents
  *  say which and in what order (document_pairs.h). *rounds: those made. */
 pfc_code pfc_take_pair(pfc_take *take, const pfc_commit_id *a, const pfc_commit_id *b,

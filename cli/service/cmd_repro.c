@@ -27,7 +27,8 @@ static const char repro_doc[] =
     "prints the same table."
     "\vID is alert:N (or N alone), bisection:N, bisection:N/STEP or verification:N/M of bisection "
     "N. "
-    "Two commits are measured in turns, as `perfci compare` does; a step is one commit, as `perfci "
+    "Two commits are measured interleaved, as `perfci compare` does; a step is one commit, as "
+    "`perfci "
     "run --commit` does. The exit status is that command's.\n"
     "\n"
     "Examples:\n"
@@ -41,7 +42,7 @@ typedef struct repro_opts {
     bool print;
 } repro_opts;
 
-/* What to do again: two commits in turns, or one. Texts are owned. */
+/* What is repeated: two interleaved commits, or one. Texts are owned. */
 typedef struct deed {
     char *before, *after; /* before NULL: one commit */
     char *filter, *backend;

@@ -5,6 +5,7 @@ import http.server
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -246,7 +247,7 @@ class Listed(support.Case):
             done = self.perfci(*self.command())
             doc = self.json_of(done, 1)
             self.assertEqual((doc["verdict"], [c["commits"] for c in doc["culprits"]]), ("range", [["c08", "c09"]]), does)
-            line = next(line for line in done.stderr.splitlines() if ": c08: " in line)
+            line = next(line for line in done.stderr.splitlines() if "] c08: " in line and "suspects" not in line)
             self.assertIn(said, line)
         # What does not end is slow: one commit, not two.
         self.env["ODD"] = "exec sleep 600"
@@ -294,7 +295,7 @@ class Listed(support.Case):
         self.assertIn("no run can tell them apart, because the commits between the two cannot be measured", done.stdout)
         self.assertNotIn("Budget", done.stdout)
 
-    def test_what_is_named_is_confirmed_by_fresh_runs_in_turns(self):
+    def test_a_named_commit_is_confirmed_by_new_interleaved_pairs(self):
         self.history(*[100] * 8, *[120] * 8)
         doc = self.bisect("--confirm")
         self.assertEqual((doc["verdict"], doc["confirmed"]), ("found", True))
@@ -309,7 +310,7 @@ class Listed(support.Case):
         self.assertEqual(len(self.calls()), before)
         self.assertIn("--good c07 --bad c08 --confirm", doc["evidence"]["attribution"][0]["repeat"])
 
-    def test_what_fresh_runs_do_not_show_is_no_verdict(self):
+    def test_a_change_that_new_pairs_do_not_show_is_no_verdict(self):
         # A machine that is slow only while it is searched: c08 and later, until the 40th call.
         self.history(*[100] * 16)
         command = 'n=$(wc -l < calls); echo "$PERFCI_COMMIT" >> calls; [ "$n" -lt 16 ] && [ "$PERFCI_COMMIT" \\> c07 ] && ' \
@@ -431,16 +432,63 @@ class Listed(support.Case):
         self.write(os.path.join(".perfci", name), '{"version": 1, "key": ')
         self.assertIn(name, self.expect(self.perfci(*self.command("--resume")), 2).stderr)
 
-    def test_the_log_says_what_the_runs_are_for(self):
-        self.history(*[100] * 8, *[120] * 8)
-        done = self.perfci(*[a for a in self.command("--confirm") if a != "--json"])
-        config, *log = self.expect(done, 1).stderr.splitlines()
+    CONFIRMING = "confirming c08 against c07, the commit before it, in new interleaved pairs"
+
+    def log_of(self, *more):
+        done = self.expect(self.perfci(*[a for a in self.command("--confirm") if a != "--json"], *more), 1)
+        config, *log = done.stderr.splitlines()
         self.assertRegex(config, "^config: none; measure: exec .*; metric: value$")
+        return log, done.stdout
+
+    def test_the_log_has_a_line_for_each_decision(self):
+        self.history(*[100] * 8, *[120] * 8)
+        log, report = self.log_of()
         self.assertEqual(log[0], "searching 16 commits, from c00 to c15")
-        self.assertRegex(log[1], r"^run 1: c00: \d+")
-        at = log.index("confirming c08 against c07, before it, by fresh runs in turns")
-        self.assertTrue(all(line.endswith(", to confirm") for line in log[at + 1:]), log)
-        self.assertGreaterEqual(len(log), at + 5)
+        at = log.index(self.CONFIRMING)
+        self.assertRegex(log[1], r"^\[\d+/\d+\] ends: c00: \d+ runs?, [\d.]+; c15: \d+ runs?, [\d.]+ \(\+\d+\.\d % against c00\)$")
+        commits = []
+        for line in log[2:at]:
+            match = re.match(r"^\[(\d+)/(\d+)\] (c\d\d): (\d+) runs?, [\d.]+(?: \([+-]\d+\.\d+ % against c00\))?; suspects: (.+)$", line)
+            self.assertTrue(match or line.startswith("["), line)
+            if match:
+                self.assertLess(int(match[1]), int(match[2]), line)
+                commits.append(match[3])
+        # a decision is one commit with all its runs: the same commit never has two lines in a row
+        self.assertTrue(all(a != b for a, b in zip(commits, commits[1:])), commits)
+        self.assertRegex(log[at - 1], r"suspects: c08 0\.9\d")
+        self.assertEqual(len(log), at + 2)
+        self.assertRegex(log[at + 1], r"^\[\d+\] confirmation: \d+ runs$")
+        runs = int(re.search(r"(?m)^spent +(\d+) runs, ", report)[1])
+        self.assertEqual(int(log[-1].split("]")[0][1:]), runs)
+        self.assertLess(len(log), runs)
+        self.assertLessEqual(len(report.splitlines()), 15)
+
+    def test_verbose_adds_a_line_for_each_run(self):
+        self.history(*[100] * 8, *[120] * 8)
+        log, report = self.log_of("--verbose")
+        runs = [line for line in log if re.match(r"^run \d+: c\d\d: [\d.]+", line)]
+        self.assertEqual([int(line.split()[1][:-1]) for line in runs], list(range(1, len(runs) + 1)))
+        self.assertEqual(len(runs), int(re.search(r"(?m)^spent +(\d+) runs, ", report)[1]))
+        at = log.index(self.CONFIRMING)
+        self.assertTrue(all(line.endswith(", to confirm") for line in log[at + 1:] if line.startswith("run ")), log)
+        self.assertEqual(sum(line.startswith("[") for line in log), sum(line.startswith("[") for line in self.log_of()[0]))
+
+    def test_quiet_prints_the_report_alone(self):
+        self.history(*[100] * 8, *[120] * 8)
+        done = self.expect(self.perfci(*[a for a in self.command("--quiet") if a != "--json"]), 1)
+        self.assertEqual(done.stderr, "")
+        self.assertIn("c08", done.stdout)
+
+    def test_a_report_has_at_most_15_lines_and_names_what_it_leaves_out(self):
+        # c05 to c10 do not build: the set of suspects is c05 to c11
+        self.history(*[100] * 5, *["broken"] * 6, *[120] * 5)
+        command = [a for a in self.command("--confirm") if a != "--json"]
+        short = self.expect(self.perfci(*command), 1).stdout.splitlines()
+        whole = self.expect(self.perfci(*command, "--verbose"), 1).stdout.splitlines()
+        self.assertLessEqual(len(short), 15)
+        self.assertEqual(sum(line.startswith("c0") for line in short), 3)
+        self.assertIn("and 4 more commits: --verbose or --json prints all", short)
+        self.assertEqual(sum(bool(re.match("c(0[5-9]|1[01]) ", line)) for line in whole), 7)
 
     def test_a_terminal_shows_the_search_live(self):
         self.history(*[100] * 8, *[120] * 8)
@@ -461,18 +509,19 @@ class Listed(support.Case):
             out += part
         os.close(fd)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 1)
-        frames = [f.replace("\x1b[2A", "").replace("\r", "").splitlines() for f in out.decode().split("\x1b[J")[1:]]
-        views = [f for f in frames if len(f) == 3 and f[2].startswith("run ")]
+        frames = [f.replace("\x1b[3A", "").replace("\r", "").splitlines() for f in out.decode().split("\x1b[J")[1:]]
+        views = [f for f in frames if len(f) == 4 and f[3].startswith("[")]
         self.assertGreater(len(views), 10)
-        self.assertEqual(views[0][0], "searching 16 commits, from c00 to c15; the higher, the likelier")
-        for title, bar, status in views:
+        self.assertEqual(views[0][0], "searching 16 commits, from c00 to c15")
+        for title, bar, suspects, status in views:
             self.assertRegex(bar, "^c00 \\|[ \u2581-\u2588]{15}\\| c15$")
-            self.assertRegex(status, r"^run \d+: c\d\d; spent ")
-            self.assertLessEqual(max(len(title), len(bar), len(status)), 90)
-        self.assertEqual(views[-1][0], "confirming c08 against c07, before it, by fresh runs in turns")
+            self.assertRegex(suspects, r"^suspects: (none has 5 % yet|c\d\d 0\.\d\d(   c\d\d 0\.\d\d){0,2})$")
+            self.assertRegex(status, r"^\[\d+(/\d+)?\] measuring c\d\d; .* spent(, about .* left)?$")
+            self.assertLessEqual(max(len(title), len(bar), len(suspects), len(status)), 90)
+        self.assertEqual(views[-1][0], self.CONFIRMING)
         self.assertEqual(views[-1][1], "c00 |       \u2588       | c15")
-        self.assertTrue(any("to go about" in v[2] and "c08: " in v[2] for v in views))
-        self.assertIn("confirmed by fresh runs", "".join(frames[-1]))
+        self.assertTrue(any(re.match(r"\[\d+/\d+\] .*, about .* left$", v[3]) and "c08 0." in v[2] for v in views))
+        self.assertIn("confirmed by new pairs", "".join(frames[-1]))
 
     def test_the_table_names_the_culprit(self):
         self.history(*[100] * 8, *[120] * 8)

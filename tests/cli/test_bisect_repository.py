@@ -52,9 +52,9 @@ class Repository(support.Case):
         self.commit("states")
         command = ["bisect", "--good", self.ids[0], "--bad", "HEAD"]
         done = self.expect(self.perfci(*command, cwd=self.repo), 1)
-        self.assertIn("this machine has states", done.stderr)
+        self.assertIn("this machine changes its speed", done.stderr)
         self.assertIn("change 8", done.stdout)
-        self.assertRegex(done.stdout, r"pairs +\d+ measurements in turns with .* the first \d+ runs were single ones")
+        self.assertRegex(done.stdout, r"pairs +\d+ measurements interleaved with .* the first \d+ runs were single ones")
         doc = self.json_of(self.perfci(*command, "--no-paired", "--resume", "--max-runs", "40", "--json", cwd=self.repo), None)
         self.assertNotIn("pairs", doc["evidence"])
 

@@ -485,7 +485,7 @@ Test(frame, words_of_a_shell_are_quoted_when_they_must_be)
     }
 }
 
-/* ---- what stands in turns ---- */
+/* ---- interleaved measurements ---- */
 
 static pfc_run *turn_of(char side, const char *session, const char *order, size_t blocks)
 {

@@ -310,7 +310,7 @@ class Compare(Repository):
 
 
 class Turns(Repository):
-    """Commands in turns, on a machine that becomes slower with every call: 5 % over twenty of them."""
+    """Interleaved commands, on a machine that becomes slower with every call: 5 % over twenty of them."""
 
     RAMP = """#!/bin/sh
 n=$(cat "$COUNTER" 2>/dev/null || echo 0); n=$((n + 1)); echo $n > "$COUNTER"

@@ -162,7 +162,7 @@ export interface Machine {
 export interface Culprit { commits: string[]; probability: number; rel_change: number; rel_low: number; rel_high: number; unmeasurable?: boolean }
 export interface BisectStep {
   commit: string; value: number | null; build: number; state?: string; runner?: string | null; run?: string | null; stored?: boolean;
-  reason?: string | null; repro?: string; confirm?: boolean; /* of the fresh comparison before the blame */
+  reason?: string | null; repro?: string; confirm?: boolean; /* of the new pairs that check the culprit */
 }
 export interface BisectCost {
   commits: number; stored_runs: number; runs: number | null; builds: number | null; run_seconds: number | null;

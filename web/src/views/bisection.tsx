@@ -55,8 +55,8 @@ function Plot(props: { b: Bisection; unit: string; history: readonly Commit[] })
       <StepTable caption="Steps" b={b} unit={props.unit} steps={steps} />
       {fresh.length > 0 && (
         <details class="section">
-          <summary>Fresh comparison before anybody was blamed: {plural(fresh.length, "run")}, the commit before and the culprit in turns</summary>
-          <StepTable caption="Fresh comparison" b={b} unit={props.unit} steps={fresh} />
+          <summary>New interleaved pairs that check the culprit: {plural(fresh.length, "run")}, the commit before and the culprit in turns</summary>
+          <StepTable caption="New interleaved pairs" b={b} unit={props.unit} steps={fresh} />
         </details>)}
     </>
   );

@@ -38,7 +38,7 @@ export function DriftCard(props: { alert: Alert; drift: Drift }) {
           : "no release tag with enough points around it"],
       ]} />
       <dl class="commands">
-        <dt>Measure both ends of the range, in turns, on your machine</dt>
+        <dt>Measure both ends of the range interleaved on your machine</dt>
         <dd><Command text={`perfci repro alert:${alert.id}`} what="Command: measure both ends" /></dd>
         <dt>The range of a drift in a browser</dt>
         <dd><a href={href.compare(alert.project, drift.first, drift.last)}>Compare both ends</a></dd>

@@ -65,7 +65,7 @@ export function Suspects(props: { alert: AlertDetail }) {
     <>
       <View load={load} what="the suspects">{(reply) => <Ranked alert={a} reply={reply} />}</View>
       <dl class="commands">
-        <dt>See the change again, both sides measured in turns on your machine</dt>
+        <dt>Reproduce the change: both sides, interleaved, on your machine</dt>
         <dd><Command text={`perfci repro alert:${a.id}`} what="Command: reproduce the change" /></dd>
         <dt>Find the commit in the range, in as few runs as the noise allows</dt>
         <dd><Command text={`perfci bisect --metric ${a.metric}${bench}${a.backend ? ` --backend ${a.backend}` : ""} --good ${shortId(a.commit_low)}^ --bad ${shortId(a.commit_high)}`} what="Command: bisect the range" /></dd>

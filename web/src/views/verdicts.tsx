@@ -21,7 +21,7 @@ export function Verdicts(props: { b: Bisection }) {
   const list = props.b.verifications ?? [];
   if (list.length === 0) return null;
   return (
-    <Section title="Confirmation" side={<span class="muted">the commit before against the named one, in turns, fresh builds</span>}>
+    <Section title="Confirmation" side={<span class="muted">the commit before the culprit against it, interleaved, new builds</span>}>
       <Table caption="Fresh comparisons" rows={list} keyOf={(v) => v.id} columns={[
         { name: "Commit", head: true, cell: (v) => <CommitLink project={props.b.project} id={v.commit} /> },
         { name: "Against", cell: (v) => <CommitLink project={props.b.project} id={v.before} /> },
