@@ -134,7 +134,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         break;
     case 'c':
         if (strcmp(arg, "always") != 0 && strcmp(arg, "never") != 0 && strcmp(arg, "auto") != 0)
-            argp_error(state, "--color: want always, never or auto, got '%s'", arg);
+            argp_error(state, "--color: expected always, never or auto, got '%s'", arg);
         break;
     case KEY_LIST:
         args->mode = PFC_BENCH_LIST;
@@ -210,7 +210,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         args->pin = false;
         break;
     case ARGP_KEY_ARG:
-        argp_error(state, "want no arguments, got '%s' (a suite is given with --suite)", arg);
+        argp_error(state, "expected no arguments, got '%s' (a suite is given with --suite)", arg);
         break;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -90,7 +90,7 @@ static pfc_code program_of(const char *given, char **out, pfc_err *err)
 
     if (given) {
         if (access(given, X_OK) != 0)
-            return pfc_err_set(err, PFC_EINVAL, "%.300s: want a perfci-bench: %s", given,
+            return pfc_err_set(err, PFC_EINVAL, "%.300s: expected a perfci-bench: %s", given,
                                strerror(errno));
         *out = pfc_strdup(given);
         return PFC_OK;

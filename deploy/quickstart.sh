@@ -37,7 +37,7 @@ while [ $# -gt 0 ]; do
         usage
         exit 0
         ;;
-    *) die "unknown option $1; want --no-install, --port N or --data DIR" 2 ;;
+    *) die "unknown option $1; expected --no-install, --port N or --data DIR" 2 ;;
     esac
     shift
 done

@@ -15,7 +15,7 @@ for arg in "$@"; do
         exit 0
         ;;
     *)
-        echo "test.sh: unknown option $arg; want --fast or --no-install" >&2
+        echo "test.sh: unknown option $arg; expected --fast or --no-install" >&2
         exit 2
         ;;
     esac

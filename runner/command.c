@@ -99,7 +99,7 @@ pfc_code pfc_command_run(const pfc_command *cmd, pfc_proc_result *res, pfc_err *
     if (code)
         return code;
     if (cmd->text && strlen(cmd->text) > PFC_WORKSPACE_MAX_COMMAND)
-        return pfc_err_set(err, PFC_EINVAL, "command: want at most %d bytes, got %zu",
+        return pfc_err_set(err, PFC_EINVAL, "command: expected at most %d bytes, got %zu",
                            PFC_WORKSPACE_MAX_COMMAND, strlen(cmd->text));
     make_env(cmd, &env);
     opts.env = (const char *const *)env.items;

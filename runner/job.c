@@ -463,7 +463,7 @@ static pfc_code read_kept(const char *dir, pfc_leased_job *job, pfc_job_verdict 
     if (!code && verdict->status)
         code = pfc_json_i64(doc, NULL, "id", true, 1, INT64_MAX, &job->id, err);
     if (!code && !verdict->status && strlen(job->lease) != LEASE_LEN)
-        code = pfc_err_set(err, PFC_EINVAL, "lease: want %d digits", LEASE_LEN);
+        code = pfc_err_set(err, PFC_EINVAL, "lease: expected %d digits", LEASE_LEN);
     if (code) {
         pfc_job_clear(job);
         pfc_job_verdict_clear(verdict);

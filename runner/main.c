@@ -115,7 +115,7 @@ static pfc_code take_flag(int flag, pfc_agent_opts *opts, flags *more, pfc_err *
     case OPT_EXECUTOR:
         return pfc_streq(optarg, "local")
                    ? PFC_OK
-                   : pfc_err_set(err, PFC_EINVAL, "--executor: want local, got '%s'", optarg);
+                   : pfc_err_set(err, PFC_EINVAL, "--executor: expected local, got '%s'", optarg);
     case OPT_ONCE:
         opts->once = true;
         return PFC_OK;
@@ -124,8 +124,8 @@ static pfc_code take_flag(int flag, pfc_agent_opts *opts, flags *more, pfc_err *
         return PFC_OK;
     case OPT_LOG:
         if (!pfc_log_level_parse(optarg, &level))
-            return pfc_err_set(err, PFC_EINVAL, "--log: want debug, info, warn or error, got '%s'",
-                               optarg);
+            return pfc_err_set(err, PFC_EINVAL,
+                               "--log: expected debug, info, warn or error, got '%s'", optarg);
         pfc_log_set_level(level);
         return PFC_OK;
     case OPT_VERSION:
@@ -180,7 +180,7 @@ static pfc_code read_token(const char *file, char **token, pfc_err *err)
 
         return code == PFC_ENOTFOUND
                    ? pfc_err_set(err, PFC_EINVAL,
-                                 "no token: want --token-file FILE, PERFCI_TOKEN or "
+                                 "no token: expected --token-file FILE, PERFCI_TOKEN or "
                                  "PERFCI_TOKEN_FILE; `perfci token create --scope runner --scope "
                                  "ingest` makes one")
                    : code;

@@ -421,12 +421,12 @@ static pfc_code check_opts(const pfc_commit_measure_opts *opts, const char *comm
         return pfc_err_set(err, PFC_EINVAL,
                            "nothing to measure with: give a measure command or a suite");
     if (commit && (len < 1 || len > MAX_COMMIT_TEXT))
-        return pfc_err_set(err, PFC_EINVAL, "commit id: want 1..%d bytes, got %zu", MAX_COMMIT_TEXT,
-                           len);
+        return pfc_err_set(err, PFC_EINVAL, "commit id: expected 1..%d bytes, got %zu",
+                           MAX_COMMIT_TEXT, len);
     for (size_t i = 0; i < len; i++) {
         if ((unsigned char)commit[i] <= 0x20 || commit[i] == 0x7f)
             return pfc_err_set(err, PFC_EINVAL,
-                               "commit id: want printable characters without spaces");
+                               "commit id: expected printable characters without spaces");
     }
     return PFC_OK;
 }

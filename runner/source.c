@@ -91,7 +91,7 @@ pfc_code pfc_source_open(const pfc_workspace_opts *opts, pfc_repo **repo, char *
 
     *mirror = NULL;
     if (!opts->source || !opts->source[0] || strlen(opts->source) > MAX_SOURCE)
-        return pfc_err_set(err, PFC_EINVAL, "source: want a folder or URL of 1..%d bytes",
+        return pfc_err_set(err, PFC_EINVAL, "source: expected a folder or URL of 1..%d bytes",
                            MAX_SOURCE);
     if (pfc_fs_is_dir(opts->source))
         return pfc_repo_open(opts->source, repo, err);

@@ -21,7 +21,7 @@ def migrations(folder):
         if not match:
             fail(path, 1, "a migration is called NNNN_words.sql")
         if int(match[1]) != len(found) + 1:
-            fail(path, 1, f"want number {len(found) + 1:04d}: versions have no gaps")
+            fail(path, 1, f"expected number {len(found) + 1:04d}: versions have no gaps")
         found.append((int(match[1]), path.stem, path.read_text(encoding="utf-8")))
     return found
 
@@ -44,7 +44,7 @@ def statements(folder):
     for name, lines in found.items():
         text = "\n".join(lines).strip()
         if not text.endswith(";") or ";" in text[:-1]:
-            sys.exit(f"{folder}: statement {name}: want exactly one, ended by a semicolon")
+            sys.exit(f"{folder}: statement {name}: expected exactly one, ended by a semicolon")
         found[name] = text[:-1]
     return sorted(found.items())
 

@@ -45,14 +45,14 @@ pfc_code pfc_manager_sockets(int *fd, int *ops_fd, pfc_err *err)
     if (count < 0)
         code = pfc_err_set(err, PFC_EINVAL,
                            "LISTEN_FDS=%.32s: the service manager's sockets cannot be used: %s; "
-                           "want as many open descriptors from %d on",
+                           "expected as many open descriptors from %d on",
                            number, strerror(-count), SD_LISTEN_FDS_START);
     else if (!tell_apart(names, count, fd, ops_fd))
-        code =
-            pfc_err_set(err, PFC_EINVAL,
-                        "%d sockets were passed; want one ListenStream=, and at most one more in "
-                        "a socket unit with FileDescriptorName=ops",
-                        count);
+        code = pfc_err_set(
+            err, PFC_EINVAL,
+            "%d sockets were passed; expected one ListenStream=, and at most one more in "
+            "a socket unit with FileDescriptorName=ops",
+            count);
     for (int i = 0; names && i < count; i++)
         free(names[i]);
     free(names);

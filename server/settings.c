@@ -310,17 +310,17 @@ static pfc_code read_numbers(pfc_server_settings *out, pfc_err *err)
                              100000, "--backfill-budget", &out->backfill_budget, err);
     if (!code && out->day_months && out->day_months <= out->raw_months)
         code = pfc_err_set(err, PFC_EINVAL,
-                           "--retain-days: want more months than --retain-raw, or 0 for all");
+                           "--retain-days: expected more months than --retain-raw, or 0 for all");
     if (code)
         return code;
     if (!(out->request_timeout_s > 0))
-        return pfc_err_set(err, PFC_EINVAL, "--request-timeout: want more than 0 seconds");
+        return pfc_err_set(err, PFC_EINVAL, "--request-timeout: expected more than 0 seconds");
     if (!(out->lease_s >= 1 && out->lease_s <= 3600 && out->lease_s == floor(out->lease_s)))
-        return pfc_err_set(err, PFC_EINVAL, "--lease: want 1 to 3600 whole seconds");
+        return pfc_err_set(err, PFC_EINVAL, "--lease: expected 1 to 3600 whole seconds");
     word = pick(out, OPT_LOG_LEVEL, "PERFCI_LOG_LEVEL", "info");
     if (!pfc_log_level_parse(word, &out->log_level))
         return pfc_err_set(err, PFC_EINVAL,
-                           "--log-level: want debug, info, warn, error or off, got \"%.40s\"",
+                           "--log-level: expected debug, info, warn, error or off, got \"%.40s\"",
                            word);
     return PFC_OK;
 }
@@ -357,7 +357,7 @@ static pfc_code read_guard(pfc_server_settings *out, pfc_err *err)
     out->tls_cert = pick(out, OPT_TLS_CERT, "PERFCI_TLS_CERT", NULL);
     out->tls_key = pick(out, OPT_TLS_KEY, "PERFCI_TLS_KEY", NULL);
     if (!code && !out->tls_cert != !out->tls_key)
-        code = pfc_err_set(err, PFC_EINVAL, "want both --tls-cert and --tls-key, or neither");
+        code = pfc_err_set(err, PFC_EINVAL, "expected both --tls-cert and --tls-key, or neither");
     return code;
 }
 
@@ -377,9 +377,10 @@ static pfc_code read_notify(pfc_server_settings *out, pfc_err *err)
         code = pfc_parse_i64(pick(out, OPT_NOTIFY_TRIES, "PERFCI_NOTIFY_TRIES", "10"), 1, 100,
                              "--notify-tries", &out->notify_tries, err);
     if (!code && !(out->notify_timeout_s > 0 && out->notify_timeout_s <= 60))
-        code = pfc_err_set(err, PFC_EINVAL, "--notify-timeout: want more than 0 and at most 60 s");
+        code =
+            pfc_err_set(err, PFC_EINVAL, "--notify-timeout: expected more than 0 and at most 60 s");
     if (!code && !(out->notify_retry_s > 0))
-        code = pfc_err_set(err, PFC_EINVAL, "--notify-retry: want more than 0 seconds");
+        code = pfc_err_set(err, PFC_EINVAL, "--notify-retry: expected more than 0 seconds");
     return code;
 }
 
@@ -389,7 +390,7 @@ static pfc_code read_switch(const pfc_server_settings *s, int option, const char
     const char *word = pick(s, option, env, fallback);
 
     if (strcmp(word, "1") != 0 && strcmp(word, "0") != 0)
-        return pfc_err_set(err, PFC_EINVAL, "%s: want 0 or 1, got \"%.40s\"", env, word);
+        return pfc_err_set(err, PFC_EINVAL, "%s: expected 0 or 1, got \"%.40s\"", env, word);
     *out = strcmp(word, "1") == 0;
     return PFC_OK;
 }
@@ -427,7 +428,7 @@ static pfc_code read_database(pfc_server_settings *s, pfc_err *err)
     code = read_secret("PERFCI_DATABASE_URL", &s->database, err);
     if (code == PFC_ENOTFOUND)
         return pfc_err_set(err, PFC_EINVAL,
-                           "no database: want --database URL, PERFCI_DATABASE_URL or "
+                           "no database: expected --database URL, PERFCI_DATABASE_URL or "
                            "PERFCI_DATABASE_URL_FILE");
     return code;
 }

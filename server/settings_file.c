@@ -69,10 +69,11 @@ static pfc_code check_value(const char *where, size_t line, const char *value, s
                            PFC_SETTINGS_FILE_MAX_VALUE);
     for (size_t i = 0; i < len; i++) {
         if (iscntrl((unsigned char)value[i]) || value[i] == '"')
-            return pfc_err_set(err, PFC_EINVAL,
-                               "%s:%zu: the value holds a quote or a control character; want plain "
-                               "text, or all of it in \"double quotes\"",
-                               where, line);
+            return pfc_err_set(
+                err, PFC_EINVAL,
+                "%s:%zu: the value holds a quote or a control character; expected plain "
+                "text, or all of it in \"double quotes\"",
+                where, line);
     }
     return PFC_OK;
 }
@@ -91,7 +92,7 @@ static pfc_code parse_line(const char *text, size_t len, const char *where, size
         return PFC_OK;
     equals = memchr(text, '=', len);
     if (!equals)
-        return pfc_err_set(err, PFC_EINVAL, "%s:%zu: want NAME=value", where, line);
+        return pfc_err_set(err, PFC_EINVAL, "%s:%zu: expected NAME=value", where, line);
     name_len = (size_t)(equals - text);
     value = equals + 1;
     value_len = len - name_len - 1;

@@ -122,9 +122,10 @@ static pfc_code add(const char *name, size_t len, pfc_counter_set *set, pfc_err 
     char one[PFC_COUNTER_NAME_MAX];
 
     if (len == 0 || len >= sizeof(one))
-        return pfc_err_set(err, PFC_EINVAL,
-                           "counters: want names of 1 to %zu characters with commas between them",
-                           sizeof(one) - 1);
+        return pfc_err_set(
+            err, PFC_EINVAL,
+            "counters: expected names of 1 to %zu characters with commas between them",
+            sizeof(one) - 1);
     memcpy(one, name, len);
     one[len] = '\0';
     for (size_t i = 0; i < set->len; i++) {
@@ -132,7 +133,7 @@ static pfc_code add(const char *name, size_t len, pfc_counter_set *set, pfc_err 
             return pfc_err_set(err, PFC_EINVAL, "counter '%s' is given twice", one);
     }
     if (set->len == PFC_COUNTERS_MAX)
-        return pfc_err_set(err, PFC_EINVAL, "counters: want at most %d", PFC_COUNTERS_MAX);
+        return pfc_err_set(err, PFC_EINVAL, "counters: expected at most %d", PFC_COUNTERS_MAX);
     return find(one, &set->events[set->len++], err);
 }
 
@@ -145,7 +146,7 @@ pfc_code pfc_counter_parse(const char *names, pfc_counter_set *out, pfc_err *err
         return PFC_OK;
     }
     if (strlen(names) >= PFC_COUNTER_LIST_MAX)
-        return pfc_err_set(err, PFC_EINVAL, "counters: want less than %d characters",
+        return pfc_err_set(err, PFC_EINVAL, "counters: expected less than %d characters",
                            PFC_COUNTER_LIST_MAX);
     *out = (pfc_counter_set){ .len = 0 };
     for (const char *at = names; at && !code;) {

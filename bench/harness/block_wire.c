@@ -184,7 +184,8 @@ static pfc_code read_samples(const json_t *doc, pfc_block *out, pfc_err *err)
     {
         const double v = json_number_value(item);
         if (!json_is_number(item) || !isfinite(v) || v <= 0.0)
-            return pfc_json_fault(NULL, "samples", err, "sample %zu: want a positive number", i);
+            return pfc_json_fault(NULL, "samples", err, "sample %zu: expected a positive number",
+                                  i);
         out->samples[out->len++] = v;
     }
     return PFC_OK;
@@ -203,14 +204,14 @@ static pfc_code read_counts(const json_t *doc, pfc_block *out, pfc_err *err)
         const double share = json_number_value(json_array_get(pair, 1));
         pfc_count *n = &out->counts.items[out->counts.len];
         if (out->counts.len == PFC_COUNTERS_MAX || strlen(name) >= sizeof(n->name))
-            return pfc_json_fault(NULL, "counts", err, "want at most %d, with shorter names",
+            return pfc_json_fault(NULL, "counts", err, "expected at most %d, with shorter names",
                                   PFC_COUNTERS_MAX);
         out->counts.len++;
         snprintf(n->name, sizeof(n->name), "%s", name);
         if (!json_is_array(pair))
             continue;
         if (!(value >= 0.0) || !isfinite(value) || !(share > 0.0 && share <= 1.0))
-            return pfc_json_fault(NULL, "counts", err, "%s: want a count and a share in (0, 1]",
+            return pfc_json_fault(NULL, "counts", err, "%s: expected a count and a share in (0, 1]",
                                   name);
         n->value = value;
         n->share = share;
@@ -298,7 +299,7 @@ pfc_code pfc_block_from_text(const char *text, size_t len, pfc_block *out, pfc_e
         if (cycles >= 0)
             read_exact(doc, cycles, out);
         if (out->status == PFC_STATUS_OK && out->len == 0)
-            code = pfc_json_fault(NULL, "samples", err, "want at least one");
+            code = pfc_json_fault(NULL, "samples", err, "expected at least one");
     }
     free(status);
     free(clock);

@@ -65,7 +65,7 @@ pfc_code pfc_noise_of(const pfc_pair_result *p, size_t pairs, pfc_pair_noise *ou
     double *residuals, *medians;
 
     if (p->status != PFC_STATUS_OK || n < LEAST_LAUNCHES || p->samples_len < n)
-        return pfc_err_set(err, PFC_EINVAL, "noise: want at least %d launches, got %zu",
+        return pfc_err_set(err, PFC_EINVAL, "noise: expected at least %d launches, got %zu",
                            LEAST_LAUNCHES, n);
     residuals = pfc_calloc(p->samples_len, sizeof(*residuals));
     medians = pfc_calloc(n, sizeof(*medians));

@@ -163,7 +163,7 @@ pfc_code pfc_serve(const pfc_backends *backends, FILE *in, FILE *out, const pfc_
     pfc_code code = PFC_OK;
 
     if (!fgets(line, MAX_LINE, in))
-        code = pfc_err_set(err, PFC_EINVAL, "serve: want a benchmark on standard input");
+        code = pfc_err_set(err, PFC_EINVAL, "serve: expected a benchmark on standard input");
     if (!code)
         code = begin(&s, backends, line, err);
     while (!code && s.inst && fgets(line, MAX_LINE, in)) {

@@ -176,12 +176,12 @@ static pfc_code take_turn(void *arg, const pfc_pair_turn *turn, double *samples_
     if (!code)
         code = pfc_json_array(doc, NULL, "samples", true, turn->samples, &list, err);
     if (!code && json_array_size(list) != turn->samples)
-        code = pfc_err_set(err, PFC_EIO, "want %zu samples of a turn, got %zu", turn->samples,
+        code = pfc_err_set(err, PFC_EIO, "expected %zu samples of a turn, got %zu", turn->samples,
                            json_array_size(list));
     for (size_t i = 0; !code && i < turn->samples; i++) {
         samples_ns[i] = json_number_value(json_array_get(list, i));
         if (!(samples_ns[i] > 0.0) || !isfinite(samples_ns[i]))
-            code = pfc_err_set(err, PFC_EIO, "sample %zu of a turn: want a positive number", i);
+            code = pfc_err_set(err, PFC_EIO, "sample %zu of a turn: expected a positive number", i);
     }
     if (!code)
         code = pfc_json_i64(doc, NULL, "preempted", false, 0, 1 << 30, &lost, err);

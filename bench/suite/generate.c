@@ -74,13 +74,13 @@ static pfc_code read_span(const pfc_suite_reader *r, const pfc_op_param *p, stru
         return code;
     }
     if (!fy_node_is_sequence(node) || fy_node_sequence_item_count(node) != 2)
-        return pfc_yaml_fault(y, node, err, "%s: want [low, high] or one number", p->name);
+        return pfc_yaml_fault(y, node, err, "%s: expected [low, high] or one number", p->name);
     code = pfc_suite_read_param(r, p, fy_node_sequence_get_by_index(node, 0), &s->low, err);
     if (!code)
         code = pfc_suite_read_param(r, p, fy_node_sequence_get_by_index(node, 1), &s->high, err);
     if (!code && s->low > s->high)
-        code = pfc_yaml_fault(y, node, err, "%s: want [low, high], got %lld above %lld", p->name,
-                              (long long)s->low, (long long)s->high);
+        code = pfc_yaml_fault(y, node, err, "%s: expected [low, high], got %lld above %lld",
+                              p->name, (long long)s->low, (long long)s->high);
     return code;
 }
 
@@ -176,9 +176,9 @@ static pfc_code add_drawn(pfc_suite_reader *r, const pfc_suite_entry *e, struct 
         code = pfc_suite_add_case(r, e, node, params, err);
     }
     if (!code && len < count)
-        code =
-            pfc_yaml_fault(&r->file->yaml, node, err,
-                           "%s: want %zu different shapes, the ranges gave %zu", what, count, len);
+        code = pfc_yaml_fault(&r->file->yaml, node, err,
+                              "%s: expected %zu different shapes, the ranges gave %zu", what, count,
+                              len);
     free(drawn);
     return code;
 }
@@ -221,7 +221,7 @@ static pfc_code generate(pfc_suite_reader *r, const pfc_suite_entry *given, stru
         return add_all_edges(r, &e, node, g, err);
     if (different(&e, g, (uint64_t)g->count) < (uint64_t)g->count)
         return pfc_yaml_fault(&r->file->yaml, node, err,
-                              "%s: want %lld different shapes, the ranges hold fewer", what,
+                              "%s: expected %lld different shapes, the ranges hold fewer", what,
                               (long long)g->count);
     return add_drawn(r, &e, node, g, what, err);
 }

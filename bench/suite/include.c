@@ -138,7 +138,7 @@ static pfc_code include_text(pfc_suite_reader *r, struct fy_node *at, const char
         return include_one(r, at, text, false, err);
     if (text[0] == '/')
         return pfc_yaml_fault(&r->file->yaml, at, err,
-                              "include: want a path relative to this file, got %.300s", text);
+                              "include: expected a path relative to this file, got %.300s", text);
     if (!r->file->on_disk)
         return pfc_yaml_fault(&r->file->yaml, at, err,
                               "include: no built-in suite '%.100s', and there is no file around "

@@ -87,7 +87,7 @@ pfc_code pfc_model_phase_parse(const char *name, pfc_model_phase *out, pfc_err *
             return PFC_OK;
         }
     }
-    return pfc_err_set(err, PFC_EINVAL, "phase: want prefill, decode or training, got '%.40s'",
+    return pfc_err_set(err, PFC_EINVAL, "phase: expected prefill, decode or training, got '%.40s'",
                        name);
 }
 
@@ -312,7 +312,8 @@ static pfc_code check_use(const pfc_model *model, const pfc_model_use *use, pfc_
                            "pass, and training)",
                            model->name);
     if (use->batch < 1 || use->batch > 1024)
-        return pfc_err_set(err, PFC_EINVAL, "batch: want 1..1024, got %lld", (long long)use->batch);
+        return pfc_err_set(err, PFC_EINVAL, "batch: expected 1..1024, got %lld",
+                           (long long)use->batch);
     if (model->family != PFC_MODEL_VIT &&
         (use->sequence < 1 || use->sequence > model->max_sequence))
         return pfc_err_set(err, PFC_EINVAL, "sequence: %s takes 1..%lld tokens, got %lld",

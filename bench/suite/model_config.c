@@ -56,8 +56,9 @@ static pfc_code read_type(const json_t *doc, pfc_model *m, pfc_err *err)
         free(type);
         return PFC_OK;
     }
-    code = pfc_json_fault(NULL, "model_type", err,
-                          "want llama, mistral, qwen2, gemma, gpt2, bert or vit, got '%s'", type);
+    code =
+        pfc_json_fault(NULL, "model_type", err,
+                       "expected llama, mistral, qwen2, gemma, gpt2, bert or vit, got '%s'", type);
     free(type);
     return code;
 }
@@ -72,7 +73,7 @@ static pfc_code read_heads(const json_t *doc, pfc_model *m, const config_names *
         code = number(doc, "num_key_value_heads", MAX_HEADS, m->heads, &m->kv_heads, err);
     if (!code && m->heads % m->kv_heads != 0)
         code = pfc_json_fault(NULL, "num_key_value_heads", err,
-                              "want a divisor of the %lld heads, got %lld", (long long)m->heads,
+                              "expected a divisor of the %lld heads, got %lld", (long long)m->heads,
                               (long long)m->kv_heads);
     if (!code && llama)
         code = number(doc, "head_dim", 1024, 0, &m->head_dim, err);
@@ -81,7 +82,8 @@ static pfc_code read_heads(const json_t *doc, pfc_model *m, const config_names *
     if (code || m->head_dim > 0)
         return code;
     if (m->hidden % m->heads != 0)
-        return pfc_json_fault(NULL, names->heads, err, "want a divisor of the width %lld, got %lld",
+        return pfc_json_fault(NULL, names->heads, err,
+                              "expected a divisor of the width %lld, got %lld",
                               (long long)m->hidden, (long long)m->heads);
     m->head_dim = m->hidden / m->heads;
     return PFC_OK;
@@ -112,15 +114,15 @@ static pfc_code read_vit(const json_t *doc, pfc_model *m, pfc_err *err)
     if (!code)
         code = number(doc, "num_channels", 64, 3, &channels, err);
     if (!code && image % patch != 0)
-        code =
-            pfc_json_fault(NULL, "patch_size", err, "want a divisor of the image's %lld, got %lld",
-                           (long long)image, (long long)patch);
+        code = pfc_json_fault(NULL, "patch_size", err,
+                              "expected a divisor of the image's %lld, got %lld", (long long)image,
+                              (long long)patch);
     if (code)
         return code;
     m->patch_values = channels * patch * patch;
     m->max_sequence = (image / patch) * (image / patch) + 1; /* and the class token */
     if (m->max_sequence > MAX_SEQUENCE || m->patch_values > MAX_WIDTH)
-        return pfc_json_fault(NULL, "image_size", err, "want at most %d patches of %d values",
+        return pfc_json_fault(NULL, "image_size", err, "expected at most %d patches of %d values",
                               MAX_SEQUENCE, MAX_WIDTH);
     return read_classes(doc, m, err);
 }
@@ -181,7 +183,7 @@ pfc_code pfc_model_from_config(const char *text, size_t len, const char *name, p
                            name, len, PFC_MODEL_MAX_CONFIG);
     code = pfc_json_parse(text, len, &doc, &inner);
     if (!code && !json_is_object(doc))
-        code = pfc_err_set(&inner, PFC_EINVAL, "want an object with model_type");
+        code = pfc_err_set(&inner, PFC_EINVAL, "expected an object with model_type");
     if (!code)
         code = read_members(doc, &m, &inner);
     json_decref(doc);

@@ -151,7 +151,7 @@ pfc_code pfc_suite_read_globs(const pfc_suite_reader *r, struct fy_node *node, c
         }
     }
     if (!code && len == 0)
-        code = pfc_yaml_fault(y, node, err, "%s: want at least one", what);
+        code = pfc_yaml_fault(y, node, err, "%s: expected at least one", what);
     if (code) {
         pfc_suite_free_strings(items, len);
         return code;

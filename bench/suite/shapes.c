@@ -189,7 +189,7 @@ static pfc_code axis_add(const pfc_suite_reader *r, struct fy_node *at, axis *a,
                          pfc_err *err)
 {
     if (a->len == PFC_SUITE_MAX_CASES)
-        return pfc_yaml_fault(&r->file->yaml, at, err, "cross: want 1..%d combinations",
+        return pfc_yaml_fault(&r->file->yaml, at, err, "cross: expected 1..%d combinations",
                               PFC_SUITE_MAX_CASES);
     if (!a->values)
         a->values = pfc_calloc(PFC_SUITE_MAX_CASES, sizeof(*a->values));
@@ -214,11 +214,11 @@ static pfc_code read_step(const pfc_suite_reader *r, struct fy_node *node, int64
     else
         code = pfc_parse_i64(text, 1, 1 << 20, "step", add, &inner);
     if (code)
-        code =
-            pfc_yaml_fault(&r->file->yaml, node, err,
-                           "step: want a number to add, such as 64, or a factor, such as x2, got "
-                           "'%s'",
-                           text);
+        code = pfc_yaml_fault(
+            &r->file->yaml, node, err,
+            "step: expected a number to add, such as 64, or a factor, such as x2, got "
+            "'%s'",
+            text);
     free(text);
     return code;
 }
@@ -238,7 +238,7 @@ static pfc_code axis_range(const pfc_suite_reader *r, const pfc_op_param *p, str
     pfc_code code = pfc_yaml_known(y, node, p->name, known, err);
 
     if (!code && (!ends[0] || !ends[1]))
-        code = pfc_yaml_fault(y, node, err, "%s: a range wants 'from' and 'to'", p->name);
+        code = pfc_yaml_fault(y, node, err, "%s: expected 'from' and 'to' in a range", p->name);
     if (!code)
         code = pfc_suite_read_param(r, p, ends[0], &from, err);
     if (!code)
@@ -304,8 +304,8 @@ static pfc_code read_axes(const pfc_suite_reader *r, const pfc_op *op, struct fy
             return code;
         *total *= axes[i].len;
         if (*total == 0 || *total > PFC_SUITE_MAX_CASES)
-            code =
-                pfc_yaml_fault(y, node, err, "cross: want 1..%d combinations", PFC_SUITE_MAX_CASES);
+            code = pfc_yaml_fault(y, node, err, "cross: expected 1..%d combinations",
+                                  PFC_SUITE_MAX_CASES);
     }
     return code;
 }

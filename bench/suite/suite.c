@@ -235,14 +235,14 @@ static pfc_code read_shapes(pfc_suite_reader *r, struct fy_node *node, const pfc
             continue;
         given++;
         if (!e->op && shape_keys[i].add != add_model)
-            code = pfc_yaml_fault(&r->file->yaml, v, err, "benchmarks: '%s' wants an 'op'",
-                                  shape_keys[i].key);
+            code = pfc_yaml_fault(&r->file->yaml, v, err,
+                                  "benchmarks: expected an 'op' beside '%s'", shape_keys[i].key);
         else
             code = shape_keys[i].add(r, e, v, err);
     }
     if (!code && given == 0)
         code = pfc_yaml_fault(&r->file->yaml, node, err,
-                              "benchmarks: entry wants 'shapes', 'cross', 'group', 'random', "
+                              "benchmarks: expected 'shapes', 'cross', 'group', 'random', "
                               "'boundary' or 'model'");
     return code;
 }
@@ -290,7 +290,7 @@ static pfc_code read_name(pfc_suite_reader *r, struct fy_node *root, pfc_err *er
         return pfc_yaml_fault(y, root, err, "suite: lacks its name under 'suite'");
     code = pfc_yaml_text(y, v, "suite", 63, &name, err);
     if (!code && !pfc_is_slug(name))
-        code = pfc_yaml_fault(y, v, err, "suite: want a name of [a-z0-9._-], got '%s'", name);
+        code = pfc_yaml_fault(y, v, err, "suite: expected a name of [a-z0-9._-], got '%s'", name);
     if (r->depth == 0)
         r->suite->name = name;
     else
@@ -389,7 +389,7 @@ static pfc_code parse(const char *text, size_t len, const char *name, bool on_di
     pfc_buf_init(&r.hashes, MAX_HASHES);
     code = pfc_suite_read_file(&r, name, on_disk, text, len, err);
     if (!code && r.suite->cases_len == 0)
-        code = pfc_err_set(err, PFC_EINVAL, "%s: benchmarks: want at least one", name);
+        code = pfc_err_set(err, PFC_EINVAL, "%s: benchmarks: expected at least one", name);
     if (r.files_len == 1)
         pfc_sha256_hex(text, len, r.suite->hash);
     else

@@ -115,7 +115,7 @@ static pfc_code pinned(pfc_hunt *h, const char *flag, const char *revision, pfc_
 
     if (!revision)
         return pfc_err_set(err, PFC_EINVAL,
-                           "--submodule wants --good and --bad: what they pin are "
+                           "--submodule: expected --good and --bad: what they pin are "
                            "the ends");
     code = pfc_repo_resolve(h->repo, revision, &id, err);
     if (!code)
@@ -181,11 +181,12 @@ pfc_code pfc_hunt_axis_read(pfc_hunt *h, pfc_err *err)
     const pfc_hunt_opts *o = h->opts;
 
     if (!o->points && !o->submodule)
-        return pfc_err_set(err, PFC_EINVAL, "--axis wants --points FILE%s",
+        return pfc_err_set(err, PFC_EINVAL, "--axis: expected --points FILE%s",
                            o->axis == PFC_AXIS_DEPENDENCY ? ", or --submodule PATH" : "");
     if (o->submodule && (o->axis != PFC_AXIS_DEPENDENCY || !h->repo || o->no_checkout))
-        return pfc_err_set(err, PFC_EINVAL,
-                           "--submodule wants --axis dependency and a repository that is checked "
-                           "out");
+        return pfc_err_set(
+            err, PFC_EINVAL,
+            "--submodule: expected --axis dependency and a repository that is checked "
+            "out");
     return o->points ? read_file(h, err) : read_submodule(h, err);
 }

@@ -99,7 +99,7 @@ static pfc_code make_order(watch *w, json_t *body, pfc_err *err)
     if (!metric)
         return pfc_err_set(err, PFC_EINVAL, "which metric? Give --metric M, e.g. gemm_tflops");
     if (!o->good || !o->bad)
-        return pfc_err_set(err, PFC_EINVAL, "want --good and --bad, or --alert N");
+        return pfc_err_set(err, PFC_EINVAL, "expected --good and --bad, or --alert N");
     if (w->repo)
         return tell_commits(w, body, err);
     put_text(body, "good", o->good);

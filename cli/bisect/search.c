@@ -72,7 +72,7 @@ static pfc_code read_commits(pfc_hunt *h, pfc_err *err)
         return pfc_hunt_commits_file(o->commits_file, o->good, o->bad, globs, len, &h->commits,
                                      err);
     if (!o->good || !o->bad)
-        return pfc_err_set(err, PFC_EINVAL, "want --good and --bad, or --commits FILE");
+        return pfc_err_set(err, PFC_EINVAL, "expected --good and --bad, or --commits FILE");
     return pfc_hunt_commits_repo(h->repo, o->good, o->bad, globs, len, &h->commits, err);
 }
 

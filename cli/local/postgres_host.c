@@ -27,7 +27,7 @@ pfc_code pfc_host_find(pfc_host *host, pfc_err *err)
     *host = (pfc_host){ .uid = geteuid(), .gid = getegid() };
     if (!pw)
         return pfc_err_set(err, PFC_EUNAVAIL,
-                           "user id %u has no name, and PostgreSQL wants one (/etc/passwd)",
+                           "user id %u has no name, which PostgreSQL requires (/etc/passwd)",
                            (unsigned)geteuid());
     snprintf(host->caller, sizeof(host->caller), "%s", pw->pw_name);
     snprintf(host->user, sizeof(host->user), "%s", pw->pw_name);

@@ -139,7 +139,7 @@ static pfc_code check(const pfc_cli *cli, const suite_opts *o, pfc_err *err)
     pfc_code worst = PFC_OK;
 
     if (o->words_len < 2)
-        worst = pfc_err_set(err, PFC_EINVAL, "check wants a suite's file or name");
+        worst = pfc_err_set(err, PFC_EINVAL, "check: expected a suite's file or name");
     for (size_t i = 1; i < o->words_len; i++) {
         pfc_suite *suite = NULL;
         pfc_err inner = { 0 };
@@ -198,7 +198,7 @@ static pfc_code read_phases(const char *list, bool phases[PFC_PHASES], pfc_err *
 static pfc_code check_model_opts(const suite_opts *o, pfc_err *err)
 {
     if (o->words_len != 2)
-        return pfc_err_set(err, PFC_EINVAL, "from-model wants one config.json");
+        return pfc_err_set(err, PFC_EINVAL, "from-model: expected one config.json");
     if (o->model.name && !pfc_is_slug(o->model.name))
         return pfc_err_set(err, PFC_EINVAL, "--name: expected a name of [a-z0-9._-], got '%.60s'",
                            o->model.name);

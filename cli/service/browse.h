@@ -54,7 +54,7 @@ void pfc_browse_show_effect(const json_t *obj, char out[64]);
 /** The member's text; "" when it is absent or no text. */
 const char *pfc_browse_string(const json_t *obj, const char *key);
 
-/** "want A, B or C, got "D"; did you mean ...?" with code PFC_EINVAL; `known` is NULL-terminated. */
+/** "expected A, B or C, got "D"; did you mean ...?" with code PFC_EINVAL; `known` is NULL-terminated. */
 pfc_code pfc_browse_unknown(const char *what, const char *word, const char *const *known,
                             pfc_err *err);
 

@@ -42,7 +42,7 @@ static const char doc[] =
     "the\n"
     "running `perfci up`. A password belongs into PGPASSWORD or ~/.pgpass, not into the URL: the\n"
     "arguments of running programs can be seen by everyone.\n"
-    "restore wants an empty database and brings all back in one transaction.\n"
+    "restore requires an empty database and writes everything in one transaction.\n"
     "check exits with 0 when all holds, 5 when something does not.\n"
     "migrate is for servers that connect as a role which owns nothing: as the role that owns the\n"
     "database, or as a superuser, it brings the schema up to date; others migrate when they "

@@ -72,7 +72,7 @@ static pfc_code parse_net(const char *text, size_t len, const char *what, pfc_ne
 
 bad:
     return pfc_err_set(err, PFC_EINVAL,
-                       "%s: want addresses or networks such as 10.0.0.0/8, got \"%.*s\"", what,
+                       "%s: expected addresses or networks such as 10.0.0.0/8, got \"%.*s\"", what,
                        (int)PFC_MIN(len, (size_t)60), text);
 }
 
@@ -84,7 +84,7 @@ pfc_code pfc_nets_parse(const char *list, const char *what, pfc_nets *out, pfc_e
         pfc_code code;
 
         if (len > 0 && out->len == PFC_ARRAY_LEN(out->items))
-            return pfc_err_set(err, PFC_EINVAL, "%s: want at most %zu networks", what,
+            return pfc_err_set(err, PFC_EINVAL, "%s: expected at most %zu networks", what,
                                PFC_ARRAY_LEN(out->items));
         if (len > 0) {
             code = parse_net(at, len, what, &out->items[out->len], err);

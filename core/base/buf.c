@@ -102,6 +102,6 @@ pfc_code pfc_buf_check(const pfc_buf *buf, const char *what, pfc_err *err)
 {
     if (!buf->overflow)
         return PFC_OK;
-    return pfc_err_set(err, PFC_ETOOBIG, "%s: want at most %zu bytes, it is larger", what,
+    return pfc_err_set(err, PFC_ETOOBIG, "%s: expected at most %zu bytes, it is larger", what,
                        buf->max_bytes);
 }

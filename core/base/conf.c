@@ -163,7 +163,7 @@ pfc_code pfc_conf_secret_file(const char *path, char **out, pfc_err *err)
         return code;
     line = strcspn(text, "\r\n");
     if (strlen(text) != len)
-        code = pfc_err_set(err, PFC_EINVAL, "%.300s: want text", path);
+        code = pfc_err_set(err, PFC_EINVAL, "%.300s: expected text", path);
     else if (line == 0)
         code = pfc_err_set(err, PFC_EINVAL, "%.300s: it is empty", path);
     if (code) {

@@ -57,11 +57,11 @@ static pfc_code scalar(const reader *r, const char *key, int line, struct fy_nod
     const char *text = fy_node_is_scalar(value) ? fy_node_get_scalar(value, &len) : NULL;
 
     if (text == NULL)
-        return pfc_err_set_field(r->err, PFC_EINVAL, key, "%.200s:%d: %s: want a text", r->name,
+        return pfc_err_set_field(r->err, PFC_EINVAL, key, "%.200s:%d: %s: expected a text", r->name,
                                  line, key);
     if (len > 4096 || memchr(text, '\0', len) != NULL)
         return pfc_err_set_field(r->err, PFC_EINVAL, key,
-                                 "%.200s:%d: %s: want at most 4096 bytes "
+                                 "%.200s:%d: %s: expected at most 4096 bytes "
                                  "of text",
                                  r->name, line, key);
     free(*out);
@@ -76,16 +76,16 @@ static pfc_code glob_list(const reader *r, const char *key, int line, struct fy_
     void *iter = NULL;
 
     if (!fy_node_is_sequence(value))
-        return pfc_err_set_field(r->err, PFC_EINVAL, key, "%.200s:%d: %s: want a list of globs",
+        return pfc_err_set_field(r->err, PFC_EINVAL, key, "%.200s:%d: %s: expected a list of globs",
                                  r->name, line, key);
     while ((item = fy_node_sequence_iterate(value, &iter)) != NULL) {
         char *glob = NULL;
         pfc_code code = scalar(r, key, line, item, &glob);
 
         if (code == PFC_OK && *list_len == MAX_PATHS)
-            code =
-                pfc_err_set_field(r->err, PFC_EINVAL, key, "%.200s:%d: %s: want at most %d globs",
-                                  r->name, line, key, MAX_PATHS);
+            code = pfc_err_set_field(r->err, PFC_EINVAL, key,
+                                     "%.200s:%d: %s: expected at most %d globs", r->name, line, key,
+                                     MAX_PATHS);
         if (code != PFC_OK) {
             free(glob);
             return code;
@@ -181,7 +181,8 @@ static pfc_code duration(const reader *r, const char *key, int line, struct fy_n
         code = pfc_parse_duration_s(word, key, out, r->err);
     /* Further down zero means "not said", so here it would quietly become the default. */
     if (code == PFC_OK && *out <= 0)
-        code = pfc_err_set(r->err, PFC_EINVAL, "%s: want more than zero, got \"%.40s\"", key, word);
+        code = pfc_err_set(r->err, PFC_EINVAL, "%s: expected more than zero, got \"%.40s\"", key,
+                           word);
     if (code != PFC_OK)
         pfc_err_wrap(r->err, "%.200s:%d", r->name, line);
     free(word);
@@ -248,7 +249,8 @@ static pfc_code mapping(const reader *r, struct fy_node *root)
     if (root == NULL)
         return PFC_OK; /* an empty file sets nothing */
     if (!fy_node_is_mapping(root))
-        return pfc_err_set(r->err, PFC_EINVAL, "%.200s: want a mapping of keys to values", r->name);
+        return pfc_err_set(r->err, PFC_EINVAL, "%.200s: expected a mapping of keys to values",
+                           r->name);
     while ((pair = fy_node_mapping_iterate(root, &iter)) != NULL) {
         struct fy_node *key_node = fy_node_pair_key(pair);
         size_t len = 0;
@@ -259,7 +261,7 @@ static pfc_code mapping(const reader *r, struct fy_node *root)
         pfc_code code;
 
         if (text == NULL || len > 64)
-            return pfc_err_set(r->err, PFC_EINVAL, "%.200s: want plain words as keys", r->name);
+            return pfc_err_set(r->err, PFC_EINVAL, "%.200s: expected plain words as keys", r->name);
         key = pfc_strndup(text, len);
         code = entry(r, key, line_of(key_node), fy_node_pair_value(pair));
         free(key);
@@ -267,10 +269,11 @@ static pfc_code mapping(const reader *r, struct fy_node *root)
             return code;
     }
     if (r->conf->project != NULL && !pfc_is_slug(r->conf->project))
-        return pfc_err_set_field(r->err, PFC_EINVAL, "project",
-                                 "%.200s: project: want 1 to 63 of a-z, 0-9, '.', '_', '-', got "
-                                 "\"%.60s\"",
-                                 r->name, r->conf->project);
+        return pfc_err_set_field(
+            r->err, PFC_EINVAL, "project",
+            "%.200s: project: expected 1 to 63 of a-z, 0-9, '.', '_', '-', got "
+            "\"%.60s\"",
+            r->name, r->conf->project);
     return PFC_OK;
 }
 
@@ -299,10 +302,10 @@ pfc_code pfc_conf_parse(const char *text, size_t len, const char *name, pfc_conf
     pfc_code code = PFC_OK;
 
     if (len > PFC_CONF_MAX_BYTES)
-        return pfc_err_set(err, PFC_ETOOBIG, "%.200s: want at most %d bytes, it has %zu", name,
+        return pfc_err_set(err, PFC_ETOOBIG, "%.200s: expected at most %d bytes, it has %zu", name,
                            PFC_CONF_MAX_BYTES, len);
     if (!pfc_is_utf8(text, len) || memchr(text, '\0', len) != NULL)
-        return pfc_err_set(err, PFC_EINVAL, "%.200s: want UTF-8 text", name);
+        return pfc_err_set(err, PFC_EINVAL, "%.200s: expected UTF-8 text", name);
     if (nested_too_deep(text, len))
         return pfc_err_set(err, PFC_EINVAL, "%.200s: nested deeper than %d levels", name,
                            MAX_NESTING);

@@ -39,7 +39,7 @@ static pfc_code read_fd(int fd, const char *path, size_t max_bytes, char **out, 
         pfc_buf_append(&buf, chunk, (size_t)got);
         if (buf.overflow) {
             pfc_buf_clear(&buf);
-            return pfc_err_set(err, PFC_ETOOBIG, "%.300s: want at most %zu bytes, it is larger",
+            return pfc_err_set(err, PFC_ETOOBIG, "%.300s: expected at most %zu bytes, it is larger",
                                path, max_bytes);
         }
     }
@@ -64,7 +64,7 @@ pfc_code pfc_fs_read(const char *path, size_t max_bytes, char **out, size_t *out
     if (fstat(fd, &st) != 0)
         code = io_error(err, "look at", path);
     else if (S_ISDIR(st.st_mode))
-        code = pfc_err_set(err, PFC_EINVAL, "%.300s: want a file, it is a folder", path);
+        code = pfc_err_set(err, PFC_EINVAL, "%.300s: expected a file, it is a folder", path);
     else if (fcntl(fd, F_SETFL, 0) != 0)
         code = io_error(err, "open", path);
     else
@@ -82,9 +82,9 @@ pfc_code pfc_fs_private(const char *path, pfc_err *err)
     if (stat(path, &st) != 0)
         return io_error(err, "look at", path);
     if (S_ISREG(st.st_mode) && (st.st_mode & S_IROTH))
-        return pfc_err_set(err, PFC_EDENIED,
-                           "%.300s: everybody on this machine may read it; want chmod o-rwx on it",
-                           path);
+        return pfc_err_set(
+            err, PFC_EDENIED,
+            "%.300s: everybody on this machine may read it; expected chmod o-rwx on it", path);
     return PFC_OK;
 }
 

@@ -19,15 +19,16 @@ pfc_code pfc_parse_i64(const char *text, int64_t min, int64_t max, const char *w
 
     /* strtoll would also take blanks and a plus sign. */
     if (text == NULL || !isdigit((unsigned char)digits[0]))
-        return pfc_err_set(err, PFC_EINVAL, "%s: want a whole number, got \"%.40s\"", what,
+        return pfc_err_set(err, PFC_EINVAL, "%s: expected a whole number, got \"%.40s\"", what,
                            text == NULL ? "" : text);
     errno = 0;
     value = strtoll(text, &end, 10);
     if (*end != '\0')
-        return pfc_err_set(err, PFC_EINVAL, "%s: want a whole number, got \"%.40s\"", what, text);
+        return pfc_err_set(err, PFC_EINVAL, "%s: expected a whole number, got \"%.40s\"", what,
+                           text);
     if (errno == ERANGE || value < min || value > max)
-        return pfc_err_set(err, PFC_EINVAL, "%s: want %lld..%lld, got %.40s", what, (long long)min,
-                           (long long)max, text);
+        return pfc_err_set(err, PFC_EINVAL, "%s: expected %lld..%lld, got %.40s", what,
+                           (long long)min, (long long)max, text);
     *out = value;
     return PFC_OK;
 }
@@ -65,11 +66,11 @@ pfc_code pfc_parse_double(const char *text, double min, double max, const char *
     double value;
 
     if (end == NULL || *end != '\0')
-        return pfc_err_set(err, PFC_EINVAL, "%s: want a number, got \"%.40s\"", what,
+        return pfc_err_set(err, PFC_EINVAL, "%s: expected a number, got \"%.40s\"", what,
                            text == NULL ? "" : text);
     value = strtod(text, NULL);
     if (!isfinite(value) || value < min || value > max)
-        return pfc_err_set(err, PFC_EINVAL, "%s: want %g..%g, got %.40s", what, min, max, text);
+        return pfc_err_set(err, PFC_EINVAL, "%s: expected %g..%g, got %.40s", what, min, max, text);
     *out = value;
     return PFC_OK;
 }
@@ -99,9 +100,10 @@ pfc_code pfc_parse_duration_s(const char *text, const char *what, double *out_s,
     return PFC_OK;
 
 bad:
-    return pfc_err_set(err, PFC_EINVAL,
-                       "%s: want a duration such as 90, 90s, 500ms, 5m, 2h or 1d, got \"%.40s\"",
-                       what, text == NULL ? "" : text);
+    return pfc_err_set(
+        err, PFC_EINVAL,
+        "%s: expected a duration such as 90, 90s, 500ms, 5m, 2h or 1d, got \"%.40s\"", what,
+        text == NULL ? "" : text);
 }
 
 pfc_code pfc_parse_bytes(const char *text, const char *what, uint64_t *out_bytes, pfc_err *err)
@@ -126,8 +128,9 @@ pfc_code pfc_parse_bytes(const char *text, const char *what, uint64_t *out_bytes
     return PFC_OK;
 
 bad:
-    return pfc_err_set(err, PFC_EINVAL, "%s: want bytes such as 4096, 512M or 8G, got \"%.40s\"",
-                       what, text == NULL ? "" : text);
+    return pfc_err_set(err, PFC_EINVAL,
+                       "%s: expected bytes such as 4096, 512M or 8G, got \"%.40s\"", what,
+                       text == NULL ? "" : text);
 }
 
 /* Exactly n digits at *p to *out, moving *p on. */
@@ -218,7 +221,7 @@ pfc_code pfc_parse_rfc3339(const char *text, const char *what, double *out_unix_
 
 bad:
     return pfc_err_set(err, PFC_EINVAL,
-                       "%s: want a time such as 2026-11-22T10:00:00Z, got \"%.40s\"", what,
+                       "%s: expected a time such as 2026-11-22T10:00:00Z, got \"%.40s\"", what,
                        text == NULL ? "" : text);
 }
 

@@ -78,15 +78,15 @@ static pfc_code syntax_fault(const pfc_yaml *yaml, pfc_err *err)
         yaml->diag ? fy_diag_errors_iterate(yaml->diag, &prev) : NULL;
 
     if (!first || !first->msg)
-        return pfc_err_set(err, PFC_EINVAL, "%s: want YAML, cannot be parsed", yaml->name);
+        return pfc_err_set(err, PFC_EINVAL, "%s: expected YAML, cannot be parsed", yaml->name);
     if (strcmp(first->msg, "duplicate key") == 0 && first->fyt) {
         size_t len = 0;
         const char *key = fy_token_get_text(first->fyt, &len);
-        return pfc_err_set(err, PFC_EINVAL, "%s:%d: want each key once, '%.*s' stands here again",
-                           yaml->name, first->line, (int)PFC_MIN(key ? len : 0, (size_t)60),
-                           key ? key : "");
+        return pfc_err_set(err, PFC_EINVAL,
+                           "%s:%d: expected each key once, '%.*s' stands here again", yaml->name,
+                           first->line, (int)PFC_MIN(key ? len : 0, (size_t)60), key ? key : "");
     }
-    return pfc_err_set(err, PFC_EINVAL, "%s:%d: want YAML: %s", yaml->name, first->line,
+    return pfc_err_set(err, PFC_EINVAL, "%s:%d: expected YAML: %s", yaml->name, first->line,
                        first->msg);
 }
 
@@ -100,9 +100,9 @@ pfc_code pfc_yaml_load(const char *text, size_t len, size_t max_depth, const cha
 
     *out = (pfc_yaml){ .name = name };
     if (memchr(text, '\0', len))
-        return pfc_err_set(err, PFC_EINVAL, "%s: want text, it has a NUL byte", name);
+        return pfc_err_set(err, PFC_EINVAL, "%s: expected text, it has a NUL byte", name);
     if (!pfc_is_utf8(text, len))
-        return pfc_err_set(err, PFC_EINVAL, "%s: want UTF-8 text", name);
+        return pfc_err_set(err, PFC_EINVAL, "%s: expected UTF-8 text", name);
     depth = pfc_yaml_depth(text, len, max_depth, &line);
     if (depth > max_depth)
         return pfc_err_set(err, PFC_EINVAL, "%s:%d: nested deeper than %zu levels", name, line,
@@ -187,14 +187,14 @@ pfc_code pfc_yaml_text(const pfc_yaml *yaml, struct fy_node *node, const char *w
     size_t len = 0;
 
     if (!node || !fy_node_is_scalar(node) || fy_node_is_alias(node))
-        return pfc_yaml_fault(yaml, node, err, "%s: want a plain value", what);
+        return pfc_yaml_fault(yaml, node, err, "%s: expected a plain value", what);
     text = fy_node_get_scalar(node, &len);
     if (!text || len == 0 || len > max_len)
-        return pfc_yaml_fault(yaml, node, err, "%s: want 1..%zu bytes, got %zu", what, max_len,
+        return pfc_yaml_fault(yaml, node, err, "%s: expected 1..%zu bytes, got %zu", what, max_len,
                               text ? len : 0);
     for (size_t i = 0; i < len; i++) {
         if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-            return pfc_yaml_fault(yaml, node, err, "%s: want no control characters", what);
+            return pfc_yaml_fault(yaml, node, err, "%s: expected no control characters", what);
     }
     *out = pfc_strndup(text, len);
     return PFC_OK;
@@ -243,7 +243,7 @@ pfc_code pfc_yaml_bool(const pfc_yaml *yaml, struct fy_node *node, const char *w
     else if (pfc_streq(text, "false"))
         *out = false;
     else
-        code = pfc_yaml_fault(yaml, node, err, "%s: want true or false, got '%s'", what, text);
+        code = pfc_yaml_fault(yaml, node, err, "%s: expected true or false, got '%s'", what, text);
     free(text);
     return code;
 }
@@ -253,7 +253,7 @@ pfc_code pfc_yaml_want_mapping(const pfc_yaml *yaml, struct fy_node *node, const
 {
     if (node && fy_node_is_mapping(node))
         return PFC_OK;
-    return pfc_yaml_fault(yaml, node, err, "%s: want a mapping of names to values", what);
+    return pfc_yaml_fault(yaml, node, err, "%s: expected a mapping of names to values", what);
 }
 
 pfc_code pfc_yaml_want_sequence(const pfc_yaml *yaml, struct fy_node *node, const char *what,
@@ -261,7 +261,7 @@ pfc_code pfc_yaml_want_sequence(const pfc_yaml *yaml, struct fy_node *node, cons
 {
     if (node && fy_node_is_sequence(node))
         return PFC_OK;
-    return pfc_yaml_fault(yaml, node, err, "%s: want a list", what);
+    return pfc_yaml_fault(yaml, node, err, "%s: expected a list", what);
 }
 
 pfc_code pfc_yaml_known(const pfc_yaml *yaml, struct fy_node *mapping, const char *what,

@@ -38,11 +38,11 @@ pfc_code pfc_confirm_new(pfc_confirm **out, const pfc_confirm_opts *opts, pfc_er
 
     if (opts->max_pairs > PFC_CONFIRM_MAX_PAIRS)
         return pfc_err_set_field(err, PFC_EINVAL, "max_pairs",
-                                 "confirm: want at most %d pairs, got %zu", PFC_CONFIRM_MAX_PAIRS,
-                                 opts->max_pairs);
+                                 "confirm: expected at most %d pairs, got %zu",
+                                 PFC_CONFIRM_MAX_PAIRS, opts->max_pairs);
     if (!isfinite(opts->expected_rel) || opts->expected_rel <= -1)
         return pfc_err_set_field(err, PFC_EINVAL, "expected_rel",
-                                 "confirm: want a relative change above -1, got %g",
+                                 "confirm: expected a relative change above -1, got %g",
                                  opts->expected_rel);
     seq.margin = fmax(SAME_SHARE * fabs(opts->expected_rel), SAME_LEAST);
     c = pfc_alloc(sizeof *c);
@@ -117,7 +117,7 @@ pfc_code pfc_confirm_tell(pfc_confirm *c, double value, pfc_err *err)
         return pfc_err_set(err, PFC_EINVAL, "confirm: it is over, no value is wanted");
     if (!isfinite(value) || value <= 0)
         return pfc_err_set_field(err, PFC_EINVAL, "value",
-                                 "confirm: want a finite value above zero, got %g", value);
+                                 "confirm: expected a finite value above zero, got %g", value);
     if (!c->half) {
         c->first = value;
         c->half = true;

@@ -38,8 +38,8 @@ static pfc_code check_unit(double v, double max, const char *what, pfc_err *err)
 {
     if (isfinite(v) && v >= 0 && v <= max)
         return PFC_OK;
-    return pfc_err_set_field(err, PFC_EINVAL, what, "bisect: want %s in 0..%g, got %g", what, max,
-                             v);
+    return pfc_err_set_field(err, PFC_EINVAL, what, "bisect: expected %s in 0..%g, got %g", what,
+                             max, v);
 }
 
 static pfc_code check_opts(const pfc_bisect_opts *o, pfc_err *err)
@@ -48,19 +48,20 @@ static pfc_code check_opts(const pfc_bisect_opts *o, pfc_err *err)
 
     if (o->commits < 2 || o->commits > PFC_BISECT_MAX_COMMITS)
         return pfc_err_set_field(err, PFC_EINVAL, "commits",
-                                 "bisect: want 2..%d commits, both ends included, got %zu",
+                                 "bisect: expected 2..%d commits, both ends included, got %zu",
                                  PFC_BISECT_MAX_COMMITS, o->commits);
     if (o->max_runs > PFC_BISECT_MAX_RUNS)
         return pfc_err_set_field(err, PFC_EINVAL, "max_runs",
-                                 "bisect: want at most %d runs, got %zu", PFC_BISECT_MAX_RUNS,
+                                 "bisect: expected at most %d runs, got %zu", PFC_BISECT_MAX_RUNS,
                                  o->max_runs);
     if (!isfinite(o->confidence) ||
         (o->confidence != 0 && (o->confidence < 0.5 || o->confidence >= 1)))
         return pfc_err_set_field(err, PFC_EINVAL, "confidence",
-                                 "bisect: want a confidence in 0.5..1, got %g", o->confidence);
+                                 "bisect: expected a confidence in 0.5..1, got %g", o->confidence);
     if (!isfinite(o->delta_rel) || o->delta_rel <= -1 || o->delta_rel > 1e6)
         return pfc_err_set_field(err, PFC_EINVAL, "delta_rel",
-                                 "bisect: want a relative change above -1, got %g", o->delta_rel);
+                                 "bisect: expected a relative change above -1, got %g",
+                                 o->delta_rel);
     code = check_unit(o->noise_rel, 10, "noise_rel", err);
     if (!code)
         code = check_unit(o->layout_noise_rel, 10, "layout_noise_rel", err);
@@ -75,8 +76,8 @@ static pfc_code check_opts(const pfc_bisect_opts *o, pfc_err *err)
     for (size_t i = 1; !code && o->prior && i < o->commits; i++)
         if (!isfinite(o->prior[i]) || o->prior[i] <= 0)
             code = pfc_err_set_field(err, PFC_EINVAL, "prior",
-                                     "bisect: want a weight above zero for commit %zu, got %g", i,
-                                     o->prior[i]);
+                                     "bisect: expected a weight above zero for commit %zu, got %g",
+                                     i, o->prior[i]);
     return code;
 }
 
@@ -171,11 +172,11 @@ pfc_code pfc_bisect_tell(pfc_bisect_plan *plan, size_t commit, unsigned build, d
 {
     if (commit >= plan->opts.commits)
         return pfc_err_set_field(err, PFC_EINVAL, "commit",
-                                 "bisect: want a commit below %zu, got %zu", plan->opts.commits,
+                                 "bisect: expected a commit below %zu, got %zu", plan->opts.commits,
                                  commit);
     if (!isfinite(value) || value <= 0)
         return pfc_err_set_field(err, PFC_EINVAL, "value",
-                                 "bisect: want a finite value above zero, got %g", value);
+                                 "bisect: expected a finite value above zero, got %g", value);
     if (plan->runs_len >= PFC_BISECT_MAX_RUNS)
         return pfc_err_set(err, PFC_ETOOBIG, "bisect: more than %d runs", PFC_BISECT_MAX_RUNS);
     add_run(plan, commit, build, plan->sign * log(value), false);

@@ -34,10 +34,11 @@
 pfc_code pfc_detect_check(const pfc_detect_opts *opts, pfc_err *err)
 {
     if (!(opts->min_rel >= 0.0 && isfinite(opts->min_rel)))
-        return pfc_err_set_field(err, PFC_EINVAL, "min_rel", "min_rel: want at least 0, got %g",
+        return pfc_err_set_field(err, PFC_EINVAL, "min_rel", "min_rel: expected at least 0, got %g",
                                  opts->min_rel);
     if (!(opts->alpha >= 0.0 && opts->alpha < 1.0))
-        return pfc_err_set_field(err, PFC_EINVAL, "alpha", "alpha: want 0..1, got %g", opts->alpha);
+        return pfc_err_set_field(err, PFC_EINVAL, "alpha", "alpha: expected 0..1, got %g",
+                                 opts->alpha);
     return PFC_OK;
 }
 

@@ -143,9 +143,9 @@ pfc_code pfc_online_load(pfc_online *online, const uint8_t *bytes, size_t len, p
     u32(&w, &magic);
     walk_state(&w, &got);
     if (magic != MAGIC || w.short_of || w.at != len || !plausible(&got))
-        return pfc_err_set(err, PFC_EINVAL,
-                           "detector state: want one saved by this version, got %zu other bytes",
-                           len);
+        return pfc_err_set(
+            err, PFC_EINVAL,
+            "detector state: expected one saved by this version, got %zu other bytes", len);
     *online = got;
     return PFC_OK;
 }

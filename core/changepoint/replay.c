@@ -8,10 +8,10 @@
 static pfc_code check(const pfc_point *points, size_t n, pfc_err *err)
 {
     if (n > PFC_SERIES_MAX_POINTS)
-        return pfc_err_set(err, PFC_ETOOBIG, "series: want at most %d points, got %zu",
+        return pfc_err_set(err, PFC_ETOOBIG, "series: expected at most %d points, got %zu",
                            PFC_SERIES_MAX_POINTS, n);
     if (n > 0 && !points)
-        return pfc_err_set(err, PFC_EINVAL, "series: want %zu points, got none", n);
+        return pfc_err_set(err, PFC_EINVAL, "series: expected %zu points, got none", n);
     return PFC_OK;
 }
 

@@ -27,8 +27,8 @@ static pfc_code call(pfc_http *github, const char *method, const char *path, con
         if (answer.status >= 200 && answer.status < 300)
             code = pfc_json_parse(pfc_buf_text(&answer.body), answer.body.len, out, err);
         else if (answer.status == 403 && answer.retry_after_s > 0)
-            code = pfc_err_set(err, PFC_EUNAVAIL, "GitHub wants %.0f s of patience",
-                               answer.retry_after_s);
+            code =
+                pfc_err_set(err, PFC_EUNAVAIL, "GitHub asks to wait %.0f s", answer.retry_after_s);
         else if (answer.status == 401 || answer.status == 403)
             code = pfc_err_set(err, PFC_EDENIED, "GitHub refuses the token for %s (status %d)",
                                path, answer.status);

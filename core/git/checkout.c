@@ -20,9 +20,9 @@ static pfc_code want_empty(const char *dir, pfc_err *err)
         return pfc_err_set(err, PFC_EIO, "open %s: %s", dir, strerror(errno));
     while (code == PFC_OK && (entry = readdir(open_dir)) != NULL) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            code =
-                pfc_err_set(err, PFC_ECONFLICT, "checkout: want an empty folder, but %s holds %s",
-                            dir, entry->d_name);
+            code = pfc_err_set(err, PFC_ECONFLICT,
+                               "checkout: expected an empty folder, but %s holds %s", dir,
+                               entry->d_name);
     }
     (void)closedir(open_dir);
     return code;

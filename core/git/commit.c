@@ -191,8 +191,9 @@ pfc_code pfc_repo_file(pfc_repo *repo, const pfc_commit_id *id, const char *path
     } else if (rc) {
         code = pfc_git_fault(repo, rc, err, "%s in commit %.12s", path, id->hex);
     } else if ((uint64_t)git_blob_rawsize(blob) > max_bytes) {
-        code = pfc_err_set(err, PFC_ETOOBIG, "%s in commit %.12s: want at most %zu bytes, got %llu",
-                           path, id->hex, max_bytes, (unsigned long long)git_blob_rawsize(blob));
+        code = pfc_err_set(err, PFC_ETOOBIG,
+                           "%s in commit %.12s: expected at most %zu bytes, got %llu", path,
+                           id->hex, max_bytes, (unsigned long long)git_blob_rawsize(blob));
     } else {
         *len = (size_t)git_blob_rawsize(blob);
         *out = pfc_alloc(*len + 1); /* zeroed, so terminated */

@@ -80,8 +80,9 @@ static pfc_code merge_base(pfc_repo *repo, const pfc_commit_id *a, const pfc_com
     int rc;
 
     if (git_oid_fromstr(&one, a->hex) != 0 || git_oid_fromstr(&two, b->hex) != 0)
-        return pfc_err_set(err, PFC_EINVAL, "merge base: want two full commit ids, got '%s', '%s'",
-                           a->hex, b->hex);
+        return pfc_err_set(err, PFC_EINVAL,
+                           "merge base: expected two full commit ids, got '%s', '%s'", a->hex,
+                           b->hex);
     rc = git_merge_base(out, repo->git, &one, &two);
     if (rc == GIT_ENOTFOUND && !repo->shallow)
         return pfc_err_set(err, PFC_ENOTFOUND, "%.12s and %.12s have no common ancestor in %s",
@@ -188,7 +189,7 @@ pfc_code pfc_repo_history(pfc_repo *repo, const pfc_commit_id *tip, size_t max, 
     pfc_code code;
 
     if (max < 1 || max > PFC_REPO_MAX_COMMITS)
-        return pfc_err_set(err, PFC_EINVAL, "history: want 1..%d commits, got %zu",
+        return pfc_err_set(err, PFC_EINVAL, "history: expected 1..%d commits, got %zu",
                            PFC_REPO_MAX_COMMITS, max);
     code = walk(repo, tip, &end, &list, err);
     if (code) {

@@ -187,9 +187,10 @@ pfc_code pfc_repo_resolve(pfc_repo *repo, const char *revision, pfc_commit_id *o
     int rc;
 
     if (!revision[0])
-        return pfc_err_set(err, PFC_EINVAL, "revision: want a branch, tag or commit, got nothing");
+        return pfc_err_set(err, PFC_EINVAL,
+                           "revision: expected a branch, tag or commit, got nothing");
     if (strlen(revision) > PFC_REPO_MAX_REVISION)
-        return pfc_err_set(err, PFC_EINVAL, "revision: want at most %d bytes, got %zu",
+        return pfc_err_set(err, PFC_EINVAL, "revision: expected at most %d bytes, got %zu",
                            PFC_REPO_MAX_REVISION, strlen(revision));
     rc = git_revparse_single(&object, repo->git, revision);
     if (rc == 0)
@@ -220,7 +221,7 @@ pfc_code pfc_git_commit(pfc_repo *repo, const pfc_commit_id *id, git_commit **ou
     int rc;
 
     if (strlen(id->hex) != PFC_COMMIT_HEX - 1 || git_oid_fromstr(&oid, id->hex) != 0)
-        return pfc_err_set(err, PFC_EINVAL, "commit: want 40 hexadecimal digits, got '%s'",
+        return pfc_err_set(err, PFC_EINVAL, "commit: expected 40 hexadecimal digits, got '%s'",
                            id->hex);
     rc = git_commit_lookup(out, repo->git, &oid);
     return rc ? pfc_git_fault(repo, rc, err, "commit %.12s in %s", id->hex, repo->root) : PFC_OK;

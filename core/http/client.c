@@ -46,7 +46,7 @@ static pfc_code check_url(const char *url, pfc_err *err)
     const char *host;
 
     if (strlen(url) > PFC_HTTP_MAX_URL)
-        return pfc_err_set(err, PFC_EINVAL, "server URL: want at most %d bytes, got %zu",
+        return pfc_err_set(err, PFC_EINVAL, "server URL: expected at most %d bytes, got %zu",
                            PFC_HTTP_MAX_URL, strlen(url));
     if (strncmp(url, "http://", 7) == 0)
         host = url + 7;
@@ -54,15 +54,16 @@ static pfc_code check_url(const char *url, pfc_err *err)
         host = url + 8;
     else
         return pfc_err_set(err, PFC_EINVAL,
-                           "server URL: want http://HOST or https://HOST, got '%s'", url);
+                           "server URL: expected http://HOST or https://HOST, got '%s'", url);
     if (!host[0] || host[0] == '/' || host[0] == ':')
         return pfc_err_set(err, PFC_EINVAL, "server URL '%s' names no host", url);
     for (const char *at = host; *at; at++) {
         if (*at == '@')
-            return pfc_err_set(err, PFC_EINVAL,
-                               "server URL: want no user or password in it; give a token instead");
+            return pfc_err_set(
+                err, PFC_EINVAL,
+                "server URL: expected no user or password in it; give a token instead");
         if (*at == '?' || *at == '#' || isspace((unsigned char)*at) || !isprint((unsigned char)*at))
-            return pfc_err_set(err, PFC_EINVAL, "server URL '%s': want no query and no spaces",
+            return pfc_err_set(err, PFC_EINVAL, "server URL '%s': expected no query and no spaces",
                                url);
     }
     return PFC_OK;
@@ -73,7 +74,8 @@ static pfc_code check_token(const char *token, pfc_err *err)
 {
     for (const char *at = token; *at; at++) {
         if (!isgraph((unsigned char)*at))
-            return pfc_err_set(err, PFC_EINVAL, "token: want printable characters without spaces");
+            return pfc_err_set(err, PFC_EINVAL,
+                               "token: expected printable characters without spaces");
     }
     return PFC_OK;
 }

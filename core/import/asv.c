@@ -173,8 +173,8 @@ static pfc_code read_results(const results *r, const char *name, const json_t *r
     if (product == 0)
         return add_value(r, name, json_array_get(result, 0), json_array_get(samples, 0));
     if (len != product && len != 0)
-        return pfc_json_fault(at, name, r->in->err, "want %zu results, one a combination, got %zu",
-                              product, len);
+        return pfc_json_fault(at, name, r->in->err,
+                              "expected %zu results, one a combination, got %zu", product, len);
     for (size_t i = 0; i < len && !code; i++) {
         char *full = combination(name, params, i);
         code = add_value(r, full, json_array_get(result, i), json_array_get(samples, i));

@@ -172,7 +172,7 @@ static pfc_measurement *make(pfc_import *in, const pfc_import_key *key, const ch
     pfc_measurement *m;
 
     if (!names[0][0] || !names[1][0]) {
-        (void)pfc_err_set(in->err, PFC_EINVAL, "want a name for every benchmark and metric");
+        (void)pfc_err_set(in->err, PFC_EINVAL, "expected a name for every benchmark and metric");
         return NULL;
     }
     if (in->run->measurements_len >= PFC_WIRE_MAX_MEASUREMENTS) {

@@ -89,7 +89,7 @@ static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
     if (!name || !*name)
         name = pfc_import_string(b, "name");
     if (!name || !*name)
-        return pfc_json_fault(at, "tags.name", in->err, "want the benchmark's name");
+        return pfc_json_fault(at, "tags.name", in->err, "expected the benchmark's name");
     benchmark = case_of(tags, name);
     if (json_is_object(error) || json_is_string(error)) {
         const pfc_import_key key = { benchmark, "time_ns", "ns", true, false, NULL };
@@ -101,7 +101,7 @@ static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
     } else if (json_is_object(stats)) {
         code = read_stats(in, benchmark, stats);
     } else {
-        code = pfc_json_fault(at, "stats", in->err, "%.80s: want an object", name);
+        code = pfc_json_fault(at, "stats", in->err, "%.80s: expected an object", name);
     }
     pfc_import_commit(in, pfc_import_string(json_object_get(b, "github"), "commit"));
     free(benchmark);

@@ -95,7 +95,8 @@ static pfc_code read_sample(pfc_import *in, const json_t *doc)
     pfc_code code = PFC_OK;
 
     if (json_array_size(iters) != json_array_size(times))
-        return pfc_err_set(in->err, PFC_EINVAL, "want as many iterations as times, got %zu and %zu",
+        return pfc_err_set(in->err, PFC_EINVAL,
+                           "expected as many iterations as times, got %zu and %zu",
                            json_array_size(iters), json_array_size(times));
     if (!in->opts.benchmark)
         pfc_import_note(in, "the file does not say which benchmark it is; give --benchmark, or the "
@@ -140,7 +141,7 @@ static pfc_code read_message(pfc_import *in, const json_t *m)
     if (!reason || strcmp(reason, "benchmark-complete") != 0)
         return PFC_OK;
     if (!id || !*id)
-        return pfc_err_set(in->err, PFC_EINVAL, "benchmark-complete: want its id");
+        return pfc_err_set(in->err, PFC_EINVAL, "benchmark-complete: expected its id");
     key.unit = pfc_import_unit_time(unit ? unit : "ns", &scale);
     if (strcmp(key.unit, "ns") != 0)
         key.metric = "value";
@@ -207,8 +208,9 @@ static pfc_code read_raw(pfc_import *in, const char *text, size_t len)
         if (pfc_span_number(pfc_csv_cell(&csv, nanos == SIZE_MAX ? measured : nanos), &t) !=
                 PFC_NUMBER ||
             pfc_span_number(pfc_csv_cell(&csv, count), &n) != PFC_NUMBER || !(n > 0))
-            code = pfc_err_set(in->err, PFC_EINVAL,
-                               "line %zu: want the time and the number of iterations", csv.line);
+            code =
+                pfc_err_set(in->err, PFC_EINVAL,
+                            "line %zu: expected the time and the number of iterations", csv.line);
         if (u.len && !pfc_span_is(u, "ns")) { /* a measurement of another kind: cycles, bytes */
             key.metric = "value";
             key.unit = NULL;
@@ -306,7 +308,7 @@ static pfc_code read_bencher(pfc_import *in, pfc_span name, pfc_span value, pfc_
     key.has_direction = true;
     key.higher_is_better = !per_iteration && pfc_import_higher_is_better("", key.unit);
     if (pfc_span_number(value, &x) != PFC_NUMBER)
-        code = pfc_err_set(in->err, PFC_EINVAL, "%.80s: want a number an iteration, got '%.*s'",
+        code = pfc_err_set(in->err, PFC_EINVAL, "%.80s: expected a number an iteration, got '%.*s'",
                            benchmark, (int)PFC_MIN(value.len, (size_t)40), value.text);
     else
         code = pfc_import_sample(in, &key, x * scale);

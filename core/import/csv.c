@@ -207,7 +207,7 @@ pfc_code pfc_csv_header(pfc_csv *csv, pfc_err *err)
     if (code)
         return code;
     if (!more)
-        return pfc_err_set(err, PFC_EINVAL, "want a line with the columns' names, got nothing");
+        return pfc_err_set(err, PFC_EINVAL, "expected a line with the columns' names, got nothing");
     for (size_t i = 0; i < csv->cells_len; i++)
         bytes += csv->cells[i].len + 1;
     csv->header = pfc_alloc(PFC_MAX(bytes, (size_t)1));
@@ -322,7 +322,7 @@ pfc_code pfc_csv_open(pfc_csv *csv, const char *text, size_t len, const char *co
 
     pfc_csv_init(csv, "", 0, 1, ',');
     if (!pfc_csv_find_header(text, len, names, &offset, &line))
-        return pfc_err_set(err, PFC_EINVAL, "want a line with the column '%s'", names[0]);
+        return pfc_err_set(err, PFC_EINVAL, "expected a line with the column '%s'", names[0]);
     pfc_lines_init(&lines, text + offset, len - offset);
     (void)pfc_lines_next(&lines, &first);
     pfc_csv_init(csv, text + offset, len - offset, line, pfc_csv_delimiter(first));

@@ -245,7 +245,7 @@ static pfc_code read_triton(pfc_import *in, const char *text, size_t len)
     if (!sniff_table(text, len, '\0', '\0', &s) || !match_triton_table(&s)) {
         sniff_clear(&s);
         return pfc_err_set(in->err, PFC_EINVAL,
-                           "want a table of numbers under a line with the columns' names");
+                           "expected a table of numbers under a line with the columns' names");
     }
     if (in->opts.benchmark) {
         pfc_plan_part_add(&plan, in->opts.benchmark, strlen(in->opts.benchmark), SIZE_MAX);
@@ -300,7 +300,7 @@ static pfc_code read_otava(pfc_import *in, const char *text, size_t len)
     if (!sniff_table(text, len, '\0', '\0', &s) || !is_table(&s) || time_column(&s) == SIZE_MAX) {
         sniff_clear(&s);
         return pfc_err_set(in->err, PFC_EINVAL,
-                           "want a table with a column 'time' of dates or Unix seconds");
+                           "expected a table with a column 'time' of dates or Unix seconds");
     }
     plan.time = time_column(&s);
     plan.commit = pfc_csv_column(&s.csv, commit_names);
@@ -405,7 +405,8 @@ static pfc_code read_mapped(pfc_import *in, const char *text, size_t len)
     plan.nameless = pfc_import_nameless(in, "csv");
     code = pfc_map_load(in->opts.map, in->opts.map_name ? in->opts.map_name : "map", &map, in->err);
     if (!code && !sniff_table(text, len, pfc_map_delimiter(map), pfc_map_quote(map), &s))
-        code = pfc_err_set(in->err, PFC_EINVAL, "want rows under a line with the columns' names");
+        code =
+            pfc_err_set(in->err, PFC_EINVAL, "expected rows under a line with the columns' names");
     if (!code)
         code = pfc_map_plan(map, &s.csv, &plan, in->err);
     if (!code)
@@ -427,7 +428,8 @@ static pfc_code read_csv(pfc_import *in, const char *text, size_t len)
     plan.nameless = pfc_import_nameless(in, "csv");
     if (!sniff_table(text, len, '\0', '\0', &s) || !is_table(&s)) {
         sniff_clear(&s);
-        return pfc_err_set(in->err, PFC_EINVAL, "want rows under a line with the columns' names");
+        return pfc_err_set(in->err, PFC_EINVAL,
+                           "expected rows under a line with the columns' names");
     }
     plan_own(in, &plan, &s);
     if (plan.metrics_len == 0) {

@@ -79,12 +79,12 @@ pfc_code pfc_map_load(const char *text, const char *name, pfc_map **out, pfc_err
     code = pfc_yaml_load(map->text, len, MAX_DEPTH, map->name, &map->yaml, err);
     root = code ? NULL : fy_document_root(map->yaml.doc);
     if (!code && (!root || !fy_node_is_mapping(root)))
-        code = pfc_err_set(err, PFC_EINVAL, "%.200s: want a mapping of columns", name);
+        code = pfc_err_set(err, PFC_EINVAL, "%.200s: expected a mapping of columns", name);
     if (!code && pfc_yaml_get(root, "tests")) {
         map->otava = true;
         map->root = otava_test(pfc_yaml_get(root, "tests"));
         if (!map->root)
-            code = pfc_yaml_fault(&map->yaml, root, err, "tests: want one with metrics");
+            code = pfc_yaml_fault(&map->yaml, root, err, "tests: expected one with metrics");
     } else if (!code) {
         map->root = root;
         code = pfc_yaml_known(&map->yaml, root, "mapping", known, err);
@@ -229,7 +229,7 @@ static pfc_code set_better(const planner *p, struct fy_node *node, pfc_plan_metr
 
     if (!code && strcmp(word, "higher") != 0 && strcmp(word, "lower") != 0)
         code = pfc_yaml_fault(&p->map->yaml, node, p->err,
-                              "better: want higher or lower, got \"%.40s\"", word);
+                              "better: expected higher or lower, got \"%.40s\"", word);
     if (!code) {
         m->has_direction = true;
         m->higher_is_better = strcmp(word, "higher") == 0;
@@ -321,7 +321,7 @@ static pfc_code plan_metrics(const planner *p)
     }
     if (!code && p->plan->metrics_len == 0)
         code = pfc_yaml_fault(&p->map->yaml, metrics ? metrics : p->map->root, p->err,
-                              "metrics: want the columns that hold results");
+                              "metrics: expected the columns that hold results");
     return code;
 }
 

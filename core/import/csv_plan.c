@@ -262,7 +262,7 @@ static pfc_code row_point(state *s)
     pfc_buf_append(&s->point, pfc_buf_text(&s->this_point), s->this_point.len);
     if (plan->time != SIZE_MAX && time.len > 0 && !pfc_plan_time(time, &unix_s))
         return pfc_err_set(s->in->err, PFC_EINVAL,
-                           "line %zu: want a date or Unix seconds, got '%.*s'", s->csv->line,
+                           "line %zu: expected a date or Unix seconds, got '%.*s'", s->csv->line,
                            (int)PFC_MIN(time.len, (size_t)40), time.text);
     c = pfc_span_dup(pfc_span_trim(commit));
     b = pfc_span_dup(pfc_span_trim(branch));
@@ -314,7 +314,7 @@ static pfc_code read_metric(state *s, const pfc_plan_metric *metric, pfc_import_
     case PFC_NUMBER_NO_NUMBER:
     default:
         return pfc_err_set(s->in->err, PFC_EINVAL,
-                           "line %zu, column %.80s: want a number, got '%.*s'", s->csv->line,
+                           "line %zu, column %.80s: expected a number, got '%.*s'", s->csv->line,
                            s->csv->names[metric->column].text, (int)PFC_MIN(cell.len, (size_t)40),
                            cell.text);
     }

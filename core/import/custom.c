@@ -61,9 +61,9 @@ static pfc_code read_bench(pfc_import *in, const json_t *b, const char *suite, c
     pfc_code code;
 
     if (!name || !*name)
-        return pfc_json_fault(at, "name", in->err, "want the benchmark's name");
+        return pfc_json_fault(at, "name", in->err, "expected the benchmark's name");
     if (!json_is_number(value) && !json_is_null(value) && !json_is_string(value))
-        return pfc_json_fault(at, "value", in->err, "%.80s: want a number", name);
+        return pfc_json_fault(at, "value", in->err, "%.80s: expected a number", name);
     full = suite ? pfc_format("%s/%s", suite, name) : pfc_strdup(name);
     key.benchmark = full;
     nature = pfc_import_nature(name, key.unit);
@@ -88,7 +88,7 @@ static pfc_code read_entry(pfc_import *in, const json_t *entry, const char *suit
     pfc_code code = pfc_import_point(in, id, NULL, isnan(date_ms) ? 0.0 : date_ms / 1000.0);
 
     if (!json_is_array(benches))
-        return pfc_json_fault(at, "benches", in->err, "want a list");
+        return pfc_json_fault(at, "benches", in->err, "expected a list");
     for (size_t i = 0; i < json_array_size(benches) && !code; i++) {
         const pfc_json_at here = { .up = at, .index = i };
         code = read_bench(in, json_array_get(benches, i), suite, pfc_import_string(entry, "tool"),
@@ -123,7 +123,7 @@ static pfc_code read_action(pfc_import *in, const json_t *doc)
     if (is_page_data(doc))
         return read_page_data(in, doc);
     if (!json_is_array(doc))
-        return pfc_err_set(in->err, PFC_EINVAL, "want a list of results");
+        return pfc_err_set(in->err, PFC_EINVAL, "expected a list of results");
     for (size_t i = 0; i < json_array_size(doc) && !code; i++) {
         const pfc_json_at at = { .up = &root, .index = i };
         code = read_bench(in, json_array_get(doc, i), NULL, NULL, &at);
@@ -182,7 +182,7 @@ static pfc_code read_measure(pfc_import *in, const char *benchmark, const char *
     pfc_code code;
 
     if (!*measure || !json_object_get(m, "value"))
-        return pfc_json_fault(at, measure, in->err, "want an object with 'value'");
+        return pfc_json_fault(at, measure, in->err, "expected an object with 'value'");
     measure_of(measure, &key);
     code = pfc_import_sample(in, &key, pfc_import_number(m, "value"));
     stored = code ? NULL : pfc_import_measurement(in, &key);
@@ -203,7 +203,7 @@ static pfc_code read_bmf(pfc_import *in, const json_t *doc)
         const pfc_json_at at = { .key = benchmark };
 
         if (!*benchmark || !json_is_object(measures))
-            return pfc_json_fault(&at, NULL, in->err, "want an object of measures");
+            return pfc_json_fault(&at, NULL, in->err, "expected an object of measures");
         for (PFC_JSON_EACH(jt, measures)) {
             if (!code)
                 code = read_measure(in, benchmark, json_object_iter_key(jt),

@@ -173,8 +173,9 @@ static pfc_code read_one(pfc_import *in, const char *name, const json_t *b, cons
     if (json_is_true(skipped) || json_is_string(skipped))
         return pfc_import_failed(in, &time, PFC_STATUS_SKIPPED, why_failed(b));
     if (isnan(scale))
-        return pfc_json_fault(at, "time_unit", in->err, "%.80s: want ns, us, ms or s, got '%.20s'",
-                              name, pfc_import_string(b, "time_unit"));
+        return pfc_json_fault(at, "time_unit", in->err,
+                              "%.80s: expected ns, us, ms or s, got '%.20s'", name,
+                              pfc_import_string(b, "time_unit"));
     if (isnan(real))
         code = pfc_import_failed(in, &time, PFC_STATUS_SKIPPED, "it has no real_time");
     else
@@ -226,9 +227,9 @@ pfc_code pfc_import_google_benchmark_doc(pfc_import *in, const json_t *doc)
         char *name = name_of(b);
 
         if (!json_is_object(b))
-            code = pfc_json_fault(&at, NULL, in->err, "benchmarks: want objects");
+            code = pfc_json_fault(&at, NULL, in->err, "benchmarks: expected objects");
         else if (!name)
-            code = pfc_json_fault(&at, "name", in->err, "want the benchmark's name");
+            code = pfc_json_fault(&at, "name", in->err, "expected the benchmark's name");
         else if (is_wanted(b, name, plain, medians))
             code = read_one(in, name, b, &at);
         free(name);

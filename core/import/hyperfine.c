@@ -36,7 +36,7 @@ static pfc_code read_list(pfc_import *in, const pfc_import_key *key, const json_
     for (size_t i = 0; i < json_array_size(list) && !code; i++) {
         const json_t *v = json_array_get(list, i);
         if (!json_is_number(v))
-            return pfc_json_fault(at, "times", in->err, "value %zu: want a number", i);
+            return pfc_json_fault(at, "times", in->err, "value %zu: expected a number", i);
         if (!went_well(codes, i))
             continue;
         code = pfc_import_sample(in, key, scale * json_number_value(v));
@@ -97,7 +97,7 @@ static pfc_code read_one(pfc_import *in, const char *name, const json_t *r, cons
     else if (!isnan(pfc_import_number(r, "mean")))
         code = pfc_import_sample(in, &key, 1e9 * pfc_import_number(r, "mean"));
     else
-        return pfc_json_fault(at, "times", in->err, "want a list of seconds, or 'mean'");
+        return pfc_json_fault(at, "times", in->err, "expected a list of seconds, or 'mean'");
     if (!code && json_array_size(memory) > 0)
         code = read_list(in, &rss, memory, codes, 1.0, at);
     m = code ? NULL : pfc_import_measurement(in, &key);
@@ -123,7 +123,7 @@ static pfc_code read_doc(pfc_import *in, const json_t *doc)
         char *name;
 
         if (!command || !*command)
-            return pfc_json_fault(&at, "command", in->err, "want the command as a string");
+            return pfc_json_fault(&at, "command", in->err, "expected the command as a string");
         name = name_of(list, i);
         code = read_one(in, name, r, &at);
         free(name);

@@ -112,7 +112,7 @@ static void list_formats(pfc_buf *buf)
 static pfc_code unknown_json(pfc_import *in)
 {
     return pfc_err_set(in->err, PFC_EINVAL,
-                       "JSON of no known benchmark format (want a number, {\"value\": x}, "
+                       "JSON of no known benchmark format (expected a number, {\"value\": x}, "
                        "{\"metrics\": {...}}, or the output of one of the tools that "
                        "`perfci import --help` lists)");
 }
@@ -213,7 +213,7 @@ static pfc_code read_more(pfc_import *in, const char *text, size_t len)
         if (code && at[0] == '[')
             code = PFC_OK;
         else if (!code && doc && in->format == &pfc_import_perfci)
-            code = pfc_err_set(in->err, PFC_EINVAL, "want one run document a file, got two");
+            code = pfc_err_set(in->err, PFC_EINVAL, "expected one run document a file, got two");
         else if (!code && doc && in->format->match_json(doc)) {
             in->json = (pfc_span){ at, end };
             code = in->format->read_json(in, doc);
@@ -323,8 +323,8 @@ static pfc_code read_plain(pfc_import *in, const pfc_import_format *wanted, cons
     if (!in->format)
         in->format = &pfc_import_numbers;
     if (!in->format->read_text)
-        return pfc_err_set(in->err, PFC_EINVAL, "format %s: want JSON, line 1 does not start any",
-                           in->format->name);
+        return pfc_err_set(in->err, PFC_EINVAL,
+                           "format %s: expected JSON, line 1 does not start any", in->format->name);
     return in->format->read_text(in, text, len);
 }
 
@@ -365,7 +365,7 @@ static pfc_code read_any(pfc_import *in, const char *text, size_t len)
     while (at < len && strchr(" \t\r\n", text[at]) && text[at])
         at++;
     if (at == len)
-        return pfc_err_set(in->err, PFC_EINVAL, "want benchmark results, got nothing");
+        return pfc_err_set(in->err, PFC_EINVAL, "expected benchmark results, got nothing");
     at += skip_assignment(text + at, len - at);
     if ((text[at] == '{' || text[at] == '[') && (!format || format->read_json)) {
         const char second = at + 1 < len ? text[at + 1] : '\0';
@@ -401,7 +401,7 @@ pfc_code pfc_import_read(const pfc_import_opts *opts, const char *text, size_t l
     text = plain[0] ? plain[0] : text;
     if (!pfc_is_utf8(text, len)) {
         free(plain[0]);
-        return pfc_err_set(err, PFC_EINVAL, "results: want UTF-8 text");
+        return pfc_err_set(err, PFC_EINVAL, "results: expected UTF-8 text");
     }
     if (in.opts.unit)
         in.opts.unit = pfc_import_unit_spelled(in.opts.unit);

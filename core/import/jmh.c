@@ -128,9 +128,9 @@ static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
     pfc_code code;
 
     if (!benchmark || !*benchmark)
-        return pfc_json_fault(at, "benchmark", in->err, "want the benchmark's name");
+        return pfc_json_fault(at, "benchmark", in->err, "expected the benchmark's name");
     if (!json_is_object(primary) && json_object_size(secondary) == 0)
-        return pfc_json_fault(at, "primaryMetric", in->err, "%.80s: want an object", benchmark);
+        return pfc_json_fault(at, "primaryMetric", in->err, "%.80s: expected an object", benchmark);
     name = name_of(b, benchmark);
     code = !primary
                ? PFC_OK

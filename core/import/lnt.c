@@ -92,7 +92,7 @@ static pfc_code read_test(pfc_import *in, const json_t *test, const pfc_json_at 
     pfc_code code = PFC_OK;
 
     if (!name || !*name)
-        return pfc_json_fault(at, "name", in->err, "want the test's name");
+        return pfc_json_fault(at, "name", in->err, "expected the test's name");
     for (PFC_JSON_EACH(it, test)) {
         const char *key = json_object_iter_key(it);
         const json_t *v = json_object_iter_value(it);
@@ -131,7 +131,7 @@ static pfc_code read_old(pfc_import *in, const json_t *test, const char *suite,
     pfc_code code;
 
     if (!name || !*name)
-        return pfc_json_fault(at, "Name", in->err, "want the test's name");
+        return pfc_json_fault(at, "Name", in->err, "expected the test's name");
     if (!json_is_array(data) || ends(name, ".hash") || ends(name, ".profile"))
         return PFC_OK;
     if (prefix > 0 && strncmp(name, suite, prefix) == 0 && name[prefix] == '.' && name[prefix + 1])
@@ -240,7 +240,7 @@ static pfc_code read_text(pfc_import *in, const char *text, size_t len)
         if (pfc_span_trim(line).len == 0)
             continue;
         if (!text_line(line, &test, metric, &value))
-            return pfc_err_set(in->err, PFC_EINVAL, "line %zu: want TEST.METRIC and a number",
+            return pfc_err_set(in->err, PFC_EINVAL, "line %zu: expected TEST.METRIC and a number",
                                lines.number);
         if (pfc_span_number(value, &x) != PFC_NUMBER)
             continue; /* a hash, a profile */

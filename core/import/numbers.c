@@ -102,7 +102,7 @@ static pfc_code read_array(pfc_import *in, const pfc_import_key *key, const json
         const pfc_json_at here = { .up = at, .index = i };
         pfc_code code;
         if (!json_is_number(v) && !json_is_null(v))
-            return pfc_json_fault(&here, NULL, in->err, "%s: sample %zu: want a number",
+            return pfc_json_fault(&here, NULL, in->err, "%s: sample %zu: expected a number",
                                   key->metric, i);
         code = pfc_import_sample(in, key, json_is_number(v) ? json_number_value(v) : (double)NAN);
         if (code)
@@ -127,7 +127,7 @@ static pfc_code read_object(pfc_import *in, pfc_import_key key, const json_t *ob
     }
     if (higher) {
         if (!json_is_boolean(higher))
-            return pfc_json_fault(at, "higher_is_better", in->err, "%s: want true or false",
+            return pfc_json_fault(at, "higher_is_better", in->err, "%s: expected true or false",
                                   key.metric);
         key.has_direction = true;
         key.higher_is_better = json_is_true(higher);
@@ -139,7 +139,7 @@ static pfc_code read_object(pfc_import *in, pfc_import_key key, const json_t *ob
                                  json_is_number(value) ? json_number_value(value) : (double)NAN);
     else
         return pfc_json_fault(at, "value", in->err,
-                              "%s: want a number under 'value', or a list under 'samples'",
+                              "%s: expected a number under 'value', or a list under 'samples'",
                               key.metric);
     if (!code && json_is_true(json_object_get(obj, "exact"))) {
         pfc_measurement *m = pfc_import_measurement(in, &key);
@@ -167,7 +167,7 @@ static pfc_code read_metrics(pfc_import *in, const json_t *metrics)
         pfc_code code;
 
         if (!*name)
-            return pfc_json_fault(&root, NULL, in->err, "want a name for every metric");
+            return pfc_json_fault(&root, NULL, in->err, "expected a name for every metric");
         key.metric = name;
         /* The caller's unit is the unit of the metric that the caller named. */
         if (!in->opts.metric || strcmp(in->opts.metric, name) != 0)
@@ -182,7 +182,7 @@ static pfc_code read_metrics(pfc_import *in, const json_t *metrics)
             code = read_object(in, key, v, &at);
         else
             code = pfc_json_fault(&at, NULL, in->err,
-                                  "%s: want a number, a list of numbers or an object", name);
+                                  "%s: expected a number, a list of numbers or an object", name);
         if (code)
             return code;
     }
@@ -196,7 +196,7 @@ static pfc_code read_record(pfc_import *in, const json_t *record, const pfc_json
     pfc_code code = PFC_OK;
 
     if (!json_is_object(record))
-        return pfc_json_fault(at, NULL, in->err, "want an object as the first one is");
+        return pfc_json_fault(at, NULL, in->err, "expected an object as the first one is");
     if (!name)
         name = pfc_import_string(record, "name");
     if (name && *name)

@@ -224,9 +224,9 @@ pfc_code pfc_import_nvbench_doc(pfc_import *in, const json_t *doc)
         const char *name = pfc_import_string(b, "name");
 
         if (!name || !*name)
-            return pfc_json_fault(&at, "name", in->err, "want the benchmark's name");
+            return pfc_json_fault(&at, "name", in->err, "expected the benchmark's name");
         if (states && !json_is_array(states) && !json_is_null(states))
-            return pfc_json_fault(&at, "states", in->err, "%.80s: want a list", name);
+            return pfc_json_fault(&at, "states", in->err, "%.80s: expected a list", name);
         for (size_t k = 0; k < json_array_size(states); k++) {
             const pfc_code code = read_state(in, doc, name, json_array_get(states, k));
             if (code)

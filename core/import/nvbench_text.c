@@ -204,7 +204,7 @@ static pfc_code read_csv(pfc_import *in, const char *text, size_t len, json_t *d
     const size_t first = PFC_MAX(benchmark, PFC_MAX(device, device_name)) + 1;
 
     if (!code && skipped < first)
-        code = pfc_err_set(in->err, PFC_EINVAL, "want the column Skipped behind Device Name");
+        code = pfc_err_set(in->err, PFC_EINVAL, "expected the column Skipped behind Device Name");
     while (!code && (code = pfc_csv_row(&csv, &more, in->err)) == PFC_OK && more) {
         const size_t n = PFC_MIN(csv.cells_len, csv.names_len);
         double id = -1.0;

@@ -53,9 +53,9 @@ static pfc_code read_one(pfc_import *in, const json_t *b, const pfc_json_at *at)
     pfc_code code = PFC_OK;
 
     if (!name || !*name)
-        return pfc_json_fault(at, "fullname", in->err, "want the test's name");
+        return pfc_json_fault(at, "fullname", in->err, "expected the test's name");
     if (!json_is_object(stats))
-        return pfc_json_fault(at, "stats", in->err, "%.80s: want an object", name);
+        return pfc_json_fault(at, "stats", in->err, "%.80s: expected an object", name);
     for (size_t i = 0; !code && whole && i < json_array_size(data); i++)
         code = pfc_import_sample(in, &key, 1e9 * json_number_value(json_array_get(data, i)));
     if (!code && !whole)

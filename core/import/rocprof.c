@@ -57,7 +57,7 @@ static pfc_code whole(pfc_import *in, const pfc_csv *csv, size_t column, int64_t
         }
     }
     if (pfc_span_number(cell, &value) != PFC_NUMBER || value < 0 || value > 9e18)
-        return pfc_err_set(in->err, PFC_EINVAL, "line %zu: want a time in ns, got '%.*s'",
+        return pfc_err_set(in->err, PFC_EINVAL, "line %zu: expected a time in ns, got '%.*s'",
                            csv->line, (int)PFC_MIN(cell.len, (size_t)40), cell.text);
     *out = (int64_t)value;
     return PFC_OK;
@@ -73,7 +73,7 @@ static pfc_code read_trace(pfc_import *in, pfc_csv *csv, const char *const *ends
     pfc_code code;
 
     if (name == SIZE_MAX)
-        return pfc_err_set(in->err, PFC_EINVAL, "want a column Kernel_Name, Function or Name");
+        return pfc_err_set(in->err, PFC_EINVAL, "expected a column Kernel_Name, Function or Name");
     pfc_buf_init(&buf, PFC_WIRE_MAX_TEXT * 4);
     while ((code = pfc_csv_row(csv, &more, in->err)) == PFC_OK && more) {
         const pfc_span label = pfc_csv_cell(csv, name);
@@ -172,9 +172,10 @@ static pfc_code read_text(pfc_import *in, const char *text, size_t len)
     pfc_code code;
 
     if (!kind)
-        return pfc_err_set(in->err, PFC_EINVAL,
-                           "want a trace with Start_Timestamp and End_Timestamp, statistics with "
-                           "Name, Calls and TotalDurationNs, or counters with Counter_Name");
+        return pfc_err_set(
+            in->err, PFC_EINVAL,
+            "expected a trace with Start_Timestamp and End_Timestamp, statistics with "
+            "Name, Calls and TotalDurationNs, or counters with Counter_Name");
     code = pfc_csv_open(&csv, text, len, kind, in->err);
     if (!code)
         code = kind == stats      ? read_stats(in, &csv)

@@ -50,18 +50,18 @@ pfc_code pfc_objects_commands(const char *text, size_t len, pfc_objects_sink sin
     if (code)
         return pfc_err_wrap(err, "compile_commands.json");
     if (!json_is_array(doc) || json_array_size(doc) > MAX_ENTRIES)
-        code =
-            pfc_err_set(err, PFC_EINVAL,
-                        "compile_commands.json: want an array of at most %d entries", MAX_ENTRIES);
+        code = pfc_err_set(err, PFC_EINVAL,
+                           "compile_commands.json: expected an array of at most %d entries",
+                           MAX_ENTRIES);
     for (size_t i = 0; !code && i < json_array_size(doc); i++) {
         const json_t *entry = json_array_get(doc, i);
         const char *file = json_string_value(json_object_get(entry, "file"));
         const char *dir = json_string_value(json_object_get(entry, "directory"));
 
         if (!file || !dir)
-            code =
-                pfc_err_set(err, PFC_EINVAL,
-                            "compile_commands.json: entry %zu: want \"file\" and \"directory\"", i);
+            code = pfc_err_set(
+                err, PFC_EINVAL,
+                "compile_commands.json: entry %zu: expected \"file\" and \"directory\"", i);
         else if (strlen(file) < PFC_OBJECTS_NAME && strlen(dir) < PFC_OBJECTS_NAME)
             sink(arg, output_of(entry, word, sizeof(word)), file, dir);
     }

@@ -59,7 +59,7 @@ pfc_code pfc_objects_ninja_deps(const char *bytes, size_t len, pfc_objects_sink 
     if (len >= at && memcmp(bytes, SIGNATURE, signature) == 0)
         version = u32(bytes + signature);
     if (version != 3 && version != 4)
-        return pfc_err_set(err, PFC_EINVAL, ".ninja_deps: want ninja's log of version 3 or 4");
+        return pfc_err_set(err, PFC_EINVAL, ".ninja_deps: expected ninja's log of version 3 or 4");
     while (len - at >= 4) {
         const uint32_t head = u32(bytes + at);
         const size_t size = head & ~DEPS_BIT;

@@ -188,12 +188,13 @@ double pfc_signed_rank_cut(size_t n, double tail)
 static pfc_code check_sample(const char *name, const double *x, size_t n, size_t min, pfc_err *err)
 {
     if (n < min || n > PFC_STATS_MAX_SAMPLES)
-        return pfc_err_set_field(err, PFC_EINVAL, name, "sample %s: want %zu..%d values, got %zu",
-                                 name, min, PFC_STATS_MAX_SAMPLES, n);
+        return pfc_err_set_field(err, PFC_EINVAL, name,
+                                 "sample %s: expected %zu..%d values, got %zu", name, min,
+                                 PFC_STATS_MAX_SAMPLES, n);
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(x[i]))
             return pfc_err_set_field(err, PFC_EINVAL, name,
-                                     "sample %s: want finite values, value %zu is %g", name, i,
+                                     "sample %s: expected finite values, value %zu is %g", name, i,
                                      x[i]);
     }
     return PFC_OK;
@@ -263,8 +264,8 @@ pfc_code pfc_stats_shift(const double *a, size_t na, const double *b, size_t nb,
     if (!code)
         code = check_sample("b", b, nb, 1, err);
     if (!code && !(level > 0.0 && level < 1.0))
-        code = pfc_err_set_field(err, PFC_EINVAL, "level", "level: want between 0 and 1, got %g",
-                                 level);
+        code = pfc_err_set_field(err, PFC_EINVAL, "level",
+                                 "level: expected between 0 and 1, got %g", level);
     if (code)
         return code;
     double *sa = pfc_stats_copy(a, na);

@@ -245,13 +245,13 @@ pfc_code pfc_seq_init(pfc_seq *seq, const pfc_seq_opts *opts, pfc_err *err)
 {
     pfc_seq_opts o = opts ? *opts : (pfc_seq_opts){ 0 };
     if (!(o.alpha >= 0.0 && o.alpha < 1.0))
-        return pfc_err_set_field(err, PFC_EINVAL, "alpha", "alpha: want 0..1, got %g", o.alpha);
+        return pfc_err_set_field(err, PFC_EINVAL, "alpha", "alpha: expected 0..1, got %g", o.alpha);
     if (!(o.margin >= 0.0 && isfinite(o.margin)))
-        return pfc_err_set_field(err, PFC_EINVAL, "margin", "margin: want at least 0, got %g",
+        return pfc_err_set_field(err, PFC_EINVAL, "margin", "margin: expected at least 0, got %g",
                                  o.margin);
     if (!(o.floor_rel >= 0.0 && isfinite(o.floor_rel)))
         return pfc_err_set_field(err, PFC_EINVAL, "floor_rel",
-                                 "noise floor: want at least 0, got %g", o.floor_rel);
+                                 "noise floor: expected at least 0, got %g", o.floor_rel);
     o.alpha = o.alpha > 0.0 ? o.alpha : ALPHA_DEFAULT;
     o.margin = o.margin > 0.0 ? o.margin : MARGIN_DEFAULT;
     o.floor_rel = o.floor_rel > 0.0 ? o.floor_rel : FLOOR_DEFAULT;
@@ -278,9 +278,9 @@ static pfc_code check(const pfc_seq *seq, pfc_seq_side side, double v, bool pair
                                  seq->opts.paired ? "pairs" : "values of one side");
     if (!(v > 0.0) || !isfinite(v))
         return pfc_err_set_field(err, PFC_EINVAL, name,
-                                 "side %s: want finite values above 0, got %g", name, v);
+                                 "side %s: expected finite values above 0, got %g", name, v);
     if (n >= PFC_STATS_MAX_SAMPLES)
-        return pfc_err_set_field(err, PFC_EINVAL, name, "side %s: want at most %d values", name,
+        return pfc_err_set_field(err, PFC_EINVAL, name, "side %s: expected at most %d values", name,
                                  PFC_STATS_MAX_SAMPLES);
     return PFC_OK;
 }

@@ -17,13 +17,13 @@
 static pfc_code check_side(const char *name, const double *x, size_t n, pfc_err *err)
 {
     if (n < 1 || n > PFC_STATS_MAX_SAMPLES)
-        return pfc_err_set_field(err, PFC_EINVAL, name, "side %s: want 1..%d values, got %zu", name,
-                                 PFC_STATS_MAX_SAMPLES, n);
+        return pfc_err_set_field(err, PFC_EINVAL, name, "side %s: expected 1..%d values, got %zu",
+                                 name, PFC_STATS_MAX_SAMPLES, n);
     for (size_t i = 0; i < n; i++) {
         if (!(x[i] > 0.0) || !isfinite(x[i]))
             return pfc_err_set_field(err, PFC_EINVAL, name,
-                                     "side %s: want finite values above 0, value %zu is %g", name,
-                                     i, x[i]);
+                                     "side %s: expected finite values above 0, value %zu is %g",
+                                     name, i, x[i]);
     }
     return PFC_OK;
 }
@@ -31,13 +31,15 @@ static pfc_code check_side(const char *name, const double *x, size_t n, pfc_err 
 static pfc_code check_opts(const pfc_compare_opts *opts, size_t na, size_t nb, pfc_err *err)
 {
     if (!(opts->alpha >= 0.0 && opts->alpha < 1.0))
-        return pfc_err_set_field(err, PFC_EINVAL, "alpha", "alpha: want 0..1, got %g", opts->alpha);
+        return pfc_err_set_field(err, PFC_EINVAL, "alpha", "alpha: expected 0..1, got %g",
+                                 opts->alpha);
     if (!(opts->margin >= 0.0 && isfinite(opts->margin)))
-        return pfc_err_set_field(err, PFC_EINVAL, "margin", "margin: want at least 0, got %g",
+        return pfc_err_set_field(err, PFC_EINVAL, "margin", "margin: expected at least 0, got %g",
                                  opts->margin);
     if (opts->paired && na != nb)
         return pfc_err_set_field(err, PFC_EINVAL, "paired",
-                                 "paired sides: want as many values each, got %zu and %zu", na, nb);
+                                 "paired sides: expected as many values each, got %zu and %zu", na,
+                                 nb);
     return PFC_OK;
 }
 

@@ -215,7 +215,7 @@ pfc_code pfc_suspects_rank(const pfc_suspect_case *c, pfc_suspects *out, pfc_err
     pfc_suspect *none;
 
     if (c->len == 0 || c->len > PFC_SUSPECT_MAX_COMMITS)
-        return pfc_err_set(err, PFC_EINVAL, "suspects: want 1..%d commits, got %zu",
+        return pfc_err_set(err, PFC_EINVAL, "suspects: expected 1..%d commits, got %zu",
                            PFC_SUSPECT_MAX_COMMITS, c->len);
     s.len = c->len + c->boundaries_len + 1;
     s.items = pfc_calloc(s.len, sizeof(s.items[0]));

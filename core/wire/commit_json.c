@@ -51,11 +51,11 @@ static pfc_code read_texts(const json_t *obj, const pfc_json_at *at, const char 
 
         if (text == NULL || json_string_length(item) > PFC_WIRE_MAX_TEXT ||
             strlen(text) != json_string_length(item))
-            return pfc_json_fault(&here, NULL, err, "want a text of at most %d bytes",
+            return pfc_json_fault(&here, NULL, err, "expected a text of at most %d bytes",
                                   PFC_WIRE_MAX_TEXT);
         if (ids && !pfc_is_sha(text))
             return pfc_json_fault(&here, NULL, err,
-                                  "want a full commit id of 40 hexadecimal digits");
+                                  "expected a full commit id of 40 hexadecimal digits");
         (*out)[(*out_len)++] = pfc_strdup(text);
     }
     return PFC_OK;
@@ -92,7 +92,7 @@ static pfc_code read_commit(const json_t *obj, const pfc_json_at *at, pfc_commit
     if (code == PFC_OK)
         code = pfc_json_string(obj, at, "id", true, 64, &c->id, err);
     if (code == PFC_OK && !pfc_is_sha(c->id))
-        code = pfc_json_fault(at, "id", err, "want a full commit id of 40 hexadecimal digits");
+        code = pfc_json_fault(at, "id", err, "expected a full commit id of 40 hexadecimal digits");
     if (code == PFC_OK)
         code = read_texts(obj, at, "parents", true, MAX_PARENTS, true, &c->parents, &c->parents_len,
                           err);

@@ -30,7 +30,8 @@ static pfc_code read_glob(const json_t *obj, const pfc_json_at *at, const char *
     for (const char *c = *out; *c; c++)
         stars += *c == '*';
     if (!**out || stars > PFC_DETECTOR_MAX_STARS)
-        return pfc_json_fault(at, name, err, "want a glob of 1 to %d bytes with at most %d stars",
+        return pfc_json_fault(at, name, err,
+                              "expected a glob of 1 to %d bytes with at most %d stars",
                               PFC_DETECTOR_MAX_GLOB, PFC_DETECTOR_MAX_STARS);
     return PFC_OK;
 }
@@ -47,7 +48,7 @@ static pfc_code read_rule(const json_t *obj, const pfc_json_at *at, pfc_detector
 
     *rule = (pfc_detector_rule){ .min_change = (double)NAN, .alpha = (double)NAN, .judged = -1 };
     if (!json_is_object(obj))
-        return pfc_json_fault(at, NULL, err, "want an object with globs and settings");
+        return pfc_json_fault(at, NULL, err, "expected an object with globs and settings");
     code = pfc_json_known(obj, at, known, err);
     rule_globs(rule, globs);
     for (size_t i = 0; i < GLOBS && !code; i++)
@@ -63,7 +64,7 @@ static pfc_code read_rule(const json_t *obj, const pfc_json_at *at, pfc_detector
         rule->judged = judged;
     }
     if (!code && isnan(rule->min_change) && isnan(rule->alpha) && rule->judged < 0)
-        code = pfc_json_fault(at, NULL, err, "want one of min_change, alpha, judged");
+        code = pfc_json_fault(at, NULL, err, "expected one of min_change, alpha, judged");
     return code;
 }
 
@@ -76,7 +77,7 @@ pfc_code pfc_detector_from_json(const json_t *doc, pfc_detector *out, pfc_err *e
     pfc_code code;
 
     if (!json_is_object(doc))
-        return pfc_err_set(err, PFC_EINVAL, "detector: want an object with fdr and rules");
+        return pfc_err_set(err, PFC_EINVAL, "detector: expected an object with fdr and rules");
     code = pfc_json_known(doc, NULL, known, err);
     if (!code)
         code = pfc_json_double(doc, NULL, "fdr", false, PFC_DETECTOR_FDR_LEAST,

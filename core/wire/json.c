@@ -62,12 +62,13 @@ static pfc_code check_extent(const char *text, size_t len, const pfc_json_limits
         return pfc_err_set(err, PFC_EINVAL, "JSON nested deeper than %d levels",
                            PFC_WIRE_MAX_DEPTH);
     if (e.nested > limits->nested)
-        return pfc_err_set(err, PFC_ETOOBIG,
-                           "JSON: want at most %zu arrays and objects, got %zu: send it in parts",
-                           limits->nested, e.nested);
+        return pfc_err_set(
+            err, PFC_ETOOBIG,
+            "JSON: expected at most %zu arrays and objects, got %zu: send it in parts",
+            limits->nested, e.nested);
     if (e.values > limits->values)
         return pfc_err_set(err, PFC_ETOOBIG,
-                           "JSON: want at most %zu values, got %zu: send it in parts",
+                           "JSON: expected at most %zu values, got %zu: send it in parts",
                            limits->values, e.values);
     return PFC_OK;
 }
@@ -85,7 +86,7 @@ pfc_code pfc_json_parse_within(const char *text, size_t len, const pfc_json_limi
     pfc_code code;
 
     if (len == 0)
-        return pfc_err_set(err, PFC_EINVAL, "want a JSON document, got nothing");
+        return pfc_err_set(err, PFC_EINVAL, "expected a JSON document, got nothing");
     *out = pfc_json_quick(text, len, limits);
     if (*out)
         return PFC_OK;
@@ -173,11 +174,11 @@ pfc_code pfc_json_string(const json_t *obj, const pfc_json_at *at, const char *k
     if (code != PFC_OK || value == NULL)
         return code;
     if (!json_is_string(value))
-        return pfc_json_fault(at, key, err, "want a string");
+        return pfc_json_fault(at, key, err, "expected a string");
     text = json_string_value(value);
     len = json_string_length(value);
     if (len > max_len)
-        return pfc_json_fault(at, key, err, "want at most %zu bytes, got %zu", max_len, len);
+        return pfc_json_fault(at, key, err, "expected at most %zu bytes, got %zu", max_len, len);
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text[i];
 
@@ -200,10 +201,10 @@ pfc_code pfc_json_i64(const json_t *obj, const pfc_json_at *at, const char *key,
         return code;
     /* 5.0 is as whole as 5: JSON has numbers of one kind. */
     if (!json_is_number(value) || real != floor(real) || fabs(real) > EXACT_WHOLE)
-        return pfc_json_fault(at, key, err, "want a whole number");
+        return pfc_json_fault(at, key, err, "expected a whole number");
     number = json_is_integer(value) ? json_integer_value(value) : (json_int_t)real;
     if (number < min || number > max)
-        return pfc_json_fault(at, key, err, "want %lld..%lld, got %lld", (long long)min,
+        return pfc_json_fault(at, key, err, "expected %lld..%lld, got %lld", (long long)min,
                               (long long)max, (long long)number);
     *out = number;
     return PFC_OK;
@@ -219,10 +220,10 @@ pfc_code pfc_json_double(const json_t *obj, const pfc_json_at *at, const char *k
     if (code != PFC_OK || value == NULL)
         return code;
     if (!json_is_number(value))
-        return pfc_json_fault(at, key, err, "want a number");
+        return pfc_json_fault(at, key, err, "expected a number");
     number = json_number_value(value);
     if (!isfinite(number) || number < min || number > max)
-        return pfc_json_fault(at, key, err, "want %g..%g, got %g", min, max, number);
+        return pfc_json_fault(at, key, err, "expected %g..%g, got %g", min, max, number);
     *out = number;
     return PFC_OK;
 }
@@ -236,7 +237,7 @@ pfc_code pfc_json_bool(const json_t *obj, const pfc_json_at *at, const char *key
     if (code != PFC_OK || value == NULL)
         return code;
     if (!json_is_boolean(value))
-        return pfc_json_fault(at, key, err, "want true or false");
+        return pfc_json_fault(at, key, err, "expected true or false");
     *out = json_is_true(value);
     return PFC_OK;
 }
@@ -250,9 +251,9 @@ pfc_code pfc_json_array(const json_t *obj, const pfc_json_at *at, const char *ke
     if (code != PFC_OK || value == NULL)
         return code;
     if (!json_is_array(value))
-        return pfc_json_fault(at, key, err, "want an array");
+        return pfc_json_fault(at, key, err, "expected an array");
     if (json_array_size(value) > max_len)
-        return pfc_json_fault(at, key, err, "want at most %zu entries, got %zu", max_len,
+        return pfc_json_fault(at, key, err, "expected at most %zu entries, got %zu", max_len,
                               json_array_size(value));
     *out = value;
     return PFC_OK;
@@ -267,7 +268,7 @@ pfc_code pfc_json_object(const json_t *obj, const pfc_json_at *at, const char *k
     if (code != PFC_OK || value == NULL)
         return code;
     if (!json_is_object(value))
-        return pfc_json_fault(at, key, err, "want an object");
+        return pfc_json_fault(at, key, err, "expected an object");
     *out = value;
     return PFC_OK;
 }
@@ -279,7 +280,7 @@ pfc_code pfc_json_known(const json_t *obj, const pfc_json_at *at, const char *co
     json_t *value;
 
     if (!json_is_object(obj))
-        return pfc_json_fault(at, NULL, err, "want an object");
+        return pfc_json_fault(at, NULL, err, "expected an object");
     /* The iteration does not change the object; jansson's macro just is not const-correct. */
     json_object_foreach((json_t *)(uintptr_t)obj, key, value)
     {

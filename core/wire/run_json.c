@@ -40,7 +40,7 @@ static pfc_code read_pairs(const json_t *obj, const pfc_json_at *at, const char 
     if (code != PFC_OK || pairs == NULL)
         return code;
     if (json_object_size(pairs) > PFC_WIRE_MAX_FINGERPRINT)
-        return pfc_json_fault(at, key, err, "want at most %d members, got %zu",
+        return pfc_json_fault(at, key, err, "expected at most %d members, got %zu",
                               PFC_WIRE_MAX_FINGERPRINT, json_object_size(pairs));
     json_object_foreach(pairs, name, value)
     {
@@ -48,7 +48,7 @@ static pfc_code read_pairs(const json_t *obj, const pfc_json_at *at, const char 
 
         if (!is_pair_name(name))
             return pfc_json_fault(at, key, err,
-                                  "want names of 1 to %d bytes without control characters",
+                                  "expected names of 1 to %d bytes without control characters",
                                   PFC_WIRE_MAX_NAME);
         code = pfc_json_string(pairs, &here, name, true, PFC_WIRE_MAX_TEXT, &text, err);
         if (code != PFC_OK)
@@ -63,9 +63,9 @@ static pfc_code read_block(const json_t *block, const pfc_json_at *at, pfc_measu
                            size_t *cap, pfc_err *err)
 {
     if (!json_is_array(block) || json_array_size(block) == 0)
-        return pfc_json_fault(at, NULL, err, "want an array of numbers that is not empty");
+        return pfc_json_fault(at, NULL, err, "expected an array of numbers that is not empty");
     if (json_array_size(block) > PFC_WIRE_MAX_SAMPLES - m->samples_len)
-        return pfc_json_fault(at, NULL, err, "want at most %d samples in a measurement",
+        return pfc_json_fault(at, NULL, err, "expected at most %d samples in a measurement",
                               PFC_WIRE_MAX_SAMPLES);
     for (size_t i = 0; i < json_array_size(block); i++) {
         const json_t *value = json_array_get(block, i);
@@ -73,7 +73,7 @@ static pfc_code read_block(const json_t *block, const pfc_json_at *at, pfc_measu
         double number = json_number_value(value);
 
         if (!json_is_number(value) || !isfinite(number) || fabs(number) > MAX_SAMPLE)
-            return pfc_json_fault(&here, NULL, err, "want a number from %g to %g", -MAX_SAMPLE,
+            return pfc_json_fault(&here, NULL, err, "expected a number from %g to %g", -MAX_SAMPLE,
                                   MAX_SAMPLE);
         m->samples = pfc_grow(m->samples, m->samples_len, cap, sizeof *m->samples);
         m->samples[m->samples_len++] = number;
@@ -98,7 +98,7 @@ static pfc_code read_samples(const json_t *obj, const pfc_json_at *at, pfc_measu
         return PFC_OK;
     }
     if (json_array_size(blocks) == 0)
-        return pfc_json_fault(at, "samples", err, "want at least one block of samples");
+        return pfc_json_fault(at, "samples", err, "expected at least one block of samples");
     m->blocks = pfc_calloc(json_array_size(blocks), sizeof *m->blocks);
     for (size_t i = 0; i < json_array_size(blocks); i++) {
         pfc_json_at block = { .up = &here, .index = i };
@@ -149,7 +149,8 @@ static pfc_code read_name(const json_t *obj, const pfc_json_at *at, const char *
     if ((required && len == 0) || strpbrk(name, "\n\t") != NULL ||
         (len > 0 && (name[0] == ' ' || name[len - 1] == ' '))) {
         free(name);
-        return pfc_json_fault(at, key, err, "want a name%s", required ? " that is not empty" : "");
+        return pfc_json_fault(at, key, err, "expected a name%s",
+                              required ? " that is not empty" : "");
     }
     *out = name;
     return PFC_OK;
@@ -318,20 +319,22 @@ static pfc_code read_head(const json_t *obj, const pfc_json_at *at, pfc_run *run
     pfc_code code = pfc_json_string(obj, at, "schema", true, 64, &schema, err);
 
     if (code == PFC_OK && !pfc_streq(schema, RUN_SCHEMA))
-        code = pfc_json_fault(at, "schema", err, "want \"%s\", got \"%.60s\"", RUN_SCHEMA, schema);
+        code =
+            pfc_json_fault(at, "schema", err, "expected \"%s\", got \"%.60s\"", RUN_SCHEMA, schema);
     free(schema);
     if (code == PFC_OK)
         code = pfc_json_string(obj, at, "id", true, 32, &run->id, err);
     if (code == PFC_OK && (strlen(run->id) != 32 || !pfc_is_hex_id(run->id)))
-        code = pfc_json_fault(at, "id", err, "want 32 hexadecimal digits in lower case");
+        code = pfc_json_fault(at, "id", err, "expected 32 hexadecimal digits in lower case");
     if (code == PFC_OK)
         code = pfc_json_string(obj, at, "project", false, 63, &run->project, err);
     if (code == PFC_OK && run->project != NULL && !pfc_is_slug(run->project))
-        code = pfc_json_fault(at, "project", err, "want 1 to 63 of a-z, 0-9, '.', '_', '-'");
+        code = pfc_json_fault(at, "project", err, "expected 1 to 63 of a-z, 0-9, '.', '_', '-'");
     if (code == PFC_OK)
         code = pfc_json_string(obj, at, "commit", false, 64, &run->commit, err);
     if (code == PFC_OK && run->commit != NULL && !pfc_is_sha(run->commit))
-        code = pfc_json_fault(at, "commit", err, "want a full commit id of 40 hexadecimal digits");
+        code =
+            pfc_json_fault(at, "commit", err, "expected a full commit id of 40 hexadecimal digits");
     if (code == PFC_OK)
         code = read_name(obj, at, "branch", false, &run->branch, err);
     pfc_wire_drop_empty(&run->branch);
@@ -386,7 +389,7 @@ pfc_code pfc_run_from_json(const char *text, size_t len, pfc_run **out, pfc_err 
     pfc_code code;
 
     if (len > PFC_WIRE_MAX_BODY_BYTES)
-        return pfc_err_set(err, PFC_ETOOBIG, "run document: want at most %u bytes, got %zu",
+        return pfc_err_set(err, PFC_ETOOBIG, "run document: expected at most %u bytes, got %zu",
                            PFC_WIRE_MAX_BODY_BYTES, len);
     pfc_json_arena_begin(); /* all that is kept is copied into the run */
     code = pfc_json_parse_within(text, len, &limits, &doc, err);

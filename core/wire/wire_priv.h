@@ -20,7 +20,7 @@ json_t *pfc_wire_visits_to_json(const pfc_measurement *m); /* m->visits is set *
  *  done then. */
 bool pfc_wire_join_visits(pfc_measurement *m, const pfc_measurement *more);
 
-#define PFC_WIRE_WANT_TIME "want a time of the years 1970 to 9999 such as 2026-11-22T10:00:00Z"
+#define PFC_WIRE_WANT_TIME "expected a time of the years 1970 to 9999 such as 2026-11-22T10:00:00Z"
 
 /** The tree of a text of the plain kind, equal to what jansson makes of it; NULL: not of that kind, over
  *  the limits, or not valid: ask jansson. The caller's to decref. */

@@ -57,7 +57,7 @@ static pfc_code take_args(pfc_kernel_case *problem, const pfc_kernel_arg *args, 
                                      op->dtype, param->name);
         if (args[i].value < param->min || args[i].value > param->max)
             return pfc_err_set_field(err, PFC_EINVAL, param->name,
-                                     "kernel %s/%s: %s wants %lld..%lld, got %lld", op->name,
+                                     "kernel %s/%s: %s: expected %lld..%lld, got %lld", op->name,
                                      op->dtype, param->name, (long long)param->min,
                                      (long long)param->max, (long long)args[i].value);
         given[p] = true;
@@ -286,7 +286,7 @@ pfc_code pfc_kernel_verify(pfc_kernel_case *problem, size_t variant, pfc_kernel_
         *check = seen;
     if (seen.worst_ratio > 1.0)
         return pfc_err_set(err, PFC_EBROKEN,
-                           "kernel %s: %s is wrong at row %zu, column %zu: got %.9g, want %.9g "
+                           "kernel %s: %s is wrong at row %zu, column %zu: got %.9g, expected %.9g "
                            "within %.2g",
                            problem->label, impl->backend, seen.row, seen.col, seen.got, seen.want,
                            seen.tolerance);

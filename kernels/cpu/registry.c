@@ -114,7 +114,7 @@ void pfc_kernel_plan_add(pfc_kernel_plan *plan, pfc_kernel_role role, size_t row
     pfc_kernel_buffer *buffer = NULL;
 
     if (plan->buffers_len == PFC_KERNEL_MAX_BUFFERS)
-        pfc_die("kernel: an operation wants more than %d buffers", PFC_KERNEL_MAX_BUFFERS);
+        pfc_die("kernel: an operation requires more than %d buffers", PFC_KERNEL_MAX_BUFFERS);
     buffer = &plan->buffers[plan->buffers_len++];
     *buffer = (pfc_kernel_buffer){ .role = role, .low = low, .high = high };
     if (__builtin_mul_overflow(rows, cols, &buffer->len))

@@ -373,7 +373,8 @@ PFC_HANDLER(alerts_patch)
         goto done;
     }
     if (culprit && *culprit && !pfc_is_commit_id(culprit)) {
-        code = pfc_json_fault(NULL, "culprit", err, "want a commit id of 40 hexadecimal digits");
+        code =
+            pfc_json_fault(NULL, "culprit", err, "expected a commit id of 40 hexadecimal digits");
         goto done;
     }
     change = (pfc_alert_change){

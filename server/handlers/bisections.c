@@ -101,13 +101,13 @@ static pfc_code check_commits(const json_t *entry, const pfc_json_at *at, pfc_er
     pfc_code code = pfc_json_array(entry, at, "commits", true, MAX_RANGE, &commits, err);
 
     if (!code && json_array_size(commits) == 0)
-        code = pfc_json_fault(&commits_at, NULL, err, "want at least one commit");
+        code = pfc_json_fault(&commits_at, NULL, err, "expected at least one commit");
     for (size_t i = 0; !code && i < json_array_size(commits); i++) {
         const pfc_json_at item = { .up = &commits_at, .index = i };
         size_t len = json_string_length(json_array_get(commits, i));
 
         if (len == 0 || len > PFC_WIRE_MAX_NAME)
-            code = pfc_json_fault(&item, NULL, err, "want a commit id");
+            code = pfc_json_fault(&item, NULL, err, "expected a commit id");
     }
     return code;
 }
@@ -127,7 +127,7 @@ static pfc_code decode_culprits(const json_t *body, report_body *r, pfc_err *err
         double x = 0;
 
         if (!json_is_object(entry))
-            return pfc_json_fault(&at, NULL, err, "want an object");
+            return pfc_json_fault(&at, NULL, err, "expected an object");
         code = pfc_json_known(entry, &at, known, err);
         if (!code)
             code = check_commits(entry, &at, err);
@@ -167,7 +167,7 @@ static pfc_code decode_confirmation(const json_t *body, report_body *r, pfc_err 
     if (!code)
         code = pfc_json_string(doc, &here, "before", true, 64, &r->before, err);
     if (!code && !pfc_is_commit_id(r->before))
-        code = pfc_json_fault(&here, "before", err, "want a full id of 40 hexadecimal digits");
+        code = pfc_json_fault(&here, "before", err, "expected a full id of 40 hexadecimal digits");
     if (!code)
         code = pfc_json_array(doc, &here, "pairs", true, PFC_CONFIRM_MAX_PAIRS, &list, err);
     if (code)
@@ -182,7 +182,7 @@ static pfc_code decode_confirmation(const json_t *body, report_body *r, pfc_err 
             const double x = json_number_value(json_array_get(pair, k));
 
             if (json_array_size(pair) != 2 || !isfinite(x) || x <= 0)
-                return pfc_json_fault(&at, NULL, err, "want two numbers above 0");
+                return pfc_json_fault(&at, NULL, err, "expected two numbers above 0");
             r->pairs[2 * i + k] = x;
         }
     }
@@ -206,7 +206,7 @@ static pfc_code decode_steps(const json_t *body, report_body *r, pfc_err *err)
         bool confirm = false;
 
         if (!json_is_object(entry))
-            return pfc_json_fault(&at, NULL, err, "want an object");
+            return pfc_json_fault(&at, NULL, err, "expected an object");
         code = pfc_json_known(entry, &at, known, err);
         if (!code)
             code = pfc_json_bool(entry, &at, "confirm", false, &confirm, err);
@@ -337,7 +337,7 @@ static pfc_code decode_texts(const json_t *body, report_body *r, pfc_err *err)
             return PFC_OK;
     }
     return pfc_json_fault(NULL, "verdict", err,
-                          "want found, range, no-regression or inconclusive, got \"%.32s\"",
+                          "expected found, range, no-regression or inconclusive, got \"%.32s\"",
                           r->verdict);
 }
 

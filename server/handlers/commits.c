@@ -157,7 +157,7 @@ PFC_HANDLER(commits_get)
         goto done;
     if (!pfc_is_hex_id(id)) {
         code = pfc_err_set(err, PFC_ENOTFOUND,
-                           "want a commit id of 7 to 40 hexadecimal digits, got \"%.64s\"", id);
+                           "expected a commit id of 7 to 40 hexadecimal digits, got \"%.64s\"", id);
         goto done;
     }
     code = pfc_commits_get(app->db, project, id, &row, err);

@@ -43,7 +43,7 @@ pfc_code pfc_decode_object(const pfc_req *req, const char *const *known, json_t 
     if (code)
         return code;
     if (!json_is_object(json))
-        code = pfc_err_set(err, PFC_EINVAL, "body: want a JSON object");
+        code = pfc_err_set(err, PFC_EINVAL, "body: expected a JSON object");
     else
         code = pfc_json_known(json, NULL, known, err);
     if (code) {
@@ -61,7 +61,7 @@ pfc_code pfc_decode_project(pfc_app *app, const pfc_req *req, const char *name, 
 
     if (!pfc_is_slug(name))
         return field ? pfc_err_set_field(err, PFC_EINVAL, field,
-                                         "want a project's name of lower-case letters, digits, "
+                                         "expected a project's name of lower-case letters, digits, "
                                          "dots, dashes and underscores, got \"%.64s\"",
                                          name)
                      : pfc_err_set(err, PFC_ENOTFOUND, "there is no project \"%.64s\"", name);
@@ -110,14 +110,14 @@ pfc_code pfc_decode_labels(const json_t *obj, const char *key, char **out, pfc_e
     if (code || !labels)
         return code;
     if (json_object_size(labels) > MAX_LABELS)
-        return pfc_json_fault(NULL, key, err, "want at most %d labels", MAX_LABELS);
+        return pfc_json_fault(NULL, key, err, "expected at most %d labels", MAX_LABELS);
     json_object_foreach(labels, name, value)
     {
         char *copy = NULL;
 
         (void)value;
         if (!*name || strlen(name) > PFC_WIRE_MAX_NAME)
-            return pfc_json_fault(NULL, key, err, "want labels' names of 1 to %d bytes",
+            return pfc_json_fault(NULL, key, err, "expected labels' names of 1 to %d bytes",
                                   PFC_WIRE_MAX_NAME);
         code = pfc_json_string(labels, &here, name, true, PFC_WIRE_MAX_NAME, &copy, err);
         free(copy);
@@ -160,7 +160,7 @@ pfc_code pfc_decode_texts(const json_t *obj, const char *key, bool required, siz
         if (!json_is_string(item) || bytes == 0 || bytes > max_bytes ||
             strlen(json_string_value(item)) != bytes) {
             pfc_decode_texts_free(texts, i);
-            return pfc_json_fault(&at, NULL, err, "want a text of 1 to %zu bytes", max_bytes);
+            return pfc_json_fault(&at, NULL, err, "expected a text of 1 to %zu bytes", max_bytes);
         }
         texts[i] = pfc_strdup(json_string_value(item));
     }

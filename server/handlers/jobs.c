@@ -183,13 +183,14 @@ static pfc_code decode_parents(const json_t *json, job_body *b, pfc_err *err)
     if (!list || json_is_null(list))
         return PFC_OK;
     if (!json_is_array(list) || json_array_size(list) > PFC_JOB_MAX_PARENTS)
-        return pfc_json_fault(NULL, "parents", err, "want an array of at most %d ids of jobs",
+        return pfc_json_fault(NULL, "parents", err, "expected an array of at most %d ids of jobs",
                               PFC_JOB_MAX_PARENTS);
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *id = json_array_get(list, i);
 
         if (!json_is_integer(id) || json_integer_value(id) <= 0)
-            return pfc_json_fault(NULL, "parents", err, "want ids of jobs, whole numbers above 0");
+            return pfc_json_fault(NULL, "parents", err,
+                                  "expected ids of jobs, whole numbers above 0");
         b->parents[b->parents_len++] = json_integer_value(id);
     }
     return PFC_OK;
@@ -232,7 +233,7 @@ static pfc_code decode_job(const pfc_req *req, const json_t *json, job_body *b, 
     if (!is_one_of(b->kind, kinds, PFC_ARRAY_LEN(kinds)))
         return pfc_json_fault(NULL, "kind", err, "unknown kind \"%.32s\"", b->kind);
     if (!pfc_is_commit_id(b->commit))
-        return pfc_json_fault(NULL, "commit", err, "want a commit id of 40 hexadecimal digits");
+        return pfc_json_fault(NULL, "commit", err, "expected a commit id of 40 hexadecimal digits");
     return PFC_OK;
 }
 

@@ -92,13 +92,14 @@ PFC_HANDLER(projects_post)
     if (code)
         goto done;
     if (url && holds_secret(url)) {
-        code = pfc_json_fault(NULL, "repo_url", err,
-                              "everybody who reads here sees it: want no password or token in it");
+        code =
+            pfc_json_fault(NULL, "repo_url", err,
+                           "everybody who reads here sees it: expected no password or token in it");
         goto done;
     }
     if (!pfc_is_slug(name)) {
         code = pfc_json_fault(NULL, "name", err,
-                              "want lower-case letters, digits, dots, dashes and underscores");
+                              "expected lower-case letters, digits, dots, dashes and underscores");
         goto done;
     }
     code = pfc_project_create(app->db, req->auth.actor, name, branch, url, &created, &row, err);

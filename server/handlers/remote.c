@@ -274,7 +274,7 @@ pfc_code pfc_bisection_order_post(pfc_app *app, const pfc_req *req, pfc_reply *r
         code = decode_texts(body, &o, err);
     if (!code && strcmp(o.mode, "remote") != 0)
         code = pfc_json_fault(NULL, "mode", err,
-                              "want remote, or a report without it, got \"%.32s\"", o.mode);
+                              "expected remote, or a report without it, got \"%.32s\"", o.mode);
     if (!code)
         code = decode_numbers(body, &o, err);
     if (!code)

@@ -11,7 +11,7 @@ static pfc_code query_double(const pfc_req *req, const char *name, double min, d
     if (!code && text) {
         code = pfc_parse_double(text, min, max, name, out, err);
         if (code)
-            code = pfc_err_set_field(err, code, name, "query: %s: want a number from %g to %g",
+            code = pfc_err_set_field(err, code, name, "query: %s: expected a number from %g to %g",
                                      name, min, max);
     }
     return code;
@@ -172,8 +172,8 @@ PFC_HANDLER(detector_post)
     pfc_code code = pfc_path_project(app, req, &project, err);
 
     if (!code && req->body_len > PFC_DETECTOR_MAX_BYTES)
-        code =
-            pfc_err_set(err, PFC_EINVAL, "detector: want at most %d bytes", PFC_DETECTOR_MAX_BYTES);
+        code = pfc_err_set(err, PFC_EINVAL, "detector: expected at most %d bytes",
+                           PFC_DETECTOR_MAX_BYTES);
     if (!code)
         code = pfc_decode_body(req, &doc, err);
     if (!code)

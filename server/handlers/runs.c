@@ -111,7 +111,7 @@ PFC_HANDLER(runs_list)
         code = pfc_req_query(req, "commit", 40, &commit, err);
     if (!code && commit && !pfc_is_hex_id(commit))
         code = pfc_err_set_field(err, PFC_EINVAL, "commit",
-                                 "query: want a commit id of 7 to 40 hexadecimal digits");
+                                 "query: expected a commit id of 7 to 40 hexadecimal digits");
     if (!code)
         code = pfc_path_project(app, req, &project, err);
     if (!code)

@@ -55,13 +55,13 @@ static pfc_code decode_scopes(const json_t *body, int64_t *scopes, pfc_err *err)
     pfc_code code = pfc_decode_texts(body, "scopes", true, 16, 16, &words, &len, err);
 
     if (!code && len == 0)
-        code = pfc_json_fault(NULL, "scopes", err, "want at least one scope");
+        code = pfc_json_fault(NULL, "scopes", err, "expected at least one scope");
     for (size_t i = 0; i < len && !code; i++) {
         int bit = pfc_scope_parse(words[i]);
 
         if (bit == 0)
             code = pfc_json_fault(NULL, "scopes", err,
-                                  "want read, ingest, runner, triage or admin, got \"%.16s\"",
+                                  "expected read, ingest, runner, triage or admin, got \"%.16s\"",
                                   words[i]);
         *scopes |= bit;
     }
@@ -91,7 +91,7 @@ PFC_HANDLER(tokens_post)
     if (!code)
         code = pfc_json_string(body, NULL, "expires_at", false, 40, &expires, err);
     if (!code && expires && pfc_parse_rfc3339(expires, "expires_at", &expires_at, err))
-        code = pfc_json_fault(NULL, "expires_at", err, "want an RFC 3339 time, got \"%.40s\"",
+        code = pfc_json_fault(NULL, "expires_at", err, "expected an RFC 3339 time, got \"%.40s\"",
                               expires);
     if (code)
         goto done;

@@ -79,7 +79,7 @@ pfc_code httpd_authorise(pfc_httpd *http, httpd_exchange *x, pfc_req *req, int *
         token = httpd_bearer(x->auth_text);
     if (!token) {
         *status = 401;
-        return pfc_err_set(err, PFC_EDENIED, "Authorization: want \"Bearer pfc_...\"");
+        return pfc_err_set(err, PFC_EDENIED, "Authorization: expected \"Bearer pfc_...\"");
     }
     /* Open routes answer whatever was sent, so that probes never depend on the database. */
     if (route->scopes == PFC_HTTPD_OPEN)

@@ -23,7 +23,8 @@ static pfc_code split(const char *flag, const char *address, char *host, size_t 
     pfc_code code;
 
     if (!colon)
-        return pfc_err_set(err, PFC_EINVAL, "%s: want ADDRESS:PORT, got \"%.200s\"", flag, address);
+        return pfc_err_set(err, PFC_EINVAL, "%s: expected ADDRESS:PORT, got \"%.200s\"", flag,
+                           address);
     code = pfc_parse_i64(colon + 1, 0, 65535, "port", &number, err);
     if (code)
         return pfc_err_wrap(err, "%s", flag);
@@ -134,13 +135,13 @@ pfc_code httpd_adopt(int fd, char *url, size_t url_cap, pfc_err *err)
         return pfc_err_set(
             err, PFC_EINVAL,
             "the socket that was passed (descriptor %d) does not listen for streams; "
-            "want ListenStream= in the socket unit",
+            "expected ListenStream= in the socket unit",
             fd);
     if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len) != 0 ||
         (family != AF_INET && family != AF_INET6))
         return pfc_err_set(err, PFC_EINVAL,
                            "the socket that was passed (descriptor %d) has no Internet address, by "
-                           "which limits go; want ListenStream=ADDRESS:PORT in the socket unit",
+                           "which limits go; expected ListenStream=ADDRESS:PORT in the socket unit",
                            fd);
     /* libmicrohttpd asks its sockets without waiting. */
     (void)fcntl(fd, F_SETFL, flags | O_NONBLOCK);

@@ -93,7 +93,7 @@ static pfc_code check_word(const char *allowed, const char *name, const char *va
         }
     }
     return pfc_err_set_field(err, PFC_EINVAL, name,
-                             "query: want \"%.40s\" as one of %s, got \"%.40s\"", name, words,
+                             "query: expected \"%.40s\" as one of %s, got \"%.40s\"", name, words,
                              value);
 }
 
@@ -107,7 +107,7 @@ static pfc_code add(const char *allowed, char *name, char *value, pfc_req *req, 
                                      name);
     }
     if (req->query_len == PFC_HTTPD_MAX_QUERY)
-        return pfc_err_set(err, PFC_EINVAL, "query: want at most %d parameters",
+        return pfc_err_set(err, PFC_EINVAL, "query: expected at most %d parameters",
                            PFC_HTTPD_MAX_QUERY);
     req->query[req->query_len++] = (pfc_httpd_pair){ .name = name, .value = value };
     return check_word(allowed, name, value, err);
@@ -194,7 +194,7 @@ pfc_code pfc_req_query_i64(const pfc_req *req, const char *name, int64_t min, in
         return PFC_OK;
     if (pfc_parse_i64(value, min, max, name, out, err))
         return pfc_err_set_field(err, PFC_EINVAL, name,
-                                 "query: want \"%s\" as a whole number from %lld to %lld, got "
+                                 "query: expected \"%s\" as a whole number from %lld to %lld, got "
                                  "\"%.40s\"",
                                  name, (long long)min, (long long)max, value);
     return PFC_OK;
@@ -212,7 +212,7 @@ pfc_code pfc_req_query_bool(const pfc_req *req, const char *name, bool *out, pfc
         *out = false;
     else
         return pfc_err_set_field(err, PFC_EINVAL, name,
-                                 "query: want \"%s\" as 0 or 1, got \"%.40s\"", name, value);
+                                 "query: expected \"%s\" as 0 or 1, got \"%.40s\"", name, value);
     return PFC_OK;
 }
 

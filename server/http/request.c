@@ -211,7 +211,7 @@ int httpd_request_headers(httpd_exchange *x)
     codings = httpd_codings_of(x->accept_text);
     if (h.bad_name) {
         fault(x, 400,
-              "a header's name is none; want NAME: VALUE, without a blank before the colon");
+              "a header's name is none; expected NAME: VALUE, without a blank before the colon");
         return 400;
     }
     /* Before 1.1 there were no chunks, and a hop of that age sees none (RFC 9112, 6.1). */
@@ -225,28 +225,28 @@ int httpd_request_headers(httpd_exchange *x)
         return 400;
     }
     if ((h.encodings && h.lengths) || h.encodings > 1 || h.lengths > 1 || h.bad_length) {
-        fault(x, 400, "want one Content-Length or one Transfer-Encoding, not both");
+        fault(x, 400, "expected one Content-Length or one Transfer-Encoding, not both");
         return 400;
     }
     if (h.control_bytes)
         fault(x, 400, "a header holds control bytes or is over its limit");
     if (h.hosts > 1)
-        fault(x, 400, "want one Host header");
+        fault(x, 400, "expected one Host header");
     if (h.tokens > 1)
-        fault(x, 400, "want one Authorization header");
+        fault(x, 400, "expected one Authorization header");
     if (h.keys > 1)
-        fault(x, 400, "want one Idempotency-Key header");
+        fault(x, 400, "expected one Idempotency-Key header");
     if (x->key_text && !is_key(x->key_text))
-        fault(x, 400, "Idempotency-Key: want 1 to 200 printable ASCII characters");
+        fault(x, 400, "Idempotency-Key: expected 1 to 200 printable ASCII characters");
     if (h.content_encodings > 1)
-        fault(x, 415, "Content-Encoding: want gzip, once, or none");
+        fault(x, 415, "Content-Encoding: expected gzip, once, or none");
     if (h.content_encoding && strcasecmp(h.content_encoding, "gzip") == 0)
         x->body_gzip = true;
     else if (h.content_encoding && strcasecmp(h.content_encoding, "identity") != 0)
-        fault(x, 415, "Content-Encoding: want gzip or none");
+        fault(x, 415, "Content-Encoding: expected gzip or none");
     /* Before anything is done: a change whose answer cannot be sent would have been made all the same. */
     if (!codings.gzip && !codings.identity)
-        fault(x, 406, "Accept-Encoding: want gzip or identity to be acceptable");
+        fault(x, 406, "Accept-Encoding: expected gzip or identity to be acceptable");
     if (h.length > PFC_HTTPD_DRAIN_BYTES) {
         fault(x, 413, "the body is over 16 MiB");
         return 413;

@@ -170,7 +170,7 @@ static pfc_code take_sockets(pfc_httpd *http, bool with_ops, int *fd, int *ops_f
 
     if (!code && !http->tls && !opts->plain_far && !httpd_is_near(*fd))
         code = pfc_err_set(err, PFC_EINVAL,
-                           "%s: plain HTTP shows tokens to the network; want --tls-cert and "
+                           "%s: plain HTTP shows tokens to the network; expected --tls-cert and "
                            "--tls-key, or --plain-http when a proxy or a tunnel in front of it "
                            "encrypts (a loopback address needs neither)",
                            http->url);

@@ -47,7 +47,7 @@ static pfc_code read_chain(pair *p, const char *pem, pfc_err *err)
 
     if (failed < 0)
         return pfc_err_set(err, PFC_EINVAL,
-                           "--tls-cert: want PEM certificates, the server's own first and each "
+                           "--tls-cert: expected PEM certificates, the server's own first and each "
                            "signed by the next, at most %d: %s",
                            MAX_CHAIN, gnutls_strerror(failed));
     p->len = len;
@@ -71,7 +71,8 @@ static pfc_code read_key(pair *p, const char *pem, pfc_err *err)
         gnutls_privkey_import_x509_raw(p->key, &text, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN);
 
     if (failed < 0)
-        return pfc_err_set(err, PFC_EINVAL, "--tls-key: want a PEM key without a passphrase: %s",
+        return pfc_err_set(err, PFC_EINVAL,
+                           "--tls-key: expected a PEM key without a passphrase: %s",
                            gnutls_strerror(failed));
     if (gnutls_pubkey_init(&public_key) < 0)
         return pfc_err_set(err, PFC_EBUG, "--tls-key: GnuTLS makes no key");

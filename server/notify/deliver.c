@@ -43,7 +43,7 @@ static pfc_code take_link(pfc_notifier *n, pfc_err *err)
     if ((strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) || len > 1024 ||
         url[strspn(url, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/[]%")])
         return pfc_err_set(err, PFC_EINVAL,
-                           "--public-url: want https://HOST[/PATH], got \"%.200s\"", url);
+                           "--public-url: expected https://HOST[/PATH], got \"%.200s\"", url);
     n->link = pfc_strndup(url, len - (url[len - 1] == '/'));
     return PFC_OK;
 }
@@ -67,7 +67,7 @@ pfc_code pfc_notifier_open(pfc_notifier **out, const pfc_notifier_opts *opts, pf
     if (!code && pfc_fs_read(opts->file, FILE_MAX_, &text, &len, &why))
         code = pfc_err_set(err, PFC_EINVAL, "--notify: %s", why.msg);
     if (!code && (strlen(text) != len || !pfc_is_utf8(text, len)))
-        code = pfc_err_set(err, PFC_EINVAL, "%s: want text", opts->file);
+        code = pfc_err_set(err, PFC_EINVAL, "%s: expected text", opts->file);
     if (!code)
         code = pfc_receivers_parse(text, opts->file, opts->networks, &n->receivers, err);
     for (size_t i = 0; i < n->receivers.len; i++) {

@@ -98,10 +98,10 @@ static pfc_code take_url(const line *l, const char *text, pfc_receiver *r, pfc_e
     size_t len, base;
 
     if (!plain && strncmp(text, "https://", 8) != 0)
-        return bad(l, err, "url: want https://HOST..., or the path of a file that holds it");
+        return bad(l, err, "url: expected https://HOST..., or the path of a file that holds it");
     for (const char *at = text; *at; at++) {
         if (!isgraph((unsigned char)*at) || *at == '#')
-            return bad(l, err, "url: want printable characters without spaces and #");
+            return bad(l, err, "url: expected printable characters without spaces and #");
     }
     if (strlen(text) > PFC_HTTP_MAX_URL)
         return bad(l, err, "url: it is over 4096 bytes");
@@ -111,13 +111,13 @@ static pfc_code take_url(const line *l, const char *text, pfc_receiver *r, pfc_e
     r->local = is_local(host, len);
     if (plain && !r->local && !is_listed(host, len, l->networks))
         return bad(l, err,
-                   "url: want https; http only to this machine, or to an address in "
+                   "url: expected https; http only to this machine, or to an address in "
                    "--notify-networks");
     base = (size_t)(strstr(text, "://") - text) + 3;
     base += strcspn(text + base, "/?");
     r->url = pfc_strndup(text, base);
     if (strchr(r->url, '@'))
-        return bad(l, err, "url: want no user or password in it");
+        return bad(l, err, "url: expected no user or password in it");
     r->path = pfc_format("%s%s", text[base] == '/' ? "" : "/", text + base);
     return PFC_OK;
 }
@@ -146,7 +146,7 @@ static pfc_code take_word(line *l, pfc_receiver *r, char *word, pfc_err *err)
                   { "repo", &r->repo } };
 
     if (!value || !value[1])
-        return pfc_err_set(err, PFC_EINVAL, "%s:%zu: want NAME WORD=VALUE..., got \"%.60s\"",
+        return pfc_err_set(err, PFC_EINVAL, "%s:%zu: expected NAME WORD=VALUE..., got \"%.60s\"",
                            l->where, l->number, word);
     *value++ = '\0';
     for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++) {
@@ -171,23 +171,23 @@ static pfc_code check_receiver(line *l, pfc_receiver *r, pfc_err *err)
     while (kind < PFC_ARRAY_LEN(kinds) && !(l->kind && strcmp(l->kind, kinds[kind]) == 0))
         kind++;
     if (kind == PFC_ARRAY_LEN(kinds))
-        return bad(l, err, "want kind=webhook, kind=slack or kind=github");
+        return bad(l, err, "expected kind=webhook, kind=slack or kind=github");
     r->kind = (pfc_receiver_kind)kind;
     if (r->project && !pfc_is_slug(r->project))
-        return bad(l, err, "project: want a project's name");
+        return bad(l, err, "project: expected a project's name");
     if (!r->project)
         r->project = pfc_strdup("");
     if (r->kind == PFC_RECEIVER_GITHUB && (!r->repo || !is_repo(r->repo)))
-        return bad(l, err, "repo: want OWNER/NAME");
+        return bad(l, err, "repo: expected OWNER/NAME");
     if (r->kind != PFC_RECEIVER_GITHUB && r->repo)
         return bad(l, err, "repo is for kind=github");
     if (r->kind == PFC_RECEIVER_SLACK ? l->secret != NULL : l->secret == NULL)
         return bad(l, err,
                    l->secret
                        ? "kind=slack signs nothing: its secret is the URL, which may be a file"
-                       : "want secret=FILE: what signs (webhook), or the token (github)");
+                       : "expected secret=FILE: what signs (webhook), or the token (github)");
     if (!l->url && r->kind != PFC_RECEIVER_GITHUB)
-        return bad(l, err, "want url=");
+        return bad(l, err, "expected url=");
     if (l->secret)
         code = read_line(l, l->secret, &r->secret, err);
     if (!code && r->secret && strlen(r->secret) < SECRET_MIN)
@@ -210,7 +210,7 @@ static pfc_code parse_line(line *l, char *text, pfc_receivers *out, pfc_err *err
     if (!word || word[0] == '#')
         return PFC_OK;
     if (out->len == PFC_NOTIFY_MAX_RECEIVERS)
-        return bad(l, err, "want at most 64 receivers");
+        return bad(l, err, "expected at most 64 receivers");
     out->len++;
     if (!pfc_is_slug(word))
         return bad(l, err, "a line begins with the receiver's name: [a-z0-9][a-z0-9._-]*");

@@ -48,7 +48,7 @@ pfc_code pfc_commits_get(pfc_db *db, int64_t project_id, const char *sha, pfc_co
     /* Only digits reach the pattern of the query. */
     if (!pfc_is_hex_id(sha))
         return pfc_err_set(err, PFC_EINVAL,
-                           "commit id: want 7 to 40 lower-case hexadecimal digits");
+                           "commit id: expected 7 to 40 lower-case hexadecimal digits");
     pfc_args_i64(&args, project_id);
     pfc_args_text(&args, sha);
     code = pfc_rows_one(db, "commits_get", &args, &commit_shape, &rows, "such commit", err);

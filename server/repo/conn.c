@@ -139,9 +139,10 @@ pfc_code pfc_conn_check(const char *url, pfc_err *err)
     /* libpq's own reason may quote the URL, and with it a password. */
     PQfreemem(why);
     if (astray)
-        return pfc_err_set(err, PFC_EINVAL,
-                           "database URL: want a libpq URI, in which user and password have their "
-                           "special characters as %%XX, or key=value pairs");
+        return pfc_err_set(
+            err, PFC_EINVAL,
+            "database URL: expected a libpq URI, in which user and password have their "
+            "special characters as %%XX, or key=value pairs");
     return PFC_OK;
 }
 

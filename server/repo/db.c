@@ -45,7 +45,7 @@ pfc_code pfc_db_open(pfc_db **out, const pfc_db_opts *opts, pfc_err *err)
     if (code)
         return code;
     if (opts->connections > PFC_DB_MAX_CONNECTIONS)
-        return pfc_err_set(err, PFC_EINVAL, "database: want at most %d connections, got %u",
+        return pfc_err_set(err, PFC_EINVAL, "database: expected at most %d connections, got %u",
                            PFC_DB_MAX_CONNECTIONS, opts->connections);
     db = pfc_alloc(sizeof(*db));
     db->url = pfc_strdup(opts->url);

@@ -235,11 +235,11 @@ pfc_code pfc_db_grant(pfc_db *db, const char *role, pfc_err *err)
     if (!code)
         code = look_at_standing(tx, &who, err);
     if (!code && !who.mine)
-        code =
-            pfc_err_set(err, PFC_ECONFLICT,
-                        "database: role \"%s\" may not grant rights in it: want role \"%s\" or a "
-                        "superuser",
-                        who.me, who.owner);
+        code = pfc_err_set(
+            err, PFC_ECONFLICT,
+            "database: role \"%s\" may not grant rights in it: expected role \"%s\" or a "
+            "superuser",
+            who.me, who.owner);
     if (!code && who.acts) {
         pfc_args_text(&args, who.owner);
         code = pfc_tx_query(tx, "migration_as", &args, NULL, err);

@@ -30,7 +30,7 @@ pfc_code pfc_runs_list(pfc_db *db, int64_t project_id, const char *commit, pfc_p
 
     if (commit && !pfc_is_hex_id(commit))
         return pfc_err_set_field(err, PFC_EINVAL, "commit",
-                                 "commit: want 7 to 40 lower-case hexadecimal digits");
+                                 "commit: expected 7 to 40 lower-case hexadecimal digits");
     pfc_args_i64(&args, project_id);
     pfc_args_text(&args, commit);
     pfc_args_cursor(&args, page);

@@ -379,7 +379,7 @@ pfc_code pfc_workers_start(pfc_workers **out, const pfc_workers_opts *opts, pfc_
     pfc_code code;
 
     if (detectors > MAX_DETECTORS)
-        return pfc_err_set(err, PFC_EINVAL, "workers: want at most %d detectors, got %zu",
+        return pfc_err_set(err, PFC_EINVAL, "workers: expected at most %d detectors, got %zu",
                            MAX_DETECTORS, detectors);
     w = pfc_alloc(sizeof(*w));
     w->db = opts->db;

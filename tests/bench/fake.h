@@ -63,7 +63,7 @@ static pfc_code fake_check(void *inst, pfc_err *err)
     (void)inst;
     fake.checked++;
     if (fake.wrong && pfc_streq(fake.wrong, fake.current))
-        return pfc_err_set(err, PFC_EBROKEN, "row 3: want 1.5, got 2.5");
+        return pfc_err_set(err, PFC_EBROKEN, "row 3: expected 1.5, got 2.5");
     return PFC_OK;
 }
 

@@ -106,7 +106,7 @@ Test(exact, a_wrong_result_is_not_counted)
     cr_assert(eq(int, count(), PFC_OK));
     cr_assert(eq(int, counting.calls, 0));
     cr_assert(eq(int, find("instructions", "cpu-scalar")->status, PFC_STATUS_BROKEN));
-    cr_assert(eq(str, find("instructions", "cpu-scalar")->reason, "row 3: want 1.5, got 2.5"));
+    cr_assert(eq(str, find("instructions", "cpu-scalar")->reason, "row 3: expected 1.5, got 2.5"));
 }
 
 Test(exact, what_cannot_be_counted_is_skipped_and_what_fails_is_broken)

@@ -201,14 +201,14 @@ Test(harness, a_wrong_result_yields_no_number)
     measure(&o);
     m = find("gemm/f32/m20n10k10", "time_ns", "cpu-scalar");
     cr_assert(eq(int, m->status, PFC_STATUS_BROKEN));
-    cr_assert(eq(str, m->reason, "row 3: want 1.5, got 2.5"));
+    cr_assert(eq(str, m->reason, "row 3: expected 1.5, got 2.5"));
     cr_assert(eq(sz, m->samples_len, 0));
     cr_assert(eq(ptr, (void *)find("gemm/f32/m20n10k10", "gemm_tflops", "cpu-scalar"), NULL));
     cr_assert(pfc_run_is_broken(run));
     m = find("headline", "gemm_tflops", "cpu-scalar");
     cr_assert(eq(int, m->status, PFC_STATUS_SKIPPED));
     cr_assert(eq(str, m->reason,
-                 "1 of 2 members measured; gemm/f32/m20n10k10: row 3: want 1.5, got 2.5"));
+                 "1 of 2 members measured; gemm/f32/m20n10k10: row 3: expected 1.5, got 2.5"));
 }
 
 Test(harness, what_is_missing_here_is_skipped_with_its_reason)

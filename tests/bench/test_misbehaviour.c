@@ -87,9 +87,9 @@ Test(misbehaviour, each_way_of_it_is_a_broken_block_with_its_reason)
         { "#!/bin/sh\nhead -c 20000000 /dev/zero\n", 60, "answered no block" },
         { ANSWER("[1,NaN]"), 60, "answered no block" },
         { ANSWER("[1,1e999]"), 60, "answered no block" },
-        { ANSWER("[1,-2]"), 60, "want a positive number" },
-        { ANSWER("[1,0]"), 60, "want a positive number" },
-        { ANSWER("[]"), 60, "want at least one" },
+        { ANSWER("[1,-2]"), 60, "expected a positive number" },
+        { ANSWER("[1,0]"), 60, "expected a positive number" },
+        { ANSWER("[]"), 60, "expected at least one" },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++) {

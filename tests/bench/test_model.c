@@ -290,25 +290,25 @@ static void refuse(const char *text, const char *want)
 Test(model, what_is_wrong_with_a_configuration_is_one_sentence)
 {
     refuse("", "c.json: ");
-    refuse("[]", "c.json: want an object");
+    refuse("[]", "c.json: expected an object");
     refuse("{}", "c.json: model_type: ");
     refuse("{\"model_type\": 7}", "c.json: model_type: ");
-    refuse("{\"model_type\": \"mamba\"}",
-           "c.json: model_type: want llama, mistral, qwen2, gemma, gpt2, bert or vit, got 'mamba'");
+    refuse("{\"model_type\": \"mamba\"}", "c.json: model_type: expected llama, mistral, qwen2, "
+                                          "gemma, gpt2, bert or vit, got 'mamba'");
     refuse("{\"model_type\": \"llama\", \"model_type\": \"gpt2\"}", "c.json: ");
     refuse(LLAMA(""), "c.json: hidden_size: ");
     refuse(LLAMA(", \"hidden_size\": 32"), "c.json: num_attention_heads: ");
     refuse(LLAMA(", \"hidden_size\": 32, \"num_attention_heads\": 0"), "num_attention_heads: ");
     refuse(LLAMA(", \"hidden_size\": 32, \"num_attention_heads\": 3"),
-           "num_attention_heads: want a divisor of the width 32, got 3");
+           "num_attention_heads: expected a divisor of the width 32, got 3");
     refuse(LLAMA(", \"hidden_size\": 32, \"num_attention_heads\": 8, \"num_key_value_heads\": 3"),
-           "num_key_value_heads: want a divisor of the 8 heads, got 3");
+           "num_key_value_heads: expected a divisor of the 8 heads, got 3");
     refuse(LLAMA(", \"hidden_size\": \"wide\", \"num_attention_heads\": 8"), "hidden_size: ");
     refuse(LLAMA(", \"hidden_size\": 1e9, \"num_attention_heads\": 8"), "hidden_size: ");
     refuse("{\"model_type\": \"vit\", \"hidden_size\": 8, \"num_hidden_layers\": 1, "
            "\"intermediate_size\": 8, \"num_attention_heads\": 2, \"image_size\": 224, "
            "\"patch_size\": 15}",
-           "patch_size: want a divisor of the image's 224, got 15");
+           "patch_size: expected a divisor of the image's 224, got 15");
 }
 
 Test(model, phases_batches_and_sequences_are_checked)

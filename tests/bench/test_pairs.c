@@ -258,10 +258,10 @@ Test(pairs, a_side_that_is_wrong_or_dies_breaks_its_benchmark_and_no_more)
     build b = quiet;
     pfc_pair_result p;
 
-    b.broken = "row 3: want 1.5, got 2.5";
+    b.broken = "row 3: expected 1.5, got 2.5";
     p = compare(&a, &b, &opts);
     cr_assert(eq(int, p.status, PFC_STATUS_BROKEN));
-    cr_assert(eq(str, p.reason, "B: row 3: want 1.5, got 2.5"));
+    cr_assert(eq(str, p.reason, "B: row 3: expected 1.5, got 2.5"));
     cr_assert(not(p.broken_a));
     pfc_paired_clear(&p);
 

@@ -176,7 +176,7 @@ Test(perfci_bench, the_study_of_pairs_counts_what_it_was_asked_for)
     cr_assert(err_has("below 0.3 %: kept"));
     pfc_proc_result_clear(&res);
     cr_assert(eq(int, RUN_PAIRS("--kernel", "l9"), 2));
-    cr_assert(err_has("want l1, l2, l3 or dram"));
+    cr_assert(err_has("expected l1, l2, l3 or dram"));
     pfc_proc_result_clear(&res);
     cr_assert(eq(int, RUN_PAIRS("--kernel", "l2", "--inject", "0.3", "--aa", "0"), 2));
     cr_assert(err_has("no whole number"));
@@ -351,7 +351,7 @@ Test(perfci_bench, a_machine_that_never_gets_quiet_ends_with_status_five_and_the
         waitpid(pids[i], NULL, 0);
     }
     cr_assert(eq(int, RUN("--wait-quiet", "soon"), 2));
-    cr_assert(err_has("want a duration"));
+    cr_assert(err_has("expected a duration"));
     pfc_proc_result_clear(&res);
 }
 

@@ -101,9 +101,9 @@ Test(suite, what_is_wrong_is_told_with_file_and_line)
     refuse(HEAD "  - {op: gemm, dtype: f64}\n", "unknown type 'f64'");
     refuse(HEAD "  - {op: softmax, dtype: int8, shapes: [{rows: 1, cols: 1}]}\n",
            "s.yaml:4: dtype: softmax is computed in f32 and bf16, only gemm in int8");
-    refuse("suite: t\nbackends: []\nbenchmarks: []\n", "s.yaml:2: backends: want at least one");
+    refuse("suite: t\nbackends: []\nbenchmarks: []\n", "s.yaml:2: backends: expected at least one");
     refuse("suite: t\nsettings: {max_seconds: 1, max_seconds: 2}\nbenchmarks: []\n",
-           "s.yaml:2: want each key once, 'max_seconds' stands here again");
+           "s.yaml:2: expected each key once, 'max_seconds' stands here again");
     refuse("suite: t\nsettings:\n  max_seconds: 0.1\n  warmup_seconds: 5\nbenchmarks: []\n",
            "s.yaml:4: settings: warmup_seconds 5 leaves nothing of max_seconds 0.1");
     refuse(HEAD "  - op: gemm\n    shapes:\n      - {m: 1, n: 1}\n",
@@ -112,17 +112,17 @@ Test(suite, what_is_wrong_is_told_with_file_and_line)
     refuse(HEAD "  - op: gemm\n    shapes: [{m: 1, n: 1, k: 1, z: 1}]\n", "unknown key 'z'");
     refuse(HEAD "  - op: gemm\n    shapes: [{m: 1, n: 1, k: 1}, {m: 1, n: 1, k: 1}]\n",
            "gemm/f32/m1n1k1 is named twice");
-    refuse(HEAD "  - op: gemm\n", "wants 'shapes', 'cross', 'group', ");
+    refuse(HEAD "  - op: gemm\n", "expected 'shapes', 'cross', 'group', ");
     refuse(HEAD "  - {op: gemm, group: x}\n", "no 'x' under groups");
     refuse(HEAD "  - {op: gemm, cross: {m: [1], n: [1]}}\n", "lacks 'k'");
-    refuse(HEAD "  - {op: gemm, shapes: {m: 1}}\n", "want a list");
+    refuse(HEAD "  - {op: gemm, shapes: {m: 1}}\n", "expected a list");
     refuse("suite: t\nbackends: [cpu-sse]\nbenchmarks: []\n",
            "s.yaml:2: backends: unknown backend");
     refuse("suite: t\nbenchmarks:\n  - {op: gemm, shapes: [{m: 1, n: 1, k: 1}]}\n",
            "lacks 'backends'");
-    refuse("suite: t\nbackends: [cpu-scalar]\n", "want a list");
-    refuse("suite: t\nbackends: [cpu-scalar]\nbenchmarks: []\n", "want at least one");
-    refuse("suite: Bad Name\nbenchmarks: []\n", "s.yaml:1: suite: want a name");
+    refuse("suite: t\nbackends: [cpu-scalar]\n", "expected a list");
+    refuse("suite: t\nbackends: [cpu-scalar]\nbenchmarks: []\n", "expected at least one");
+    refuse("suite: Bad Name\nbenchmarks: []\n", "s.yaml:1: suite: expected a name");
     refuse("benchmarks: []\n", "lacks its name");
     refuse("suite: t\nsettings: {min_samples: 50, max_samples: 5}\nbenchmarks: []\n",
            "max_samples 5 is below min_samples 50");
@@ -136,7 +136,7 @@ Test(suite, what_is_no_yaml_is_refused)
     refuse("suite: [1", "s.yaml");
     refuse("suite: t\nsuite: u\nbenchmarks: []\n", "s.yaml");
     refuse("suite: \"\xff\"\n", "UTF-8");
-    refuse("- 1\n", "want a mapping");
+    refuse("- 1\n", "expected a mapping");
     refuse("a: &x [1]\nsuite: *x\n", "s.yaml");
 }
 

@@ -158,7 +158,7 @@ Test(suite_include, what_is_not_there_is_told_with_file_and_line)
     put("only.yaml", "suite: m\ninclude: [\"only*.yaml\"]\n");
     refuse("only.yaml", "no other file matches ");
     put("main.yaml", "suite: m\ninclude: [/etc/hostname]\n");
-    refuse("main.yaml", "want a path relative to this file");
+    refuse("main.yaml", "expected a path relative to this file");
     put("main.yaml", "suite: m\ninclude: [.]\n");
     refuse("main.yaml", "main.yaml:2: include: ");
     put("main.yaml", "suite: m\ninclude: [{benchmarks: [\"*\"]}]\n");

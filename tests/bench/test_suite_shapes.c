@@ -59,10 +59,10 @@ Test(suite_shapes, a_range_that_cannot_be_is_refused)
     refuse(HEAD "  - {op: gemm, cross: {m: {from: 8, to: 4}, n: 1, k: 1}}\n",
            "s.yaml:4: m: the range ends at 4, before its start 8");
     refuse(HEAD "  - {op: gemm, cross: {m: {from: 8, to: 9, step: x1}, n: 1, k: 1}}\n",
-           "step: want a number to add");
+           "step: expected a number to add");
     refuse(HEAD "  - {op: gemm, cross: {m: {from: 8, to: 9, step: 0}, n: 1, k: 1}}\n",
-           "step: want");
-    refuse(HEAD "  - {op: gemm, cross: {m: {from: 8}, n: 1, k: 1}}\n", "wants 'from' and 'to'");
+           "step: expected");
+    refuse(HEAD "  - {op: gemm, cross: {m: {from: 8}, n: 1, k: 1}}\n", "expected 'from' and 'to'");
     refuse(HEAD "  - {op: gemm, cross: {pad: {from: 0, to: 8, step: x2}, m: 1, n: 1, k: 1}}\n",
            "cannot start at 0");
     refuse(HEAD "  - {op: gemm, cross: {m: {from: 1, to: 60000}, n: 1, k: 1}}\n", "combinations");
@@ -127,10 +127,10 @@ Test(suite_shapes, a_generator_that_cannot_give_what_is_asked_says_so)
 {
     refuse(HEAD "  - {op: gemm, random: {m: [1, 2], n: 1, k: 1}}\n", "random: lacks 'count'");
     refuse(HEAD "  - {op: gemm, random: {count: 3, m: [1, 2], n: 1, k: 1}}\n",
-           "want 3 different shapes, the ranges hold fewer");
+           "expected 3 different shapes, the ranges hold fewer");
     refuse(HEAD "  - {op: gemm, random: {count: 3, m: [9, 2], n: 1, k: 1}}\n", "got 9 above 2");
     refuse(HEAD "  - {op: gemm, random: {count: 3, m: [1, 2, 3], n: 1, k: 1}}\n",
-           "want [low, high]");
+           "expected [low, high]");
     refuse(HEAD "  - {op: gemm, random: {count: 0, m: [1, 2], n: 1, k: 1}}\n", "s.yaml:4: count");
     refuse(HEAD "  - {op: gemm, random: {count: 3, m: [1, 2], n: 1}}\n", "random: lacks 'k'");
     refuse(HEAD "  - {op: gemm, boundary: {m: [2, 4], n: 1, k: 1}}\n",
@@ -154,12 +154,14 @@ Test(suite_shapes, models_are_named_and_share_shapes)
     refuse(HEAD "  - {op: gemm, model: gpt5}\n",
            "s.yaml:4: model: unknown model 'gpt5' (known: llama-2");
     refuse(HEAD "  - {op: gemm, model: {name: bert-base, phases: [decode]}}\n", "it has no decode");
-    refuse(HEAD "  - {op: gemm, model: {name: gpt2, phases: [run]}}\n", "want prefill, decode or");
+    refuse(HEAD "  - {op: gemm, model: {name: gpt2, phases: [run]}}\n",
+           "expected prefill, decode or");
     refuse(HEAD "  - {op: gemm, model: {name: gpt2, phases: [decode, decode]}}\n", "named twice");
     refuse(HEAD "  - {op: gemm, model: {name: gpt2, sequence: 2000}}\n", "sequence");
     refuse(HEAD "  - {op: gemm, model: {phases: [decode]}}\n", "model: lacks 'name'");
     refuse(HEAD "  - {dtype: f32, shapes: []}\n", "entry lacks 'op'");
-    refuse(HEAD "  - {model: gpt2, shapes: [{m: 1, n: 1, k: 1}]}\n", "'shapes' wants an 'op'");
+    refuse(HEAD "  - {model: gpt2, shapes: [{m: 1, n: 1, k: 1}]}\n",
+           "expected an 'op' beside 'shapes'");
 }
 
 Test(suite_shapes, a_generated_shape_that_is_there_is_fine_but_two_wishes_for_one_are_not)

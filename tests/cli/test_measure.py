@@ -138,7 +138,7 @@ class Run(Repository):
     def test_a_wait_for_a_quiet_machine_is_a_duration(self):
         for command in "run", "check":
             done = self.expect(self.here(command, "--suite", "quick", "--wait-quiet", "soon"), 2)
-            self.assertIn("--wait-quiet: want a duration", done.stderr)
+            self.assertIn("--wait-quiet: expected a duration", done.stderr)
 
     def test_a_time_out_is_infrastructure(self):
         self.expect(self.here("run", "--timeout", "1s", "--repeats", "1", "--", "sleep", "600"), 5)

@@ -32,12 +32,12 @@ BAD = [
     (HEAD + "  - {op: gemm, dtype: f64, shapes: [{m: 1, n: 1, k: 1}]}\n", 4, "unknown type 'f64'"),
     (HEAD + "  - op: gemm\n    shapes: [{m: 1, n: 1}]\n", 5, "lacks 'k'"),
     (HEAD + "  - op: gemm\n    shapes:\n      - {m: 1, n: 1, k: 1}\n      - {m: 0, n: 1, k: 1}\n", 7, "m"),
-    (HEAD + "  - op: gemm\n    cross: {m: {from: 1, to: 4, step: y2}, n: 1, k: 1}\n", 5, "step: want"),
+    (HEAD + "  - op: gemm\n    cross: {m: {from: 1, to: 4, step: y2}, n: 1, k: 1}\n", 5, "step: expected"),
     (HEAD + "  - op: gemm\n    random: {m: [1, 4], n: 1, k: 1}\n", 5, "lacks 'count'"),
     (HEAD + "  - op: gemm\n    model: gpt5\n", 5, "unknown model 'gpt5'"),
     (HEAD + "  - op: gemm\n    backends: [gpu]\n    shapes: [{m: 1, n: 1, k: 1}]\n", 5, "unknown backend 'gpu'"),
     (HEAD + "  - shapes: [{m: 1, n: 1, k: 1}]\n", 4, "lacks 'op'"),
-    ("suite: t\nbackends: []\nbenchmarks: []\n", None, "want at least one"),
+    ("suite: t\nbackends: []\nbenchmarks: []\n", None, "expected at least one"),
     ("suite: t\nsettings: {processes: 99}\nbenchmarks: []\n", 2, "processes"),
 ]
 # What no schema can see.
@@ -105,7 +105,7 @@ class FromModel(support.Case):
     def test_what_cannot_be_is_one_sentence(self):
         vit = os.path.join(MODELS, "vit-base-patch16-224.json")
         other = self.write("c.json", '{"model_type": "mamba"}')
-        for args, part in [((other,), "model_type: want llama, mistral, qwen2, gemma, gpt2, bert or vit, got 'mamba'"),
+        for args, part in [((other,), "model_type: expected llama, mistral, qwen2, gemma, gpt2, bert or vit, got 'mamba'"),
                            ((self.write("e.json", "{"),), "e.json: "),
                            ((self.path("gone.json"),), "gone.json"),
                            ((vit, "--phases", "decode"), "is an encoder, it has no decode phase"),
@@ -114,7 +114,7 @@ class FromModel(support.Case):
                            ((vit, "--name", "A B"), "--name: expected a name"),
                            ((vit, "--batch", "0"), "--batch"),
                            (("gpt2", "--sequence", "5000"), "sequence: gpt2 takes 1..1024 tokens, got 5000"),
-                           ((), "from-model wants one config.json")]:
+                           ((), "from-model: expected one config.json")]:
             done = self.expect(self.perfci("suite", "from-model", *args), 2)
             self.assertIn(part, done.stderr)
             self.assertEqual(done.stdout, "")

@@ -62,7 +62,7 @@ class Stack:
         wanted = status if isinstance(status, tuple) else (status,)
         if status is not None and done.returncode not in wanted:
             raise AssertionError(
-                f"perfci {' '.join(args)}: status {done.returncode}, want {status}\n"
+                f"perfci {' '.join(args)}: status {done.returncode}, expected {status}\n"
                 f"stdout: {done.stdout[-3000:]}\nstderr: {done.stderr[-3000:]}\n{self.logs()}"
             )
         return done
@@ -109,7 +109,7 @@ class Stack:
         except urllib.error.HTTPError as error:
             got, text = error.code, error.read()
         if got != status:
-            raise AssertionError(f"{method} {path}: {got}, want {status}: {text[:500]!r}\n{self.logs()}")
+            raise AssertionError(f"{method} {path}: {got}, expected {status}: {text[:500]!r}\n{self.logs()}")
         return json.loads(text) if text else None
 
     def hold(self, launch):

@@ -169,7 +169,7 @@ class FirstDay(unittest.TestCase):
         for command, status, wanted in (("perfci token list", 2, "\nhint: set PERFCI_TOKEN_FILE to the file of a valid token of"),
                                         ("perfci admin check", 2, "no database: set PERFCI_DATABASE_URL"),
                                         ("perfci admin restore none.dump", 2, "set PERFCI_DATABASE_URL"),
-                                        ("perfci-runner --work runner", 2, "no token: want --token-file FILE")):
+                                        ("perfci-runner --work runner", 2, "no token: expected --token-file FILE")):
             done = subprocess.run(command.split(), capture_output=True, text=True, env=self.env, cwd=self.root, check=False,
                                   stdin=subprocess.DEVNULL, timeout=support.DEADLINE_S)
             self.assertEqual((done.returncode, done.stderr.count("\nhint: ")), (status, command.startswith("perfci ")), done.stderr)

@@ -434,13 +434,13 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     if args.repeat and args.minutes == math.inf:
-        parser.error("--repeat wants --minutes")
+        parser.error("--repeat: expected --minutes")
     names = args.only or list(FAULTS)
     trials = {name: FAULTS[name][1] for name in names}
     for word in args.trials:
         name, _, count = word.rpartition("=")
         if (name and name not in trials) or not count.isdigit() or int(count) == 0:
-            parser.error(f"--trials {word}: want NAME=N or N, N above zero and NAME one of the chosen faults")
+            parser.error(f"--trials {word}: expected NAME=N or N, N above zero and NAME one of the chosen faults")
         for each in [name] if name else names:
             trials[each] = int(count)
     stop = time.monotonic() + 60 * args.minutes

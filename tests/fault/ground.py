@@ -203,7 +203,7 @@ class Ledger:
         check(self.database)
         figures = support.until("figures", lambda: (lambda a: a.json if a.status == 200 else None)(
             self.servers[0].call("GET", "/api/v1/stats?project=demo", token=self.token)))
-        want((figures["runs"], figures["measurements"]) == (self.last, self.last), f"{figures}, want {self.last}")
+        want((figures["runs"], figures["measurements"]) == (self.last, self.last), f"{figures}, expected {self.last}")
 
     def judged(self, project="demo"):
         server = self.servers[0]

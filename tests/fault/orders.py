@@ -60,7 +60,7 @@ def permutations(place, trials, seed):
         first = first or found
         want(found == first, f"order {trial} of one set of runs has led to another state")
     rows = int(first.split()[1])
-    want(rows == RUNS + 2, f"{rows} rows: want each run, one change and one series")  # a state of nothing is always the same
+    want(rows == RUNS + 2, f"{rows} rows: expected each run, one change and one series")  # a state of nothing is always the same
     ground.check(shuffle.database)
     return f"{trials.done} orders of {RUNS} runs, one state"
 

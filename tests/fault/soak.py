@@ -98,7 +98,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     if args.rounds <= 0 and args.minutes <= 0:
-        parser.error("want --rounds or --minutes")
+        parser.error("expected --rounds or --minutes")
     soak = Soak(args.seed)
     end = time.monotonic() + 60 * args.minutes
     rounds = kills = repeated = 0

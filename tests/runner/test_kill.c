@@ -133,7 +133,7 @@ Test(kill, wrong_usage_is_told_with_status_2)
         int status;
         const char *words;
     } cases[] = { { no_work, 2, "--work DIR is missing" },
-                  { bad_url, 2, "want http://" },
+                  { bad_url, 2, "expected http://" },
                   { help, 0, "" } };
     const char *const env[] = { "PERFCI_TOKEN=pfc_x", NULL };
 

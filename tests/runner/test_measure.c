@@ -111,7 +111,7 @@ Test(measure, what_takes_all_memory_is_ended_and_named)
          "more memory than its limit of 64 MiB (PERFCI_MEMORY_LIMIT)");
     cr_assert(eq(int, setenv("PERFCI_MEMORY_LIMIT", "lots", 1), 0));
     cr_assert(eq(int, pfc_measure(&opts, dir, COMMIT, 0, &out, &err), PFC_EINVAL));
-    cr_assert(ne(ptr, strstr(err.msg, "PERFCI_MEMORY_LIMIT: want bytes"), NULL), "%s", err.msg);
+    cr_assert(ne(ptr, strstr(err.msg, "PERFCI_MEMORY_LIMIT: expected bytes"), NULL), "%s", err.msg);
     cr_assert(eq(int, setenv("PERFCI_MEMORY_LIMIT", "0", 1), 0));
     cr_assert(epsilon_eq(dbl, value_of("echo 1", "value"), 1, 0)); /* no limit */
 }

@@ -205,7 +205,8 @@ Test(parts, a_command_is_at_most_64_kib)
     cr_assert(eq(int, res.exit_status, 7));
     pfc_proc_result_clear(&res);
     cr_assert(eq(int, run_command(65537, &res), PFC_EINVAL));
-    cr_assert(ne(ptr, strstr(err.msg, "want at most 65536 bytes, got 65537"), NULL), "%s", err.msg);
+    cr_assert(ne(ptr, strstr(err.msg, "expected at most 65536 bytes, got 65537"), NULL), "%s",
+              err.msg);
 }
 
 /* What perfci-bench and a command may end with, and what that makes of the commit. */

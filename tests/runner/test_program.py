@@ -111,10 +111,10 @@ class Program(unittest.TestCase):
                 ([*needed, "--poll", "often"], "--poll"),
                 ([*needed, "--timeout", "soon"], "--timeout"),
                 ([*needed, "--wait-quiet", "soon"], "--wait-quiet"),
-                ([*needed, "--executor", "docker"], "--executor: want local, got 'docker'"),
-                ([*needed, "--log", "loud"], "--log: want debug, info, warn or error, got 'loud'"),
+                ([*needed, "--executor", "docker"], "--executor: expected local, got 'docker'"),
+                ([*needed, "--log", "loud"], "--log: expected debug, info, warn or error, got 'loud'"),
                 (["--work", self.work], "no token"),
-                (["--url", "ftp://x", "--token-file", self.token, "--work", self.work], "want http://"),
+                (["--url", "ftp://x", "--token-file", self.token, "--work", self.work], "expected http://"),
         ]:
             with self.subTest(args=args):
                 done = self.expect(self.run_it(*args), 2, words)

@@ -227,7 +227,7 @@ Test(remote, wrong_orders_are_refused_with_what_to_do)
     assert_refused(&f, order, "bad", "the same commit");
     order = fleet_whole_line();
     order.metric = NULL;
-    assert_refused(&f, order, "metric", "want a metric, or an alert");
+    assert_refused(&f, order, "metric", "expected a metric, or an alert");
     order.alert_id = 4711;
     assert_refused(&f, order, "alert_id", "no alert 4711");
     pfc_db_close(db);

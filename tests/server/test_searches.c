@@ -102,7 +102,7 @@ Test(searches, are_refused_where_no_commit_of_the_line_can_be_the_answer)
               (long long)p);
     cr_expect(eq(int, start(db, p, &order, true, &none, &err), PFC_OK), "%s", err.msg);
     plant_sql(url, "UPDATE branch_commits SET position = 10002 WHERE position = 10001");
-    expect_refused(db, p, &order, PFC_EINVAL, "good", "want at most 10000");
+    expect_refused(db, p, &order, PFC_EINVAL, "good", "expected at most 10000");
     plant_sql(url, "UPDATE branch_commits SET position = NULL WHERE position = 10002");
     expect_refused(db, p, &order, PFC_EINVAL, "bad", "not on the first-parent line");
     /* Ends are the project's own. */

@@ -161,7 +161,7 @@ def main():
     ways = a.ways.split(",")
     for way in ways:
         if way not in WAYS:
-            ap.error(f"--ways: want some of {', '.join(WAYS)}, got {way}")
+            ap.error(f"--ways: expected some of {', '.join(WAYS)}, got {way}")
     end = time.monotonic() + 60 * a.minutes
     with tempfile.TemporaryDirectory(prefix="perfci-planted-") as scratch:
         for size in a.sizes.split(","):

@@ -78,12 +78,12 @@ static pfc_code read_truth(scenario *s, const json_t *root, pfc_err *err)
     const json_t *sets = json_object_get(json_object_get(root, "truth"), "sets");
     const json_t *commits = json_object_get(root, "commits");
     if (!json_is_array(sets) || json_array_size(sets) > SCENARIO_MAX_SETS)
-        return pfc_err_set(err, PFC_EINVAL, "truth.sets: want at most %d", SCENARIO_MAX_SETS);
+        return pfc_err_set(err, PFC_EINVAL, "truth.sets: expected at most %d", SCENARIO_MAX_SETS);
     for (size_t i = 0; i < json_array_size(sets); i++) {
         const json_t *set = json_array_get(sets, i);
         size_t len = json_array_size(set);
         if (!len)
-            return pfc_err_set(err, PFC_EINVAL, "truth.sets[%zu]: want a commit", i);
+            return pfc_err_set(err, PFC_EINVAL, "truth.sets[%zu]: expected a commit", i);
         commit_set *t = &s->truth[s->truth_len++];
         t->first = index_of(commits, json_string_value(json_array_get(set, 0)));
         t->last = index_of(commits, json_string_value(json_array_get(set, len - 1)));
@@ -123,8 +123,8 @@ pfc_code scenario_load(scenario *s, const char *path, pfc_err *err)
     s->limit_runs = number(json_object_get(root, "limits"), "mean_runs", 0);
     s->len = json_array_size(json_object_get(root, "commits"));
     if (s->len < 2 || s->len > COMMITS_MAX)
-        code = pfc_err_set(err, PFC_EINVAL, "%s: want 2..%d commits, got %zu", path, COMMITS_MAX,
-                           s->len);
+        code = pfc_err_set(err, PFC_EINVAL, "%s: expected 2..%d commits, got %zu", path,
+                           COMMITS_MAX, s->len);
     if (!code) {
         read_commits(s, root);
         code = read_noise(s, json_object_get(root, "noise"), err);

@@ -129,7 +129,7 @@ def read_kept(path, missing_is_empty):
         if not missing_is_empty:
             fail(f"{path}: {fault.strerror}; --out writes such a file")
     except (OSError, ValueError, KeyError, TypeError) as fault:
-        fail(f"{path}, line {len(rounds) + 1}: {fault}; want the rounds that --out wrote")
+        fail(f"{path}, line {len(rounds) + 1}: {fault}; expected the rounds that --out wrote")
     return rounds, whole
 
 
@@ -216,7 +216,7 @@ def main():
     args.add_argument("--in", dest="kept", help="rounds kept by --out: judge these instead of measuring")
     o = args.parse_args()
     if o.measure and not o.out:
-        args.error("--measure wants --out FILE: where to keep the rounds")
+        args.error("--measure: expected --out FILE, where to keep the rounds")
     if o.kept and (o.measure or o.out):
         args.error("--in judges kept rounds; it goes with neither --measure nor --out")
     perfci = program(o.bin, "perfci")

@@ -151,7 +151,7 @@ pfc_code pfc_corpus_load_lines(pfc_corpus *corpus, const char *path, pfc_err *er
         size_t line = end ? (size_t)(end - text) - at : len - at;
         json_t *root = json_loadb(text + at, line, 0, NULL);
         if (!add(corpus, root))
-            code = pfc_err_set(err, PFC_EINVAL, "%s:%zu: want a series", path, number + 1);
+            code = pfc_err_set(err, PFC_EINVAL, "%s:%zu: expected a series", path, number + 1);
         json_decref(root);
         at += line + 1;
     }

@@ -193,8 +193,8 @@ int main(int argc, char **argv)
                        : strcmp(argv[i], "--rounds") == 0 ? &rounds
                                                           : NULL;
         if (!out || i + 1 == argc)
-            code =
-                pfc_err_set(&err, PFC_EINVAL, "want --rows N and --rounds N, got %.60s", argv[i]);
+            code = pfc_err_set(&err, PFC_EINVAL, "expected --rows N and --rounds N, got %.60s",
+                               argv[i]);
         else
             code = pfc_parse_i64(argv[i + 1], 1, 1000000, argv[i], out, &err);
     }

@@ -92,7 +92,7 @@ static void add_kernel(struct argp_state *state, pfc_study_opts *o, const char *
             return;
         }
     }
-    argp_error(state, "--kernel: want l1, l2, l3 or dram, at most %d times, got '%.40s'",
+    argp_error(state, "--kernel: expected l1, l2, l3 or dram, at most %d times, got '%.40s'",
                PFC_STUDY_MAX_KERNELS, name);
 }
 

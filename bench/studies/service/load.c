@@ -97,7 +97,7 @@ static pfc_code parse_url(const char *url, struct sockaddr_in *out, pfc_err *err
     *out = (struct sockaddr_in){ .sin_family = AF_INET };
     if (!host[0] || inet_pton(AF_INET, host, &out->sin_addr) != 1 ||
         pfc_parse_i64(colon + 1, 1, 65535, "port", &port, NULL))
-        return pfc_err_set(err, PFC_EINVAL, "load: want http://ADDRESS:PORT, got %s", url);
+        return pfc_err_set(err, PFC_EINVAL, "load: expected http://ADDRESS:PORT, got %s", url);
     out->sin_port = htons((uint16_t)port);
     return PFC_OK;
 }

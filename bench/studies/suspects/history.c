@@ -52,7 +52,8 @@ pfc_code history_read(const char *path, history *out, pfc_err *err)
 
         number++;
         if (!paths) {
-            code = pfc_err_set(err, PFC_EINVAL, "%s:%zu: want id, subject and paths", path, number);
+            code = pfc_err_set(err, PFC_EINVAL, "%s:%zu: expected id, subject and paths", path,
+                               number);
             break;
         }
         *subject++ = '\0';

@@ -305,7 +305,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'n':
         s->cases = (size_t)strtoul(arg, NULL, 10);
         if (s->cases < 1 || s->cases > 100000)
-            argp_error(state, "--cases: want 1 to 100000, got \"%s\"", arg);
+            argp_error(state, "--cases: expected 1 to 100000, got \"%s\"", arg);
         return 0;
     case 's':
         s->seed = strtoull(arg, NULL, 10);

@@ -30,7 +30,8 @@ pfc_code pfc_accel_kernel_parse(const char *name, pfc_accel_kernel *out, pfc_err
         }
     }
     return pfc_err_set(err, PFC_ENOTFOUND,
-                       "want gemm, attention, layernorm, rmsnorm or softmax, got \"%.60s\"", name);
+                       "expected gemm, attention, layernorm, rmsnorm or softmax, got \"%.60s\"",
+                       name);
 }
 
 const char *pfc_accel_param_name(pfc_accel_kernel kernel, size_t i)
@@ -64,7 +65,7 @@ static pfc_code check_params(const pfc_accel_problem *problem, pfc_err *err)
         else if (strcmp(name, "h") == 0 || strcmp(name, "d") == 0)
             max = 1024;
         if (problem->p[i] < 0 || problem->p[i] > max)
-            return pfc_err_set_field(err, PFC_EINVAL, name, "%s: %s: want 0..%lld, got %lld",
+            return pfc_err_set_field(err, PFC_EINVAL, name, "%s: %s: expected 0..%lld, got %lld",
                                      kernels[problem->kernel].name, name, (long long)max,
                                      (long long)problem->p[i]);
     }
@@ -93,8 +94,9 @@ pfc_code pfc_accel_compile(const pfc_accel_problem *problem, const pfc_accel_chi
     e.out_es = problem->dtype == PFC_ACCEL_BF16 ? 2 : 4;
     code = kernels[problem->kernel].lower(&e, problem, err);
     if (!code && e.overflow)
-        code = pfc_err_set(err, PFC_ETOOBIG, "want at most %u commands; this problem needs more",
-                           PFC_ACCEL_MAX_COMMANDS);
+        code =
+            pfc_err_set(err, PFC_ETOOBIG, "expected at most %u commands; this problem needs more",
+                        PFC_ACCEL_MAX_COMMANDS);
     if (!code)
         code = pfc_accel_program_check(p, chip, err);
     if (code) {

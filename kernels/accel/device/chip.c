@@ -85,7 +85,7 @@ static pfc_code read_number(reader *r, const key *k, const char *value, pfc_err 
         return pfc_err_wrap(err, "%s:%zu", r->file, r->line);
     u = (uint64_t)v;
     if (k->power_of_two && (u & (u - 1)) != 0)
-        return pfc_err_set(err, PFC_EINVAL, "%s:%zu: %s: want a power of two, got %s", r->file,
+        return pfc_err_set(err, PFC_EINVAL, "%s:%zu: %s: expected a power of two, got %s", r->file,
                            r->line, k->name, value);
     memcpy((char *)&r->chip + k->offset, &u, sizeof(u));
     return PFC_OK;
@@ -95,16 +95,18 @@ static pfc_code read_text(reader *r, size_t which, const char *value, pfc_err *e
 {
     if (which == 0) {
         if (!pfc_is_slug(value))
-            return pfc_err_set(err, PFC_EINVAL,
-                               "%s:%zu: name: want lower-case letters, digits, '-', got \"%.60s\"",
-                               r->file, r->line, value);
+            return pfc_err_set(
+                err, PFC_EINVAL,
+                "%s:%zu: name: expected lower-case letters, digits, '-', got \"%.60s\"", r->file,
+                r->line, value);
         snprintf(r->chip.name, sizeof(r->chip.name), "%s", value);
         return PFC_OK;
     }
     if (which == 1) {
         if (strlen(value) >= sizeof(r->chip.about))
-            return pfc_err_set(err, PFC_EINVAL, "%s:%zu: about: want at most %zu bytes, got %zu",
-                               r->file, r->line, sizeof(r->chip.about) - 1, strlen(value));
+            return pfc_err_set(err, PFC_EINVAL,
+                               "%s:%zu: about: expected at most %zu bytes, got %zu", r->file,
+                               r->line, sizeof(r->chip.about) - 1, strlen(value));
         snprintf(r->chip.about, sizeof(r->chip.about), "%s", value);
         return PFC_OK;
     }
@@ -139,8 +141,8 @@ static pfc_code read_line(reader *r, char *line, pfc_err *err)
         return PFC_OK;
     eq = strchr(line, '=');
     if (!eq)
-        return pfc_err_set(err, PFC_EINVAL, "%s:%zu: want \"key = value\", got \"%.60s\"", r->file,
-                           r->line, line);
+        return pfc_err_set(err, PFC_EINVAL, "%s:%zu: expected \"key = value\", got \"%.60s\"",
+                           r->file, r->line, line);
     *eq = '\0';
     name = trim(line);
     value = trim(eq + 1);
@@ -173,18 +175,19 @@ static pfc_code check_whole(const reader *r, pfc_err *err)
                 i < PFC_ARRAY_LEN(keys) ? keys[i].name : texts[i - PFC_ARRAY_LEN(keys)]);
     }
     if (c->sram_bytes % (64 * c->sram_banks) != 0)
-        return pfc_err_set(err, PFC_EINVAL,
-                           "%s: sram_bytes: want a multiple of 64 in each of %llu banks, got %llu",
-                           r->file, (unsigned long long)c->sram_banks,
-                           (unsigned long long)c->sram_bytes);
-    if (c->hbm_burst > c->hbm_interleave)
-        return pfc_err_set(err, PFC_EINVAL,
-                           "%s: hbm_burst: want at most hbm_interleave (%llu), got %llu", r->file,
-                           (unsigned long long)c->hbm_interleave, (unsigned long long)c->hbm_burst);
-    if (c->hbm_refresh >= c->hbm_refresh_every)
         return pfc_err_set(
-            err, PFC_EINVAL, "%s: hbm_refresh: want less than hbm_refresh_every (%llu), got %llu",
-            r->file, (unsigned long long)c->hbm_refresh_every, (unsigned long long)c->hbm_refresh);
+            err, PFC_EINVAL,
+            "%s: sram_bytes: expected a multiple of 64 in each of %llu banks, got %llu", r->file,
+            (unsigned long long)c->sram_banks, (unsigned long long)c->sram_bytes);
+    if (c->hbm_burst > c->hbm_interleave)
+        return pfc_err_set(
+            err, PFC_EINVAL, "%s: hbm_burst: expected at most hbm_interleave (%llu), got %llu",
+            r->file, (unsigned long long)c->hbm_interleave, (unsigned long long)c->hbm_burst);
+    if (c->hbm_refresh >= c->hbm_refresh_every)
+        return pfc_err_set(err, PFC_EINVAL,
+                           "%s: hbm_refresh: expected less than hbm_refresh_every (%llu), got %llu",
+                           r->file, (unsigned long long)c->hbm_refresh_every,
+                           (unsigned long long)c->hbm_refresh);
     return PFC_OK;
 }
 
@@ -198,10 +201,10 @@ pfc_code pfc_accel_chip_parse(const char *text, size_t len, const char *name, pf
     pfc_code code = PFC_OK;
 
     if (len > PFC_ACCEL_CHIP_MAX_BYTES)
-        return pfc_err_set(err, PFC_ETOOBIG, "%s: want at most %d bytes, got %zu", name,
+        return pfc_err_set(err, PFC_ETOOBIG, "%s: expected at most %d bytes, got %zu", name,
                            PFC_ACCEL_CHIP_MAX_BYTES, len);
     if (memchr(text, '\0', len))
-        return pfc_err_set(err, PFC_EINVAL, "%s: want text, got a NUL byte", name);
+        return pfc_err_set(err, PFC_EINVAL, "%s: expected text, got a NUL byte", name);
     copy = pfc_strndup(text, len);
     for (line = copy; line && !code;) {
         char *next = strchr(line, '\n');
@@ -252,7 +255,8 @@ pfc_code pfc_accel_chip_load(const char *name_or_path, pfc_accel_chip *out, pfc_
 pfc_code pfc_accel_chip_set_array(pfc_accel_chip *chip, int64_t rows, int64_t cols, pfc_err *err)
 {
     if (rows < 1 || rows > 1024 || cols < 1 || cols > 1024)
-        return pfc_err_set(err, PFC_EINVAL, "array: want 1..1024 rows and columns, got %lldx%lld",
+        return pfc_err_set(err, PFC_EINVAL,
+                           "array: expected 1..1024 rows and columns, got %lldx%lld",
                            (long long)rows, (long long)cols);
     chip->array_rows = (uint64_t)rows;
     chip->array_cols = (uint64_t)cols;
@@ -279,7 +283,7 @@ pfc_code pfc_accel_mode_parse(const char *text, pfc_accel_mode *out, pfc_err *er
         }
     }
     return pfc_err_set(err, PFC_EINVAL,
-                       "mode: want pipelined-ws, scalesim-ws, scalesim-os, scalesim-is or "
+                       "mode: expected pipelined-ws, scalesim-ws, scalesim-os, scalesim-is or "
                        "onnxim-ws, got \"%.60s\"",
                        text);
 }
@@ -306,7 +310,7 @@ pfc_code pfc_accel_dtype_parse(const char *text, pfc_accel_dtype *out, pfc_err *
             return PFC_OK;
         }
     }
-    return pfc_err_set(err, PFC_EINVAL, "dtype: want f32, bf16 or int8, got \"%.60s\"", text);
+    return pfc_err_set(err, PFC_EINVAL, "dtype: expected f32, bf16 or int8, got \"%.60s\"", text);
 }
 
 size_t pfc_accel_dtype_bytes(pfc_accel_dtype dtype)

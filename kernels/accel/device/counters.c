@@ -30,7 +30,7 @@ static pfc_code law(const char *what, uint64_t left, uint64_t right, pfc_err *er
 {
     if (left == right)
         return PFC_OK;
-    return pfc_err_set(err, PFC_EBUG, "counters: %s: want %llu cycles, got %llu", what,
+    return pfc_err_set(err, PFC_EBUG, "counters: %s: expected %llu cycles, got %llu", what,
                        (unsigned long long)right, (unsigned long long)left);
 }
 

@@ -69,7 +69,7 @@ static pfc_code check_compute(const checker *c, const pfc_accel_cmd *cmd)
     bool ok = false;
 
     if (m > 1u << 20 || n > 1u << 20 || k > 1u << 20)
-        return bad(c, "want at most 2^20 rows and columns");
+        return bad(c, "expected at most 2^20 rows and columns");
     if (cmd->op != PFC_ACCEL_OP_MATMUL && c->p->dtype == PFC_ACCEL_INT8)
         return bad(c, "the vector unit has no int8");
     switch ((pfc_accel_op)cmd->op) {
@@ -138,17 +138,17 @@ pfc_code pfc_accel_program_check(const pfc_accel_program *p, const pfc_accel_chi
     pfc_code code = PFC_OK;
 
     if (p->len > PFC_ACCEL_MAX_COMMANDS)
-        return pfc_err_set(err, PFC_ETOOBIG, "program: want at most %u commands, got %zu",
+        return pfc_err_set(err, PFC_ETOOBIG, "program: expected at most %u commands, got %zu",
                            PFC_ACCEL_MAX_COMMANDS, p->len);
     if (p->dma_bytes > PFC_ACCEL_MAX_DMA_BYTES)
-        return pfc_err_set(err, PFC_ETOOBIG, "program: want at most %llu bytes moved, got %llu",
+        return pfc_err_set(err, PFC_ETOOBIG, "program: expected at most %llu bytes moved, got %llu",
                            PFC_ACCEL_MAX_DMA_BYTES, (unsigned long long)p->dma_bytes);
     if (!p->ideal_memory && p->sram_used > chip->sram_bytes)
-        return pfc_err_set(err, PFC_ETOOBIG, "%s has %llu bytes of scratchpad, want %llu",
+        return pfc_err_set(err, PFC_ETOOBIG, "%s has %llu bytes of scratchpad, expected %llu",
                            chip->name, (unsigned long long)chip->sram_bytes,
                            (unsigned long long)p->sram_used);
     if (!p->ideal_memory && p->acc_used > chip->acc_bytes)
-        return pfc_err_set(err, PFC_ETOOBIG, "%s has %llu bytes of accumulators, want %llu",
+        return pfc_err_set(err, PFC_ETOOBIG, "%s has %llu bytes of accumulators, expected %llu",
                            chip->name, (unsigned long long)chip->acc_bytes,
                            (unsigned long long)p->acc_used);
     for (c.at = 0; c.at < p->len && !code; c.at++) {

@@ -33,21 +33,22 @@ pfc_code pfc_accel_heap_take(pfc_accel_heap *heap, uint64_t bytes, uint64_t *out
     size_t i;
 
     if (bytes == 0)
-        return pfc_err_set(err, PFC_EINVAL, "device memory: want at least 1 byte, got 0");
+        return pfc_err_set(err, PFC_EINVAL, "device memory: expected at least 1 byte, got 0");
     if (heap->len >= PFC_ACCEL_MAX_ALLOCS)
-        return pfc_err_set(err, PFC_ETOOBIG, "device memory: want at most %d allocations",
+        return pfc_err_set(err, PFC_ETOOBIG, "device memory: expected at most %d allocations",
                            PFC_ACCEL_MAX_ALLOCS);
     if (bytes > heap->capacity)
-        return pfc_err_set(err, PFC_ETOOBIG, "device memory: want %llu bytes of %llu in all",
+        return pfc_err_set(err, PFC_ETOOBIG, "device memory: expected %llu bytes of %llu in all",
                            (unsigned long long)bytes, (unsigned long long)heap->capacity);
     rounded = (bytes + PFC_ACCEL_ALIGN - 1) / PFC_ACCEL_ALIGN * PFC_ACCEL_ALIGN;
     for (i = 0; i < heap->len && heap->ranges[i].at - at < rounded; i++)
         at = heap->ranges[i].at + heap->ranges[i].bytes;
     if (at > end || end - at < rounded)
-        return pfc_err_set(
-            err, PFC_ETOOBIG, "device memory: want %llu bytes in one piece; %llu of %llu are free",
-            (unsigned long long)bytes, (unsigned long long)(heap->capacity - heap->used),
-            (unsigned long long)heap->capacity);
+        return pfc_err_set(err, PFC_ETOOBIG,
+                           "device memory: expected %llu bytes in one piece; %llu of %llu are free",
+                           (unsigned long long)bytes,
+                           (unsigned long long)(heap->capacity - heap->used),
+                           (unsigned long long)heap->capacity);
     heap->ranges = pfc_grow(heap->ranges, heap->len, &heap->cap, sizeof(*heap->ranges));
     memmove(&heap->ranges[i + 1], &heap->ranges[i], (heap->len - i) * sizeof(*heap->ranges));
     heap->ranges[i] = (pfc_accel_range){ .at = at, .bytes = rounded };

@@ -126,7 +126,7 @@ pfc_code pfc_accel_stream_new(pfc_accel_device *dev, pfc_accel_stream *out, pfc_
     if (code)
         return code;
     if (dev->streams_len == PFC_ACCEL_MAX_STREAMS)
-        return leave(dev, pfc_err_set(err, PFC_ETOOBIG, "%s: want at most %d streams",
+        return leave(dev, pfc_err_set(err, PFC_ETOOBIG, "%s: expected at most %d streams",
                                       dev->chip.name, PFC_ACCEL_MAX_STREAMS));
     *out = dev->streams_len++;
     return leave(dev, PFC_OK);
@@ -200,7 +200,7 @@ static pfc_code bind(pfc_accel_device *dev, const pfc_accel_program *p, const pf
 {
     *run = (pfc_accel_run){ .chip = &dev->chip, .program = p, .timing_only = timing_only };
     if (args_len != p->args_len)
-        return pfc_err_set(err, PFC_EINVAL, "launch: want %zu arguments, got %zu", p->args_len,
+        return pfc_err_set(err, PFC_EINVAL, "launch: expected %zu arguments, got %zu", p->args_len,
                            args_len);
     for (size_t i = 0; i < args_len; i++) {
         char what[32] = "launch: argument 0";

@@ -223,9 +223,10 @@ pfc_code pfc_accel_case_check(const pfc_accel_case *c, pfc_err *err)
         judges[c->problem.kernel](&j, want == rows ? i : pfc_rng_below(&rng, rows));
     if (j.worst <= 1.0)
         return PFC_OK;
-    return pfc_err_set(err, PFC_EBROKEN,
-                       "%s: wrong at row %llu, column %llu: got %.9g, want %.9g (%.3g times the "
-                       "tolerance)",
-                       pfc_accel_kernel_name(c->problem.kernel), (unsigned long long)j.row,
-                       (unsigned long long)j.col, j.got, j.want, j.worst);
+    return pfc_err_set(
+        err, PFC_EBROKEN,
+        "%s: wrong at row %llu, column %llu: got %.9g, expected %.9g (%.3g times the "
+        "tolerance)",
+        pfc_accel_kernel_name(c->problem.kernel), (unsigned long long)j.row,
+        (unsigned long long)j.col, j.got, j.want, j.worst);
 }

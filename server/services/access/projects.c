@@ -35,11 +35,12 @@ pfc_code pfc_project_create(pfc_db *db, const char *actor, const char *name, con
     pfc_code code;
 
     if (!pfc_is_slug(name))
-        return pfc_err_set_field(err, PFC_EINVAL, "name",
-                                 "project name: want 1 to 63 of a-z, 0-9, '.', '_', '-', starting"
-                                 " with a letter or digit");
+        return pfc_err_set_field(
+            err, PFC_EINVAL, "name",
+            "project name: expected 1 to 63 of a-z, 0-9, '.', '_', '-', starting"
+            " with a letter or digit");
     if (branch && (!*branch || strlen(branch) > PFC_WIRE_MAX_NAME))
-        return pfc_err_set_field(err, PFC_EINVAL, "branch", "branch: want 1 to %d bytes",
+        return pfc_err_set_field(err, PFC_EINVAL, "branch", "branch: expected 1 to %d bytes",
                                  PFC_WIRE_MAX_NAME);
     code = insert_project(db, actor, name, branch, repo_url, &id, err);
     if (!code)

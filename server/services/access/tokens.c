@@ -55,9 +55,10 @@ pfc_code pfc_token_create(pfc_db *db, const char *actor, const char *name, int64
     pfc_code code;
 
     if (scopes <= 0 || scopes > PFC_SCOPE_ALL)
-        return pfc_err_set_field(err, PFC_EINVAL, "scopes", "scopes: want at least one");
+        return pfc_err_set_field(err, PFC_EINVAL, "scopes", "scopes: expected at least one");
     if (name && strlen(name) > MAX_NAME)
-        return pfc_err_set_field(err, PFC_EINVAL, "name", "name: want at most %d bytes", MAX_NAME);
+        return pfc_err_set_field(err, PFC_EINVAL, "name", "name: expected at most %d bytes",
+                                 MAX_NAME);
     make_secret(fresh);
     pfc_sha256_hex(fresh, strlen(fresh), hash);
     code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
@@ -95,7 +96,7 @@ pfc_code pfc_token_ensure(pfc_db *db, const char *name, const char *secret, pfc_
     pfc_code code;
 
     if (!well_formed(secret))
-        return pfc_err_set(err, PFC_EINVAL, "token: want pfc_ and 64 hexadecimal digits");
+        return pfc_err_set(err, PFC_EINVAL, "token: expected pfc_ and 64 hexadecimal digits");
     pfc_sha256_hex(secret, strlen(secret), hash);
     code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
     if (!code) {

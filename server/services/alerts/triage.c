@@ -30,8 +30,9 @@ static pfc_code check_change(const char *actor, const char *from, const pfc_aler
         return pfc_err_set_field(err, PFC_EINVAL, "state", "state: \"%.40s\" is not one of them",
                                  to);
     if (change->culprit && *change->culprit && !pfc_is_sha(change->culprit))
-        return pfc_err_set_field(err, PFC_EINVAL, "culprit",
-                                 "culprit: want a full id of 40 hexadecimal digits, or nothing");
+        return pfc_err_set_field(
+            err, PFC_EINVAL, "culprit",
+            "culprit: expected a full id of 40 hexadecimal digits, or nothing");
     /* Verifying is a statement about a fix: there must be one. The detector has measured it. */
     if (pfc_streq(to, "verified_fixed") && !pfc_streq(actor, "detector") &&
         !pfc_streq(from, "fixed") && !pfc_streq(from, "backed_out") &&

@@ -103,7 +103,7 @@ static pfc_code read_value(pfc_tx *tx, remote *r, remote_step *s, const char **r
         s->run_id = pfc_res_i64(res, 0, 0);
         s->state = isfinite(value) && value > 0 ? REMOTE_MEASURED : REMOTE_FAILED;
         s->value = value;
-        *reason = s->state == REMOTE_FAILED ? "want a value above zero" : NULL;
+        *reason = s->state == REMOTE_FAILED ? "expected a value above zero" : NULL;
         if (!r->known) {
             r->known = true;
             r->higher_is_better = pfc_res_bool(res, 0, pfc_res_column(res, "higher_is_better"));

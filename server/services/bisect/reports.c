@@ -162,7 +162,7 @@ pfc_code pfc_bisection_store(pfc_db *db, const char *actor, int64_t project_id,
 
     if (report->culprit && !pfc_is_sha(report->culprit))
         return pfc_err_set_field(err, PFC_EINVAL, "culprits",
-                                 "culprit: want a full id of 40 hexadecimal digits");
+                                 "culprit: expected a full id of 40 hexadecimal digits");
     code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
     if (!code)
         code = pfc_alert_of_culprit(tx, project_id, report, &alert_id, err);

@@ -103,7 +103,7 @@ static pfc_code check_end(const char *id, const char *which, pfc_err *err)
 {
     if (id && pfc_is_hex_id(id) && strlen(id) <= 40)
         return PFC_OK;
-    return pfc_err_set_field(err, PFC_EINVAL, which, "%s: want a commit id of 7 to 40 digits",
+    return pfc_err_set_field(err, PFC_EINVAL, which, "%s: expected a commit id of 7 to 40 digits",
                              which);
 }
 
@@ -164,7 +164,7 @@ static pfc_code find_ends(pfc_tx *tx, int64_t project_id, ready *r, pfc_err *err
                                  r->branch, r->bad, r->good);
     if (!code && r->bad_position - r->good_position >= PFC_BISECTION_MAX_COMMITS)
         code = pfc_err_set_field(
-            err, PFC_EINVAL, "good", "%lld commits lie between the ends; want at most %d",
+            err, PFC_EINVAL, "good", "%lld commits lie between the ends; expected at most %d",
             (long long)(r->bad_position - r->good_position), PFC_BISECTION_MAX_COMMITS);
     free(given[0]);
     free(given[1]);
@@ -225,7 +225,8 @@ static pfc_code complete_order(pfc_db *db, pfc_tx *tx, int64_t project_id,
     if (order->alert_id)
         code = from_alert(db, tx, project_id, order->alert_id, r, err);
     if (!code && !r->metric)
-        code = pfc_err_set_field(err, PFC_EINVAL, "metric", "metric: want a metric, or an alert");
+        code =
+            pfc_err_set_field(err, PFC_EINVAL, "metric", "metric: expected a metric, or an alert");
     if (!code && !r->branch) {
         pfc_args_i64(&args, project_id);
         code = pfc_tx_query(tx, "project_branch", &args, &res, err);

@@ -40,7 +40,7 @@ static pfc_code find_target(pfc_db *db, int64_t project_id, const char *text, co
     if ((!pfc_is_hex_id(text) && !decimal) ||
         (strlen(text) < 7 && strspn(text, "0") == strlen(text)))
         return pfc_err_set_field(err, PFC_EINVAL, field,
-                                 "%s: want a commit id of 7 or more digits or a run id", field);
+                                 "%s: expected a commit id of 7 or more digits or a run id", field);
     if ((strlen(text) == 32 && pfc_is_hex_id(text)) || strlen(text) < 7)
         return find_run(db, project_id, text, out, named, err);
     code = pfc_commits_get(db, project_id, text, &commits, err);

@@ -54,7 +54,7 @@ static pfc_code add(const pfc_res *res, size_t row, int column, const pfc_window
     if (!bytes)
         return PFC_OK;
     if (len % POINT_BYTES)
-        return pfc_err_set(err, PFC_EBUG, "series: a chunk of %zu bytes, want a multiple of %d",
+        return pfc_err_set(err, PFC_EBUG, "series: a chunk of %zu bytes, expected a multiple of %d",
                            len, POINT_BYTES);
     out->items = pfc_realloc(out->items, out->len + len / POINT_BYTES, sizeof(*out->items));
     for (size_t at = 0; at < len; at += POINT_BYTES) {

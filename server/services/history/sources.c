@@ -13,7 +13,7 @@ pfc_code pfc_sources_store(pfc_db *db, const char *actor, int64_t project_id,
 
     if (!pfc_is_sha(sources->commit))
         code = pfc_err_set_field(err, PFC_EINVAL, "commit",
-                                 "commit: want a full id of 40 hexadecimal digits");
+                                 "commit: expected a full id of 40 hexadecimal digits");
     if (!code)
         code = pfc_tx_begin(&tx, db, PFC_TX_WRITE, err);
     if (!code) {

@@ -73,7 +73,7 @@ static pfc_code read_bound(pfc_tx *tx, const pfc_series *series, const char *tex
         pfc_parse_double(text, -1e11, 1e11, field, time, NULL) == PFC_OK)
         return PFC_OK;
     if (!pfc_is_hex_id(text))
-        return pfc_err_set_field(err, PFC_EINVAL, field, "%s: want Unix seconds or a commit id",
+        return pfc_err_set_field(err, PFC_EINVAL, field, "%s: expected Unix seconds or a commit id",
                                  field);
     pfc_args_i64(&args, series->project_id);
     pfc_args_text(&args, series->branch);
@@ -428,7 +428,7 @@ pfc_code pfc_series_window(pfc_db *db, int64_t series_id, const pfc_window_opts 
     pfc_code code;
 
     if (points < 1 || points > MAX_POINTS)
-        return pfc_err_set_field(err, PFC_EINVAL, "points", "points: want 1 to %d, got %d",
+        return pfc_err_set_field(err, PFC_EINVAL, "points", "points: expected 1 to %d, got %d",
                                  MAX_POINTS, points);
     code = pfc_series_get(db, series_id, &w.series, err);
     if (!code)

@@ -113,11 +113,11 @@ static pfc_code check_run(const pfc_run *run, const char *key, pfc_err *err)
 
     if (!pfc_is_sha(run->commit))
         return pfc_err_set_field(err, PFC_EINVAL, "commit",
-                                 "commit: want a full id of 40 hexadecimal digits");
+                                 "commit: expected a full id of 40 hexadecimal digits");
     if (!run->id || strlen(run->id) != 32)
-        return pfc_err_set_field(err, PFC_EINVAL, "id", "id: want 32 hexadecimal digits");
+        return pfc_err_set_field(err, PFC_EINVAL, "id", "id: expected 32 hexadecimal digits");
     if (key && (!*key || strlen(key) > PFC_INGEST_MAX_KEY))
-        return pfc_err_set(err, PFC_EINVAL, "Idempotency-Key: want 1 to %d bytes",
+        return pfc_err_set(err, PFC_EINVAL, "Idempotency-Key: expected 1 to %d bytes",
                            PFC_INGEST_MAX_KEY);
     sorted = pfc_calloc(run->measurements_len, sizeof(*sorted));
     for (size_t i = 0; i < run->measurements_len; i++)

@@ -114,7 +114,7 @@ static pfc_code find_project(pfc_db *db, const pfc_ingest_ticket *t, int64_t *id
         return pfc_err_set_field(err, PFC_EINVAL, "commit", "a run needs its commit");
     if (!pfc_is_slug(run->project))
         return pfc_err_set_field(err, PFC_EINVAL, "project",
-                                 "want a project's name of lower-case letters, digits, dots, "
+                                 "expected a project's name of lower-case letters, digits, dots, "
                                  "dashes and underscores, got \"%.64s\"",
                                  run->project);
     code = pfc_project_find(db, t->cache, run->project, id, err);

@@ -80,13 +80,14 @@ pfc_code pfc_labels_canonical(const char *text, char **out, pfc_err *err)
     if (code)
         return code;
     if (!json_is_object(labels) || json_object_size(labels) > PFC_WIRE_MAX_FINGERPRINT)
-        code = pfc_err_set_field(err, PFC_EINVAL, "labels", "labels: want an object of texts");
+        code = pfc_err_set_field(err, PFC_EINVAL, "labels", "labels: expected an object of texts");
     json_object_foreach(labels, name, value)
     {
         if (!code && (!json_is_string(value) || json_string_length(value) > PFC_WIRE_MAX_NAME ||
                       strlen(name) > PFC_WIRE_MAX_NAME))
-            code = pfc_err_set_field(err, PFC_EINVAL, "labels",
-                                     "labels: want texts of at most %d bytes", PFC_WIRE_MAX_NAME);
+            code =
+                pfc_err_set_field(err, PFC_EINVAL, "labels",
+                                  "labels: expected texts of at most %d bytes", PFC_WIRE_MAX_NAME);
     }
     if (!code)
         *out = json_dumps(labels, JSON_COMPACT | JSON_SORT_KEYS);
@@ -115,17 +116,18 @@ static pfc_code check_spec(const pfc_job_spec *spec, pfc_err *err)
     for (size_t i = 0; i < PFC_ARRAY_LEN(urgencies); i++)
         known |= pfc_streq(urgencies[i].kind, spec->kind);
     if (!known)
-        return pfc_err_set_field(err, PFC_EINVAL, "kind",
-                                 "kind: want measure, nightly, pull_request, backfill, bisect or"
-                                 " verify");
+        return pfc_err_set_field(
+            err, PFC_EINVAL, "kind",
+            "kind: expected measure, nightly, pull_request, backfill, bisect or"
+            " verify");
     if (!pfc_is_sha(spec->commit))
         return pfc_err_set_field(err, PFC_EINVAL, "commit",
-                                 "commit: want a full id of 40 hexadecimal digits");
+                                 "commit: expected a full id of 40 hexadecimal digits");
     if (spec->priority != PFC_JOB_BY_KIND && (spec->priority < 0 || spec->priority > 100))
-        return pfc_err_set_field(err, PFC_EINVAL, "priority", "priority: want 0 to 100, got %d",
+        return pfc_err_set_field(err, PFC_EINVAL, "priority", "priority: expected 0 to 100, got %d",
                                  spec->priority);
     if (spec->parents_len > PFC_JOB_MAX_PARENTS)
-        return pfc_err_set_field(err, PFC_EINVAL, "parents", "parents: want at most %d jobs",
+        return pfc_err_set_field(err, PFC_EINVAL, "parents", "parents: expected at most %d jobs",
                                  PFC_JOB_MAX_PARENTS);
     return pfc_job_blocks_check(spec, err);
 }

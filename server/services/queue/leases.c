@@ -220,10 +220,10 @@ pfc_code pfc_job_lease(pfc_db *db, const pfc_lease_request *request, pfc_jobs *o
     pfc_code code = pfc_labels_canonical(request->labels_json, &labels, err);
 
     if (!code && (!request->runner || !*request->runner || !request->machine_class))
-        code = pfc_err_set_field(err, PFC_EINVAL, "runner", "runner: want a name and a class");
+        code = pfc_err_set_field(err, PFC_EINVAL, "runner", "runner: expected a name and a class");
     if (!code && request->lease &&
         (strlen(request->lease) != sizeof(fresh) - 1 || !pfc_is_hex_id(request->lease)))
-        code = pfc_err_set_field(err, PFC_EINVAL, "lease", "lease: want 32 hexadecimal digits");
+        code = pfc_err_set_field(err, PFC_EINVAL, "lease", "lease: expected 32 hexadecimal digits");
     if (!code)
         code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);
     if (!code) {
@@ -346,7 +346,7 @@ pfc_code pfc_job_finish(pfc_db *db, int64_t job_id, const char *lease, const cha
 
     if (!broken && !late && !pfc_streq(status, "done") && !pfc_streq(status, "failed"))
         return pfc_err_set_field(err, PFC_EINVAL, "status",
-                                 "status: want done, failed, broken or timed_out");
+                                 "status: expected done, failed, broken or timed_out");
     if (result->session && (strlen(result->session) != 32 || !pfc_is_hex_id(result->session)))
         return pfc_err_set_field(err, PFC_EINVAL, "session",
                                  "session: expected 32 hexadecimal digits, got \"%.64s\"",

@@ -33,7 +33,7 @@ Test(buf, the_first_append_over_the_limit_is_remembered_and_adds_nothing)
     pfc_buf_puts(&buf, "");
     cr_assert(eq(str, (char *)pfc_buf_text(&buf), "1234"));
     cr_assert(eq(int, pfc_buf_check(&buf, "list", &err), PFC_ETOOBIG));
-    cr_assert(eq(str, err.msg, "list: want at most 4 bytes, it is larger"));
+    cr_assert(eq(str, err.msg, "list: expected at most 4 bytes, it is larger"));
     pfc_buf_clear(&buf);
 }
 

@@ -50,22 +50,22 @@ Test(conf, faults_name_file_line_and_what_was_wanted)
         const char *part;
     } bad[] = {
         { "project: a\nmeasurement: x\n", "perfci.yaml:2: unknown key \"measurement\"" },
-        { "project: Not A Slug\n", "project: want 1 to 63 of" },
-        { "build: [a, b]\n", "build: want a text" },
-        { "paths: gemm.c\n", "paths: want a list" },
+        { "project: Not A Slug\n", "project: expected 1 to 63 of" },
+        { "build: [a, b]\n", "build: expected a text" },
+        { "paths: gemm.c\n", "paths: expected a list" },
         { "better: faster\n", "expected higher or lower, got \"faster\"" },
-        { "timeout: soon\n", "want a duration" },
-        { "budget: 0m\n", "perfci.yaml:1: budget: want more than zero" },
+        { "timeout: soon\n", "expected a duration" },
+        { "budget: 0m\n", "perfci.yaml:1: budget: expected more than zero" },
         { "margin: wide\n", "perfci.yaml:1: margin" },
-        { "runtime_files: FAQ\n", "runtime_files: want a list" },
-        { "project: a\ntimeout: 0m\n", "perfci.yaml:2: timeout: want more than zero" },
-        { "- a\n- b\n", "want a mapping" },
+        { "runtime_files: FAQ\n", "runtime_files: expected a list" },
+        { "project: a\ntimeout: 0m\n", "perfci.yaml:2: timeout: expected more than zero" },
+        { "- a\n- b\n", "expected a mapping" },
         { "project: 'open\n", "not well-formed" },
         { "x: [[[[[[[[[[1]]]]]]]]]]\n", "nested deeper" },
         { "directions: {a: up}\n", "directions: expected higher or lower" },
         { "directions: [a]\n", "directions: expected a mapping" },
         { "time: maybe\n", "time: expected true or false" },
-        { "project: \"a\xff\"\n", "want UTF-8" },
+        { "project: \"a\xff\"\n", "expected UTF-8" },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++) {

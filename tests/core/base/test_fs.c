@@ -57,7 +57,7 @@ Test(fs, reading_more_than_the_limit_is_refused)
 
     cr_assert(eq(int, pfc_fs_write_atomic(path, "12345678", 8, 0600, &err), PFC_OK));
     cr_assert(eq(int, pfc_fs_read(path, 7, &text, NULL, &err), PFC_ETOOBIG));
-    cr_assert_not_null(strstr(err.msg, "want at most 7 bytes"));
+    cr_assert_not_null(strstr(err.msg, "expected at most 7 bytes"));
     cr_assert(eq(int, pfc_fs_read(dir, 7, &text, NULL, &err), PFC_EINVAL));
     cr_assert_null(text);
     free(path);

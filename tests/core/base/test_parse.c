@@ -24,7 +24,7 @@ Test(parse, whole_numbers_take_the_whole_string_and_the_range)
         cr_assert(eq(i64, value, 77));
     }
     cr_assert(eq(int, pfc_parse_i64("11", 0, 10, "--max-runs", &value, &err), PFC_EINVAL));
-    cr_assert(eq(str, err.msg, "--max-runs: want 0..10, got 11"));
+    cr_assert(eq(str, err.msg, "--max-runs: expected 0..10, got 11"));
     cr_assert(eq(int, pfc_parse_i64(NULL, 0, 10, "n", &value, &err), PFC_EINVAL));
 }
 
@@ -274,6 +274,6 @@ Test(address, no_network_is_one_sentence_that_names_the_setting)
     for (size_t i = 0; i < PFC_ARRAY_LEN(bad); i++) {
         cr_assert(eq(int, pfc_nets_parse(bad[i], "networks", &nets, &err), PFC_EINVAL), "%s",
                   bad[i]);
-        cr_assert(strstr(err.msg, "networks: want") != NULL, "%s", err.msg);
+        cr_assert(strstr(err.msg, "networks: expected") != NULL, "%s", err.msg);
     }
 }

@@ -361,7 +361,7 @@ Test(repo, files_are_read_as_they_were)
     free(text);
     cr_assert(
         eq(int, pfc_repo_file(repo, &id, "conf/perfci.yaml", 12, &text, &len, &err), PFC_ETOOBIG));
-    cr_assert(ne(ptr, strstr(err.msg, "want at most 12 bytes, got 13"), NULL), "%s", err.msg);
+    cr_assert(ne(ptr, strstr(err.msg, "expected at most 12 bytes, got 13"), NULL), "%s", err.msg);
     cr_assert(eq(int, pfc_repo_file(repo, &id, "conf", 100, &text, &len, &err), PFC_ENOTFOUND));
     cr_assert(eq(int, pfc_repo_file(repo, &id, "none", 100, &text, &len, &err), PFC_ENOTFOUND));
     pfc_repo_close(repo);
@@ -382,11 +382,12 @@ Test(repo, revisions_and_histories_have_their_limits)
     memset(revision, 'x', sizeof(revision));
     revision[PFC_REPO_MAX_REVISION] = '\0';
     cr_expect(ne(int, pfc_repo_resolve(repo, revision, &id, &err), PFC_OK));
-    cr_expect(eq(ptr, strstr(err.msg, "want at most"), NULL), "%s", err.msg); /* git's own words */
+    cr_expect(eq(ptr, strstr(err.msg, "expected at most"), NULL), "%s",
+              err.msg); /* git's own words */
     revision[PFC_REPO_MAX_REVISION] = 'x';
     revision[PFC_REPO_MAX_REVISION + 1] = '\0';
     cr_expect(eq(int, pfc_repo_resolve(repo, revision, &id, &err), PFC_EINVAL));
-    cr_expect(eq(str, err.msg, "revision: want at most 1024 bytes, got 1025"));
+    cr_expect(eq(str, err.msg, "revision: expected at most 1024 bytes, got 1025"));
     cr_expect(eq(int, pfc_repo_resolve(repo, "", &id, &err), PFC_EINVAL));
     cr_assert(eq(int, pfc_repo_resolve(repo, "HEAD", &id, &err), PFC_OK));
     cr_expect(eq(str, id.hex, first));
@@ -403,7 +404,7 @@ Test(repo, revisions_and_histories_have_their_limits)
     short_id = id;
     short_id.hex[39] = '\0';
     cr_expect(eq(int, pfc_repo_history(repo, &short_id, 1, &ids, &len, &err), PFC_EINVAL));
-    cr_expect(ne(ptr, strstr(err.msg, "commit: want 40 hexadecimal digits, got '"), NULL));
+    cr_expect(ne(ptr, strstr(err.msg, "commit: expected 40 hexadecimal digits, got '"), NULL));
     pfc_repo_close(repo);
     free(first);
 }

@@ -279,7 +279,7 @@ Test(api, lnt_refuses_a_metric_of_any_length_that_is_not_its_own)
 
         /* 63 bytes and their end are what there is room for. */
         cr_expect(eq(int, pfc_import_read(&opts, text, strlen(text), &r, &err), PFC_EINVAL));
-        cr_expect(eq(str, err.msg, "line 1: want TEST.METRIC and a number"));
+        cr_expect(eq(str, err.msg, "line 1: expected TEST.METRIC and a number"));
         free(text);
     }
 }

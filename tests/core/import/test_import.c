@@ -138,7 +138,7 @@ Test(numbers, what_is_not_a_number_is_refused_with_its_line)
     refuse("", NULL, "nothing");
     refuse(" \n ", NULL, "nothing");
     refuse("{\"value\": \"7\"}", NULL, "no known benchmark format");
-    refuse("{\"metrics\": {\"a\": {\"unit\": \"s\"}}}", NULL, "want a number under 'value'");
+    refuse("{\"metrics\": {\"a\": {\"unit\": \"s\"}}}", NULL, "expected a number under 'value'");
     refuse("{\"metrics\": {\"a\": [1, \"x\"]}}", NULL, "sample 1");
     refuse("{\"metrics\": {}}", NULL, "no benchmark");
     refuse("{", NULL, "not valid JSON");
@@ -147,7 +147,7 @@ Test(numbers, what_is_not_a_number_is_refused_with_its_line)
 Test(import, an_unknown_or_wrong_format_is_refused)
 {
     refuse("1", &(pfc_import_opts){ .format = "yaml" }, "unknown format 'yaml'");
-    refuse("1", &(pfc_import_opts){ .format = "bmf" }, "want JSON");
+    refuse("1", &(pfc_import_opts){ .format = "bmf" }, "expected JSON");
     refuse("{\"value\": 1}", &(pfc_import_opts){ .format = "hyperfine" },
            "not of format hyperfine");
 }
@@ -261,8 +261,8 @@ Test(google_benchmark, faults_name_their_place)
 {
     refuse("{\"context\":{},\"benchmarks\":[{\"name\":\"a\",\"real_time\":1,"
            "\"time_unit\":\"h\"}]}",
-           NULL, "want ns, us, ms or s, got 'h'");
-    refuse("{\"context\":{},\"benchmarks\":[7]}", NULL, "want objects");
+           NULL, "expected ns, us, ms or s, got 'h'");
+    refuse("{\"context\":{},\"benchmarks\":[7]}", NULL, "expected objects");
     refuse("{\"context\":{},\"benchmarks\":[]}", NULL, "no benchmark");
 }
 

@@ -66,7 +66,7 @@ Test(limits, results_of_256_mib_are_looked_at_and_one_byte_more_is_not)
     cr_assert(ne(ptr, text, MAP_FAILED));
     text[0] = '\xff';
     cr_expect(eq(int, pfc_import_read(NULL, text, max, &r, &err), PFC_EINVAL));
-    cr_expect(eq(str, err.msg, "results: want UTF-8 text"));
+    cr_expect(eq(str, err.msg, "results: expected UTF-8 text"));
     cr_expect(eq(int, pfc_import_read(NULL, text, max + 1, &r, &err), PFC_ETOOBIG));
     cr_expect(eq(str, err.msg, "results of 268435457 bytes, at most 268435456 are read"));
     munmap(text, max + 1);
@@ -318,7 +318,7 @@ Test(limits, a_thousand_rows_say_what_a_column_is)
         if (n < 1000)
             refuse(&buf, &any, PFC_EINVAL, "line 1: expected a number or JSON, got 'name,x'");
         else
-            refuse(&buf, &any, PFC_EINVAL, "line 1002, column x: want a number, got 'word'");
+            refuse(&buf, &any, PFC_EINVAL, "line 1002, column x: expected a number, got 'word'");
         pfc_import_result_clear(&r);
     }
 }

@@ -493,7 +493,7 @@ Test(csv, a_header_is_found_by_its_columns_in_any_order_and_case)
     pfc_csv_clear(&csv);
     cr_expect(not(pfc_csv_find_header(s.text, 40, names, NULL, NULL)));
     cr_expect(eq(int, pfc_csv_open(&csv, s.text, 29, names, &err), PFC_EINVAL));
-    cr_expect(eq(str, err.msg, "want a line with the column 'Time'"));
+    cr_expect(eq(str, err.msg, "expected a line with the column 'Time'"));
     pfc_csv_clear(&csv);
 }
 
@@ -522,7 +522,7 @@ Test(csv, a_header_may_have_a_byte_order_mark_and_must_be_there)
     pfc_csv_clear(&csv);
     pfc_csv_init(&csv, none.text, 0, 1, ',');
     cr_expect(eq(int, pfc_csv_header(&csv, &err), PFC_EINVAL));
-    cr_expect(eq(str, err.msg, "want a line with the columns' names, got nothing"));
+    cr_expect(eq(str, err.msg, "expected a line with the columns' names, got nothing"));
     pfc_csv_clear(&csv);
 }
 

@@ -338,7 +338,7 @@ Test(detect, bad_options_are_named)
     pfc_detection out;
     pfc_err err = { 0 };
     cr_assert(eq(int, pfc_stats_detect(&p, 1, &floor_rel, &out, &err), PFC_EINVAL));
-    cr_assert(eq(str, err.msg, "min_rel: want at least 0, got -1"));
+    cr_assert(eq(str, err.msg, "min_rel: expected at least 0, got -1"));
     cr_assert(eq(int, pfc_stats_detect(&p, 1, &alpha, &out, &err), PFC_EINVAL));
     cr_assert(eq(str, err.field, "alpha"));
     cr_assert(

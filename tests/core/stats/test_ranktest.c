@@ -110,9 +110,9 @@ Test(ranktest, bad_samples_are_named)
     double p = 7.0;
     pfc_err err = { 0 };
     cr_assert(eq(int, pfc_stats_ranktest(good, 2, good, 3, &p, &err), PFC_EINVAL));
-    cr_assert(eq(str, err.msg, "sample a: want 3..1000000 values, got 2"));
+    cr_assert(eq(str, err.msg, "sample a: expected 3..1000000 values, got 2"));
     cr_assert(eq(int, pfc_stats_ranktest(good, 3, bad, 3, &p, &err), PFC_EINVAL));
-    cr_assert(eq(str, err.msg, "sample b: want finite values, value 1 is nan"));
+    cr_assert(eq(str, err.msg, "sample b: expected finite values, value 1 is nan"));
     cr_assert(eq(dbl, p, 7.0));
 }
 

@@ -182,7 +182,7 @@ Test(compare, bad_input_is_named)
     pfc_compare_result out;
     pfc_err err = { 0 };
     cr_assert(eq(int, pfc_stats_compare(good, 3, bad, 3, NULL, &out, &err), PFC_EINVAL));
-    cr_assert(eq(str, err.msg, "side b: want finite values above 0, value 1 is -2"));
+    cr_assert(eq(str, err.msg, "side b: expected finite values above 0, value 1 is -2"));
     cr_assert(eq(int, pfc_stats_compare(good, 0, good, 3, NULL, &out, &err), PFC_EINVAL));
     cr_assert(eq(str, err.field, "a"));
     cr_assert(eq(int, pfc_stats_compare(good, 2, good, 3, &paired, &out, &err), PFC_EINVAL));

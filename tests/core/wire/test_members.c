@@ -44,17 +44,17 @@ Test(members, whole_numbers_lie_within_their_limits)
         { "{\"a\":5e0}", NULL, 5 },
         { "{}", "a: is missing", 99 },
         { "{\"a\":null}", "a: is missing", 99 },
-        { "{\"a\":-4}", "a: want -3..7, got -4", 99 },
-        { "{\"a\":8}", "a: want -3..7, got 8", 99 },
-        { "{\"a\":5.5}", "a: want a whole number", 99 },
-        { "{\"a\":\"5\"}", "a: want a whole number", 99 },
-        { "{\"a\":true}", "a: want a whole number", 99 },
-        { "{\"a\":[5]}", "a: want a whole number", 99 },
-        { "{\"a\":9007199254740992.0}", "a: want -3..7, got 9007199254740992", 99 },
-        { "{\"a\":9007199254740994.0}", "a: want a whole number", 99 },
-        { "{\"a\":-9007199254740994.0}", "a: want a whole number", 99 },
-        { "{\"a\":9223372036854775807}", "a: want -3..7, got 9223372036854775807", 99 },
-        { "{\"a\":18446744073709551615}", "a: want a whole number", 99 },
+        { "{\"a\":-4}", "a: expected -3..7, got -4", 99 },
+        { "{\"a\":8}", "a: expected -3..7, got 8", 99 },
+        { "{\"a\":5.5}", "a: expected a whole number", 99 },
+        { "{\"a\":\"5\"}", "a: expected a whole number", 99 },
+        { "{\"a\":true}", "a: expected a whole number", 99 },
+        { "{\"a\":[5]}", "a: expected a whole number", 99 },
+        { "{\"a\":9007199254740992.0}", "a: expected -3..7, got 9007199254740992", 99 },
+        { "{\"a\":9007199254740994.0}", "a: expected a whole number", 99 },
+        { "{\"a\":-9007199254740994.0}", "a: expected a whole number", 99 },
+        { "{\"a\":9223372036854775807}", "a: expected -3..7, got 9223372036854775807", 99 },
+        { "{\"a\":18446744073709551615}", "a: expected a whole number", 99 },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
@@ -76,11 +76,11 @@ Test(members, numbers_lie_within_their_limits)
         { "{\"a\":0}", NULL, 0 },
         { "{}", "a: is missing", 99 },
         { "{\"a\":null}", "a: is missing", 99 },
-        { "{\"a\":-1.6}", "a: want -1.5..2, got -1.6", 99 },
-        { "{\"a\":2.1}", "a: want -1.5..2, got 2.1", 99 },
-        { "{\"a\":\"1\"}", "a: want a number", 99 },
-        { "{\"a\":false}", "a: want a number", 99 },
-        { "{\"a\":18446744073709551615}", "a: want -1.5..2, got 1.84467e+19", 99 },
+        { "{\"a\":-1.6}", "a: expected -1.5..2, got -1.6", 99 },
+        { "{\"a\":2.1}", "a: expected -1.5..2, got 2.1", 99 },
+        { "{\"a\":\"1\"}", "a: expected a number", 99 },
+        { "{\"a\":false}", "a: expected a number", 99 },
+        { "{\"a\":18446744073709551615}", "a: expected -1.5..2, got 1.84467e+19", 99 },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
@@ -103,14 +103,14 @@ Test(members, texts_are_bounded_and_without_control_characters)
         { "{\"a\":\"\\u00e9\\u0080\"}", NULL, 4 },
         { "{}", "a: is missing", 99 },
         { "{\"a\":null}", "a: is missing", 99 },
-        { "{\"a\":\"abcde\"}", "a: want at most 4 bytes, got 5", 99 },
-        { "{\"a\":\"abc\\u00e9\"}", "a: want at most 4 bytes, got 5", 99 },
+        { "{\"a\":\"abcde\"}", "a: expected at most 4 bytes, got 5", 99 },
+        { "{\"a\":\"abc\\u00e9\"}", "a: expected at most 4 bytes, got 5", 99 },
         { "{\"a\":\"a\\u001f\"}", "a: control character 31 at byte 1", 99 },
         { "{\"a\":\"\\u007f\"}", "a: control character 127 at byte 0", 99 },
         { "{\"a\":\"\\r\"}", "a: control character 13 at byte 0", 99 },
         { "{\"a\":\"\\b\"}", "a: control character 8 at byte 0", 99 },
-        { "{\"a\":5}", "a: want a string", 99 },
-        { "{\"a\":[\"x\"]}", "a: want a string", 99 },
+        { "{\"a\":5}", "a: expected a string", 99 },
+        { "{\"a\":[\"x\"]}", "a: expected a string", 99 },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
@@ -130,15 +130,17 @@ Test(members, booleans_lists_and_objects_are_what_they_are)
     static const struct {
         const char *text, *boolean, *list, *object;
     } rows[] = {
-        { "{\"a\":true}", NULL, "a: want an array", "a: want an object" },
-        { "{\"a\":false}", NULL, "a: want an array", "a: want an object" },
-        { "{\"a\":1}", "a: want true or false", "a: want an array", "a: want an object" },
-        { "{\"a\":\"true\"}", "a: want true or false", "a: want an array", "a: want an object" },
-        { "{\"a\":[]}", "a: want true or false", NULL, "a: want an object" },
-        { "{\"a\":[1,2]}", "a: want true or false", NULL, "a: want an object" },
-        { "{\"a\":[1,2,3]}", "a: want true or false", "a: want at most 2 entries, got 3",
-          "a: want an object" },
-        { "{\"a\":{}}", "a: want true or false", "a: want an array", NULL },
+        { "{\"a\":true}", NULL, "a: expected an array", "a: expected an object" },
+        { "{\"a\":false}", NULL, "a: expected an array", "a: expected an object" },
+        { "{\"a\":1}", "a: expected true or false", "a: expected an array",
+          "a: expected an object" },
+        { "{\"a\":\"true\"}", "a: expected true or false", "a: expected an array",
+          "a: expected an object" },
+        { "{\"a\":[]}", "a: expected true or false", NULL, "a: expected an object" },
+        { "{\"a\":[1,2]}", "a: expected true or false", NULL, "a: expected an object" },
+        { "{\"a\":[1,2,3]}", "a: expected true or false", "a: expected at most 2 entries, got 3",
+          "a: expected an object" },
+        { "{\"a\":{}}", "a: expected true or false", "a: expected an array", NULL },
         { "{\"a\":null}", "a: is missing", "a: is missing", "a: is missing" },
         { "{}", "a: is missing", "a: is missing", "a: is missing" },
     };
@@ -226,7 +228,7 @@ Test(members, an_unknown_one_is_named)
     cr_expect(eq(int, pfc_json_known(bad, NULL, known, &err), PFC_EINVAL));
     cr_expect(eq(str, err.msg, "B: is not a member that is known here"));
     cr_expect(eq(int, pfc_json_known(list, NULL, known, &err), PFC_EINVAL));
-    cr_expect(eq(str, err.msg, "want an object"));
+    cr_expect(eq(str, err.msg, "expected an object"));
     json_decref(good);
     json_decref(bad);
     json_decref(list);
@@ -329,7 +331,7 @@ Test(members, run_and_session_documents_have_at_most_16_mib)
         cr_expect(eq(int, read_document(kind, text, max + 1, &err), PFC_ETOOBIG));
         cr_expect(
             eq(str, err.msg,
-               (char *)(kind == 0 ? "run document: want at most 16777216 bytes, got 16777217"
+               (char *)(kind == 0 ? "run document: expected at most 16777216 bytes, got 16777217"
                                   : "session: expected at most 16777216 bytes, got 16777217")));
     }
     munmap(text, max + 1);

@@ -140,7 +140,7 @@ Test(run, nesting_is_counted_before_it_is_parsed)
     cr_assert_not_null(strstr(err.msg, "nested deeper than 32"), "%s", err.msg);
     memset(deep + 32, ']', 32);
     cr_assert(eq(int, pfc_run_from_json(deep, 64, &run, &err), PFC_EINVAL));
-    cr_assert_not_null(strstr(err.msg, "want an object"), "32 levels: %s", err.msg);
+    cr_assert_not_null(strstr(err.msg, "expected an object"), "32 levels: %s", err.msg);
     memset(deep, '[', 33);
     memset(deep + 33, ']', 33);
     cr_assert(eq(int, pfc_run_from_json(deep, 66, &run, &err), PFC_EINVAL));

@@ -72,7 +72,7 @@ Test(session, each_fault_has_one_sentence_with_its_path)
     static const struct {
         const char *text, *says;
     } bad[] = {
-        { "[]", "want an object" },
+        { "[]", "expected an object" },
         { WITH("") " ", NULL },
         { WITH("7"), "commits[0]" },
         { HEAD "}", "commits: " },

@@ -160,15 +160,18 @@ Test(chip_keys, two_keys_that_contradict_each_other_are_refused)
         const char *says; /* NULL: accepted */
     } rows[] = {
         { "hbm_interleave", "128", "hbm_burst", "128", NULL },
-        { "hbm_interleave", "128", "hbm_burst", "256", "hbm_burst: want at most hbm_interleave" },
+        { "hbm_interleave", "128", "hbm_burst", "256",
+          "hbm_burst: expected at most hbm_interleave" },
         { "hbm_refresh_every", "5000", "hbm_refresh", "4999", NULL },
-        { "hbm_refresh_every", "5000", "hbm_refresh", "5000", "want less than hbm_refresh_every" },
-        { "hbm_refresh_every", "5000", "hbm_refresh", "5001", "want less than hbm_refresh_every" },
+        { "hbm_refresh_every", "5000", "hbm_refresh", "5000",
+          "expected less than hbm_refresh_every" },
+        { "hbm_refresh_every", "5000", "hbm_refresh", "5001",
+          "expected less than hbm_refresh_every" },
         { "sram_bytes", "4096", "sram_banks", "64", NULL },
         { "sram_bytes", "4160", "sram_banks", "1", NULL },
-        { "sram_bytes", "4128", "sram_banks", "1", "sram_bytes: want a multiple of 64" },
+        { "sram_bytes", "4128", "sram_banks", "1", "sram_bytes: expected a multiple of 64" },
         { "sram_bytes", "4160", "sram_banks", "5", NULL },
-        { "sram_bytes", "4160", "sram_banks", "2", "sram_bytes: want a multiple of 64" },
+        { "sram_bytes", "4160", "sram_banks", "2", "sram_bytes: expected a multiple of 64" },
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
@@ -188,7 +191,7 @@ Test(chip_keys, texts_are_bounded)
     memset(about, 'a', sizeof about);
     about[160] = '\0';
     cr_assert(eq(int, parse_value("about", about), PFC_EINVAL));
-    cr_assert(strstr(err.msg, "want at most 159 bytes, got 160") != NULL, "%s", err.msg);
+    cr_assert(strstr(err.msg, "expected at most 159 bytes, got 160") != NULL, "%s", err.msg);
     about[159] = '\0';
     cr_assert(eq(int, parse_value("about", about), PFC_OK), "%s", err.msg);
     cr_assert(eq(str, chip.about, about));

@@ -140,9 +140,9 @@ Test(program, a_product_is_held_to_its_ranges)
         AT(k, 20, 21, "leaves its memory"), /* b: 20 x 5 x 2 = 200 */
         AT(n, 5, 6, "leaves its memory"),   /* sums: 72 */
         AT(m, 3, 4, "leaves its memory"),
-        AT(k, 0, (1u << 20) + 1, "want at most 2^20"),
-        AT(n, 0, (1u << 20) + 1, "want at most 2^20"),
-        AT(m, 0, (1u << 20) + 1, "want at most 2^20"),
+        AT(k, 0, (1u << 20) + 1, "expected at most 2^20"),
+        AT(n, 0, (1u << 20) + 1, "expected at most 2^20"),
+        AT(m, 0, (1u << 20) + 1, "expected at most 2^20"),
         AT(unit, PFC_ACCEL_UNIT_TENSOR, PFC_ACCEL_UNIT_VECTOR, "wrong unit"),
     };
 

@@ -61,7 +61,8 @@ static void check_scaled(gemm_fn run, sizes s, float alpha, float beta)
                 want += (double)alpha * a[1 + i * s.k + p] * b[1 + p * s.n + j];
             /* k + 3 roundings of 2^-24, each term at most 3 in size. */
             cr_assert(fabs(c[1 + i * s.n + j] - want) <= 3.0 * (s.k + 3) * (s.k + 1) * 0x1p-24,
-                      "row %zu column %zu: %g, want %g", i, j, (double)c[1 + i * s.n + j], want);
+                      "row %zu column %zu: %g, expected %g", i, j, (double)c[1 + i * s.n + j],
+                      want);
         }
     }
     free(a);

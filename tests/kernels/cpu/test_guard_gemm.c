@@ -103,7 +103,7 @@ static void check_product(void *context, float *const *at, const char *where)
             const double error = fabs((double)c[i * p->ldc + j] - p->want[i * p->n + j]);
 
             if (!(error <= p->bound[i * p->n + j]))
-                cr_assert(false, "%s: row %zu column %zu: %g, want %g", where, i, j,
+                cr_assert(false, "%s: row %zu column %zu: %g, expected %g", where, i, j,
                           (double)c[i * p->ldc + j], p->want[i * p->n + j]);
         }
         if (p->n > 0 && i + 1 < p->m && p->ldc > p->n)

@@ -103,7 +103,7 @@ static void check_rows(void *context, float *const *at, const char *where)
 
     for (size_t i = 0; i < r->heads * r->rows * r->cols; i++)
         if (!(fabs((double)y[i] - r->want[i]) <= r->bound[i]))
-            cr_assert(false, "%s: row %zu column %zu: %.9g, want %.9g within %.3g", where,
+            cr_assert(false, "%s: row %zu column %zu: %.9g, expected %.9g within %.3g", where,
                       i / r->cols, i % r->cols, (double)y[i], r->want[i], r->bound[i]);
 }
 

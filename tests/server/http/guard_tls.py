@@ -141,8 +141,8 @@ class Tls:
         os.chmod(shown, 0o644)
         start = ("--database", "host=/nowhere", "--listen", "127.0.0.1:0")
         for pair, sentence in (((cert, other), "--tls-key: it is not the key of --tls-cert"),
-                               ((cert, garbage), "--tls-key: want a PEM key without a passphrase"),
-                               ((garbage, key), "--tls-cert: want PEM certificates"),
+                               ((cert, garbage), "--tls-key: expected a PEM key without a passphrase"),
+                               ((garbage, key), "--tls-cert: expected PEM certificates"),
                                ((cert, cert), "--tls-key"), ((cert, key + ".gone"), "--tls-key: cannot look at"),
                                ((cert + ".gone", key), "--tls-cert: cannot open"), ((cert, shown), "everybody on this machine may read it")):
             with self.subTest(pair=pair):

@@ -249,11 +249,11 @@ Test(reply, an_error_names_code_message_and_field)
     pfc_reply reply = { 0 };
     pfc_err err = { 0 };
 
-    pfc_err_set_field(&err, PFC_EINVAL, "a[0].b", "want \"x\"");
+    pfc_err_set_field(&err, PFC_EINVAL, "a[0].b", "expected \"x\"");
     httpd_reply_error(&reply, 0, &err);
     cr_assert(eq(int, reply.status, 400));
     cr_assert(eq(str, reply.body,
-                 "{\"error\":{\"code\":\"invalid\",\"message\":\"want \\\"x\\\"\","
+                 "{\"error\":{\"code\":\"invalid\",\"message\":\"expected \\\"x\\\"\","
                  "\"field\":\"a[0].b\"}}\n"));
     httpd_reply_clear(&reply);
 }

@@ -139,8 +139,8 @@ class Managed(unittest.TestCase):
             self.addCleanup(one.close)
         two = self.listeners(2)
         for sockets, more, wanted in (
-                (two, {}, "2 sockets were passed; want one ListenStream=, and at most one more"),
-                (two, {"names": "ops:ops"}, "2 sockets were passed; want one"),
+                (two, {}, "2 sockets were passed; expected one ListenStream=, and at most one more"),
+                (two, {"names": "ops:ops"}, "2 sockets were passed; expected one"),
                 (two[:1], {"count": 90}, "LISTEN_FDS=90: the service manager's sockets cannot be used"),
                 (two[:1], {"count": "many"}, "LISTEN_FDS=many: the service manager's sockets cannot be used"),
                 (two[:1], {"count": -1}, "LISTEN_FDS=-1: "), ([datagrams], {}, "does not listen for streams"), ([mute], {}, "does not listen for streams"),
@@ -189,7 +189,7 @@ class Managed(unittest.TestCase):
 
     def test_each_setting_is_taken_over_or_named_as_wanting_a_restart(self):
         certificate = self.settings("")
-        others = {"LISTEN": "127.0.0.1:1", "OPS_LISTEN": "127.0.0.1:2", "DATA": "/nowhere", "PUBLIC_READ": "1", "WORKERS": "2",
+        others = {"LISTEN": "127.0.0.1:1", "OPS_LISTEN": "127.0.0.1:2", "DATA": "/nowhere", "DOCS": "/nowhere", "PUBLIC_READ": "1", "WORKERS": "2",
                   "HTTP_THREADS": "3", "REQUEST_TIMEOUT": "31", "LEASE": "30", "DATABASE_WAIT": "61", "DATABASE_PREPARE": "0",
                   "DATABASE_UNSAFE": "1", "RATE_ADDRESS": "1000", "RATE_TOKEN": "1000", "CONNECTIONS": "99",
                   "CONNECTIONS_PER_ADDRESS": "98", "TRUSTED_PROXIES": "10.0.0.0/8", "TLS_CERT": certificate.name,
@@ -229,7 +229,7 @@ class Managed(unittest.TestCase):
         self.assertEqual(server.call("GET", "/api/v1/projects").status, 200)
 
     def test_a_settings_file_that_cannot_be_used_is_one_sentence_and_status_2(self):
-        for text, wanted in (("PERFCI_WORKERS=many\n", "--workers"), ("PERFCI_LEASE=1.5\n", "--lease: want 1 to 3600"), ("x\n", ":1: want NAME=value"),
+        for text, wanted in (("PERFCI_WORKERS=many\n", "--workers"), ("PERFCI_LEASE=1.5\n", "--lease: expected 1 to 3600"), ("x\n", ":1: expected NAME=value"),
                              ("PERFCI_LISTEN=a\nPERFCI_LISTEN=b\n", ":2: PERFCI_LISTEN is set a second time"),
                              ("PERFCI_DATABASE_URL=x\n", "unknown setting"), ("PERFCI_DATA=\x07\n", "control")):
             done = subprocess.run([support.BIN / "perfci-server", "--database", "dbname=none", "--settings",

@@ -348,7 +348,7 @@ class Notices(unittest.TestCase):
         self.write("receivers", f"\nfirst kind=mail url={here}/x\n")
         self.reload(server)
         fault, = [line for line in server.log().splitlines() if "not reloaded" in line]
-        self.assertIn("receivers:2: want kind=", fault)
+        self.assertIn("receivers:2: expected kind=", fault)
         self.blame(server, 1)
         support.until("both have it", lambda: not self.notices(server))
         self.assertEqual({p: len(self.receiver.to(p)) for p in ("/first", "/moved-there", "/second", "/x")},
@@ -373,11 +373,11 @@ class Notices(unittest.TestCase):
     def test_a_wrong_file_of_receivers_is_refused_at_start_with_its_line(self):
         short = self.write("short", "too short\n")
         url = cluster.database()
-        for line, said in ((f"a kind=webhook url=http://example.com/x secret={self.secret}", "want https"),
+        for line, said in ((f"a kind=webhook url=http://example.com/x secret={self.secret}", "expected https"),
                            (f"a kind=webhook url=https://u:p@example.com/ secret={self.secret}", "no user or password"),
                            (f"a kind=webhook url=https://h/ secret={short}", "under 16 bytes"),
                            ("a kind=webhook url=https://h/ secret=/nowhere", "/nowhere"),
-                           ("a kind=webhook url=https://h/", "want secret=FILE"),
+                           ("a kind=webhook url=https://h/", "expected secret=FILE"),
                            (f"a kind=mail url=https://h/ secret={self.secret}", "kind=webhook, kind=slack or kind=github"),
                            (f"a kind=github repo=x secret={self.secret}", "OWNER/NAME"),
                            (f"A! kind=slack url=https://h/", "receiver's name"),

@@ -21,7 +21,7 @@ def admin(url, *args, status=0):
     done = subprocess.run([support.BIN / "perfci", "admin", *args], capture_output=True, text=True, timeout=300,
                           stdin=subprocess.DEVNULL, env={**env, "PERFCI_DATABASE_URL": url}, check=False)
     if done.returncode != status:
-        raise AssertionError(f"admin {args}: status {done.returncode}, want {status}: {done.stderr}")
+        raise AssertionError(f"admin {args}: status {done.returncode}, expected {status}: {done.stderr}")
     return done
 
 
