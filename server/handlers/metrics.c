@@ -160,7 +160,8 @@ static void put_figures(const pfc_snapshot *s, pfc_buf *out)
     put_gauge(out, "perfci_runs", "Runs stored.", (double)f->runs);
     put_gauge(out, "perfci_measurements", "Measurements stored.", (double)f->measurements);
     put_gauge(out, "perfci_series", "Series stored.", (double)f->series);
-    put_gauge(out, "perfci_alerts_open", "Alerts that are open: untriaged or acknowledged.",
+    put_gauge(out, "perfci_alerts_open",
+              "Alerts that are untriaged, acknowledged or under investigation.",
               (double)f->alerts_open);
     put_gauge(out, "perfci_jobs_queued", "Jobs that wait for a runner.", (double)f->jobs_queued);
     put_gauge(out, "perfci_jobs_leased", "Jobs that a runner has.", (double)f->jobs_leased);
