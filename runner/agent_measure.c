@@ -117,6 +117,7 @@ pfc_commit_measure_opts pfc_agent_measure_opts(const pfc_agent *a, const pfc_con
         .machine_name = a->machine.name,
         .timeout_s = conf->timeout_s,
         .wait_quiet = a->opts->wait_quiet,
+        .sandbox = a->sandbox,
         .cancelled = pfc_lease_cancelled,
         .cancelled_arg = lease,
     };

@@ -100,6 +100,9 @@ pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_o
                            pfc_run **run_a, pfc_outcome *out, pfc_err *err)
 {
     pfc_command cmd = { .dir = pair->dirs[1],
+                        .trees = { pair->dirs[0] },
+                        .read_only = true,
+                        .sandbox = opts->sandbox,
                         .timeout_s =
                             TIMEOUT_FACTOR *
                             (opts->timeout_s > 0 ? opts->timeout_s : PFC_WORKSPACE_TIMEOUT_S),
@@ -118,7 +121,7 @@ pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_o
     for (int i = 0; i < 2 && !code; i++)
         code = pfc_measure_find_bench(opts, pair->dirs[i], &benches[i], err);
     for (int i = 0; i < 2 && !code && able; i++)
-        code = can_serve(&cmd, benches[i], &able, err);
+        code = (cmd.program = benches[i], can_serve(&cmd, benches[i], &able, err));
     if (!code && !able)
         code = pfc_err_set(err, PFC_EUNAVAIL, "one of the two builds cannot take turns");
     if (!code)
@@ -127,6 +130,7 @@ pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_o
         /* B's conducts: it is the newer one, and the one this checkout's suite was written for. */
         benches[2] = pfc_strdup(benches[1]);
         result = pfc_fs_join(temp, "pairs.json");
+        cmd.scratch = temp;
         code = measure(opts, &cmd, benches, result, pair, out, run_a, err);
         if (pfc_fs_remove_tree(temp, &leftover) != PFC_OK)
             pfc_log(PFC_WARN, "temporary folder left behind", "reason", leftover.msg);

@@ -76,7 +76,8 @@ typedef struct pfc_commit_measure_opts {
     const char *wait_quiet;    /* of suites: how long perfci-bench waits for a quiet machine ("5m"),
                                      then fails with the reason; NULL: it measures at once */
     double timeout_s;          /* of one measurement; 0: PFC_WORKSPACE_TIMEOUT_S */
-    bool (*cancelled)(void *arg); /* asked about ten times a second; NULL: never */
+    const struct pfc_sandbox *sandbox; /* for commands and suites; NULL: none */
+    bool (*cancelled)(void *arg);      /* asked about ten times a second; NULL: never */
     void *cancelled_arg;
 } pfc_commit_measure_opts;
 
@@ -132,8 +133,9 @@ typedef struct pfc_workspace_opts {
                             program mirrors below `dir` */
     const char *build;  /* shell command; NULL or "": nothing to build */
     const char *relink; /* shell command run after `build` when build > 0; NULL: none */
-    double build_timeout_s; /* 0: PFC_WORKSPACE_TIMEOUT_S */
-    size_t max_checkouts;   /* 0: PFC_WORKSPACE_CHECKOUTS; the least recently used goes first */
+    double build_timeout_s;            /* 0: PFC_WORKSPACE_TIMEOUT_S */
+    const struct pfc_sandbox *sandbox; /* for the build; NULL: none */
+    size_t max_checkouts; /* 0: PFC_WORKSPACE_CHECKOUTS; the least recently used goes first */
     bool (*cancelled)(void *arg); /* as above, for fetching and building */
     void *cancelled_arg;
 } pfc_workspace_opts;

@@ -5,7 +5,10 @@
 #define PFC_RUNNER_WORKSPACE_PRIV_H
 
 #include "core/base/proc.h"
+#include "runner/sandbox/sandbox.h"
 #include "runner/workspace.h"
+
+#define PFC_COMMAND_TREES 2
 
 /** One shell command of the project. */
 typedef struct pfc_command {
@@ -16,13 +19,20 @@ typedef struct pfc_command {
     const char *commit;  /* PERFCI_COMMIT; NULL: not set */
     unsigned build;      /* PERFCI_BUILD */
     bool merge;          /* stderr into stdout */
+    const pfc_sandbox
+        *sandbox; /* NULL: the command runs as this user and sees what this user sees */
+    const char *trees[PFC_COMMAND_TREES]; /* further checkouts that it reads; NULL: none */
+    bool read_only;                       /* `dir` cannot be written in the sandbox */
+    const char *scratch;                  /* a folder for its results; NULL: none */
+    const char *program;                  /* a program outside of the checkout; NULL: none */
     size_t max_output_bytes;
     double timeout_s;
     bool (*cancelled)(void *arg);
     void *cancelled_arg;
 } pfc_command;
 
-/** Runs it with our secrets removed from its environment and at most $PERFCI_MEMORY_LIMIT of memory
+/** In the sandbox: isolated as runner/sandbox/sandbox.h says; it ends, too, when the disk of `dir` is
+ *  nearly full. Else: runs it with our secrets removed from its environment and at most $PERFCI_MEMORY_LIMIT of memory
  *  (it and what it starts together; three quarters of the machine when not set, 0: no limit). As
  *  pfc_proc_run; PFC_EINVAL: that variable is no number of bytes. */
 pfc_code pfc_command_run(const pfc_command *cmd, pfc_proc_result *res, pfc_err *err) PFC_MUSTCHECK;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +21,9 @@
 #define DEFAULT_OUTPUT_BYTES (1024 * 1024)
 #define KILL_GRACE_NS        (2 * PFC_NS_PER_S)
 #define POLL_MS              100
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC (1U << 2)
+#endif
 
 extern char **environ;
 
@@ -105,6 +109,7 @@ typedef struct start_plan {
     bool new_group;
     double cpu_limit_s;
     uint64_t memory_limit_bytes;
+    int keep_fd;      /* stays open in the child; 0: none */
     bool first_to_go; /* when the machine runs out of memory */
     pid_t parent;
 } start_plan;
@@ -123,6 +128,8 @@ static void limit(int what, uint64_t value)
 /* Raising it needs no privilege; async-signal-safe. */
 static void volunteer_for_oom(void)
 {
+    /* The files of a process that hides its memory are root's; exec sets this back, too. */
+    const int changed = prctl(PR_SET_DUMPABLE, 1);
     const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     ssize_t done = -1;
 
@@ -130,7 +137,22 @@ static void volunteer_for_oom(void)
         done = write(fd, "800", 3);
         close(fd);
     }
-    (void)done; /* a kernel without it kills whom it likes */
+    (void)changed, (void)done; /* a kernel without it kills whom it likes */
+}
+
+/* Descriptors of libraries that did not set close-on-exec would be open in programs that we do not trust.
+ * The pipe for start faults is close-on-exec already. Kernels before 5.11 do not know the flag. */
+static void close_others(int keep_fd, int fault_fd)
+{
+    const int lowest = 3;
+    const long most = sysconf(_SC_OPEN_MAX);
+
+    if (syscall(SYS_close_range, lowest, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
+        for (int fd = lowest; fd < most; fd++)
+            if (fd != fault_fd)
+                (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    if (keep_fd >= lowest)
+        (void)fcntl(keep_fd, F_SETFD, 0);
 }
 
 /* In the child, between fork and exec: async-signal-safe calls only. */
@@ -156,6 +178,7 @@ static void child_start(const start_plan *plan, int fault_fd)
         (plan->out_fd >= 0 && dup2(plan->out_fd, 1) < 0) ||
         (plan->err_fd >= 0 && dup2(plan->err_fd, 2) < 0))
         child_fail(fault_fd, FAULT_SETUP);
+    close_others(plan->keep_fd, fault_fd);
     if (plan->cwd != NULL && chdir(plan->cwd) != 0)
         child_fail(fault_fd, FAULT_CWD);
     if (plan->cpu_limit_s > 0)
@@ -268,18 +291,29 @@ static void feed(watch *w)
     }
 }
 
-/* No grace for memory: who asks for more gets all of it in the meantime. */
+static bool disk_is_short(const pfc_proc_opts *opts)
+{
+    struct statvfs fs;
+
+    return opts->disk_free_bytes > 0 && statvfs(opts->disk_path, &fs) == 0 &&
+           (uint64_t)fs.f_bavail * fs.f_frsize < opts->disk_free_bytes;
+}
+
+/* No grace: a process that takes memory or disk space takes more of it until it is killed. */
 static void weigh(watch *w, int64_t now)
 {
-    const uint64_t limit_bytes = w->opts->tree_limit_bytes;
+    const pfc_proc_opts *opts = w->opts;
 
-    if (limit_bytes == 0 || w->res->over_memory || now - w->weighed_ns < POLL_MS * PFC_NS_PER_MS)
+    if (opts->tree_limit_bytes == 0 && opts->disk_free_bytes == 0)
+        return;
+    if (w->res->over_memory || w->res->over_disk || now - w->weighed_ns < POLL_MS * PFC_NS_PER_MS)
         return;
     w->weighed_ns = now;
-    if (!pfc_proc_tree_exceeds(w->pid, limit_bytes))
-        return;
-    w->res->over_memory = true;
-    kill(-w->pid, SIGKILL);
+    w->res->over_memory =
+        opts->tree_limit_bytes > 0 && pfc_proc_tree_exceeds(w->pid, opts->tree_limit_bytes);
+    w->res->over_disk = disk_is_short(opts);
+    if (w->res->over_memory || w->res->over_disk)
+        kill(-w->pid, SIGKILL);
 }
 
 static void enforce(watch *w)
@@ -418,6 +452,7 @@ pfc_code pfc_proc_run(const pfc_proc_opts *opts, pfc_proc_result *res, pfc_err *
     plan.cpu_limit_s = opts->cpu_limit_s;
     plan.memory_limit_bytes = opts->memory_limit_bytes;
     plan.first_to_go = opts->tree_limit_bytes > 0;
+    plan.keep_fd = opts->inherit_fd;
     plan.env = child_environment(opts->env);
     w.started_ns = pfc_clock_ns();
     code = start(&plan, &w.pid, err);
@@ -463,6 +498,8 @@ void pfc_proc_describe(const pfc_proc_result *res, char *out, size_t cap)
                  gib < 1.0 ? "more memory than its limit of %.0f MiB"
                            : "more memory than its limit of %.1f GiB",
                  gib < 1.0 ? gib * 1024.0 : gib);
+    else if (res->over_disk)
+        snprintf(out, cap, "stopped: it left less than the required space free on the disk");
     else if (res->timed_out)
         snprintf(out, cap, "no end within its time limit (stopped after %.1f s)", res->seconds);
     else if (res->was_cancelled)

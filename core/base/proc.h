@@ -27,6 +27,11 @@ typedef struct pfc_proc_opts {
                                     ten times a second; over it the group is killed at once. They
                                     are also the first to go when the machine's memory ends
                                     (oom_score_adj). 0: none */
+    const char *disk_path;     /* with disk_free_bytes: a folder of the file system to watch */
+    uint64_t disk_free_bytes;  /* less free than this on it: the group is killed at once; asked
+                                       ten times a second. 0: not watched */
+    int inherit_fd;            /* a descriptor above 2 that the child keeps under its number;
+                                       0: none. All others are closed */
     bool inherit_stderr;       /* stderr goes to the caller's; else it is collected */
     bool inherit_stdout;       /* likewise */
     bool merge;                /* stderr into stdout's buffer, in order */
@@ -41,6 +46,7 @@ typedef struct pfc_proc_result {
     bool timed_out;            /* the deadline passed */
     bool was_cancelled;        /* the callback said so */
     bool over_memory;          /* tree_limit_bytes was passed */
+    bool over_disk;            /* less than disk_free_bytes was free */
     uint64_t tree_limit_bytes; /* as it was asked for, for sentences */
     bool truncated;            /* output over the limit was dropped */
     double seconds;            /* wall time */
