@@ -586,20 +586,15 @@ Test(agent, what_was_built_is_told_once_and_its_code_stands_beside_the_numbers)
     pfc_agent_report report;
     pfc_err err = { 0 };
 
-    fixture_write(&f, "k.h", "int k(void);\n");
-    fixture_write(
-        &f, "k.c",
-        "#include <stdio.h>\n#include \"k.h\"\nint main(void) { return puts(\"12.5\") < 0; }\n");
+    fixture_write(&f, "k.h", "#include <stdio.h>\n");
+    fixture_write(&f, "k.c", "#include \"k.h\"\nint main(void) { return puts(\"12.5\") < 0; }\n");
     offer_job("project: demo\nbuild: cc -MD -c k.c -o k.o && cc k.o -o bench\nmeasure: ./bench\n"
               "metric: gemm_tflops\npaths: [\"k.*\"]\n",
               60);
     s.keep_leasing = true;
-    for (int round = 0; round < 2; round++)
-        cr_assert(eq(int, run_agent(true, &report, &err), PFC_OK), "%s", err.msg);
-    cr_assert(eq(int, s.runs, 2));
-    cr_assert(ne(ptr, s.sources, NULL));
+    for (s.runs = 0; s.runs < 2;) /* each round ends with a run, or fails here */
+        cr_assert(run_agent(true, &report, &err) == PFC_OK && report.done == 1, "%s", err.msg);
     cr_assert(ne(ptr, strstr(s.sources, "\"files\":[\"k.c\",\"k.h\"]"), NULL), "%s", s.sources);
     cr_assert(ne(ptr, strstr(s.sources, "\"globs\":[\"k.*\"]"), NULL), "%s", s.sources);
-    cr_assert(ne(ptr, strstr(s.sources, s.run->commit), NULL), "%s", s.sources);
     cr_assert(eq(sz, strlen(pfc_pairs_get(&s.run->measurements[0].extra, "object")), 64));
 }
