@@ -53,10 +53,11 @@ static void usage(FILE *to)
         "  --executor local  where jobs run\n"
         "  --sandbox MODE    auto: jobs are isolated by bubblewrap where this machine can, else a\n"
         "                    warning; require: or the runner does not start; off; default auto\n"
+        "                    (PERFCI_SANDBOX)\n"
         "  --sandbox-path D  a folder that jobs see, read-only, besides /usr, such as /opt/rocm;\n"
-        "                    may be repeated\n"
+        "                    may be repeated (PERFCI_SANDBOX_PATHS, separated by colons)\n"
         "  --job-env NAME    a variable of this environment that jobs get besides PATH, LANG,\n"
-        "                    LC_* and TZ; may be repeated\n"
+        "                    LC_* and TZ; may be repeated (PERFCI_JOB_ENV, separated by colons)\n"
         "  --once            at most one job, then end\n"
         "  --resend          after a restore of the server's database: the runner of --work DIR\n"
         "                    sends again what the server acknowledged within 24 hours; only says "
@@ -93,6 +94,8 @@ typedef struct flags {
     const char *token_file;
     bool done; /* --help or --version was answered */
     bool resend;
+    bool sandbox_given;
+    char *stored[2]; /* texts of variables that paths and variables point into */
     const char *paths[PFC_SANDBOX_MAX_PATHS + 1];
     const char *variables[PFC_SANDBOX_MAX_PATHS + 1];
 } flags;
@@ -155,6 +158,7 @@ static pfc_code take_flag(int flag, pfc_agent_opts *opts, flags *more, pfc_err *
                    ? PFC_OK
                    : pfc_err_set(err, PFC_EINVAL, "--executor: expected local, got '%s'", optarg);
     case OPT_SANDBOX:
+        more->sandbox_given = true;
         return take_sandbox_mode(optarg, &opts->sandbox, err);
     case OPT_SANDBOX_PATH:
         return optarg[0] == '/'
@@ -238,6 +242,39 @@ static pfc_code read_token(const char *file, char **token, pfc_err *err)
     return pfc_conf_secret_file(file, token, err) ? pfc_err_wrap(err, "--token-file") : PFC_OK;
 }
 
+/* "a:b" of a variable: the names in `store`, which the caller frees. */
+static pfc_code read_names(const char *variable, const char **to, char **store, pfc_err *err)
+{
+    const char *text = getenv(variable);
+    char *rest = NULL;
+    pfc_code code = PFC_OK;
+
+    if (to[0] || !text)
+        return PFC_OK;
+    *store = pfc_strdup(text);
+    for (char *name = strtok_r(*store, ":", &rest); name && !code;
+         name = strtok_r(NULL, ":", &rest))
+        code = add_name(to, name, variable, err);
+    return code;
+}
+
+static pfc_code read_sandbox(pfc_agent_opts *opts, flags *more, pfc_err *err)
+{
+    const char *mode = getenv("PERFCI_SANDBOX");
+    pfc_code code = PFC_OK;
+
+    if (mode && !more->sandbox_given)
+        code = take_sandbox_mode(mode, &opts->sandbox, err) ? pfc_err_wrap(err, "PERFCI_SANDBOX")
+                                                            : PFC_OK;
+    if (!code)
+        code = read_names("PERFCI_SANDBOX_PATHS", more->paths, &more->stored[0], err);
+    if (!code)
+        code = read_names("PERFCI_JOB_ENV", more->variables, &more->stored[1], err);
+    opts->sandbox_paths = more->paths;
+    opts->sandbox_variables = more->variables;
+    return code;
+}
+
 static pfc_code catch_signals(pfc_err *err)
 {
     struct sigaction act = { .sa_handler = on_signal };
@@ -293,13 +330,13 @@ int main(int argc, char **argv)
     opts.url = pfc_conf_pick(opts.url, "PERFCI_URL", NULL, PFC_DEFAULT_URL);
     code = read_token(more.token_file, &token, &err);
     if (code == PFC_OK)
+        code = read_sandbox(&opts, &more, &err);
+    if (code == PFC_OK)
         code = catch_signals(&err);
     if (code)
         goto done;
     opts.token = token;
     opts.stop_fd = stop_pipe[0];
-    opts.sandbox_paths = more.paths;
-    opts.sandbox_variables = more.variables;
     pfc_random_bytes(&opts.seed, sizeof(opts.seed));
     pfc_log(PFC_INFO, "runner started", "url", opts.url, "work", opts.dir);
     code = pfc_agent_run(&opts, &report, &err);
@@ -311,5 +348,7 @@ done:
     if (code)
         (void)fprintf(stderr, "perfci-runner: %s\n", err.msg);
     free(token);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(more.stored); i++)
+        free(more.stored[i]);
     return code == PFC_EINVAL ? 2 : code ? 5 : 0;
 }

@@ -405,6 +405,7 @@ static pfc_code start(server *s, pfc_err *err)
     pfc_code code;
 
     s->app.lease_s = s->settings.lease_s;
+    s->app.sources = s->settings.sources;
     pthread_mutex_init(&s->app.snapshot.turn.lock, NULL);
     pthread_mutex_init(&s->app.seen_schema.turn.lock, NULL);
     s->app.cache = pfc_cache_new(CACHE_TTL_S);

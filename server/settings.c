@@ -84,6 +84,9 @@ static const char more_help[] =
     "                            (PERFCI_NOTIFY_RETRY)\n"
     "  --notify-tries N          then it is a dead letter, default 10 (PERFCI_NOTIFY_TRIES)\n"
     "  --public-url U            of the dashboard, for links in them (PERFCI_PUBLIC_URL)\n"
+    "  --sources LIST            patterns of repositories that jobs may name besides their "
+    "project's\n"
+    "                            own, such as https://git.example/team/* (PERFCI_SOURCES)\n"
     "  --docs DIR                built documentation, served at /docs/; default: beside the\n"
     "                            programs (PERFCI_DOCS)\n"
     "  --log-level L             debug, info, warn, error or off; default info (PERFCI_LOG_LEVEL)\n"
@@ -129,6 +132,7 @@ enum {
     OPT_CONNECTIONS,
     OPT_CONNECTIONS_EACH,
     OPT_TRUSTED,
+    OPT_SOURCES,
     OPT_TLS_CERT,
     OPT_TLS_KEY,
     OPT_PLAIN_HTTP,
@@ -171,6 +175,7 @@ static const struct option options[] = {
     { "rate-token", required_argument, NULL, OPT_RATE_TOKEN },
     { "connections", required_argument, NULL, OPT_CONNECTIONS },
     { "connections-per-address", required_argument, NULL, OPT_CONNECTIONS_EACH },
+    { "sources", required_argument, NULL, OPT_SOURCES },
     { "trusted-proxies", required_argument, NULL, OPT_TRUSTED },
     { "tls-cert", required_argument, NULL, OPT_TLS_CERT },
     { "tls-key", required_argument, NULL, OPT_TLS_KEY },
@@ -202,6 +207,7 @@ static const char *const known[] = {
     "PERFCI_DOCS",
     "PERFCI_PUBLIC_READ",
     "PERFCI_WORKERS",
+    "PERFCI_SOURCES",
     "PERFCI_HTTP_THREADS",
     "PERFCI_REQUEST_TIMEOUT",
     "PERFCI_LEASE",
@@ -354,6 +360,7 @@ static pfc_code read_guard(pfc_server_settings *out, pfc_err *err)
             "--connections-per-address", &out->connections_each, err);
     out->trusted =
         pick(out, OPT_TRUSTED, "PERFCI_TRUSTED_PROXIES", near ? NULL : "127.0.0.0/8, ::1");
+    out->sources = pick(out, OPT_SOURCES, "PERFCI_SOURCES", NULL);
     out->tls_cert = pick(out, OPT_TLS_CERT, "PERFCI_TLS_CERT", NULL);
     out->tls_key = pick(out, OPT_TLS_KEY, "PERFCI_TLS_KEY", NULL);
     if (!code && !out->tls_cert != !out->tls_key)

@@ -34,6 +34,7 @@ typedef struct pfc_server_settings {
     int64_t rate_token;          /* --rate-token, PERFCI_RATE_TOKEN; 0: no limit */
     int64_t connections;         /* --connections, PERFCI_CONNECTIONS */
     int64_t connections_each;    /* --connections-per-address; 0: no limit */
+    const char *sources;         /* --sources, PERFCI_SOURCES; NULL: none */
     const char *trusted;         /* --trusted-proxies, PERFCI_TRUSTED_PROXIES; NULL: none */
     const char *tls_cert;        /* --tls-cert, PERFCI_TLS_CERT: file; NULL: plain HTTP */
     const char *tls_key;         /* --tls-key, PERFCI_TLS_KEY */

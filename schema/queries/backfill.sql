@@ -5,9 +5,9 @@
 WITH wide AS (
     SELECT a.project_id, a.id AS alert_id, s.id AS series_id, s.branch, s.machine_class,
            bl.position AS low, bh.position AS high,
-           coalesce((SELECT j.source FROM jobs j WHERE j.project_id = a.project_id
-                     AND j.state = 'done' AND j.source IS NOT NULL ORDER BY j.id DESC LIMIT 1),
-                    p.repo_url) AS source
+           coalesce(p.repo_url, -- without one, the source that an administrator's token named last
+                    (SELECT j.source FROM jobs j WHERE j.project_id = a.project_id
+                     AND j.state = 'done' AND j.source IS NOT NULL ORDER BY j.id DESC LIMIT 1)) AS source
     FROM alerts a
     JOIN projects p ON p.id = a.project_id
     JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id

@@ -39,12 +39,13 @@ typedef struct pfc_seen_schema {
 } pfc_seen_schema;
 
 struct pfc_app {
-    pfc_db *db;         /* writes, and reads that must see them */
-    pfc_httpd *http;    /* set once the server listens */
-    pfc_cache *cache;   /* tokens and projects; NULL: the database is asked each time */
-    pfc_writer *writer; /* stores runs in groups; NULL: each by itself */
-    double lease_s;     /* of a runner's job, whole seconds; 0: PFC_LEASE_S */
-    atomic_bool ready;  /* the schema is in place */
+    pfc_db *db;          /* writes, and reads that must see them */
+    pfc_httpd *http;     /* set once the server listens */
+    pfc_cache *cache;    /* tokens and projects; NULL: the database is asked each time */
+    pfc_writer *writer;  /* stores runs in groups; NULL: each by itself */
+    const char *sources; /* patterns of repositories that any job may use; NULL: none */
+    double lease_s;      /* of a runner's job, whole seconds; 0: PFC_LEASE_S */
+    atomic_bool ready;   /* the schema is in place */
     atomic_int schema_version;
     atomic_bool replaying; /* one replay of a whole branch at a time */
     pfc_pulse pulse;       /* of the server's own threads */
@@ -60,6 +61,11 @@ struct pfc_app {
 
 extern const pfc_route pfc_routes[];
 extern const size_t pfc_routes_len;
+
+/** Whether this request's token may send a runner to `source` (NULL: the project's own). Administrators of
+ *  the whole service may name any. */
+pfc_code pfc_decode_source(pfc_app *app, const pfc_req *req, const char *project,
+                           const char *source, pfc_err *err) PFC_MUSTCHECK;
 
 /** The token's owner, for the HTTP floor. */
 pfc_code pfc_app_check_token(pfc_app *app, const char *token, pfc_principal *out, pfc_err *err);

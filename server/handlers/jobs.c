@@ -4,6 +4,7 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
+#include "server/services/access/job_source.h"
 
 static const char *const kinds[] = { "measure",  "nightly", "pull_request",
                                      "backfill", "bisect",  "verify" };
@@ -237,6 +238,15 @@ static pfc_code decode_job(const pfc_req *req, const json_t *json, job_body *b, 
     return PFC_OK;
 }
 
+pfc_code pfc_decode_source(pfc_app *app, const pfc_req *req, const char *project,
+                           const char *source, pfc_err *err)
+{
+    const bool any = (req->auth.scopes & PFC_SCOPE_ADMIN) && req->auth.project_id == 0;
+
+    return !source || any ? PFC_OK
+                          : pfc_job_source_check(app->db, project, app->sources, source, err);
+}
+
 /* POST /api/v1/jobs */
 PFC_HANDLER(jobs_post)
 {
@@ -258,6 +268,8 @@ PFC_HANDLER(jobs_post)
         code = pfc_decode_blocks(body, &blocks, err);
     if (!code)
         code = pfc_decode_project(app, req, b.project, "project", &project, err);
+    if (!code)
+        code = pfc_decode_source(app, req, b.project, b.source, err);
     if (!code) {
         const pfc_job_spec spec = {
             .kind = b.kind,

@@ -282,6 +282,8 @@ pfc_code pfc_bisection_order_post(pfc_app *app, const pfc_req *req, pfc_reply *r
     if (!code)
         code = pfc_decode_project(app, req, o.project, "project", &project, err);
     if (!code)
+        code = pfc_decode_source(app, req, o.project, o.source, err);
+    if (!code)
         code = start(app, req, &o, project, reply, err);
     order_clear(&o);
     json_decref(body);

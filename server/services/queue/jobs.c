@@ -188,6 +188,9 @@ static void dedupe_of(const pfc_job_spec *spec, const char *labels, const char *
         pfc_buf_printf(&text, "\n%lld", (long long)spec->parents[i]);
     if (task)
         pfc_buf_printf(&text, "\n%s", task);
+    /* The same commit of a fork may be built by other commands. */
+    if (spec->source)
+        pfc_buf_printf(&text, "\nsource %s", spec->source);
     pfc_sha256_hex(text.data, text.len, out);
     pfc_buf_clear(&text);
 }
