@@ -36,7 +36,13 @@ journalctl() { [ "$1" = -u ]; cat "$LOGS/$2.log"; }
 def commands(text, title):
     """The lines of the indented blocks of a section."""
     section = re.search(rf"^## {re.escape(title)}$(.*?)(?=^## )", text, re.M | re.S).group(1)
-    return [line[4:] for line in section.splitlines() if line.startswith("    ")]
+    found = []  # a line that is indented further continues the command
+    for line in (line[4:] for line in section.splitlines() if line.startswith("    ")):
+        if found and line.startswith(" "):
+            found[-1] += "\n" + line
+        else:
+            found.append(line)
+    return found
 
 
 class Units:
