@@ -1,10 +1,8 @@
 /*
  * Rows as structs, and the reads that have no rule of their own.
  *
- * A list is `{items, len, next, hold}`: texts of the items point into `hold`, and
- * pfc_rows_clear(&list) frees both. `next` is the cursor of the following page, 0 at the end.
- * Texts are NULL, numbers 0 and doubles NAN where the database has NULL. Times are Unix seconds.
- * Members named *_json are JSON text.
+ * Lists are those of server/repo/statement.h; `next` is the cursor of the following page, 0 at the
+ * end. Times are Unix seconds. Members named *_json are JSON text.
  *
  * Functions on `pfc_db` borrow a connection; those on `pfc_tx` are parts of a transaction and are
  * meant for services. A `get` answers a list of exactly one, or PFC_ENOTFOUND.
@@ -13,28 +11,10 @@
 #ifndef PFC_SERVER_REPO_REPO_H
 #define PFC_SERVER_REPO_REPO_H
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "server/repo/db.h"
+#include "server/repo/statement.h"
 
 #define PFC_LIST_LIMIT 100
 #define PFC_LIST_MAX   1000
-
-#define pfc_rows_clear(rows)                                                                       \
-    do {                                                                                           \
-        free((rows)->items);                                                                       \
-        pfc_res_free((rows)->hold);                                                                \
-        memset((rows), 0, sizeof(*(rows)));                                                        \
-    } while (0)
-
-#define PFC_ROWS(name, type)                                                                       \
-    typedef struct name {                                                                          \
-        type *items;                                                                               \
-        size_t len;                                                                                \
-        int64_t next;                                                                              \
-        pfc_res *hold;                                                                             \
-    } name
 
 typedef struct pfc_page {
     int64_t cursor;
