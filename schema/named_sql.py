@@ -8,7 +8,8 @@
 
 `in` names the parameters $1, $2, ... in order, `out` the columns of the result. Without `out` the statement is a
 command. `out: count` counts the rows that a command changed; `value: NAME TYPE` is the one column of at most one row.
-`row: NAME` gives the struct of a row a name that several statements share. `copy` lists the columns of a COPY.
+`row: NAME` gives the struct of a row a name that several statements share. `arrays: NAME` says that the arrays of `in`
+have one length, which is the member NAME. `copy` lists the columns of a COPY.
 A list goes on in the next line after four blanks.
 
 Types: id (i64 whose 0 is NULL), i64, i32 (copy only), f64 (NaN is NULL), bool, text, json, timestamp and date (both as
@@ -22,7 +23,7 @@ import re
 import sys
 
 NAME = re.compile(r"^-- name: ([a-z][a-z0-9_]*)$")
-LIST = re.compile(r"^-- (in|out|value|copy|row): (.+)$")
+LIST = re.compile(r"^-- (in|out|value|copy|row|arrays): (.+)$")
 MORE = re.compile(r"^--    +(\S.*)$")
 MEMBER = re.compile(r"^([a-z][a-z0-9_]*) ([a-z0-9]+(?:\[\])?)(\?)?$")
 SCALARS = ("id", "i64", "i32", "f64", "bool", "text", "json", "timestamp", "date", "bytes", "void")
@@ -55,6 +56,7 @@ class Statement:
     prose: list = dataclasses.field(default_factory=list)
     lists: dict = dataclasses.field(default_factory=dict)  # of in, out, value, copy: members
     row: str = None
+    arrays: str = None
     count: bool = False
     lines: list = dataclasses.field(default_factory=list)
 
@@ -91,10 +93,10 @@ def read_members(statement, kind, text, line):
 
 
 def take_list(statement, kind, text, line):
-    if kind in statement.lists or (kind == "row" and statement.row):
+    if kind in statement.lists or getattr(statement, kind, None):
         fail(statement.file, line, f"{kind} is there twice")
-    if kind == "row":
-        statement.row = text
+    if kind in ("row", "arrays"):
+        setattr(statement, kind, text)
     elif kind == "out" and text == "count":
         statement.count = True
     else:
@@ -119,6 +121,10 @@ def check(statement):
     outs = [member for member in statement.lists.get("out", []) if member.type != "void"]
     if any(m.type == "bytes" for m in outs) and any(m.type not in ("bytes", "text", "json") for m in outs):
         fail(statement.file, statement.line, f"{statement.name}: beside bytes only text and json are read")
+    if statement.arrays and statement.arrays in KEYWORDS | {m.name for m in statement.lists.get("in", [])}:
+        fail(statement.file, statement.line, f"{statement.name}: arrays: {statement.arrays} is taken")
+    if statement.arrays and sum(m.type in ARRAYS for m in statement.lists.get("in", [])) < 2:
+        fail(statement.file, statement.line, f"{statement.name}: `arrays` is for two or more of them")
     if statement.row and not outs:
         fail(statement.file, statement.line, f"{statement.name}: `row` names the struct of `out`, which is not there")
 

@@ -36,7 +36,11 @@ def field(member):
     return f"{member.name}_json" if member.type == "json" and not member.name.endswith("_json") else member.name
 
 
-def struct(name, members, results):
+def length_of(member, arrays):
+    return arrays or f"{field(member)}_len"
+
+
+def struct(name, members, results, arrays=None):
     lines = [f"typedef struct {name} {{"]
     for member in members:
         if member.type == "void":
@@ -50,8 +54,10 @@ def struct(name, members, results):
             lines.append(f"    pfc_array_text {field(member)};")
         else:
             lines.append(f"    {C_TYPES[member.type]}{field(member)};{comment}")
-            if member.type.endswith("[]"):
-                lines.append(f"    size_t {field(member)}_len;")
+            if member.type.endswith("[]") and not arrays:
+                lines.append(f"    size_t {length_of(member, None)};")
+    if arrays:
+        lines.append(f"    size_t {arrays}; /* of each array */")
     return lines + [f"}} {name};"]
 
 
@@ -108,7 +114,7 @@ def header(stem, statements, written_rows):
             lines += [f"{first};"] + [f"{other} PFC_MUSTCHECK;" for other in others]
             continue
         if statement.lists.get("in"):
-            lines += struct(f"pfc_sql_{statement.name}_args", statement.lists["in"], False)
+            lines += struct(f"pfc_sql_{statement.name}_args", statement.lists["in"], False, statement.arrays)
         if has_rows(statement) and (not statement.row or statement.row not in written_rows):
             lines += struct(row_name(statement), statement.lists["out"], True)
             lines.append(f"PFC_ROWS({row_name(statement)}s, {row_name(statement)});")
@@ -127,7 +133,7 @@ def members_table(statement, kind, struct_name):
         elif member.type != "void":
             parts.append(f"offsetof({struct_name}, {field(member)})")
             counted = kind == "in" and member.type.endswith("[]")
-            parts.append(f"offsetof({struct_name}, {field(member)}_len)" if counted else "0")
+            parts.append(f"offsetof({struct_name}, {length_of(member, statement.arrays)})" if counted else "0")
         else:
             parts += ["0", "0"]
         lines.append(f"    {{ {', '.join(parts)} }},")

@@ -9,7 +9,7 @@
 --    machine_class text, unit text, branch text, higher_is_better bool, state text, regression bool, before f64,
 --    after f64, rel_change f64, rel_low f64, rel_high f64, p f64, commit text, commit_low text, commit_high text,
 --    culprit text, created_at f64, updated_at f64, note text, group_id i64, group_series i64, group_measured i64,
---    group_summary text, accepted bool, evidence json, reason text, event_id i64, two_speeds json, blocks json,
+--    group_summary text, accepted bool, evidence text, reason text, event_id i64, two_speeds json, blocks json,
 --    kind text, boundary json, drift_commits i64, drift_weeks f64, reference_tag text, reference_rel f64,
 --    reference_low f64, reference_high f64, reference_commit text, worth f64, undone_commit text,
 --    suspect_subject text, suspect_author text
@@ -162,7 +162,7 @@ VALUES ($1::bigint, $2::bigint, $3, $4, $5, coalesce($6, ''));
 -- name: alert_open
 -- Id, when there was none for this change.
 -- in: project_id i64, change_point_id i64, series_id i64
--- out: id i64
+-- value: id i64
 INSERT INTO alerts (project_id, change_point_id, series_id) VALUES ($1::bigint, $2::bigint, $3::bigint)
 ON CONFLICT (project_id, change_point_id) DO NOTHING RETURNING id;
 
@@ -170,7 +170,7 @@ ON CONFLICT (project_id, change_point_id) DO NOTHING RETURNING id;
 -- Id of the open alert of that metric whose range holds the commit, the largest change first.
 -- culprit: culprit sha.
 -- in: project_id i64, metric text, benchmark text?, backend text?, culprit text
--- out: id i64
+-- value: id i64
 SELECT a.id
 FROM alerts a
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
@@ -193,7 +193,7 @@ ORDER BY abs(x.rel_change) DESC, a.id LIMIT 1;
 -- name: alert_culprit
 -- The commit before it on the line and the series' nature, when the alert's range holds it.
 -- in: alert_id i64, sha text
--- out: before json, higher_is_better bool, exact bool
+-- out: before text, higher_is_better bool, exact bool
 SELECT p.sha AS before, s.higher_is_better, s.exact
 FROM alerts a
 JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id

@@ -3,6 +3,7 @@
 -- name: anchored_put
 -- For each run of the session at that commit that has visits in that series.
 -- anchor_id: its anchor (commit_id).
+-- arrays: len
 -- in: project_id i64, session text, anchor_id i64, series_ids i64[], commit_ids i64[], log_ratios f64[],
 --    log_ses f64[]
 INSERT INTO anchored AS a (project_id, series_id, run_id, commit_id, anchor_id, log_ratio, log_se)

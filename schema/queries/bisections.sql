@@ -47,7 +47,7 @@ ORDER BY x.id DESC LIMIT $4::int;
 -- name: bisection_insert
 -- in: project_id i64, metric text, benchmark text, backend text, good text, bad text, verdict text, culprits json,
 --    steps text?, runs i64, builds i64, commits_measured i64, seconds f64, alert_id id, actor text, stopped json?
--- out: id i64
+-- value: id i64
 INSERT INTO bisections (project_id, metric, benchmark, backend, good, bad, verdict, culprits, steps,
                         runs, builds, commits_measured, seconds, alert_id, actor, stopped)
 VALUES ($1::bigint, $2, $3, $4, $5, $6, $7, $8::jsonb, coalesce($9, '[]')::jsonb, $10::bigint,
@@ -124,7 +124,7 @@ ORDER BY started_at DESC, run_id DESC LIMIT 2000;
 -- name: bisection_start
 -- in: project_id i64, metric text, benchmark text, backend text, branch text, machine_class text, line text[],
 --    prior f64[], options json, higher_is_better bool, exact bool, alert_id i64, actor text, expected_runs f64
--- out: id i64
+-- value: id i64
 INSERT INTO bisections (project_id, mode, state, metric, benchmark, backend, branch, machine_class,
                         line, prior, options, higher_is_better, exact, alert_id, actor, good, bad,
                         culprits, runs, builds, commits_measured, seconds, expected_runs)
@@ -206,7 +206,7 @@ WHERE project_id = $1::bigint AND bisection_id = $2::bigint AND n = $3::int AND 
 -- name: bisection_runners
 -- Runners that were heard of lately or hold a job.
 -- in: machine_class text?
--- out: count i64
+-- value: count i64
 SELECT count(*) FROM runners k
 WHERE ($1::text IS NULL OR k.machine_class = $1)
   AND (k.last_seen_at > now() - interval '2 minutes'
@@ -222,7 +222,7 @@ WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: bisection_finish
 -- in: project_id i64, id i64, state text, verdict text, culprits text?, reason text?, stopped json?
--- out: id i64
+-- value: id i64
 UPDATE bisections SET state = $3, verdict = $4, culprits = coalesce($5, '[]')::jsonb,
        stopped = $7::jsonb,
        reason = coalesce($6, ''), expected_runs = 0, updated_at = clock_timestamp(),

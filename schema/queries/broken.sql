@@ -110,7 +110,7 @@ ORDER BY x.id;
 -- id: or NULL (new).
 -- commit_low_id: first commit that may be it.
 -- in: project_id i64, id id, series_id i64, commit_low_id i64, since i64, reason text
--- out: id i64
+-- value: id i64
 WITH moved AS (
     UPDATE alerts a SET group_id = NULL FROM change_points x
     WHERE x.project_id = $1::bigint AND x.id = $2::bigint AND x.commit_id <> $5::bigint

@@ -26,6 +26,7 @@ WHERE c.project_id = $1::bigint AND c.series_id = $2::bigint
 -- appears afterwards.
 -- min_age_s: seconds.
 -- in: project_id i64, series_id i64, branch text, min_age_s f64
+-- out: count
 INSERT INTO series_chunks (project_id, series_id, from_at, until_at, line_version, points, packed)
 SELECT $1::bigint, $2::bigint, greatest(q.month, q.after),
        least(q.month + interval '1 month', now() - make_interval(secs => $4::float8)),
@@ -86,8 +87,9 @@ ORDER BY id;
 -- What stands beside a point, in the order asked. A look-up for each (the OFFSET keeps it one): a few thousand of
 -- them are cheaper than reading all runs and commits.
 -- in: project_id i64, run_ids i64[]
+-- row: window_point
 -- out: position i64, commit text, subject text, author text, time f64, median f64, low f64, high f64, min f64, n i64,
---    run_id i64, machine_id i64, fingerprint json, infra bool, session text
+--    run_id i64, machine_id i64, fingerprint text, infra bool, session text
 SELECT 0::bigint AS position, r.commit, r.subject, r.author, r.time, NULL::float8 AS median,
        NULL::float8 AS low, NULL::float8 AS high, NULL::float8 AS min, 0::bigint AS n, r.id AS run_id,
        r.machine_id, k.fingerprint_hash AS fingerprint, r.infra, r.session_id AS session

@@ -64,6 +64,7 @@ ORDER BY b.name, s.metric, s.backend, s.machine_class, s.id, m.run_id DESC;
 -- circle. A commit never changes, but a stub is completed.
 -- parents: joined by spaces.
 -- paths: array literals.
+-- arrays: len
 -- in: project_id i64, shas text[], parents text[], authors text[], times f64[], subjects text[], paths text[]
 -- out: id i64, sha text, fresh bool
 INSERT INTO commits AS c (project_id, sha, parents, author, time, subject, paths)
@@ -81,6 +82,7 @@ RETURNING c.id, c.sha, (xmax = 0) AS fresh;
 -- name: commits_tag
 -- A tag that has moved leaves the commit where it was.
 -- tags: array literals.
+-- arrays: len
 -- in: project_id i64, shas text[], tags text[]
 WITH given AS MATERIALIZED (
     SELECT DISTINCT ON (u.sha) u.sha, u.tags::text[] AS tags
@@ -96,6 +98,7 @@ WHERE c.project_id = $1::bigint AND c.sha = g.sha AND c.tags <> g.tags;
 
 -- name: commits_named
 -- Those that are not known yet; of one that is there twice the first.
+-- arrays: len
 -- in: project_id i64, shas text[], times f64[]
 INSERT INTO commits (project_id, sha, time, stub)
 SELECT DISTINCT ON (u.sha) $1::bigint, u.sha, to_timestamp(u.time), true
@@ -120,7 +123,7 @@ INSERT INTO branches (project_id, name) VALUES ($1::bigint, $2) ON CONFLICT DO N
 -- One writer of positions at a time. Taken before any commit is written, so that writers never wait for each other in
 -- a circle.
 -- in: project_id i64
--- out: id i64
+-- value: id i64
 SELECT id FROM projects WHERE id = $1::bigint FOR NO KEY UPDATE;
 
 -- name: branches_of
@@ -158,7 +161,7 @@ FROM added a JOIN commits c ON c.project_id = $1::bigint AND c.id = a.commit_id;
 -- name: branch_members
 -- Id, sha, parents, time, position; in the order of ids byte by byte.
 -- in: project_id i64, branch text
--- out: id i64, sha text, parents json, time f64, position i64
+-- out: id i64, sha text, parents text, time f64, position i64
 SELECT c.id, c.sha, array_to_string(c.parents, ' ') AS parents,
        extract(epoch FROM c.time)::float8 AS time, b.position
 FROM branch_commits b JOIN commits c ON c.project_id = b.project_id AND c.id = b.commit_id
@@ -169,7 +172,9 @@ ORDER BY c.sha COLLATE "C";
 -- Where one moved that was measured that long ago, or longer, chunks of the branch's series hold no longer (migration
 -- 0012): what is younger is in none yet, and in none that is being made before this transaction ends.
 -- positions: 0: off the line.
+-- arrays: len
 -- in: project_id i64, branch text, commit_ids i64[], positions i64[], seconds f64
+-- out: count
 WITH moved AS (
     UPDATE branch_commits b SET position = nullif(u.position, 0)
     FROM unnest($3::bigint[], $4::bigint[]) AS u (commit_id, position)
@@ -195,6 +200,7 @@ WHERE v.project_id = $1::bigint AND v.name IN (
 -- shas: oldest first.
 -- position_before: position before the first.
 -- in: project_id i64, branch text, shas text[], position_before i64
+-- out: count
 UPDATE branch_commits b SET position = $4::bigint + u.ordinal
 FROM unnest($3::text[]) WITH ORDINALITY AS u (sha, ordinal)
 JOIN commits c ON c.project_id = $1::bigint AND c.sha = u.sha

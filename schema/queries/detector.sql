@@ -13,7 +13,7 @@ SELECT id FROM projects WHERE id = $1::bigint FOR NO KEY UPDATE;
 
 -- name: detector_put
 -- in: project_id i64, document json, actor text
--- out: version i64
+-- value: version i64
 INSERT INTO detector_configs (project_id, version, document, actor)
 SELECT $1::bigint, 1 + coalesce(max(version), 0), $2::jsonb, $3 FROM detector_configs
 WHERE project_id = $1::bigint

@@ -21,9 +21,9 @@ ORDER BY x.id DESC LIMIT 1;
 -- reference_rel: change since.
 -- reference_low: its interval.
 -- in: project_id i64, id id, series_id i64, commit_low_id i64, commit_high_id i64, before f64, after f64,
---    rel_change f64, rel_low f64, rel_high f64, p f64, reference_commit_id i64, reference_tag text,
+--    rel_change f64, rel_low f64, rel_high f64, p f64, reference_commit_id id, reference_tag text?,
 --    reference_rel f64, reference_low f64, reference_high f64
--- out: id i64
+-- value: id i64
 WITH changed AS (
     UPDATE change_points SET commit_id = $5::bigint, commit_low_id = $4::bigint,
            commit_high_id = $5::bigint, before = $6::float8, after = $7::float8,

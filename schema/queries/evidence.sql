@@ -44,6 +44,7 @@ WHERE a.project_id = $1::bigint AND a.id = ANY ($2::bigint[])
 ORDER BY a.id, o.regression DESC NULLS LAST, s.exact DESC, s.metric, s.backend, s.id LIMIT 20000;
 
 -- name: alert_evidence_set
+-- arrays: len
 -- in: project_id i64, alert_ids i64[], evidence text[]
 UPDATE alerts a SET evidence = n.evidence
 FROM unnest($2::bigint[], $3::text[]) AS n (id, evidence)

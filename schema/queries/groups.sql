@@ -89,7 +89,7 @@ WHERE s.project_id = $1::bigint AND s.branch = $2 AND s.id IN (
 ORDER BY s.id;
 
 -- name: group_next
--- out: id i64
+-- value: id i64
 SELECT nextval('alert_group_ids') AS id;
 
 -- name: group_set
@@ -124,7 +124,7 @@ RETURNING id, runs = 1 AS opened;
 -- name: environment_still
 -- A run whose canary stood still  -> id of the event that it ends.
 -- in: project_id i64, machine_id i64
--- out: id i64
+-- value: id i64
 UPDATE environment_events SET closed_at = now(), updated_at = now()
 WHERE project_id = $1::bigint AND machine_id = $2::bigint AND closed_at IS NULL RETURNING id;
 

@@ -6,6 +6,7 @@
 -- key_used, moved (its machine has an open event), in the order asked; the row is missing where the project is.
 -- branches: null: the project's.
 -- keys: null: none.
+-- arrays: len
 -- in: project_ids i64[], branches text[], shas text[], machine_classes text[], machine_names text[],
 --    fingerprint_hashes text[], keys text[]
 -- out: ordinal i64, project text, branch text, commit_id i64, machine_id i64, key_used bool, moved bool
@@ -27,6 +28,7 @@ ORDER BY u.ordinal;
 
 -- name: series_find
 -- Id (null: there is none yet), unit, higher_is_better, in the order asked.
+-- arrays: len
 -- in: project_ids i64[], machine_classes text[], branches text[], benchmarks text[], metrics text[], backends text[]
 -- out: id i64, unit text, higher_is_better bool
 SELECT s.id, s.unit, s.higher_is_better
@@ -39,6 +41,7 @@ ORDER BY u.ordinal;
 
 -- name: exact_lock
 -- In one order, so that no two wait in a circle.
+-- arrays: len
 -- in: project_ids i64[], commit_ids i64[]
 -- out: count i64
 SELECT count(pg_advisory_xact_lock(k)) FROM (
@@ -51,6 +54,7 @@ SELECT count(pg_advisory_xact_lock(k)) FROM (
 -- All stored ones are the same, so that the oldest tells. Builds of a search are laid out anew each time, which may
 -- change them.
 -- job_ids: 0: none.
+-- arrays: len
 -- in: places i64[], project_ids i64[], commit_ids i64[], fingerprint_hashes text[], series_ids i64[], values f64[],
 --    job_ids i64[]
 -- out: ordinal i64, value f64, run_id i64
@@ -85,11 +89,12 @@ ORDER BY 1;
 -- job_ids: 0: none; what is no job of runners in the project is left out: it may become another's.
 -- job_fences: 0: none.
 -- session_bases: its base[] (NULL: none).
+-- arrays: len
 -- in: project_ids i64[], run_ids text[], header_hashes text[], commit_ids i64[], branches text[], suites text[],
 --    suite_hashes text[], machine_ids i64[], job_ids i64[], infra bool[], started_at f64[], finished_at f64[],
 --    body_hashes text[], keys text[], measurements i64[], series i64[], samples i64[], actors text[],
 --    projects text[], shas text[], job_fences i64[], sessions text[], session_anchors text[], session_bases text[]
--- out: place i64, id i64, count i64, pg_notify void
+-- out: place i64, id i64, count void, pg_notify void
 WITH u AS MATERIALIZED (
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::text[],
                          $7::text[], $8::bigint[], $9::bigint[], $10::boolean[], $11::float8[],

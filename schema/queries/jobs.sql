@@ -32,7 +32,7 @@ ORDER BY j.id DESC;
 -- Id, unless an open job has the same dedupe.
 -- in: project_id i64, kind text, priority i64, sha text, branch text, suite text, source text, labels text?,
 --    run_id id, dedupe text, task text?, avoid_runner text, parent_ids i64[]?
--- out: id i64
+-- value: id i64
 INSERT INTO jobs (project_id, kind, priority, sha, branch, suite, source, labels, run_id, dedupe,
                   task, avoid_runner, parents)
 VALUES ($1::bigint, $2, $3::int, $4, $5, $6, $7, coalesce($8, '{}')::jsonb, $9::bigint, $10,
@@ -42,7 +42,7 @@ RETURNING id;
 
 -- name: job_open
 -- in: project_id i64, dedupe text
--- out: id i64
+-- value: id i64
 SELECT id FROM jobs
 WHERE project_id = $1::bigint AND dedupe = $2 AND state IN ('queued', 'leased');
 
@@ -120,7 +120,7 @@ RETURNING project_id, state;
 -- job is asked for again and again.
 -- question: number of the question.
 -- in: lease_hash text, question i64
--- out: late bool
+-- value: late bool
 WITH news AS (
     INSERT INTO lease_questions AS q (lease_hash, heard_from)
     SELECT $1, $2::bigint WHERE NOT EXISTS (
@@ -148,7 +148,7 @@ DELETE FROM lease_questions WHERE asked_at < now() - make_interval(days => $1::i
 -- fence: or NULL (any).
 -- question: number of the question that gives it back, unless it is late, or NULL.
 -- in: job_id id, lease_hash text, fence id, question id
--- out: id i64
+-- value: id i64
 UPDATE jobs SET lease_until = '-infinity'
 WHERE ($1::bigint IS NULL OR id = $1) AND state = 'leased' AND lease_hash = $2
   AND ($3::bigint IS NULL OR fence = $3)
@@ -199,6 +199,7 @@ RETURNING j.id, j.state, j.kind;
 
 -- name: jobs_due
 -- -> id: their back-off is over, which those who wait for jobs must hear.
+-- row: job_id
 -- out: id i64
 WITH due AS MATERIALIZED (
     SELECT project_id, id FROM jobs
@@ -212,6 +213,7 @@ RETURNING j.id;
 -- Any  -> id: what waits for it is cancelled, and what waits for that.
 -- job_id: a job that ended without being done, NULL.
 -- in: job_id id
+-- row: job_id
 -- out: id i64
 WITH RECURSIVE lost AS (
     SELECT j.project_id, j.id, p.id AS parent, p.state FROM jobs j
@@ -248,6 +250,7 @@ ORDER BY id;
 -- Id: what is waited for is as urgent as what waits for it. In one order, whatever the caller's, so that no two wait
 -- in a circle.
 -- in: project_id i64, ids i64[], priority i64
+-- row: job_id
 -- out: id i64
 WITH RECURSIVE up AS (
     SELECT unnest($2::bigint[]) AS id
@@ -290,7 +293,7 @@ RETURNING j.id, j.project_id, j.run_id, j.branch;
 -- name: lease_prolong
 -- Of what the servers do themselves  -> id, no row when the lease is lost.
 -- in: lease_hash text, seconds f64
--- out: id i64
+-- value: id i64
 UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => $2::float8)
 WHERE state = 'leased' AND lease_hash = $1
 RETURNING id;
@@ -353,7 +356,7 @@ ORDER BY b.position, r.started_at, r.run_id;
 
 -- name: detect_size
 -- in: project_id i64, series_id i64
--- out: count i64
+-- value: count i64
 SELECT count(*) FROM measurements WHERE project_id = $1::bigint AND series_id = $2::bigint;
 
 -- name: change_points_of_series
@@ -394,7 +397,7 @@ ORDER BY x.gone_at IS NOT NULL, x.id;
 -- in: project_id i64, id id, series_id i64, branch text, commit_id i64, position_low i64, commit_high_id i64,
 --    before f64, after f64, rel_change f64, rel_low f64, rel_high f64, p f64, regression bool, confirmed bool,
 --    undone_commit_id id, firm bool, withheld text?, withheld_detail json
--- out: id i64
+-- value: id i64
 WITH low AS MATERIALIZED (
     SELECT coalesce((SELECT commit_id FROM branch_commits WHERE project_id = $1::bigint
                      AND branch = $4 AND position = $6::bigint), $5::bigint) AS commit_id),

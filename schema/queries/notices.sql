@@ -12,7 +12,7 @@ SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) 
 -- NULL: any  -> the oldest first; deliveries: a JSON array.
 -- in: project_id id, cursor id, limit i64
 -- out: id i64, project text, kind text, alert_id i64, commit text, subject text, author text, text text,
---    created_at f64, deliveries text
+--    created_at f64, deliveries json
 SELECT n.id, p.name AS project, n.kind, n.alert_id, n.sha AS commit, c.subject, c.author, n.text,
        extract(epoch FROM n.created_at)::float8 AS created_at,
        (SELECT coalesce(json_agg(json_build_object('receiver', j.task ->> 'receiver', 'state',
@@ -32,13 +32,13 @@ ORDER BY n.id LIMIT $3::int;
 
 -- name: notice_project
 -- in: id i64
--- out: project_id i64
+-- value: project_id i64
 SELECT project_id FROM notices WHERE id = $1::bigint;
 
 -- name: notice_done
 -- Done is done  -> project_id, no row when it was.
 -- in: id i64, actor text
--- out: project_id i64
+-- value: project_id i64
 UPDATE notices SET done_at = now(), done_by = $2 WHERE id = $1::bigint AND done_at IS NULL
 RETURNING project_id;
 
@@ -46,8 +46,9 @@ RETURNING project_id;
 -- How many became jobs. What is older is no news any more, and what nobody is to receive stays for who reads the
 -- outbox.
 -- projects: the project of each, '' for all.
+-- arrays: len
 -- in: receivers text[], projects text[], days i64
--- out: count i64
+-- value: count i64
 WITH receivers AS MATERIALIZED (
     SELECT * FROM unnest($1::text[], $2::text[]) AS r (name, project)),
 picked AS MATERIALIZED (

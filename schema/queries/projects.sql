@@ -20,13 +20,13 @@ ORDER BY p.id LIMIT $4::int;
 -- name: project_insert
 -- Id, when it is new.
 -- in: name text, branch text?, repo_url text?
--- out: id i64
+-- value: id i64
 INSERT INTO projects (name, branch, repo_url) VALUES ($1, coalesce($2, 'main'), $3)
 ON CONFLICT (name) DO NOTHING RETURNING id;
 
 -- name: project_id
 -- in: name text
--- out: id i64
+-- value: id i64
 SELECT id FROM projects WHERE name = $1;
 
 -- name: project_branch
@@ -59,7 +59,7 @@ UPDATE projects SET name = $2 WHERE id = $1::bigint;
 -- Rows removed; 0: the project is gone.
 -- limit: rows at most.
 -- in: project_id i64, limit i64
--- out: removed i64
+-- value: removed i64
 SELECT project_clear($1::bigint, $2::int) AS removed;
 
 -- name: project_standing

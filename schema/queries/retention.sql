@@ -33,6 +33,7 @@ SELECT rows_before, rows_after FROM retention_apply($1::date, $2::boolean);
 -- What the server did for itself that long ago. It was made when its run came in, or its notice, so whoever looks for
 -- the job of a younger run finds it.
 -- in: days i64, limit i64
+-- out: count
 DELETE FROM jobs j USING (
     SELECT project_id, id FROM jobs
     WHERE created_at < now() - make_interval(days => $1::int)

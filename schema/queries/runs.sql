@@ -65,7 +65,7 @@ UPDATE machines SET last_seen_at = now() WHERE id = $1::bigint;
 -- in: project_id i64, run_id text, header_hash text, commit_id i64, branch text, suite text, suite_hash text,
 --    machine_id i64, job_id id, infra bool, started_at f64, finished_at f64, job_fence id, session text,
 --    session_anchor text, session_base text
--- out: id i64
+-- value: id i64
 INSERT INTO runs (project_id, run_id, header_hash, commit_id, branch, suite, suite_hash, machine_id,
                   job_id, infra, started_at, finished_at, job_fence, session_id, session_anchor, session_base)
 VALUES ($1::bigint, $2, $3, $4::bigint, $5, $6, $7, $8::bigint,
@@ -102,6 +102,7 @@ VALUES ($1::bigint, $2::bigint, $3, $4, $5::bigint, $6::bigint, $7::bigint);
 
 -- name: benchmarks_ensure
 -- In the order of names, so that no two wait in a circle.
+-- arrays: len
 -- in: project_id i64, names text[], params text[]
 INSERT INTO benchmarks (project_id, name, params)
 SELECT DISTINCT ON (u.name) $1::bigint, u.name, u.params::jsonb
@@ -111,6 +112,7 @@ ORDER BY u.name
 ON CONFLICT DO NOTHING;
 
 -- name: series_ensure
+-- arrays: len
 -- in: project_id i64, machine_class text, branch text, benchmarks text[], metrics text[], backends text[],
 --    units text[], higher_is_better bool[], exact bool[]
 INSERT INTO series (project_id, benchmark_id, metric, backend, machine_class, branch, unit,
@@ -128,11 +130,12 @@ ON CONFLICT DO NOTHING;
 -- name: measurements_overlap
 -- Those that the run has already.
 -- in: project_id i64, run_id i64, series_ids i64[]
--- out: series_id i64
+-- value: series_id i64
 SELECT series_id FROM measurements
 WHERE project_id = $1::bigint AND run_id = $2::bigint AND series_id = ANY ($3::bigint[]) LIMIT 1;
 
 -- name: unmeasured_insert
+-- arrays: len
 -- in: project_id i64, run_id i64, benchmarks text[], metrics text[], backends text[], units text[],
 --    higher_is_better bool[], exact bool[], broken bool[], reasons text[], params text[]
 INSERT INTO unmeasured (project_id, run_id, benchmark, metric, backend, unit, higher_is_better,

@@ -47,8 +47,9 @@ ORDER BY s.id LIMIT $12::int;
 -- stored_from: timestamptz: when they were stored, from and to; the other months are not looked into.
 -- in: project_id i64, series_id i64, branch text, position_from id, position_to id, time_from f64, time_to f64,
 --    stored_from timestamp, stored_until timestamp, run_from i64, run_to i64
+-- row: window_point
 -- out: position i64, commit text, subject text, author text, time f64, median f64, low f64, high f64, min f64, n i64,
---    run_id i64, machine_id i64, fingerprint json, infra bool, session text
+--    run_id i64, machine_id i64, fingerprint text, infra bool, session text
 SELECT b.position, c.sha AS commit, c.subject, c.author,
        extract(epoch FROM c.time)::float8 AS time, m.median, m.low, m.high, m.min, m.n, m.run_id,
        r.machine_id, k.fingerprint_hash AS fingerprint, r.infra, r.session_id AS session

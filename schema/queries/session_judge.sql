@@ -108,7 +108,7 @@ WHERE s.project_id = $1::bigint AND NOT s.in_blocks AND s.id IN (
 -- in: project_id i64, id id, series_id i64, branch text, commit_id i64, position_low i64, before f64, after f64,
 --    rel_change f64, rel_low f64, rel_high f64, p f64, regression bool, withheld text?, evidence json,
 --    position_high i64
--- out: id i64
+-- value: id i64
 WITH low AS MATERIALIZED (
     SELECT coalesce((SELECT commit_id FROM branch_commits WHERE project_id = $1::bigint
                      AND branch = $4 AND position = $6::bigint), $5::bigint) AS commit_id),

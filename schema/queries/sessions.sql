@@ -9,7 +9,7 @@ SELECT body_hash FROM sessions WHERE project_id = $1::bigint AND id = $2;
 -- Number, when it is new.
 -- in: project_id i64, id text, branch text, anchor_commit_id i64, base_commit_id i64, machine_class text,
 --    machine text, started_at f64, finished_at f64, budget_s f64, spent_s f64, blocks i64, note text?, body_hash text
--- out: number i64
+-- value: number i64
 INSERT INTO sessions (project_id, id, branch, anchor_id, base_id, machine_class, machine, started_at, finished_at,
                       budget_s, spent_s, blocks, note, body_hash)
 VALUES ($1::bigint, $2, $3, $4::bigint, $5::bigint, $6, $7, to_timestamp($8::float8), to_timestamp($9::float8),
@@ -18,6 +18,7 @@ ON CONFLICT (project_id, id) DO NOTHING RETURNING number;
 
 -- name: session_commits_insert
 -- same_as_ids: 0: none.
+-- arrays: len
 -- in: project_id i64, session text, commit_ids i64[], statuses text[], reasons text[], same_as_ids i64[],
 --    needs_s f64[]
 INSERT INTO session_commits (project_id, session_id, ordinal, commit_id, status, reason, same_as_id, needs_s)
@@ -60,6 +61,7 @@ ORDER BY x.session_id, x.ordinal;
 
 -- name: session_verdicts_set
 -- worst: JSON texts or NULL.
+-- arrays: len
 -- in: project_id i64, session text, commit_ids i64[], verdicts text[], within f64[], open_s f64[], worst text[]
 UPDATE session_commits x
 SET verdict = u.verdict, within = u.within, open_s = u.open_s, worst = u.worst::jsonb

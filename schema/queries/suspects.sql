@@ -16,7 +16,7 @@ ORDER BY a.id <> o.id, a.id LIMIT 16;
 -- In the order of positions. A look-up for each run (the OFFSETs keep it one): a plan that joins reads the whole
 -- series for a few dozen points.
 -- in: project_id i64, series_id i64, branch text, position_from i64, position_to i64
--- out: position i64, median f64, machine_id i64, fingerprint json, object text
+-- out: position i64, median f64, machine_id i64, fingerprint text, object text
 SELECT b.position, m.median, r.machine_id, k.fingerprint_hash AS fingerprint,
        m.extra ->> 'object' AS object
 FROM branch_commits b

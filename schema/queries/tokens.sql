@@ -24,9 +24,9 @@ SELECT id, name, scopes, project_id, hash,
 FROM tokens WHERE hash = $1;
 
 -- name: token_insert
--- expires_at: expires (Unix seconds or NULL).
--- in: hash text, name text?, scopes i64, project_id i64, expires_at f64
--- out: id i64
+-- expires_at: Unix seconds, NULL for a token without an end.
+-- in: hash text, name text?, scopes i64, project_id id, expires_at f64
+-- value: id i64
 INSERT INTO tokens (hash, name, scopes, project_id, expires_at)
 VALUES ($1, coalesce($2, ''), $3::int, $4::bigint, to_timestamp($5::float8))
 RETURNING id;
@@ -70,5 +70,5 @@ FROM made m LEFT JOIN projects p ON p.id = m.project_id;
 
 -- name: token_revoke
 -- in: id i64
--- out: id i64
+-- value: id i64
 UPDATE tokens SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1::bigint RETURNING id;

@@ -1,7 +1,7 @@
 -- name: verification_insert
 -- Id. Layouts begin above those of the search; the runner that measured most of it is left out.
 -- in: project_id i64, bisection_id i64, before text, after text, expected_rel f64
--- out: id i64
+-- value: id i64
 INSERT INTO verifications (project_id, bisection_id, before, after, expected_rel, first_build,
                            avoid_runner)
 SELECT $1::bigint, $2::bigint, $3, $4, $5::float8,
@@ -27,7 +27,7 @@ ORDER BY v.updated_at, v.id LIMIT 1 FOR UPDATE SKIP LOCKED;
 -- name: verification_load
 -- Another machine only where there is one: a runner of the class that is not the one to avoid.
 -- in: project_id i64, id i64
--- out: bisection_id i64, before json, after text, expected_rel f64, first_build i64, state text, avoid_runner text
+-- out: bisection_id i64, before text, after text, expected_rel f64, first_build i64, state text, avoid_runner text
 SELECT v.bisection_id, v.before, v.after, v.expected_rel, v.first_build, v.state,
        CASE WHEN EXISTS (
            SELECT 1 FROM runners k WHERE k.name <> v.avoid_runner
@@ -73,7 +73,7 @@ WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: verifications_of
 -- in: project_id i64, bisection_id i64
--- out: id i64, before json, after text, state text, pairs i64, layouts i64, rel_change f64, rel_low f64,
+-- out: id i64, before text, after text, state text, pairs i64, layouts i64, rel_change f64, rel_low f64,
 --    rel_high f64, p f64, reason text, runners text
 SELECT v.id, v.before, v.after, v.state, v.pairs, v.layouts, v.rel_change, v.rel_low, v.rel_high,
        v.p, v.reason,

@@ -1,6 +1,7 @@
 -- name: withheld_set
 -- Why they have no alert.
 -- details: withheld_detail[] (JSON).
+-- arrays: len
 -- in: project_id i64, change_point_ids i64[], withheld text[], details text[]
 UPDATE change_points x SET withheld = u.code, withheld_detail = u.detail::jsonb
 FROM unnest($2::bigint[], $3::text[], $4::text[]) AS u (id, code, detail)

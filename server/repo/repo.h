@@ -13,14 +13,6 @@
 
 #include "server/repo/statement.h"
 
-#define PFC_LIST_LIMIT 100
-#define PFC_LIST_MAX   1000
-
-typedef struct pfc_page {
-    int64_t cursor;
-    int limit;
-} pfc_page;
-
 /* ---- projects ---- */
 
 typedef struct pfc_project {

@@ -3,13 +3,6 @@
  */
 #include "server/repo/rows.h"
 
-int pfc_page_fetch(pfc_page page)
-{
-    int limit = page.limit > 0 ? page.limit : PFC_LIST_LIMIT;
-
-    return PFC_MIN(limit, PFC_LIST_MAX) + 1;
-}
-
 void pfc_args_cursor(pfc_args *args, pfc_page page)
 {
     pfc_args_id(args, page.cursor);

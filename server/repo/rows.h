@@ -22,8 +22,6 @@ typedef struct pfc_shape {
         .name = (column), .kind = PFC_COL_##kind_, .offset = offsetof(type, field)                 \
     }
 
-/** Limit of a page, with one more row to see whether there is a next page. */
-int pfc_page_fetch(pfc_page page);
 /** Pushes the cursor (0: NULL). */
 void pfc_args_cursor(pfc_args *args, pfc_page page);
 

@@ -188,6 +188,13 @@ static pfc_code check_columns(const pfc_sql_statement *statement, const pfc_res 
     return PFC_OK;
 }
 
+int pfc_page_fetch(pfc_page page)
+{
+    int limit = page.limit > 0 ? page.limit : PFC_LIST_LIMIT;
+
+    return PFC_MIN(limit, PFC_LIST_MAX) + 1;
+}
+
 pfc_code pfc_sql_run(pfc_tx *tx, const pfc_sql_statement *statement, const void *args,
                      pfc_rows *out, pfc_err *err)
 {
@@ -230,9 +237,9 @@ pfc_code pfc_sql_value(pfc_tx *tx, const pfc_sql_statement *statement, const voi
 {
     const double none = (double)NAN;
     pfc_rows rows = { 0 };
-    pfc_code code = pfc_sql_run(tx, statement, args, &rows, err);
+    pfc_code code = pfc_sql_run(tx, statement, args, value ? &rows : NULL, err);
 
-    if (code)
+    if (code || !value)
         return code;
     if (rows.len)
         memcpy(value, rows.items, statement->row_size);

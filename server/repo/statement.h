@@ -47,6 +47,33 @@ typedef struct pfc_rows {
         (out)->hold = (rows).hold;                                                                 \
     } while (0)
 
+/** Frees the rows, of which the texts stay as long as *keep, which pfc_res_free frees. */
+#define pfc_rows_keep_texts(rows, keep)                                                            \
+    do {                                                                                           \
+        *(keep) = (rows)->hold;                                                                    \
+        (rows)->hold = NULL;                                                                       \
+        pfc_rows_clear(rows);                                                                      \
+    } while (0)
+
+#define PFC_LIST_LIMIT 100
+#define PFC_LIST_MAX   1000
+
+typedef struct pfc_page {
+    int64_t cursor;
+    int limit; /* 0: PFC_LIST_LIMIT */
+} pfc_page;
+
+/** Limit of a page, with one more row to see whether there is a next page. */
+int pfc_page_fetch(pfc_page page);
+/** Cuts rows that were asked with pfc_page_fetch to the page. `member` is what the cursor counts. */
+#define pfc_rows_cut(rows, page, member)                                                           \
+    do {                                                                                           \
+        if ((rows)->len == (size_t)pfc_page_fetch(page)) {                                         \
+            (rows)->len--;                                                                         \
+            (rows)->next = (rows)->items[(rows)->len - 1].member;                                  \
+        }                                                                                          \
+    } while (0)
+
 /** A bytea in a row; data NULL for SQL NULL. */
 typedef struct pfc_bytes {
     const unsigned char *data;
@@ -111,7 +138,7 @@ pfc_code pfc_sql_run(pfc_tx *tx, const pfc_sql_statement *statement, const void 
 pfc_code pfc_sql_count(pfc_tx *tx, const pfc_sql_statement *statement, const void *args,
                        size_t *changed, pfc_err *err) PFC_MUSTCHECK;
 /** The same for a statement with one column: its value in the first row, which has row_size bytes at
- *  `value`; without a row 0, false, NAN. */
+ *  `value` (NULL: it is not wanted); without a row 0, false, NAN. */
 pfc_code pfc_sql_value(pfc_tx *tx, const pfc_sql_statement *statement, const void *args,
                        void *value, pfc_err *err) PFC_MUSTCHECK;
 
