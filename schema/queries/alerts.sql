@@ -1,8 +1,7 @@
 -- name: alerts_list
--- The page first, then what belongs to it, commits by subquery: with nine joins it took longer to plan than to run,
--- and a plan for any parameters joined everything before it cut the page.
--- NULL: any.
--- state: or 'open'.
+-- First the page, then what belongs to its alerts; commits by subquery. With nine joins the statement took longer to
+-- plan than to run, and a generic plan joined all tables before it cut the page. A parameter that is NULL does not
+-- restrict. state: a state, or 'open' for every state that is not closed.
 -- in: project_id id, series_id id, state text?, alert_id id, cursor id, limit i64, alert_ids i64[]?, event_id id,
 --    group_id id
 -- out: id i64, project_id i64, project text, series_id i64, benchmark text, metric text, backend text,
@@ -64,9 +63,8 @@ LEFT JOIN LATERAL (
 ORDER BY a.id DESC;
 
 -- name: alert_leaders
--- Of every group the id of the alert that is most worth looking at; one that is not grouped leads itself.
--- state: or 'open'.
--- event_id: event; NULL: any.
+-- The id of the most relevant alert of every group; an alert without a group is listed, too. A parameter that is
+-- NULL does not restrict. state: a state, or 'open' for every state that is not closed.
 -- in: project_id id, series_id id, state text?, limit i64, event_id id, cursor id, by_worth bool
 -- out: id i64
 WITH leaders AS (
@@ -84,8 +82,8 @@ ORDER BY CASE WHEN $7::boolean THEN worth END DESC NULLS LAST, id DESC
 LIMIT $4::int;
 
 -- name: alerts_by_worth
--- NULL: any  -> id, the worthiest first.
--- state: or 'open'.
+-- The most relevant alerts first. A parameter that is NULL does not restrict. state: a state, or 'open' for every
+-- state that is not closed.
 -- in: project_id id, series_id id, state text?, limit i64, event_id id
 -- out: id i64
 SELECT a.id
@@ -106,8 +104,8 @@ FROM alert_events e JOIN alerts a ON a.project_id = e.project_id AND a.id = e.al
 WHERE a.id = $1::bigint ORDER BY e.id;
 
 -- name: alert_commits
--- The commits that the change may lie in, on the series' branch. Ranges are short, histories are not: LIMIT and
--- OFFSETs keep it a look-up for each commit. The first 1,000.
+-- The commits of the series' branch in which the change may lie, at most 1,000. Ranges are short and histories are
+-- long: LIMIT and the OFFSETs make the plan look up each commit.
 -- in: alert_id i64
 -- out: position i64, sha text, author text, subject text, paths json, time f64, measured bool
 SELECT bc.position, c.sha, c.author, c.subject, to_json(c.paths)::text AS paths,
@@ -132,7 +130,7 @@ WHERE a.id = $1::bigint
 ORDER BY bc.position;
 
 -- name: alert_lock
--- Project_id, state, culprit, drift: it is one, and has no culprit.
+-- drift: the alert is a drift, which has no culprit.
 -- in: alert_id i64
 -- out: project_id i64, state text, culprit text, drift bool
 SELECT a.project_id, a.state, a.culprit, x.kind = 'drift' AS drift
@@ -141,14 +139,14 @@ JOIN change_points x ON x.project_id = a.project_id AND x.id = a.change_point_id
 WHERE a.id = $1::bigint FOR UPDATE OF a;
 
 -- name: alert_last_actor
--- Whose word was the last.
+-- The actor of the alert's newest event.
 -- in: project_id i64, alert_id i64
 -- out: actor text
 SELECT actor FROM alert_events WHERE project_id = $1::bigint AND alert_id = $2::bigint
 ORDER BY id DESC LIMIT 1;
 
 -- name: alert_set
--- culprit: or NULL ('' removes).
+-- A note or culprit that is NULL keeps its value; an empty culprit removes it.
 -- in: project_id i64, alert_id i64, state text, note text?, culprit text?
 UPDATE alerts SET state = $3, note = coalesce($4, note),
        culprit = CASE WHEN $5::text IS NULL THEN culprit ELSE nullif($5, '') END, updated_at = now()
@@ -160,15 +158,14 @@ INSERT INTO alert_events (project_id, alert_id, actor, state_from, state_to, rea
 VALUES ($1::bigint, $2::bigint, $3, $4, $5, coalesce($6, ''));
 
 -- name: alert_open
--- Id, when there was none for this change.
+-- The id of the new alert; no row when the change point has one.
 -- in: project_id i64, change_point_id i64, series_id i64
 -- value: id i64
 INSERT INTO alerts (project_id, change_point_id, series_id) VALUES ($1::bigint, $2::bigint, $3::bigint)
 ON CONFLICT (project_id, change_point_id) DO NOTHING RETURNING id;
 
 -- name: alert_for_culprit
--- Id of the open alert of that metric whose range holds the commit, the largest change first.
--- culprit: culprit sha.
+-- The open alert of the metric whose range contains the culprit; the largest change first.
 -- in: project_id i64, metric text, benchmark text?, backend text?, culprit text
 -- value: id i64
 SELECT a.id
@@ -191,7 +188,7 @@ WHERE a.project_id = $1::bigint AND s.metric = $2
 ORDER BY abs(x.rel_change) DESC, a.id LIMIT 1;
 
 -- name: alert_culprit
--- The commit before it on the line and the series' nature, when the alert's range holds it.
+-- The commit before the culprit on the branch, when the alert's range contains the culprit.
 -- in: alert_id i64, sha text
 -- out: before text, higher_is_better bool, exact bool
 SELECT p.sha AS before, s.higher_is_better, s.exact
@@ -211,7 +208,7 @@ LEFT JOIN commits p ON p.project_id = a.project_id AND p.id = bp.commit_id
 WHERE a.id = $1::bigint AND bc.position BETWEEN bl.position AND bh.position;
 
 -- name: alert_notify
--- Tells listeners how the alert is now.
+-- Sends the alert's present state to listeners.
 -- in: alert_id i64
 SELECT pg_notify('perfci', json_build_object('type', 'alert', 'project', p.name, 'id', a.id,
                  'state', a.state, 'series_id', a.series_id)::text)

@@ -1,9 +1,7 @@
 -- name: backfill_next
--- The commit nearest to the middle of the oldest wide range, where its project was measured before. What was asked
--- for once is not asked again, whatever became of it; one at a time on a branch.
--- min_age_s: seconds that an alert must be old.
--- max_jobs_a_day: jobs of a project in a day.
--- min_commits: fewest commits of a range.
+-- The commit nearest to the middle of the oldest wide range whose project was measured before. A commit for which a
+-- job existed is not chosen again, whatever became of the job; a branch has one such job at a time. min_age_s: age of
+-- the alert. max_jobs_a_day: of a project. min_commits: in the range.
 -- in: min_age_s f64, max_jobs_a_day i64, min_commits i64
 -- out: project_id i64, alert_id i64, branch text, machine_class text, source text, sha text
 WITH wide AS (

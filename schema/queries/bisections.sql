@@ -1,5 +1,5 @@
 -- name: bisections_list
--- NULL: any.
+-- A parameter that is NULL does not restrict.
 -- in: project_id id, id id, cursor id, limit i64
 -- out: id i64, project_id i64, project text, mode text, state text, reason text, branch text, machine_class text,
 --    metric text, benchmark text, backend text, good text, bad text, verdict text, culprits json, steps json,
@@ -26,8 +26,8 @@ LEFT JOIN LATERAL (
         'waiting', count(*) FILTER (WHERE s.state = 'asked')) AS counts
     FROM bisection_steps s WHERE s.project_id = x.project_id AND s.bisection_id = x.id
 ) n ON x.mode = 'remote'
--- The first job that brought no value, in its own words. No runner has brought it to an end, or it
--- ran over its time: then the machines are at fault as far as anybody knows.
+-- The first job without a value, with its reason. Where no runner completed it, or it exceeded its time, the fault is
+-- probably with the machines and not with the commit.
 LEFT JOIN LATERAL (
     SELECT json_build_object(
         'commit', x.line[s.place + 1], 'job_id', s.job_id, 'state', s.state,
@@ -55,9 +55,7 @@ VALUES ($1::bigint, $2, $3, $4, $5, $6, $7, $8::jsonb, coalesce($9, '[]')::jsonb
 RETURNING id;
 
 -- name: bisection_line
--- Sha, position, which: both ends, as the branch has them.
--- good: or its first digits.
--- bad: bad likewise.
+-- Both ends as the branch has them. good, bad: ids of commits or their first digits.
 -- in: project_id i64, branch text, good text, bad text
 -- out: sha text, position i64, which text
 SELECT c.sha, b.position, CASE WHEN c.sha LIKE $3 || '%' THEN 'good' ELSE 'bad' END AS which
@@ -67,7 +65,7 @@ WHERE c.project_id = $1::bigint AND (c.sha LIKE $3 || '%' OR c.sha LIKE $4 || '%
 ORDER BY c.sha LIMIT 5;
 
 -- name: bisection_before
--- The commit before it on the branch's line.
+-- The commit before this one on the branch.
 -- in: project_id i64, branch text, sha text
 -- out: sha text
 SELECT p.sha FROM commits c
@@ -79,8 +77,6 @@ WHERE c.project_id = $1::bigint AND c.sha = $3;
 
 -- name: bisection_range
 -- Oldest first.
--- position_from: first.
--- position_to: last position.
 -- in: project_id i64, branch text, position_from i64, position_to i64, limit i64
 -- out: sha text, paths json
 SELECT c.sha, to_json(c.paths)::text AS paths
@@ -89,7 +85,8 @@ WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::big
 ORDER BY b.position LIMIT $5::int;
 
 -- name: bisection_series
--- NULL: any -> the series that fit, those of a headline first, then the one with most points.
+-- The series that match, headline series first, then those with most points. A parameter that is NULL does not
+-- restrict.
 -- in: project_id i64, branch text, metric text, benchmark text?, backend text?, machine_class text?
 -- out: id i64, benchmark text, backend text, machine_class text, higher_is_better bool, exact bool, headline bool,
 --    noise_rel f64
@@ -102,8 +99,8 @@ WHERE s.project_id = $1::bigint AND s.branch = $2 AND s.metric = $3
 ORDER BY s.headline DESC, s.points DESC, s.id LIMIT 20;
 
 -- name: bisection_stored
--- Runs of the series at these commits on the machine that has most of them, newest first; not those of leases that
--- were overtaken.
+-- Runs of the series at these commits on the machine that has most of them, newest first; without runs of overtaken
+-- leases.
 -- in: project_id i64, series_id i64, shas text[]
 -- out: sha text, run_id i64, layout i64, suite text, median f64, samples f64[], blocks u32[], started_at timestamp
 WITH found AS MATERIALIZED (
@@ -134,7 +131,7 @@ VALUES ($1::bigint, 'remote', 'running', $2, $3, $4, $5, $6, $7::text[], $8::flo
 RETURNING id;
 
 -- name: bisection_step_put
--- A step without a value is one that was asked for.
+-- A step without a value is requested and not measured yet.
 -- in: project_id i64, bisection_id i64, n i64, place i64, layout i64, job_id id, run_id id, value f64
 INSERT INTO bisection_steps (project_id, bisection_id, n, place, layout, state, job_id, run_id,
                              value, ended_at)
@@ -143,7 +140,7 @@ VALUES ($1::bigint, $2::bigint, $3::int, $4::int, $5::int,
         $8::float8, CASE WHEN $8::float8 IS NOT NULL THEN now() END);
 
 -- name: bisection_due
--- -> id, project_id of a running bisection that has something to do.
+-- A running bisection that has a step to do.
 -- out: id i64, project_id i64
 SELECT x.id, x.project_id FROM bisections x
 WHERE x.state = 'running' AND (
@@ -181,7 +178,8 @@ WHERE s.project_id = $1::bigint AND s.bisection_id = $2::bigint
 ORDER BY s.n;
 
 -- name: job_values
--- NULL: any -> what the job's runs say of it, a headline before anything else.
+-- The values that the job's runs have for the metric, headline series first. A parameter that is NULL does not
+-- restrict.
 -- in: project_id i64, job_id i64, metric text, benchmark text?, backend text?
 -- out: run_id i64, benchmark text, backend text, median f64, headline bool, higher_is_better bool, exact bool,
 --    sha text
@@ -204,7 +202,7 @@ UPDATE bisection_steps SET state = $4, run_id = $5::bigint, value = $6::float8,
 WHERE project_id = $1::bigint AND bisection_id = $2::bigint AND n = $3::int AND state = 'asked';
 
 -- name: bisection_runners
--- Runners that were heard of lately or hold a job.
+-- The number of runners with a recent heartbeat or a job.
 -- in: machine_class text?
 -- value: count i64
 SELECT count(*) FROM runners k
@@ -231,7 +229,7 @@ WHERE project_id = $1::bigint AND id = $2::bigint AND state = 'running'
 RETURNING id;
 
 -- name: bisection_jobs_cancel
--- Job_id. A queued job ends at once, a leased one when its runner hears of it.
+-- A queued job ends at once, a leased job when its runner reports next.
 -- in: project_id i64, bisection_id i64
 -- out: id i64
 UPDATE jobs j SET cancel_requested = true,
@@ -243,7 +241,7 @@ WHERE s.project_id = $1::bigint AND s.bisection_id = $2::bigint AND s.state = 'a
 RETURNING j.id;
 
 -- name: bisection_notify
--- Tells listeners how the bisection is now.
+-- Sends the bisection's present state to listeners.
 -- in: id i64
 SELECT pg_notify('perfci', json_build_object('type', 'bisection', 'project', p.name, 'id', x.id,
                  'state', x.state, 'verdict', x.verdict, 'runs', x.runs,

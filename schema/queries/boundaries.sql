@@ -1,7 +1,7 @@
 -- Steps that a change of toolchain or harness explains (server/services/detect/toolchain_change.c).
 
 -- name: boundaries_due
--- Of every group and machine class with alerts to be asked, the sharpest: alert_id, group_id, machine_class, commit.
+-- For every group and machine class with unchecked alerts, the alert with the shortest range.
 -- in: project_id i64, branch text, limit i64
 -- out: alert_id i64, group_id i64, machine_class text, commit text
 SELECT DISTINCT ON (coalesce(a.group_id, -a.id), s.machine_class)
@@ -19,9 +19,7 @@ ORDER BY coalesce(a.group_id, -a.id), s.machine_class, bh.position - bl.position
 LIMIT $3::int;
 
 -- name: boundary_set
--- Id of the alerts about which something else is said now.
--- alert_id: alert_id that was asked.
--- group_id: its group or 0.
+-- The alerts whose boundary changed. alert_id: the alert that was checked. group_id: its group, 0 without one.
 -- in: project_id i64, alert_id i64, group_id i64, machine_class text, kind text?, fields json?
 -- out: id i64, news bool
 WITH due AS MATERIALIZED (

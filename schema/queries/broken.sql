@@ -3,7 +3,7 @@
 -- of a machine whose canary moved do not count, as for the points of a series.
 
 -- name: broken_branches
--- Branches to look at, and whether all of their history has news.
+-- The branches to judge. whole: their complete history is to be judged.
 -- in: project_id i64, run_ids i64[], branches text[]
 -- out: branch text, whole bool
 SELECT branch, bool_or(whole) AS whole FROM (
@@ -12,8 +12,7 @@ SELECT branch, bool_or(whole) AS whole FROM (
 GROUP BY branch ORDER BY branch;
 
 -- name: broken_keys
--- Benchmark, backend, machine_class: what is broken in these runs (of the whole branch: in any), and what is measured
--- in them and was broken at some time.
+-- Benchmarks that are broken in these runs, or measured in them and broken before. whole: in any run of the branch.
 -- in: project_id i64, branch text, run_ids i64[], whole bool
 -- out: benchmark text, backend text, machine_class text
 SELECT u.benchmark, u.backend, k.class AS machine_class
@@ -39,9 +38,9 @@ WHERE NOT $4::boolean AND r.project_id = $1::bigint AND r.id = ANY ($3::bigint[]
 ORDER BY 1, 2, 3;
 
 -- name: broken_state
--- Series_id (NULL: never measured on the branch), seen (it was broken somewhere on the line), since_commit_id (NULL:
--- not broken now), since_position, low_commit_id (the first commit that may be it), reason (of the newest result),
--- undone_commit_id (the first that measured again after the newest broken one).
+-- series_id NULL: never measured on the branch. seen: it was broken somewhere on the branch. since_commit_id NULL: it
+-- is not broken now. low_commit_id: the first commit that may be the cause. reason: of the newest result.
+-- undone_commit_id: the first commit that was measured after the newest broken one.
 -- in: project_id i64, branch text, benchmark text, backend text, machine_class text
 -- out: series_id i64, seen bool, since_commit_id i64, since_position i64, low_commit_id i64, reason text,
 --    undone_commit_id i64
@@ -93,8 +92,7 @@ SELECT (SELECT min(id) FROM own) AS series_id, EXISTS (SELECT 1 FROM bad) AS see
         ORDER BY p.position LIMIT 1) AS undone_commit_id;
 
 -- name: broken_alerts
--- The alerts about it that stand, the newest last: id of the change, commit_id, ended, and of the alert id, state,
--- last_actor.
+-- Change points of the series with their alerts, oldest first. ended: a later commit was measured.
 -- in: project_id i64, series_id i64
 -- out: id i64, commit_id i64, ended bool, alert_id i64, state text, last_actor text
 SELECT x.id, x.commit_id, x.undone_commit_id IS NOT NULL AS ended, a.id AS alert_id, a.state,
@@ -106,9 +104,7 @@ WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.kind = 'broke
 ORDER BY x.id;
 
 -- name: broken_put
--- Id. One that begins at another commit now leaves its group.
--- id: or NULL (new).
--- commit_low_id: first commit that may be it.
+-- id NULL: a new one. A change point that begins at another commit than before leaves its group.
 -- in: project_id i64, id id, series_id i64, commit_low_id i64, since i64, reason text
 -- value: id i64
 WITH moved AS (
@@ -149,8 +145,7 @@ WHERE a.project_id = $1::bigint AND a.id = t.id
   AND (a.group_id, a.group_series, a.group_summary) IS DISTINCT FROM (g.id, g.n, g.summary);
 
 -- name: broken_of_series
--- One row a commit, the newest first.
--- position_from: positions or NULL.
+-- One row a commit, newest first. A position that is NULL does not restrict.
 -- in: series_id i64, position_from id, position_to id, limit i64
 -- out: commit text, subject text, position i64, time f64, benchmark text, metric text, backend text,
 --    machine_class text, reason text, run_id i64

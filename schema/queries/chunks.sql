@@ -1,9 +1,7 @@
 -- Chunks of long series: see migration 0012.
 
 -- name: chunks_due
--- Project_id, id, branch of series whose chunks are stale or lack that many points.
--- cursor: a series.
--- min_points: points that make a new chunk worth it.
+-- Series whose chunks are stale, or that have min_points points outside of chunks. cursor: a series.
 -- in: cursor i64, min_points i64, limit i64
 -- out: project_id i64, id i64, branch text
 SELECT s.project_id, s.id, s.branch
@@ -22,9 +20,8 @@ WHERE c.project_id = $1::bigint AND c.series_id = $2::bigint
   AND b.project_id = c.project_id AND b.name = $3 AND c.line_version <> b.line_version;
 
 -- name: chunks_add
--- What was stored that long ago, or longer, and is in no chunk yet. That long no transaction lives, so nothing older
--- appears afterwards.
--- min_age_s: seconds.
+-- Packs the points that were stored min_age_s ago or earlier and are in no chunk. No transaction lasts that long, so
+-- that no older point appears later.
 -- in: project_id i64, series_id i64, branch text, min_age_s f64
 -- out: count
 INSERT INTO series_chunks (project_id, series_id, from_at, until_at, line_version, points, packed)
@@ -44,8 +41,7 @@ GROUP BY q.month, q.after, q.line_version
 ON CONFLICT DO NOTHING;
 
 -- name: chunks_thinned
--- Its measurements are others now.
--- month: month date.
+-- Drops the chunks of a month whose measurements were thinned.
 -- in: month date
 UPDATE series_chunks c
 SET (points, packed) = (
@@ -58,7 +54,7 @@ WHERE c.from_at >= $1::date::timestamp AT TIME ZONE 'UTC'
   AND c.from_at < ($1::date + interval '1 month') AT TIME ZONE 'UTC';
 
 -- name: window_chunks
--- Until, packed, from (texts both); the last row's until is where the measurements go on.
+-- The measurements that are in no chunk begin at the last row's `until`.
 -- in: project_id i64, series_id i64, branch text
 -- out: until text, packed bytes, from text
 SELECT c.until_at::text AS until, c.packed, c.from_at::text AS "from"
@@ -68,8 +64,7 @@ WHERE c.project_id = $1::bigint AND c.series_id = $2::bigint
 ORDER BY c.from_at;
 
 -- name: window_rest
--- Stored from then on  -> packed (NULL: none).
--- stored_from: timestamptz.
+-- The points that were stored at or after stored_from; NULL: there is none.
 -- in: project_id i64, series_id i64, branch text, stored_from timestamp
 -- out: packed bytes
 SELECT string_agg(packed, '') AS packed FROM series_points
@@ -77,15 +72,15 @@ WHERE project_id = $1::bigint AND series_id = $2::bigint AND branch = $3
   AND stored_at >= $4::timestamptz;
 
 -- name: window_infra
--- From, to  -> id of those whose machine had moved.
+-- The runs from run_from to run_to whose machine had moved.
 -- in: project_id i64, run_from i64, run_to i64
 -- out: id i64
 SELECT id FROM runs WHERE project_id = $1::bigint AND infra AND id BETWEEN $2::bigint AND $3::bigint
 ORDER BY id;
 
 -- name: window_runs
--- What stands beside a point, in the order asked. A look-up for each (the OFFSET keeps it one): a few thousand of
--- them are cheaper than reading all runs and commits.
+-- Data of the commit and the machine of each run, in the order of run_ids. The OFFSET makes the plan look up each
+-- run: for a few thousand runs this is cheaper than reading all runs and commits.
 -- in: project_id i64, run_ids i64[]
 -- row: window_point
 -- out: position i64, commit text, subject text, author text, time f64, median f64, low f64, high f64, min f64, n i64,

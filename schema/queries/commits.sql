@@ -1,5 +1,5 @@
 -- name: commits_list
--- cursor: cursor (a commit's id: older ones than that, wherever it lies by now) or NULL.
+-- cursor: id of a commit; the page has older commits, wherever that commit lies now.
 -- in: project_id i64, branch text?, cursor id, limit i64
 -- out: position i64, id i64, sha text, parents json, paths json, tags json, author text, time f64, subject text,
 --    stub bool, branch text, runs i64, alerts i64
@@ -20,8 +20,7 @@ WHERE b.project_id = $1::bigint
 ORDER BY b.position DESC LIMIT $4::int;
 
 -- name: commits_get
--- At most two rows: two mean that it fits several.
--- sha: or its beginning.
+-- Two rows: the first digits match several commits.
 -- in: project_id i64, sha text
 -- out: position i64, id i64, sha text, parents json, paths json, tags json, author text, time f64, subject text,
 --    stub bool, branch text, runs i64, alerts i64
@@ -60,10 +59,8 @@ WHERE m.project_id = $1::bigint AND m.commit_id = $2::bigint
 ORDER BY b.name, s.metric, s.backend, s.machine_class, s.id, m.run_id DESC;
 
 -- name: commits_upsert
--- Id, sha, fresh. In the order of ids, so that two servers storing the same commits do not wait for each other in a
--- circle. A commit never changes, but a stub is completed.
--- parents: joined by spaces.
--- paths: array literals.
+-- In the order of ids, so that two servers that store the same commits do not deadlock. A commit never changes, but a
+-- stub is completed. fresh: it is new. parents: joined by spaces. paths: array literals.
 -- arrays: len
 -- in: project_id i64, shas text[], parents text[], authors text[], times f64[], subjects text[], paths text[]
 -- out: id i64, sha text, fresh bool
@@ -80,8 +77,7 @@ WHERE c.stub
 RETURNING c.id, c.sha, (xmax = 0) AS fresh;
 
 -- name: commits_tag
--- A tag that has moved leaves the commit where it was.
--- tags: array literals.
+-- A tag that is given to another commit is removed from the commit that had it. tags: array literals.
 -- arrays: len
 -- in: project_id i64, shas text[], tags text[]
 WITH given AS MATERIALIZED (
@@ -97,7 +93,7 @@ UPDATE commits c SET tags = g.tags FROM given g
 WHERE c.project_id = $1::bigint AND c.sha = g.sha AND c.tags <> g.tags;
 
 -- name: commits_named
--- Those that are not known yet; of one that is there twice the first.
+-- Inserts stubs of the commits that are not stored. Of a commit that is given twice the first time counts.
 -- arrays: len
 -- in: project_id i64, shas text[], times f64[]
 INSERT INTO commits (project_id, sha, time, stub)
@@ -107,7 +103,7 @@ ORDER BY u.sha, u.ordinal
 ON CONFLICT (project_id, sha) DO NOTHING;
 
 -- name: commit_id
--- Id, member (posted for this branch), time.
+-- member: it was posted for this branch.
 -- in: project_id i64, sha text, branch text
 -- out: id i64, time f64, stub bool, member bool
 SELECT c.id, extract(epoch FROM c.time)::float8 AS time, c.stub,
@@ -120,8 +116,7 @@ FROM commits c WHERE c.project_id = $1::bigint AND c.sha = $2;
 INSERT INTO branches (project_id, name) VALUES ($1::bigint, $2) ON CONFLICT DO NOTHING;
 
 -- name: history_lock
--- One writer of positions at a time. Taken before any commit is written, so that writers never wait for each other in
--- a circle.
+-- Serialises writers of positions. It is taken before any commit is written, so that writers do not deadlock.
 -- in: project_id i64
 -- value: id i64
 SELECT id FROM projects WHERE id = $1::bigint FOR NO KEY UPDATE;
@@ -133,7 +128,7 @@ SELECT DISTINCT branch FROM branch_commits
 WHERE project_id = $1::bigint AND commit_id = ANY ($2::bigint[]) ORDER BY branch;
 
 -- name: branch_tail
--- Id, sha, parent (the first one), time, position; the newest first.
+-- The newest first. parent: the first parent.
 -- in: project_id i64, branch text, limit i64
 -- out: id i64, sha text, parent text, time f64, position i64
 SELECT c.id, c.sha, c.parents[1] AS parent, extract(epoch FROM c.time)::float8 AS time, b.position
@@ -142,8 +137,7 @@ WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position IS NOT NULL
 ORDER BY b.position DESC LIMIT $3::bigint;
 
 -- name: branch_members_add
--- Id, sha, time of those that are new on the branch, and whether one stands alone: known from runs only, and nobody's
--- parent.
+-- The commits that are new on the branch. alone: the commit is known from runs only, and no commit has it as parent.
 -- in: project_id i64, branch text, shas text[]
 -- out: id i64, sha text, time f64, alone bool
 WITH added AS (
@@ -159,7 +153,7 @@ SELECT c.id, c.sha, extract(epoch FROM c.time)::float8 AS time,
 FROM added a JOIN commits c ON c.project_id = $1::bigint AND c.id = a.commit_id;
 
 -- name: branch_members
--- Id, sha, parents, time, position; in the order of ids byte by byte.
+-- In the byte order of ids.
 -- in: project_id i64, branch text
 -- out: id i64, sha text, parents text, time f64, position i64
 SELECT c.id, c.sha, array_to_string(c.parents, ' ') AS parents,
@@ -169,9 +163,9 @@ WHERE b.project_id = $1::bigint AND b.branch = $2
 ORDER BY c.sha COLLATE "C";
 
 -- name: branch_positions_set
--- Where one moved that was measured that long ago, or longer, chunks of the branch's series hold no longer (migration
--- 0012): what is younger is in none yet, and in none that is being made before this transaction ends.
--- positions: 0: off the line.
+-- Chunks of the branch's series become invalid where a commit moved that was measured `seconds` ago or earlier
+-- (migration 0012). Younger points are in no chunk yet, and in none that is built before this transaction ends.
+-- positions: 0 for a commit that is not on the branch.
 -- arrays: len
 -- in: project_id i64, branch text, commit_ids i64[], positions i64[], seconds f64
 -- out: count
@@ -187,7 +181,7 @@ WHERE v.project_id = $1::bigint AND v.name = $2 AND EXISTS (
         AND r.received_at < clock_timestamp() - make_interval(secs => $5::float8) OFFSET 0) AS seen);
 
 -- name: branch_times_set
--- Completed stubs, whose time is another now.
+-- For completed stubs, whose times have changed.
 -- in: project_id i64, commit_ids i64[]
 UPDATE branches v SET line_version = v.line_version + 1
 WHERE v.project_id = $1::bigint AND v.name IN (
@@ -196,9 +190,8 @@ WHERE v.project_id = $1::bigint AND v.name IN (
     WHERE b.project_id = $1::bigint AND b.commit_id = ANY ($2::bigint[]));
 
 -- name: branch_append
--- Nothing, where others know one of them as their parent already: those may have to move.
--- shas: oldest first.
--- position_before: position before the first.
+-- Appends nothing when another commit has one of them as its parent: that commit may have to move. shas: oldest
+-- first. position_before: position of the commit before the first.
 -- in: project_id i64, branch text, shas text[], position_before i64
 -- out: count
 UPDATE branch_commits b SET position = $4::bigint + u.ordinal

@@ -1,4 +1,4 @@
--- What was measured at which of a branch's newest commits.
+-- Coverage: which benchmarks have a result at which of a branch's newest commits.
 
 -- name: coverage_commits
 -- Newest first.
@@ -10,9 +10,8 @@ WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position IS NOT NULL
 ORDER BY b.position DESC LIMIT $3::int;
 
 -- name: coverage_rows
--- A row a benchmark, backend and class: id of its first series, before (it was measured at an older commit), and at
--- which positions it was measured, and ran but was broken (JSON arrays).
--- machine_class: NULL: any.
+-- A row for each benchmark, backend and machine class. id: of its first series. before: measured at an older commit.
+-- measured, broken: positions, as JSON arrays. A parameter that is NULL does not restrict.
 -- in: project_id i64, branch text, commits i64, benchmark text?, backend text?, machine_class text?, limit i64
 -- out: id i64, benchmark text, params json, backend text, machine_class text, before bool, measured json, broken json
 WITH line AS MATERIALIZED (
@@ -54,8 +53,8 @@ WHERE $4::text IS NULL OR n.name = $4
 ORDER BY o.id LIMIT $7::int;
 
 -- name: coverage_never
--- What others of the same kind (the name up to its first slash) have and the benchmark has not.
--- machine_class: NULL: any.
+-- What other benchmarks of the same family (the name up to its first slash) have and the benchmark does not. A
+-- parameter that is NULL does not restrict.
 -- in: project_id i64, branch text, benchmark text?, backend text?, machine_class text?, limit i64
 -- out: benchmark text, backend text, machine_class text
 WITH have AS MATERIALIZED (

@@ -1,12 +1,12 @@
 -- name: detector_get
--- Version, document, actor, created_at of the newest, when there is one.
+-- The newest version; no row when there is none.
 -- in: project_id i64
 -- out: version i64, document json, actor text, created_at f64
 SELECT version, document::text AS document, actor, extract(epoch FROM created_at)::float8 AS created_at
 FROM detector_configs WHERE project_id = $1::bigint ORDER BY version DESC LIMIT 1;
 
 -- name: detector_lock
--- One new version at a time.
+-- Serialises new versions.
 -- in: project_id i64
 -- out: id i64
 SELECT id FROM projects WHERE id = $1::bigint FOR NO KEY UPDATE;
@@ -20,7 +20,7 @@ WHERE project_id = $1::bigint
 RETURNING version;
 
 -- name: detector_branches
--- Branches that have series.
+-- The branches that have series.
 -- in: project_id i64
 -- out: branch text
 SELECT DISTINCT branch FROM series WHERE project_id = $1::bigint ORDER BY branch;

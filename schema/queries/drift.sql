@@ -1,5 +1,5 @@
 -- name: drift_of_series
--- The newest drift of the series: id, gone, position_high, its alert, whether its level was accepted.
+-- The newest drift of the series. accepted: its level was accepted.
 -- in: project_id i64, series_id i64, branch text
 -- out: id i64, gone bool, position_high i64, alert_id i64, state text, accepted bool, last_actor text
 SELECT x.id, x.gone_at IS NOT NULL AS gone, bh.position AS position_high, a.id AS alert_id, a.state,
@@ -14,12 +14,7 @@ WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.kind = 'drift
 ORDER BY x.id DESC LIMIT 1;
 
 -- name: drift_put
--- NULL: no reference  -> id.
--- id: or NULL (new).
--- commit_low_id: first commit.
--- commit_high_id: last commit.
--- reference_rel: change since.
--- reference_low: its interval.
+-- id NULL: a new one. reference_rel: the change since the reference, reference_low and reference_high its interval.
 -- in: project_id i64, id id, series_id i64, commit_low_id i64, commit_high_id i64, before f64, after f64,
 --    rel_change f64, rel_low f64, rel_high f64, p f64, reference_commit_id id, reference_tag text?,
 --    reference_rel f64, reference_low f64, reference_high f64
@@ -43,7 +38,7 @@ made AS (
 SELECT id FROM changed UNION ALL SELECT id FROM made;
 
 -- name: drift_releases
--- Position, commit_id, tag; the newest first.
+-- The newest first.
 -- in: project_id i64, branch text, position_from i64, position_to i64
 -- out: position i64, commit_id i64, tag text
 SELECT b.position, c.id AS commit_id, t.tag

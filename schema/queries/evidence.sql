@@ -1,6 +1,6 @@
 -- name: alert_evidence
--- Alert_id, every other series of the alert's benchmark, and how it did there: moved 'worse', 'better', 'still'
--- (measured on both sides), 'unknown'.
+-- Every other series of the alert's benchmark. moved: 'worse', 'better', 'still' (measured on both sides) or
+-- 'unknown'.
 -- in: project_id i64, alert_ids i64[]
 -- out: alert_id i64, series_id i64, metric text, backend text, machine_class text, unit text, exact bool,
 --    rel_change f64, moved text
@@ -51,14 +51,14 @@ FROM unnest($2::bigint[], $3::text[]) AS n (id, evidence)
 WHERE a.project_id = $1::bigint AND a.id = n.id AND a.evidence <> n.evidence;
 
 -- name: alert_is_exact
--- Id of those whose own metric has no noise.
+-- The alerts whose own metric has no noise.
 -- in: project_id i64, alert_ids i64[]
 -- out: id i64
 SELECT a.id FROM alerts a JOIN series s ON s.project_id = a.project_id AND s.id = a.series_id
 WHERE a.project_id = $1::bigint AND a.id = ANY ($2::bigint[]) AND s.exact;
 
 -- name: alert_effects
--- A row a source that states a size: history first, then by bisection.
+-- A row for each source that states a size: history first, then bisections.
 -- in: project_id i64, alert_id i64
 -- out: source text, bisection_id i64, commit text, rel_change f64, rel_low f64, rel_high f64, n i64
 SELECT source, bisection_id, commit, rel_change, rel_low, rel_high, n FROM (

@@ -1,12 +1,12 @@
 -- name: branch_lock
--- Two servers open and group the alerts of a branch one after the other. Commits that come meanwhile refer to the
--- row, and do not wait.
+-- Serialises servers that open and group the alerts of a branch. Commits that are inserted meanwhile refer to the row
+-- and do not wait.
 -- in: project_id i64, branch text
 -- out: name text
 SELECT name FROM branches WHERE project_id = $1::bigint AND name = $2 FOR NO KEY UPDATE;
 
 -- name: groups_wanted
--- Position_low, position_high: where an alert may have to be opened or grouped anew, in that order.
+-- The ranges of positions in which an alert may have to be opened or grouped again, in order.
 -- in: project_id i64, branch text
 -- out: position_low i64, position_high i64
 SELECT bl.position AS position_low, bh.position AS position_high
@@ -22,8 +22,9 @@ WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regressio
 ORDER BY bl.position, bh.position LIMIT 10000;
 
 -- name: group_members
--- Live firm regressions whose place may be there and that no setting withholds; own_state: of an alert on which no
--- person has acted. The canary's code never changes: when it moves, the machine did, which is no commit's regression.
+-- Live confirmed regressions that may lie in the range and that no setting withholds. own_state: state of an alert
+-- that no person has changed. The canary's code never changes: when its series moves, the machine has moved, and no
+-- commit is the cause.
 -- in: project_id i64, branch text, position_from i64, position_to i64
 -- out: id i64, series_id i64, commit_id i64, position i64, position_low i64, position_high i64, p f64,
 --    rel_change f64, rel_low f64, rel_high f64, undone bool, points i64, exact bool, alert_id i64, group_id i64,
@@ -56,7 +57,7 @@ WHERE x.project_id = $1::bigint AND x.gone_at IS NULL AND x.firm AND x.regressio
 ORDER BY bh.position - bl.position, b.position, x.id LIMIT 10000;
 
 -- name: group_places
--- One position for every group of alerts that stands there and accuses a commit: that of its sharpest change.
+-- A position for every group of alerts in the range that accuses a commit: the position of its sharpest change.
 -- in: project_id i64, branch text, position_from i64, position_to i64
 -- out: position i64
 SELECT position FROM (
@@ -77,7 +78,7 @@ SELECT position FROM (
 ORDER BY position;
 
 -- name: group_slices
--- Every series measured at one of these commits.
+-- Every series that was measured at one of these commits.
 -- in: project_id i64, branch text, commit_ids i64[]
 -- out: id i64, benchmark text, metric text, backend text, machine_class text, params json, headline bool
 SELECT s.id, b.name AS benchmark, s.metric, s.backend, s.machine_class, b.params::text AS params,
@@ -93,15 +94,14 @@ ORDER BY s.id;
 SELECT nextval('alert_group_ids') AS id;
 
 -- name: group_set
--- series: series with it.
--- measured: series measured.
+-- series: number of its series. measured: number of series that were measured there.
 -- in: project_id i64, alert_ids i64[], group_id i64, series i64, measured i64, summary text
 UPDATE alerts SET group_id = $3::bigint, group_series = $4::int, group_measured = $5::int,
        group_summary = $6, regroup = false, boundary_due = true
 WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]);
 
 -- name: alert_regroup
--- It and those grouped with it.
+-- Has the alert and those of its group grouped again.
 -- in: project_id i64, alert_id i64
 UPDATE alerts SET regroup = true
 WHERE project_id = $1::bigint AND (id = $2::bigint OR group_id = (
@@ -112,7 +112,7 @@ WHERE project_id = $1::bigint AND (id = $2::bigint OR group_id = (
 UPDATE alerts SET accepted_at = now() WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: environment_moved
--- Its canary moved  -> id, whether the event is new.
+-- The run's canary moved. opened: the event is new.
 -- in: project_id i64, machine_id i64, run_id i64
 -- out: id i64, opened bool
 INSERT INTO environment_events AS e (project_id, machine_id, first_run_id, last_run_id)
@@ -122,22 +122,21 @@ DO UPDATE SET runs = e.runs + 1, last_run_id = excluded.last_run_id, updated_at 
 RETURNING id, runs = 1 AS opened;
 
 -- name: environment_still
--- A run whose canary stood still  -> id of the event that it ends.
+-- The run's canary did not move: the id of the event that ends.
 -- in: project_id i64, machine_id i64
 -- value: id i64
 UPDATE environment_events SET closed_at = now(), updated_at = now()
 WHERE project_id = $1::bigint AND machine_id = $2::bigint AND closed_at IS NULL RETURNING id;
 
 -- name: environment_notify
--- Tells listeners how the event is now.
+-- Sends the event's present state to listeners.
 -- in: id i64
 SELECT pg_notify('perfci', json_build_object('type', 'environment', 'project', p.name, 'id', e.id,
                  'open', e.closed_at IS NULL)::text)
 FROM environment_events e JOIN projects p ON p.id = e.project_id WHERE e.id = $1::bigint;
 
 -- name: environment_list
--- Of canaries and of steps.
--- open_only: open ones only.
+-- Events of canaries and of steps.
 -- in: project_id id, open_only bool, cursor id, limit i64, id id
 -- out: id i64, project_id i64, project text, kind text, machine_class text, machine text, runs i64, first_run_id i64,
 --    last_run_id i64, first_commit text, last_commit text, opened_at f64, closed_at f64, branch text, loss f64,

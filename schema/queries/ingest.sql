@@ -2,10 +2,9 @@
 -- measurement. They only insert; what needs more is stored run by run (runs.sql).
 
 -- name: group_resolve
--- Project, branch, commit_id (null: not known on that branch), machine_id (null: unknown or not seen for a minute),
--- key_used, moved (its machine has an open event), in the order asked; the row is missing where the project is.
--- branches: null: the project's.
--- keys: null: none.
+-- In the order of the arrays; without a row for a project that does not exist. branches: NULL for the project's
+-- branch. keys: NULL for none. commit_id NULL: not known on the branch. machine_id NULL: unknown, or not seen for a
+-- minute. key_used: the key belongs to a stored document. moved: the machine has an open event.
 -- arrays: len
 -- in: project_ids i64[], branches text[], shas text[], machine_classes text[], machine_names text[],
 --    fingerprint_hashes text[], keys text[]
@@ -27,7 +26,7 @@ LEFT JOIN machines k ON k.class = u.class AND k.name = u.name AND k.fingerprint_
 ORDER BY u.ordinal;
 
 -- name: series_find
--- Id (null: there is none yet), unit, higher_is_better, in the order asked.
+-- In the order of the arrays. id NULL: the series does not exist.
 -- arrays: len
 -- in: project_ids i64[], machine_classes text[], branches text[], benchmarks text[], metrics text[], backends text[]
 -- out: id i64, unit text, higher_is_better bool
@@ -40,7 +39,7 @@ LEFT JOIN series s ON s.project_id = u.project_id AND s.benchmark_id = b.id AND 
 ORDER BY u.ordinal;
 
 -- name: exact_lock
--- In one order, so that no two wait in a circle.
+-- In one order, so that transactions do not deadlock.
 -- arrays: len
 -- in: project_ids i64[], commit_ids i64[]
 -- out: count i64
@@ -49,11 +48,10 @@ SELECT count(pg_advisory_xact_lock(k)) FROM (
     FROM unnest($1::bigint[], $2::bigint[]) AS u (project_id, commit_id) ORDER BY 1) t;
 
 -- name: exact_conflicts
--- Exact results about to be stored; of one place those of one run -> ordinal (from 1, in the arrays), value and
--- run_id of the first stored result that should be the same and is not; run_id 0: it is an earlier one of the arrays.
--- All stored ones are the same, so that the oldest tells. Builds of a search are laid out anew each time, which may
--- change them.
--- job_ids: 0: none.
+-- Exact results about to be stored that differ from the first stored result of their place. ordinal: index in the
+-- arrays, from 1. run_id 0: the other result is an earlier one of the arrays. All stored results of a place are
+-- equal, so that the oldest is compared. Builds of a search have another layout each time, which may change exact
+-- results. job_ids: 0 for none.
 -- arrays: len
 -- in: places i64[], project_ids i64[], commit_ids i64[], fingerprint_hashes text[], series_ids i64[], values f64[],
 --    job_ids i64[]
@@ -83,12 +81,10 @@ FROM u JOIN u e ON e.project_id = u.project_id AND e.commit_id = u.commit_id AND
 ORDER BY 1;
 
 -- name: group_store
--- Place (from 1, in the arrays) and id of those that are new: stored with their part, their job when they have a
--- result, their line in the audit log and the word of them. Sorted, so that two groups with the same runs wait for
--- each other instead of in a circle.
--- job_ids: 0: none; what is no job of runners in the project is left out: it may become another's.
--- job_fences: 0: none.
--- session_bases: its base[] (NULL: none).
+-- Stores the new runs with their part, their detect job where they have results, their row in the audit log and their
+-- event. place: index in the arrays, from 1. Sorted, so that two groups with the same runs do not deadlock. job_ids:
+-- 0 for none; a number that is no runner's job of the project is dropped, because another job may get it later.
+-- job_fences: 0 for none. sessions, session_anchors, session_bases: NULL for none.
 -- arrays: len
 -- in: project_ids i64[], run_ids text[], header_hashes text[], commit_ids i64[], branches text[], suites text[],
 --    suite_hashes text[], machine_ids i64[], job_ids i64[], infra bool[], started_at f64[], finished_at f64[],

@@ -1,6 +1,6 @@
 -- name: jobs_list
--- NULL: any, but the server's own (detect, notify) only when asked for. Places in the queue are counted once, not for
--- each row.
+-- A parameter that is NULL does not restrict, but the server's own jobs (detect, notify) are listed only by their
+-- kind. Places in the queue are counted once and not for each row.
 -- in: project_id id, state text?, kind text?, job_id id, cursor id, limit i64
 -- out: id i64, project_id i64, project text, kind text, state text, commit text, branch text, suite text,
 --    source text, build text, measure text, labels json, priority i64, tries i64, fence i64, runner text,
@@ -29,7 +29,7 @@ FROM page j JOIN projects p ON p.id = j.project_id LEFT JOIN queue q ON q.id = j
 ORDER BY j.id DESC;
 
 -- name: job_insert
--- Id, unless an open job has the same dedupe.
+-- No row when an open job has the same dedupe.
 -- in: project_id i64, kind text, priority i64, sha text, branch text, suite text, source text, labels text?,
 --    run_id id, dedupe text, task text?, avoid_runner text, parent_ids i64[]?
 -- value: id i64
@@ -47,9 +47,10 @@ SELECT id FROM jobs
 WHERE project_id = $1::bigint AND dedupe = $2 AND state IN ('queued', 'leased');
 
 -- name: job_lease
--- Id, fence: the lease's number. Here and at every end of a job clock_timestamp(), not now(): a statement may begin
--- before a parent has ended, be held up, and take the child of what is done by then; its start must not lie before
--- that end. Materialized, so that the subquery with its lock is evaluated once and picks one row.
+-- fence: the lease's number. Here and at the end of a job the time is clock_timestamp() and not now(): a statement
+-- may begin before a parent job has ended, be delayed, and take a child that is ready by then; the child's start must
+-- not lie before the parent's end. Materialized, so that the subquery with its lock is evaluated once and picks one
+-- row.
 -- in: runner text, machine_class text, labels text?, backends text[], project_id id, lease_hash text, seconds f64
 -- out: id i64, fence i64
 WITH pick AS MATERIALIZED (
@@ -71,7 +72,7 @@ FROM pick WHERE j.project_id = pick.project_id AND j.id = pick.id
 RETURNING j.id, j.fence;
 
 -- name: job_overtaken
--- Project_id, id of its runs that an earlier lease brought: points of their series no longer.
+-- The runs that an earlier lease of the job has stored: they are no longer points of their series.
 -- in: job_id i64
 -- out: project_id i64, id i64
 SELECT r.project_id, r.id FROM jobs j
@@ -83,7 +84,7 @@ JOIN runs r ON r.project_id = c.project_id AND r.commit_id = c.id AND r.job_id =
 WHERE j.id = $1::bigint AND r.job_fence < j.fence;
 
 -- name: job_heartbeat
--- fence: or NULL (any).
+-- fence NULL: of any lease.
 -- in: job_id i64, lease_hash text, seconds f64, progress text?, fence id
 -- out: cancel_requested bool
 UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => $3::float8),
@@ -92,8 +93,7 @@ WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2 AND ($5::bigint I
 RETURNING cancel_requested;
 
 -- name: job_complete
--- Project_id, state, actor. The hash stays: the same completion again, its answer lost, finds what it did.
--- fence: or NULL (any).
+-- The hash stays, so that the same request again, after a lost answer, finds the result. fence NULL: of any lease.
 -- in: job_id i64, lease_hash text, state text, reason text, run_ids text[], fence id, session text?
 -- out: project_id i64, state text, actor text
 UPDATE jobs SET state = CASE WHEN cancel_requested AND $3 <> 'done' THEN 'cancelled' ELSE $3 END,
@@ -116,9 +116,8 @@ WHERE id = $1::bigint AND state IN ('queued', 'leased') AND kind NOT IN ('detect
 RETURNING project_id, state;
 
 -- name: lease_question
--- Late: a later one was heard, or this one was answered. Written only when there is something new: who waits for a
--- job is asked for again and again.
--- question: number of the question.
+-- late: a later request was received, or this one was answered. Written only when the number is new: a runner that
+-- waits for a job repeats its request often. question: the request's number.
 -- in: lease_hash text, question i64
 -- value: late bool
 WITH news AS (
@@ -130,23 +129,20 @@ WITH news AS (
 SELECT EXISTS (SELECT 1 FROM lease_questions WHERE lease_hash = $1 AND heard_from > $2) AS late;
 
 -- name: lease_answered
--- It was not late up to now, and is from now on  -> heard_from.
--- question: number of the question.
+-- A row when the request was not late; it is late from now on. question: the request's number.
 -- in: lease_hash text, question i64
 -- out: heard_from i64
 UPDATE lease_questions SET heard_from = heard_from + 1, asked_at = now()
 WHERE lease_hash = $1 AND heard_from = $2::bigint RETURNING heard_from;
 
 -- name: lease_questions_prune
--- Nothing of a question is under way for so long.
+-- Removes the numbers of requests that are older than `days`: no request lasts so long.
 -- in: days i64
 DELETE FROM lease_questions WHERE asked_at < now() - make_interval(days => $1::int);
 
 -- name: job_release
--- Id; jobs_expire then says what becomes of it.
--- job_id: or NULL (any).
--- fence: or NULL (any).
--- question: number of the question that gives it back, unless it is late, or NULL.
+-- jobs_expire decides what becomes of the job. job_id, fence NULL: any. question: number of the request that releases
+-- it, NULL for none; a late request releases nothing.
 -- in: job_id id, lease_hash text, fence id, question id
 -- value: id i64
 UPDATE jobs SET lease_until = '-infinity'
@@ -157,9 +153,8 @@ WHERE ($1::bigint IS NULL OR id = $1) AND state = 'leased' AND lease_hash = $2
 RETURNING id;
 
 -- name: lease_undo
--- lease_hash: lease_hash: a fault of the database came between the lease and its work, which is no try of the job.
--- fence: fence, or NULL: not known; then.
--- question: number of the question, unless it is late, or NULL.
+-- After a fault of the database between the lease and its work, which does not count as a try of the job. job_id,
+-- fence NULL: not known; then question is the number of the request, which must not be late, or NULL.
 -- in: lease_hash text, job_id id, fence id, question id
 -- out: id i64, kind text
 UPDATE jobs SET state = CASE WHEN cancel_requested THEN 'cancelled' ELSE 'queued' END,
@@ -171,9 +166,8 @@ WHERE state = 'leased' AND lease_hash = $1 AND ($2::bigint IS NULL OR (id = $2 A
 RETURNING id, kind;
 
 -- name: jobs_expire
--- Id, state, kind, project_id. Whose lease ran out waits a sixth of it, then a third, so that whatever ended its
--- runner may pass; what was given back in order is for the next one who asks.
--- max_tries: most tries (a notice says itself how often it is tried).
+-- The job of an expired lease waits for a sixth of the lease, the second time for a third, so that a temporary fault
+-- of the runner may pass. A released job is free at once. max_tries: a notice has its own limit.
 -- in: max_tries i64
 -- out: id i64, state text, kind text
 WITH late AS MATERIALIZED (
@@ -198,7 +192,7 @@ WHERE j.project_id = late.project_id AND j.id = late.id
 RETURNING j.id, j.state, j.kind;
 
 -- name: jobs_due
--- -> id: their back-off is over, which those who wait for jobs must hear.
+-- Jobs whose back-off has ended: runners that wait for jobs are informed.
 -- row: job_id
 -- out: id i64
 WITH due AS MATERIALIZED (
@@ -210,8 +204,8 @@ WHERE j.project_id = due.project_id AND j.id = due.id AND j.state = 'queued'
 RETURNING j.id;
 
 -- name: jobs_orphaned
--- Any  -> id: what waits for it is cancelled, and what waits for that.
--- job_id: a job that ended without being done, NULL.
+-- Cancels the jobs that depend on a job that ended without success, and those that depend on them. job_id NULL: on
+-- any such job.
 -- in: job_id id
 -- row: job_id
 -- out: id i64
@@ -239,7 +233,7 @@ WHERE j.project_id = mine.project_id AND j.id = mine.id AND j.state = 'queued'
 RETURNING j.id;
 
 -- name: job_parents
--- Id, state of those that are there and that a runner does.
+-- The jobs of these ids that exist and that a runner does.
 -- in: project_id i64, ids i64[]
 -- out: id i64, state text
 SELECT id, state FROM jobs
@@ -247,8 +241,8 @@ WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]) AND kind NOT IN ('dete
 ORDER BY id;
 
 -- name: job_parents_raise
--- Id: what is waited for is as urgent as what waits for it. In one order, whatever the caller's, so that no two wait
--- in a circle.
+-- A job on which another one depends is as urgent as that one. In one order, whatever the caller's, so that
+-- transactions do not deadlock.
 -- in: project_id i64, ids i64[], priority i64
 -- row: job_id
 -- out: id i64
@@ -264,16 +258,14 @@ WHERE j.project_id = mine.project_id AND j.id = mine.id
 RETURNING j.id;
 
 -- name: job_notify
--- Tells listeners how the job is now.
+-- Sends the job's present state to listeners.
 -- in: job_id i64
 SELECT pg_notify('perfci', json_build_object('type', 'job', 'project', p.name, 'id', j.id, 'kind',
                  j.kind, 'state', j.state, 'commit', j.sha)::text)
 FROM jobs j JOIN projects p ON p.id = j.project_id WHERE j.id = $1::bigint;
 
 -- name: detect_take
--- Id, project_id, run_id, branch. The oldest waiting one and the others of its project: judging a series once serves
--- all of them.
--- limit: most jobs.
+-- The oldest job that waits and the others of its project: judging a series once serves all of them.
 -- in: lease_hash text, seconds f64, limit i64
 -- out: id i64, project_id i64, run_id i64, branch text
 WITH first AS MATERIALIZED (
@@ -291,7 +283,7 @@ FROM batch WHERE j.project_id = batch.project_id AND j.id = batch.id
 RETURNING j.id, j.project_id, j.run_id, j.branch;
 
 -- name: lease_prolong
--- Of what the servers do themselves  -> id, no row when the lease is lost.
+-- For jobs of the server itself; no row when the lease is lost.
 -- in: lease_hash text, seconds f64
 -- value: id i64
 UPDATE jobs SET lease_until = clock_timestamp() + make_interval(secs => $2::float8)
@@ -304,8 +296,7 @@ UPDATE jobs SET state = $2, reason = $3, lease_until = NULL, finished_at = clock
 WHERE state = 'leased' AND lease_hash = $1;
 
 -- name: detect_series
--- Series_id, its names, higher_is_better, exact, and the first position at which something is new (0: the whole
--- branch, or a point off the line).
+-- from_position: the first position that has a new point; 0: judge the complete branch, or a point is not on it.
 -- in: project_id i64, run_ids i64[], branches text[]
 -- out: id i64, branch text, higher_is_better bool, exact bool, benchmark text, metric text, backend text,
 --    machine_class text, from_position i64
@@ -328,14 +319,14 @@ WHERE s.project_id = $1::bigint AND (s.branch = ANY ($3::text[]) OR f.series_id 
 ORDER BY s.branch, s.id;
 
 -- name: series_lock
--- How far it is settled.
+-- Also how far the series is settled.
 -- in: project_id i64, series_id i64
 -- out: settled_points i64, settled_position i64, anchor_points i64, anchor_position i64
 SELECT settled_points, settled_position, anchor_points, anchor_position
 FROM series WHERE project_id = $1::bigint AND id = $2::bigint FOR NO KEY UPDATE;
 
 -- name: detect_points
--- position_from: from this position on.
+-- From position_from on.
 -- in: project_id i64, series_id i64, branch text, with_samples bool, position_from i64
 -- out: commit_id i64, position i64, sha text, time f64, median f64, samples f64[], fingerprint_hash text,
 --    machine text, run_id i64
@@ -360,7 +351,7 @@ ORDER BY b.position, r.started_at, r.run_id;
 SELECT count(*) FROM measurements WHERE project_id = $1::bigint AND series_id = $2::bigint;
 
 -- name: change_points_of_series
--- Also those that are gone: they may come back.
+-- With those that are gone: they may return.
 -- in: project_id i64, series_id i64, branch text
 -- out: id i64, position i64, position_low i64, position_high i64, regression bool, gone bool, before f64, after f64,
 --    undone bool, alert_id i64, state text, accepted bool, last_actor text, rel_change f64, withheld text,
@@ -389,11 +380,9 @@ WHERE x.project_id = $1::bigint AND x.series_id = $2::bigint AND x.kind = 'step'
 ORDER BY x.gone_at IS NOT NULL, x.id;
 
 -- name: change_point_put
--- id: or NULL (new).
--- position_low: position of the first suspect.
--- undone_commit_id: commit that undid it or NULL.
--- withheld: why it has no alert or NULL (decided among the series of its commit).
--- withheld_detail: the numbers of that (JSON).
+-- id NULL: a new one. position_low: of the first suspect. undone_commit_id: the commit that restored the level.
+-- withheld: why it has no alert, NULL for one that has, or that is decided among the series of its commit.
+-- withheld_detail: the figures of that reason.
 -- in: project_id i64, id id, series_id i64, branch text, commit_id i64, position_low i64, commit_high_id i64,
 --    before f64, after f64, rel_change f64, rel_low f64, rel_high f64, p f64, regression bool, confirmed bool,
 --    undone_commit_id id, firm bool, withheld text?, withheld_detail json
@@ -422,13 +411,13 @@ made AS (
 SELECT id FROM changed UNION ALL SELECT id FROM made;
 
 -- name: change_point_undone
--- undone_commit_id: commit after which the level was back.
+-- undone_commit_id: the commit after which the level was restored.
 -- in: project_id i64, id i64, undone_commit_id i64
 UPDATE change_points SET undone_commit_id = $3::bigint, updated_at = now()
 WHERE project_id = $1::bigint AND id = $2::bigint;
 
 -- name: change_points_gone
--- Of firm ones it is counted how often they went away.
+-- Counts for confirmed change points how often they disappeared.
 -- in: project_id i64, ids i64[]
 UPDATE change_points SET gone_at = now(), went_away = went_away + firm::int
 WHERE project_id = $1::bigint AND id = ANY ($2::bigint[]) AND gone_at IS NULL;

@@ -1,5 +1,5 @@
 -- name: notice_put
--- The same is said once.
+-- Equal notices are stored once.
 -- in: project_id i64, kind text, alert_id i64, sha text, text text
 WITH made AS (
     INSERT INTO notices (project_id, kind, alert_id, sha, text)
@@ -9,7 +9,7 @@ WITH made AS (
 SELECT pg_notify('perfci', json_build_object('type', 'notice', 'id', id)::text) FROM made;
 
 -- name: notices_open
--- NULL: any  -> the oldest first; deliveries: a JSON array.
+-- The oldest first. A parameter that is NULL does not restrict. deliveries: a JSON array.
 -- in: project_id id, cursor id, limit i64
 -- out: id i64, project text, kind text, alert_id i64, commit text, subject text, author text, text text,
 --    created_at f64, deliveries json
@@ -36,16 +36,15 @@ ORDER BY n.id LIMIT $3::int;
 SELECT project_id FROM notices WHERE id = $1::bigint;
 
 -- name: notice_done
--- Done is done  -> project_id, no row when it was.
+-- The project of the notice; no row when it is closed already.
 -- in: id i64, actor text
 -- value: project_id i64
 UPDATE notices SET done_at = now(), done_by = $2 WHERE id = $1::bigint AND done_at IS NULL
 RETURNING project_id;
 
 -- name: notices_dispatch
--- How many became jobs. What is older is no news any more, and what nobody is to receive stays for who reads the
--- outbox.
--- projects: the project of each, '' for all.
+-- The number of new delivery jobs. Older notices are not delivered; a notice without receivers stays for readers of
+-- the outbox. projects: of each receiver, '' for all.
 -- arrays: len
 -- in: receivers text[], projects text[], days i64
 -- value: count i64
@@ -69,7 +68,7 @@ marked AS (
 SELECT count(*) FROM marked;
 
 -- name: notify_take
--- Job_id, project_id, notice_id, receiver, tries (with this one), closed.
+-- tries: with this one.
 -- in: lease_hash text, seconds f64
 -- out: job_id i64, project_id i64, notice_id i64, receiver text, tries i64, closed bool
 WITH pick AS MATERIALIZED (
@@ -86,13 +85,13 @@ RETURNING j.id AS job_id, j.project_id, n.id AS notice_id, j.task ->> 'receiver'
           n.done_at IS NOT NULL AS closed;
 
 -- name: notify_due
--- Seconds until the next one is due; NULL: none waits.
+-- Seconds until the next delivery is due; NULL: there is none.
 -- out: extract f64
 SELECT extract(epoch FROM min(not_before) - clock_timestamp())::float8
 FROM jobs WHERE state = 'queued' AND kind = 'notify';
 
 -- name: notify_content
--- It, and the others of its kind about the same commit, the oldest first.
+-- The notice and the others of its kind about the same commit, the oldest first.
 -- in: project_id i64, notice_id i64
 -- out: id i64, project text, kind text, alert_id i64, commit text, subject text, author text, text text,
 --    created_at f64, benchmark text, metric text, backend text, machine_class text, rel_change f64
@@ -111,14 +110,13 @@ WHERE this.project_id = $1::bigint AND this.id = $2::bigint
 ORDER BY n.id LIMIT 1000;
 
 -- name: notice_lock
--- Two of its deliveries may end at the same time.
+-- Two deliveries of a notice may end at the same time.
 -- in: project_id i64, id i64
 -- out: id i64
 SELECT id FROM notices WHERE project_id = $1::bigint AND id = $2::bigint FOR UPDATE;
 
 -- name: notify_finish
--- retry_after_s: seconds until it is tried again.
--- tries_back: tries to take back.
+-- tries_back: tries that do not count.
 -- in: job_id i64, lease_hash text, state text, reason text, retry_after_s f64, tries_back i64
 UPDATE jobs SET state = $3, reason = $4, lease_until = NULL, lease_hash = NULL,
        tries = greatest(tries - $6::int, 0),
@@ -127,7 +125,7 @@ UPDATE jobs SET state = $3, reason = $4, lease_until = NULL, lease_hash = NULL,
 WHERE id = $1::bigint AND state = 'leased' AND lease_hash = $2;
 
 -- name: notify_close
--- Everybody has it.
+-- Closes the notice when all of its receivers have it.
 -- in: project_id i64, notice_id i64
 UPDATE notices SET done_at = now(), done_by = 'notify'
 WHERE project_id = $1::bigint AND id = $2::bigint AND done_at IS NULL
@@ -135,7 +133,7 @@ WHERE project_id = $1::bigint AND id = $2::bigint AND done_at IS NULL
                   AND (task ->> 'notice')::bigint = $2::bigint AND state <> 'done');
 
 -- name: notify_again
--- The dead letters that are tried anew.
+-- Queues the failed deliveries of the notice again.
 -- in: project_id i64, notice_id i64
 -- out: id i64
 UPDATE jobs SET state = 'queued', tries = 0, not_before = now(), finished_at = NULL

@@ -18,7 +18,7 @@ WHERE ($1::bigint IS NULL OR p.id = $1) AND ($2::text IS NULL OR p.name = $2)
 ORDER BY p.id LIMIT $4::int;
 
 -- name: project_insert
--- Id, when it is new.
+-- No row when the project exists.
 -- in: name text, branch text?, repo_url text?
 -- value: id i64
 INSERT INTO projects (name, branch, repo_url) VALUES ($1, coalesce($2, 'main'), $3)
@@ -35,7 +35,7 @@ SELECT id FROM projects WHERE name = $1;
 SELECT name, branch FROM projects WHERE id = $1::bigint;
 
 -- name: project_lock
--- Id, leased jobs of runners, leased jobs of the server itself.
+-- leased: leased jobs of runners; own: leased jobs of the server itself.
 -- in: name text
 -- out: id i64, leased i64, own i64
 SELECT p.id,
@@ -51,20 +51,19 @@ UPDATE jobs SET state = 'cancelled', finished_at = now(), reason = 'the project 
 WHERE project_id = $1::bigint AND state = 'queued';
 
 -- name: project_retire
--- Frees its old name.
+-- Frees the project's name.
 -- in: project_id i64, name text
 UPDATE projects SET name = $2 WHERE id = $1::bigint;
 
 -- name: project_clear
--- Rows removed; 0: the project is gone.
--- limit: rows at most.
+-- The number of removed rows; 0: the project is removed.
 -- in: project_id i64, limit i64
 -- value: removed i64
 SELECT project_clear($1::bigint, $2::int) AS removed;
 
 -- name: project_standing
--- One row: open alerts by kind, headline series by their newest change. A change whose alert somebody has closed
--- (accepted, noise, fixed) is settled; one without an alert is still watched.
+-- One row: open alerts by kind, headline series by their newest change. A change whose alert a person has closed
+-- (accepted, noise, fixed) is settled; a change without an alert is still watched.
 -- in: project_id i64
 -- out: open i64, regressions i64, broken i64, drifts i64, toolchain i64, harness i64, headline i64, regressed i64,
 --    watching i64, improved i64

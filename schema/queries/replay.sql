@@ -12,8 +12,8 @@ WHERE s.project_id = $1::bigint AND s.branch = $2 AND b.name <> 'canary'
 ORDER BY s.id;
 
 -- name: replay_labels
--- Alerts on which a person has said something, with what it comes to: a regression (fixed, accepted, being looked
--- at), or nothing that deserved an alert.
+-- Alerts that a person has classified: as a regression (fixed, accepted, in work), or as one that should not have
+-- been opened.
 -- in: project_id i64, branch text
 -- out: id i64, series_id i64, position_low i64, position_high i64, real bool
 SELECT a.id, a.series_id, coalesce(bl.position, b.position) AS position_low,

@@ -1,6 +1,5 @@
 -- name: runner_seen
--- Written only when there is something new, or the last time is some seconds old.
--- project_id: its token's project or NULL.
+-- Written only when something has changed, or the last write is some seconds old. project_id: of its token.
 -- in: name text, machine_class text, labels text?, backends text[], project_id id
 INSERT INTO runners AS r (name, machine_class, labels, backends, project_id)
 VALUES ($1, $2, coalesce($3, '{}')::jsonb, $4::text[], $5::bigint)
@@ -12,7 +11,7 @@ WHERE r.last_seen_at < now() - interval '5 seconds' OR r.machine_class <> exclud
    OR r.project_id IS DISTINCT FROM excluded.project_id;
 
 -- name: runners_list
--- Those that work for it, and the jobs that are its own.
+-- Runners that work for the project, with jobs of that project only; NULL: all.
 -- in: project_id id
 -- out: name text, machine_class text, labels json, backends json, last_seen_at f64, job_id i64
 SELECT r.name, r.machine_class, r.labels::text AS labels, to_json(r.backends)::text AS backends,
@@ -22,9 +21,8 @@ SELECT r.name, r.machine_class, r.labels::text AS labels, to_json(r.backends)::t
 FROM runners r WHERE $1::bigint IS NULL OR r.project_id IS NULL OR r.project_id = $1 ORDER BY r.name LIMIT 1000;
 
 -- name: machines_list
--- The fingerprint that was new before this one was, of the same machine; NULL: none.
--- project_id: or NULL: those that it has runs of.
--- limit: limit before.
+-- before: the fingerprint that the machine had before this one; NULL: this is its first. project_id: machines that
+-- have runs of it.
 -- in: project_id id, cursor id, limit i64
 -- out: id i64, class text, name text, fingerprint_hash text, fingerprint json, before json, first_seen_at f64,
 --    last_seen_at f64, runs i64

@@ -1,5 +1,5 @@
 -- name: runs_list
--- sha: commit or its beginning or NULL.
+-- sha: a commit or its first digits; NULL: all.
 -- in: project_id i64, sha text?, cursor id, limit i64
 -- out: run_id i64, id text, project_id i64, project text, commit text, branch text, suite text, machine_class text,
 --    started_at f64, finished_at f64, infra bool, extra bool, measurements i64
@@ -19,9 +19,8 @@ WHERE r.project_id = $1::bigint AND ($2::text IS NULL OR c.sha LIKE $2 || '%')
 ORDER BY r.id DESC LIMIT $4::int;
 
 -- name: runs_get
--- One row, or two where several projects have it.
--- id: our id or NULL.
--- run_id: the measurer's id or NULL.
+-- Two rows where several projects have the run_id. id: our number; run_id: the id in the document; one of them is
+-- NULL.
 -- in: project_id id, id id, run_id text?
 -- out: run_id i64, id text, project_id i64, project text, commit text, branch text, suite text, machine_class text,
 --    started_at f64, finished_at f64, infra bool, extra bool, measurements i64
@@ -58,10 +57,7 @@ ON CONFLICT DO NOTHING;
 UPDATE machines SET last_seen_at = now() WHERE id = $1::bigint;
 
 -- name: run_insert
--- Id, when it is new.
--- job_id: as in group_store.
--- job_fence: fence or NULL.
--- session_base: its base (NULL: none).
+-- No row when the run exists. job_id: as in group_store. session, session_anchor, session_base NULL: none.
 -- in: project_id i64, run_id text, header_hash text, commit_id i64, branch text, suite text, suite_hash text,
 --    machine_id i64, job_id id, infra bool, started_at f64, finished_at f64, job_fence id, session text,
 --    session_anchor text, session_base text
@@ -80,15 +76,14 @@ ON CONFLICT (project_id, run_id) DO NOTHING RETURNING id;
 SELECT id, header_hash FROM runs WHERE project_id = $1::bigint AND run_id = $2 FOR UPDATE;
 
 -- name: run_part_find
--- The stored answer.
--- run_id: run (ours).
+-- The stored answer to a document.
 -- in: project_id i64, run_id i64, body_hash text
 -- out: series i64, samples i64
 SELECT series, samples FROM run_parts
 WHERE project_id = $1::bigint AND run_id = $2::bigint AND body_hash = $3;
 
 -- name: run_part_by_key
--- What it was used for.
+-- The document for which a key was used.
 -- in: project_id i64, key text
 -- out: run_id i64, id text, body_hash text, series i64, samples i64
 SELECT q.run_id, r.run_id AS id, q.body_hash, q.series, q.samples
@@ -101,7 +96,7 @@ INSERT INTO run_parts (project_id, run_id, body_hash, key, measurements, series,
 VALUES ($1::bigint, $2::bigint, $3, $4, $5::bigint, $6::bigint, $7::bigint);
 
 -- name: benchmarks_ensure
--- In the order of names, so that no two wait in a circle.
+-- In the order of names, so that transactions do not deadlock.
 -- arrays: len
 -- in: project_id i64, names text[], params text[]
 INSERT INTO benchmarks (project_id, name, params)
@@ -128,7 +123,7 @@ ORDER BY b.id, u.metric, u.backend
 ON CONFLICT DO NOTHING;
 
 -- name: measurements_overlap
--- Those that the run has already.
+-- The number of these series that the run has already.
 -- in: project_id i64, run_id i64, series_ids i64[]
 -- value: series_id i64
 SELECT series_id FROM measurements
@@ -147,7 +142,7 @@ FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::b
      AS u (benchmark, metric, backend, unit, higher, exact, broken, reason, params);
 
 -- name: run_document
--- The header.
+-- The run without its measurements.
 -- in: project_id i64, run_id i64
 -- out: run_id text, project text, sha text, branch text, suite text, suite_hash text, job_id i64, job_fence i64,
 --    infra bool, session_id text, session_anchor text, session_base text, started_at f64, finished_at f64,
@@ -164,7 +159,7 @@ JOIN machines k ON k.id = r.machine_id
 WHERE r.project_id = $1::bigint AND r.id = $2::bigint;
 
 -- name: run_measurements
--- Measured and not, by name.
+-- Measured and unmeasured results, by name.
 -- in: project_id i64, run_id i64
 -- out: benchmark text, metric text, backend text, unit text, higher_is_better bool, exact bool, status i64,
 --    reason text, samples f64[], blocks u32[], visit_blocks u32[], visit_positions u32[], params json, extra json
@@ -183,8 +178,7 @@ FROM unmeasured WHERE project_id = $1::bigint AND run_id = $2::bigint
 ORDER BY benchmark, metric, backend;
 
 -- name: compare_side
--- Runs whose canary moved count only when there is nothing else.
--- run_id: run or NULL.
+-- Runs whose canary moved count only when there are no others.
 -- in: project_id i64, commit_id id, run_id id, backend text?
 -- out: series_id i64, benchmark text, metric text, backend text, machine_class text, branch text, unit text,
 --    higher_is_better bool, exact bool, samples f64[], blocks u32[], run text, machine_id i64, started_at f64
@@ -207,7 +201,6 @@ ORDER BY b.name COLLATE "C", s.metric COLLATE "C", s.backend COLLATE "C",
 
 -- name: compare_broken
 -- The newest broken result of each name.
--- run_id: run or NULL.
 -- in: project_id i64, commit_id id, run_id id, backend text?
 -- out: benchmark text, metric text, backend text, machine_class text, unit text, higher_is_better bool, exact bool,
 --    reason text, run text, machine_id i64, started_at f64

@@ -1,5 +1,5 @@
 -- name: series_list
--- NULL: any.
+-- A parameter that is NULL does not restrict.
 -- in: project_id id, series_id id, metric text?, benchmark text?, backend text?, machine_class text?, branch text?,
 --    words text?, headline_only bool, spark_length i64, cursor id, limit i64
 -- out: id i64, project_id i64, project text, benchmark text, metric text, backend text, machine_class text,
@@ -43,8 +43,7 @@ WHERE ($1::bigint IS NULL OR s.project_id = $1) AND ($2::bigint IS NULL OR s.id 
 ORDER BY s.id LIMIT $12::int;
 
 -- name: window_points
--- Runs, from and to.
--- stored_from: timestamptz: when they were stored, from and to; the other months are not looked into.
+-- Only the months between stored_from and stored_until are read, and the runs from run_from to run_to.
 -- in: project_id i64, series_id i64, branch text, position_from id, position_to id, time_from f64, time_to f64,
 --    stored_from timestamp, stored_until timestamp, run_from i64, run_to i64
 -- row: window_point
@@ -67,7 +66,7 @@ WHERE m.project_id = $1::bigint AND m.series_id = $2::bigint AND b.position IS N
 ORDER BY b.position, r.started_at, r.run_id;
 
 -- name: window_changes
--- What belongs to a change by subquery: nine joins took longer to plan than to run.
+-- The data of a change point by subquery: nine joins took longer to plan than to run.
 -- in: project_id i64, series_id i64, branch text
 -- out: id i64, position i64, position_low i64, position_high i64, commit text, commit_low text, commit_high text,
 --    before f64, after f64, rel_change f64, rel_low f64, rel_high f64, p f64, regression bool, confirmed bool,
@@ -97,8 +96,7 @@ ORDER BY b.position;
 SELECT id, fingerprint::text AS fingerprint FROM machines WHERE id = ANY ($1::bigint[]);
 
 -- name: commit_position
--- Position (NULL: off the line).
--- sha: or its beginning.
+-- position NULL: the commit is not on the branch. sha: its id or its first digits.
 -- in: project_id i64, branch text, sha text
 -- out: position i64
 SELECT b.position FROM commits c

@@ -6,7 +6,7 @@
 SELECT body_hash FROM sessions WHERE project_id = $1::bigint AND id = $2;
 
 -- name: session_insert
--- Number, when it is new.
+-- The number of the new session; no row when it exists.
 -- in: project_id i64, id text, branch text, anchor_commit_id i64, base_commit_id i64, machine_class text,
 --    machine text, started_at f64, finished_at f64, budget_s f64, spent_s f64, blocks i64, note text?, body_hash text
 -- value: number i64
@@ -17,7 +17,7 @@ VALUES ($1::bigint, $2, $3, $4::bigint, $5::bigint, $6, $7, to_timestamp($8::flo
 ON CONFLICT (project_id, id) DO NOTHING RETURNING number;
 
 -- name: session_commits_insert
--- same_as_ids: 0: none.
+-- same_as_ids: 0 for none.
 -- arrays: len
 -- in: project_id i64, session text, commit_ids i64[], statuses text[], reasons text[], same_as_ids i64[],
 --    needs_s f64[]
@@ -27,7 +27,7 @@ FROM unnest($3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::float8[]) WI
      AS u (commit_id, status, reason, same_as_id, needs_s, ordinal);
 
 -- name: session_runs
--- Id of its runs.
+-- The session's runs.
 -- in: project_id i64, session text
 -- out: id i64
 SELECT id FROM runs WHERE project_id = $1::bigint AND session_id = $2 ORDER BY id;
@@ -47,7 +47,7 @@ WHERE s.project_id = $1::bigint AND ($2::text IS NULL OR s.id = $2) AND ($3::big
 ORDER BY s.number DESC LIMIT $4::int;
 
 -- name: session_commits
--- The commits of each, in the order of history.
+-- The commits of each session in the order of history.
 -- in: project_id i64, sessions text[]
 -- out: session_id text, commit_id i64, commit text, status text, reason text, same_as_id i64, same_as text,
 --    needs_s f64, verdict text, within f64, open_s f64, worst json

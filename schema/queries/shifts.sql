@@ -1,9 +1,7 @@
--- Machines that moved, as far as no canary says it: what a decision is made from, and what is kept of it.
+-- Machines that moved, where no canary shows it: the data of the decision, and the stored events.
 
 -- name: shift_window
--- position_from: low.
--- position_to: high.
--- commits: measured commits on either side.
+-- The range extended on either side by `commits` measured commits.
 -- in: project_id i64, branch text, position_from i64, position_to i64, commits i64
 -- out: position_from i64, position_to i64
 SELECT coalesce((SELECT min(q.position) FROM (
@@ -20,8 +18,7 @@ SELECT coalesce((SELECT min(q.position) FROM (
            ORDER BY b.position LIMIT $5::int) q), $4::bigint) AS position_to;
 
 -- name: shift_points
--- Of every series, in the order of history; code 0: no object code is known.
--- limit: at most.
+-- Points of every series in the order of history. code 0: the object code is not known.
 -- in: project_id i64, branch text, position_from i64, position_to i64, limit i64
 -- out: series_id i64, position i64, time f64, median f64, run_id i64, machine_id i64, class text, name text,
 --    state i64, code i64
@@ -41,7 +38,7 @@ WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::big
 ORDER BY m.series_id, b.position, r.started_at, r.id LIMIT $5::int;
 
 -- name: shift_series
--- In the order of ids: equal numbers are the same work, kernel, kind.
+-- In the order of ids. Equal numbers stand for the same work, kernel or kind.
 -- in: project_id i64, series_ids i64[]
 -- out: id i64, family text, higher_is_better bool, exact bool, work i64, kernel i64, kind i64
 SELECT s.id, split_part(b.name, '/', 1) AS family, s.higher_is_better, s.exact,
@@ -53,7 +50,7 @@ WHERE s.project_id = $1::bigint AND s.id = ANY ($2::bigint[])
 ORDER BY s.id;
 
 -- name: shift_paths
--- Paths; an empty list: not known what it touched.
+-- An empty list: the commit's paths are not known.
 -- in: project_id i64, branch text, position_from i64, position_to i64
 -- out: paths json
 SELECT to_json(c.paths)::text AS paths
@@ -62,7 +59,8 @@ WHERE b.project_id = $1::bigint AND b.branch = $2 AND b.position BETWEEN $3::big
 LIMIT 201;
 
 -- name: shift_find
--- Id, dismissed: the event of that machine (with whatever fingerprint) whose range meets this one.
+-- The event of that machine, with any fingerprint, whose range overlaps this one. dismissed: a person has dismissed
+-- it.
 -- in: project_id i64, branch text, machine_id i64, whole_class bool, position_from i64, position_to i64
 -- out: id i64, dismissed bool
 SELECT e.id, e.dismissed_at IS NOT NULL AS dismissed
@@ -78,12 +76,8 @@ WHERE e.project_id = $1::bigint AND e.branch = $2
 ORDER BY e.dismissed_at IS NULL, e.id LIMIT 1;
 
 -- name: shift_put
--- Id, whether it is news.
--- id: or NULL (new).
--- machine_id: machine now.
--- commit_low_id: first commit.
--- commit_high_id: last commit.
--- loss_low: its ends.
+-- id NULL: a new event. news: the event is to be announced. machine_id: the machine as it is now. loss_low,
+-- loss_high: the range of the middle half.
 -- in: project_id i64, id id, branch text, machine_id i64, machine_before_id i64, whole_class bool, first_run_id i64,
 --    last_run_id i64, commit_id i64, commit_low_id i64, commit_high_id i64, loss f64, loss_low f64, loss_high f64,
 --    series i64, moved i64, judged i64, reasons text[], cause text
@@ -109,13 +103,12 @@ made AS (
 SELECT id, news FROM changed UNION ALL SELECT id, true FROM made;
 
 -- name: shift_alert
--- event_id: event or NULL.
 -- in: project_id i64, alert_ids i64[], event_id id
 UPDATE alerts SET event_id = $3::bigint WHERE project_id = $1::bigint AND id = ANY ($2::bigint[])
   AND event_id IS DISTINCT FROM $3::bigint;
 
 -- name: shift_settle
--- Events of the branch that end, because nothing is explained by them any more.
+-- Ends the branch's events that no longer explain an alert.
 -- in: project_id i64, branch text
 -- out: id i64
 UPDATE machine_shifts e SET closed_at = now(), updated_at = now()
@@ -125,17 +118,16 @@ WHERE e.project_id = $1::bigint AND e.branch = $2 AND e.closed_at IS NULL AND NO
 RETURNING e.id;
 
 -- name: shift_notify
--- Tells listeners how the event is now.
+-- Sends the event's present state to listeners.
 -- in: id i64
 SELECT pg_notify('perfci', json_build_object('type', 'environment', 'project', p.name, 'id', e.id,
                  'open', e.closed_at IS NULL)::text)
 FROM machine_shifts e JOIN projects p ON p.id = e.project_id WHERE e.id = $1::bigint;
 
 -- name: shift_reconsider
--- Alerts near them of groups wide enough to be a machine's are looked at again, since another machine, or an old
--- commit measured again, may say otherwise. In steps from the few alerts on: planned as one join, PostgreSQL 17 began
--- with every commit of the branch.
--- run_ids: run_id[] that were judged.
+-- Marks alerts near these judged runs for grouping again where the group is so large that a machine may be the cause:
+-- a run of another machine, or of an old commit, may change the answer. In steps, beginning with the few alerts:
+-- planned as one join, PostgreSQL 17 began with every commit of the branch.
 -- in: project_id i64, run_ids i64[]
 WITH wide AS MATERIALIZED (
     SELECT id, series_id, change_point_id FROM alerts
@@ -174,7 +166,7 @@ SELECT a.id, a.state,
 FROM alerts a WHERE a.project_id = $1::bigint AND a.event_id = $2::bigint ORDER BY a.id;
 
 -- name: shift_dismiss
--- actor: or NULL (taken back).
+-- actor NULL: the dismissal is withdrawn.
 -- in: id i64, actor text?, reason text?
 UPDATE machine_shifts SET dismissed_at = CASE WHEN $2::text IS NULL THEN NULL ELSE now() END,
        dismissed_by = $2, dismissed_reason = coalesce($3, ''), updated_at = now(),
@@ -182,7 +174,7 @@ UPDATE machine_shifts SET dismissed_at = CASE WHEN $2::text IS NULL THEN NULL EL
 WHERE id = $1::bigint;
 
 -- name: shift_ask_again
--- The alerts in its range are looked at anew.
+-- Marks the alerts in the event's range for grouping again.
 -- in: id i64
 UPDATE alerts a SET regroup = true
 FROM machine_shifts e, change_points x, series s, machines k, branch_commits bl, branch_commits bh,

@@ -1,5 +1,5 @@
 -- name: tokens_list
--- NULL: any.
+-- A parameter that is NULL does not restrict.
 -- in: id id, hash text?, cursor id, limit i64
 -- out: id i64, name text, scopes i64, project_id i64, project text, hash text, created_at f64, expires_at f64,
 --    revoked_at f64, last_used_at f64
@@ -14,7 +14,7 @@ WHERE ($1::bigint IS NULL OR t.id = $1) AND ($2::text IS NULL OR t.hash = $2)
 ORDER BY t.id LIMIT $4::int;
 
 -- name: token_find
--- Valid or not, seconds until it expires (null: never), whether last_used_at is old.
+-- valid_s: seconds until it expires, NULL: never. stale: last_used_at is old.
 -- in: hash text
 -- out: id i64, name text, scopes i64, project_id i64, hash text, valid_s f64, valid bool, stale bool
 SELECT id, name, scopes, project_id, hash,
@@ -32,7 +32,7 @@ VALUES ($1, coalesce($2, ''), $3::int, $4::bigint, to_timestamp($5::float8))
 RETURNING id;
 
 -- name: token_ensure
--- An admin token of every project, valid again if it was revoked.
+-- An admin token of every project; valid again if it was revoked.
 -- in: hash text, name text
 INSERT INTO tokens (hash, name, scopes) VALUES ($1, $2, 31)
 ON CONFLICT (hash) DO UPDATE SET scopes = 31, project_id = NULL, expires_at = NULL, revoked_at = NULL
@@ -44,9 +44,8 @@ WHERE tokens.scopes <> 31 OR tokens.project_id IS NOT NULL OR tokens.expires_at 
 UPDATE tokens SET last_used_at = now() WHERE id = $1::bigint;
 
 -- name: token_rotate
--- The new one; no row: it is no more. The new one has the old one's name, scopes, project and length of life.
--- hash: hash of the new one.
--- overlap_s: seconds that the old one stays.
+-- The new token, with the name, scopes, project and length of life of the old one; no row when that has ended. hash:
+-- of the new token. overlap_s: seconds for which the old token stays valid.
 -- in: id i64, hash text, overlap_s f64
 -- out: id i64, name text, scopes i64, project_id i64, project text, hash text, created_at f64, expires_at f64,
 --    revoked_at f64, last_used_at f64

@@ -1,5 +1,5 @@
 -- name: verification_insert
--- Id. Layouts begin above those of the search; the runner that measured most of it is left out.
+-- Layouts begin above those of the search; the runner that measured most of the search is left out.
 -- in: project_id i64, bisection_id i64, before text, after text, expected_rel f64
 -- value: id i64
 INSERT INTO verifications (project_id, bisection_id, before, after, expected_rel, first_build,
@@ -14,7 +14,7 @@ SELECT $1::bigint, $2::bigint, $3, $4, $5::float8,
 RETURNING id;
 
 -- name: verification_due
--- -> id, project_id of a running one that has something to do.
+-- A running verification that has a pair to do.
 -- out: id i64, project_id i64
 SELECT v.id, v.project_id FROM verifications v
 WHERE v.state = 'running' AND NOT EXISTS (
@@ -25,7 +25,7 @@ WHERE v.state = 'running' AND NOT EXISTS (
 ORDER BY v.updated_at, v.id LIMIT 1 FOR UPDATE SKIP LOCKED;
 
 -- name: verification_load
--- Another machine only where there is one: a runner of the class that is not the one to avoid.
+-- avoid_runner only where the class has another runner.
 -- in: project_id i64, id i64
 -- out: bisection_id i64, before text, after text, expected_rel f64, first_build i64, state text, avoid_runner text
 SELECT v.bisection_id, v.before, v.after, v.expected_rel, v.first_build, v.state,
@@ -55,7 +55,7 @@ INSERT INTO verification_pairs (project_id, verification_id, n, build, after_fir
 VALUES ($1::bigint, $2::bigint, $3::int, $4::int, $5::boolean, $6::bigint);
 
 -- name: verification_pair_end
--- NULL: it failed.
+-- before, after NULL: the pair failed.
 -- in: project_id i64, verification_id i64, n i64, before f64, after f64
 UPDATE verification_pairs
 SET state = CASE WHEN $4::float8 IS NULL THEN 'failed' ELSE 'measured' END,
