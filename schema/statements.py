@@ -101,7 +101,7 @@ def copy_prototypes(statement):
 def header(stem, statements, written_rows):
     guard = f"PFC_SERVER_REPO_SQL_{stem.upper()}_H"
     lines = [f"/* Made by schema/statements.py from schema/queries/{stem}.sql; edit that instead. */",
-             f"#ifndef {guard}", f"#define {guard}", "", '#include "server/repo/statement.h"']
+             f"#ifndef {guard}", f"#define {guard}", "", '#include "server/repo/statements/statement.h"']
     lines += sorted({f'#include "{FOLDER}/{written_rows[s.row]}.h"' for s in statements
                      if s.row and written_rows.get(s.row, stem) != stem})
     for statement in statements:

@@ -4,7 +4,7 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
-#include "server/repo/broken.h"
+#include "server/repo/tables/broken.h"
 #include "server/services/history/against_parent.h"
 
 static json_t *encode_commit(const pfc_commit_row *c)

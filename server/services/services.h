@@ -1,7 +1,7 @@
 /*
  * What the service does: the rules, without HTTP and without JSON of the API.
  *
- * Reads that have no rule are the repository's lists (server/repo/repo.h), which handlers may call
+ * Reads that have no rule are the repository's lists (server/repo/tables/repo.h), which handlers may call
  * as they are. Everything here takes the pool, is thread-safe, and either happens whole or not at
  * all. `actor` says who did it ("token 3 (ci)", "detector"); every change leaves a row in `audit`.
  * Changes that others wait for are told through LISTEN/NOTIFY (pfc_listener in db.h).
@@ -13,8 +13,8 @@
 #include "core/suspects/suspects.h"
 #include "core/wire/detector.h"
 #include "core/wire/wire.h"
-#include "server/repo/repo.h"
 #include "server/repo/sql/evidence.h"
+#include "server/repo/tables/repo.h"
 #include "server/services/queue/queue.h"
 
 /* ---- projects ---- */

@@ -3,7 +3,7 @@
 #include <criterion/new/assert.h>
 #include <libpq-fe.h>
 
-#include "server/repo/statement.h"
+#include "server/repo/statements/statement.h"
 
 #include "schema/schema.h"
 #include "tests/support/support.h"

@@ -1,7 +1,7 @@
 /*
  * From structs to parameters and from rows to structs, by the tables of the generated statements.
  */
-#include "server/repo/statement.h"
+#include "server/repo/statements/statement.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /*
  * Named queries to lists, pages included.
  */
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 
 void pfc_args_cursor(pfc_args *args, pfc_page page)
 {

@@ -9,8 +9,8 @@
  * database is away every call says PFC_EUNAVAIL, and works again once it is back: a broken
  * connection is replaced at the next begin.
  */
-#ifndef PFC_SERVER_REPO_DB_H
-#define PFC_SERVER_REPO_DB_H
+#ifndef PFC_SERVER_REPO_CONNECTION_DB_H
+#define PFC_SERVER_REPO_CONNECTION_DB_H
 
 #include "core/base/buf.h"
 #include "core/base/err.h"

@@ -1,17 +1,17 @@
 /*
  * Rows as structs, and the reads that have no rule of their own.
  *
- * Lists are those of server/repo/statement.h; `next` is the cursor of the following page, 0 at the
+ * Lists are those of server/repo/statements/statement.h; `next` is the cursor of the following page, 0 at the
  * end. Times are Unix seconds. Members named *_json are JSON text.
  *
  * Functions on `pfc_db` borrow a connection; those on `pfc_tx` are parts of a transaction and are
  * meant for services. A `get` answers a list of exactly one, or PFC_ENOTFOUND.
  * Lists take `limit` (1..1000; 0: 100) and `cursor` (0: from the start).
  */
-#ifndef PFC_SERVER_REPO_REPO_H
-#define PFC_SERVER_REPO_REPO_H
+#ifndef PFC_SERVER_REPO_TABLES_REPO_H
+#define PFC_SERVER_REPO_TABLES_REPO_H
 
-#include "server/repo/statement.h"
+#include "server/repo/statements/statement.h"
 
 /* ---- projects ---- */
 

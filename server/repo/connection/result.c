@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/repo/db_internal.h"
-#include "server/repo/statement.h"
+#include "server/repo/connection/db_internal.h"
+#include "server/repo/statements/statement.h"
 
 struct pfc_res {
     PGresult *pg;

@@ -6,13 +6,13 @@
  * texts of the items point into `hold`, and pfc_rows_clear(&list) frees both. Texts are NULL,
  * numbers 0 and doubles NAN where the database has NULL.
  */
-#ifndef PFC_SERVER_REPO_STATEMENT_H
-#define PFC_SERVER_REPO_STATEMENT_H
+#ifndef PFC_SERVER_REPO_STATEMENTS_STATEMENT_H
+#define PFC_SERVER_REPO_STATEMENTS_STATEMENT_H
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/repo/db.h"
+#include "server/repo/connection/db.h"
 
 /** Frees a list of rows, which is empty then. */
 #define pfc_rows_clear(rows)                                                                       \

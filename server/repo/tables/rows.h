@@ -1,10 +1,10 @@
 /*
  * From a named query to a typed list, once for all table families.
  */
-#ifndef PFC_SERVER_REPO_ROWS_H
-#define PFC_SERVER_REPO_ROWS_H
+#ifndef PFC_SERVER_REPO_TABLES_ROWS_H
+#define PFC_SERVER_REPO_TABLES_ROWS_H
 
-#include "server/repo/repo.h"
+#include "server/repo/tables/repo.h"
 
 /** How a row becomes a struct. The first column is the one that the cursor counts. */
 typedef struct pfc_shape {
