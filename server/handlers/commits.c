@@ -4,7 +4,7 @@
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
-#include "server/repo/broken.h"
+#include "server/repo/tables/broken.h"
 #include "server/services/history/against_parent.h"
 
 static json_t *encode_commit(const pfc_commit_row *c)
@@ -119,7 +119,7 @@ static json_t *encode_changes(const pfc_commit_changes *list)
     for (size_t i = 0; i < list->len; i++) {
         const pfc_commit_change *c = &list->items[i];
         const pfc_withheld why = { c->alert_id, c->regression, c->firm, c->withheld,
-                                   c->withheld_detail };
+                                   c->withheld_detail_json };
 
         json_array_append_new(
             out,

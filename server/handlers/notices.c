@@ -31,7 +31,7 @@ PFC_HANDLER(notices_list)
                       "author", pfc_reply_string(n->author), "text", pfc_reply_string(n->text),
                       "repro", json_sprintf("perfci repro alert:%lld", (long long)n->alert_id),
                       "created_at", pfc_encode_time(n->created_at), "deliveries",
-                      req->auth.token_id ? pfc_encode_json_text(n->deliveries) : json_array()));
+                      req->auth.token_id ? pfc_encode_json_text(n->deliveries_json) : json_array()));
     }
     code = pfc_reply_json(reply, 200, pfc_encode_list("notices", items, rows.next), err);
     pfc_rows_clear(&rows);

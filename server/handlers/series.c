@@ -1,6 +1,6 @@
 /* Series: the list with sparklines, and one series in columns. */
 #include "server/handlers/handlers.h"
-#include "server/repo/broken.h"
+#include "server/repo/tables/broken.h"
 
 #define MAX_SPARK  200
 #define MAX_POINTS 5000

@@ -90,7 +90,7 @@ PFC_HANDLER(sessions_list)
         json_t *item = encode_session(&rows.items[i]), *list = json_array();
 
         for (size_t c = 0; c < commits.len; c++) {
-            if (strcmp(commits.items[c].session, rows.items[i].id) == 0)
+            if (strcmp(commits.items[c].session_id, rows.items[i].id) == 0)
                 json_array_append_new(list, encode_stored(&commits.items[c]));
         }
         json_object_set_new(item, "commits", list);
@@ -231,7 +231,7 @@ PFC_HANDLER(candidates)
     items = json_array();
     for (size_t i = 0; i < list.len; i++) {
         const pfc_candidate *c = &list.items[i];
-        const pfc_withheld why = { 0, true, true, c->code, c->detail };
+        const pfc_withheld why = { 0, true, true, c->withheld, c->withheld_detail_json };
 
         json_array_append_new(
             items,

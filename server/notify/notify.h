@@ -9,7 +9,7 @@
 #ifndef PFC_SERVER_NOTIFY_NOTIFY_H
 #define PFC_SERVER_NOTIFY_NOTIFY_H
 
-#include "server/repo/db.h"
+#include "server/repo/connection/db.h"
 
 #define PFC_NOTIFY_MAX_RECEIVERS 64
 

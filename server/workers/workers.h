@@ -8,7 +8,7 @@
 #define PFC_SERVER_WORKERS_WORKERS_H
 
 #include "server/notify/notify.h"
-#include "server/repo/db.h"
+#include "server/repo/connection/db.h"
 #include "server/services/thread_health.h"
 
 typedef struct pfc_workers pfc_workers;

@@ -447,7 +447,7 @@ Test(blocks_evidence, a_candidate_that_blocks_leave_open_says_that_the_budget_en
     measure_night(db, p, &n2);
     c = candidates_of(db, p);
     cr_assert(eq(sz, c.len, 1));
-    cr_assert(eq(str, (char *)c.items[0].code, "budget"));
+    cr_assert(eq(str, (char *)c.items[0].withheld, "budget"));
     pfc_rows_clear(&c);
     pfc_db_close(db);
 }

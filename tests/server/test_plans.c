@@ -3,7 +3,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/buf.h"
-#include "server/repo/db.h"
+#include "server/repo/connection/db.h"
 
 #include "schema/schema.h"
 #include "tests/support/support.h"

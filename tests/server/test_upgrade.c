@@ -14,7 +14,7 @@
 #include <libpq-fe.h>
 
 #include "core/base/clock.h"
-#include "server/repo/db.h"
+#include "server/repo/connection/db.h"
 
 #include "schema/schema.h"
 #include "tests/support/support.h"

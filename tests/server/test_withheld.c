@@ -184,7 +184,7 @@ Test(withheld, a_commit_lists_its_changes_with_the_same_sentence)
     cr_assert(eq(str, (char *)changes.items[0].benchmark, "step"));
     why(&listed, &(pfc_withheld){ changes.items[0].alert_id, changes.items[0].regression,
                                   changes.items[0].firm, changes.items[0].withheld,
-                                  changes.items[0].withheld_detail });
+                                  changes.items[0].withheld_detail_json });
     cr_assert(eq(str, listed.sentence, s.sentence));
     pfc_rows_clear(&changes);
     pfc_rows_clear(&commit);

@@ -5,7 +5,7 @@
 
 #include "core/base/parse.h"
 #include "core/import/import.h"
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 #include "server/services/alerts/kinds.h"
 #include "server/services/bisect/remote.h"
 

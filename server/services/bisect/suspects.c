@@ -3,7 +3,7 @@
  */
 #include <math.h>
 
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 #include "server/services/alerts/identical_code.h"
 #include "server/services/alerts/kinds.h"
 #include "server/services/internal.h"

@@ -7,7 +7,7 @@
 
 #include "core/base/log.h"
 #include "core/bisect/confirm.h"
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 #include "server/services/bisect/remote.h"
 
 #define FAILURES_MAX 3 /* in a row, then it stays open */

@@ -2,7 +2,7 @@
  * Runs as lists show them.
  */
 #include "core/base/parse.h"
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 
 static const pfc_col run_cols[] = {
     PFC_COL(pfc_run_row, run_id, "run_id", I64),

@@ -5,7 +5,7 @@
 #include <endian.h>
 #include <string.h>
 
-#include "server/repo/db_internal.h"
+#include "server/repo/connection/db_internal.h"
 
 #define SLICE ((size_t)256 * 1024)
 

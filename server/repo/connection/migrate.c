@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/repo/db_internal.h"
+#include "server/repo/connection/db_internal.h"
 
 #include "schema/schema.h"
 

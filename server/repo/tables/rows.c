@@ -1,14 +1,7 @@
 /*
  * Named queries to lists, pages included.
  */
-#include "server/repo/rows.h"
-
-int pfc_page_fetch(pfc_page page)
-{
-    int limit = page.limit > 0 ? page.limit : PFC_LIST_LIMIT;
-
-    return PFC_MIN(limit, PFC_LIST_MAX) + 1;
-}
+#include "server/repo/tables/rows.h"
 
 void pfc_args_cursor(pfc_args *args, pfc_page page)
 {

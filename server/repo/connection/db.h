@@ -9,8 +9,8 @@
  * database is away every call says PFC_EUNAVAIL, and works again once it is back: a broken
  * connection is replaced at the next begin.
  */
-#ifndef PFC_SERVER_REPO_DB_H
-#define PFC_SERVER_REPO_DB_H
+#ifndef PFC_SERVER_REPO_CONNECTION_DB_H
+#define PFC_SERVER_REPO_CONNECTION_DB_H
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
@@ -151,6 +151,7 @@ void pfc_memo_keep(pfc_memo *memo, const char *key, size_t len, int64_t value);
 
 size_t pfc_res_rows(const pfc_res *res);     /* rows returned, 0 for NULL */
 size_t pfc_res_affected(const pfc_res *res); /* rows inserted, updated or deleted */
+size_t pfc_res_columns(const pfc_res *res);
 /** Column by name, -1 when the result has none. */
 int pfc_res_column(const pfc_res *res, const char *name);
 const char *pfc_res_text(const pfc_res *res, size_t row, int column); /* NULL for SQL NULL */

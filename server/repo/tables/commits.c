@@ -2,7 +2,7 @@
  * Commits and what was measured at them.
  */
 #include "core/base/parse.h"
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 
 static const pfc_col commit_cols[] = {
     PFC_COL(pfc_commit_row, id, "id", I64), /* the cursor: a commit's position may change */

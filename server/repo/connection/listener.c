@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "server/repo/db_internal.h"
+#include "server/repo/connection/db_internal.h"
 
 struct pfc_listener {
     char *url;

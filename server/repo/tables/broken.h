@@ -2,10 +2,10 @@
  * Results that are broken, as lists: of a series, of a commit. The newest result of a benchmark
  * counts: measured again at the same commit, it is not broken there.
  */
-#ifndef PFC_SERVER_REPO_BROKEN_H
-#define PFC_SERVER_REPO_BROKEN_H
+#ifndef PFC_SERVER_REPO_TABLES_BROKEN_H
+#define PFC_SERVER_REPO_TABLES_BROKEN_H
 
-#include "server/repo/repo.h"
+#include "server/repo/tables/repo.h"
 
 #define PFC_BROKEN_MAX 1000
 

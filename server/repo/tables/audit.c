@@ -1,7 +1,7 @@
 /*
  * The audit log as administrators see it.
  */
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 
 static const pfc_col audit_cols[] = {
     PFC_COL(pfc_audit_row, id, "id", I64),

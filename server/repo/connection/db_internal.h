@@ -1,12 +1,12 @@
 /*
  * What the files of the pool share; nobody else includes this.
  */
-#ifndef PFC_SERVER_REPO_DB_INTERNAL_H
-#define PFC_SERVER_REPO_DB_INTERNAL_H
+#ifndef PFC_SERVER_REPO_CONNECTION_DB_INTERNAL_H
+#define PFC_SERVER_REPO_CONNECTION_DB_INTERNAL_H
 
 #include <libpq-fe.h>
 
-#include "server/repo/db.h"
+#include "server/repo/connection/db.h"
 
 #define PFC_DB_CONNECT_S "5"
 

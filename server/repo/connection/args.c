@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/base/buf.h"
-#include "server/repo/db.h"
+#include "server/repo/connection/db.h"
 
 /* Bodies are bounded long before; this only keeps a fault of ours from eating the machine. */
 #define ARRAY_MAX_BYTES (512u * 1024 * 1024)

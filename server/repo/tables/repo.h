@@ -1,45 +1,17 @@
 /*
  * Rows as structs, and the reads that have no rule of their own.
  *
- * A list is `{items, len, next, hold}`: texts of the items point into `hold`, and
- * pfc_rows_clear(&list) frees both. `next` is the cursor of the following page, 0 at the end.
- * Texts are NULL, numbers 0 and doubles NAN where the database has NULL. Times are Unix seconds.
- * Members named *_json are JSON text.
+ * Lists are those of server/repo/statements/statement.h; `next` is the cursor of the following page, 0 at the
+ * end. Times are Unix seconds. Members named *_json are JSON text.
  *
  * Functions on `pfc_db` borrow a connection; those on `pfc_tx` are parts of a transaction and are
  * meant for services. A `get` answers a list of exactly one, or PFC_ENOTFOUND.
  * Lists take `limit` (1..1000; 0: 100) and `cursor` (0: from the start).
  */
-#ifndef PFC_SERVER_REPO_REPO_H
-#define PFC_SERVER_REPO_REPO_H
+#ifndef PFC_SERVER_REPO_TABLES_REPO_H
+#define PFC_SERVER_REPO_TABLES_REPO_H
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "server/repo/db.h"
-
-#define PFC_LIST_LIMIT 100
-#define PFC_LIST_MAX   1000
-
-#define pfc_rows_clear(rows)                                                                       \
-    do {                                                                                           \
-        free((rows)->items);                                                                       \
-        pfc_res_free((rows)->hold);                                                                \
-        memset((rows), 0, sizeof(*(rows)));                                                        \
-    } while (0)
-
-#define PFC_ROWS(name, type)                                                                       \
-    typedef struct name {                                                                          \
-        type *items;                                                                               \
-        size_t len;                                                                                \
-        int64_t next;                                                                              \
-        pfc_res *hold;                                                                             \
-    } name
-
-typedef struct pfc_page {
-    int64_t cursor;
-    int limit;
-} pfc_page;
+#include "server/repo/statements/statement.h"
 
 /* ---- projects ---- */
 

@@ -1,7 +1,7 @@
 /*
  * The queue as people see it; runners and machines.
  */
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 
 static const pfc_col job_cols[] = {
     PFC_COL(pfc_job, id, "id", I64),

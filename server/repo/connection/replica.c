@@ -6,7 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "server/repo/db_internal.h"
+#include "server/repo/connection/db_internal.h"
 
 #define LOOK_EVERY_NS (1 * PFC_NS_PER_S)
 #define LEAVE_FOR_NS  (5 * PFC_NS_PER_S) /* away or behind: the primary answers meanwhile */

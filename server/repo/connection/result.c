@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/repo/db_internal.h"
+#include "server/repo/connection/db_internal.h"
+#include "server/repo/statements/statement.h"
 
 struct pfc_res {
     PGresult *pg;
@@ -35,6 +36,11 @@ size_t pfc_res_rows(const pfc_res *res)
 size_t pfc_res_affected(const pfc_res *res)
 {
     return res ? (size_t)strtoull(PQcmdTuples(res->pg), NULL, 10) : 0;
+}
+
+size_t pfc_res_columns(const pfc_res *res)
+{
+    return (size_t)PQnfields(res->pg);
 }
 
 int pfc_res_column(const pfc_res *res, const char *name)
@@ -87,9 +93,9 @@ static size_t array_len(const char *text)
     return n;
 }
 
-void pfc_res_f64s(const pfc_res *res, size_t row, int column, double **out, size_t *len)
+void pfc_array_f64s(pfc_array_text array, double **out, size_t *len)
 {
-    const char *text = pfc_res_text(res, row, column);
+    const char *text = array.text;
     size_t n = array_len(text);
     double *values = n ? pfc_calloc(n, sizeof(*values)) : NULL;
 
@@ -108,9 +114,9 @@ void pfc_res_f64s(const pfc_res *res, size_t row, int column, double **out, size
     *len = n;
 }
 
-void pfc_res_u32s(const pfc_res *res, size_t row, int column, uint32_t **out, size_t *len)
+void pfc_array_u32s(pfc_array_text array, uint32_t **out, size_t *len)
 {
-    const char *text = pfc_res_text(res, row, column);
+    const char *text = array.text;
     size_t n = array_len(text);
     uint32_t *values = n ? pfc_calloc(n, sizeof(*values)) : NULL;
 
@@ -122,6 +128,16 @@ void pfc_res_u32s(const pfc_res *res, size_t row, int column, uint32_t **out, si
     }
     *out = values;
     *len = n;
+}
+
+void pfc_res_f64s(const pfc_res *res, size_t row, int column, double **out, size_t *len)
+{
+    pfc_array_f64s((pfc_array_text){ pfc_res_text(res, row, column) }, out, len);
+}
+
+void pfc_res_u32s(const pfc_res *res, size_t row, int column, uint32_t **out, size_t *len)
+{
+    pfc_array_u32s((pfc_array_text){ pfc_res_text(res, row, column) }, out, len);
 }
 
 static void set_field(const pfc_res *res, size_t row, int column, pfc_col_kind kind, char *at)

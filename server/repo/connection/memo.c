@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/base/clock.h"
-#include "server/repo/db_internal.h"
+#include "server/repo/connection/db_internal.h"
 
 #define SLOTS  4096 /* a power of two */
 #define LIFE_S 60   /* should a pooler have put another database behind the connection */

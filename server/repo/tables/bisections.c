@@ -1,7 +1,7 @@
 /*
  * Bisections: those that were reported, and those that the runners do.
  */
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 
 static const pfc_col bisection_cols[] = {
     PFC_COL(pfc_bisection, id, "id", I64),

@@ -1,7 +1,7 @@
 /*
  * Series as the list and the search show them.
  */
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 
 static const pfc_col series_cols[] = {
     PFC_COL(pfc_series, id, "id", I64),

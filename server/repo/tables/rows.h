@@ -1,18 +1,10 @@
 /*
  * From a named query to a typed list, once for all table families.
  */
-#ifndef PFC_SERVER_REPO_ROWS_H
-#define PFC_SERVER_REPO_ROWS_H
+#ifndef PFC_SERVER_REPO_TABLES_ROWS_H
+#define PFC_SERVER_REPO_TABLES_ROWS_H
 
-#include "server/repo/repo.h"
-
-/** Any list, before it gets its type. */
-typedef struct pfc_rows {
-    void *items;
-    size_t len;
-    int64_t next;
-    pfc_res *hold;
-} pfc_rows;
+#include "server/repo/tables/repo.h"
 
 /** How a row becomes a struct. The first column is the one that the cursor counts. */
 typedef struct pfc_shape {
@@ -30,17 +22,6 @@ typedef struct pfc_shape {
         .name = (column), .kind = PFC_COL_##kind_, .offset = offsetof(type, field)                 \
     }
 
-/** Moves untyped rows into a typed list. */
-#define PFC_ROWS_INTO(out, rows)                                                                   \
-    do {                                                                                           \
-        (out)->items = (rows).items;                                                               \
-        (out)->len = (rows).len;                                                                   \
-        (out)->next = (rows).next;                                                                 \
-        (out)->hold = (rows).hold;                                                                 \
-    } while (0)
-
-/** Limit of a page, with one more row to see whether there is a next page. */
-int pfc_page_fetch(pfc_page page);
 /** Pushes the cursor (0: NULL). */
 void pfc_args_cursor(pfc_args *args, pfc_page page);
 

@@ -1,7 +1,7 @@
 /*
  * Projects, and the figures over all of them.
  */
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 
 static const pfc_col project_cols[] = {
     PFC_COL(pfc_project, id, "id", I64),

@@ -2,7 +2,7 @@
  * The pool: N connections, made when first needed, replaced when broken, lent to one transaction at
  * a time. Statements are prepared on a connection when it first sees them.
  */
-#include "server/repo/db.h"
+#include "server/repo/connection/db.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 
 #include <libpq-fe.h>
 
-#include "server/repo/db_internal.h"
+#include "server/repo/connection/db_internal.h"
 
 #include "schema/schema.h"
 

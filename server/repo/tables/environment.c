@@ -1,7 +1,7 @@
 /*
  * Machines that moved.
  */
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 
 static const pfc_col cols[] = {
     PFC_COL(pfc_environment_event, id, "id", I64),

@@ -1,7 +1,7 @@
 /*
  * Tokens as administrators see them.
  */
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 
 static const pfc_col token_cols[] = {
     PFC_COL(pfc_token, id, "id", I64),

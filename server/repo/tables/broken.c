@@ -1,7 +1,7 @@
 /* Broken results of a series and of a commit. */
-#include "server/repo/broken.h"
+#include "server/repo/tables/broken.h"
 
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 
 static const pfc_col broken_cols[] = {
     PFC_COL(pfc_broken_result, commit, "commit", TEXT),

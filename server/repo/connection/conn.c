@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "core/base/clock.h"
-#include "server/repo/db_internal.h"
+#include "server/repo/connection/db_internal.h"
 
 #define OLDEST_VERSION 150000 /* as PQserverVersion counts */
 

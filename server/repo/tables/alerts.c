@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "server/repo/rows.h"
+#include "server/repo/tables/rows.h"
 
 static const pfc_col alert_cols[] = {
     PFC_COL(pfc_alert, id, "id", I64),
