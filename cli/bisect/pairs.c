@@ -146,7 +146,7 @@ static pfc_code tell(pfc_hunt *h, size_t commit, unsigned build, double ratio, p
 {
     h->told = pfc_grow(h->told, h->told_len, &h->told_cap, sizeof *h->told);
     h->told[h->told_len++] = (pfc_hunt_told){ commit, ratio };
-    return pfc_bisect_tell(h->plan, commit, build, ratio, err);
+    return pfc_bisect_add_run(h->plan, commit, build, ratio, err);
 }
 
 /* How a commit compares with the good end, as far as its units say; 0: they do not. */
@@ -196,7 +196,7 @@ pfc_code pfc_hunt_pairs_tell(pfc_hunt *h, const pfc_hunt_step *s, pfc_err *err)
         return PFC_OK;
     code = tell(h, h->subject.commit, h->subject.build, got.ratio, err);
     if (!code && got.has_still)
-        code = pfc_bisect_tell(h->plan, 0, 0, got.still, err);
+        code = pfc_bisect_add_run(h->plan, 0, 0, got.still, err);
     return code;
 }
 

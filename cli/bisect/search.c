@@ -324,18 +324,18 @@ pfc_code pfc_hunt_tell(pfc_hunt *h, const pfc_hunt_step *s, pfc_err *err)
         pfc_pairing_drop(&h->pairing);
     switch (s->kind) {
     case PFC_OUTCOME_MEASURED:
-        return pfc_bisect_tell(h->plan, s->commit, s->build, s->value, err);
+        return pfc_bisect_add_run(h->plan, s->commit, s->build, s->value, err);
     case PFC_OUTCOME_BROKEN:
         pfc_bisect_skip(h->plan, s->commit);
         return PFC_OK;
     case PFC_OUTCOME_TIMED_OUT:
-        pfc_bisect_timed_out(h->plan, s->commit);
+        pfc_bisect_add_timeout(h->plan, s->commit);
         return PFC_OK;
     case PFC_OUTCOME_FAILED:
     case PFC_OUTCOME_CANCELLED:
         /* Ends are tried again and again by us; the plan would give them up. */
         if (!pfc_hunt_is_end(h, s->commit))
-            pfc_bisect_failed(h->plan, s->commit);
+            pfc_bisect_add_failure(h->plan, s->commit);
         return PFC_OK;
     }
     return PFC_OK;

@@ -77,14 +77,14 @@ void pfc_bisect_free(pfc_bisect_plan *plan);
 /** What to do next; a pure function of what was told so far. */
 void pfc_bisect_next(pfc_bisect_plan *plan, pfc_bisect_step *out);
 /** A run of `commit` gave `value` (> 0, finite). */
-pfc_code pfc_bisect_tell(pfc_bisect_plan *plan, size_t commit, unsigned build, double value,
-                         pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_bisect_add_run(pfc_bisect_plan *plan, size_t commit, unsigned build, double value,
+                            pfc_err *err) PFC_MUSTCHECK;
 /** `commit` cannot be measured (does not build): never asked again. */
 void pfc_bisect_skip(pfc_bisect_plan *plan, size_t commit);
 /** A run failed but may work when repeated; after three in a row the commit is skipped. */
-void pfc_bisect_failed(pfc_bisect_plan *plan, size_t commit);
+void pfc_bisect_add_failure(pfc_bisect_plan *plan, size_t commit);
 /** A run went over its time-out: counts as slow (bad side) evidence. */
-void pfc_bisect_timed_out(pfc_bisect_plan *plan, size_t commit);
+void pfc_bisect_add_timeout(pfc_bisect_plan *plan, size_t commit);
 /** Probability that commit i is a first bad one, out[0..n). */
 void pfc_bisect_posterior(const pfc_bisect_plan *plan, double *out);
 /** What is still to come: means over a few plays of the plan on made values (bounded time). */

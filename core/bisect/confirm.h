@@ -4,9 +4,10 @@
  *
  * Pairs of runs, in a seeded order of their two sides (AB BA blocks), judged by an always-valid
  * sequential test, so that it may be looked at after each pair and is wrong with probability alpha
- * at most. Two share alpha (core/stats/sequential.h): the normal one, and the one by signs and sizes
- * of the differences, which a machine that changes its speed between the runs of a pair cannot blind. Where builds can be laid out anew, every pair has builds of
- * its own: then layout is noise like any other and cannot make two equal commits differ.
+ * at most. Two share alpha (core/stats/sequential.h): the normal one, and the one by signs and
+ * sizes of the differences, which a machine that changes its speed between the runs of a pair
+ * cannot blind. Where builds can be laid out anew, every pair has builds of its own: then layout is
+ * noise like any other and cannot make two equal commits differ.
  *
  * Pure, deterministic for a seed, no I/O; one thread. A search that is resumed replays the values.
  */

@@ -2,15 +2,16 @@
  * Whether the two ends of a bisection are shown to be alike: "no regression" is a result that needs
  * evidence, as a named commit does.
  *
- * The posterior's "there is probably no step" compares two guesses, no step and one of the size looked for; a
- * smaller real change between the two makes it sure of the wrong one. The 95 % interval of the ends' difference
- * (Hodges-Lehmann, by ranks) has no such prior. When its worse side lies within the margin, there is no regression
- * that matters. When it does not, the search measures the ends further, and says how many runs are missing where
- * it has to stop.
+ * The posterior's "there is probably no step" compares two guesses, no step and one of the size
+ * looked for; a smaller real change between the two makes it sure of the wrong one. The 95 %
+ * interval of the ends' difference (Hodges-Lehmann, by ranks) has no such prior. When its worse
+ * side lies within the margin, there is no regression that matters. When it does not, the search
+ * measures the ends further, and says how many runs are missing where it has to stop.
  *
- * The margin: what the caller gave (pfc_bisect_opts.margin), else half of the step looked for: of delta_rel where it
- * is known; else the search looks for 2.5 standard deviations of one run, and half of that is at most
- * PFC_FINDING_MARGIN_MOST. Without noise there is nothing to allow for: one run of each end decides.
+ * The margin: what the caller gave (pfc_bisect_opts.margin), else half of the step looked for: of
+ * delta_rel where it is known; else the search looks for 2.5 standard deviations of one run, and
+ * half of that is at most PFC_FINDING_MARGIN_MOST. Without noise there is nothing to allow for: one
+ * run of each end decides.
  */
 #ifndef PFC_CORE_BISECT_FINDING_H
 #define PFC_CORE_BISECT_FINDING_H

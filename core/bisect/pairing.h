@@ -1,14 +1,15 @@
 /*
- * Measuring by difference: a build in turns with a kept build of the reference, in one stretch of time,
- * so that what the machine does to both (another clock, another neighbour) falls out.
+ * Measuring by difference: a build in turns with a kept build of the reference, in one stretch of
+ * time, so that what the machine does to both (another clock, another neighbour) falls out.
  *
- * A unit is two pairs of runs, x r r x: the mean of their two differences is free of a linear drift.
- * The first two units are three pairs, for nothing is known of noise yet. Where the pairs disagree by far more than those of other units do, the machine changed its speed in
- * their midst: a third pair is taken, and two more when no two of the three agree; their median counts.
- * Nothing is thrown away, so no side gains by it. The two runs of the reference lie side by side and are
- * a unit of the reference against itself that costs nothing: the honest measure of a unit's noise.
- * Source: Kalibera & Jones, ISMM 2013, for taking noise at the level where it arises; the order x r r x
- * is the balanced design of Student (1937) for two treatments under drift.
+ * A unit is two pairs of runs, x r r x: the mean of their two differences is free of a linear
+ * drift. The first two units are three pairs, for nothing is known of noise yet. Where the pairs
+ * disagree by far more than those of other units do, the machine changed its speed in their midst:
+ * a third pair is taken, and two more when no two of the three agree; their median counts. Nothing
+ * is thrown away, so no side gains by it. The two runs of the reference lie side by side and are a
+ * unit of the reference against itself that costs nothing: the honest measure of a unit's noise.
+ * Source: Kalibera & Jones, ISMM 2013, for taking noise at the level where it arises; the order x r
+ * r x is the balanced design of Student (1937) for two treatments under drift.
  *
  * Pure, no I/O; one thread. A search that is resumed replays the values.
  */
@@ -40,8 +41,8 @@ typedef struct pfc_pairing_unit {
 
 /** Is the next run of the unit one of the reference? */
 bool pfc_pairing_reference_next(const pfc_pairing *p);
-/** The value (> 0, finite) of the run that is next; true: the unit is complete, *out is set, the next
- *  run begins another. */
+/** The value (> 0, finite) of the run that is next; true: the unit is complete, *out is set, the
+ * next run begins another. */
 bool pfc_pairing_tell(pfc_pairing *p, double value, pfc_pairing_unit *out);
 /** Forgets the unit under way: its build cannot be measured. */
 void pfc_pairing_drop(pfc_pairing *p);
@@ -62,8 +63,8 @@ typedef struct pfc_noise_look {
     bool states;        /* the machine has states: compare in pairs */
 } pfc_noise_look;
 
-/** Two speeds, or a speed that wanders, as far as it is worth minding for a step of this relative size
- *  (0: any). runs in the order they were made. */
+/** Two speeds, or a speed that wanders, as far as it is worth minding for a step of this relative
+ * size (0: any). runs in the order they were made. */
 pfc_noise_look pfc_noise_look_at(const pfc_noise_run *runs, size_t len, double step);
 
 #endif

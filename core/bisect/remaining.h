@@ -1,7 +1,8 @@
 /*
- * What a bisection that ran out of its budget leaves open: how many commits can still be the culprit,
- * which of them is the most probable, and how many more runs the planner expects to need. Commits
- * that cannot be told apart because nothing between them builds are another case: no budget helps.
+ * What a bisection that ran out of its budget leaves open: how many commits can still be the
+ * culprit, which of them is the most probable, and how many more runs the planner expects to need.
+ * Commits that cannot be told apart because nothing between them builds are another case: no budget
+ * helps.
  */
 #ifndef PFC_CORE_BISECT_REMAINING_H
 #define PFC_CORE_BISECT_REMAINING_H
@@ -21,14 +22,15 @@ typedef struct pfc_bisect_remaining {
                             wants_more; the plan is played out as for pfc_bisect_expect */
 } pfc_bisect_remaining;
 
-/** As if the budget did not exist, from all that was told so far; the plan itself is not changed. */
+/** As if the budget did not exist, from all that was told so far; the plan itself is not
+ * changed. */
 void pfc_bisect_remaining_get(const pfc_bisect_plan *plan, pfc_bisect_remaining *out);
-/** "Budget of 40 runs used; 12 candidates remain; most likely COMMIT (probability 0.41); 9 more runs
- *  expected." `budget`: of the caller, else out->budget; `runs`: still to come. */
+/** "Budget of 40 runs used; 12 candidates remain; most likely COMMIT (probability 0.41); 9 more
+ * runs expected." `budget`: of the caller, else out->budget; `runs`: still to come. */
 void pfc_bisect_remaining_say(const pfc_bisect_remaining *r, size_t budget, const char *commit,
                               double runs, pfc_buf *out);
-/** The credible set of a posterior p[0..n): the fewest commits that together hold `confidence` of its
- *  sum. *likeliest: the index of its largest value. */
+/** The credible set of a posterior p[0..n): the fewest commits that together hold `confidence` of
+ * its sum. *likeliest: the index of its largest value. */
 size_t pfc_bisect_credible(const double *p, size_t n, double confidence, size_t *likeliest);
 
 #endif

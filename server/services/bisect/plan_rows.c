@@ -197,16 +197,16 @@ pfc_code remote_plan(const remote *r, pfc_bisect_plan **out, pfc_err *err)
 
         switch (s->state) {
         case REMOTE_MEASURED:
-            code = pfc_bisect_tell(plan, s->place, s->layout, s->value, err);
+            code = pfc_bisect_add_run(plan, s->place, s->layout, s->value, err);
             break;
         case REMOTE_BROKEN:
             pfc_bisect_skip(plan, s->place);
             break;
         case REMOTE_FAILED:
-            pfc_bisect_failed(plan, s->place);
+            pfc_bisect_add_failure(plan, s->place);
             break;
         case REMOTE_TIMED_OUT:
-            pfc_bisect_timed_out(plan, s->place);
+            pfc_bisect_add_timeout(plan, s->place);
             break;
         case REMOTE_ASKED:
             break;
@@ -288,7 +288,8 @@ bool remote_next(const remote *r, pfc_bisect_plan *plan, pfc_bisect_step *out)
         const remote_step *s = &r->steps[i];
 
         if (s->state == REMOTE_ASKED &&
-            pfc_bisect_tell(plan, s->place, s->layout, expected_at(r, s->place, posterior), &err))
+            pfc_bisect_add_run(plan, s->place, s->layout, expected_at(r, s->place, posterior),
+                               &err))
             break;
     }
     free(posterior);

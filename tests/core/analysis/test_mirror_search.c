@@ -159,8 +159,8 @@ Test(mirror_search, a_bisection_prefers_no_direction)
                 break;
             const double v = value_at(h, a.commit, &rng);
 
-            cr_assert(eq(int, pfc_bisect_tell(x, a.commit, a.build, v, NULL), PFC_OK));
-            cr_assert(eq(int, pfc_bisect_tell(y, a.commit, a.build, 1 / v, NULL), PFC_OK));
+            cr_assert(eq(int, pfc_bisect_add_run(x, a.commit, a.build, v, NULL), PFC_OK));
+            cr_assert(eq(int, pfc_bisect_add_run(y, a.commit, a.build, 1 / v, NULL), PFC_OK));
         }
         check_findings(h, x, y);
         check_reports(h, x, y);
@@ -184,8 +184,8 @@ Test(mirror_search, a_history_backwards_gives_the_posterior_backwards)
         static const size_t at[] = { 0, 3, 4, 6, 9 };
         const double v = level[k % 5] * (1 + 0.004 * (double)(k / 5));
 
-        cr_assert(eq(int, pfc_bisect_tell(x, at[k % 5], 0, v, NULL), PFC_OK));
-        cr_assert(eq(int, pfc_bisect_tell(y, 9 - at[k % 5], 0, 1e4 / v, NULL), PFC_OK));
+        cr_assert(eq(int, pfc_bisect_add_run(x, at[k % 5], 0, v, NULL), PFC_OK));
+        cr_assert(eq(int, pfc_bisect_add_run(y, 9 - at[k % 5], 0, 1e4 / v, NULL), PFC_OK));
     }
     pfc_bisect_posterior(x, p[0]);
     pfc_bisect_posterior(y, p[1]);

@@ -88,7 +88,7 @@ static double run_on(machine *m, double level)
 
 static void hear(pfc_bisect_plan *plan, size_t commit, double value)
 {
-    cr_assert(eq(int, pfc_bisect_tell(plan, commit, 0, value, NULL), PFC_OK));
+    cr_assert(eq(int, pfc_bisect_add_run(plan, commit, 0, value, NULL), PFC_OK));
 }
 
 /* A search as the command line makes it; is the one culprit named and nothing else? */
