@@ -15,6 +15,7 @@
 
 #define PFC_BISECT_MAX_COMMITS 100000
 #define PFC_BISECT_MAX_RUNS    100000
+#define PFC_BISECT_TOUCH_SHARE 0.8
 
 typedef struct pfc_bisect_plan pfc_bisect_plan;
 
@@ -32,6 +33,7 @@ typedef struct pfc_bisect_opts {
     size_t max_runs;         /* 0: a default growing with log2 n */
     double run_cost, build_cost, checkout_cost; /* relative costs; 0: 1, 0, 0 */
     const double *prior; /* weight of each commit (index 1..n-1 used), > 0; NULL: equal */
+    bool exact;          /* values carry no noise, unless noise_rel says otherwise */
     uint64_t seed;
 } pfc_bisect_opts;
 
@@ -56,6 +58,8 @@ typedef enum pfc_bisect_verdict {
 
 /** "found", "range", "no-regression", "inconclusive". */
 const char *pfc_bisect_verdict_name(pfc_bisect_verdict verdict);
+/** The verdict names culprits: found, or range. */
+bool pfc_bisect_verdict_names(pfc_bisect_verdict verdict);
 
 typedef struct pfc_culprit {
     size_t first, last; /* commits that cannot be told apart, inclusive */
@@ -71,6 +75,10 @@ typedef struct pfc_bisect_report {
     size_t runs, builds, commits_measured;
 } pfc_bisect_report;
 
+/** The prior of commits of which some touch the benchmark's files: weights[1..len) share
+ *  PFC_BISECT_TOUCH_SHARE of it, the rest is spread evenly, so that a wrong prior costs some runs and
+ *  never the answer. NULL when the weights distinguish no commits; free it. */
+double *pfc_bisect_prior(const double *weights, size_t len);
 pfc_code pfc_bisect_new(pfc_bisect_plan **out, const pfc_bisect_opts *opts,
                         pfc_err *err) PFC_MUSTCHECK;
 void pfc_bisect_free(pfc_bisect_plan *plan);

@@ -141,6 +141,16 @@ pfc_code pfc_confirm_tell(pfc_confirm *c, double value, pfc_err *err)
     return PFC_OK;
 }
 
+pfc_code pfc_confirm_add_pair(pfc_confirm *c, double before, double after, pfc_err *err)
+{
+    pfc_confirm_step step;
+    pfc_code code = PFC_OK;
+
+    for (int half = 0; half < 2 && !code && pfc_confirm_next(c, &step); half++)
+        code = pfc_confirm_tell(c, step.after ? after : before, err);
+    return code;
+}
+
 void pfc_confirm_result_get(const pfc_confirm *c, pfc_confirm_result *out)
 {
     *out = (pfc_confirm_result){ .verdict = c->verdict,

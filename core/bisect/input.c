@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define EXACT_NOISE 1e-6 /* relative noise_rel of values without noise, which must be above 0 */
 #define PRIOR_FLOOR 0.05 /* share of the prior spread evenly: a weight pulls, it never forbids */
 
 static pfc_code check_unit(double v, double max, const char *what, pfc_err *err)
@@ -75,6 +76,30 @@ static double *cumulate(const pfc_bisect_opts *o)
     return c;
 }
 
+static bool all_equal(const double *weights, size_t len)
+{
+    for (size_t i = 2; i < len; i++)
+        if (weights[i] < weights[1] || weights[i] > weights[1])
+            return false;
+    return true;
+}
+
+double *pfc_bisect_prior(const double *weights, size_t len)
+{
+    double *prior;
+    double sum = 0;
+
+    if (all_equal(weights, len))
+        return NULL;
+    for (size_t i = 1; i < len; i++)
+        sum += weights[i];
+    prior = pfc_calloc(len, sizeof(*prior));
+    for (size_t i = 0; i < len; i++)
+        prior[i] = (1 - PFC_BISECT_TOUCH_SHARE) / (double)(len - 1) +
+                   PFC_BISECT_TOUCH_SHARE * weights[i] / sum;
+    return prior;
+}
+
 pfc_code plan_input_init(plan_input *input, const pfc_bisect_opts *opts, pfc_err *err)
 {
     pfc_code code = check_opts(opts, err);
@@ -91,6 +116,8 @@ pfc_code plan_input_init(plan_input *input, const pfc_bisect_opts *opts, pfc_err
         input->sign = opts->delta_rel > 0 ? 1 : -1;
     if (input->opts.run_cost <= 0)
         input->opts.run_cost = 1;
+    if (opts->exact && opts->noise_rel <= 0)
+        input->opts.noise_rel = EXACT_NOISE;
     return PFC_OK;
 }
 

@@ -156,6 +156,11 @@ const char *pfc_bisect_verdict_name(pfc_bisect_verdict verdict)
     return names[verdict];
 }
 
+bool pfc_bisect_verdict_names(pfc_bisect_verdict verdict)
+{
+    return verdict == PFC_BISECT_FOUND || verdict == PFC_BISECT_RANGE;
+}
+
 void pfc_bisect_report_get(const pfc_bisect_plan *plan, pfc_bisect_report *out)
 {
     pfc_bisect_plan *clone = plan_clone(plan);

@@ -1,34 +1,27 @@
 /*
  * A bisection that the service runs, between its rows and the planner. Private to this folder.
  *
- * Its whole state lies in the database: the line, what was asked for, what came back. A plan is made
- * from it whenever a decision is due, so a server that is killed loses nothing and any server of the
- * database may go on.
+ * Its whole state lies in the database: the line, what was asked for, what came back. A plan is
+ * made from it whenever a decision is due, so a server that is killed loses nothing and any server
+ * of the database may go on.
  */
 #ifndef PFC_SERVER_SERVICES_BISECT_REMOTE_H
 #define PFC_SERVER_SERVICES_BISECT_REMOTE_H
 
+#include "core/bisect/driver.h"
 #include "core/bisect/finding.h"
 #include "server/services/internal.h"
 
-#define REMOTE_MAX_ASKED 8 /* jobs of one bisection at a time, however many runners there are */
-
-typedef enum remote_step_state {
-    REMOTE_ASKED, /* a job was queued for it */
-    REMOTE_MEASURED,
-    REMOTE_BROKEN,
-    REMOTE_FAILED,
-    REMOTE_TIMED_OUT,
-} remote_step_state;
+#define REMOTE_MAX_PENDING 8 /* jobs of one bisection at a time, however many runners there are */
 
 typedef struct remote_step {
     int64_t n;
     size_t place; /* in the line */
     unsigned layout;
-    remote_step_state state;
-    int64_t job_id, run_id; /* 0: none */
-    double value;           /* when measured */
-    const char *reason;     /* of a step that ended without a value; "" or NULL: see job_reason */
+    pfc_bisect_outcome state; /* pending: a job was queued for it */
+    int64_t job_id, run_id;   /* 0: none */
+    double value;             /* when measured */
+    const char *reason;       /* of a step that ended without a value; "" or NULL: see job_reason */
     const char *job_state, *job_reason;
 } remote_step;
 
@@ -49,18 +42,14 @@ typedef struct remote {
 } remote;
 
 const char *remote_commit(const remote *r, size_t place);
-/** "asked", "measured", "broken", "failed", "timed_out"; `out` REMOTE_ASKED for anything else. */
-const char *remote_state_name(remote_step_state state);
+/** "asked" (pending), "measured", "broken", "failed", "timed_out". */
+const char *remote_state_name(pfc_bisect_outcome state);
 /** Row and steps; clear with remote_clear. */
 pfc_code remote_load(pfc_tx *tx, int64_t project_id, int64_t id, remote *out,
                      pfc_err *err) PFC_MUSTCHECK;
 void remote_clear(remote *r);
 /** A plan that knows every step that ended. */
 pfc_code remote_plan(const remote *r, pfc_bisect_plan **out, pfc_err *err) PFC_MUSTCHECK;
-/** The next measurement, supposing that those under way come out as expected: so several runners get
- *  different work, and what is told later is judged without these suppositions. False: nothing to
- *  ask for now. `plan` is changed and of no other use afterwards. */
-bool remote_next(const remote *r, pfc_bisect_plan *plan, pfc_bisect_step *out);
 /** What it will take from here; reads the runners and the queue. */
 pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bisection_cost *out,
                      pfc_err *err) PFC_MUSTCHECK;
@@ -72,6 +61,9 @@ typedef struct remote_end {
         *stopped; /* culprits, stopped: JSON; see 0029_stopped.sql */
 } remote_end;
 
+/** Ends the search with the report of its plan, and queues the verification of each culprit. */
+pfc_code remote_conclude(pfc_tx *tx, remote *r, const pfc_bisect_plan *plan,
+                         const pfc_bisect_report *report, pfc_err *err) PFC_MUSTCHECK;
 /** Ends a running one and tells listeners; *row 0: it had ended before. */
 pfc_code remote_finish(pfc_tx *tx, int64_t project_id, int64_t id, const char *state,
                        const remote_end *end, int64_t *row, pfc_err *err) PFC_MUSTCHECK;

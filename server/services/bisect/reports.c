@@ -86,12 +86,10 @@ static pfc_code judge_pairs(const pfc_bisection_report *report, bool higher_is_b
                                     .expected_rel = report->rel_change,
                                     .max_pairs = PFC_CONFIRM_MAX_PAIRS };
     pfc_confirm *confirm = NULL;
-    pfc_confirm_step step;
     pfc_code code = pfc_confirm_new(&confirm, &opts, err);
 
     for (size_t i = 0; !code && i < report->pairs_len; i++)
-        for (int half = 0; half < 2 && !code && pfc_confirm_next(confirm, &step); half++)
-            code = pfc_confirm_tell(confirm, report->pairs[2 * i + step.after], err);
+        code = pfc_confirm_add_pair(confirm, report->pairs[2 * i], report->pairs[2 * i + 1], err);
     if (!code)
         pfc_confirm_result_get(confirm, out);
     pfc_confirm_free(confirm);

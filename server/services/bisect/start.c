@@ -9,9 +9,8 @@
 #include "server/services/alerts/kinds.h"
 #include "server/services/bisect/remote.h"
 
-#define TOUCH_SHARE    0.8 /* of the prior's mass: commits that touch the benchmark's files */
-#define STORED_PER     3   /* stored values of one commit and layout that count as evidence */
-#define COMMAND_BLOCKS 3   /* launches of one stored run that count */
+#define STORED_PER     3 /* stored values of one commit and layout that count as evidence */
+#define COMMAND_BLOCKS 3 /* launches of one stored run that count */
 
 /* ---- the order, completed ---- */
 
@@ -241,22 +240,6 @@ static pfc_code complete_order(pfc_db *db, pfc_tx *tx, int64_t project_id,
 
 /* ---- line and prior ---- */
 
-/* Commits that touch the files share TOUCH_SHARE, the rest is spread over all: a prior that is wrong
- * costs some runs and never the answer. `weights` sum to anything above zero. */
-static double *prior_of(const double *weights, size_t len)
-{
-    double *prior = NULL, sum = 0;
-
-    for (size_t i = 1; i < len; i++)
-        sum += weights[i];
-    if (sum <= 0 || len < 3)
-        return NULL;
-    prior = pfc_calloc(len, sizeof(*prior));
-    for (size_t i = 0; i < len; i++)
-        prior[i] = (1 - TOUCH_SHARE) / (double)(len - 1) + TOUCH_SHARE * weights[i] / sum;
-    return prior;
-}
-
 static bool touches(const char *paths_json, char *const *globs, size_t globs_len)
 {
     json_t *paths = NULL;
@@ -345,7 +328,7 @@ static void add_stored(remote *r, size_t place, unsigned layout, int64_t run_id,
     r->steps[r->steps_len] = (remote_step){ .n = (int64_t)r->steps_len + 1,
                                             .place = place,
                                             .layout = layout,
-                                            .state = REMOTE_MEASURED,
+                                            .state = PFC_BISECT_MEASURED,
                                             .run_id = run_id,
                                             .value = value };
     r->steps_len++;
@@ -420,7 +403,7 @@ pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bise
     pfc_code code;
 
     for (size_t i = 0; i < r->steps_len; i++)
-        cost.stored_runs += r->steps[i].state == REMOTE_MEASURED && !r->steps[i].job_id;
+        cost.stored_runs += r->steps[i].state == PFC_BISECT_MEASURED && !r->steps[i].job_id;
     pfc_args_text(&args, r->machine_class);
     code = pfc_query_id(tx, "bisection_runners", &args, &cost.runners, err);
     if (!code)
@@ -519,7 +502,7 @@ pfc_code pfc_bisection_start(pfc_db *db, const char *actor, int64_t project_id,
     if (!(r.options.margin_rel > 0) && r.options.delta_rel == 0 && isfinite(want.change) &&
         want.change != 0)
         r.options.margin_rel = fmin(fabs(log1p(fmax(want.change, -0.999))) / 2, 1.0);
-    r.prior = prior_of(weights, r.len);
+    r.prior = pfc_bisect_prior(weights, r.len);
     r.machine_class = want.machine_class;
     r.known = want.known;
     r.higher_is_better = want.higher_is_better;

@@ -1,7 +1,7 @@
 /*
- * Nobody is blamed before this: the commit before a named one against it, fresh builds, pairs that one
- * runner measures in one lease, another machine where there is one, and a test that may be looked at
- * after each pair (core/bisect/confirm.h). Only what it confirms is put on an alert.
+ * Nobody is blamed before this: the commit before a named one against it, fresh builds, pairs that
+ * one runner measures in one lease, another machine where there is one, and a test that may be
+ * looked at after each pair (core/bisect/confirm.h). Only what it confirms is put on an alert.
  */
 #include <math.h>
 
@@ -165,7 +165,6 @@ static pfc_code settle(pfc_tx *tx, const trial *t, pair *q, pfc_err *err)
 static pfc_code replay(const trial *t, pfc_confirm **out, size_t *failures, pfc_err *err)
 {
     pfc_confirm *confirm = NULL;
-    pfc_confirm_step step;
     pfc_code code = pfc_confirm_new(&confirm, &t->opts, err);
 
     *failures = 0;
@@ -173,9 +172,8 @@ static pfc_code replay(const trial *t, pfc_confirm **out, size_t *failures, pfc_
         const pair *q = &t->pairs[i];
 
         *failures = q->failed ? *failures + 1 : 0;
-        for (int half = 0; half < 2 && !code && q->measured && pfc_confirm_next(confirm, &step);
-             half++)
-            code = pfc_confirm_tell(confirm, step.after ? q->after : q->before, err);
+        if (q->measured)
+            code = pfc_confirm_add_pair(confirm, q->before, q->after, err);
     }
     if (code)
         pfc_confirm_free(confirm);
