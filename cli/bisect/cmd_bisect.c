@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/bisect/answer.h"
+#include "cli/bisect/cost.h"
+#include "cli/bisect/report.h"
 #include "cli/bisect/search.h"
 #include "cli/measure/measure.h"
 #include "core/base/parse.h"
@@ -151,7 +154,7 @@ static const char bisect_doc[] =
     "  perfci bisect --commits ids.txt --no-checkout --measure './measure.sh \"$PERFCI_COMMIT\"'\n";
 
 /* Flags that are texts go straight to their field. */
-static const char **text_field(pfc_hunt_opts *o, int key)
+static const char **text_field(bisect_opts *o, int key)
 {
     switch (key) {
     case KEY_REPO:
@@ -197,7 +200,7 @@ static const char **text_field(pfc_hunt_opts *o, int key)
     }
 }
 
-static bool take_switch(pfc_hunt_opts *o, int key)
+static bool take_switch(bisect_opts *o, int key)
 {
     switch (key) {
     case KEY_RELINK:
@@ -258,7 +261,7 @@ static bool take_switch(pfc_hunt_opts *o, int key)
 
 static error_t parse_bisect(int key, char *arg, struct argp_state *state)
 {
-    pfc_hunt_opts *o = state->input;
+    bisect_opts *o = state->input;
     const char **text = text_field(o, key);
     pfc_err err = { 0 };
 
@@ -297,15 +300,15 @@ static error_t parse_bisect(int key, char *arg, struct argp_state *state)
             pfc_cli_usage(state, "%s", err.msg);
         return 0;
     case KEY_PATHS:
-        if (o->globs_len == PFC_HUNT_MAX_GLOBS)
-            pfc_cli_usage(state, "--paths: at most %d", PFC_HUNT_MAX_GLOBS);
+        if (o->globs_len == BISECT_MAX_GLOBS)
+            pfc_cli_usage(state, "--paths: at most %d", BISECT_MAX_GLOBS);
         o->globs[o->globs_len++] = arg;
         return 0;
     case KEY_AXIS:
-        o->axis = strcmp(arg, "toolchain") == 0    ? PFC_AXIS_TOOLCHAIN
-                  : strcmp(arg, "dependency") == 0 ? PFC_AXIS_DEPENDENCY
-                                                   : PFC_AXIS_COMMITS;
-        if (o->axis == PFC_AXIS_COMMITS)
+        o->axis = strcmp(arg, "toolchain") == 0    ? BISECT_TOOLCHAIN
+                  : strcmp(arg, "dependency") == 0 ? BISECT_DEPENDENCY
+                                                   : BISECT_COMMITS;
+        if (o->axis == BISECT_COMMITS)
             pfc_cli_usage(state, "--axis: expected toolchain or dependency, got \"%s\"", arg);
         return 0;
     case ARGP_KEY_ARG:
@@ -318,48 +321,57 @@ static error_t parse_bisect(int key, char *arg, struct argp_state *state)
 
 enum { BRANCHES_DEEP = 8 };
 
-/* The branch that a named merge brought in, searched like any history; *named: it names somebody and
- * has printed it. A merge whose branch alone does not show the step is itself the answer. */
-static int search(const pfc_cli *cli, const pfc_hunt_opts *opts, int depth, bool *named)
+static int bisect_range(const pfc_cli *cli, const bisect_opts *opts, int depth, bool *named);
+
+/* When the culprit is a merge, searches the branch that it merged; *named: a culprit on it is
+ * reported. */
+static int bisect_branch(bisect_session *session, int depth, bool *named)
 {
-    pfc_hunt_opts inner = *opts;
+    bisect_opts inner = *session->opts;
     pfc_commit_id base;
     pfc_commit_id tip;
-    pfc_hunt hunt;
+
+    if (!inner.all_parents || depth >= BRANCHES_DEEP || !bisect_merged_branch(session, &base, &tip))
+        return PFC_EXIT_OK;
+    pfc_cli_note(session->cli,
+                 "the culprit is a merge; searching the branch that it merged, %.12s to %.12s",
+                 base.hex, tip.hex);
+    bisect_builds_release(&session->builds);
+    inner.good = base.hex;
+    inner.bad = tip.hex;
+    return bisect_range(session->cli, &inner, depth + 1, named);
+}
+
+/* One search. The report of a branch replaces that of its merge if it names a culprit; when no
+ * commit of the branch alone shows the step, the merge itself is the answer. */
+static int bisect_range(const pfc_cli *cli, const bisect_opts *opts, int depth, bool *named)
+{
+    bisect_session session;
     pfc_err err = { 0 };
     int status = PFC_EXIT_OK;
 
     *named = false;
-    if (pfc_hunt_open(&hunt, cli, opts, &err)) {
+    if (bisect_session_open(&session, cli, opts, &err)) {
         status = pfc_cli_fail(cli, &err);
     } else if (opts->dry_run) {
-        status = pfc_hunt_dry_run(&hunt);
-    } else if (pfc_hunt_run(&hunt, &err)) {
+        status = bisect_dry_run(&session);
+    } else if (bisect_search(&session, &err)) {
         status = pfc_cli_fail(cli, &err);
     } else {
-        if (opts->all_parents && depth < BRANCHES_DEEP && pfc_hunt_branch(&hunt, &base, &tip)) {
-            pfc_cli_note(cli, "a merge did it; searching the branch it brought, %.12s to %.12s",
-                         base.hex, tip.hex);
-            /* One process a folder of checkouts: the branch's search needs it. */
-            pfc_workspace_close(hunt.ws);
-            hunt.ws = NULL;
-            inner.good = base.hex;
-            inner.bad = tip.hex;
-            status = search(cli, &inner, depth + 1, named);
-        }
-        if (!*named && (depth == 0 || pfc_hunt_names(&hunt))) {
+        status = bisect_branch(&session, depth, named);
+        if (!*named && (depth == 0 || bisect_names_culprit(&session))) {
             *named = depth > 0;
-            status = pfc_hunt_report(&hunt);
+            status = bisect_report(&session);
         }
     }
-    pfc_hunt_close(&hunt);
+    bisect_session_close(&session);
     return status;
 }
 
 int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
 {
     const pfc_cmd_args args = { bisect_options, parse_bisect, NULL, bisect_doc, NULL };
-    pfc_hunt_opts *opts = pfc_alloc(sizeof(*opts));
+    bisect_opts *opts = pfc_alloc(sizeof(*opts));
     bool named;
     int status;
 
@@ -383,7 +395,7 @@ int pfc_cmd_bisect(pfc_cli *cli, int argc, char **argv)
         return PFC_EXIT_USAGE;
     }
     pfc_cli_catch_signals();
-    status = opts->remote ? pfc_remote_bisect(cli, opts) : search(cli, opts, 0, &named);
+    status = opts->remote ? bisect_remote(cli, opts) : bisect_range(cli, opts, 0, &named);
     free(opts);
     return status;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/api.h"
-#include "cli/bisect/search.h"
+#include "cli/bisect/report.h"
 #include "cli/measure/coverage_line.h"
 #include "core/base/parse.h"
 
@@ -16,7 +16,7 @@
 
 typedef struct watch {
     const pfc_cli *cli;
-    const pfc_hunt_opts *opts;
+    const bisect_opts *opts;
     pfc_http *http;
     pfc_conf conf;
     pfc_project_source source; /* where conf came from */
@@ -31,7 +31,7 @@ typedef struct watch {
 /* Both ends as full ids, and the service told of the commits between them. */
 static pfc_code tell_commits(watch *w, json_t *body, pfc_err *err)
 {
-    const pfc_hunt_opts *o = w->opts;
+    const bisect_opts *o = w->opts;
     pfc_commit_id good, bad, *ids = NULL;
     const pfc_ensure want = { .project = w->project, .branch = w->conf.branch, .conf = &w->conf };
     size_t len = 0;
@@ -69,7 +69,7 @@ static void put_number(json_t *body, const char *key, double value)
 
 static pfc_code make_order(watch *w, json_t *body, pfc_err *err)
 {
-    const pfc_hunt_opts *o = w->opts;
+    const bisect_opts *o = w->opts;
     const char *metric = o->metric ? o->metric : w->conf.metric;
 
     if (o->alert)
@@ -109,7 +109,7 @@ static pfc_code make_order(watch *w, json_t *body, pfc_err *err)
 
 static pfc_code read_settings(watch *w, pfc_err *err)
 {
-    const pfc_hunt_opts *o = w->opts;
+    const bisect_opts *o = w->opts;
     pfc_project_place place = { .file = o->config,
                                 .dir = o->repo ? o->repo : ".",
                                 .repo = w->repo };
@@ -140,7 +140,7 @@ static pfc_code put_settings(watch *w, json_t *body, pfc_err *err)
 
 static pfc_code open_service(watch *w, pfc_err *err)
 {
-    const pfc_hunt_opts *o = w->opts;
+    const bisect_opts *o = w->opts;
     pfc_code code = PFC_OK;
 
     /* Without a repository the ends may still be ids that the service knows. */
@@ -297,7 +297,8 @@ static void print_culprits(const pfc_cli *cli, const json_t *b)
     }
 }
 
-/* Nothing new was measured, and not because nothing was needed: then the jobs' fault is the result. */
+/* Nothing new was measured, and not because nothing was needed: then the jobs' fault is the
+ * result. */
 static bool nothing_measured(const json_t *b)
 {
     const json_t *counts = json_object_get(b, "counts");
@@ -421,7 +422,7 @@ static pfc_code follow(watch *w, int64_t id, json_t **out, pfc_err *err)
     return code;
 }
 
-int pfc_remote_bisect(const pfc_cli *cli, const pfc_hunt_opts *opts)
+int bisect_remote(const pfc_cli *cli, const bisect_opts *opts)
 {
     watch w = { .cli = cli, .opts = opts };
     json_t *body = json_pack("{s:s}", "mode", "remote");

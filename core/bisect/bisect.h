@@ -76,8 +76,8 @@ typedef struct pfc_bisect_report {
 } pfc_bisect_report;
 
 /** The prior of commits of which some touch the benchmark's files: weights[1..len) share
- *  PFC_BISECT_TOUCH_SHARE of it, the rest is spread evenly, so that a wrong prior costs some runs and
- *  never the answer. NULL when the weights distinguish no commits; free it. */
+ * PFC_BISECT_TOUCH_SHARE of it, the rest is spread evenly, so that a wrong prior costs some runs
+ * and never the answer. NULL when the weights distinguish no commits; free it. */
 double *pfc_bisect_prior(const double *weights, size_t len);
 pfc_code pfc_bisect_new(pfc_bisect_plan **out, const pfc_bisect_opts *opts,
                         pfc_err *err) PFC_MUSTCHECK;

@@ -105,7 +105,7 @@ static void judge_exact(pfc_confirm *c, double before, double after)
     judge(c, c->exact.verdict, rel);
 }
 
-pfc_code pfc_confirm_tell(pfc_confirm *c, double value, pfc_err *err)
+pfc_code pfc_confirm_add_value(pfc_confirm *c, double value, pfc_err *err)
 {
     pfc_verdict verdict;
     double rel_change;
@@ -147,7 +147,7 @@ pfc_code pfc_confirm_add_pair(pfc_confirm *c, double before, double after, pfc_e
     pfc_code code = PFC_OK;
 
     for (int half = 0; half < 2 && !code && pfc_confirm_next(c, &step); half++)
-        code = pfc_confirm_tell(c, step.after ? after : before, err);
+        code = pfc_confirm_add_value(c, step.after ? after : before, err);
     return code;
 }
 

@@ -59,7 +59,7 @@ void pfc_confirm_free(pfc_confirm *confirm);
 bool pfc_confirm_next(const pfc_confirm *confirm, pfc_confirm_step *out);
 /** The value of the run that next() asked for. PFC_EINVAL: not finite, not above 0, or nothing was
  *  asked for. */
-pfc_code pfc_confirm_tell(pfc_confirm *confirm, double value, pfc_err *err) PFC_MUSTCHECK;
+pfc_code pfc_confirm_add_value(pfc_confirm *confirm, double value, pfc_err *err) PFC_MUSTCHECK;
 /** Both values of a pair, in the order in which next() asks for them; nothing when it is over. */
 pfc_code pfc_confirm_add_pair(pfc_confirm *confirm, double before, double after,
                               pfc_err *err) PFC_MUSTCHECK;

@@ -47,8 +47,8 @@ static double level_at(const pfc_bisect_plan *plan, size_t commit)
     return n ? sum / (double)n : (double)NAN;
 }
 
-/* The expected value of a run of `commit`: that of its runs so far, else of the end on whose side of the
- * change it more probably lies. */
+/* The expected value of a run of `commit`: that of its runs so far, else of the end on whose side
+ * of the change it more probably lies. */
 static double expected_at(const pfc_bisect_plan *plan, size_t commit, const double *posterior)
 {
     const size_t n = plan->input.opts.commits;
@@ -66,8 +66,8 @@ static double expected_at(const pfc_bisect_plan *plan, size_t commit, const doub
     return exp(level_at(plan, worse > all / 2 ? n - 1 : 0));
 }
 
-/* Without a value of both ends nothing can be expected of a commit between them. The ends are needed first
- * anyway, twice each. */
+/* Without a value of both ends nothing can be expected of a commit between them. The ends are
+ * needed first anyway, twice each. */
 static pfc_bisect_step next_end(size_t commits, const pfc_bisect_step *pending, size_t len)
 {
     size_t good = 0;

@@ -29,9 +29,9 @@ typedef struct pfc_bisect_result {
 /** Adds a result to the plan; a pending one changes nothing. PFC_EINVAL: see pfc_bisect_add_run. */
 pfc_code pfc_bisect_add_result(pfc_bisect_plan *plan, const pfc_bisect_result *result,
                                pfc_err *err) PFC_MUSTCHECK;
-/** The next measurement under the assumption that each pending one gives its expected value, so that
- *  several runners get different work. PFC_BISECT_STOP: none to start now; with nothing pending the
- *  plan has stopped. The plan's observations do not change. */
+/** The next measurement under the assumption that each pending one gives its expected value, so
+ * that several runners get different work. PFC_BISECT_STOP: none to start now; with nothing pending
+ * the plan has stopped. The plan's observations do not change. */
 void pfc_bisect_next_beside(pfc_bisect_plan *plan, const pfc_bisect_step *pending, size_t len,
                             pfc_bisect_step *out);
 
@@ -52,7 +52,8 @@ typedef struct pfc_bisect_driver {
     pfc_code (*measure)(void *context, const pfc_bisect_step *step, pfc_err *err);
 } pfc_bisect_driver;
 
-/** Runs the loop; returns at a pause, when the plan stops, and with the first error of a callback. */
+/** Runs the loop; returns at a pause, when the plan stops, and with the first error of a
+ * callback. */
 pfc_code pfc_bisect_drive(const pfc_bisect_driver *driver, void *context,
                           pfc_err *err) PFC_MUSTCHECK;
 

@@ -16,8 +16,8 @@ json_t *pfc_bisect_number_json(double value);
 json_t *pfc_culprit_json(const pfc_culprit *culprit, json_t *ids);
 /** "difference": the ends' difference against the margin. */
 json_t *pfc_finding_json(const pfc_finding *finding, double more_runs);
-/** Sets "stopped" to "budget", and the members that say which question the budget left open. `likeliest`:
- *  id of the most probable commit. */
+/** Sets "stopped" to "budget", and the members that say which question the budget left open.
+ * `likeliest`: id of the most probable commit. */
 void pfc_bisect_remaining_json(const pfc_bisect_remaining *remaining, size_t budget_runs,
                                const char *likeliest, double more_runs, json_t *doc);
 
