@@ -10,8 +10,7 @@
 
 typedef struct bisect_axis {
     bisect_commits commits;
-    char **
-        points; /* of another axis: shell text before build and measuring command, by commit; NULL */
+    char **points; /* of another axis: shell text before the commands, by commit; NULL */
 } bisect_axis;
 
 /* `globs`: perfci.yaml's, used when the flags give none. `repo`: NULL without one. */

@@ -273,11 +273,10 @@ static void say_attribution(const bisect_session *b, const pfc_bisect_report *re
     pfc_buf_printf(out, " with probability %.4f", c->probability);
     /* Three reasons for a set of several commits; only the first is final. */
     if (c->unmeasurable)
-        pfc_buf_puts(out,
-                     "; no run can tell them apart, because the commits between the two cannot "
-                     "be measured");
+        pfc_buf_puts(out, "; no run can separate them, because the commits between the two cannot "
+                          "be measured");
     else if (c->first != c->last && stop->budget)
-        pfc_buf_printf(out, "; the budget of %zu runs ended before they were told apart",
+        pfc_buf_printf(out, "; the budget of %zu runs ended before they were separated",
                        stop->budget_runs);
     else if (c->first != c->last && report->verdict == PFC_BISECT_RANGE)
         pfc_buf_puts(out,

@@ -8,7 +8,7 @@
 
 #define BISECT_MAX_GLOBS 256
 
-/* What lies between the good and the bad end. */
+/* The points between the two ends. */
 typedef enum bisect_axis_kind {
     BISECT_COMMITS,
     BISECT_TOOLCHAIN,

@@ -23,7 +23,7 @@ static bool first_value(const bisect_state *state, size_t commit, double *value)
     return false;
 }
 
-/* Which direction is better. Where nothing states it, the bad end is the worse one, by the first
+/* Which direction is better. Where nothing states it, the bad commit is the worse one, by the first
  * run of each end, so that a resumed bisection decides as the interrupted one did. */
 static bool direction_of(const bisect_planning *p)
 {

@@ -32,7 +32,7 @@ pfc_code bisect_record_run(bisect_session *b, bisect_run *run, char *reason, boo
         b->interrupted = true;
     /* The interruption, not the commit, is the reason for a run without a value. */
     if (!code && (!b->interrupted || run->kind == PFC_OUTCOME_MEASURED)) {
-        /* A time-out counts as slow, which would be wrong for the good end. */
+        /* A time-out counts as slow, which would be wrong for the good commit. */
         if (run->kind == PFC_OUTCOME_TIMED_OUT && run->commit == 0)
             run->kind = PFC_OUTCOME_FAILED;
         memcpy(reason, out.reason, PFC_WORKSPACE_REASON_BYTES);

@@ -40,9 +40,8 @@ typedef struct pfc_bisect_turn {
     pfc_bisect_plan *plan; /* knows every result so far */
     const pfc_bisect_step *pending;
     size_t pending_len;
-    bool pause; /* no further measurement for now */
-    bool
-        unit_open; /* a group of runs is incomplete: measure() continues it, the plan is not asked */
+    bool pause;     /* no further measurement for now */
+    bool unit_open; /* a group of runs is incomplete: measure() continues it without a question */
 } pfc_bisect_turn;
 
 typedef struct pfc_bisect_driver {

@@ -1,5 +1,5 @@
 /*
- * What one measurement is expected to bring: information per cost. Private to core/bisect.
+ * The expected gain of one measurement: information per cost. Private to core/bisect.
  */
 #ifndef PFC_CORE_BISECT_GAIN_H
 #define PFC_CORE_BISECT_GAIN_H

@@ -1,5 +1,5 @@
 /*
- * What a plan was given: the checked options, the prior over commits, and the numbers that follow
+ * The input of a plan: the checked options, the prior over commits, and the numbers that follow
  * from both. Nothing here changes after plan_input_init. Private to core/bisect.
  */
 #ifndef PFC_CORE_BISECT_INPUT_H

@@ -45,7 +45,7 @@ double plan_gap_up(const plan_model *m, size_t gap)
     return plan_first_x(m, gap + 1) - plan_first_x(m, gap) > plan_exact_tolerance(m->input);
 }
 
-/* So much was tried in this gap in vain that a probe of it is not worth another build. */
+/* So many commits of this gap could not be measured that a further probe would waste a build. */
 static bool hopeless(const plan_model *m, size_t gap)
 {
     const plan_node *a = &m->chain.nodes[gap];
@@ -53,8 +53,9 @@ static bool hopeless(const plan_model *m, size_t gap)
     return plan_unmeasurable_between(m->seen, a[0].commit, a[1].commit) >= PROBE_TRIES;
 }
 
-/* One run in the midst of a stretch tells a step and its repair only where the step is clear; of a
- * faint one it raises doubts that take several more, so fewer are worth asking. */
+/* One run in the middle of a stretch detects a step and its repair only where the step is large
+ * against the noise. For a smaller one it leaves a question that takes several more runs, so fewer
+ * stretches are probed. */
 bool plan_is_clear(const plan_model *m)
 {
     return m->scales.step >= CLEAR_STEP * hypot(m->scales.noise, m->scales.layout);

@@ -37,7 +37,7 @@ static double level_of(const plan_model *m, size_t node)
     return plan_is_exact(m->input) ? plan_first_x(m, node) : m->posterior.levels[node];
 }
 
-/* What a simulated run gives: one step at the culprit, from low to high, and noise. */
+/* Simulated values: one step at the culprit, from low to high, and noise. */
 typedef struct simulation {
     size_t culprit;
     double low, high, noise;

@@ -23,9 +23,9 @@ static pfc_code end_step(pfc_tx *tx, const remote *r, const remote_step *s, cons
     return pfc_tx_query(tx, "bisection_step_end", &args, NULL, err);
 }
 
-/* ---- what came back ---- */
+/* ---- results ---- */
 
-/* The number that a finished job brought. A run without it is a commit that cannot be measured. */
+/* The value of a finished job. A commit whose run lacks the metric cannot be measured. */
 static pfc_code read_value(pfc_tx *tx, remote *r, remote_step *s, const char **reason, pfc_err *err)
 {
     pfc_args args = { 0 };
@@ -78,7 +78,7 @@ static pfc_code settle(pfc_tx *tx, remote *r, remote_step *s, pfc_err *err)
         s->state = PFC_BISECT_TIMED_OUT;
     else
         s->state = PFC_BISECT_FAILED;
-    /* Its texts live as long as the rows: constants and what remote_load read. */
+    /* The reason is a constant or a text of the loaded rows, which outlive the step. */
     s->reason = s->state == PFC_BISECT_MEASURED ? NULL : reason;
     return code ? code : end_step(tx, r, s, reason, err);
 }
@@ -98,7 +98,7 @@ static pfc_code settle_all(pfc_tx *tx, remote *r, pfc_err *err)
     return code;
 }
 
-/* ---- what to ask ---- */
+/* ---- jobs ---- */
 
 static pfc_code queue_step(pfc_tx *tx, remote *r, const pfc_bisect_step *next, pfc_err *err)
 {
@@ -277,7 +277,7 @@ static void give_up(pfc_db *db, int64_t project_id, int64_t id, const char *why)
     if (!code)
         code = pfc_tx_commit(tx, &err);
     if (code)
-        pfc_log(PFC_ERROR, "bisection cannot be ended", "bisection", id, "why", err.msg);
+        pfc_log(PFC_ERROR, "bisection_end_failed", "bisection", id, "why", err.msg);
     pfc_tx_free(tx);
 }
 

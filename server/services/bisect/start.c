@@ -1,5 +1,5 @@
 /*
- * Starting, costing, looking at and cancelling a bisection on the runners.
+ * Starts a bisection on the runners, and estimates its cost.
  */
 #include <math.h>
 
@@ -14,7 +14,7 @@
 
 /* ---- the order, completed ---- */
 
-/* The order with everything that an alert or a series says about it; texts are owned. */
+/* The order, completed from an alert or a series; texts are owned. */
 typedef struct ready {
     char *metric, *benchmark, *backend, *machine_class, *branch, *good, *bad;
     int64_t good_position, bad_position, series_id;
@@ -39,7 +39,8 @@ static void fill(char **text, const char *with)
         *text = pfc_strdup(with);
 }
 
-/* What the order does not say, the alert does: its series, and the commit before its range. */
+/* Fills the missing texts of the order from the alert: its series, and the commit before its
+ * range. */
 static pfc_code from_alert(pfc_db *db, pfc_tx *tx, int64_t project_id, int64_t alert_id, ready *r,
                            pfc_err *err)
 {
@@ -171,7 +172,7 @@ static pfc_code find_ends(pfc_tx *tx, int64_t project_id, ready *r, pfc_err *err
     return code;
 }
 
-/* The series that it is about, when there is one: direction, machines, and stored runs. */
+/* The series of the metric, when there is one: direction, machine class, stored runs. */
 static pfc_code find_series(pfc_tx *tx, int64_t project_id, ready *r, pfc_err *err)
 {
     pfc_args args = { 0 };
@@ -257,7 +258,7 @@ static bool touches(const char *paths_json, char *const *globs, size_t globs_len
     return hit;
 }
 
-/* Reads the commits from good to bad into out->line, and who touches the globs into `weights`. */
+/* Reads the commits from good to bad into out->line; weights: 1 for those that touch the globs. */
 static pfc_code read_line(pfc_tx *tx, const ready *r, const pfc_bisection_order *order, remote *out,
                           double **weights, pfc_err *err)
 {
@@ -285,7 +286,7 @@ static pfc_code read_line(pfc_tx *tx, const ready *r, const pfc_bisection_order 
     return code;
 }
 
-/* The alert's suspects, as far as they lie in the line. */
+/* Weights the alert's suspects in the line by their probabilities. */
 static pfc_code weigh_by_alert(pfc_db *db, int64_t alert_id, const remote *out, double *weights,
                                pfc_err *err)
 {
@@ -309,7 +310,7 @@ static pfc_code weigh_by_alert(pfc_db *db, int64_t alert_id, const remote *out, 
     return code;
 }
 
-/* ---- what is stored already ---- */
+/* ---- stored runs ---- */
 
 static size_t stored_at(const remote *r, size_t place, unsigned layout)
 {
@@ -334,8 +335,9 @@ static void add_stored(remote *r, size_t place, unsigned layout, int64_t run_id,
     r->steps_len++;
 }
 
-/* A job of ours launches a command once, a nightly one several times: its launches count one by one,
- * so that all values mean the same. A suite's run is one value on either side. */
+/* A job of a bisection launches a command once, a nightly job several times. Each launch of a
+ * stored run is one value, so that all values mean the same. A run of a suite is one value in
+ * both. */
 static void add_run(remote *r, size_t place, const pfc_res *res, size_t row)
 {
     const unsigned layout = (unsigned)pfc_res_i64(res, row, pfc_res_column(res, "layout"));
@@ -414,7 +416,7 @@ pfc_code remote_cost(pfc_tx *tx, const remote *r, double expected_runs, pfc_bise
         cost.wait_seconds = next.wait_s;
         lanes = (double)PFC_MAX(1, PFC_MIN(cost.runners, wanted));
         cost.seconds = cost.wait_seconds + cost.run_seconds * expected_runs / lanes;
-        /* Halving the line visits its logarithm of commits, both ends besides. */
+        /* Halving the range takes its binary logarithm in commits, plus both ends. */
         cost.expected_builds = fmin(expected_runs, 2 + ceil(log2((double)r->len)));
         *out = cost;
     }
@@ -498,7 +500,7 @@ pfc_code pfc_bisection_start(pfc_db *db, const char *actor, int64_t project_id,
         code = weigh_by_alert(db, order->alert_id, &r, weights, err);
     if (code)
         goto done;
-    /* A step of known size is looked for: less than half of it is another one. */
+    /* The alert gives the size of the step: a change of less than half of it is another one. */
     if (!(r.options.margin_rel > 0) && r.options.delta_rel == 0 && isfinite(want.change) &&
         want.change != 0)
         r.options.margin_rel = fmin(fabs(log1p(fmax(want.change, -0.999))) / 2, 1.0);
