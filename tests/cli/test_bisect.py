@@ -280,7 +280,7 @@ class Listed(support.Case):
             done = self.expect(self.perfci(*plain, *form), 3)
             self.assertIn(said, done.stdout)
             self.assertNotIn("no run can tell", done.stdout)
-        self.assertIn("the budget of 10 runs ended before they were told apart", done.stdout)
+        self.assertIn("the budget of 10 runs ended before they were separated", done.stdout)
         # So many more runs do decide it, give or take what a few plays of the plan can foresee.
         more = str(10 + 3 * int(doc["expected_more_runs"]))
         self.assertEqual(self.bisect("--resume", "--max-runs", more)["culprits"][0]["commits"], ["c16"])
@@ -292,7 +292,7 @@ class Listed(support.Case):
         self.assertEqual((doc["verdict"], culprit["commits"], culprit["unmeasurable"], doc["stopped"]),
                          ("range", ["c04", "c05", "c06", "c07"], True, None))
         done = self.expect(self.perfci(*[a for a in self.command("--resume") if a != "--json"]), 1)
-        self.assertIn("no run can tell them apart, because the commits between the two cannot be measured", done.stdout)
+        self.assertIn("no run can separate them, because the commits between the two cannot be measured", done.stdout)
         self.assertNotIn("Budget", done.stdout)
 
     def test_a_named_commit_is_confirmed_by_new_interleaved_pairs(self):

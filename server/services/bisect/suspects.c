@@ -1,5 +1,6 @@
 /*
- * Who may have caused an alert: gathers what is stored about the range, and has core/suspects rank it.
+ * Who may have caused an alert: gathers what is stored about the range, and has core/suspects rank
+ * it.
  */
 #include <math.h>
 
@@ -116,8 +117,8 @@ static void add_place(const range *r, const pfc_res *series, size_t row, const p
     free(list);
 }
 
-/* The code of the commit whose points begin at *at, which moves on to the next commit's; NULL: not known, or its
- * runs differ. */
+/* The code of the commit whose points begin at *at, which moves on to the next commit's; NULL: not
+ * known, or its runs differ. */
 static const char *code_of(const pfc_res *points, size_t *at)
 {
     const int place = pfc_res_column(points, "position"), hash = pfc_res_column(points, "object");
@@ -134,7 +135,8 @@ static const char *code_of(const pfc_res *points, size_t *at)
     return differ ? NULL : code;
 }
 
-/* Equal object code at two neighbouring measured commits clears every commit behind the first one. */
+/* Equal object code at two neighbouring measured commits clears every commit behind the first
+ * one. */
 static void clear_identical(const range *r, const pfc_res *points, const pfc_alert_commits *commits,
                             gathered *g)
 {

@@ -1,5 +1,5 @@
 /*
- * Looking at a bisection on the runners, and cancelling it.
+ * Reads a bisection on the runners for the API, and cancels it.
  */
 #include "server/repo/tables/rows.h"
 #include "server/services/bisect/remote.h"

@@ -272,7 +272,7 @@ Test(bisect_noise, a_plan_told_everything_at_once_asks_the_same_next)
         pfc_bisect_step step;
         cr_assert(eq(int, pfc_bisect_new(&two, &opts, NULL), PFC_OK));
         for (size_t k = 0; k < i; k++)
-            cr_assert(eq(int, pfc_bisect_tell(two, told[k].commit, told[k].build, values[k], NULL),
+            cr_assert(eq(int, pfc_bisect_add_run(two, told[k].commit, told[k].build, values[k], NULL),
                          PFC_OK));
         pfc_bisect_next(one, &told[i]);
         pfc_bisect_next(two, &step);
@@ -283,7 +283,7 @@ Test(bisect_noise, a_plan_told_everything_at_once_asks_the_same_next)
         if (step.act == PFC_BISECT_STOP)
             break;
         values[i] = (step.commit < 77 ? 100 : 102) * (1 + 0.01 * pfc_rng_normal(&rng));
-        cr_assert(eq(int, pfc_bisect_tell(one, step.commit, step.build, values[i], NULL), PFC_OK));
+        cr_assert(eq(int, pfc_bisect_add_run(one, step.commit, step.build, values[i], NULL), PFC_OK));
     }
     pfc_bisect_free(one);
 }

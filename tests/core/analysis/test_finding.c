@@ -34,7 +34,7 @@ static void tell(pfc_bisect_plan *plan, size_t commit, double level, double nois
         /* Logistic quantiles, scaled to a standard deviation of 1. */
         const double z = log(u / (1 - u)) * sqrt(3) / M_PI;
 
-        if (pfc_bisect_tell(plan, commit, 0, level * (1 + noise * z), &err))
+        if (pfc_bisect_add_run(plan, commit, 0, level * (1 + noise * z), &err))
             pfc_die("%s", err.msg);
     }
 }

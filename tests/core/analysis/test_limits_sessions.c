@@ -24,7 +24,7 @@ static pfc_confirm_result confirm(pfc_confirm_opts opts, double change, double n
     while (pfc_confirm_next(c, &next)) {
         const double v = (next.after ? 1 + change : 1) * exp(noise * pfc_rng_normal(&rng));
 
-        cr_assert(eq(int, pfc_confirm_tell(c, v, NULL), PFC_OK));
+        cr_assert(eq(int, pfc_confirm_add_value(c, v, NULL), PFC_OK));
     }
     pfc_confirm_result_get(c, &r);
     pfc_confirm_free(c);
@@ -92,7 +92,7 @@ Test(limits_sessions, pairs_of_a_confirmation_have_their_builds_and_order)
             cr_assert(pfc_confirm_next(c, &next));
             cr_assert(eq(int, (int)next.build, relink ? 7 + (int)(run / 2) : 0));
             after[run] = next.after;
-            cr_assert(eq(int, pfc_confirm_tell(c, 1 + 0.3 * (double)(run * 5 % 7), NULL), PFC_OK));
+            cr_assert(eq(int, pfc_confirm_add_value(c, 1 + 0.3 * (double)(run * 5 % 7), NULL), PFC_OK));
         }
         for (size_t block = 0; block < 8; block += 4) {
             cr_assert(after[block] != after[block + 1] && after[block] == after[block + 3]);

@@ -1,47 +1,46 @@
 /*
- * The machine's own slow state: another clock, another neighbour, a drift.
+ * Drift: a slow state of the machine, such as its clock or the load of a neighbour.
  *
- * It shows as correlation between residuals of runs that follow each other. Then each run of an end
- * tells what the machine is like at that moment, and the others are corrected by it: the state is a
- * random walk, estimated by a Kalman smoother from the ends' runs; a run of an end is corrected by
- * the others only, or its own noise would seem to vanish.
+ * It shows as correlation between residuals of consecutive runs. Each run of an end then measures
+ * the state at that moment, and other runs are corrected by it: the state is a random walk,
+ * estimated by a Kalman smoother from the ends' runs. A run of an end is corrected by the other
+ * runs of ends only; its own residual would remove its noise.
  * Source: Rauch, Tung & Striebel, AIAA Journal 3(8), 1965.
  */
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/bisect/bisect_priv.h"
+#include "core/bisect/fit.h"
 #include "core/stats/stats.h"
 
-#define MIN_PAIRS 14  /* of runs that follow each other */
-#define MIN_CORR  0.3 /* lag-1 correlation that matters */
-#define MIN_Z     2.6 /* and its distance from chance */
+#define MIN_PAIRS 14  /* of consecutive runs */
+#define MIN_CORR  0.3 /* lag-1 correlation from which runs are corrected */
+#define MIN_Z     2.6 /* and its distance from 0 in standard errors */
 #define DIFFUSE   1e4 /* variance of the state before the first run, in runs' variances */
 
 typedef struct track {
     size_t len;
-    double *seen; /* residual of an end's run, NAN for other runs */
+    double *residual; /* residual of an end's run, NAN for other runs */
     double *mean, *var;
     double *ahead_mean, *ahead_var; /* predicted from the runs before */
 } track;
 
 /* Residuals around the median of each commit that has enough runs; NAN elsewhere. */
-static void residuals(const pfc_bisect_plan *plan, bool ends_only, double *out)
+static void residuals(const plan_model *m, bool ends_only, double *out)
 {
-    const plan_model *m = &plan->model;
-    double *x = pfc_calloc(plan->runs_len, sizeof *x);
-    for (size_t i = 0; i < plan->runs_len; i++)
+    double *x = pfc_calloc(m->seen->len, sizeof *x);
+    for (size_t i = 0; i < m->seen->len; i++)
         out[i] = NAN;
-    for (size_t i = 0; i < m->nodes_len; i++) {
-        const plan_node *node = &m->nodes[i];
-        bool end = i == 0 || i + 1 == m->nodes_len;
+    for (size_t i = 0; i < m->chain.len; i++) {
+        const plan_node *node = &m->chain.nodes[i];
+        bool end = i == 0 || i + 1 == m->chain.len;
         if (node->len < 4 || (ends_only && !end))
             continue;
         for (size_t k = 0; k < node->len; k++)
-            x[k] = m->x[m->order[node->first + k]];
+            x[k] = m->chain.x[m->chain.order[node->first + k]];
         double median = pfc_stats_median(x, node->len);
         for (size_t k = 0; k < node->len; k++)
-            out[m->order[node->first + k]] = x[k] - median;
+            out[m->chain.order[node->first + k]] = x[k] - median;
     }
     free(x);
 }
@@ -74,8 +73,8 @@ static double filter(track *t, double walk, double noise)
     for (size_t i = 0; i < t->len; i++) {
         t->ahead_mean[i] = mean;
         t->ahead_var[i] = var;
-        if (!isnan(t->seen[i])) {
-            double miss = t->seen[i] / noise - mean;
+        if (!isnan(t->residual[i])) {
+            double miss = t->residual[i] / noise - mean;
             double all = var + 1;
             if (!first)
                 fit -= 0.5 * (log(all) + miss * miss / all);
@@ -104,13 +103,13 @@ static void correct(plan_model *m, track *t, double noise)
     for (size_t i = 0; i < t->len; i++) {
         double mean = t->mean[i];
         double var = fmax(t->var[i], 1e-9);
-        if (!isnan(t->seen[i])) {
+        if (!isnan(t->residual[i])) {
             double rest = fmax(1 / var - 1, 1e-3);
-            mean = (mean / var - t->seen[i] / noise) / rest;
+            mean = (mean / var - t->residual[i] / noise) / rest;
             var = 1 / rest;
         }
-        m->x[i] -= mean * noise;
-        m->scale[i] = sqrt(1 + var);
+        m->chain.x[i] -= mean * noise;
+        m->chain.scale[i] = sqrt(1 + var);
     }
 }
 
@@ -131,23 +130,24 @@ static void follow(plan_model *m, track *t, double noise)
     correct(m, t, noise);
 }
 
-void plan_state(pfc_bisect_plan *plan)
+void plan_correct_drift(plan_model *m)
 {
-    plan_model *m = &plan->model;
-    size_t n = plan->runs_len;
+    size_t n = m->seen->len;
     double *block = pfc_calloc(n * 5, sizeof *block);
     track t = { .len = n,
-                .seen = block,
+                .residual = block,
                 .mean = block + n,
                 .var = block + 2 * n,
                 .ahead_mean = block + 3 * n,
                 .ahead_var = block + 4 * n };
-    residuals(plan, false, t.seen);
-    m->state = correlated(t.seen, n);
-    if (m->state) {
-        /* What a run scatters by itself: history's word, else a part of what is seen. */
-        double noise = plan->opts.noise_rel > 0 ? plan->opts.noise_rel : 0.7 * m->noise;
-        residuals(plan, true, t.seen);
+    residuals(m, false, t.residual);
+    m->scales.drift = correlated(t.residual, n);
+    if (m->scales.drift) {
+        /* The noise without drift: the given one, else a share of the estimate, which includes
+         * drift. */
+        double noise =
+            m->input->opts.noise_rel > 0 ? m->input->opts.noise_rel : 0.7 * m->scales.noise;
+        residuals(m, true, t.residual);
         follow(m, &t, noise);
     }
     free(block);
