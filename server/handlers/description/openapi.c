@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/handlers/components.h"
+#include "server/handlers/description/components.h"
 #include "server/handlers/handlers.h"
 
 static json_t *parameter(const char *name, const char *where, bool required, json_t *schema)

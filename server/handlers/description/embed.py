@@ -17,6 +17,6 @@ for name, example in EXAMPLES.items():
 data = json.dumps(components, separators=(",", ":")).encode()
 rows = [",".join(str(b) for b in data[i : i + 32]) for i in range(0, len(data), 32)]
 pathlib.Path(sys.argv[2]).write_text(
-    '/* Written by server/handlers/embed.py. */\n#include "server/handlers/components.h"\n\n'
+    '/* Written by server/handlers/description/embed.py. */\n#include "server/handlers/description/components.h"\n\n'
     "const unsigned char pfc_components_json[] = {\n" + ",\n".join(rows) + "\n};\n"
     f"const size_t pfc_components_json_len = {len(data)};\n")
