@@ -5,7 +5,7 @@
 #ifndef PFC_SERVER_SERVICES_ACCESS_JOB_SOURCE_H
 #define PFC_SERVER_SERVICES_ACCESS_JOB_SOURCE_H
 
-#include "server/repo/repo.h"
+#include "server/repo/tables/repo.h"
 
 /**
  * PFC_OK when `source` is the project's registered repository, or fits one of the patterns.
