@@ -187,6 +187,8 @@ static pfc_code start_http(server *s, pfc_err *err)
         .rate_token = (double)s->settings.rate_token,
         .connections = (unsigned)s->settings.connections,
         .connections_each = (unsigned)s->settings.connections_each,
+        .hosts = s->settings.hosts,
+        .public_url = s->settings.public_url,
         .trusted = s->settings.trusted,
         .threads = (unsigned)s->settings.threads,
         .request_timeout_s = s->settings.request_timeout_s,

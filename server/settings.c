@@ -84,6 +84,9 @@ static const char more_help[] =
     "                            (PERFCI_NOTIFY_RETRY)\n"
     "  --notify-tries N          then it is a dead letter, default 10 (PERFCI_NOTIFY_TRIES)\n"
     "  --public-url U            of the dashboard, for links in them (PERFCI_PUBLIC_URL)\n"
+    "  --hosts LIST              names of this server besides localhost and its addresses; other\n"
+    "                            names get 421. Default: that of --public-url; any off loopback\n"
+    "                            (PERFCI_HOSTS)\n"
     "  --sources LIST            patterns of repositories that jobs may name besides their "
     "project's\n"
     "                            own, such as https://git.example/team/* (PERFCI_SOURCES)\n"
@@ -133,6 +136,7 @@ enum {
     OPT_CONNECTIONS_EACH,
     OPT_TRUSTED,
     OPT_SOURCES,
+    OPT_HOSTS,
     OPT_TLS_CERT,
     OPT_TLS_KEY,
     OPT_PLAIN_HTTP,
@@ -175,6 +179,7 @@ static const struct option options[] = {
     { "rate-token", required_argument, NULL, OPT_RATE_TOKEN },
     { "connections", required_argument, NULL, OPT_CONNECTIONS },
     { "connections-per-address", required_argument, NULL, OPT_CONNECTIONS_EACH },
+    { "hosts", required_argument, NULL, OPT_HOSTS },
     { "sources", required_argument, NULL, OPT_SOURCES },
     { "trusted-proxies", required_argument, NULL, OPT_TRUSTED },
     { "tls-cert", required_argument, NULL, OPT_TLS_CERT },
@@ -208,6 +213,7 @@ static const char *const known[] = {
     "PERFCI_PUBLIC_READ",
     "PERFCI_WORKERS",
     "PERFCI_SOURCES",
+    "PERFCI_HOSTS",
     "PERFCI_HTTP_THREADS",
     "PERFCI_REQUEST_TIMEOUT",
     "PERFCI_LEASE",
@@ -360,6 +366,7 @@ static pfc_code read_guard(pfc_server_settings *out, pfc_err *err)
             "--connections-per-address", &out->connections_each, err);
     out->trusted =
         pick(out, OPT_TRUSTED, "PERFCI_TRUSTED_PROXIES", near ? NULL : "127.0.0.0/8, ::1");
+    out->hosts = pick(out, OPT_HOSTS, "PERFCI_HOSTS", NULL);
     out->sources = pick(out, OPT_SOURCES, "PERFCI_SOURCES", NULL);
     out->tls_cert = pick(out, OPT_TLS_CERT, "PERFCI_TLS_CERT", NULL);
     out->tls_key = pick(out, OPT_TLS_KEY, "PERFCI_TLS_KEY", NULL);

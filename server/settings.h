@@ -10,7 +10,7 @@
 #include "core/base/log.h"
 #include "server/settings_file.h"
 
-#define PFC_SERVER_FLAGS 40
+#define PFC_SERVER_FLAGS 48
 
 typedef struct pfc_server_settings {
     const char *listen;     /* --listen, PERFCI_LISTEN */
@@ -34,6 +34,7 @@ typedef struct pfc_server_settings {
     int64_t rate_token;          /* --rate-token, PERFCI_RATE_TOKEN; 0: no limit */
     int64_t connections;         /* --connections, PERFCI_CONNECTIONS */
     int64_t connections_each;    /* --connections-per-address; 0: no limit */
+    const char *hosts;           /* --hosts, PERFCI_HOSTS; NULL: none */
     const char *sources;         /* --sources, PERFCI_SOURCES; NULL: none */
     const char *trusted;         /* --trusted-proxies, PERFCI_TRUSTED_PROXIES; NULL: none */
     const char *tls_cert;        /* --tls-cert, PERFCI_TLS_CERT: file; NULL: plain HTTP */

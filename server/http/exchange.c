@@ -397,12 +397,14 @@ enum MHD_Result httpd_on_access(void *cls, struct MHD_Connection *mhd, const cha
     if (!x->seen)
         return begin(x, method, version);
     if (*upload_size > 0) {
+        x->received += *upload_size;
         httpd_request_data(x, upload, *upload_size);
         *upload_size = 0;
         return x->dropped > PFC_HTTPD_DRAIN_BYTES ? MHD_NO : MHD_YES;
     }
     if (!x->complete) {
         x->complete = true;
+        httpd_request_ends(x);
         x->complete_ns = pfc_clock_ns();
         if (x->conn)
             httpd_conn_deadline(x->http, x->conn, 0, false);

@@ -145,6 +145,8 @@ typedef struct pfc_httpd_opts {
     unsigned connections;    /* 0: 1024 */
     unsigned connections_each; /* of one address; 0: no limit */
     size_t bodies_bytes;       /* of requests' bodies at once, then 503; 0: 256 MiB */
+    const char *hosts;         /* names of the server, see host_names.h; NULL: none */
+    const char *public_url;    /* its host is one more; NULL: none */
     const char *trusted;       /* proxies, see pfc_nets_parse: no limit for them, X-Forwarded-For
                                   counts instead; borrowed until the server listens; NULL: none */
     const char *

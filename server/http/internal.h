@@ -15,6 +15,7 @@
 #include <microhttpd.h>
 
 #include "core/base/address.h"
+#include "server/http/host_names.h"
 #include "server/http/http.h"
 
 #define PFC_HTTPD_COOKIE      "pfc_session"
@@ -78,6 +79,11 @@ typedef struct httpd_exchange {
     char *accept_text; /* owned: Accept-Encoding as sent */
     char *proxy_text;  /* owned: X-Forwarded-For, all of its lines */
     bool chunks;       /* HTTP/1.1: a body may come in them */
+    bool chunked;      /* it does */
+    bool
+        closing; /* the connection ends with this answer: where the next request begins is not sure */
+    uint64_t declared; /* Content-Length */
+    uint64_t received; /* bytes of the body, as sent; of chunks their content */
     bool body_gzip;
     bool counted_token; /* against the limit of its token */
     bool counted;       /* against the limit of its address */
@@ -167,6 +173,7 @@ struct pfc_httpd {
     httpd_tls *tls;          /* NULL: plain HTTP */
     struct httpd_docs *docs; /* NULL: no documentation */
     pfc_nets trusted;
+    httpd_hosts hosts;
     _Atomic double rate_address, rate_token; /* requests a second; 0: no limit */
     atomic_bool public_read;
     _Atomic int64_t tick_ns; /* the timer was here last */
@@ -295,6 +302,8 @@ void httpd_request_data(httpd_exchange *x, const char *data, size_t len);
 /** Gunzips the body when it is compressed and fills req->body. */
 pfc_code httpd_request_body(httpd_exchange *x, pfc_req *req, pfc_err *err) PFC_MUSTCHECK;
 /** Declared body length, 0 when there is none or it comes in chunks. */
+/** The body is complete: whether it is as long as was declared. */
+void httpd_request_ends(httpd_exchange *x);
 uint64_t httpd_request_length(httpd_exchange *x);
 /** Whether a body comes in chunks. */
 bool httpd_request_chunked(httpd_exchange *x);

@@ -174,6 +174,8 @@ static pfc_code take_sockets(pfc_httpd *http, bool with_ops, int *fd, int *ops_f
                            "--tls-key, or --plain-http when a proxy or a tunnel in front of it "
                            "encrypts (a loopback address needs neither)",
                            http->url);
+    if (!code)
+        httpd_hosts_init(&http->hosts, opts->hosts, opts->public_url, httpd_is_near(*fd));
     if (!code && http->tls) {
         memmove(http->url + 5, http->url + 4, strlen(http->url + 4) + 1);
         http->url[4] = 's';
@@ -334,6 +336,7 @@ void pfc_httpd_free(pfc_httpd *http)
     httpd_limits_free(http->limits);
     httpd_tls_free(http->tls);
     httpd_docs_free(http->docs);
+    httpd_hosts_clear(&http->hosts);
     pthread_cond_destroy(&http->timer_wake);
     pthread_mutex_destroy(&http->lock);
     free(http->stats);

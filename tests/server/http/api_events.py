@@ -14,7 +14,7 @@ class Events(unittest.TestCase):
     def test_a_stream_hears_of_a_run(self):
         server.as_admin("POST", "/api/v1/projects", {"name": "events"})
         with socket.create_connection(("127.0.0.1", server.port), timeout=support.DEADLINE_S) as stream:
-            stream.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n")
+            stream.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
             text = b""
             while b": open" not in text:
                 text += self.more(stream)

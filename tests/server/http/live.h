@@ -10,7 +10,7 @@
 #include "server/http/http.h"
 
 #define DEADLINE_S 240
-#define HEAD       "Host: x\r\nConnection: close\r\n"
+#define HEAD       "Host: localhost\r\nConnection: close\r\n"
 
 struct pfc_app {
     atomic_int calls;     /* of the waiting handler */

@@ -516,8 +516,8 @@ class Hostile(unittest.TestCase):
         slow = [socket.create_connection(("127.0.0.1", self.hasty.port)) for _ in range(50)]
         try:
             for i, s in enumerate(slow):
-                s.sendall([b"GET /heal", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: ",
-                           b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"][i % 3])
+                s.sendall([b"GET /heal", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: ",
+                           b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"][i % 3])
             support.until("another is served", lambda: served(self.hasty))
             for s in slow:
                 s.settimeout(support.DEADLINE_S)
@@ -534,7 +534,7 @@ class Hostile(unittest.TestCase):
     # The only answers that are not ours: libmicrohttpd gives them before our code runs.
     def test_broken_requests_never_reach_a_handler(self):
         for data in (b"GET\r\n\r\n", b"\x00\x01\x02\r\n\r\n", b"GET /healthz HTTP/9.9\r\n\r\n",
-                     b"GET /healthz HTTP/1.1\r\n\r\n", b"GET /" + b"a" * 70000 + b" HTTP/1.1\r\nHost: x\r\n\r\n"):
+                     b"GET /healthz HTTP/1.1\r\n\r\n", b"GET /" + b"a" * 70000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"):
             with self.subTest(data=data[:30]):
                 answer = self.raw(data, self.hasty)
                 if answer:
@@ -542,8 +542,8 @@ class Hostile(unittest.TestCase):
         support.until("another is served", lambda: served(self.hasty))
 
     def test_length_and_chunks_together_are_refused(self):
-        answer = self.raw(b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n"
-                          b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        answer = self.raw(b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n"
+                          b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         self.assertTrue(answer.startswith(b"HTTP/1.1 400 "), answer)
         self.assertEqual(answer.count(b"HTTP/1.1 "), 1)
 

@@ -84,7 +84,7 @@ Test(waits, who_hung_up_is_not_asked_for_again)
 Test(waits, stopping_answers_those_who_wait_and_ends_streams)
 {
     static const char request[] = "GET /waits HTTP/1.1\r\n" HEAD "\r\n";
-    static const char stream[] = "GET /events HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char stream[] = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
     pfc_app app = { 0 };
     pfc_httpd *http = live_start(&app);
     char out[8192] = "";
@@ -109,7 +109,7 @@ Test(waits, stopping_answers_those_who_wait_and_ends_streams)
 
 Test(waits, a_stream_gets_the_events_of_its_project_and_no_others)
 {
-    static const char request[] = "GET /events HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char request[] = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
     pfc_app app = { 0 };
     pfc_httpd *http = live_start(&app);
     char out[16384] = "";
@@ -136,7 +136,7 @@ static int open_stream(const pfc_httpd *http, const char *last, const char *unti
     char request[256];
     int fd = live_dial(http);
 
-    (void)snprintf(request, sizeof(request), "GET /events HTTP/1.1\r\nHost: x\r\n%s%s%s\r\n",
+    (void)snprintf(request, sizeof(request), "GET /events HTTP/1.1\r\nHost: localhost\r\n%s%s%s\r\n",
                    last ? "Last-Event-ID: " : "", last ? last : "", last ? "\r\n" : "");
     memset(out, 0, cap);
     cr_assert(live_put(fd, request, strlen(request)));

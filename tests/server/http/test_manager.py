@@ -189,7 +189,7 @@ class Managed(unittest.TestCase):
 
     def test_each_setting_is_taken_over_or_named_as_wanting_a_restart(self):
         certificate = self.settings("")
-        others = {"LISTEN": "127.0.0.1:1", "OPS_LISTEN": "127.0.0.1:2", "DATA": "/nowhere", "DOCS": "/nowhere", "SOURCES": "/x/*", "PUBLIC_READ": "1", "WORKERS": "2",
+        others = {"LISTEN": "127.0.0.1:1", "OPS_LISTEN": "127.0.0.1:2", "DATA": "/nowhere", "DOCS": "/nowhere", "SOURCES": "/x/*", "HOSTS": "a.example", "PUBLIC_READ": "1", "WORKERS": "2",
                   "HTTP_THREADS": "3", "REQUEST_TIMEOUT": "31", "LEASE": "30", "DATABASE_WAIT": "61", "DATABASE_PREPARE": "0",
                   "DATABASE_UNSAFE": "1", "RATE_ADDRESS": "1000", "RATE_TOKEN": "1000", "CONNECTIONS": "99",
                   "CONNECTIONS_PER_ADDRESS": "98", "TRUSTED_PROXIES": "10.0.0.0/8", "TLS_CERT": certificate.name,
@@ -379,7 +379,7 @@ class Managed(unittest.TestCase):
         # a request that is never complete keeps the first one waiting
         slow = socket.create_connection(("127.0.0.1", server.port))
         self.addCleanup(slow.close)
-        slow.sendall(b"POST /api/v1/runs HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12")
+        slow.sendall(b"POST /api/v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n12")
         support.until("it is being read", lambda: b"perfci_http_connections 2" in server.call("GET", "/metrics").body)
         server.process.send_signal(signal.SIGTERM)
         support.until("it stops", lambda: '"stopping"' in server.log())

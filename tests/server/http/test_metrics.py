@@ -183,10 +183,10 @@ class Metrics(unittest.TestCase):
         self.addCleanup(s.close)
         if post:
             body, token = post
-            s.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+            s.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
                       f"Content-Length: {len(body)}\r\n\r\n{body}".encode())
         elif path:
-            s.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            s.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         return s
 
     def test_readiness_says_what_is_amiss_with_the_schema(self):
@@ -256,7 +256,7 @@ class Metrics(unittest.TestCase):
         # a request that is not complete keeps it stopping, and a connection that is open may still ask
         slow, asks = (socket.create_connection(("127.0.0.1", server.port), timeout=support.DEADLINE_S) for _ in range(2))
         self.addCleanup(slow.close)
-        slow.sendall(b"POST /api/v1/projects HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n1")
+        slow.sendall(b"POST /api/v1/projects HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n1")
         connection = http.client.HTTPConnection("127.0.0.1", server.port)
         connection.sock = asks
         self.addCleanup(connection.close)
