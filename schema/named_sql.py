@@ -9,7 +9,8 @@
 `in` names the parameters $1, $2, ... in order, `out` the columns of the result. Without `out` the statement is a
 command. `out: count` counts the rows that a command changed; `value: NAME TYPE` is the one column of at most one row.
 `row: NAME` gives the struct of a row a name that several statements share. `arrays: NAME` says that the arrays of `in`
-have one length, which is the member NAME. `copy` lists the columns of a COPY.
+have one length, which is the member NAME. `copy` lists the columns of a COPY. `also: once` adds a function that runs
+the statement on a connection of its own.
 A list goes on in the next line after four blanks.
 
 Types: id (i64 whose 0 is NULL), i64, i32 (copy only), f64 (NaN is NULL), bool, text, json, timestamp and date (both as
@@ -23,7 +24,7 @@ import re
 import sys
 
 NAME = re.compile(r"^-- name: ([a-z][a-z0-9_]*)$")
-LIST = re.compile(r"^-- (in|out|value|copy|row|arrays): (.+)$")
+LIST = re.compile(r"^-- (in|out|value|copy|row|arrays|also): (.+)$")
 MORE = re.compile(r"^--    +(\S.*)$")
 MEMBER = re.compile(r"^([a-z][a-z0-9_]*) ([a-z0-9]+(?:\[\])?)(\?)?$")
 SCALARS = ("id", "i64", "i32", "f64", "bool", "text", "json", "timestamp", "date", "bytes", "void")
@@ -57,6 +58,7 @@ class Statement:
     lists: dict = dataclasses.field(default_factory=dict)  # of in, out, value, copy: members
     row: str = None
     arrays: str = None
+    also: str = None
     count: bool = False
     lines: list = dataclasses.field(default_factory=list)
 
@@ -95,7 +97,7 @@ def read_members(statement, kind, text, line):
 def take_list(statement, kind, text, line):
     if kind in statement.lists or getattr(statement, kind, None):
         fail(statement.file, line, f"{kind} is there twice")
-    if kind in ("row", "arrays"):
+    if kind in ("row", "arrays", "also"):
         setattr(statement, kind, text)
     elif kind == "out" and text == "count":
         statement.count = True
@@ -121,6 +123,8 @@ def check(statement):
     outs = [member for member in statement.lists.get("out", []) if member.type != "void"]
     if any(m.type == "bytes" for m in outs) and any(m.type not in ("bytes", "text", "json") for m in outs):
         fail(statement.file, statement.line, f"{statement.name}: beside bytes only text and json are read")
+    if statement.also not in (None, "once"):
+        fail(statement.file, statement.line, f"{statement.name}: also: expected once, got {statement.also}")
     if statement.arrays and statement.arrays in KEYWORDS | {m.name for m in statement.lists.get("in", [])}:
         fail(statement.file, statement.line, f"{statement.name}: arrays: {statement.arrays} is taken")
     if statement.arrays and sum(m.type in ARRAYS for m in statement.lists.get("in", [])) < 2:
@@ -159,6 +163,10 @@ def read_file(path, found):
             statement.lines.append(line)
 
 
+def columns(statement):
+    return sorted((member.name, member.type) for member in statement.lists["out"])
+
+
 def read(folder):
     """All statements, sorted by name."""
     found = {}
@@ -168,7 +176,7 @@ def read(folder):
         check(statement)
     rows = {}
     for statement in found.values():
-        if statement.row and rows.setdefault(statement.row, statement).lists["out"] != statement.lists["out"]:
+        if statement.row and columns(rows.setdefault(statement.row, statement)) != columns(statement):
             fail(statement.file, statement.line,
                  f"{statement.name}: row {statement.row} has other columns in {rows[statement.row].name}")
     return [found[name] for name in sorted(found)]

@@ -8,6 +8,7 @@ For each statement X the header has, as far as X has parameters and columns:
     pfc_sql_X_row    a row of its result
     pfc_sql_X_rows   the list of them: {items, len, next, hold}; pfc_rows_clear frees it
     pfc_sql_X(tx, &(pfc_sql_X_args){ .a = 1 }, &rows, err)
+    pfc_sql_X_once   the same on a pfc_db, with `also: once`
 
 Of a COPY: pfc_sql_X_add(&copy, &row) and pfc_sql_X(tx, &copy, err), pfc_sql_X_commit(tx, &copy, err).
 """
@@ -80,13 +81,13 @@ def row_name(statement):
     return f"pfc_sql_{statement.row or statement.name}_row"
 
 
-def prototype(statement):
-    parts = ["pfc_tx *tx"]
+def prototype(statement, once=False):
+    parts = ["pfc_db *db" if once else "pfc_tx *tx"]
     if statement.lists.get("in"):
         parts.append(f"const pfc_sql_{statement.name}_args *args")
     if result_of(statement):
         parts.append(result_of(statement))
-    return f"pfc_code pfc_sql_{statement.name}({', '.join(parts)}, pfc_err *err)"
+    return f"pfc_code pfc_sql_{statement.name}{'_once' if once else ''}({', '.join(parts)}, pfc_err *err)"
 
 
 def copy_prototypes(statement):
@@ -121,6 +122,8 @@ def header(stem, statements, written_rows):
             if statement.row:
                 written_rows[statement.row] = stem
         lines.append(f"{prototype(statement)} PFC_MUSTCHECK;")
+        if statement.also:
+            lines.append(f"{prototype(statement, once=True)} PFC_MUSTCHECK;")
     return "\n".join(lines + ["", "#endif", ""])
 
 
@@ -177,6 +180,16 @@ def function(statement, index):
     return lines + ["}", ""]
 
 
+def once_function(statement):
+    parts = ["tx"] + (["args"] if statement.lists.get("in") else [])
+    if result_of(statement):
+        parts.append(result_of(statement).split("*")[-1])
+    return [prototype(statement, once=True), "{", "    pfc_tx *tx = NULL;",
+            "    pfc_code code = pfc_tx_begin(&tx, db, PFC_TX_AUTO, err);", "", "    if (!code)",
+            f"        code = pfc_sql_{statement.name}({', '.join(parts)}, err);", "    pfc_tx_free(tx);",
+            "    return code;", "}", ""]
+
+
 def source(stems, statements):
     lines = ["/* Made by schema/statements.py from schema/queries; edit that instead. */", "#include <stddef.h>", ""]
     lines += [f'#include "{FOLDER}/{stem}.h"' for stem in stems] + [""]
@@ -201,6 +214,8 @@ def source(stems, statements):
     lines += [f"const size_t pfc_sql_statements_len = {len(statements)};", ""]
     for index, statement in enumerate(statements):
         lines += copy_functions(statement) if statement.is_copy else function(statement, index)
+        if statement.also:
+            lines += once_function(statement)
     return "\n".join(lines)
 
 

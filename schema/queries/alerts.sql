@@ -2,6 +2,7 @@
 -- First the page, then what belongs to its alerts; commits by subquery. With nine joins the statement took longer to
 -- plan than to run, and a generic plan joined all tables before it cut the page. A parameter that is NULL does not
 -- restrict. state: a state, or 'open' for every state that is not closed.
+-- also: once
 -- in: project_id id, series_id id, state text?, alert_id id, cursor id, limit i64, alert_ids i64[]?, event_id id,
 --    group_id id
 -- out: id i64, project_id i64, project text, series_id i64, benchmark text, metric text, backend text,
@@ -65,6 +66,7 @@ ORDER BY a.id DESC;
 -- name: alert_leaders
 -- The id of the most relevant alert of every group; an alert without a group is listed, too. A parameter that is
 -- NULL does not restrict. state: a state, or 'open' for every state that is not closed.
+-- row: alert_id
 -- in: project_id id, series_id id, state text?, limit i64, event_id id, cursor id, by_worth bool
 -- out: id i64
 WITH leaders AS (
@@ -84,6 +86,7 @@ LIMIT $4::int;
 -- name: alerts_by_worth
 -- The most relevant alerts first. A parameter that is NULL does not restrict. state: a state, or 'open' for every
 -- state that is not closed.
+-- row: alert_id
 -- in: project_id id, series_id id, state text?, limit i64, event_id id
 -- out: id i64
 SELECT a.id
@@ -97,6 +100,7 @@ ORDER BY alert_worth(x.rel_low, x.rel_high, a.evidence, a.group_series) DESC, a.
 LIMIT $4::int;
 
 -- name: alert_events
+-- also: once
 -- in: alert_id i64
 -- out: id i64, at f64, actor text, state_from text, state_to text, reason text
 SELECT e.id, extract(epoch FROM e.at)::float8 AS at, e.actor, e.state_from, e.state_to, e.reason
@@ -106,6 +110,7 @@ WHERE a.id = $1::bigint ORDER BY e.id;
 -- name: alert_commits
 -- The commits of the series' branch in which the change may lie, at most 1,000. Ranges are short and histories are
 -- long: LIMIT and the OFFSETs make the plan look up each commit.
+-- also: once
 -- in: alert_id i64
 -- out: position i64, sha text, author text, subject text, paths json, time f64, measured bool
 SELECT bc.position, c.sha, c.author, c.subject, to_json(c.paths)::text AS paths,

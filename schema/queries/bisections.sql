@@ -1,5 +1,6 @@
 -- name: bisections_list
 -- A parameter that is NULL does not restrict.
+-- also: once
 -- in: project_id id, id id, cursor id, limit i64
 -- out: id i64, project_id i64, project text, mode text, state text, reason text, branch text, machine_class text,
 --    metric text, benchmark text, backend text, good text, bad text, verdict text, culprits json, steps json,

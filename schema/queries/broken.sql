@@ -146,6 +146,8 @@ WHERE a.project_id = $1::bigint AND a.id = t.id
 
 -- name: broken_of_series
 -- One row a commit, newest first. A position that is NULL does not restrict.
+-- row: broken_result
+-- also: once
 -- in: series_id i64, position_from id, position_to id, limit i64
 -- out: commit text, subject text, position i64, time f64, benchmark text, metric text, backend text,
 --    machine_class text, reason text, run_id i64
@@ -167,6 +169,8 @@ ORDER BY p.position DESC, r.started_at DESC, r.run_id DESC LIMIT $4::int;
 
 -- name: broken_of_commit
 -- One row a benchmark, backend and machine class.
+-- row: broken_result
+-- also: once
 -- in: project_id i64, commit_id i64, limit i64
 -- out: commit text, subject text, position i64, time f64, benchmark text, metric text, backend text,
 --    machine_class text, reason text, run_id i64

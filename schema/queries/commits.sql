@@ -1,5 +1,7 @@
 -- name: commits_list
 -- cursor: id of a commit; the page has older commits, wherever that commit lies now.
+-- row: commit
+-- also: once
 -- in: project_id i64, branch text?, cursor id, limit i64
 -- out: position i64, id i64, sha text, parents json, paths json, tags json, author text, time f64, subject text,
 --    stub bool, branch text, runs i64, alerts i64
@@ -21,6 +23,8 @@ ORDER BY b.position DESC LIMIT $4::int;
 
 -- name: commits_get
 -- Two rows: the first digits match several commits.
+-- row: commit
+-- also: once
 -- in: project_id i64, sha text
 -- out: position i64, id i64, sha text, parents json, paths json, tags json, author text, time f64, subject text,
 --    stub bool, branch text, runs i64, alerts i64
@@ -41,6 +45,7 @@ WHERE c.project_id = $1::bigint AND c.sha LIKE $2 || '%'
 ORDER BY c.sha LIMIT 2;
 
 -- name: commit_values
+-- also: once
 -- in: project_id i64, commit_id i64
 -- out: series_id i64, benchmark text, metric text, backend text, machine_class text, unit text,
 --    higher_is_better bool, median f64, low f64, high f64, n i64, parent_median f64

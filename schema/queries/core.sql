@@ -63,6 +63,7 @@ SELECT measurements_month($1::date) AS moved;
 
 -- name: figures
 -- Reads no table that grows for years: tallies (migration 0022) have the totals, indexes of open rows the rest.
+-- also: once
 -- in: project_id id
 -- out: runs i64, measurements i64, series i64, alerts_open i64, jobs_queued i64, jobs_leased i64, notices_open i64,
 --    notices_dead i64, runners i64, detection_lag_s f64
@@ -108,6 +109,7 @@ ON CONFLICT (project_id, what, of, process) DO UPDATE SET n = t.n + excluded.n;
 
 -- name: job_counts
 -- Open jobs of all projects. oldest_s: age of the oldest.
+-- also: once
 -- out: kind text, state text, jobs i64, oldest_s f64
 SELECT kind, state, count(*) AS jobs,
        coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS oldest_s
@@ -122,6 +124,7 @@ GROUP BY kind, state ORDER BY kind, state;
 
 -- name: audit_list
 -- Newest first.
+-- also: once
 -- in: project_id id, cursor id, limit i64
 -- out: id i64, at f64, actor text, action text, project text, object text, detail text
 SELECT a.id, extract(epoch FROM a.at)::float8 AS at, a.actor, a.action, p.name AS project, a.object,

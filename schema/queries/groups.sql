@@ -137,6 +137,7 @@ FROM environment_events e JOIN projects p ON p.id = e.project_id WHERE e.id = $1
 
 -- name: environment_list
 -- Events of canaries and of steps.
+-- also: once
 -- in: project_id id, open_only bool, cursor id, limit i64, id id
 -- out: id i64, project_id i64, project text, kind text, machine_class text, machine text, runs i64, first_run_id i64,
 --    last_run_id i64, first_commit text, last_commit text, opened_at f64, closed_at f64, branch text, loss f64,

@@ -1,6 +1,7 @@
 -- name: jobs_list
 -- A parameter that is NULL does not restrict, but the server's own jobs (detect, notify) are listed only by their
 -- kind. Places in the queue are counted once and not for each row.
+-- also: once
 -- in: project_id id, state text?, kind text?, job_id id, cursor id, limit i64
 -- out: id i64, project_id i64, project text, kind text, state text, commit text, branch text, suite text,
 --    source text, build text, measure text, labels json, priority i64, tries i64, fence i64, runner text,

@@ -1,4 +1,5 @@
 -- name: projects_list
+-- also: once
 -- in: project_id id, name text?, cursor id, limit i64
 -- out: id i64, name text, branch text, repo_url text, commits i64, runs i64, alerts_open i64, last_run_at f64,
 --    created_at f64

@@ -12,6 +12,7 @@ WHERE r.last_seen_at < now() - interval '5 seconds' OR r.machine_class <> exclud
 
 -- name: runners_list
 -- Runners that work for the project, with jobs of that project only; NULL: all.
+-- also: once
 -- in: project_id id
 -- out: name text, machine_class text, labels json, backends json, last_seen_at f64, job_id i64
 SELECT r.name, r.machine_class, r.labels::text AS labels, to_json(r.backends)::text AS backends,
@@ -23,6 +24,7 @@ FROM runners r WHERE $1::bigint IS NULL OR r.project_id IS NULL OR r.project_id 
 -- name: machines_list
 -- before: the fingerprint that the machine had before this one; NULL: this is its first. project_id: machines that
 -- have runs of it.
+-- also: once
 -- in: project_id id, cursor id, limit i64
 -- out: id i64, class text, name text, fingerprint_hash text, fingerprint json, before json, first_seen_at f64,
 --    last_seen_at f64, runs i64

@@ -1,5 +1,7 @@
 -- name: runs_list
 -- sha: a commit or its first digits; NULL: all.
+-- row: run
+-- also: once
 -- in: project_id i64, sha text?, cursor id, limit i64
 -- out: run_id i64, id text, project_id i64, project text, commit text, branch text, suite text, machine_class text,
 --    started_at f64, finished_at f64, infra bool, extra bool, measurements i64
@@ -21,6 +23,8 @@ ORDER BY r.id DESC LIMIT $4::int;
 -- name: runs_get
 -- Two rows where several projects have the run_id. id: our number; run_id: the id in the document; one of them is
 -- NULL.
+-- row: run
+-- also: once
 -- in: project_id id, id id, run_id text?
 -- out: run_id i64, id text, project_id i64, project text, commit text, branch text, suite text, machine_class text,
 --    started_at f64, finished_at f64, infra bool, extra bool, measurements i64

@@ -1,5 +1,6 @@
 -- name: series_list
 -- A parameter that is NULL does not restrict.
+-- also: once
 -- in: project_id id, series_id id, metric text?, benchmark text?, backend text?, machine_class text?, branch text?,
 --    words text?, headline_only bool, spark_length i64, cursor id, limit i64
 -- out: id i64, project_id i64, project text, benchmark text, metric text, backend text, machine_class text,

@@ -1,5 +1,7 @@
 -- name: tokens_list
 -- A parameter that is NULL does not restrict.
+-- row: token
+-- also: once
 -- in: id id, hash text?, cursor id, limit i64
 -- out: id i64, name text, scopes i64, project_id i64, project text, hash text, created_at f64, expires_at f64,
 --    revoked_at f64, last_used_at f64
@@ -46,6 +48,7 @@ UPDATE tokens SET last_used_at = now() WHERE id = $1::bigint;
 -- name: token_rotate
 -- The new token, with the name, scopes, project and length of life of the old one; no row when that has ended. hash:
 -- of the new token. overlap_s: seconds for which the old token stays valid.
+-- row: token
 -- in: id i64, hash text, overlap_s f64
 -- out: id i64, name text, scopes i64, project_id i64, project text, hash text, created_at f64, expires_at f64,
 --    revoked_at f64, last_used_at f64

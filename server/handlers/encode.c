@@ -107,7 +107,7 @@ json_t *pfc_encode_why_no_alert(const pfc_withheld *change)
 json_t *pfc_encode_series(const pfc_series *s, int spark)
 {
     const pfc_withheld why = { s->change_alert_id, s->change_regression, s->change_firm,
-                               s->change_withheld, s->change_withheld_detail };
+                               s->change_withheld, s->change_withheld_detail_json };
     json_t *last = json_null();
     json_t *change = json_null();
     json_t *json;

@@ -203,8 +203,8 @@ Test(detect, triage_keeps_a_history_with_actor_and_reason)
     cr_assert(eq(int, pfc_alert_events_list(db, id, &events, &err), PFC_OK));
     cr_assert(eq(sz, events.len, 3));
     cr_assert(eq(str, (char *)events.items[1].actor, "ann"));
-    cr_assert(eq(str, (char *)events.items[1].from, "untriaged"));
-    cr_assert(eq(str, (char *)events.items[1].to, "fixed"));
+    cr_assert(eq(str, (char *)events.items[1].state_from, "untriaged"));
+    cr_assert(eq(str, (char *)events.items[1].state_to, "fixed"));
     cr_assert(eq(str, (char *)events.items[1].reason, "reverted"));
     pfc_rows_clear(&events);
     change = (pfc_alert_change){ .state = "gone" };

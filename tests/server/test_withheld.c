@@ -60,7 +60,7 @@ static seen change_of(pfc_db *db, int64_t p, const char *benchmark, size_t chang
         /* The list of series says the same of its newest change. */
         why(&listed, &(pfc_withheld){ series->change_alert_id, series->change_regression,
                                       series->change_firm, series->change_withheld,
-                                      series->change_withheld_detail });
+                                      series->change_withheld_detail_json });
         cr_assert(eq(str, listed.sentence, s.sentence));
     }
     pfc_window_clear(&w);

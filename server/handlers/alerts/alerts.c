@@ -194,8 +194,8 @@ static json_t *encode_history(const pfc_req *req, const pfc_alert_events *events
 
         json_array_append_new(
             list, json_pack("{s:o, s:o, s:o, s:o, s:o}", "at", pfc_encode_time(e->at), "actor",
-                            pfc_encode_actor(req, e->actor), "from", pfc_reply_string(e->from),
-                            "to", pfc_reply_string(e->to), "reason", pfc_reply_string(e->reason)));
+                            pfc_encode_actor(req, e->actor), "from", pfc_reply_string(e->state_from),
+                            "to", pfc_reply_string(e->state_to), "reason", pfc_reply_string(e->reason)));
     }
     return list;
 }

@@ -76,7 +76,7 @@ PFC_HANDLER(machines_list)
         code = encode_changes(m, &changed, err);
         json_array_append_new(
             items, json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "id",
-                             (json_int_t)m->id, "machine_class", pfc_reply_string(m->machine_class),
+                             (json_int_t)m->id, "machine_class", pfc_reply_string(m->class),
                              "name", pfc_reply_string(m->name), "fingerprint_hash",
                              pfc_reply_string(m->fingerprint_hash), "fingerprint",
                              pfc_encode_json_text(m->fingerprint_json ? m->fingerprint_json : "{}"),

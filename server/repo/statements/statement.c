@@ -188,6 +188,13 @@ static pfc_code check_columns(const pfc_sql_statement *statement, const pfc_res 
     return PFC_OK;
 }
 
+pfc_code pfc_rows_expect_one(size_t len, const char *what, pfc_err *err)
+{
+    if (len == 0)
+        return pfc_err_set(err, PFC_ENOTFOUND, "no %s", what);
+    return len == 1 ? PFC_OK : pfc_err_set(err, PFC_EINVAL, "%s: fits several", what);
+}
+
 int pfc_page_fetch(pfc_page page)
 {
     int limit = page.limit > 0 ? page.limit : PFC_LIST_LIMIT;

@@ -55,6 +55,9 @@ typedef struct pfc_rows {
         pfc_rows_clear(rows);                                                                      \
     } while (0)
 
+/** For a list that must have one row. None: PFC_ENOTFOUND "no WHAT"; several: PFC_EINVAL. */
+pfc_code pfc_rows_expect_one(size_t len, const char *what, pfc_err *err) PFC_MUSTCHECK;
+
 #define PFC_LIST_LIMIT 100
 #define PFC_LIST_MAX   1000
 

@@ -5,18 +5,14 @@
 #ifndef PFC_SERVER_REPO_TABLES_BROKEN_H
 #define PFC_SERVER_REPO_TABLES_BROKEN_H
 
+#include "server/repo/sql/broken.h"
 #include "server/repo/tables/repo.h"
 
 #define PFC_BROKEN_MAX 1000
 
-typedef struct pfc_broken_result {
-    const char *commit, *subject;
-    int64_t position; /* on the branch; 0: not on it, or not asked for */
-    double time;      /* of the commit */
-    const char *benchmark, *metric, *backend, *machine_class, *reason;
-    int64_t run_id;
-} pfc_broken_result;
-PFC_ROWS(pfc_broken_results, pfc_broken_result);
+/** position: on the branch; 0: not on it, or not asked for. time: of the commit. */
+typedef pfc_sql_broken_result_row pfc_broken_result;
+typedef pfc_sql_broken_result_rows pfc_broken_results;
 
 /** Where the series' benchmark is broken, on its branch and machines, the newest first; one a commit, at
  *  most PFC_BROKEN_MAX. from, to: positions; 0: open. Clear with pfc_rows_clear. */

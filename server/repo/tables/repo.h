@@ -11,19 +11,23 @@
 #ifndef PFC_SERVER_REPO_TABLES_REPO_H
 #define PFC_SERVER_REPO_TABLES_REPO_H
 
-#include "server/repo/statements/statement.h"
+#include "server/repo/sql/alerts.h"
+#include "server/repo/sql/bisections.h"
+#include "server/repo/sql/commits.h"
+#include "server/repo/sql/core.h"
+#include "server/repo/sql/groups.h"
+#include "server/repo/sql/jobs.h"
+#include "server/repo/sql/projects.h"
+#include "server/repo/sql/runners.h"
+#include "server/repo/sql/runs.h"
+#include "server/repo/sql/series.h"
+#include "server/repo/sql/tokens.h"
 
 /* ---- projects ---- */
 
-typedef struct pfc_project {
-    int64_t id;
-    const char *name;
-    const char *branch; /* the default branch */
-    const char *repo_url;
-    int64_t commits, runs, alerts_open;
-    double last_run_at, created_at;
-} pfc_project;
-PFC_ROWS(pfc_projects, pfc_project);
+/** branch: the default branch. */
+typedef pfc_sql_projects_list_row pfc_project;
+typedef pfc_sql_projects_list_rows pfc_projects;
 
 /** project_id 0: all. Ordered by id. */
 pfc_code pfc_projects_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_projects *out,
@@ -33,23 +37,13 @@ pfc_code pfc_projects_get(pfc_db *db, const char *name, pfc_projects *out,
 
 /* ---- commits ---- */
 
-typedef struct pfc_commit_row {
-    int64_t position; /* along first parents of the branch, from 1; 0: not on that line */
-    int64_t id;
-    const char *sha;
-    const char *parents_json; /* ["sha", ...] */
-    const char *paths_json;
-    const char *tags_json; /* names of releases */
-    const char *author;
-    double time;
-    const char *subject;
-    bool stub; /* known from a run only, until its POST /commits comes */
-    int64_t runs, alerts;
-    const char *branch;
-} pfc_commit_row;
-PFC_ROWS(pfc_commit_rows, pfc_commit_row);
+/** position: along first parents of the branch, from 1; 0: not on that line. parents_json:
+ *  ["sha", ...]. tags_json: names of releases. stub: known from a run only, until its POST
+ *  /commits comes. */
+typedef pfc_sql_commit_row pfc_commit_row;
+typedef pfc_sql_commit_rows pfc_commit_rows;
 
-/** Commits on the branch's first-parent line, newest first; the cursor is a position.
+/** Commits on the branch's first-parent line, newest first; the cursor is the number of a commit.
  *  branch NULL: the project's. */
 pfc_code pfc_commits_list(pfc_db *db, int64_t project_id, const char *branch, pfc_page page,
                           pfc_commit_rows *out, pfc_err *err) PFC_MUSTCHECK;
@@ -57,47 +51,25 @@ pfc_code pfc_commits_list(pfc_db *db, int64_t project_id, const char *branch, pf
 pfc_code pfc_commits_get(pfc_db *db, int64_t project_id, const char *sha, pfc_commit_rows *out,
                          pfc_err *err) PFC_MUSTCHECK;
 
-typedef struct pfc_commit_value {
-    int64_t series_id;
-    const char *benchmark, *metric, *backend, *machine_class, *unit;
-    bool higher_is_better;
-    double median, low, high;
-    int64_t n;
-    double parent_median; /* of the first parent; NAN: not measured */
-} pfc_commit_value;
-PFC_ROWS(pfc_commit_values, pfc_commit_value);
+/** parent_median: of the first parent; NAN: not measured. */
+typedef pfc_sql_commit_values_row pfc_commit_value;
+typedef pfc_sql_commit_values_rows pfc_commit_values;
 /** The newest measurement of every series at one commit. */
 pfc_code pfc_commit_values_list(pfc_db *db, int64_t project_id, int64_t commit_id,
                                 pfc_commit_values *out, pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- series ---- */
 
-typedef struct pfc_series {
-    int64_t id;
-    int64_t project_id;
-    const char *project;
-    const char *benchmark, *metric, *backend, *machine_class, *branch, *unit;
-    bool higher_is_better, exact, headline;
-    int64_t points;
-    const char *last_commit; /* NULL: no point yet */
-    double last_time, last_median;
-    double noise_rel;      /* NAN: not judged yet */
-    int64_t watching;      /* newest points that may be a new level, */
-    int64_t watching_of;   /* and how many they must become for an alert; 0: none are watched */
-    int64_t level_points;  /* of the newest level that stands */
-    double detectable_rel; /* smallest step likely to be confirmed by five points; NAN: unknown */
-    bool judged;           /* false: the project's configuration leaves it out */
-    const char *two_speeds_json; /* names of machines that measure it at two speeds */
-    const char *spark_json;      /* up to 200 last medians, oldest first */
-    double change_rel;           /* the newest change point; NAN: none */
-    bool change_regression, change_confirmed;
-    bool change_firm; /* sure enough for an alert */
-    const char *change_commit;
-    int64_t change_alert_id;                              /* 0: none */
-    const char *change_withheld, *change_withheld_detail; /* why it has none, as stored */
-    const char *anchor; /* full id, of its newest session; NULL: none */
-} pfc_series;
-PFC_ROWS(pfc_series_rows, pfc_series);
+/** last_commit NULL: no point yet. noise_rel NAN: not judged yet. watching: number of
+ *  newest points that may be a new level, 0: none; watching_of: how many an alert needs. level_points: of the newest level that stands. detectable_rel: smallest step
+ *  likely to be confirmed by five points; NAN: unknown. judged false: the project's
+ *  configuration leaves it out. two_speeds_json: names of machines that measure it at two
+ *  speeds. spark_json: up to 200 last medians, oldest first. change_rel: the newest change
+ *  point; NAN: none. change_firm: sure enough for an alert. change_alert_id 0: none.
+ *  change_withheld, change_withheld_detail_json: why it has none, as stored. anchor: full id, of its
+ *  newest session; NULL: none. */
+typedef pfc_sql_series_list_row pfc_series;
+typedef pfc_sql_series_list_rows pfc_series_rows;
 
 typedef struct pfc_series_filter {
     const char *metric, *benchmark, *backend, *machine_class, *branch; /* exact; NULL: any */
@@ -114,18 +86,10 @@ pfc_code pfc_series_get(pfc_db *db, int64_t series_id, pfc_series_rows *out,
 
 /* ---- runs ---- */
 
-typedef struct pfc_run_row {
-    int64_t run_id; /* ours */
-    const char *id; /* the measurer's: 32 hexadecimal digits */
-    int64_t project_id;
-    const char *project;
-    const char *commit, *branch, *suite, *machine_class;
-    double started_at, finished_at;
-    int64_t measurements;
-    bool infra;
-    bool extra; /* measured under a lease that another one of the same job has overtaken */
-} pfc_run_row;
-PFC_ROWS(pfc_run_rows, pfc_run_row);
+/** run_id: ours. id: the measurer's: 32 hexadecimal digits. extra: measured under a lease that
+ *  another one of the same job has overtaken. */
+typedef pfc_sql_run_row pfc_run_row;
+typedef pfc_sql_run_rows pfc_run_rows;
 
 /** Newest first; commit NULL: any (full id, or a prefix of 7 or more digits). */
 pfc_code pfc_runs_list(pfc_db *db, int64_t project_id, const char *commit, pfc_page page,
@@ -136,76 +100,48 @@ pfc_code pfc_runs_get(pfc_db *db, int64_t project_id, const char *id, pfc_run_ro
 
 /* ---- alerts ---- */
 
-typedef struct pfc_alert {
-    int64_t id;
-    int64_t project_id, series_id;
-    const char *project, *benchmark, *metric, *backend, *machine_class, *unit, *branch;
-    const char *state;
-    bool higher_is_better, regression;
-    double before, after, rel_change, rel_low, rel_high, p;
-    const char *commit, *commit_low, *commit_high;
-    const char *culprit; /* NULL: none named */
-    double created_at, updated_at;
-    const char *note;
-    int64_t group_id;                     /* alerts that may have one cause; 0: not grouped yet */
-    int64_t group_series, group_measured; /* series in the group, of those measured there */
-    const char *group_summary;            /* "4 of 9 gemm series: k <= 64; +6.0 %" */
-    bool accepted;                        /* somebody said that the new level is the right one */
-    const char *undone_commit;            /* after which the level was back; NULL: it is not */
-    const char *kind;                     /* step, drift, broken, toolchain, harness */
-    const char *reason;                   /* of a broken benchmark; NULL: the kind has none */
-    const char *boundary_json; /* of kind toolchain, harness: [{"name", "before", "now"}] */
-    /* Of a drift alone: how long its range is, and the change since the last release, steps taken out. */
-    int64_t drift_commits;
-    double drift_weeks;        /* between the times of the range's ends; NAN: no drift */
-    const char *reference_tag; /* NULL: no release with enough points around it */
-    const char *reference_commit;
-    double reference_rel, reference_low, reference_high;
-    const char *evidence;        /* exact, corroborated, alone, single */
-    const char *two_speeds_json; /* of its series: names of machines */
-    const char *blocks_json;     /* of the session that decided it; NULL: none did */
-    double worth;                /* of looking at it; migration 0015 says what it is */
-    int64_t event_id;            /* of the machine that moved, where that explains it; 0: none */
-    const char *suspect_subject,
-        *suspect_author; /* of the culprit, else of `commit`; NULL: not known */
-} pfc_alert;
-PFC_ROWS(pfc_alerts, pfc_alert);
+/** culprit NULL: none named. group_id: alerts that may have one cause; 0: not grouped yet.
+ *  group_series, group_measured: series in the group, of those measured there. group_summary:
+ *  "4 of 9 gemm series: k <= 64; +6.0 %". accepted: a person accepted the new level. undone_commit: after which the level was back; NULL: it is not. kind: step,
+ *  drift, broken, toolchain, harness. reason: of a broken benchmark; NULL: the kind has none.
+ *  boundary_json: of kind toolchain, harness: [{"name", "before", "now"}]. Of a drift alone:
+ *  how long its range is, and the change since the last release, steps taken out. drift_weeks:
+ *  between the times of the range's ends; NAN: no drift. reference_tag NULL: no release with
+ *  enough points around it. evidence: exact, corroborated, alone, single. two_speeds_json: of
+ *  its series: names of machines. blocks_json: of the session that decided it; NULL: none did.
+ *  worth: its relevance, defined in migration 0015. event_id: of the machine that
+ *  moved, where that explains it; 0: none. suspect_subject, suspect_author: of the culprit,
+ *  else of `commit`; NULL: not known. */
+typedef pfc_sql_alerts_list_row pfc_alert;
+typedef pfc_sql_alerts_list_rows pfc_alerts;
 
 typedef struct pfc_alert_filter {
     int64_t project_id, series_id; /* 0: any */
-    const char *state;             /* NULL: any; "open": every state that still wants somebody */
+    const char *state;             /* NULL: any; "open": every state that is not closed */
     int64_t event_id, group_id;    /* 0: any */
 } pfc_alert_filter;
 
 /** Newest first. */
 pfc_code pfc_alerts_list(pfc_db *db, const pfc_alert_filter *filter, pfc_page page, pfc_alerts *out,
                          pfc_err *err) PFC_MUSTCHECK;
-/** The `limit` (1..500) that are most worth looking at, those first. */
+/** The `limit` (1..500) most relevant ones, those first. */
 pfc_code pfc_alerts_by_worth(pfc_db *db, const pfc_alert_filter *filter, int limit, pfc_alerts *out,
                              pfc_err *err) PFC_MUSTCHECK;
-/** Of every group the alert that is most worth looking at, one that is not grouped for itself: newest first, or
- *  by worth, which has one page. */
+/** The most relevant alert of every group, and every alert without a group: newest first, or by
+ *  relevance, which has one page. */
 pfc_code pfc_alert_leaders(pfc_db *db, const pfc_alert_filter *filter, bool by_worth, pfc_page page,
                            pfc_alerts *out, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_alerts_get(pfc_db *db, int64_t id, pfc_alerts *out, pfc_err *err) PFC_MUSTCHECK;
 
-typedef struct pfc_alert_event {
-    int64_t id;
-    double at;
-    const char *actor, *from, *to, *reason;
-} pfc_alert_event;
-PFC_ROWS(pfc_alert_events, pfc_alert_event);
+typedef pfc_sql_alert_events_row pfc_alert_event;
+typedef pfc_sql_alert_events_rows pfc_alert_events;
 /** Oldest first. */
 pfc_code pfc_alert_events_list(pfc_db *db, int64_t alert_id, pfc_alert_events *out,
                                pfc_err *err) PFC_MUSTCHECK;
 
-typedef struct pfc_alert_commit {
-    int64_t position;
-    const char *sha, *author, *subject, *paths_json;
-    double time;
-    bool measured; /* in the alert's series */
-} pfc_alert_commit;
-PFC_ROWS(pfc_alert_commits, pfc_alert_commit);
+/** measured: in the alert's series. */
+typedef pfc_sql_alert_commits_row pfc_alert_commit;
+typedef pfc_sql_alert_commits_rows pfc_alert_commits;
 /** Commits from commit_low to commit_high on the series' branch, oldest first, at most 1000. */
 pfc_code pfc_alert_commits_list(pfc_db *db, int64_t alert_id, pfc_alert_commits *out,
                                 pfc_err *err) PFC_MUSTCHECK;
@@ -215,26 +151,15 @@ pfc_code pfc_alert_commits_list(pfc_db *db, int64_t alert_id, pfc_alert_commits 
 /* A machine that moved. Kind "canary": from the first run whose canary moved to the next sound one; what
  * was measured is kept out of detection. Kind "step": most of what it measures became slower at one
  * place, and no commit's fault; what it explains are alerts (server/services/alerts/machine_shift.h). */
-typedef struct pfc_environment_event {
-    int64_t id;
-    int64_t project_id;
-    const char *project, *kind, *machine_class, *machine; /* machine NULL: all of the class */
-    int64_t runs;                                         /* of a canary's event; else 0 */
-    int64_t first_run_id,
-        last_run_id; /* a step: the first at the new level, the newest at the old */
-    const char *first_commit, *last_commit;
-    double opened_at, closed_at; /* closed_at NAN: it lasts */
-    /* The rest is of steps alone. */
-    const char *branch;
-    double loss, loss_low, loss_high; /* relative: 0.06 is 6 % slower; median, middle half */
-    int64_t series;                   /* regressions that it explains */
-    int64_t moved, judged;            /* series of the machine that moved, of those measured */
-    const char *reasons_json;         /* texts */
-    const char *cause;                /* "kernel: 6.1 -> 6.5"; "": nothing known */
-    const char *dismissed_by;         /* a person who said that it is no machine's; NULL: nobody */
-    const char *dismissed_reason;
-} pfc_environment_event;
-PFC_ROWS(pfc_environment_events, pfc_environment_event);
+/** machine NULL: all of the class. runs: of a canary's
+ *  event; else 0. first_run_id, last_run_id: a step: the first at the new level, the newest at
+ *  the old. closed_at NAN: it lasts. The rest is of steps alone. loss,
+ *  loss_low, loss_high: relative: 0.06 is 6 % slower; median, middle half. series: regressions
+ *  that it explains. moved, judged: series of the machine that moved, of those measured.
+ *  reasons_json: texts. cause: "kernel: 6.1 -> 6.5"; "": nothing known. dismissed_by: a person
+ *  who said that it is no machine's; NULL: nobody. */
+typedef pfc_sql_environment_list_row pfc_environment_event;
+typedef pfc_sql_environment_list_rows pfc_environment_events;
 /** project_id 0: all. Newest first. */
 pfc_code pfc_environment_list(pfc_db *db, int64_t project_id, bool open_only, pfc_page page,
                               pfc_environment_events *out, pfc_err *err) PFC_MUSTCHECK;
@@ -243,29 +168,13 @@ pfc_code pfc_environment_get(pfc_db *db, int64_t id, pfc_environment_events *out
 
 /* ---- jobs ---- */
 
-typedef struct pfc_job {
-    int64_t id;
-    int64_t project_id;
-    const char *project;
-    const char *kind, *state;
-    const char *commit, *branch, *suite;
-    const char *source;          /* the job's, else the project's repo_url */
-    const char *build, *measure; /* the project's commands; NULL: the repository's perfci.yaml */
-    const char *labels_json;
-    const char *task_json; /* of bisections and verifications: layout, pair, what to measure */
-    int64_t priority, tries;
-    int64_t fence; /* number of the newest lease; 0: there was none */
-    const char *runner;
-    int64_t position; /* 1 = next; 0: not queued */
-    const char *reason, *progress;
-    const char *run_ids_json;
-    const char *session;      /* id of what a job with blocks brought; NULL: none */
-    const char *parents_json; /* ids of the jobs that must be done first */
-    double created_at, started_at, finished_at;
-    bool cancel_requested;
-    int64_t run_id; /* of detect jobs */
-} pfc_job;
-PFC_ROWS(pfc_jobs, pfc_job);
+/** source: the job's, else the project's repo_url. build, measure: the project's commands;
+ *  NULL: the repository's perfci.yaml. task_json: of bisections and verifications: layout,
+ *  pair, what to measure. fence: number of the newest lease; 0: there was none. position: 1 =
+ *  next; 0: not queued. session: id of what a job with blocks brought; NULL: none.
+ *  parents_json: ids of the jobs that must be done first. run_id: of detect jobs. */
+typedef pfc_sql_jobs_list_row pfc_job;
+typedef pfc_sql_jobs_list_rows pfc_jobs;
 
 typedef struct pfc_job_filter {
     int64_t project_id;       /* 0: any */
@@ -279,51 +188,30 @@ pfc_code pfc_jobs_get(pfc_db *db, int64_t id, pfc_jobs *out, pfc_err *err) PFC_M
 
 /* ---- runners, machines ---- */
 
-typedef struct pfc_runner {
-    const char *name, *machine_class, *labels_json, *backends_json;
-    double last_seen_at;
-    int64_t job_id; /* 0: idle */
-} pfc_runner;
-PFC_ROWS(pfc_runners, pfc_runner);
-/** project_id: those that work for it, and for all; the jobs of others are not told. 0: all. */
+/** job_id 0: idle. */
+typedef pfc_sql_runners_list_row pfc_runner;
+typedef pfc_sql_runners_list_rows pfc_runners;
+/** project_id: those that work for it, and for all; without the jobs of other projects. 0: all. */
 pfc_code pfc_runners_list(pfc_db *db, int64_t project_id, pfc_runners *out,
                           pfc_err *err) PFC_MUSTCHECK;
 
-typedef struct pfc_machine_row {
-    int64_t id;
-    const char *machine_class, *name, *fingerprint_hash, *fingerprint_json;
-    const char *before_json; /* the fingerprint that it had before; NULL: the first */
-    double first_seen_at, last_seen_at;
-    int64_t runs;
-} pfc_machine_row;
-PFC_ROWS(pfc_machine_rows, pfc_machine_row);
+/** before_json: the fingerprint that it had before; NULL: the first. */
+typedef pfc_sql_machines_list_row pfc_machine_row;
+typedef pfc_sql_machines_list_rows pfc_machine_rows;
 /** Ordered by id; of one project: those that it has runs of, which are counted. 0: all. */
 pfc_code pfc_machines_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_machine_rows *out,
                            pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- bisections ---- */
 
-typedef struct pfc_bisection {
-    int64_t id;
-    int64_t project_id;
-    const char *mode;  /* "report": sent here when it was done; "remote": done by the runners */
-    const char *state; /* running, done, cancelled */
-    const char *reason, *branch, *machine_class; /* of a remote one */
-    const char *project, *metric, *benchmark, *backend, *good, *bad;
-    const char *verdict;                    /* NULL: none yet */
-    const char *culprits_json, *steps_json; /* steps NULL: in rows of their own */
-    const char *stopped_json;               /* why it is not decided; NULL */
-    const char *counts_json, *failure_json; /* of a remote one's steps; failure NULL: none */
-    int64_t commits;                        /* searched; 0: a report does not say */
-    double expected_runs;                   /* to go; NAN: a report */
-    double finished_at;
-    int64_t runs, builds, commits_measured;
-    double seconds;
-    int64_t alert_id;
-    double created_at;
-    const char *actor;
-} pfc_bisection;
-PFC_ROWS(pfc_bisections, pfc_bisection);
+/** mode: "report": sent here when it was done; "remote": done by the runners. state: running,
+ *  done, cancelled. reason, branch, machine_class: of a remote one. verdict NULL: none yet.
+ *  steps_json NULL: in rows of their own. stopped_json: why it is not
+ *  decided, else NULL. counts_json, failure_json: of a remote one's steps;
+ *  failure_json NULL: none.
+ *  commits: searched; 0: a report does not say. expected_runs: to go; NAN: a report. */
+typedef pfc_sql_bisections_list_row pfc_bisection;
+typedef pfc_sql_bisections_list_rows pfc_bisections;
 /** project_id 0: any. Newest first. */
 pfc_code pfc_bisections_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_bisections *out,
                              pfc_err *err) PFC_MUSTCHECK;
@@ -332,16 +220,10 @@ pfc_code pfc_bisections_get(pfc_db *db, int64_t id, pfc_bisections *out,
 
 /* ---- tokens ---- */
 
-typedef struct pfc_token {
-    int64_t id;
-    const char *name;
-    int64_t scopes;      /* PFC_SCOPE_* */
-    int64_t project_id;  /* 0: all */
-    const char *project; /* NULL: all */
-    double created_at, expires_at, revoked_at, last_used_at;
-    const char *hash; /* SHA-256 of the secret; never shown */
-} pfc_token;
-PFC_ROWS(pfc_tokens, pfc_token);
+/** scopes: PFC_SCOPE_*. project_id 0: all. project NULL: all. hash: SHA-256 of the secret;
+ *  never shown. */
+typedef pfc_sql_token_row pfc_token;
+typedef pfc_sql_token_rows pfc_tokens;
 /** Ordered by id. */
 pfc_code pfc_tokens_list(pfc_db *db, pfc_page page, pfc_tokens *out, pfc_err *err) PFC_MUSTCHECK;
 /** Stores another secret's hash under a new number, as token `id` is, which ends overlap_s from now; *out
@@ -351,30 +233,21 @@ pfc_code pfc_tokens_rotate(pfc_tx *tx, int64_t id, const char *hash, double over
 
 /* ---- audit ---- */
 
-typedef struct pfc_audit_row {
-    int64_t id;
-    double at;
-    const char *actor, *action, *project, *object, *detail; /* project: NULL, of the service */
-} pfc_audit_row;
-PFC_ROWS(pfc_audit_rows, pfc_audit_row);
+/** project NULL: the action concerns the service. */
+typedef pfc_sql_audit_list_row pfc_audit_row;
+typedef pfc_sql_audit_list_rows pfc_audit_rows;
 /** project_id 0: everything. Newest first. */
 pfc_code pfc_audit_list(pfc_db *db, int64_t project_id, pfc_page page, pfc_audit_rows *out,
                         pfc_err *err) PFC_MUSTCHECK;
 
 /* ---- figures ---- */
 
-typedef struct pfc_figures {
-    int64_t runs, measurements, series, alerts_open, jobs_queued, jobs_leased;
-    int64_t notices_open, notices_dead; /* dead: deliveries of them that were given up */
-    int64_t runners;                    /* heard of within five minutes, of any project */
-    double detection_lag_s;             /* age of the oldest run not judged yet; 0: none waits */
-} pfc_figures;
-typedef struct pfc_job_count {
-    const char *kind, *state; /* queued or leased */
-    int64_t jobs;
-    double oldest_s; /* age of the oldest of them */
-} pfc_job_count;
-PFC_ROWS(pfc_job_counts, pfc_job_count);
+/** notices_dead: failed deliveries of open notices. runners: seen within five minutes, of any
+ *  project. detection_lag_s: age of the oldest run that is not judged; 0: all are. */
+typedef pfc_sql_figures_row pfc_figures;
+/** state: queued or leased. oldest_s: age of the oldest of them. */
+typedef pfc_sql_job_counts_row pfc_job_count;
+typedef pfc_sql_job_counts_rows pfc_job_counts;
 /** Of all projects: a row for each kind and state that has any. */
 pfc_code pfc_job_counts_get(pfc_db *db, pfc_job_counts *out, pfc_err *err) PFC_MUSTCHECK;
 /** project_id 0: all. */

@@ -22,20 +22,7 @@ typedef struct pfc_shape {
         .name = (column), .kind = PFC_COL_##kind_, .offset = offsetof(type, field)                 \
     }
 
-/** Pushes the cursor (0: NULL). */
-void pfc_args_cursor(pfc_args *args, pfc_page page);
-
 /** Queries on tx. page NULL: all rows, no cursor. Clears args. */
 pfc_code pfc_rows_query(pfc_tx *tx, const char *name, pfc_args *args, const pfc_shape *shape,
                         const pfc_page *page, pfc_rows *out, pfc_err *err) PFC_MUSTCHECK;
-/** The same on a connection of its own. */
-pfc_code pfc_rows_read(pfc_db *db, const char *name, pfc_args *args, const pfc_shape *shape,
-                       const pfc_page *page, pfc_rows *out, pfc_err *err) PFC_MUSTCHECK;
-/** pfc_rows_read of a statement that takes project_id (0: NULL), cursor and limit. */
-pfc_code pfc_rows_page(pfc_db *db, const char *name, int64_t project_id, pfc_page page,
-                       const pfc_shape *shape, pfc_rows *out, pfc_err *err) PFC_MUSTCHECK;
-/** pfc_rows_read for exactly one row; none: PFC_ENOTFOUND "no WHAT"; several: PFC_EINVAL. */
-pfc_code pfc_rows_one(pfc_db *db, const char *name, pfc_args *args, const pfc_shape *shape,
-                      pfc_rows *out, const char *what, pfc_err *err) PFC_MUSTCHECK;
-
 #endif
