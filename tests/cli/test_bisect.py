@@ -188,7 +188,7 @@ class Listed(support.Case):
     def test_an_end_that_cannot_be_measured_is_status_four(self):
         self.history("broken", *[100] * 8)
         done = self.expect(self.perfci(*self.command()), 4)
-        self.assertIn("good end, c00", done.stderr)
+        self.assertIn("good commit, c00", done.stderr)
         self.assertEqual(done.stdout, "")
 
     def test_the_ends_may_lie_inside_the_list(self):
@@ -233,11 +233,11 @@ class Listed(support.Case):
             done = self.perfci("bisect", "--commits", self.path("ids"), "--no-checkout", "--measure", f"echo '{text}'")
             self.expect(done, 4)
             last = done.stderr.strip().splitlines()[-2]
-            self.assertIn("the good end, c00, cannot be measured", last)
+            self.assertIn("the good commit, c00, cannot be measured", last)
             self.assertIn(said, last.lower(), text)
 
     def test_what_one_commit_prints_instead_of_a_number_costs_that_commit_alone(self):
-        # The commit before the step answers so: it cannot be told from the step, and the sentence says why.
+        # The commit before the step has no value: it cannot be separated from the step, and the sentence gives the reason.
         self.history(*[100] * 8, "odd", *[120] * 7)
         for does, said in (("true", "got nothing"), ("echo fast", "fast"),
                            ("echo nan", 'got "nan"'), ("echo 1e400", 'got "1e400"'), ("echo 100; echo nan", "printed no result"),
@@ -249,7 +249,7 @@ class Listed(support.Case):
             self.assertEqual((doc["verdict"], [c["commits"] for c in doc["culprits"]]), ("range", [["c08", "c09"]]), does)
             line = next(line for line in done.stderr.splitlines() if "] c08: " in line and "suspects" not in line)
             self.assertIn(said, line)
-        # What does not end is slow: one commit, not two.
+        # A command that does not end counts as slow: one commit, not two.
         self.env["ODD"] = "exec sleep 600"
         done = self.perfci(*self.command("--timeout", "4s"))
         self.assertEqual([c["commits"] for c in self.json_of(done, 1)["culprits"]], [["c08"]])
@@ -261,11 +261,11 @@ class Listed(support.Case):
                                        f'v=$({self.script} "$PERFCI_COMMIT"); echo "$v"; echo 5000; echo "$v"'), 1)
         self.assertEqual(doc["culprits"][0]["commits"], ["c08"])
 
-    def test_a_command_that_hangs_at_the_good_end_ends_by_its_time_limit(self):
+    def test_a_command_that_hangs_at_the_good_commit_ends_by_its_time_limit(self):
         self.history(100, 120)
         done = self.expect(self.perfci("bisect", "--commits", self.path("ids"), "--no-checkout", "--timeout", "0.1s",
                                        "--measure", "exec sleep 600"), 4)
-        self.assertIn("the good end, c00, cannot be measured", done.stderr)
+        self.assertIn("the good commit, c00, cannot be measured", done.stderr)
 
     def test_a_spent_budget_is_inconclusive_and_says_what_is_known(self):
         self.history(*[100] * 16, *[115] * 16)
@@ -281,7 +281,7 @@ class Listed(support.Case):
             self.assertIn(said, done.stdout)
             self.assertNotIn("no run can tell", done.stdout)
         self.assertIn("the budget of 10 runs ended before they were separated", done.stdout)
-        # So many more runs do decide it, give or take what a few plays of the plan can foresee.
+        # That many more runs decide it, within the precision of a few simulations of the plan.
         more = str(10 + 3 * int(doc["expected_more_runs"]))
         self.assertEqual(self.bisect("--resume", "--max-runs", more)["culprits"][0]["commits"], ["c16"])
 
