@@ -8,21 +8,19 @@
 
 #include "core/stats/stats.h"
 
-#define NOISE_LEAST  0.001 /* of a point: clocks and rounding */
-#define BEFORE_LEAST 3
-#define AFTER_LEAST  2
-#define SURE         3.5 /* standard errors from which a series without a change point counts as moved */
+#define NOISE_LEAST   0.001 /* of a point: clocks and rounding */
+#define BEFORE_LEAST  3
+#define AFTER_LEAST   2
+#define SURE          3.5 /* standard errors that make a series without a change point moved */
 #define HALF          0.5 /* of the step: limit between moved and unchanged elsewhere */
-#define VOTES        3   /* equal votes needed */
-#define OUTWEIGH     2   /* and the factor by which they must outnumber the opposite votes */
-#define BREADTH                                                                                    \
-    0.6 /* share of the machine's series that moved, when other machines are unchanged */
+#define VOTES         3   /* equal votes needed */
+#define OUTWEIGH      2   /* factor by which they must outnumber the opposite votes */
+#define BREADTH       0.6 /* share of the series that moved, when other machines are unchanged */
 #define BREADTH_ALONE 0.8 /* likewise, when there is no other machine */
 #define KINDS         3   /* kinds of work that moved; fewer when fewer are measured, at least 2 */
-#define APART                                                                                      \
-    0.5 /* of the machine's loss: a series beyond it by more is not explained by the machine */
-#define APART_LEAST 0.01
-#define EXACT_LEAST 0.0005
+#define APART         0.5 /* of the machine's loss: a series beyond it by more is separate */
+#define APART_LEAST   0.01
+#define EXACT_LEAST   0.0005
 
 /* One series on one machine. Losses are logarithms: above 0 is worse. */
 typedef struct seen {
