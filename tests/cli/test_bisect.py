@@ -378,6 +378,67 @@ class Listed(support.Case):
         self.assertGreater(doc["expected_runs"], 2)
         self.assertEqual(self.calls(), [])
 
+    def plain(self, *more):
+        return self.expect(self.perfci(*[a for a in self.command(*more) if a != "--json"]), 0).stdout.splitlines()
+
+    def test_a_dry_run_prints_runs_time_and_queue_and_builds_only_where_it_builds(self):
+        self.history(*[100] * 16, *[120] * 16)
+        known = ["--dry-run", "--noise", "0.01", "--delta", "0.2"]
+        alone = self.json_of(self.perfci(*self.command(*known)))
+        lines = self.plain(*known)
+        self.assertEqual(lines[0], f"32 commits, about {alone['expected_runs']:.0f} runs, "
+                                   f"{alone['expected_runs_most']:.0f} at most in a few simulations")
+        self.assertEqual(lines[1:], ["time: unknown before the first run", "queue wait: none, everything runs here"])
+        # The confirmation comes on top, of the mean and of the most; its pairs are two runs each.
+        both = self.json_of(self.perfci(*self.command(*known, "--confirm")))
+        confirm = both["expected_confirmation_runs"]
+        self.assertEqual((alone["expected_confirmation_runs"], alone["queue_wait_seconds"]), (0, 0))
+        self.assertGreaterEqual(confirm, 2)
+        for key in ("expected_runs", "expected_runs_most"):
+            self.assertAlmostEqual(both[key], alone[key] + confirm)
+        self.assertIn(f" ({confirm:.0f} of them confirm the answer), ", self.plain(*known, "--confirm")[0])
+        # A smaller change takes more pairs, in either direction.
+        less = self.json_of(self.perfci(*self.command("--dry-run", "--confirm", "--noise", "0.01", "--delta", "0.01")))
+        drop = self.json_of(self.perfci(*self.command("--dry-run", "--confirm", "--noise", "0.01", "--delta", "-0.01")))
+        self.assertGreater(less["expected_confirmation_runs"], confirm)
+        self.assertGreater(drop["expected_confirmation_runs"], confirm)
+        # Every layout is a build, and so is each of the confirmation's runs.
+        layouts = self.json_of(self.perfci(*self.command(*known, "--confirm", "--relink")))
+        self.assertAlmostEqual(layouts["expected_builds"], both["expected_builds"] + layouts["expected_confirmation_runs"], delta=2)
+        # In pairs a question of the plan takes two runs.
+        pairs = self.plain("--dry-run", "--paired")
+        self.assertEqual(pairs[1], "interleaved with the good commit's build: the runs of both sides are counted")
+        self.assertEqual(self.calls(), [])
+
+    def test_a_dry_run_multiplies_runs_by_the_time_of_kept_ones(self):
+        self.history(*[100] * 8, *[120] * 8)
+        self.bisect()
+        doc = self.json_of(self.perfci(*self.command("--dry-run")))
+        [path] = [name for name in os.listdir(self.path(".perfci")) if name.endswith(".json")]
+        with open(self.path(".perfci", path)) as file:
+            state = json.load(file)
+        times = sorted(step["measure_s"] for step in state["steps"])
+        middle = (times[(len(times) - 1) // 2] + times[len(times) // 2]) / 2
+        self.assertAlmostEqual(doc["expected_seconds"], doc["expected_runs"] * middle, places=9)
+        self.assertRegex("\n".join(self.plain("--dry-run")), r"\nabout [^\n]+, by the times of an earlier call\n")
+
+    def test_the_largest_step_is_confirmed_first_and_further_ones_get_few_pairs(self):
+        for sign, flag in ((1, "--lower-is-better"), (-1, "--higher-is-better")):
+            self.write("calls", "")
+            self.history(*[100] * 8, *[100 * 1.1 ** sign] * 8, *[100 * 1.5 ** sign] * 8)
+            doc = self.bisect("--confirm", flag)
+            self.assertEqual(sorted(c["commits"][0] for c in doc["culprits"]), ["c08", "c16"])
+            [path] = [name for name in os.listdir(self.path(".perfci")) if name.endswith(".json")]
+            with open(self.path(".perfci", path)) as file:
+                order = [step["commit"] for step in json.load(file)["steps"] if step.get("confirm")]
+            pairs = {tuple(sorted({a["before"]["commit"], a["after"]["commit"]})): a["confirmation"]["pairs"]
+                     for a in doc["evidence"]["attribution"]}
+            large, small = pairs[("c15", "c16")], pairs[("c07", "c08")]
+            self.assertEqual(set(order[:2 * large]), {15, 16})
+            self.assertEqual(set(order[2 * large:]), {7, 8})
+            self.assertLessEqual(small, max(16, 1.5 * large))
+            os.remove(self.path(".perfci", path))
+
     def test_a_dry_run_plans_what_a_call_would_do(self):
         self.history(*[100] * 8, *[120] * 8)
         fresh = self.json_of(self.perfci(*self.command("--dry-run")))
