@@ -33,8 +33,8 @@ static pfc_code check_end(const bisect_session *b, const bisect_run *run, const 
     if (run->kind == PFC_OUTCOME_TIMED_OUT && run->commit != 0)
         return PFC_OK;
     if (run->kind == PFC_OUTCOME_BROKEN || ++*failed >= END_TRIES)
-        return pfc_err_set(err, PFC_EBROKEN, "the %s end, %.12s, cannot be measured: %.350s", which,
-                           bisect_id(&b->axis, run->commit), reason);
+        return pfc_err_set(err, PFC_EBROKEN, "the %s commit, %.12s, cannot be measured: %.350s",
+                           which, bisect_id(&b->axis, run->commit), reason);
     return PFC_OK;
 }
 

@@ -472,7 +472,7 @@ pfc_code pfc_verifications_advance(pfc_db *db, pfc_err *err) PFC_MUSTCHECK;
 typedef struct pfc_bisection_detail {
     pfc_bisection_steps steps; /* in order */
     pfc_verifications verifications;
-    json_t *line;      /* ids, the good end first */
+    json_t *line;      /* ids, the good commit first */
     double *posterior; /* one a commit of the line; NULL: not yet */
     char *options;     /* JSON */
     pfc_bisection_cost cost;

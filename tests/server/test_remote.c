@@ -246,7 +246,7 @@ Test(remote, an_end_that_does_not_build_is_said_and_ends_it)
     fleet_work(&f, 1, &most);
     rows = fleet_bisection(&f, id);
     cr_assert(eq(str, (char *)rows.items[0].verdict, "inconclusive"));
-    cr_assert(not(zero(ptr, (void *)strstr(rows.items[0].reason, "the bad end"))), "%s",
+    cr_assert(not(zero(ptr, (void *)strstr(rows.items[0].reason, "the bad commit"))), "%s",
               rows.items[0].reason);
     cr_assert(not(zero(ptr, (void *)strstr(rows.items[0].reason, "cc1: error"))), "%s",
               rows.items[0].reason);

@@ -55,8 +55,8 @@ static char *why_open(const remote *r, const pfc_bisect_report *report,
                 last = &r->steps[i];
             }
         if (!measured && last)
-            return pfc_format("the %s end, %.12s, cannot be measured: %.300s", end ? "bad" : "good",
-                              remote_commit(r, place), reason_of(last));
+            return pfc_format("the %s commit, %.12s, cannot be measured: %.300s",
+                              end ? "bad" : "good", remote_commit(r, place), reason_of(last));
     }
     if (!is_budget(left) && !none)
         return pfc_format("%zu runs did not decide it", report->runs);

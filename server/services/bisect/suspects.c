@@ -1,6 +1,6 @@
 /*
- * Who may have caused an alert: gathers what is stored about the range, and has core/suspects rank
- * it.
+ * Suspects of an alert: reads the stored data about its range, and ranks the suspects by
+ * core/suspects.
  */
 #include <math.h>
 
@@ -9,7 +9,7 @@
 #include "server/services/alerts/kinds.h"
 #include "server/services/internal.h"
 
-#define CONTEXT 20 /* positions looked at before and after the range */
+#define CONTEXT 20 /* positions read before and after the range */
 
 /* Texts of a JSON array, pointing into it. */
 typedef struct texts {
@@ -18,7 +18,7 @@ typedef struct texts {
     size_t len;
 } texts;
 
-/* All that the ranking points into. */
+/* The data that the ranking points into. */
 typedef struct gathered {
     pfc_suspect_commit *commits;
     texts *paths; /* of each commit */
@@ -27,7 +27,7 @@ typedef struct gathered {
     texts *files;
     size_t sources_len;
     texts globs;
-    char **runtime; /* globs of what is read while the programs run */
+    char **runtime; /* globs of files that are read at run time */
     size_t runtime_len;
     pfc_suspect_past *past;
     size_t past_len;
@@ -97,7 +97,7 @@ static pfc_code load_points(pfc_tx *tx, const range *r, int64_t series_id, pfc_r
     return pfc_tx_query(tx, "suspects_points", &args, out, err);
 }
 
-/* Series of one group look at one commit: their likelihoods multiply (J9, J10). */
+/* The series of one group have one cause: their likelihoods multiply. */
 static void add_place(const range *r, const pfc_res *series, size_t row, const pfc_res *points,
                       double *place)
 {
@@ -117,8 +117,8 @@ static void add_place(const range *r, const pfc_res *series, size_t row, const p
     free(list);
 }
 
-/* The code of the commit whose points begin at *at, which moves on to the next commit's; NULL: not
- * known, or its runs differ. */
+/* The object code of the commit whose points begin at *at; advances *at to the next commit. NULL:
+ * unknown, or its runs differ. */
 static const char *code_of(const pfc_res *points, size_t *at)
 {
     const int place = pfc_res_column(points, "position"), hash = pfc_res_column(points, "object");
@@ -135,7 +135,7 @@ static const char *code_of(const pfc_res *points, size_t *at)
     return differ ? NULL : code;
 }
 
-/* Equal object code at two neighbouring measured commits clears every commit behind the first
+/* Equal object code at two neighbouring measured commits rules out every commit after the first
  * one. */
 static void clear_identical(const range *r, const pfc_res *points, const pfc_alert_commits *commits,
                             gathered *g)
@@ -522,7 +522,7 @@ void pfc_alert_ranking_clear(pfc_alert_ranking *ranking)
     *ranking = (pfc_alert_ranking){ 0 };
 }
 
-/* What one snapshot gives. */
+/* The data of one snapshot. */
 typedef struct reading {
     range r;
     gathered g;
@@ -545,7 +545,7 @@ pfc_code pfc_alert_rank_by(pfc_db *db, int64_t alert_id, bool places, pfc_alert_
     reading all = { .ranking = &ranking };
     pfc_code code = pfc_alerts_get(db, alert_id, &ranking.alert, err);
 
-    /* Of a drift nobody is suspected. */
+    /* A drift has no suspects. */
     if (!code && !pfc_alert_is_drift(&ranking.alert.items[0]))
         code = pfc_alert_commits_list(db, alert_id, &ranking.commits, err);
     if (!code && ranking.commits.len) {

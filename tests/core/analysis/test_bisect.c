@@ -192,7 +192,7 @@ Test(bisect, a_run_over_its_time_counts_as_slow)
     expect_commit(&o, 23);
     pfc_bisect_report_clear(&o.report);
 
-    /* The bad end itself never ends. */
+    /* The bad commit itself times out. */
     h.hangs[63] = true;
     session_run(&h, (pfc_bisect_opts){ .noise_rel = 0.002 }, 1, &o);
     expect_commit(&o, 23);
@@ -322,7 +322,8 @@ Test(bisect, fewer_runs_are_expected_the_more_is_known)
 
 /* ---- a budget that ends ---- */
 
-/* 33 commits, two ends and one halving measured: the step is in the upper 16, every one as likely. */
+/* 33 commits, two ends and one halving measured: the step is in the upper 16, every one as
+ * likely. */
 Test(bisect, a_budget_that_ends_leaves_candidates_and_says_how_many_runs_more)
 {
     pfc_bisect_plan *plan = NULL;
@@ -375,7 +376,8 @@ Test(bisect, a_budget_that_ends_leaves_candidates_and_says_how_many_runs_more)
     pfc_bisect_free(plan);
 }
 
-/* Commits between that do not build are the other case: the answer is a set, and no run is missing. */
+/* Commits between that do not build are the other case: the answer is a set, and no run is
+ * missing. */
 Test(bisect, commits_that_cannot_be_measured_are_no_matter_of_budget)
 {
     pfc_bisect_plan *plan = NULL;
