@@ -406,8 +406,8 @@ static pfc_code start(server *s, pfc_err *err)
 
     s->app.lease_s = s->settings.lease_s;
     s->app.sources = s->settings.sources;
-    pthread_mutex_init(&s->app.snapshot.turn.lock, NULL);
-    pthread_mutex_init(&s->app.seen_schema.turn.lock, NULL);
+    pthread_mutex_init(&s->app.snapshot.gate.lock, NULL);
+    pthread_mutex_init(&s->app.seen_schema.gate.lock, NULL);
     s->app.cache = pfc_cache_new(CACHE_TTL_S);
     code = pfc_manager_sockets(&s->listen_fd, &s->ops_fd, err);
     if (!code)

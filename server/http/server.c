@@ -64,7 +64,7 @@ static void on_mhd_log(void *cls, const char *fmt, va_list args)
     (void)cls;
     (void)vsnprintf(text, sizeof(text), fmt, args);
     text[strcspn(text, "\r\n")] = '\0';
-    pfc_log(PFC_DEBUG, "libmicrohttpd", "message", (const char *)text);
+    pfc_log(PFC_DEBUG, "libmicrohttpd_message", "message", (const char *)text);
 }
 
 static void init_timer_cond(pfc_httpd *http)
@@ -263,6 +263,12 @@ double pfc_httpd_stuck_s(const pfc_httpd *http)
 const char *pfc_httpd_url(const pfc_httpd *http)
 {
     return http->url;
+}
+
+const pfc_route *pfc_httpd_routes(const pfc_httpd *http, size_t *len)
+{
+    *len = http->opts.routes_len;
+    return http->opts.routes;
 }
 
 const char *pfc_httpd_ops_url(const pfc_httpd *http)
