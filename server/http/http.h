@@ -134,15 +134,15 @@ typedef struct pfc_httpd_opts {
     int ops_fd;             /* > 0: goes before it, as listen_fd does */
     unsigned threads;       /* 0: 8 */
     double
-        request_timeout_s;   /* for a request to be complete; twice that between two, four times for
+        request_timeout_s; /* for a request to be complete; twice that between two, four times for
                                   an answer to be taken; 0: 30 */
-    double begin_s;          /* at a stop: how long connected clients may take to begin a request; 0: 1 */
-    bool public_read;        /* routes of PFC_SCOPE_READ need no token */
-    const pfc_route *routes; /* lives as long as the server */
-    size_t routes_len;       /* at most PFC_HTTPD_MAX_ROUTES */
-    double rate_address;     /* requests a second of one address; 0: no limit */
-    double rate_token;       /* requests a second of one token; 0: no limit */
-    unsigned connections;    /* 0: 1024 */
+    double begin_s;   /* at a stop: how long connected clients may take to begin a request; 0: 1 */
+    bool public_read; /* routes of PFC_SCOPE_READ need no token */
+    const pfc_route *routes;   /* lives as long as the server */
+    size_t routes_len;         /* at most PFC_HTTPD_MAX_ROUTES */
+    double rate_address;       /* requests a second of one address; 0: no limit */
+    double rate_token;         /* requests a second of one token; 0: no limit */
+    unsigned connections;      /* 0: 1024 */
     unsigned connections_each; /* of one address; 0: no limit */
     size_t bodies_bytes;       /* of requests' bodies at once, then 503; 0: 256 MiB */
     const char *trusted;       /* proxies, see pfc_nets_parse: no limit for them, X-Forwarded-For
@@ -151,7 +151,7 @@ typedef struct pfc_httpd_opts {
         docs; /* folder of the built documentation, borrowed until the server listens; NULL: none */
     const char *tls_cert; /* PEM text, borrowed until the server listens; NULL: plain HTTP */
     const char *tls_key;
-    bool plain_far;              /* allows plain HTTP on an address other than loopback */
+    bool allow_plain;            /* allows plain HTTP on an address other than loopback */
     pfc_httpd_check_token check; /* NULL: refuses every token */
     pfc_httpd_gate gate;         /* NULL: always */
     pfc_app *app;
