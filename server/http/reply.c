@@ -146,7 +146,8 @@ pfc_code pfc_reply_events(pfc_reply *reply, const char *project)
     return PFC_OK;
 }
 
-/* What PostgreSQL and libpq quote are hosts, sockets and users: the log has them, strangers need not. */
+/* Messages of PostgreSQL and libpq quote hosts, sockets and users. The log keeps them; the answer does not, because
+ * clients without a token can read it. */
 static void hide_places(char *text)
 {
     static const char digits[] = "0123456789abcdefABCDEF.:%";

@@ -8,11 +8,11 @@
 #include "server/http/internal.h"
 
 #define MAX_KEY    200 /* bytes of an Idempotency-Key */
-/* Run documents shrink 3 to 30 times, DEFLATE at most 1,032 times. Below the first bound nobody asks. */
+/* Run documents compress by a factor of 3 to 30, DEFLATE by at most 1,032. Small bodies are not checked. */
 #define BOMB_BYTES (1024u * 1024)
 #define BOMB_RATIO 100
 
-/* What one pass over the headers finds. */
+/* The result of one pass over the headers. */
 typedef struct headers {
     httpd_exchange *x;
     size_t hosts;
@@ -42,8 +42,8 @@ static bool clean(const char *value, size_t size)
     return true;
 }
 
-/* No blanks, no control bytes (RFC 9110, 5.1). libmicrohttpd takes "Content-Length : 4" for a header of another
- * name, and whoever is before us may not: then the body would be a request of its own. */
+/* No blanks, no control bytes (RFC 9110, 5.1). libmicrohttpd reads "Content-Length : 4" as a header of another
+ * name. A proxy may read it as Content-Length, and then the body would be a second request (request smuggling). */
 static bool is_name(const char *name)
 {
     const char *at = name;
@@ -197,8 +197,9 @@ static bool is_key(const char *text)
     return len >= 1 && len <= MAX_KEY;
 }
 
-/* A request that is not as it should be may end elsewhere for whoever stands before us, so after a 400 of this
- * kind the connection ends, and what follows is no request. The first fault wins; it is told once the body was read, so that the client gets to see it. */
+/* Keeps the first fault. It is answered after the body was read: a client that is still sending does not read.
+ * After a 400 or 421 of the headers the connection is closed, because a proxy in front of the server may see
+ * another end of this request, and what follows may not be a request of the same client. */
 static void fault(httpd_exchange *x, int status, const char *message)
 {
     x->closing = x->closing || status == 400 || status == 421;
@@ -208,8 +209,8 @@ static void fault(httpd_exchange *x, int status, const char *message)
     (void)pfc_err_set(&x->fault, status == 503 ? PFC_EUNAVAIL : PFC_EINVAL, "%s", message);
 }
 
-/* Who calls us may know the request by a name already. One that is not well formed is no reason to refuse
- * it: it keeps the random one. */
+/* Takes the request id that the client sent. A malformed id does not fail the request, which keeps its random
+ * id then. */
 static void take_id(httpd_exchange *x, const headers *h)
 {
     if (h->request_id && is_request_id(h->request_id)) {

@@ -114,9 +114,9 @@ class Units:
             if name.endswith(".timer"):
                 assert (self.root / "usr/local/lib/systemd/system" / re.sub(r"@.*\.", "@.", name)).exists(), name
             elif verb == "reload":
-                before = self.log(name).count('"reloaded"')
+                before = self.log(name).count('"settings_reloaded"')
                 self.running[name].send_signal(signal.SIGHUP)
-                support.until("reloaded", lambda: self.log(name).count('"reloaded"') > before)
+                support.until("reloaded", lambda: self.log(name).count('"settings_reloaded"') > before)
             else:
                 if verb in ("stop", "restart"):
                     self.stop(name)

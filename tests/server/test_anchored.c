@@ -296,7 +296,7 @@ Test(anchored, a_session_whose_anchor_is_broken_has_no_ratios)
     free(url);
 }
 
-/* What another sort of machine brings is another series, with an anchor of its own. */
+/* Another machine class has another series, with an anchor of its own. */
 Test(anchored, two_machine_classes_do_not_mix)
 {
     made other = third_night;

@@ -211,7 +211,7 @@ Test(blocks_evidence, a_step_of_three_per_cent_is_an_alert_in_the_night_of_its_c
     pfc_db_close(db);
 }
 
-/* Commit 22 was undecided and is measured again with its predecessor; the new ones come after 30. What changed between
+/* Commit 22 was undecided and is measured again with its predecessor; the new ones come after 30. Changes between
  * 22 and 30 is not theirs: no alert, and no verdict of 30. */
 Test(blocks_evidence, what_changed_between_two_nights_of_builds_is_no_new_change)
 {

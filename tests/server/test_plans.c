@@ -1,4 +1,4 @@
-/* What the newest schema promises as a whole: keys by project, indexes that are used, no large table read whole. */
+/* Properties of the newest schema: keys by project, indexes that are used, no full scan of a large table. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 

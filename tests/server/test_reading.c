@@ -1,4 +1,4 @@
-/* What pages read: lists, windows, comparisons. */
+/* Reads of the dashboard: lists, windows, comparisons. */
 #include <math.h>
 
 #include <criterion/criterion.h>
@@ -261,7 +261,7 @@ Test(reading, packed_series_read_as_their_measurements_do)
     expect_value(url, valid, "1");
     expect_same(db, url, series, &all);
 
-    /* measured commits at other positions: the chunk is not used until it is made anew */
+    /* measured commits at other positions: the chunk is not used until it is rebuilt */
     fx_commit(db, p, 0, 0, 0); /* older, and its own chain: it comes first */
     cr_assert(eq(i64, fx_position(db, p, 1), 2));
     expect_value(url, valid, "0");

@@ -336,7 +336,7 @@ Test(shift, other_words_for_the_same_machine_are_no_change_of_it)
     cr_assert(eq(sz, boundaries, 0));
 }
 
-/* What measured is another thing: the series is parted there, and the machine is not accused. */
+/* The harness changed: the series is split there, and the change is not attributed to the machine. */
 Test(shift, a_suite_after_a_command_is_no_change_of_the_machine)
 {
     size_t boundaries = 9;

@@ -126,7 +126,7 @@ Test(suspects, the_same_object_code_throughout_leaves_none_of_these)
     pfc_db_close(db);
 }
 
-/* What a machine that had moved has measured, and with what code, says nothing of any commit. */
+/* Results of a machine whose speed changed are no evidence for or against a commit. */
 Test(suspects, runs_of_a_machine_that_had_moved_clear_nobody)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);

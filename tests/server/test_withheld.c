@@ -164,7 +164,7 @@ Test(withheld, a_step_of_the_canary_is_the_machines)
     pfc_db_close(db);
 }
 
-/* What a commit's page lists is what its series list. */
+/* The page of a commit lists the same changes as its series. */
 Test(withheld, a_commit_lists_its_changes_with_the_same_sentence)
 {
     pfc_db *db = pfc_test_db_open(3, NULL);

@@ -1,4 +1,4 @@
-/* Projects. */
+/* Projects: created, listed, shown with their headline series, deleted. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -11,14 +11,25 @@
 
 #define DELETE_BUDGET_S 5.0 /* of one call; the client calls again for the rest */
 
-static json_t *encode_project(const pfc_project *p)
-{
-    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o}", "name", pfc_reply_string(p->name),
-                     "branch", pfc_reply_string(p->branch), "repo_url",
-                     pfc_reply_string(p->repo_url), "commits", (json_int_t)p->commits, "runs",
-                     (json_int_t)p->runs, "alerts_open", (json_int_t)p->alerts_open, "last_run_at",
-                     pfc_encode_time(p->last_run_at), "created_at", pfc_encode_time(p->created_at));
-}
+static const pfc_field project_fields[] = {
+    PFC_FIELD(pfc_project, name),
+    PFC_FIELD(pfc_project, branch),
+    PFC_FIELD(pfc_project, repo_url),
+    PFC_FIELD(pfc_project, commits),
+    PFC_FIELD(pfc_project, runs),
+    PFC_FIELD(pfc_project, alerts_open),
+    PFC_FIELD_AS(pfc_project, "last_run_at", last_run_at, TIME),
+    PFC_FIELD_AS(pfc_project, "created_at", created_at, TIME),
+};
+
+static const pfc_field headline_fields[] = {
+    PFC_FIELD(pfc_series, metric),
+    PFC_FIELD(pfc_series, backend),
+    PFC_FIELD(pfc_series, machine_class),
+    PFC_FIELD(pfc_series, unit),
+    PFC_FIELD_AS(pfc_series, "direction", higher_is_better, DIRECTION),
+    PFC_FIELD_NAMED(pfc_series, "series_id", id),
+};
 
 static json_t *encode_standing(const pfc_standing *s)
 {
@@ -42,23 +53,20 @@ PFC_HANDLER(projects_list)
 {
     pfc_projects rows = { 0 };
     pfc_page page;
-    json_t *items;
     pfc_code code;
 
     code = pfc_decode_page(req, &page, err);
     if (!code)
         code = pfc_projects_list(app->db, req->auth.project_id, page, &rows, err);
-    if (code)
-        return code;
-    items = json_array();
-    for (size_t i = 0; i < rows.len; i++)
-        json_array_append_new(items, encode_project(&rows.items[i]));
-    code = pfc_reply_json(reply, 200, pfc_encode_list("projects", items, rows.next), err);
+    if (!code)
+        code = pfc_reply_table(reply, "projects", PFC_ROW_VIEW(&rows), PFC_FIELDS(project_fields),
+                               rows.next, err);
     pfc_rows_clear(&rows);
     return code;
 }
 
-/* A password, or what stands before the @ of an http address: a token. An ssh user is none. */
+/* True when the URL has a password, or any user part in an http URL, which can be a token. The user of an ssh
+ * URL is no secret. */
 static bool holds_secret(const char *url)
 {
     const char *at = strstr(url, "://");
@@ -92,9 +100,9 @@ PFC_HANDLER(projects_post)
     if (code)
         goto done;
     if (url && holds_secret(url)) {
-        code =
-            pfc_json_fault(NULL, "repo_url", err,
-                           "everybody who reads here sees it: expected no password or token in it");
+        code = pfc_json_fault(
+            NULL, "repo_url", err,
+            "expected a URL without a password or token: every reader of the project sees it");
         goto done;
     }
     if (!pfc_is_slug(name)) {
@@ -104,7 +112,8 @@ PFC_HANDLER(projects_post)
     }
     code = pfc_project_create(app->db, req->auth.actor, name, branch, url, &created, &row, err);
     if (!code)
-        code = pfc_reply_json(reply, created ? 201 : 200, encode_project(&row.items[0]), err);
+        code = pfc_reply_json(reply, created ? 201 : 200,
+                              pfc_encode_fields(PFC_FIELDS(project_fields), row.items), err);
 
 done:
     pfc_rows_clear(&row);
@@ -141,7 +150,7 @@ PFC_HANDLER(projects_get)
     pfc_projects row = { 0 };
     pfc_series_rows headline = { 0 };
     pfc_standing standing = { 0 };
-    json_t *json, *list;
+    json_t *json;
     int64_t id = 0;
     pfc_code code = pfc_path_project(app, req, &id, err);
 
@@ -153,19 +162,9 @@ PFC_HANDLER(projects_get)
         code = pfc_standing_get(app->db, id, &standing, err);
     if (code)
         goto done;
-    json = encode_project(&row.items[0]);
-    list = json_array();
-    for (size_t i = 0; i < headline.len; i++) {
-        const pfc_series *s = &headline.items[i];
-
-        json_array_append_new(
-            list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:I}", "metric", pfc_reply_string(s->metric),
-                            "backend", pfc_reply_string(s->backend), "machine_class",
-                            pfc_reply_string(s->machine_class), "unit", pfc_reply_string(s->unit),
-                            "direction", pfc_encode_direction(s->higher_is_better), "series_id",
-                            (json_int_t)s->id));
-    }
-    json_object_set_new(json, "headline", list);
+    json = pfc_encode_fields(PFC_FIELDS(project_fields), row.items);
+    json_object_set_new(json, "headline",
+                        pfc_encode_table(PFC_ROW_VIEW(&headline), PFC_FIELDS(headline_fields)));
     json_object_set_new(json, "standing", encode_standing(&standing));
     code = pfc_reply_json(reply, 200, json, err);
 

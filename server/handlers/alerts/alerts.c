@@ -6,7 +6,7 @@
 #include "server/services/alerts/effects.h"
 #include "server/services/alerts/kinds.h"
 
-/* Alerts that may have one cause; null until the detector has grouped this one. */
+/* The alerts that may share a cause; null until the detector has grouped this alert. */
 static json_t *encode_group(const pfc_alert *a)
 {
     if (!a->group_id)
@@ -16,8 +16,8 @@ static json_t *encode_group(const pfc_alert *a)
                      "summary", pfc_reply_string(a->group_summary));
 }
 
-/* The commit that is named as the culprit, else the one at which a step most likely lies. A drift lies in a
- * range, and a change of toolchain or harness is no commit's. */
+/* The culprit, or without one the most likely commit of a step. A drift has a range of commits instead of one
+ * commit, and no commit caused a change of toolchain or harness. */
 static json_t *encode_suspect(const pfc_alert *a)
 {
     const bool single = pfc_streq(a->kind, "step") || pfc_streq(a->kind, "broken");
@@ -66,52 +66,57 @@ json_t *pfc_encode_title(const pfc_alert *a)
     return json;
 }
 
-static json_t *encode_alert(const pfc_alert *a)
-{
-    json_t *json = json_pack(
-        "{s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", (json_int_t)a->id, "project",
-        pfc_reply_string(a->project), "series_id", (json_int_t)a->series_id, "benchmark",
-        pfc_reply_string(a->benchmark), "metric", pfc_reply_string(a->metric), "backend",
-        pfc_reply_string(a->backend), "machine_class", pfc_reply_string(a->machine_class), "branch",
-        pfc_reply_string(a->branch), "unit", pfc_reply_string(a->unit), "state",
-        pfc_reply_string(a->state));
+static const pfc_field alert_fields[] = {
+    PFC_FIELD(pfc_alert, id),
+    PFC_FIELD(pfc_alert, project),
+    PFC_FIELD(pfc_alert, series_id),
+    PFC_FIELDS_SERIES(pfc_alert),
+    PFC_FIELD(pfc_alert, branch),
+    PFC_FIELD(pfc_alert, unit),
+    PFC_FIELD(pfc_alert, state),
+    PFC_FIELD_AS(pfc_alert, "direction", regression, CHANGE),
+    PFC_FIELD_AS(pfc_alert, "better", higher_is_better, DIRECTION),
+    PFC_FIELD(pfc_alert, before),
+    PFC_FIELD(pfc_alert, after),
+    PFC_FIELDS_REL_CHANGE(pfc_alert),
+    PFC_FIELD(pfc_alert, p),
+    PFC_FIELD(pfc_alert, commit),
+    PFC_FIELD(pfc_alert, commit_low),
+    PFC_FIELD(pfc_alert, commit_high),
+    PFC_FIELD(pfc_alert, culprit),
+    PFC_FIELD_AS(pfc_alert, "created_at", created_at, TIME),
+    PFC_FIELD_AS(pfc_alert, "updated_at", updated_at, TIME),
+    PFC_FIELD(pfc_alert, note),
+    PFC_FIELD(pfc_alert, accepted),
+    PFC_FIELD_NAMED(pfc_alert, "undone_by", undone_commit),
+    PFC_FIELD(pfc_alert, kind),
+    PFC_FIELD(pfc_alert, reason),
+    PFC_FIELD_AS(pfc_alert, "boundary", boundary_json, JSON),
+    PFC_FIELD(pfc_alert, evidence),
+    PFC_FIELD_AS(pfc_alert, "two_speeds", two_speeds_json, JSON),
+    PFC_FIELD_AS(pfc_alert, "blocks", blocks_json, JSON),
+    PFC_FIELD(pfc_alert, worth),
+    PFC_FIELD_AS(pfc_alert, "event_id", event_id, ID),
+};
 
-    json_object_set_new(json, "direction", pfc_encode_change(a->regression));
-    json_object_set_new(json, "better", pfc_encode_direction(a->higher_is_better));
-    json_object_set_new(json, "before", pfc_reply_number(a->before));
-    json_object_set_new(json, "after", pfc_reply_number(a->after));
-    json_object_set_new(json, "rel_change", pfc_reply_number(a->rel_change));
-    json_object_set_new(json, "rel_low", pfc_reply_number(a->rel_low));
-    json_object_set_new(json, "rel_high", pfc_reply_number(a->rel_high));
-    json_object_set_new(json, "p", pfc_reply_number(a->p));
+static json_t *encode_alert(const void *row, const void *context)
+{
+    const pfc_alert *a = row;
+    json_t *json = pfc_encode_fields(PFC_FIELDS(alert_fields), a);
+
+    (void)context;
     /* A drift has no single commit that changed the level. */
-    json_object_set_new(json, "commit", pfc_reply_string(pfc_alert_is_drift(a) ? NULL : a->commit));
-    json_object_set_new(json, "commit_low", pfc_reply_string(a->commit_low));
-    json_object_set_new(json, "commit_high", pfc_reply_string(a->commit_high));
-    json_object_set_new(json, "culprit", pfc_reply_string(a->culprit));
-    json_object_set_new(json, "created_at", pfc_encode_time(a->created_at));
-    json_object_set_new(json, "updated_at", pfc_encode_time(a->updated_at));
-    json_object_set_new(json, "note", pfc_reply_string(a->note));
+    if (pfc_alert_is_drift(a))
+        json_object_set_new(json, "commit", json_null());
     json_object_set_new(json, "repro", json_sprintf("perfci repro alert:%lld", (long long)a->id));
-    json_object_set_new(json, "accepted", json_boolean(a->accepted));
-    json_object_set_new(json, "undone_by", pfc_reply_string(a->undone_commit));
     json_object_set_new(json, "group", encode_group(a));
-    json_object_set_new(json, "kind", pfc_reply_string(a->kind));
-    json_object_set_new(json, "reason", pfc_reply_string(a->reason));
     json_object_set_new(json, "title", pfc_encode_title(a));
     json_object_set_new(json, "drift", pfc_encode_drift(a));
-    json_object_set_new(json, "boundary",
-                        a->boundary_json ? pfc_encode_json_text(a->boundary_json) : json_null());
-    json_object_set_new(json, "evidence", pfc_reply_string(a->evidence));
-    json_object_set_new(json, "two_speeds", pfc_encode_json_text(a->two_speeds_json));
-    json_object_set_new(json, "blocks", pfc_encode_json_text(a->blocks_json));
-    json_object_set_new(json, "worth", pfc_reply_number(a->worth));
-    json_object_set_new(json, "event_id", pfc_encode_id(a->event_id));
     json_object_set_new(json, "suspect", encode_suspect(a));
     return json;
 }
 
-/* "new" (or nothing) is newest first; by worth there is one page, the top of the list. */
+/* "new", the default, lists the newest first; "worth" lists one page, the alerts with the highest worth. */
 static pfc_code read_order(const pfc_req *req, pfc_page page, bool *by_worth, pfc_err *err)
 {
     const char *sort = NULL;
@@ -124,6 +129,16 @@ static pfc_code read_order(const pfc_req *req, pfc_page page, bool *by_worth, pf
     return code;
 }
 
+static pfc_code list_alerts(pfc_app *app, const pfc_alert_filter *filter, pfc_page page,
+                            bool by_worth, bool grouped, pfc_alerts *out, pfc_err *err)
+{
+    if (grouped)
+        return pfc_alert_leaders(app->db, filter, by_worth, page, out, err);
+    if (by_worth)
+        return pfc_alerts_by_worth(app->db, filter, page.limit, out, err);
+    return pfc_alerts_list(app->db, filter, page, out, err);
+}
+
 /* GET /api/v1/alerts */
 PFC_HANDLER(alerts_list)
 {
@@ -131,7 +146,6 @@ PFC_HANDLER(alerts_list)
     pfc_alerts rows = { 0 };
     bool by_worth = false, grouped = false;
     pfc_page page;
-    json_t *items;
     pfc_code code;
 
     code = pfc_decode_page(req, &page, err);
@@ -152,141 +166,94 @@ PFC_HANDLER(alerts_list)
                                  "query: the alerts of one group have neither groups nor an order");
     if (!code)
         code = pfc_query_project(app, req, &filter.project_id, err);
-    if (!code && grouped)
-        code = pfc_alert_leaders(app->db, &filter, by_worth, page, &rows, err);
-    else if (!code)
-        code = by_worth ? pfc_alerts_by_worth(app->db, &filter, page.limit, &rows, err)
-                        : pfc_alerts_list(app->db, &filter, page, &rows, err);
-    if (code)
-        return code;
-    items = json_array();
-    for (size_t i = 0; i < rows.len; i++)
-        json_array_append_new(items, encode_alert(&rows.items[i]));
-    code = pfc_reply_json(reply, 200, pfc_encode_list("alerts", items, rows.next), err);
+    if (!code)
+        code = list_alerts(app, &filter, page, by_worth, grouped, &rows, err);
+    if (!code)
+        code = pfc_reply_rows(reply, "alerts", PFC_ROW_VIEW(&rows), encode_alert, NULL, rows.next,
+                              err);
     pfc_rows_clear(&rows);
     return code;
 }
 
+/* The alert of the path's {id}, when the token may use its project. Clear *out in every case. */
 static pfc_code load(pfc_app *app, const pfc_req *req, int64_t *id, pfc_alerts *out, pfc_err *err)
 {
-    pfc_alerts row = { 0 };
-    pfc_code code;
+    pfc_code code = pfc_req_param_id(req, "id", id, err);
 
-    code = pfc_req_param_id(req, "id", id, err);
     if (!code)
-        code = pfc_alerts_get(app->db, *id, &row, err);
-    if (!code)
-        code = pfc_req_allow_project(req, row.items[0].project_id, err);
-    if (code) {
-        pfc_rows_clear(&row);
-        return code;
-    }
-    *out = row;
-    return PFC_OK;
+        code = pfc_alerts_get(app->db, *id, out, err);
+    return code ? code : pfc_req_allow_project(req, out->items[0].project_id, err);
 }
 
-static json_t *encode_history(const pfc_req *req, const pfc_alert_events *events)
+static json_t *encode_event(const void *row, const void *req)
 {
-    json_t *list = json_array();
+    const pfc_alert_event *e = row;
 
-    for (size_t i = 0; i < events->len; i++) {
-        const pfc_alert_event *e = &events->items[i];
-
-        json_array_append_new(
-            list, json_pack("{s:o, s:o, s:o, s:o, s:o}", "at", pfc_encode_time(e->at), "actor",
-                            pfc_encode_actor(req, e->actor), "from", pfc_reply_string(e->state_from),
-                            "to", pfc_reply_string(e->state_to), "reason", pfc_reply_string(e->reason)));
-    }
-    return list;
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "at", pfc_encode_time(e->at), "actor",
+                     pfc_encode_actor(req, e->actor), "from", pfc_reply_string(e->state_from), "to",
+                     pfc_reply_string(e->state_to), "reason", pfc_reply_string(e->reason));
 }
 
-static json_t *encode_range(const pfc_alert_commits *commits)
-{
-    json_t *list = json_array();
+static const pfc_field range_fields[] = {
+    PFC_FIELD_NAMED(pfc_alert_commit, "id", sha),
+    PFC_FIELD_AS(pfc_alert_commit, "position", position, ID),
+    PFC_FIELD(pfc_alert_commit, author),
+    PFC_FIELD_AS(pfc_alert_commit, "time", time, TIME),
+    PFC_FIELD(pfc_alert_commit, subject),
+    PFC_FIELD_AS(pfc_alert_commit, "paths", paths_json, ARRAY),
+    PFC_FIELD(pfc_alert_commit, measured),
+};
 
-    for (size_t i = 0; i < commits->len; i++) {
-        const pfc_alert_commit *c = &commits->items[i];
+static const pfc_field member_fields[] = {
+    PFC_FIELD(pfc_alert, id),         PFC_FIELD(pfc_alert, series_id), PFC_FIELDS_SERIES(pfc_alert),
+    PFC_FIELDS_REL_CHANGE(pfc_alert), PFC_FIELD(pfc_alert, state),
+};
 
-        json_array_append_new(
-            list,
-            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "id", pfc_reply_string(c->sha),
-                      "position", pfc_encode_id(c->position), "author", pfc_reply_string(c->author),
-                      "time", pfc_encode_time(c->time), "subject", pfc_reply_string(c->subject),
-                      "paths", pfc_encode_json_text(c->paths_json ? c->paths_json : "[]"),
-                      "measured", c->measured));
-    }
-    return list;
-}
+static const pfc_field witness_fields[] = {
+    PFC_FIELD(pfc_witness, series_id),  PFC_FIELD(pfc_witness, metric),
+    PFC_FIELD(pfc_witness, backend),    PFC_FIELD(pfc_witness, machine_class),
+    PFC_FIELD(pfc_witness, unit),       PFC_FIELD(pfc_witness, exact),
+    PFC_FIELD(pfc_witness, rel_change), PFC_FIELD(pfc_witness, moved),
+};
 
-/* The alerts of its group, each as in the list, without what the group has in common; itself alone without one. */
+static const pfc_field effect_fields[] = {
+    PFC_FIELD(pfc_effect, source), PFC_FIELD_AS(pfc_effect, "bisection_id", bisection_id, ID),
+    PFC_FIELD(pfc_effect, commit), PFC_FIELDS_REL_CHANGE(pfc_effect),
+    PFC_FIELD(pfc_effect, n),
+};
+
+/* The alerts of its group, without the members that the group has in common; only the alert itself when it
+ * is in no group. */
 static pfc_code encode_members(pfc_app *app, const pfc_alert *a, json_t **out, pfc_err *err)
 {
     const pfc_alert_filter filter = { .project_id = a->project_id, .group_id = a->group_id };
+    const pfc_row_view alone = { a, 1, sizeof(*a) };
     pfc_alerts rows = { 0 };
-    json_t *list = json_array();
     pfc_code code = PFC_OK;
 
     if (a->group_id)
         code = pfc_alerts_list(app->db, &filter, (pfc_page){ .limit = PFC_LIST_MAX }, &rows, err);
-    for (size_t i = 0; i < rows.len + (a->group_id ? 0 : 1); i++) {
-        const pfc_alert *m = a->group_id ? &rows.items[i] : a;
-
-        json_array_append_new(
-            list, json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
-                            (json_int_t)m->id, "series_id", (json_int_t)m->series_id, "benchmark",
-                            pfc_reply_string(m->benchmark), "metric", pfc_reply_string(m->metric),
-                            "backend", pfc_reply_string(m->backend), "machine_class",
-                            pfc_reply_string(m->machine_class), "rel_change",
-                            pfc_reply_number(m->rel_change), "rel_low",
-                            pfc_reply_number(m->rel_low), "rel_high", pfc_reply_number(m->rel_high),
-                            "state", pfc_reply_string(m->state)));
-    }
+    if (!code)
+        *out =
+            pfc_encode_table(a->group_id ? PFC_ROW_VIEW(&rows) : alone, PFC_FIELDS(member_fields));
     pfc_rows_clear(&rows);
-    *out = list;
     return code;
-}
-
-static json_t *encode_witnesses(const pfc_witnesses *witnesses)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < witnesses->len; i++) {
-        const pfc_witness *w = &witnesses->items[i];
-
-        json_array_append_new(
-            list, json_pack("{s:I, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "series_id",
-                            (json_int_t)w->series_id, "metric", pfc_reply_string(w->metric),
-                            "backend", pfc_reply_string(w->backend), "machine_class",
-                            pfc_reply_string(w->machine_class), "unit", pfc_reply_string(w->unit),
-                            "exact", w->exact, "rel_change", pfc_reply_number(w->rel_change),
-                            "moved", pfc_reply_string(w->moved)));
-    }
-    return list;
 }
 
 pfc_code pfc_encode_effects(pfc_app *app, int64_t project_id, int64_t alert_id, json_t *json,
                             pfc_err *err)
 {
     pfc_effects effects = { 0 };
-    json_t *list = json_array();
     char *differ;
     pfc_code code = pfc_alert_effects(app->db, project_id, alert_id, &effects, err);
 
-    for (size_t i = 0; !code && i < effects.len; i++) {
-        const pfc_effect *e = &effects.items[i];
-
-        json_array_append_new(list,
-                              json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:I}", "source", e->source,
-                                        "bisection_id", pfc_encode_id(e->bisection_id), "commit",
-                                        pfc_reply_string(e->commit), "rel_change",
-                                        pfc_reply_number(e->rel_change), "rel_low",
-                                        pfc_reply_number(e->rel_low), "rel_high",
-                                        pfc_reply_number(e->rel_high), "n", (json_int_t)e->n));
+    if (!code) {
+        differ = pfc_effects_differ(effects.items, effects.len);
+        json_object_set_new(json, "effects",
+                            pfc_encode_table(PFC_ROW_VIEW(&effects), PFC_FIELDS(effect_fields)));
+        json_object_set_new(json, "effects_differ", pfc_reply_string(differ));
+        free(differ);
     }
-    differ = pfc_effects_differ(effects.items, effects.len);
-    json_object_set_new(json, "effects", list);
-    json_object_set_new(json, "effects_differ", pfc_reply_string(differ));
-    free(differ);
     pfc_rows_clear(&effects);
     return code;
 }
@@ -312,10 +279,13 @@ PFC_HANDLER(alerts_get)
     if (!code)
         code = pfc_alert_witnesses(app->db, row.items[0].project_id, id, &witnesses, err);
     if (!code) {
-        json = encode_alert(&row.items[0]);
-        json_object_set_new(json, "witnesses", encode_witnesses(&witnesses));
-        json_object_set_new(json, "history", encode_history(req, &events));
-        json_object_set_new(json, "range", encode_range(&commits));
+        json = encode_alert(&row.items[0], NULL);
+        json_object_set_new(json, "witnesses",
+                            pfc_encode_table(PFC_ROW_VIEW(&witnesses), PFC_FIELDS(witness_fields)));
+        json_object_set_new(json, "history",
+                            pfc_encode_rows(PFC_ROW_VIEW(&events), encode_event, req));
+        json_object_set_new(json, "range",
+                            pfc_encode_table(PFC_ROW_VIEW(&commits), PFC_FIELDS(range_fields)));
         json_object_set(json, "members", members);
         code = pfc_encode_effects(app, row.items[0].project_id, id, json, err);
         if (code)
@@ -331,7 +301,7 @@ PFC_HANDLER(alerts_get)
     return code;
 }
 
-/* Accepting a level says wont_fix by itself. */
+/* Without a state, accepting a level sets wont_fix. */
 static pfc_code decode_accept(const json_t *body, char **state, bool *accept, pfc_err *err)
 {
     pfc_code code = pfc_json_bool(body, NULL, "accept", false, accept, err);
@@ -382,7 +352,7 @@ PFC_HANDLER(alerts_patch)
     };
     code = pfc_alert_update(app->db, req->auth.actor, id, &change, &after, err);
     if (!code)
-        code = pfc_reply_json(reply, 200, encode_alert(&after.items[0]), err);
+        code = pfc_reply_json(reply, 200, encode_alert(&after.items[0], NULL), err);
 
 done:
     pfc_rows_clear(&after);

@@ -1,38 +1,48 @@
-/* Machines that moved: the list, one, and a person's word on a step. */
+/* Changes of machines: the list, one, and the triage of a step. */
 #include "server/services/alerts/environment.h"
 
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 
-/* What only a step has. */
-static void encode_step(const pfc_req *req, const pfc_environment_event *e, json_t *json)
-{
-    json_object_set_new(json, "branch", pfc_reply_string(e->branch));
-    json_object_set_new(json, "loss", pfc_reply_number(e->loss));
-    json_object_set_new(json, "loss_low", pfc_reply_number(e->loss_low));
-    json_object_set_new(json, "loss_high", pfc_reply_number(e->loss_high));
-    json_object_set_new(json, "series", json_integer((json_int_t)e->series));
-    json_object_set_new(json, "moved", json_integer((json_int_t)e->moved));
-    json_object_set_new(json, "judged", json_integer((json_int_t)e->judged));
-    json_object_set_new(json, "reasons", pfc_encode_json_text(e->reasons_json));
-    json_object_set_new(json, "cause", pfc_reply_string(e->cause));
-    json_object_set_new(json, "dismissed_by", pfc_encode_actor(req, e->dismissed_by));
-    json_object_set_new(json, "dismissed_reason", pfc_reply_string(e->dismissed_reason));
-}
+static const pfc_field event_fields[] = {
+    PFC_FIELD(pfc_environment_event, id),
+    PFC_FIELD(pfc_environment_event, project),
+    PFC_FIELD(pfc_environment_event, kind),
+    PFC_FIELD(pfc_environment_event, machine_class),
+    PFC_FIELD(pfc_environment_event, machine),
+    PFC_FIELD(pfc_environment_event, runs),
+    PFC_FIELD(pfc_environment_event, first_run_id),
+    PFC_FIELD(pfc_environment_event, last_run_id),
+    PFC_FIELD(pfc_environment_event, first_commit),
+    PFC_FIELD(pfc_environment_event, last_commit),
+    PFC_FIELD_AS(pfc_environment_event, "opened_at", opened_at, TIME),
+    PFC_FIELD_AS(pfc_environment_event, "closed_at", closed_at, TIME),
+};
 
-static json_t *encode(const pfc_req *req, const pfc_environment_event *e)
-{
-    json_t *json = json_pack(
-        "{s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "id", (json_int_t)e->id,
-        "project", pfc_reply_string(e->project), "kind", pfc_reply_string(e->kind), "machine_class",
-        pfc_reply_string(e->machine_class), "machine", pfc_reply_string(e->machine), "runs",
-        (json_int_t)e->runs, "first_run_id", (json_int_t)e->first_run_id, "last_run_id",
-        (json_int_t)e->last_run_id, "first_commit", pfc_reply_string(e->first_commit),
-        "last_commit", pfc_reply_string(e->last_commit), "opened_at", pfc_encode_time(e->opened_at),
-        "closed_at", pfc_encode_time(e->closed_at));
+static const pfc_field step_fields[] = {
+    PFC_FIELD(pfc_environment_event, branch),
+    PFC_FIELD(pfc_environment_event, loss),
+    PFC_FIELD(pfc_environment_event, loss_low),
+    PFC_FIELD(pfc_environment_event, loss_high),
+    PFC_FIELD(pfc_environment_event, series),
+    PFC_FIELD(pfc_environment_event, moved),
+    PFC_FIELD(pfc_environment_event, judged),
+    PFC_FIELD_AS(pfc_environment_event, "reasons", reasons_json, JSON),
+    PFC_FIELD(pfc_environment_event, cause),
+    PFC_FIELD(pfc_environment_event, dismissed_reason),
+};
 
-    if (pfc_streq(e->kind, "step"))
-        encode_step(req, e, json);
+static json_t *encode(const void *row, const void *req)
+{
+    const pfc_environment_event *e = row;
+    json_t *json = pfc_encode_fields(PFC_FIELDS(event_fields), e), *step;
+
+    if (pfc_streq(e->kind, "step")) {
+        step = pfc_encode_fields(PFC_FIELDS(step_fields), e);
+        json_object_set_new(step, "dismissed_by", pfc_encode_actor(req, e->dismissed_by));
+        json_object_update(json, step);
+        json_decref(step);
+    }
     return json;
 }
 
@@ -43,7 +53,6 @@ PFC_HANDLER(environment_list)
     int64_t project_id = 0;
     bool open_only = false;
     pfc_page page;
-    json_t *items;
     pfc_code code;
 
     code = pfc_decode_page(req, &page, err);
@@ -53,12 +62,8 @@ PFC_HANDLER(environment_list)
         code = pfc_query_project(app, req, &project_id, err);
     if (!code)
         code = pfc_environment_list(app->db, project_id, open_only, page, &rows, err);
-    if (code)
-        return code;
-    items = json_array();
-    for (size_t i = 0; i < rows.len; i++)
-        json_array_append_new(items, encode(req, &rows.items[i]));
-    code = pfc_reply_json(reply, 200, pfc_encode_list("events", items, rows.next), err);
+    if (!code)
+        code = pfc_reply_rows(reply, "events", PFC_ROW_VIEW(&rows), encode, req, rows.next, err);
     pfc_rows_clear(&rows);
     return code;
 }
@@ -83,7 +88,7 @@ PFC_HANDLER(environment_get)
     pfc_code code = load(app, req, &id, &row, err);
 
     if (!code)
-        code = pfc_reply_json(reply, 200, encode(req, &row.items[0]), err);
+        code = pfc_reply_json(reply, 200, encode(&row.items[0], req), err);
     pfc_rows_clear(&row);
     return code;
 }
@@ -108,7 +113,7 @@ PFC_HANDLER(environment_patch)
     if (!code)
         code = pfc_shift_dismiss(app->db, req->auth.actor, id, dismissed, reason, &after, err);
     if (!code)
-        code = pfc_reply_json(reply, 200, encode(req, &after.items[0]), err);
+        code = pfc_reply_json(reply, 200, encode(&after.items[0], req), err);
     pfc_rows_clear(&after);
     pfc_rows_clear(&before);
     free(reason);

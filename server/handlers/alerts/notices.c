@@ -1,7 +1,34 @@
-/* The outbox: what is being sent, what could not be, and for whoever sends mails and messages himself. */
+/* The outbox of notices: the list, with the deliveries and their failures, for programs that send mail, too. */
 #include "server/services/notices.h"
 
 #include "server/handlers/handlers.h"
+
+static const pfc_field notice_fields[] = {
+    PFC_FIELD(pfc_notice, id),
+    PFC_FIELD(pfc_notice, project),
+    PFC_FIELD(pfc_notice, kind),
+    PFC_FIELD(pfc_notice, alert_id),
+    PFC_FIELD(pfc_notice, commit),
+    PFC_FIELD(pfc_notice, subject),
+    PFC_FIELD(pfc_notice, author),
+    PFC_FIELD(pfc_notice, text),
+    PFC_FIELD_AS(pfc_notice, "created_at", created_at, TIME),
+};
+
+/* Only a caller with a token reads the receivers and the reasons of failed deliveries. */
+static json_t *encode_notice(const void *row, const void *context)
+{
+    const pfc_req *req = context;
+    const pfc_notice *n = row;
+    json_t *json = pfc_encode_fields(PFC_FIELDS(notice_fields), n);
+
+    json_object_set_new(json, "repro",
+                        json_sprintf("perfci repro alert:%lld", (long long)n->alert_id));
+    json_object_set_new(json, "deliveries",
+                        req->auth.token_id ? pfc_encode_json_text(n->deliveries_json)
+                                           : json_array());
+    return json;
+}
 
 /* GET /api/v1/notices */
 PFC_HANDLER(notices_list)
@@ -9,36 +36,19 @@ PFC_HANDLER(notices_list)
     pfc_notices rows = { 0 };
     int64_t project_id = 0;
     pfc_page page;
-    json_t *items;
     pfc_code code;
 
     code = pfc_query_project_page(app, req, &project_id, &page, err);
     if (!code)
         code = pfc_notices_list(app->db, project_id, page, &rows, err);
-    if (code)
-        return code;
-    items = json_array();
-    /* Where it goes, and why it did not get there, is not everybody's business. */
-    for (size_t i = 0; i < rows.len; i++) {
-        const pfc_notice *n = &rows.items[i];
-
-        json_array_append_new(
-            items,
-            json_pack("{s:I, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
-                      (json_int_t)n->id, "project", pfc_reply_string(n->project), "kind",
-                      pfc_reply_string(n->kind), "alert_id", (json_int_t)n->alert_id, "commit",
-                      pfc_reply_string(n->commit), "subject", pfc_reply_string(n->subject),
-                      "author", pfc_reply_string(n->author), "text", pfc_reply_string(n->text),
-                      "repro", json_sprintf("perfci repro alert:%lld", (long long)n->alert_id),
-                      "created_at", pfc_encode_time(n->created_at), "deliveries",
-                      req->auth.token_id ? pfc_encode_json_text(n->deliveries_json) : json_array()));
-    }
-    code = pfc_reply_json(reply, 200, pfc_encode_list("notices", items, rows.next), err);
+    if (!code)
+        code = pfc_reply_rows(reply, "notices", PFC_ROW_VIEW(&rows), encode_notice, req, rows.next,
+                              err);
     pfc_rows_clear(&rows);
     return code;
 }
 
-/* The notice of the path's {id}, when the caller may do something with its project. */
+/* The notice of the path's {id}, when the token may use its project. */
 static pfc_code path_notice(pfc_app *app, const pfc_req *req, int64_t *id, int64_t *project_id,
                             pfc_err *err)
 {
@@ -49,7 +59,7 @@ static pfc_code path_notice(pfc_app *app, const pfc_req *req, int64_t *id, int64
     return code ? code : pfc_req_allow_project(req, *project_id, err);
 }
 
-/* DELETE /api/v1/notices/{id}: it is sent, or nobody needs it. */
+/* DELETE /api/v1/notices/{id}: closes the notice. */
 PFC_HANDLER(notices_delete)
 {
     int64_t id = 0, project_id = 0;
@@ -62,7 +72,7 @@ PFC_HANDLER(notices_delete)
     return code;
 }
 
-/* POST /api/v1/notices/{id}/send: what was given up is tried anew. */
+/* POST /api/v1/notices/{id}/send: retries the deliveries that were given up. */
 PFC_HANDLER(notices_send)
 {
     int64_t id = 0, project_id = 0;

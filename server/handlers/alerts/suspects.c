@@ -1,4 +1,4 @@
-/* Suspects of an alert, and what benchmarks are built from. */
+/* The suspects of an alert, and the source files of benchmarks that rank them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,20 +6,11 @@
 #include "server/handlers/handlers.h"
 #include "server/services/alerts/kinds.h"
 
-static json_t *encode_reasons(const pfc_suspect *s)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < s->reasons_len; i++)
-        json_array_append_new(list, pfc_reply_string(s->reasons[i]));
-    return list;
-}
-
 static json_t *encode_suspect(const pfc_alert_ranking *r, const pfc_suspect *s)
 {
-    json_t *json =
-        json_pack("{s:s, s:f, s:b, s:o}", "kind", pfc_suspect_kind_name(s->kind), "probability",
-                  s->probability, "ruled_out", s->ruled_out, "reasons", encode_reasons(s));
+    json_t *json = json_pack("{s:s, s:f, s:b, s:o}", "kind", pfc_suspect_kind_name(s->kind),
+                             "probability", s->probability, "ruled_out", s->ruled_out, "reasons",
+                             pfc_encode_texts(s->reasons, s->reasons_len));
 
     if (s->kind == PFC_SUSPECT_IS_COMMIT) {
         const pfc_alert_commit *c = &r->commits.items[s->index];
@@ -40,7 +31,7 @@ static json_t *encode_suspect(const pfc_alert_ranking *r, const pfc_suspect *s)
     return json;
 }
 
-/* Why the list is empty; null when it is not. */
+/* The reason why the list is empty; null when it has entries. */
 static json_t *encode_reason(const pfc_alert_ranking *r)
 {
     const pfc_alert *a = &r->alert.items[0];
@@ -56,17 +47,35 @@ static json_t *encode_reason(const pfc_alert_ranking *r)
     return json;
 }
 
+static json_t *encode_ranking(const pfc_alert_ranking *r)
+{
+    const pfc_alert *a = &r->alert.items[0];
+    json_t *list = json_array(), *json;
+
+    for (size_t i = 0; i < r->suspects.len; i++)
+        json_array_append_new(list, encode_suspect(r, &r->suspects.items[i]));
+    json =
+        json_pack("{s:I, s:o, s:o, s:I, s:I, s:o}", "alert_id", (json_int_t)a->id, "culprit",
+                  pfc_reply_string(a->culprit), "suspects", list, "series", (json_int_t)r->series,
+                  "sources", (json_int_t)r->sources, "project", pfc_reply_string(a->project));
+    json_object_set_new(json, "kind", pfc_reply_string(a->kind));
+    json_object_set_new(json, "title", pfc_encode_title(a));
+    json_object_set_new(json, "drift", pfc_encode_drift(a));
+    json_object_set_new(json, "reason", encode_reason(r));
+    return json;
+}
+
 /* GET /api/v1/alerts/{id}/suspects */
 PFC_HANDLER(alerts_suspects)
 {
     pfc_alert_ranking ranking = { 0 };
     pfc_alerts alert = { 0 };
     int64_t id = 0;
-    json_t *list, *json;
+    json_t *json;
     pfc_code code;
 
     code = pfc_req_param_id(req, "id", &id, err);
-    /* Before the work, which is for those who may see it. */
+    /* Access is checked before the ranking, which is expensive. */
     if (!code)
         code = pfc_alerts_get(app->db, id, &alert, err);
     if (!code)
@@ -76,17 +85,7 @@ PFC_HANDLER(alerts_suspects)
         code = pfc_alert_rank(app->db, id, &ranking, err);
     if (code)
         return code;
-    list = json_array();
-    for (size_t i = 0; i < ranking.suspects.len; i++)
-        json_array_append_new(list, encode_suspect(&ranking, &ranking.suspects.items[i]));
-    json = json_pack("{s:I, s:o, s:o, s:I, s:I, s:o}", "alert_id", (json_int_t)id, "culprit",
-                     pfc_reply_string(ranking.alert.items[0].culprit), "suspects", list, "series",
-                     (json_int_t)ranking.series, "sources", (json_int_t)ranking.sources, "project",
-                     pfc_reply_string(ranking.alert.items[0].project));
-    json_object_set_new(json, "kind", pfc_reply_string(ranking.alert.items[0].kind));
-    json_object_set_new(json, "title", pfc_encode_title(&ranking.alert.items[0]));
-    json_object_set_new(json, "drift", pfc_encode_drift(&ranking.alert.items[0]));
-    json_object_set_new(json, "reason", encode_reason(&ranking));
+    json = encode_ranking(&ranking);
     code = pfc_encode_effects(app, ranking.alert.items[0].project_id, id, json, err);
     if (code)
         json_decref(json);

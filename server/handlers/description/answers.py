@@ -63,7 +63,7 @@ def page(name, item):
 
 TIME, COMMIT, RUN_ID = ref("Time"), ref("CommitId"), ref("RunId")
 BETTER, CHANGE, SEEN = ref("Better"), ref("Change"), one_of("provisional", "confirmed")
-# What names a series, and a series with its unit.
+# The members that name a series, and those with its unit.
 NAMED = {"benchmark": TEXT, "metric": TEXT, "backend": TEXT, "machine_class": TEXT}
 SERIES = {**NAMED, "unit": TEXT, "direction": BETTER}
 INTERVAL = {"rel_change": null(NUMBER), "rel_low": null(NUMBER), "rel_high": null(NUMBER)}

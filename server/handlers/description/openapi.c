@@ -1,6 +1,6 @@
 /*
- * openapi.json out of the route table, so that it cannot say less or more than what is served. Only
- * the bodies are described by hand, in components.json and answers.py.
+ * openapi.json, generated from the route table, so that it lists exactly the routes that are served. Only the
+ * schemas of bodies are written by hand, in components.json and answers.py.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ static void set_error(json_t *responses, const char *status)
                         json_pack("{s:s}", "$ref", "#/components/responses/Error"));
 }
 
-/* What every route of its sort answers to a wrong request. */
+/* The errors that follow from the route's scopes and path. */
 static void set_errors(const pfc_route *route, json_t *responses)
 {
     set_error(responses, "400");
@@ -223,4 +223,39 @@ json_t *pfc_openapi(const pfc_route *routes, size_t len)
                      "title", "perfci", "version", PFC_VERSION, "description",
                      "Performance regressions of ML kernels: runs, series, alerts, jobs.",
                      "license", "name", "Apache-2.0", "paths", paths, "components", components);
+}
+
+/* Built once: the description does not change while the program runs, building it takes milliseconds, and the
+ * route is open to clients without a token. */
+static const char *describe(pfc_app *app)
+{
+    char *known = atomic_load(&app->description), *text, *fresh;
+    size_t len = 0;
+    const pfc_route *routes;
+    json_t *json;
+
+    if (known)
+        return known;
+    routes = pfc_httpd_routes(app->http, &len);
+    json = pfc_openapi(routes, len);
+    text = json_dumps(json, JSON_COMPACT);
+    if (!text)
+        pfc_die("openapi: the description cannot be encoded");
+    fresh = pfc_format("%s\n", text);
+    free(text);
+    json_decref(json);
+    if (atomic_compare_exchange_strong(&app->description, &known, fresh))
+        return fresh;
+    free(fresh); /* another request was first */
+    return known;
+}
+
+/* GET /api/v1/openapi.json */
+PFC_HANDLER(openapi)
+{
+    const char *text = describe(app);
+
+    (void)req;
+    (void)err;
+    return pfc_reply_borrowed(reply, 200, "application/json", text);
 }

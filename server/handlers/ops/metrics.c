@@ -1,4 +1,4 @@
-/* GET /metrics: OpenMetrics 1.0, or Prometheus' older text for those who want that more. */
+/* GET /metrics: OpenMetrics 1.0, or the older Prometheus text format when the client prefers it. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define OPEN_TYPE   OPENMETRICS "; version=1.0.0; charset=utf-8"
 #define TEXT_TYPE   "text/plain; version=0.0.4; charset=utf-8"
 #define MAX_BYTES   (4u * 1024 * 1024)
-#define PATIENCE_NS (3 * PFC_NS_PER_S) /* with the database, before it is called down */
+#define TIMEOUT_NS  (3 * PFC_NS_PER_S) /* a read that takes longer counts as a failure */
 
 static void put_gauge(pfc_buf *out, const char *name, const char *help, double value)
 {
@@ -35,7 +35,7 @@ static double seconds_of(const struct timeval *t)
     return (double)t->tv_sec + (double)t->tv_usec * 1e-6;
 }
 
-/* Entries of /proc/self/fd, less the one that looks; -1: not to be had. */
+/* Open file descriptors by /proc/self/fd, without the one of the listing; -1: not readable. */
 static double open_files(void)
 {
     DIR *dir = opendir("/proc/self/fd");
@@ -49,7 +49,7 @@ static double open_files(void)
     return n;
 }
 
-/* Names as other programs' have them, so that the usual dashboards fit. */
+/* The names of the Prometheus client libraries, so that existing dashboards work. */
 static void put_process(pfc_buf *out)
 {
     struct rusage used = { 0 };
@@ -63,12 +63,13 @@ static void put_process(pfc_buf *out)
                 seconds_of(&used.ru_utime) + seconds_of(&used.ru_stime));
     if (pfc_fs_read("/proc/self/statm", 4096, &text, &len, NULL) == PFC_OK &&
         sscanf(text, "%*u %llu", &resident) == 1)
-        put_gauge(out, "process_resident_memory_bytes", "Memory that is really in use.",
+        put_gauge(out, "process_resident_memory_bytes", "Resident memory.",
                   (double)resident * (double)sysconf(_SC_PAGESIZE));
     free(text);
-    put_gauge(out, "process_open_fds", "Files and sockets open.", open_files());
+    put_gauge(out, "process_open_fds", "Open files and sockets.", open_files());
     if (getrlimit(RLIMIT_NOFILE, &files) == 0)
-        put_gauge(out, "process_max_fds", "How many may be.", (double)files.rlim_cur);
+        put_gauge(out, "process_max_fds", "Limit of open files and sockets.",
+                  (double)files.rlim_cur);
 }
 
 static void put_own(pfc_app *app, pfc_buf *out)
@@ -80,40 +81,43 @@ static void put_own(pfc_app *app, pfc_buf *out)
     pfc_db_figures(app->db, &pool);
     put_gauge(out, "perfci_pool_connections", "Database connections of this server.",
               (double)pool.connections);
-    put_gauge(out, "perfci_pool_busy", "Those in use.", (double)pool.busy);
+    put_gauge(out, "perfci_pool_busy", "Connections in use.", (double)pool.busy);
     put_counter(out, "perfci_pool_waits", "Requests that waited for a connection.",
                 (double)pool.waits);
-    put_counter(out, "perfci_pool_refused", "Requests that waited in vain.", (double)pool.refused);
-    put_counter(out, "perfci_log_lines_lost", "Log lines that nobody took.",
+    put_counter(out, "perfci_pool_refused", "Requests that timed out waiting for a connection.",
+                (double)pool.refused);
+    put_counter(out, "perfci_log_lines_lost", "Log lines dropped because stderr was not read.",
                 (double)pfc_log_lost());
     put_gauge(out, "perfci_workers_silent_seconds",
-              "Since the worker that was not seen for longest came round.",
+              "Time since the least recent sign of life of a worker thread.",
               pfc_pulse_silent_s(pulse));
     put_counter(out, "perfci_detection_batches", "Batches of runs that were judged.",
                 (double)atomic_load(&pulse->judged));
-    put_counter(out, "perfci_detection_failures", "Batches that could not be, or not at once.",
+    put_counter(out, "perfci_detection_failures",
+                "Batches of runs that failed, or had to be retried.",
                 (double)atomic_load(&pulse->not_judged));
-    put_counter(out, "perfci_leases_expired", "Jobs taken back from runners that went silent.",
+    put_counter(out, "perfci_leases_expired", "Jobs whose lease expired without a heartbeat.",
                 (double)atomic_load(&pulse->expired));
     put_process(out);
-    /* It is there once the schema is. */
+    /* The writer starts after the schema is in place. */
     if (!atomic_load(&app->ready) || !app->writer)
         return;
     pfc_writer_figures(app->writer, &writer);
     put_gauge(out, "perfci_ingest_waiting", "Runs that wait to be stored.", (double)writer.waiting);
-    put_gauge(out, "perfci_ingest_room", "How many may, as fast as runs are stored now.",
+    put_gauge(out, "perfci_ingest_room", "Limit of waiting runs, from the current storage rate.",
               (double)writer.room);
     put_counter(out, "perfci_ingest_groups", "Transactions that stored several runs at once.",
                 (double)writer.groups);
-    put_counter(out, "perfci_ingest_grouped", "Runs stored in them.", (double)writer.grouped);
+    put_counter(out, "perfci_ingest_grouped", "Runs stored in such groups.",
+                (double)writer.grouped);
     put_counter(out, "perfci_ingest_alone", "Runs that needed a transaction of their own.",
                 (double)writer.alone);
 }
 
 /* ---- the database ---- */
 
-/* Without the lock at first, and with it in the end. */
-static void look(pfc_app *app)
+/* Called without the lock; returns with it held. */
+static void refresh(pfc_app *app)
 {
     pfc_snapshot *s = &app->snapshot;
     pfc_figures figures = { 0 };
@@ -121,16 +125,16 @@ static void look(pfc_app *app)
     const bool up = pfc_figures_get(app->db, 0, &figures, NULL) == PFC_OK &&
                     pfc_job_counts_get(app->db, &jobs, NULL) == PFC_OK;
 
-    pthread_mutex_lock(&s->turn.lock);
+    pthread_mutex_lock(&s->gate.lock);
     old = s->jobs;
     s->jobs = jobs;
     s->figures = figures;
     s->up = up;
-    pfc_turn_done(&s->turn);
+    pfc_refresh_end(&s->gate);
     pfc_rows_clear(&old);
 }
 
-/* Kinds and states are the schema's own words, so the number of series is bounded. */
+/* The schema defines the kinds and states, so the number of series is bounded. */
 static void put_jobs(const pfc_job_counts *jobs, pfc_buf *out)
 {
     pfc_buf_puts(out, "# TYPE perfci_jobs gauge\n# HELP perfci_jobs Open jobs.\n");
@@ -147,7 +151,7 @@ static void put_jobs(const pfc_job_counts *jobs, pfc_buf *out)
 
 static void put_up(bool up, pfc_buf *out)
 {
-    put_gauge(out, "perfci_database_up", "1 when the database answered just now.", up);
+    put_gauge(out, "perfci_database_up", "1 when the last read of the database succeeded.", up);
 }
 
 static void put_figures(const pfc_snapshot *s, pfc_buf *out)
@@ -164,38 +168,39 @@ static void put_figures(const pfc_snapshot *s, pfc_buf *out)
               "Alerts that are untriaged, acknowledged or under investigation.",
               (double)f->alerts_open);
     put_gauge(out, "perfci_jobs_queued", "Jobs that wait for a runner.", (double)f->jobs_queued);
-    put_gauge(out, "perfci_jobs_leased", "Jobs that a runner has.", (double)f->jobs_leased);
-    put_gauge(out, "perfci_notices_open", "Notices that not everybody has.",
+    put_gauge(out, "perfci_jobs_leased", "Jobs that are leased to a runner.",
+              (double)f->jobs_leased);
+    put_gauge(out, "perfci_notices_open", "Notices with unfinished deliveries.",
               (double)f->notices_open);
-    put_gauge(out, "perfci_notices_dead", "Deliveries of them that were given up.",
+    put_gauge(out, "perfci_notices_dead", "Deliveries that failed for good.",
               (double)f->notices_dead);
-    put_gauge(out, "perfci_runners", "Runners heard of within five minutes.", (double)f->runners);
-    put_gauge(out, "perfci_detection_lag_seconds", "Age of the oldest run not judged yet.",
+    put_gauge(out, "perfci_runners", "Runners seen within five minutes.", (double)f->runners);
+    put_gauge(out, "perfci_detection_lag_seconds", "Age of the oldest run that is not judged yet.",
               f->detection_lag_s);
     put_jobs(&s->jobs, out);
 }
 
-/* Who comes while another asks gets what there was, and before long the word that the database is down: one
- * that hangs holds one thread. Two monitors that come at once are no outage. */
+/* A request that arrives while another one reads gets the last figures, and perfci_database_up 0 when the read
+ * takes longer than TIMEOUT_NS: a database that hangs blocks one thread, and two scrapes at once are no outage. */
 static void put_database(pfc_app *app, pfc_buf *out)
 {
     pfc_snapshot *s = &app->snapshot;
 
-    pthread_mutex_lock(&s->turn.lock);
-    if (pfc_turn_take(&s->turn)) {
-        pthread_mutex_unlock(&s->turn.lock);
-        look(app);
+    pthread_mutex_lock(&s->gate.lock);
+    if (pfc_refresh_begin(&s->gate)) {
+        pthread_mutex_unlock(&s->gate.lock);
+        refresh(app);
     }
-    if (pfc_turn_waits_ns(&s->turn) >= PATIENCE_NS)
+    if (pfc_refresh_pending_ns(&s->gate) >= TIMEOUT_NS)
         put_up(false, out);
-    else if (s->turn.at_ns) /* else nobody knows yet */
+    else if (s->gate.end_ns) /* 0: no read has finished yet */
         put_figures(s, out);
-    pthread_mutex_unlock(&s->turn.lock);
+    pthread_mutex_unlock(&s->gate.lock);
 }
 
 /* ---- the older text ---- */
 
-/* Type and help name the sample, not its family; there are no units, and no end. */
+/* The older format names the sample, not its family, in TYPE and HELP, and has neither UNIT nor EOF. */
 static void put_plain_line(pfc_buf *out, const char *line, size_t len, const char **suffix)
 {
     const size_t name = 7 + strcspn(line + 7, " ");
@@ -230,7 +235,7 @@ static void to_plain(const char *text, pfc_buf *out)
     }
 }
 
-/* Answers without the database, too, and then says so in perfci_database_up. */
+/* Works without the database, too: perfci_database_up is 0 then. */
 PFC_HANDLER(metrics)
 {
     const bool plain =

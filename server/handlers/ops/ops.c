@@ -1,9 +1,5 @@
-/* Health, version, metrics, figures, events, and the description of the API. */
-#include <stdlib.h>
-#include <string.h>
-
+/* Health, version, figures of the service, and the event stream. */
 #include "core/base/clock.h"
-#include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 
 /* GET /version */
@@ -24,67 +20,43 @@ PFC_HANDLER(healthz)
     return pfc_reply_json(reply, 200, json_pack("{s:s}", "status", "ok"), err);
 }
 
-#define SHARED_NS PFC_NS_PER_S /* an answer of the database serves all who ask within it */
-
-bool pfc_turn_take(pfc_figures_gate *turn)
-{
-    const int64_t now_ns = pfc_clock_ns();
-
-    if (turn->asking || (turn->at_ns && now_ns - turn->at_ns < SHARED_NS))
-        return false;
-    turn->asking = true;
-    turn->asked_ns = now_ns;
-    return true;
-}
-
-void pfc_turn_done(pfc_figures_gate *turn)
-{
-    turn->asking = false;
-    turn->at_ns = pfc_clock_ns();
-}
-
-int64_t pfc_turn_waits_ns(const pfc_figures_gate *turn)
-{
-    return turn->asking ? PFC_MAX(pfc_clock_ns() - turn->asked_ns, 1) : 0;
-}
-
-/* Asks the database for its schema's version and for a write, at most once a second. A request that comes while another
- * one asks gets the last answer, or 503 when there has been none for a second: a database that hangs holds one thread,
- * not all of them. */
-static pfc_code look_at_database(pfc_app *app, int *version, pfc_err *err)
+/* Reads the schema's version and tests a write, at most once a second. A request that arrives while another one
+ * reads gets the last result, or 503 when the read takes longer than a second: a database that hangs blocks one
+ * thread, not all of them. */
+static pfc_code probe_database(pfc_app *app, int *version, pfc_err *err)
 {
     pfc_seen_schema *seen = &app->seen_schema;
     pfc_err why = { 0 };
-    int64_t waits_ns;
+    int64_t pending_ns;
     int found = 0;
 
-    pthread_mutex_lock(&seen->turn.lock);
-    if (pfc_turn_take(&seen->turn)) {
-        pthread_mutex_unlock(&seen->turn.lock);
+    pthread_mutex_lock(&seen->gate.lock);
+    if (pfc_refresh_begin(&seen->gate)) {
+        pthread_mutex_unlock(&seen->gate.lock);
         why.code = pfc_db_probe(app->db, &found, &why);
-        pthread_mutex_lock(&seen->turn.lock);
+        pthread_mutex_lock(&seen->gate.lock);
         seen->version = found;
         seen->err = why;
-        pfc_turn_done(&seen->turn);
+        pfc_refresh_end(&seen->gate);
     } else {
-        waits_ns = pfc_turn_waits_ns(&seen->turn);
-        if (waits_ns && (!seen->turn.at_ns || waits_ns >= SHARED_NS)) {
+        pending_ns = pfc_refresh_pending_ns(&seen->gate);
+        if (pending_ns && (!seen->gate.end_ns || pending_ns >= PFC_REFRESH_NS)) {
             (void)pfc_err_set(&why, PFC_EUNAVAIL, "the database has not answered for %.1f s",
-                              (double)waits_ns * 1e-9);
+                              (double)pending_ns * 1e-9);
         } else {
             why = seen->err;
             found = seen->version;
         }
     }
-    pthread_mutex_unlock(&seen->turn.lock);
+    pthread_mutex_unlock(&seen->gate.lock);
     *version = found;
     if (why.code)
         *err = why;
     return why.code;
 }
 
-/* A schema that is one ahead is what a newer server beside this one needs, and does for this one, too:
- * migrations only add until every server has them. */
+/* A schema that is one version ahead belongs to a newer server on the same database. This server works with it,
+ * because migrations only add until every server has them. */
 static pfc_code readiness(pfc_app *app, const pfc_req *req, pfc_err *err)
 {
     double silent_s;
@@ -98,8 +70,9 @@ static pfc_code readiness(pfc_app *app, const pfc_req *req, pfc_err *err)
     silent_s = pfc_pulse_silent_s(&app->pulse);
     if (silent_s > PFC_PULSE_SILENT_S)
         return pfc_err_set(err, PFC_EUNAVAIL,
-                           "a worker has not come round for %.0f s: restart the server", silent_s);
-    code = look_at_database(app, &version, err);
+                           "a worker thread has not responded for %.0f s: restart the server",
+                           silent_s);
+    code = probe_database(app, &version, err);
     if (code)
         return code;
     if (version < pfc_schema_newest())
@@ -157,40 +130,9 @@ PFC_HANDLER(events)
         return pfc_reply_events(reply, "");
     code = pfc_projects_list(app->db, req->auth.project_id, (pfc_page){ .limit = 1 }, &bound, err);
     if (!code && bound.len == 0)
-        code = pfc_err_set(err, PFC_EDENIED, "the token's project is gone");
+        code = pfc_err_set(err, PFC_EDENIED, "the token's project was deleted");
     if (!code)
         code = pfc_reply_events(reply, bound.items[0].name);
     pfc_rows_clear(&bound);
     return code;
-}
-
-/* It stays the same while the program runs, and takes milliseconds to make: strangers may ask for it. */
-static const char *describe(pfc_app *app)
-{
-    char *known = atomic_load(&app->description), *text, *fresh;
-    json_t *json;
-
-    if (known)
-        return known;
-    json = pfc_openapi(pfc_routes, pfc_routes_len);
-    text = json_dumps(json, JSON_COMPACT);
-    if (!text)
-        pfc_die("openapi: the description cannot be encoded");
-    fresh = pfc_format("%s\n", text);
-    free(text);
-    json_decref(json);
-    if (atomic_compare_exchange_strong(&app->description, &known, fresh))
-        return fresh;
-    free(fresh); /* another request was first */
-    return known;
-}
-
-/* GET /api/v1/openapi.json */
-PFC_HANDLER(openapi)
-{
-    const char *text = describe(app);
-
-    (void)req;
-    (void)err;
-    return pfc_reply_borrowed(reply, 200, "application/json", text);
 }

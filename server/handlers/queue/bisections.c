@@ -1,4 +1,4 @@
-/* Bisections: reports of those that ran at somebody's desk, or on the runners. */
+/* Bisections: the list, one, and the reports that local searches send. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,24 +11,25 @@
 #define MAX_STEPS    10000
 #define MAX_COUNT    1000000000
 
+static json_t *encode_listed(const void *row, const void *req)
+{
+    return pfc_encode_bisection(req, row);
+}
+
 /* GET /api/v1/bisections */
 PFC_HANDLER(bisections_list)
 {
     pfc_bisections rows = { 0 };
     int64_t project_id = 0;
     pfc_page page;
-    json_t *items;
     pfc_code code;
 
     code = pfc_query_project_page(app, req, &project_id, &page, err);
     if (!code)
         code = pfc_bisections_list(app->db, project_id, page, &rows, err);
-    if (code)
-        return code;
-    items = json_array();
-    for (size_t i = 0; i < rows.len; i++)
-        json_array_append_new(items, pfc_encode_bisection(req, &rows.items[i]));
-    code = pfc_reply_json(reply, 200, pfc_encode_list("bisections", items, rows.next), err);
+    if (!code)
+        code = pfc_reply_rows(reply, "bisections", PFC_ROW_VIEW(&rows), encode_listed, req,
+                              rows.next, err);
     pfc_rows_clear(&rows);
     return code;
 }
@@ -64,7 +65,7 @@ PFC_HANDLER(bisections_get)
 
 /* ---- POST ---- */
 
-/* What the report's body holds; strings and `culprits` are owned. */
+/* The body of a report; strings and `pairs` are owned. */
 typedef struct report_body {
     char *project, *metric, *benchmark, *backend, *good, *bad, *verdict;
     char *culprits, *steps, *stopped; /* JSON text */
@@ -153,7 +154,7 @@ static pfc_code decode_culprits(const json_t *body, report_body *r, pfc_err *err
     return PFC_OK;
 }
 
-/* {"before", "pairs": [[before, after], ...]}: raw, because who receives it judges it. */
+/* {"before", "pairs": [[before, after], ...]}: raw values, because the server runs the test itself. */
 static pfc_code decode_confirmation(const json_t *body, report_body *r, pfc_err *err)
 {
     static const char *const known[] = { "before", "pairs", NULL };
@@ -223,7 +224,7 @@ static pfc_code decode_steps(const json_t *body, report_body *r, pfc_err *err)
     return code;
 }
 
-/* The interval of the ends' difference against the margin; what is not known is null. */
+/* The interval of the difference between good and bad, against the margin; unknown members are null. */
 static pfc_code decode_difference(const json_t *body, report_body *r, pfc_err *err)
 {
     static const char *const known[] = { "rel_change", "rel_low",   "rel_high", "margin",
@@ -259,7 +260,7 @@ static pfc_code decode_difference(const json_t *body, report_body *r, pfc_err *e
     return code;
 }
 
-/* What a budget left open: all of it, or nothing. */
+/* The state of a search that its budget stopped: all members are required, or none is given. */
 static pfc_code decode_stopped(const json_t *body, report_body *r, pfc_err *err)
 {
     static const char *const known[] = { "commit", "probability", NULL };
@@ -373,7 +374,7 @@ static pfc_code check_alert(pfc_app *app, int64_t project_id, int64_t alert_id, 
     return code;
 }
 
-/* A body with `mode` orders a search; one without it reports one that is done. */
+/* A body with `mode` starts a search on the runners; a body without it reports a finished one. */
 static bool is_order(const pfc_req *req)
 {
     json_t *body = NULL;

@@ -1,4 +1,4 @@
-/* Jobs as people see them: asked for, listed, cancelled. */
+/* Jobs for clients: queue one, list, show, cancel. Runners use leases.c. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,37 +18,41 @@ static bool is_one_of(const char *word, const char *const *words, size_t len)
     return false;
 }
 
+static const pfc_field job_fields[] = {
+    PFC_FIELD(pfc_job, id),
+    PFC_FIELD(pfc_job, project),
+    PFC_FIELD(pfc_job, kind),
+    PFC_FIELD(pfc_job, state),
+    PFC_FIELD(pfc_job, commit),
+    PFC_FIELD(pfc_job, branch),
+    PFC_FIELD(pfc_job, suite),
+    PFC_FIELD(pfc_job, priority),
+    PFC_FIELD(pfc_job, tries),
+    PFC_FIELD_AS(pfc_job, "labels", labels_json, OBJECT),
+    PFC_FIELD(pfc_job, runner),
+    PFC_FIELD_AS(pfc_job, "position", position, ID),
+    PFC_FIELD(pfc_job, reason),
+    PFC_FIELD(pfc_job, progress),
+    PFC_FIELD_AS(pfc_job, "run_ids", run_ids_json, ARRAY),
+    PFC_FIELD_AS(pfc_job, "parents", parents_json, ARRAY),
+    PFC_FIELD(pfc_job, session),
+    PFC_FIELD(pfc_job, cancel_requested),
+    PFC_FIELD_AS(pfc_job, "created_at", created_at, TIME),
+    PFC_FIELD_AS(pfc_job, "started_at", started_at, TIME),
+    PFC_FIELD_AS(pfc_job, "finished_at", finished_at, TIME),
+};
+
 json_t *pfc_encode_job(const pfc_job *j)
 {
-    json_t *json =
-        json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "id", (json_int_t)j->id,
-                  "project", pfc_reply_string(j->project), "kind", pfc_reply_string(j->kind),
-                  "state", pfc_reply_string(j->state), "commit", pfc_reply_string(j->commit),
-                  "branch", pfc_reply_string(j->branch), "suite", pfc_reply_string(j->suite),
-                  "priority", (json_int_t)j->priority, "tries", (json_int_t)j->tries);
+    json_t *json = pfc_encode_fields(PFC_FIELDS(job_fields), j);
 
-    json_object_set_new(json, "labels",
-                        pfc_encode_json_text(j->labels_json ? j->labels_json : "{}"));
-    json_object_set_new(json, "runner", pfc_reply_string(j->runner));
-    json_object_set_new(json, "position", pfc_encode_id(j->position));
     json_object_set_new(json, "expected_wait", json_null());
     json_object_set_new(json, "wait_reason", json_null());
-    json_object_set_new(json, "reason", pfc_reply_string(j->reason));
-    json_object_set_new(json, "progress", pfc_reply_string(j->progress));
-    json_object_set_new(json, "run_ids",
-                        pfc_encode_json_text(j->run_ids_json ? j->run_ids_json : "[]"));
-    json_object_set_new(json, "parents",
-                        pfc_encode_json_text(j->parents_json ? j->parents_json : "[]"));
-    json_object_set_new(json, "session", pfc_reply_string(j->session));
     json_object_set_new(json, "blocks", pfc_encode_job_blocks(j->task_json));
-    json_object_set_new(json, "cancel_requested", json_boolean(j->cancel_requested));
-    json_object_set_new(json, "created_at", pfc_encode_time(j->created_at));
-    json_object_set_new(json, "started_at", pfc_encode_time(j->started_at));
-    json_object_set_new(json, "finished_at", pfc_encode_time(j->finished_at));
     return json;
 }
 
-/* Tenths are nothing that anybody could know. */
+/* Estimates of waits are not accurate to tenths of a second. */
 static json_t *encode_seconds(double seconds)
 {
     return json_integer((json_int_t)round(seconds));
@@ -88,35 +92,25 @@ PFC_HANDLER(jobs_list)
         code = pfc_jobs_list(app->db, &filter, page, &rows, err);
     if (!code)
         code = pfc_job_waits(app->db, &rows, &waits, err);
-    if (code) {
-        pfc_rows_clear(&rows);
-        return code;
+    if (!code) {
+        items = json_array();
+        for (size_t i = 0; i < rows.len; i++)
+            json_array_append_new(items, encode_waiting(&rows.items[i], &waits[i]));
+        code = pfc_reply_json(reply, 200, pfc_encode_list("jobs", items, rows.next), err);
     }
-    items = json_array();
-    for (size_t i = 0; i < rows.len; i++)
-        json_array_append_new(items, encode_waiting(&rows.items[i], &waits[i]));
     pfc_job_waits_free(waits, rows.len);
-    code = pfc_reply_json(reply, 200, pfc_encode_list("jobs", items, rows.next), err);
     pfc_rows_clear(&rows);
     return code;
 }
 
+/* The job of the path's {id}, when the token may use its project. Clear *out in every case. */
 static pfc_code load(pfc_app *app, const pfc_req *req, int64_t *id, pfc_jobs *out, pfc_err *err)
 {
-    pfc_jobs row = { 0 };
-    pfc_code code;
+    pfc_code code = pfc_req_param_id(req, "id", id, err);
 
-    code = pfc_req_param_id(req, "id", id, err);
     if (!code)
-        code = pfc_jobs_get(app->db, *id, &row, err);
-    if (!code)
-        code = pfc_req_allow_project(req, row.items[0].project_id, err);
-    if (code) {
-        pfc_rows_clear(&row);
-        return code;
-    }
-    *out = row;
-    return PFC_OK;
+        code = pfc_jobs_get(app->db, *id, out, err);
+    return code ? code : pfc_req_allow_project(req, out->items[0].project_id, err);
 }
 
 /* GET /api/v1/jobs/{id} */
@@ -152,7 +146,7 @@ PFC_HANDLER(jobs_delete)
     return code;
 }
 
-/* What a job's body holds; strings are owned. */
+/* The body of POST /jobs; strings are owned. */
 typedef struct job_body {
     char *project, *kind, *commit, *branch, *suite, *source, *labels;
     char *config, *filter;

@@ -1,4 +1,4 @@
-/* Jobs as runners see them: leased, kept alive, completed. */
+/* Jobs for runners: lease, heartbeat, complete, release. */
 #include <stdlib.h>
 
 #include "server/handlers/handlers.h"
@@ -15,7 +15,7 @@ static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *se
 {
     json_t *job = pfc_encode_job(j);
 
-    /* Of those who wait, which this one no longer does. */
+    /* Members of queued jobs; this job is leased. */
     json_object_del(job, "expected_wait");
     json_object_del(job, "wait_reason");
     json_object_del(job, "parents");
@@ -32,7 +32,7 @@ static json_t *encode_lease(const pfc_app *app, const pfc_job *j, const char *se
 /*
  * POST /api/v1/jobs/lease?wait=30   {"runner", "machine_class", "labels"?, "backends"?, "lease"?, "asked"?}
  *
- * With `wait`, an empty queue suspends the request; this is called again when a job appears.
+ * With `wait`, an empty queue suspends the request; the handler runs again when a job is queued.
  */
 PFC_HANDLER(jobs_lease)
 {
@@ -187,7 +187,7 @@ done:
     return code;
 }
 
-/* POST /api/v1/jobs/{id}/release   {"lease"}: for the next one who asks, now and not in a minute. */
+/* POST /api/v1/jobs/{id}/release   {"lease"}: queues the job at once, without waiting for the lease to expire. */
 PFC_HANDLER(jobs_release)
 {
     static const char *const known[] = { "lease", NULL };

@@ -2,34 +2,32 @@
 #include "core/wire/fingerprint.h"
 #include "server/handlers/handlers.h"
 
+static const pfc_field runner_fields[] = {
+    PFC_FIELD(pfc_runner, name),
+    PFC_FIELD(pfc_runner, machine_class),
+    PFC_FIELD_AS(pfc_runner, "last_seen_at", last_seen_at, TIME),
+    PFC_FIELD_AS(pfc_runner, "job_id", job_id, ID),
+    PFC_FIELD_AS(pfc_runner, "labels", labels_json, OBJECT),
+    PFC_FIELD_AS(pfc_runner, "backends", backends_json, ARRAY),
+};
+
 /* GET /api/v1/runners */
 PFC_HANDLER(runners_list)
 {
     pfc_runners rows = { 0 };
-    json_t *items;
-    pfc_code code;
+    pfc_code code = pfc_runners_list(app->db, req->auth.project_id, &rows, err);
 
-    code = pfc_runners_list(app->db, req->auth.project_id, &rows, err);
-    if (code)
-        return code;
-    items = json_array();
-    for (size_t i = 0; i < rows.len; i++) {
-        const pfc_runner *r = &rows.items[i];
-
-        json_array_append_new(
-            items, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "name", pfc_reply_string(r->name),
-                             "machine_class", pfc_reply_string(r->machine_class), "last_seen_at",
-                             pfc_encode_time(r->last_seen_at), "job_id", pfc_encode_id(r->job_id),
-                             "labels", pfc_encode_json_text(r->labels_json ? r->labels_json : "{}"),
-                             "backends",
-                             pfc_encode_json_text(r->backends_json ? r->backends_json : "[]")));
-    }
-    code = pfc_reply_json(reply, 200, json_pack("{s:o}", "runners", items), err);
+    if (!code)
+        code = pfc_reply_json(
+            reply, 200,
+            json_pack("{s:o}", "runners",
+                      pfc_encode_table(PFC_ROW_VIEW(&rows), PFC_FIELDS(runner_fields))),
+            err);
     pfc_rows_clear(&rows);
     return code;
 }
 
-/* What of the machine changed since the fingerprint before, with what it was; null: there was none. */
+/* The differences between the machine's previous fingerprint and this one; null when it has no previous one. */
 static pfc_code encode_changes(const pfc_machine_row *m, json_t **out, pfc_err *err)
 {
     pfc_pairs before = { 0 }, now = { 0 };
@@ -55,6 +53,17 @@ static pfc_code encode_changes(const pfc_machine_row *m, json_t **out, pfc_err *
     return code;
 }
 
+static const pfc_field machine_fields[] = {
+    PFC_FIELD(pfc_machine_row, id),
+    PFC_FIELD(pfc_machine_row, machine_class),
+    PFC_FIELD(pfc_machine_row, name),
+    PFC_FIELD(pfc_machine_row, fingerprint_hash),
+    PFC_FIELD_AS(pfc_machine_row, "fingerprint", fingerprint_json, OBJECT),
+    PFC_FIELD_AS(pfc_machine_row, "first_seen_at", first_seen_at, TIME),
+    PFC_FIELD_AS(pfc_machine_row, "last_seen_at", last_seen_at, TIME),
+    PFC_FIELD(pfc_machine_row, runs),
+};
+
 /* GET /api/v1/machines */
 PFC_HANDLER(machines_list)
 {
@@ -70,19 +79,12 @@ PFC_HANDLER(machines_list)
         return code;
     items = json_array();
     for (size_t i = 0; i < rows.len && !code; i++) {
-        const pfc_machine_row *m = &rows.items[i];
+        json_t *machine = pfc_encode_fields(PFC_FIELDS(machine_fields), &rows.items[i]);
         json_t *changed = NULL;
 
-        code = encode_changes(m, &changed, err);
-        json_array_append_new(
-            items, json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "id",
-                             (json_int_t)m->id, "machine_class", pfc_reply_string(m->class),
-                             "name", pfc_reply_string(m->name), "fingerprint_hash",
-                             pfc_reply_string(m->fingerprint_hash), "fingerprint",
-                             pfc_encode_json_text(m->fingerprint_json ? m->fingerprint_json : "{}"),
-                             "changed", changed, "first_seen_at", pfc_encode_time(m->first_seen_at),
-                             "last_seen_at", pfc_encode_time(m->last_seen_at), "runs",
-                             (json_int_t)m->runs));
+        code = encode_changes(&rows.items[i], &changed, err);
+        json_object_set_new(machine, "changed", changed);
+        json_array_append_new(items, machine);
     }
     if (code)
         json_decref(items);

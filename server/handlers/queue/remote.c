@@ -1,4 +1,4 @@
-/* Bisections on the runners: ordered, looked at while they run, cancelled. */
+/* Bisections on the runners: started, shown while they run, cancelled. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,14 +9,14 @@
 #define MAX_RUNS     100000
 #define MAX_PARALLEL 8
 
-/* The one command that does it again at somebody's desk. */
+/* The command that repeats the step or the search on another machine. */
 static json_t *encode_repro(const char *kind, int64_t id, int64_t part)
 {
     return part ? json_sprintf("perfci repro %s:%lld/%lld", kind, (long long)id, (long long)part)
                 : json_sprintf("perfci repro %s:%lld", kind, (long long)id);
 }
 
-/* Each member is there, null where nothing stopped it; the ends' difference of every search that ended. */
+/* Every member is present, with null for a search that was not stopped. */
 static void encode_stopped(const char *text, json_t *json)
 {
     static const char *const keys[] = { "stopped",   "budget_runs",      "candidates",
@@ -32,35 +32,41 @@ static void encode_stopped(const char *text, json_t *json)
     json_decref(stopped);
 }
 
+static const pfc_field bisection_fields[] = {
+    PFC_FIELD(pfc_bisection, id),
+    PFC_FIELD(pfc_bisection, project),
+    PFC_FIELD(pfc_bisection, metric),
+    PFC_FIELD(pfc_bisection, benchmark),
+    PFC_FIELD(pfc_bisection, backend),
+    PFC_FIELD(pfc_bisection, good),
+    PFC_FIELD(pfc_bisection, bad),
+    PFC_FIELD(pfc_bisection, verdict),
+    PFC_FIELD_AS(pfc_bisection, "culprits", culprits_json, ARRAY),
+    PFC_FIELD(pfc_bisection, mode),
+    PFC_FIELD(pfc_bisection, state),
+    PFC_FIELD(pfc_bisection, reason),
+    PFC_FIELD(pfc_bisection, branch),
+    PFC_FIELD(pfc_bisection, machine_class),
+    PFC_FIELD_AS(pfc_bisection, "commits", commits, ID),
+    PFC_FIELD(pfc_bisection, expected_runs),
+    PFC_FIELD(pfc_bisection, runs),
+    PFC_FIELD(pfc_bisection, builds),
+    PFC_FIELD(pfc_bisection, commits_measured),
+    PFC_FIELD(pfc_bisection, seconds),
+    PFC_FIELD_AS(pfc_bisection, "steps", steps_json, ARRAY),
+    PFC_FIELD_AS(pfc_bisection, "alert_id", alert_id, ID),
+    PFC_FIELD_AS(pfc_bisection, "counts", counts_json, JSON),
+    PFC_FIELD_AS(pfc_bisection, "failure", failure_json, JSON),
+    PFC_FIELD_AS(pfc_bisection, "created_at", created_at, TIME),
+    PFC_FIELD_AS(pfc_bisection, "finished_at", finished_at, TIME),
+};
+
 json_t *pfc_encode_bisection(const pfc_req *req, const pfc_bisection *b)
 {
-    json_t *json =
-        json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id", (json_int_t)b->id,
-                  "project", pfc_reply_string(b->project), "metric", pfc_reply_string(b->metric),
-                  "benchmark", pfc_reply_string(b->benchmark), "backend",
-                  pfc_reply_string(b->backend), "good", pfc_reply_string(b->good), "bad",
-                  pfc_reply_string(b->bad), "verdict", pfc_reply_string(b->verdict), "culprits",
-                  pfc_encode_json_text(b->culprits_json ? b->culprits_json : "[]"));
+    json_t *json = pfc_encode_fields(PFC_FIELDS(bisection_fields), b);
 
     json_object_set_new(json, "repro", encode_repro("bisection", b->id, 0));
-    json_object_set_new(json, "mode", pfc_reply_string(b->mode));
-    json_object_set_new(json, "state", pfc_reply_string(b->state));
-    json_object_set_new(json, "reason", pfc_reply_string(b->reason));
-    json_object_set_new(json, "branch", pfc_reply_string(b->branch));
-    json_object_set_new(json, "machine_class", pfc_reply_string(b->machine_class));
-    json_object_set_new(json, "commits", pfc_encode_id(b->commits));
-    json_object_set_new(json, "expected_runs", pfc_reply_number(b->expected_runs));
-    json_object_set_new(json, "runs", json_integer(b->runs));
-    json_object_set_new(json, "builds", json_integer(b->builds));
-    json_object_set_new(json, "commits_measured", json_integer(b->commits_measured));
-    json_object_set_new(json, "seconds", pfc_reply_number(b->seconds));
-    json_object_set_new(json, "steps", pfc_encode_json_text(b->steps_json ? b->steps_json : "[]"));
-    json_object_set_new(json, "alert_id", pfc_encode_id(b->alert_id));
-    json_object_set_new(json, "counts", pfc_encode_json_text(b->counts_json));
-    json_object_set_new(json, "failure", pfc_encode_json_text(b->failure_json));
     encode_stopped(b->stopped_json, json);
-    json_object_set_new(json, "created_at", pfc_encode_time(b->created_at));
-    json_object_set_new(json, "finished_at", pfc_encode_time(b->finished_at));
     json_object_set_new(json, "actor", pfc_encode_actor(req, b->actor));
     return json;
 }
@@ -76,57 +82,66 @@ static json_t *encode_cost(const pfc_bisection_cost *c)
         (json_int_t)c->jobs_waiting);
 }
 
-static json_t *encode_step(int64_t bisection_id, const pfc_bisection_step *s)
-{
-    json_t *json = json_pack("{s:I, s:o, s:o, s:o, s:I, s:o, s:o}", "n", (json_int_t)s->n, "commit",
-                             pfc_reply_string(s->commit), "value", pfc_reply_number(s->value),
-                             "state", pfc_reply_string(s->state), "build", (json_int_t)s->layout,
-                             "job_id", pfc_encode_id(s->job_id), "run", pfc_reply_string(s->run));
+static const pfc_field step_fields[] = {
+    PFC_FIELD(pfc_bisection_step, n),
+    PFC_FIELD(pfc_bisection_step, commit),
+    PFC_FIELD(pfc_bisection_step, value),
+    PFC_FIELD(pfc_bisection_step, state),
+    PFC_FIELD_NAMED(pfc_bisection_step, "build", layout),
+    PFC_FIELD_AS(pfc_bisection_step, "job_id", job_id, ID),
+    PFC_FIELD(pfc_bisection_step, run),
+    PFC_FIELD(pfc_bisection_step, job_state),
+    PFC_FIELD(pfc_bisection_step, runner),
+    PFC_FIELD(pfc_bisection_step, reason),
+    PFC_FIELD(pfc_bisection_step, seconds),
+};
 
-    json_object_set_new(json, "repro", encode_repro("bisection", bisection_id, s->n));
+/* context: the bisection's id. */
+static json_t *encode_step(const void *row, const void *context)
+{
+    const pfc_bisection_step *s = row;
+    json_t *json = pfc_encode_fields(PFC_FIELDS(step_fields), s);
+
+    json_object_set_new(json, "repro", encode_repro("bisection", *(const int64_t *)context, s->n));
     json_object_set_new(json, "stored", json_boolean(!s->job_id));
-    json_object_set_new(json, "job_state", pfc_reply_string(s->job_state));
-    json_object_set_new(json, "runner", pfc_reply_string(s->runner));
-    json_object_set_new(json, "reason", pfc_reply_string(s->reason));
-    json_object_set_new(json, "seconds", pfc_reply_number(s->seconds));
     return json;
 }
 
-static json_t *encode_verifications(int64_t bisection_id, const pfc_verifications *rows)
+static const pfc_field verification_fields[] = {
+    PFC_FIELD(pfc_verification, id),
+    PFC_FIELD(pfc_verification, before),
+    PFC_FIELD_NAMED(pfc_verification, "commit", after),
+    PFC_FIELD(pfc_verification, state),
+    PFC_FIELD(pfc_verification, pairs),
+    PFC_FIELD(pfc_verification, layouts),
+    PFC_FIELDS_REL_CHANGE(pfc_verification),
+    PFC_FIELD(pfc_verification, p),
+    PFC_FIELD(pfc_verification, runners),
+    PFC_FIELD(pfc_verification, reason),
+};
+
+/* context: the bisection's id. */
+static json_t *encode_verification(const void *row, const void *context)
 {
-    json_t *list = json_array();
+    const pfc_verification *v = row;
+    json_t *json = pfc_encode_fields(PFC_FIELDS(verification_fields), v);
 
-    for (size_t i = 0; i < rows->len; i++) {
-        const pfc_verification *v = &rows->items[i];
-        json_t *json = json_pack("{s:I, s:o, s:o, s:o, s:I, s:I}", "id", (json_int_t)v->id,
-                                 "before", pfc_reply_string(v->before), "commit",
-                                 pfc_reply_string(v->after), "state", pfc_reply_string(v->state),
-                                 "pairs", (json_int_t)v->pairs, "layouts", (json_int_t)v->layouts);
-
-        json_object_set_new(json, "repro", encode_repro("verification", bisection_id, v->id));
-        json_object_set_new(json, "rel_change", pfc_reply_number(v->rel_change));
-        json_object_set_new(json, "rel_low", pfc_reply_number(v->rel_low));
-        json_object_set_new(json, "rel_high", pfc_reply_number(v->rel_high));
-        json_object_set_new(json, "p", pfc_reply_number(v->p));
-        json_object_set_new(json, "runners", pfc_reply_string(v->runners));
-        json_object_set_new(json, "reason", pfc_reply_string(v->reason));
-        json_array_append_new(list, json);
-    }
-    return list;
+    json_object_set_new(json, "repro",
+                        encode_repro("verification", *(const int64_t *)context, v->id));
+    return json;
 }
 
 void pfc_encode_bisection_detail(int64_t id, const pfc_bisection_detail *d, json_t *json)
 {
-    json_t *steps = json_array(), *line = json_array();
+    json_t *line = json_array();
 
-    for (size_t i = 0; i < d->steps.len; i++)
-        json_array_append_new(steps, encode_step(id, &d->steps.items[i]));
     for (size_t i = 0; i < json_array_size(d->line); i++)
         json_array_append_new(
             line, json_pack("{s:O, s:o}", "commit", json_array_get(d->line, i), "probability",
                             d->posterior ? pfc_reply_number(d->posterior[i]) : json_null()));
-    json_object_set_new(json, "steps", steps);
-    json_object_set_new(json, "verifications", encode_verifications(id, &d->verifications));
+    json_object_set_new(json, "steps", pfc_encode_rows(PFC_ROW_VIEW(&d->steps), encode_step, &id));
+    json_object_set_new(json, "verifications",
+                        pfc_encode_rows(PFC_ROW_VIEW(&d->verifications), encode_verification, &id));
     json_object_set_new(json, "line", line);
     json_object_set_new(json, "options", pfc_encode_json_text(d->options));
     json_object_set_new(json, "expected", encode_cost(&d->cost));

@@ -1,4 +1,4 @@
-/* Comparing two commits or runs. */
+/* The comparison of two commits or runs. */
 #include <math.h>
 
 #include "server/handlers/handlers.h"

@@ -1,25 +1,30 @@
-/* What was measured at which commits, and what is missing. */
+/* Coverage: which commits have results of which benchmarks, and which results are missing. */
 #include "server/services/history/coverage.h"
 
 #include "server/handlers/handlers.h"
 
-static json_t *encode_commits(const pfc_coverage *c)
-{
-    json_t *list = json_array();
+static const pfc_field commit_fields[] = {
+    PFC_FIELD_NAMED(pfc_coverage_commit, "id", commit),
+    PFC_FIELD(pfc_coverage_commit, position),
+    PFC_FIELD_AS(pfc_coverage_commit, "time", time, TIME),
+    PFC_FIELD(pfc_coverage_commit, subject),
+    PFC_FIELD(pfc_coverage_commit, measured),
+    PFC_FIELD(pfc_coverage_commit, missing),
+};
 
-    for (size_t i = 0; i < c->commits.len; i++) {
-        const pfc_coverage_commit *k = &c->commits.items[i];
+static const pfc_field fill_fields[] = {
+    PFC_FIELD(pfc_coverage_fill, commit),
+    PFC_FIELD(pfc_coverage_fill, machine_class),
+    PFC_FIELD(pfc_coverage_fill, missing),
+};
 
-        json_array_append_new(
-            list, json_pack("{s:o, s:I, s:o, s:o, s:I, s:I}", "id", pfc_reply_string(k->commit),
-                            "position", (json_int_t)k->position, "time", pfc_encode_time(k->time),
-                            "subject", pfc_reply_string(k->subject), "measured",
-                            (json_int_t)k->measured, "missing", (json_int_t)k->missing));
-    }
-    return list;
-}
+static const pfc_field never_fields[] = {
+    PFC_FIELD(pfc_coverage_never, benchmark),
+    PFC_FIELD(pfc_coverage_never, backend),
+    PFC_FIELD(pfc_coverage_never, machine_class),
+};
 
-/* One page of them. */
+/* One page of the rows; *next is the cursor of the next page. */
 static json_t *encode_rows(const pfc_coverage *c, pfc_page page, int64_t *next)
 {
     json_t *list = json_array();
@@ -44,50 +49,37 @@ static json_t *encode_rows(const pfc_coverage *c, pfc_page page, int64_t *next)
     return list;
 }
 
-static json_t *encode_fills(const pfc_coverage *c)
+static json_t *encode_coverage(const pfc_coverage *c, const char *branch, pfc_page page)
 {
-    json_t *list = json_array();
+    const pfc_row_view fills = { c->fills, c->fills_len, sizeof(*c->fills) };
+    int64_t next = 0;
+    json_t *rows = encode_rows(c, page, &next);
 
-    for (size_t i = 0; i < c->fills_len; i++) {
-        const pfc_coverage_fill *f = &c->fills[i];
-
-        json_array_append_new(list,
-                              json_pack("{s:o, s:o, s:I}", "commit", pfc_reply_string(f->commit),
-                                        "machine_class", pfc_reply_string(f->machine_class),
-                                        "missing", (json_int_t)f->missing));
-    }
-    return list;
-}
-
-static json_t *encode_never(const pfc_coverage *c)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < c->never.len; i++) {
-        const pfc_coverage_never *n = &c->never.items[i];
-
-        json_array_append_new(list, json_pack("{s:o, s:o, s:o}", "benchmark",
-                                              pfc_reply_string(n->benchmark), "backend",
-                                              pfc_reply_string(n->backend), "machine_class",
-                                              pfc_reply_string(n->machine_class)));
-    }
-    return list;
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "branch", pfc_reply_string(branch),
+                     "commits",
+                     pfc_encode_table(PFC_ROW_VIEW(&c->commits), PFC_FIELDS(commit_fields)), "rows",
+                     rows, "fills", pfc_encode_table(fills, PFC_FIELDS(fill_fields)), "never",
+                     pfc_encode_table(PFC_ROW_VIEW(&c->never), PFC_FIELDS(never_fields)),
+                     "next_cursor", pfc_encode_id(next));
 }
 
 static pfc_code decode_filter(const pfc_req *req, pfc_coverage_filter *f, pfc_err *err)
 {
+    const struct {
+        const char *name;
+        const char **out;
+    } texts[] = {
+        { "branch", &f->branch },
+        { "benchmark", &f->benchmark },
+        { "backend", &f->backend },
+        { "machine_class", &f->machine_class },
+    };
     int64_t commits = PFC_COVERAGE_COMMITS;
     pfc_code code = pfc_req_query_i64(req, "commits", 1, PFC_COVERAGE_MOST, &commits, err);
 
     f->commits = (int)commits;
-    if (!code)
-        code = pfc_req_query(req, "branch", PFC_WIRE_MAX_NAME, &f->branch, err);
-    if (!code)
-        code = pfc_req_query(req, "benchmark", PFC_WIRE_MAX_NAME, &f->benchmark, err);
-    if (!code)
-        code = pfc_req_query(req, "backend", PFC_WIRE_MAX_NAME, &f->backend, err);
-    if (!code)
-        code = pfc_req_query(req, "machine_class", PFC_WIRE_MAX_NAME, &f->machine_class, err);
+    for (size_t i = 0; i < PFC_ARRAY_LEN(texts) && !code; i++)
+        code = pfc_req_query(req, texts[i].name, PFC_WIRE_MAX_NAME, texts[i].out, err);
     return code;
 }
 
@@ -97,9 +89,8 @@ PFC_HANDLER(coverage)
     pfc_coverage_filter filter = { 0 };
     pfc_projects row = { 0 };
     pfc_coverage coverage = { 0 };
-    int64_t project = 0, next = 0;
+    int64_t project = 0;
     pfc_page page;
-    json_t *rows;
     pfc_code code;
 
     code = pfc_decode_page(req, &page, err);
@@ -113,16 +104,8 @@ PFC_HANDLER(coverage)
     }
     if (!code)
         code = pfc_coverage_read(app->db, project, &filter, &coverage, err);
-    if (!code) {
-        rows = encode_rows(&coverage, page, &next);
-        code = pfc_reply_json(reply, 200,
-                              json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "branch",
-                                        pfc_reply_string(filter.branch), "commits",
-                                        encode_commits(&coverage), "rows", rows, "fills",
-                                        encode_fills(&coverage), "never", encode_never(&coverage),
-                                        "next_cursor", pfc_encode_id(next)),
-                              err);
-    }
+    if (!code)
+        code = pfc_reply_json(reply, 200, encode_coverage(&coverage, filter.branch, page), err);
     pfc_coverage_clear(&coverage);
     pfc_rows_clear(&row);
     return code;

@@ -1,4 +1,4 @@
-/* Runs: what was measured, raw. */
+/* Runs: stored, listed, and one with its samples. */
 #include <string.h>
 
 #include "core/base/parse.h"
@@ -103,7 +103,6 @@ PFC_HANDLER(runs_list)
     pfc_run_rows rows = { 0 };
     const char *commit = NULL;
     pfc_page page;
-    json_t *items;
     pfc_code code;
 
     code = pfc_decode_page(req, &page, err);
@@ -116,14 +115,8 @@ PFC_HANDLER(runs_list)
         code = pfc_path_project(app, req, &project, err);
     if (!code)
         code = pfc_runs_list(app->db, project, commit, page, &rows, err);
-    if (code)
-        goto done;
-    items = json_array();
-    for (size_t i = 0; i < rows.len; i++)
-        json_array_append_new(items, pfc_encode_run_row(&rows.items[i]));
-    code = pfc_reply_json(reply, 200, pfc_encode_list("runs", items, rows.next), err);
-
-done:
+    if (!code)
+        code = pfc_reply_table(reply, "runs", PFC_ROW_VIEW(&rows), pfc_run_fields, rows.next, err);
     pfc_rows_clear(&rows);
     return code;
 }

@@ -28,6 +28,11 @@ static pfc_code decode_filter(const pfc_req *req, pfc_series_filter *f, pfc_err 
     return code;
 }
 
+static json_t *encode_listed(const void *row, const void *spark)
+{
+    return pfc_encode_series(row, *(const int *)spark);
+}
+
 /* GET /api/v1/projects/{p}/series */
 PFC_HANDLER(series_list)
 {
@@ -35,7 +40,6 @@ PFC_HANDLER(series_list)
     pfc_series_rows rows = { 0 };
     pfc_series_filter filter = { 0 };
     pfc_page page;
-    json_t *items;
     pfc_code code;
 
     code = pfc_decode_page(req, &page, err);
@@ -45,19 +49,14 @@ PFC_HANDLER(series_list)
         code = pfc_path_project(app, req, &project, err);
     if (!code)
         code = pfc_series_list(app->db, project, &filter, page, &rows, err);
-    if (code)
-        goto done;
-    items = json_array();
-    for (size_t i = 0; i < rows.len; i++)
-        json_array_append_new(items, pfc_encode_series(&rows.items[i], filter.spark));
-    code = pfc_reply_json(reply, 200, pfc_encode_list("series", items, rows.next), err);
-
-done:
+    if (!code)
+        code = pfc_reply_rows(reply, "series", PFC_ROW_VIEW(&rows), encode_listed, &filter.spark,
+                              rows.next, err);
     pfc_rows_clear(&rows);
     return code;
 }
 
-/* One array a member: that is what a chart takes, and what compresses best. */
+/* One array for each member: charts take columns, and columns compress best. */
 static json_t *encode_columns(const pfc_window_points *points)
 {
     static const char *const names[] = { "commit",    "time",    "subject", "author",
@@ -92,42 +91,43 @@ static json_t *encode_columns(const pfc_window_points *points)
     return json;
 }
 
-static json_t *encode_change(const pfc_window_change *c)
+static const pfc_field change_fields[] = {
+    PFC_FIELD(pfc_window_change, index),
+    PFC_FIELD(pfc_window_change, index_low),
+    PFC_FIELD(pfc_window_change, index_high),
+    PFC_FIELD(pfc_window_change, commit),
+    PFC_FIELD(pfc_window_change, commit_low),
+    PFC_FIELD(pfc_window_change, commit_high),
+    PFC_FIELD(pfc_window_change, before),
+    PFC_FIELD(pfc_window_change, after),
+    PFC_FIELDS_REL_CHANGE(pfc_window_change),
+    PFC_FIELD(pfc_window_change, p),
+    PFC_FIELD_AS(pfc_window_change, "direction", regression, CHANGE),
+    PFC_FIELD_AS(pfc_window_change, "status", confirmed, STATUS),
+    PFC_FIELD(pfc_window_change, firm),
+    PFC_FIELD_AS(pfc_window_change, "alert_id", alert_id, ID),
+};
+
+static json_t *encode_change(const void *row, const void *context)
 {
+    const pfc_window_change *c = row;
     const pfc_withheld why = { c->alert_id, c->regression, c->firm, c->withheld,
                                c->withheld_detail };
+    json_t *json = pfc_encode_fields(PFC_FIELDS(change_fields), c);
 
-    return json_pack(
-        "{s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b, s:o, s:o, "
-        "s:o}",
-        "index", (json_int_t)c->index, "index_low", (json_int_t)c->index_low, "index_high",
-        (json_int_t)c->index_high, "commit", pfc_reply_string(c->commit), "commit_low",
-        pfc_reply_string(c->commit_low), "commit_high", pfc_reply_string(c->commit_high), "before",
-        pfc_reply_number(c->before), "after", pfc_reply_number(c->after), "rel_change",
-        pfc_reply_number(c->rel_change), "rel_low", pfc_reply_number(c->rel_low), "rel_high",
-        pfc_reply_number(c->rel_high), "p", pfc_reply_number(c->p), "direction",
-        pfc_encode_change(c->regression), "status", c->confirmed ? "confirmed" : "provisional",
-        "firm", c->firm, "alert_id", pfc_encode_id(c->alert_id), "why_no_alert",
-        pfc_encode_why_no_alert(&why), "blocks", pfc_encode_json_text(c->blocks));
+    (void)context;
+    json_object_set_new(json, "why_no_alert", pfc_encode_why_no_alert(&why));
+    json_object_set_new(json, "blocks", pfc_encode_json_text(c->blocks));
+    return json;
 }
 
-static json_t *encode_broken(const pfc_broken_results *list)
-{
-    json_t *out = json_array();
+static const pfc_field broken_fields[] = {
+    PFC_FIELD(pfc_broken_result, commit),  PFC_FIELD(pfc_broken_result, position),
+    PFC_FIELD(pfc_broken_result, subject), PFC_FIELD_AS(pfc_broken_result, "time", time, TIME),
+    PFC_FIELD(pfc_broken_result, reason),  PFC_FIELD(pfc_broken_result, run_id),
+};
 
-    for (size_t i = 0; i < list->len; i++) {
-        const pfc_broken_result *b = &list->items[i];
-
-        json_array_append_new(
-            out, json_pack("{s:o, s:I, s:o, s:o, s:o, s:I}", "commit", pfc_reply_string(b->commit),
-                           "position", (json_int_t)b->position, "subject",
-                           pfc_reply_string(b->subject), "time", pfc_encode_time(b->time), "reason",
-                           pfc_reply_string(b->reason), "run_id", (json_int_t)b->run_id));
-    }
-    return out;
-}
-
-/* Of a part of the series, what lies among its points. */
+/* The broken results among the points of the window. */
 static pfc_code read_broken(pfc_db *db, const pfc_window *w, const pfc_window_opts *opts,
                             pfc_broken_results *out, pfc_err *err)
 {
@@ -141,12 +141,10 @@ static pfc_code read_broken(pfc_db *db, const pfc_window *w, const pfc_window_op
 static json_t *encode_window(const pfc_window *w, const pfc_broken_results *broken)
 {
     json_t *series = pfc_encode_series(&w->series.items[0], 0);
-    json_t *changes = json_array();
+    json_t *changes = pfc_encode_rows(PFC_ROW_VIEW(&w->changes), encode_change, NULL);
     json_t *boundaries = json_array();
 
     json_object_set_new(series, "project", pfc_reply_string(w->series.items[0].project));
-    for (size_t i = 0; i < w->changes.len; i++)
-        json_array_append_new(changes, encode_change(&w->changes.items[i]));
     for (size_t i = 0; i < w->boundaries_len; i++) {
         const pfc_window_boundary *b = &w->boundaries[i];
 
@@ -156,7 +154,8 @@ static json_t *encode_window(const pfc_window *w, const pfc_broken_results *brok
     }
     return json_pack("{s:o, s:o, s:o, s:o, s:b, s:o}", "series", series, "columns",
                      encode_columns(&w->points), "changes", changes, "boundaries", boundaries,
-                     "bucketed", w->bucketed, "broken", encode_broken(broken));
+                     "bucketed", w->bucketed, "broken",
+                     pfc_encode_table(PFC_ROW_VIEW(broken), PFC_FIELDS(broken_fields)));
 }
 
 /* GET /api/v1/series/{id} */

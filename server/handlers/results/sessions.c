@@ -28,7 +28,7 @@ PFC_HANDLER(sessions_post)
     return code;
 }
 
-/* What lists show of a commit that was never judged. */
+/* The stored verdict; a commit without one is undecided when it was measured. */
 static const char *word_of(const pfc_session_commit_row *c)
 {
     if (c->verdict)
@@ -53,17 +53,20 @@ static json_t *encode_stored(const pfc_session_commit_row *c)
                          pfc_encode_json_text(c->worst_json));
 }
 
-static json_t *encode_session(const pfc_session_row *s)
-{
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "id",
-                     pfc_reply_string(s->id), "branch", pfc_reply_string(s->branch), "anchor",
-                     pfc_reply_string(s->anchor), "base", pfc_reply_string(s->base),
-                     "machine_class", pfc_reply_string(s->machine_class), "machine",
-                     pfc_reply_string(s->machine), "started_at", pfc_encode_time(s->started_at),
-                     "finished_at", pfc_encode_time(s->finished_at), "budget_s",
-                     pfc_reply_number(s->budget_s), "spent_s", pfc_reply_number(s->spent_s),
-                     "blocks", (json_int_t)s->blocks, "note", pfc_reply_string(s->note));
-}
+static const pfc_field session_fields[] = {
+    PFC_FIELD(pfc_session_row, id),
+    PFC_FIELD(pfc_session_row, branch),
+    PFC_FIELD(pfc_session_row, anchor),
+    PFC_FIELD(pfc_session_row, base),
+    PFC_FIELD(pfc_session_row, machine_class),
+    PFC_FIELD(pfc_session_row, machine),
+    PFC_FIELD_AS(pfc_session_row, "started_at", started_at, TIME),
+    PFC_FIELD_AS(pfc_session_row, "finished_at", finished_at, TIME),
+    PFC_FIELD(pfc_session_row, budget_s),
+    PFC_FIELD(pfc_session_row, spent_s),
+    PFC_FIELD(pfc_session_row, blocks),
+    PFC_FIELD(pfc_session_row, note),
+};
 
 /* GET /api/v1/projects/{p}/sessions */
 PFC_HANDLER(sessions_list)
@@ -87,7 +90,8 @@ PFC_HANDLER(sessions_list)
         return code;
     items = json_array();
     for (size_t i = 0; i < rows.len; i++) {
-        json_t *item = encode_session(&rows.items[i]), *list = json_array();
+        json_t *item = pfc_encode_fields(PFC_FIELDS(session_fields), &rows.items[i]),
+               *list = json_array();
 
         for (size_t c = 0; c < commits.len; c++) {
             if (strcmp(commits.items[c].session_id, rows.items[i].id) == 0)
@@ -170,7 +174,8 @@ static json_t *encode_series(const pfc_session_report *r)
 
 static json_t *encode_report(const pfc_session_report *r)
 {
-    json_t *json = encode_session(&r->session.items[0]), *list = json_array();
+    json_t *json = pfc_encode_fields(PFC_FIELDS(session_fields), r->session.items),
+           *list = json_array();
 
     for (size_t i = 0; i < r->commits.len; i++) {
         const pfc_session_verdict *v = &r->verdicts[i];
@@ -208,13 +213,30 @@ PFC_HANDLER(sessions_get)
     return code;
 }
 
+static const pfc_field candidate_fields[] = {
+    PFC_FIELD(pfc_candidate, id),         PFC_FIELD(pfc_candidate, series_id),
+    PFC_FIELDS_SERIES(pfc_candidate),     PFC_FIELD(pfc_candidate, branch),
+    PFC_FIELD(pfc_candidate, against),    PFC_FIELD(pfc_candidate, commit),
+    PFC_FIELD(pfc_candidate, rel_change), PFC_FIELD(pfc_candidate, p),
+};
+
+static json_t *encode_candidate(const void *row, const void *context)
+{
+    const pfc_candidate *c = row;
+    const pfc_withheld why = { 0, true, true, c->withheld, c->withheld_detail_json };
+    json_t *json = pfc_encode_fields(PFC_FIELDS(candidate_fields), c);
+
+    (void)context;
+    json_object_set_new(json, "why_no_alert", pfc_encode_why_no_alert(&why));
+    return json;
+}
+
 /* GET /api/v1/projects/{p}/candidates */
 PFC_HANDLER(candidates)
 {
     const char *branch = NULL, *machine_class = NULL;
     pfc_candidates list = { 0 };
     int64_t project = 0, limit = 100;
-    json_t *items;
     pfc_code code;
 
     code = pfc_req_query(req, "branch", PFC_WIRE_MAX_NAME, &branch, err);
@@ -226,24 +248,12 @@ PFC_HANDLER(candidates)
         code = pfc_path_project(app, req, &project, err);
     if (!code)
         code = pfc_candidates_list(app->db, project, branch, machine_class, (int)limit, &list, err);
-    if (code)
-        return code;
-    items = json_array();
-    for (size_t i = 0; i < list.len; i++) {
-        const pfc_candidate *c = &list.items[i];
-        const pfc_withheld why = { 0, true, true, c->withheld, c->withheld_detail_json };
-
-        json_array_append_new(
-            items,
-            json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
-                      (json_int_t)c->id, "series_id", (json_int_t)c->series_id, "benchmark",
-                      pfc_reply_string(c->benchmark), "metric", pfc_reply_string(c->metric),
-                      "backend", pfc_reply_string(c->backend), "machine_class",
-                      pfc_reply_string(c->machine_class), "branch", pfc_reply_string(c->branch),
-                      "against", pfc_reply_string(c->against), "commit",
-                      pfc_reply_string(c->commit), "rel_change", pfc_reply_number(c->rel_change),
-                      "p", pfc_reply_number(c->p), "why_no_alert", pfc_encode_why_no_alert(&why)));
-    }
+    if (!code)
+        code =
+            pfc_reply_json(reply, 200,
+                           json_pack("{s:o}", "candidates",
+                                     pfc_encode_rows(PFC_ROW_VIEW(&list), encode_candidate, NULL)),
+                           err);
     pfc_rows_clear(&list);
-    return pfc_reply_json(reply, 200, json_pack("{s:o}", "candidates", items), err);
+    return code;
 }

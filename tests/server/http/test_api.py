@@ -1,4 +1,4 @@
-"""What the running server promises beyond single requests: idempotent runs, leases, tokens, events,
+"""Guarantees of the running server beyond single requests: idempotent runs, leases, tokens, events,
 pages, conditional requests, and hostile clients."""
 import concurrent.futures
 import copy
@@ -40,7 +40,7 @@ def token(*scopes, **more):
 
 
 def figures():
-    """What the database holds: unchanged means that nothing was stored."""
+    """The rows of the database: unchanged means that nothing was stored."""
     f = server.call("GET", "/api/v1/stats").json
     return f["runs"], f["measurements"], f["series"]
 
@@ -323,7 +323,7 @@ class Reading(unittest.TestCase):
 
 
 class OddValues(unittest.TestCase):
-    """What measurements may be and what they may not: a defined answer for each, all the way to the change points."""
+    """Valid and invalid values of measurements: a defined answer for each, all the way to the change points."""
     COMMITS = 40
     STEP = 26  # the first slow commit
 
@@ -438,7 +438,7 @@ class Tokens(unittest.TestCase):
             self.assertEqual(server.call("DELETE", "/api/v1/projects/doomed", token=token(scope)).status, 403)
         self.assertEqual(server.call("DELETE", "/api/v1/projects/doomed", token=bound).status, 403)
         self.assertEqual(server.as_admin("DELETE", "/api/v1/projects/nowhere").status, 404)
-        # What is measured now is not taken away under the runner.
+        # A job that is being measured stays with its runner.
         server.as_admin("POST", "/api/v1/jobs", {"project": "doomed", "kind": "measure", "commit": "a" * 40, "labels": {"rack": "doomed"}})
         held = server.as_admin("POST", "/api/v1/jobs/lease", {"runner": "d", "machine_class": "none", "labels": {"rack": "doomed"}}).json["job"]
         refused = server.as_admin("DELETE", "/api/v1/projects/doomed")

@@ -1,5 +1,5 @@
 """Hostile HTTP against the running server: whatever reaches our code is answered with a 4xx and a JSON
-error, never with a 5xx, stores nothing and ends nothing. What libmicrohttpd answers by itself before our
+error, never with a 5xx, stores nothing and ends nothing. The answers of libmicrohttpd itself, before our
 code runs is listed apart (BEFORE_US), as server/API.md names it.
 """
 import concurrent.futures
@@ -266,7 +266,7 @@ INJECTIONS = ("'; DROP TABLE runs; --", "\" OR 1=1 --", "$1); DELETE FROM measur
               "<script>alert(1)</script>", "%s%n%x", "../../../etc/passwd", "${jndi:ldap://x}", "`id`$(id)", "a\r\nSet-Cookie: x=1",
               "\u202e\ufeff\u0000"[:2], "NULL", "x" * 3000)
 
-# Where a text may stand that somebody else chooses: path in the document, and how it is sent.
+# Texts that clients choose: their path in the document, and how the document is sent.
 TEXTS = ([("id",), ("project",), ("commit",), ("branch",), ("suite",), ("suite_hash",), ("machine", "name"), ("machine", "class"),
           ("machine", "fingerprint", "cpu"), ("started_at",), (*M, "benchmark"), (*M, "metric"), (*M, "backend"), (*M, "unit"),
           (*M, "direction")])

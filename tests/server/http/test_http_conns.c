@@ -22,7 +22,7 @@ Test(conns, a_request_that_is_not_complete_in_time_is_ended)
         "GET /ec",
         "GET /echo HTTP/1.1\r\nHost: localhost\r\nX-Drip: ",
         "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n",
-        /* the second of its connection: nothing is heard of it until its first line is whole */
+        /* the second request of a connection: libmicrohttpd reports it only when its first line is complete */
         "GET /echo HTTP/1.1\r\nHost: localhost\r\n\r\nGET /ec",
     };
     pfc_app app = { 0 };

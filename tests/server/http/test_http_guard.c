@@ -1,4 +1,4 @@
-/* What one client may take of the server: requests a second, memory, time, and for how long it is heard. */
+/* Limits of one client: requests per second, memory, time, and the length of its streams. */
 #include <linux/sockios.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ Test(limits, exactly_the_burst_and_then_the_rate_is_let_through)
     httpd_limits_free(limits);
 }
 
-/* Whoever has many addresses makes nobody else's bucket be forgotten while that is being emptied. */
+/* A client with many addresses cannot evict another client's bucket while that is limiting. */
 Test(limits, a_limited_key_is_not_forgotten_among_many)
 {
     httpd_limits *limits = httpd_limits_new();
@@ -167,7 +167,7 @@ Test(bodies, a_long_body_is_kept_only_for_who_may_send_it)
         { "POST", "/guarded?x=1", "pfc_good", "", "unknown parameter", 400, false },
         { "POST", "/triage", "pfc_good", "", "forbidden", 403, false },
         { "DELETE", "/echo", NULL, "", "Allow: GET, HEAD, POST, PATCH\r\n", 405, false },
-        /* nobody has a use for it */
+        /* the route takes no body */
         { "GET", "/echo", NULL, "", "\"len\":0", 200, false },
         { "HEAD", "/echo", NULL, "", "Content-Length: ", 200, false },
         /* it will be refused for another reason */
@@ -198,7 +198,7 @@ Test(bodies, a_long_body_is_kept_only_for_who_may_send_it)
             cr_assert(live_put(fd, body, MIB));
             if (chunked)
                 cr_assert(live_put(fd, "\r\n0\r\n\r\n", 7));
-            /* it is told, once all was sent */
+            /* answered after the whole body was sent */
             cr_assert(live_get_until(fd, out, sizeof(out), NULL));
             cr_assert(eq(int, live_status_of(out), cases[i].status), "%s %s: %s", cases[i].path,
                       cases[i].token, out);
