@@ -11,7 +11,7 @@
 #ifndef PFC_RUNNER_BLOCKS_H
 #define PFC_RUNNER_BLOCKS_H
 
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/blocks/design.h"
 #include "runner/build_products.h"
 #include "runner/workspace.h"

@@ -12,7 +12,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/base/parse.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 
 #define TIMEOUT_S  10.0 /* it takes milliseconds; a machine that needs more is no witness */
 #define MAX_OUTPUT (256u * 1024)

@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/results/direction.h"
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/git/project_file.h"
 #include "core/wire/select.h"
 #include "runner/blocks.h"

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/yaml.h"
+#include "core/base/config/yaml.h"
 #include "core/import/csv_plan.h"
 
 #define MAX_DEPTH 12

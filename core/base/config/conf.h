@@ -3,8 +3,8 @@
  * config file ($XDG_CONFIG_HOME/perfci/config.yaml). Unknown keys in perfci.yaml are an error with
  * file, line and the known keys.
  */
-#ifndef PFC_CORE_BASE_CONF_H
-#define PFC_CORE_BASE_CONF_H
+#ifndef PFC_CORE_BASE_CONFIG_CONF_H
+#define PFC_CORE_BASE_CONFIG_CONF_H
 
 #include "core/base/direction.h"
 #include "core/base/err.h"

@@ -1,5 +1,5 @@
 /* Where settings come from: flag, environment, perfci.yaml, the user's file, defaults. */
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 
 #include <stdlib.h>
 #include <string.h>

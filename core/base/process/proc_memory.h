@@ -2,8 +2,8 @@
  * Memory that a process and its descendants hold, for those that watch over children, and what this one
  * holds without need.
  */
-#ifndef PFC_CORE_BASE_PROC_MEMORY_H
-#define PFC_CORE_BASE_PROC_MEMORY_H
+#ifndef PFC_CORE_BASE_PROCESS_PROC_MEMORY_H
+#define PFC_CORE_BASE_PROCESS_PROC_MEMORY_H
 
 #include <sys/types.h>
 

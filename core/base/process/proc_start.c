@@ -1,5 +1,5 @@
 /* A child's way from fork to exec. Between the two only async-signal-safe calls are made. */
-#include "core/base/proc_start.h"
+#include "core/base/process/proc_start.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Memory of a family of processes, from /proc, and of this one, from its allocator. */
-#include "core/base/proc_memory.h"
+#include "core/base/process/proc_memory.h"
 
 #include <dirent.h>
 #include <malloc.h>

@@ -2,8 +2,8 @@
  * The start of a child: fork, the child's environment, descriptors and limits, exec. Private to the files
  * proc*.c of this folder.
  */
-#ifndef PFC_CORE_BASE_PROC_START_H
-#define PFC_CORE_BASE_PROC_START_H
+#ifndef PFC_CORE_BASE_PROCESS_PROC_START_H
+#define PFC_CORE_BASE_PROCESS_PROC_START_H
 
 #include <sys/types.h>
 

@@ -4,8 +4,8 @@
  * When the deadline passes, or the caller stops it, the whole group gets SIGTERM, then SIGKILL two
  * seconds later. The child gets SIGKILL when the parent dies (PR_SET_PDEATHSIG) unless `detach`.
  */
-#ifndef PFC_CORE_BASE_PROC_H
-#define PFC_CORE_BASE_PROC_H
+#ifndef PFC_CORE_BASE_PROCESS_PROC_H
+#define PFC_CORE_BASE_PROCESS_PROC_H
 
 #include <sys/types.h>
 

@@ -1,5 +1,5 @@
 /* Bounded YAML with faults that name file and line. */
-#include "core/base/yaml.h"
+#include "core/base/config/yaml.h"
 
 #include <stdarg.h>
 #include <stdio.h>

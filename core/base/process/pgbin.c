@@ -1,5 +1,5 @@
 /* Where the PostgreSQL server programs are, and what installs them. */
-#include "core/base/pgbin.h"
+#include "core/base/process/pgbin.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "core/base/fs.h"
 #include "core/base/parse.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 
 enum { ASK_TIMEOUT_S = 20, FOUND_MAX = 16, RELEASE_MAX_BYTES = 16 * 1024 };
 

@@ -2,8 +2,8 @@
  * A guarded door to libfyaml: depth checked on the text itself before the library
  * sees it, aliases refused, every fault with "file:line: ".
  */
-#ifndef PFC_CORE_BASE_YAML_H
-#define PFC_CORE_BASE_YAML_H
+#ifndef PFC_CORE_BASE_CONFIG_YAML_H
+#define PFC_CORE_BASE_CONFIG_YAML_H
 
 #include <libfyaml.h>
 

@@ -1,5 +1,5 @@
 /* Children: started by fork and exec, watched by pidfd and poll, ended as a group. */
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/base/proc_memory.h"
-#include "core/base/proc_start.h"
+#include "core/base/process/proc_memory.h"
+#include "core/base/process/proc_start.h"
 
 #define DEFAULT_OUTPUT_BYTES (1024 * 1024)
 #define KILL_GRACE_NS        (2 * PFC_NS_PER_S)

@@ -4,8 +4,8 @@
  * perfci runs with any major version from PFC_PG_OLDEST to PFC_PG_NEWEST. Distributions install each
  * version into a folder of its own that is not on PATH, so several can be installed at the same time.
  */
-#ifndef PFC_CORE_BASE_PGBIN_H
-#define PFC_CORE_BASE_PGBIN_H
+#ifndef PFC_CORE_BASE_PROCESS_PGBIN_H
+#define PFC_CORE_BASE_PROCESS_PGBIN_H
 
 #include "core/base/err.h"
 
