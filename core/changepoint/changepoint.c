@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/changepoint/fit.h"
+#include "core/changepoint/segment/fit.h"
 #include "core/stats/dist.h"
 #include "core/stats/sort.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/changepoint/fit.h"
-#include "core/changepoint/vector_width.h"
+#include "core/changepoint/segment/fit.h"
+#include "core/changepoint/segment/vector_width.h"
 #include "core/stats/sort.h"
 
 #define HUBER          1.5

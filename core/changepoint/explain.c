@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/changepoint/fit.h"
 #include "core/changepoint/fourier.h"
+#include "core/changepoint/segment/fit.h"
 #include "core/stats/sort.h"
 
 #define TREND_MIN_POINTS 30

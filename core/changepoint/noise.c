@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/changepoint/segment/vector_width.h"
 #include "core/changepoint/stages.h"
-#include "core/changepoint/vector_width.h"
 #include "core/stats/sort.h"
 
 #define HEAD_START  1.5 /* nats */

@@ -6,7 +6,7 @@
 #define PFC_CORE_CHANGEPOINT_STAGES_H
 
 #include "core/changepoint/changepoint.h"
-#include "core/changepoint/segment.h"
+#include "core/changepoint/segment/segment.h"
 #include "core/stats/stats.h"
 
 struct pfc_level;

@@ -1,7 +1,7 @@
 /* Machine states that come in other shares from some point on: a slow path taken more often. */
 #include <math.h>
 
-#include "core/changepoint/fit.h"
+#include "core/changepoint/segment/fit.h"
 
 #define SIDE_MIN        8   /* points on each side of such a change */
 #define SHARE_MIN       0.3 /* by how much the share must have moved */

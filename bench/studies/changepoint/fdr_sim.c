@@ -11,7 +11,7 @@
 #include "bench/studies/changepoint/bench.h"
 #include "core/base/clock.h"
 #include "core/changepoint/fdr.h"
-#include "core/changepoint/online.h"
+#include "core/changepoint/online/online.h"
 
 #define LEVEL 100.0
 #define NOISE 0.01

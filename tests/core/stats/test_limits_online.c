@@ -8,8 +8,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/rng.h"
-#include "core/changepoint/fit.h"
-#include "core/changepoint/online.h"
+#include "core/changepoint/online/online.h"
+#include "core/changepoint/segment/fit.h"
 
 #define MOST 400
 

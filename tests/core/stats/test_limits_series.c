@@ -9,7 +9,7 @@
 
 #include "core/base/rng.h"
 #include "core/changepoint/drift.h"
-#include "core/changepoint/online.h"
+#include "core/changepoint/online/online.h"
 #include "core/stats/dist.h"
 
 #define N 64

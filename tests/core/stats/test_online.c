@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "core/changepoint/online.h"
+#include "core/changepoint/online/online.h"
 
 #include "tests/core/stats/series.h"
 

@@ -10,9 +10,9 @@
 
 #include "core/changepoint/drift.h"
 #include "core/changepoint/fdr.h"
-#include "core/changepoint/fit.h"
 #include "core/changepoint/fourier.h"
-#include "core/changepoint/segment.h"
+#include "core/changepoint/segment/fit.h"
+#include "core/changepoint/segment/segment.h"
 #include "core/stats/dist.h"
 #include "core/stats/ranktest.h"
 #include "core/stats/stats.h"

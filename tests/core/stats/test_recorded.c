@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/base/rng.h"
-#include "core/changepoint/online.h"
+#include "core/changepoint/online/online.h"
 
 #include "tests/core/stats/recorded.h"
 #include "tests/core/stats/recorded_series.h"

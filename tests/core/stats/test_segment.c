@@ -7,7 +7,7 @@
 
 #include "core/base/rng.h"
 #include "core/changepoint/fourier.h"
-#include "core/changepoint/segment.h"
+#include "core/changepoint/segment/segment.h"
 
 static size_t segment(const int32_t *q, size_t n, double penalty, const pfc_states *states,
                       uint32_t *starts, uint8_t *upper, double *cost)

@@ -3,8 +3,8 @@
  * noise whose scale, tails and correlation come from the residuals. Explanations of one series are
  * compared by their likelihood less a price for what they assume. Private to core/stats.
  */
-#ifndef PFC_CORE_CHANGEPOINT_FIT_H
-#define PFC_CORE_CHANGEPOINT_FIT_H
+#ifndef PFC_CORE_CHANGEPOINT_SEGMENT_FIT_H
+#define PFC_CORE_CHANGEPOINT_SEGMENT_FIT_H
 
 #include "core/changepoint/stages.h"
 

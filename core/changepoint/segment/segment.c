@@ -1,13 +1,13 @@
 /* Optimal partition on a lattice of levels. */
-#include "core/changepoint/segment.h"
+#include "core/changepoint/segment/segment.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/changepoint/segment_walk.h"
-#include "core/changepoint/vector_width.h"
+#include "core/changepoint/segment/segment_walk.h"
+#include "core/changepoint/segment/vector_width.h"
 
 #define CHUNK         32768 /* points that are kept for walking back at a time */
 #define CHUNK_MIN     512

@@ -2,10 +2,10 @@
  * The walk over a series that the segmentation consists of: a row of costs, one for each level, after
  * every point. Private to core/stats.
  */
-#ifndef PFC_CORE_CHANGEPOINT_SEGMENT_WALK_H
-#define PFC_CORE_CHANGEPOINT_SEGMENT_WALK_H
+#ifndef PFC_CORE_CHANGEPOINT_SEGMENT_SEGMENT_WALK_H
+#define PFC_CORE_CHANGEPOINT_SEGMENT_SEGMENT_WALK_H
 
-#include "core/changepoint/segment.h"
+#include "core/changepoint/segment/segment.h"
 
 #define PFC_WALK_LANES 16 /* bands are padded to whole vectors of 16-bit integers */
 

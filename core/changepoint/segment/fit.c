@@ -1,11 +1,11 @@
 /* Levels and noise of a series, given what is assumed about trend, wave and machine states. */
-#include "core/changepoint/fit.h"
+#include "core/changepoint/segment/fit.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/changepoint/vector_width.h"
+#include "core/changepoint/segment/vector_width.h"
 #include "core/stats/sort.h"
 
 #define LOSS_CAP_NATS 20.0

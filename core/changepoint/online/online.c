@@ -1,5 +1,5 @@
 /* Replaying a series: when to look, and what a look settles. */
-#include "core/changepoint/online.h"
+#include "core/changepoint/online/online.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
  * instructions. The loss is a table: a bounded one is what keeps spikes from becoming levels
  * (Fearnhead & Rigaill, JASA 114, 2019).
  */
-#ifndef PFC_CORE_CHANGEPOINT_SEGMENT_H
-#define PFC_CORE_CHANGEPOINT_SEGMENT_H
+#ifndef PFC_CORE_CHANGEPOINT_SEGMENT_SEGMENT_H
+#define PFC_CORE_CHANGEPOINT_SEGMENT_SEGMENT_H
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/changepoint/online.h"
+#include "core/changepoint/online/online.h"
 
 static pfc_code check(const pfc_point *points, size_t n, pfc_err *err)
 {

@@ -1,8 +1,8 @@
 /* The walk: plain loops, and vectors held in registers where the machine has them. Costs are whole
  * numbers, so all of them give the same rows. */
-#include "core/changepoint/segment_walk.h"
+#include "core/changepoint/segment/segment_walk.h"
 
-#include "core/changepoint/vector_width.h"
+#include "core/changepoint/segment/vector_width.h"
 
 /* One point for one band: costs before, loss of each level, costs after; returns the least. */
 static inline int band_step(const int16_t *restrict before, const int16_t *restrict loss,

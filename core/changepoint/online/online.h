@@ -13,8 +13,8 @@
  * The state holds no points: the caller keeps those, and passes the series each time. It is plain
  * data, below 2 KB, and may be copied; pfc_online_save makes bytes of it that any machine reads.
  */
-#ifndef PFC_CORE_CHANGEPOINT_ONLINE_H
-#define PFC_CORE_CHANGEPOINT_ONLINE_H
+#ifndef PFC_CORE_CHANGEPOINT_ONLINE_ONLINE_H
+#define PFC_CORE_CHANGEPOINT_ONLINE_ONLINE_H
 
 #include "core/changepoint/stages.h"
 

@@ -3,8 +3,8 @@
  * widest that the machine has. Only for loops whose results do not depend on the width: integers, and
  * sums of doubles that are kept apart by hand. Private to core/stats.
  */
-#ifndef PFC_CORE_CHANGEPOINT_VECTOR_WIDTH_H
-#define PFC_CORE_CHANGEPOINT_VECTOR_WIDTH_H
+#ifndef PFC_CORE_CHANGEPOINT_SEGMENT_VECTOR_WIDTH_H
+#define PFC_CORE_CHANGEPOINT_SEGMENT_VECTOR_WIDTH_H
 
 /* Sanitizers start after the loader chooses between clones, which they do not survive. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__OPTIMIZE__) &&                      \

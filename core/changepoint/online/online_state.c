@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/changepoint/online.h"
+#include "core/changepoint/online/online.h"
 
 #define MAGIC     0x32544350u /* "PCT2": the layout below */
 #define SUMMARIES 5
