@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "core/base/parse.h"
-#include "core/import/reader.h"
+#include "core/import/reader/reader.h"
 
 enum { MAX_TALK = 100 }; /* lines with a bracket behind a document that are tried as another one */
 
