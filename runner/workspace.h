@@ -15,7 +15,7 @@
 
 #include "core/base/direction.h"
 #include "core/git/repo.h"
-#include "core/wire/select.h"
+#include "core/wire/benchmark_filter.h"
 #include "core/wire/wire.h"
 
 #define PFC_MEASURE_CANNOT         125 /* exit status of a command: this commit cannot be measured */

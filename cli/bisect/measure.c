@@ -8,7 +8,7 @@
 
 #include "cli/bisect/measuring.h"
 #include "core/import/import.h"
-#include "core/wire/select.h"
+#include "core/wire/benchmark_filter.h"
 
 /* A command for one point of another axis: the point's variables, then the command. */
 static char *for_point(const bisect_measuring *m, size_t point, const char *command)

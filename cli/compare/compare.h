@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "core/stats/stats.h"
-#include "core/wire/select.h"
+#include "core/wire/benchmark_filter.h"
 #include "core/wire/wire.h"
 
 #define PFC_CMP_MAX_ROWS PFC_WIRE_MAX_MEASUREMENTS

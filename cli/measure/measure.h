@@ -9,7 +9,7 @@
 #include "cli/results/direction.h"
 #include "core/base/config/conf.h"
 #include "core/git/project_file.h"
-#include "core/wire/select.h"
+#include "core/wire/benchmark_filter.h"
 #include "runner/blocks.h"
 #include "runner/build_products.h"
 

@@ -9,7 +9,7 @@ void pfc_wire_drop_empty(char **text);
 
 #define PFC_WIRE_MAX_LAUNCHES 10000 /* inner arrays of a measurement's samples */
 
-/* visits.c: members "session" and "visits"; both optional. `visits` after status and samples. */
+/* run_session.c: members "session" and "visits"; both optional. `visits` after status and samples. */
 pfc_code pfc_wire_read_session(const json_t *obj, const pfc_json_at *at, pfc_run *run,
                                pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_wire_read_visits(const json_t *obj, const pfc_json_at *at, const pfc_run *run,

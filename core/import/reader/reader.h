@@ -60,7 +60,7 @@ typedef struct pfc_import {
     pfc_err *err;
 } pfc_import;
 
-/* ---- build.c, ask.c: runs in the making ---- */
+/* ---- run_builder.c, missing_directions.c: runs being built ---- */
 
 /** What a measurement is, before it has samples. */
 typedef struct pfc_import_key {

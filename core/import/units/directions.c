@@ -11,7 +11,7 @@
 #include <strings.h>
 
 #include "core/import/reader/reader.h"
-#include "core/import/units/words.h"
+#include "core/import/units/metric_words.h"
 
 enum { MAX_WORDS = 48, WORD_BYTES = 24 };
 

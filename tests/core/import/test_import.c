@@ -9,7 +9,7 @@
 #include "core/base/fs.h"
 #include "core/import/import.h"
 
-/* Most of these are about numbers, not about directions: test_ask.c has those. */
+/* Most of these are about numbers, not about directions: test_missing_directions.c has those. */
 static const pfc_import_opts any = { .any_direction = true };
 
 static pfc_run *read_text(const char *text, const pfc_import_opts *opts)

@@ -7,8 +7,8 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/buf.h"
+#include "core/wire/benchmark_filter.h"
 #include "core/wire/detector.h"
-#include "core/wire/select.h"
 #include "core/wire/session.h"
 #include "core/wire/wire.h"
 

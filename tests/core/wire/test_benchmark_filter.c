@@ -6,7 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/err.h"
-#include "core/wire/select.h"
+#include "core/wire/benchmark_filter.h"
 
 static pfc_run *some_run(void)
 {

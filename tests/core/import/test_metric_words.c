@@ -1,5 +1,5 @@
 /*
- * Every word of words.c and every unit of units.c: what a word says alone, as a rate, as the inverse of
+ * Every word of metric_words.c and every unit of units.c: what a word says alone, as a rate, as the inverse of
  * one and as a unit. Each kind of word has another combination of these results.
  */
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The table of words: what each says of a metric's direction and unit. */
-#include "core/import/units/words.h"
+#include "core/import/units/metric_words.h"
 
 #include <string.h>
 

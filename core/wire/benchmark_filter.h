@@ -1,8 +1,8 @@
 /*
  * A part of a run: the benchmarks that --filter and --backend ask for, whatever measured them.
  */
-#ifndef PFC_CORE_WIRE_SELECT_H
-#define PFC_CORE_WIRE_SELECT_H
+#ifndef PFC_CORE_WIRE_BENCHMARK_FILTER_H
+#define PFC_CORE_WIRE_BENCHMARK_FILTER_H
 
 #include <regex.h>
 

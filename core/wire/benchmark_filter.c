@@ -1,5 +1,5 @@
 /* The benchmarks of a run that --filter and --backend ask for. */
-#include "core/wire/select.h"
+#include "core/wire/benchmark_filter.h"
 
 #include <stdlib.h>
 #include <string.h>

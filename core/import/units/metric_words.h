@@ -2,8 +2,8 @@
  * The words that metrics' names and units are made of, and what each says. One table for all readers; how
  * several words together are read is directions.c. Private to this folder.
  */
-#ifndef PFC_CORE_IMPORT_UNITS_WORDS_H
-#define PFC_CORE_IMPORT_UNITS_WORDS_H
+#ifndef PFC_CORE_IMPORT_UNITS_METRIC_WORDS_H
+#define PFC_CORE_IMPORT_UNITS_METRIC_WORDS_H
 
 #include <stddef.h>
 
