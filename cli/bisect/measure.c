@@ -95,7 +95,7 @@ static pfc_code read_value(const bisect_measuring *m, pfc_outcome *out, bisect_r
         return code;
     run->value = pfc_measurement_median(value);
     run->higher_is_better = value->higher_is_better;
-    run->undirected = pfc_pairs_get(&value->extra, PFC_IMPORT_DIRECTION) != NULL;
+    run->undirected = pfc_labels_get(&value->extra, PFC_IMPORT_DIRECTION) != NULL;
     run->exact = value->exact;
     if (!isfinite(run->value) || run->value <= 0) {
         run->kind = PFC_OUTCOME_FAILED;

@@ -43,7 +43,7 @@ static char *cpuinfo(const char *root, const char *key)
 
 void pfc_machine_put(pfc_machine *machine, const char *name, const char *value)
 {
-    pfc_pairs_set(&machine->fingerprint, name, value && *value ? value : PFC_NOT_AVAILABLE);
+    pfc_labels_set(&machine->fingerprint, name, value && *value ? value : PFC_NOT_AVAILABLE);
 }
 
 /* Takes `value`. */

@@ -93,15 +93,15 @@ bool pfc_gpus_throttled(pfc_gpus *gpus, char *why, size_t cap)
     return false;
 }
 
-static void fact(pfc_pairs *out, size_t i, const char *name, const char *text)
+static void fact(pfc_labels *out, size_t i, const char *name, const char *text)
 {
     char *full = pfc_format("gpu%zu_%s", i, name);
 
-    pfc_pairs_set(out, full, text);
+    pfc_labels_set(out, full, text);
     free(full);
 }
 
-static void number(pfc_pairs *out, size_t i, const char *name, double value)
+static void number(pfc_labels *out, size_t i, const char *name, double value)
 {
     char text[40];
 
@@ -109,12 +109,12 @@ static void number(pfc_pairs *out, size_t i, const char *name, double value)
     fact(out, i, name, isnan(value) ? PFC_NOT_AVAILABLE : text);
 }
 
-void pfc_gpus_facts(pfc_gpus *gpus, pfc_pairs *out)
+void pfc_gpus_facts(pfc_gpus *gpus, pfc_labels *out)
 {
     const size_t n = pfc_gpus_count(gpus);
 
     if (n == 0)
-        pfc_pairs_set(out, "gpu", PFC_NOT_AVAILABLE);
+        pfc_labels_set(out, "gpu", PFC_NOT_AVAILABLE);
     for (size_t i = 0; i < PFC_MIN(n, (size_t)MAX_FACTS); i++) {
         pfc_gpu gpu;
         pfc_gpus_read(gpus, i, &gpu);

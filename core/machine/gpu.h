@@ -47,7 +47,7 @@ void pfc_gpus_read(pfc_gpus *gpus, size_t i, pfc_gpu *out);
 bool pfc_gpus_throttled(pfc_gpus *gpus, char *why, size_t cap);
 /** gpu0_sm_mhz, gpu0_mem_mhz, gpu0_temperature_c, gpu0_power_w, gpu0_ecc_errors, gpu0_reasons,
  *  gpu0_uuid of each; "gpu": "not available" when there is none. At most four GPUs. */
-void pfc_gpus_facts(pfc_gpus *gpus, pfc_pairs *out);
+void pfc_gpus_facts(pfc_gpus *gpus, pfc_labels *out);
 /** Names and driver versions for the fingerprint, each kind once: "2 x NVIDIA H100 80GB HBM3"; caller
  *  frees. NULL when there is no GPU. */
 char *pfc_gpus_names(pfc_gpus *gpus);

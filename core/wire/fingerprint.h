@@ -22,7 +22,7 @@ typedef enum pfc_fingerprint_view {
 
 /** Names of the entries in which they differ, those of `a` first, each in its order; absent on one
  *  side is different, but for the above. *names and its texts are the caller's; NULL when none. */
-void pfc_fingerprint_diff(const pfc_pairs *a, const pfc_pairs *b, pfc_fingerprint_view view,
+void pfc_fingerprint_diff(const pfc_labels *a, const pfc_labels *b, pfc_fingerprint_view view,
                           char ***names, size_t *len);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "core/wire/wire.h"
 
-void pfc_pairs_set(pfc_pairs *pairs, const char *name, const char *value)
+void pfc_labels_set(pfc_labels *pairs, const char *name, const char *value)
 {
     for (size_t i = 0; i < pairs->len; i++) {
         if (strcmp(pairs->items[i].name, name) == 0) {
@@ -21,7 +21,7 @@ void pfc_pairs_set(pfc_pairs *pairs, const char *name, const char *value)
     pairs->len++;
 }
 
-const char *pfc_pairs_get(const pfc_pairs *pairs, const char *name)
+const char *pfc_labels_get(const pfc_labels *pairs, const char *name)
 {
     for (size_t i = 0; i < pairs->len; i++)
         if (strcmp(pairs->items[i].name, name) == 0)
@@ -29,17 +29,17 @@ const char *pfc_pairs_get(const pfc_pairs *pairs, const char *name)
     return NULL;
 }
 
-void pfc_pairs_clear(pfc_pairs *pairs)
+void pfc_labels_clear(pfc_labels *pairs)
 {
     for (size_t i = 0; i < pairs->len; i++) {
         free(pairs->items[i].name);
         free(pairs->items[i].value);
     }
     free(pairs->items);
-    *pairs = (pfc_pairs){ 0 };
+    *pairs = (pfc_labels){ 0 };
 }
 
-pfc_code pfc_pairs_parse(const char *text, pfc_pairs *out, pfc_err *err)
+pfc_code pfc_labels_parse(const char *text, pfc_labels *out, pfc_err *err)
 {
     json_t *object = NULL;
     const char *name;
@@ -51,7 +51,7 @@ pfc_code pfc_pairs_parse(const char *text, pfc_pairs *out, pfc_err *err)
     json_object_foreach(object, name, value)
     {
         if (json_is_string(value))
-            pfc_pairs_set(out, name, json_string_value(value));
+            pfc_labels_set(out, name, json_string_value(value));
     }
     json_decref(object);
     return PFC_OK;
@@ -59,12 +59,12 @@ pfc_code pfc_pairs_parse(const char *text, pfc_pairs *out, pfc_err *err)
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const pfc_pair *)a)->name, ((const pfc_pair *)b)->name);
+    return strcmp(((const pfc_label_entry *)a)->name, ((const pfc_label_entry *)b)->name);
 }
 
-json_t *pfc_pairs_to_json(const pfc_pairs *pairs)
+json_t *pfc_labels_to_json(const pfc_labels *pairs)
 {
-    pfc_pair *sorted = pfc_calloc(pairs->len, sizeof *sorted);
+    pfc_label_entry *sorted = pfc_calloc(pairs->len, sizeof *sorted);
     json_t *obj = json_object();
 
     if (pairs->len > 0)

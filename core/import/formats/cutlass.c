@@ -44,7 +44,7 @@ static bool is_problem(pfc_span name, pfc_span value)
 
 typedef struct row {
     pfc_buf name;
-    pfc_pairs params;
+    pfc_labels params;
     pfc_span disposition;
     pfc_span status;
     double runtime_ms, gbps, gflops;
@@ -64,7 +64,7 @@ static void add_argument(row *r, pfc_span name, pfc_span value)
     n = pfc_span_dup(name);
     v = pfc_span_dup(value);
     if (r->params.len < 64 && name.len < PFC_WIRE_MAX_NAME && value.len < PFC_WIRE_MAX_NAME)
-        pfc_pairs_set(&r->params, n, v);
+        pfc_labels_set(&r->params, n, v);
     free(n);
     free(v);
 }
@@ -104,7 +104,7 @@ static void row_init(row *r)
 static void row_clear(row *r)
 {
     pfc_buf_clear(&r->name);
-    pfc_pairs_clear(&r->params);
+    pfc_labels_clear(&r->params);
 }
 
 static double number_at(const pfc_csv *csv, const char *name)

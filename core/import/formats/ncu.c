@@ -44,7 +44,7 @@ typedef struct columns {
 static pfc_code add(pfc_import *in, pfc_import_key *key, const char *section, double value)
 {
     pfc_measurement *m = pfc_import_measurement(in, key);
-    const char *first = m && section ? pfc_pairs_get(&m->extra, "section") : NULL;
+    const char *first = m && section ? pfc_labels_get(&m->extra, "section") : NULL;
     char *name = NULL;
     pfc_code code;
 
@@ -56,8 +56,8 @@ static pfc_code add(pfc_import *in, pfc_import_key *key, const char *section, do
     if (m && m->samples_len == 0) {
         direct(in, m);
         if (section)
-            pfc_pairs_set(&m->extra, "section", section);
-        pfc_pairs_set(&m->extra, "source", "ncu");
+            pfc_labels_set(&m->extra, "section", section);
+        pfc_labels_set(&m->extra, "source", "ncu");
     }
     if (m && isfinite(value))
         code = pfc_import_sample_of(in, m, value);

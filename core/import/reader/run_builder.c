@@ -124,7 +124,7 @@ static void direct(pfc_import *in, const pfc_import_key *key, pfc_measurement *m
     if (nature != 0)
         return;
     if (in->opts.any_direction) {
-        pfc_pairs_set(&m->extra, PFC_IMPORT_DIRECTION, "unknown");
+        pfc_labels_set(&m->extra, PFC_IMPORT_DIRECTION, "unknown");
         return;
     }
     in->unknown =
@@ -334,7 +334,7 @@ void pfc_import_param(pfc_measurement *m, const char *name, const char *value)
         return;
     clean = clean_name(name);
     text = clean_name(value);
-    pfc_pairs_set(&m->params, clean, text);
+    pfc_labels_set(&m->params, clean, text);
     free(text);
     free(clean);
 }
@@ -346,7 +346,7 @@ void pfc_import_extra(pfc_measurement *m, const char *name, double value)
     if (!isfinite(value) || m->extra.len >= 64)
         return;
     (void)snprintf(text, sizeof(text), "%.10g", value);
-    pfc_pairs_set(&m->extra, name, text);
+    pfc_labels_set(&m->extra, name, text);
 }
 
 void pfc_import_note(pfc_import *in, const char *fmt, ...)

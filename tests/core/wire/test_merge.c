@@ -61,7 +61,7 @@ Test(merge, a_value_is_one_sample_in_one_block_and_may_be_secondary)
     cr_expect(eq(u32, run->measurements[0].blocks[0], 1));
     cr_expect(eq(sz, run->measurements[0].extra.len, 0));
     cr_expect(eq(dbl, pfc_measurement_median(&run->measurements[1]), 8));
-    cr_expect(eq(str, (char *)pfc_pairs_get(&run->measurements[1].extra, "role"), "secondary"));
+    cr_expect(eq(str, (char *)pfc_labels_get(&run->measurements[1].extra, "role"), "secondary"));
     pfc_run_free(run);
 }
 
