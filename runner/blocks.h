@@ -39,9 +39,9 @@ typedef struct pfc_blocks_run_opts {
     bool
         mark_infra; /* runs say infra when the canary moved; else never: blocks remove such a change */
     uint64_t seed;
-    const pfc_conf *conf;     /* perfci.yaml that counts, for what was built and `runtime_files` */
-    bool measure_identical;   /* commits of identical object code, too */
-    const pfc_select *wanted; /* NULL: everything */
+    const pfc_conf *conf;   /* perfci.yaml that counts, for what was built and `runtime_files` */
+    bool measure_identical; /* commits of identical object code, too */
+    const pfc_benchmark_filter *wanted; /* NULL: everything */
     /* Says what is going on, in one line, for progress. NULL: nothing. */
     void (*progress)(void *arg, const char *line);
     void *progress_arg;

@@ -147,7 +147,7 @@ char *pfc_blocks_narrow(const pfc_blocks_session *s, const char **backend)
 /* ---- runs ---- */
 
 /* A visit is one launch as the document counts them, however many processes a suite starts in it. */
-static void place(pfc_run *run, const pfc_visit_at *at)
+static void place(pfc_run *run, const pfc_session_position *at)
 {
     for (size_t i = 0; i < run->measurements_len; i++) {
         pfc_measurement *m = &run->measurements[i];

@@ -70,7 +70,7 @@ static pfc_code measure(bisect_measuring *m, const bisect_run *next, pfc_outcome
 static pfc_code read_value(const bisect_measuring *m, pfc_outcome *out, bisect_run *run,
                            pfc_err *err)
 {
-    const pfc_select wanted = { .filter = m->opts->filter };
+    const pfc_benchmark_filter wanted = { .filter = m->opts->filter };
     const pfc_measurement *value = NULL;
     pfc_code code;
 
@@ -79,7 +79,7 @@ static pfc_code read_value(const bisect_measuring *m, pfc_outcome *out, bisect_r
         return pfc_err_set(err, PFC_EINVAL, "%s", out->reason);
     if (out->kind != PFC_OUTCOME_MEASURED)
         return PFC_OK;
-    code = pfc_run_select(out->run, &wanted, err);
+    code = pfc_run_filter(out->run, &wanted, err);
     if (!code)
         code = pfc_run_value(out->run, m->how.metric, m->opts->benchmark, m->opts->backend, &value,
                              err);

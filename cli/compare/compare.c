@@ -188,7 +188,7 @@ static pfc_code judge_values(const double *va, size_t na, const double *vb, size
                              const char *order, bool swapped, const pfc_compare_opts *opts,
                              pfc_compare_result *out, pfc_cmp_row *row, pfc_err *err)
 {
-    pfc_turns_result turns;
+    pfc_interleaved_result turns;
     pfc_code code;
 
     if (!order || opts->exact)

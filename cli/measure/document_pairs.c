@@ -67,7 +67,7 @@ const char *pfc_turns_order(const pfc_measurement *a, const pfc_measurement *b, 
 
 pfc_code pfc_turns_judge_sides(const double *a, size_t na, const double *b, size_t nb,
                                const char *order, bool swapped, double margin,
-                               pfc_turns_result *out, pfc_err *err)
+                               pfc_interleaved_result *out, pfc_err *err)
 {
     const pfc_seq_opts opts = { .margin = margin };
     char *named = pfc_strdup(order);
@@ -75,7 +75,7 @@ pfc_code pfc_turns_judge_sides(const double *a, size_t na, const double *b, size
 
     for (char *p = named; swapped && *p; p++)
         *p = *p == 'a' ? 'b' : 'a';
-    code = pfc_turns_compare(a, na, b, nb, named, &opts, out, err);
+    code = pfc_interleaved_compare(a, na, b, nb, named, &opts, out, err);
     free(named);
     return code;
 }

@@ -136,7 +136,7 @@ static bool fill_round(const pfc_spot *spots, size_t i, size_t next, uint32_t fr
 
 pfc_round *pfc_rounds_of(const pfc_spot *spots, size_t n, uint32_t from, uint32_t to, size_t *len)
 {
-    pfc_round *rounds = pfc_calloc(n / PFC_TURNS_ROUND + 1, sizeof *rounds);
+    pfc_round *rounds = pfc_calloc(n / PFC_INTERLEAVED_ROUND + 1, sizeof *rounds);
     size_t out = 0;
 
     for (size_t i = 0, next; i < n; i = next) {
@@ -368,7 +368,7 @@ static pfc_code judge_boundary(const session *s, size_t k, pfc_boundary *out, pf
 {
     const pfc_seq_opts o = test_opts(s->opts);
     const pfc_boundary_look *look = &s->looks[k];
-    pfc_turns_result r;
+    pfc_interleaved_result r;
     size_t len;
     pfc_round *rounds =
         pfc_rounds_of(s->spots, s->n, (uint32_t)look->from, (uint32_t)look->to, &len);

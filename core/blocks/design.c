@@ -187,7 +187,7 @@ static bool decided(const pfc_design *d, const series *s, const pfc_boundary_loo
 {
     const pfc_seq_opts opts = { .alpha = d->opts.alpha, .margin = d->opts.margin };
     const pfc_blocks_opts blocks = blocks_opts(d, s);
-    pfc_turns_result r = { .cmp = { .verdict = PFC_VERDICT_INCONCLUSIVE } };
+    pfc_interleaved_result r = { .cmp = { .verdict = PFC_VERDICT_INCONCLUSIVE } };
     pfc_spot *spots;
     pfc_round *rounds;
     size_t n;

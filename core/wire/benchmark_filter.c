@@ -8,11 +8,12 @@
 
 enum { LIST_BYTES = 280, MAX_NAMES = 64 };
 
-pfc_code pfc_selector_init(pfc_selector *s, const pfc_select *what, pfc_err *err)
+pfc_code pfc_benchmark_matcher_init(pfc_benchmark_matcher *s, const pfc_benchmark_filter *what,
+                                    pfc_err *err)
 {
     int bad;
 
-    *s = (pfc_selector){ .what = what };
+    *s = (pfc_benchmark_matcher){ .what = what };
     if (!what->filter)
         return PFC_OK;
     bad = regcomp(&s->expression, what->filter, REG_EXTENDED | REG_NOSUB);
@@ -28,14 +29,15 @@ pfc_code pfc_selector_init(pfc_selector *s, const pfc_select *what, pfc_err *err
     return PFC_OK;
 }
 
-void pfc_selector_clear(pfc_selector *s)
+void pfc_benchmark_matcher_clear(pfc_benchmark_matcher *s)
 {
     if (s->has_expression)
         regfree(&s->expression);
-    *s = (pfc_selector){ 0 };
+    *s = (pfc_benchmark_matcher){ 0 };
 }
 
-bool pfc_selector_fits(const pfc_selector *s, const char *benchmark, const char *backend)
+bool pfc_benchmark_matches(const pfc_benchmark_matcher *s, const char *benchmark,
+                           const char *backend)
 {
     bool wanted = s->what->backends_len == 0;
 
@@ -44,7 +46,7 @@ bool pfc_selector_fits(const pfc_selector *s, const char *benchmark, const char 
     return wanted && (!s->has_expression || regexec(&s->expression, benchmark, 0, NULL, 0) == 0);
 }
 
-void pfc_select_names_add(pfc_select_names *names, const char *benchmark, const char *backend)
+void pfc_benchmark_names_add(pfc_benchmark_names *names, const char *benchmark, const char *backend)
 {
     char *name =
         backend && backend[0] ? pfc_format("%s on %s", benchmark, backend) : pfc_strdup(benchmark);
@@ -60,7 +62,8 @@ void pfc_select_names_add(pfc_select_names *names, const char *benchmark, const 
     names->names[names->len++] = name;
 }
 
-pfc_code pfc_select_none(const pfc_select *what, pfc_select_names *names, pfc_err *err)
+pfc_code pfc_benchmark_none_matches(const pfc_benchmark_filter *what, pfc_benchmark_names *names,
+                                    pfc_err *err)
 {
     pfc_buf asked, there;
 
@@ -82,7 +85,7 @@ pfc_code pfc_select_none(const pfc_select *what, pfc_select_names *names, pfc_er
     for (size_t i = 0; i < names->len; i++)
         free(names->names[i]);
     free(names->names);
-    *names = (pfc_select_names){ 0 };
+    *names = (pfc_benchmark_names){ 0 };
     pfc_buf_clear(&asked);
     pfc_buf_clear(&there);
     (void)pfc_err_hint(err, "--filter is a regular expression that is searched for in the name; "
@@ -95,36 +98,36 @@ static bool is_canary(const pfc_measurement *m)
     return pfc_streq(m->benchmark, PFC_CANARY_BENCHMARK);
 }
 
-static pfc_code none_left(const pfc_run *run, const pfc_select *what, pfc_err *err)
+static pfc_code none_left(const pfc_run *run, const pfc_benchmark_filter *what, pfc_err *err)
 {
-    pfc_select_names names = { 0 };
+    pfc_benchmark_names names = { 0 };
 
     for (size_t i = 0; i < run->measurements_len; i++)
         if (!is_canary(&run->measurements[i]))
-            pfc_select_names_add(&names, run->measurements[i].benchmark,
-                                 run->measurements[i].backend);
-    return pfc_select_none(what, &names, err);
+            pfc_benchmark_names_add(&names, run->measurements[i].benchmark,
+                                    run->measurements[i].backend);
+    return pfc_benchmark_none_matches(what, &names, err);
 }
 
-pfc_code pfc_run_select(pfc_run *run, const pfc_select *what, pfc_err *err)
+pfc_code pfc_run_filter(pfc_run *run, const pfc_benchmark_filter *what, pfc_err *err)
 {
-    pfc_selector s;
+    pfc_benchmark_matcher s;
     size_t fitting = 0, kept = 0;
     pfc_code code;
 
     if (!what->filter && what->backends_len == 0)
         return PFC_OK;
-    code = pfc_selector_init(&s, what, err);
+    code = pfc_benchmark_matcher_init(&s, what, err);
     if (code)
         return code;
     for (size_t i = 0; i < run->measurements_len; i++)
         fitting +=
             !is_canary(&run->measurements[i]) &&
-            pfc_selector_fits(&s, run->measurements[i].benchmark, run->measurements[i].backend);
+            pfc_benchmark_matches(&s, run->measurements[i].benchmark, run->measurements[i].backend);
     for (size_t i = 0; i < run->measurements_len && fitting; i++) {
         pfc_measurement *m = &run->measurements[i];
 
-        if (!is_canary(m) && !pfc_selector_fits(&s, m->benchmark, m->backend)) {
+        if (!is_canary(m) && !pfc_benchmark_matches(&s, m->benchmark, m->backend)) {
             pfc_measurement_clear(m);
             continue;
         }
@@ -134,7 +137,7 @@ pfc_code pfc_run_select(pfc_run *run, const pfc_select *what, pfc_err *err)
         }
         kept++;
     }
-    pfc_selector_clear(&s);
+    pfc_benchmark_matcher_clear(&s);
     if (!fitting)
         return none_left(run, what, err);
     run->measurements_len = kept;

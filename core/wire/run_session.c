@@ -53,7 +53,7 @@ static bool read_place(const json_t *value, uint32_t *out)
     return true;
 }
 
-static pfc_code read_visit(const json_t *pair, const pfc_json_at *at, pfc_visit_at *out,
+static pfc_code read_visit(const json_t *pair, const pfc_json_at *at, pfc_session_position *out,
                            pfc_err *err)
 {
     uint32_t *const into[] = { &out->block, &out->position };
@@ -70,7 +70,7 @@ static pfc_code read_visit(const json_t *pair, const pfc_json_at *at, pfc_visit_
     return PFC_OK;
 }
 
-static int order_of(const pfc_visit_at *a, const pfc_visit_at *b)
+static int order_of(const pfc_session_position *a, const pfc_session_position *b)
 {
     return a->block != b->block ? (a->block > b->block) - (a->block < b->block)
                                 : (a->position > b->position) - (a->position < b->position);
@@ -129,7 +129,7 @@ json_t *pfc_wire_visits_to_json(const pfc_measurement *m)
 /* ---- merging ---- */
 
 typedef struct launch {
-    pfc_visit_at at;
+    pfc_session_position at;
     uint32_t samples;
     const double *first;
 } launch;
@@ -154,7 +154,7 @@ bool pfc_wire_join_visits(pfc_measurement *m, const pfc_measurement *more)
     launch *all = pfc_calloc(len, sizeof *all);
     double *samples = pfc_calloc(m->samples_len + more->samples_len, sizeof *samples);
     uint32_t *blocks = pfc_calloc(len, sizeof *blocks);
-    pfc_visit_at *visits = pfc_calloc(len, sizeof *visits);
+    pfc_session_position *visits = pfc_calloc(len, sizeof *visits);
     size_t n = gather(m, all), at = 0;
     bool apart = true;
 

@@ -63,9 +63,9 @@ typedef enum pfc_status {
 } pfc_status;
 
 /** Where in a session a launch was made: the block, and the position in it, both from 0. */
-typedef struct pfc_visit_at {
+typedef struct pfc_session_position {
     uint32_t block, position;
-} pfc_visit_at;
+} pfc_session_position;
 
 /**
  * All samples of one benchmark, metric and backend in one run. Samples are raw and lie in blocks,
@@ -84,10 +84,11 @@ typedef struct pfc_measurement {
     size_t samples_len;
     uint32_t *blocks; /* samples in each process; sums to samples_len */
     size_t blocks_len;
-    pfc_visit_at *visits; /* of each entry of `blocks`, strictly ascending by block, then position;
+    pfc_session_position
+        *visits;       /* of each entry of `blocks`, strictly ascending by block, then position;
                              NULL: not measured in a session */
-    pfc_labels params;    /* benchmark parameters: "m", "n", "k", "causal", ... */
-    pfc_labels extra; /* further facts: "percent_of_peak", "median_low", ... (numbers as text) */
+    pfc_labels params; /* benchmark parameters: "m", "n", "k", "causal", ... */
+    pfc_labels extra;  /* further facts: "percent_of_peak", "median_low", ... (numbers as text) */
 } pfc_measurement;
 
 typedef struct pfc_machine {

@@ -47,7 +47,7 @@ static pfc_code read_visits(const pfc_sql_run_measurements_row *row, pfc_measure
     if (!code)
         m->visits = pfc_calloc(len, sizeof(*m->visits));
     for (size_t i = 0; !code && i < len; i++)
-        m->visits[i] = (pfc_visit_at){ blocks[i], positions[i] };
+        m->visits[i] = (pfc_session_position){ blocks[i], positions[i] };
     free(blocks);
     free(positions);
     return code;

@@ -12,7 +12,7 @@
 
 typedef struct session {
     double a[2 * ROUNDS], b[2 * ROUNDS];
-    char order[PFC_TURNS_ROUND * ROUNDS + 1];
+    char order[PFC_INTERLEAVED_ROUND * ROUNDS + 1];
     size_t turns;
 } session;
 
@@ -22,8 +22,8 @@ static void add_round(session *s, pfc_rng *rng, double shift, double noise, doub
     static const char *const orders[] = { "abba", "baab" };
     const char *order = orders[pfc_rng_below(rng, 2)];
 
-    for (size_t i = 0; i < PFC_TURNS_ROUND; i++) {
-        const double at = (double)s->turns / (PFC_TURNS_ROUND * ROUNDS);
+    for (size_t i = 0; i < PFC_INTERLEAVED_ROUND; i++) {
+        const double at = (double)s->turns / (PFC_INTERLEAVED_ROUND * ROUNDS);
         const double v = 100 * (1 + ramp * at) * exp(noise * pfc_rng_normal(rng));
         size_t done = 0;
 
@@ -38,24 +38,25 @@ static void add_round(session *s, pfc_rng *rng, double shift, double noise, doub
     }
 }
 
-static pfc_turns_result judge(const session *s, double alpha)
+static pfc_interleaved_result judge(const session *s, double alpha)
 {
     const pfc_seq_opts opts = { .alpha = alpha };
-    pfc_turns_result r;
+    pfc_interleaved_result r;
     pfc_err err = { 0 };
 
-    cr_assert(
-        eq(int,
-           pfc_turns_compare(s->a, s->turns / 2, s->b, s->turns / 2, s->order, &opts, &r, &err),
-           PFC_OK),
-        "%s", err.msg);
+    cr_assert(eq(int,
+                 pfc_interleaved_compare(s->a, s->turns / 2, s->b, s->turns / 2, s->order, &opts,
+                                         &r, &err),
+                 PFC_OK),
+              "%s", err.msg);
     return r;
 }
 
 /* Rounds until it is decided. */
-static pfc_turns_result decide(session *s, pfc_rng *rng, double shift, double noise, double ramp)
+static pfc_interleaved_result decide(session *s, pfc_rng *rng, double shift, double noise,
+                                     double ramp)
 {
-    pfc_turns_result r;
+    pfc_interleaved_result r;
 
     *s = (session){ 0 };
     do {
@@ -74,7 +75,7 @@ Test(turns, a_ramp_of_the_machine_decides_nothing_and_hides_nothing)
     pfc_rng_seed(&rng, 5);
     for (int i = 0; i < 200; i++) {
         session s;
-        pfc_turns_result r = decide(&s, &rng, 0, 0.001, 0.6);
+        pfc_interleaved_result r = decide(&s, &rng, 0, 0.001, 0.6);
 
         cr_assert(eq(int, (int)r.cmp.verdict, (int)PFC_VERDICT_SAME));
         cr_assert(le(sz, r.rounds, 8));
@@ -114,7 +115,7 @@ Test(turns, what_is_still_needed_is_foreseen)
     pfc_rng_seed(&rng, 7);
     for (int i = 0; i < 60; i++) {
         session s = { 0 };
-        pfc_turns_result r;
+        pfc_interleaved_result r;
 
         for (int k = 0; k < 6; k++)
             add_round(&s, &rng, 0.03, 0.02, 0);
@@ -134,17 +135,18 @@ Test(turns, what_is_still_needed_is_foreseen)
 Test(turns, too_few_rounds_decide_nothing_and_a_wrong_order_is_refused)
 {
     const double v[] = { 100, 100, 100, 100 };
-    pfc_turns_result r;
+    pfc_interleaved_result r;
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_turns_compare(v, 2, v, 2, "abba", NULL, &r, &err), PFC_OK));
+    cr_assert(eq(int, pfc_interleaved_compare(v, 2, v, 2, "abba", NULL, &r, &err), PFC_OK));
     cr_assert(eq(int, (int)r.cmp.verdict, (int)PFC_VERDICT_INCONCLUSIVE));
     cr_assert(eq(sz, r.rounds, 1));
     cr_assert(eq(sz, r.more, 3)); /* the least that decide anything are four */
-    cr_assert(eq(int, pfc_turns_compare(v, 2, v, 2, "aabb", NULL, &r, &err), PFC_OK));
-    cr_assert(eq(int, pfc_turns_compare(v, 3, v, 1, "abaa", NULL, &r, &err), PFC_EINVAL));
-    cr_assert(eq(int, pfc_turns_compare(v, 2, v, 2, "abab abba", NULL, &r, &err), PFC_EINVAL));
-    cr_assert(eq(int, pfc_turns_compare(v, 4, v, 4, "abba", NULL, &r, &err), PFC_EINVAL));
-    cr_assert(eq(int, pfc_turns_compare((double[]){ 1, 0 }, 2, v, 2, "abba", NULL, &r, &err),
+    cr_assert(eq(int, pfc_interleaved_compare(v, 2, v, 2, "aabb", NULL, &r, &err), PFC_OK));
+    cr_assert(eq(int, pfc_interleaved_compare(v, 3, v, 1, "abaa", NULL, &r, &err), PFC_EINVAL));
+    cr_assert(
+        eq(int, pfc_interleaved_compare(v, 2, v, 2, "abab abba", NULL, &r, &err), PFC_EINVAL));
+    cr_assert(eq(int, pfc_interleaved_compare(v, 4, v, 4, "abba", NULL, &r, &err), PFC_EINVAL));
+    cr_assert(eq(int, pfc_interleaved_compare((double[]){ 1, 0 }, 2, v, 2, "abba", NULL, &r, &err),
                  PFC_EINVAL));
 }

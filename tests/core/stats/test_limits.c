@@ -109,7 +109,7 @@ Test(limits, values_are_finite_and_where_they_are_compared_above_zero)
         const double x[] = { 1, values[i].value, 3 };
         const bool finite = isfinite(values[i].value), fine = values[i].fine;
         pfc_compare_result r;
-        pfc_turns_result t;
+        pfc_interleaved_result t;
         pfc_interval shift;
         pfc_err err = { 0 };
         pfc_seq seq;
@@ -121,8 +121,10 @@ Test(limits, values_are_finite_and_where_they_are_compared_above_zero)
         check_refused(pfc_stats_ranktest(good, 3, x, 3, &p, &err), &err, finite, "b");
         check_refused(pfc_stats_shift(x, 3, good, 3, 0.5, &shift, &err), &err, finite, "a");
         check_refused(pfc_stats_shift(good, 3, x, 3, 0.5, &shift, &err), &err, finite, "b");
-        check_refused(pfc_turns_compare(x, 2, good, 2, "abba", NULL, &t, &err), &err, fine, "a");
-        check_refused(pfc_turns_compare(good, 2, x, 2, "abba", NULL, &t, &err), &err, fine, "b");
+        check_refused(pfc_interleaved_compare(x, 2, good, 2, "abba", NULL, &t, &err), &err, fine,
+                      "a");
+        check_refused(pfc_interleaved_compare(good, 2, x, 2, "abba", NULL, &t, &err), &err, fine,
+                      "b");
         cr_assert(eq(int, pfc_seq_init(&seq, NULL, &err), PFC_OK));
         check_refused(pfc_seq_add(&seq, PFC_SEQ_A, x[1], &err), &err, fine, "a");
         check_refused(pfc_seq_add(&seq, PFC_SEQ_B, x[1], &err), &err, fine, "b");
@@ -549,10 +551,10 @@ Test(limits, a_round_of_turns_has_two_of_each_side)
     };
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
-        pfc_turns_result r = { .rounds = 99 };
+        pfc_interleaved_result r = { .rounds = 99 };
         pfc_err err = { 0 };
         const pfc_code code =
-            pfc_turns_compare(v, rows[i].na, v, rows[i].nb, rows[i].order, NULL, &r, &err);
+            pfc_interleaved_compare(v, rows[i].na, v, rows[i].nb, rows[i].order, NULL, &r, &err);
 
         check_refused(code, &err, rows[i].fine, "order");
         cr_assert(eq(sz, r.rounds, rows[i].fine ? rows[i].rounds : 99), "%s", rows[i].order);

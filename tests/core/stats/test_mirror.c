@@ -309,7 +309,7 @@ Test(mirror, rounds_prefer_no_side_and_no_direction)
         const double shift = kind == 1 || kind == 2 ? 0.02 : 0.0;
         const double noise = kind == 3 ? 0.0004 : 0.003;
         pfc_round rounds[24], swapped[24], inverted[24];
-        pfc_turns_result r[3];
+        pfc_interleaved_result r[3];
         pfc_rng rng;
 
         pfc_rng_seed(&rng, 23);
@@ -357,7 +357,7 @@ Test(mirror, a_difference_told_by_the_order_excludes_zero_on_its_own_side)
     for (int i = 0; i < 12; i++) {
         const double shift = i % 2 ? 0.03 : -0.03;
         pfc_round rounds[24];
-        pfc_turns_result r;
+        pfc_interleaved_result r;
         double level = 0, d[24];
 
         for (size_t k = 0; k < 24; k++) {

@@ -29,11 +29,11 @@ static pfc_run *some_run(void)
 Test(select, keeps_what_fits_in_order_and_the_canary)
 {
     const char *const cpu[] = { "cpu" };
-    const pfc_select what = { .filter = "^gemm", .backends = cpu, .backends_len = 1 };
+    const pfc_benchmark_filter what = { .filter = "^gemm", .backends = cpu, .backends_len = 1 };
     pfc_run *run = some_run();
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_run_select(run, &what, &err), PFC_OK), "%s", err.msg);
+    cr_assert(eq(int, pfc_run_filter(run, &what, &err), PFC_OK), "%s", err.msg);
     cr_assert(eq(sz, run->measurements_len, 2));
     cr_assert(eq(str, run->measurements[0].benchmark, (char *)"gemm/1"));
     cr_assert(eq(str, run->measurements[1].benchmark, (char *)"canary"));
@@ -42,10 +42,10 @@ Test(select, keeps_what_fits_in_order_and_the_canary)
 
 Test(select, nothing_asked_for_is_everything)
 {
-    const pfc_select what = { 0 };
+    const pfc_benchmark_filter what = { 0 };
     pfc_run *run = some_run();
 
-    cr_assert(eq(int, pfc_run_select(run, &what, NULL), PFC_OK));
+    cr_assert(eq(int, pfc_run_filter(run, &what, NULL), PFC_OK));
     cr_assert(eq(sz, run->measurements_len, 4));
     pfc_run_free(run);
 }
@@ -53,17 +53,17 @@ Test(select, nothing_asked_for_is_everything)
 Test(select, what_fits_nothing_names_what_there_is_and_changes_nothing)
 {
     const char *const abacus[] = { "abacus" };
-    pfc_select what = { .filter = "canary" };
+    pfc_benchmark_filter what = { .filter = "canary" };
     pfc_run *run = some_run();
     pfc_err err = { 0 };
 
-    cr_assert(eq(int, pfc_run_select(run, &what, &err), PFC_ENOTFOUND));
+    cr_assert(eq(int, pfc_run_filter(run, &what, &err), PFC_ENOTFOUND));
     cr_assert(
         eq(str, err.msg,
            (char *)"no benchmark fits --filter \"canary\"; there are gemm/1 on cpu, gemm/1 on "
                    "gpu, softmax on cpu"));
-    what = (pfc_select){ .backends = abacus, .backends_len = 1 };
-    cr_assert(eq(int, pfc_run_select(run, &what, &err), PFC_ENOTFOUND));
+    what = (pfc_benchmark_filter){ .backends = abacus, .backends_len = 1 };
+    cr_assert(eq(int, pfc_run_filter(run, &what, &err), PFC_ENOTFOUND));
     cr_assert(ne(ptr, strstr(err.msg, "--backend \"abacus\""), NULL));
     cr_assert(eq(sz, run->measurements_len, 4));
     pfc_run_free(run);
@@ -71,7 +71,7 @@ Test(select, what_fits_nothing_names_what_there_is_and_changes_nothing)
 
 Test(select, many_names_are_cut_and_a_wrong_expression_is_said)
 {
-    pfc_select what = { .filter = "nosuch" };
+    pfc_benchmark_filter what = { .filter = "nosuch" };
     pfc_run *run = pfc_run_new();
     pfc_err err = { 0 };
 
@@ -81,10 +81,10 @@ Test(select, many_names_are_cut_and_a_wrong_expression_is_said)
         (void)snprintf(name, sizeof(name), "benchmark/with/a/long/name/%d", i);
         pfc_run_add_value(run, name, "time_ns", "ns", 1, false);
     }
-    cr_assert(eq(int, pfc_run_select(run, &what, &err), PFC_ENOTFOUND));
+    cr_assert(eq(int, pfc_run_filter(run, &what, &err), PFC_ENOTFOUND));
     cr_assert(ne(ptr, strstr(err.msg, "name/0, "), NULL));
     cr_assert(ne(ptr, strstr(err.msg, ", ..."), NULL));
     what.filter = "[";
-    cr_assert(eq(int, pfc_run_select(run, &what, &err), PFC_EINVAL));
+    cr_assert(eq(int, pfc_run_filter(run, &what, &err), PFC_EINVAL));
     pfc_run_free(run);
 }
