@@ -63,6 +63,6 @@ void pfc_detection_clear(pfc_detection *d);
  *  whose own repeats lie on the old level counts for none. Rates start from half a case each
  *  (Jeffreys' prior): in a series without a past 1, 2, 4, ... for 1, 2, 3, ... points. NAN: nothing is
  *  watched, or its level is zero. O(n log n). */
-double pfc_stats_watch_odds(const pfc_point *points, size_t n, const pfc_detection *found);
+double pfc_stats_change_or_spike(const pfc_point *points, size_t n, const pfc_detection *found);
 
 #endif

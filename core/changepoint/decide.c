@@ -187,7 +187,7 @@ static bool is_state(const pfc_fit *f, size_t k)
 
 static double margin(const pfc_fit *f, size_t k)
 {
-    if (pfc_is_fixed(f, f->starts[k]))
+    if (pfc_is_confirmed_start(f, f->starts[k]))
         return (double)INFINITY;
     double m = pfc_fit_evidence(f, k) / threshold(f, caution(f, k)) - 1.0;
     if (is_state(f, k) || !long_enough(f, k + 1, k) || !long_enough(f, k, k + 1))
@@ -245,7 +245,7 @@ void pfc_fit_decide(pfc_fit *f)
     free(margins);
     if (only_alternates(f)) {
         for (size_t k = f->changes; k-- > 0;) {
-            if (!pfc_is_fixed(f, f->starts[k]))
+            if (!pfc_is_confirmed_start(f, f->starts[k]))
                 drop(f, k);
         }
     }

@@ -25,12 +25,12 @@ double pfc_fdr_anywhere(const pfc_change *change, size_t points, bool exact);
 /** Enough of a change to open an alert, whatever else is known of it: settled by the detector, or
  *  five points and seven standard errors by the sureness above (the next points will hardly take that
  *  back), or twenty points. end: of the new level, as an index of the series' points. */
-bool pfc_alert_firm(const pfc_change *change, size_t end);
+bool pfc_alert_justified(const pfc_change *change, size_t end);
 /** The same for a change after a level that a person has accepted: three points and six standard errors
  *  are enough when the series' own past makes a change so much likelier than a spike. The level before
  *  needs no proof then, so only the new points can mislead; a series that had excursions of three points
- *  waits for five. odds: pfc_stats_watch_odds of the newest points; NAN: not known, five points. */
-bool pfc_alert_firm_accepted(const pfc_change *change, size_t end, double odds);
+ *  waits for five. odds: pfc_stats_change_or_spike of the newest points; NAN: not known, five points. */
+bool pfc_alert_justified_accepted(const pfc_change *change, size_t end, double odds);
 /** keep[i]: p[i] is a discovery at level q (Benjamini-Hochberg) among n changes at one place, where
  *  `measured` series were looked at; those without a change count with p = 1. measured < n is n. */
 void pfc_fdr_keep(const double *p, size_t n, size_t measured, double q, bool *keep);

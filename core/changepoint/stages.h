@@ -12,7 +12,7 @@
 struct pfc_level;
 
 /* What is left of a series after missing points are dropped. Arrays of n, in memory of `space`. */
-typedef struct pfc_track {
+typedef struct pfc_clean_series {
     size_t n;
     uint32_t *place;          /* position in the caller's points */
     double *y;                /* chosen summary of the point: logarithm, or the value itself */
@@ -28,17 +28,17 @@ typedef struct pfc_track {
     double sigma;             /* noise of y around its level, > 0 unless exact */
     pfc_segment_space *space; /* not owned */
     double strict; /* nats a change must be rarer than by default; < 0: more are wanted */
-} pfc_track;
+} pfc_clean_series;
 
 /** Of points[from..from + n). `known` (may be NULL): a level that a look at much the same points found; its
  *  summary and noise are taken over. False: they are not of its kind, *track is not to be used. */
-bool pfc_track_init(pfc_track *track, const pfc_point *points, size_t from, size_t n,
-                    const pfc_detect_opts *opts, const struct pfc_level *known,
-                    pfc_segment_space *space);
-void pfc_track_clear(pfc_track *track);
+bool pfc_clean_series_init(pfc_clean_series *track, const pfc_point *points, size_t from, size_t n,
+                           const pfc_detect_opts *opts, const struct pfc_level *known,
+                           pfc_segment_space *space);
+void pfc_clean_series_clear(pfc_clean_series *track);
 /** Median seconds between points, NAN when times are unknown. `scratch` holds n values. */
-double pfc_track_step_s(const pfc_track *track, double *scratch);
-/** One value for a point: a way to summarise its repeats, chosen by pfc_track_init; below 0: v. */
+double pfc_clean_series_step_s(const pfc_clean_series *track, double *scratch);
+/** One value for a point: a way to summarise its repeats, chosen by pfc_clean_series_init; below 0: v. */
 double pfc_summary_of(const pfc_point *point, int summary, bool higher_is_better);
 
 /* Noise of a residual series in units of the first guess. */
@@ -59,7 +59,7 @@ pfc_noise pfc_noise_of(const double *z, size_t n, const uint32_t *starts, size_t
 double pfc_noise_of_steps(const double *y, size_t n, double *scratch);
 
 /* A change as one look at a series sees it. */
-typedef struct pfc_seen {
+typedef struct pfc_found_change {
     pfc_change change; /* indices are positions in the caller's points */
     double z;          /* jump over its standard error; INFINITY without noise */
     double jump;       /* ... in sigma of a point */
@@ -67,7 +67,7 @@ typedef struct pfc_seen {
     size_t after;
     bool fixed;  /* was settled before this look */
     bool shares; /* the machine states' shares changed, not a level */
-} pfc_seen;
+} pfc_found_change;
 
 /* What a look makes of the newest level: enough to tell whether a further point fits it. */
 typedef struct pfc_level {
@@ -85,28 +85,29 @@ typedef struct pfc_level {
 } pfc_level;
 
 /* One look at a stretch of a series, with everything settled before it taken as given. */
-typedef struct pfc_look {
-    bool whole;     /* other explanations than levels were tried */
-    bool light;     /* the noise was taken over from an earlier look */
-    bool wanted;    /* ... and a look that estimates it is worth its time */
-    size_t from;    /* of the points */
-    pfc_seen *seen; /* by index; owned */
+typedef struct pfc_detect_pass {
+    bool whole;             /* other explanations than levels were tried */
+    bool light;             /* the noise was taken over from an earlier look */
+    bool wanted;            /* ... and a look that estimates it is worth its time */
+    size_t from;            /* of the points */
+    pfc_found_change *seen; /* by index; owned */
     size_t len;
     double noise_rel;
     size_t watching;
     pfc_level level;
     size_t points; /* that are not missing */
     bool exact;
-} pfc_look;
+} pfc_detect_pass;
 
 /* Where to look, and whether levels alone are enough. */
 typedef struct pfc_stretch {
     size_t from, to; /* of the points */
     size_t places;   /* points of the whole series that are not missing */
-    pfc_fixed fixed; /* settled changes: positions in the points, ascending, within (from, to) */
+    pfc_confirmed_starts
+        fixed; /* settled changes: positions in the points, ascending, within (from, to) */
     /* Given the look at levels alone: should a trend, a wave and machine states be tried too?
      * NULL: they should. */
-    bool (*worth)(const struct pfc_look *look, const void *user);
+    bool (*worth)(const struct pfc_detect_pass *look, const void *user);
     const void *user;
     /* A look at levels alone whose noise is known: it never tries more, but says when that would be worth
      * it. NULL: the noise is estimated. */
@@ -115,9 +116,9 @@ typedef struct pfc_stretch {
 } pfc_stretch;
 
 /** Looks at a stretch of a series. Clear it. */
-void pfc_look_run(pfc_look *look, const pfc_point *points, const pfc_stretch *stretch,
-                  const pfc_detect_opts *opts, pfc_segment_space *space);
-void pfc_look_clear(pfc_look *look);
+void pfc_detect_pass_run(pfc_detect_pass *look, const pfc_point *points, const pfc_stretch *stretch,
+                         const pfc_detect_opts *opts, pfc_segment_space *space);
+void pfc_detect_pass_clear(pfc_detect_pass *look);
 /** PFC_EINVAL: an option is out of range. */
 pfc_code pfc_detect_check(const pfc_detect_opts *opts, pfc_err *err) PFC_MUSTCHECK;
 /** The wave at the i-th point of the stretch that is not missing, in units of the summary. */

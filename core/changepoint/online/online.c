@@ -106,9 +106,9 @@ static bool finds(const pfc_online *o)
 
 /* ---- a look ---- */
 
-static pfc_fixed fixed_of(const pfc_online *o, uint32_t at[PFC_ONLINE_PINS])
+static pfc_confirmed_starts fixed_of(const pfc_online *o, uint32_t at[PFC_ONLINE_PINS])
 {
-    pfc_fixed fixed = { .at = at };
+    pfc_confirmed_starts fixed = { .at = at };
     for (size_t k = 0; k < o->pins_len; k++) {
         if (!o->pins[k].shares && o->pins[k].index > o->from)
             at[fixed.len++] = o->pins[k].index;
@@ -135,7 +135,7 @@ static uint32_t found_since(const pfc_online *o, size_t index)
     return o->seen;
 }
 
-static bool stands_alone(const pfc_look *look, size_t k)
+static bool stands_alone(const pfc_detect_pass *look, size_t k)
 {
     size_t at = look->seen[k].change.index;
     for (size_t i = 0; i < look->len; i++) {
@@ -146,9 +146,9 @@ static bool stands_alone(const pfc_look *look, size_t k)
     return true;
 }
 
-static bool is_settled(const pfc_online *o, const pfc_look *look, size_t k)
+static bool is_settled(const pfc_online *o, const pfc_detect_pass *look, size_t k)
 {
-    const pfc_seen *s = &look->seen[k];
+    const pfc_found_change *s = &look->seen[k];
     if (s->fixed)
         return false;
     if (look->exact)
@@ -173,7 +173,7 @@ static bool is_settled(const pfc_online *o, const pfc_look *look, size_t k)
 
 /* Only what plain levels would settle is worth asking whether a trend, a wave or machine states
  * explain it better. */
-static bool settles_any(const pfc_look *look, const void *user)
+static bool settles_any(const pfc_detect_pass *look, const void *user)
 {
     const pfc_online *o = user;
     for (size_t k = 0; k < look->len; k++) {
@@ -185,7 +185,7 @@ static bool settles_any(const pfc_look *look, const void *user)
 
 /* A change of the states' shares that is settled keeps its place: a look that finds it again, there
  * or nearby, has nothing to add. */
-static void drop_settled_shares(const pfc_online *o, pfc_look *look)
+static void drop_settled_shares(const pfc_online *o, pfc_detect_pass *look)
 {
     bool settled = false;
     size_t kept = 0;
@@ -217,8 +217,8 @@ static uint32_t newest_pin(const pfc_online *o)
     return o->from;
 }
 
-static pfc_look look_now(const pfc_online *o, const pfc_point *points, bool sparing,
-                         pfc_segment_space *space)
+static pfc_detect_pass look_now(const pfc_online *o, const pfc_point *points, bool sparing,
+                                pfc_segment_space *space)
 {
     uint32_t at[PFC_ONLINE_PINS];
     pfc_stretch stretch = { .from = o->from,
@@ -226,27 +226,27 @@ static pfc_look look_now(const pfc_online *o, const pfc_point *points, bool spar
                             .places = o->places,
                             .worth = sparing ? settles_any : NULL,
                             .user = o };
-    pfc_look look;
+    pfc_detect_pass look;
     if (sparing && noise_known(o)) {
         /* What is before a settled change has no say in what comes after it. */
         stretch.from = newest_pin(o);
         stretch.more = stretch.from - o->from;
         stretch.known = &o->level;
-        pfc_look_run(&look, points, &stretch, &o->opts, space);
+        pfc_detect_pass_run(&look, points, &stretch, &o->opts, space);
         if (!look.wanted)
             return look;
-        pfc_look_clear(&look);
+        pfc_detect_pass_clear(&look);
         stretch.from = o->from;
         stretch.more = 0;
         stretch.known = NULL;
     }
     stretch.fixed = fixed_of(o, at);
-    pfc_look_run(&look, points, &stretch, &o->opts, space);
+    pfc_detect_pass_run(&look, points, &stretch, &o->opts, space);
     drop_settled_shares(o, &look);
     return look;
 }
 
-static void add_pin(pfc_online *o, const pfc_seen *s)
+static void add_pin(pfc_online *o, const pfc_found_change *s)
 {
     if (o->pins_len == PFC_ONLINE_PINS) {
         o->pins_len--;
@@ -262,7 +262,7 @@ static void add_pin(pfc_online *o, const pfc_seen *s)
                             .shares = s->shares };
 }
 
-static void keep_open(pfc_online *o, const pfc_look *look)
+static void keep_open(pfc_online *o, const pfc_detect_pass *look)
 {
     pfc_open open[PFC_ONLINE_OPEN];
     uint32_t len = 0;
@@ -297,7 +297,7 @@ static void move_start(pfc_online *o)
     o->pins_len = (uint32_t)kept;
 }
 
-static void refill(pfc_online *o, const pfc_point *points, const pfc_look *look,
+static void refill(pfc_online *o, const pfc_point *points, const pfc_detect_pass *look,
                    pfc_segment_space *space)
 {
     uint32_t back = 0;
@@ -327,7 +327,7 @@ static void refill(pfc_online *o, const pfc_point *points, const pfc_look *look,
 
 /* How many points until a change may be clear enough: its distance in standard errors grows with
  * the square root of its points. At least as many more as it has, when it is old. */
-static uint32_t points_to_settle(const pfc_seen *s)
+static uint32_t points_to_settle(const pfc_found_change *s)
 {
     double more = (double)s->after * (trusted[0].sure / s->z * (trusted[0].sure / s->z) - 1.0);
     double least = (double)(s->after < LASTED       ? PFC_MAX((size_t)AGAIN, LASTED - s->after)
@@ -337,13 +337,13 @@ static uint32_t points_to_settle(const pfc_seen *s)
     return (uint32_t)PFC_MIN(more, (double)STRETCH_MOST);
 }
 
-static void schedule(pfc_online *o, const pfc_look *look, bool found)
+static void schedule(pfc_online *o, const pfc_detect_pass *look, bool found)
 {
     uint32_t len = o->seen - o->from;
     uint32_t wait = PFC_MAX(8u, o->open_len > 0 ? len / 4 : len);
     o->due = o->seen + PFC_MIN(wait, (uint32_t)STRETCH_MOST / 2);
     for (size_t k = 0; k < look->len; k++) {
-        const pfc_seen *s = &look->seen[k];
+        const pfc_found_change *s = &look->seen[k];
         if (!s->fixed)
             o->due = PFC_MIN(o->due, o->seen + points_to_settle(s));
     }
@@ -351,13 +351,13 @@ static void schedule(pfc_online *o, const pfc_look *look, bool found)
     o->rest = o->seen + (found ? REST << PFC_MIN(o->fruitless, 8u) : 0);
 }
 
-static bool settle(pfc_online *o, const pfc_look *look, pfc_settled *out)
+static bool settle(pfc_online *o, const pfc_detect_pass *look, pfc_confirmed_changes *out)
 {
-    pfc_settled local;
+    pfc_confirmed_changes local;
     if (!out)
         out = &local;
     out->len = 0;
-    for (size_t k = 0; k < look->len && out->len < PFC_ONLINE_SETTLED; k++) {
+    for (size_t k = 0; k < look->len && out->len < PFC_ONLINE_MAX_CONFIRMED; k++) {
         if (!is_settled(o, look, k))
             continue;
         look->seen[k].fixed = true;
@@ -369,22 +369,22 @@ static bool settle(pfc_online *o, const pfc_look *look, pfc_settled *out)
 }
 
 static bool look_and_settle(pfc_online *o, const pfc_point *points, bool found,
-                            pfc_segment_space *space, pfc_settled *out)
+                            pfc_segment_space *space, pfc_confirmed_changes *out)
 {
     bool settled = false;
     move_start(o);
-    pfc_look look = look_now(o, points, true, space);
+    pfc_detect_pass look = look_now(o, points, true, space);
     if (look.whole)
         settled = settle(o, &look, out);
     keep_open(o, &look);
     refill(o, points, &look, space);
     schedule(o, &look, found);
-    pfc_look_clear(&look);
+    pfc_detect_pass_clear(&look);
     return settled;
 }
 
 bool pfc_online_append(pfc_online *o, const pfc_point *points, pfc_segment_space *space,
-                       pfc_settled *out)
+                       pfc_confirmed_changes *out)
 {
     const pfc_point *point = &points[o->seen++];
     bool found = false;
@@ -403,7 +403,7 @@ bool pfc_online_append(pfc_online *o, const pfc_point *points, pfc_segment_space
 void pfc_online_answer(const pfc_online *o, const pfc_point *points, pfc_segment_space *space,
                        pfc_detection *out)
 {
-    pfc_look look = look_now(o, points, false, space);
+    pfc_detect_pass look = look_now(o, points, false, space);
     memset(out, 0, sizeof *out);
     out->changes = pfc_calloc(look.len + 1, sizeof *out->changes);
     out->noise_rel = look.noise_rel;
@@ -419,5 +419,5 @@ void pfc_online_answer(const pfc_online *o, const pfc_point *points, pfc_segment
             }
         }
     }
-    pfc_look_clear(&look);
+    pfc_detect_pass_clear(&look);
 }

@@ -18,11 +18,11 @@
 
 #include "core/changepoint/stages.h"
 
-#define PFC_ONLINE_PINS    64 /* settled changes that a look takes into account */
-#define PFC_ONLINE_OPEN    8  /* newest changes that are not settled yet */
-#define PFC_ONLINE_RING    64 /* newest points, as distances from the newest level */
-#define PFC_ONLINE_SETTLED 4  /* changes that one point can settle */
-#define PFC_ONLINE_BYTES   2048
+#define PFC_ONLINE_PINS          64 /* settled changes that a look takes into account */
+#define PFC_ONLINE_OPEN          8  /* newest changes that are not settled yet */
+#define PFC_ONLINE_RING          64 /* newest points, as distances from the newest level */
+#define PFC_ONLINE_MAX_CONFIRMED 4  /* changes that one point can settle */
+#define PFC_ONLINE_BYTES         2048
 
 typedef struct pfc_pin {
     uint32_t index, low, high; /* of points; low..high is the 90 % set */
@@ -56,10 +56,10 @@ typedef struct pfc_online {
 } pfc_online;
 
 /* Changes settled by a point, by index. */
-typedef struct pfc_settled {
-    pfc_change changes[PFC_ONLINE_SETTLED];
+typedef struct pfc_confirmed_changes {
+    pfc_change changes[PFC_ONLINE_MAX_CONFIRMED];
     size_t len;
-} pfc_settled;
+} pfc_confirmed_changes;
 
 /** Ready for the first point. PFC_EINVAL: options out of range. NULL options: the defaults. */
 pfc_code pfc_online_init(pfc_online *online, const pfc_detect_opts *opts,
@@ -68,7 +68,7 @@ pfc_code pfc_online_init(pfc_online *online, const pfc_detect_opts *opts,
  *  it settled anything; then *out (may be NULL) says what. At most PFC_SERIES_MAX_POINTS points.
  *  `space`: memory for looks, shared by any number of series of one thread. */
 bool pfc_online_append(pfc_online *online, const pfc_point *points, pfc_segment_space *space,
-                       pfc_settled *out);
+                       pfc_confirmed_changes *out);
 /** What there is to say now: the changes settled within reach, and those that are not settled yet.
  *  points[0..online->seen) are all the points taken. Clear it. */
 void pfc_online_answer(const pfc_online *online, const pfc_point *points, pfc_segment_space *space,

@@ -29,7 +29,7 @@ pfc_code pfc_stats_detect(const pfc_point *points, size_t n, const pfc_detect_op
     if (code)
         return code;
     for (size_t i = 0; i < n; i++) {
-        pfc_settled settled;
+        pfc_confirmed_changes settled;
         if (!pfc_online_append(&online, points, &space, &settled))
             continue;
         for (size_t k = 0; k < settled.len; k++) {

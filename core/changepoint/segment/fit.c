@@ -99,7 +99,8 @@ static size_t bytes_of(size_t n)
     return 8 * 16 + n * (sizeof(double) * 6 + sizeof(uint32_t) * 2 + 1) + sizeof(double);
 }
 
-static void lay_out(pfc_fit *f, const pfc_track *track, pfc_fixed fixed, pfc_segment_space *space)
+static void lay_out(pfc_fit *f, const pfc_clean_series *track, pfc_confirmed_starts fixed,
+                    pfc_segment_space *space)
 {
     memset(f, 0, sizeof *f);
     f->track = track;
@@ -117,7 +118,8 @@ static void lay_out(pfc_fit *f, const pfc_track *track, pfc_fixed fixed, pfc_seg
     f->upper = take(&at, f->n, sizeof *f->upper);
 }
 
-void pfc_fit_init(pfc_fit *f, const pfc_track *track, pfc_fixed fixed, pfc_segment_space *space)
+void pfc_fit_init(pfc_fit *f, const pfc_clean_series *track, pfc_confirmed_starts fixed,
+                  pfc_segment_space *space)
 {
     lay_out(f, track, fixed, space);
     memset(f->upper, 0, f->n);

@@ -14,7 +14,7 @@ typedef struct pfc_runs pfc_runs;
 #define PFC_TREND_DEGREE 3
 
 typedef struct pfc_fit {
-    const pfc_track *track;
+    const pfc_clean_series *track;
     size_t n;
     double *a;        /* value without trend and wave, in units of track->y */
     double *z;        /* the same without machine state, in sigma around the median */
@@ -27,23 +27,24 @@ typedef struct pfc_fit {
     double (*basis)[PFC_TREND_DEGREE]; /* of trends at each point, while they are tried */
     pfc_runs *runs;                    /* while changes are decided on */
     void *memory;                      /* behind the arrays */
-    pfc_fixed fixed;                   /* settled changes: never dropped */
+    pfc_confirmed_starts fixed;        /* settled changes: never dropped */
     pfc_segment_space *space; /* shared between the explanations of one series; not owned */
     double centre;            /* what z is counted from, in units of y */
     pfc_noise noise;
     pfc_loss loss;
-    double unit;     /* sigma, in units of track->y */
-    int degree;      /* of the trend taken out; 0: none */
-    double period;   /* of the wave in points; 0: none */
-    double wave[4];  /* its cosine and sine, and those of half the period, in units of y */
-    double gap;      /* between machine states, units of y; 0: one state */
-    double move[4];  /* costs of the states, as in pfc_states */
-    double nll;      /* negative log-likelihood with the price of every change */
-    size_t mix_at;   /* first point after the share of the states changed; 0: it did not */
-    double mix_gain; /* nats that this change explains */
+    double unit;        /* sigma, in units of track->y */
+    int degree;         /* of the trend taken out; 0: none */
+    double period;      /* of the wave in points; 0: none */
+    double wave[4];     /* its cosine and sine, and those of half the period, in units of y */
+    double gap;         /* between machine states, units of y; 0: one state */
+    double move[4];     /* costs of the states, as in pfc_states */
+    double nll;         /* negative log-likelihood with the price of every change */
+    size_t shares_at;   /* first point after the share of the states changed; 0: it did not */
+    double shares_gain; /* nats that this change explains */
 } pfc_fit;
 
-void pfc_fit_init(pfc_fit *f, const pfc_track *track, pfc_fixed fixed, pfc_segment_space *space);
+void pfc_fit_init(pfc_fit *f, const pfc_clean_series *track, pfc_confirmed_starts fixed,
+                  pfc_segment_space *space);
 /** Of the same track, and not filled yet. */
 void pfc_fit_init_like(pfc_fit *f, const pfc_fit *from);
 void pfc_fit_clear(pfc_fit *f);
@@ -61,7 +62,7 @@ void pfc_fit_explain(pfc_fit *f);
 void pfc_fit_decide(pfc_fit *f);
 
 /** Looks for a change in the share of the machine states, when there are two. */
-void pfc_fit_mix(pfc_fit *f);
+void pfc_fit_state_shares(pfc_fit *f);
 /** For so many levels. Free it. */
 pfc_runs *pfc_runs_new(size_t levels);
 void pfc_runs_free(pfc_runs *runs);
@@ -89,7 +90,7 @@ static inline size_t pfc_free_changes(const pfc_fit *f)
 {
     return f->changes - f->fixed.len;
 }
-static inline bool pfc_is_fixed(const pfc_fit *f, uint32_t start)
+static inline bool pfc_is_confirmed_start(const pfc_fit *f, uint32_t start)
 {
     for (size_t k = f->fixed.len; k-- > 0;) {
         if (f->fixed.at[k] <= start)

@@ -240,7 +240,7 @@ static size_t chunk_init(pfc_walk *w, const int32_t *q, size_t n)
 }
 
 /* The first settled change after the point `offset`. */
-static size_t first_fixed(const pfc_fixed *fixed, size_t offset)
+static size_t first_fixed(const pfc_confirmed_starts *fixed, size_t offset)
 {
     size_t k = 0;
     while (k < fixed->len && fixed->at[k] <= offset)
@@ -283,7 +283,7 @@ static size_t segment_chunk(pfc_walk *w, const int32_t *q, size_t n, uint32_t of
 }
 
 size_t pfc_segment(const int32_t *q, size_t n, const pfc_loss *loss, double penalty_nats,
-                   const pfc_states *states, pfc_fixed fixed, pfc_segment_space *space,
+                   const pfc_states *states, pfc_confirmed_starts fixed, pfc_segment_space *space,
                    uint32_t *starts, uint8_t *upper, double *cost_nats)
 {
     pfc_walk w = {

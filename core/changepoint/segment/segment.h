@@ -87,10 +87,10 @@ void *pfc_segment_space_take(pfc_segment_space *space, size_t bytes);
 void pfc_segment_space_give(pfc_segment_space *space, void *memory);
 
 /* First points of levels that are settled: they cost nothing and are always in the answer. */
-typedef struct pfc_fixed {
+typedef struct pfc_confirmed_starts {
     const uint32_t *at; /* ascending, each in 1..n-1; not owned */
     size_t len;
-} pfc_fixed;
+} pfc_confirmed_starts;
 
 /** First points of the levels after the first, ascending, into starts[0..n); returns how many.
  *  With `states` (else NULL) a level is that of the lower state, and upper[0..n) tells which points
@@ -98,7 +98,7 @@ typedef struct pfc_fixed {
  *  q: values in cells, |q| <= PFC_LATTICE_MAX. penalty_nats: price of one change, below 200.
  *  *cost_nats (may be NULL): penalised cost of the whole answer. O(n * levels visited). */
 size_t pfc_segment(const int32_t *q, size_t n, const pfc_loss *loss, double penalty_nats,
-                   const pfc_states *states, pfc_fixed fixed, pfc_segment_space *space,
+                   const pfc_states *states, pfc_confirmed_starts fixed, pfc_segment_space *space,
                    uint32_t *starts, uint8_t *upper, double *cost_nats);
 
 #endif

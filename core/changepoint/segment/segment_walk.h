@@ -31,7 +31,7 @@ typedef struct pfc_walk {
     int32_t gap;     /* cells between them */
     int16_t move[4]; /* stay low, go up, go down, stay up */
     size_t row;      /* cells of a whole row */
-    pfc_fixed fixed;
+    pfc_confirmed_starts fixed;
     pfc_segment_space *space;
 } pfc_walk;
 

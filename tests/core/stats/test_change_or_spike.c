@@ -30,7 +30,7 @@ static double odds_of(size_t k, pfc_change *changes, size_t changes_len)
         points[N + i].v = 1.05 * points[N - 1].v;
         points[N + i].t = 0;
     }
-    return pfc_stats_watch_odds(points, N + k, &found);
+    return pfc_stats_change_or_spike(points, N + k, &found);
 }
 
 Test(watch, without_a_past_each_point_doubles_the_odds)
@@ -80,9 +80,9 @@ Test(watch, a_run_whose_repeats_are_on_the_old_level_counts_for_none)
         fresh[i] = 104 + (double)i / 4;
     }
     points[N] = (pfc_point){ .v = 105, .repeats = old, .repeats_len = 8 };
-    cr_assert(epsilon_eq(dbl, pfc_stats_watch_odds(points, N + 1, &found), 0.5, 1e-12));
+    cr_assert(epsilon_eq(dbl, pfc_stats_change_or_spike(points, N + 1, &found), 0.5, 1e-12));
     points[N].repeats = fresh;
-    cr_assert(epsilon_eq(dbl, pfc_stats_watch_odds(points, N + 1, &found), 1.0, 1e-12));
+    cr_assert(epsilon_eq(dbl, pfc_stats_change_or_spike(points, N + 1, &found), 1.0, 1e-12));
 }
 
 Test(watch, scale_and_gaps_change_nothing_and_nothing_watched_has_no_odds)
@@ -99,6 +99,6 @@ Test(watch, scale_and_gaps_change_nothing_and_nothing_watched_has_no_odds)
         points[i].v *= 1.06;
     points[5].v = points[77].v = NAN;
     cr_assert(epsilon_eq(dbl, odds_of(2, NULL, 0), once, 1e-12));
-    cr_assert(isnan(pfc_stats_watch_odds(points, N, &found)));
-    cr_assert(isnan(pfc_stats_watch_odds(points, 0, &found)));
+    cr_assert(isnan(pfc_stats_change_or_spike(points, N, &found)));
+    cr_assert(isnan(pfc_stats_change_or_spike(points, 0, &found)));
 }

@@ -426,13 +426,13 @@ Test(limits, five_points_and_seven_standard_errors_are_firm)
     pfc_change settled = faint;
 
     cr_assert(epsilon_eq(dbl, pfc_fdr_sureness(&firm, 100005), 7, 1e-5));
-    cr_assert(not(pfc_alert_firm(&firm, firm.index + 4)));
-    cr_assert(pfc_alert_firm(&firm, firm.index + 5));
-    cr_assert(not(pfc_alert_firm(&weak, weak.index + 5)));
-    cr_assert(not(pfc_alert_firm(&faint, faint.index + 19)));
-    cr_assert(pfc_alert_firm(&faint, faint.index + 20));
+    cr_assert(not(pfc_alert_justified(&firm, firm.index + 4)));
+    cr_assert(pfc_alert_justified(&firm, firm.index + 5));
+    cr_assert(not(pfc_alert_justified(&weak, weak.index + 5)));
+    cr_assert(not(pfc_alert_justified(&faint, faint.index + 19)));
+    cr_assert(pfc_alert_justified(&faint, faint.index + 20));
     settled.confirmed = true;
-    cr_assert(pfc_alert_firm(&settled, settled.index + 1));
+    cr_assert(pfc_alert_justified(&settled, settled.index + 1));
     cr_assert(epsilon_eq(dbl, pfc_fdr_needed(100005), z_of(7, 100005), 1e-9));
     cr_assert(epsilon_eq(dbl, pfc_fdr_needed(0) / z_of(7, 1), 1, 1e-9));
     cr_assert(epsilon_eq(dbl, pfc_fdr_needed(12) / z_of(7, 12), 1, 1e-9));
@@ -455,12 +455,12 @@ Test(limits, three_points_six_standard_errors_and_odds_of_eight_are_firm_after_a
     const pfc_change weak = clear_by(z_of(6, 100003) * (1 - 1e-7), false);
     const size_t end = firm.index + 3;
 
-    cr_assert(pfc_alert_firm_accepted(&firm, end, 8));
-    cr_assert(not(pfc_alert_firm_accepted(&firm, end, nextafter(8, 0))));
-    cr_assert(not(pfc_alert_firm_accepted(&firm, end, (double)NAN)));
-    cr_assert(not(pfc_alert_firm_accepted(&firm, end - 1, 8)));
-    cr_assert(not(pfc_alert_firm_accepted(&weak, end, 8)));
-    cr_assert(pfc_alert_firm_accepted(&weak, firm.index + 20, 0));
+    cr_assert(pfc_alert_justified_accepted(&firm, end, 8));
+    cr_assert(not(pfc_alert_justified_accepted(&firm, end, nextafter(8, 0))));
+    cr_assert(not(pfc_alert_justified_accepted(&firm, end, (double)NAN)));
+    cr_assert(not(pfc_alert_justified_accepted(&firm, end - 1, 8)));
+    cr_assert(not(pfc_alert_justified_accepted(&weak, end, 8)));
+    cr_assert(pfc_alert_justified_accepted(&weak, firm.index + 20, 0));
 }
 
 Test(limits, sureness_has_ends)

@@ -301,9 +301,9 @@ Test(published, a_change_of_shares_weighs_half_the_g_statistic)
         upper[i] = 1;
     upper[7] = upper[15] = 1;
     upper[33] = upper[41] = 0;
-    pfc_fit_mix(&f);
-    cr_assert(eq(sz, f.mix_at, 25));
-    cr_assert(epsilon_eq(dbl, f.mix_gain, 20.7188904395679, 1e-9));
+    pfc_fit_state_shares(&f);
+    cr_assert(eq(sz, f.shares_at, 25));
+    cr_assert(epsilon_eq(dbl, f.shares_gain, 20.7188904395679, 1e-9));
 }
 
 /* ---- false discoveries ---- */
