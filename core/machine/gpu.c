@@ -15,14 +15,6 @@ struct pfc_gpus {
     pfc_gpu_source sources[2];
 };
 
-void pfc_gpu_reason(pfc_gpu *gpu, const char *reason, bool slows)
-{
-    const size_t len = strlen(gpu->reasons);
-
-    snprintf(gpu->reasons + len, sizeof(gpu->reasons) - len, "%s%s", len ? ", " : "", reason);
-    gpu->throttled = gpu->throttled || slows;
-}
-
 void pfc_gpus_open(const pfc_gpu_sources *sources, pfc_gpus **out)
 {
     pfc_gpus *gpus = pfc_calloc(1, sizeof(*gpus));
