@@ -40,7 +40,7 @@ double pfc_twoway_se(const pfc_twoway *fit, size_t from, size_t to);
 void pfc_states_find(const pfc_spot *spots, size_t n, size_t builds, size_t anchor, double *effect,
                      double *level, double *sigma);
 
-/** What the steps say about one boundary. */
+/** Evidence of the steps about one boundary. */
 typedef struct pfc_step {
     double p;    /* that anything changed just here, given the steps elsewhere */
     double rel;  /* logarithm of the step, if there is one here */

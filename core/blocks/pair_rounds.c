@@ -127,7 +127,7 @@ static double nearest(const evidence *e, double from)
     return out;
 }
 
-/* What these two add where the normal test leaves it open. */
+/* Lets these two tests decide where the normal test is inconclusive. */
 static void decide(const evidence *e, double margin, bool zero, pfc_compare_result *out)
 {
     const double at = pfc_stats_median(e->d, e->n);

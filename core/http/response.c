@@ -1,5 +1,5 @@
 /*
- * What an answer means: statuses as codes, the server's own sentence, JSON in and out.
+ * Responses: status to code, the server's own message, JSON in and out.
  */
 #include <stdlib.h>
 #include <string.h>

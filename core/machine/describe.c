@@ -1,4 +1,4 @@
-/* What the machine is, as pairs of name and value. */
+/* Describes the machine as key/value labels. */
 #include "core/machine/describe.h"
 
 #include <gnu/libc-version.h>
@@ -99,7 +99,7 @@ static char *chosen(char *text)
     return out;
 }
 
-/* What all CPUs have set, or each value that some have: a machine half tuned is not a tuned one. */
+/* The governor of all CPUs, or the list of all values: a partly tuned machine differs from a tuned one. */
 static char *governors(const char *root)
 {
     size_t len = 0;

@@ -1,4 +1,4 @@
-/* All GPUs of the machine, whoever made them. */
+/* All GPUs of the machine, of every vendor. */
 #include "core/machine/gpu.h"
 
 #include <math.h>

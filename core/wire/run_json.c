@@ -156,7 +156,7 @@ static pfc_code read_name(const json_t *obj, const pfc_json_at *at, const char *
     return PFC_OK;
 }
 
-/* Of what is deterministic, two values are a fault of the benchmark or of its metric. */
+/* An exact metric with two different values is a fault of the benchmark or of its metric. */
 static pfc_code refuse_unequal(const pfc_measurement *m, const pfc_json_at *at, pfc_err *err)
 {
     pfc_unequal values;
@@ -292,7 +292,7 @@ static pfc_code read_machine(const json_t *obj, const pfc_json_at *at, pfc_machi
         code = read_name(m, &here, "class", true, &machine->machine_class, err);
     if (code == PFC_OK)
         code = read_pairs(m, &here, "fingerprint", false, &machine->fingerprint, err);
-    /* Computed again, but what stands there is a text all the same. */
+    /* The hash is computed again, but the member must still be a string. */
     if (code == PFC_OK)
         code = pfc_json_string(m, &here, "hash", false, PFC_SHA256_HEX - 1, &hash, err);
     free(hash);

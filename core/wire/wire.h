@@ -34,10 +34,10 @@
 #define PFC_WIRE_MAX_TEXT         4096    /* subjects, reasons, paths */
 #define PFC_WIRE_MAX_ID           ((INT64_C(1) << 53) - 1) /* what every reader of JSON holds exactly */
 
-/* What a fingerprint's entry says where it could not be read; never empty, never a guess. */
+/* Value of a fingerprint's entry that could not be read. Entries are never empty and never guessed. */
 #define PFC_NOT_AVAILABLE "not available"
 
-/** A name and a text, as in fingerprints, parameters and labels. */
+/** A key with its value: an entry of a fingerprint, a benchmark parameter, a label of a runner. */
 typedef struct pfc_label_entry {
     char *name;
     char *value;

@@ -1,4 +1,4 @@
-/* What the files of core/wire share, and what its fuzz target looks at. */
+/* Declarations shared by the files of core/wire and its fuzz target. */
 #ifndef PFC_CORE_WIRE_PRIV_H
 #define PFC_CORE_WIRE_PRIV_H
 

@@ -57,16 +57,16 @@ const char *pfc_conf_pick(const char *flag, const char *env, const char *yaml,
                           const char *fallback);
 /** Data folder: flag, PERFCI_DATA, $XDG_DATA_HOME/perfci, ~/.local/share/perfci; caller frees. */
 char *pfc_conf_data_dir(const char *flag);
-/** The first line of a file that a flag or a setting names for its secret: "-" is standard input. Not
- *  empty, of text; a file that everybody may read is a WARN in the log. PFC_EINVAL, or as of pfc_fs_read;
- *  errors name the file and never what is in it; caller frees. */
+/** The first line of the file that a flag or a setting names for its secret; "-" is standard input. A
+ *  world-readable file is logged with level WARN. PFC_EINVAL when the line is empty or not text, else the
+ *  codes of pfc_fs_read; messages name the file and never its content. The caller frees *out. */
 pfc_code pfc_conf_secret_file(const char *path, char **out, pfc_err *err) PFC_MUSTCHECK;
 /** A secret by NAME: the environment, else the file named by NAME_FILE, else systemd's
- *  $CREDENTIALS_DIRECTORY/NAME. Trailing newline cut; a file that everybody may read is a WARN in the
- *  log. PFC_ENOTFOUND when none is set, PFC_EINVAL when the file that is named is not there; caller
- *  frees. */
+ *  $CREDENTIALS_DIRECTORY/NAME. Trailing newline cut; a world-readable file is logged with level WARN.
+ *  PFC_ENOTFOUND when none is set, PFC_EINVAL when the named file does not exist; the caller frees. */
 pfc_code pfc_conf_secret(const char *name, char **out, pfc_err *err) PFC_MUSTCHECK;
-/** Does a libpq URI or conninfo hold a password? Then it is nothing for a command line. */
+/** True when a libpq URI or conninfo string holds a password: it must not be passed on a command line, which
+ *  other users can read. */
 bool pfc_conf_url_has_password(const char *url);
 
 #endif

@@ -418,6 +418,6 @@ void pfc_proc_stop(pid_t pid, double grace_s)
         wait_pidfd(pidfd, -1);
     }
     close(pidfd);
-    /* Reap it when it is ours; somebody else's child is theirs to reap. */
+    /* Reaps the process when it is a child of this one; another parent reaps its own. */
     waitpid(pid, NULL, WNOHANG);
 }

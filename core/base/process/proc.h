@@ -18,7 +18,7 @@ typedef struct pfc_proc_opts {
     const char *cwd;         /* NULL: the caller's */
     const char *input;       /* text for stdin; NULL: /dev/null */
     size_t input_len;        /* bytes of input */
-    size_t max_output_bytes; /* a limit for each of stdout and stderr; 0: 1 MiB. What is over it is
+    size_t max_output_bytes; /* a limit for each of stdout and stderr; 0: 1 MiB. Bytes beyond it are
                                  read and dropped, and `truncated` is set */
     double timeout_s;        /* 0: none */
     double cpu_limit_s;      /* RLIMIT_CPU; 0: none */

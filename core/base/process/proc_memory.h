@@ -14,8 +14,8 @@
  *
  * Cheap while they are far below: the resident set of each is read from /proc, found by the kernel's
  * lists of children (no walk over all processes). Pages that several of them share count in each, so
- * once that sum is over the limit the exact share (PSS) decides. What left its parents (a daemon) is
- * not seen. False when nothing can be read.
+ * once that sum is over the limit the exact share (PSS) decides. A process that detached from its parent
+ * (a daemon) is not counted. False when nothing can be read.
  */
 bool pfc_proc_tree_exceeds(pid_t pid, uint64_t limit_bytes);
 

@@ -141,7 +141,7 @@ static void child_start(const pfc_proc_plan *plan, int fault_fd)
     if (!plan->detach) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != plan->parent)
-            _exit(127); /* it died before we asked to be told */
+            _exit(127); /* the parent died before prctl asked for the signal */
     }
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -183,7 +183,7 @@ pfc_code pfc_proc_start(pfc_proc_plan *plan, pid_t *out, pfc_err *err)
         close(fault[0]);
         return pfc_err_set(err, PFC_EIO, "cannot start %.200s: %s", plan->argv[0], strerror(errno));
     }
-    /* Both sides set the group, so that it exists whoever comes first. */
+    /* Parent and child both set the group, so that it exists whichever runs first. */
     if (plan->new_group && !plan->detach)
         setpgid(pid, pid);
     code = read_start_fault(fault[0], plan->argv[0], plan->cwd, err);
