@@ -1,4 +1,4 @@
-/* One look at a stretch of a series: the stages strung together, findings in the caller's terms. */
+/* One pass over a stretch of a series: runs the stages and converts their results to the caller's points. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "core/stats/dist.h"
 #include "core/stats/sort.h"
 
-#define FLOOR_REL   0.005 /* what nobody acts on */
-#define FLOOR_NOISE 1.0   /* ... unless the series is so calm that it is plain to see */
-#define PLACE_NATS  12.0  /* beyond which a place weighs nothing */
+#define FLOOR_REL   0.005 /* smaller changes are not worth acting on */
+#define FLOOR_NOISE 1.0   /* ... unless the noise is so low that the change is evident */
+#define PLACE_NATS  12.0  /* log-likelihood loss beyond which a location has no weight */
 /* A set of whole places that just reaches 0.9 holds more: with this share the sets of the development
  * corpus hold the truth in 93 % of its changes. */
 #define PLACE_SHARE 0.70

@@ -1,4 +1,4 @@
-/* What the residuals say about the noise: scale, tails, correlation. */
+/* Noise from the residuals: scale, tails, correlation. */
 #include <math.h>
 #include <string.h>
 

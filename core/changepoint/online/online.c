@@ -1,11 +1,11 @@
-/* Replaying a series: when to look, and what a look settles. */
+/* Replays a series: decides when a pass is due, and which changes a pass confirms. */
 #include "core/changepoint/online/online.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* When a look is due. */
+/* When a pass is due. */
 #define FIRST_LOOK   12
 #define KEEP         256  /* points a look has at least, when there are so many */
 #define STRETCH_MOST 1024 /* points after which a look begins later */
@@ -18,10 +18,10 @@
 #define NEW_SHARE                                                                                  \
     3 /* of the points of a look may be new to noise that is taken over, one in so many */
 
-/* What settles a change. Levels of waves and machine states look like steps until there are enough
- * of them to be told apart: a change must stand alone in a calm history, on plain levels, be
- * narrowly placed, and have been found again. Tuned by replaying the development corpus. */
-#define LASTED       6 /* points that no change is settled before */
+/* Conditions that confirm a change. Levels of waves and machine states resemble steps until enough of them
+ * were seen: a change must be alone in a quiet history, on plain levels, with a narrow location set, and found
+ * by several passes. Tuned by replaying the development corpus. */
+#define LASTED       6 /* points before which no change is confirmed */
 #define LASTED_MOST  200
 #define SURE_LONG    6.5
 #define AGAIN        3 /* points between the looks that found it */
@@ -156,7 +156,7 @@ static bool is_settled(const pfc_online *o, const pfc_detect_pass *look, size_t 
     if (found_since(o, s->change.index) + AGAIN > o->seen || !stands_alone(look, k))
         return false;
     bool narrow = s->change.index_high - s->change.index_low <= SET_MOST;
-    /* What a light look takes over may be a little off: it had better ask once too often. */
+    /* The noise that a light pass takes over is approximate: prefer one full pass too many. */
     bool calm = look->light || look->level.inflate <= INFLATE_MOST;
     double z = look->light ? LIGHT_SLACK * s->z * sqrt(look->level.inflate) : s->z;
     if (look->level.degree == 0 && narrow) {
@@ -228,7 +228,7 @@ static pfc_detect_pass look_now(const pfc_online *o, const pfc_point *points, bo
                             .user = o };
     pfc_detect_pass look;
     if (sparing && noise_known(o)) {
-        /* What is before a settled change has no say in what comes after it. */
+        /* Points before a confirmed change do not affect the points after it. */
         stretch.from = newest_pin(o);
         stretch.more = stretch.from - o->from;
         stretch.known = &o->level;

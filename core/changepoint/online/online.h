@@ -55,7 +55,7 @@ typedef struct pfc_online {
     int32_t ring[PFC_ONLINE_RING]; /* running sum of distances from the level, 1024 to a sigma */
 } pfc_online;
 
-/* Changes settled by a point, by index. */
+/* Changes that one point confirmed, by index. */
 typedef struct pfc_confirmed_changes {
     pfc_change changes[PFC_ONLINE_MAX_CONFIRMED];
     size_t len;
@@ -64,17 +64,17 @@ typedef struct pfc_confirmed_changes {
 /** Ready for the first point. PFC_EINVAL: options out of range. NULL options: the defaults. */
 pfc_code pfc_online_init(pfc_online *online, const pfc_detect_opts *opts,
                          pfc_err *err) PFC_MUSTCHECK;
-/** Takes the next point, points[online->seen]; all before it must be in points too. Returns whether
- *  it settled anything; then *out (may be NULL) says what. At most PFC_SERIES_MAX_POINTS points.
- *  `space`: memory for looks, shared by any number of series of one thread. */
+/** Takes the next point, points[online->seen]; all points before it must be in `points`, too. True when it
+ *  confirmed a change; *out (may be NULL) then lists the confirmed ones. At most PFC_SERIES_MAX_POINTS points.
+ *  `space`: memory of the passes, shared by any number of series of one thread. */
 bool pfc_online_append(pfc_online *online, const pfc_point *points, pfc_segment_space *space,
                        pfc_confirmed_changes *out);
-/** What there is to say now: the changes settled within reach, and those that are not settled yet.
- *  points[0..online->seen) are all the points taken. Clear it. */
+/** The current result: the confirmed changes within reach, and the provisional ones.
+ *  points[0..online->seen) are all points taken so far. The caller clears *out with pfc_detection_clear. */
 void pfc_online_answer(const pfc_online *online, const pfc_point *points, pfc_segment_space *space,
                        pfc_detection *out);
 
-/** Adds changes settled earlier to an answer that no longer reaches back to them. */
+/** Adds changes that were confirmed earlier to a result that no longer reaches back to them. */
 void pfc_detection_join(pfc_detection *d, const pfc_change *past, size_t len);
 
 /** The state as bytes; returns how many, at most PFC_ONLINE_BYTES. */

@@ -1,4 +1,4 @@
-/* The replay's state as bytes: little-endian, so that a state saved on one machine goes on on another. */
+/* The replay's state as bytes: little-endian, so that a state saved on one machine continues on another. */
 #include <math.h>
 #include <string.h>
 
@@ -114,7 +114,7 @@ size_t pfc_online_save(const pfc_online *online, uint8_t out[PFC_ONLINE_BYTES])
     return w.at;
 }
 
-/* What a replay could have left: anything else would be read out of bounds later. */
+/* True for a state that a replay can produce; any other would cause reads out of bounds later. */
 static bool plausible(const pfc_online *o)
 {
     const pfc_level *level = &o->level;

@@ -8,7 +8,7 @@
 
 #include "core/changepoint/stages.h"
 
-/* What the spikes of each level can do by themselves. */
+/* Lengths of the runs of spikes at each level, without any change. */
 typedef struct pfc_runs pfc_runs;
 
 #define PFC_TREND_DEGREE 3
@@ -27,7 +27,7 @@ typedef struct pfc_fit {
     double (*basis)[PFC_TREND_DEGREE]; /* of trends at each point, while they are tried */
     pfc_runs *runs;                    /* while changes are decided on */
     void *memory;                      /* behind the arrays */
-    pfc_confirmed_starts fixed;        /* settled changes: never dropped */
+    pfc_confirmed_starts fixed;        /* confirmed changes: never dropped */
     pfc_segment_space *space; /* shared between the explanations of one series; not owned */
     double centre;            /* what z is counted from, in units of y */
     pfc_noise noise;
@@ -58,20 +58,20 @@ void pfc_fit_levels(pfc_fit *f);
 void pfc_fit_copy(pfc_fit *to, const pfc_fit *from);
 /** Tries a trend, a wave and machine states on *f, keeps what explains the series better. */
 void pfc_fit_explain(pfc_fit *f);
-/** Drops the changes that do not stand up to their neighbours. */
+/** Drops the changes whose evidence against their neighbours is too weak. */
 void pfc_fit_decide(pfc_fit *f);
 
-/** Looks for a change in the share of the machine states, when there are two. */
+/** Searches for a change in the shares of the machine states, when there are two. */
 void pfc_fit_state_shares(pfc_fit *f);
 /** For so many levels. Free it. */
 pfc_runs *pfc_runs_new(size_t levels);
 void pfc_runs_free(pfc_runs *runs);
 /** Levels k and k + 1 have become one in *f. */
 void pfc_runs_joined(pfc_runs *runs, const pfc_fit *f, size_t k);
-/** Most points, outside `level`, that lie beyond `far` sigma (below, when negative) from their
+/** Most points, outside `level`, that lie beyond `limit` sigma (below, when negative) from their
  *  level with at most one other between them; 8: or more. Of the levels as they stand, f->mean
  *  filled. */
-size_t pfc_runs_longest(pfc_runs *runs, const pfc_fit *f, size_t level, double far);
+size_t pfc_runs_longest(pfc_runs *runs, const pfc_fit *f, size_t level, double limit);
 
 /** Jump at change k over its standard error. */
 double pfc_fit_evidence(const pfc_fit *f, size_t k);
@@ -85,7 +85,7 @@ static inline size_t pfc_level_to(const pfc_fit *f, size_t k)
     return k < f->changes ? f->starts[k] : f->n;
 }
 
-/** Changes that are not settled. */
+/** Changes that are not confirmed. */
 static inline size_t pfc_free_changes(const pfc_fit *f)
 {
     return f->changes - f->fixed.len;

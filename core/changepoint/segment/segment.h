@@ -63,8 +63,8 @@ typedef struct pfc_segment_space {
         bool used;
     } parts[PFC_SPACE_PARTS];
     pfc_shapes shapes;
-    /* Logarithms taken last, by the low bits of the point's index: looks see the same points again and
-     * again. 0 is of nothing. */
+    /* Logarithms taken last, by the low bits of the point's index: passes read the same points
+     * many times. 0: unused. */
     struct {
         double of, is;
     } logs[PFC_SPACE_LOGS];
@@ -86,7 +86,7 @@ void pfc_segment_space_clear(pfc_segment_space *space);
 void *pfc_segment_space_take(pfc_segment_space *space, size_t bytes);
 void pfc_segment_space_give(pfc_segment_space *space, void *memory);
 
-/* First points of levels that are settled: they cost nothing and are always in the answer. */
+/* First points of confirmed levels: they have no cost and are always in the result. */
 typedef struct pfc_confirmed_starts {
     const uint32_t *at; /* ascending, each in 1..n-1; not owned */
     size_t len;

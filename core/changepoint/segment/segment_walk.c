@@ -1,5 +1,5 @@
-/* The walk: plain loops, and vectors held in registers where the machine has them. Costs are whole
- * numbers, so all of them give the same rows. */
+/* The dynamic program over the points: scalar loops, and vectors held in registers where the CPU has them. Costs
+ * are integers, so that all versions give the same rows. */
 #include "core/changepoint/segment/segment_walk.h"
 
 #include "core/changepoint/segment/vector_width.h"
@@ -133,7 +133,7 @@ WIDE static inline int first_cell(__m128i v)
 }
 
 /*
- * What a row waits for is the least cost of the row before. Two points at a time wait for one only:
+ * A row depends on the least cost of the row before. Two points at a time have one such dependency:
  * with a = costs before the first, lowered and capped, and l and m the losses of the two points,
  *     least after the first  = min(a + l) = f
  *     least after the second = min(min(a + l + m) - f, price + min(m)),

@@ -22,7 +22,7 @@ typedef struct pfc_grid {
     size_t row; /* cells of one row of costs */
 } pfc_grid;
 
-/* What the kernels of one point need. */
+/* Inputs of the kernels for one point. */
 typedef struct pfc_walk {
     pfc_grid g;
     const pfc_loss *loss;

@@ -1,4 +1,4 @@
-/* How long spikes of a series last: runs of points far to one side of their level. */
+/* Lengths of the spikes of a series: runs of points far to one side of their level. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "core/changepoint/segment/fit.h"
 #include "core/changepoint/segment/vector_width.h"
 
-#define LENGTHS 8 /* longer runs are not told apart */
+#define LENGTHS 8 /* longer runs count as this long */
 #define SIDES   2
 
 /* How far out the best run of each length lies, by side: its least far point decides. */
@@ -16,7 +16,7 @@ typedef struct reach {
 
 struct pfc_runs {
     size_t levels;
-    reach *of; /* by level; NULL until somebody asks: most series have no short levels */
+    reach *of; /* by level; NULL until the first query: most series have no short levels */
     reach most;
     reach second; /* most without the level that has it */
     uint32_t owner[SIDES][LENGTHS];

@@ -1,13 +1,13 @@
 /*
- * CSV whose meaning stands in no manual: Triton's perf_report tables, Otava's histories, and tables
- * of one's own. What a column is follows from its name and from all the cells in it.
+ * CSV without a documented meaning: Triton's perf_report tables, Otava's histories, and users' own tables.
+ * The role of a column follows from its name and from all of its cells.
  *
  * triton  nothing but numbers: the leading whole-numbered columns are the x values, each column
  *         behind them a provider. No unit is in the file unless a name carries it.
  * otava   a column `time` with dates, perhaps `commit` and `branch`, then metrics: a history.
  * csv     text columns (and whole numbers that name no unit) name the benchmark, numbers whose name
  *         carries a unit or a direction are metrics. A column `commit` makes it a history in the order
- *         of its rows. With opts.map the mapping says it all.
+ *         of its rows. With opts.map the mapping alone decides.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 #define SNIFF_ROWS 1000
 
-/* What all cells of a column are. */
+/* Counts over all cells of a column. */
 typedef struct column {
     size_t texts;   /* cells that are no number */
     size_t numbers; /* cells that are one */

@@ -92,7 +92,7 @@ bool pfc_plan_time(pfc_span cell, double *unix_s)
         if (number > 1e11) /* milliseconds: as seconds that would be after the year 5000 */
             number /= 1000.0;
         *unix_s = number;
-        return number >= 1e8; /* before 1973 nobody measured; a plain small number is no time */
+        return number >= 1e8; /* before 1973: a small number is not a Unix time */
     }
     if (sscanf(text, "%4d%*1[-./]%2d%*1[-./]%2d%n", &y, &mo, &d, &used) != 3 || y < 1970 ||
         mo < 1 || mo > 12 || d < 1 || d > 31)
@@ -143,7 +143,7 @@ static size_t opening(pfc_span s, char open, char close)
     return 0;
 }
 
-/* What stands in brackets without being a unit: which statistic it is. */
+/* Text in brackets that names a statistic and not a unit. */
 static bool is_statistic(pfc_span s)
 {
     static const char *const words[] = { "mean", "avg",    "average", "median", "min",

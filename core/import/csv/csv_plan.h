@@ -1,6 +1,6 @@
 /*
- * What the columns of a CSV mean, and reading by it: shared by CSV of one's own (mapped or sniffed),
- * Triton's and Otava's. Private to this folder.
+ * Meaning of the columns of a CSV, and the reader that applies it: shared by users' own CSV (mapped or
+ * detected), Triton's and Otava's. Private to core/import.
  */
 #ifndef PFC_CORE_IMPORT_CSV_CSV_PLAN_H
 #define PFC_CORE_IMPORT_CSV_CSV_PLAN_H
@@ -55,16 +55,15 @@ pfc_plan_filter *pfc_plan_filter_add(pfc_plan *plan, size_t column);
 void pfc_plan_filter_value(pfc_plan_filter *filter, const char *value, size_t len);
 void pfc_plan_param_add(pfc_plan *plan, size_t column);
 
-/** Reads the rows that are left. A cell that is text where a number is wanted: PFC_EINVAL with line
- *  and column. */
+/** Reads the remaining rows. Text in a cell where a number is expected: PFC_EINVAL with line and column. */
 pfc_code pfc_plan_read(pfc_import *in, const pfc_plan *plan, pfc_csv *csv) PFC_MUSTCHECK;
 
 /** A point in time as histories write it (RFC 3339, "2024.01.01 3:00:00 +0100", Unix seconds or
  *  milliseconds); false when it is none. */
 bool pfc_plan_time(pfc_span cell, double *unix_s);
 
-/** A column's name apart: "Time (ms)" and "Time [ms]" are "Time" and "ms"; "GB/s" is both. *unit is
- *  empty where the name says none. */
+/** Splits a column's name: "Time (ms)" and "Time [ms]" give "Time" and "ms"; "GB/s" is both. *unit is empty
+ *  where the name has none. */
 void pfc_plan_unit(pfc_span column, pfc_span *name, pfc_span *unit);
 
 /** Fills the plan from a mapping (YAML text, see docs/reference/formats.md) for this header; `csv` takes
@@ -73,7 +72,7 @@ typedef struct pfc_map pfc_map;
 pfc_code pfc_map_load(const char *text, const char *name, pfc_map **out,
                       pfc_err *err) PFC_MUSTCHECK;
 void pfc_map_free(pfc_map *map);
-/** '\0': not said. */
+/** '\0': the mapping does not set it. */
 char pfc_map_delimiter(const pfc_map *map);
 char pfc_map_quote(const pfc_map *map);
 pfc_code pfc_map_plan(const pfc_map *map, const pfc_csv *csv, pfc_plan *plan,

@@ -51,7 +51,7 @@ static bool match_json(const json_t *doc)
     if (json_is_object(json_object_get(doc, "results")) &&
         (json_object_get(doc, "commit_hash") || json_object_get(doc, "result_columns")))
         return true;
-    /* The two files beside the results are told apart, so that the sentence says what they are. */
+    /* asv writes two other JSON files next to its results; the message names which one this is. */
     if (json_is_object(doc))
         first = pfc_import_first(doc, NULL);
     return (json_object_get(first, "code") && json_object_get(first, "param_names")) ||
@@ -368,7 +368,7 @@ static bool is_rule(pfc_span line, char of)
     return line.len >= 2;
 }
 
-/* What stands above a table's results (asv/util.py, format_text_table): a rule of "=", then the names
+/* The header of a table of results (asv/util.py, format_text_table): a rule of "=", then the names
  * of the parameters over a rule of "-". Where the values of the last parameters are columns, their names
  * come first ("--   n" over a rule of "-" in two parts), and the results follow a second rule of "=". */
 static void read_head(printed *p, pfc_span line)

@@ -112,7 +112,7 @@ static pfc_code read_result(reader *r, pfc_span line)
             code = pfc_import_failed(r->in, &key, PFC_STATUS_SKIPPED,
                                      "the value is not a finite number");
         else
-            i = n; /* no pair any more: what follows is a log line on the same row */
+            i = n; /* not a value with its unit: the rest of the row is a log line */
         free(unit);
     }
     free(name);

@@ -71,7 +71,7 @@ static bool is_own(const char *name)
     return false;
 }
 
-/* What an aggregate is called, and where its name's own end begins ("BM_x_median"). */
+/* Name of an aggregate, which is also the suffix of its benchmark's name ("BM_x_median"). */
 static const char *suffix_of(const char *name)
 {
     static const char *const kinds[] = { "mean", "median", "stddev", "cv", "BigO", "RMS" };
@@ -121,7 +121,7 @@ static const char *why_failed(const json_t *b)
     return why ? why : pfc_import_string(b, "skip_message");
 }
 
-/* What its memory manager counts, whose names carry no unit. */
+/* Counters of its memory manager, whose names carry no unit. */
 static void memory_counter(pfc_import_key *key)
 {
     static const char *const bytes[] = { "max_bytes_used", "total_allocated_bytes",

@@ -1,6 +1,6 @@
 /*
- * Google Benchmark's other two forms: --benchmark_format=csv and the table that it prints by itself.
- * Both become the document that its JSON would have been, so that there is one reading of it. The
+ * Google Benchmark's other two forms: --benchmark_format=csv and its default table.
+ * Both are converted to the document of its JSON format, so that one function reads all three. The
  * table's numbers are rounded for people, and its counters carry suffixes ("1.2Gi/s", "3.5k").
  */
 #include <stdlib.h>

@@ -77,7 +77,7 @@ static pfc_code read_metric(pfc_import *in, const char *benchmark, const char *n
         key.higher_is_better = higher;
     } else {
         key.unit = unit ? pfc_import_unit_spelled(unit) : "";
-        /* What a profiler counts (allocation, collections) is a cost. */
+        /* Counters of a profiler (allocation, collections) are costs. */
         key.has_direction = strstr(name, "gc.") || strstr(name, "alloc");
     }
     return read_raw(in, &key, metric, scale);

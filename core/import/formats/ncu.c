@@ -70,8 +70,8 @@ static pfc_code add(pfc_import *in, pfc_import_key *key, const char *section, do
 enum { MEMOS = 4096, MEMO_BYTES = 208 };
 
 /* Which measurement a row's four texts (kernel, section, metric, unit) meant last time. A launch
- * repeats those of the launch before, so that most rows need no look-up by names. The texts lie
- * here, joined: where they stood in the file has long left the caches. */
+ * repeats those of the launch before, so that most rows need no lookup by name. The texts
+ * are copied here, joined: their original place in the file is no longer in the CPU caches. */
 typedef struct memo {
     double scale;
     uint32_t measurement; /* its number + 1; 0: nothing is known */

@@ -3,8 +3,8 @@
  * its device the backend. Every number in it is a string with its type beside it.
  *
  * Of the summaries those are taken that the tool shows by default and that say how fast it was:
- * times and rates by their hint. Counts of samples and the tool's own wall time say nothing of the
- * code; noise stands beside the time as a fact. Median, quartiles and the like are hidden ones.
+ * times and rates by their hint. Counts of samples and the tool's own wall time do not describe the
+ * code; noise is kept as an extra of the time. Median, quartiles and the like are hidden ones.
  */
 #include <math.h>
 #include <stdlib.h>

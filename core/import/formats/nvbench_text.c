@@ -1,7 +1,6 @@
 /*
- * NVBench's other two forms: --csv, and the markdown that it prints by itself. Both become the
- * document that its JSON would have been, so that there is one reading of it. Markdown's numbers are
- * rounded for people.
+ * NVBench's other two forms: --csv, and its default Markdown. Both are converted to the document
+ * of its JSON format, so that one function reads all three. Markdown's numbers are rounded for people.
  */
 #include <stdlib.h>
 #include <string.h>

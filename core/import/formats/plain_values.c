@@ -1,5 +1,5 @@
-/* Bare numbers, {"value": x}, {"metrics": {...}}: what a script of one's own prints; and perfci's
- * own run document. */
+/* Bare numbers, {"value": x}, {"metrics": {...}} as users' own scripts print them, and perfci's own run
+ * document. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static pfc_import_key bare_key(const pfc_import *in)
     return key;
 }
 
-/* What was taken is said. */
+/* Notes that lower was assumed to be better. */
 static void note_cost(pfc_import *in, const pfc_import_key *key)
 {
     if (in->opts.number_is_cost && key->has_direction && !key->higher_is_better && !in->opts.metric)

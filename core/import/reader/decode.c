@@ -1,6 +1,6 @@
 /*
- * What stands around a tool's output when it was captured: an encoding (PowerShell's `>` writes
- * UTF-16), a terminal's escape sequences, the time that a CI log puts before every line.
+ * Removes what capturing adds to a tool's output: an encoding (PowerShell's `>` writes UTF-16), terminal
+ * escape sequences, the time stamp that a CI log puts before every line.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +68,7 @@ char *pfc_import_from_utf16(const char *text, size_t len, size_t *out_len)
 
 /* ---- a terminal's words ---- */
 
-/* The first byte behind the sequence whose ESC stands at `i`: "ESC [ ... letter", "ESC ] ... BEL" or
+/* The first byte after the escape sequence that begins with the ESC at `i`: "ESC [ ... letter", "ESC ] ... BEL" or
  * "... ESC \\", else the ESC alone. */
 static size_t behind_escape(const char *text, size_t len, size_t i)
 {

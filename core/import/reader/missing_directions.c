@@ -1,11 +1,11 @@
-/* Metrics whose direction nothing says: asked for, never guessed. */
+/* Metrics of unknown direction: an error that asks the user, never a guess. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/buf.h"
 #include "core/import/reader/reader.h"
 
-enum { MAX_NAMED = 4 }; /* names in one sentence */
+enum { MAX_NAMED = 4 }; /* names in one message */
 
 static int compare_by_benchmark(const void *a, const void *b)
 {
@@ -16,8 +16,8 @@ static int compare_by_benchmark(const void *a, const void *b)
     return benchmark ? benchmark : strcmp(x->backend, y->backend);
 }
 
-/* Of one run: marks in `kept` what stays; `unknown` has true for each measurement to ask for. What
- * stands beside a metric with a direction is left out instead. */
+/* Of one run: marks in `kept` the measurements that stay; `unknown` is true for each one that needs a direction
+ * from the user. A metric of unknown direction in a benchmark that has one with a direction is left out. */
 static void leave_out(const pfc_run *run, bool *unknown, bool *kept)
 {
     const size_t n = run->measurements_len;
@@ -40,7 +40,7 @@ static void leave_out(const pfc_run *run, bool *unknown, bool *kept)
     free(order);
 }
 
-/* What a person calls it: "value" is every one's name. */
+/* The name to show: every bare number has the metric "value", so that the benchmark is named instead. */
 static const char *called(const pfc_measurement *m)
 {
     return strcmp(m->metric, "value") == 0 && strcmp(m->benchmark, "command") != 0 &&

@@ -1,4 +1,4 @@
-/* What the readers of this folder share: the run in the making, units, JSON, lines, CSV. */
+/* Declarations shared by the readers of core/import: the run being built, units, JSON, lines, CSV. Private to it. */
 #ifndef PFC_CORE_IMPORT_READER_READER_H
 #define PFC_CORE_IMPORT_READER_READER_H
 
@@ -22,8 +22,8 @@ typedef struct pfc_import_format {
     bool bare; /* all of its metrics are the user's own: each needs a direction */
 } pfc_import_format;
 
-/** What a name and a unit came to, for the next measurement of that name: a history has one a commit. The
- *  strings are those of a measurement. */
+/** Cache entry: the direction and unit that a name and a unit mean, for the next measurement of that name; a
+ *  history has one a commit. The strings are owned by a measurement. */
 typedef struct pfc_import_meaning {
     const char *metric;
     const char *unit;
@@ -31,13 +31,13 @@ typedef struct pfc_import_meaning {
 } pfc_import_meaning;
 #define PFC_IMPORT_MEANINGS 256 /* a power of two */
 
-/** A measurement whose direction nothing says. */
+/** A measurement of unknown direction. */
 typedef struct pfc_import_unknown {
     size_t run; /* number of its run among those of a history */
     size_t index;
 } pfc_import_unknown;
 
-/** Runs in the making, with an index over (benchmark, metric, backend), so that repetitions that
+/** Runs being built, with an index over (benchmark, metric, backend), so that repetitions that
  *  lie apart in the input come together in constant time. */
 typedef struct pfc_import {
     pfc_import_opts opts;
@@ -62,7 +62,7 @@ typedef struct pfc_import {
 
 /* ---- run_builder.c, missing_directions.c: runs being built ---- */
 
-/** What a measurement is, before it has samples. */
+/** Identity of a measurement: where its samples are added. Strings are copied. */
 typedef struct pfc_import_key {
     const char *benchmark; /* cleaned and cut to the limits on adding */
     const char *metric;
@@ -87,21 +87,22 @@ pfc_code pfc_import_block_sample(pfc_import *in, const pfc_import_key *key, size
 /** Marks it as broken or skipped. */
 pfc_code pfc_import_failed(pfc_import *in, const pfc_import_key *key, pfc_status status,
                            const char *reason) PFC_MUSTCHECK;
-/** What follows was measured at another commit or time: texts may be NULL, time 0. */
+/** Begins a new point of a history: the following samples are of another commit or time. Texts may be NULL, time
+ *  0. */
 pfc_code pfc_import_point(pfc_import *in, const char *commit, const char *branch,
                           double time_unix_s) PFC_MUSTCHECK;
-/** When it was measured, as its format writes it; nothing for NULL or what is no date. */
+/** Sets the time of the run from a date as its format writes it; NULL and texts that are not dates are ignored. */
 void pfc_import_date(pfc_import *in, const char *text);
 /** The run's own commit, when it is a full id. */
 void pfc_import_commit(pfc_import *in, const char *commit);
 /** A fact beside the samples, as text; a number that is not finite is left out. */
 void pfc_import_extra(pfc_measurement *m, const char *name, double value);
-/** A parameter, with its name and value made fit for the wire; nothing without a name, or beyond 64. */
+/** Adds a parameter, name and value shortened to the wire's limits; ignored without a name, and after the 64th. */
 void pfc_import_param(pfc_measurement *m, const char *name, const char *value);
 /** A sentence for the user; repeated ones once, at most PFC_IMPORT_MAX_NOTES. */
 void pfc_import_note(pfc_import *in, const char *fmt, ...) PFC_PRINTF(2, 3);
-/** Asks for the directions that are not known, or leaves those measurements out: see
- *  pfc_import_read. When all runs are in in->done. */
+/** PFC_EINVAL that asks for unknown directions, or leaves those measurements out: see pfc_import_read. Called when
+ *  all runs are in in->done. */
 pfc_code pfc_import_ask(pfc_import *in) PFC_MUSTCHECK;
 /** The benchmark's name when the text has none. */
 const char *pfc_import_nameless(const pfc_import *in, const char *fallback);
@@ -110,8 +111,8 @@ const char *pfc_import_nameless(const pfc_import *in, const char *fallback);
 
 /** The unit in one spelling ("GFLOPs" and "gflops" are "GFLOP/s"); unknown ones as they are. */
 const char *pfc_import_unit_spelled(const char *unit);
-/** The base unit (ns, bytes, B/s, Hz, FLOP/s, items/s, ...) and what a value is multiplied with to
- *  be in it; unknown ones as they are, with 1. */
+/** The base unit (ns, bytes, B/s, Hz, FLOP/s, items/s, ...) and the factor that converts a value to it;
+ *  unknown units unchanged, with factor 1. */
 const char *pfc_import_unit_base(const char *unit, double *scale);
 /** Times become ns, all others keep their size: the spelled unit and the factor. */
 const char *pfc_import_unit_time(const char *unit, double *scale);
@@ -128,14 +129,14 @@ const char *pfc_import_unit_of(const char *metric, char out[PFC_IMPORT_UNIT_BYTE
 
 /* ---- json.c ---- */
 
-/** JSON with what tools really write: bare NaN, Infinity and -Infinity are read as null. */
+/** JSON as tools write it: bare NaN, Infinity and -Infinity are read as null. The caller releases *out. */
 pfc_code pfc_import_json(const char *text, size_t len, json_t **out, pfc_err *err) PFC_MUSTCHECK;
 /** The same with the string PFC_IMPORT_NAN in their place: asv's null and NaN mean two things. */
 pfc_code pfc_import_json_with_nan(const char *text, size_t len, json_t **out,
                                   pfc_err *err) PFC_MUSTCHECK;
 #define PFC_IMPORT_NAN "NaN"
-/** Bytes of the object or array that the text begins with, up to its last bracket; 0: it has no
- *  end. What is between the brackets is not looked at. */
+/** Bytes of the object or array that the text begins with, up to its last bracket; 0: it is
+ *  not closed. The content is not checked. */
 size_t pfc_import_json_end(const char *text, size_t len);
 /** JSON lines as one array; other lines among them are fine. */
 pfc_code pfc_import_json_lines(const char *text, size_t len, json_t **out,
@@ -149,7 +150,7 @@ const char *pfc_import_string(const json_t *obj, const char *key);
 /** First member of an object, for matching: its value (*key may be NULL), or NULL. */
 const json_t *pfc_import_first(const json_t *obj, const char **key);
 
-/* for (PFC_JSON_EACH(it, obj)) over members: jansson's iterator wants a mutable object. */
+/* for (PFC_JSON_EACH(it, obj)) over members: jansson's iterator takes a non-const object. */
 #define PFC_JSON_EACH(it, obj)                                                                     \
     void *it = json_object_iter((json_t *)(uintptr_t)(obj));                                       \
     it;                                                                                            \
@@ -167,7 +168,7 @@ void pfc_lines_init(pfc_lines *lines, const char *text, size_t len);
 /** The next line without its end (LF or CRLF); false at the end. */
 bool pfc_lines_next(pfc_lines *lines, pfc_span *line);
 
-/** Is one of the first `max` lines such as `wanted` wants? */
+/** True when `wanted` accepts one of the first `max` lines. */
 bool pfc_lines_any(const char *text, size_t len, size_t max, bool (*wanted)(pfc_span line));
 
 pfc_span pfc_span_trim(pfc_span s);
@@ -196,7 +197,7 @@ pfc_number_kind pfc_span_number(pfc_span s, double *out);
 /** A number and its unit, joined or not: "41.7 us", "1.82GiB/s"; *unit may come out empty. */
 bool pfc_span_quantity(pfc_span s, double *value, pfc_span *unit);
 
-/* ---- decode.c: each returns a new text, the caller's to free, or NULL where nothing is to do ---- */
+/* ---- decode.c: each returns a new text, which the caller frees, or NULL when the text needs no change ---- */
 
 char *pfc_import_from_utf16(const char *text, size_t len, size_t *out_len);
 char *pfc_import_without_escapes(const char *text, size_t len, size_t *out_len);

@@ -1,5 +1,5 @@
-/* The run that the readers fill: measurements found again by name, samples in blocks, points of a
- * history, notes. */
+/* Builds runs for the readers: measurements looked up by name, samples in blocks, points of a history,
+ * notes. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,8 +24,8 @@ static bool is_clean(const char *name)
     return n > 0;
 }
 
-/* A name that fits the wire: no control characters, at most PFC_WIRE_MAX_NAME bytes. What is cut
- * off is replaced by a hash of the whole, so that two long names stay two. */
+/* A name that fits the wire: no control characters, at most PFC_WIRE_MAX_NAME bytes. The cut
+ * part is replaced by a hash of the whole name, so that two long names stay different. */
 static char *clean_name(const char *name)
 {
     const size_t len = strlen(name);

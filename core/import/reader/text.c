@@ -1,4 +1,4 @@
-/* Lines, words and numbers of what tools print for people. */
+/* Lines, words and numbers in the human-readable output of tools. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -172,7 +172,7 @@ static bool parse_simple(pfc_span s, double *out)
     return true;
 }
 
-/* What stands between groups of three digits besides a comma: the Swiss apostrophe (' and U+2019),
+/* Separators of groups of three digits other than a comma: the Swiss apostrophe (' and U+2019),
  * and the spaces that never break (U+00A0, U+2009, U+202F). Bytes of one that starts here; 0: none. */
 static size_t separator(pfc_span s, size_t at)
 {
@@ -186,8 +186,8 @@ static size_t separator(pfc_span s, size_t at)
     return 0;
 }
 
-/* "1.234.567,89", as half of Europe writes it: which character separates groups and which the
- * decimals is told by the one that comes last, or by the one that comes twice. */
+/* "1.234.567,89", as half of Europe writes it: of two separators the last one is decimal, and
+ * one that occurs twice separates groups. */
 static bool is_continental(pfc_span s)
 {
     const char *comma = memchr(s.text, ',', s.len);

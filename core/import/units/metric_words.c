@@ -1,4 +1,4 @@
-/* The table of words: what each says of a metric's direction and unit. */
+/* The table of words: the direction and unit that each implies for a metric. */
 #include "core/import/units/metric_words.h"
 
 #include <string.h>
@@ -353,7 +353,7 @@ static const pfc_word words[] = {
     { "p999", PFC_WORD_KIND_OF, NULL },
 };
 
-/* What several words say that none of them says alone. Looked for first, within the name. */
+/* Phrases with a direction that none of their words has alone. Matched first, anywhere in the name. */
 const pfc_phrase pfc_phrases[] = {
     { "bigger is better", 1 }, /* github-action-benchmark, customBiggerIsBetter */
     { "higher is better", 1 },

@@ -1,6 +1,6 @@
 /*
- * The words that metrics' names and units are made of, and what each says. One table for all readers; how
- * several words together are read is directions.c. Private to this folder.
+ * The words of metrics' names and units, with the direction and unit that each implies. One table for all
+ * readers; directions.c combines several words. Private to this folder.
  */
 #ifndef PFC_CORE_IMPORT_UNITS_METRIC_WORDS_H
 #define PFC_CORE_IMPORT_UNITS_METRIC_WORDS_H
@@ -29,13 +29,13 @@ typedef struct pfc_word {
     const char *unit; /* NULL: the word itself, or none */
 } pfc_word;
 
-/** What several words say that none of them says alone. */
+/** A phrase with a direction that none of its words has alone. */
 typedef struct pfc_phrase {
     const char *words;
     int better; /* -1 lower, 1 higher */
 } pfc_phrase;
 
-/** The word in lower case; NULL: none of the table. */
+/** Looks up a word in lower case; NULL: not in the table. The result is static. */
 const pfc_word *pfc_word_find(const char *text);
 extern const pfc_phrase pfc_phrases[];
 extern const size_t pfc_phrases_len;
