@@ -11,7 +11,7 @@
 #ifndef PFC_RUNNER_BLOCKS_H
 #define PFC_RUNNER_BLOCKS_H
 
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/blocks/design.h"
 #include "runner/build_products.h"
 #include "runner/workspace.h"
@@ -39,9 +39,9 @@ typedef struct pfc_blocks_run_opts {
     bool
         mark_infra; /* runs say infra when the canary moved; else never: blocks remove such a change */
     uint64_t seed;
-    const pfc_conf *conf;     /* perfci.yaml that counts, for what was built and `runtime_files` */
-    bool measure_identical;   /* commits of identical object code, too */
-    const pfc_select *wanted; /* NULL: everything */
+    const pfc_conf *conf;   /* perfci.yaml that counts, for what was built and `runtime_files` */
+    bool measure_identical; /* commits of identical object code, too */
+    const pfc_benchmark_filter *wanted; /* NULL: everything */
     /* Says what is going on, in one line, for progress. NULL: nothing. */
     void (*progress)(void *arg, const char *line);
     void *progress_arg;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/base/parse.h"
-#include "core/base/proc_memory.h"
+#include "core/base/process/proc_memory.h"
 #include "runner/workspace_priv.h"
 
 #define MIN_DISK_FREE_BYTES ((uint64_t)256 << 20) /* of the checkouts' disk, while a command runs */

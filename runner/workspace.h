@@ -15,7 +15,7 @@
 
 #include "core/base/direction.h"
 #include "core/git/repo.h"
-#include "core/wire/select.h"
+#include "core/wire/benchmark_filter.h"
 #include "core/wire/wire.h"
 
 #define PFC_MEASURE_CANNOT         125 /* exit status of a command: this commit cannot be measured */
@@ -178,7 +178,7 @@ pfc_code pfc_workspace_measure(pfc_workspace *ws, const pfc_commit_measure_opts 
  *  once a backend (opts' filter and backend are not looked at). When nothing fits: BROKEN and
  *  out->refused, with what there is. */
 pfc_code pfc_workspace_measure_some(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
-                                    const pfc_select *wanted, const pfc_commit_id *id,
+                                    const pfc_benchmark_filter *wanted, const pfc_commit_id *id,
                                     unsigned build, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef PFC_RUNNER_WORKSPACE_PRIV_H
 #define PFC_RUNNER_WORKSPACE_PRIV_H
 
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 #include "runner/sandbox/sandbox.h"
 #include "runner/workspace.h"
 

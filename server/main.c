@@ -17,7 +17,7 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/log.h"
-#include "core/base/proc_memory.h"
+#include "core/base/process/proc_memory.h"
 #include "server/handlers/handlers.h"
 #include "server/manager.h"
 #include "server/running.h"

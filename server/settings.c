@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/base/buf.h"
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 

@@ -8,7 +8,7 @@
 
 #include "cli/bisect/measuring.h"
 #include "core/import/import.h"
-#include "core/wire/select.h"
+#include "core/wire/benchmark_filter.h"
 
 /* A command for one point of another axis: the point's variables, then the command. */
 static char *for_point(const bisect_measuring *m, size_t point, const char *command)
@@ -70,7 +70,7 @@ static pfc_code measure(bisect_measuring *m, const bisect_run *next, pfc_outcome
 static pfc_code read_value(const bisect_measuring *m, pfc_outcome *out, bisect_run *run,
                            pfc_err *err)
 {
-    const pfc_select wanted = { .filter = m->opts->filter };
+    const pfc_benchmark_filter wanted = { .filter = m->opts->filter };
     const pfc_measurement *value = NULL;
     pfc_code code;
 
@@ -79,7 +79,7 @@ static pfc_code read_value(const bisect_measuring *m, pfc_outcome *out, bisect_r
         return pfc_err_set(err, PFC_EINVAL, "%s", out->reason);
     if (out->kind != PFC_OUTCOME_MEASURED)
         return PFC_OK;
-    code = pfc_run_select(out->run, &wanted, err);
+    code = pfc_run_filter(out->run, &wanted, err);
     if (!code)
         code = pfc_run_value(out->run, m->how.metric, m->opts->benchmark, m->opts->backend, &value,
                              err);
@@ -95,7 +95,7 @@ static pfc_code read_value(const bisect_measuring *m, pfc_outcome *out, bisect_r
         return code;
     run->value = pfc_measurement_median(value);
     run->higher_is_better = value->higher_is_better;
-    run->undirected = pfc_pairs_get(&value->extra, PFC_IMPORT_DIRECTION) != NULL;
+    run->undirected = pfc_labels_get(&value->extra, PFC_IMPORT_DIRECTION) != NULL;
     run->exact = value->exact;
     if (!isfinite(run->value) || run->value <= 0) {
         run->kind = PFC_OUTCOME_FAILED;

@@ -9,7 +9,7 @@
 #include "cli/bisect/builds.h"
 #include "cli/bisect/state.h"
 #include "cli/cli.h"
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/git/project_file.h"
 
 typedef struct bisect_measuring {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/base/fs.h"
-#include "core/base/proc.h"
+#include "core/base/process/proc.h"
 #include "runner/sandbox/seccomp.h"
 
 #define PROBE_TIMEOUT_S 20.0

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/address.h"
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/base/parse.h"
 #include "core/http/client.h"
 #include "server/notify/internal.h"

@@ -19,7 +19,7 @@ pfc_code pfc_tell(pfc_tx *tx, json_t *event, pfc_err *err) PFC_MUSTCHECK;
 pfc_code pfc_query_id(pfc_tx *tx, const char *name, pfc_args *args, int64_t *id,
                       pfc_err *err) PFC_MUSTCHECK;
 /** What is known of a machine, added to *out; nothing where nothing is. */
-pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_pairs *out,
+pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_labels *out,
                                  pfc_err *err) PFC_MUSTCHECK;
 
 /** A remembered token; *generation is for pfc_cache_keep_token, whatever comes back. */

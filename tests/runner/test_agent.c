@@ -596,5 +596,5 @@ Test(agent, what_was_built_is_told_once_and_its_code_stands_beside_the_numbers)
         cr_assert(run_agent(true, &report, &err) == PFC_OK && report.done == 1, "%s", err.msg);
     cr_assert(ne(ptr, strstr(s.sources, "\"files\":[\"k.c\",\"k.h\"]"), NULL), "%s", s.sources);
     cr_assert(ne(ptr, strstr(s.sources, "\"globs\":[\"k.*\"]"), NULL), "%s", s.sources);
-    cr_assert(eq(sz, strlen(pfc_pairs_get(&s.run->measurements[0].extra, "object")), 64));
+    cr_assert(eq(sz, strlen(pfc_labels_get(&s.run->measurements[0].extra, "object")), 64));
 }

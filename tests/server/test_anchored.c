@@ -48,7 +48,7 @@ static void put_visits(pfc_run *run, const made *s, size_t build, const char *me
                             exp(0.002 * pfc_rng_normal(rng));
 
         m->samples[b] = m->higher_is_better ? 1000 / time : time;
-        m->visits[b] = (pfc_visit_at){ b, b % 2 ? (uint32_t)s->len - 1 - first : first };
+        m->visits[b] = (pfc_session_position){ b, b % 2 ? (uint32_t)s->len - 1 - first : first };
     }
 }
 

@@ -74,7 +74,7 @@ static void ingest_build(pfc_db *db, int64_t p, const night *n, size_t build)
         const size_t place = (build + b / 2) % n->len;
 
         m->visits[b] =
-            (pfc_visit_at){ (uint32_t)b, (uint32_t)(b % 2 ? n->len - 1 - place : place) };
+            (pfc_session_position){ (uint32_t)b, (uint32_t)(b % 2 ? n->len - 1 - place : place) };
         m->samples[b] = level_of(n, n->commits[build]) * machine_at(n, b) *
                         exp((n->noise > 0 ? n->noise : 0.005) * pfc_rng_normal(&rng));
     }

@@ -232,7 +232,7 @@ static int64_t store_as(pfc_db *db, int64_t p, unsigned n, const char *class_nam
 
     free(run->machine.machine_class);
     run->machine.machine_class = pfc_strdup(class_name);
-    pfc_pairs_set(&run->machine.fingerprint, "compiler", compiler);
+    pfc_labels_set(&run->machine.fingerprint, "compiler", compiler);
     pfc_machine_hash(&run->machine);
     return fx_ingest(db, p, run);
 }

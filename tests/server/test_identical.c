@@ -42,7 +42,7 @@ static void measure(pfc_db *db, int64_t p, const char *object, unsigned same)
 
         fx_measure(run, "gemm/a", "time_ns", n >= STEP_AT ? 110 : 100, 0.005, 12, 3, n * 17);
         if (object)
-            pfc_pairs_set(&run->measurements[0].extra, "object", n < same ? "0a0a0a0a" : object);
+            pfc_labels_set(&run->measurements[0].extra, "object", n < same ? "0a0a0a0a" : object);
         fx_ingest(db, p, run);
     }
     fx_detect(db);

@@ -461,7 +461,7 @@ static pfc_run *exact_run(unsigned n, double value, const char *compiler)
 
     fx_measure(run, "gemm/a", "time_ns", 100, 0.01, 12, 3, n);
     fx_exact(run, "gemm/a", "cycles", value);
-    pfc_pairs_set(&run->machine.fingerprint, "compiler", compiler);
+    pfc_labels_set(&run->machine.fingerprint, "compiler", compiler);
     pfc_machine_hash(&run->machine);
     return run;
 }

@@ -331,8 +331,8 @@ Test(reading, a_new_fingerprint_is_a_boundary_that_names_what_changed)
         pfc_run *run = fx_run(n);
 
         if (n > 3) {
-            pfc_pairs_set(&run->machine.fingerprint, "compiler", "gcc 13");
-            pfc_pairs_set(&run->machine.fingerprint, "turbo", "off");
+            pfc_labels_set(&run->machine.fingerprint, "compiler", "gcc 13");
+            pfc_labels_set(&run->machine.fingerprint, "turbo", "off");
             pfc_machine_hash(&run->machine);
         }
         fx_measure(run, "gemm/a", "time_ns", 100, 0.005, 8, 2, n);
@@ -403,7 +403,7 @@ static void run_on(pfc_db *db, int64_t p, unsigned n, double value, const char *
 {
     pfc_run *run = fx_run(n);
 
-    pfc_pairs_set(&run->machine.fingerprint, "compiler", compiler);
+    pfc_labels_set(&run->machine.fingerprint, "compiler", compiler);
     pfc_machine_hash(&run->machine);
     run->infra = infra;
     fx_measure(run, "gemm/a", "time_ns", value, 0.001, 12, 3, n);

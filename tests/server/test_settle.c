@@ -125,7 +125,7 @@ Test(power, steps_of_the_detectable_size_mostly_open_an_alert_within_five_points
         if (found.changes_len) {
             const pfc_change *c = &found.changes[found.changes_len - 1];
 
-            hits += pfc_alert_firm(c, before + after);
+            hits += pfc_alert_justified(c, before + after);
         }
         pfc_detection_clear(&found);
     }

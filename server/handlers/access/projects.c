@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/base/parse.h"
 #include "server/handlers/handlers.h"
 #include "server/services/access/project_delete.h"

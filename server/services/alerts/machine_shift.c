@@ -262,7 +262,7 @@ static pfc_code find_scope(pfc_tx *tx, const pfc_shift_ask *ask, const place *p,
 static pfc_code find_cause(pfc_tx *tx, int64_t before, int64_t now, char **cause, bool *outside,
                            pfc_err *err)
 {
-    pfc_pairs a = { 0 }, b = { 0 };
+    pfc_labels a = { 0 }, b = { 0 };
     char **names = NULL;
     size_t len = 0;
     pfc_buf out;
@@ -277,8 +277,8 @@ static pfc_code find_cause(pfc_tx *tx, int64_t before, int64_t now, char **cause
     if (!code)
         pfc_fingerprint_diff(&a, &b, PFC_FINGERPRINT_MACHINE, &names, &len);
     for (size_t i = 0; i < len; i++) {
-        const char *x = pfc_pairs_get(&a, names[i]);
-        const char *y = pfc_pairs_get(&b, names[i]);
+        const char *x = pfc_labels_get(&a, names[i]);
+        const char *y = pfc_labels_get(&b, names[i]);
         const pfc_suspect_kind kind = pfc_suspect_kind_of_field(names[i]);
 
         pfc_buf_printf(&out, "%s%.60s: %.60s -> %.60s", i ? ", " : "", names[i], x ? x : "unknown",
@@ -289,8 +289,8 @@ static pfc_code find_cause(pfc_tx *tx, int64_t before, int64_t now, char **cause
     *cause = pfc_strdup(pfc_buf_text(&out));
     pfc_buf_clear(&out);
     pfc_texts_free(names, len);
-    pfc_pairs_clear(&a);
-    pfc_pairs_clear(&b);
+    pfc_labels_clear(&a);
+    pfc_labels_clear(&b);
     return code;
 }
 

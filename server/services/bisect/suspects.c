@@ -181,7 +181,7 @@ static bool parts(const pfc_res *points, size_t at)
     return true;
 }
 
-pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_pairs *out, pfc_err *err)
+pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_labels *out, pfc_err *err)
 {
     pfc_args args = { 0 };
     pfc_res *res = NULL;
@@ -190,14 +190,14 @@ pfc_code pfc_machine_fingerprint(pfc_tx *tx, int64_t machine_id, pfc_pairs *out,
     pfc_args_i64s(&args, &machine_id, 1);
     code = pfc_tx_query(tx, "machine_fingerprints", &args, &res, err);
     if (!code && pfc_res_rows(res))
-        code = pfc_pairs_parse(pfc_res_text(res, 0, 1), out, err);
+        code = pfc_labels_parse(pfc_res_text(res, 0, 1), out, err);
     pfc_res_free(res);
     return code;
 }
 
-static char *copy_entry(const pfc_pairs *fingerprint, const char *name)
+static char *copy_entry(const pfc_labels *fingerprint, const char *name)
 {
-    const char *text = pfc_pairs_get(fingerprint, name);
+    const char *text = pfc_labels_get(fingerprint, name);
 
     return text ? pfc_strdup(text) : NULL;
 }
@@ -208,14 +208,14 @@ static int by_name(const void *a, const void *b)
 }
 
 /* All entries of a kind. */
-static char *fields_of(const pfc_pairs *before, const pfc_pairs *now, char *const *names,
+static char *fields_of(const pfc_labels *before, const pfc_labels *now, char *const *names,
                        size_t len, int kind)
 {
     json_t *list = json_array();
     char *text;
 
     for (size_t i = 0; i < len; i++) {
-        const char *x = pfc_pairs_get(before, names[i]), *y = pfc_pairs_get(now, names[i]);
+        const char *x = pfc_labels_get(before, names[i]), *y = pfc_labels_get(now, names[i]);
 
         if ((int)pfc_suspect_kind_of_field(names[i]) == kind)
             json_array_append_new(
@@ -235,7 +235,7 @@ static bool is_same_code(const pfc_res *points, size_t at)
 }
 
 /* One suspect a kind: an upgrade of a compiler changes several entries at once. */
-static void add_boundaries(const pfc_pairs *before, const pfc_pairs *now, double place,
+static void add_boundaries(const pfc_labels *before, const pfc_labels *now, double place,
                            bool same_code, pfc_alert_ranking *out)
 {
     char **names = NULL;
@@ -273,7 +273,7 @@ static pfc_code find_boundaries(pfc_tx *tx, const range *r, const pfc_res *point
 
     for (size_t i = 1; !code && i < pfc_res_rows(points); i++) {
         const int64_t position = pfc_res_i64(points, i, 0);
-        pfc_pairs before = { 0 }, now = { 0 };
+        pfc_labels before = { 0 }, now = { 0 };
 
         if (position < r->first || position > r->last || !parts(points, i))
             continue;
@@ -282,8 +282,8 @@ static pfc_code find_boundaries(pfc_tx *tx, const range *r, const pfc_res *point
             code = pfc_machine_fingerprint(tx, pfc_res_i64(points, i, machine), &now, err);
         if (!code)
             add_boundaries(&before, &now, place[position - r->first], is_same_code(points, i), out);
-        pfc_pairs_clear(&before);
-        pfc_pairs_clear(&now);
+        pfc_labels_clear(&before);
+        pfc_labels_clear(&now);
     }
     return code;
 }

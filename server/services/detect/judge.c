@@ -68,7 +68,7 @@ static bool is_firm(const pfc_history *h, const pfc_detection *found, size_t k)
 {
     const size_t end = k + 1 < found->changes_len ? found->changes[k + 1].index : h->len;
 
-    return pfc_alert_firm(&found->changes[k], end);
+    return pfc_alert_justified(&found->changes[k], end);
 }
 
 /* Does change k leave a level that a person has accepted? The accepted step is the newest live one
@@ -102,7 +102,8 @@ static bool is_firm_here(const pfc_history *h, const pfc_detection *found, size_
         return true;
     if (k + 1 < found->changes_len || !leaves_accepted(h, found, k, at, items, len))
         return false;
-    return pfc_alert_firm_accepted(c, h->len, pfc_stats_watch_odds(h->points, h->len, found));
+    return pfc_alert_justified_accepted(c, h->len,
+                                        pfc_stats_change_or_spike(h->points, h->len, found));
 }
 
 /* Points of the new level that make change k firm; the same numbers as watching_of's. */

@@ -54,14 +54,14 @@ static pfc_code replay_one(pfc_tx *tx, int64_t project_id, const pfc_judged *ser
             continue;
         out->changes = pfc_grow(out->changes, out->changes_len, cap, sizeof(*out->changes));
         out->changes[out->changes_len] = describe(h, series, &found.changes[i], &at);
-        out->changes[out->changes_len++].firm = pfc_alert_firm(
+        out->changes[out->changes_len++].firm = pfc_alert_justified(
             &found.changes[i], i + 1 < found.changes_len ? found.changes[i + 1].index : h->len);
     }
     out->series++;
     out->points += h->len;
     out->noise_rel = found.noise_rel;
     out->watching = found.watching;
-    out->watching_odds = pfc_stats_watch_odds(h->points, h->len, &found);
+    out->watching_odds = pfc_stats_change_or_spike(h->points, h->len, &found);
     pfc_detection_clear(&found);
     return code;
 }

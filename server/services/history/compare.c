@@ -182,11 +182,11 @@ static void judge_together(pfc_comparison *c)
 }
 
 static pfc_code read_machine(const pfc_sql_machine_fingerprints_rows *machines, int64_t id,
-                             pfc_pairs *out, pfc_err *err)
+                             pfc_labels *out, pfc_err *err)
 {
     for (size_t i = 0; i < machines->len; i++) {
         if (machines->items[i].id == id)
-            return pfc_pairs_parse(machines->items[i].fingerprint_json, out, err);
+            return pfc_labels_parse(machines->items[i].fingerprint_json, out, err);
     }
     return PFC_OK;
 }
@@ -208,7 +208,7 @@ static pfc_code note_differences(pfc_comparison *c, pfc_compare_row *row,
                                  const pfc_compare_entry *a, const pfc_compare_entry *b,
                                  const pfc_sql_machine_fingerprints_rows *machines, pfc_err *err)
 {
-    pfc_pairs x = { 0 }, y = { 0 };
+    pfc_labels x = { 0 }, y = { 0 };
     pfc_code code;
 
     if (a->machine_id == b->machine_id)
@@ -219,10 +219,10 @@ static pfc_code note_differences(pfc_comparison *c, pfc_compare_row *row,
     if (!code)
         pfc_fingerprint_diff(&x, &y, PFC_FINGERPRINT_VALUES, &row->differs, &row->differs_len);
     for (size_t i = 0; i < row->differs_len; i++)
-        add_difference(c, row->differs[i], pfc_pairs_get(&x, row->differs[i]),
-                       pfc_pairs_get(&y, row->differs[i]));
-    pfc_pairs_clear(&x);
-    pfc_pairs_clear(&y);
+        add_difference(c, row->differs[i], pfc_labels_get(&x, row->differs[i]),
+                       pfc_labels_get(&y, row->differs[i]));
+    pfc_labels_clear(&x);
+    pfc_labels_clear(&y);
     if (!code && !pfc_streq(a->machine_class, b->machine_class)) {
         row->differs = pfc_realloc(row->differs, row->differs_len + 1, sizeof(char *));
         row->differs[row->differs_len++] = pfc_strdup(CLASS_FIELD);

@@ -321,13 +321,13 @@ static pfc_code load_changes(pfc_tx *tx, const pfc_series *series, pfc_window *w
 /* Fingerprints of the machines in the window, by machine. */
 typedef struct fingerprints {
     int64_t *ids;
-    pfc_pairs *pairs;
+    pfc_labels *pairs;
     size_t len;
 } fingerprints;
 
-static const pfc_pairs *fingerprint_of(const fingerprints *f, int64_t id)
+static const pfc_labels *fingerprint_of(const fingerprints *f, int64_t id)
 {
-    static const pfc_pairs none = { 0 };
+    static const pfc_labels none = { 0 };
 
     for (size_t i = 0; i < f->len; i++) {
         if (f->ids[i] == id)
@@ -359,7 +359,7 @@ static pfc_code load_fingerprints(pfc_tx *tx, const pfc_window *w, fingerprints 
     f->pairs = pfc_calloc(rows.len, sizeof(*f->pairs));
     for (size_t i = 0; !code && i < rows.len; i++) {
         f->ids[i] = rows.items[i].id;
-        code = pfc_pairs_parse(rows.items[i].fingerprint_json, &f->pairs[i], err);
+        code = pfc_labels_parse(rows.items[i].fingerprint_json, &f->pairs[i], err);
         f->len++;
     }
     pfc_rows_clear(&rows);
@@ -386,7 +386,7 @@ static pfc_code find_boundaries(pfc_tx *tx, pfc_window *w, pfc_err *err)
         w->boundaries[w->boundaries_len++] = edge;
     }
     for (size_t i = 0; i < f.len; i++)
-        pfc_pairs_clear(&f.pairs[i]);
+        pfc_labels_clear(&f.pairs[i]);
     free(f.pairs);
     free(f.ids);
     return code;

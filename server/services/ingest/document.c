@@ -24,7 +24,7 @@ static pfc_code read_header(const pfc_sql_run_document_row *row, pfc_run *run, p
     run->infra = row->infra;
     run->machine.name = pfc_strdup(row->machine);
     run->machine.machine_class = pfc_strdup(row->class);
-    code = pfc_pairs_parse(row->fingerprint_json, &run->machine.fingerprint, err);
+    code = pfc_labels_parse(row->fingerprint_json, &run->machine.fingerprint, err);
     if (!code)
         pfc_machine_hash(&run->machine);
     return code;
@@ -47,7 +47,7 @@ static pfc_code read_visits(const pfc_sql_run_measurements_row *row, pfc_measure
     if (!code)
         m->visits = pfc_calloc(len, sizeof(*m->visits));
     for (size_t i = 0; !code && i < len; i++)
-        m->visits[i] = (pfc_visit_at){ blocks[i], positions[i] };
+        m->visits[i] = (pfc_session_position){ blocks[i], positions[i] };
     free(blocks);
     free(positions);
     return code;
@@ -70,9 +70,9 @@ static pfc_code read_measurement(const pfc_sql_run_measurements_row *row, pfc_me
     pfc_array_u32s(row->blocks, &m->blocks, &m->blocks_len);
     code = read_visits(row, m, err);
     if (!code)
-        code = pfc_pairs_parse(row->params_json, &m->params, err);
+        code = pfc_labels_parse(row->params_json, &m->params, err);
     if (!code)
-        code = pfc_pairs_parse(row->extra_json, &m->extra, err);
+        code = pfc_labels_parse(row->extra_json, &m->extra, err);
     return code;
 }
 

@@ -59,7 +59,7 @@ pfc_code pfc_ingest_series_find(pfc_tx *tx, pfc_ingest *const *runs, size_t len,
 /** Makes the rows of measurements_copy: those that have samples; runs, commits and series are known. */
 void pfc_ingest_measurements(pfc_copy *out, pfc_ingest *const *runs, size_t len);
 /** An object of texts as JSON; caller frees. */
-char *pfc_ingest_pairs(const pfc_pairs *pairs);
+char *pfc_ingest_pairs(const pfc_labels *pairs);
 
 /* An exact result that is not what another run of the same commit and fingerprint has. */
 typedef struct pfc_exact_conflict {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/conf.h"
+#include "core/base/config/conf.h"
 #include "core/stats/comparison_family.h"
 #include "server/repo/sql/session_judge.h"
 #include "server/services/internal.h"

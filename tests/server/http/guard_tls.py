@@ -144,6 +144,6 @@ class Tls:
                                ((cert, garbage), "--tls-key: expected a PEM key without a passphrase"),
                                ((garbage, key), "--tls-cert: expected PEM certificates"),
                                ((cert, cert), "--tls-key"), ((cert, key + ".gone"), "--tls-key: cannot look at"),
-                               ((cert + ".gone", key), "--tls-cert: cannot open"), ((cert, shown), "everybody on this machine may read it")):
+                               ((cert + ".gone", key), "--tls-cert: cannot open"), ((cert, shown), "world-readable; expected no access for others")):
             with self.subTest(pair=pair):
                 self.assertIn(sentence, self.refused(*start, "--tls-cert", pair[0], "--tls-key", pair[1]))

@@ -433,7 +433,7 @@ class Guard(guard_tls.Tls, unittest.TestCase):
             path.chmod(0o644)
             more = {} if name == "PERFCI_DATABASE_URL" else {"PERFCI_DATABASE_URL": "host=/nowhere"}
             said = self.refused("--listen", "127.0.0.1:0", **{name + "_FILE": str(path)}, **more)
-            self.assertIn("everybody on this machine may read it", said)
+            self.assertIn("world-readable; expected no access for others", said)
             self.assertIn(name + "_FILE", said)
             # for its owner alone, or as systemd has a credential: taken, and never told
             path.chmod(0o600)

@@ -225,7 +225,7 @@ class Notices(unittest.TestCase):
                             "closing kind=webhook url=HERE/closing secret=SECRET\n"
                             "others kind=webhook url=HERE/others secret=SECRET project=another\n"
                             "chat kind=slack url=HERE/chat\n")
-        self.assertIn(f"{self.secret}: everybody on this machine may read it", server.log())
+        self.assertIn(f"{self.secret}: world-readable; expected no access for others", server.log())
         self.assertNotIn(self.SECRET, server.log())
         self.blame(server, 1)
         support.until("all have it", lambda: not self.notices(server))
