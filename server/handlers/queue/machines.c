@@ -55,7 +55,7 @@ static pfc_code encode_changes(const pfc_machine_row *m, json_t **out, pfc_err *
 
 static const pfc_field machine_fields[] = {
     PFC_FIELD(pfc_machine_row, id),
-    PFC_FIELD(pfc_machine_row, machine_class),
+    PFC_FIELD_NAMED(pfc_machine_row, "machine_class", class),
     PFC_FIELD(pfc_machine_row, name),
     PFC_FIELD(pfc_machine_row, fingerprint_hash),
     PFC_FIELD_AS(pfc_machine_row, "fingerprint", fingerprint_json, OBJECT),
