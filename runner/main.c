@@ -15,8 +15,8 @@
 #include "core/base/log.h"
 #include "core/base/parse.h"
 #include "core/base/rng.h"
-#include "runner/agent.h"
-#include "runner/spool.h"
+#include "runner/agent/agent.h"
+#include "runner/spool/spool.h"
 
 static int stop_pipe[2] = { -1, -1 };
 

@@ -15,8 +15,8 @@
 #include "core/bisect/pairing.h"
 #include "core/bisect/remaining.h"
 #include "core/git/project_file.h"
-#include "runner/canary.h"
-#include "runner/workspace.h"
+#include "runner/measure/canary.h"
+#include "runner/workspace/workspace.h"
 
 #define PFC_HUNT_MAX_ID      64
 #define PFC_HUNT_REPORT_ROWS 3 /* commits in the table of a report of at most 15 lines */

@@ -10,8 +10,8 @@
 #include "core/base/conf.h"
 #include "core/git/project_file.h"
 #include "core/wire/select.h"
-#include "runner/blocks.h"
-#include "runner/build_products.h"
+#include "runner/blocks/blocks.h"
+#include "runner/build/products.h"
 
 #define PFC_TAKE_MAX_BACKENDS 8
 #define PFC_TAKE_MAX_REPEATS  1000

@@ -7,7 +7,7 @@
 #include "bench/machine/timing.h"
 #include "core/machine/topology.h"
 #include "core/wire/fingerprint.h"
-#include "runner/workspace_priv.h"
+#include "runner/workspace/workspace_priv.h"
 
 #include "tests/bench/tree.h"
 

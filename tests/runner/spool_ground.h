@@ -4,7 +4,7 @@
 #ifndef PFC_TESTS_RUNNER_SPOOL_GROUND_H
 #define PFC_TESTS_RUNNER_SPOOL_GROUND_H
 
-#include "runner/spool.h"
+#include "runner/spool/spool.h"
 
 #include "tests/core/http/stand_in.h"
 

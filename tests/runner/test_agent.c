@@ -9,8 +9,8 @@
 
 #include "core/base/fs.h"
 #include "core/wire/wire.h"
-#include "runner/agent.h"
-#include "runner/spool.h"
+#include "runner/agent/agent.h"
+#include "runner/spool/spool.h"
 
 #include "tests/core/git/fixture.h"
 #include "tests/core/http/stand_in.h"

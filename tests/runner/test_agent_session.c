@@ -9,7 +9,7 @@
 #include "core/base/fs.h"
 #include "core/base/log.h"
 #include "core/wire/wire.h"
-#include "runner/agent.h"
+#include "runner/agent/agent.h"
 
 #include "tests/core/git/fixture.h"
 #include "tests/core/http/stand_in.h"

@@ -6,7 +6,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/fs.h"
-#include "runner/build_products.h"
+#include "runner/build/products.h"
 
 static char *top;
 

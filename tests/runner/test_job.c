@@ -11,7 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/fs.h"
 #include "core/base/log.h"
-#include "runner/job.h"
+#include "runner/job/job.h"
 
 #include "tests/runner/job_line.h"
 

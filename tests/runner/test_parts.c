@@ -11,9 +11,9 @@
 
 #include "core/base/fs.h"
 #include "core/base/log.h"
-#include "runner/blocks.h"
-#include "runner/session.h"
-#include "runner/workspace_priv.h"
+#include "runner/blocks/blocks.h"
+#include "runner/blocks/session_json.h"
+#include "runner/workspace/workspace_priv.h"
 
 static char *dir;
 static pfc_err err;

@@ -16,7 +16,7 @@
 
 #include "core/base/fs.h"
 #include "core/base/log.h"
-#include "runner/spool.h"
+#include "runner/spool/spool.h"
 
 #include "tests/runner/spool_ground.h"
 

@@ -8,7 +8,7 @@
 #include <criterion/new/assert.h>
 
 #include "core/base/fs.h"
-#include "runner/workspace.h"
+#include "runner/workspace/workspace.h"
 
 #include "tests/core/git/fixture.h"
 

@@ -1,0 +1,33 @@
+/* Which machine measured, for runs that a command of the project makes. */
+#include <stdlib.h>
+
+#include "core/machine/describe.h"
+#include "runner/workspace/workspace_priv.h"
+
+/* Takes what `found` has where nothing is given and *field is empty. */
+static void fill(char **field, const char *given, char **found)
+{
+    if (!given && *field)
+        return;
+    free(*field);
+    *field = given ? pfc_strdup(given) : *found;
+    if (!given)
+        *found = NULL;
+}
+
+void pfc_host_describe(const char *root, pfc_machine *machine, const char *name,
+                       const char *machine_class)
+{
+    pfc_machine here = { 0 };
+
+    pfc_machine_describe(root, NULL, &here);
+    fill(&machine->name, name, &here.name);
+    fill(&machine->machine_class, machine_class, &here.machine_class);
+    /* A document that brings its own fingerprint is complete: nothing of ours is mixed in. */
+    if (machine->fingerprint.len == 0) {
+        machine->fingerprint = here.fingerprint;
+        here.fingerprint = (pfc_pairs){ 0 };
+    }
+    pfc_machine_hash(machine);
+    pfc_machine_clear(&here);
+}

@@ -1,0 +1,319 @@
+/*
+ * A folder of documents, named so that their order by name is the order of their coming:
+ * SECONDS.NANOSECONDS-RUNID-PART.DIGEST.json. The clock may step; then the order is another one, which
+ * harms nothing. The digest is of the document, so that what a disk has lost or changed of it is not
+ * taken for a result. Names of before have none. A part that another one follows is "PART+": parts come
+ * and go in their order, so a run is there whole as long as its last part is. The runs of a session are
+ * parts under the session's id, before its own document, which is "PARTs".
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/fs.h"
+#include "core/base/hash.h"
+#include "core/base/log.h"
+#include "runner/spool/spool_priv.h"
+
+#define PROBE_BYTES (64 * 1024)
+#define BACKOFF_S   0.5
+#define DIGEST_LEN  16 /* characters of it: against accidents, not against people */
+
+void pfc_spool_names_clear(pfc_spool_names *list)
+{
+    for (size_t i = 0; i < list->len; i++)
+        free(list->items[i]);
+    free(list->items);
+    *list = (pfc_spool_names){ 0 };
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool is_document(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len > strlen(SPOOL_SUFFIX) &&
+           strcmp(name + len - strlen(SPOOL_SUFFIX), SPOOL_SUFFIX) == 0;
+}
+
+pfc_code pfc_spool_list(const char *dir, pfc_spool_names *docs, pfc_spool_names *unfinished,
+                        pfc_err *err)
+{
+    DIR *folder = opendir(dir);
+    const struct dirent *entry;
+
+    if (!folder)
+        return pfc_err_set(err, PFC_EIO, "spool %s: %s", dir, strerror(errno));
+    while ((entry = readdir(folder)) != NULL) {
+        pfc_spool_names *to = is_document(entry->d_name) ? docs : unfinished;
+        struct stat st;
+
+        if (!to || fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISREG(st.st_mode))
+            continue;
+        to->items = pfc_grow(to->items, to->len, &to->cap, sizeof(*to->items));
+        to->items[to->len++] = pfc_strdup(entry->d_name);
+        to->bytes += (uint64_t)st.st_size;
+    }
+    (void)closedir(folder);
+    if (docs->len > 1)
+        qsort(docs->items, docs->len, sizeof(*docs->items), by_name);
+    return PFC_OK;
+}
+
+size_t pfc_spool_run_len(const char *name)
+{
+    const char *part = strrchr(name, '-');
+
+    return part ? (size_t)(part - name) : strlen(name);
+}
+
+bool pfc_spool_same_run(const char *a, const char *b)
+{
+    return pfc_spool_run_len(a) == pfc_spool_run_len(b) && memcmp(a, b, pfc_spool_run_len(a)) == 0;
+}
+
+static bool is_followed(const char *name)
+{
+    const char *part = strrchr(name, '-');
+
+    return part && part[1 + strspn(part + 1, "0123456789")] == '+';
+}
+
+/* Of a run whose writer was killed between two parts: half a run would look like a whole one, and its job
+ * is given to somebody again. */
+static void remove_halves(const pfc_spool *spool, const pfc_spool_names *docs)
+{
+    for (size_t from = 0, to; from < docs->len; from = to) {
+        for (to = from + 1;
+             to < docs->len && pfc_spool_same_run(docs->items[from], docs->items[to]);)
+            to++;
+        for (size_t i = from; i < to && is_followed(docs->items[to - 1]); i++) {
+            char *path = pfc_fs_join(spool->dir, docs->items[i]);
+
+            pfc_log(PFC_WARN, "part of a run that was never finished: removed", "path", path);
+            (void)unlink(path);
+            free(path);
+        }
+    }
+}
+
+static void remove_unfinished(const pfc_spool *spool, const pfc_spool_names *unfinished)
+{
+    for (size_t i = 0; i < unfinished->len; i++) {
+        char *path = pfc_fs_join(spool->dir, unfinished->items[i]);
+
+        if (unlink(path) != 0)
+            pfc_log(PFC_WARN, "unfinished file stays in the spool", "path", path);
+        free(path);
+    }
+}
+
+pfc_code pfc_spool_open(const char *dir, pfc_spool **out, pfc_err *err)
+{
+    pfc_spool *spool = pfc_calloc(1, sizeof(*spool));
+    pfc_spool_names docs = { 0 };
+    pfc_spool_names unfinished = { 0 };
+    pfc_code code;
+
+    spool->dir = pfc_strdup(dir);
+    spool->rejected = pfc_fs_join(dir, REJECTED_FOLDER);
+    spool->sent = pfc_fs_join(dir, SENT_FOLDER);
+    spool->backoff_s = BACKOFF_S;
+    code = pfc_fs_mkdirs(spool->rejected, 0700, err);
+    if (code == PFC_OK)
+        code = pfc_fs_mkdirs(spool->sent, 0700, err);
+    if (code == PFC_OK)
+        code = pfc_spool_take_back(spool, err); /* before halves are looked for: parts lie apart */
+    if (code == PFC_OK)
+        code = pfc_spool_list(spool->dir, &docs, &unfinished, err);
+    if (code == PFC_OK) {
+        remove_unfinished(spool, &unfinished);
+        remove_halves(spool, &docs);
+        pfc_spool_sweep(spool, true);
+    }
+    pfc_spool_names_clear(&docs);
+    pfc_spool_names_clear(&unfinished);
+    if (code) {
+        pfc_spool_close(spool);
+        return pfc_err_wrap(err, "spool");
+    }
+    *out = spool;
+    return PFC_OK;
+}
+
+void pfc_spool_close(pfc_spool *spool)
+{
+    if (!spool)
+        return;
+    free(spool->dir);
+    free(spool->rejected);
+    free(spool->sent);
+    pfc_spool_troubles_clear(spool);
+    free(spool);
+}
+
+size_t pfc_spool_waiting(const pfc_spool *spool)
+{
+    pfc_spool_names docs = { 0 };
+    size_t len;
+
+    if (pfc_spool_list(spool->dir, &docs, NULL, NULL) != PFC_OK)
+        return 0;
+    len = docs.len;
+    pfc_spool_names_clear(&docs);
+    return len;
+}
+
+static pfc_code check_limits(const pfc_spool *spool, pfc_err *err)
+{
+    pfc_spool_names docs = { 0 };
+    pfc_code code = pfc_spool_list(spool->dir, &docs, NULL, err);
+
+    if (code == PFC_OK && docs.len >= PFC_SPOOL_MAX_DOCUMENTS)
+        code = pfc_err_set(err, PFC_ETOOBIG,
+                           "spool %s is full: %zu documents wait for the server, at most %d",
+                           spool->dir, docs.len, PFC_SPOOL_MAX_DOCUMENTS);
+    else if (code == PFC_OK && docs.bytes >= PFC_SPOOL_MAX_BYTES)
+        code = pfc_err_set(err, PFC_ETOOBIG,
+                           "spool %s is full: %llu bytes wait for the server, at most %llu",
+                           spool->dir, (unsigned long long)docs.bytes, PFC_SPOOL_MAX_BYTES);
+    pfc_spool_names_clear(&docs);
+    return code;
+}
+
+static pfc_code say_full(const pfc_spool *spool, pfc_err *err)
+{
+    return pfc_err_wrap(err, "the spool cannot take a result (%zu documents wait there, unharmed)",
+                        pfc_spool_waiting(spool));
+}
+
+pfc_code pfc_spool_probe(pfc_spool *spool, pfc_err *err)
+{
+    char *path = pfc_fs_join(spool->dir, "probe");
+    char *bytes = pfc_alloc(PROBE_BYTES);
+    pfc_code code = check_limits(spool, err);
+
+    if (code == PFC_OK) {
+        do {
+            code = pfc_fs_write_atomic(path, bytes, PROBE_BYTES, 0600, err);
+            (void)unlink(path); /* there also when only its folder could not be synced */
+        } while (code && pfc_spool_make_room(spool));
+        if (code)
+            code = say_full(spool, err);
+    }
+    free(path);
+    free(bytes);
+    return code;
+}
+
+static void digest_of(const char *text, size_t len, char out[DIGEST_LEN + 1])
+{
+    char hex[PFC_SHA256_HEX];
+
+    pfc_sha256_hex(text, len, hex);
+    memcpy(out, hex, DIGEST_LEN);
+    out[DIGEST_LEN] = '\0';
+}
+
+bool pfc_spool_is_whole(const char *name, const char *text, size_t len)
+{
+    const size_t end = strlen(name) - strlen(SPOOL_SUFFIX);
+    char digest[DIGEST_LEN + 1];
+
+    if (end < DIGEST_LEN + 1 || name[end - DIGEST_LEN - 1] != '.' ||
+        strspn(name + end - DIGEST_LEN, "0123456789abcdef") < DIGEST_LEN)
+        return true;
+    digest_of(text, len, digest);
+    return memcmp(name + end - DIGEST_LEN, digest, DIGEST_LEN) == 0;
+}
+
+char *pfc_spool_rename_for(const char *name, const char *text, size_t len)
+{
+    const size_t run = pfc_spool_run_len(name);
+    const size_t part = strcspn(name + run, ".");
+    char digest[DIGEST_LEN + 1];
+
+    digest_of(text, len, digest);
+    return pfc_format("%.*s.%s" SPOOL_SUFFIX, (int)(run + part), name, digest);
+}
+
+/* `last`: what the name of the last part says of it. */
+static pfc_code add_parts(const pfc_spool *spool, const char *id, const char *last, char **texts,
+                          size_t len, pfc_err *err)
+{
+    char **paths = pfc_calloc(len, sizeof(*paths));
+    struct timespec now;
+    pfc_code code = PFC_OK;
+    size_t done = 0;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    for (; done < len && code == PFC_OK; done++) {
+        char digest[DIGEST_LEN + 1];
+
+        digest_of(texts[done], strlen(texts[done]), digest);
+        paths[done] = pfc_format("%s/%012lld.%09ld-%s-%03zu%s.%s" SPOOL_SUFFIX, spool->dir,
+                                 (long long)now.tv_sec, now.tv_nsec, id, done,
+                                 done + 1 < len ? "+" : last, digest);
+        code = pfc_fs_write_atomic(paths[done], texts[done], strlen(texts[done]), 0600, err);
+    }
+    /* All parts or none: half a run would look like a whole one. */
+    for (size_t i = 0; i < done; i++) {
+        if (code)
+            (void)unlink(paths[i]);
+        free(paths[i]);
+    }
+    free(paths);
+    return code;
+}
+
+static pfc_code add_texts(pfc_spool *spool, const char *id, const char *last, char **texts,
+                          size_t len, pfc_err *err)
+{
+    pfc_code code;
+
+    do
+        code = add_parts(spool, id, last, texts, len, err);
+    while (code && pfc_spool_make_room(spool));
+    return code ? say_full(spool, err) : PFC_OK;
+}
+
+pfc_code pfc_spool_add(pfc_spool *spool, const pfc_run *run, pfc_err *err)
+{
+    char **texts = NULL;
+    size_t len = 0;
+    pfc_code code = check_limits(spool, err);
+
+    if (code == PFC_OK)
+        code = pfc_run_split(run, PFC_WIRE_MAX_BODY_BYTES, &texts, &len, err);
+    if (code)
+        return code;
+    code = add_texts(spool, run->id, "", texts, len, err);
+    pfc_spool_texts_free(texts, len);
+    return code;
+}
+
+pfc_code pfc_spool_add_session(pfc_spool *spool, const pfc_session_set *set, pfc_err *err)
+{
+    char **texts = NULL;
+    size_t len = 0;
+    pfc_code code = check_limits(spool, err);
+
+    if (code == PFC_OK)
+        code = pfc_spool_session_texts(set, &texts, &len, err);
+    if (code)
+        return code;
+    code = add_texts(spool, set->id, PFC_SPOOL_SESSION, texts, len, err);
+    pfc_spool_texts_free(texts, len);
+    return code;
+}

@@ -1,0 +1,468 @@
+/*
+ * From the spool to the server. What troubles a run has is remembered as long as the process lives.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fs.h"
+#include "core/base/log.h"
+#include "runner/spool/spool_priv.h"
+
+#define MAX_LATER_S  900.0
+#define REASON       ".reason"
+#define NUMBER_FIELD "job_fence"
+
+/* ---- troubles ---- */
+
+void pfc_spool_troubles_clear(pfc_spool *spool)
+{
+    for (size_t i = 0; i < spool->troubles_len; i++) {
+        free(spool->troubles[i].run);
+        free(spool->troubles[i].reason);
+    }
+    free(spool->troubles);
+    spool->troubles = NULL;
+    spool->troubles_len = spool->troubles_cap = 0;
+}
+
+void pfc_spool_backoff(pfc_spool *spool, double first_s)
+{
+    spool->backoff_s = first_s;
+}
+
+static pfc_spool_trouble *find_trouble(const pfc_spool *spool, const char *name)
+{
+    const size_t len = pfc_spool_run_len(name);
+
+    for (size_t i = 0; i < spool->troubles_len; i++)
+        if (strlen(spool->troubles[i].run) == len && memcmp(spool->troubles[i].run, name, len) == 0)
+            return &spool->troubles[i];
+    return NULL;
+}
+
+static pfc_spool_trouble *trouble_of(pfc_spool *spool, const char *name)
+{
+    pfc_spool_trouble *t = find_trouble(spool, name);
+
+    if (t)
+        return t;
+    spool->troubles = pfc_grow(spool->troubles, spool->troubles_len, &spool->troubles_cap,
+                               sizeof(*spool->troubles));
+    t = &spool->troubles[spool->troubles_len++];
+    *t = (pfc_spool_trouble){ .run = pfc_strndup(name, pfc_spool_run_len(name)) };
+    return t;
+}
+
+static void forget(pfc_spool *spool, pfc_spool_trouble *t)
+{
+    if (!t)
+        return;
+    free(t->run);
+    free(t->reason);
+    *t = spool->troubles[--spool->troubles_len];
+}
+
+/* Somebody may have taken a document away by hand. */
+static void forget_gone(pfc_spool *spool, const pfc_spool_names *docs)
+{
+    for (size_t i = spool->troubles_len; i-- > 0;) {
+        const char *run = spool->troubles[i].run;
+        const size_t len = strlen(run);
+        size_t at = 0;
+
+        while (at < docs->len && (pfc_spool_run_len(docs->items[at]) != len ||
+                                  memcmp(docs->items[at], run, len) != 0))
+            at++;
+        if (at == docs->len)
+            forget(spool, &spool->troubles[i]);
+    }
+}
+
+static void note_error(pfc_spool *spool, const char *name, const char *reason)
+{
+    pfc_spool_trouble *t = trouble_of(spool, name);
+    const double later_s = fmin(MAX_LATER_S, ldexp(spool->backoff_s, (int)PFC_MIN(t->errors, 30u)));
+
+    t->errors++;
+    t->behind++;
+    t->due_ns = pfc_clock_ns() + (int64_t)(later_s * 1e9);
+    free(t->reason);
+    t->reason = pfc_strdup(reason);
+    pfc_log(t->errors < PFC_SPOOL_ERRORS ? PFC_WARN : PFC_ERROR,
+            "the server has an error with a result, which is sent again later", "document", name,
+            "times", t->errors, "again_in_s", later_s, "reason", reason);
+}
+
+/* Has the server an error with whatever it is sent? */
+static bool is_broken(const pfc_spool *spool)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < spool->troubles_len; i++)
+        n += spool->troubles[i].errors > 0 && !spool->troubles[i].its_own;
+    return n >= PFC_SPOOL_IN_A_ROW;
+}
+
+/* It took one: what it has an error with is these runs' own trouble, from now on. */
+static void prove(pfc_spool *spool)
+{
+    for (size_t i = 0; i < spool->troubles_len; i++)
+        spool->troubles[i].its_own = spool->troubles[i].errors > 0;
+}
+
+static bool is_put_off(const pfc_spool_trouble *t)
+{
+    return t && t->errors >= PFC_SPOOL_ERRORS;
+}
+
+/* ---- one document ---- */
+
+/* Out of the way, with the server's sentence beside it for whoever looks. */
+static pfc_code reject(const pfc_spool *spool, const char *name, const char *reason, pfc_err *err)
+{
+    char *from = pfc_fs_join(spool->dir, name);
+    char *to = pfc_fs_join(spool->rejected, name);
+    char *note = pfc_format("%s" REASON, to);
+    char *text = pfc_format("%s\n", reason);
+    pfc_code code = pfc_fs_write_atomic(note, text, strlen(text), 0600, err);
+
+    if (code == PFC_OK && rename(from, to) != 0)
+        code = pfc_err_set(err, PFC_EIO, "move %s to %s: %s", from, to, strerror(errno));
+    if (code == PFC_OK)
+        pfc_log(PFC_ERROR, "result rejected by the server", "document", to, "reason", reason);
+    free(from);
+    free(to);
+    free(note);
+    free(text);
+    return code;
+}
+
+static pfc_code reject_damaged(const pfc_spool *spool, const char *name, pfc_spool_report *report,
+                               pfc_err *err)
+{
+    pfc_code code;
+
+    (void)snprintf(report->rejection, sizeof(report->rejection),
+                   "%.200s is not what was written: its disk has lost or changed some of it", name);
+    code = reject(spool, name, report->rejection, err);
+    if (code == PFC_OK)
+        report->rejected++;
+    return code;
+}
+
+/* A refusal that the same document will meet again tomorrow. A missing project or commit is one:
+ * somebody has to make it first, and moves the document back. */
+static bool is_final(int status)
+{
+    return status >= 400 && status < 500 && status != 401 && status != 403 && status != 408 &&
+           status != 429;
+}
+
+/* Has the server an error, and perhaps with this one only? What says that it is away is none. */
+static bool is_error(const pfc_http_answer *answer)
+{
+    return answer->status >= 500 && answer->status != 502 && answer->status != 503 &&
+           answer->retry_after_s <= 0.0;
+}
+
+/* A server from before leases had numbers refuses a document that names one. */
+static bool knows_no_number(const pfc_http_answer *answer, const pfc_err *err)
+{
+    return answer->status == 400 && strcmp(err->field, NUMBER_FIELD) == 0;
+}
+
+/* The document without the number; NULL when it has none. */
+static char *without_number(const char *text, size_t len)
+{
+    pfc_run *run = NULL;
+    char *other = NULL;
+
+    if (pfc_run_from_json(text, len, &run, NULL) == PFC_OK && run->job_fence) {
+        run->job_fence = 0;
+        other = pfc_run_to_text(run);
+    }
+    pfc_run_free(run);
+    return other;
+}
+
+typedef struct courier {
+    pfc_spool *spool;
+    pfc_http *http;
+    pfc_spool_report *report;
+    bool error; /* out: the server has an error, perhaps with this document only */
+} courier;
+
+static pfc_code send_text(courier *c, const char *name, const char *text, size_t len, pfc_err *err);
+
+/* On disk it becomes what is sent, so that what is sent once more is the same. */
+static pfc_code send_without_number(courier *c, const char *name, const char *text, pfc_err *err)
+{
+    const size_t len = strlen(text);
+    char *other = pfc_spool_rename_for(name, text, len);
+    char *from = pfc_fs_join(c->spool->dir, name), *to = pfc_fs_join(c->spool->dir, other);
+    pfc_code code = pfc_fs_write_atomic(to, text, len, 0600, err);
+
+    if (code == PFC_OK && strcmp(from, to) != 0 && unlink(from) != 0)
+        code = pfc_err_set(err, PFC_EIO, "remove %s: %s", from, strerror(errno));
+    if (code == PFC_OK)
+        code = send_text(c, other, text, len, err);
+    free(other);
+    free(from);
+    free(to);
+    return code;
+}
+
+static pfc_code send_text(courier *c, const char *name, const char *text, size_t len, pfc_err *err)
+{
+    pfc_spool_report *report = c->report;
+    pfc_http_answer answer = { 0 };
+    pfc_code code = pfc_spool_post(c->http, pfc_spool_is_session(name), text, len, &answer, err);
+    char *other = NULL;
+
+    report->retry_after_s = answer.retry_after_s;
+    c->error = is_error(&answer);
+    if (code == PFC_OK) {
+        code = pfc_spool_keep(c->spool, name, err);
+        report->uploaded += code == PFC_OK;
+    } else if (knows_no_number(&answer, err) && (other = without_number(text, len)) != NULL) {
+        code = send_without_number(c, name, other, err);
+    } else if (is_final(answer.status)) {
+        (void)snprintf(report->rejection, sizeof(report->rejection), "%s", err->msg);
+        code = reject(c->spool, name, report->rejection, err);
+        report->rejected += code == PFC_OK;
+    }
+    pfc_http_answer_clear(&answer);
+    free(other);
+    return code;
+}
+
+static pfc_code upload_one(courier *c, const char *name, pfc_err *err)
+{
+    char *path = pfc_fs_join(c->spool->dir, name);
+    char *text = NULL;
+    size_t len = 0;
+    pfc_code code = pfc_fs_read(path, PFC_WIRE_MAX_BODY_BYTES, &text, &len, err);
+
+    c->error = false;
+    if (code == PFC_ENOTFOUND) /* taken away by hand */
+        code = PFC_OK;
+    else if (code == PFC_OK && !pfc_spool_is_whole(name, text, len))
+        code = reject_damaged(c->spool, name, c->report, err);
+    else if (code == PFC_OK)
+        code = send_text(c, name, text, len, err);
+    free(path);
+    free(text);
+    return code;
+}
+
+pfc_code pfc_spool_bypass(pfc_http *http, const pfc_run *run, pfc_err *err)
+{
+    pfc_err own = { 0 };
+    char **texts = NULL;
+    size_t len = 0;
+    pfc_code code = pfc_run_split(run, PFC_WIRE_MAX_BODY_BYTES, &texts, &len, &own);
+
+    if (code)
+        len = 0;
+    for (size_t i = 0; i < len; i++) {
+        pfc_http_answer answer = { 0 };
+        char *other = NULL;
+
+        if (code == PFC_OK)
+            code = pfc_spool_post(http, false, texts[i], strlen(texts[i]), &answer, &own);
+        if (code && knows_no_number(&answer, &own))
+            other = without_number(texts[i], strlen(texts[i]));
+        pfc_http_answer_clear(&answer);
+        if (other)
+            code = pfc_spool_post(http, false, other, strlen(other), &answer, &own);
+        pfc_http_answer_clear(&answer);
+        free(other);
+        free(texts[i]);
+    }
+    free(texts);
+    if (code && err)
+        *err = own;
+    return code;
+}
+
+/* ---- a pass ---- */
+
+typedef struct place {
+    char *name;
+    unsigned behind;
+} place;
+
+static int by_place(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+
+    if (x->behind != y->behind)
+        return x->behind < y->behind ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* Those with the fewest failures first, else as they came. Parts of a run stay together. */
+static void put_in_order(const pfc_spool *spool, pfc_spool_names *docs)
+{
+    place *places;
+
+    if (!spool->troubles_len || docs->len < 2)
+        return;
+    places = pfc_calloc(docs->len, sizeof(*places));
+    for (size_t i = 0; i < docs->len; i++) {
+        const pfc_spool_trouble *t = find_trouble(spool, docs->items[i]);
+
+        places[i] = (place){ .name = docs->items[i], .behind = t ? t->behind : 0 };
+    }
+    qsort(places, docs->len, sizeof(*places), by_place);
+    for (size_t i = 0; i < docs->len; i++)
+        docs->items[i] = places[i].name;
+    free(places);
+}
+
+/* PFC_OK: the pass goes on. */
+static pfc_code settle(courier *c, const char *name, pfc_code code, const pfc_err *fault)
+{
+    if (code == PFC_OK) {
+        forget(c->spool, find_trouble(c->spool, name));
+        return PFC_OK;
+    }
+    if (c->error) {
+        note_error(c->spool, name, fault->msg);
+        return is_broken(c->spool) ? code : PFC_OK;
+    }
+    /* What the server may have fallen over, or the disk: the next pass begins with another one. */
+    if (code != PFC_ECONFLICT && code != PFC_EDENIED)
+        trouble_of(c->spool, name)->behind++;
+    return code;
+}
+
+static pfc_code upload_all(courier *c, const pfc_spool_names *docs, pfc_err *fault)
+{
+    const int64_t begun_ns = pfc_clock_ns();
+    pfc_code code = PFC_OK;
+
+    for (size_t i = 0; i < docs->len && code == PFC_OK; i++) {
+        const pfc_spool_trouble *t = find_trouble(c->spool, docs->items[i]);
+        const size_t before = c->report->uploaded;
+
+        if (t && t->due_ns > begun_ns)
+            continue; /* nor its further parts, when it was now that it failed */
+        code = upload_one(c, docs->items[i], fault);
+        if (c->report->uploaded > before)
+            prove(c->spool);
+        code = settle(c, docs->items[i], code, fault);
+    }
+    return code;
+}
+
+/* Of what waits: how much of it is put off, and when the first is due. `code` is the pass's. */
+static pfc_code count_put_off(courier *c, pfc_code code, pfc_err *fault)
+{
+    const bool broken = is_broken(c->spool);
+    pfc_spool_report *report = c->report;
+    const pfc_spool_trouble *last = NULL;
+    pfc_spool_names docs = { 0 };
+    int64_t due_ns = INT64_MAX;
+
+    if (pfc_spool_list(c->spool->dir, &docs, NULL, NULL) != PFC_OK)
+        return code;
+    for (size_t i = 0; i < docs.len; i++) {
+        const pfc_spool_trouble *t = find_trouble(c->spool, docs.items[i]);
+
+        report->put_off += is_put_off(t);
+        due_ns = PFC_MIN(due_ns, t ? t->due_ns : 0);
+        if (t && t->reason)
+            last = t;
+    }
+    report->waiting = docs.len;
+    pfc_spool_names_clear(&docs);
+    if (report->waiting == 0 || (code && !c->error))
+        return code;
+    report->only_put_off = report->put_off == report->waiting && !broken;
+    report->retry_after_s = fmax(0.0, (double)(due_ns - pfc_clock_ns()) / 1e9);
+    return pfc_err_set(fault, PFC_EUNAVAIL, "%zu results wait: %s (%s)", report->waiting,
+                       broken ? "the server has an error with each"
+                              : "the server has an error with them and takes others",
+                       last ? last->reason : "");
+}
+
+pfc_code pfc_spool_upload(pfc_spool *spool, pfc_http *http, pfc_spool_report *report, pfc_err *err)
+{
+    courier c = { .spool = spool, .http = http, .report = report };
+    pfc_spool_names docs = { 0 };
+    pfc_err fault = { 0 };
+    pfc_code code;
+
+    *report = (pfc_spool_report){ 0 };
+    if (pfc_spool_take_back(spool, &fault) != PFC_OK)
+        pfc_log(PFC_WARN, "not all is sent again", "reason", fault.msg);
+    code = pfc_spool_list(spool->dir, &docs, NULL, &fault);
+    if (code == PFC_OK) {
+        forget_gone(spool, &docs);
+        put_in_order(spool, &docs);
+        code = upload_all(&c, &docs, &fault);
+        code = count_put_off(&c, code, &fault);
+    }
+    pfc_spool_sweep(spool, report->uploaded > 0);
+    pfc_spool_names_clear(&docs);
+    if (code && err)
+        *err = fault;
+    return code;
+}
+
+/* ---- what became of it ---- */
+
+/* The name of the run's first document in the folder, NULL when there is none; caller frees. */
+static char *find_run(const char *dir, const char *run_id)
+{
+    char *part = pfc_format("-%s-", run_id), *found = NULL;
+    pfc_spool_names docs = { 0 };
+
+    if (pfc_spool_list(dir, &docs, NULL, NULL) == PFC_OK) {
+        for (size_t i = 0; i < docs.len && !found; i++)
+            found = strstr(docs.items[i], part) ? pfc_strdup(docs.items[i]) : NULL;
+    }
+    pfc_spool_names_clear(&docs);
+    free(part);
+    return found;
+}
+
+static void read_reason(const pfc_spool *spool, const char *name, char *reason)
+{
+    char *path = pfc_format("%s/%s" REASON, spool->rejected, name), *text = NULL;
+    size_t len = 0;
+
+    if (pfc_fs_read(path, PFC_ERR_MAX, &text, &len, NULL) == PFC_OK)
+        (void)snprintf(reason, PFC_ERR_MAX, "%.*s", (int)strcspn(text, "\n"), text);
+    else
+        (void)snprintf(reason, PFC_ERR_MAX, "the server refused it");
+    free(text);
+    free(path);
+}
+
+pfc_spool_fate pfc_spool_look(const pfc_spool *spool, const char *run_id, char *reason)
+{
+    char *name = find_run(spool->rejected, run_id);
+    pfc_spool_fate fate = PFC_SPOOL_GONE;
+
+    if (name) {
+        fate = PFC_SPOOL_REJECTED;
+        read_reason(spool, name, reason);
+    } else if ((name = find_run(spool->dir, run_id)) != NULL) {
+        const pfc_spool_trouble *t = find_trouble(spool, name);
+
+        fate = is_put_off(t) && !is_broken(spool) ? PFC_SPOOL_PUT_OFF : PFC_SPOOL_WAITS;
+        if (fate == PFC_SPOOL_PUT_OFF)
+            (void)snprintf(reason, PFC_ERR_MAX,
+                           "measured, but the server has an error with the result, which waits: %s",
+                           t->reason);
+    }
+    free(name);
+    return fate;
+}

@@ -1,0 +1,145 @@
+/*
+ * The project's commands, as children without our secrets.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/parse.h"
+#include "core/base/proc_memory.h"
+#include "runner/workspace/workspace_priv.h"
+
+extern char **environ;
+
+bool pfc_command_is_secret(const char *name)
+{
+    static const char *const words[] = { "TOKEN",      "SECRET",   "PASSWORD",    "PASSWD",
+                                         "CREDENTIAL", "DATABASE", "PRIVATE_KEY", "API_KEY" };
+    /* Not secrets, but they would point the project's own git calls at somebody else's repository:
+     * git sets them when perfci is called from a hook. */
+    static const char *const hooks[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
+                                         "GIT_OBJECT_DIRECTORY", "GIT_PREFIX" };
+
+    for (size_t i = 0; i < PFC_ARRAY_LEN(words); i++) {
+        if (strcasestr(name, words[i]))
+            return true;
+    }
+    for (size_t i = 0; i < PFC_ARRAY_LEN(hooks); i++) {
+        if (strcmp(name, hooks[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+typedef struct env_list {
+    char **items;
+    size_t len;
+    size_t cap;
+} env_list;
+
+static void env_add(env_list *env, char *item)
+{
+    env->items = pfc_grow(env->items, env->len, &env->cap, sizeof(*env->items));
+    env->items[env->len++] = item;
+}
+
+static void env_clear(env_list *env)
+{
+    for (size_t i = 0; i < env->len; i++)
+        free(env->items[i]);
+    free(env->items);
+}
+
+static void make_env(const pfc_command *cmd, env_list *env)
+{
+    for (size_t i = 0; environ[i]; i++) {
+        char *name = pfc_strndup(environ[i], strcspn(environ[i], "="));
+
+        if (pfc_command_is_secret(name))
+            env_add(env, name); /* a bare name removes it */
+        else
+            free(name);
+    }
+    if (cmd->commit)
+        env_add(env, pfc_format("PERFCI_COMMIT=%s", cmd->commit));
+    env_add(env, pfc_format("PERFCI_BUILD=%u", cmd->build));
+    env_add(env, pfc_strdup("GIT_TERMINAL_PROMPT=0")); /* nobody is there to answer */
+    if (cmd->ceiling)
+        env_add(env, pfc_format("GIT_CEILING_DIRECTORIES=%s", cmd->ceiling));
+    env_add(env, NULL);
+}
+
+/* The user's limit, else most of the machine: what a command takes beyond that, it takes from
+ * everything else that runs here. */
+static pfc_code memory_limit(uint64_t *out, pfc_err *err)
+{
+    const char *text = getenv("PERFCI_MEMORY_LIMIT");
+
+    if (text && *text)
+        return pfc_parse_bytes(text, "PERFCI_MEMORY_LIMIT", out, err);
+    *out = pfc_proc_default_memory_limit();
+    return PFC_OK;
+}
+
+pfc_code pfc_command_run(const pfc_command *cmd, pfc_proc_result *res, pfc_err *err)
+{
+    const char *const shell[] = { "/bin/sh", "-c", cmd->text, NULL };
+    pfc_proc_opts opts = {
+        .argv = cmd->text ? shell : cmd->argv,
+        .cwd = cmd->dir,
+        .max_output_bytes = cmd->max_output_bytes,
+        .timeout_s = cmd->timeout_s,
+        .merge = cmd->merge,
+        .cancelled = cmd->cancelled,
+        .cancelled_arg = cmd->cancelled_arg,
+    };
+    env_list env = { 0 };
+    pfc_code code = memory_limit(&opts.tree_limit_bytes, err);
+
+    if (code)
+        return code;
+    if (cmd->text && strlen(cmd->text) > PFC_WORKSPACE_MAX_COMMAND)
+        return pfc_err_set(err, PFC_EINVAL, "command: expected at most %d bytes, got %zu",
+                           PFC_WORKSPACE_MAX_COMMAND, strlen(cmd->text));
+    make_env(cmd, &env);
+    opts.env = (const char *const *)env.items;
+    code = pfc_proc_run(&opts, res, err);
+    env_clear(&env);
+    return code;
+}
+
+static void copy_line(const char *line, size_t len, char *out, size_t cap)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < len && n + 1 < cap; i++)
+        out[n++] = (unsigned char)line[i] < 0x20 || line[i] == 0x7f ? ' ' : line[i];
+    out[n] = '\0';
+}
+
+void pfc_command_telling_line(const char *output, char *out, size_t cap)
+{
+    const char *last = NULL;
+    size_t last_len = 0;
+
+    out[0] = '\0';
+    while (*output) {
+        size_t len = strcspn(output, "\n");
+        char *line = pfc_strndup(output, len);
+        bool blank = line[strspn(line, " \t\r")] == '\0';
+        bool telling = strcasestr(line, "error") != NULL;
+
+        free(line);
+        if (telling) {
+            copy_line(output, len, out, cap);
+            return;
+        }
+        if (!blank) {
+            last = output;
+            last_len = len;
+        }
+        output += len + (output[len] == '\n');
+    }
+    if (last)
+        copy_line(last, last_len, out, cap);
+}
