@@ -6,9 +6,9 @@
 #define PFC_BENCH_BRACKET_H
 
 #include "bench/harness/harness.h"
-#include "bench/machine/band.h"
-#include "bench/machine/throttle.h"
-#include "bench/machine/timing.h"
+#include "bench/machine/canary/band.h"
+#include "bench/machine/quiet/throttle.h"
+#include "bench/machine/timing/timing.h"
 
 typedef struct pfc_bracket {
     pfc_gpus *gpus;

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/machine/band.h"
-#include "bench/machine/pages.h"
-#include "bench/machine/quiet.h"
-#include "bench/machine/timing.h"
+#include "bench/machine/canary/band.h"
+#include "bench/machine/huge_pages.h"
+#include "bench/machine/quiet/quiet.h"
+#include "bench/machine/timing/timing.h"
 #include "bench/program.h"
 #include "core/machine/topology.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "bench/harness/harness.h"
-#include "bench/machine/ceilings.h"
+#include "bench/machine/ceilings/ceilings.h"
 
 #define PFC_BENCH_MAX_BACKENDS 16
 

@@ -10,7 +10,7 @@
 #include "bench/harness/cells.h"
 #include "bench/harness/core.h"
 #include "bench/harness/steady.h"
-#include "bench/machine/pages.h"
+#include "bench/machine/huge_pages.h"
 #include "core/stats/stats.h"
 
 #define WARMUP_WINDOW 5    /* samples between two looks at the clock */

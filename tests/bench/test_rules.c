@@ -7,8 +7,8 @@
 #include "bench/harness/cells.h"
 #include "bench/harness/pairs.h"
 #include "bench/harness/steady.h"
-#include "bench/machine/band.h"
-#include "bench/machine/quiet.h"
+#include "bench/machine/canary/band.h"
+#include "bench/machine/quiet/quiet.h"
 
 #include "tests/bench/fake.h"
 

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "bench/machine/tune.h"
+#include "bench/machine/tune/tune.h"
 #include "core/base/fs.h"
 
 #define CPU   "/sys/devices/system/cpu"

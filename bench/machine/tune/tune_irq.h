@@ -1,8 +1,8 @@
 /*
  * Where interrupts shall go while a core measures: anywhere else. Used by tune.c alone.
  */
-#ifndef PFC_BENCH_MACHINE_TUNE_IRQ_H
-#define PFC_BENCH_MACHINE_TUNE_IRQ_H
+#ifndef PFC_BENCH_MACHINE_TUNE_TUNE_IRQ_H
+#define PFC_BENCH_MACHINE_TUNE_TUNE_IRQ_H
 
 #include <sched.h>
 

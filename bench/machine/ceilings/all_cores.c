@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "bench/machine/pass.h"
+#include "bench/machine/ceilings/pass.h"
 #include "core/base/clock.h"
 
 #define ROUND_NS    300000.0 /* long against a late start, short against a scheduler's slice */

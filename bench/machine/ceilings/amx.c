@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "bench/machine/loops.h"
+#include "bench/machine/ceilings/loops.h"
 
 #define ARCH_REQ_XCOMP_PERM 0x1023 /* <asm/prctl.h> of Linux 5.16 and later */
 #define XFEATURE_XTILEDATA  18

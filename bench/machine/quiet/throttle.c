@@ -1,5 +1,5 @@
 /* Looks for what slows the machine from outside. */
-#include "bench/machine/throttle.h"
+#include "bench/machine/quiet/throttle.h"
 
 #include <stdio.h>
 

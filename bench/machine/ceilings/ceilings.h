@@ -12,8 +12,8 @@
  * that holds them (the roofline).
  * Source: Williams, Waterman & Patterson, "Roofline", CACM 52(4), 2009.
  */
-#ifndef PFC_BENCH_MACHINE_CEILINGS_H
-#define PFC_BENCH_MACHINE_CEILINGS_H
+#ifndef PFC_BENCH_MACHINE_CEILINGS_CEILINGS_H
+#define PFC_BENCH_MACHINE_CEILINGS_CEILINGS_H
 
 #include "bench/suite/suite.h"
 #include "core/wire/wire.h"

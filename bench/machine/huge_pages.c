@@ -1,5 +1,5 @@
 /* What the system granted of the huge pages that were asked for. */
-#include "bench/machine/pages.h"
+#include "bench/machine/huge_pages.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Changes the host for measuring, and back. */
-#include "bench/machine/tune.h"
+#include "bench/machine/tune/tune.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/machine/tune_irq.h"
+#include "bench/machine/tune/tune_irq.h"
 #include "core/base/buf.h"
 #include "core/base/fs.h"
 #include "core/machine/sysfs.h"

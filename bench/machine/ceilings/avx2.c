@@ -1,7 +1,7 @@
 /* The loops of loops.h for AVX2 and FMA. */
 #include <immintrin.h>
 
-#include "bench/machine/loops.h"
+#include "bench/machine/ceilings/loops.h"
 
 /* Ten chains: two FMA a cycle with a latency of four to five. */
 #define CHAINS 10

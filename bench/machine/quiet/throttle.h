@@ -2,8 +2,8 @@
  * Was the machine slowed while a piece of it was measured? Looks at the CPUs' thermal counters and
  * at the GPUs' reasons between two calls. One thread at a time.
  */
-#ifndef PFC_BENCH_MACHINE_THROTTLE_H
-#define PFC_BENCH_MACHINE_THROTTLE_H
+#ifndef PFC_BENCH_MACHINE_QUIET_THROTTLE_H
+#define PFC_BENCH_MACHINE_QUIET_THROTTLE_H
 
 #include "bench/machine/machine.h"
 

@@ -1,5 +1,5 @@
 /* Learns how much the canary moves by itself. */
-#include "bench/machine/band.h"
+#include "bench/machine/canary/band.h"
 
 #include <math.h>
 #include <stdlib.h>

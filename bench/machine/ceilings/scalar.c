@@ -1,5 +1,5 @@
 /* The loops of loops.h in plain C. */
-#include "bench/machine/loops.h"
+#include "bench/machine/ceilings/loops.h"
 
 double pfc_fma_scalar(uint64_t iterations)
 {

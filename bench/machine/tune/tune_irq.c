@@ -1,5 +1,5 @@
 /* Lists of CPUs, and interrupts away from one core. */
-#include "bench/machine/tune_irq.h"
+#include "bench/machine/tune/tune_irq.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
  * done (a multiply and an add are two). Each file is compiled for its instruction set; whoever calls
  * asks the CPU first.
  */
-#ifndef PFC_BENCH_MACHINE_LOOPS_H
-#define PFC_BENCH_MACHINE_LOOPS_H
+#ifndef PFC_BENCH_MACHINE_CEILINGS_LOOPS_H
+#define PFC_BENCH_MACHINE_CEILINGS_LOOPS_H
 
 #include "core/base/base.h"
 

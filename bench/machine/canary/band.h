@@ -9,8 +9,8 @@
  * much; a lasting change of the machine becomes the new normal after half a window. Until there are
  * PFC_BAND_LEAST readings, only the difference within a run counts, against PFC_CANARY_BAND_REL.
  */
-#ifndef PFC_BENCH_MACHINE_BAND_H
-#define PFC_BENCH_MACHINE_BAND_H
+#ifndef PFC_BENCH_MACHINE_CANARY_BAND_H
+#define PFC_BENCH_MACHINE_CANARY_BAND_H
 
 #include "bench/machine/machine.h"
 

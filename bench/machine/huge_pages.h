@@ -2,8 +2,8 @@
  * Huge pages: asked for by madvise where buffers are made, granted or not by the system. What was
  * granted is read back, because a run on small pages measures the TLB.
  */
-#ifndef PFC_BENCH_MACHINE_PAGES_H
-#define PFC_BENCH_MACHINE_PAGES_H
+#ifndef PFC_BENCH_MACHINE_HUGE_PAGES_H
+#define PFC_BENCH_MACHINE_HUGE_PAGES_H
 
 #include "core/base/base.h"
 

@@ -1,9 +1,9 @@
 /* One piece of work of a ceiling: some arithmetic, or one way through a buffer. Shared by the files of
  * bench/machine only. */
-#ifndef PFC_BENCH_MACHINE_PASS_H
-#define PFC_BENCH_MACHINE_PASS_H
+#ifndef PFC_BENCH_MACHINE_CEILINGS_PASS_H
+#define PFC_BENCH_MACHINE_CEILINGS_PASS_H
 
-#include "bench/machine/choose.h"
+#include "bench/machine/ceilings/loop_dispatch.h"
 
 typedef struct pfc_pass {
     pfc_loop *compute;   /* NULL: through the buffer */

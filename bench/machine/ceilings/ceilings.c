@@ -1,5 +1,5 @@
 /* Measures the ceilings of one core: the best of many short samples. */
-#include "bench/machine/ceilings.h"
+#include "bench/machine/ceilings/ceilings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "bench/machine/pass.h"
+#include "bench/machine/ceilings/pass.h"
 #include "core/base/clock.h"
 
 #define SAMPLE_NS    50000.0 /* short enough to fall between two preemptions */

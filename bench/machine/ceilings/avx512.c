@@ -1,7 +1,7 @@
 /* The loops of loops.h for AVX-512. */
 #include <immintrin.h>
 
-#include "bench/machine/loops.h"
+#include "bench/machine/ceilings/loops.h"
 
 #define CHAINS 10
 

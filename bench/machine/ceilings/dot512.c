@@ -1,7 +1,7 @@
 /* The loops of loops.h for the dot products of AVX-512: VDPBF16PS and VPDPBUSD. */
 #include <immintrin.h>
 
-#include "bench/machine/loops.h"
+#include "bench/machine/ceilings/loops.h"
 
 /* Two a cycle with a latency of up to six would want twelve chains; some more forgive the scheduler. */
 #define CHAINS 16

@@ -1,7 +1,7 @@
 /* The loop of loops.h for VPDPBUSD of 256 bits on CPUs that have it without AVX-512. */
 #include <immintrin.h>
 
-#include "bench/machine/loops.h"
+#include "bench/machine/ceilings/loops.h"
 
 #define CHAINS 12
 

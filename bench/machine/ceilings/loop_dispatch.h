@@ -1,9 +1,9 @@
 /* Which of the loops this CPU may run. Shared by the files of bench/machine only. */
-#ifndef PFC_BENCH_MACHINE_CHOOSE_H
-#define PFC_BENCH_MACHINE_CHOOSE_H
+#ifndef PFC_BENCH_MACHINE_CEILINGS_LOOP_DISPATCH_H
+#define PFC_BENCH_MACHINE_CEILINGS_LOOP_DISPATCH_H
 
-#include "bench/machine/ceilings.h"
-#include "bench/machine/loops.h"
+#include "bench/machine/ceilings/ceilings.h"
+#include "bench/machine/ceilings/loops.h"
 
 typedef struct pfc_loops {
     pfc_loop *compute[PFC_COMPUTES]; /* NULL: this CPU (or this build) has none of its own */

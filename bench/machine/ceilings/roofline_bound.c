@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/machine/ceilings.h"
+#include "bench/machine/ceilings/ceilings.h"
 #include "core/stats/stats.h"
 
 static double gemm_bytes(const int64_t *p, double elem)

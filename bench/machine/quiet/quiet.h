@@ -3,8 +3,8 @@
  * threads that wait for a CPU, load, a core clock that wanders, and slowing by heat. Whoever wants
  * can wait for it, up to a limit, and is told the reason when it never comes.
  */
-#ifndef PFC_BENCH_MACHINE_QUIET_H
-#define PFC_BENCH_MACHINE_QUIET_H
+#ifndef PFC_BENCH_MACHINE_QUIET_QUIET_H
+#define PFC_BENCH_MACHINE_QUIET_QUIET_H
 
 #include "bench/machine/machine.h"
 

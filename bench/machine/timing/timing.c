@@ -1,5 +1,5 @@
 /* Calibrates the clock, the TSC and the core against each other. */
-#include "bench/machine/timing.h"
+#include "bench/machine/timing/timing.h"
 
 #include <math.h>
 #include <stdio.h>

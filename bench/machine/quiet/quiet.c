@@ -1,11 +1,11 @@
 /* Looks at the machine until it is left alone. */
-#include "bench/machine/quiet.h"
+#include "bench/machine/quiet/quiet.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "bench/machine/timing.h"
+#include "bench/machine/timing/timing.h"
 #include "core/base/clock.h"
 
 static void real_load(void *arg, pfc_load *out)

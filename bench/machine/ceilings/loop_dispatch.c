@@ -1,5 +1,5 @@
 /* Asks the CPU which arithmetic it has. */
-#include "bench/machine/choose.h"
+#include "bench/machine/ceilings/loop_dispatch.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

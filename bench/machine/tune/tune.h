@@ -4,8 +4,8 @@
  * there is written to a journal before the change, and put back from it. The journal lies under
  * /run, which a reboot clears together with the settings.
  */
-#ifndef PFC_BENCH_MACHINE_TUNE_H
-#define PFC_BENCH_MACHINE_TUNE_H
+#ifndef PFC_BENCH_MACHINE_TUNE_TUNE_H
+#define PFC_BENCH_MACHINE_TUNE_TUNE_H
 
 #include <stdio.h>
 

@@ -8,8 +8,8 @@
  * say nothing of turbo, and ticks of the TSC are no cycles of the core.
  * Source: Fog, "Instruction tables" (IMUL r64, r64); on aarch64 a chain of additions (one cycle each).
  */
-#ifndef PFC_BENCH_MACHINE_TIMING_H
-#define PFC_BENCH_MACHINE_TIMING_H
+#ifndef PFC_BENCH_MACHINE_TIMING_TIMING_H
+#define PFC_BENCH_MACHINE_TIMING_TIMING_H
 
 #include "core/wire/wire.h"
 
