@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "bench/bracket.h"
-#include "bench/harness/exact.h"
-#include "bench/harness/pairs.h"
+#include "bench/harness/exact/exact.h"
+#include "bench/harness/pairs/pairs.h"
 #include "bench/machine/ceilings/ceilings.h"
 #include "bench/machine/machine.h"
 #include "bench/machine/quiet/quiet.h"

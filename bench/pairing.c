@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/harness/pairs.h"
+#include "bench/harness/pairs/pairs.h"
 #include "bench/machine/machine.h"
 #include "bench/program.h"
 #include "core/base/fs.h"

@@ -16,7 +16,7 @@
 #define PFC_BENCH_HARNESS_HARNESS_H
 
 #include "bench/counters/counters.h"
-#include "bench/harness/backend.h"
+#include "bench/harness/backends/backend.h"
 #include "core/wire/wire.h"
 
 /* ---- clocks ---- */

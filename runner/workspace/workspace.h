@@ -110,7 +110,7 @@ typedef struct pfc_pair_opts {
 } pfc_pair_opts;
 
 /**
- * Measures a suite on both sides in interleaved pairs (bench/harness/pairs.h): *run_a and out->run
+ * Measures a suite on both sides in interleaved pairs (bench/harness/pairs/pairs.h): *run_a and out->run
  * hold the samples, out->run's measurements the verdicts (extra.pair_*). opts->measure is not
  * looked at. PFC_EUNAVAIL when a side's perfci-bench is too old to take turns; else as pfc_measure.
  */

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "bench/harness/exact.h"
+#include "bench/harness/exact/exact.h"
 
 #include "tests/bench/fake.h"
 

@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "bench/harness/pairs.h"
+#include "bench/harness/pairs/pairs.h"
 
 #include "tests/bench/fake.h"
 

@@ -4,9 +4,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "bench/harness/block/steady.h"
 #include "bench/harness/cells.h"
-#include "bench/harness/pairs.h"
-#include "bench/harness/steady.h"
+#include "bench/harness/pairs/pairs.h"
 #include "bench/machine/canary/band.h"
 #include "bench/machine/quiet/quiet.h"
 

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "bench/harness/pairs.h"
+#include "bench/harness/pairs/pairs.h"
 
 #define PFC_STUDY_MAX_KERNELS 8
 

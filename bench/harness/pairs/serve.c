@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "bench/harness/cells.h"
-#include "bench/harness/pairs.h"
+#include "bench/harness/pairs/pairs.h"
 
 #define MAX_LINE (64 * 1024)
 #define RETAKES  3 /* of a sample that lost the processor; then it stands as it is */

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/harness/core.h"
-#include "bench/harness/pairs.h"
+#include "bench/harness/block/reserved_core.h"
+#include "bench/harness/pairs/pairs.h"
 #include "core/base/clock.h"
 #include "core/base/proc.h"
 

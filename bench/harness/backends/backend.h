@@ -7,8 +7,8 @@
  *
  * A new family of backends is one file with a provider function and one line in backends.c.
  */
-#ifndef PFC_BENCH_HARNESS_BACKEND_H
-#define PFC_BENCH_HARNESS_BACKEND_H
+#ifndef PFC_BENCH_HARNESS_BACKENDS_BACKEND_H
+#define PFC_BENCH_HARNESS_BACKENDS_BACKEND_H
 
 #include "bench/suite/suite.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bench/harness/cells.h"
-#include "bench/harness/pairs.h"
+#include "bench/harness/pairs/pairs.h"
 #include "core/base/clock.h"
 
 static const char *verdict_name(pfc_verdict verdict)

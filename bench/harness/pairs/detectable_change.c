@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/harness/pairs.h"
+#include "bench/harness/pairs/pairs.h"
 #include "core/stats/stats.h"
 
 #define LEAST_LAUNCHES 6

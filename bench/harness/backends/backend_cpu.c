@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/harness/backend.h"
+#include "bench/harness/backends/backend.h"
 #include "kernels/cpu/kernel.h"
 
 typedef struct instance {

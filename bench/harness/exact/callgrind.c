@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/harness/exact.h"
+#include "bench/harness/exact/exact.h"
 #include "core/base/fs.h"
 #include "core/base/parse.h"
 #include "core/base/proc.h"

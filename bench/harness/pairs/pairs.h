@@ -22,8 +22,8 @@
  * Source: the order ABBA and two processes: Bulej et al., arXiv 2001.05811; blocks: Kalibera & Jones,
  * ISMM 2013.
  */
-#ifndef PFC_BENCH_HARNESS_PAIRS_H
-#define PFC_BENCH_HARNESS_PAIRS_H
+#ifndef PFC_BENCH_HARNESS_PAIRS_PAIRS_H
+#define PFC_BENCH_HARNESS_PAIRS_PAIRS_H
 
 #include <sys/types.h>
 

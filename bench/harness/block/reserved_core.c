@@ -1,5 +1,5 @@
 /* Pinned and under SCHED_FIFO while a comparison lasts. */
-#include "bench/harness/core.h"
+#include "bench/harness/block/reserved_core.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/harness/backend.h"
+#include "bench/harness/backends/backend.h"
 #include "core/base/buf.h"
 #include "kernels/accel/ops/ops.h"
 

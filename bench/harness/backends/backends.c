@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/harness/backend.h"
+#include "bench/harness/backends/backend.h"
 
 static void (*const providers[])(pfc_backends *) = {
     pfc_backends_cpu,

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/harness/pairs.h"
+#include "bench/harness/pairs/pairs.h"
 #include "core/stats/sequential.h"
 
 #define MIN_LAUNCHES 8

@@ -13,8 +13,8 @@
  * cycle) from Barrett et al., "Virtual Machine Warmup Blows Hot and Cold", OOPSLA 2017; half and
  * quarters are the Geweke diagnostic's (1992) with medians for means.
  */
-#ifndef PFC_BENCH_HARNESS_STEADY_H
-#define PFC_BENCH_HARNESS_STEADY_H
+#ifndef PFC_BENCH_HARNESS_BLOCK_STEADY_H
+#define PFC_BENCH_HARNESS_BLOCK_STEADY_H
 
 #include "core/base/base.h"
 

@@ -1,5 +1,5 @@
 /* Is the end of a series level? */
-#include "bench/harness/steady.h"
+#include "bench/harness/block/steady.h"
 
 #include <math.h>
 #include <stdlib.h>

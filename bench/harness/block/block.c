@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "bench/harness/block/reserved_core.h"
+#include "bench/harness/block/steady.h"
 #include "bench/harness/cells.h"
-#include "bench/harness/core.h"
-#include "bench/harness/steady.h"
 #include "bench/machine/huge_pages.h"
 #include "core/stats/stats.h"
 

@@ -7,8 +7,8 @@
  * A benchmark is checked first, as for timing. It is counted twice, in two processes; two counts
  * that differ are an error (the benchmark is broken), never averaged.
  */
-#ifndef PFC_BENCH_HARNESS_EXACT_H
-#define PFC_BENCH_HARNESS_EXACT_H
+#ifndef PFC_BENCH_HARNESS_EXACT_EXACT_H
+#define PFC_BENCH_HARNESS_EXACT_EXACT_H
 
 #include "bench/harness/harness.h"
 

@@ -8,8 +8,8 @@
  * the deadline. A child gets its priority from its parent, not by inheritance, and passes none on:
  * what it starts runs as usual. The kernel keeps 5 % of the core for everyone else.
  */
-#ifndef PFC_BENCH_HARNESS_CORE_H
-#define PFC_BENCH_HARNESS_CORE_H
+#ifndef PFC_BENCH_HARNESS_BLOCK_RESERVED_CORE_H
+#define PFC_BENCH_HARNESS_BLOCK_RESERVED_CORE_H
 
 #include <sched.h>
 #include <sys/types.h>

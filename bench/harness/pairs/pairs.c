@@ -1,13 +1,13 @@
 /* Launches of two builds in turns, until the rule of pairs_judge.c has its answer. */
-#include "bench/harness/pairs.h"
+#include "bench/harness/pairs/pairs.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/harness/block/reserved_core.h"
 #include "bench/harness/cells.h"
-#include "bench/harness/core.h"
 #include "core/base/clock.h"
 #include "core/stats/sequential.h"
 

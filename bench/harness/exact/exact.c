@@ -1,5 +1,5 @@
 /* A suite counted instead of timed. */
-#include "bench/harness/exact.h"
+#include "bench/harness/exact/exact.h"
 
 #include <stdio.h>
 #include <stdlib.h>
