@@ -1,18 +1,10 @@
 /*
- * A folder of documents, named so that their order by name is the order of their coming:
- * SECONDS.NANOSECONDS-RUNID-PART.DIGEST.json. The clock may step; then the order is another one, which
- * harms nothing. The digest is of the document, so that what a disk has lost or changed of it is not
- * taken for a result. Names of before have none. A part that another one follows is "PART+": parts come
- * and go in their order, so a run is there whole as long as its last part is. The runs of a session are
- * parts under the session's id, before its own document, which is "PARTs".
+ * Puts documents into the spool's folder: all parts of a run or session, or none of them.
  */
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,65 +15,6 @@
 
 #define PROBE_BYTES (64 * 1024)
 #define BACKOFF_S   0.5
-#define DIGEST_LEN  16 /* characters of it: against accidents, not against people */
-
-void pfc_spool_names_clear(pfc_spool_names *list)
-{
-    for (size_t i = 0; i < list->len; i++)
-        free(list->items[i]);
-    free(list->items);
-    *list = (pfc_spool_names){ 0 };
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static bool is_document(const char *name)
-{
-    size_t len = strlen(name);
-
-    return len > strlen(SPOOL_SUFFIX) &&
-           strcmp(name + len - strlen(SPOOL_SUFFIX), SPOOL_SUFFIX) == 0;
-}
-
-pfc_code pfc_spool_list(const char *dir, pfc_spool_names *docs, pfc_spool_names *unfinished,
-                        pfc_err *err)
-{
-    DIR *folder = opendir(dir);
-    const struct dirent *entry;
-
-    if (!folder)
-        return pfc_err_set(err, PFC_EIO, "spool %s: %s", dir, strerror(errno));
-    while ((entry = readdir(folder)) != NULL) {
-        pfc_spool_names *to = is_document(entry->d_name) ? docs : unfinished;
-        struct stat st;
-
-        if (!to || fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-            !S_ISREG(st.st_mode))
-            continue;
-        to->items = pfc_grow(to->items, to->len, &to->cap, sizeof(*to->items));
-        to->items[to->len++] = pfc_strdup(entry->d_name);
-        to->bytes += (uint64_t)st.st_size;
-    }
-    (void)closedir(folder);
-    if (docs->len > 1)
-        qsort(docs->items, docs->len, sizeof(*docs->items), by_name);
-    return PFC_OK;
-}
-
-size_t pfc_spool_run_len(const char *name)
-{
-    const char *part = strrchr(name, '-');
-
-    return part ? (size_t)(part - name) : strlen(name);
-}
-
-bool pfc_spool_same_run(const char *a, const char *b)
-{
-    return pfc_spool_run_len(a) == pfc_spool_run_len(b) && memcmp(a, b, pfc_spool_run_len(a)) == 0;
-}
 
 static bool is_followed(const char *name)
 {
@@ -217,37 +150,6 @@ pfc_code pfc_spool_probe(pfc_spool *spool, pfc_err *err)
     return code;
 }
 
-static void digest_of(const char *text, size_t len, char out[DIGEST_LEN + 1])
-{
-    char hex[PFC_SHA256_HEX];
-
-    pfc_sha256_hex(text, len, hex);
-    memcpy(out, hex, DIGEST_LEN);
-    out[DIGEST_LEN] = '\0';
-}
-
-bool pfc_spool_is_whole(const char *name, const char *text, size_t len)
-{
-    const size_t end = strlen(name) - strlen(SPOOL_SUFFIX);
-    char digest[DIGEST_LEN + 1];
-
-    if (end < DIGEST_LEN + 1 || name[end - DIGEST_LEN - 1] != '.' ||
-        strspn(name + end - DIGEST_LEN, "0123456789abcdef") < DIGEST_LEN)
-        return true;
-    digest_of(text, len, digest);
-    return memcmp(name + end - DIGEST_LEN, digest, DIGEST_LEN) == 0;
-}
-
-char *pfc_spool_rename_for(const char *name, const char *text, size_t len)
-{
-    const size_t run = pfc_spool_run_len(name);
-    const size_t part = strcspn(name + run, ".");
-    char digest[DIGEST_LEN + 1];
-
-    digest_of(text, len, digest);
-    return pfc_format("%.*s.%s" SPOOL_SUFFIX, (int)(run + part), name, digest);
-}
-
 /* `last`: what the name of the last part says of it. */
 static pfc_code add_parts(const pfc_spool *spool, const char *id, const char *last, char **texts,
                           size_t len, pfc_err *err)
@@ -259,9 +161,9 @@ static pfc_code add_parts(const pfc_spool *spool, const char *id, const char *la
 
     (void)clock_gettime(CLOCK_REALTIME, &now);
     for (; done < len && code == PFC_OK; done++) {
-        char digest[DIGEST_LEN + 1];
+        char digest[PFC_SPOOL_DIGEST_LEN + 1];
 
-        digest_of(texts[done], strlen(texts[done]), digest);
+        pfc_spool_digest(texts[done], strlen(texts[done]), digest);
         paths[done] = pfc_format("%s/%012lld.%09ld-%s-%03zu%s.%s" SPOOL_SUFFIX, spool->dir,
                                  (long long)now.tv_sec, now.tv_nsec, id, done,
                                  done + 1 < len ? "+" : last, digest);

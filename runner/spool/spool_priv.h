@@ -69,6 +69,33 @@ bool pfc_spool_make_room(const pfc_spool *spool);
 /** Has somebody asked for what is kept to be sent again? Then it waits again. */
 pfc_code pfc_spool_take_back(const pfc_spool *spool, pfc_err *err) PFC_MUSTCHECK;
 
+#define PFC_SPOOL_DIGEST_LEN 16 /* hexadecimal digits: against accidents, not against attacks */
+/** The start of the text's SHA-256. */
+void pfc_spool_digest(const char *text, size_t len, char out[PFC_SPOOL_DIGEST_LEN + 1]);
+
+/** The server refused the document because it names a lease's fencing token, which the server is too
+ *  old for. */
+bool pfc_spool_refuses_fence(const pfc_http_answer *answer, const pfc_err *err);
+/** The document without the fencing token, caller frees; NULL when it has none. */
+char *pfc_spool_without_fence(const char *text, size_t len);
+
+/* The runs that did not go through. `name`: of any document of the run. */
 void pfc_spool_troubles_clear(pfc_spool *spool);
+/** NULL: none is known. */
+pfc_spool_trouble *pfc_spool_trouble_find(const pfc_spool *spool, const char *name);
+/** As above; added when there is none. */
+pfc_spool_trouble *pfc_spool_trouble_of(pfc_spool *spool, const char *name);
+/** Accepts NULL. */
+void pfc_spool_trouble_forget(pfc_spool *spool, pfc_spool_trouble *t);
+/** Forgets runs without a document in `docs`: a user can remove a file. */
+void pfc_spool_troubles_forget_gone(pfc_spool *spool, const pfc_spool_names *docs);
+/** Counts an answer 5xx and sets when the run is due again. */
+void pfc_spool_trouble_note(pfc_spool *spool, const char *name, const char *reason);
+/** True when PFC_SPOOL_IN_A_ROW runs failed and the server took none since. */
+bool pfc_spool_server_is_broken(const pfc_spool *spool);
+/** The server took a run: earlier errors are those runs' own. */
+void pfc_spool_server_took_one(pfc_spool *spool);
+/** True after PFC_SPOOL_ERRORS errors; NULL: false. */
+bool pfc_spool_is_put_off(const pfc_spool_trouble *t);
 
 #endif

@@ -13,112 +13,7 @@
 #include "core/base/log.h"
 #include "runner/spool/spool_priv.h"
 
-#define MAX_LATER_S  900.0
-#define REASON       ".reason"
-#define NUMBER_FIELD "job_fence"
-
-/* ---- troubles ---- */
-
-void pfc_spool_troubles_clear(pfc_spool *spool)
-{
-    for (size_t i = 0; i < spool->troubles_len; i++) {
-        free(spool->troubles[i].run);
-        free(spool->troubles[i].reason);
-    }
-    free(spool->troubles);
-    spool->troubles = NULL;
-    spool->troubles_len = spool->troubles_cap = 0;
-}
-
-void pfc_spool_backoff(pfc_spool *spool, double first_s)
-{
-    spool->backoff_s = first_s;
-}
-
-static pfc_spool_trouble *find_trouble(const pfc_spool *spool, const char *name)
-{
-    const size_t len = pfc_spool_run_len(name);
-
-    for (size_t i = 0; i < spool->troubles_len; i++)
-        if (strlen(spool->troubles[i].run) == len && memcmp(spool->troubles[i].run, name, len) == 0)
-            return &spool->troubles[i];
-    return NULL;
-}
-
-static pfc_spool_trouble *trouble_of(pfc_spool *spool, const char *name)
-{
-    pfc_spool_trouble *t = find_trouble(spool, name);
-
-    if (t)
-        return t;
-    spool->troubles = pfc_grow(spool->troubles, spool->troubles_len, &spool->troubles_cap,
-                               sizeof(*spool->troubles));
-    t = &spool->troubles[spool->troubles_len++];
-    *t = (pfc_spool_trouble){ .run = pfc_strndup(name, pfc_spool_run_len(name)) };
-    return t;
-}
-
-static void forget(pfc_spool *spool, pfc_spool_trouble *t)
-{
-    if (!t)
-        return;
-    free(t->run);
-    free(t->reason);
-    *t = spool->troubles[--spool->troubles_len];
-}
-
-/* Somebody may have taken a document away by hand. */
-static void forget_gone(pfc_spool *spool, const pfc_spool_names *docs)
-{
-    for (size_t i = spool->troubles_len; i-- > 0;) {
-        const char *run = spool->troubles[i].run;
-        const size_t len = strlen(run);
-        size_t at = 0;
-
-        while (at < docs->len && (pfc_spool_run_len(docs->items[at]) != len ||
-                                  memcmp(docs->items[at], run, len) != 0))
-            at++;
-        if (at == docs->len)
-            forget(spool, &spool->troubles[i]);
-    }
-}
-
-static void note_error(pfc_spool *spool, const char *name, const char *reason)
-{
-    pfc_spool_trouble *t = trouble_of(spool, name);
-    const double later_s = fmin(MAX_LATER_S, ldexp(spool->backoff_s, (int)PFC_MIN(t->errors, 30u)));
-
-    t->errors++;
-    t->behind++;
-    t->due_ns = pfc_clock_ns() + (int64_t)(later_s * 1e9);
-    free(t->reason);
-    t->reason = pfc_strdup(reason);
-    pfc_log(t->errors < PFC_SPOOL_ERRORS ? PFC_WARN : PFC_ERROR,
-            "the server has an error with a result, which is sent again later", "document", name,
-            "times", t->errors, "again_in_s", later_s, "reason", reason);
-}
-
-/* Has the server an error with whatever it is sent? */
-static bool is_broken(const pfc_spool *spool)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < spool->troubles_len; i++)
-        n += spool->troubles[i].errors > 0 && !spool->troubles[i].its_own;
-    return n >= PFC_SPOOL_IN_A_ROW;
-}
-
-/* It took one: what it has an error with is these runs' own trouble, from now on. */
-static void prove(pfc_spool *spool)
-{
-    for (size_t i = 0; i < spool->troubles_len; i++)
-        spool->troubles[i].its_own = spool->troubles[i].errors > 0;
-}
-
-static bool is_put_off(const pfc_spool_trouble *t)
-{
-    return t && t->errors >= PFC_SPOOL_ERRORS;
-}
+#define REASON ".reason"
 
 /* ---- one document ---- */
 
@@ -170,26 +65,6 @@ static bool is_error(const pfc_http_answer *answer)
            answer->retry_after_s <= 0.0;
 }
 
-/* A server from before leases had numbers refuses a document that names one. */
-static bool knows_no_number(const pfc_http_answer *answer, const pfc_err *err)
-{
-    return answer->status == 400 && strcmp(err->field, NUMBER_FIELD) == 0;
-}
-
-/* The document without the number; NULL when it has none. */
-static char *without_number(const char *text, size_t len)
-{
-    pfc_run *run = NULL;
-    char *other = NULL;
-
-    if (pfc_run_from_json(text, len, &run, NULL) == PFC_OK && run->job_fence) {
-        run->job_fence = 0;
-        other = pfc_run_to_text(run);
-    }
-    pfc_run_free(run);
-    return other;
-}
-
 typedef struct courier {
     pfc_spool *spool;
     pfc_http *http;
@@ -229,7 +104,8 @@ static pfc_code send_text(courier *c, const char *name, const char *text, size_t
     if (code == PFC_OK) {
         code = pfc_spool_keep(c->spool, name, err);
         report->uploaded += code == PFC_OK;
-    } else if (knows_no_number(&answer, err) && (other = without_number(text, len)) != NULL) {
+    } else if (pfc_spool_refuses_fence(&answer, err) &&
+               (other = pfc_spool_without_fence(text, len)) != NULL) {
         code = send_without_number(c, name, other, err);
     } else if (is_final(answer.status)) {
         (void)snprintf(report->rejection, sizeof(report->rejection), "%s", err->msg);
@@ -260,36 +136,6 @@ static pfc_code upload_one(courier *c, const char *name, pfc_err *err)
     return code;
 }
 
-pfc_code pfc_spool_bypass(pfc_http *http, const pfc_run *run, pfc_err *err)
-{
-    pfc_err own = { 0 };
-    char **texts = NULL;
-    size_t len = 0;
-    pfc_code code = pfc_run_split(run, PFC_WIRE_MAX_BODY_BYTES, &texts, &len, &own);
-
-    if (code)
-        len = 0;
-    for (size_t i = 0; i < len; i++) {
-        pfc_http_answer answer = { 0 };
-        char *other = NULL;
-
-        if (code == PFC_OK)
-            code = pfc_spool_post(http, false, texts[i], strlen(texts[i]), &answer, &own);
-        if (code && knows_no_number(&answer, &own))
-            other = without_number(texts[i], strlen(texts[i]));
-        pfc_http_answer_clear(&answer);
-        if (other)
-            code = pfc_spool_post(http, false, other, strlen(other), &answer, &own);
-        pfc_http_answer_clear(&answer);
-        free(other);
-        free(texts[i]);
-    }
-    free(texts);
-    if (code && err)
-        *err = own;
-    return code;
-}
-
 /* ---- a pass ---- */
 
 typedef struct place {
@@ -315,7 +161,7 @@ static void put_in_order(const pfc_spool *spool, pfc_spool_names *docs)
         return;
     places = pfc_calloc(docs->len, sizeof(*places));
     for (size_t i = 0; i < docs->len; i++) {
-        const pfc_spool_trouble *t = find_trouble(spool, docs->items[i]);
+        const pfc_spool_trouble *t = pfc_spool_trouble_find(spool, docs->items[i]);
 
         places[i] = (place){ .name = docs->items[i], .behind = t ? t->behind : 0 };
     }
@@ -329,16 +175,16 @@ static void put_in_order(const pfc_spool *spool, pfc_spool_names *docs)
 static pfc_code settle(courier *c, const char *name, pfc_code code, const pfc_err *fault)
 {
     if (code == PFC_OK) {
-        forget(c->spool, find_trouble(c->spool, name));
+        pfc_spool_trouble_forget(c->spool, pfc_spool_trouble_find(c->spool, name));
         return PFC_OK;
     }
     if (c->error) {
-        note_error(c->spool, name, fault->msg);
-        return is_broken(c->spool) ? code : PFC_OK;
+        pfc_spool_trouble_note(c->spool, name, fault->msg);
+        return pfc_spool_server_is_broken(c->spool) ? code : PFC_OK;
     }
     /* What the server may have fallen over, or the disk: the next pass begins with another one. */
     if (code != PFC_ECONFLICT && code != PFC_EDENIED)
-        trouble_of(c->spool, name)->behind++;
+        pfc_spool_trouble_of(c->spool, name)->behind++;
     return code;
 }
 
@@ -348,14 +194,14 @@ static pfc_code upload_all(courier *c, const pfc_spool_names *docs, pfc_err *fau
     pfc_code code = PFC_OK;
 
     for (size_t i = 0; i < docs->len && code == PFC_OK; i++) {
-        const pfc_spool_trouble *t = find_trouble(c->spool, docs->items[i]);
+        const pfc_spool_trouble *t = pfc_spool_trouble_find(c->spool, docs->items[i]);
         const size_t before = c->report->uploaded;
 
         if (t && t->due_ns > begun_ns)
             continue; /* nor its further parts, when it was now that it failed */
         code = upload_one(c, docs->items[i], fault);
         if (c->report->uploaded > before)
-            prove(c->spool);
+            pfc_spool_server_took_one(c->spool);
         code = settle(c, docs->items[i], code, fault);
     }
     return code;
@@ -364,7 +210,7 @@ static pfc_code upload_all(courier *c, const pfc_spool_names *docs, pfc_err *fau
 /* Of what waits: how much of it is put off, and when the first is due. `code` is the pass's. */
 static pfc_code count_put_off(courier *c, pfc_code code, pfc_err *fault)
 {
-    const bool broken = is_broken(c->spool);
+    const bool broken = pfc_spool_server_is_broken(c->spool);
     pfc_spool_report *report = c->report;
     const pfc_spool_trouble *last = NULL;
     pfc_spool_names docs = { 0 };
@@ -373,9 +219,9 @@ static pfc_code count_put_off(courier *c, pfc_code code, pfc_err *fault)
     if (pfc_spool_list(c->spool->dir, &docs, NULL, NULL) != PFC_OK)
         return code;
     for (size_t i = 0; i < docs.len; i++) {
-        const pfc_spool_trouble *t = find_trouble(c->spool, docs.items[i]);
+        const pfc_spool_trouble *t = pfc_spool_trouble_find(c->spool, docs.items[i]);
 
-        report->put_off += is_put_off(t);
+        report->put_off += pfc_spool_is_put_off(t);
         due_ns = PFC_MIN(due_ns, t ? t->due_ns : 0);
         if (t && t->reason)
             last = t;
@@ -404,7 +250,7 @@ pfc_code pfc_spool_upload(pfc_spool *spool, pfc_http *http, pfc_spool_report *re
         pfc_log(PFC_WARN, "not all is sent again", "reason", fault.msg);
     code = pfc_spool_list(spool->dir, &docs, NULL, &fault);
     if (code == PFC_OK) {
-        forget_gone(spool, &docs);
+        pfc_spool_troubles_forget_gone(spool, &docs);
         put_in_order(spool, &docs);
         code = upload_all(&c, &docs, &fault);
         code = count_put_off(&c, code, &fault);
@@ -455,9 +301,10 @@ pfc_spool_fate pfc_spool_look(const pfc_spool *spool, const char *run_id, char *
         fate = PFC_SPOOL_REJECTED;
         read_reason(spool, name, reason);
     } else if ((name = find_run(spool->dir, run_id)) != NULL) {
-        const pfc_spool_trouble *t = find_trouble(spool, name);
+        const pfc_spool_trouble *t = pfc_spool_trouble_find(spool, name);
 
-        fate = is_put_off(t) && !is_broken(spool) ? PFC_SPOOL_PUT_OFF : PFC_SPOOL_WAITS;
+        fate = pfc_spool_is_put_off(t) && !pfc_spool_server_is_broken(spool) ? PFC_SPOOL_PUT_OFF
+                                                                             : PFC_SPOOL_WAITS;
         if (fate == PFC_SPOOL_PUT_OFF)
             (void)snprintf(reason, PFC_ERR_MAX,
                            "measured, but the server has an error with the result, which waits: %s",

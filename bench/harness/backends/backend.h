@@ -5,7 +5,7 @@
  * Timed backends (CPU) are put under a clock. Exact backends (the simulated accelerator) answer
  * counted cycles and simulated time instead: the same every time, so one run decides.
  *
- * A new family of backends is one file with a provider function and one line in backends.c.
+ * A new family of backends is one file with a provider function and one line in providers.c.
  */
 #ifndef PFC_BENCH_HARNESS_BACKENDS_BACKEND_H
 #define PFC_BENCH_HARNESS_BACKENDS_BACKEND_H

@@ -1,21 +1,9 @@
-/* The list of backends: every family adds its own. */
+/* A list of backends. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/harness/backends/backend.h"
-
-static void (*const providers[])(pfc_backends *) = {
-    pfc_backends_cpu,
-    pfc_backends_accel,
-};
-
-void pfc_backends_list(pfc_backends *out)
-{
-    *out = (pfc_backends){ 0 };
-    for (size_t i = 0; i < PFC_ARRAY_LEN(providers); i++)
-        providers[i](out);
-}
 
 void pfc_backends_clear(pfc_backends *backends)
 {
