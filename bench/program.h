@@ -51,15 +51,40 @@ typedef struct pfc_bench_args {
 /** Parses argv; prints and exits with status 2 on misuse, 0 on --help and --version. */
 void pfc_bench_args_parse(int argc, char **argv, pfc_bench_args *out);
 
-/** `--side-a`, `--side-b`: measures both in turns and reports; returns the exit status. */
+#define PFC_BENCH_EXIT_BROKEN 4 /* a benchmark computes a wrong result */
+#define PFC_BENCH_EXIT_INFRA  5 /* the machine or the system does not allow it */
+
+/** Prints the error on stderr and returns the exit status for its code. */
+int pfc_bench_fail(const pfc_err *err);
+/** Writes out what is buffered for stdout; returns 0, or PFC_BENCH_EXIT_INFRA when that fails. */
+int pfc_bench_flush(void);
+
+/** From now on SIGINT and SIGTERM set a flag instead of ending the process. */
+void pfc_bench_catch_signals(void);
+/** True after one of these signals. `arg` is not used. */
+bool pfc_bench_is_interrupted(void *arg);
+
+/* The modes: each returns the exit status of the program. */
+int pfc_bench_run_measure(const pfc_bench_args *args);
+int pfc_bench_run_pairs(const pfc_bench_args *args);
+int pfc_bench_run_list(const pfc_bench_args *args);
+int pfc_bench_run_coverage(const pfc_bench_args *args);
+/** Reads the spec of one block from stdin and prints what was measured. */
+int pfc_bench_run_block(const pfc_bench_args *args);
+/** Reads the spec of one block from stdin and makes one call, which valgrind counts. */
+int pfc_bench_run_call(const pfc_bench_args *args);
+/** One side of a comparison: reads a spec and requests for turns from stdin until it ends. */
+int pfc_bench_run_serve(const pfc_bench_args *args);
+
+/** Compares two builds in interleaved pairs and reports; returns the exit status. */
 int pfc_bench_pairs(const pfc_bench_args *args, const pfc_suite *suite,
-                    const pfc_backends *backends, bool (*cancelled)(void *));
+                    const pfc_backends *backends);
 /** This machine and its fingerprint, for a run document; suite_hash NULL: of no suite. */
 void pfc_bench_machine(const pfc_backends *backends, const char *suite_hash, pfc_machine *out);
 /** `--machine`: all that is known of this machine, as text or JSON; returns the exit status. */
-int pfc_bench_describe(const pfc_bench_args *args, const pfc_backends *backends);
+int pfc_bench_describe(const pfc_bench_args *args);
 /** `--canary`: prints a reading, or with args->before the canary of a run document. */
-int pfc_bench_canary(const pfc_bench_args *args, const pfc_backends *backends);
+int pfc_bench_canary(const pfc_bench_args *args);
 /** `--ceilings`: measures them and prints a table and the roofline, or JSON; writes args->svg. */
 int pfc_bench_ceilings(const pfc_bench_args *args);
 /** The roofline of one core and all, with the benchmarks of `run` as points (suite and run may be

@@ -54,11 +54,12 @@ static pfc_code read_backends(const json_t *doc, const pfc_json_at *at, pfc_task
     return code;
 }
 
-static pfc_code read_texts(const json_t *doc, const pfc_json_at *at, const char *key, bool required,
-                           size_t max, char ***out, size_t *len, pfc_err *err)
+/* Revisions at most `max`; `key` may be absent. */
+static pfc_code read_revisions(const json_t *doc, const pfc_json_at *at, const char *key,
+                               size_t max, char ***out, size_t *len, pfc_err *err)
 {
     json_t *list = NULL;
-    pfc_code code = pfc_json_array(doc, at, key, required, max, &list, err);
+    pfc_code code = pfc_json_array(doc, at, key, false, max, &list, err);
 
     if (code || !list)
         return code;
@@ -84,18 +85,18 @@ static pfc_code read_blocks(const json_t *task_doc, const pfc_json_at *up, pfc_t
     if (code || !doc)
         return code;
     b = task->blocks = pfc_calloc(1, sizeof(*b));
-    code = read_texts(doc, &at, "commits", true, PFC_TASK_MAX_COMMITS, &b->commits, &b->commits_len,
-                      err);
+    code = read_revisions(doc, &at, "commits", PFC_TASK_MAX_COMMITS, &b->commits, &b->commits_len,
+                          err);
     if (!code && !b->commits_len)
         code = pfc_json_fault(&at, "commits", err, "expected at least one");
     if (!code)
         code = pfc_json_string(doc, &at, "base", true, PFC_REPO_MAX_REVISION, &b->base, err);
     if (!code)
-        code = read_texts(doc, &at, "anchors", false, PFC_TASK_MAX_ANCHORS, &b->anchors,
-                          &b->anchors_len, err);
+        code = read_revisions(doc, &at, "anchors", PFC_TASK_MAX_ANCHORS, &b->anchors,
+                              &b->anchors_len, err);
     if (!code)
-        code = read_texts(doc, &at, "known", false, PFC_TASK_MAX_COMMITS, &b->known, &b->known_len,
-                          err);
+        code =
+            read_revisions(doc, &at, "known", PFC_TASK_MAX_COMMITS, &b->known, &b->known_len, err);
     if (!code)
         code = pfc_json_double(doc, &at, "budget_s", true, 0, MAX_BUDGET_S, &b->budget_s, err);
     if (!code)

@@ -65,12 +65,20 @@ static pfc_code read_document(const char *path, pfc_run **a, pfc_run **b, pfc_er
     return code;
 }
 
-static pfc_code measure(const pfc_commit_measure_opts *opts, pfc_command *cmd, char *const *benches,
-                        const char *result, const pfc_pair_opts *pair, pfc_outcome *out,
+/* The programs and the file of one comparison. */
+typedef struct pair_files {
+    char *benches[2]; /* the perfci-bench of A and of B */
+    char *result;     /* where the document goes */
+} pair_files;
+
+static pfc_code measure(const pfc_commit_measure_opts *opts, pfc_command *cmd,
+                        const pair_files *files, const pfc_pair_opts *pair, pfc_outcome *out,
                         pfc_run **a, pfc_err *err)
 {
-    const char *argv[20] = { benches[2], "--suite",  opts->suite, "--side-a", benches[0],
-                             "--side-b", benches[1], "--out",     result };
+    /* B's perfci-bench conducts: it is the newer one, which this checkout's suite was written for. */
+    const char *argv[20] = { files->benches[1], "--suite",         opts->suite,
+                             "--side-a",        files->benches[0], "--side-b",
+                             files->benches[1], "--out",           files->result };
     char seed[32];
     char margin[32];
     size_t n = 9;
@@ -88,7 +96,7 @@ static pfc_code measure(const pfc_commit_measure_opts *opts, pfc_command *cmd, c
     code = pfc_measure_run_bench(opts, cmd, argv, n, out, err);
     if (code)
         return code;
-    if (out->kind == PFC_OUTCOME_MEASURED && read_document(result, a, &out->run, &fault)) {
+    if (out->kind == PFC_OUTCOME_MEASURED && read_document(files->result, a, &out->run, &fault)) {
         out->kind = PFC_OUTCOME_FAILED;
         (void)snprintf(out->reason, sizeof(out->reason), "perfci-bench wrote no pairs: %.300s",
                        fault.msg);
@@ -106,9 +114,8 @@ pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_o
                         .cancelled = opts->cancelled,
                         .cancelled_arg = opts->cancelled_arg };
     const double started_at = pfc_clock_unix_s();
-    char *benches[3] = { NULL, NULL, NULL }; /* of A, of B, and the one that conducts */
+    pair_files files = { .benches = { NULL, NULL } };
     char *temp = NULL;
-    char *result = NULL;
     bool able = true;
     pfc_err leftover = { 0 };
     pfc_code code = PFC_OK;
@@ -116,18 +123,16 @@ pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_o
     *out = (pfc_outcome){ 0 };
     *run_a = NULL;
     for (int i = 0; i < 2 && !code; i++)
-        code = pfc_measure_find_bench(opts, pair->dirs[i], &benches[i], err);
+        code = pfc_measure_find_bench(opts, pair->dirs[i], &files.benches[i], err);
     for (int i = 0; i < 2 && !code && able; i++)
-        code = can_serve(&cmd, benches[i], &able, err);
+        code = can_serve(&cmd, files.benches[i], &able, err);
     if (!code && !able)
         code = pfc_err_set(err, PFC_EUNAVAIL, "one of the two builds cannot take turns");
     if (!code)
         code = pfc_fs_temp_dir("perfci-pairs", &temp, err);
     if (!code) {
-        /* B's conducts: it is the newer one, and the one this checkout's suite was written for. */
-        benches[2] = pfc_strdup(benches[1]);
-        result = pfc_fs_join(temp, "pairs.json");
-        code = measure(opts, &cmd, benches, result, pair, out, run_a, err);
+        files.result = pfc_fs_join(temp, "pairs.json");
+        code = measure(opts, &cmd, &files, pair, out, run_a, err);
         if (pfc_fs_remove_tree(temp, &leftover) != PFC_OK)
             pfc_log(PFC_WARN, "temporary folder left behind", "reason", leftover.msg);
     }
@@ -135,10 +140,10 @@ pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_o
         pfc_measure_finish_run(opts, pair->commits[0], started_at, *run_a);
         pfc_measure_finish_run(opts, pair->commits[1], started_at, out->run);
     }
-    for (int i = 0; i < 3; i++)
-        free(benches[i]);
+    for (int i = 0; i < 2; i++)
+        free(files.benches[i]);
+    free(files.result);
     free(temp);
-    free(result);
     if (code)
         pfc_outcome_clear(out);
     return code;

@@ -428,15 +428,15 @@ Test(pairs, a_suite_gives_two_documents_with_the_verdict_in_b)
     pfc_run *rb = pfc_run_new();
     build a = quiet;
     build b = quiet;
-    const pfc_side sa = side(&a);
-    const pfc_side sb = side(&b);
+    const pfc_side sides[2] = { side(&a), side(&b) };
+    pfc_run *const runs[2] = { ra, rb };
     const pfc_measure_opts measure = { 0 };
     const pfc_paired_opts opts = { .cpu = -1 };
 
     fake_reset(&backends);
     b.call_ns = 1100;
     cr_assert(
-        eq(int, pfc_suite_pair(suite, &backends, &sa, &sb, &measure, &opts, ra, rb, &err), PFC_OK),
+        eq(int, pfc_suite_pair(suite, &backends, sides, &measure, &opts, runs, &err), PFC_OK),
         "%s", err.msg);
     cr_assert(eq(sz, ra->measurements_len, rb->measurements_len));
     cr_assert(eq(str, rb->measurements[0].metric, "time_ns"));

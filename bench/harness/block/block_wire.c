@@ -241,34 +241,15 @@ static void read_exact(const json_t *doc, int64_t cycles, pfc_block *out)
     }
 }
 
-pfc_code pfc_block_from_text(const char *text, size_t len, pfc_block *out, pfc_err *err)
+/* How the samples were taken. */
+static pfc_code read_sampling(const json_t *doc, pfc_block *out, pfc_err *err)
 {
-    json_t *doc = NULL;
-    char *status = NULL;
-    char *clock = NULL;
     int64_t batch = 0;
-    int64_t cycles = -1;
-    pfc_code code = pfc_json_parse(text, len, &doc, err);
+    pfc_code code =
+        pfc_json_i64(doc, NULL, "huge_bytes", false, -1, INT64_MAX, &out->huge_bytes, err);
 
-    *out = (pfc_block){ .huge_bytes = -1 };
-    if (!code)
-        code = pfc_json_i64(doc, NULL, "huge_bytes", false, -1, INT64_MAX, &out->huge_bytes, err);
-    if (!code)
-        code =
-            pfc_json_double(doc, NULL, "warmup_seconds", false, 0, 1e6, &out->warmup_seconds, err);
-    if (!code)
-        code = pfc_json_double(doc, NULL, "sampling_seconds", false, 0, 1e9, &out->sampling_seconds,
-                               err);
-    if (!code)
-        code = pfc_json_string(doc, NULL, "status", true, 16, &status, err);
-    if (!code)
-        code = pfc_json_string(doc, NULL, "reason", false, PFC_WIRE_MAX_TEXT, &out->reason, err);
-    if (!code)
-        code = pfc_json_string(doc, NULL, "clock", false, sizeof(out->clock) - 1, &clock, err);
     if (!code)
         code = pfc_json_i64(doc, NULL, "batch", true, 0, INT64_MAX, &batch, err);
-    if (!code)
-        code = pfc_json_i64(doc, NULL, "cycles", false, 0, INT64_MAX, &cycles, err);
     if (!code)
         code = pfc_json_bool(doc, NULL, "steady", true, &out->steady, err);
     if (!code)
@@ -276,24 +257,64 @@ pfc_code pfc_block_from_text(const char *text, size_t len, pfc_block *out, pfc_e
     if (!code)
         code = pfc_json_bool(doc, NULL, "fifo", false, &out->fifo, err);
     if (!code)
+        code = pfc_json_i64(doc, NULL, "preempted", true, 0, INT64_MAX, &out->preempted, err);
+    if (!code)
+        code = pfc_json_i64(doc, NULL, "page_faults", true, 0, INT64_MAX, &out->page_faults, err);
+    out->batch = (uint64_t)batch;
+    return code;
+}
+
+static pfc_code read_durations(const json_t *doc, pfc_block *out, pfc_err *err)
+{
+    pfc_code code =
+        pfc_json_double(doc, NULL, "warmup_seconds", false, 0, 1e6, &out->warmup_seconds, err);
+
+    if (!code)
+        code = pfc_json_double(doc, NULL, "sampling_seconds", false, 0, 1e9, &out->sampling_seconds,
+                               err);
+    if (!code)
         code = pfc_json_double(doc, NULL, "resolution_ns", true, 0, 1e12, &out->resolution_ns, err);
     if (!code)
         code = pfc_json_double(doc, NULL, "setup_seconds", true, 0, 1e6, &out->setup_seconds, err);
     if (!code)
         code = pfc_json_double(doc, NULL, "seconds", true, 0, 1e6, &out->seconds, err);
+    return code;
+}
+
+static pfc_status status_of(const char *name)
+{
+    return pfc_streq(name, "ok")       ? PFC_STATUS_OK
+           : pfc_streq(name, "broken") ? PFC_STATUS_BROKEN
+                                       : PFC_STATUS_SKIPPED;
+}
+
+pfc_code pfc_block_from_text(const char *text, size_t len, pfc_block *out, pfc_err *err)
+{
+    json_t *doc = NULL;
+    char *status = NULL;
+    char *clock = NULL;
+    int64_t cycles = -1;
+    pfc_code code = pfc_json_parse(text, len, &doc, err);
+
+    *out = (pfc_block){ .huge_bytes = -1 };
     if (!code)
-        code = pfc_json_i64(doc, NULL, "preempted", true, 0, INT64_MAX, &out->preempted, err);
+        code = pfc_json_string(doc, NULL, "status", true, 16, &status, err);
     if (!code)
-        code = pfc_json_i64(doc, NULL, "page_faults", true, 0, INT64_MAX, &out->page_faults, err);
+        code = pfc_json_string(doc, NULL, "reason", false, PFC_WIRE_MAX_TEXT, &out->reason, err);
+    if (!code)
+        code = pfc_json_string(doc, NULL, "clock", false, sizeof(out->clock) - 1, &clock, err);
+    if (!code)
+        code = pfc_json_i64(doc, NULL, "cycles", false, 0, INT64_MAX, &cycles, err);
+    if (!code)
+        code = read_sampling(doc, out, err);
+    if (!code)
+        code = read_durations(doc, out, err);
     if (!code)
         code = read_samples(doc, out, err);
     if (!code)
         code = read_counts(doc, out, err);
     if (!code) {
-        out->batch = (uint64_t)batch;
-        out->status = pfc_streq(status, "ok")       ? PFC_STATUS_OK
-                      : pfc_streq(status, "broken") ? PFC_STATUS_BROKEN
-                                                    : PFC_STATUS_SKIPPED;
+        out->status = status_of(status);
         if (clock)
             snprintf(out->clock, sizeof(out->clock), "%s", clock);
         if (cycles >= 0)

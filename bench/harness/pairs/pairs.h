@@ -198,9 +198,9 @@ pfc_code pfc_noise_of(const pfc_pair_result *p, size_t pairs, pfc_pair_noise *ou
  * pair_p, pair_noise_rel, pair_detectable_rel, pair_min_rel, pairs, pair_launches,
  * pair_confirmations, pair_preempted, and the rest of pfc_pair_noise (pair_gates "false": report only). Exact backends are measured once a side. opts->filter, backends and progress of `measure` count.
  */
-pfc_code pfc_suite_pair(const pfc_suite *suite, const pfc_backends *backends, const pfc_side *a,
-                        const pfc_side *b, const pfc_measure_opts *measure,
-                        const pfc_paired_opts *opts, pfc_run *run_a, pfc_run *run_b,
+pfc_code pfc_suite_pair(const pfc_suite *suite, const pfc_backends *backends,
+                        const pfc_side sides[2], const pfc_measure_opts *measure,
+                        const pfc_paired_opts *opts, pfc_run *const runs[2],
                         pfc_err *err) PFC_MUSTCHECK;
 
 #endif

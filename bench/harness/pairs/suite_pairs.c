@@ -202,9 +202,9 @@ static void head(const pfc_suite *suite, double started_at, pfc_run *run)
     pfc_headline_add(suite, run);
 }
 
-pfc_code pfc_suite_pair(const pfc_suite *suite, const pfc_backends *backends, const pfc_side *a,
-                        const pfc_side *b, const pfc_measure_opts *measure,
-                        const pfc_paired_opts *opts, pfc_run *run_a, pfc_run *run_b, pfc_err *err)
+pfc_code pfc_suite_pair(const pfc_suite *suite, const pfc_backends *backends,
+                        const pfc_side sides[2], const pfc_measure_opts *measure,
+                        const pfc_paired_opts *opts, pfc_run *const runs[2], pfc_err *err)
 {
     const double started_at = pfc_clock_unix_s();
     const int64_t started = pfc_clock_ns();
@@ -213,12 +213,12 @@ pfc_code pfc_suite_pair(const pfc_suite *suite, const pfc_backends *backends, co
 
     for (size_t i = 0; !code && i < all.len; i++) {
         tell(&all, i, started, measure);
-        code = pair_cell(a, b, &all.items[i], opts, run_a, run_b, err);
+        code = pair_cell(&sides[0], &sides[1], &all.items[i], opts, runs[0], runs[1], err);
     }
     if (!code) {
         tell(&all, all.len, started, measure);
-        head(suite, started_at, run_a);
-        head(suite, started_at, run_b);
+        head(suite, started_at, runs[0]);
+        head(suite, started_at, runs[1]);
     }
     pfc_cells_clear(&all);
     return code;

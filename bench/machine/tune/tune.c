@@ -83,32 +83,46 @@ static pfc_code save(const char *journal, const pfc_buf *text, pfc_err *err)
     return code ? code : pfc_fs_write_atomic(journal, pfc_buf_text(text), text->len, 0600, err);
 }
 
-static pfc_code tune_one(const char *root, const char *journal, const char *path, const char *value,
-                         const char *what, const char *only, pfc_buf *text, FILE *say, pfc_err *err)
+/* One file of the kernel's to write. */
+typedef struct setting_change {
+    const char *path;
+    const char *value;
+    const char *what; /* for the report */
+    const char *only; /* changed only from this value; NULL: from any */
+} setting_change;
+
+/* Where changes are written down, so that they can be undone. */
+typedef struct tuning {
+    const char *root;
+    const char *journal; /* path */
+    pfc_buf text;        /* of the journal */
+    FILE *say;
+} tuning;
+
+static pfc_code tune_one(tuning *t, const setting_change *c, pfc_err *err)
 {
     char old[MAX_VALUE];
-    const size_t before = text->len;
+    const size_t before = t->text.len;
     pfc_code code;
 
-    if (!read_value(root, path, old, sizeof(old)) || strcmp(old, value) == 0 ||
-        (only && strcmp(old, only) != 0))
+    if (!read_value(t->root, c->path, old, sizeof(old)) || strcmp(old, c->value) == 0 ||
+        (c->only && strcmp(old, c->only) != 0))
         return PFC_OK;
-    pfc_buf_printf(text, "%s\t%s\n", path, old);
-    code = save(journal, text, err);
+    pfc_buf_printf(&t->text, "%s\t%s\n", c->path, old);
+    code = save(t->journal, &t->text, err);
     if (code)
         return code;
-    if (write_value(root, path, value)) {
-        fprintf(say, "%s: %s: %s -> %s\n", what, path, old, value);
+    if (write_value(t->root, c->path, c->value)) {
+        fprintf(t->say, "%s: %s: %s -> %s\n", c->what, c->path, old, c->value);
         return PFC_OK;
     }
-    fprintf(say, "%s: %s: left at %s (%s)\n", what, path, old, strerror(errno));
-    text->len = before;
-    text->data[before] = '\0';
-    return save(journal, text, err);
+    fprintf(t->say, "%s: %s: left at %s (%s)\n", c->what, c->path, old, strerror(errno));
+    t->text.len = before;
+    t->text.data[before] = '\0';
+    return save(t->journal, &t->text, err);
 }
 
-static pfc_code tune_settings(const char *root, const char *journal, pfc_buf *text, FILE *say,
-                              pfc_err *err)
+static pfc_code tune_settings(tuning *t, pfc_err *err)
 {
     pfc_code code = PFC_OK;
 
@@ -120,9 +134,11 @@ static pfc_code tune_settings(const char *root, const char *journal, pfc_buf *te
                               : pfc_strdup(settings[i].path);
             char now[MAX_VALUE];
             /* CPU numbers may have holes, but cpu0's absence means none has it. */
-            const bool last = mark && cpu == 0 && !read_value(root, path, now, sizeof(now));
-            code = tune_one(root, journal, path, settings[i].value, settings[i].what,
-                            settings[i].only, text, say, err);
+            const bool last = mark && cpu == 0 && !read_value(t->root, path, now, sizeof(now));
+            const setting_change change = { path, settings[i].value, settings[i].what,
+                                            settings[i].only };
+
+            code = tune_one(t, &change, err);
             free(path);
             if (last)
                 break;
@@ -131,31 +147,30 @@ static pfc_code tune_settings(const char *root, const char *journal, pfc_buf *te
     return code;
 }
 
-static pfc_code tune_irqs(const char *root, const char *journal, pfc_buf *text, FILE *say,
-                          pfc_err *err)
+static pfc_code tune_irqs(tuning *t, pfc_err *err)
 {
     pfc_irq_plan plan;
     char *balancer;
     size_t len = 0;
-    char **irqs = pfc_sysfs_list(root, "/proc/irq/[0-9]*", MAX_IRQS, &len);
+    char **irqs = pfc_sysfs_list(t->root, "/proc/irq/[0-9]*", MAX_IRQS, &len);
     pfc_code code = PFC_OK;
 
-    pfc_irq_plan_read(root, &plan);
+    pfc_irq_plan_read(t->root, &plan);
     for (size_t i = 0; i < len && !code; i++) {
         char *path = pfc_format("/proc/irq/%s/smp_affinity_list", irqs[i]);
         char now[MAX_VALUE];
         char *away = NULL;
 
-        if (read_value(root, path, now, sizeof(now)))
+        if (read_value(t->root, path, now, sizeof(now)))
             away = pfc_irq_away(&plan, now);
         if (away)
-            code = tune_one(root, journal, path, away, "interrupt elsewhere", NULL, text, say, err);
+            code = tune_one(t, &(setting_change){ path, away, "interrupt elsewhere", NULL }, err);
         free(away);
         free(path);
     }
-    balancer = pfc_format("%s/run/irqbalance", root_of(root));
+    balancer = pfc_format("%s/run/irqbalance", root_of(t->root));
     if (len > 0 && pfc_fs_exists(balancer))
-        fprintf(say,
+        fprintf(t->say,
                 "irqbalance runs here and will move interrupts back: systemctl stop irqbalance\n");
     free(balancer);
     pfc_sysfs_list_free(irqs, len);
@@ -164,26 +179,27 @@ static pfc_code tune_irqs(const char *root, const char *journal, pfc_buf *text, 
 
 pfc_code pfc_tune_host(const char *root, FILE *say, pfc_err *err)
 {
+    static const setting_change no_smt = { SMT_CONTROL, "off", "no SMT", "on" };
     char *journal = pfc_format("%s%s", root_of(root), PFC_TUNE_JOURNAL);
-    pfc_buf text;
+    tuning t = { .root = root, .journal = journal, .say = say };
     pfc_code code = need_root(root, err);
 
-    pfc_buf_init(&text, MAX_JOURNAL);
+    pfc_buf_init(&t.text, MAX_JOURNAL);
     if (!code && pfc_fs_exists(journal))
         code = pfc_err_set(err, PFC_ECONFLICT,
                            "the host is tuned already (%s); --untune-host puts it back", journal);
     if (!code)
-        code = tune_settings(root, journal, &text, say, err);
+        code = tune_settings(&t, err);
     if (!code)
-        code = tune_irqs(root, journal, &text, say, err);
+        code = tune_irqs(&t, err);
     if (!code)
-        code = tune_one(root, journal, SMT_CONTROL, "off", "no SMT", "on", &text, say, err);
-    if (!code && text.len == 0) {
+        code = tune_one(&t, &no_smt, err);
+    if (!code && t.text.len == 0) {
         fprintf(say, "nothing to change on this host\n");
         if (pfc_fs_exists(journal))
             (void)unlink(journal);
     }
-    pfc_buf_clear(&text);
+    pfc_buf_clear(&t.text);
     free(journal);
     return code;
 }
