@@ -66,7 +66,7 @@ static void renew_lease(pfc_agent *a)
     pfc_err err = { 0 };
 
     if (pfc_lease_new(a->opts->dir, &a->question, &err) != PFC_OK)
-        pfc_log(PFC_WARN, "the job in hand will not be kept", "reason", err.msg);
+        pfc_log(PFC_WARN, "job_file_unavailable", "reason", err.msg);
 }
 
 static void complete(pfc_agent *a, const pfc_leased_job *job, pfc_lease *lease,
@@ -87,9 +87,9 @@ static void complete(pfc_agent *a, const pfc_leased_job *job, pfc_lease *lease,
     else
         renew_lease(a);
     if (code)
-        pfc_log(PFC_WARN, "job not completed", "job", job->id, "reason", err.msg);
+        pfc_log(PFC_WARN, "job_not_completed", "job", job->id, "reason", err.msg);
     else
-        pfc_log(PFC_INFO, "job completed", "job", job->id, "status", v->status, "reason",
+        pfc_log(PFC_INFO, "job_completed", "job", job->id, "status", v->status, "reason",
                 v->reason);
 }
 
@@ -103,22 +103,22 @@ static void do_job(pfc_agent *a, const pfc_leased_job *job)
     pfc_err err = { 0 };
 
     a->report->jobs++;
-    pfc_log(PFC_INFO, "job leased", "job", job->id, "project", job->project, "commit", job->commit);
+    pfc_log(PFC_INFO, "job_leased", "job", job->id, "project", job->project, "commit", job->commit);
     a->question.lease[0] = '\0';
     if (work_on(a, job, &lease, &v, &err) != PFC_OK)
         pfc_agent_verdict(&v, "failed", err.msg);
     if (lease.lost || lease.cancelled || lease.stopped || !v.status) {
         a->report->abandoned++;
-        pfc_log(PFC_INFO, "job left", "job", job->id, "reason",
+        pfc_log(PFC_INFO, "job_left", "job", job->id, "reason",
                 lease.lost        ? "lease lost"
                 : lease.cancelled ? "cancelled"
                 : lease.stopped   ? "stopped"
                                   : v.reason);
-        /* A cancelled one ends when it is given back: nobody waits for its lease to run out. With a run
-         * in the spool the next start ends one that was stopped. */
+        /* Return a cancelled job at once: the server need not wait until the lease expires. A stopped job
+         * with a run in the spool is completed at the next start. */
         if ((lease.cancelled || (lease.stopped && !v.runs)) && !lease.lost &&
             pfc_job_give_back(a->opts->url, a->opts->token, job, &err) != PFC_OK)
-            pfc_log(PFC_WARN, "job not given back", "job", job->id, "reason", err.msg);
+            pfc_log(PFC_WARN, "job_not_returned", "job", job->id, "reason", err.msg);
         if (lease.lost || lease.cancelled)
             renew_lease(a);
         pfc_job_verdict_clear(&v);
@@ -162,7 +162,7 @@ static pfc_code next_job(pfc_agent *a, pfc_leased_job *job, bool *leased, pfc_er
     *leased = false;
     code = pfc_agent_drain(a, NULL, NULL, 1, &report, err);
     if (code && report.only_put_off)
-        code = PFC_OK; /* the spool has told of them, and looks after them */
+        code = PFC_OK; /* the spool logged them and retries them */
     if (code == PFC_OK && !a->question.lease[0])
         code = pfc_job_settle(a->http, a->opts->dir, a->spool, &a->question, err);
     if (code == PFC_OK)
@@ -190,7 +190,7 @@ static pfc_code loop(pfc_agent *a, pfc_err *err)
         if (code) {
             if (a->opts->once && (++tries >= PFC_AGENT_ONCE_TRIES || !pfc_http_retryable(code)))
                 return code;
-            pfc_log(PFC_ERROR, "no job can be taken, will be repeated", "reason", err->msg);
+            pfc_log(PFC_ERROR, "lease_failed", "reason", err->msg);
             if (pfc_agent_pause(a, NULL, 0.0))
                 break;
         } else if (a->opts->once) {

@@ -1,11 +1,11 @@
 /*
  * The runner's loop: lease a job, check the commit out, build, measure, spool, upload, complete.
  *
- * One thread; everything foreign is a child process. While a child runs, its callback keeps the
- * lease alive and learns of cancellations. A lost lease stops the work; a server that cannot be
- * reached does not: the result is spooled and uploaded when it is back. A runner that is stopped
- * gives its job back; one that was killed left it in `dir`, and the next one there ends it when its
- * result is stored, or gives it back. Without either, the lease runs out.
+ * One thread; project commands run as child processes. While a child runs, a callback sends heartbeats
+ * for the lease and receives cancellations. A lost lease stops the work. A server that cannot be reached
+ * does not: the result is spooled and uploaded later. A runner that is stopped returns its job to the
+ * queue. A killed runner leaves its job in `dir`: the next runner in that folder completes the job when
+ * its result is in the spool, and returns it otherwise. Failing both, the lease expires.
  */
 #ifndef PFC_RUNNER_AGENT_AGENT_H
 #define PFC_RUNNER_AGENT_AGENT_H
@@ -21,11 +21,11 @@ typedef struct pfc_agent_opts {
     const char *name;  /* NULL: the host's name */
     const char *machine_class; /* NULL: the CPU's model */
     const char *bench;         /* perfci-bench; NULL: as in pfc_commit_measure_opts */
-    double poll_s;             /* how long one question for a job may wait, 1..30; 0: 20 */
+    double poll_s;             /* duration of a long poll for a job, 1..30; 0: 20 */
     double timeout_s;          /* of a build or measurement when perfci.yaml names none; 0: 600 */
     const char *wait_quiet;    /* as in pfc_commit_measure_opts; NULL: measures at once */
-    bool once;                 /* at most one job, then the spool is emptied and it ends */
-    int stop_fd;               /* becomes readable when it shall end; -1: never */
+    bool once;                 /* run at most one job, upload the spool, and end */
+    int stop_fd;               /* becomes readable when the runner must end; -1: never */
     uint64_t seed;             /* of the back-off's jitter */
     double backoff_s;          /* first pause after a failure; doubles up to 60 s; 0: 0.5 */
 } pfc_agent_opts;
@@ -40,11 +40,11 @@ typedef struct pfc_agent_report {
 } pfc_agent_report;
 
 /**
- * Works until stopped, or through one job with `once`.
+ * Runs jobs until stopped, or one job with `once`.
  *
  * PFC_OK at a clean end; PFC_ECONFLICT when another runner uses `dir`; PFC_EDENIED with `once` when
- * the token is refused; PFC_EUNAVAIL with `once` when the server stayed away. *report is always
- * filled.
+ * the server does not accept the token; PFC_EUNAVAIL with `once` when the server cannot be reached.
+ * *report is always filled.
  */
 pfc_code pfc_agent_run(const pfc_agent_opts *opts, pfc_agent_report *report,
                        pfc_err *err) PFC_MUSTCHECK;

@@ -36,7 +36,7 @@ static pfc_code launch(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
             pfc_workspace_measure_some(ws, opts, wanted, id, (unsigned)job->task.layout, out, err);
         if (code || (out->kind != PFC_OUTCOME_FAILED && out->kind != PFC_OUTCOME_TIMED_OUT))
             return code;
-        pfc_log(PFC_WARN, "measurement failed", "job", job->id, "try", n, "reason", out->reason);
+        pfc_log(PFC_WARN, "measurement_failed", "job", job->id, "try", n, "reason", out->reason);
         if (n > 1 && out->kind == PFC_OUTCOME_FAILED && strcmp(before, out->reason) == 0)
             return code;
         (void)snprintf(before, sizeof(before), "%s", out->reason);
@@ -46,7 +46,7 @@ static pfc_code launch(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
     return code;
 }
 
-void pfc_agent_tell_sources(pfc_agent *a, const pfc_leased_job *job, const pfc_commit_id *id,
+void pfc_agent_send_sources(pfc_agent *a, const pfc_leased_job *job, const pfc_commit_id *id,
                             const pfc_conf *conf, const pfc_built *built)
 {
     char *path = pfc_format("/api/v1/projects/%s/sources", job->project);
@@ -57,12 +57,12 @@ void pfc_agent_tell_sources(pfc_agent *a, const pfc_leased_job *job, const pfc_c
     pfc_err err = { 0 };
 
     pfc_sha256_hex(whole, strlen(whole), hash);
-    if (text && strcmp(hash, a->told) != 0) {
+    if (text && strcmp(hash, a->sources_hash) != 0) {
         json_object_set_new(body, "commit", json_string(id->hex));
         if (pfc_http_json(a->http, "POST", path, body, NULL, NULL, &err))
-            pfc_log(PFC_WARN, "what was built is not told", "reason", err.msg);
+            pfc_log(PFC_WARN, "sources_not_sent", "reason", err.msg);
         else
-            memcpy(a->told, hash, sizeof(hash));
+            memcpy(a->sources_hash, hash, sizeof(hash));
     }
     json_decref(body);
     free(whole);
@@ -90,7 +90,7 @@ static void look_at_build(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf,
     pfc_built_look(dir, opts, &built);
     pfc_built_mark(&built, run);
     if (pfc_agent_whole_suite(&job->task))
-        pfc_agent_tell_sources(a, job, id, conf, &built);
+        pfc_agent_send_sources(a, job, id, conf, &built);
     pfc_built_clear(&built);
 done:
     pfc_outcome_clear(&prepared);
@@ -122,8 +122,9 @@ pfc_commit_measure_opts pfc_agent_measure_opts(const pfc_agent *a, const pfc_con
     };
 }
 
-/* A suite launches its own processes; a command is one, and the variance between launches is not
- * the one within. What was measured before a launch failed is not kept: a run is whole or not. */
+/* A suite launches its own processes. A command is started several times, because the variance between
+ * launches differs from the variance within one. If a launch fails, the earlier ones are dropped: a run is
+ * complete or absent. */
 static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf,
                         const pfc_commit_id *id, pfc_lease *lease, pfc_outcome *out, pfc_err *err)
 {

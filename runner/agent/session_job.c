@@ -18,15 +18,15 @@ typedef struct session_builds {
     size_t len, anchors_len, first;
 } session_builds;
 
-/* What is going on, for the heartbeat. */
-typedef struct teller {
+/* The progress line that the next heartbeat sends. */
+typedef struct progress_line {
     pfc_lease *lease;
     char line[LINE_BYTES];
-} teller;
+} progress_line;
 
-static void tell(void *arg, const char *line)
+static void set_progress(void *arg, const char *line)
 {
-    teller *t = arg;
+    progress_line *t = arg;
 
     (void)snprintf(t->line, sizeof(t->line), "%s", line);
     t->lease->progress = t->line;
@@ -86,7 +86,7 @@ static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf, p
     const pfc_select wanted = { .filter = task->filter,
                                 .backends = (const char *const *)task->backends,
                                 .backends_len = task->backends_len };
-    teller t = { .lease = lease };
+    progress_line t = { .lease = lease };
     const pfc_blocks_run_opts opts = { .commits = builds->commits,
                                        .len = builds->len,
                                        .first = builds->first,
@@ -99,7 +99,7 @@ static pfc_code measure(pfc_agent *a, pfc_workspace *ws, const pfc_conf *conf, p
                                        .seed = pfc_rng_u64(&a->rng),
                                        .conf = conf,
                                        .wanted = &wanted,
-                                       .progress = tell,
+                                       .progress = set_progress,
                                        .progress_arg = &t };
     pfc_code code;
 
@@ -170,9 +170,9 @@ static void deliver(pfc_agent *a, const pfc_conf *conf, pfc_lease *lease, pfc_bl
         pfc_agent_store_session(a, lease, &set, status, reason, v);
         for (size_t i = 0; i < r->len && pfc_agent_whole_suite(&job->task); i++)
             if (r->commits[i].status == PFC_BLOCK_MEASURED)
-                pfc_agent_tell_sources(a, job, &r->commits[i].id, conf, &r->commits[i].built);
+                pfc_agent_send_sources(a, job, &r->commits[i].id, conf, &r->commits[i].built);
     } else if (pfc_spool_add_session(a->spool, &set, &err) != PFC_OK) {
-        pfc_log(PFC_ERROR, "spool refuses a result", "reason", err.msg);
+        pfc_log(PFC_ERROR, "spool_failed", "reason", err.msg);
     }
     free(runs);
     json_decref(doc);

@@ -63,8 +63,8 @@ pfc_code pfc_agent_drain(pfc_agent *a, pfc_lease *lease, const char *id, unsigne
         }
         if (pfc_agent_stopped(a) || n == tries || is_settled(a, id))
             return code;
-        pfc_log(code == PFC_EDENIED ? PFC_ERROR : PFC_WARN, "upload failed, will be repeated",
-                "reason", err->msg, "waiting", report->waiting);
+        pfc_log(code == PFC_EDENIED ? PFC_ERROR : PFC_WARN, "upload_failed", "reason", err->msg,
+                "waiting", report->waiting);
         if (pfc_agent_pause(a, lease, report->retry_after_s))
             return code;
     }
@@ -94,7 +94,7 @@ static pfc_code send_unspooled(pfc_agent *a, pfc_lease *lease, const parcel *p, 
                       : pfc_spool_bypass_session(a->http, p->set, err);
         if (code == PFC_OK || !pfc_http_retryable(code) || pfc_agent_stopped(a))
             return code;
-        pfc_log(PFC_ERROR, "result is in memory only and the server is away", "reason", err->msg);
+        pfc_log(PFC_ERROR, "result_in_memory_only", "reason", err->msg);
         if (pfc_agent_pause(a, lease, 0.0))
             return code;
     }
@@ -111,7 +111,7 @@ void pfc_agent_keep(pfc_agent *a, const pfc_leased_job *job, const pfc_job_verdi
     pfc_err err = { 0 };
 
     if (pfc_job_keep(a->opts->dir, job, v, &err) != PFC_OK)
-        pfc_log(PFC_WARN, "the job in hand is not kept", "job", job->id, "reason", err.msg);
+        pfc_log(PFC_WARN, "job_file_not_written", "job", job->id, "reason", err.msg);
 }
 
 /* v holds the verdict if all goes well; `whole`: with it the job is done. */
@@ -122,7 +122,7 @@ static void store(pfc_agent *a, pfc_lease *lease, const parcel *p, bool whole, p
     pfc_err err = { 0 };
 
     if (put_into_spool(a, p, &err) != PFC_OK) {
-        pfc_log(PFC_ERROR, "spool refuses a result", "reason", err.msg);
+        pfc_log(PFC_ERROR, "spool_failed", "reason", err.msg);
         if (send_unspooled(a, lease, p, &err) != PFC_OK)
             pfc_agent_verdict(v, "failed", err.msg);
         return;

@@ -163,7 +163,7 @@ static pfc_code measure_block(pfc_blocks_session *s, const pfc_design_block *b,
     return code;
 }
 
-/* What came of a whole block. One that was interrupted counts for nothing. */
+/* Measures a block and keeps its values if it is complete. */
 static pfc_code take_block(pfc_blocks_session *s, const pfc_design_block *b, pfc_err *err)
 {
     pfc_block_visit visits[PFC_BLOCK_BUILDS] = { 0 };

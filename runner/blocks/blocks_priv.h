@@ -1,5 +1,5 @@
 /*
- * What the parts of blocks.c share. Private to this folder.
+ * Declarations shared by the files of this folder. Private to it.
  */
 #ifndef PFC_RUNNER_BLOCKS_BLOCKS_PRIV_H
 #define PFC_RUNNER_BLOCKS_BLOCKS_PRIV_H
@@ -8,18 +8,17 @@
 
 #define PFC_BLOCKS_NONE SIZE_MAX
 
-/** A benchmark's metric on a backend, as visits bring it. */
+/** A benchmark's metric on a backend, as the visits measure it. */
 typedef struct pfc_block_series {
     char *benchmark, *metric, *backend;
-    size_t
-        number; /* in the design; PFC_BLOCKS_NONE: not yet, or not with the session's own order */
-    bool dead;  /* it had a value that no ratio can be made of */
-    bool *seen; /* an exact one, of each build: its value is known */
+    size_t number; /* in the design; PFC_BLOCKS_NONE: not yet added, or the session has no design */
+    bool dead;     /* it had a value without a usable ratio (0, negative, not finite) */
+    bool *seen;    /* of an exact series, for each build: its value is known */
 } pfc_block_series;
 
 /** A visit of the block that is being measured. */
 typedef struct pfc_block_visit {
-    size_t build; /* as the design counts */
+    size_t build; /* index in the design */
     pfc_visit_at at;
     pfc_run *run; /* NULL: the build was left out */
 } pfc_block_visit;
@@ -37,19 +36,20 @@ typedef struct pfc_blocks_session {
     pfc_block_series *series;
     size_t series_len, series_cap;
     int64_t began_ns; /* of measuring */
-    bool stop;        /* cancelled, or the machine does not let us measure */
+    bool stop;        /* cancelled, or perfci-bench cannot measure on this machine */
 } pfc_blocks_session;
 
-/** Builds all commits: their status, what they were built from, identical ones, the anchor in use. */
+/** Builds all commits. Sets their status, the files that they were built from, the identical ones, and the
+ *  anchor in use. */
 pfc_code pfc_blocks_prepare(pfc_blocks_session *s, pfc_err *err) PFC_MUSTCHECK;
 
-/** Tells the design what a visit brought. */
+/** Passes the values of a visit to the design. */
 pfc_code pfc_blocks_tell(pfc_blocks_session *s, const pfc_block_visit *visit,
                          pfc_err *err) PFC_MUSTCHECK;
-/** Gives every launch of the visit's run its place, and adds the run to its build's. */
+/** Sets the position of every launch of the visit's run, and adds the run to that of its build. */
 void pfc_blocks_keep(pfc_blocks_session *s, pfc_block_visit *visit);
-/** What a suite must measure in a block that was asked for: NULL: everything that the session does. Else
- *  an expression; caller frees. *backend: the only one that matters, or NULL; lives as long as the session. */
+/** The filter for perfci-bench in the next block. NULL: everything that the session measures; else an
+ *  expression, caller frees. *backend: the only backend needed, or NULL; lives as long as the session. */
 char *pfc_blocks_narrow(const pfc_blocks_session *s, const char **backend);
 void pfc_blocks_series_clear(pfc_blocks_session *s);
 

@@ -106,7 +106,7 @@ static bool same_program(const pfc_blocks_session *s, const pfc_block_commit *a,
 
     if (!a->built.object[0] || strcmp(a->built.object, b->built.object) != 0)
         return false;
-    /* What cannot be compared may differ. */
+    /* If the commits cannot be compared, their files may differ. */
     return !r.conf || !r.conf->runtime_files_len ||
            (!pfc_repo_diff(pfc_workspace_repo(s->ws), &a->id, &b->id, false, look_at_file, &r,
                            NULL) &&

@@ -1,5 +1,5 @@
 /*
- * What the visits of a session bring: series for the design, runs for the service.
+ * Turns the visits of a session into series for the design and runs for the server.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What a session brought, as its document. */
+/* Encodes the result of a session. */
 #include "runner/blocks/session_json.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * The document of a session, as POST /api/v1/projects/{p}/sessions takes it: what came of each new commit.
+ * The body of POST /api/v1/projects/{p}/sessions: the result of each new commit of a session.
  */
 #ifndef PFC_RUNNER_BLOCKS_SESSION_JSON_H
 #define PFC_RUNNER_BLOCKS_SESSION_JSON_H
@@ -8,12 +8,12 @@
 
 #include "runner/blocks/blocks.h"
 
-/** What the result does not say. */
+/** Facts about the session that pfc_blocks_result lacks. */
 typedef struct pfc_session_of {
     const char *branch; /* NULL: the project's default */
-    size_t first;       /* new commits of the result begin here; the one before is the base */
+    size_t first;       /* index of the first new commit; the commit before it is the base */
     const bool *known;  /* as in pfc_blocks_run_opts: these are left out */
-    double budget_s;    /* that was given; 0: none */
+    double budget_s;    /* the session's limit; 0: none */
     const pfc_machine *machine; /* name and class */
 } pfc_session_of;
 

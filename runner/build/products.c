@@ -171,13 +171,13 @@ static void read_all(gather *g, const pfc_names *list, size_t max_bytes, reader 
 
         g->document = list->items[i];
         if (pfc_fs_read(path, max_bytes, &text, &len, &err) || read(g, text, len, &err))
-            pfc_log(PFC_DEBUG, "not read for what was built", "file", path, "reason", err.msg);
+            pfc_log(PFC_DEBUG, "build_file_not_read", "file", path, "reason", err.msg);
         free(text);
         free(path);
     }
 }
 
-/* What a build makes lies in its folder and is nobody's change. */
+/* Generated files are in the build folder: no commit changes them. */
 static bool is_generated(const pfc_tree *tree, const char *path)
 {
     for (size_t i = 0; i < tree->logs.len; i++) {
@@ -201,8 +201,8 @@ static void find_files(gather *g, const pfc_tree *tree, pfc_built *out)
         add(g, tree->headers.items[i]);
     pfc_names_sort(&g->files);
     if (!tree->whole || g->files.len > PFC_BUILT_MAX_FILES) {
-        pfc_log(PFC_WARN, "what was built is not told", "reason", "more files than are looked at",
-                "files", g->files.len);
+        pfc_log(PFC_WARN, "sources_not_sent", "reason", "more files than the limit", "files",
+                g->files.len);
         return;
     }
     out->files = pfc_calloc(g->files.len + 1, sizeof(*out->files));
@@ -213,7 +213,7 @@ static void find_files(gather *g, const pfc_tree *tree, pfc_built *out)
 
 /* ---- code ---- */
 
-/* "NAME 64 digits\n" of one file; false: it cannot be told. */
+/* Appends "NAME 64 digits\n" of one file; false: its hash is not known. */
 static bool add_hash(const char *root, const char *path, bool program, pfc_buf *out)
 {
     char *full = pfc_fs_join(root, path);
@@ -230,7 +230,7 @@ static bool add_hash(const char *root, const char *path, bool program, pfc_buf *
     if (known)
         pfc_buf_printf(out, "%s %s\n", path, hash);
     else
-        pfc_log(PFC_DEBUG, "code not hashed", "file", full, "reason", err.msg);
+        pfc_log(PFC_DEBUG, "program_not_hashed", "file", full, "reason", err.msg);
     free(bytes);
     free(full);
     return known;
@@ -292,7 +292,7 @@ static void find_code(const char *root, const pfc_commit_measure_opts *opts, con
     char *save = NULL;
     pfc_buf lines;
 
-    /* A perfci-bench of somebody else's says nothing of this folder. */
+    /* A perfci-bench from elsewhere contains no code of this folder. */
     if (!opts->measure && opts->bench)
         c.known = false;
     pfc_buf_init(&lines, 4u * 1024 * 1024);
@@ -337,7 +337,7 @@ static json_t *texts(char *const *items, size_t len)
 {
     json_t *list = json_array();
 
-    /* What is no UTF-8 cannot be said in JSON. */
+    /* JSON cannot hold a name that is not UTF-8. */
     for (size_t i = 0; i < len; i++) {
         json_t *item = json_string(items[i]);
 

@@ -1,6 +1,6 @@
 /*
- * What was built in a checkout: the files of the repository that its programs are made of, and what
- * their code is, so that a change can be told from one that reaches no program at all.
+ * Finds the files of the repository that a checkout's programs are built from, and a hash of their code.
+ * A commit whose hash equals its predecessor's changed no program.
  */
 #ifndef PFC_RUNNER_BUILD_PRODUCTS_H
 #define PFC_RUNNER_BUILD_PRODUCTS_H
@@ -10,29 +10,30 @@
 #include "runner/workspace/workspace.h"
 
 #define PFC_BUILT_MAX_FILES 20000
-#define PFC_BUILT_OBJECT    "object" /* under this name in a measurement's extra */
+#define PFC_BUILT_OBJECT    "object" /* name in a measurement's extra */
 
 typedef struct pfc_built {
-    char **files; /* sorted paths from the root; what was generated is not among them */
+    char **files; /* sorted paths from the root, without generated files */
     size_t files_len;
-    char object[PFC_SHA256_HEX]; /* of the code that the measuring command runs; "": not known */
+    char object
+        [PFC_SHA256_HEX]; /* hash of the code that the measuring command runs; "": not known */
 } pfc_built;
 
 /**
- * Looks through `root` (absolute, built) for compile_commands.json, depfiles and ninja's log, restricted
- * to what a linker's map names where there is one. Without dependencies of any kind every header counts.
- * `object` is known where the command names a program that lies in the folder, or a script that does, or
- * a suite is measured by the perfci-bench built there; not where Python runs.
+ * Reads compile_commands.json, depfiles and ninja's log below `root` (absolute, built). Where a linker's map
+ * exists, only files that it names count. Without any dependency information every header counts.
+ * `object` is known when the measuring command names a program or a script in the folder, or when the
+ * perfci-bench built there measures a suite; it is not known when Python runs.
  *
- * Never fails: what cannot be read, and what is more than PFC_BUILT_MAX_FILES, is not known. Follows no
- * symbolic link. Clear with pfc_built_clear.
+ * Never fails: unreadable files are left out; above PFC_BUILT_MAX_FILES the list is empty. Follows no
+ * symbolic links. Clear with pfc_built_clear.
  */
 void pfc_built_look(const char *root, const pfc_commit_measure_opts *opts, pfc_built *out);
 void pfc_built_clear(pfc_built *built);
 
-/** The body for POST /projects/{p}/sources; NULL when nothing is known that could be said. */
+/** The body of POST /projects/{p}/sources; NULL when there is nothing to send. */
 json_t *pfc_built_to_json(const pfc_built *built, const char *commit, const pfc_conf *conf);
-/** Puts `object` on every measurement. */
+/** Adds `object` to every measurement's extra. */
 void pfc_built_mark(const pfc_built *built, pfc_run *run);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files of build_products.c share. Private to this folder. */
+/* Declarations shared by the files of this folder. Private to it. */
 #ifndef PFC_RUNNER_BUILD_PRODUCTS_PRIV_H
 #define PFC_RUNNER_BUILD_PRODUCTS_PRIV_H
 
@@ -10,15 +10,15 @@ typedef struct pfc_names {
 } pfc_names;
 
 void pfc_names_add(pfc_names *list, const char *text);
-/** Sorts, and drops what is there twice. */
+/** Sorts and removes duplicates. */
 void pfc_names_sort(pfc_names *list);
 bool pfc_names_have(const pfc_names *sorted, const char *text);
 void pfc_names_clear(pfc_names *list);
 
-/** What of a checkout tells how it was built; paths from the root, sorted. */
+/** The files of a checkout that describe its build; paths from the root, sorted. */
 typedef struct pfc_tree {
     pfc_names commands, logs, depfiles, maps, headers, programs;
-    bool whole; /* false: there was more than is looked at */
+    bool whole; /* false: the checkout has more files than the limit */
 } pfc_tree;
 
 void pfc_tree_walk(const char *root, pfc_tree *out);

@@ -181,7 +181,7 @@ bool pfc_stop_wait(int fd, double wait_s)
         if (rc == 0 && pfc_clock_ns() >= until)
             return false;
         if (rc < 0 && errno != EINTR)
-            return true; /* without a way to be told to stop, stopping is the safe side */
+            return true; /* the stop signal cannot be read: stopping is the safe choice */
     }
 }
 
@@ -209,15 +209,15 @@ static void beat(pfc_lease *lease)
         doc = json_loadb(answer.body.data, answer.body.len, 0, NULL);
         lease->cancelled = json_is_true(json_object_get(doc, "cancel"));
         if (lease->cancelled)
-            pfc_log(PFC_INFO, "job cancelled", "job", lease->job->id);
+            pfc_log(PFC_INFO, "job_cancelled", "job", lease->job->id);
     } else if (code == PFC_ECONFLICT && answer.status == 409) {
         lease->lost = true;
-        pfc_log(PFC_WARN, "lease lost", "job", lease->job->id, "reason", err.msg);
+        pfc_log(PFC_WARN, "lease_lost", "job", lease->job->id, "reason", err.msg);
     } else if (code == PFC_ENOTFOUND) {
         lease->lost = true;
-        pfc_log(PFC_WARN, "job is gone", "job", lease->job->id);
+        pfc_log(PFC_WARN, "job_gone", "job", lease->job->id);
     } else {
-        pfc_log(PFC_WARN, "heartbeat failed", "job", lease->job->id, "reason", err.msg);
+        pfc_log(PFC_WARN, "heartbeat_failed", "job", lease->job->id, "reason", err.msg);
     }
     json_decref(doc);
     json_decref(body);
@@ -477,7 +477,7 @@ done:
     return code;
 }
 
-/* What was measured, but did not get through. Runs of a session are in the spool under its id. */
+/* Fails a verdict "done" whose result was not stored. Runs of a session are in the spool under its id. */
 static void fail_refused(const pfc_spool *spool, pfc_job_verdict *v)
 {
     const size_t len = v->session[0] ? 1 : v->runs;
@@ -501,18 +501,18 @@ pfc_code pfc_job_settle(pfc_http *http, const char *dir, const pfc_spool *spool,
 
     if (!code && !v.status) {
         if (resume_question(dir, job.lease, asked, q, err) != PFC_OK)
-            pfc_log(PFC_WARN, "the job in hand will not be kept", "reason", err->msg);
+            pfc_log(PFC_WARN, "job_file_unavailable", "reason", err->msg);
         pfc_job_clear(&job);
         pfc_job_verdict_clear(&v);
         return PFC_OK;
     }
     if (code && code != PFC_ENOTFOUND)
-        pfc_log(PFC_WARN, "the job in hand is forgotten", "reason", err->msg);
+        pfc_log(PFC_WARN, "job_file_removed", "reason", err->msg);
     if (!code) {
         fail_refused(spool, &v);
         code = pfc_job_complete(http, &job, &v, err);
         if (!pfc_job_unsettled(code))
-            pfc_log(PFC_INFO, "earlier job completed", "job", job.id, "status", v.status, "reason",
+            pfc_log(PFC_INFO, "earlier_job_completed", "job", job.id, "status", v.status, "reason",
                     code ? err->msg : v.reason);
         pfc_job_clear(&job);
         pfc_job_verdict_clear(&v);
@@ -521,6 +521,6 @@ pfc_code pfc_job_settle(pfc_http *http, const char *dir, const pfc_spool *spool,
     }
     /* A disk that takes nothing: the lease has a name all the same, only no successor knows it. */
     if (pfc_lease_new(dir, q, err) != PFC_OK)
-        pfc_log(PFC_WARN, "the job in hand will not be kept", "reason", err->msg);
+        pfc_log(PFC_WARN, "job_file_unavailable", "reason", err->msg);
     return PFC_OK;
 }

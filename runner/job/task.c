@@ -1,5 +1,5 @@
 /*
- * What a job wants beyond its commit. Members that are not known here are left alone, as those of the job.
+ * Reads what a job asks for besides its commit. Unknown members are ignored, as in a job.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -34,7 +34,7 @@ static void find_bench(pfc_canary *c, const char *bench)
     free(dir);
 }
 
-/* What it prints; caller frees. NULL: nothing of use, and `reason` says why. */
+/* The program's output; caller frees. NULL: no reading, `reason` says why. */
 static char *read_canary(pfc_canary *c, const char *before)
 {
     const char *argv[] = { c->bench, "--canary", "--quiet", before ? "--before" : NULL, "-", NULL };

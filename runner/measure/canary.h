@@ -1,7 +1,7 @@
 /*
- * The canary around user commands: the same fixed piece of work that brackets a suite (bench/machine),
- * read by the perfci-bench beside this program before and after whatever is measured. Its values go into
- * the run document as a suite's do, and a machine that moved sets run->infra. It takes some milliseconds.
+ * The canary around user commands: the same fixed workload that runs around a suite (bench/machine). The
+ * perfci-bench beside this program reads it before and after the measurement. Its values go into the run
+ * document, as for a suite, and a change of the machine's speed sets run->infra. It takes some milliseconds.
  */
 #ifndef PFC_RUNNER_MEASURE_CANARY_H
 #define PFC_RUNNER_MEASURE_CANARY_H
@@ -10,22 +10,22 @@
 
 typedef struct pfc_canary {
     char *bench;      /* the program */
-    char *before;     /* the first reading, as it printed it; NULL: there is none */
-    char reason[200]; /* why there is none; "" */
+    char *before;     /* the first reading, as printed; NULL: none */
+    char reason[200]; /* why there is no reading; "" */
 } pfc_canary;
 
-/** Reads it before. bench NULL: perfci-bench beside this program. Never fails: without a reading,
- *  `reason` says why. Clear it, or end it. */
+/** Takes the first reading. bench NULL: perfci-bench beside this program. Never fails: without a reading,
+ *  `reason` says why. Call pfc_canary_end or pfc_canary_clear. */
 void pfc_canary_begin(pfc_canary *canary, const char *bench);
-/** What both readings say. */
+/** Both readings. */
 typedef struct pfc_canary_look {
-    bool read; /* both are there */
+    bool read; /* both exist */
     bool moved;
     double before_ns, after_ns;
 } pfc_canary_look;
 
-/** Reads it after, adds both to each of the runs (none is fine), and clears. Returns true when the
- *  machine moved. out: or NULL. */
+/** Takes the second reading, adds both to each of the runs (len may be 0), and clears. Returns true when the
+ *  machine's speed changed. out: may be NULL. */
 bool pfc_canary_end(pfc_canary *canary, pfc_run *const *runs, size_t len, pfc_canary_look *out);
 void pfc_canary_clear(pfc_canary *canary);
 

@@ -1,5 +1,5 @@
 /*
- * From a whole run to the one measurement that a bisection looks at.
+ * Finds the one measurement of a run that a bisection searches by.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * Two checkouts measured in turns, by the pairs of perfci-bench.
+ * Measures two checkouts in interleaved pairs, by perfci-bench.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +10,11 @@
 #include "core/base/log.h"
 #include "runner/workspace/workspace_priv.h"
 
-#define TIMEOUT_FACTOR 10.0 /* the limit is of one measurement; pairs are about ten a side */
-#define MAX_DOCUMENT   (2u * PFC_WIRE_MAX_BODY_BYTES)
+#define TIMEOUT_FACTOR                                                                             \
+    10.0 /* timeout_s is for one measurement; a comparison takes about ten of each side */
+#define MAX_DOCUMENT (2u * PFC_WIRE_MAX_BODY_BYTES)
 
-/* Builds from before pairs end at once, and name the flag they do not know. */
+/* A perfci-bench without --serve ends at once with an error about an unknown option. */
 static pfc_code can_serve(pfc_command *cmd, const char *bench, bool *out, pfc_err *err)
 {
     const char *const argv[] = { bench, "--serve", NULL };
@@ -127,14 +128,15 @@ pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_o
     for (int i = 0; i < 2 && !code && able; i++)
         code = can_serve(&cmd, files.benches[i], &able, err);
     if (!code && !able)
-        code = pfc_err_set(err, PFC_EUNAVAIL, "one of the two builds cannot take turns");
+        code = pfc_err_set(err, PFC_EUNAVAIL,
+                           "one of the two builds has a perfci-bench without --serve");
     if (!code)
         code = pfc_fs_temp_dir("perfci-pairs", &temp, err);
     if (!code) {
         files.result = pfc_fs_join(temp, "pairs.json");
         code = measure(opts, &cmd, &files, pair, out, run_a, err);
         if (pfc_fs_remove_tree(temp, &leftover) != PFC_OK)
-            pfc_log(PFC_WARN, "temporary folder left behind", "reason", leftover.msg);
+            pfc_log(PFC_WARN, "temporary_folder_left", "reason", leftover.msg);
     }
     if (!code && out->run) {
         pfc_measure_finish_run(opts, pair->commits[0], started_at, *run_a);

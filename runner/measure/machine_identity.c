@@ -1,10 +1,10 @@
-/* Which machine measured, for runs that a command of the project makes. */
+/* Fills in name, class and fingerprint of the machine, for runs made from a project's command. */
 #include <stdlib.h>
 
 #include "core/machine/describe.h"
 #include "runner/workspace/workspace_priv.h"
 
-/* Takes what `found` has where nothing is given and *field is empty. */
+/* Sets *field to `given`, else keeps it, else takes *found. */
 static void fill(char **field, const char *given, char **found)
 {
     if (!given && *field)
@@ -23,7 +23,7 @@ void pfc_host_describe(const char *root, pfc_machine *machine, const char *name,
     pfc_machine_describe(root, NULL, &here);
     fill(&machine->name, name, &here.name);
     fill(&machine->machine_class, machine_class, &here.machine_class);
-    /* A document that brings its own fingerprint is complete: nothing of ours is mixed in. */
+    /* A document with a fingerprint is complete: mixing in this machine's facts would make it wrong. */
     if (machine->fingerprint.len == 0) {
         machine->fingerprint = here.fingerprint;
         here.fingerprint = (pfc_pairs){ 0 };

@@ -62,7 +62,7 @@ const char *pfc_outcome_name(pfc_outcome_kind kind)
     return "unknown";
 }
 
-/* What a child's end says before its output is looked at; MEASURED: look at it. `reason` has
+/* The outcome by the child's exit status alone; MEASURED: the output decides. `reason` has
  * PFC_WORKSPACE_REASON_BYTES. */
 static pfc_outcome_kind classify(const pfc_proc_result *res, const char *what, char *reason)
 {
@@ -70,7 +70,7 @@ static pfc_outcome_kind classify(const pfc_proc_result *res, const char *what, c
     char line[200];
 
     pfc_proc_describe(res, how, sizeof(how));
-    pfc_command_telling_line(pfc_buf_text(&res->err), line, sizeof(line));
+    pfc_command_error_line(pfc_buf_text(&res->err), line, sizeof(line));
     (void)snprintf(reason, PFC_WORKSPACE_REASON_BYTES, "%s: %s%s%s%s", what, how,
                    res->over_memory ? " (PERFCI_MEMORY_LIMIT)" : "", line[0] ? ": " : "", line);
     if (res->was_cancelled)
@@ -100,7 +100,7 @@ static void refused(const pfc_proc_result *res, pfc_outcome *out)
     out->refused = !out->unavailable;
     if (out->refused)
         out->kind = PFC_OUTCOME_BROKEN;
-    pfc_command_telling_line(pfc_buf_text(&res->err), line, sizeof(line));
+    pfc_command_error_line(pfc_buf_text(&res->err), line, sizeof(line));
     if (line[0])
         (void)snprintf(out->reason, sizeof(out->reason), "%s",
                        line + (strncmp(line, name, sizeof(name) - 1) == 0 ? sizeof(name) - 1 : 0));
@@ -125,7 +125,7 @@ void pfc_measure_finish_run(const pfc_commit_measure_opts *opts, const char *com
     pfc_host_describe(NULL, &run->machine, opts->machine_name, opts->machine_class);
 }
 
-/* What any command costs, whatever it prints. `secondary`: beside its result. */
+/* Adds the command's time and memory. `secondary`: in addition to the values that it prints. */
 static void add_resources(const pfc_proc_result *res, bool secondary, pfc_run *run)
 {
     pfc_run_add_value(run, "headline", "wall_time_ns", "ns", res->seconds * 1e9, secondary);
@@ -167,7 +167,7 @@ static void first_line(const char *text, char *out, size_t cap)
     (void)snprintf(out + n, cap - n, "%s", *text && *text != '\n' ? "...\"" : "\"");
 }
 
-/* nan and inf are no results. In a tool's own format they may stand beside some that are. */
+/* nan and inf are not results. In a tool's own format they may appear beside valid values. */
 static pfc_code check_values(const pfc_import_result *r, pfc_err *err)
 {
     const pfc_run *run = r->runs[0];
@@ -197,7 +197,7 @@ static pfc_code read_output(const pfc_commit_measure_opts *opts, const pfc_proc_
                             pfc_outcome *out, pfc_err *err)
 {
     const bool named = opts->metric && strcmp(opts->metric, "value") != 0;
-    /* What a project's own command prints without naming a benchmark is its headline. */
+    /* A value without a benchmark's name is the project's headline. */
     const pfc_import_opts import = { .benchmark = "headline",
                                      .metric = opts->metric,
                                      .unit = opts->unit,
@@ -312,8 +312,8 @@ pfc_code pfc_measure_find_bench(const pfc_commit_measure_opts *opts, const char 
     return code;
 }
 
-/* A suite none of whose benchmarks gave a number measured nothing. What was broken, and why, is a result
- * all the same, and stays. */
+/* A suite is BROKEN when no benchmark gave a number. The run is kept, because it says which benchmark failed
+ * and why. */
 static void judge_suite(pfc_outcome *out)
 {
     const pfc_run *run = out->run;
@@ -405,7 +405,7 @@ static pfc_code by_suite(const pfc_commit_measure_opts *opts, pfc_command *cmd, 
         result = pfc_fs_join(temp, "run.json");
         code = run_bench(opts, cmd, bench, result, out, err);
         if (pfc_fs_remove_tree(temp, &leftover) != PFC_OK)
-            pfc_log(PFC_WARN, "temporary folder left behind", "reason", leftover.msg);
+            pfc_log(PFC_WARN, "temporary_folder_left", "reason", leftover.msg);
     }
     free(bench);
     free(temp);

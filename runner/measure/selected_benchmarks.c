@@ -1,11 +1,11 @@
 /*
- * One measurement of the benchmarks and backends that are wanted.
+ * Measures only the selected benchmarks and backends.
  */
 #include <stdio.h>
 
 #include "runner/workspace/workspace.h"
 
-/* Adds the next backend's measurements to what there is; an outcome that is none takes its place. */
+/* Merges the next backend's outcome into `out`. An outcome without measurements replaces it. */
 static void add(pfc_outcome *out, pfc_outcome *next)
 {
     if (next->kind == PFC_OUTCOME_MEASURED && out->run) {

@@ -45,13 +45,11 @@ pfc_code pfc_spool_post(pfc_http *http, bool session, const char *text, size_t l
     return code;
 }
 
-/* A server from before leases had numbers refuses a document that names one. */
 bool pfc_spool_refuses_fence(const pfc_http_answer *answer, const pfc_err *err)
 {
     return answer->status == 400 && strcmp(err->field, FENCE_FIELD) == 0;
 }
 
-/* The document without the number; NULL when it has none. */
 char *pfc_spool_without_fence(const char *text, size_t len)
 {
     pfc_run *run = NULL;

@@ -1,7 +1,7 @@
 /*
- * What the server has acknowledged stays for a while in sent/, with the time of the acknowledgement as
- * the file's: who restores a database from a backup asks for it again. Bounded by age, number and bytes,
- * and the first thing to go when the disk is full: it is a second copy.
+ * Uploaded documents stay in sent/ for a day, so that they can be sent again after the server's database
+ * was restored from a backup. A file's time is that of the acknowledgement. The folder is limited by age,
+ * number and bytes. When the disk is full it is emptied first, because the server has these documents.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,17 +19,16 @@
 #include "runner/spool/spool_priv.h"
 
 #define SWEEP_NS (600 * PFC_NS_PER_S)
-#define AGAIN    "again" /* in sent/: all of it shall be sent again */
+#define AGAIN    "again" /* file in sent/: send all of them again */
 
 pfc_code pfc_spool_keep(const pfc_spool *spool, const char *name, pfc_err *err)
 {
     char *from = pfc_fs_join(spool->dir, name), *to = pfc_fs_join(spool->sent, name);
     pfc_code code = PFC_OK;
 
-    /* Not synced: after a crash it is in one folder or the other, and sent once more is stored once. */
+    /* Not synced: after a crash it is in one of the two folders, and the server ignores a second upload. */
     if (utimensat(AT_FDCWD, from, NULL, 0) != 0 || rename(from, to) != 0) {
-        pfc_log(PFC_WARN, "a result that the server has is not kept", "document", from, "reason",
-                strerror(errno));
+        pfc_log(PFC_WARN, "sent_copy_not_kept", "document", from, "reason", strerror(errno));
         if (unlink(from) != 0)
             code = pfc_err_set(err, PFC_EIO, "remove %s: %s", from, strerror(errno));
     }
@@ -63,7 +62,7 @@ static void remove_kept(const pfc_spool *spool, const char *name)
     free(path);
 }
 
-/* Oldest first until what is left is within all three limits; a run goes whole. */
+/* Removes the oldest until the rest is within all three limits; a run is removed as a whole. */
 static size_t trim(const pfc_spool *spool, int64_t oldest, size_t most, uint64_t most_bytes)
 {
     pfc_spool_names docs = { 0 };
@@ -122,7 +121,7 @@ bool pfc_spool_make_room(const pfc_spool *spool)
     pfc_spool_names_clear(&docs);
     gone = trim(spool, INT64_MIN, len / 2, UINT64_MAX);
     if (gone)
-        pfc_log(PFC_WARN, "no room: copies of what the server has are removed", "documents", gone);
+        pfc_log(PFC_WARN, "sent_copies_removed", "documents", gone);
     return gone > 0;
 }
 
@@ -145,11 +144,11 @@ pfc_code pfc_spool_take_back(const pfc_spool *spool, pfc_err *err)
         free(from);
         free(to);
     }
-    /* Last: killed in the midst of it, the next one goes on. */
+    /* Last: after a kill, the next process continues. */
     if (!code && unlink(mark) != 0)
         code = pfc_err_set(err, PFC_EIO, "remove %s: %s", mark, strerror(errno));
     if (moved)
-        pfc_log(PFC_INFO, "results are sent again", "documents", moved);
+        pfc_log(PFC_INFO, "results_sent_again", "documents", moved);
 
 done:
     pfc_spool_names_clear(&docs);

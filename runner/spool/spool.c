@@ -23,8 +23,8 @@ static bool is_followed(const char *name)
     return part && part[1 + strspn(part + 1, "0123456789")] == '+';
 }
 
-/* Of a run whose writer was killed between two parts: half a run would look like a whole one, and its job
- * is given to somebody again. */
+/* Removes runs whose writer was killed between two parts: the server would store the first parts as a
+ * complete run. The server gives the run's job to a runner again. */
 static void remove_halves(const pfc_spool *spool, const pfc_spool_names *docs)
 {
     for (size_t from = 0, to; from < docs->len; from = to) {
@@ -34,7 +34,7 @@ static void remove_halves(const pfc_spool *spool, const pfc_spool_names *docs)
         for (size_t i = from; i < to && is_followed(docs->items[to - 1]); i++) {
             char *path = pfc_fs_join(spool->dir, docs->items[i]);
 
-            pfc_log(PFC_WARN, "part of a run that was never finished: removed", "path", path);
+            pfc_log(PFC_WARN, "incomplete_run_removed", "path", path);
             (void)unlink(path);
             free(path);
         }
@@ -47,7 +47,7 @@ static void remove_unfinished(const pfc_spool *spool, const pfc_spool_names *unf
         char *path = pfc_fs_join(spool->dir, unfinished->items[i]);
 
         if (unlink(path) != 0)
-            pfc_log(PFC_WARN, "unfinished file stays in the spool", "path", path);
+            pfc_log(PFC_WARN, "unfinished_file_left", "path", path);
         free(path);
     }
 }
@@ -67,7 +67,8 @@ pfc_code pfc_spool_open(const char *dir, pfc_spool **out, pfc_err *err)
     if (code == PFC_OK)
         code = pfc_fs_mkdirs(spool->sent, 0700, err);
     if (code == PFC_OK)
-        code = pfc_spool_take_back(spool, err); /* before halves are looked for: parts lie apart */
+        code =
+            pfc_spool_take_back(spool, err); /* before remove_halves: a run can be in two folders */
     if (code == PFC_OK)
         code = pfc_spool_list(spool->dir, &docs, &unfinished, err);
     if (code == PFC_OK) {
@@ -127,7 +128,8 @@ static pfc_code check_limits(const pfc_spool *spool, pfc_err *err)
 
 static pfc_code say_full(const pfc_spool *spool, pfc_err *err)
 {
-    return pfc_err_wrap(err, "the spool cannot take a result (%zu documents wait there, unharmed)",
+    return pfc_err_wrap(err,
+                        "the spool cannot store a result (%zu waiting documents are unchanged)",
                         pfc_spool_waiting(spool));
 }
 
@@ -140,7 +142,7 @@ pfc_code pfc_spool_probe(pfc_spool *spool, pfc_err *err)
     if (code == PFC_OK) {
         do {
             code = pfc_fs_write_atomic(path, bytes, PROBE_BYTES, 0600, err);
-            (void)unlink(path); /* there also when only its folder could not be synced */
+            (void)unlink(path); /* exists even if only syncing the folder failed */
         } while (code && pfc_spool_make_room(spool));
         if (code)
             code = say_full(spool, err);
@@ -150,7 +152,7 @@ pfc_code pfc_spool_probe(pfc_spool *spool, pfc_err *err)
     return code;
 }
 
-/* `last`: what the name of the last part says of it. */
+/* `last`: suffix of the last part's number. */
 static pfc_code add_parts(const pfc_spool *spool, const char *id, const char *last, char **texts,
                           size_t len, pfc_err *err)
 {
@@ -169,7 +171,7 @@ static pfc_code add_parts(const pfc_spool *spool, const char *id, const char *la
                                  done + 1 < len ? "+" : last, digest);
         code = pfc_fs_write_atomic(paths[done], texts[done], strlen(texts[done]), 0600, err);
     }
-    /* All parts or none: half a run would look like a whole one. */
+    /* All parts or none: the server would store some of the parts as a complete run. */
     for (size_t i = 0; i < done; i++) {
         if (code)
             (void)unlink(paths[i]);

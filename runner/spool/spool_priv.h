@@ -1,5 +1,5 @@
 /*
- * What the parts of the spool share. Private to them.
+ * Declarations shared by the files of the spool. Private to this folder.
  */
 #ifndef PFC_RUNNER_SPOOL_SPOOL_PRIV_H
 #define PFC_RUNNER_SPOOL_SPOOL_PRIV_H
@@ -9,7 +9,7 @@
 #define SPOOL_SUFFIX      ".json"
 #define REJECTED_FOLDER   "rejected"
 #define SENT_FOLDER       "sent"
-#define PFC_SPOOL_SESSION "s" /* after the number of a part: it is a session's own document */
+#define PFC_SPOOL_SESSION "s" /* behind the number of a part: a session's own document */
 
 typedef struct pfc_spool_names {
     char **items;
@@ -18,55 +18,57 @@ typedef struct pfc_spool_names {
     uint64_t bytes;
 } pfc_spool_names;
 
-/* A run that did not go through. Lives as long as the process: the next one tries anew. */
+/* A run whose upload failed. Kept in memory only: a new process tries all runs at once. */
 typedef struct pfc_spool_trouble {
-    char *run;       /* its documents' names up to the part */
-    char *reason;    /* what the server said last */
-    unsigned behind; /* times that it did not go through: those with fewer go before it */
-    unsigned errors; /* of these, answers that are an error of the server's with this one */
-    bool its_own; /* the server took others meanwhile: it is not broken, whatever it says to this */
-    int64_t due_ns; /* not before */
+    char *run;       /* prefix of its documents' names, up to the part */
+    char *reason;    /* the server's last error */
+    unsigned behind; /* failed uploads; runs with fewer are sent first */
+    unsigned errors; /* of these, answers 5xx */
+    bool its_own;    /* the server accepted another run since: the error is specific to this run */
+    int64_t due_ns;  /* not sent again before this time */
 } pfc_spool_trouble;
 
 struct pfc_spool {
     char *dir;
     char *rejected;
-    char *sent; /* what the server has, for a while */
+    char *sent; /* folder of copies of uploaded documents */
     double backoff_s;
     pfc_spool_trouble *troubles;
     size_t troubles_len, troubles_cap;
-    int64_t swept_ns; /* when `sent` was looked through last */
+    int64_t swept_ns; /* time of the last pfc_spool_sweep */
 };
 
 void pfc_spool_names_clear(pfc_spool_names *list);
-/** Whole documents of a folder, oldest first; with `unfinished` also its other files. */
+/** Lists the documents of a folder, oldest first; with `unfinished` also its other files. */
 pfc_code pfc_spool_list(const char *dir, pfc_spool_names *docs, pfc_spool_names *unfinished,
                         pfc_err *err) PFC_MUSTCHECK;
 bool pfc_spool_same_run(const char *a, const char *b);
-/** Up to its part, a name is the run's. */
+/** Length of the part of a document's name that identifies the run. */
 size_t pfc_spool_run_len(const char *name);
-/** Is it what was written? The name says so, but those of before, which end with the part. */
+/** True when the text matches the digest in its name. Names from earlier versions have no digest and
+ *  always match. */
 bool pfc_spool_is_whole(const char *name, const char *text, size_t len);
-/** The same document's name with another content; caller frees. */
+/** The document's name for another content; caller frees. */
 char *pfc_spool_rename_for(const char *name, const char *text, size_t len);
 
-/** Is it the document of a session, not of a run? */
+/** True for a session's own document, false for a run's. */
 bool pfc_spool_is_session(const char *name);
 /** The texts of all parts of the session, its own document last; caller frees each and the array. */
 pfc_code pfc_spool_session_texts(const pfc_session_set *set, char ***texts, size_t *len,
                                  pfc_err *err) PFC_MUSTCHECK;
-/** Sends one document to where it belongs. */
+/** Posts one document to the endpoint for its kind. */
 pfc_code pfc_spool_post(pfc_http *http, bool session, const char *text, size_t len,
                         pfc_http_answer *answer, pfc_err *err) PFC_MUSTCHECK;
 void pfc_spool_texts_free(char **texts, size_t len);
 
-/** Puts a document that the server has taken among those that are kept; else removes it. */
+/** Moves an uploaded document to `sent`, or removes it when that fails. */
 pfc_code pfc_spool_keep(const pfc_spool *spool, const char *name, pfc_err *err) PFC_MUSTCHECK;
-/** Removes of what is kept all that is too old or too much; looks now and then unless `now`. */
+/** Removes documents over the limits of `sent`. Does nothing within 10 minutes of the last call, unless
+ *  `now`. */
 void pfc_spool_sweep(pfc_spool *spool, bool now);
-/** Half of what is kept goes, the older one. False: there was nothing. */
+/** Removes the older half of `sent`. False: it was empty. */
 bool pfc_spool_make_room(const pfc_spool *spool);
-/** Has somebody asked for what is kept to be sent again? Then it waits again. */
+/** When pfc_spool_resend was called: moves the documents in `sent` back to those that wait. */
 pfc_code pfc_spool_take_back(const pfc_spool *spool, pfc_err *err) PFC_MUSTCHECK;
 
 #define PFC_SPOOL_DIGEST_LEN 16 /* hexadecimal digits: against accidents, not against attacks */

@@ -1,6 +1,6 @@
 /*
- * The runs that the server has an error with: how often, and when each is sent again. Kept in memory only,
- * so that a new process tries all of them at once.
+ * Runs whose upload failed: how often, and when each is sent again. Kept in memory only, so that a new
+ * process tries all of them at once.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -60,7 +60,6 @@ void pfc_spool_trouble_forget(pfc_spool *spool, pfc_spool_trouble *t)
     *t = spool->troubles[--spool->troubles_len];
 }
 
-/* Somebody may have taken a document away by hand. */
 void pfc_spool_troubles_forget_gone(pfc_spool *spool, const pfc_spool_names *docs)
 {
     for (size_t i = spool->troubles_len; i-- > 0;) {
@@ -86,12 +85,10 @@ void pfc_spool_trouble_note(pfc_spool *spool, const char *name, const char *reas
     t->due_ns = pfc_clock_ns() + (int64_t)(later_s * 1e9);
     free(t->reason);
     t->reason = pfc_strdup(reason);
-    pfc_log(t->errors < PFC_SPOOL_ERRORS ? PFC_WARN : PFC_ERROR,
-            "the server has an error with a result, which is sent again later", "document", name,
-            "times", t->errors, "again_in_s", later_s, "reason", reason);
+    pfc_log(t->errors < PFC_SPOOL_ERRORS ? PFC_WARN : PFC_ERROR, "upload_server_error", "document",
+            name, "times", t->errors, "retry_in_s", later_s, "reason", reason);
 }
 
-/* Has the server an error with whatever it is sent? */
 bool pfc_spool_server_is_broken(const pfc_spool *spool)
 {
     size_t n = 0;
@@ -101,7 +98,6 @@ bool pfc_spool_server_is_broken(const pfc_spool *spool)
     return n >= PFC_SPOOL_IN_A_ROW;
 }
 
-/* It took one: what it has an error with is these runs' own trouble, from now on. */
 void pfc_spool_server_took_one(pfc_spool *spool)
 {
     for (size_t i = 0; i < spool->troubles_len; i++)

@@ -1,5 +1,5 @@
 /*
- * From the spool to the server. What troubles a run has is remembered as long as the process lives.
+ * Uploads documents from the spool to the server.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,7 +17,7 @@
 
 /* ---- one document ---- */
 
-/* Out of the way, with the server's sentence beside it for whoever looks. */
+/* Moves the document to `rejected/` and writes the server's message beside it, for the operator. */
 static pfc_code reject(const pfc_spool *spool, const char *name, const char *reason, pfc_err *err)
 {
     char *from = pfc_fs_join(spool->dir, name);
@@ -29,7 +29,7 @@ static pfc_code reject(const pfc_spool *spool, const char *name, const char *rea
     if (code == PFC_OK && rename(from, to) != 0)
         code = pfc_err_set(err, PFC_EIO, "move %s to %s: %s", from, to, strerror(errno));
     if (code == PFC_OK)
-        pfc_log(PFC_ERROR, "result rejected by the server", "document", to, "reason", reason);
+        pfc_log(PFC_ERROR, "result_rejected", "document", to, "reason", reason);
     free(from);
     free(to);
     free(note);
@@ -43,22 +43,23 @@ static pfc_code reject_damaged(const pfc_spool *spool, const char *name, pfc_spo
     pfc_code code;
 
     (void)snprintf(report->rejection, sizeof(report->rejection),
-                   "%.200s is not what was written: its disk has lost or changed some of it", name);
+                   "%.200s does not match its digest: the disk lost or changed some of it", name);
     code = reject(spool, name, report->rejection, err);
     if (code == PFC_OK)
         report->rejected++;
     return code;
 }
 
-/* A refusal that the same document will meet again tomorrow. A missing project or commit is one:
- * somebody has to make it first, and moves the document back. */
+/* True when a retry of the same document cannot succeed. A missing project or commit is such a case: an
+ * operator creates it and moves the document back to the spool. */
 static bool is_final(int status)
 {
     return status >= 400 && status < 500 && status != 401 && status != 403 && status != 408 &&
            status != 429;
 }
 
-/* Has the server an error, and perhaps with this one only? What says that it is away is none. */
+/* True for an error that can be specific to this document: not when the server is unavailable (502, 503,
+ * Retry-After). */
 static bool is_error(const pfc_http_answer *answer)
 {
     return answer->status >= 500 && answer->status != 502 && answer->status != 503 &&
@@ -69,12 +70,12 @@ typedef struct courier {
     pfc_spool *spool;
     pfc_http *http;
     pfc_spool_report *report;
-    bool error; /* out: the server has an error, perhaps with this document only */
+    bool error; /* out: 5xx, perhaps specific to this document */
 } courier;
 
 static pfc_code send_text(courier *c, const char *name, const char *text, size_t len, pfc_err *err);
 
-/* On disk it becomes what is sent, so that what is sent once more is the same. */
+/* Replaces the document on disk first, so that a retry sends the same content. */
 static pfc_code send_without_number(courier *c, const char *name, const char *text, pfc_err *err)
 {
     const size_t len = strlen(text);
@@ -125,7 +126,7 @@ static pfc_code upload_one(courier *c, const char *name, pfc_err *err)
     pfc_code code = pfc_fs_read(path, PFC_WIRE_MAX_BODY_BYTES, &text, &len, err);
 
     c->error = false;
-    if (code == PFC_ENOTFOUND) /* taken away by hand */
+    if (code == PFC_ENOTFOUND) /* removed by the operator */
         code = PFC_OK;
     else if (code == PFC_OK && !pfc_spool_is_whole(name, text, len))
         code = reject_damaged(c->spool, name, c->report, err);
@@ -152,7 +153,7 @@ static int by_place(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Those with the fewest failures first, else as they came. Parts of a run stay together. */
+/* Fewest failures first, then by arrival. Parts of a run stay together. */
 static void put_in_order(const pfc_spool *spool, pfc_spool_names *docs)
 {
     place *places;
@@ -171,7 +172,7 @@ static void put_in_order(const pfc_spool *spool, pfc_spool_names *docs)
     free(places);
 }
 
-/* PFC_OK: the pass goes on. */
+/* Notes the result of one upload. PFC_OK: the pass continues. */
 static pfc_code settle(courier *c, const char *name, pfc_code code, const pfc_err *fault)
 {
     if (code == PFC_OK) {
@@ -182,7 +183,7 @@ static pfc_code settle(courier *c, const char *name, pfc_code code, const pfc_er
         pfc_spool_trouble_note(c->spool, name, fault->msg);
         return pfc_spool_server_is_broken(c->spool) ? code : PFC_OK;
     }
-    /* What the server may have fallen over, or the disk: the next pass begins with another one. */
+    /* This document may have crashed the server: the next pass starts with another one. */
     if (code != PFC_ECONFLICT && code != PFC_EDENIED)
         pfc_spool_trouble_of(c->spool, name)->behind++;
     return code;
@@ -198,7 +199,7 @@ static pfc_code upload_all(courier *c, const pfc_spool_names *docs, pfc_err *fau
         const size_t before = c->report->uploaded;
 
         if (t && t->due_ns > begun_ns)
-            continue; /* nor its further parts, when it was now that it failed */
+            continue; /* also skips the other parts of a run that failed in this pass */
         code = upload_one(c, docs->items[i], fault);
         if (c->report->uploaded > before)
             pfc_spool_server_took_one(c->spool);
@@ -207,7 +208,7 @@ static pfc_code upload_all(courier *c, const pfc_spool_names *docs, pfc_err *fau
     return code;
 }
 
-/* Of what waits: how much of it is put off, and when the first is due. `code` is the pass's. */
+/* Counts the runs that are put off and finds when the first is due. `code` is the result of the pass. */
 static pfc_code count_put_off(courier *c, pfc_code code, pfc_err *fault)
 {
     const bool broken = pfc_spool_server_is_broken(c->spool);
@@ -233,8 +234,8 @@ static pfc_code count_put_off(courier *c, pfc_code code, pfc_err *fault)
     report->only_put_off = report->put_off == report->waiting && !broken;
     report->retry_after_s = fmax(0.0, (double)(due_ns - pfc_clock_ns()) / 1e9);
     return pfc_err_set(fault, PFC_EUNAVAIL, "%zu results wait: %s (%s)", report->waiting,
-                       broken ? "the server has an error with each"
-                              : "the server has an error with them and takes others",
+                       broken ? "the server fails with each"
+                              : "the server fails with them and accepts others",
                        last ? last->reason : "");
 }
 
@@ -247,7 +248,7 @@ pfc_code pfc_spool_upload(pfc_spool *spool, pfc_http *http, pfc_spool_report *re
 
     *report = (pfc_spool_report){ 0 };
     if (pfc_spool_take_back(spool, &fault) != PFC_OK)
-        pfc_log(PFC_WARN, "not all is sent again", "reason", fault.msg);
+        pfc_log(PFC_WARN, "resend_incomplete", "reason", fault.msg);
     code = pfc_spool_list(spool->dir, &docs, NULL, &fault);
     if (code == PFC_OK) {
         pfc_spool_troubles_forget_gone(spool, &docs);
@@ -262,7 +263,7 @@ pfc_code pfc_spool_upload(pfc_spool *spool, pfc_http *http, pfc_spool_report *re
     return code;
 }
 
-/* ---- what became of it ---- */
+/* ---- state of a run ---- */
 
 /* The name of the run's first document in the folder, NULL when there is none; caller frees. */
 static char *find_run(const char *dir, const char *run_id)
@@ -287,7 +288,7 @@ static void read_reason(const pfc_spool *spool, const char *name, char *reason)
     if (pfc_fs_read(path, PFC_ERR_MAX, &text, &len, NULL) == PFC_OK)
         (void)snprintf(reason, PFC_ERR_MAX, "%.*s", (int)strcspn(text, "\n"), text);
     else
-        (void)snprintf(reason, PFC_ERR_MAX, "the server refused it");
+        (void)snprintf(reason, PFC_ERR_MAX, "rejected by the server");
     free(text);
     free(path);
 }
@@ -306,9 +307,10 @@ pfc_spool_fate pfc_spool_look(const pfc_spool *spool, const char *run_id, char *
         fate = pfc_spool_is_put_off(t) && !pfc_spool_server_is_broken(spool) ? PFC_SPOOL_PUT_OFF
                                                                              : PFC_SPOOL_WAITS;
         if (fate == PFC_SPOOL_PUT_OFF)
-            (void)snprintf(reason, PFC_ERR_MAX,
-                           "measured, but the server has an error with the result, which waits: %s",
-                           t->reason);
+            (void)snprintf(
+                reason, PFC_ERR_MAX,
+                "measured, but the server fails to store the result, which waits in the spool: %s",
+                t->reason);
     }
     free(name);
     return fate;

@@ -1,6 +1,6 @@
 /*
- * Which checkouts stay: the most recently used. The time of the last use is the modification time
- * of an entry's `state` file; an entry without one was never finished and goes first.
+ * Keeps the most recently used checkouts. The time of the last use is the modification time of an entry's
+ * `state` file. An entry without that file is unfinished and is removed first.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "core/base/fs.h"
 #include "runner/workspace/workspace_priv.h"
 
-#define MAX_ENTRIES 100000 /* of a folder that only we write to */
+#define MAX_ENTRIES 100000 /* limit, in case other programs write to the folder */
 
 typedef struct entry {
     char *path;
@@ -25,7 +25,7 @@ static int by_age(const void *a, const void *b)
 
     if (x->used_ns != y->used_ns)
         return x->used_ns < y->used_ns ? -1 : 1;
-    return strcmp(x->path, y->path); /* one order for entries of one instant */
+    return strcmp(x->path, y->path); /* a defined order for equal times */
 }
 
 static int64_t last_use(const char *path)

@@ -1,5 +1,5 @@
 /*
- * The project's commands, as children without our secrets.
+ * Runs the project's commands as child processes, without secrets in their environment.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@ bool pfc_command_is_secret(const char *name)
 {
     static const char *const words[] = { "TOKEN",      "SECRET",   "PASSWORD",    "PASSWD",
                                          "CREDENTIAL", "DATABASE", "PRIVATE_KEY", "API_KEY" };
-    /* Not secrets, but they would point the project's own git calls at somebody else's repository:
-     * git sets them when perfci is called from a hook. */
+    /* Not secrets. git sets them when perfci runs in a hook; they would direct the project's own git calls
+     * to the wrong repository. */
     static const char *const hooks[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE",
                                          "GIT_OBJECT_DIRECTORY", "GIT_PREFIX" };
 
@@ -63,14 +63,14 @@ static void make_env(const pfc_command *cmd, env_list *env)
     if (cmd->commit)
         env_add(env, pfc_format("PERFCI_COMMIT=%s", cmd->commit));
     env_add(env, pfc_format("PERFCI_BUILD=%u", cmd->build));
-    env_add(env, pfc_strdup("GIT_TERMINAL_PROMPT=0")); /* nobody is there to answer */
+    env_add(env, pfc_strdup("GIT_TERMINAL_PROMPT=0")); /* no terminal to answer a prompt */
     if (cmd->ceiling)
         env_add(env, pfc_format("GIT_CEILING_DIRECTORIES=%s", cmd->ceiling));
     env_add(env, NULL);
 }
 
-/* The user's limit, else most of the machine: what a command takes beyond that, it takes from
- * everything else that runs here. */
+/* The user's limit, else most of the machine's memory: beyond that the command would make the system kill
+ * other processes. */
 static pfc_code memory_limit(uint64_t *out, pfc_err *err)
 {
     const char *text = getenv("PERFCI_MEMORY_LIMIT");
@@ -117,7 +117,7 @@ static void copy_line(const char *line, size_t len, char *out, size_t cap)
     out[n] = '\0';
 }
 
-void pfc_command_telling_line(const char *output, char *out, size_t cap)
+void pfc_command_error_line(const char *output, char *out, size_t cap)
 {
     const char *last = NULL;
     size_t last_len = 0;
@@ -127,10 +127,10 @@ void pfc_command_telling_line(const char *output, char *out, size_t cap)
         size_t len = strcspn(output, "\n");
         char *line = pfc_strndup(output, len);
         bool blank = line[strspn(line, " \t\r")] == '\0';
-        bool telling = strcasestr(line, "error") != NULL;
+        bool is_error = strcasestr(line, "error") != NULL;
 
         free(line);
-        if (telling) {
+        if (is_error) {
             copy_line(output, len, out, cap);
             return;
         }

@@ -1,7 +1,7 @@
 /*
- * Where commits come from. A folder is read in place, so what was committed a second ago is there.
- * A URL is mirrored once and fetched when a commit is missing; that is the git program's work,
- * because it knows every transport, proxy and credential helper that its user has set up.
+ * The repository that commits come from. A folder is read in place, so new commits are visible at once. A URL
+ * is mirrored once and fetched when a commit is missing. The git program does both, because it supports
+ * every transport, proxy and credential helper that the user configured.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define MAX_SOURCE 2048
 
-/* "ext::sh -c ..." would be a command, "-u..." an option: only plain transports are let through. */
+/* "ext::sh -c ..." would be a command, "-u..." an option: only these transports are accepted. */
 static bool is_url(const char *source)
 {
     static const char *const schemes[] = { "https://", "http://", "ssh://", "file://" };
@@ -46,7 +46,7 @@ static pfc_code run_git(const char *const *argv, const char *what, const pfc_wor
         return pfc_err_wrap(err, "%s", what);
     if (res.exit_status != 0) {
         pfc_proc_describe(&res, how, sizeof(how));
-        pfc_command_telling_line(pfc_buf_text(&res.out), line, sizeof(line));
+        pfc_command_error_line(pfc_buf_text(&res.out), line, sizeof(line));
         code = pfc_err_set(err, PFC_EUNAVAIL, "%s: git ended with %s: %s", what, how, line);
     }
     pfc_proc_result_clear(&res);
@@ -64,7 +64,7 @@ static pfc_code clone_mirror(const char *mirror, const pfc_workspace_opts *opts,
 
     if (code == PFC_OK)
         code = run_git(argv, "mirror the repository", opts, err);
-    /* Only a whole clone gets the name: one that was killed half way is started anew. */
+    /* Only a complete clone gets the name: after a kill the clone is started again. */
     if (code == PFC_OK && rename(half, mirror) != 0)
         code = pfc_err_set(err, PFC_EIO, "rename %s: %s", half, strerror(errno));
     free(half);
@@ -96,11 +96,12 @@ pfc_code pfc_source_open(const pfc_workspace_opts *opts, pfc_repo **repo, char *
     if (pfc_fs_is_dir(opts->source))
         return pfc_repo_open(opts->source, repo, err);
     if (!is_url(opts->source))
-        return pfc_err_set(err, PFC_ENOTFOUND,
-                           "source '%s' is neither a folder here nor an http, https, ssh or file "
-                           "URL: make the project with --repo-url URL, or give perfci nightly "
-                           "--source URL",
-                           opts->source);
+        return pfc_err_set(
+            err, PFC_ENOTFOUND,
+            "source '%s' is neither a folder on this machine nor an http, https, ssh or file "
+            "URL: make the project with --repo-url URL, or give perfci nightly "
+            "--source URL",
+            opts->source);
 
     pfc_sha256_hex(opts->source, strlen(opts->source), hash);
     folder = pfc_fs_join(opts->dir, "mirrors");

@@ -1,7 +1,7 @@
 /*
  * The cache of checkouts. An entry is a folder
  *
- *   checkouts/COMMIT-BUILD-HASH/   HASH: of the build commands, so that changed ones build anew
+ *   checkouts/COMMIT-BUILD-HASH/   HASH: of the build commands, so that changed ones build again
  *     tree/       the checkout, built in place
  *     build.log   what the build printed
  *     state       "ok", or "broken" and the reason; written last, by rename: without it the entry
@@ -115,7 +115,7 @@ static void checkout_init(const pfc_workspace *ws, const pfc_commit_id *id, unsi
                           checkout *co)
 {
     char hash[PFC_SHA256_HEX];
-    /* The unit separator stands in no sane command, so two different pairs never read alike. */
+    /* The unit separator does not occur in commands, so two different pairs give different texts. */
     char *commands = pfc_format("%s\x1f%s\x1f%s", pfc_repo_git_dir(ws->repo),
                                 ws->opts.build ? ws->opts.build : "",
                                 build && ws->opts.relink ? ws->opts.relink : "");
@@ -233,7 +233,7 @@ static pfc_code build_step(const pfc_workspace *ws, const checkout *co, const ch
         (void)snprintf(out->reason, sizeof(out->reason), "the build was cancelled");
     } else if (res.exit_status != 0) {
         pfc_proc_describe(&res, how, sizeof(how));
-        pfc_command_telling_line(pfc_buf_text(&res.out), line, sizeof(line));
+        pfc_command_error_line(pfc_buf_text(&res.out), line, sizeof(line));
         out->kind = res.timed_out ? PFC_OUTCOME_TIMED_OUT : PFC_OUTCOME_BROKEN;
         (void)snprintf(out->reason, sizeof(out->reason), "build failed: %s%s%s", how,
                        line[0] ? ": " : "", line);
@@ -297,12 +297,12 @@ static void note_submodules(pfc_workspace *ws, const pfc_commit_id *id)
     pfc_err err = { 0 };
 
     if (pfc_repo_submodules(ws->repo, id, &paths, &len, &err) != PFC_OK) {
-        pfc_log(PFC_WARN, "submodules not listed", "reason", err.msg);
+        pfc_log(PFC_WARN, "submodules_not_listed", "reason", err.msg);
         return;
     }
     if (len)
-        pfc_log(PFC_WARN, "submodules are left empty", "commit", id->hex, "first", paths[0],
-                "count", len);
+        pfc_log(PFC_WARN, "submodules_left_empty", "commit", id->hex, "first", paths[0], "count",
+                len);
     for (size_t i = 0; i < len; i++)
         free(paths[i]);
     free(paths);

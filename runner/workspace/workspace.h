@@ -1,14 +1,14 @@
 /*
- * Where commits are checked out, built and measured: a bounded cache of folders, one a commit (and
- * layout), each built once. Used by the runner and by `perfci run`, `compare`, `bisect`.
+ * Checks out, builds and measures commits in a bounded cache of folders: one folder a commit and layout,
+ * each built once. Used by the runner and by `perfci run`, `compare`, `bisect`.
  *
- * The repository is only read (core/git); every command runs as a child with a deadline, in its own
- * process group, in the checkout, without the secrets of our environment: variables whose names say
- * TOKEN, SECRET, PASSWORD, CREDENTIAL or DATABASE are removed, all others pass. Added are
- * PERFCI_COMMIT (the id) and PERFCI_BUILD (0, or n for the n-th rebuild with another layout).
+ * The repository is only read (core/git). Every command runs as a child with a deadline, in its own process
+ * group, in the checkout. Variables whose names contain TOKEN, SECRET, PASSWORD, CREDENTIAL or DATABASE
+ * are removed from its environment, all others pass. PERFCI_COMMIT (the id) and PERFCI_BUILD (0, or n for
+ * the n-th rebuild with another layout) are added.
  *
- * A workspace is used by one thread, and its folder by one process at a time (a lock file). What a
- * killed process left half done is thrown away, never used.
+ * A workspace belongs to one thread, and its folder to one process at a time (a lock file). An unfinished
+ * checkout of a killed process is removed, never used.
  */
 #ifndef PFC_RUNNER_WORKSPACE_WORKSPACE_H
 #define PFC_RUNNER_WORKSPACE_WORKSPACE_H
@@ -24,27 +24,27 @@
 #define PFC_WORKSPACE_MAX_COMMAND  65536 /* bytes of a build or measure command */
 #define PFC_WORKSPACE_REASON_BYTES 400
 
-/** What came of one attempt to measure. */
+/** Result of one attempt to measure. */
 typedef enum pfc_outcome_kind {
     PFC_OUTCOME_MEASURED,  /* `run` holds the samples */
-    PFC_OUTCOME_BROKEN,    /* does not build, wrong result, or exit 125: no use in repeating */
-    PFC_OUTCOME_FAILED,    /* crashed, or printed nothing useful: may work when repeated */
+    PFC_OUTCOME_BROKEN,    /* does not build, wrong result, or exit 125: a retry does not help */
+    PFC_OUTCOME_FAILED,    /* crashed, or printed no result: a retry can help */
     PFC_OUTCOME_TIMED_OUT, /* the measurement went over its deadline */
-    PFC_OUTCOME_CANCELLED, /* the caller's callback said so */
+    PFC_OUTCOME_CANCELLED, /* `cancelled` returned true */
 } pfc_outcome_kind;
 
 typedef struct pfc_outcome {
     pfc_outcome_kind kind;
     char reason[PFC_WORKSPACE_REASON_BYTES]; /* one sentence unless measured */
     char hint[PFC_ERR_HINT_MAX];             /* the next step, or empty */
-    char note[PFC_WORKSPACE_REASON_BYTES];   /* of what was measured: what was left out or taken, or
+    char note[PFC_WORKSPACE_REASON_BYTES];   /* which part of the output was used or ignored, or
                                                 empty */
     pfc_run *run;     /* when measured: id, commit, times and machine are set, project is not */
     char *log_path;   /* of the build, NULL when there was none */
-    bool unavailable; /* the machine did not let perfci-bench measure: not the commit's fault */
-    bool refused;     /* the suite, filter or backend is wrong, by perfci-bench's own word; or a
+    bool unavailable; /* perfci-bench cannot measure on this machine: not the commit's fault */
+    bool refused;     /* perfci-bench rejected the suite, filter or backend; or a
                          metric's direction is not known */
-    bool built;       /* a build was done for this call (not taken from the cache) */
+    bool built;       /* this call built the commit (it was not in the cache) */
     double build_s;   /* wall time of it */
     double measure_s; /* wall time of the measurement */
 } pfc_outcome;
@@ -53,7 +53,7 @@ void pfc_outcome_clear(pfc_outcome *outcome);
 /** "measured", "broken", "failed", "timed out", "cancelled". */
 const char *pfc_outcome_name(pfc_outcome_kind kind);
 
-/** How to measure, wherever that is. */
+/** How to measure, independent of the checkout. */
 typedef struct pfc_commit_measure_opts {
     const char *measure; /* shell command; NULL: by suite */
     const char *suite;   /* suite file or name for perfci-bench, when there is no command */
@@ -65,12 +65,13 @@ typedef struct pfc_commit_measure_opts {
     const char *unit;   /* its unit; NULL: by the metric's name */
     bool resources;     /* of a command: also its wall and CPU time and its largest resident set,
                            as secondary metrics */
-    bool time;          /* of a command: these three are the result, what it prints is not read */
+    bool time;          /* of a command: these three are the result, its output is not read */
     bool has_direction; /* higher_is_better counts for values that come without direction */
     bool higher_is_better;
-    const pfc_direction *directions; /* by name; they count more than what the output says */
+    const pfc_direction *directions; /* by name; they override the output */
     size_t directions_len;
-    bool any_direction; /* a metric of unknown direction is fine: the ends of a bisection tell it */
+    bool
+        any_direction; /* accept a metric of unknown direction: a bisection finds it from its two endpoints */
     const char *machine_class; /* NULL: the CPU's model */
     const char *machine_name;  /* NULL: the host's name */
     const char *wait_quiet;    /* of suites: how long perfci-bench waits for a quiet machine ("5m"),
@@ -88,9 +89,9 @@ typedef struct pfc_commit_measure_opts {
  * out     clear it with pfc_outcome_clear, whatever the outcome
  *
  * A command prints a number, {"value": x}, {"metrics": {M: x}} or any format of core/import; exit
- * 125 is BROKEN, every other non-zero status and output that holds no result (nothing, talk, nan) are
- * FAILED. A metric whose direction is not known is BROKEN and refused. A suite whose every measurement is broken is BROKEN, and
- * out->run says what was.
+ * 125 is BROKEN; every other non-zero status, and output without a result (empty, other text, nan), is
+ * FAILED. A metric of unknown direction is BROKEN and `refused`. A suite whose every measurement is broken
+ * is BROKEN, and out->run holds the reasons.
  * PFC_OK for every outcome; PFC_EINVAL for bad options, PFC_ENOTFOUND when there is no
  * perfci-bench, PFC_EIO when no child can be started.
  */
@@ -101,9 +102,9 @@ pfc_code pfc_measure(const pfc_commit_measure_opts *opts, const char *dir, const
  *  made of several. Caller frees. */
 char *pfc_measure_filter(const char *benchmark);
 
-/** Two checkouts whose builds take turns. */
+/** Two checkouts to measure in interleaved pairs. */
 typedef struct pfc_pair_opts {
-    const char *dirs[2];    /* A, B: ready and built */
+    const char *dirs[2];    /* A, B: checked out and built */
     const char *commits[2]; /* of the runs */
     double margin;          /* relative change that does not matter; 0: perfci-bench's default */
     uint64_t seed;          /* of the order of turns */
@@ -111,13 +112,13 @@ typedef struct pfc_pair_opts {
 
 /**
  * Measures a suite on both sides in interleaved pairs (bench/harness/pairs/pairs.h): *run_a and out->run
- * hold the samples, out->run's measurements the verdicts (extra.pair_*). opts->measure is not
- * looked at. PFC_EUNAVAIL when a side's perfci-bench is too old to take turns; else as pfc_measure.
+ * hold the samples, out->run's measurements the verdicts (extra.pair_*). opts->measure is ignored.
+ * PFC_EUNAVAIL when a side's perfci-bench has no --serve; else as pfc_measure.
  */
 pfc_code pfc_measure_pairs(const pfc_commit_measure_opts *opts, const pfc_pair_opts *pair,
                            pfc_run **run_a, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;
 
-/** The one number that a bisection looks at: the median of the measurement that fits. `benchmark`
+/** The measurement that a bisection searches by: the one that matches. `benchmark`
  *  and `backend` may be NULL: a headline is preferred, else the only one there is.
  *  PFC_ENOTFOUND lists what the run has, PFC_EINVAL when several fit. */
 pfc_code pfc_run_value(const pfc_run *run, const char *metric, const char *benchmark,
@@ -150,13 +151,14 @@ pfc_repo *pfc_workspace_repo(pfc_workspace *ws);
 /** The commit that `revision` names, after a fetch when the source is a URL and it is missing. */
 pfc_code pfc_workspace_find(pfc_workspace *ws, const char *revision, pfc_commit_id *out,
                             pfc_err *err) PFC_MUSTCHECK;
-/** Replaces the build commands, for who reads them from the repository; they must outlive it. */
+/** Replaces the build commands, for a caller that reads them from the repository; they must outlive the
+ *  workspace. */
 void pfc_workspace_build_by(pfc_workspace *ws, const char *build, const char *relink,
                             double build_timeout_s);
 
 /**
- * Makes the commit available: fetched (when the source is a URL and it is missing), checked out,
- * built, or found so in the cache, where a failed build is remembered, too.
+ * Makes the commit available: fetches it (when the source is a URL and it is missing), checks it out and
+ * builds it, unless the cache has it. The cache also remembers a failed build.
  *
  * dir   out: the checkout, when out->kind is MEASURED (here: "ready"); caller frees; else NULL
  * out   kind MEASURED, BROKEN (with the first error line of the build) or CANCELLED; clear it.
@@ -172,9 +174,9 @@ pfc_code pfc_workspace_measure(pfc_workspace *ws, const pfc_commit_measure_opts 
                                const pfc_commit_id *id, unsigned build, pfc_outcome *out,
                                pfc_err *err) PFC_MUSTCHECK;
 
-/** Likewise what `wanted` asks for: a command runs once and has the rest taken away, a suite is measured
- *  once a backend (opts' filter and backend are not looked at). When nothing fits: BROKEN and
- *  out->refused, with what there is. */
+/** As above, for the selection `wanted`: a command runs once and its other results are dropped; a suite is
+ *  measured once for each backend (opts' filter and backend are ignored). Without a match: BROKEN and
+ *  out->refused, and the reason lists the results. */
 pfc_code pfc_workspace_measure_some(pfc_workspace *ws, const pfc_commit_measure_opts *opts,
                                     const pfc_select *wanted, const pfc_commit_id *id,
                                     unsigned build, pfc_outcome *out, pfc_err *err) PFC_MUSTCHECK;

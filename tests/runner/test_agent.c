@@ -382,7 +382,7 @@ Test(agent, a_server_that_takes_no_run_now_gets_it_at_the_next_start)
     free(first_id);
 }
 
-/* The server has an error with the one result and none with the job: the job has failed, and the runner
+/* The server fails to store the one result and accepts the job's completion: the job has failed, and the runner
  * asks for the next. */
 Test(agent, a_result_that_the_server_has_an_error_with_holds_the_runner_up_for_a_while_only)
 {
@@ -395,7 +395,7 @@ Test(agent, a_result_that_the_server_has_an_error_with_holds_the_runner_up_for_a
     s.stop_at_lease = 2;
     cr_assert(eq(int, run_agent(false, &report, &err), PFC_OK), "%s", err.msg);
     want_completed("\"status\":\"failed\"");
-    want_completed("the server has an error with the result, which waits");
+    want_completed("the server fails to store the result, which waits in the spool");
     want_completed("HTTP status 500");
     cr_assert(eq(int, s.leases, 2));
     cr_assert(eq(sz, report.waiting, 1));

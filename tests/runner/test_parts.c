@@ -142,10 +142,10 @@ Test(parts, the_line_that_tells_most)
     char line[32];
 
     for (size_t i = 0; i < PFC_ARRAY_LEN(rows); i++) {
-        pfc_command_telling_line(rows[i].output, line, sizeof(line));
+        pfc_command_error_line(rows[i].output, line, sizeof(line));
         cr_assert(eq(str, line, (char *)(uintptr_t)rows[i].line), "row %zu", i);
     }
-    pfc_command_telling_line("0123456789", line, 5);
+    pfc_command_error_line("0123456789", line, 5);
     cr_assert(eq(str, line, "0123"));
 }
 

@@ -197,7 +197,7 @@ Test(spool_limits, three_errors_in_a_row_are_a_broken_server)
         cr_assert(eq(int, upload_to(&c, &report, &err), PFC_EUNAVAIL));
         cr_assert(eq(int, c.calls, runs < PFC_SPOOL_IN_A_ROW ? (int)runs : PFC_SPOOL_IN_A_ROW));
         cr_assert(
-            eq(int, strstr(err.msg, "an error with each") != NULL, runs >= PFC_SPOOL_IN_A_ROW),
+            eq(int, strstr(err.msg, "fails with each") != NULL, runs >= PFC_SPOOL_IN_A_ROW),
             "%s", err.msg);
         cr_assert(eq(int, upload_to(&well, &report, &err), PFC_OK), "%s", err.msg);
     }

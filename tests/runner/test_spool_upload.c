@@ -166,7 +166,7 @@ Test(spool_upload, a_broken_server_is_asked_little_and_gets_all_when_it_is_well)
     for (int n = 0; n < 4; n++)
         cr_assert(eq(int, upload_to(&c, &report, &err), PFC_EUNAVAIL));
     want_calls(&c, "1234561");
-    cr_assert(ne(ptr, strstr(err.msg, "an error with each"), NULL), "%s", err.msg);
+    cr_assert(ne(ptr, strstr(err.msg, "fails with each"), NULL), "%s", err.msg);
     for (int n = 0; n < 6 * PFC_SPOOL_ERRORS; n++)
         cr_assert(eq(int, upload_to(&c, &report, &err), PFC_EUNAVAIL));
     cr_assert(eq(sz, report.put_off, 6));
