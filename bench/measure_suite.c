@@ -141,7 +141,7 @@ static pfc_code check_out(const pfc_bench_args *args, pfc_err *err)
     return code;
 }
 
-/* What every mode with a suite needs. */
+/* Input of the modes with a suite. */
 typedef struct suite_input {
     pfc_backends backends;
     pfc_suite *suite;

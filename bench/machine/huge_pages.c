@@ -1,4 +1,4 @@
-/* What the system granted of the huge pages that were asked for. */
+/* How many of the requested huge pages the kernel granted. */
 #include "bench/machine/huge_pages.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * Huge pages: asked for by madvise where buffers are made, granted or not by the system. What was
- * granted is read back, because a run on small pages measures the TLB.
+ * Huge pages: requested by madvise for each buffer; the kernel may refuse them. The granted number is read
+ * back, because a run on small pages measures the TLB.
  */
 #ifndef PFC_BENCH_MACHINE_HUGE_PAGES_H
 #define PFC_BENCH_MACHINE_HUGE_PAGES_H

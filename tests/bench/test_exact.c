@@ -18,7 +18,7 @@ static pfc_suite *suite;
 static pfc_run *run;
 static pfc_err err;
 
-/* What the counting answers, and how often it was asked. */
+/* The answer of the fake counter, and how often it was called. */
 static struct {
     pfc_code code;
     uint64_t step; /* added by each count: 0 for one that is exact */

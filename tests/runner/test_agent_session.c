@@ -32,7 +32,7 @@ static int stop_pipe[2];
 static char ids[MAX_IDS][41];
 static size_t ids_len;
 
-/* What the server does and what it was told. Only its thread touches it while it runs. */
+/* The server's answers and the requests that it received. Only its thread uses it while it runs. */
 static struct {
     char *job;
     bool leased;           /* it was given out */
@@ -314,7 +314,7 @@ Test(agent_session, builds_become_runs_and_one_session)
     json_decref(doc);
 }
 
-/* What is broken is said of the commit; the others are measured. */
+/* The broken commit gets a reason; the others are measured. */
 Test(agent_session, a_broken_commit_is_no_broken_job)
 {
     json_t *doc;
@@ -382,7 +382,7 @@ Test(agent_session, a_stop_inside_a_block_keeps_the_whole_ones)
     cr_assert(ne(ptr, strstr(s.progress, "[block 3]"), NULL), "%s", s.progress);
     cr_assert(eq(sz, report.waiting, 4));
     unstop();
-    cr_assert(eq(sz, run_agent().waiting, 0)); /* there is no job any more */
+    cr_assert(eq(sz, run_agent().waiting, 0)); /* the queue is empty */
     cr_assert(eq(str, s.order, "grrrs"));
     doc = session();
     cr_assert(eq(int, (int)json_integer_value(json_object_get(doc, "blocks")), 2));

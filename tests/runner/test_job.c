@@ -1,4 +1,4 @@
-/* What a job may hold, what its lease hears, and what is kept of it: each limit and each answer. */
+/* Members of a job, answers to its lease, and its file on disk: each limit and each answer. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -209,7 +209,7 @@ Test(parts, a_command_is_at_most_64_kib)
               err.msg);
 }
 
-/* What perfci-bench and a command may end with, and what that makes of the commit. */
+/* Exit statuses of perfci-bench and of a command, and the outcome of the commit for each. */
 Test(parts, each_exit_status_has_its_outcome)
 {
     static const struct {

@@ -20,7 +20,7 @@ PATIENCE_S = 600
 
 
 class Server:
-    """Answers every request with one status, and tells when it has heard the first one."""
+    """Answers every request with one status, and sets an event at the first one."""
 
     def __init__(self, status, body=None):
         self.heard, self.calls = threading.Event(), []
@@ -95,7 +95,7 @@ class Program(unittest.TestCase):
         self.assertEqual(done.stderr, "")
         done = self.expect(self.run_it("--version"), 0)
         self.assertRegex(done.stdout, r"\Aperfci-runner \d+\.\d+")
-        # What stands behind is not looked at.
+        # Later options are not read.
         self.expect(self.run_it("--help", "--no-such-flag"), 0)
         self.expect(self.run_it("--version", "--poll", "0"), 0)
 

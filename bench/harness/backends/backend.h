@@ -1,11 +1,11 @@
 /*
- * What the harness measures, seen through one small interface: a backend opens a benchmark, checks
- * its result, and runs it as often as asked. The harness knows nothing of kernels beyond this.
+ * The interface between the harness and the kernels: a backend opens a benchmark, checks its result, and
+ * runs it a given number of times. The harness uses kernels only through this interface.
  *
- * Timed backends (CPU) are put under a clock. Exact backends (the simulated accelerator) answer
- * counted cycles and simulated time instead: the same every time, so one run decides.
+ * Timed backends (CPU) are measured with a clock. Exact backends (the simulated accelerator) return counted
+ * cycles and simulated time. These are the same in every run, so one run is enough.
  *
- * A new family of backends is one file with a provider function and one line in providers.c.
+ * To add a family of backends, add a file with a provider function and a line in providers.c.
  */
 #ifndef PFC_BENCH_HARNESS_BACKENDS_BACKEND_H
 #define PFC_BENCH_HARNESS_BACKENDS_BACKEND_H
@@ -14,7 +14,7 @@
 
 #define PFC_EXACT_MAX_COUNTERS 32
 
-/** What an exact backend counted in one run. */
+/** Counts of one run on an exact backend. */
 typedef struct pfc_exact {
     uint64_t cycles;
     double time_ns; /* simulated */
@@ -27,10 +27,10 @@ typedef struct pfc_exact {
 
 typedef struct pfc_backend pfc_backend;
 
-/** What a family of backends implements. `self` is the backend, `inst` what open made. */
+/** Functions that a family of backends implements. `self` is the backend, `inst` the result of open. */
 typedef struct pfc_backend_ops {
-    /* PFC_EUNAVAIL, with the reason, when the family has no kernel for it on any machine; costs
-     * nothing. NULL: open says. */
+    /* PFC_EUNAVAIL, with the reason, when the family has no kernel for the benchmark on any machine.
+     * Allocates nothing. NULL: only open checks. */
     pfc_code (*can)(const pfc_backend *self, const pfc_case *c, pfc_err *err);
     /* Prepares buffers and seeded input. PFC_EUNAVAIL (with the reason) when the backend does not
      * know the operation or type: the benchmark is skipped. */
@@ -66,8 +66,8 @@ typedef struct pfc_backends {
 /** All backends of this program; clear them. */
 void pfc_backends_list(pfc_backends *out);
 void pfc_backends_clear(pfc_backends *backends);
-/** Hash over names and texts of the simulator's chip files; "" when there are none. Apart from the
- *  list, because thousands of launches need that and no hash, and the first one costs a millisecond. */
+/** Hash over names and texts of the simulator's chip files; "" when there are none. Not part of
+ *  pfc_backends_list, because each of thousands of launches needs the list and hashing costs a millisecond. */
 void pfc_backends_chips(const pfc_backends *backends, char out[PFC_SHA256_HEX]);
 /** Adds one; for providers. `missing` NULL or "" when it can be used. */
 void pfc_backends_add(pfc_backends *backends, const char *name, const char *missing, bool exact,

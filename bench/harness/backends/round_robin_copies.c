@@ -1,7 +1,8 @@
 /*
- * One problem several times, as a backend of its own: calls go round, so that together they need more
- * than the caches hold and each finds its data in memory. Why not one large problem: a call of some
- * milliseconds cannot be told from what others did to the memory meanwhile, short ones can be.
+ * A backend that holds several copies of one problem and calls them in turn. Together the copies exceed the
+ * caches, so that each call reads its data from memory. One large problem would not do: the interference
+ * of other processes within a call of some milliseconds cannot be separated from the call; short calls
+ * that were disturbed are outliers.
  */
 #include <stdlib.h>
 

@@ -177,7 +177,7 @@ static pfc_code timed(const pfc_backend *backend, void *inst, const pfc_block_sp
     out->batch = pfc_batch_for(call_ns, timer);
     out->resolution_ns = timer->resolution_ns;
     strncpy(out->clock, timer->name, sizeof(out->clock) - 1);
-    /* What takes the kernel up to a millisecond is asked for once a benchmark. */
+    /* Opening counters takes the kernel up to a millisecond: only the first block of a benchmark does it. */
     if (spec->check)
         code = counted_samples(backend, inst, spec, wall, timer, out, err);
     else

@@ -16,7 +16,7 @@
 
 #include "core/base/base.h"
 
-/** What was before; of one thread, for its own use. */
+/** The thread's earlier settings. Private to the thread that joined. */
 typedef struct pfc_core {
     cpu_set_t before;
     int policy;
@@ -24,8 +24,8 @@ typedef struct pfc_core {
     bool pinned, fifo;
 } pfc_core;
 
-/** Pins the calling thread to `cpu` and asks for SCHED_FIFO; cpu < 0: nothing is changed. What was
- *  not allowed is left as it was. */
+/** Pins the calling thread to `cpu` and asks for SCHED_FIFO; cpu < 0: changes nothing. A setting
+ *  that the system does not allow keeps its value. */
 void pfc_core_join(pfc_core *core, int cpu);
 /** Puts back what pfc_core_join changed. */
 void pfc_core_leave(pfc_core *core);

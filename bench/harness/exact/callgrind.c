@@ -10,7 +10,7 @@
 #define MAX_OUT_BYTES (32u << 20)
 #define TIMEOUT_S     900.0 /* fifty times slower than the machine, and the machine may be busy */
 
-/* What follows "NAME: " at the start of a line; NULL: no such line. */
+/* The text behind "NAME: " at the start of a line; NULL: no such line. */
 static const char *line_of(const char *text, const char *name)
 {
     const size_t len = strlen(name);
@@ -69,7 +69,7 @@ pfc_code pfc_callgrind_read(const char *text, pfc_call_counts *out, pfc_err *err
     return PFC_OK;
 }
 
-/* The child's own sentence, without its name, when it wrote one. */
+/* The child's error message without the program's name; `otherwise` when it printed none. */
 static const char *sentence(const pfc_proc_result *res, const char *otherwise)
 {
     static const char own[] = "perfci-bench: ";

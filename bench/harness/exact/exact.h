@@ -1,18 +1,18 @@
 /*
- * Exact counts of the CPU kernels: how many instructions one call executes, and how many of them
- * read and write data. valgrind's callgrind executes the call on a CPU of its own, so the counts are
- * the same in every run, on every machine with the same binary and C library: one count decides, and
- * a difference of one instruction is real. It says nothing of time, and it knows no AVX-512.
+ * Exact counts of the CPU kernels: the instructions that one call executes, and how many of them read and
+ * write data. valgrind's callgrind simulates the CPU, so the counts are the same in every run on every
+ * machine with the same binary and C library. One count is enough, and a difference of one instruction is
+ * real. Counts contain no time, and valgrind does not execute AVX-512.
  *
- * A benchmark is checked first, as for timing. It is counted twice, in two processes; two counts
- * that differ are an error (the benchmark is broken), never averaged.
+ * The result is checked first, as for timing. The call is counted twice, in two processes. Two different
+ * counts are an error (the benchmark is broken); they are never averaged.
  */
 #ifndef PFC_BENCH_HARNESS_EXACT_EXACT_H
 #define PFC_BENCH_HARNESS_EXACT_EXACT_H
 
 #include "bench/harness/harness.h"
 
-/** What one call executes. */
+/** Instructions that one call executes. */
 typedef struct pfc_call_counts {
     uint64_t instructions;
     uint64_t reads; /* instructions that read data, and that write some */
@@ -36,7 +36,7 @@ pfc_code pfc_callgrind_read(const char *text, pfc_call_counts *out, pfc_err *err
  *  once more to be counted. PFC_EUNAVAIL, PFC_EBROKEN as above. */
 pfc_code pfc_counted_run(const pfc_backend *backend, const pfc_block_spec *spec,
                          pfc_err *err) PFC_MUSTCHECK;
-/** One call, under the name that the tool is told. */
+/** Makes one call. callgrind counts inside the function of this name. */
 void pfc_counted_call(const pfc_backend *backend, void *inst);
 
 /**

@@ -49,7 +49,7 @@ static void mark_broken(pfc_pair_result *out, size_t side, pfc_status status, co
     out->reason = pfc_format("%s: %s", side ? "B" : "A", reason ? reason : "no reason given");
 }
 
-/* Both sides anew, in random order. False: broken or skipped, and out says so. */
+/* Launches both sides again, in random order. *ready false: one is broken or skipped, and `out` has the reason. */
 static pfc_code launch(duel *d, bool *ready, pfc_launched *slower, pfc_err *err)
 {
     const size_t first = (size_t)pfc_rng_below(&d->rng, 2);
@@ -78,8 +78,8 @@ static pfc_code launch(duel *d, bool *ready, pfc_launched *slower, pfc_err *err)
     return PFC_OK;
 }
 
-/* What a turn is, once for all launches. Injected work is a whole number of calls: as many as make
- * the share exact. */
+/* Sets the size of a turn for all launches. Injected work is a whole number of calls, enough to make the
+ * share exact. */
 static void settle_turn(duel *d, const pfc_launched *up)
 {
     const pfc_paired_opts *o = d->opts;

@@ -1,24 +1,24 @@
 /*
- * Two builds compared by turns.
+ * Compares two builds in interleaved pairs.
  *
- * Numbers of one build taken now and of another taken later differ by all that the machine did in
- * between. So both are measured together: two processes, one a build, on one core, take turns of one
- * short sample each, in the order ABBA or BAAB (drawn anew each time), and only the ratio of
- * neighbouring turns counts: whatever changes more slowly than a turn (clock, a busy neighbour on the
- * same physical core) cancels. Every turn warms up first, because the other side has just used the
- * caches. A *pair* is PFC_PAIR_TURNS turns of each side, so interleaved; its value is the median of
- * the neighbours' log ratios, which one preempted turn, or a turn that a modern core ran in another
- * of its steady states (1 to 2 % apart, drawn anew at every switch of process), cannot move.
+ * Samples of one build taken now and of another taken later differ by every change of the machine between
+ * them. Therefore both are measured together: two processes, one for each build, take turns of one short
+ * sample on one core, in the order ABBA or BAAB (drawn again each time). Only the ratio of neighbouring
+ * turns counts: effects slower than a turn (clock frequency, load on the same physical core) cancel. Every
+ * turn warms up first, because the other side has just used the caches. A *pair* is PFC_PAIR_TURNS turns
+ * of each side. Its value is the median of the neighbours' log ratios. The median is robust against one
+ * preempted turn, and against a turn in another steady state of the core (1 to 2 % apart, drawn again at
+ * every context switch).
  *
- * One *launch* is a fresh process of each side and one or a few pairs. The layout of memory differs
- * from launch to launch and stays within one, so the launch is the unit of the statistics.
+ * One *launch* is a new process of each side and one or a few pairs. The memory layout differs between
+ * launches and is constant within one, so the launch is the unit of the statistics.
  *
- * "Different" needs two confirmations that share no sample: a first set of launches that shows the
- * difference, then a fresh set that shows it in the same direction, each by a test that may be looked
- * at after every launch (pfc_seq_symmetric_p), so each keeps its level however often it was asked.
+ * The verdict "different" needs two confirmations without a common sample: a first set of launches that
+ * shows the difference, then a new set that shows it in the same direction. Each uses a sequential test
+ * (pfc_seq_symmetric_p), which keeps its level although it is evaluated after every launch.
  *
- * While both sides are pinned to a core, this process joins them there (a question then costs two
- * switches and the core never idles) and all three run under SCHED_FIFO when that is allowed.
+ * While both sides are pinned to a core, this process runs there too: a request costs two context switches
+ * and the core never idles. All three run under SCHED_FIFO when that is allowed.
  * Source: the order ABBA and two processes: Bulej et al., arXiv 2001.05811; blocks: Kalibera & Jones,
  * ISMM 2013.
  */
@@ -35,12 +35,12 @@
 #define PFC_PAIR_TURNS       10  /* of each side */
 #define PFC_PAIR_TURNS_LONG  4   /* when a call is over 300 us */
 
-/** What a side says of itself once launched. */
+/** A side's answer after its launch. */
 typedef struct pfc_launched {
-    pfc_status status; /* broken, skipped: `reason` says why; nothing to end */
+    pfc_status status; /* broken, skipped: `reason` says why; there is no process to end */
     char *reason;      /* owned; NULL when ok */
-    uint64_t calls;    /* that make a sample long enough */
-    double call_ns;    /* what a call takes, about; 0: not said */
+    uint64_t calls;    /* calls that make a sample long enough */
+    double call_ns;    /* approximate time of a call; 0: not known */
     bool cpu_clock;    /* a call is so long that it is timed by the thread's CPU clock */
 } pfc_launched;
 
@@ -53,7 +53,7 @@ typedef struct pfc_pair_turn {
     bool cpu_clock;
 } pfc_pair_turn;
 
-/** A build under comparison. Children in life, a model in tests. */
+/** A build under comparison: child processes, or a model in tests. */
 typedef struct pfc_side {
     /* Starts a fresh process that has opened, warmed up and (spec->check) checked the benchmark.
      * PFC_OK also when it is broken or skipped. */
@@ -108,7 +108,7 @@ typedef struct pfc_paired_opts {
     void *cancelled_arg;
 } pfc_paired_opts;
 
-/** What came of one benchmark on one backend. */
+/** Result of one benchmark on one backend. */
 typedef struct pfc_pair_result {
     pfc_status status;
     char *reason;  /* which side and why, unless ok */
@@ -143,17 +143,17 @@ pfc_code pfc_paired_run(const pfc_side *a, const pfc_side *b, const pfc_case *c,
                         pfc_err *err) PFC_MUSTCHECK;
 void pfc_paired_clear(pfc_pair_result *paired);
 
-/** What the launches so far say. */
+/** Decision after the launches so far. */
 typedef enum pfc_paired_state {
-    PFC_PAIRED_MORE,      /* go on in this confirmation */
-    PFC_PAIRED_CONFIRM,   /* the first one is reached: forget nothing, begin the second */
+    PFC_PAIRED_MORE,      /* continue this confirmation */
+    PFC_PAIRED_CONFIRM,   /* the first is reached: keep all launches and begin the second */
     PFC_PAIRED_DIFFERENT, /* both reached */
     PFC_PAIRED_SAME,
     PFC_PAIRED_OPEN, /* the limit is reached without an answer */
 } pfc_paired_state;
 
 /**
- * The rule, apart from the measuring: log_ratio[0..n) of launches (log of B / A), the first `first`
+ * The decision rule, separate from the measurement: log_ratio[0..n) of launches (log of B / A), the first `first`
  * of which are the first confirmation (first == n while it is being sought); `limit`: launches that
  * may be made in all. *p gets the p-value of what is sought, at all looks: of the first set alone,
  * then of both (their evidence multiplies).
@@ -167,7 +167,7 @@ pfc_interval pfc_paired_estimate(const double *log_ratio, size_t n, double level
 
 #define PFC_NOISE_GATE_REL 0.05 /* a benchmark that cannot show 5 % is reported, never a gate */
 
-/** What a comparison's samples say about how small a change can be confirmed; relative values,
+/** The smallest change that a comparison can confirm, estimated from its samples; relative values,
  *  0.01 = 1 %. Spreads are robust (1.4826 times the median absolute deviation). */
 typedef struct pfc_pair_noise {
     double sample_rel;      /* of samples around their launch's median */
@@ -192,11 +192,13 @@ pfc_code pfc_noise_of(const pfc_pair_result *p, size_t pairs, pfc_pair_noise *ou
                       pfc_err *err) PFC_MUSTCHECK;
 
 /**
- * Compares a suite: two run documents with the raw samples of both sides in the same order, and in
- * `extra` of B's measurements what the pairs say: pair_verdict ("same", "different",
+ * Compares a suite. Fills two run documents with the raw samples of both sides in the same order, and adds
+ * the result of the pairs to `extra` of B's measurements: pair_verdict ("same", "different",
  * "inconclusive"), pair_rel_change, pair_rel_low, pair_rel_high (of the metric, not of time),
  * pair_p, pair_noise_rel, pair_detectable_rel, pair_min_rel, pairs, pair_launches,
- * pair_confirmations, pair_preempted, and the rest of pfc_pair_noise (pair_gates "false": report only). Exact backends are measured once a side. opts->filter, backends and progress of `measure` count.
+ * pair_confirmations, pair_preempted, and the rest of pfc_pair_noise
+ * (pair_gates "false": report only). Exact backends are measured once for each side. Of `measure`, only
+ * filter, backends and progress apply.
  */
 pfc_code pfc_suite_pair(const pfc_suite *suite, const pfc_backends *backends,
                         const pfc_side sides[2], const pfc_measure_opts *measure,

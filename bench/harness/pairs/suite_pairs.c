@@ -21,8 +21,8 @@ static const char *verdict_name(pfc_verdict verdict)
     return "inconclusive";
 }
 
-/* One side's samples as blocks of a cell, a launch a block. A pair of which one half is missing is
- * none: the reason, which names the side, stands on both. */
+/* One side's samples as blocks of a cell, a launch a block. If one side has no
+ * result, both get the reason, which names that side. */
 static void fill_side(pfc_cell *cell, const pfc_pair_result *p, const double *samples)
 {
     size_t at = 0;
@@ -67,7 +67,7 @@ static double of_metric(const pfc_measurement *m, double change)
     return m->higher_is_better ? 1.0 / (1.0 + change) - 1.0 : change;
 }
 
-/* What the pairs say, beside the samples of B that they are about. */
+/* Adds the result of the pairs to a measurement of B. */
 static void annotate(pfc_measurement *m, const pfc_pair_result *p, size_t max_pairs)
 {
     const double low = m->higher_is_better ? p->rel_high : p->rel_low;

@@ -1,4 +1,4 @@
-/* Learns how much the canary moves by itself. */
+/* Learns the normal variation of the canary. */
 #include "bench/machine/canary/band.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ bool pfc_band_left(const pfc_canary_band *band, double reading_ns)
     return !isnan(band->center_ns) && pfc_band_moved(band, band->center_ns, reading_ns);
 }
 
-/* What the canary's speed may depend on; a change of any of them begins a new history. */
+/* The canary's speed can depend on each of these; a change of one starts a new history. */
 char *pfc_band_path(const pfc_machine *machine)
 {
     static const char *const parts[] = { "cpu",        "topology", "microcode", "governor", "turbo",

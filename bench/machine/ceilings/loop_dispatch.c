@@ -1,4 +1,4 @@
-/* Asks the CPU which arithmetic it has. */
+/* Selects loops by the CPU's feature bits. */
 #include "bench/machine/ceilings/loop_dispatch.h"
 
 #if defined(__x86_64__)

@@ -1,4 +1,4 @@
-/* Which of the loops this CPU may run. Shared by the files of bench/machine only. */
+/* The loops that this CPU supports. Private to this folder. */
 #ifndef PFC_BENCH_MACHINE_CEILINGS_LOOP_DISPATCH_H
 #define PFC_BENCH_MACHINE_CEILINGS_LOOP_DISPATCH_H
 
@@ -11,7 +11,7 @@ typedef struct pfc_loops {
     pfc_read_loop *read;
 } pfc_loops;
 
-/** The widest of each kind. Tile registers are asked of the system here, once for the process. */
+/** Selects the widest of each kind. Requests tile registers from the kernel, once for the process. */
 void pfc_loops_choose(pfc_loops *out);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * The loops that the ceilings are measured with, one for each kind of arithmetic and instruction set.
- * Shared by the files of bench/machine only. `iterations` rounds; what comes back is the operations
- * done (a multiply and an add are two). Each file is compiled for its instruction set; whoever calls
- * asks the CPU first.
+ * Private to this folder. A loop runs `iterations` rounds and returns the number of operations (a multiply
+ * and an add are two). Each file is compiled for its instruction set: the caller must check that the CPU
+ * supports it.
  */
 #ifndef PFC_BENCH_MACHINE_CEILINGS_LOOPS_H
 #define PFC_BENCH_MACHINE_CEILINGS_LOOPS_H
@@ -18,7 +18,7 @@ pfc_loop pfc_bf16_avx512, pfc_bf16_amx;
 pfc_loop pfc_int8_avx2, pfc_int8_avxvnni, pfc_int8_avx512, pfc_int8_amx;
 pfc_read_loop pfc_read_scalar, pfc_read_avx2, pfc_read_avx512;
 
-/** Asks the system for the tile registers; false: this CPU or system has none. */
+/** Requests the tile registers from the kernel; false: the CPU or the kernel has none. */
 bool pfc_amx_enable(void);
 
 #endif

@@ -47,8 +47,8 @@ static void read_stat(const char *root, pfc_load *out)
     free(path);
 }
 
-/* A package's counter stands at each of its CPUs: read from the first thread of every CPU folder that
- * has one, the sum only has to grow when any of them does. */
+/* Every CPU of a package shows the package's counter. Only changes of the sum matter, so that counting it
+ * several times does no harm. */
 static void read_throttled(const char *root, pfc_load *out)
 {
     size_t len = 0;

@@ -1,6 +1,6 @@
 /*
- * What the clocks of this machine are worth: how fine, how dear, and how the counter that ticks all
- * the time (TSC) relates to the clock that the core runs at now.
+ * Properties of this machine's clocks: resolution, cost of a reading, and the ratio of the constant-rate
+ * counter (TSC) to the core's current clock.
  *
  * The core's clock is measured, not read: a chain of multiplications, each waiting for the one before
  * it (three cycles each on every x86-64 of the last fifteen years), timed by CLOCK_MONOTONIC. The

@@ -16,7 +16,7 @@
 /**
  * Applies the settings that this host has and that differ. `root` is put before every path (NULL or
  * "": this host; tests give a made-up tree, for which no privilege is asked). A line a change goes
- * to `say`. A setting that the host refuses is told and left alone.
+ * to `say`. A setting that the host refuses is reported and left unchanged.
  *
  * PFC_EDENIED: not root. PFC_ECONFLICT: tuned already. PFC_EIO: the journal cannot be written;
  * nothing is changed without it.

@@ -32,7 +32,7 @@ static const char *const ggml_shared[] = {
 static const char *const openblas_shared[] = { "interface", "driver",  "kernel/generic",
                                                "common*.h", "param.h", NULL };
 
-/* A benchmark, and what its library is built from. */
+/* A benchmark and the files of its library. */
 typedef struct bench {
     const char *history, *name, *backend;
     const char *const *shared;
@@ -41,7 +41,7 @@ typedef struct bench {
                                        operation and not after this one cannot reach it */
 } bench;
 
-/* What files are named after. */
+/* Operations in the names of files. */
 static const char *const operations[] = {
     "gemm",   "gemv",     "symv",    "symm",     "trsm",    "trmm", "trsv",    "trmv",
     "axpy",   "axpby",    "dot",     "scal",     "nrm2",    "asum", "amax",    "amin",
@@ -84,7 +84,7 @@ static const bench benches[] = {
 typedef struct tally {
     size_t cases, top1, top3, commits;
     double said; /* sum of the probabilities given to the first */
-    double best; /* sum of what whoever knows how the culprit was drawn gives to his first */
+    double best; /* sum of the probabilities of an ideal ranking's first suspects */
 } tally;
 
 static bool under(const char *path, const char *glob)
@@ -151,8 +151,8 @@ static double *chances_of_all(const bench *b, const history *h, bool uniform)
     return p;
 }
 
-/* The share of the likeliest commit of first .. last: whoever knows how the culprit was drawn, and in
- * which gap it lies, is not right more often. */
+/* The probability of the likeliest commit of first .. last. No ranking can be right more often, even if it
+ * knows the distribution of the culprit and the gap. */
 static double best_possible(const double *p, size_t first, size_t last)
 {
     double sum = 0, most = 0;
@@ -177,7 +177,7 @@ static size_t draw_culprit(const bench *b, const history *h, bool uniform, pfc_r
     return chosen;
 }
 
-/* What the ranking said of one case. */
+/* Result of the ranking for one case. */
 typedef struct ranking {
     size_t place; /* of the culprit, from 0; SIZE_MAX: it is not in the list */
     double said;  /* probability of the first suspect */
